@@ -1,0 +1,75 @@
+// Hash128: a stable 128-bit hash. The same bytes give the same value in every process, so it may be written to disk.
+// It finds candidates; equality decides. The mixing is that of MurmurHash3 (public domain, A. Appleby), x64 128-bit form.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "heddle/base/fields.h"
+
+namespace heddle {
+
+struct Hash128 {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  friend bool operator==(const Hash128&, const Hash128&) = default;
+  friend auto operator<=>(const Hash128&, const Hash128&) = default;
+};
+
+// Returns 32 hex digits.
+std::string to_string(const Hash128& hash);
+
+// For std::unordered_map.
+struct HashOfHash {
+  size_t operator()(const Hash128& h) const { return static_cast<size_t>(h.low ^ h.high); }
+};
+
+// Collects values in order; digest() gives their hash.
+class Hasher {
+ public:
+  void add_word(uint64_t word);
+  void add_bytes(const void* data, size_t size_bytes);
+  [[nodiscard]] Hash128 digest() const;
+
+ private:
+  uint64_t a_ = 0x9368e53c2f6af274ull;
+  uint64_t b_ = 0x586dcd208f7cd3fdull;
+  uint64_t count_ = 0;
+};
+
+// hash_value(hasher, x) for numbers, enums, text, vectors and structs with kFields.
+template <class T>
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
+void hash_value(Hasher& hasher, T value) {
+  uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof value);
+  hasher.add_word(word);
+}
+inline void hash_value(Hasher& hasher, const std::string& text) {
+  hasher.add_word(text.size());
+  hasher.add_bytes(text.data(), text.size());
+}
+inline void hash_value(Hasher& hasher, const Hash128& hash) {
+  hasher.add_word(hash.low);
+  hasher.add_word(hash.high);
+}
+template <class T>
+  requires HasFields<T>
+void hash_value(Hasher& hasher, const T& value);
+template <class T>
+void hash_value(Hasher& hasher, const std::vector<T>& values) {
+  hasher.add_word(values.size());
+  for (const T& value : values) hash_value(hasher, value);
+}
+template <class T>
+  requires HasFields<T>
+void hash_value(Hasher& hasher, const T& value) {
+  for_each_field(value, [&](std::string_view, const auto& member) { hash_value(hasher, member); });
+}
+
+}  // namespace heddle

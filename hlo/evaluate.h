@@ -1,0 +1,39 @@
+// The evaluator: runs a module by the definitions of its ops, on the host. Written to be believed: the native backend, the passes
+// and every plugin are tested against it.
+//
+// Values are freed or moved at their last use, so that a dynamic-update-slice in a loop writes in place and a carry is never copied.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/literal.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::hlo {
+
+// A module made ready to run many times. Copies share the preparation; run() may be called from several threads at once.
+class Evaluator {
+ public:
+  // errors: InvalidArgument from verify(); Unimplemented where an op has no evaluation, naming it; FailedPrecondition for an
+  // elided constant
+  // cost: linear in the module, no value is computed
+  static StatusOr<Evaluator> prepare(Module module);
+
+  // Evaluates the entry computation. Arguments of the entry's types, by parameter number; move them in to allow updates in place.
+  // errors: InvalidArgument that names the parameter whose type is wrong
+  [[nodiscard]] StatusOr<Literal> run(std::vector<Literal> arguments) const;
+
+  [[nodiscard]] const Module& module() const;
+
+ private:
+  struct Plan;
+  explicit Evaluator(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+  std::shared_ptr<const Plan> plan_;
+};
+
+// prepare() and run() at once.
+StatusOr<Literal> evaluate(const Module& module, std::vector<Literal> arguments);
+
+}  // namespace heddle::hlo

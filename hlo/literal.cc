@@ -1,0 +1,128 @@
+#include "heddle/hlo/literal.h"
+
+#include <cstdlib>
+#include <new>
+#include <cstring>
+
+namespace heddle {
+
+struct Literal::Storage {
+  const std::byte* data = nullptr;
+  std::byte* own = nullptr;                // aligned_alloc'ed, or null where the bytes are borrowed
+  std::shared_ptr<const void> lender;      // keeps borrowed bytes alive
+  bool elided = false;
+
+  explicit Storage(size_t size_bytes) {
+    size_t rounded = (size_bytes + 63) / 64 * 64;
+    own = static_cast<std::byte*>(std::aligned_alloc(64, rounded == 0 ? 64 : rounded));
+    if (own == nullptr) throw std::bad_alloc();
+    data = own;
+  }
+  Storage(const void* bytes, std::shared_ptr<const void> owner)
+      : data(static_cast<const std::byte*>(bytes)), lender(std::move(owner)) {}
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  ~Storage() { std::free(own); }
+};
+
+Literal::Literal(Shape shape) : shape_(std::move(shape)) {
+  if (shape_.is_array()) {
+    storage_ = std::make_shared<Storage>(static_cast<size_t>(byte_size()));
+    std::memset(storage_->own, 0, static_cast<size_t>(byte_size()));
+  }
+  for (const Shape& element : shape_.elements()) elements_.emplace_back(element);
+}
+
+Literal Literal::tuple(std::vector<Literal> elements) {
+  std::vector<Shape> shapes;
+  shapes.reserve(elements.size());
+  for (const Literal& element : elements) shapes.push_back(element.shape());
+  Literal out;
+  out.shape_ = Shape::tuple(std::move(shapes));
+  out.elements_ = std::move(elements);
+  return out;
+}
+
+Literal Literal::uninitialised(const Shape& shape) {
+  Literal out;
+  out.shape_ = shape;
+  out.storage_ = std::make_shared<Storage>(static_cast<size_t>(shape.byte_size()));
+  return out;
+}
+
+Literal Literal::borrowed(const Shape& shape, const void* bytes, std::shared_ptr<const void> owner) {
+  Literal out;
+  out.shape_ = shape;
+  out.storage_ = std::make_shared<Storage>(bytes, std::move(owner));
+  return out;
+}
+
+// Zeros are not allocated: the text may claim terabytes.
+Literal Literal::elided(const Shape& shape) {
+  Literal out;
+  out.shape_ = shape;
+  out.storage_ = std::make_shared<Storage>(nullptr, nullptr);
+  out.storage_->elided = true;
+  return out;
+}
+
+bool Literal::is_elided() const {
+  if (storage_ && storage_->elided) return true;
+  for (const Literal& element : elements_) {
+    if (element.is_elided()) return true;
+  }
+  return false;
+}
+
+const std::byte* Literal::bytes() const {
+  if (!storage_) return nullptr;
+  if (storage_->elided) (void)const_cast<Literal*>(this)->mutable_bytes();
+  return storage_->data;
+}
+
+std::byte* Literal::mutable_bytes() {
+  if (is_unique()) return storage_->own;
+  auto fresh = std::make_shared<Storage>(static_cast<size_t>(byte_size()));
+  if (storage_ && storage_->data != nullptr) {
+    std::memcpy(fresh->own, storage_->data, static_cast<size_t>(byte_size()));
+  } else {
+    std::memset(fresh->own, 0, static_cast<size_t>(byte_size()));
+  }
+  fresh->elided = storage_ && storage_->elided;
+  storage_ = std::move(fresh);
+  return storage_->own;
+}
+
+bool Literal::is_unique() const {
+  return storage_ && storage_->own != nullptr && storage_.use_count() == 1;
+}
+
+void Literal::write(const void* data, size_t size_bytes) {
+  if (size_bytes > 0) std::memcpy(storage_->own, data, size_bytes);
+}
+
+Literal Literal::reshaped(Shape shape) && {
+  Literal out = std::move(*this);
+  out.shape_ = std::move(shape);
+  return out;
+}
+
+Literal Literal::reshaped(Shape shape) const& { return Literal(*this).reshaped(std::move(shape)); }
+
+bool operator==(const Literal& a, const Literal& b) {
+  if (!same_type(a.shape_, b.shape_) || a.is_elided() != b.is_elided()) return false;
+  if (a.is_tuple()) return a.elements_ == b.elements_;
+  if (!a.shape_.is_array() || a.is_elided()) return true;
+  return std::memcmp(a.bytes(), b.bytes(), static_cast<size_t>(a.byte_size())) == 0;
+}
+
+void hash_value(Hasher& hasher, const Literal& literal) {
+  hash_value(hasher, literal.shape());
+  if (literal.is_tuple()) {
+    hash_value(hasher, literal.elements());
+  } else if (literal.shape().is_array() && !literal.is_elided()) {
+    hasher.add_bytes(literal.bytes(), static_cast<size_t>(literal.byte_size()));
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,74 @@
+#include "heddle/hlo/module.h"
+
+#include <algorithm>
+
+namespace heddle::hlo {
+namespace {
+
+bool equal_extras(const Instruction& a, const Instruction& b) {
+  const InstructionExtras& x = *a.extras;
+  const InstructionExtras& y = *b.extras;
+  return x.sharding == y.sharding && x.frontend_attributes == y.frontend_attributes &&
+         x.backend_config == y.backend_config && x.control_predecessors == y.control_predecessors &&
+         x.result_accuracy == y.result_accuracy;
+}
+
+bool equal(const Instruction& a, const Instruction& b) {
+  return a.opcode == b.opcode && a.operands == b.operands && a.called == b.called &&
+         same_type(a.shape, b.shape) && a.attrs == b.attrs &&
+         ((!a.extras.has_value() && !b.extras.has_value()) || equal_extras(a, b));
+}
+
+bool equal(const Computation& a, const Computation& b) {
+  return a.root == b.root && a.parameters == b.parameters &&
+         std::ranges::equal(a.instructions, b.instructions,
+                            [](const Instruction& x, const Instruction& y) { return equal(x, y); });
+}
+
+void hash_instruction(Hasher& hasher, const Instruction& instruction) {
+  hash_value(hasher, instruction.opcode);
+  hash_value(hasher, instruction.shape);
+  for (InstructionId id : instruction.operands) hasher.add_word(id.value);
+  for (ComputationId id : instruction.called) hasher.add_word(id.value);
+  hash_value(hasher, instruction.attrs);
+  if (instruction.extras.has_value()) {
+    if (instruction.extras->sharding.has_value()) hash_value(hasher, *instruction.extras->sharding);
+    if (!instruction.extras->backend_config.empty()) hash_value(hasher, instruction.extras->backend_config);
+    for (const auto& [key, value] : instruction.extras->frontend_attributes) {
+      hash_value(hasher, key);
+      hash_value(hasher, value);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t Module::instruction_count() const {
+  int64_t count = 0;
+  for (const Computation& computation : computations) count += computation.size();
+  return count;
+}
+
+ComputationId Module::add(Computation computation) {
+  computations.push_back(std::move(computation));
+  return ComputationId(computations.size() - 1);
+}
+
+bool equal(const Module& a, const Module& b) {
+  return a.entry == b.entry &&
+         std::ranges::equal(a.computations, b.computations,
+                            [](const Computation& x, const Computation& y) { return equal(x, y); });
+}
+
+Hash128 hash_of(const Module& module) {
+  Hasher hasher;
+  hasher.add_word(module.entry.value);
+  for (const Computation& computation : module.computations) {
+    hasher.add_word(computation.instructions.size());
+    hasher.add_word(computation.root.value);
+    for (const Instruction& i : computation.instructions) hash_instruction(hasher, i);
+  }
+  return hasher.digest();
+}
+
+}  // namespace heddle::hlo

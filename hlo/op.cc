@@ -1,0 +1,53 @@
+#include "heddle/hlo/op.h"
+
+namespace heddle::hlo {
+namespace {
+
+Status check_counts(Opcode opcode, size_t operands, size_t called) {
+  int want = operand_count(opcode);
+  if (want != kVariadic && operands != static_cast<size_t>(want)) {
+    return invalid_argument(to_string(opcode), ": has ", operands, " operands; takes ", want);
+  }
+  want = called_count(opcode);
+  if (want != kVariadic && called != static_cast<size_t>(want)) {
+    return invalid_argument(to_string(opcode), ": calls ", called, " computations; takes ", want);
+  }
+  return {};
+}
+
+}  // namespace
+
+const OpDef& definition(Opcode opcode) {
+  static constexpr const OpDef* kDefinitions[] = {
+#define HEDDLE_OP(enumerator, text, attrs, operands, called, traits) &enumerator##Def,
+#include "heddle/hlo/opcodes.def"
+#undef HEDDLE_OP
+  };
+  return *kDefinitions[static_cast<size_t>(opcode)];
+}
+
+StatusOr<Shape> infer_shape(Opcode opcode, std::span<const Shape* const> operands, const Attrs& attrs,
+                            std::span<const Computation* const> called, const Shape* declared) {
+  HEDDLE_RETURN_IF_ERROR(check_counts(opcode, operands.size(), called.size()));
+  if (!fits(opcode, attrs)) {
+    return internal_error(to_string(opcode), " was given the attributes of another op");
+  }
+  if (declared != nullptr) HEDDLE_RETURN_IF_ERROR(check_shape(*declared));
+  if (declared == nullptr && has_trait(opcode, kDeclared)) {
+    return invalid_argument(to_string(opcode), ": has no result type; this op's type cannot be inferred");
+  }
+  const OpDef& op = definition(opcode);
+  if (!op.infer) return invalid_argument(to_string(opcode), ": ", op.infer.reason());
+  HEDDLE_ASSIGN_OR_RETURN(Shape shape, op.infer.rule()({opcode, operands, attrs, called, declared}));
+  if (declared == nullptr) {
+    HEDDLE_RETURN_IF_ERROR(check_shape(shape));
+    return shape;
+  }
+  if (!same_type(shape, *declared)) {
+    return invalid_argument(to_string(opcode), ": result is declared as ", to_string(*declared),
+                            "; its operands give ", to_string(shape));
+  }
+  return *declared;
+}
+
+}  // namespace heddle::hlo

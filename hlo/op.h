@@ -1,0 +1,132 @@
+// OpDef: everything that an op means, in one record beside the op (hlo/ops/*.cc). The opcode's facts stand in opcodes.def.
+//
+// A slot has no default: leaving one out does not compile. A slot that has no rule says why, in words that users will read:
+//   .evaluate = No{"rng: its stream is not specified; use rng-bit-generator"}.
+// The slots jvp, transpose and batch are not asked for yet: kLater marks them, in this file alone. The issue that brings
+// derivatives removes the default initialisers below, and from then on every definition without a rule fails to compile.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/literal.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::hlo {
+
+// Why a slot has no rule.
+struct No {
+  const char* reason;
+};
+
+// A rule or the reason for having none.
+template <class Fn>
+class Slot {
+ public:
+  constexpr Slot(Fn rule) : rule_(rule) {}
+  constexpr Slot(No no) : reason_(no.reason) {}
+  constexpr explicit operator bool() const { return rule_ != nullptr; }
+  [[nodiscard]] constexpr Fn rule() const { return rule_; }
+  [[nodiscard]] constexpr const char* reason() const { return reason_; }
+
+ private:
+  Fn rule_ = nullptr;
+  const char* reason_ = "";
+};
+
+// What a shape rule sees.
+class InferArgs {
+ public:
+  InferArgs(Opcode opcode, std::span<const Shape* const> operands, const Attrs& attrs,
+            std::span<const Computation* const> called, const Shape* declared)
+      : opcode_(opcode), operands_(operands), attrs_(attrs), called_(called), declared_(declared) {}
+
+  [[nodiscard]] Opcode opcode() const { return opcode_; }
+  [[nodiscard]] size_t size() const { return operands_.size(); }
+  const Shape& operator[](size_t i) const { return *operands_[i]; }
+  [[nodiscard]] std::span<const Shape* const> operands() const { return operands_; }
+  template <class T>
+  [[nodiscard]] const T& attrs() const {
+    return attrs_.get<T>();
+  }
+  [[nodiscard]] std::span<const Computation* const> called() const { return called_; }
+  // The type that the text, proto or builder gave; null where it gave none (never for ops with kDeclared).
+  [[nodiscard]] const Shape* declared() const { return declared_; }
+
+  // "concatenate: " and the parts, as an InvalidArgument.
+  template <class... Parts>
+  [[nodiscard]] Status error(const Parts&... parts) const {
+    return invalid_argument(to_string(opcode_), ": ", parts...);
+  }
+
+ private:
+  Opcode opcode_;
+  std::span<const Shape* const> operands_;
+  const Attrs& attrs_;
+  std::span<const Computation* const> called_;
+  const Shape* declared_;
+};
+
+// Runs called computations for an evaluation rule (hlo/evaluate.h has the implementation).
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  // Evaluates called computation number `which` of the instruction. Arguments at their last use should be moved in, so that
+  // updates happen in place.
+  virtual StatusOr<Literal> call(size_t which, std::vector<Literal> arguments) = 0;
+  // The computation itself, for rules that recognise add, max, ... and loop over them natively.
+  [[nodiscard]] virtual const Computation& computation(size_t which) const = 0;
+};
+
+// What an evaluation rule sees. Operands may be moved from; one that is_unique() may be written in place.
+struct EvalArgs {
+  const Instruction& instruction;
+  std::span<Literal> operands;
+  Caller& caller;
+
+  [[nodiscard]] const Shape& result() const { return instruction.shape; }
+  const Literal& operator[](size_t i) const { return operands[i]; }
+  [[nodiscard]] size_t size() const { return operands.size(); }
+  template <class T>
+  [[nodiscard]] const T& attrs() const {
+    return instruction.attrs.get<T>();
+  }
+};
+
+using InferFn = StatusOr<Shape> (*)(const InferArgs&);
+using EvaluateFn = StatusOr<Literal> (*)(EvalArgs&);
+struct RuleArgs;  // of derivative and batching rules, to come with them
+using DerivativeFn = void (*)(RuleArgs&);
+
+inline constexpr No kLater{"derivative and batching rules are not asked for yet"};
+
+struct OpDef {
+  Opcode opcode;
+  // Names of the operands for error messages: {"x", "start_indices"}; the last one repeats for variadic ops.
+  std::span<const std::string_view> operand_names;
+  // Shape rule = verifier: called when an instruction is built, parsed, and after each pass. Given operands are of the number that
+  // opcodes.def says. Returns the result type, or the error of the operand that is wrong.
+  Slot<InferFn> infer;
+  // Value, by the book: the oracle. Shapes were verified before.
+  Slot<EvaluateFn> evaluate;
+  Slot<DerivativeFn> jvp = kLater;
+  Slot<DerivativeFn> transpose = kLater;
+  Slot<DerivativeFn> batch = kLater;
+};
+
+// Returns the definition. A missing one is a link error that names the op.
+const OpDef& definition(Opcode opcode);
+
+#define HEDDLE_OP(enumerator, text, attrs, operands, called, traits) extern const OpDef enumerator##Def;
+#include "heddle/hlo/opcodes.def"
+#undef HEDDLE_OP
+
+// Infers and checks the type of an instruction: operand number, attribute struct, called computations, then the op's own rule. For
+// an op whose type is declared, the declared type is checked and returned (with its layout).
+StatusOr<Shape> infer_shape(Opcode opcode, std::span<const Shape* const> operands, const Attrs& attrs,
+                            std::span<const Computation* const> called, const Shape* declared);
+
+}  // namespace heddle::hlo

@@ -1,0 +1,157 @@
+#include "heddle/hlo/shape.h"
+
+#include <algorithm>
+
+namespace heddle {
+namespace {
+
+constexpr int kMaxNesting = 64;
+constexpr int64_t kMaxBytes = int64_t{1} << 62;
+
+std::vector<int64_t> descending(int64_t rank) {
+  std::vector<int64_t> order(static_cast<size_t>(rank));
+  for (int64_t i = 0; i < rank; ++i) order[static_cast<size_t>(i)] = rank - 1 - i;
+  return order;
+}
+
+bool is_permutation_of_rank(const std::vector<int64_t>& order, int64_t rank) {
+  if (static_cast<int64_t>(order.size()) != rank) return false;
+  uint64_t seen = 0;
+  for (int64_t d : order) {
+    if (d < 0 || d >= rank || ((seen >> d) & 1)) return false;
+    seen |= uint64_t{1} << d;
+  }
+  return true;
+}
+
+Status check_array(const Shape& shape) {
+  if (shape.rank() > Shape::kMaxRank) {
+    return invalid_argument("shape: has rank ", shape.rank(), "; at most ", Shape::kMaxRank);
+  }
+  int64_t bytes = storage_bytes(shape.dtype());
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    int64_t size = shape.dimension(i);
+    if (size == Shape::kUnbounded && shape.is_dynamic_dimension(i)) continue;
+    if (size < 0) return invalid_argument("shape: dimension ", i, " is ", size, "; sizes are 0 or more");
+    if (__builtin_mul_overflow(bytes, size == 0 ? 1 : size, &bytes) || bytes > kMaxBytes) {
+      return resource_exhausted("shape: ", to_string(shape), " is larger than 2^62 bytes");
+    }
+  }
+  if (shape.has_layout() && !is_permutation_of_rank(shape.layout().minor_to_major, shape.rank())) {
+    return invalid_argument("shape: layout {", join(shape.layout().minor_to_major, ","),
+                            "} is no permutation of the dimensions of ", to_string(shape));
+  }
+  return {};
+}
+
+Status check_nested(const Shape& shape, int depth) {
+  if (depth > kMaxNesting) return resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
+  if (shape.is_array()) return check_array(shape);
+  if (!shape.is_valid()) return invalid_argument("shape: has no element type");
+  for (const Shape& element : shape.elements()) {
+    HEDDLE_RETURN_IF_ERROR(check_nested(element, depth + 1));
+  }
+  return {};
+}
+
+}  // namespace
+
+Shape Shape::tuple(std::vector<Shape> elements) {
+  Shape shape(DType::kTuple, {});
+  shape.elements_ = std::move(elements);
+  return shape;
+}
+
+int64_t Shape::element_count() const {
+  int64_t count = 1;
+  for (int64_t size : dimensions_) count *= size;
+  return count;
+}
+
+int64_t Shape::byte_size() const {
+  if (is_array()) return element_count() * storage_bytes(dtype_);
+  int64_t bytes = 0;
+  for (const Shape& element : elements_) bytes += element.byte_size();
+  return bytes;
+}
+
+void Shape::set_dynamic_dimension(int64_t i, bool dynamic) {
+  uint64_t bit = uint64_t{1} << i;
+  dynamic_ = dynamic ? (dynamic_ | bit) : (dynamic_ & ~bit);
+}
+
+void Shape::set_layout(Layout layout) {
+  Layout plain;
+  plain.minor_to_major = descending(rank());
+  if (layout == plain) {
+    layout_.reset();
+  } else {
+    layout_ = Box<Layout>(std::move(layout));
+  }
+}
+
+void Shape::clear_layout() {
+  layout_.reset();
+  for (Shape& element : elements_) element.clear_layout();
+}
+
+std::vector<int64_t> Shape::minor_to_major() const {
+  return has_layout() ? layout().minor_to_major : descending(rank());
+}
+
+Shape Shape::with_dtype(DType dtype) const {
+  Shape shape = *this;
+  shape.dtype_ = dtype;
+  return shape;
+}
+
+bool operator==(const Shape& a, const Shape& b) {
+  return a.dtype_ == b.dtype_ && a.dynamic_ == b.dynamic_ && a.dimensions_ == b.dimensions_ &&
+         a.elements_ == b.elements_ && a.layout_ == b.layout_;
+}
+
+bool same_dimensions(const Shape& a, const Shape& b) { return a.dimensions() == b.dimensions(); }
+
+bool same_type(const Shape& a, const Shape& b) {
+  if (a.dtype() != b.dtype() || a.dimensions() != b.dimensions()) return false;
+  for (int64_t i = 0; i < a.rank(); ++i) {
+    if (a.is_dynamic_dimension(i) != b.is_dynamic_dimension(i)) return false;
+  }
+  return std::ranges::equal(a.elements(), b.elements(), same_type);
+}
+
+std::string to_string(const Shape& shape) {
+  if (shape.is_tuple()) return cat("(", join(shape.elements(), ", "), ")");
+  std::string out(to_string(shape.dtype()));
+  out.push_back('[');
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (i > 0) out.push_back(',');
+    bool dynamic = shape.is_dynamic_dimension(i);
+    if (dynamic && shape.dimension(i) == Shape::kUnbounded) {
+      out.push_back('?');
+    } else {
+      append(out, dynamic ? "<=" : "", shape.dimension(i));
+    }
+  }
+  out.push_back(']');
+  return out;
+}
+
+Status check_shape(const Shape& shape) { return check_nested(shape, 0); }
+
+void hash_value(Hasher& hasher, const Shape& shape) {
+  hash_value(hasher, shape.dtype());
+  hash_value(hasher, shape.dimensions());
+  for (int64_t i = 0; shape.is_dynamic() && i < shape.rank(); ++i) {
+    hash_value(hasher, shape.is_dynamic_dimension(i));
+  }
+  hash_value(hasher, shape.elements());
+}
+
+std::vector<int64_t> row_major_strides(std::span<const int64_t> dimensions) {
+  std::vector<int64_t> strides(dimensions.size(), 1);
+  for (size_t i = dimensions.size(); i-- > 1;) strides[i - 1] = strides[i] * dimensions[i];
+  return strides;
+}
+
+}  // namespace heddle

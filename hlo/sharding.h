@@ -1,0 +1,36 @@
+// How a value is laid over devices: data that survives every pass. XLA's OpSharding, field by field.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/base/hash.h"
+
+namespace heddle::hlo {
+
+// Text: {replicated} {maximal device=0} {devices=[2,1,2]<=[4] last_tile_dim_replicate} {{..}, {..}}
+struct Sharding {
+  enum class Type : uint8_t { kReplicated, kMaximal, kTuple, kOther, kManual, kUnknown, kUnreduced };
+  enum class GroupType : uint8_t { kAs, kLike };
+
+  Type type = Type::kReplicated;
+  std::vector<int64_t> tile_dimensions;         // devices=[2,2]
+  std::vector<int64_t> tile_devices;            // explicit list of devices, or empty with the iota form
+  std::vector<int64_t> iota_reshape;            // <=[4]
+  std::vector<int64_t> iota_transpose;          // T(1,0)
+  bool replicate_on_last_tile_dim = false;
+  std::vector<Type> last_tile_dims;             // last_tile_dims={manual, replicated}
+  bool is_shard_group = false;
+  int64_t shard_group_id = 0;                   // shard_as 1, shard_like 1
+  GroupType shard_group_type = GroupType::kAs;
+  std::vector<Sharding> tuple;                  // of type kTuple
+  std::string unknown_text;                     // a form that is newer than this reader, as text ...
+  std::string unknown_proto;                    // ... or as serialised fields of OpSharding (metadata, tile_shape, named_sharding)
+
+  friend bool operator==(const Sharding&, const Sharding&) = default;
+};
+
+void hash_value(Hasher& hasher, const Sharding& sharding);
+
+}  // namespace heddle::hlo
