@@ -1,0 +1,44 @@
+# Builds and runs tests/consumer in one of these ways; ctest calls it (cmake/HeddleInstall.cmake).
+#   WAY=install      installs the build tree HEDDLE_BINARY_DIR into FOLDER/prefix and looks at what came
+#   WAY=package      find_package(heddle) on that prefix
+#   WAY=pkg_config   one compiler call with the flags of heddle.pc
+#   WAY=subfolder    add_subdirectory(HEDDLE_SOURCE_DIR)
+
+set(prefix ${FOLDER}/prefix)
+set(consumer ${HEDDLE_SOURCE_DIR}/tests/consumer)
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+function(build_and_run folder)
+  run(${CMAKE_COMMAND} -G Ninja -S ${consumer} -B ${folder} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=${COMPILER}
+    "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" -DCMAKE_CXX_FLAGS_DEBUG=-O0 ${ARGN})
+  run(${CMAKE_COMMAND} --build ${folder} --target consumer)
+  run(${folder}/consumer)
+endfunction()
+
+if(WAY STREQUAL "install")
+  file(REMOVE_RECURSE ${prefix})
+  run(${CMAKE_COMMAND} --install ${HEDDLE_BINARY_DIR} --prefix ${prefix})
+  file(GLOB_RECURSE strangers ${prefix}/include/*)
+  list(FILTER strangers EXCLUDE REGEX "/include/heddle/.*\\.(h|def)$")
+  file(GLOB_RECURSE tests ${prefix}/include/*_test.h ${prefix}/include/*.pb.h ${prefix}/include/heddle/tests/*)
+  if(strangers OR tests)
+    message(FATAL_ERROR "install: files that are no public headers: ${strangers} ${tests}")
+  endif()
+elseif(WAY STREQUAL "package")
+  build_and_run(${FOLDER}/package -DCMAKE_PREFIX_PATH=${prefix} -DHEDDLE_PREFIX=${prefix} -DHEDDLE_VERSION=${VERSION})
+elseif(WAY STREQUAL "subfolder")
+  build_and_run(${FOLDER}/subfolder -DHEDDLE_SUBFOLDER=${HEDDLE_SOURCE_DIR})
+elseif(WAY STREQUAL "pkg_config")
+  file(GLOB_RECURSE pc ${prefix}/*/heddle.pc)
+  get_filename_component(folder ${pc} DIRECTORY)
+  set(ENV{PKG_CONFIG_PATH} ${folder})
+  execute_process(COMMAND pkg-config --cflags --libs heddle OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  run(${COMPILER} ${consumer}/main.cc -o ${FOLDER}/consumer_pkg_config ${flags})
+  run(${FOLDER}/consumer_pkg_config)
+else()
+  message(FATAL_ERROR "WAY is '${WAY}'")
+endif()

@@ -1,0 +1,127 @@
+// Each rule finds a breach where there is one, and nothing in the like without it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/tests/layers/source_tree.h"
+
+namespace heddle::layers {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+SourceFile including(std::string path) { return {.lines = 1, .includes = {{std::move(path), 1}}}; }
+
+TEST(LayerRules, ReadIncludesWithTheirLines) {
+  const SourceFile file = parse_source(
+      "// #include <a>\n#include <map>\n\n#  include \"heddle/hlo/shape.h\"  // why\n");
+  ASSERT_THAT(file.includes, SizeIs(2));
+  EXPECT_EQ(file.includes[0].path, "map");
+  EXPECT_EQ(file.includes[1].path, "heddle/hlo/shape.h");
+  EXPECT_EQ(file.includes[1].line, 4);
+  EXPECT_EQ(file.lines, 4);
+}
+
+TEST(LayerRules, ReadTheTable) {
+  const LayerTable table = parse_layer_table(
+      "| folder | what | may include |\n|---|---|---|\n| base/ | ids | |\n"
+      "| hlo/ | `a(b, …)` | base |\n| tools/ tests/ | t | everything |\n");
+  EXPECT_THAT(table.at("base"), IsEmpty());
+  EXPECT_THAT(table.at("hlo"), ElementsAre("base"));
+  EXPECT_THAT(table.at("tests"), ElementsAre("everything"));
+  EXPECT_THAT(table, SizeIs(4));
+}
+
+TEST(LayerRules, FindAFolderWithoutRow) {
+  const SourceTree tree = {{"hlo/a.h", {}}, {"misc/b.cc", {}}, {"heddle.h", {}}};
+  EXPECT_THAT(folders_without_row(tree, {{"hlo", {}}}), ElementsAre("misc"));
+}
+
+TEST(LayerRules, FindACycleOfFolders) {
+  EXPECT_THAT(folders_in_cycles({{"a", {"b/low"}}, {"b", {"c"}}, {"c", {"a"}}}),
+              ElementsAre("c comes back to a"));
+  EXPECT_THAT(folders_in_cycles({{"a", {"b", "c"}}, {"b", {"c"}}}), IsEmpty());
+}
+
+TEST(LayerRules, FindALinkOffTheTable) {
+  const LayerTable links = parse_cmake_links(
+      "heddle_library(hlo DEPS base x::y PRIVATE z::w)\nheddle_library(cpu DEPS scan)");
+  EXPECT_THAT(links_off_the_table(links, {{"hlo", {"base"}}, {"cpu", {"scan/lower"}}}), IsEmpty());
+  EXPECT_THAT(links_off_the_table(links, {{"hlo", {"base"}}, {"cpu", {"hlo"}}}), SizeIs(1));
+}
+
+TEST(LayerRules, FindAnIncludeOfAHigherFolder) {
+  const LayerTable table = {{"hlo", {"base"}}, {"cpu", {"scan/lower"}}};
+  const SourceTree good = {{"hlo/a.h", including("heddle/base/b.h")},
+                           {"cpu/a.h", including("heddle/scan/lower.h")}};
+  EXPECT_THAT(includes_off_the_table(good, table), IsEmpty());
+  const SourceTree bad = {{"hlo/a.h", including("heddle/trace/b.h")},
+                          {"cpu/a.h", including("heddle/scan/scan.h")}};
+  EXPECT_THAT(includes_off_the_table(bad, table),
+              UnorderedElementsAre("hlo/a.h:1: includes heddle/trace/b.h; hlo/ may not",
+                                   "cpu/a.h:1: includes heddle/scan/scan.h; cpu/ may not"));
+}
+
+TEST(LayerRules, FindAnIncludeThatIsSpelledAnotherWay) {
+  const SourceTree good = {{"hlo/a.h", including("heddle/hlo/b.h")},
+                           {"hlo/b.h", including("sys/mman.h")}};
+  EXPECT_THAT(includes_not_found(good), IsEmpty());
+  const SourceTree bad = {{"hlo/a.h", including("hlo/b.h")},
+                          {"hlo/b.h", including("heddle/hlo/c.h")}};
+  EXPECT_THAT(includes_not_found(bad), SizeIs(2));
+}
+
+TEST(LayerRules, FindACycleOfHeaders) {
+  const SourceTree tree = {{"hlo/a.h", including("heddle/hlo/b.h")},
+                           {"hlo/b.h", including("heddle/hlo/a.h")}};
+  EXPECT_THAT(headers_in_cycles(tree), ElementsAre("hlo/b.h comes back to hlo/a.h"));
+}
+
+TEST(LayerRules, FindAPackageInAPublicHeader) {
+  for (const char* path :
+       {"absl/container/flat_hash_map.h", "Eigen/Dense", "google/protobuf/message.h",
+        "heddle/hlo/proto/hlo.pb.h", "llvm/IR/Module.h"}) {
+    EXPECT_THAT(hidden_packages_in_public_headers({{"hlo/a.h", including(path)}}), SizeIs(1))
+        << path;
+    EXPECT_THAT(hidden_packages_in_public_headers({{"hlo/a.cc", including(path)}}), IsEmpty())
+        << path;
+  }
+  EXPECT_THAT(hidden_packages_in_public_headers({{"base/a.h", including("absl/status/status.h")}}),
+              IsEmpty());
+}
+
+TEST(LayerRules, FindAnInternalHeaderInUseOutside) {
+  const SourceFile user = including("heddle/hlo/internal/a.h");
+  EXPECT_THAT(internal_headers_included_from_outside({{"hlo/b.h", user}}), SizeIs(1));
+  EXPECT_THAT(internal_headers_included_from_outside({{"trace/b.cc", user}}), SizeIs(1));
+  EXPECT_THAT(
+      internal_headers_included_from_outside({{"hlo/b.cc", user}, {"hlo/internal/c.h", user}}),
+      IsEmpty());
+}
+
+TEST(LayerRules, FindAHeaderThatStandsTooHigh) {
+  SourceTree tree = {{"hlo/h0.h", {}}};
+  for (int i = 1; i <= kMaxDepth + 1; ++i) {
+    tree["hlo/h" + std::to_string(i) + ".h"] =
+        including("heddle/hlo/h" + std::to_string(i - 1) + ".h");
+  }
+  EXPECT_THAT(public_headers_too_deep(tree), ElementsAre("hlo/h7.h stands on 7 levels of headers"));
+}
+
+TEST(LayerRules, FindASourceThatIncludesItsHeaderLater) {
+  const SourceTree tree = {
+      {"hlo/a.h", {}}, {"hlo/a.cc", including("map")}, {"hlo/b.cc", including("map")}};
+  EXPECT_THAT(sources_that_do_not_include_their_header_first(tree), ElementsAre("hlo/a.cc"));
+}
+
+TEST(LayerRules, FindAFileThatIsTooLong) {
+  EXPECT_THAT(files_too_long({{"hlo/a.cc", {.lines = 601, .includes = {}}}}),
+              ElementsAre("hlo/a.cc has 601 lines"));
+  EXPECT_THAT(files_too_long({{"hlo/a.cc", {.lines = 600, .includes = {}}}}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace heddle::layers

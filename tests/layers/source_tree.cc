@@ -1,0 +1,301 @@
+#include "heddle/tests/layers/source_tree.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+
+namespace heddle::layers {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOwn = "heddle/";
+
+bool is_header(std::string_view path) { return path.ends_with(".h") || path.ends_with(".def"); }
+bool is_test(std::string_view path) {
+  return path.ends_with("_test.cc") || path.ends_with("_test.h");
+}
+bool is_internal(std::string_view path) { return path.find("/internal/") != path.npos; }
+
+// "hlo" of "hlo/ops/dot.cc"; "" of "heddle.h".
+std::string folder_of(std::string_view path) {
+  const size_t slash = path.find('/');
+  return slash == path.npos ? "" : std::string(path.substr(0, slash));
+}
+
+bool is_program_folder(std::string_view folder) {
+  return folder == "tools" || folder == "examples" || folder == "bench" || folder == "tests";
+}
+
+bool is_public(std::string_view path) {
+  return is_header(path) && !is_internal(path) && !is_test(path) &&
+         !is_program_folder(folder_of(path));
+}
+
+bool is_generated(std::string_view path) { return path.ends_with(".pb.h"); }
+
+// The path in the tree of an include of our own; "" for one of another package.
+std::string own(const Include& include) {
+  return include.path.starts_with(kOwn) ? include.path.substr(kOwn.size()) : "";
+}
+
+std::string at(const std::string& path, const Include& include) {
+  return path + ":" + std::to_string(include.line) + ": includes " + include.path;
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Finds paths of a graph that lead back to where they began, and the longest one from each node.
+class Walk {
+ public:
+  explicit Walk(std::map<std::string, std::set<std::string>> edges) : edges_(std::move(edges)) {}
+
+  // The number of edges on the longest path from `node`; an edge back to the path is noted in
+  // cycles().
+  int depth(const std::string& node) {
+    if (const auto known = depth_.find(node); known != depth_.end()) return known->second;
+    path_.push_back(node);
+    int deepest = 0;
+    for (const std::string& next : edges_[node]) {
+      if (std::find(path_.begin(), path_.end(), next) != path_.end()) {
+        cycles_.push_back(node + " comes back to " + next);
+      } else {
+        deepest = std::max(deepest, 1 + depth(next));
+      }
+    }
+    path_.pop_back();
+    return depth_[node] = deepest;
+  }
+
+  Breaches cycles() {
+    for (const auto& [node, to] : std::map(edges_)) depth(node);
+    return cycles_;
+  }
+
+ private:
+  std::map<std::string, std::set<std::string>> edges_;
+  std::map<std::string, int> depth_;
+  std::vector<std::string> path_;
+  Breaches cycles_;
+};
+
+Walk header_walk(const SourceTree& tree) {
+  std::map<std::string, std::set<std::string>> edges;
+  for (const auto& [path, file] : tree) {
+    for (const Include& include : file.includes) {
+      if (is_header(path) && tree.contains(own(include))) edges[path].insert(own(include));
+    }
+  }
+  return Walk(std::move(edges));
+}
+
+bool allows(const std::set<std::string>& row, const std::string& path) {
+  return std::any_of(row.begin(), row.end(), [&](const std::string& item) {
+    return item == kEverything ||
+           (item.find('/') == item.npos ? folder_of(path) == item : path.starts_with(item));
+  });
+}
+
+bool is_hidden_package(const std::string& include) {
+  static const std::regex hidden(
+      "(absl/(?!status/)|Eigen/|unsupported/Eigen|llvm/|google/protobuf/).*|.*\\.pb\\.h");
+  return std::regex_match(include, hidden);
+}
+
+}  // namespace
+
+SourceFile parse_source(std::string_view text) {
+  static const std::regex include("\\s*#\\s*include\\s+[\"<]([^\">]+)[\">].*");
+  SourceFile file;
+  std::istringstream in{std::string(text)};
+  std::string line;
+  while (std::getline(in, line)) {
+    ++file.lines;
+    std::smatch match;
+    if (line.find("include") == line.npos || !std::regex_match(line, match, include)) continue;
+    file.includes.push_back({match[1], file.lines});
+  }
+  return file;
+}
+
+SourceTree read_source_tree(const std::string& root) {
+  SourceTree tree;
+  const auto add = [&](const fs::path& path) {
+    const fs::path extension = path.extension();
+    if (extension != ".h" && extension != ".cc" && extension != ".def") return;
+    tree[path.lexically_relative(root).generic_string()] = parse_source(read_file(path));
+  };
+  for (const fs::directory_entry& top : fs::directory_iterator(root)) {
+    const std::string name = top.path().filename().string();
+    if (top.is_regular_file()) add(top.path());
+    if (!top.is_directory() || name == "build" || name.starts_with('.')) continue;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(top)) {
+      if (entry.is_regular_file()) add(entry.path());
+    }
+  }
+  return tree;
+}
+
+LayerTable parse_layer_table(std::string_view markdown) {
+  static const std::regex row("\\| *((?:[a-z]+/ *)+)\\|[^|]*\\|([^|]*)\\|");
+  LayerTable table;
+  std::istringstream in{std::string(markdown)};
+  std::string line;
+  while (std::getline(in, line)) {
+    std::smatch match;
+    if (!std::regex_match(line, match, row)) continue;
+    const std::vector<std::string> allowed = words(match[2]);
+    for (const std::string& folder : words(match[1])) {
+      table[folder.substr(0, folder.size() - 1)] = {allowed.begin(), allowed.end()};
+    }
+  }
+  return table;
+}
+
+LayerTable parse_cmake_links(std::string_view cmake) {
+  static const std::regex call("heddle_library\\(([a-z]+)([^)]*)\\)");
+  LayerTable links;
+  const std::string text(cmake);
+  for (std::sregex_iterator match(text.begin(), text.end(), call), end; match != end; ++match) {
+    std::set<std::string>& to = links[(*match)[1]];
+    for (const std::string& word : words((*match)[2])) {
+      if (word.find("::") == word.npos && word != "DEPS" && word != "PRIVATE") to.insert(word);
+    }
+  }
+  return links;
+}
+
+Breaches folders_without_row(const SourceTree& tree, const LayerTable& table) {
+  std::set<std::string> missing;
+  for (const auto& [path, file] : tree) {
+    if (const std::string folder = folder_of(path); !folder.empty() && !table.contains(folder))
+      missing.insert(folder);
+  }
+  return {missing.begin(), missing.end()};
+}
+
+Breaches folders_in_cycles(const LayerTable& table) {
+  LayerTable edges;
+  for (const auto& [folder, row] : table) {
+    for (const std::string& item : row) {
+      if (item != kEverything) edges[folder].insert(item.substr(0, item.find('/')));
+    }
+  }
+  return Walk(std::move(edges)).cycles();
+}
+
+Breaches links_off_the_table(const LayerTable& links, const LayerTable& table) {
+  Breaches breaches;
+  for (const auto& [folder, to] : links) {
+    std::set<std::string> allowed;
+    for (const std::string& item :
+         table.contains(folder) ? table.at(folder) : std::set<std::string>()) {
+      allowed.insert(item.substr(0, item.find('/')));
+    }
+    if (to != allowed)
+      breaches.push_back(folder + ": DEPS in CMakeLists.txt differs from docs/architecture.md");
+  }
+  return breaches;
+}
+
+Breaches includes_off_the_table(const SourceTree& tree, const LayerTable& table) {
+  Breaches breaches;
+  for (const auto& [path, file] : tree) {
+    const std::string folder = folder_of(path);
+    if (!table.contains(folder))
+      continue;  // folders_without_row has said so; the top may include everything
+    for (const Include& include : file.includes) {
+      const std::string to = own(include);
+      if (to.empty() || folder_of(to) == folder || allows(table.at(folder), to)) continue;
+      breaches.push_back(at(path, include) + "; " + folder + "/ may not");
+    }
+  }
+  return breaches;
+}
+
+Breaches includes_not_found(const SourceTree& tree) {
+  static const std::regex other(
+      "(absl|gtest|gmock|google|benchmark|CLI|Eigen|unsupported|llvm)/.*|[a-z0-9_./]+|zlib\\.h");
+  Breaches breaches;
+  for (const auto& [path, file] : tree) {
+    for (const Include& include : file.includes) {
+      const std::string to = own(include);
+      if (to.empty() ? tree.contains(include.path) || !std::regex_match(include.path, other)
+                     : !tree.contains(to) && !is_generated(to)) {
+        breaches.push_back(at(path, include) + "; ours are spelled heddle/FOLDER/FILE.h");
+      }
+    }
+  }
+  return breaches;
+}
+
+Breaches headers_in_cycles(const SourceTree& tree) { return header_walk(tree).cycles(); }
+
+Breaches hidden_packages_in_public_headers(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, file] : tree) {
+    for (const Include& include : file.includes) {
+      if (is_public(path) && is_hidden_package(include.path)) breaches.push_back(at(path, include));
+    }
+  }
+  return breaches;
+}
+
+Breaches internal_headers_included_from_outside(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, file] : tree) {
+    for (const Include& include : file.includes) {
+      const std::string to = own(include);
+      if (!is_internal(to)) continue;
+      if (is_public(path) || folder_of(to) != folder_of(path))
+        breaches.push_back(at(path, include));
+    }
+  }
+  return breaches;
+}
+
+Breaches public_headers_too_deep(const SourceTree& tree) {
+  Walk walk = header_walk(tree);
+  Breaches breaches;
+  for (const auto& [path, file] : tree) {
+    if (!is_public(path) || walk.depth(path) <= kMaxDepth) continue;
+    breaches.push_back(path + " stands on " + std::to_string(walk.depth(path)) +
+                       " levels of headers");
+  }
+  return breaches;
+}
+
+Breaches sources_that_do_not_include_their_header_first(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, file] : tree) {
+    if (!path.ends_with(".cc")) continue;
+    const std::string header = path.substr(0, path.size() - 2) + "h";
+    if (!tree.contains(header)) continue;
+    if (file.includes.empty() || own(file.includes[0]) != header) breaches.push_back(path);
+  }
+  return breaches;
+}
+
+Breaches files_too_long(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, file] : tree) {
+    if (file.lines > kMaxLines)
+      breaches.push_back(path + " has " + std::to_string(file.lines) + " lines");
+  }
+  return breaches;
+}
+
+}  // namespace heddle::layers
