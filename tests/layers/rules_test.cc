@@ -103,7 +103,7 @@ TEST(LayerRules, FindAnInternalHeaderInUseOutside) {
 }
 
 TEST(LayerRules, FindAHeaderThatStandsTooHigh) {
-  SourceTree tree = {{"hlo/h0.h", {}}};
+  SourceTree tree = {{"hlo/h0.h", including("heddle/base/b.h")}, {"base/b.h", {}}};
   for (int i = 1; i <= kMaxDepth + 1; ++i) {
     tree["hlo/h" + std::to_string(i) + ".h"] =
         including("heddle/hlo/h" + std::to_string(i - 1) + ".h");

@@ -58,10 +58,12 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+using Edges = std::map<std::string, std::set<std::string>>;
+
 // Finds paths of a graph that lead back to where they began, and the longest one from each node.
 class Walk {
  public:
-  explicit Walk(std::map<std::string, std::set<std::string>> edges) : edges_(std::move(edges)) {}
+  explicit Walk(Edges edges) : edges_(std::move(edges)) {}
 
   // The number of edges on the longest path from `node`; an edge back to the path is noted in
   // cycles().
@@ -86,20 +88,29 @@ class Walk {
   }
 
  private:
-  std::map<std::string, std::set<std::string>> edges_;
+  Edges edges_;
   std::map<std::string, int> depth_;
   std::vector<std::string> path_;
   Breaches cycles_;
 };
 
-Walk header_walk(const SourceTree& tree) {
-  std::map<std::string, std::set<std::string>> edges;
+Edges header_edges(const SourceTree& tree) {
+  Edges edges;
   for (const auto& [path, file] : tree) {
     for (const Include& include : file.includes) {
       if (is_header(path) && tree.contains(own(include))) edges[path].insert(own(include));
     }
   }
-  return Walk(std::move(edges));
+  return edges;
+}
+
+// base/ is to the other folders what the standard library is to base/: it adds no level.
+Edges without_base(Edges edges) {
+  for (auto& [path, to] : edges) {
+    if (folder_of(path) == "base") continue;
+    std::erase_if(to, [](const std::string& header) { return folder_of(header) == "base"; });
+  }
+  return edges;
 }
 
 bool allows(const std::set<std::string>& row, const std::string& path) {
@@ -242,7 +253,7 @@ Breaches includes_not_found(const SourceTree& tree) {
   return breaches;
 }
 
-Breaches headers_in_cycles(const SourceTree& tree) { return header_walk(tree).cycles(); }
+Breaches headers_in_cycles(const SourceTree& tree) { return Walk(header_edges(tree)).cycles(); }
 
 Breaches hidden_packages_in_public_headers(const SourceTree& tree) {
   Breaches breaches;
@@ -268,7 +279,7 @@ Breaches internal_headers_included_from_outside(const SourceTree& tree) {
 }
 
 Breaches public_headers_too_deep(const SourceTree& tree) {
-  Walk walk = header_walk(tree);
+  Walk walk(without_base(header_edges(tree)));
   Breaches breaches;
   for (const auto& [path, file] : tree) {
     if (!is_public(path) || walk.depth(path) <= kMaxDepth) continue;
