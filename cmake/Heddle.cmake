@@ -294,6 +294,8 @@ function(heddle_tests)
       endif()
     endif()
   endforeach()
+  add_test(NAME docs.quoted_code COMMAND ${PROJECT_SOURCE_DIR}/tools/quote_code --check)
+  set_tests_properties(docs.quoted_code PROPERTIES LABELS docs)
 endfunction()
 
 function(heddle_fuzzers)
