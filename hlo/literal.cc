@@ -1,8 +1,10 @@
 #include "heddle/hlo/literal.h"
 
 #include <cstdlib>
-#include <new>
 #include <cstring>
+#include <new>
+
+#include "heddle/hlo/blocks.h"
 
 namespace heddle {
 
@@ -47,6 +49,18 @@ Literal Literal::uninitialised(const Shape& shape) {
   Literal out;
   out.shape_ = shape;
   out.storage_ = std::make_shared<Storage>(static_cast<size_t>(shape.byte_size()));
+  return out;
+}
+
+Literal Literal::scalar(DType dtype, double value) {
+  Literal out = uninitialised(Shape::scalar(dtype));
+  store(dtype, &value, 1, out.storage_->own);
+  return out;
+}
+
+Literal Literal::scalar(DType dtype, int64_t value) {
+  Literal out = uninitialised(Shape::scalar(dtype));
+  store(dtype, &value, 1, out.storage_->own);
   return out;
 }
 
@@ -99,6 +113,18 @@ bool Literal::is_unique() const {
 
 void Literal::write(const void* data, size_t size_bytes) {
   if (size_bytes > 0) std::memcpy(storage_->own, data, size_bytes);
+}
+
+double Literal::to_double(int64_t position) const {
+  double value = 0;
+  load(shape_.dtype(), bytes() + position * storage_bytes(shape_.dtype()), 1, &value);
+  return value;
+}
+
+int64_t Literal::to_int64(int64_t position) const {
+  int64_t value = 0;
+  load(shape_.dtype(), bytes() + position * storage_bytes(shape_.dtype()), 1, &value);
+  return value;
 }
 
 Literal Literal::reshaped(Shape shape) && {
