@@ -46,7 +46,7 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   # Paths below the source folder are made relative, so that all clones on a machine share one cache.
   find_program(HEDDLE_CCACHE ccache)
-  if(HEDDLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  if(HEDDLE_CCACHE AND "${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "^(ccache)?$")
     set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${HEDDLE_CCACHE})
   endif()
 endif()
