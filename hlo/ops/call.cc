@@ -1,0 +1,39 @@
+// call(x..), to_apply=f: f's value at the operands. fusion is the same under a hint for backends.
+#include "heddle/hlo/op.h"
+#include "heddle/hlo/ops/region.h"
+
+namespace heddle::hlo {
+namespace {
+
+constexpr std::string_view kOperands[] = {"x"};
+
+StatusOr<Shape> infer(const InferArgs& in) {
+  std::vector<Shape> parameters;
+  for (const Shape* operand : in.operands()) parameters.push_back(*operand);
+  HEDDLE_RETURN_IF_ERROR(check_takes(in, 0, "callee", parameters));
+  return in.called()[0]->result_shape();
+}
+
+StatusOr<Literal> evaluate(EvalArgs& in) {
+  std::vector<Literal> arguments(std::make_move_iterator(in.operands.begin()),
+                                 std::make_move_iterator(in.operands.end()));
+  return in.caller.call(0, std::move(arguments));
+}
+
+}  // namespace
+
+const OpDef kCallDef = {
+    .opcode = Opcode::kCall,
+    .operand_names = kOperands,
+    .infer = infer,
+    .evaluate = evaluate,
+};
+
+const OpDef kFusionDef = {
+    .opcode = Opcode::kFusion,
+    .operand_names = kOperands,
+    .infer = infer,
+    .evaluate = evaluate,
+};
+
+}  // namespace heddle::hlo
