@@ -13,18 +13,6 @@ bool equal_extras(const Instruction& a, const Instruction& b) {
          x.result_accuracy == y.result_accuracy;
 }
 
-bool equal(const Instruction& a, const Instruction& b) {
-  return a.opcode == b.opcode && a.operands == b.operands && a.called == b.called &&
-         same_type(a.shape, b.shape) && a.attrs == b.attrs &&
-         ((!a.extras.has_value() && !b.extras.has_value()) || equal_extras(a, b));
-}
-
-bool equal(const Computation& a, const Computation& b) {
-  return a.root == b.root && a.parameters == b.parameters &&
-         std::ranges::equal(a.instructions, b.instructions,
-                            [](const Instruction& x, const Instruction& y) { return equal(x, y); });
-}
-
 void hash_instruction(Hasher& hasher, const Instruction& instruction) {
   hash_value(hasher, instruction.opcode);
   hash_value(hasher, instruction.shape);
@@ -41,6 +29,12 @@ void hash_instruction(Hasher& hasher, const Instruction& instruction) {
   }
 }
 
+void hash_computation(Hasher& hasher, const Computation& computation) {
+  hasher.add_word(computation.instructions.size());
+  hasher.add_word(computation.root.value);
+  for (const Instruction& i : computation.instructions) hash_instruction(hasher, i);
+}
+
 }  // namespace
 
 int64_t Module::instruction_count() const {
@@ -54,6 +48,18 @@ ComputationId Module::add(Computation computation) {
   return ComputationId(computations.size() - 1);
 }
 
+bool equal(const Instruction& a, const Instruction& b) {
+  return a.opcode == b.opcode && a.operands == b.operands && a.called == b.called &&
+         same_type(a.shape, b.shape) && a.attrs == b.attrs &&
+         ((!a.extras.has_value() && !b.extras.has_value()) || equal_extras(a, b));
+}
+
+bool equal(const Computation& a, const Computation& b) {
+  return a.root == b.root && a.parameters == b.parameters &&
+         std::ranges::equal(a.instructions, b.instructions,
+                            [](const Instruction& x, const Instruction& y) { return equal(x, y); });
+}
+
 bool equal(const Module& a, const Module& b) {
   return a.entry == b.entry &&
          std::ranges::equal(a.computations, b.computations,
@@ -63,11 +69,19 @@ bool equal(const Module& a, const Module& b) {
 Hash128 hash_of(const Module& module) {
   Hasher hasher;
   hasher.add_word(module.entry.value);
-  for (const Computation& computation : module.computations) {
-    hasher.add_word(computation.instructions.size());
-    hasher.add_word(computation.root.value);
-    for (const Instruction& i : computation.instructions) hash_instruction(hasher, i);
-  }
+  for (const Computation& computation : module.computations) hash_computation(hasher, computation);
+  return hasher.digest();
+}
+
+Hash128 hash_of(const Computation& computation) {
+  Hasher hasher;
+  hash_computation(hasher, computation);
+  return hasher.digest();
+}
+
+Hash128 hash_of(const Instruction& instruction) {
+  Hasher hasher;
+  hash_instruction(hasher, instruction);
   return hasher.digest();
 }
 

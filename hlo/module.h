@@ -137,10 +137,14 @@ struct Module {
 
 // Equality of what is computed: opcodes, types (without layouts), operands, attributes, sharding, frontend attributes, backend config
 // and called computations, in this order. Names, metadata and lines count not. Compare canonical forms (transform/canonical.h)
-// to look through dead code and order.
+// to look through dead code and order. Instructions and computations are compared by their ids: both must be of the same tables.
 bool equal(const Module& a, const Module& b);
+bool equal(const Computation& a, const Computation& b);
+bool equal(const Instruction& a, const Instruction& b);
 
 // A stable hash of what equal() compares.
 Hash128 hash_of(const Module& module);
+Hash128 hash_of(const Computation& computation);
+Hash128 hash_of(const Instruction& instruction);
 
 }  // namespace heddle::hlo
