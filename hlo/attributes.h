@@ -415,18 +415,18 @@ struct CustomCallAttrs {
                HEDDLE_FIELD(CustomCallAttrs, schedule), HEDDLE_FIELD(CustomCallAttrs, api_version));
 };
 
-// Which devices take part together. One form of three: a list of groups, an iota form, or text kept as it was read.
+// Which devices take part together. One form of three: a list of groups, an iota form, or the newest form kept as it was read.
 struct ReplicaGroups {
   std::vector<Dims> groups;        // {{0,1},{2,3}}
   Dims iota_tile;                  // [2,10]<=[20] : {2, 10}; empty: not this form
   Dims iota_reshape;               //                {20}
-  Dims iota_transpose;             // T(1,0)
-  bool device_list = false;        // came as CollectiveDeviceList (proto field 87) and not as the old field 49
-  std::string mesh_axes;           // newest form, as text or serialised proto
+  Dims iota_transpose;             // T(1,0); empty: none
+  std::string mesh_axes;           // mesh and axes as text ...
+  std::string mesh_axes_proto;     // ... or as a serialised MeshAxesReplicaGroupListProto
   HEDDLE_ATTRS(ReplicaGroups, HEDDLE_FIELD(ReplicaGroups, groups),
                HEDDLE_FIELD(ReplicaGroups, iota_tile), HEDDLE_FIELD(ReplicaGroups, iota_reshape),
-               HEDDLE_FIELD(ReplicaGroups, iota_transpose),
-               HEDDLE_FIELD(ReplicaGroups, device_list), HEDDLE_FIELD(ReplicaGroups, mesh_axes));
+               HEDDLE_FIELD(ReplicaGroups, iota_transpose), HEDDLE_FIELD(ReplicaGroups, mesh_axes),
+               HEDDLE_FIELD(ReplicaGroups, mesh_axes_proto));
 };
 
 struct CollectiveAttrs {

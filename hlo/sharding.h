@@ -18,7 +18,7 @@ struct Sharding {
   std::vector<int64_t> tile_dimensions;         // devices=[2,2]
   std::vector<int64_t> tile_devices;            // explicit list of devices, or empty with the iota form
   std::vector<int64_t> iota_reshape;            // <=[4]
-  std::vector<int64_t> iota_transpose;          // T(1,0)
+  std::vector<int64_t> iota_transpose;          // T(1,0); empty: none
   bool replicate_on_last_tile_dim = false;
   std::vector<Type> last_tile_dims;             // last_tile_dims={manual, replicated}
   bool is_shard_group = false;
