@@ -1,7 +1,7 @@
 # Helpers of the build. Sources are globbed with CONFIGURE_DEPENDS, so a new file needs no line in any CMake file, and a folder
 # without sources is skipped:
 #
-#   FOO/**/*.cc            static library heddle_FOO (heddle::FOO); headers are public but for those in a folder internal/
+#   FOO/**/*.cc            static library heddle_FOO (heddle::FOO); headers are public but for those in internal/ and hlo/ops/
 #   FOO/**/*_test.cc       one test program heddle_FOO_test (label FOO)
 #   FOO/proto/*.proto      compiled into heddle_FOO; its .cc files, its tests, and all programs below read
 #                          "heddle/FOO/proto/NAME.pb.h"; no header may. Import as "heddle/FOO/proto/NAME.proto"
@@ -157,10 +157,12 @@ function(heddle_library name)
   endif()
 endfunction()
 
-# What others may include of a folder: all but internal/ and what serves tests.
+# What others may include of a folder: all but internal/, hlo/ops/ and what serves tests.
 function(heddle_public_headers out folder)
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.h ${PROJECT_SOURCE_DIR}/${folder}/*.def)
-  list(FILTER headers EXCLUDE REGEX "/internal/|_test\\.h$")
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+    ${PROJECT_SOURCE_DIR}/${folder}/*.h ${PROJECT_SOURCE_DIR}/${folder}/*.def)
+  list(FILTER headers EXCLUDE REGEX "/internal/|^hlo/ops/|_test\\.h$")
+  list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/)
   set(${out} ${headers} PARENT_SCOPE)
 endfunction()
 

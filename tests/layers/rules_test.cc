@@ -103,12 +103,15 @@ TEST(LayerRules, FindAnInternalHeaderInUseOutside) {
 }
 
 TEST(LayerRules, FindAHeaderThatStandsTooHigh) {
-  SourceTree tree = {{"hlo/h0.h", including("heddle/base/b.h")}, {"base/b.h", {}}};
+  SourceTree tree = {{"hlo/h0.h", including("heddle/base/b.h")},
+                     {"base/b.h", {}},
+                     {"trace/t.h", including("heddle/hlo/h6.h")}};
   for (int i = 1; i <= kMaxDepth + 1; ++i) {
     tree["hlo/h" + std::to_string(i) + ".h"] =
         including("heddle/hlo/h" + std::to_string(i - 1) + ".h");
   }
-  EXPECT_THAT(public_headers_too_deep(tree), ElementsAre("hlo/h7.h stands on 7 levels of headers"));
+  EXPECT_THAT(public_headers_too_deep(tree),
+              ElementsAre("hlo/h7.h stands on 7 levels of headers of its folder"));
 }
 
 TEST(LayerRules, FindASourceThatIncludesItsHeaderLater) {

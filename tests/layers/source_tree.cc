@@ -19,7 +19,9 @@ bool is_header(std::string_view path) { return path.ends_with(".h") || path.ends
 bool is_test(std::string_view path) {
   return path.ends_with("_test.cc") || path.ends_with("_test.h");
 }
-bool is_internal(std::string_view path) { return path.find("/internal/") != path.npos; }
+bool is_internal(std::string_view path) {
+  return path.find("/internal/") != path.npos || path.starts_with("hlo/ops/");
+}
 
 // "hlo" of "hlo/ops/dot.cc"; "" of "heddle.h".
 std::string folder_of(std::string_view path) {
@@ -104,11 +106,10 @@ Edges header_edges(const SourceTree& tree) {
   return edges;
 }
 
-// base/ is to the other folders what the standard library is to base/: it adds no level.
-Edges without_base(Edges edges) {
+Edges within_folders(Edges edges) {
   for (auto& [path, to] : edges) {
-    if (folder_of(path) == "base") continue;
-    std::erase_if(to, [](const std::string& header) { return folder_of(header) == "base"; });
+    std::erase_if(to,
+                  [&](const std::string& other) { return folder_of(other) != folder_of(path); });
   }
   return edges;
 }
@@ -279,12 +280,12 @@ Breaches internal_headers_included_from_outside(const SourceTree& tree) {
 }
 
 Breaches public_headers_too_deep(const SourceTree& tree) {
-  Walk walk(without_base(header_edges(tree)));
+  Walk walk(within_folders(header_edges(tree)));
   Breaches breaches;
   for (const auto& [path, file] : tree) {
     if (!is_public(path) || walk.depth(path) <= kMaxDepth) continue;
     breaches.push_back(path + " stands on " + std::to_string(walk.depth(path)) +
-                       " levels of headers");
+                       " levels of headers of its folder");
   }
   return breaches;
 }
