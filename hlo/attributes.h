@@ -497,9 +497,14 @@ struct DomainAttrs {
                HEDDLE_FIELD(DomainAttrs, exit));
 };
 
+}  // namespace heddle::hlo
+
+namespace heddle {
+
+// Here, where argument-dependent lookup finds it for a Box<Literal> too.
 template <class T>
 void hash_value(Hasher& hasher, const Box<T>& box) {
   hash_value(hasher, box.get());
 }
 
-}  // namespace heddle::hlo
+}  // namespace heddle
