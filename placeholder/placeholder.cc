@@ -1,0 +1,58 @@
+#include "heddle/placeholder/placeholder.h"
+
+#include <atomic>
+
+#include "heddle/base/strings.h"
+
+namespace heddle {
+namespace {
+
+std::string made_at(const SourceLocation& where) {
+  return where.known() ? cat(" made at ", where) : std::string();
+}
+
+}  // namespace
+
+ValueId next_value_id() {
+  static std::atomic<ValueId> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::string_view to_string(ValueState state) {
+  switch (state) {
+    case ValueState::kPlaceholder: return "placeholder";
+    case ValueState::kPending: return "pending";
+    case ValueState::kReady: return "ready";
+    case ValueState::kDonated: return "donated";
+  }
+  return "invalid";
+}
+
+std::string to_string(const Placeholder& placeholder) {
+  return cat("placeholder #", placeholder.id, " ", placeholder.shape, made_at(placeholder.where));
+}
+
+Status read_error(const Placeholder& placeholder) {
+  return failed_precondition("read: ", placeholder,
+                             " has a type and no value; run a program that takes it with a buffer bound to it, or make "
+                             "the tensor from host data");
+}
+
+Status unbound_error(const Placeholder& placeholder, std::string_view program) {
+  return failed_precondition("run ", program, ": ", placeholder, " is bound to no buffer; bind one of type ",
+                             placeholder.shape, " to it before running");
+}
+
+size_t ParameterSet::number_of(ValueId id) {
+  auto [it, is_new] = numbers_.try_emplace(id, ids_.size());
+  if (is_new) ids_.push_back(id);
+  return it->second;
+}
+
+std::optional<size_t> ParameterSet::find(ValueId id) const {
+  auto it = numbers_.find(id);
+  if (it == numbers_.end()) return std::nullopt;
+  return it->second;
+}
+
+}  // namespace heddle

@@ -1,0 +1,31 @@
+// Signature: the type of a traced function. Its leaves in tree order, each with its path.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heddle/hlo/shape.h"
+
+namespace heddle {
+
+// One array of a tree.
+struct Leaf {
+  std::string path;  // "cell.w", "xs[1]"; empty where the tree is one leaf without a name
+  Shape shape;
+  friend bool operator==(const Leaf&, const Leaf&) = default;
+};
+
+struct Signature {
+  std::string name;             // of the function
+  std::vector<Leaf> arguments;  // parameters that the caller passes
+  std::vector<Leaf> captures;   // parameters after them: device values that the function captured
+  std::vector<Leaf> results;
+  friend bool operator==(const Signature&, const Signature&) = default;
+};
+
+// Returns "loss(cell.w: f32[6,4], xs: f32[8,2]) captures (b: f32[4]) -> (f32[])"; one leaf a line where that is longer than 100
+// columns.
+[[nodiscard]] std::string to_string(const Leaf& leaf);
+[[nodiscard]] std::string to_string(const Signature& signature);
+
+}  // namespace heddle

@@ -1,0 +1,23 @@
+// The backend `interpreter`: the evaluator (hlo/evaluate.h) behind the interfaces of runtime/backend.h. The oracle, and the first
+// backend; it reads every stage of HLO, scan too.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "heddle/runtime/backend.h"
+
+namespace heddle::runtime {
+
+struct InterpreterOptions {
+  // False: a run is done when execute() returns, on the caller's thread, and its error is execute()'s. True: each device has a thread
+  // that runs in the order of the calls; results are pending, and carry the error.
+  bool asynchronous = false;
+  int devices = 1;
+  // Called on the device's thread before each run: lets a test hold the device.
+  std::function<void()> before_run = nullptr;
+};
+
+[[nodiscard]] std::unique_ptr<Backend> make_interpreter(const InterpreterOptions& options = {});
+
+}  // namespace heddle::runtime

@@ -1,0 +1,117 @@
+#include "heddle/runtime/registry.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "heddle/base/strings.h"
+#include "heddle/runtime/interpreter.h"
+
+namespace heddle::runtime {
+namespace {
+
+StatusOr<std::unique_ptr<Backend>> make_plain_interpreter(std::string_view argument) {
+  if (!argument.empty()) return not_found("backend interpreter: takes no argument, got \"", argument, "\"");
+  return make_interpreter();
+}
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, BackendFactory, std::less<>> factories{{"interpreter", make_plain_interpreter}};
+  std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends;  // by the name asked for
+  std::atomic<Device*> default_device{nullptr};
+};
+
+// Never destroyed: buffers in static storage may outlive main().
+Registry& registry() {
+  static Registry& instance = *new Registry;
+  return instance;
+}
+
+thread_local Device* scoped_device = nullptr;
+
+std::vector<std::string> names_of(const Registry& from) {
+  std::vector<std::string> names;
+  for (const auto& [name, factory] : from.factories) names.push_back(name);
+  return names;
+}
+
+// The number after the last colon, and what stands before it: "interpreter:0".
+std::optional<std::pair<std::string_view, int>> split_device(std::string_view name) {
+  const size_t colon = name.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const char* end = name.data() + name.size();
+  int number = 0;
+  auto parsed = std::from_chars(name.data() + colon + 1, end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < 0) return std::nullopt;
+  return std::pair(name.substr(0, colon), number);
+}
+
+}  // namespace
+
+Status register_backend(std::string name, BackendFactory factory) {
+  if (name.empty() || name.find(':') != std::string::npos) {
+    return invalid_argument("register_backend: name \"", name, "\"; it must be a word without a colon");
+  }
+  Registry& r = registry();
+  std::scoped_lock lock(r.mutex);
+  if (!r.factories.try_emplace(name, std::move(factory)).second) {
+    return invalid_argument("register_backend: name \"", name, "\" is taken; choose another");
+  }
+  return {};
+}
+
+StatusOr<Backend*> find_backend(std::string_view name) {
+  Registry& r = registry();
+  std::scoped_lock lock(r.mutex);
+  if (auto it = r.backends.find(name); it != r.backends.end()) return it->second.get();
+  const std::string_view family = name.substr(0, name.find(':'));
+  auto factory = r.factories.find(family);
+  if (factory == r.factories.end()) {
+    return not_found("backend \"", name, "\" is not known; there are: ", join(names_of(r), ", "));
+  }
+  const std::string_view argument = family.size() == name.size() ? "" : name.substr(family.size() + 1);
+  HEDDLE_ASSIGN_OR_RETURN(std::unique_ptr<Backend> made, factory->second(argument));
+  return r.backends.emplace(name, std::move(made)).first->second.get();
+}
+
+std::vector<std::string> backend_names() {
+  Registry& r = registry();
+  std::scoped_lock lock(r.mutex);
+  return names_of(r);
+}
+
+StatusOr<Device*> find_device(std::string_view name) {
+  const auto [backend_name, number] = split_device(name).value_or(std::pair(name, 0));
+  HEDDLE_ASSIGN_OR_RETURN(Backend * backend, find_backend(backend_name));
+  const auto& devices = backend->devices();
+  if (static_cast<size_t>(number) >= devices.size()) {
+    return not_found("device \"", name, "\": backend ", backend_name, " has ", devices.size(),
+                     " device(s), numbered from 0");
+  }
+  return devices[static_cast<size_t>(number)].get();
+}
+
+Device& default_device() {
+  if (scoped_device != nullptr) return *scoped_device;
+  std::atomic<Device*>& device = registry().default_device;
+  if (Device* set = device.load(std::memory_order_acquire)) return *set;
+  Device* first = find_device("interpreter").value();
+  Device* unset = nullptr;
+  device.compare_exchange_strong(unset, first, std::memory_order_acq_rel);
+  return unset == nullptr ? *first : *unset;
+}
+
+Status set_default_device(std::string_view name) {
+  HEDDLE_ASSIGN_OR_RETURN(Device * device, find_device(name));
+  registry().default_device.store(device, std::memory_order_release);
+  return {};
+}
+
+DefaultDevice::DefaultDevice(Device& device) : outer_(scoped_device) { scoped_device = &device; }
+DefaultDevice::~DefaultDevice() { scoped_device = outer_; }
+
+}  // namespace heddle::runtime

@@ -1,0 +1,62 @@
+// Backends by name, and the device that is used when none is named.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/runtime/backend.h"
+
+namespace heddle::runtime {
+
+// Makes a backend. `argument` is what follows the first colon of the name asked for: the path in "pjrt:PATH", else empty.
+// May not call into the registry.
+using BackendFactory = std::function<StatusOr<std::unique_ptr<Backend>>(std::string_view argument)>;
+
+// Makes a backend known by name, without a colon. It is made at the first find_backend(), once per argument, and lives as long as
+// the process.
+// errors   InvalidArgument for an empty name, one with a colon, or one that is taken
+[[nodiscard]] Status register_backend(std::string name, BackendFactory factory);
+
+// Returns the backend "interpreter", or another that was registered; the same object each time.
+// errors   NotFound that lists the names there are; else the factory's
+[[nodiscard]] StatusOr<Backend*> find_backend(std::string_view name);
+
+// Returns the registered names, sorted.
+[[nodiscard]] std::vector<std::string> backend_names();
+
+// Returns the device "interpreter:0"; a backend's name alone is its device 0.
+// errors   as find_backend(); NotFound for a number that the backend has not
+[[nodiscard]] StatusOr<Device*> find_device(std::string_view name);
+
+// Returns the device where new tensors go and eager ops run: that of the innermost DefaultDevice of this thread, else that of
+// set_default_device(), else interpreter:0.
+[[nodiscard]] Device& default_device();
+
+// Sets it for the process.
+// errors   as find_device()
+[[nodiscard]] Status set_default_device(std::string_view name);
+
+// Sets it for this thread while it lives. Scopes nest.
+class DefaultDevice {
+ public:
+  explicit DefaultDevice(Device& device);
+  ~DefaultDevice();
+  DefaultDevice(const DefaultDevice&) = delete;
+  DefaultDevice& operator=(const DefaultDevice&) = delete;
+
+ private:
+  Device* outer_;
+};
+
+}  // namespace heddle::runtime
+
+namespace heddle {
+using runtime::default_device;
+using runtime::DefaultDevice;
+using runtime::find_device;
+using runtime::set_default_device;
+}  // namespace heddle
