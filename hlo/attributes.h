@@ -166,12 +166,17 @@ struct TopKAttrs {
   HEDDLE_ATTRS(TopKAttrs, HEDDLE_FIELD(TopKAttrs, k), HEDDLE_FIELD(TopKAttrs, largest));
 };
 
-// Kept as read: the numbers of XLA's three-valued enum are not known to us, and 0 is "not set".
+// Text says true or false, the wire a number; which number means which is not known to us, so each is kept as it was read.
 struct TriState {
-  int64_t number = 0;
+  enum class Word : uint8_t { kUnset, kFalse, kTrue };
+  int64_t number = 0;  // 0: not set
+  Word word = Word::kUnset;
   friend bool operator==(const TriState&, const TriState&) = default;
 };
-inline void hash_value(Hasher& hasher, TriState value) { hasher.add_word(value.number); }
+inline void hash_value(Hasher& hasher, TriState value) {
+  hasher.add_word(static_cast<uint64_t>(value.number));
+  hasher.add_word(static_cast<uint64_t>(value.word));
+}
 
 // scan(inputs.., carries..): the body maps (slices.., carries..) to (outputs.., carries..); the result is (stacked outputs.., carries..).
 struct ScanAttrs {
@@ -202,7 +207,7 @@ struct DotAttrs {
   Dims lhs_contracting_dims;
   Dims rhs_batch_dims;
   Dims rhs_contracting_dims;
-  std::vector<Precision> operand_precision;
+  std::vector<Precision> operand_precision;  // empty, here and below, where all are kDefault
   DotAlgorithm algorithm = DotAlgorithm::kUnset;
   HEDDLE_ATTRS(DotAttrs, HEDDLE_FIELD(DotAttrs, lhs_batch_dims),
                HEDDLE_FIELD(DotAttrs, lhs_contracting_dims), HEDDLE_FIELD(DotAttrs, rhs_batch_dims),

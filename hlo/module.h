@@ -50,9 +50,9 @@ struct InstructionExtras {
   std::string backend_config;
   std::vector<InstructionId> control_predecessors;
   std::vector<bool> parameter_replication;  // parameters: one per leaf buffer
-  std::string statistics;                   // text of the braces
-  std::string result_accuracy;              // text of the braces
-  std::string origin;                       // text of the braces
+  std::string statistics;                   // as text, with its braces
+  std::string result_accuracy;              // as text, with its braces
+  std::string origin;                       // as text, with its braces
   std::string unknown_proto;                // serialised fields of HloInstructionProto that nothing above holds
   friend bool operator==(const InstructionExtras&, const InstructionExtras&) = default;
 };
@@ -116,7 +116,7 @@ struct ModuleExtras {
   int64_t num_partitions = 1;
   FrontendAttributes frontend_attributes;
   std::string frames;                // FileNames .. StackFrames blocks, as text
-  std::string origin_recovery_table; // text of the braces
+  std::string origin_recovery_table; // as text, with its braces
   std::string unknown_proto;         // serialised fields of HloModuleProto that are not here
   friend bool operator==(const ModuleExtras&, const ModuleExtras&) = default;
 };

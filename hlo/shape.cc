@@ -62,6 +62,12 @@ Shape Shape::tuple(std::vector<Shape> elements) {
   return shape;
 }
 
+Shape Shape::buffer(Shape element) {
+  Shape shape(DType::kBuffer, {});
+  shape.elements_.push_back(std::move(element));
+  return shape;
+}
+
 int64_t Shape::element_count() const {
   int64_t count = 1;
   for (int64_t size : dimensions_) count *= size;

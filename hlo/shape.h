@@ -32,6 +32,7 @@ struct Layout {
   int64_t memory_space = 0;                  // S(space)
   std::vector<SplitConfig> split_configs;    // SC(d:i,j)
   int64_t metadata_prefix_bytes = 0;         // M(bytes)
+  std::string physical_shape;                // P(shape), as text
   std::vector<int64_t> dim_level_types;      // D(..): 0 dense, 1 compressed, 2 singleton, 3 loose compressed
   std::string unknown_proto;                 // serialised fields of LayoutProto that are not above
   static constexpr int64_t kCombineDimension = INT64_MIN;
@@ -51,6 +52,7 @@ class Shape {
   static Shape tuple(std::vector<Shape> elements);
   static Shape token() { return Shape(DType::kToken, {}); }
   static Shape opaque() { return Shape(DType::kOpaque, {}); }
+  static Shape buffer(Shape element);  // a reference to memory: b(f32[4])
 
   [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] bool is_valid() const { return dtype_ != DType::kInvalid; }
