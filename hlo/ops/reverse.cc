@@ -1,0 +1,25 @@
+// reverse(x), dimensions={..}: x flipped along each listed dimension. Linear, and its own inverse.
+#include "heddle/hlo/ops/rules.h"
+
+namespace heddle::hlo {
+namespace {
+
+StatusOr<Shape> infer(const InferArgs& in) {
+  HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
+  HEDDLE_RETURN_IF_ERROR(
+      check_dimensions(in, "dimensions", in.attrs<DimensionsAttrs>().dimensions, in[0].rank()));
+  return settle(in, resized(in[0], in[0].dimensions()));
+}
+
+constexpr std::string_view kNames[] = {"x"};
+
+}  // namespace
+
+const OpDef kReverseDef = {
+    .opcode = Opcode::kReverse,
+    .operand_names = kNames,
+    .infer = infer,
+    .evaluate = No{"is not evaluated yet"},
+};
+
+}  // namespace heddle::hlo

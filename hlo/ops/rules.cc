@@ -1,0 +1,158 @@
+#include "heddle/hlo/ops/rules.h"
+
+#include <algorithm>
+
+namespace heddle::hlo {
+
+std::string operand_name(const InferArgs& in, size_t i) {
+  std::span<const std::string_view> names = definition(in.opcode()).operand_names;
+  bool repeats = !names.empty() && i + 1 >= names.size() && in.size() > names.size();
+  if (i >= names.size() || repeats) return cat("operand ", i);
+  return std::string(names[i]);
+}
+
+Status check_array(const InferArgs& in, size_t i) {
+  if (in[i].is_array()) return {};
+  return in.error(operand_name(in, i), " is ", in[i], "; must be an array");
+}
+
+Status check_arrays(const InferArgs& in) {
+  for (size_t i = 0; i < in.size(); ++i) HEDDLE_RETURN_IF_ERROR(check_array(in, i));
+  return {};
+}
+
+Status check_sized(const InferArgs& in, size_t i) {
+  HEDDLE_RETURN_IF_ERROR(check_array(in, i));
+  if (!contains(in[i].dimensions(), Shape::kUnbounded)) return {};
+  return in.error(operand_name(in, i), " is ", in[i], "; every dimension must have a size or a bound");
+}
+
+Status check_declared_array(const InferArgs& in) {
+  const Shape& declared = *in.declared();
+  if (!declared.is_array()) return in.error("result is declared as ", declared, "; must be an array");
+  if (!contains(declared.dimensions(), Shape::kUnbounded)) return {};
+  return in.error("result is declared as ", declared, "; every dimension must have a size or a bound");
+}
+
+Status check_at_least(const InferArgs& in, size_t count) {
+  if (in.size() >= count) return {};
+  return in.error("has ", in.size(), " operands; takes at least ", count);
+}
+
+Status check_rank(const InferArgs& in, size_t i, int64_t rank) {
+  HEDDLE_RETURN_IF_ERROR(check_array(in, i));
+  if (in[i].rank() == rank) return {};
+  return in.error(operand_name(in, i), " is ", in[i], "; its rank must be ", rank);
+}
+
+Status check_dtype(const InferArgs& in, size_t i, DType dtype, std::string_view like) {
+  HEDDLE_RETURN_IF_ERROR(check_array(in, i));
+  if (in[i].dtype() == dtype) return {};
+  return in.error(operand_name(in, i), " is ", in[i], "; its type must be ", dtype, " as of ", like);
+}
+
+Status check_index(const InferArgs& in, size_t i) {
+  if (in[i].is_scalar() && is_integer(in[i].dtype())) return {};
+  return in.error("operand ", i, " is ", in[i], "; must be an integer scalar");
+}
+
+Status check_dimension(const InferArgs& in, std::string_view what, int64_t dim, int64_t rank) {
+  if (dim >= 0 && dim < rank) return {};
+  return in.error(what, " has ", dim, "; must be in [0, ", rank, ")");
+}
+
+Status check_dimensions(const InferArgs& in, std::string_view what, std::span<const int64_t> dims,
+                        int64_t rank) {
+  uint64_t seen = 0;
+  for (int64_t dim : dims) {
+    HEDDLE_RETURN_IF_ERROR(check_dimension(in, what, dim, std::min(rank, Shape::kMaxRank)));
+    if ((seen >> dim) & 1) return in.error(what, " has ", dim, " twice; each dimension may stand once");
+    seen |= uint64_t{1} << dim;
+  }
+  return {};
+}
+
+Status check_ascending(const InferArgs& in, std::string_view what, std::span<const int64_t> dims,
+                       int64_t rank) {
+  HEDDLE_RETURN_IF_ERROR(check_dimensions(in, what, dims, rank));
+  if (std::ranges::is_sorted(dims)) return {};
+  return in.error(what, " is {", join(dims, ","), "}; must ascend");
+}
+
+Status check_length(const InferArgs& in, std::string_view what, size_t size, int64_t expected,
+                    std::string_view each) {
+  if (static_cast<int64_t>(size) == expected) return {};
+  return in.error(what, " has ", size, " entries; must have ", expected, ", one for each ", each);
+}
+
+Status check_one_dimension(const InferArgs& in, std::span<const int64_t> dims, int64_t rank) {
+  if (dims.size() != 1) {
+    return in.error("dimensions is {", join(dims, ","), "}; must name exactly one dimension");
+  }
+  return check_dimension(in, "dimensions", dims[0], rank);
+}
+
+bool sizes_agree(int64_t a, int64_t b) {
+  return a == b || a == Shape::kUnbounded || b == Shape::kUnbounded;
+}
+
+Status check_called(const InferArgs& in, size_t which, std::span<const Shape> parameters,
+                    const Shape& result) {
+  const Computation& callee = *in.called()[which];
+  if (callee.parameter_count() != parameters.size()) {
+    return in.error("computation ", callee.name, " takes ", callee.parameter_count(),
+                    " parameters; must take ", parameters.size());
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (same_type(callee.parameter_shape(i), parameters[i])) continue;
+    return in.error("computation ", callee.name, " takes ", callee.parameter_shape(i),
+                    " as parameter ", i, "; must take ", parameters[i]);
+  }
+  if (same_type(callee.result_shape(), result)) return {};
+  return in.error("computation ", callee.name, " gives ", callee.result_shape(), "; must give ", result);
+}
+
+namespace {
+
+bool same_but_for_dynamic_flags(const Shape& a, const Shape& b) {
+  return a.dtype() == b.dtype() && a.dimensions() == b.dimensions() &&
+         std::ranges::equal(a.elements(), b.elements(), same_but_for_dynamic_flags);
+}
+
+}  // namespace
+
+Shape settle(const InferArgs& in, Shape inferred) {
+  if (in.declared() == nullptr || same_type(*in.declared(), inferred)) return inferred;
+  return same_but_for_dynamic_flags(*in.declared(), inferred) ? *in.declared() : inferred;
+}
+
+StatusOr<Shape> check_declared(const InferArgs& in, const Shape& expected) {
+  if (same_but_for_dynamic_flags(*in.declared(), expected)) return *in.declared();
+  return in.error("result is declared as ", *in.declared(), "; must be ", expected);
+}
+
+Shape resized(const Shape& shape, std::vector<int64_t> sizes) {
+  Shape out = shape.with_dimensions(std::move(sizes));
+  for (int64_t d = 0; d < shape.rank() && d < out.rank(); ++d) {
+    if (shape.is_dynamic_dimension(d)) out.set_dynamic_dimension(d, true);
+  }
+  return out;
+}
+
+bool contains(std::span<const int64_t> dims, int64_t dim) {
+  return std::ranges::find(dims, dim) != dims.end();
+}
+
+int64_t count_elements(const Shape& shape) {
+  int64_t count = 1;
+  for (int64_t size : shape.dimensions()) {
+    if (size == Shape::kUnbounded) return -1;
+    if (size == 0) return 0;
+    if (__builtin_mul_overflow(count, size, &count)) count = INT64_MAX;
+  }
+  return count;
+}
+
+StatusOr<Shape> believe(const InferArgs& in) { return *in.declared(); }
+
+}  // namespace heddle::hlo
