@@ -13,6 +13,11 @@ bool equal_extras(const Instruction& a, const Instruction& b) {
          x.result_accuracy == y.result_accuracy;
 }
 
+// A bitcast reads the bytes as they lie: its layout and its operand's are part of what it computes.
+bool same_layouts(const Computation& a, const Instruction& x, const Computation& b, const Instruction& y) {
+  return x.shape == y.shape && a.at(x.operands[0]).shape == b.at(y.operands[0]).shape;
+}
+
 void hash_instruction(Hasher& hasher, const Instruction& instruction) {
   hash_value(hasher, instruction.opcode);
   hash_value(hasher, instruction.shape);
@@ -56,8 +61,9 @@ bool equal(const Instruction& a, const Instruction& b) {
 
 bool equal(const Computation& a, const Computation& b) {
   return a.root == b.root && a.parameters == b.parameters &&
-         std::ranges::equal(a.instructions, b.instructions,
-                            [](const Instruction& x, const Instruction& y) { return equal(x, y); });
+         std::ranges::equal(a.instructions, b.instructions, [&](const Instruction& x, const Instruction& y) {
+           return equal(x, y) && (x.opcode != Opcode::kBitcast || same_layouts(a, x, b, y));
+         });
 }
 
 bool equal(const Module& a, const Module& b) {

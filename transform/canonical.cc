@@ -1,0 +1,253 @@
+#include "heddle/transform/canonical.h"
+
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "heddle/transform/effects.h"
+
+namespace heddle::transform {
+namespace {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::InstructionExtras;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+// Where the instructions of one computation go.
+struct Order {
+  std::vector<InstructionId> kept;    // old ids in canonical order
+  std::vector<InstructionId> new_id;  // by old id; not valid: dead
+};
+
+// Post-order walk with its own stack: chains of operands may be as long as the computation.
+class OrderMaker {
+ public:
+  explicit OrderMaker(const Computation& from) : from_(from) {
+    order_.new_id.resize(from.instructions.size());
+    order_.kept.reserve(from.instructions.size());
+    for (InstructionId id : from.parameters) place(id);
+  }
+
+  void visit(InstructionId id) {
+    if (placed(id)) return;
+    stack_.push_back({id, 0});
+    while (!stack_.empty()) {
+      auto [at, next] = stack_.back();
+      InstructionId child = next_child(from_.at(at), next);
+      if (child.valid()) {
+        stack_.back().next = next + 1;
+        if (!placed(child)) stack_.push_back({child, 0});
+      } else {
+        place(at);
+        stack_.pop_back();
+      }
+    }
+  }
+
+  Order finish() && { return std::move(order_); }
+
+ private:
+  struct Frame {
+    InstructionId at;
+    size_t next;  // operand to visit next; past the operands: control predecessors
+  };
+
+  static InstructionId next_child(const Instruction& instruction, size_t next) {
+    if (next < instruction.operands.size()) return instruction.operands[next];
+    if (!instruction.extras.has_value()) return {};
+    const auto& control = instruction.extras->control_predecessors;
+    next -= instruction.operands.size();
+    return next < control.size() ? control[next] : InstructionId();
+  }
+
+  [[nodiscard]] bool placed(InstructionId id) const { return order_.new_id[id.value].valid(); }
+  void place(InstructionId id) {
+    order_.new_id[id.value] = InstructionId(order_.kept.size());
+    order_.kept.push_back(id);
+  }
+
+  const Computation& from_;
+  Order order_;
+  std::vector<Frame> stack_;
+};
+
+Order order_of(const Computation& from, const Effects& effects, ComputationId id) {
+  OrderMaker maker(from);
+  for (size_t i = 0; effects.of(id) && i < from.instructions.size(); ++i) {
+    if (effects.of(from.instructions[i])) maker.visit(InstructionId(i));
+  }
+  maker.visit(from.root);
+  return std::move(maker).finish();
+}
+
+// What the canonical form keeps of the extras; null if nothing.
+Box<InstructionExtras> semantic(InstructionExtras extras, const Order& order) {
+  extras.metadata = {};
+  extras.statistics.clear();
+  extras.origin.clear();
+  for (InstructionId& id : extras.control_predecessors) id = order.new_id[id.value];
+  if (extras == InstructionExtras()) return {};
+  return Box<InstructionExtras>(std::move(extras));
+}
+
+void drop_layout(Shape& shape) {
+  if (shape.has_layout() || shape.is_tuple()) shape.clear_layout();
+}
+
+void drop_layout(Instruction& constant) {
+  const Literal& literal = constant.attrs.get<hlo::ConstantAttrs>().literal;
+  if (!literal.shape().has_layout()) return;
+  Shape plain = literal.shape();
+  plain.clear_layout();
+  constant.attrs = hlo::ConstantAttrs{.literal = literal.reshaped(std::move(plain))};
+}
+
+// A bitcast reads the bytes as they lie, so its own layout and its operand's are part of what it computes.
+std::vector<bool> layouts_to_keep(const Computation& from) {
+  std::vector<bool> keep;
+  for (size_t i = 0; i < from.instructions.size(); ++i) {
+    const Instruction& instruction = from.instructions[i];
+    if (instruction.opcode != Opcode::kBitcast) continue;
+    keep.resize(from.instructions.size());
+    keep[i] = keep[instruction.operands[0].value] = true;
+  }
+  return keep;
+}
+
+// Source is `const Module` (instructions are copied) or `Module` (they are moved).
+template <class Source>
+class Canonicalizer {
+ public:
+  explicit Canonicalizer(Source& from)
+      : from_(from), effects_(from), orders_(from.computations.size()), new_id_(from.computations.size()) {}
+
+  hlo::Module run() {
+    visit(from_.entry);
+    into_.name = from_.name;
+    into_.entry = new_id_[from_.entry.value];
+    copy_header();
+    return std::move(into_);
+  }
+
+ private:
+  struct Frame {
+    ComputationId id;
+    size_t instruction = 0;  // position in canonical order
+    size_t callee = 0;
+  };
+
+  // Callees first, in the canonical order of their callers.
+  void visit(ComputationId entry) {
+    std::vector<Frame> stack;
+    enter(stack, entry);
+    while (!stack.empty()) {
+      ComputationId callee = next_callee(stack.back());
+      if (!callee.valid()) {
+        ComputationId done = stack.back().id;
+        new_id_[done.value] =
+            add(emit_computation(from_.computations[done.value], orders_[done.value]));
+        stack.pop_back();
+      } else if (!new_id_[callee.value].valid()) {
+        enter(stack, callee);
+      }
+    }
+  }
+
+  void enter(std::vector<Frame>& stack, ComputationId id) {
+    orders_[id.value] = order_of(from_.computations[id.value], effects_, id);
+    stack.push_back({id});
+  }
+
+  ComputationId next_callee(Frame& frame) const {
+    const auto& kept = orders_[frame.id.value].kept;
+    const Computation& computation = from_.computations[frame.id.value];
+    for (; frame.instruction < kept.size(); ++frame.instruction, frame.callee = 0) {
+      const auto& called = computation.at(kept[frame.instruction]).called;
+      if (frame.callee < called.size()) return called[frame.callee++];
+    }
+    return {};
+  }
+
+  Computation emit_computation(auto& from, const Order& order) const {
+    Computation into;
+    into.instructions.reserve(order.kept.size());
+    std::vector<bool> keep_layout = layouts_to_keep(from);
+    for (InstructionId id : order.kept) {
+      auto& old = from.instructions[id.value];
+      into.instructions.push_back(emit(old, order));
+      if (keep_layout.empty() || !keep_layout[id.value]) drop_layout(into.instructions.back().shape);
+    }
+    for (size_t i = 0; i < from.parameters.size(); ++i) into.parameters.push_back(InstructionId(i));
+    into.root = order.new_id[from.root.value];
+    into.execution_thread = from.execution_thread;
+    into.is_fusion = from.is_fusion;
+    into.unknown_proto = from.unknown_proto;
+    return into;
+  }
+
+  Instruction emit(auto& old, const Order& order) const {
+    constexpr bool kMove = !std::is_const_v<Source>;
+    Instruction now;
+    now.opcode = old.opcode;
+    if constexpr (kMove) {
+      now.shape = std::move(old.shape);
+      now.operands = std::move(old.operands);
+      now.attrs = std::move(old.attrs);
+      now.called = std::move(old.called);
+    } else {
+      now.shape = old.shape;
+      now.operands = old.operands;
+      now.attrs = old.attrs;
+      now.called = old.called;
+    }
+    for (InstructionId& id : now.operands) id = order.new_id[id.value];
+    for (ComputationId& id : now.called) id = new_id_[id.value];
+    if (old.extras.has_value()) now.extras = semantic(*old.extras, order);
+    if (now.opcode == Opcode::kConstant) drop_layout(now);
+    return now;
+  }
+
+  // Appends the computation, or finds the equal one that is there.
+  ComputationId add(Computation computation) {
+    auto [found, fresh] = by_hash_.try_emplace(hlo::hash_of(computation));
+    for (ComputationId id : found->second) {
+      if (hlo::equal(into_.at(id), computation)) return id;
+    }
+    found->second.push_back(into_.add(std::move(computation)));
+    return found->second.back();
+  }
+
+  void copy_header() {
+    if (!from_.extras.has_value()) return;
+    hlo::ModuleExtras extras = *from_.extras;
+    extras.is_scheduled = false;
+    extras.entry_parameter_layouts.clear();
+    extras.entry_result_layout = {};
+    extras.frames.clear();
+    extras.origin_recovery_table.clear();
+    if (extras != hlo::ModuleExtras()) into_.extras = Box<hlo::ModuleExtras>(std::move(extras));
+  }
+
+  Source& from_;
+  hlo::Module into_;
+  Effects effects_;
+  std::vector<Order> orders_;           // by old computation
+  std::vector<ComputationId> new_id_;   // by old computation
+  std::unordered_map<Hash128, std::vector<ComputationId>, HashOfHash> by_hash_;
+};
+
+}  // namespace
+
+hlo::Module canonicalize(const hlo::Module& module) {
+  return Canonicalizer<const hlo::Module>(module).run();
+}
+
+hlo::Module canonicalize(hlo::Module&& module) { return Canonicalizer<hlo::Module>(module).run(); }
+
+Hash128 canonical_hash(const hlo::Module& module) { return hlo::hash_of(canonicalize(module)); }
+
+}  // namespace heddle::transform

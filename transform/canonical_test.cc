@@ -1,0 +1,154 @@
+#include "heddle/transform/canonical.h"
+
+#include <gtest/gtest.h>
+
+
+#include "heddle/hlo/builder.h"
+
+namespace heddle::transform {
+namespace {
+
+using hlo::ComputationBuilder;
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+
+const Shape kF32(f32, {4});
+
+InstructionId apply(ComputationBuilder& to, Opcode opcode, std::initializer_list<InstructionId> operands) {
+  return *to.add(opcode, operands, {}, {}, &kF32);
+}
+
+// x * y + z with the product named, a dead instruction before it or not.
+Module product_sum(bool dead, std::string name) {
+  Module module;
+  ComputationBuilder to(module);
+  InstructionId x = to.parameter(kF32, name);
+  InstructionId y = to.parameter(kF32);
+  if (dead) apply(to, Opcode::kDivide, {x, y});
+  InstructionId z = to.parameter(kF32);
+  InstructionId product = apply(to, Opcode::kMultiply, {x, y});
+  InstructionId sum = apply(to, Opcode::kAdd, {product, z});
+  module.entry = module.add(std::move(to).finish(sum));
+  return module;
+}
+
+TEST(Canonical, NamesAndDeadCodeCountNot) {
+  Module plain = canonicalize(product_sum(false, ""));
+  Module noisy = canonicalize(product_sum(true, "left"));
+  EXPECT_TRUE(hlo::equal(plain, noisy));
+  EXPECT_EQ(canonical_hash(product_sum(false, "")), canonical_hash(product_sum(true, "left")));
+  EXPECT_EQ(noisy.instruction_count(), 5);
+  EXPECT_EQ(noisy.computations[0].instructions[0].name, "");
+}
+
+TEST(Canonical, OrderOfIndependentInstructionsCountsNot) {
+  auto build = [](bool swapped) {
+    Module module;
+    ComputationBuilder to(module);
+    InstructionId x = to.parameter(kF32);
+    InstructionId first = apply(to, swapped ? Opcode::kCos : Opcode::kSin, {x});
+    InstructionId second = apply(to, swapped ? Opcode::kSin : Opcode::kCos, {x});
+    InstructionId root = swapped ? apply(to, Opcode::kSubtract, {second, first})
+                                 : apply(to, Opcode::kSubtract, {first, second});
+    module.entry = module.add(std::move(to).finish(root));
+    return module;
+  };
+  EXPECT_TRUE(hlo::equal(canonicalize(build(false)), canonicalize(build(true))));
+}
+
+TEST(Canonical, OrderOfOperandsCounts) {
+  auto build = [](bool swapped) {
+    Module module;
+    ComputationBuilder to(module);
+    InstructionId x = to.parameter(kF32);
+    InstructionId y = to.parameter(kF32);
+    InstructionId root = swapped ? apply(to, Opcode::kAdd, {y, x}) : apply(to, Opcode::kAdd, {x, y});
+    module.entry = module.add(std::move(to).finish(root));
+    return module;
+  };
+  EXPECT_FALSE(hlo::equal(canonicalize(build(false)), canonicalize(build(true))));
+  EXPECT_NE(canonical_hash(build(false)), canonical_hash(build(true)));
+}
+
+// A module that calls f and g, which are equal, and never calls h.
+Module calls_equal_twins() {
+  Module module;
+  for (Opcode opcode : {Opcode::kSin, Opcode::kCos, Opcode::kSin}) {
+    ComputationBuilder callee(module);
+    InstructionId x = callee.parameter(kF32);
+    module.add(std::move(callee).finish(apply(callee, opcode, {x})));
+  }
+  ComputationBuilder to(module);
+  InstructionId x = to.parameter(kF32);
+  InstructionId a = *to.add(Opcode::kCall, {x}, hlo::CallAttrs(), {ComputationId(0)}, &kF32);
+  InstructionId b = *to.add(Opcode::kCall, {a}, hlo::CallAttrs(), {ComputationId(2)}, &kF32);
+  module.entry = module.add(std::move(to).finish(b));
+  return module;
+}
+
+TEST(Canonical, EqualComputationsBecomeOneAndUncalledOnesGo) {
+  Module module = canonicalize(calls_equal_twins());
+  ASSERT_EQ(module.computations.size(), 2u);
+  const auto& entry = module.entry_computation();
+  EXPECT_EQ(entry.instructions[1].called[0], ComputationId(0));
+  EXPECT_EQ(entry.instructions[2].called[0], ComputationId(0));
+}
+
+TEST(Canonical, IsIdempotentAndMovingGivesTheSame) {
+  Module once = canonicalize(calls_equal_twins());
+  EXPECT_TRUE(hlo::equal(once, canonicalize(once)));
+  EXPECT_TRUE(hlo::equal(once, canonicalize(Module(calls_equal_twins()))));
+}
+
+TEST(Canonical, EffectsStayInTheirOrder) {
+  Module module;
+  ComputationBuilder to(module);
+  InstructionId x = to.parameter(kF32);
+  hlo::CustomCallAttrs attrs;
+  attrs.custom_call_has_side_effect = true;
+  attrs.custom_call_target = "second";
+  InstructionId late = *to.add(Opcode::kCustomCall, {x}, attrs, {}, &kF32);
+  attrs.custom_call_target = "third";
+  *to.add(Opcode::kCustomCall, {late}, attrs, {}, &kF32);
+  module.entry = module.add(std::move(to).finish(x));
+  Module canonical = canonicalize(module);
+  ASSERT_EQ(canonical.instruction_count(), 3);
+  const auto& last = canonical.entry_computation().instructions[2];
+  EXPECT_EQ(last.attrs.get<hlo::CustomCallAttrs>().custom_call_target, "third");
+}
+
+// A chain longer than any stack would allow, if the walk recursed.
+Module long_chain(int64_t length) {
+  Module module;
+  ComputationBuilder to(module);
+  InstructionId x = to.parameter(kF32);
+  for (int64_t i = 0; i < length; ++i) x = apply(to, Opcode::kAdd, {x, x});
+  module.entry = module.add(std::move(to).finish(x));
+  return module;
+}
+
+TEST(Canonical, WalksChainsOfManyInstructions) {
+  EXPECT_EQ(canonicalize(long_chain(200'000)).instruction_count(), 200'001);
+}
+
+TEST(Canonical, MergedComputationsDifferInBitcastLayoutOnly) {
+  auto build = [](std::vector<int64_t> minor_to_major) {
+    Module module;
+    ComputationBuilder to(module);
+    Shape shape(f32, {2, 2});
+    Layout layout;
+    layout.minor_to_major = std::move(minor_to_major);
+    shape.set_layout(layout);
+    InstructionId x = to.parameter(shape);
+    Shape plain(f32, {2, 2});
+    InstructionId y = *to.add(Opcode::kBitcast, {x}, {}, {}, &plain);
+    module.entry = module.add(std::move(to).finish(y));
+    return module;
+  };
+  EXPECT_FALSE(hlo::equal(canonicalize(build({0, 1})), canonicalize(build({1, 0}))));
+}
+
+}  // namespace
+}  // namespace heddle::transform

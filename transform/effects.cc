@@ -1,0 +1,27 @@
+#include "heddle/transform/effects.h"
+
+#include <algorithm>
+
+namespace heddle::transform {
+
+using hlo::Opcode;
+
+Effects::Effects(const hlo::Module& module) {
+  for (const hlo::Computation& computation : module.computations) add(computation);
+}
+
+void Effects::add(const hlo::Computation& computation) {
+  has_effect_.push_back(std::ranges::any_of(
+      computation.instructions, [this](const hlo::Instruction& instruction) { return of(instruction); }));
+}
+
+bool Effects::of(const hlo::Instruction& instruction) const {
+  if (hlo::has_trait(instruction.opcode, hlo::kSideEffect)) return true;
+  if (instruction.opcode == Opcode::kCustomCall &&
+      instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect) {
+    return true;
+  }
+  return std::ranges::any_of(instruction.called, [this](hlo::ComputationId id) { return of(id); });
+}
+
+}  // namespace heddle::transform
