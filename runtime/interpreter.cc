@@ -40,7 +40,8 @@ void flatten(Literal value, std::vector<Literal>& leaves) {
 // An evaluator between flat lists of leaves.
 class FlatEvaluator {
  public:
-  explicit FlatEvaluator(hlo::Evaluator evaluator) : evaluator_(std::move(evaluator)) {
+  FlatEvaluator(hlo::Evaluator evaluator, std::function<Status()> before_run)
+      : evaluator_(std::move(evaluator)), before_run_(std::move(before_run)) {
     const hlo::Computation& entry = evaluator_.module().entry_computation();
     for (size_t i = 0; i < entry.parameter_count(); ++i) has_tuples_ |= entry.parameter_shape(i).is_tuple();
   }
@@ -57,7 +58,7 @@ class FlatEvaluator {
   StatusOr<std::vector<Literal>> run(const Arguments& arguments) const {
     std::vector<Literal> leaves;
     leaves.reserve(arguments.size());
-    Status error;
+    Status error = before_run_ ? before_run_() : Status();
     for (const Argument& argument : arguments) {  // to the end: each use has to be ended
       StatusOr<Literal> leaf = argument.donated ? argument.slot->take() : argument.slot->share();
       if (leaf.ok()) {
@@ -80,6 +81,7 @@ class FlatEvaluator {
   }
 
   hlo::Evaluator evaluator_;
+  std::function<Status()> before_run_;
   bool has_tuples_ = false;
 };
 
@@ -96,11 +98,10 @@ void fill(const Slots& slots, StatusOr<std::vector<Literal>> values) {
 
 class InterpreterExecutable final : public Executable {
  public:
-  InterpreterExecutable(hlo::Evaluator evaluator, Device& device, WorkQueue* queue, std::function<void()> before_run)
+  InterpreterExecutable(hlo::Evaluator evaluator, Device& device, WorkQueue* queue, std::function<Status()> before_run)
       : Executable(evaluator.module(), device),
-        evaluator_(std::make_shared<const FlatEvaluator>(std::move(evaluator))),
-        queue_(queue),
-        before_run_(std::move(before_run)) {}
+        evaluator_(std::make_shared<const FlatEvaluator>(std::move(evaluator), std::move(before_run))),
+        queue_(queue) {}
 
  protected:
   StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers, const ExecuteOptions& options) override {
@@ -146,8 +147,7 @@ class InterpreterExecutable final : public Executable {
   StatusOr<std::vector<BufferPtr>> run_later(Arguments arguments) const {
     Slots slots;
     for (size_t i = 0; i < result_shapes().size(); ++i) slots.push_back(std::make_shared<Slot>());
-    queue_->submit([evaluator = evaluator_, before_run = before_run_, arguments = std::move(arguments), slots]() mutable {
-      if (before_run) before_run();
+    queue_->submit([evaluator = evaluator_, arguments = std::move(arguments), slots]() mutable {
       auto values = evaluator->run(arguments);
       arguments.clear();  // donated memory is gone before the results are seen
       fill(slots, std::move(values));
@@ -167,7 +167,6 @@ class InterpreterExecutable final : public Executable {
 
   std::shared_ptr<const FlatEvaluator> evaluator_;  // shared with runs that outlive this executable
   WorkQueue* queue_;                                // null: on the caller's thread
-  std::function<void()> before_run_;
 };
 
 class Interpreter final : public Backend {
@@ -217,7 +216,7 @@ class Interpreter final : public Backend {
                                            std::make_shared<Slot>(std::move(value)));
   }
 
-  std::function<void()> before_run_;
+  std::function<Status()> before_run_;
   std::vector<std::unique_ptr<WorkQueue>> queues_;  // by device; none: runs are done when execute() returns
 };
 

@@ -14,8 +14,8 @@ struct InterpreterOptions {
   // that runs in the order of the calls; results are pending, and carry the error.
   bool asynchronous = false;
   int devices = 1;
-  // Called on the device's thread before each run: lets a test hold the device.
-  std::function<void()> before_run = nullptr;
+  // Called before each run, where it runs: lets a test hold the device, or fail a run by an error.
+  std::function<Status()> before_run = nullptr;
 };
 
 [[nodiscard]] std::unique_ptr<Backend> make_interpreter(const InterpreterOptions& options = {});

@@ -56,6 +56,7 @@ StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
   if (!buffer.shape().is_array()) {
     return invalid_argument("download: a value of type ", buffer.shape(), " has no bytes; it must be an array");
   }
+  if (buffer.is_deleted()) return deleted_error("download", buffer.shape());
   // Before the memory is asked for: a run that failed may have promised more than there is.
   HEDDLE_RETURN_IF_ERROR(buffer.await());
   Literal literal = Literal::uninitialised(buffer.shape());
