@@ -201,6 +201,8 @@ void store(DType dtype, const std::complex<double>* from, int64_t count, std::by
       if constexpr (kIsComplex<T>) {
         using Part = typename T::value_type;
         return T(static_cast<Part>(x.real()), static_cast<Part>(x.imag()));
+      } else if constexpr (kType == DType::kPred) {
+        return x != 0.0;
       } else {
         return from_double<kType>(x.real());
       }

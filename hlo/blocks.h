@@ -27,7 +27,7 @@ void load(DType dtype, const std::byte* from, int64_t count, std::complex<double
 void store(DType dtype, const double* from, int64_t count, std::byte* to);
 // Integers wrap to the width; pred is "not zero"; floats take the number as signed, rounded once to nearest even.
 void store(DType dtype, const int64_t* from, int64_t count, std::byte* to);
-// Elements of a real type get the real part.
+// Elements of a real type get the real part; pred is "not zero", in either part.
 void store(DType dtype, const std::complex<double>* from, int64_t count, std::byte* to);
 
 }  // namespace heddle

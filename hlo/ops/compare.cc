@@ -1,0 +1,85 @@
+// compare(x, y), direction, type: pred. Any NaN makes every comparison of floats false but NE; complex numbers have EQ and NE alone.
+// TOTALORDER orders the patterns of floats: -NaN < -inf < .. < -0 < +0 < .. < +inf < +NaN.
+#include "heddle/hlo/blocks.h"
+#include "heddle/hlo/native.h"
+#include "heddle/hlo/ops/elementwise.h"
+
+namespace heddle::hlo {
+namespace {
+
+// By ComparisonDirection.
+constexpr ElementwiseRow kDirections[] = {
+    {.real = [](double x, double y) { return x == y; },
+     .integer = [](auto x, auto y, int) { return x == y; },
+     .complex = [](std::complex<double> x, std::complex<double> y) { return x == y; }},
+    {.real = [](double x, double y) { return x != y; },
+     .integer = [](auto x, auto y, int) { return x != y; },
+     .complex = [](std::complex<double> x, std::complex<double> y) { return x != y; }},
+    {.real = [](double x, double y) { return x >= y; }, .integer = [](auto x, auto y, int) { return x >= y; }},
+    {.real = [](double x, double y) { return x > y; }, .integer = [](auto x, auto y, int) { return x > y; }},
+    {.real = [](double x, double y) { return x <= y; }, .integer = [](auto x, auto y, int) { return x <= y; }},
+    {.real = [](double x, double y) { return x < y; }, .integer = [](auto x, auto y, int) { return x < y; }},
+};
+
+int elements_of(ComparisonType type) {
+  switch (type) {
+    case ComparisonType::kDefault: return kPreds | kIntegers | kFloats | kComplexes;
+    case ComparisonType::kFloat: return kFloats | kComplexes;
+    case ComparisonType::kTotalOrder: return kFloats;
+    case ComparisonType::kSigned: return kSigned;
+    case ComparisonType::kUnsigned: return kUnsigned | kPreds;
+  }
+  return 0;
+}
+
+bool orders(ComparisonDirection direction) {
+  return direction != ComparisonDirection::kEq && direction != ComparisonDirection::kNe;
+}
+
+StatusOr<Shape> infer(const InferArgs& in) {
+  const auto& attrs = in.attrs<CompareAttrs>();
+  HEDDLE_RETURN_IF_ERROR(check_elements(in, 0, elements_of(attrs.type)));
+  HEDDLE_RETURN_IF_ERROR(check_same(in, 1, 0));
+  if (is_complex(in[0].dtype()) && orders(attrs.direction)) {
+    return in.error("direction is ", enum_text(attrs.direction), "; must be EQ or NE, since x is ", in[0]);
+  }
+  return result_dimensions(in).with_dtype(pred);
+}
+
+// Replaces each float by an integer of the same order: its pattern, counted down from -1 where the sign bit is set.
+Literal keys_of(const Literal& x) {
+  const DType dtype = x.shape().dtype();
+  Literal out = Literal::uninitialised(x.shape().with_dtype(s64));
+  std::span<int64_t> keys = out.mutable_values<int64_t>();
+  visit_dtype(dtype, [&](auto type) {
+    using T = Native<type()>;
+    std::span<const T> values = x.values<T>();
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if constexpr (std::is_same_v<T, double>) {
+        keys[i] = std::bit_cast<int64_t>(values[i]);
+      } else if constexpr (std::is_same_v<T, float>) {
+        keys[i] = int64_t{std::bit_cast<int32_t>(values[i])} << 32;
+      } else if constexpr (requires { values[i].bits; }) {
+        keys[i] = static_cast<int64_t>(uint64_t{values[i].bits} << (64 - bit_width(dtype)));
+      }
+      if (keys[i] < 0) keys[i] ^= INT64_MAX;
+    }
+  });
+  return out;
+}
+
+StatusOr<Literal> evaluate(EvalArgs& in) {
+  const auto& attrs = in.attrs<CompareAttrs>();
+  const ElementwiseRow& row = kDirections[static_cast<size_t>(attrs.direction)];
+  if (attrs.type == ComparisonType::kTotalOrder) {
+    for (Literal& operand : in.operands) operand = keys_of(operand);
+  }
+  return evaluate_elementwise(in, row);
+}
+
+}  // namespace
+
+constinit const OpDef kCompareDef = {
+    .opcode = Opcode::kCompare, .operand_names = kBinaryOperands, .infer = infer, .evaluate = evaluate};
+
+}  // namespace heddle::hlo

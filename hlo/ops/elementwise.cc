@@ -1,0 +1,156 @@
+#include "heddle/hlo/ops/elementwise.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "heddle/hlo/blocks.h"
+
+namespace heddle::hlo {
+namespace {
+
+constexpr int64_t kBlock = 256;
+constexpr size_t kMaxOperands = 3;
+
+int set_of(DType dtype) {
+  switch (kind_of(dtype)) {
+    case DTypeKind::kPredicate: return kPreds;
+    case DTypeKind::kSigned: return kSigned;
+    case DTypeKind::kUnsigned: return kUnsigned;
+    case DTypeKind::kFloat: return kFloats;
+    case DTypeKind::kComplex: return kComplexes;
+    case DTypeKind::kNone: break;
+  }
+  return 0;
+}
+
+// "pred, integers or floats"
+std::string describe(int accepts) {
+  std::vector<std::string_view> names;
+  if (accepts & kPreds) names.push_back("pred");
+  if ((accepts & kIntegers) == kSigned) names.push_back("signed integers");
+  if ((accepts & kIntegers) == kUnsigned) names.push_back("unsigned integers");
+  if ((accepts & kIntegers) == kIntegers) names.push_back("integers");
+  if (accepts & kFloats) names.push_back("floats");
+  if (accepts & kComplexes) names.push_back("complex numbers");
+  std::string_view last = names.back();
+  names.pop_back();
+  return names.empty() ? std::string(last) : cat(join(names, ", "), " or ", last);
+}
+
+std::string_view name_of(const InferArgs& in, size_t i) { return definition(in.opcode()).operand_names[i]; }
+
+struct Source {
+  const std::byte* bytes = nullptr;
+  int64_t stride = 0;  // bytes from element to element: 0 where one element stands for all
+};
+
+// The type whose blocks compute on elements of `dtype`.
+template <class T>
+constexpr bool is_computed_as(DType dtype) {
+  if constexpr (std::is_same_v<T, double>) return dtype == DType::kF64;
+  if constexpr (std::is_same_v<T, int64_t>) return dtype == DType::kS64 || dtype == DType::kU64;
+  return dtype == DType::kC128;
+}
+
+template <class T>
+void compute(Block<T> block, std::span<const Source> in, DType from, std::byte* out, DType to, int64_t count) {
+  // Bytes, since complex<double> would be set to zero.
+  alignas(64) std::byte scratch[kMaxOperands + 1][kBlock * sizeof(T)];
+  const int bits = static_cast<int>(bit_width(from));
+  const int64_t step = storage_bytes(to);
+  const T* operands[kMaxOperands] = {};
+  for (size_t k = 0; k < in.size(); ++k) {
+    auto* values = reinterpret_cast<T*>(scratch[k]);
+    operands[k] = values;
+    if (in[k].stride > 0) continue;
+    load(from, in[k].bytes, 1, values);
+    std::fill_n(values, std::min(count, kBlock), values[0]);
+  }
+  for (int64_t at = 0; at < count; at += kBlock) {
+    const int64_t n = std::min(kBlock, count - at);
+    for (size_t k = 0; k < in.size(); ++k) {
+      if (in[k].stride == 0) continue;
+      const std::byte* bytes = in[k].bytes + at * in[k].stride;
+      if (is_computed_as<T>(from)) {
+        operands[k] = reinterpret_cast<const T*>(bytes);
+      } else {
+        load(from, bytes, n, reinterpret_cast<T*>(scratch[k]));
+      }
+    }
+    std::byte* target = out + at * step;
+    if (is_computed_as<T>(to)) {
+      block(operands, n, bits, reinterpret_cast<T*>(target));
+    } else {
+      auto* values = reinterpret_cast<T*>(scratch[kMaxOperands]);
+      block(operands, n, bits, values);
+      store(to, values, n, target);
+    }
+  }
+}
+
+}  // namespace
+
+Status check_elements(const InferArgs& in, size_t i, int accepts) {
+  if (!in[i].is_array()) return in.error(name_of(in, i), " is ", in[i], "; must be an array");
+  if (set_of(in[i].dtype()) & accepts) return {};
+  return in.error(name_of(in, i), " is ", in[i], "; its elements must be ", describe(accepts));
+}
+
+Status check_same(const InferArgs& in, size_t i, size_t like) {
+  if (in[i].dtype() == in[like].dtype() && same_dimensions(in[i], in[like])) return {};
+  if (!in[i].is_array()) return in.error(name_of(in, i), " is ", in[i], "; must be an array");
+  std::string_view repair = same_dimensions(in[i], in[like]) ? "convert" : "broadcast";
+  return in.error(name_of(in, i), " is ", in[i], "; must be ", in[like], " as ", name_of(in, like), "; ", repair,
+                  " it first");
+}
+
+Shape result_dimensions(const InferArgs& in) {
+  Shape out = in[0];
+  for (const Shape* operand : in.operands()) {
+    for (int64_t d = 0; operand->is_dynamic() && d < out.rank(); ++d) {
+      if (operand->is_dynamic_dimension(d)) out.set_dynamic_dimension(d, true);
+    }
+  }
+  return out;
+}
+
+StatusOr<Shape> infer_elementwise(const InferArgs& in, const ElementwiseRow& row) {
+  HEDDLE_RETURN_IF_ERROR(check_elements(in, 0, row.accepts));
+  for (size_t i = 1; i < in.size(); ++i) HEDDLE_RETURN_IF_ERROR(check_same(in, i, 0));
+  return result_dimensions(in).with_dtype(row.result(in[0].dtype()));
+}
+
+Literal result_buffer(EvalArgs& in) {
+  for (Literal& operand : in.operands) {
+    if (!operand.is_unique() || operand.shape().dtype() != in.result().dtype()) continue;
+    if (operand.shape() == in.result()) return std::move(operand);
+    if (same_dimensions(operand.shape(), in.result())) return std::move(operand).reshaped(in.result());
+  }
+  return Literal::uninitialised(in.result());
+}
+
+Literal evaluate_elementwise(EvalArgs& in, const ElementwiseRow& row, DType read_as) {
+  const DType from = read_as == DType::kInvalid ? in[0].shape().dtype() : read_as;
+  const DType to = in.result().dtype();
+  const int64_t count = in.result().element_count();
+  Source sources[kMaxOperands];
+  for (size_t k = 0; k < in.size(); ++k) {
+    const bool one_for_all = in[k].shape().rank() == 0 && in.result().rank() != 0;
+    sources[k] = {in[k].bytes(), one_for_all ? 0 : storage_bytes(from)};
+  }
+  const std::span<const Source> operands(sources, in.size());
+  Literal out = result_buffer(in);
+  std::byte* bytes = out.mutable_bytes();
+  if (is_complex(from) || is_complex(to)) {
+    const bool wide = row.complex.wide != nullptr && (from == c128 || to == c128);
+    compute(wide ? row.complex.wide : row.complex.narrow, operands, from, bytes, to, count);
+  } else if (is_floating(from)) {
+    const bool wide = row.real.wide != nullptr && from == f64;
+    compute(wide ? row.real.wide : row.real.narrow, operands, from, bytes, to, count);
+  } else {
+    compute(is_signed(from) ? row.integer.on_signed : row.integer.on_unsigned, operands, from, bytes, to, count);
+  }
+  return out;
+}
+
+}  // namespace heddle::hlo
