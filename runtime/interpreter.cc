@@ -7,8 +7,8 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/evaluate.h"
-#include "heddle/runtime/literal_buffer.h"
-#include "heddle/runtime/work_queue.h"
+#include "heddle/runtime/internal/literal_buffer.h"
+#include "heddle/runtime/internal/work_queue.h"
 
 namespace heddle::runtime {
 namespace {

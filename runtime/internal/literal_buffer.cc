@@ -1,4 +1,4 @@
-#include "heddle/runtime/literal_buffer.h"
+#include "heddle/runtime/internal/literal_buffer.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "heddle/runtime/work_queue.h"
+#include "heddle/runtime/internal/work_queue.h"
 
 #include <utility>
 
