@@ -243,6 +243,8 @@ void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
 }
 
+bool is_word(std::string_view text) { return !text.empty() && word_end(text, 0) == text.size(); }
+
 bool is_brace_group(std::string_view text) {
   return !text.empty() && text[0] == '{' && braces_end(text, 0) == text.size();
 }

@@ -68,6 +68,7 @@ class TextCursor {
     skip_blanks();
     return at_;
   }
+  [[nodiscard]] size_t raw_position() const { return at_; }  // blanks are not skipped
   void rewind(size_t position) {
     if (!failed()) at_ = position;
   }
@@ -102,6 +103,9 @@ std::string point_at(std::string_view text, size_t position, std::string_view me
 
 // `text` in double quotes, escaped so that read_string() undoes it: \n \r \t \" \' \\, other unprintable bytes in octal.
 void append_quoted(std::string& out, std::string_view text);
+
+// True if word() would read all of `text`.
+bool is_word(std::string_view text);
 
 // True if read_braces() at its start would read all of `text`.
 bool is_brace_group(std::string_view text);

@@ -14,7 +14,7 @@ struct Sharding {
   enum class Type : uint8_t { kReplicated, kMaximal, kTuple, kOther, kManual, kUnknown, kUnreduced };
   enum class GroupType : uint8_t { kAs, kLike };
 
-  Type type = Type::kReplicated;
+  Type type = Type::kReplicated;                // maximal: tile_dimensions {1}, tile_devices {the device}
   std::vector<int64_t> tile_dimensions;         // devices=[2,2]
   std::vector<int64_t> tile_devices;            // explicit list of devices, or empty with the iota form
   std::vector<int64_t> iota_reshape;            // <=[4]

@@ -11,17 +11,19 @@ namespace heddle::hlo {
 
 struct PrintOptions {
   enum class Form : uint8_t {
-    kLong,       // % names, operand types, computation signatures, layouts: XLA's default
-    kShort,      // names bare, no operand types: parses back
-    kCanonical,  // names replaced by number, no metadata: for comparing
+    kLong,       // % names, computation signatures: XLA's default
+    kShort,      // bare names, no signatures: XLA's short form
+    kCanonical,  // names replaced by numbers, no metadata: for comparing
   };
   Form form = Form::kLong;
   bool metadata = true;
+  bool operand_types = false;  // f32[2]{0} %x for %x, as older XLAs print
   // Constants of more elements are printed as {...}, which cannot be run; -1: all in full.
   int64_t max_constant_elements = -1;
 };
 
-// Returns the module as text. parse_text() of it gives an equal module, in the forms kLong and kShort.
+// Returns the module as text. parse_text() of it gives an equal module, in every form; with the names, metadata and header that it
+// had, in the forms kLong and kShort. Names that text cannot carry are changed, missing ones made.
 std::string print(const Module& module, const PrintOptions& options = {});
 // Returns one computation of the module as text.
 std::string print(const Module& module, ComputationId id, const PrintOptions& options = {});

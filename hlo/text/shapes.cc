@@ -1,4 +1,4 @@
-#include "heddle/hlo/text/shapes.h"
+#include "heddle/hlo/text/internal/shapes.h"
 
 #include <utility>
 

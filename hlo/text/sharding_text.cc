@@ -1,0 +1,246 @@
+// Shardings and groups of devices. A form that is newer than this reader is kept as text.
+#include "heddle/hlo/text/internal/values.h"
+
+namespace heddle::hlo::text {
+namespace {
+
+using Type = Sharding::Type;
+
+struct TypeName {
+  Type type;
+  std::string_view name;
+};
+constexpr TypeName kTypeNames[] = {{Type::kReplicated, "replicated"}, {Type::kMaximal, "maximal"},
+                                   {Type::kManual, "manual"},         {Type::kUnknown, "unknown"},
+                                   {Type::kUnreduced, "unreduced"}};
+
+std::string_view name_of(Type type) {
+  for (const TypeName& entry : kTypeNames) {
+    if (entry.type == type) return entry.name;
+  }
+  return "unknown";
+}
+
+bool find_type(std::string_view name, Type& type) {
+  for (const TypeName& entry : kTypeNames) {
+    if (entry.name != name) continue;
+    type = entry.type;
+    return true;
+  }
+  return false;
+}
+
+void write_list(std::string& out, const Dims& values) {
+  for (size_t i = 0; i < values.size(); ++i) append(out, i > 0 ? "," : "", values[i]);
+}
+
+// Integers up to ']' or ')'.
+bool read_list(TextCursor& in, char close, Dims& values) {
+  values.clear();
+  return read_items(in, close, [&] { return in.read_int(values.emplace_back()); });
+}
+
+// <=[2,2]T(1,0), after the '<='.
+bool read_iota(TextCursor& in, Dims& reshape, Dims& transpose) {
+  if (!in.expect('[') || !read_list(in, ']', reshape)) return false;
+  return !in.accept('T') || (in.expect('(') && read_list(in, ')', transpose));
+}
+
+void write_iota(std::string& out, const Dims& reshape, const Dims& transpose) {
+  out.append("<=[");
+  write_list(out, reshape);
+  out.push_back(']');
+  if (transpose.empty()) return;
+  out.append("T(");
+  write_list(out, transpose);
+  out.push_back(')');
+}
+
+// After "devices=".
+bool read_tiles(TextCursor& in, Sharding& sharding) {
+  sharding.type = Type::kOther;
+  if (!in.expect('[') || !read_list(in, ']', sharding.tile_dimensions)) return false;
+  if (in.accept("<=")) return read_iota(in, sharding.iota_reshape, sharding.iota_transpose);
+  do {
+    if (!in.read_int(sharding.tile_devices.emplace_back())) return false;
+  } while (in.accept(','));
+  return true;
+}
+
+bool read_last_tile_dims(TextCursor& in, Sharding& sharding) {
+  return in.expect('{') && read_items(in, '}', [&] {
+    return find_type(in.peek_word(), sharding.last_tile_dims.emplace_back()) ? !in.word().empty()
+                                                                             : in.fail_expected("a type of sharding");
+  });
+}
+
+enum class Found : uint8_t { kKnown, kNewer, kError };
+
+Found known_if(bool ok) { return ok ? Found::kKnown : Found::kError; }
+
+// One word of a sharding, and what belongs to it.
+Found read_item(TextCursor& in, Sharding& sharding) {
+  std::string_view word = in.word();
+  if (find_type(word, sharding.type)) return Found::kKnown;
+  if (word == "devices") return known_if(in.expect('=') && read_tiles(in, sharding));
+  if (word == "device") {
+    sharding.tile_dimensions = {1};
+    return known_if(in.expect('=') && in.read_int(sharding.tile_devices.emplace_back()));
+  }
+  if (word == "last_tile_dim_replicate") {
+    sharding.replicate_on_last_tile_dim = true;
+    return Found::kKnown;
+  }
+  if (word == "last_tile_dims") return known_if(in.expect('=') && read_last_tile_dims(in, sharding));
+  if (word == "shard_as" || word == "shard_like") {
+    sharding.is_shard_group = true;
+    sharding.shard_group_type = word == "shard_as" ? Sharding::GroupType::kAs : Sharding::GroupType::kLike;
+    return known_if(in.read_int(sharding.shard_group_id));
+  }
+  return Found::kNewer;
+}
+
+// One sharding that is no tuple, after its brace.
+Found read_items_of_one(TextCursor& in, Sharding& sharding) {
+  while (!in.accept('}')) {
+    Found found = read_item(in, sharding);
+    if (found != Found::kKnown) return found;
+  }
+  return Found::kKnown;
+}
+
+bool read_one(TextCursor& in, Sharding& sharding) {
+  size_t start = in.position();
+  if (!in.expect('{')) return false;
+  Found found = read_items_of_one(in, sharding);
+  if (found != Found::kNewer) return found == Found::kKnown;
+  in.rewind(start);
+  sharding = Sharding{.type = Type::kUnknown};
+  return read_group(in, sharding.unknown_text);
+}
+
+void write_tiles(std::string& out, const Sharding& sharding) {
+  out.append("devices=[");
+  write_list(out, sharding.tile_dimensions);
+  out.push_back(']');
+  if (sharding.iota_reshape.empty()) {
+    write_list(out, sharding.tile_devices);
+  } else {
+    write_iota(out, sharding.iota_reshape, sharding.iota_transpose);
+  }
+  if (sharding.replicate_on_last_tile_dim) out.append(" last_tile_dim_replicate");
+  if (sharding.last_tile_dims.empty()) return;
+  out.append(" last_tile_dims={");
+  for (size_t i = 0; i < sharding.last_tile_dims.size(); ++i) {
+    append(out, i > 0 ? ", " : "", name_of(sharding.last_tile_dims[i]));
+  }
+  out.push_back('}');
+}
+
+void write_one(std::string& out, const Sharding& sharding) {
+  out.push_back('{');
+  if (sharding.type == Type::kOther) {
+    write_tiles(out, sharding);
+  } else {
+    out.append(name_of(sharding.type));
+    if (sharding.type == Type::kMaximal) append(out, " device=", sharding.tile_devices.empty() ? 0 : sharding.tile_devices[0]);
+  }
+  if (sharding.is_shard_group) {
+    bool as = sharding.shard_group_type == Sharding::GroupType::kAs;
+    append(out, as ? " shard_as " : " shard_like ", sharding.shard_group_id);
+  }
+  out.push_back('}');
+}
+
+}  // namespace
+
+void Codec<Sharding>::write(std::string& out, const Sharding& value) {
+  if (!value.unknown_text.empty()) {
+    out.append(value.unknown_text);
+  } else if (value.type != Type::kTuple) {
+    write_one(out, value);
+  } else {
+    out.push_back('{');
+    for (size_t i = 0; i < value.tuple.size(); ++i) {
+      if (i > 0) out.append(i % 5 == 0 ? cat(", /*index=", i, "*/") : std::string(", "));
+      write(out, value.tuple[i]);
+    }
+    out.push_back('}');
+  }
+}
+
+bool Codec<Sharding>::read(TextCursor& in, Sharding& value) {
+  value = Sharding{};
+  size_t start = in.position();
+  if (!in.expect('{')) return false;
+  if (in.peek() != '{' && in.peek() != '}') {
+    in.rewind(start);
+    return read_one(in, value);
+  }
+  value.type = Type::kTuple;
+  return read_items(in, '}', [&] { return read_one(in, value.tuple.emplace_back()); });
+}
+
+void Codec<ReplicaGroups>::write(std::string& out, const ReplicaGroups& value) {
+  if (!value.mesh_axes.empty()) {
+    out.append(value.mesh_axes);
+  } else if (!value.iota_tile.empty()) {
+    out.push_back('[');
+    write_list(out, value.iota_tile);
+    out.push_back(']');
+    write_iota(out, value.iota_reshape, value.iota_transpose);
+  } else {
+    Codec<std::vector<Dims>>::write(out, value.groups);
+  }
+}
+
+namespace {
+
+// A mesh and its axes, mesh[a=2,b=2] {a}: everything up to the ',' before the next attribute, or to the line's end.
+bool read_mesh_axes(TextCursor& in, std::string& value) {
+  size_t start = in.position();
+  size_t end = start;
+  int64_t depth = 0;
+  for (; in.raw(end - start) != '\0' && in.raw(end - start) != '\n'; ++end) {
+    char c = in.raw(end - start);
+    if (c == ']' || c == '}' || c == ')') --depth;
+    if (depth < 0 || (depth == 0 && c == ',')) break;
+    if (c == '[' || c == '{' || c == '(') ++depth;
+  }
+  value = in.between(start, end);
+  in.rewind(end);
+  return !value.empty() || in.fail_expected("replica groups");
+}
+
+}  // namespace
+
+bool Codec<ReplicaGroups>::read(TextCursor& in, ReplicaGroups& value) {
+  value = ReplicaGroups{};
+  if (in.accept('[')) {
+    return read_list(in, ']', value.iota_tile) && in.expect("<=") &&
+           read_iota(in, value.iota_reshape, value.iota_transpose);
+  }
+  if (in.peek() != '{') return read_mesh_axes(in, value.mesh_axes);
+  return Codec<std::vector<Dims>>::read(in, value.groups);
+}
+
+void Codec<DomainAttrs>::write(std::string& out, const DomainAttrs& value) {
+  out.append("{kind=");
+  append_quoted(out, value.kind);
+  out.append(", entry=");
+  Codec<Sharding>::write(out, value.entry);
+  out.append(", exit=");
+  Codec<Sharding>::write(out, value.exit);
+  out.push_back('}');
+}
+
+bool Codec<DomainAttrs>::read(TextCursor& in, DomainAttrs& value) {
+  return read_pairs(in, [&](std::string_view name) {
+    if (name == "kind") return in.read_string(value.kind);
+    if (name == "entry") return Codec<Sharding>::read(in, value.entry);
+    if (name == "exit") return Codec<Sharding>::read(in, value.exit);
+    return in.fail("a domain has no ", name, "; it has kind, entry and exit");
+  });
+}
+
+}  // namespace heddle::hlo::text
