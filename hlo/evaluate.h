@@ -13,24 +13,25 @@
 
 namespace heddle::hlo {
 
+struct EvaluationPlan;
+
 // A module made ready to run many times. Copies share the preparation; run() may be called from several threads at once.
 class Evaluator {
  public:
   // errors: InvalidArgument from verify(); Unimplemented where an op has no evaluation, naming it; FailedPrecondition for an
-  // elided constant
+  // elided constant; ResourceExhausted where computations call each other too deep. Only what can run is looked at.
   // cost: linear in the module, no value is computed
   static StatusOr<Evaluator> prepare(Module module);
 
   // Evaluates the entry computation. Arguments of the entry's types, by parameter number; move them in to allow updates in place.
-  // errors: InvalidArgument that names the parameter whose type is wrong
+  // errors: InvalidArgument that names the parameter whose type is wrong; ResourceExhausted where memory runs out
   [[nodiscard]] StatusOr<Literal> run(std::vector<Literal> arguments) const;
 
   [[nodiscard]] const Module& module() const;
 
  private:
-  struct Plan;
-  explicit Evaluator(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
-  std::shared_ptr<const Plan> plan_;
+  explicit Evaluator(std::shared_ptr<const EvaluationPlan> plan) : plan_(std::move(plan)) {}
+  std::shared_ptr<const EvaluationPlan> plan_;
 };
 
 // prepare() and run() at once.

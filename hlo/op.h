@@ -70,13 +70,25 @@ class InferArgs {
   const Shape* declared_;
 };
 
-// Runs called computations for an evaluation rule (hlo/evaluate.h has the implementation).
+// Runs called computations for an evaluation rule; `which` is the number of the computation among the instruction's.
 class Caller {
  public:
   virtual ~Caller() = default;
-  // Evaluates called computation number `which` of the instruction. Arguments at their last use should be moved in, so that
-  // updates happen in place.
-  virtual StatusOr<Literal> call(size_t which, std::vector<Literal> arguments) = 0;
+  // The computation's value at the arguments. Arguments at their last use should be moved in, so that updates happen in place.
+  StatusOr<Literal> call(size_t which, std::vector<Literal> arguments) {
+    return call_and_consume(which, arguments);
+  }
+  // The same without a vector: leaves the arguments in any state.
+  virtual StatusOr<Literal> call_and_consume(size_t which, std::span<Literal> arguments) = 0;
+  // The same, and only reads the arguments.
+  virtual StatusOr<Literal> call_on(size_t which, std::span<const Literal> arguments) = 0;
+  // A computation on scalars at every position of arrays, one a parameter, of equal dimensions. Elementwise bodies run on thousands
+  // of elements at a time. Returns an array of these dimensions, or the tuple of such where the computation returns a tuple.
+  StatusOr<Literal> map(size_t which, std::span<const Literal> arguments) {
+    return map(which, computation(which).root, arguments);
+  }
+  // The same for the value of an instruction inside, a scalar or at most a tuple of scalars.
+  virtual StatusOr<Literal> map(size_t which, InstructionId value, std::span<const Literal> arguments) = 0;
   // The computation itself, for rules that recognise add, max, ... and loop over them natively.
   [[nodiscard]] virtual const Computation& computation(size_t which) const = 0;
 };
@@ -86,13 +98,8 @@ struct EvalArgs {
   const Instruction& instruction;
   std::span<Literal> operands;
   Caller& caller;
-  const Computation* computation = nullptr;  // that the instruction stands in, where there is one
 
   [[nodiscard]] const Shape& result() const { return instruction.shape; }
-  // Type of operand i with its layout, which the literal need not have.
-  [[nodiscard]] const Shape& operand_shape(size_t i) const {
-    return computation == nullptr ? operands[i].shape() : computation->at(instruction.operands[i]).shape;
-  }
   const Literal& operator[](size_t i) const { return operands[i]; }
   [[nodiscard]] size_t size() const { return operands.size(); }
   template <class T>

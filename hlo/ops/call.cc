@@ -14,11 +14,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return in.called()[0]->result_shape();
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
-  std::vector<Literal> arguments(std::make_move_iterator(in.operands.begin()),
-                                 std::make_move_iterator(in.operands.end()));
-  return in.caller.call(0, std::move(arguments));
-}
+StatusOr<Literal> evaluate(EvalArgs& in) { return in.caller.call_and_consume(0, in.operands); }
 
 }  // namespace
 

@@ -35,13 +35,15 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return out;
 }
 
+StatusOr<Literal> evaluate(EvalArgs& in) { return in.caller.map(0, in.operands); }
+
 }  // namespace
 
 const OpDef kMapDef = {
     .opcode = Opcode::kMap,
     .operand_names = kOperands,
     .infer = infer,
-    .evaluate = No{"is not evaluated yet"},
+    .evaluate = evaluate,
 };
 
 }  // namespace heddle::hlo

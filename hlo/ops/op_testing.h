@@ -19,7 +19,11 @@ inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // For ops that call nothing.
 class NoCaller final : public Caller {
  public:
-  StatusOr<Literal> call(size_t, std::vector<Literal>) override { return internal_error("calls nothing"); }
+  StatusOr<Literal> call_and_consume(size_t, std::span<Literal>) override { return internal_error("calls nothing"); }
+  StatusOr<Literal> call_on(size_t, std::span<const Literal>) override { return internal_error("calls nothing"); }
+  StatusOr<Literal> map(size_t, InstructionId, std::span<const Literal>) override {
+    return internal_error("calls nothing");
+  }
   [[nodiscard]] const Computation& computation(size_t) const override {
     static const Computation kNone;
     return kNone;

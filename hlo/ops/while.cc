@@ -21,13 +21,22 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return in[0];
 }
 
+StatusOr<Literal> evaluate(EvalArgs& in) {
+  Literal state = std::move(in.operands[0]);
+  for (;;) {
+    HEDDLE_ASSIGN_OR_RETURN(const Literal goes_on, in.caller.call_on(kCondition, {&state, 1}));
+    if (!goes_on.values<bool>()[0]) return state;
+    HEDDLE_ASSIGN_OR_RETURN(state, in.caller.call_and_consume(kBody, {&state, 1}));
+  }
+}
+
 }  // namespace
 
 const OpDef kWhileDef = {
     .opcode = Opcode::kWhile,
     .operand_names = kOperands,
     .infer = infer,
-    .evaluate = No{"is not evaluated yet"},
+    .evaluate = evaluate,
 };
 
 }  // namespace heddle::hlo

@@ -1,0 +1,60 @@
+#include "heddle/hlo/evaluate.h"
+
+#include <new>
+
+#include "heddle/hlo/evaluation_plan.h"
+#include "heddle/hlo/evaluation_run.h"
+
+namespace heddle::hlo {
+namespace {
+
+std::string parameter_name(const Computation& computation, size_t number) {
+  const std::string& name = computation.at(computation.parameters[number]).name;
+  return name.empty() ? cat("parameter ", number) : cat("parameter ", number, ", ", name, ",");
+}
+
+Status check_arguments(const Module& module, const std::vector<Literal>& arguments) {
+  const Computation& entry = module.entry_computation();
+  if (arguments.size() != entry.parameter_count()) {
+    return invalid_argument("evaluate: ", module.name, " takes ", entry.parameter_count(), " arguments; got ",
+                            arguments.size());
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!same_type(arguments[i].shape(), entry.parameter_shape(i))) {
+      return invalid_argument("evaluate: ", parameter_name(entry, i), " of ", module.name, " is ",
+                              to_string(entry.parameter_shape(i)), "; its argument is ",
+                              to_string(arguments[i].shape()));
+    }
+    if (arguments[i].is_elided()) {
+      return invalid_argument("evaluate: the argument of ", parameter_name(entry, i), " of ", module.name,
+                              " is elided, {...}; it has no value");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+StatusOr<Evaluator> Evaluator::prepare(Module module) {
+  HEDDLE_ASSIGN_OR_RETURN(auto plan, make_evaluation_plan(std::move(module)));
+  return Evaluator(std::move(plan));
+}
+
+StatusOr<Literal> Evaluator::run(std::vector<Literal> arguments) const {
+  HEDDLE_RETURN_IF_ERROR(check_arguments(plan_->module, arguments));
+  try {
+    EvaluationRun run(*plan_);
+    return run.call(plan_->module.entry, {arguments.data(), arguments.data()});
+  } catch (const std::bad_alloc&) {
+    return resource_exhausted("evaluate: ", plan_->module.name, " needs more memory than there is");
+  }
+}
+
+const Module& Evaluator::module() const { return plan_->module; }
+
+StatusOr<Literal> evaluate(const Module& module, std::vector<Literal> arguments) {
+  HEDDLE_ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::prepare(module));
+  return evaluator.run(std::move(arguments));
+}
+
+}  // namespace heddle::hlo

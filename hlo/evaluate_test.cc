@@ -1,0 +1,304 @@
+// The evaluator itself: order, moves, sharing, errors, threads. What ops compute is tested beside each op.
+#include "heddle/hlo/evaluate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <stdexcept>
+#include <thread>
+
+#include "heddle/hlo/builder.h"
+#include "heddle/hlo/evaluation_plan.h"
+#include "heddle/hlo/text.h"
+
+namespace heddle::hlo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Throws the error's text, which fails the test.
+Module parsed(std::string_view text) {
+  auto module = parse_text(text);
+  if (!module.ok()) throw std::runtime_error(message_of(module.status()));
+  return *std::move(module);
+}
+
+Literal run(std::string_view text, std::vector<Literal> arguments = {}) {
+  auto result = evaluate(parsed(text), std::move(arguments));
+  if (!result.ok()) throw std::runtime_error(message_of(result.status()));
+  return *std::move(result);
+}
+
+std::string error_of(std::string_view text, std::vector<Literal> arguments = {}) {
+  auto result = evaluate(parsed(text), std::move(arguments));
+  return result.ok() ? "no error" : message_of(result.status());
+}
+
+Literal vector_of(std::initializer_list<float> values) {
+  return Literal::from<float>(Shape(f32, {static_cast<int64_t>(values.size())}), values);
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(Evaluate, ReturnsTheRootOfTheEntry) {
+  const Literal sum = run(R"(HloModule m
+    ENTRY main {
+      x = f32[2] parameter(0)
+      y = f32[2] parameter(1)
+      ROOT sum = f32[2] add(x, y)
+    })", {vector_of({1, 2}), vector_of({10, 20})});
+  EXPECT_THAT(sum.values<float>(), ElementsAre(11, 22));
+}
+
+TEST(Evaluate, AValueReadManyTimesKeepsItsValue) {
+  const Literal both = run(R"(HloModule m
+    ENTRY main {
+      x = f32[2] parameter(0)
+      double = f32[2] add(x, x)
+      square = f32[2] multiply(x, x)
+      ROOT both = (f32[2], f32[2], f32[2]) tuple(double, square, x)
+    })", {vector_of({3, 5})});
+  EXPECT_THAT(both.element(0).values<float>(), ElementsAre(6, 10));
+  EXPECT_THAT(both.element(1).values<float>(), ElementsAre(9, 25));
+  EXPECT_THAT(both.element(2).values<float>(), ElementsAre(3, 5));
+}
+
+TEST(Evaluate, ElementsOfOneTupleMayBeReadTwiceAndWithTheTuple) {
+  const Literal result = run(R"(HloModule m
+    ENTRY main {
+      p = (f32[2], f32[2]) parameter(0)
+      a = f32[2] get-tuple-element(p), index=0
+      again = f32[2] get-tuple-element(p), index=0
+      b = f32[2] get-tuple-element(p), index=1
+      sum = f32[2] add(a, b)
+      ROOT all = (f32[2], f32[2], (f32[2], f32[2])) tuple(sum, again, p)
+    })", {Literal::tuple({vector_of({1, 2}), vector_of({3, 4})})});
+  EXPECT_THAT(result.element(0).values<float>(), ElementsAre(4, 6));
+  EXPECT_THAT(result.element(1).values<float>(), ElementsAre(1, 2));
+  EXPECT_THAT(result.element(2).element(0).values<float>(), ElementsAre(1, 2));
+  EXPECT_THAT(result.element(2).element(1).values<float>(), ElementsAre(3, 4));
+}
+
+TEST(Evaluate, ElementsOfAConstantTupleAreRead) {
+  EXPECT_THAT(run(R"(HloModule m
+    ENTRY main {
+      p = (f32[2], s32[1]) constant(({1, 2}, {3}))
+      ROOT a = s32[1] get-tuple-element(p), index=1
+    })").values<int32_t>(), ElementsAre(3));
+}
+
+TEST(Evaluate, RootMayBeAParameterOrAConstant) {
+  EXPECT_THAT(run("HloModule m\nENTRY main { ROOT x = f32[2] parameter(0) }", {vector_of({1, 2})}).values<float>(),
+              ElementsAre(1, 2));
+  EXPECT_THAT(run("HloModule m\nENTRY main { ROOT x = f32[2] constant({1, 2}) }").values<float>(), ElementsAre(1, 2));
+}
+
+TEST(Evaluate, NestedTuplesPassThrough) {
+  const Literal result = run(R"(HloModule m
+    ENTRY main {
+      p = (f32[1], (f32[1], f32[1])) parameter(0)
+      inner = (f32[1], f32[1]) get-tuple-element(p), index=1
+      a = f32[1] get-tuple-element(inner), index=0
+      b = f32[1] get-tuple-element(inner), index=1
+      swapped = (f32[1], f32[1]) tuple(b, a)
+      c = f32[1] get-tuple-element(p), index=0
+      ROOT r = ((f32[1], f32[1]), f32[1]) tuple(swapped, c)
+    })", {Literal::tuple({vector_of({1}), Literal::tuple({vector_of({2}), vector_of({3})})})});
+  EXPECT_EQ(result.element(0).element(0).values<float>()[0], 3);
+  EXPECT_EQ(result.element(0).element(1).values<float>()[0], 2);
+  EXPECT_EQ(result.element(1).values<float>()[0], 1);
+}
+
+TEST(Evaluate, DeadInstructionsAndUncalledComputationsAreNotLookedAt) {
+  EXPECT_THAT(run(R"(HloModule m
+    never { ROOT c = f32[9] constant({...}) }
+    ENTRY main {
+      x = f32[1] parameter(0)
+      dead = f32[1] constant({...})
+      ROOT y = f32[1] add(x, x)
+    })", {vector_of({2})}).values<float>(), ElementsAre(4));
+}
+
+TEST(EvaluateErrors, AnElidedConstantIsNamed) {
+  EXPECT_EQ(error_of(R"(HloModule m
+    ENTRY main {
+      weights = f32[3] constant({...})
+      ROOT y = f32[3] add(weights, weights)
+    })"),
+            "constant: weights of main is elided, {...}, so its value is not known; print the module with all its "
+            "constants");
+}
+
+TEST(EvaluateErrors, AnOpWithoutEvaluationSaysWhichAndWhy) {
+  EXPECT_THAT(error_of(R"(HloModule m
+    ENTRY main {
+      lo = f32[] constant(0)
+      hi = f32[] constant(1)
+      ROOT draw = f32[3] rng(lo, hi), distribution=rng_uniform
+    })"),
+              HasSubstr("rng: draw of main "));
+}
+
+TEST(EvaluateErrors, TheUsersLineStandsAtTheEnd) {
+  Module module;
+  ComputationBuilder builder(module, "main");
+  builder.set_location({"train.cc", 41});
+  const InstructionId weights = builder.constant(Literal::elided(Shape(f32, {3})));
+  module.entry = module.add(std::move(builder).finish(weights));
+  EXPECT_THAT(message_of(Evaluator::prepare(std::move(module)).status()), HasSubstr(" [train.cc:41]"));
+}
+
+constexpr std::string_view kAdd = R"(HloModule m
+  ENTRY main {
+    x = f32[2] parameter(0)
+    y = f32[2] parameter(1)
+    ROOT sum = f32[2] add(x, y)
+  })";
+
+TEST(EvaluateErrors, AnArgumentOfAWrongTypeIsNamed) {
+  EXPECT_EQ(error_of(kAdd, {vector_of({1, 2}), vector_of({1, 2, 3})}),
+            "evaluate: parameter 1, y, of m is f32[2]; its argument is f32[3]");
+  EXPECT_EQ(error_of(kAdd, {vector_of({1, 2})}), "evaluate: m takes 2 arguments; got 1");
+  EXPECT_EQ(error_of(kAdd, {vector_of({1, 2}), Literal()}),
+            "evaluate: parameter 1, y, of m is f32[2]; its argument is invalid[]");
+}
+
+TEST(EvaluateErrors, AnArgumentWithoutAValueIsNamed) {
+  EXPECT_EQ(error_of(kAdd, {vector_of({1, 2}), Literal::elided(Shape(f32, {2}))}),
+            "evaluate: the argument of parameter 1, y, of m is elided, {...}; it has no value");
+}
+
+// f0 is the identity; each further computation calls the one before it.
+Module nested_calls(int depth) {
+  Module module;
+  ComputationId callee;
+  for (int i = 0; i < depth; ++i) {
+    ComputationBuilder builder(module);
+    InstructionId root = builder.parameter(Shape::scalar(f32));
+    if (i > 0) root = *builder.add(Opcode::kCall, {root}, CallAttrs{}, {callee});
+    callee = module.add(std::move(builder).finish(root));
+  }
+  module.entry = callee;
+  return module;
+}
+
+TEST(EvaluateErrors, HostileNestingIsRefused) {
+  EXPECT_EQ(message_of(Evaluator::prepare(nested_calls(100'000)).status()),
+            "evaluate: computations call each other more than 512 deep");
+}
+
+TEST(Evaluate, NestingUpToTheLimitRuns) {
+  auto result = evaluate(nested_calls(512), {Literal::from<float>(Shape::scalar(f32), {3})});
+  ASSERT_TRUE(result.ok()) << message_of(result.status());
+  EXPECT_EQ(result->values<float>()[0], 3);
+}
+
+// State (i, x[n]): writes i at position i, until i is n. The slice is read as well, after it was updated in the text.
+std::string update_loop(int64_t n) {
+  const std::string state = cat("(s32[], f32[", n, "], f32[])"), x = cat("f32[", n, "]");
+  return cat(R"(HloModule m
+    body {
+      s = )", state, R"( parameter(0)
+      i = s32[] get-tuple-element(s), index=0
+      x = )", x, R"( get-tuple-element(s), index=1
+      sum = f32[] get-tuple-element(s), index=2
+      one = s32[] constant(1)
+      next = s32[] add(i, one)
+      value = f32[] convert(i)
+      row = f32[1] reshape(value)
+      updated = )", x, R"( dynamic-update-slice(x, row, i)
+      before = f32[1] dynamic-slice(x, i), dynamic_slice_sizes={1}
+      old = f32[] reshape(before)
+      total = f32[] add(sum, old)
+      ROOT out = )", state, R"( tuple(next, updated, total)
+    }
+    condition {
+      s = )", state, R"( parameter(0)
+      i = s32[] get-tuple-element(s), index=0
+      n = s32[] constant(100000)
+      ROOT goes_on = pred[] compare(i, n), direction=LT
+    }
+    ENTRY main {
+      zero = s32[] constant(0)
+      x = )", x, R"( parameter(0)
+      sum = f32[] constant(0)
+      s = )", state, R"( tuple(zero, x, sum)
+      ROOT end = )", state, R"( while(s), condition=condition, body=body
+    })");
+}
+
+TEST(EvaluateOrder, AnUpdateWaitsForTheOtherReadersOfItsOperand) {
+  const Module module = parsed(update_loop(1000));
+  const Computation& body = module.computations[0];
+  const auto order = evaluation_order(body, std::vector<bool>(body.instructions.size(), true), {false, false, false});
+  auto place = [&](std::string_view name) {
+    return std::ranges::find_if(order, [&](InstructionId id) { return body.at(id).name == name; }) - order.begin();
+  };
+  EXPECT_EQ(order.size(), body.instructions.size());
+  EXPECT_LT(place("before"), place("updated"));
+}
+
+TEST(EvaluateSpeed, PassThroughCarriesAreTheSameBytesAtTheEnd) {
+  Literal x = Literal(Shape(f32, {1000}));
+  const std::byte* bytes = x.bytes();
+  std::vector<Literal> arguments;
+  arguments.push_back(std::move(x));
+  const Literal end = run(R"(HloModule m
+    body {
+      s = (s32[], f32[1000]) parameter(0)
+      i = s32[] get-tuple-element(s), index=0
+      x = f32[1000] get-tuple-element(s), index=1
+      one = s32[] constant(1)
+      next = s32[] add(i, one)
+      ROOT out = (s32[], f32[1000]) tuple(next, x)
+    }
+    condition {
+      s = (s32[], f32[1000]) parameter(0)
+      i = s32[] get-tuple-element(s), index=0
+      n = s32[] constant(10)
+      ROOT goes_on = pred[] compare(i, n), direction=LT
+    }
+    ENTRY main {
+      zero = s32[] constant(0)
+      x = f32[1000] parameter(0)
+      s = (s32[], f32[1000]) tuple(zero, x)
+      ROOT end = (s32[], f32[1000]) while(s), condition=condition, body=body
+    })", std::move(arguments));
+  EXPECT_EQ(end.element(1).bytes(), bytes);
+  EXPECT_TRUE(end.element(1).is_unique());
+}
+
+TEST(EvaluateThreads, OneEvaluatorRunsInFourThreadsAtOnce) {
+  auto evaluator = Evaluator::prepare(parsed(R"(HloModule m
+    square { x = f32[] parameter(0) c = f32[] constant(0.5) y = f32[] multiply(x, x) ROOT z = f32[] add(y, c) }
+    ENTRY main {
+      x = f32[1000] parameter(0)
+      ROOT y = f32[1000] map(x), dimensions={0}, to_apply=square
+    })"));
+  ASSERT_TRUE(evaluator.ok()) << message_of(evaluator.status());
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4);
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 50; ++round) {
+        const std::vector<float> x(1000, static_cast<float>(t + 1));
+        auto y = evaluator->run({Literal::from<float>(Shape(f32, {1000}), x)});
+        const float want = static_cast<float>((t + 1) * (t + 1)) + 0.5f;
+        for (float each : y->values<float>()) wrong[t] += each != want;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
+}
+
+}  // namespace
+}  // namespace heddle::hlo

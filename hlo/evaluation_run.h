@@ -1,0 +1,55 @@
+// One run of an EvaluationPlan: the frames of its computations, kept between calls, and the interpreter's loop over steps.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "heddle/hlo/evaluation_plan.h"
+
+namespace heddle::hlo {
+
+// The arguments of one call: `values` to read, and `own` (the same, or null) to move from.
+struct Arguments {
+  const Literal* values = nullptr;
+  Literal* own = nullptr;
+};
+
+// For one thread. An error ends the run: make another.
+class EvaluationRun {
+ public:
+  // `plan` outlives the run.
+  explicit EvaluationRun(const EvaluationPlan& plan) : plan_(plan), frames_(plan.routines.size()) {}
+
+  // The value of a computation that the plan reaches; types of the arguments were checked.
+  StatusOr<Literal> call(ComputationId id, Arguments arguments);
+
+  // See Caller::map().
+  StatusOr<Literal> map(ComputationId id, InstructionId value, std::span<const Literal> arguments);
+
+  [[nodiscard]] const EvaluationPlan& plan() const { return plan_; }
+
+ private:
+  // Computations call only what stands before them, so each is active at most once: a frame a computation is enough.
+  struct Frame {
+    std::vector<Literal> slots;
+    std::vector<Literal> operands;  // of the step that runs
+  };
+
+  Status execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments);
+  Status apply_rule(const Routine& routine, Frame& frame, const Step& step);
+  struct MapCall;
+  EvaluationRun* lifted(const EvaluationPlan::LiftKey& key);
+  Status map_chunks(const MapCall& call, std::span<Literal> results);
+  Status map_elements(const MapCall& call, std::span<Literal> results);
+
+  const EvaluationPlan& plan_;
+  std::vector<Frame> frames_;
+  struct Lifted {
+    std::shared_ptr<const EvaluationPlan> plan;
+    std::unique_ptr<EvaluationRun> run;
+  };
+  std::map<EvaluationPlan::LiftKey, Lifted> lifted_;
+};
+
+}  // namespace heddle::hlo
