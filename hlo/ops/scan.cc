@@ -1,6 +1,9 @@
 // scan(inputs.., carries..), dimensions={d}, num_carries=n, to_apply=f: walks the inputs along dimension d, from the last index down
 // when is_reverse. f maps (slices.., carries..) to (outputs.., carries..); a slice has no dimension d. The result is the tuple of
 // the outputs, stacked along d at the index that they were read from, and the last carries. A single result may stand bare.
+#include <cstring>
+#include <iterator>
+
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/region.h"
 
@@ -114,13 +117,112 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return Shape::tuple(std::move(result));
 }
 
+// An array seen as [outer, length, inner] around the scanned dimension.
+struct Strips {
+  int64_t outer = 1;
+  int64_t length = 0;
+  size_t strip_bytes = 1;  // of one index: inner elements
+
+  Strips(const Shape& shape, int64_t dimension) : length(shape.dimension(dimension)) {
+    for (int64_t i = 0; i < dimension; ++i) outer *= shape.dimension(i);
+    strip_bytes = static_cast<size_t>(storage_bytes(shape.dtype()));
+    for (int64_t i = dimension + 1; i < shape.rank(); ++i) strip_bytes *= static_cast<size_t>(shape.dimension(i));
+  }
+
+  [[nodiscard]] size_t offset(int64_t outer_index, int64_t index) const {
+    return static_cast<size_t>(outer_index * length + index) * strip_bytes;
+  }
+};
+
+Literal slice_at(const Literal& stacked, int64_t dimension, int64_t index) {
+  const Strips strips(stacked.shape(), dimension);
+  Literal slice = Literal::uninitialised(without_dimensions(stacked.shape(), {&dimension, 1}));
+  std::byte* to = slice.mutable_bytes();
+  for (int64_t i = 0; i < strips.outer; ++i, to += strips.strip_bytes) {
+    std::memcpy(to, stacked.bytes() + strips.offset(i, index), strips.strip_bytes);
+  }
+  return slice;
+}
+
+void put_at(Literal& stacked, int64_t dimension, int64_t index, const Literal& slice) {
+  const Strips strips(stacked.shape(), dimension);
+  std::byte* to = stacked.mutable_bytes();
+  const std::byte* from = slice.bytes();
+  for (int64_t i = 0; i < strips.outer; ++i, from += strips.strip_bytes) {
+    std::memcpy(to + strips.offset(i, index), from, strips.strip_bytes);
+  }
+}
+
+// The state of a scan that runs: the arguments of the next call of the body, and the outputs as far as they are known.
+class Scanner {
+ public:
+  explicit Scanner(EvalArgs& in)
+      : in_(in), dimension_(in.attrs<ScanAttrs>().dimensions[0]),
+        inputs_(in.size() - static_cast<size_t>(in.attrs<ScanAttrs>().num_carries)), arguments_(in.size()) {
+    std::move(in.operands.begin() + static_cast<ptrdiff_t>(inputs_), in.operands.end(),
+              arguments_.begin() + static_cast<ptrdiff_t>(inputs_));
+    const std::span<const Shape> results = values_of(in.result());
+    for (size_t i = 0; i < results.size() - carries(); ++i) outputs_.push_back(Literal::uninitialised(results[i]));
+  }
+
+  // Of inputs and outputs; 0 where there is neither.
+  [[nodiscard]] int64_t length() const {
+    if (inputs_ > 0) return in_[0].shape().dimension(dimension_);
+    return outputs_.empty() ? 0 : outputs_[0].shape().dimension(dimension_);
+  }
+
+  Status step(int64_t index) {
+    for (size_t i = 0; i < inputs_; ++i) arguments_[i] = slice_at(in_[i], dimension_, index);
+    HEDDLE_ASSIGN_OR_RETURN(Literal result, in_.caller.call_and_consume(0, arguments_));
+    if (!result.is_tuple()) {
+      take(0, index, std::move(result));
+      return {};
+    }
+    for (size_t i = 0; i < result.elements().size(); ++i) take(i, index, std::move(result.mutable_elements()[i]));
+    return {};
+  }
+
+  Literal finish() && {
+    std::vector<Literal> values = std::move(outputs_);
+    std::move(arguments_.begin() + static_cast<ptrdiff_t>(inputs_), arguments_.end(), std::back_inserter(values));
+    if (!in_.result().is_tuple()) return std::move(values[0]);
+    return Literal::tuple(std::move(values));
+  }
+
+ private:
+  [[nodiscard]] size_t carries() const { return in_.size() - inputs_; }
+
+  void take(size_t i, int64_t index, Literal value) {
+    if (i < outputs_.size()) {
+      put_at(outputs_[i], dimension_, index, value);
+    } else {
+      arguments_[inputs_ + i - outputs_.size()] = std::move(value);
+    }
+  }
+
+  EvalArgs& in_;
+  const int64_t dimension_;
+  const size_t inputs_;
+  std::vector<Literal> arguments_;
+  std::vector<Literal> outputs_;
+};
+
+StatusOr<Literal> evaluate(EvalArgs& in) {
+  Scanner scanner(in);
+  const int64_t length = scanner.length();
+  for (int64_t i = 0; i < length; ++i) {
+    HEDDLE_RETURN_IF_ERROR(scanner.step(in.attrs<ScanAttrs>().is_reverse ? length - 1 - i : i));
+  }
+  return std::move(scanner).finish();
+}
+
 }  // namespace
 
 const OpDef kScanDef = {
     .opcode = Opcode::kScan,
     .operand_names = kOperands,
     .infer = infer,
-    .evaluate = No{"is not evaluated yet"},
+    .evaluate = evaluate,
 };
 
 }  // namespace heddle::hlo
