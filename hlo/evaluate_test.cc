@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 #include <stdexcept>
 #include <thread>
 
@@ -40,12 +38,6 @@ std::string error_of(std::string_view text, std::vector<Literal> arguments = {})
 
 Literal vector_of(std::initializer_list<float> values) {
   return Literal::from<float>(Shape(f32, {static_cast<int64_t>(values.size())}), values);
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 TEST(Evaluate, ReturnsTheRootOfTheEntry) {

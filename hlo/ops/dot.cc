@@ -1,6 +1,11 @@
 // dot(lhs, rhs): sums of products over the contracting dimensions, for each batch position. The result's dimensions are: batch, what
 // is left of lhs, what is left of rhs. Its element type is the instruction's own.
+#include <algorithm>
+
+#include "heddle/hlo/blocks.h"
 #include "heddle/hlo/op.h"
+#include "heddle/hlo/ops/matmul.h"
+#include "heddle/hlo/ops/permute.h"
 #include "heddle/hlo/ops/region.h"
 
 namespace heddle::hlo {
@@ -79,13 +84,99 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return out.with_dtype(result);
 }
 
+// One operand as a stack of matrices.
+struct Side {
+  Literal values;           // [batch.., ..] dense, in the order that matmul() takes
+  bool transposed = false;
+  int64_t free = 1;         // elements
+  int64_t depth = 1;
+};
+
+Dims in_order(const Dims& batch, const Dims& middle, const Dims& last) {
+  Dims order = batch;
+  order.insert(order.end(), middle.begin(), middle.end());
+  order.insert(order.end(), last.begin(), last.end());
+  return order;
+}
+
+bool is_in_place(const Shape& shape, Dims order) {
+  std::erase_if(order, [&](int64_t d) { return shape.dimension(d) == 1; });
+  return std::ranges::is_sorted(order);
+}
+
+// `depth_last`: matmul() takes [free, depth], else [depth, free]. The other order is as good where it saves moving elements.
+Side arrange(const Literal& x, const Dims& batch, const Dims& contracting, bool depth_last, bool may_transpose) {
+  const Dims free = other_dimensions(x.shape().rank(), in_order(batch, contracting, {}));
+  Side side;
+  for (int64_t d : free) side.free *= x.shape().dimension(d);
+  for (int64_t d : contracting) side.depth *= x.shape().dimension(d);
+  const Dims straight = depth_last ? in_order(batch, free, contracting) : in_order(batch, contracting, free);
+  const Dims turned = depth_last ? in_order(batch, contracting, free) : in_order(batch, free, contracting);
+  side.transposed = may_transpose && !is_in_place(x.shape(), straight) && is_in_place(x.shape(), turned);
+  side.values = permuted(x, side.transposed ? turned : straight);
+  return side;
+}
+
+// Elements [start, start + count) as T: in place where they are, else converted into `room`.
+template <class T>
+const T* read(const Literal& x, int64_t start, int64_t count, std::vector<T>& room) {
+  const DType dtype = x.shape().dtype();
+  const std::byte* from = x.bytes() + start * storage_bytes(dtype);
+  if (std::is_same_v<T, double> && dtype == f64) return reinterpret_cast<const T*>(from);
+  room.resize(static_cast<size_t>(count));
+  load(dtype, from, count, room.data());
+  return room.data();
+}
+
+// Elements converted at a time, unless one matrix has more.
+constexpr int64_t kBlock = 1 << 15;
+
+template <class T>
+void multiply(const Side& lhs, const Side& rhs, Literal& out) {
+  const MatmulSizes sizes{lhs.free, rhs.free, lhs.depth, lhs.transposed, rhs.transposed};
+  const int64_t m = lhs.free * lhs.depth, n = rhs.free * rhs.depth, size = lhs.free * rhs.free;
+  const int64_t batches = out.element_count() / size;
+  const int64_t at_once = std::max<int64_t>(1, kBlock / std::max<int64_t>(1, m + n + size));
+  std::vector<T> left_room, right_room, products;
+  for (int64_t b = 0; b < batches; b += at_once) {
+    const int64_t count = std::min(at_once, batches - b);
+    const T* left = read(lhs.values, b * m, count * m, left_room);
+    const T* right = read(rhs.values, b * n, count * n, right_room);
+    products.resize(static_cast<size_t>(count * size));
+    for (int64_t i = 0; i < count; ++i) matmul(sizes, left + i * m, right + i * n, products.data() + i * size);
+    const DType dtype = out.shape().dtype();
+    store(dtype, products.data(), count * size, out.mutable_bytes() + b * size * storage_bytes(dtype));
+  }
+}
+
+// Sums are made in f64 (c128, and modulo 2^64 for integers) and rounded once, to the result's type.
+StatusOr<Literal> evaluate(EvalArgs& in) {
+  const auto& attrs = in.attrs<DotAttrs>();
+  const DType types[] = {in[0].shape().dtype(), in[1].shape().dtype(), in.result().dtype()};
+  const bool complex = std::ranges::any_of(types, is_complex);
+  const bool floating = std::ranges::any_of(types, is_floating);
+  const bool may_transpose = !complex && floating;
+  const Side lhs = arrange(in[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims, true, may_transpose);
+  const Side rhs = arrange(in[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims, false, may_transpose);
+  Literal out = Literal::uninitialised(in.result());
+  if (out.element_count() == 0) return out;
+  if (complex) {
+    multiply<std::complex<double>>(lhs, rhs, out);
+  } else if (floating) {
+    multiply<double>(lhs, rhs, out);
+  } else {
+    multiply<int64_t>(lhs, rhs, out);
+  }
+  return out;
+}
+
 }  // namespace
 
 const OpDef kDotDef = {
     .opcode = Opcode::kDot,
     .operand_names = kOperands,
     .infer = infer,
-    .evaluate = No{"is not evaluated yet"},
+    .evaluate = evaluate,
 };
 
 }  // namespace heddle::hlo
