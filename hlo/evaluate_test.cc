@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluation_plan.h"
+#include "heddle/hlo/evaluation/internal/plan.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "heddle/hlo/blocks.h"
-#include "heddle/hlo/lift.h"
+#include "heddle/hlo/evaluation/internal/lift.h"
 
 namespace heddle::hlo {
 namespace {

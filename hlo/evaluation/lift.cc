@@ -1,4 +1,4 @@
-#include "heddle/hlo/lift.h"
+#include "heddle/hlo/evaluation/internal/lift.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,7 @@
 #include <functional>
 #include <queue>
 
-#include "heddle/hlo/evaluation_plan.h"
+#include "heddle/hlo/evaluation/internal/plan.h"
 
 namespace heddle::hlo {
 namespace {

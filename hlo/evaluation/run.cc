@@ -1,4 +1,4 @@
-#include "heddle/hlo/evaluation_run.h"
+#include "heddle/hlo/evaluation/internal/run.h"
 
 #include <algorithm>
 #include <bit>

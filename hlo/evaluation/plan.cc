@@ -1,8 +1,8 @@
-#include "heddle/hlo/evaluation_plan.h"
+#include "heddle/hlo/evaluation/internal/plan.h"
 
 #include <algorithm>
 
-#include "heddle/hlo/lift.h"
+#include "heddle/hlo/evaluation/internal/lift.h"
 #include "heddle/hlo/verify.h"
 
 namespace heddle::hlo {

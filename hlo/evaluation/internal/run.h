@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "heddle/hlo/evaluation_plan.h"
+#include "heddle/hlo/evaluation/internal/plan.h"
 
 namespace heddle::hlo {
 

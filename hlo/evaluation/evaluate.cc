@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "heddle/hlo/evaluation_plan.h"
-#include "heddle/hlo/evaluation_run.h"
+#include "heddle/hlo/evaluation/internal/plan.h"
+#include "heddle/hlo/evaluation/internal/run.h"
 
 namespace heddle::hlo {
 namespace {
