@@ -1,0 +1,259 @@
+#include "heddle/hlo/wire/internal/computation.h"
+
+#include <google/protobuf/arena.h>
+
+#include <optional>
+
+#include "heddle/hlo/normal_form.h"
+#include "heddle/hlo/wire/internal/codec.h"
+
+namespace heddle::hlo::wire {
+namespace {
+
+// An id is what its low 32 bits say: newer XLA puts the computation's id above them.
+uint32_t local_id(int64_t id) { return static_cast<uint32_t>(id); }
+
+// Opcodes of old modules that compare has taken the place of.
+struct Retired {
+  std::string_view opcode;
+  const char* direction;
+};
+constexpr Retired kRetired[] = {
+    {"equal-to", "EQ"},     {"not-equal-to", "NE"}, {"greater-than-or-equal-to", "GE"},
+    {"greater-than", "GT"}, {"less-than", "LT"},    {"less-than-or-equal-to", "LE"},
+};
+
+void upgrade(proto::HloInstructionProto& from) {
+  for (const Retired& retired : kRetired) {
+    if (retired.opcode != from.opcode()) continue;
+    from.set_opcode("compare");
+    from.set_comparison_direction(retired.direction);
+    return;
+  }
+}
+
+class ComputationReader {
+ public:
+  ComputationReader(const ComputationIds& computations, Names& names, Computation& out)
+      : computations_(computations), names_(names), out_(out) {}
+
+  Status read(proto::HloComputationProto& head, const std::vector<std::string_view>& items, const Sequence* order) {
+    out_.execution_thread = std::move(*head.mutable_execution_thread());
+    out_.is_fusion = head.is_fusion_computation();
+    out_.instructions.reserve(items.size());
+    for (std::string_view item : items) {
+      HEDDLE_RETURN_IF_ERROR(add(item));
+    }
+    HEDDLE_RETURN_IF_ERROR(resolve_operands());
+    HEDDLE_RETURN_IF_ERROR(order == nullptr ? sort() : follow(*order));
+    HEDDLE_RETURN_IF_ERROR(find_root(head.root_id()));
+    HEDDLE_RETURN_IF_ERROR(find_parameters());
+    bring_to_normal_form();
+    head.clear_name();
+    head.clear_id();
+    head.clear_root_id();
+    head.clear_program_shape();
+    head.clear_is_fusion_computation();
+    head.clear_execution_thread();
+    out_.unknown_proto = bytes_of(head);
+    return {};
+  }
+
+ private:
+  // ---- one instruction
+
+  Status add(std::string_view bytes) {
+    arena_.Reset();
+    auto& from = *google::protobuf::Arena::CreateMessage<proto::HloInstructionProto>(&arena_);
+    HEDDLE_RETURN_IF_ERROR(annotate(parse(bytes, from), "instruction ", out_.instructions.size(), ": "));
+    const std::string name = from.name();
+    const Status status = take(from, out_.instructions.emplace_back());
+    return status.ok() ? status : annotate(status, "instruction ", label(name, out_.instructions.size() - 1), ": ");
+  }
+
+  static std::string label(const std::string& name, size_t number) {
+    return name.empty() ? cat("#", number) : std::string(shorten(name));
+  }
+
+  Status take(proto::HloInstructionProto& from, Instruction& to) {
+    HEDDLE_RETURN_IF_ERROR(names_.add(from.name()));
+    to.name = std::move(*from.mutable_name());
+    upgrade(from);
+    const std::optional<Opcode> opcode = parse_opcode(from.opcode());
+    if (!opcode.has_value()) return invalid_argument("opcode \"", shorten(from.opcode()), "\" is not known");
+    to.opcode = *opcode;
+    if (!from.has_shape()) return invalid_argument("has no shape");
+    HEDDLE_ASSIGN_OR_RETURN(to.shape, read_shape(from.shape()));
+    HEDDLE_ASSIGN_OR_RETURN(to.attrs, take_attrs(to.opcode, to.shape, from));
+    HEDDLE_RETURN_IF_ERROR(take_ids(from, to));
+    from.clear_opcode();
+    from.clear_shape();
+    from.clear_name();
+    return take_extras(from, to.extras);
+  }
+
+  // Operands and control predecessors are kept as written until all instructions are there.
+  Status take_ids(proto::HloInstructionProto& from, Instruction& to) {
+    if (from.id() < 0) return invalid_argument("has id ", from.id(), "; ids are 0 or more");
+    const auto position = static_cast<uint32_t>(out_.instructions.size() - 1);
+    if (!positions_.emplace(local_id(from.id()), position).second) {
+      return invalid_argument("shares id ", from.id(), " with another in its computation");
+    }
+    for (int64_t id : from.called_computation_ids()) {
+      auto found = computations_.find(id);
+      if (found == computations_.end()) return invalid_argument("calls computation ", id, ", which is not in the module");
+      to.called.emplace_back(found->second);
+    }
+    to.operands.reserve(static_cast<size_t>(from.operand_ids_size()));
+    for (int64_t id : from.operand_ids()) to.operands.emplace_back(local_id(id));
+    if (from.control_predecessor_ids_size() > 0) {
+      for (int64_t id : from.control_predecessor_ids()) controls_[position].emplace_back(local_id(id));
+    }
+    from.clear_id();
+    from.clear_operand_ids();
+    from.clear_called_computation_ids();
+    from.clear_control_predecessor_ids();
+    return {};
+  }
+
+  // ---- ids to positions
+
+  Status resolve(size_t user, std::vector<InstructionId>& ids, std::string_view what) {
+    for (InstructionId& id : ids) {
+      auto found = positions_.find(id.value);
+      if (found == positions_.end()) {
+        return invalid_argument("instruction ", shorten(out_.instructions[user].name), ": ", what, " ", id.value,
+                                " is not in the computation");
+      }
+      id = InstructionId(found->second);
+      is_ordered_ = is_ordered_ && id.value < user;
+    }
+    return {};
+  }
+
+  Status resolve_operands() {
+    for (size_t i = 0; i < out_.instructions.size(); ++i) {
+      HEDDLE_RETURN_IF_ERROR(resolve(i, out_.instructions[i].operands, "operand id"));
+    }
+    for (auto& [user, ids] : controls_) HEDDLE_RETURN_IF_ERROR(resolve(user, ids, "control predecessor id"));
+    return {};
+  }
+
+  // ---- order
+
+  Status sort() {
+    if (is_ordered_) return place_controls(), Status();
+    std::vector<std::vector<uint32_t>> uses(out_.instructions.size());
+    for (size_t i = 0; i < uses.size(); ++i) {
+      for (InstructionId id : out_.instructions[i].operands) uses[i].push_back(id.value);
+    }
+    for (const auto& [user, ids] : controls_) {
+      for (InstructionId id : ids) uses[user].push_back(id.value);
+    }
+    const Order order = dependency_order(uses);
+    if (order.is_cyclic) {
+      return invalid_argument("instruction ", shorten(out_.instructions[order.on_cycle].name), ": depends on itself");
+    }
+    permute(order.items);
+    return {};
+  }
+
+  Status follow(const Sequence& schedule) {
+    std::vector<uint32_t> items;
+    std::vector<bool> seen(out_.instructions.size());
+    for (int64_t id : schedule) {
+      auto found = positions_.find(local_id(id));
+      if (found == positions_.end() || seen[found->second]) {
+        return invalid_argument("schedule: id ", id, " stands twice or is not in the computation");
+      }
+      seen[found->second] = true;
+      items.push_back(found->second);
+    }
+    if (items.size() != seen.size()) {
+      return invalid_argument("schedule: has ", items.size(), " of ", seen.size(), " instructions");
+    }
+    permute(items);
+    return {};  // verify() refuses a schedule that is no dependency order
+  }
+
+  // Puts instruction items[k] at place k.
+  void permute(const std::vector<uint32_t>& items) {
+    std::vector<uint32_t> place(items.size());
+    for (uint32_t k = 0; k < items.size(); ++k) place[items[k]] = k;
+    place_controls();
+    std::vector<Instruction> sorted;
+    sorted.reserve(items.size());
+    for (uint32_t item : items) sorted.push_back(std::move(out_.instructions[item]));
+    out_.instructions = std::move(sorted);
+    for (Instruction& instruction : out_.instructions) {
+      for (InstructionId& id : instruction.operands) id = InstructionId(place[id.value]);
+      if (!instruction.extras.has_value()) continue;
+      for (InstructionId& id : instruction.extras.mutate().control_predecessors) id = InstructionId(place[id.value]);
+    }
+    for (auto& [id, position] : positions_) position = place[position];
+  }
+
+  void place_controls() {
+    for (auto& [user, ids] : controls_) {
+      out_.instructions[user].extras.mutate().control_predecessors = std::move(ids);
+    }
+  }
+
+  // ---- the rest of the computation
+
+  Status find_root(int64_t id) {
+    auto found = positions_.find(local_id(id));
+    if (found == positions_.end()) return invalid_argument("root id ", id, " is not in the computation");
+    out_.root = InstructionId(found->second);
+    return {};
+  }
+
+  Status find_parameters() {
+    std::vector<InstructionId>& parameters = out_.parameters;
+    for (size_t i = 0; i < out_.instructions.size(); ++i) {
+      if (out_.instructions[i].opcode == Opcode::kParameter) parameters.emplace_back(i);
+    }
+    std::vector<InstructionId> by_number(parameters.size());
+    for (InstructionId id : parameters) {
+      const int64_t number = out_.at(id).attrs.get<ParameterAttrs>().number;
+      const bool good = number >= 0 && static_cast<size_t>(number) < by_number.size() &&
+                        !by_number[static_cast<size_t>(number)].valid();
+      if (!good) {
+        return invalid_argument("instruction ", shorten(out_.at(id).name), ": parameter number ", number,
+                                " stands twice or is out of range; the numbers are 0 .. ", by_number.size() - 1);
+      }
+      by_number[static_cast<size_t>(number)] = id;
+    }
+    parameters = std::move(by_number);
+    return {};
+  }
+
+  void bring_to_normal_form() {
+    std::vector<const Shape*> operands;
+    for (Instruction& instruction : out_.instructions) {
+      operands.clear();
+      for (InstructionId id : instruction.operands) operands.push_back(&out_.at(id).shape);
+      instruction.attrs = normal_form(instruction.opcode, operands, std::move(instruction.attrs));
+      if (instruction.attrs.holds<CollectivePermuteAttrs>()) {
+        instruction.attrs = cut_slice_sizes(operands, instruction.attrs);
+      }
+    }
+  }
+
+  const ComputationIds& computations_;
+  Names& names_;
+  Computation& out_;
+  std::unordered_map<uint32_t, uint32_t> positions_;  // of instructions, by local id
+  std::unordered_map<uint32_t, std::vector<InstructionId>> controls_;
+  bool is_ordered_ = true;
+  google::protobuf::Arena arena_;
+};
+
+}  // namespace
+
+Status read_computation(const ComputationIds& computations, Names& names, proto::HloComputationProto& head,
+                        const std::vector<std::string_view>& items, const Sequence* order, Computation& to) {
+  return ComputationReader(computations, names, to).read(head, items, order);
+}
+
+}  // namespace heddle::hlo::wire

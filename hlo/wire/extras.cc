@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "heddle/hlo/proto/heddle_hlo.pb.h"
+#include "heddle/hlo/wire/internal/codec.h"
+
+namespace heddle::hlo::wire {
+namespace {
+
+// ---- metadata
+
+Metadata take_metadata(proto::OpMetadata& from) {
+  Metadata to;
+  to.op_type = std::move(*from.mutable_op_type());
+  to.op_name = std::move(*from.mutable_op_name());
+  to.source_file = std::move(*from.mutable_source_file());
+  to.deduplicated_name = std::move(*from.mutable_deduplicated_name());
+  to.scheduling_name = std::move(*from.mutable_scheduling_name());
+  to.source_line = from.source_line();
+  to.source_end_line = from.source_end_line();
+  to.source_column = from.source_column();
+  to.source_end_column = from.source_end_column();
+  to.stack_frame_id = from.stack_frame_id();
+  to.profile_type.assign(from.profile_type().begin(), from.profile_type().end());
+  proto::OpMetadata rest;
+  rest.set_size_of_generated_code_in_bytes(from.size_of_generated_code_in_bytes());
+  rest.set_size_of_memory_working_set_in_bytes(from.size_of_memory_working_set_in_bytes());
+  rest.set_profile_info(from.profile_info());
+  rest.GetReflection()->MutableUnknownFields(&rest)->MergeFrom(from.GetReflection()->GetUnknownFields(from));
+  to.unknown_proto = bytes_of(rest);
+  return to;
+}
+
+void write_metadata(const Metadata& from, proto::OpMetadata& to) {
+  merge(from.unknown_proto, to);
+  to.set_op_type(valid_utf8(from.op_type));
+  to.set_op_name(valid_utf8(from.op_name));
+  to.set_source_file(valid_utf8(from.source_file));
+  to.set_deduplicated_name(valid_utf8(from.deduplicated_name));
+  to.set_scheduling_name(valid_utf8(from.scheduling_name));
+  to.set_source_line(static_cast<int32_t>(from.source_line));
+  to.set_source_end_line(static_cast<int32_t>(from.source_end_line));
+  to.set_source_column(static_cast<int32_t>(from.source_column));
+  to.set_source_end_column(static_cast<int32_t>(from.source_end_column));
+  to.set_stack_frame_id(static_cast<int32_t>(from.stack_frame_id));
+  for (int64_t type : from.profile_type) to.add_profile_type(static_cast<int32_t>(type));
+}
+
+// ---- what the IR keeps as text: {visualizing_index=1,stat-1=33}, {mode=highest}, {tolerance={atol=0,rtol=1e-05,ulps=2}}
+
+std::string statistics_text(const proto::StatisticsViz& from) {
+  if (from.statistics_size() == 0) return {};
+  std::string out = cat("{visualizing_index=", from.stat_index_to_visualize());
+  for (const proto::Statistic& item : from.statistics()) append(out, ",", item.stat_name(), "=", item.stat_val());
+  return out + "}";
+}
+
+std::string accuracy_text(const proto::ResultAccuracy& from) {
+  if (from.has_tolerance()) {
+    const auto& t = from.tolerance();
+    return cat("{tolerance={atol=", t.atol(), ",rtol=", t.rtol(), ",ulps=", t.ulps(), "}}");
+  }
+  return from.mode() == proto::ResultAccuracy::HIGHEST ? "{mode=highest}" : "";
+}
+
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string_view trim(std::string_view text, std::string_view chars) {
+  const size_t first = text.find_first_not_of(chars);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(chars) - first + 1);
+}
+
+// The key=value pairs of a text, braces and spaces aside.
+std::vector<std::pair<std::string_view, std::string_view>> pairs_of(std::string_view text) {
+  std::vector<std::pair<std::string_view, std::string_view>> out;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view item = trim(text.substr(0, comma), "{} ");
+    const size_t equals = std::min(item.find('='), item.size());
+    out.emplace_back(trim(item.substr(0, equals), " "), trim(item.substr(std::min(equals + 1, item.size())), "{} "));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return out;
+}
+
+void write_statistics(std::string_view text, proto::StatisticsViz& to) {
+  for (const auto& [key, value] : pairs_of(text)) {
+    if (key == "visualizing_index") {
+      to.set_stat_index_to_visualize(parse_number<int64_t>(value).value_or(0));
+    } else if (auto number = parse_number<double>(value)) {
+      to.add_statistics()->set_stat_name(std::string(key));
+      to.mutable_statistics(to.statistics_size() - 1)->set_stat_val(*number);
+    }
+  }
+}
+
+void write_accuracy(std::string_view text, proto::ResultAccuracy& to) {
+  if (text.find("tolerance") == text.npos) {
+    to.set_mode(text.find("highest") == text.npos ? proto::ResultAccuracy::DEFAULT : proto::ResultAccuracy::HIGHEST);
+    return;
+  }
+  for (auto [key, value] : pairs_of(text.substr(text.find("tolerance") + 10))) {
+    if (key == "atol") to.mutable_tolerance()->set_atol(parse_number<double>(value).value_or(0));
+    if (key == "rtol") to.mutable_tolerance()->set_rtol(parse_number<double>(value).value_or(0));
+    if (key == "ulps") to.mutable_tolerance()->set_ulps(parse_number<int64_t>(value).value_or(0));
+  }
+}
+
+// XLA writes many parts that hold nothing; being there means nothing.
+bool has_nothing(proto::HloInstructionProto& from) {
+  if (from.frontend_attributes().ByteSizeLong() == 0) from.clear_frontend_attributes();
+  if (from.metadata().ByteSizeLong() == 0) from.clear_metadata();
+  if (from.statistics_viz().ByteSizeLong() == 0) from.clear_statistics_viz();
+  if (from.parameter_replication().ByteSizeLong() == 0) from.clear_parameter_replication();
+  if (from.result_accuracy().ByteSizeLong() == 0) from.clear_result_accuracy();
+  if (from.original_value().ByteSizeLong() == 0) from.clear_original_value();
+  if (from.precision_config().ByteSizeLong() == 0) from.clear_precision_config();
+  return from.ByteSizeLong() == 0;
+}
+
+void take_texts(proto::HloInstructionProto& from, InstructionExtras& to) {
+  if (from.has_metadata()) to.metadata = take_metadata(*from.mutable_metadata());
+  to.statistics = statistics_text(from.statistics_viz());
+  to.result_accuracy = accuracy_text(from.result_accuracy());
+  to.backend_config = std::move(*from.mutable_backend_config());
+  from.clear_metadata();
+  from.clear_statistics_viz();
+  from.clear_result_accuracy();
+  from.clear_backend_config();
+}
+
+}  // namespace
+
+void write_frontend_attributes(const FrontendAttributes& attributes, proto::FrontendAttributes& to) {
+  for (const auto& [key, value] : attributes) {
+    auto& entry = *to.add_map();
+    entry.set_key(valid_utf8(key));
+    entry.set_value(valid_utf8(value));
+  }
+}
+
+FrontendAttributes read_frontend_attributes(const proto::FrontendAttributes& from) {
+  FrontendAttributes to;
+  for (const auto& entry : from.map()) to.emplace_back(entry.key(), entry.value());
+  std::ranges::stable_sort(to, {}, &FrontendAttributes::value_type::first);
+  // Of equal keys the last counts, as in any map of a proto.
+  const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
+  to.erase(to.begin(), std::unique(to.rbegin(), to.rend(), same_key).base());
+  return to;
+}
+
+void write_extras(const Instruction& instruction, proto::HloInstructionProto& to) {
+  const InstructionExtras& extras = *instruction.extras;
+  if (!(extras.metadata == Metadata())) write_metadata(extras.metadata, *to.mutable_metadata());
+  if (extras.metadata.source_file.empty() && instruction.at.known()) {
+    to.mutable_metadata()->set_source_file(valid_utf8(instruction.at.file));
+    to.mutable_metadata()->set_source_line(static_cast<int32_t>(instruction.at.line));
+  }
+  if (!instruction.extras.has_value()) return;
+  // A sharding that was read as text in a form that has no fields here is left out: none is better than a wrong one.
+  const bool has_sharding = extras.sharding.has_value() && extras.sharding->unknown_text.empty();
+  if (has_sharding) write_sharding(*extras.sharding, *to.mutable_sharding());
+  if (!extras.frontend_attributes.empty()) {
+    write_frontend_attributes(extras.frontend_attributes, *to.mutable_frontend_attributes());
+  }
+  to.set_backend_config(extras.backend_config);
+  for (bool replicated : extras.parameter_replication) {
+    to.mutable_parameter_replication()->add_replicated_at_leaf_buffers(replicated);
+  }
+  if (!extras.statistics.empty()) write_statistics(extras.statistics, *to.mutable_statistics_viz());
+  if (!extras.result_accuracy.empty()) write_accuracy(extras.result_accuracy, *to.mutable_result_accuracy());
+}
+
+Status take_extras(proto::HloInstructionProto& from, Box<InstructionExtras>& to) {
+  if (has_nothing(from)) return {};
+  InstructionExtras extras;
+  if (from.has_sharding()) {
+    HEDDLE_ASSIGN_OR_RETURN(Sharding sharding, take_sharding(*from.mutable_sharding()));
+    extras.sharding = Box(std::move(sharding));
+    from.clear_sharding();
+  }
+  extras.frontend_attributes = read_frontend_attributes(from.frontend_attributes());
+  from.clear_frontend_attributes();
+  const auto& replicated = from.parameter_replication().replicated_at_leaf_buffers();
+  extras.parameter_replication.assign(replicated.begin(), replicated.end());
+  from.clear_parameter_replication();
+  take_texts(from, extras);
+  extras.unknown_proto = bytes_of(from);
+  if (!(extras == InstructionExtras())) to = Box(std::move(extras));
+  return {};
+}
+
+}  // namespace heddle::hlo::wire

@@ -1,0 +1,48 @@
+// One computation of a message. Callees get their position in the message as id: whoever reads the module puts them in order.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+#include "heddle/hlo/proto/heddle_hlo.pb.h"
+
+namespace heddle::hlo::wire {
+
+// Computations of the message by id: their position in it.
+using ComputationIds = std::unordered_map<int64_t, uint32_t>;
+
+// Sees that names are there, and unique in the module.
+class Names {
+ public:
+  Status add(const std::string& name) {
+    if (name.empty()) return invalid_argument("has no name");
+    if (!used_.insert(name).second) return invalid_argument("shares its name with another in the module");
+    return {};
+  }
+
+ private:
+  std::unordered_set<std::string> used_;
+};
+
+// The order of a schedule, as instruction ids.
+using Sequence = google::protobuf::RepeatedField<int64_t>;
+
+// `head` is the computation without its instructions, which are `items`; `order` may be null.
+Status read_computation(const ComputationIds& computations, Names& names, proto::HloComputationProto& head,
+                        const std::vector<std::string_view>& items, const Sequence* order, Computation& to);
+
+// Parses a whole message.
+template <class Message>
+Status parse(std::string_view bytes, Message& to) {
+  if (!to.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return invalid_argument("is no serialised ", to.GetTypeName().substr(std::string_view("heddle.proto.").size()));
+  }
+  return {};
+}
+
+}  // namespace heddle::hlo::wire

@@ -1,0 +1,412 @@
+#include "heddle/hlo/wire.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "heddle/hlo/builder.h"
+#include "heddle/hlo/proto/heddle_hlo.pb.h"
+
+namespace heddle::hlo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+proto::HloModuleProto message_of_module(const Module& module) {
+  proto::HloModuleProto message;
+  EXPECT_TRUE(message.ParseFromString(to_proto(module)));
+  return message;
+}
+
+// The module, or the message of the error.
+std::string error_of(const proto::HloModuleProto& message) {
+  StatusOr<Module> module = from_proto(message.SerializeAsString());
+  return module.ok() ? "" : message_of(module.status());
+}
+
+// main(x: f32[2], y: f32[2]) = x + y
+Module sum() {
+  Module module;
+  module.name = "sum";
+  ComputationBuilder builder(module, "main");
+  auto x = builder.parameter(Shape(f32, {2}), "x");
+  auto y = builder.parameter(Shape(f32, {2}), "y");
+  auto z = *builder.add(Opcode::kAdd, {x, y});
+  builder.mutable_at(z).name = "z";
+  module.entry = module.add(std::move(builder).finish(z));
+  return module;
+}
+
+// Counts a s32 up to 10: while(condition: x < 10, body: x + 1).
+Module loop() {
+  Module module;
+  module.name = "loop";
+  ComputationBuilder body(module, "body");
+  auto x = body.parameter(Shape::scalar(s32), "x");
+  auto next = *body.add(Opcode::kAdd, {x, body.constant(Literal::scalar(s32, int64_t{1}))});
+  ComputationId body_id = module.add(std::move(body).finish(next));
+  ComputationBuilder condition(module, "condition");
+  auto y = condition.parameter(Shape::scalar(s32), "x");
+  auto limit = condition.constant(Literal::scalar(s32, int64_t{10}));
+  auto less = *condition.add(Opcode::kCompare, {y, limit}, CompareAttrs{.direction = ComparisonDirection::kLt});
+  ComputationId condition_id = module.add(std::move(condition).finish(less));
+  ComputationBuilder main(module, "main");
+  auto start = main.parameter(Shape::scalar(s32));
+  auto result = *main.add(Opcode::kWhile, {start}, {}, {body_id, condition_id});
+  module.entry = module.add(std::move(main).finish(result));
+  return module;
+}
+
+Module read(const proto::HloModuleProto& message) {
+  StatusOr<Module> module = from_proto(message.SerializeAsString());
+  EXPECT_TRUE(module.ok()) << module.status();
+  return module.ok() ? *std::move(module) : Module();
+}
+
+// ---- what is written
+
+TEST(Wire, ModuleIsEqualAfterARoundTrip) {
+  const Module module = loop();
+  StatusOr<Module> back = from_proto(to_proto(module));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(equal(module, *back));
+  EXPECT_EQ(back->name, "loop");
+  EXPECT_EQ(back->entry_computation().name, "main");
+}
+
+TEST(Wire, EqualModulesGiveEqualBytes) { EXPECT_EQ(to_proto(loop()), to_proto(loop())); }
+
+TEST(Wire, InstructionIdsAreUniqueInTheModuleAndOperandsComeFirst) {
+  std::set<int64_t> seen;
+  const auto message = message_of_module(loop());
+  for (const auto& computation : message.computations()) {
+    for (const auto& instruction : computation.instructions()) {
+      EXPECT_LT(instruction.id(), int64_t{1} << 31);
+      for (int64_t id : instruction.operand_ids()) EXPECT_TRUE(seen.contains(id));
+      EXPECT_TRUE(seen.insert(instruction.id()).second);
+    }
+    EXPECT_TRUE(seen.contains(computation.root_id()));
+  }
+}
+
+TEST(Wire, CalleesComeBeforeTheirCallers) {
+  std::set<int64_t> seen;
+  const auto message = message_of_module(loop());
+  for (const auto& computation : message.computations()) {
+    for (const auto& instruction : computation.instructions()) {
+      for (int64_t id : instruction.called_computation_ids()) EXPECT_TRUE(seen.contains(id));
+    }
+    seen.insert(computation.id());
+  }
+  EXPECT_EQ(message.entry_computation_id(), message.computations(2).id());
+  EXPECT_EQ(message.entry_computation_name(), "main");
+}
+
+TEST(Wire, WhileCallsBodyThenCondition) {
+  const auto message = message_of_module(loop());
+  const auto& called = message.computations(2).instructions(1).called_computation_ids();
+  ASSERT_EQ(called.size(), 2);
+  EXPECT_EQ(called[0], message.computations(0).id());
+  EXPECT_EQ(message.computations(0).name(), "body");
+  EXPECT_EQ(called[1], message.computations(1).id());
+}
+
+TEST(Wire, NamesAreUniqueInTheModuleAndNotEmpty) {
+  std::set<std::string> seen;
+  const auto message = message_of_module(loop());
+  for (const auto& computation : message.computations()) {
+    EXPECT_TRUE(seen.insert(computation.name()).second) << computation.name();
+    for (const auto& instruction : computation.instructions()) {
+      EXPECT_FALSE(instruction.name().empty());
+      EXPECT_TRUE(seen.insert(instruction.name()).second) << instruction.name();
+    }
+  }
+  EXPECT_TRUE(seen.contains("x") && seen.contains("x.1"));
+}
+
+TEST(Wire, HostProgramShapeIsThatOfTheEntry) {
+  const auto program = message_of_module(sum()).host_program_shape();
+  ASSERT_EQ(program.parameters_size(), 2);
+  EXPECT_EQ(program.parameters(1).element_type(), proto::F32);
+  EXPECT_THAT(program.result().dimensions(), ElementsAre(2));
+  EXPECT_THAT(program.parameter_names(), ElementsAre("x", "y"));
+}
+
+TEST(Wire, RowMajorLayoutsAreSpelledOut) {
+  Module module;
+  ComputationBuilder builder(module, "main");
+  auto x = builder.parameter(Shape(f32, {2, 3}), "x");
+  module.entry = module.add(std::move(builder).finish(x));
+  const auto shape = message_of_module(module).computations(0).instructions(0).shape();
+  EXPECT_THAT(shape.layout().minor_to_major(), ElementsAre(1, 0));
+  EXPECT_EQ(shape.layout().tail_padding_alignment_in_elements(), 1);
+  EXPECT_THAT(shape.is_dynamic_dimension(), ElementsAre(false, false));
+}
+
+TEST(Wire, TracedLineIsWrittenAsMetadata) {
+  Module module = sum();
+  module.computations[0].instructions[2].at = {"train.cc", 41};
+  const auto metadata = message_of_module(module).computations(0).instructions(2).metadata();
+  EXPECT_EQ(metadata.source_file(), "train.cc");
+  EXPECT_EQ(metadata.source_line(), 41);
+}
+
+TEST(Wire, NamesThatAreNoUtf8AreWrittenAsUtf8) {
+  Module module = sum();
+  module.computations[0].instructions[2].name = "a\xff" "b";
+  EXPECT_EQ(message_of_module(module).computations(0).instructions(2).name(), "a?b");
+}
+
+// ---- what is read
+
+TEST(Wire, IdsArePackedWithTheComputationAboveBit32) {
+  auto message = message_of_module(loop());
+  for (auto& computation : *message.mutable_computations()) {
+    const int64_t high = computation.id() << 32;
+    for (auto& instruction : *computation.mutable_instructions()) {
+      instruction.set_id(instruction.id() | high);
+      for (auto& id : *instruction.mutable_operand_ids()) id |= high;
+    }
+    computation.set_root_id(computation.root_id() | high);
+  }
+  EXPECT_TRUE(equal(read(message), loop()));
+}
+
+TEST(Wire, InstructionsInAnyOrderAreSorted) {
+  auto message = message_of_module(sum());
+  auto& instructions = *message.mutable_computations(0)->mutable_instructions();
+  instructions.SwapElements(0, 2);  // z, y, x
+  const Module module = read(message);
+  EXPECT_TRUE(equal(module, sum()));
+  EXPECT_EQ(module.entry_computation().instructions[0].name, "x");
+}
+
+TEST(Wire, ComputationsInAnyOrderAreSorted) {
+  auto message = message_of_module(loop());
+  message.mutable_computations()->SwapElements(0, 2);
+  const Module module = read(message);
+  ASSERT_EQ(module.computations.size(), 3u);
+  EXPECT_EQ(module.entry, ComputationId(2));
+  EXPECT_EQ(module.at(module.entry_computation().instructions[1].called[0]).name, "body");
+}
+
+TEST(Wire, RetiredComparisonIsUpgraded) {
+  auto message = message_of_module(sum());
+  auto& add = *message.mutable_computations(0)->mutable_instructions(2);
+  add.set_opcode("less-than");
+  add.mutable_shape()->set_element_type(proto::PRED);
+  message.mutable_host_program_shape()->mutable_result()->set_element_type(proto::PRED);
+  const Instruction root = read(message).entry_computation().root_instruction();
+  EXPECT_EQ(root.opcode, Opcode::kCompare);
+  EXPECT_EQ(root.attrs.get<CompareAttrs>().direction, ComparisonDirection::kLt);
+}
+
+TEST(Wire, ComparisonTypeThatSaysWhatTheOperandsSayIsNotKept) {
+  auto message = message_of_module(loop());
+  message.mutable_computations(1)->mutable_instructions(2)->set_comparison_type("SIGNED");
+  EXPECT_TRUE(equal(read(message), loop()));
+}
+
+TEST(Wire, ScheduleBecomesTheOrderAndIsWrittenAgain) {
+  auto message = message_of_module(sum());
+  auto& sequence = (*message.mutable_schedule()->mutable_sequences())[message.computations(0).id()];
+  for (int64_t id : {2, 1, 3}) sequence.add_instruction_ids(id);
+  const Module module = read(message);
+  EXPECT_TRUE(module.extras->is_scheduled);
+  EXPECT_EQ(module.entry_computation().instructions[0].name, "y");
+  const auto again = message_of_module(module);
+  EXPECT_THAT(again.schedule().sequences().at(again.entry_computation_id()).instruction_ids(), ElementsAre(1, 2, 3));
+}
+
+TEST(Wire, AliasesDonorsAndAttributesOfTheModuleSurvive) {
+  Module module = sum();
+  ModuleExtras& extras = module.extras.mutate();
+  extras.input_output_alias = {{.output_index = {}, .parameter = 1, .kind = InputOutputAlias::Kind::kMust}};
+  extras.buffer_donors = {{.parameter = 0}};
+  extras.frontend_attributes = {{"a", "1"}, {"b", "2"}};
+  extras.is_dynamic = true;
+  const StatusOr<Module> back = from_proto(to_proto(module));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back->extras, extras);
+}
+
+TEST(Wire, EntryLayoutsThatDifferFromTheParametersAreKept) {
+  Module module = sum();
+  ModuleExtras& extras = module.extras.mutate();
+  extras.entry_parameter_layouts = {Shape(f32, {2}), Shape(f32, {2})};
+  Layout layout{.minor_to_major = {0}, .memory_space = 1};
+  extras.entry_parameter_layouts[0].set_layout(layout);
+  extras.entry_result_layout = Shape(f32, {2});
+  const StatusOr<Module> back = from_proto(to_proto(module));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->extras->entry_parameter_layouts, extras.entry_parameter_layouts);
+}
+
+TEST(Wire, ExtrasOfAnInstructionSurvive) {
+  Module module = sum();
+  InstructionExtras& extras = module.computations[0].instructions[2].extras.mutate();
+  extras.metadata = {.op_type = "add", .op_name = "jit(f)/add", .source_file = "f.py", .source_line = 3};
+  extras.sharding = Box(Sharding{.type = Sharding::Type::kOther, .tile_dimensions = {2}, .iota_reshape = {2}});
+  extras.frontend_attributes = {{"k", "v"}};
+  extras.backend_config = "{\"a\":1}";
+  extras.control_predecessors = {InstructionId(0)};
+  extras.statistics = "{visualizing_index=1,stat-1=33,stat-2=44.5}";
+  extras.result_accuracy = "{tolerance={atol=0.5,rtol=0.25,ulps=2}}";
+  const StatusOr<Module> back = from_proto(to_proto(module));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back->computations[0].instructions[2].extras, extras);
+}
+
+// ---- what is newer than this code
+
+TEST(Wire, UnknownFieldsSurviveEverywhere) {
+  auto message = message_of_module(sum());
+  auto& add = *message.mutable_computations(0)->mutable_instructions(2);
+  add.mutable_sharding()->set_type(proto::OpSharding::REPLICATED);
+  add.mutable_metadata()->set_op_name("n");
+  google::protobuf::Message* holders[] = {&message, message.mutable_computations(0), &add, add.mutable_sharding(),
+                                          add.mutable_metadata(), add.mutable_shape()->mutable_layout()};
+  for (auto* holder : holders) holder->GetReflection()->MutableUnknownFields(holder)->AddVarint(900, 7);
+  auto again = message_of_module(read(message));
+  auto& add_again = *again.mutable_computations(0)->mutable_instructions(2);
+  for (auto* holder : std::initializer_list<google::protobuf::Message*>{
+           &again, again.mutable_computations(0), &add_again, add_again.mutable_sharding(),
+           add_again.mutable_metadata(), add_again.mutable_shape()->mutable_layout()}) {
+    EXPECT_EQ(holder->GetReflection()->GetUnknownFields(*holder).field_count(), 1) << holder->GetTypeName();
+  }
+}
+
+TEST(Wire, FieldsThatTheOpDoesNotUseSurvive) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(2)->set_all_reduce_id(5);
+  message.mutable_spmd_output_sharding()->set_type(proto::OpSharding::MANUAL);
+  const auto again = message_of_module(read(message));
+  EXPECT_EQ(again.computations(0).instructions(2).all_reduce_id(), 5);
+  EXPECT_EQ(again.spmd_output_sharding().type(), proto::OpSharding::MANUAL);
+}
+
+TEST(Wire, EmptyPartsLeaveNoTrace) {
+  auto message = message_of_module(sum());
+  auto& add = *message.mutable_computations(0)->mutable_instructions(2);
+  add.mutable_metadata();
+  add.mutable_frontend_attributes();
+  add.mutable_statistics_viz();
+  EXPECT_FALSE(read(message).computations[0].instructions[2].extras.has_value());
+}
+
+// ---- what is refused
+
+TEST(WireErrors, UnknownOpcodeIsNamed) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(2)->set_opcode("frobnicate");
+  EXPECT_EQ(error_of(message), "module sum: computation main: instruction z: opcode \"frobnicate\" is not known");
+}
+
+TEST(WireErrors, OperandThatIsNotThere) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(2)->set_operand_ids(1, 99);
+  EXPECT_EQ(error_of(message), "module sum: computation main: instruction z: operand id 99 is not in the computation");
+}
+
+TEST(WireErrors, CycleOfInstructions) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(2)->set_operand_ids(0, 3);
+  EXPECT_EQ(error_of(message), "module sum: computation main: instruction z: depends on itself");
+}
+
+TEST(WireErrors, ComputationThatCallsItself) {
+  auto message = message_of_module(loop());
+  message.mutable_computations(2)->mutable_instructions(1)->set_called_computation_ids(0, 3);
+  EXPECT_EQ(error_of(message), "module loop: computation main: calls itself");
+}
+
+TEST(WireErrors, CalleeThatIsNotThere) {
+  auto message = message_of_module(loop());
+  message.mutable_computations(2)->mutable_instructions(1)->set_called_computation_ids(0, 44);
+  EXPECT_THAT(error_of(message), HasSubstr("calls computation 44, which is not in the module"));
+}
+
+TEST(WireErrors, IdsThatRepeat) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(1)->set_id(1);
+  EXPECT_EQ(error_of(message), "module sum: computation main: instruction y: shares id 1 with another in its computation");
+}
+
+TEST(WireErrors, NamesThatRepeat) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(1)->set_name("main");
+  EXPECT_THAT(error_of(message), HasSubstr("shares its name with another in the module"));
+}
+
+TEST(WireErrors, NegativeId) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(1)->set_id(-1);
+  EXPECT_THAT(error_of(message), HasSubstr("instruction y: has id -1; ids are 0 or more"));
+}
+
+TEST(WireErrors, RootThatIsNotThere) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->set_root_id(9);
+  EXPECT_EQ(error_of(message), "module sum: computation main: root id 9 is not in the computation");
+}
+
+TEST(WireErrors, ParameterNumbersWithAGap) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(1)->set_parameter_number(2);
+  EXPECT_THAT(error_of(message), HasSubstr("instruction y: parameter number 2 stands twice or is out of range"));
+}
+
+TEST(WireErrors, NoShape) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(2)->clear_shape();
+  EXPECT_EQ(error_of(message), "module sum: computation main: instruction z: has no shape");
+}
+
+TEST(WireErrors, LayoutThatIsNoPermutation) {
+  auto message = message_of_module(sum());
+  auto& shape = *message.mutable_computations(0)->mutable_instructions(2)->mutable_shape();
+  shape.mutable_layout()->set_minor_to_major(0, 1);
+  EXPECT_THAT(error_of(message), HasSubstr("instruction z: shape: layout {1} is no permutation"));
+}
+
+TEST(WireErrors, EntryThatIsNotThere) {
+  auto message = message_of_module(sum());
+  message.set_entry_computation_id(7);
+  EXPECT_EQ(error_of(message), "module sum: entry computation 7 is not in the module");
+}
+
+TEST(WireErrors, HostProgramShapeThatIsNotTheEntrys) {
+  auto message = message_of_module(sum());
+  message.mutable_host_program_shape()->mutable_parameters(1)->set_element_type(proto::F64);
+  EXPECT_EQ(error_of(message), "module sum: host_program_shape: parameter 1 is f64[2]; the entry has f32[2]");
+}
+
+TEST(WireErrors, ScheduleThatMissesAnInstruction) {
+  auto message = message_of_module(sum());
+  (*message.mutable_schedule()->mutable_sequences())[1].add_instruction_ids(1);
+  EXPECT_EQ(error_of(message), "module sum: computation main: schedule: has 1 of 3 instructions");
+}
+
+TEST(WireErrors, ScheduleThatIsNoDependencyOrder) {
+  auto message = message_of_module(sum());
+  for (int64_t id : {3, 1, 2}) (*message.mutable_schedule()->mutable_sequences())[1].add_instruction_ids(id);
+  EXPECT_THAT(error_of(message), HasSubstr("is not defined before its use"));
+}
+
+TEST(WireErrors, TypeThatTheOperandsDoNotGive) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(2)->mutable_shape()->set_dimensions(0, 3);
+  message.mutable_host_program_shape()->mutable_result()->set_dimensions(0, 3);
+  EXPECT_THAT(error_of(message), HasSubstr("z: add: "));
+}
+
+TEST(WireErrors, MessageThatAnOpNeeds) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->mutable_instructions(2)->set_opcode("dot");
+  EXPECT_THAT(error_of(message), HasSubstr("instruction z: has no dot_dimension_numbers"));
+}
+
+}  // namespace
+}  // namespace heddle::hlo

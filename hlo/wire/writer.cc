@@ -1,0 +1,151 @@
+// to_proto: ids are flat and count from 1 over the whole module, which XLA of every age reads.
+#include <google/protobuf/arena.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "heddle/hlo/proto/heddle_hlo.pb.h"
+#include "heddle/hlo/wire.h"
+#include "heddle/hlo/wire/internal/codec.h"
+
+namespace heddle::hlo {
+namespace {
+
+using namespace wire;
+
+constexpr int kComputations = proto::HloModuleProto::kComputationsFieldNumber;
+constexpr int kInstructions = proto::HloComputationProto::kInstructionsFieldNumber;
+
+// Names that are unique in the module, as XLA's reader asks.
+class Names {
+ public:
+  std::string add(std::string name) {
+    if (used_.insert(name).second) return name;
+    int64_t& number = next_[name];
+    while (true) {
+      std::string numbered = cat(name, ".", ++number);
+      if (used_.insert(numbered).second) return numbered;
+    }
+  }
+
+ private:
+  std::unordered_set<std::string> used_;
+  std::unordered_map<std::string, int64_t> next_;
+};
+
+class Writer {
+ public:
+  explicit Writer(const Module& module) : module_(module) {}
+
+  std::string run() {
+    assign_ids();
+    std::string computations;
+    for (size_t i = 0; i < module_.computations.size(); ++i) {
+      append_field(computations, kComputations, computation(i));
+    }
+    return header() + computations;
+  }
+
+ private:
+  void assign_ids() {
+    int64_t next = 1;
+    for (const Computation& computation : module_.computations) {
+      first_.push_back(next);
+      next += computation.size();
+      // Computations are named first: their names are what people look for.
+      names_.push_back(unique_.add(computation.name.empty() ? cat("computation.", names_.size() + 1)
+                                                            : valid_utf8(computation.name)));
+    }
+  }
+
+  std::string header() {
+    proto::HloModuleProto to;
+    write_header(module_, to);
+    to.set_name(module_.name.empty() ? "module" : valid_utf8(module_.name));
+    to.set_entry_computation_name(names_[module_.entry.value]);
+    to.set_entry_computation_id(id_of(module_.entry));
+    for (const std::string& name : entry_parameter_names_) {
+      to.mutable_host_program_shape()->add_parameter_names(name);
+    }
+    if (module_.extras->is_scheduled) write_schedule(*to.mutable_schedule());
+    return bytes_of(to);
+  }
+
+  // The order of the instructions is the schedule.
+  void write_schedule(proto::HloScheduleProto& to) const {
+    for (size_t i = 0; i < module_.computations.size(); ++i) {
+      if (module_.computations[i].is_fusion) continue;
+      auto& sequence = (*to.mutable_sequences())[id_of(ComputationId(i))];
+      for (int64_t k = 0; k < module_.computations[i].size(); ++k) sequence.add_instruction_ids(first_[i] + k);
+    }
+  }
+
+  std::string computation(size_t number) {
+    const Computation& from = module_.computations[number];
+    std::string instructions;
+    instruction_names_.clear();
+    for (size_t i = 0; i < from.instructions.size(); ++i) append_instruction(number, i, instructions);
+    proto::HloComputationProto to;
+    merge(from.unknown_proto, to);
+    to.set_name(names_[number]);
+    to.set_id(id_of(ComputationId(number)));
+    to.set_root_id(first_[number] + from.root.value);
+    to.set_is_fusion_computation(from.is_fusion);
+    to.set_execution_thread(valid_utf8(from.execution_thread));
+    write_signature(from, *to.mutable_program_shape());
+    if (ComputationId(number) == module_.entry) {
+      entry_parameter_names_.assign(to.program_shape().parameter_names().begin(),
+                                    to.program_shape().parameter_names().end());
+    }
+    return bytes_of(to) + instructions;
+  }
+
+  void write_signature(const Computation& from, proto::ProgramShapeProto& to) const {
+    for (InstructionId id : from.parameters) {
+      write_shape(from.at(id).shape, *to.add_parameters());
+      to.add_parameter_names(instruction_names_[id.value]);
+    }
+    write_shape(from.result_shape(), *to.mutable_result());
+  }
+
+  void append_instruction(size_t number, size_t i, std::string& out) {
+    const Instruction& from = module_.computations[number].instructions[i];
+    const int64_t id = first_[number] + static_cast<int64_t>(i);
+    instruction_names_.push_back(unique_.add(
+        from.name.empty() ? cat(to_string(from.opcode), ".", id) : valid_utf8(from.name)));
+    auto& to = *google::protobuf::Arena::CreateMessage<proto::HloInstructionProto>(&arena_);
+    merge(from.extras->unknown_proto, to);
+    const std::string_view opcode = to_string(from.opcode);
+    to.set_opcode(opcode.data(), opcode.size());
+    to.set_name(instruction_names_.back());
+    to.set_id(id);
+    write_ids(from, first_[number], to);
+    write_shape(from.shape, *to.mutable_shape());
+    write_attrs(from, to);
+    write_extras(from, to);
+    append_field(out, kInstructions, bytes_of(to));
+    arena_.Reset();
+  }
+
+  void write_ids(const Instruction& from, int64_t first, proto::HloInstructionProto& to) const {
+    for (InstructionId id : from.operands) to.add_operand_ids(first + id.value);
+    for (ComputationId id : from.called) to.add_called_computation_ids(id_of(id));
+    for (InstructionId id : from.extras->control_predecessors) to.add_control_predecessor_ids(first + id.value);
+  }
+
+  static int64_t id_of(ComputationId id) { return static_cast<int64_t>(id.value) + 1; }
+
+  const Module& module_;
+  std::vector<int64_t> first_;  // the id of a computation's instruction 0
+  std::vector<std::string> names_;
+  std::vector<std::string> instruction_names_;  // of the computation that is being written
+  std::vector<std::string> entry_parameter_names_;
+  Names unique_;
+  google::protobuf::Arena arena_;
+};
+
+}  // namespace
+
+std::string to_proto(const Module& module) { return Writer(module).run(); }
+
+}  // namespace heddle::hlo
