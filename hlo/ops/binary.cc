@@ -12,7 +12,6 @@ namespace cm = complex_math;
 namespace im = integer_math;
 
 constexpr int kAll = kPreds | kIntegers | kFloats | kComplexes;
-constexpr int kOrdered = kPreds | kIntegers | kFloats;
 
 // NaN if either is NaN; +0 above -0.
 double maximum(double x, double y) {
@@ -75,12 +74,14 @@ HEDDLE_BINARY(kMulhi, {.accepts = kIntegers,
                        .integer = [](auto x, auto y, int bits) { return im::multiply_high(x, y, bits); }})
 
 // Order.
-HEDDLE_BINARY(kMaximum, {.accepts = kOrdered,
+HEDDLE_BINARY(kMaximum, {.accepts = kAll,
                          .real = [](double x, double y) { return maximum(x, y); },
-                         .integer = [](auto x, auto y, int) { return x < y ? y : x; }})
-HEDDLE_BINARY(kMinimum, {.accepts = kOrdered,
+                         .integer = [](auto x, auto y, int) { return x < y ? y : x; },
+                         .complex = [](auto x, auto y) { return cm::is_less(x, y) ? y : x; }})
+HEDDLE_BINARY(kMinimum, {.accepts = kAll,
                          .real = [](double x, double y) { return minimum(x, y); },
-                         .integer = [](auto x, auto y, int) { return y < x ? y : x; }})
+                         .integer = [](auto x, auto y, int) { return y < x ? y : x; },
+                         .complex = [](auto x, auto y) { return cm::is_less(y, x) ? y : x; }})
 
 // Bits.
 HEDDLE_BINARY(kAnd, {.accepts = kPreds | kIntegers, .integer = [](auto x, auto y, int) { return x & y; }})

@@ -20,6 +20,12 @@ C<T> multiply(C<T> x, C<T> y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
 
+// The order of StableHLO's maximum and minimum: real parts first, imaginary parts where those are equal.
+template <class T>
+bool is_less(C<T> x, C<T> y) {
+  return x.real() < y.real() || (x.real() == y.real() && x.imag() < y.imag());
+}
+
 // 1 with the sign of x where x is infinite, else 0 with that sign.
 template <class T>
 T unit_if_infinite(T x) {

@@ -1,5 +1,6 @@
 // Collectives, transfers between devices and hosts, and asynchronous forms: held and passed on to backends that have several devices.
 // Their types are believed after the checks that are cheap and certain.
+#include "heddle/hlo/ops/region.h"
 #include "heddle/hlo/ops/rules.h"
 
 namespace heddle::hlo {
@@ -19,9 +20,10 @@ StatusOr<Shape> infer_same(const InferArgs& in) { return check_declared(in, type
 // A combiner takes one accumulator and one value for each operand.
 Status check_combiner(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
+  HEDDLE_RETURN_IF_ERROR(check_callee(in, 0, "to_apply"));
   size_t parameters = in.called()[0]->parameter_count();
   if (parameters == 2 || parameters == 2 * in.size()) return {};
-  return in.error("computation ", in.called()[0]->name, " takes ", parameters, " parameters; must take 2");
+  return in.error("to_apply takes ", parameters, " parameters; must take 2");
 }
 
 StatusOr<Shape> infer_all_reduce(const InferArgs& in) {

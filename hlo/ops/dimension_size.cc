@@ -44,6 +44,14 @@ StatusOr<Shape> infer_reshape(const InferArgs& in) {
                   "; must be equal");
 }
 
+StatusOr<Literal> evaluate_get(EvalArgs& in) {
+  const int64_t dim = in.attrs<DimensionsAttrs>().dimensions[0];
+  const Shape& x = in[0].shape();
+  if (!x.is_dynamic_dimension(dim)) return Literal::from<int32_t>(in.result(), {static_cast<int32_t>(x.dimension(dim))});
+  return unimplemented("get-dimension-size: dimension ", dim, " of x ", x,
+                       " has a size that is known at run time only, which the interpreter does not hold");
+}
+
 constexpr std::string_view kNames[] = {"x", "size"};
 constexpr const char* kNoSizes =
     "is not evaluated by the interpreter: its values have no run-time sizes; pad to static shapes";
@@ -54,7 +62,7 @@ const OpDef kGetDimensionSizeDef = {
     .opcode = Opcode::kGetDimensionSize,
     .operand_names = kNames,
     .infer = infer_get,
-    .evaluate = No{"is not evaluated yet"},
+    .evaluate = evaluate_get,
 };
 
 const OpDef kSetDimensionSizeDef =

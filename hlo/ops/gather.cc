@@ -6,7 +6,9 @@
 // start_indices_batching_dims. The slice's dimensions become offset_dims, less those collapsed (of size 1) and batching ones.
 #include <algorithm>
 
+#include "heddle/hlo/ops/indexed_windows.h"
 #include "heddle/hlo/ops/rules.h"
+#include "heddle/hlo/ops/strides.h"
 
 namespace heddle::hlo {
 namespace {
@@ -119,6 +121,29 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, result_of(in, attrs, kept, rank));
 }
 
+StatusOr<Literal> evaluate(EvalArgs& in) {
+  const auto& attrs = in.attrs<GatherAttrs>();
+  const Shape& result = in.result();
+  // Slices of size 0 hold nothing, even where the result, without their dimension, does.
+  if (contains(attrs.slice_sizes, 0)) return Literal(result);
+  const IndexedWindows windows(in[0].shape(), in[1], result,
+                               {.window_dims = attrs.offset_dims,
+                                .dropped_dims = attrs.collapsed_slice_dims,
+                                .x_batching_dims = attrs.operand_batching_dims,
+                                .indices_batching_dims = attrs.start_indices_batching_dims,
+                                .index_map = attrs.start_index_map,
+                                .index_vector_dim = attrs.index_vector_dim});
+  const int64_t width = storage_bytes(result.dtype());
+  const StridedCopy copy(windows.sizes(), windows.strides_in_batched(), windows.strides_in_x(), width);
+  Literal out = Literal::uninitialised(result);
+  std::byte* to = out.mutable_bytes();
+  const std::byte* from = in[0].bytes();
+  windows.for_each_clamped([&](int64_t in_x, int64_t in_result) {
+    copy.run(to + in_result * width, from + in_x * width);
+  });
+  return out;
+}
+
 constexpr std::string_view kNames[] = {"x", "start_indices"};
 
 }  // namespace
@@ -127,7 +152,7 @@ const OpDef kGatherDef = {
     .opcode = Opcode::kGather,
     .operand_names = kNames,
     .infer = infer,
-    .evaluate = No{"is not evaluated yet"},
+    .evaluate = evaluate,
 };
 
 }  // namespace heddle::hlo

@@ -1,9 +1,9 @@
 // parameter, constant, iota, partition-id, replica-id: values that come from no operand.
-#include <bit>
-#include <cstring>
+#include <algorithm>
 
-#include "heddle/hlo/native.h"
+#include "heddle/hlo/blocks.h"
 #include "heddle/hlo/ops/rules.h"
+#include "heddle/hlo/ops/strides.h"
 
 namespace heddle::hlo {
 namespace {
@@ -38,7 +38,54 @@ StatusOr<Shape> infer_id(const InferArgs& in) {
   return in.error("result is declared as ", *in.declared(), "; must be u32[]");
 }
 
-constexpr No kNotYet{"is not evaluated yet"};
+StatusOr<Literal> evaluate_constant(EvalArgs& in) {
+  const Literal& literal = in.attrs<ConstantAttrs>().literal;
+  if (!literal.is_elided()) return literal;
+  return failed_precondition("constant: its value was elided as {...} when it was printed; print it in full");
+}
+
+// 0, 1, 2, .. as the element type.
+Literal count_up(DType dtype, int64_t count) {
+  constexpr int64_t kBlock = 1024;
+  int64_t block[kBlock];
+  Literal out = Literal::uninitialised(Shape(dtype, {count}));
+  std::byte* to = out.mutable_bytes();
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t n = std::min(kBlock, count - begin);
+    for (int64_t i = 0; i < n; ++i) block[i] = begin + i;
+    store(dtype, block, n, to + begin * storage_bytes(dtype));
+  }
+  return out;
+}
+
+// Complex numbers from real ones.
+Literal with_zero_imaginary(const Literal& real, DType dtype) {
+  Literal out(Shape(dtype, real.shape().dimensions()));
+  const int64_t width = storage_bytes(real.shape().dtype());
+  const int64_t to[] = {2};
+  const int64_t from[] = {1};
+  copy_strided(out.mutable_bytes(), to, real.bytes(), from, real.shape().dimensions(), width);
+  return out;
+}
+
+StatusOr<Literal> evaluate_iota(EvalArgs& in) {
+  const Shape& result = in.result();
+  const int64_t along = in.attrs<IotaAttrs>().iota_dimension;
+  if (result.element_count() == 0) return Literal(result);
+  const DType real = real_part(result.dtype());
+  Literal numbers = count_up(real, result.dimension(along));
+  if (real != result.dtype()) numbers = with_zero_imaginary(numbers, result.dtype());
+  if (numbers.element_count() == result.element_count()) return std::move(numbers).reshaped(result);
+  int64_t from[Shape::kMaxRank] = {};
+  from[along] = 1;
+  Literal out = Literal::uninitialised(result);
+  copy_strided(out.mutable_bytes(), Strides(result), numbers.bytes(), from, result.dimensions(),
+               storage_bytes(result.dtype()));
+  return out;
+}
+
+// The interpreter is one device.
+StatusOr<Literal> evaluate_id(EvalArgs& in) { return Literal(in.result()); }
 
 }  // namespace
 
@@ -53,28 +100,28 @@ const OpDef kConstantDef = {
     .opcode = Opcode::kConstant,
     .operand_names = {},
     .infer = infer_constant,
-    .evaluate = kNotYet,
+    .evaluate = evaluate_constant,
 };
 
 const OpDef kIotaDef = {
     .opcode = Opcode::kIota,
     .operand_names = {},
     .infer = infer_iota,
-    .evaluate = kNotYet,
+    .evaluate = evaluate_iota,
 };
 
 const OpDef kPartitionIdDef = {
     .opcode = Opcode::kPartitionId,
     .operand_names = {},
     .infer = infer_id,
-    .evaluate = kNotYet,
+    .evaluate = evaluate_id,
 };
 
 const OpDef kReplicaIdDef = {
     .opcode = Opcode::kReplicaId,
     .operand_names = {},
     .infer = infer_id,
-    .evaluate = kNotYet,
+    .evaluate = evaluate_id,
 };
 
 }  // namespace heddle::hlo

@@ -1,6 +1,12 @@
 // reshape(x): the elements of x in row-major order, under other dimensions.
 // bitcast(x): the bytes of x as they lie in memory, under another type; with plain layouts, a reshape.
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
 #include "heddle/hlo/ops/rules.h"
+#include "heddle/hlo/ops/strides.h"
 
 namespace heddle::hlo {
 namespace {
@@ -39,6 +45,44 @@ StatusOr<Shape> infer_bitcast(const InferArgs& in) {
   return result;
 }
 
+StatusOr<Literal> evaluate_reshape(EvalArgs& in) {
+  return std::move(in.operands[0]).reshaped(in.result());
+}
+
+// Strides of the elements as the layout puts them in memory, by dimension.
+Strides physical_strides(const Shape& shape) {
+  Strides strides(shape);
+  int64_t stride = 1;
+  for (int64_t d : shape.minor_to_major()) {
+    strides[d] = stride;
+    stride *= shape.dimension(d);
+  }
+  return strides;
+}
+
+bool is_row_major(const Shape& shape) { return std::ranges::is_sorted(shape.minor_to_major(), std::greater()); }
+
+// Elements as x's layout puts them, read as the result's layout has them. Values are held row-major: both ways are walked.
+Literal through_memory(const Literal& x, const Shape& from, const Shape& to) {
+  const int64_t width = storage_bytes(to.dtype());
+  std::vector<std::byte> memory(static_cast<size_t>(to.byte_size()));
+  copy_strided(memory.data(), physical_strides(from), x.bytes(), Strides(from), from.dimensions(), width);
+  Literal out = Literal::uninitialised(to);
+  copy_strided(out.mutable_bytes(), Strides(to), memory.data(), physical_strides(to), to.dimensions(), width);
+  return out;
+}
+
+StatusOr<Literal> evaluate_bitcast(EvalArgs& in) {
+  const Shape& from = in.operand_shape(0);
+  const Shape& to = in.result();
+  if (!from.layout().tiles.empty() || !to.layout().tiles.empty()) {
+    return unimplemented("bitcast: x ", from, " or the result ", to,
+                         " has a tiled layout, whose padding the interpreter does not hold");
+  }
+  if (is_row_major(from) && is_row_major(to)) return std::move(in.operands[0]).reshaped(to);
+  return through_memory(in[0], from, to);
+}
+
 constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
@@ -47,14 +91,14 @@ const OpDef kReshapeDef = {
     .opcode = Opcode::kReshape,
     .operand_names = kNames,
     .infer = infer_reshape,
-    .evaluate = No{"is not evaluated yet"},
+    .evaluate = evaluate_reshape,
 };
 
 const OpDef kBitcastDef = {
     .opcode = Opcode::kBitcast,
     .operand_names = kNames,
     .infer = infer_bitcast,
-    .evaluate = No{"is not evaluated yet"},
+    .evaluate = evaluate_bitcast,
 };
 
 }  // namespace heddle::hlo

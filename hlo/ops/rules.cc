@@ -96,22 +96,6 @@ bool sizes_agree(int64_t a, int64_t b) {
   return a == b || a == Shape::kUnbounded || b == Shape::kUnbounded;
 }
 
-Status check_called(const InferArgs& in, size_t which, std::span<const Shape> parameters,
-                    const Shape& result) {
-  const Computation& callee = *in.called()[which];
-  if (callee.parameter_count() != parameters.size()) {
-    return in.error("computation ", callee.name, " takes ", callee.parameter_count(),
-                    " parameters; must take ", parameters.size());
-  }
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (same_type(callee.parameter_shape(i), parameters[i])) continue;
-    return in.error("computation ", callee.name, " takes ", callee.parameter_shape(i),
-                    " as parameter ", i, "; must take ", parameters[i]);
-  }
-  if (same_type(callee.result_shape(), result)) return {};
-  return in.error("computation ", callee.name, " gives ", callee.result_shape(), "; must give ", result);
-}
-
 namespace {
 
 bool same_but_for_dynamic_flags(const Shape& a, const Shape& b) {

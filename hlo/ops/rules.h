@@ -54,10 +54,6 @@ Status check_one_dimension(const InferArgs& in, std::span<const int64_t> dims, i
 // Two sizes that must be equal: a `?` equals anything.
 bool sizes_agree(int64_t a, int64_t b);
 
-// Called computation `which` takes parameters of these types and gives `result`.
-Status check_called(const InferArgs& in, size_t which, std::span<const Shape> parameters,
-                    const Shape& result);
-
 // `shape` with dimension d sized sizes[d] and still dynamic where it was.
 Shape resized(const Shape& shape, std::vector<int64_t> sizes);
 

@@ -7,7 +7,11 @@
 // any part lies outside of x is dropped whole. Windows are applied in row-major order of the batch.
 #include <algorithm>
 
+#include "heddle/hlo/ops/combine.h"
+#include "heddle/hlo/ops/indexed_windows.h"
+#include "heddle/hlo/ops/region.h"
 #include "heddle/hlo/ops/rules.h"
+#include "heddle/hlo/ops/strides.h"
 
 namespace heddle::hlo {
 namespace {
@@ -120,7 +124,8 @@ Status check_computation(const InferArgs& in) {
   for (size_t i = 0; i < n; ++i) scalars.push_back(Shape::scalar(in[i].dtype()));
   Shape result = n == 1 ? scalars[0] : Shape::tuple(scalars);
   for (size_t i = 0; i < n; ++i) scalars.push_back(Shape::scalar(in[n + 1 + i].dtype()));
-  return check_called(in, 0, scalars, result);
+  HEDDLE_RETURN_IF_ERROR(check_takes(in, 0, "to_apply", scalars));
+  return check_returns(in, 0, "to_apply", result);
 }
 
 StatusOr<Shape> infer(const InferArgs& in) {
@@ -137,13 +142,115 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, n == 1 ? results[0] : Shape::tuple(std::move(results)));
 }
 
+// One input, in place, where the computation is known.
+void scatter_natively(const Combiner& combiner, const IndexedWindows& windows, Literal& x, const Literal& updates) {
+  const int64_t width = storage_bytes(x.shape().dtype());
+  std::byte* to = x.mutable_bytes();
+  const std::byte* from = updates.bytes();
+  if (combiner.kind == Combiner::Kind::kSecond) {
+    const StridedCopy copy(windows.sizes(), windows.strides_in_x(), windows.strides_in_batched(), width);
+    windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
+      copy.run(to + in_x * width, from + in_updates * width);
+    });
+    return;
+  }
+  const StridedWalk walk(windows.sizes(), windows.strides_in_x(), windows.strides_in_batched(), width);
+  windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
+    walk.for_each_run(to + in_x * width, from + in_updates * width, combiner.run);
+  });
+}
+
+// One array of a window: of x or of the updates, from the offset on and with these strides.
+Literal read_window(const Literal& from, int64_t offset, std::span<const int64_t> strides, const Shape& window) {
+  const int64_t width = storage_bytes(window.dtype());
+  Literal out = Literal::uninitialised(window);
+  copy_strided(out.mutable_bytes(), Strides(window), from.bytes() + offset * width, strides,
+               window.dimensions(), width);
+  return out;
+}
+
+// The computation's value at every element of the arguments.
+StatusOr<Literal> map_elements(Caller& caller, const std::vector<Literal>& arguments, size_t results) {
+  std::vector<Literal> out;
+  for (size_t i = 0; i < results; ++i) out.push_back(Literal::uninitialised(arguments[i].shape()));
+  for (int64_t at = 0; at < arguments[0].element_count(); ++at) {
+    std::vector<Literal> scalars;
+    for (const Literal& argument : arguments) {
+      scalars.push_back(read_window(argument, at, {}, Shape::scalar(argument.shape().dtype())));
+    }
+    HEDDLE_ASSIGN_OR_RETURN(Literal value, caller.call(0, std::move(scalars)));
+    for (size_t i = 0; i < results; ++i) {
+      const Literal& from = results == 1 ? value : value.elements()[i];
+      const int64_t width = from.byte_size();
+      fill(out[i].mutable_bytes() + at * width, 1, from.bytes(), width);
+    }
+  }
+  if (results == 1) return std::move(out[0]);
+  return Literal::tuple(std::move(out));
+}
+
+// Elements of a window are distinct, so that the computation may be applied to all of them at once.
+Status scatter_by_calls(EvalArgs& in, const IndexedWindows& windows, std::vector<Literal>& results) {
+  const size_t n = results.size();
+  const Dims sizes(windows.sizes().begin(), windows.sizes().end());
+  std::vector<Literal> arguments(2 * n);
+  Status status;
+  windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
+    if (!status.ok()) return;
+    for (size_t i = 0; i < n; ++i) {
+      const Shape window(results[i].shape().dtype(), sizes);
+      arguments[i] = read_window(results[i], in_x, windows.strides_in_x(), window);
+      arguments[n + i] = read_window(in[n + 1 + i], in_updates, windows.strides_in_batched(), window);
+    }
+    StatusOr<Literal> values = map_elements(in.caller, arguments, n);
+    if (!values.ok()) {
+      status = values.status();
+      return;
+    }
+    for (size_t i = 0; i < n; ++i) {
+      const Literal& value = n == 1 ? *values : values->elements()[i];
+      const int64_t width = storage_bytes(value.shape().dtype());
+      copy_strided(results[i].mutable_bytes() + in_x * width, windows.strides_in_x(), value.bytes(),
+                   Strides(value.shape()), sizes, width);
+    }
+  });
+  return status;
+}
+
+StatusOr<Literal> evaluate(EvalArgs& in) {
+  const auto& attrs = in.attrs<ScatterAttrs>();
+  const size_t n = input_count(in.size());
+  const Shape x = in[0].shape();
+  std::vector<Literal> results(std::make_move_iterator(in.operands.begin()),
+                               std::make_move_iterator(in.operands.begin() + static_cast<std::ptrdiff_t>(n)));
+  const Combiner combiner =
+      n == 1 ? recognise_combiner(in.caller.computation(0), x.dtype()) : Combiner{};
+  // Arrays without elements have no window that lies in them.
+  if (x.element_count() > 0 && in[n + 1].element_count() > 0 && combiner.kind != Combiner::Kind::kFirst) {
+    const IndexedWindows windows(x, in[n], in[n + 1].shape(),
+                                 {.window_dims = attrs.update_window_dims,
+                                  .dropped_dims = attrs.inserted_window_dims,
+                                  .x_batching_dims = attrs.input_batching_dims,
+                                  .indices_batching_dims = attrs.scatter_indices_batching_dims,
+                                  .index_map = attrs.scatter_dims_to_operand_dims,
+                                  .index_vector_dim = attrs.index_vector_dim});
+    if (combiner.kind == Combiner::Kind::kOther) {
+      HEDDLE_RETURN_IF_ERROR(scatter_by_calls(in, windows, results));
+    } else {
+      scatter_natively(combiner, windows, results[0], in[n + 1]);
+    }
+  }
+  if (n == 1) return std::move(results[0]);
+  return Literal::tuple(std::move(results));
+}
+
 }  // namespace
 
 const OpDef kScatterDef = {
     .opcode = Opcode::kScatter,
     .operand_names = {},
     .infer = infer,
-    .evaluate = No{"is not evaluated yet"},
+    .evaluate = evaluate,
 };
 
 }  // namespace heddle::hlo

@@ -1,0 +1,42 @@
+#include "heddle/hlo/ops/indexed_windows.h"
+
+#include "heddle/hlo/ops/indices.h"
+#include "heddle/hlo/ops/rules.h"
+
+namespace heddle::hlo {
+
+IndexedWindows::IndexedWindows(const Shape& x, const Literal& indices, const Shape& batched,
+                               const WindowDims& dims)
+    : indices_(all_indices(indices)) {
+  const Strides of_x(x);
+  const Strides of_batched(batched);
+  const Strides of_indices(indices.shape());
+  int64_t window_of_x[Shape::kMaxRank];  // size of the window by dimension of x
+  int64_t kept = 0;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    window_of_x[d] = 1;
+    if (contains(dims.dropped_dims, d) || contains(dims.x_batching_dims, d)) continue;
+    const int64_t of_window = dims.window_dims[static_cast<size_t>(kept++)];
+    window_of_x[d] = batched.dimension(of_window);
+    sizes_[window_rank_] = window_of_x[d];
+    in_x_[window_rank_] = of_x[d];
+    in_batched_[window_rank_++] = of_batched[of_window];
+  }
+  int64_t of_vectors = 0;
+  for (int64_t d = 0; d < batched.rank(); ++d) {
+    if (contains(dims.window_dims, d)) continue;
+    if (of_vectors == dims.index_vector_dim) ++of_vectors;
+    const auto paired = std::ranges::find(dims.indices_batching_dims, of_vectors);
+    const bool pairs = paired != dims.indices_batching_dims.end();
+    const int64_t in_x = pairs ? of_x[dims.x_batching_dims[static_cast<size_t>(paired - dims.indices_batching_dims.begin())]] : 0;
+    batch_[batch_rank_++] = {batched.dimension(d), of_batched[d], of_indices[of_vectors], in_x};
+    ++of_vectors;
+  }
+  const int64_t step = dims.index_vector_dim < indices.shape().rank() ? of_indices[dims.index_vector_dim] : 0;
+  for (int64_t d : dims.index_map) {
+    starts_[components_] = {components_ * step, of_x[d], x.dimension(d) - window_of_x[d]};
+    ++components_;
+  }
+}
+
+}  // namespace heddle::hlo
