@@ -98,8 +98,13 @@ struct EvalArgs {
   const Instruction& instruction;
   std::span<Literal> operands;
   Caller& caller;
+  const Computation* computation = nullptr;  // that the instruction stands in, where there is one
 
   [[nodiscard]] const Shape& result() const { return instruction.shape; }
+  // Type of operand i with its layout, which the literal need not have.
+  [[nodiscard]] const Shape& operand_shape(size_t i) const {
+    return computation == nullptr ? operands[i].shape() : computation->at(instruction.operands[i]).shape;
+  }
   const Literal& operator[](size_t i) const { return operands[i]; }
   [[nodiscard]] size_t size() const { return operands.size(); }
   template <class T>

@@ -31,6 +31,7 @@ class RoutineMaker {
       : computation_(computation), order_(std::move(order)), values_(computation.instructions.size()) {}
 
   StatusOr<Routine> make() {
+    routine_.computation = &computation_;
     find_readers();
     for (size_t i = 0; i < order_.size(); ++i) {
       HEDDLE_RETURN_IF_ERROR(explain(order_[i], add(order_[i], static_cast<int64_t>(i))));

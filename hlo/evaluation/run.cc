@@ -116,7 +116,7 @@ Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Ste
     frame.operands[i] = take(routine.sources[step.first_source + i], frame.slots, routine);
   }
   CallSite site(*this, *step.instruction);
-  EvalArgs in{*step.instruction, {frame.operands.data(), step.source_count}, site};
+  EvalArgs in{*step.instruction, {frame.operands.data(), step.source_count}, site, routine.computation};
   StatusOr<Literal> result = step.rule(in);
   for (uint32_t i = 0; i < step.source_count; ++i) frame.operands[i] = Literal();
   if (!result.ok()) return located(result.status(), *step.instruction);

@@ -1,5 +1,6 @@
 // reduce-window(x.., init..): the elements of x under each place of a window, reduced. select-and-scatter(x, source, init): in each
 // window one element of x is selected, and there source's value for the window is added; the gradient of a max pool.
+#include "heddle/hlo/ops/region.h"
 #include "heddle/hlo/ops/window.h"
 
 namespace heddle::hlo {
@@ -16,9 +17,9 @@ Status check_reduced(const InferArgs& in) {
     if (same_dimensions(in[i], in[0])) continue;
     return in.error("operand ", i, " is ", in[i], "; its dimensions must be those of operand 0, ", in[0]);
   }
+  HEDDLE_RETURN_IF_ERROR(check_callee(in, 0, "to_apply"));
   if (in.called()[0]->parameter_count() == in.size()) return {};
-  return in.error("computation ", in.called()[0]->name, " takes ", in.called()[0]->parameter_count(),
-                  " parameters; must take ", in.size());
+  return in.error("to_apply takes ", in.called()[0]->parameter_count(), " parameters; must take ", in.size());
 }
 
 StatusOr<Shape> infer_window(const InferArgs& in) {
@@ -45,8 +46,10 @@ StatusOr<Shape> infer_scatter(const InferArgs& in) {
   }
   Shape scalar = Shape::scalar(in[0].dtype());
   const Shape both[] = {scalar, scalar};
-  HEDDLE_RETURN_IF_ERROR(check_called(in, 0, both, Shape::scalar(pred)));
-  HEDDLE_RETURN_IF_ERROR(check_called(in, 1, both, scalar));
+  HEDDLE_RETURN_IF_ERROR(check_takes(in, 0, "select", both));
+  HEDDLE_RETURN_IF_ERROR(check_returns(in, 0, "select", Shape::scalar(pred)));
+  HEDDLE_RETURN_IF_ERROR(check_takes(in, 1, "scatter", both));
+  HEDDLE_RETURN_IF_ERROR(check_returns(in, 1, "scatter", scalar));
   return check_declared(in, in[0]);
 }
 

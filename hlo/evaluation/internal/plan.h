@@ -49,6 +49,7 @@ struct Step {
 
 // A computation, ready to run.
 struct Routine {
+  const Computation* computation = nullptr;
   struct Binding {
     uint32_t parameter;
     uint32_t slot;
