@@ -1,0 +1,76 @@
+// LruMap: a bounded map by hash and full equality; the least recently used entry goes first. Not thread-safe: guard it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+#include <utility>
+
+namespace heddle {
+
+// Key is compared by the predicate given to find(), so that a lookup need not build a Key. Hash64 values may collide.
+template <class Key, class Value>
+class LruMap {
+ public:
+  explicit LruMap(size_t capacity) : capacity_(capacity) {}
+
+  // The value of an entry with this hash for which equals(key) holds, made the most recent; or null.
+  template <class Equals>
+  Value* find(uint64_t hash, Equals&& equals) {
+    auto [from, to] = by_hash_.equal_range(hash);
+    for (; from != to; ++from) {
+      if (!equals(from->second->key)) continue;
+      entries_.splice(entries_.begin(), entries_, from->second);
+      return &from->second->value;
+    }
+    return nullptr;
+  }
+
+  // Adds an entry (the caller made sure that there is none) and drops what is over capacity.
+  Value& insert(uint64_t hash, Key key, Value value) {
+    entries_.push_front({hash, std::move(key), std::move(value)});
+    by_hash_.emplace(hash, entries_.begin());
+    shrink();
+    return entries_.front().value;
+  }
+
+  void set_capacity(size_t capacity) {
+    capacity_ = capacity;
+    shrink();
+  }
+  [[nodiscard]] size_t capacity() const { return capacity_; }
+  [[nodiscard]] size_t size() const { return entries_.size(); }
+  void clear() {
+    by_hash_.clear();
+    entries_.clear();
+  }
+
+ private:
+  struct Entry {
+    uint64_t hash;
+    Key key;
+    Value value;
+  };
+  using Entries = std::list<Entry>;
+
+  void shrink() {
+    while (entries_.size() > capacity_ && entries_.size() > 1) {
+      auto last = std::prev(entries_.end());
+      auto [from, to] = by_hash_.equal_range(last->hash);
+      for (; from != to; ++from) {
+        if (from->second == last) {
+          by_hash_.erase(from);
+          break;
+        }
+      }
+      entries_.pop_back();
+    }
+  }
+
+  size_t capacity_;
+  Entries entries_;
+  std::unordered_multimap<uint64_t, typename Entries::iterator> by_hash_;
+};
+
+}  // namespace heddle

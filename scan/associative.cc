@@ -1,0 +1,148 @@
+// Odd-even recursion (G. Blelloch, Prefix sums and their applications, 1990): combine neighbours, scan the half-length sequence, then
+// combine its results with the even elements and interleave.
+#include "heddle/scan/associative.h"
+
+#include "heddle/scan/trace_body.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/reductions.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle {
+namespace scan_internal {
+namespace {
+
+using Leaves = std::vector<Tensor>;
+
+class AssociativeScan {
+ public:
+  AssociativeScan(CombineFn fn, const Argument& elements, int64_t axis, SourceLocation at) : fn_(fn), elements_(elements), axis_(axis), at_(at) {}
+
+  Leaves run(const Leaves& elements) const {
+    int64_t n = elements[0].shape().dimension(axis_);
+    if (n < 2) return elements;
+    Leaves reduced = combine(part(elements, 0, n - 1, 2), part(elements, 1, n, 2));
+    Leaves odd = run(reduced);
+    int64_t evens = (n + 1) / 2;
+    Leaves rest = evens > 1 ? combine(part(odd, 0, evens - 1, 1), part(elements, 2, n, 2)) : Leaves{};
+    Leaves out;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      Tensor first = slice_in_dim({elements[i], at_}, 0, 1, 1, axis_);
+      Tensor even = evens > 1 ? concat({first, rest[i]}, axis_, at_) : first;
+      out.push_back(interleave(even, odd[i]));
+    }
+    return out;
+  }
+
+ private:
+  Leaves part(const Leaves& leaves, int64_t start, int64_t limit, int64_t stride) const {
+    Leaves out;
+    for (const Tensor& leaf : leaves) out.push_back(slice_in_dim({leaf, at_}, start, limit, stride, axis_));
+    return out;
+  }
+
+  Leaves combine(const Leaves& left, const Leaves& right) const {
+    Leaves out = fn_(left, right);
+    std::vector<Shape> before = shapes_of(left, "associative_scan", at_);
+    std::vector<Shape> after = shapes_of(out, "associative_scan", at_);
+    std::vector<std::string> paths = leaf_paths(elements_.spec());
+    for (size_t i = 0; i < paths.size(); ++i) {
+      if (i < after.size() && same_type(before[i], after[i])) continue;
+      throw Error(invalid_argument("associative_scan: element", paths[i], " enters fn as ", before[i], " and leaves as ", i < after.size() ? to_string(after[i]) : "nothing",
+                                   "; fn must keep types, and work on slabs of any length along the axis"),
+                  at_);
+    }
+    return out;
+  }
+
+  // even[0], odd[0], even[1], ..: as a new minor axis of two, flattened; an odd count keeps its last even element.
+  [[nodiscard]] Tensor interleave(const Tensor& even, const Tensor& odd) const {
+    int64_t pairs = odd.shape().dimension(axis_);
+    Tensor head = slice_in_dim({even, at_}, 0, pairs, 1, axis_);
+    Tensor both = stack({head, odd}, axis_ + 1, at_);
+    Dimensions shape = odd.shape().dimensions();
+    shape[static_cast<size_t>(axis_)] = 2 * pairs;
+    Tensor merged = reshape({both, at_}, shape);
+    if (even.shape().dimension(axis_) == pairs) return merged;
+    return concat({merged, slice_in_dim({even, at_}, pairs, pairs + 1, 1, axis_)}, axis_, at_);
+  }
+
+  CombineFn fn_;
+  const Argument& elements_;
+  int64_t axis_;
+  SourceLocation at_;
+};
+
+}  // namespace
+
+std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements, const AssociativeScanOptions& options, SourceLocation at) {
+  if (elements.leaves.empty()) return {};
+  return trace_internal::in_program("associative_scan", at, [&] {
+    std::vector<std::string> paths = leaf_paths(elements.spec());
+    std::vector<Shape> shapes = shapes_of(elements.leaves, "associative_scan", at);
+    int64_t axis = trace_internal::axis_of("associative_scan", shapes[0], options.axis, at);
+    for (size_t i = 1; i < shapes.size(); ++i) {
+      if (shapes[i].has_dimension(axis) && shapes[i].dimension(axis) == shapes[0].dimension(axis)) continue;
+      throw Error(invalid_argument("associative_scan: element", paths[i], " is ", shapes[i], " and element", paths[0], " is ", shapes[0], "; all must have one size along axis ", options.axis), at);
+    }
+    Leaves leaves = elements.leaves;
+    auto turn = [&](Leaves& list) {
+      for (Tensor& leaf : list) leaf = flip({leaf, at}, {axis});
+    };
+    if (options.reverse) turn(leaves);
+    Leaves out = AssociativeScan(fn, elements, axis, at).run(leaves);
+    if (options.reverse) turn(out);
+    return out;
+  });
+}
+
+namespace {
+
+// A running combination as a structured scan: the first element starts it, so that no identity is needed.
+template <class Combine>
+Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, bool reverse, Combine) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  if (x.dtype() == pred) throw Error(invalid_argument(name, ": x is ", x.shape(), "; it must be of numbers, cast it with astype(s32)"), at);
+  int64_t along = trace_internal::axis_of(name, x.shape(), axis, at);
+  if (x.shape().dimension(along) < 2) return x;
+  return trace_internal::one_program(name, at, [&] {
+    int64_t n = x.shape().dimension(along);
+    Tensor rows = moveaxis({x, at}, along, 0);
+    Tensor first = squeeze({slice_in_dim({rows, at}, reverse ? n - 1 : 0, reverse ? n : 1), at}, {0});
+    Tensor others = reverse ? slice_in_dim({rows, at}, 0, n - 1) : slice_in_dim({rows, at}, 1, n);
+    auto step = [](Tensor carry, Tensor row) {  // captureless: traced once
+      Tensor next = Combine{}(carry, row);
+      return std::pair(next, next);
+    };
+    Tensor rest = scan(step, first, others, {.reverse = reverse}, at).second;
+    Tensor edge = expand_dims({first, at}, 0);
+    Tensor out = reverse ? concat({rest, edge}, 0, at) : concat({edge, rest}, 0, at);
+    return moveaxis({out, at}, 0, along);
+  });
+}
+
+}  // namespace
+}  // namespace scan_internal
+
+Tensor cumsum(Operand x, int64_t axis, bool reverse) {
+  return scan_internal::cumulative("cumsum", x, axis, reverse, [](const Tensor& a, const Tensor& b) { return a + b; });
+}
+Tensor cumprod(Operand x, int64_t axis, bool reverse) {
+  return scan_internal::cumulative("cumprod", x, axis, reverse, [](const Tensor& a, const Tensor& b) { return a * b; });
+}
+Tensor cummax(Operand x, int64_t axis, bool reverse) {
+  return scan_internal::cumulative("cummax", x, axis, reverse, [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
+}
+Tensor cummin(Operand x, int64_t axis, bool reverse) {
+  return scan_internal::cumulative("cummin", x, axis, reverse, [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
+}
+Tensor cumlogsumexp(Operand x, int64_t axis, bool reverse) {
+  return scan_internal::cumulative("cumlogsumexp", x, axis, reverse, [](const Tensor& a, const Tensor& b) {
+    Tensor top = maximum(a, b);
+    Tensor safe = where(is_finite(top), top, zeros_like(top));
+    return safe + log(exp(a - safe) + exp(b - safe));
+  });
+}
+
+}  // namespace heddle

@@ -1,0 +1,101 @@
+#include "heddle/scan/combine_cache.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "heddle/base/lru.h"
+#include "heddle/transform/canonical.h"
+
+namespace heddle {
+namespace scan_internal {
+namespace {
+
+constexpr size_t kDefaultCapacity = 4096;
+
+struct Cache {
+  std::mutex mutex;
+  LruMap<BodyKey, BodyPtr> by_identity{kDefaultCapacity};
+  LruMap<std::shared_ptr<const hlo::Module>, Fragment> by_structure{kDefaultCapacity};  // key: the canonical form
+  std::optional<Hash128> forced_hash;
+};
+
+Cache& cache() {
+  static Cache* const kCache = new Cache;  // never destroyed: threads may outlive main
+  return *kCache;
+}
+
+}  // namespace
+
+uint64_t BodyKey::hash() const {
+  Hasher hasher;
+  hasher.add_word(reinterpret_cast<uint64_t>(identity.tag));
+  hasher.add_word(identity.id);
+  hasher.add_word(reinterpret_cast<uint64_t>(kind));
+  hasher.add_word(reinterpret_cast<uint64_t>(types));
+  hash_value(hasher, structure);
+  hash_value(hasher, parameters);
+  return hasher.digest().low;
+}
+
+bool operator==(const BodyKey& a, const BodyKey& b) {
+  return a.identity == b.identity && a.kind == b.kind && a.types == b.types && a.structure == b.structure &&
+         std::ranges::equal(a.parameters, b.parameters, same_type);
+}
+
+BodyPtr find_body(const BodyKey& key) {
+  uint64_t hash = key.hash();
+  std::lock_guard lock(cache().mutex);
+  BodyPtr* found = cache().by_identity.find(hash, [&](const BodyKey& other) { return key == other; });
+  return found ? *found : nullptr;
+}
+
+void keep_body(BodyKey key, BodyPtr body) {
+  uint64_t hash = key.hash();
+  std::lock_guard lock(cache().mutex);
+  if (cache().by_identity.find(hash, [&](const BodyKey& other) { return key == other; })) return;
+  cache().by_identity.insert(hash, std::move(key), std::move(body));
+}
+
+Fragment intern(hlo::Module module, bool* known) {
+  auto canonical = std::make_shared<const hlo::Module>(transform::canonicalize(module));
+  Hash128 hash = hlo::hash_of(*canonical);
+  std::lock_guard lock(cache().mutex);
+  if (cache().forced_hash) hash = *cache().forced_hash;
+  Fragment* found = cache().by_structure.find(
+      hash.low, [&](const std::shared_ptr<const hlo::Module>& other) { return hlo::equal(*canonical, *other); });
+  *known = found != nullptr;
+  if (found) return *found;
+  return cache().by_structure.insert(hash.low, canonical, std::make_shared<const hlo::Module>(std::move(module)));
+}
+
+void force_combine_hash_for_testing(const Hash128* hash) {
+  std::lock_guard lock(cache().mutex);
+  cache().forced_hash = hash ? std::optional<Hash128>(*hash) : std::nullopt;
+}
+
+}  // namespace scan_internal
+
+size_t combine_cache_capacity() {
+  std::lock_guard lock(scan_internal::cache().mutex);
+  return scan_internal::cache().by_identity.capacity();
+}
+
+void set_combine_cache_capacity(size_t entries) {
+  std::lock_guard lock(scan_internal::cache().mutex);
+  scan_internal::cache().by_identity.set_capacity(entries);
+  scan_internal::cache().by_structure.set_capacity(entries);
+}
+
+std::pair<size_t, size_t> combine_cache_size() {
+  std::lock_guard lock(scan_internal::cache().mutex);
+  return {scan_internal::cache().by_identity.size(), scan_internal::cache().by_structure.size()};
+}
+
+void clear_combine_cache() {
+  std::lock_guard lock(scan_internal::cache().mutex);
+  scan_internal::cache().by_identity.clear();
+  scan_internal::cache().by_structure.clear();
+}
+
+}  // namespace heddle

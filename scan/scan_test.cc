@@ -1,0 +1,142 @@
+#include "heddle/scan/scan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/base/counters.h"
+#include "heddle/heddle.h"
+
+namespace heddle {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Scan, SumsAndStacks) {
+  auto step = [](Tensor c, Tensor x) {
+    Tensor next = c + x;
+    return std::pair(next, next * 2);
+  };
+  auto [last, ys] = scan(step, scalar<float>(0.f), array<float>({1, 2, 3, 4}));
+  EXPECT_EQ(last.item<float>(), 10);
+  EXPECT_THAT(ys.to_vector<float>(), ElementsAre(2, 6, 12, 20));
+}
+
+TEST(Scan, ReverseWritesWhereItReads) {
+  auto step = [](Tensor c, Tensor x) {
+    Tensor next = c + x;
+    return std::pair(next, next);
+  };
+  auto [last, ys] = scan(step, scalar<int>(0), array<int>({1, 2, 3}), {.reverse = true});
+  EXPECT_EQ(last.item<int>(), 6);
+  EXPECT_THAT(ys.to_vector<int>(), ElementsAre(6, 5, 3));
+}
+
+TEST(Scan, RunsWithoutXs) {
+  auto step = [](Tensor c, None) { return std::pair(c * 2, None{}); };
+  auto [last, ys] = scan(step, scalar<int>(1), None{}, {.length = 10});
+  EXPECT_EQ(last.item<int>(), 1024);
+}
+
+TEST(Scan, ZeroLengthGivesInitAndEmptyYs) {
+  auto step = [](Tensor c, Tensor x) { return std::pair(c + x, x); };
+  auto [last, ys] = scan(step, scalar<float>(7.f), zeros({0}));
+  EXPECT_EQ(last.item<float>(), 7);
+  EXPECT_EQ(ys.shape(), Shape(f32, {0}));
+}
+
+TEST(Scan, CapturedTensorIsOneMoreOperand) {
+  Tensor w = scalar<float>(10.f);
+  auto step = [&](Tensor c, Tensor x) { return std::pair(c + x * w + w, None{}); };
+  auto [last, ys] = scan(step, scalar<float>(0.f), array<float>({1, 2}));
+  EXPECT_EQ(last.item<float>(), 50);
+}
+
+TEST(Scan, CarryMismatchNamesPathAndBothTypes) {
+  auto step = [](Tensor c, Tensor x) { return std::pair(c + stack({x, x}), None{}); };
+  try {
+    scan(step, scalar<float>(0.f), array<float>({1, 2}));
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("scan: carry enters as f32[] and leaves as f32[2] (shapes differ)"));
+    EXPECT_THAT(e.what(), HasSubstr("scan_test.cc:"));
+  }
+}
+
+TEST(Scan, SecondCallDoesNothingBehindTheBack) {
+  auto step = [](Tensor c, Tensor x) { return std::pair(tanh(c) + x, None{}); };
+  Tensor init = scalar<float>(0.f);
+  Tensor xs = array<float>({1, 2, 3});
+  scan(step, init, xs);
+  Counters before = counters();
+  scan(step, init, xs);
+  Counters done = counters() - before;
+  EXPECT_EQ(done.traces, 0);
+  EXPECT_EQ(done.lowerings, 0);
+  EXPECT_EQ(done.compiles, 0);
+  EXPECT_EQ(done.uploads, 0);
+  EXPECT_EQ(done.downloads, 0);
+  EXPECT_EQ(done.combine_hits, 1);
+}
+
+TEST(Scan, EqualButDistinctLambdaIsTracedAndNothingElse) {
+  Tensor init = scalar<float>(0.f);
+  Tensor xs = array<float>({1, 2, 3});
+  auto first = [](Tensor c, Tensor x) { return std::pair(sin(c) + x, None{}); };
+  auto second = [](Tensor carry, Tensor row) { return std::pair(sin(carry) + row, None{}); };
+  scan(first, init, xs);
+  Counters before = counters();
+  scan(second, init, xs);
+  Counters done = counters() - before;
+  EXPECT_EQ(done.traces, 1);
+  EXPECT_EQ(done.lowerings, 0);
+  EXPECT_EQ(done.compiles, 0);
+  EXPECT_EQ(done.uploads, 0);
+}
+
+TEST(While, CountsDown) {
+  Tensor out = while_loop([](Tensor c) { return c > 0; }, [](Tensor c) { return c - 3; }, scalar<int>(10));
+  EXPECT_EQ(out.item<int>(), -2);
+}
+
+TEST(Fori, StaticAndDynamicBoundsAgree) {
+  auto body = [](Tensor i, Tensor v) { return v * 2 + i; };
+  Tensor a = fori_loop(2, 6, body, scalar<int>(1));
+  Tensor b = fori_loop(2, scalar<int>(6), body, scalar<int>(1));
+  EXPECT_EQ(a.item<int>(), 73);
+  EXPECT_EQ(b.item<int>(), 73);
+}
+
+TEST(Cond, TakesOneBranch) {
+  Tensor x = scalar<float>(3.f);
+  auto pick = [&](bool p) {
+    return cond(scalar<bool>(p), [](Tensor t) { return t + 1; }, [](Tensor t) { return t * 10; }, x).item<float>();
+  };
+  EXPECT_EQ(pick(true), 4);
+  EXPECT_EQ(pick(false), 30);
+}
+
+TEST(SwitchCase, ClampsTheIndex) {
+  auto run = [](int i) {
+    auto branches = std::tuple([](Tensor t) { return t; }, [](Tensor t) { return t + 1; }, [](Tensor t) { return t + 2; });
+    return switch_case(scalar<int>(i), branches, scalar<int>(0)).item<int>();
+  };
+  EXPECT_EQ(run(-5), 0);
+  EXPECT_EQ(run(1), 1);
+  EXPECT_EQ(run(9), 2);
+}
+
+TEST(AssociativeScan, EqualsRunningSum) {
+  Tensor x = array<float>({1, 2, 3, 4, 5, 6, 7});
+  Tensor out = associative_scan([](Tensor a, Tensor b) { return a + b; }, x);
+  EXPECT_THAT(out.to_vector<float>(), ElementsAre(1, 3, 6, 10, 15, 21, 28));
+  EXPECT_THAT(cumsum(x).to_vector<float>(), ElementsAre(1, 3, 6, 10, 15, 21, 28));
+}
+
+TEST(Map, AppliesToEachRow) {
+  Tensor out = map([](Tensor row) { return sum(row); }, array<float>({{1, 2}, {3, 4}}));
+  EXPECT_THAT(out.to_vector<float>(), ElementsAre(3, 7));
+}
+
+}  // namespace
+}  // namespace heddle

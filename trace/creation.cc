@@ -1,0 +1,145 @@
+#include "heddle/trace/creation.h"
+
+#include <cmath>
+
+#include "heddle/hlo/attributes.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/recorder.h"
+
+namespace heddle {
+namespace {
+
+using hlo::Opcode;
+using trace_internal::emit;
+using trace_internal::one_program;
+
+Tensor stretched(const Tensor& scalar, const Dimensions& shape, SourceLocation at) {
+  if (shape.empty()) return scalar;
+  return emit({.opcode = Opcode::kBroadcast,
+               .operands = {scalar},
+               .attrs = hlo::DimensionsAttrs{},
+               .declared = Shape(scalar.dtype(), shape),
+               .at = at});
+}
+
+// pred[rows, columns]: row + k >= column, compared by `compare`.
+Tensor triangle(const Tensor& x, int64_t k, bool lower, SourceLocation at) {
+  const Shape& shape = x.shape();
+  if (shape.rank() < 2) throw Error(invalid_argument(lower ? "tril" : "triu", ": x is ", shape, "; it must have rank 2 or more"), at);
+  Dimensions last{shape.dimension(shape.rank() - 2), shape.dimension(shape.rank() - 1)};
+  Tensor row = iota(s32, last, 0, at);
+  Tensor column = iota(s32, last, 1, at);
+  Tensor shifted = add({row, at}, {k, at});
+  return lower ? greater_equal({shifted, at}, {column, at}) : less_equal({shifted, at}, {column, at});
+}
+
+Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  return one_program(lower ? "tril" : "triu", at, [&] {
+    return where({triangle(x, k, lower, at), at}, {x, at}, {zeros_like({x, at}), at});
+  });
+}
+
+}  // namespace
+
+Tensor full(const Dimensions& shape, Operand value, DType dtype) {
+  SourceLocation at = value.at();
+  throw_if_error(annotate(check_shape(Shape(dtype, shape)), "full: "), at);
+  return one_program("full", at, [&] {
+    Tensor scalar = value.is_tensor() ? value.tensor().astype(dtype, at) : constant_like(value, dtype, "full");
+    if (!scalar.shape().is_scalar()) throw Error(invalid_argument("full: value is ", scalar.shape(), "; it must be a scalar, use broadcast_to"), at);
+    return stretched(scalar, shape, at);
+  });
+}
+
+Tensor zeros(const Dimensions& shape, DType dtype, SourceLocation at) { return full(shape, {0, at}, dtype); }
+Tensor ones(const Dimensions& shape, DType dtype, SourceLocation at) { return full(shape, {1, at}, dtype); }
+
+Tensor full_like(Operand x, Operand value) {
+  Tensor t = as_tensor(x);
+  return full(t.shape().dimensions(), value, t.dtype());
+}
+Tensor zeros_like(Operand x) { return full_like(x, {0, x.at()}); }
+Tensor ones_like(Operand x) { return full_like(x, {1, x.at()}); }
+
+Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation at) {
+  throw_if_error(annotate(check_shape(Shape(dtype, shape)), "iota: "), at);
+  int64_t rank = static_cast<int64_t>(shape.size());
+  return emit({.opcode = Opcode::kIota,
+               .operands = {},
+               .attrs = hlo::IotaAttrs{.iota_dimension = axis < 0 ? axis + rank : axis},
+               .declared = Shape(dtype, shape),
+               .at = at});
+}
+
+Tensor arange(int64_t stop, SourceLocation at) { return arange(0, stop, 1, at); }
+
+Tensor arange(int64_t start, int64_t stop, int64_t step, SourceLocation at) {
+  if (step == 0) throw Error(invalid_argument("arange: step is 0; it must not be"), at);
+  int64_t span = step > 0 ? stop - start : start - stop;
+  int64_t stride = step > 0 ? step : -step;
+  int64_t count = span <= 0 ? 0 : (span + stride - 1) / stride;
+  bool fits = start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN && stop <= INT32_MAX;
+  return one_program("arange", at, [&] {
+    Tensor out = iota(fits ? s32 : s64, {count}, 0, at);
+    if (step != 1) out = multiply({out, at}, {step, at});
+    return start == 0 ? out : add({out, at}, {start, at});
+  });
+}
+
+Tensor arange(double start, double stop, double step, DType dtype, SourceLocation at) {
+  if (!(step != 0)) throw Error(invalid_argument("arange: step is ", step, "; it must be a number other than 0"), at);
+  double count = std::ceil((stop - start) / step);
+  return one_program("arange", at, [&] {
+    Tensor steps = iota(dtype, {count > 0 ? static_cast<int64_t>(count) : 0}, 0, at);
+    return add({multiply({steps, at}, {step, at}), at}, {start, at});
+  });
+}
+
+Tensor linspace(double start, double stop, int64_t count, DType dtype, SourceLocation at) {
+  if (count < 0) throw Error(invalid_argument("linspace: count is ", count, "; it must be 0 or more"), at);
+  return one_program("linspace", at, [&] {
+    if (count == 1) return full({1}, {start, at}, dtype);
+    Tensor t = divide({iota(dtype, {count}, 0, at), at}, {static_cast<double>(count - 1), at});
+    // Weighted from both ends, so that the last value is stop itself.
+    Tensor rest = subtract({1.0, at}, {t, at});
+    return add({multiply({rest, at}, {start, at}), at}, {multiply({t, at}, {stop, at}), at});
+  });
+}
+
+Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype, SourceLocation at) {
+  Dimensions shape{rows, columns < 0 ? rows : columns};
+  return one_program("eye", at, [&] {
+    Tensor diagonal = add({iota(s32, shape, 0, at), at}, {k, at});
+    return equal({diagonal, at}, {iota(s32, shape, 1, at), at}).astype(dtype, at);
+  });
+}
+
+Tensor one_hot(Operand indices, int64_t classes, DType dtype) {
+  SourceLocation at = indices.at();
+  Tensor index = as_tensor(indices);
+  if (!is_integer(index.dtype())) throw Error(invalid_argument("one_hot: indices are ", index.shape(), "; they must be integers, cast them with astype(s32)"), at);
+  if (classes < 0) throw Error(invalid_argument("one_hot: classes is ", classes, "; it must be 0 or more"), at);
+  return one_program("one_hot", at, [&] {
+    Dimensions shape = index.shape().dimensions();
+    shape.push_back(classes);
+    Tensor wide = emit({.opcode = Opcode::kBroadcast,
+                        .operands = {index},
+                        .attrs = hlo::DimensionsAttrs{.dimensions = [&] {
+                          Dimensions map;
+                          for (int64_t i = 0; i < index.rank(); ++i) map.push_back(i);
+                          return map;
+                        }()},
+                        .declared = Shape(index.dtype(), shape),
+                        .at = at});
+    return equal({wide, at}, {iota(index.dtype(), shape, -1, at), at}).astype(dtype, at);
+  });
+}
+
+Tensor tril(Operand x, int64_t k) { return keep_triangle(x, k, true); }
+Tensor triu(Operand x, int64_t k) { return keep_triangle(x, k, false); }
+
+}  // namespace heddle

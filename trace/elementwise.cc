@@ -1,0 +1,154 @@
+#include "heddle/trace/elementwise.h"
+
+#include "heddle/hlo/attributes.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/recorder.h"
+
+namespace heddle {
+namespace {
+
+using hlo::Opcode;
+using trace_internal::emit;
+
+Tensor unary(Opcode opcode, const Operand& x) {
+  return emit({.opcode = opcode, .operands = {as_tensor(x)}, .at = x.at()});
+}
+
+Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
+  OperandPair pair = unify(x, y, hlo::to_string(opcode));
+  return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}, .at = x.at()});
+}
+
+Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Operand& y) {
+  OperandPair pair = unify(x, y, "compare");
+  return emit({.opcode = Opcode::kCompare,
+               .operands = {std::move(pair.a), std::move(pair.b)},
+               .attrs = hlo::CompareAttrs{.direction = direction},
+               .at = x.at()});
+}
+
+}  // namespace
+
+Tensor abs(Operand x) { return unary(Opcode::kAbs, x); }
+Tensor acos(Operand x) { return unary(Opcode::kAcos, x); }
+Tensor acosh(Operand x) { return unary(Opcode::kAcosh, x); }
+Tensor asin(Operand x) { return unary(Opcode::kAsin, x); }
+Tensor asinh(Operand x) { return unary(Opcode::kAsinh, x); }
+Tensor atan(Operand x) { return unary(Opcode::kAtan, x); }
+Tensor atanh(Operand x) { return unary(Opcode::kAtanh, x); }
+Tensor cbrt(Operand x) { return unary(Opcode::kCbrt, x); }
+Tensor ceil(Operand x) { return unary(Opcode::kCeil, x); }
+Tensor cos(Operand x) { return unary(Opcode::kCos, x); }
+Tensor cosh(Operand x) { return unary(Opcode::kCosh, x); }
+Tensor erf(Operand x) { return unary(Opcode::kErf, x); }
+Tensor exp(Operand x) { return unary(Opcode::kExp, x); }
+Tensor expm1(Operand x) { return unary(Opcode::kExpm1, x); }
+Tensor floor(Operand x) { return unary(Opcode::kFloor, x); }
+Tensor imag(Operand x) { return unary(Opcode::kImag, x); }
+Tensor is_finite(Operand x) { return unary(Opcode::kIsFinite, x); }
+Tensor log(Operand x) { return unary(Opcode::kLog, x); }
+Tensor log1p(Operand x) { return unary(Opcode::kLog1p, x); }
+Tensor logistic(Operand x) { return unary(Opcode::kLogistic, x); }
+Tensor logical_not(Operand x) { return unary(Opcode::kNot, x); }
+Tensor negative(Operand x) { return unary(Opcode::kNegate, x); }
+Tensor population_count(Operand x) { return unary(Opcode::kPopcnt, x); }
+Tensor clz(Operand x) { return unary(Opcode::kClz, x); }
+Tensor real(Operand x) { return unary(Opcode::kReal, x); }
+Tensor round_half_away(Operand x) { return unary(Opcode::kRoundAfz, x); }
+Tensor round(Operand x) { return unary(Opcode::kRoundEven, x); }
+Tensor rsqrt(Operand x) { return unary(Opcode::kRsqrt, x); }
+Tensor sign(Operand x) { return unary(Opcode::kSign, x); }
+Tensor sin(Operand x) { return unary(Opcode::kSin, x); }
+Tensor sinh(Operand x) { return unary(Opcode::kSinh, x); }
+Tensor sqrt(Operand x) { return unary(Opcode::kSqrt, x); }
+Tensor tan(Operand x) { return unary(Opcode::kTan, x); }
+Tensor tanh(Operand x) { return unary(Opcode::kTanh, x); }
+
+Tensor square(Operand x) {
+  Tensor t = as_tensor(x);
+  return binary(Opcode::kMultiply, {t, x.at()}, {t, x.at()});
+}
+
+Tensor reciprocal(Operand x) { return binary(Opcode::kDivide, Operand(1, x.at()), x); }
+
+Tensor is_nan(Operand x) {
+  Tensor t = as_tensor(x);
+  return compare(hlo::ComparisonDirection::kNe, {t, x.at()}, {t, x.at()});
+}
+
+Tensor add(Operand x, Operand y) { return binary(Opcode::kAdd, x, y); }
+Tensor subtract(Operand x, Operand y) { return binary(Opcode::kSubtract, x, y); }
+Tensor multiply(Operand x, Operand y) { return binary(Opcode::kMultiply, x, y); }
+Tensor divide(Operand x, Operand y) { return binary(Opcode::kDivide, x, y); }
+Tensor remainder(Operand x, Operand y) { return binary(Opcode::kRemainder, x, y); }
+Tensor power(Operand x, Operand y) { return binary(Opcode::kPower, x, y); }
+Tensor maximum(Operand x, Operand y) { return binary(Opcode::kMaximum, x, y); }
+Tensor minimum(Operand x, Operand y) { return binary(Opcode::kMinimum, x, y); }
+Tensor atan2(Operand x, Operand y) { return binary(Opcode::kAtan2, x, y); }
+Tensor bitwise_and(Operand x, Operand y) { return binary(Opcode::kAnd, x, y); }
+Tensor bitwise_or(Operand x, Operand y) { return binary(Opcode::kOr, x, y); }
+Tensor bitwise_xor(Operand x, Operand y) { return binary(Opcode::kXor, x, y); }
+Tensor shift_left(Operand x, Operand y) { return binary(Opcode::kShiftLeft, x, y); }
+Tensor shift_right_arithmetic(Operand x, Operand y) { return binary(Opcode::kShiftRightArithmetic, x, y); }
+Tensor shift_right_logical(Operand x, Operand y) { return binary(Opcode::kShiftRightLogical, x, y); }
+Tensor complex(Operand x, Operand y) { return binary(Opcode::kComplex, x, y); }
+Tensor mulhi(Operand x, Operand y) { return binary(Opcode::kMulhi, x, y); }
+
+Tensor equal(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kEq, x, y); }
+Tensor not_equal(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kNe, x, y); }
+Tensor greater(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kGt, x, y); }
+Tensor greater_equal(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kGe, x, y); }
+Tensor less(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kLt, x, y); }
+Tensor less_equal(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kLe, x, y); }
+
+Tensor operator+(Operand x, Operand y) { return add(x, y); }
+Tensor operator-(Operand x, Operand y) { return subtract(x, y); }
+Tensor operator*(Operand x, Operand y) { return multiply(x, y); }
+Tensor operator/(Operand x, Operand y) { return divide(x, y); }
+Tensor operator%(Operand x, Operand y) { return remainder(x, y); }
+Tensor operator&(Operand x, Operand y) { return bitwise_and(x, y); }
+Tensor operator|(Operand x, Operand y) { return bitwise_or(x, y); }
+Tensor operator^(Operand x, Operand y) { return bitwise_xor(x, y); }
+Tensor operator==(Operand x, Operand y) { return equal(x, y); }
+Tensor operator!=(Operand x, Operand y) { return not_equal(x, y); }
+Tensor operator>(Operand x, Operand y) { return greater(x, y); }
+Tensor operator>=(Operand x, Operand y) { return greater_equal(x, y); }
+Tensor operator<(Operand x, Operand y) { return less(x, y); }
+Tensor operator<=(Operand x, Operand y) { return less_equal(x, y); }
+Tensor operator-(Operand x) { return negative(x); }
+Tensor operator~(Operand x) { return logical_not(x); }
+
+Tensor where(Operand condition, Operand x, Operand y) {
+  Tensor chosen = as_tensor(condition);
+  if (chosen.dtype() != pred) {
+    throw Error(invalid_argument("where: condition is ", to_string(chosen.shape()), "; it must be pred, compare it with something"),
+                condition.at());
+  }
+  OperandPair pair = unify(x, y, "where");
+  std::vector<int64_t> dimensions = broadcast_shapes(chosen.shape(), pair.a.shape(), "where", condition.at());
+  return emit({.opcode = Opcode::kSelect,
+               .operands = {broadcast_to(chosen, dimensions, condition.at()), broadcast_to(pair.a, dimensions, x.at()),
+                            broadcast_to(pair.b, dimensions, y.at())},
+               .at = condition.at()});
+}
+
+Tensor clip(Operand x, Operand low, Operand high) { return minimum({maximum(x, low), x.at()}, high); }
+
+Tensor reduce_precision(Operand x, int64_t exponent_bits, int64_t mantissa_bits) {
+  return emit({.opcode = Opcode::kReducePrecision,
+               .operands = {as_tensor(x)},
+               .attrs = hlo::ReducePrecisionAttrs{.exponent_bits = exponent_bits, .mantissa_bits = mantissa_bits},
+               .at = x.at()});
+}
+
+Tensor bitcast_convert(Operand x, DType dtype) {
+  Tensor t = as_tensor(x);
+  std::vector<int64_t> dimensions = t.shape().dimensions();
+  int64_t from = bit_width(t.dtype());
+  int64_t to = bit_width(dtype);
+  if (to < from) dimensions.push_back(from / to);
+  if (to > from && !dimensions.empty()) dimensions.pop_back();
+  return emit({.opcode = Opcode::kBitcastConvert, .operands = {t}, .declared = Shape(dtype, dimensions), .at = x.at()});
+}
+
+}  // namespace heddle

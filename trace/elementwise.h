@@ -1,0 +1,95 @@
+// Elementwise operations: what happens to element i depends on element i alone. Names are those of jax.numpy and jax.lax.
+//
+// Two operands broadcast as numpy's do: shapes are matched from the last axis, size 1 stretches. A C++ number takes the tensor's
+// dtype; two tensors must have the same dtype (cast with astype). The operators + - * / % & | ^ ~ == != < <= > >= are the same ops.
+// errors: all throw Error (InvalidArgument) with the op, the operand types and the caller's line
+#pragma once
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// One operand; the result has its shape and dtype unless told.
+Tensor abs(Operand x);  // absolute value; complex: magnitude, a real type
+Tensor acos(Operand x);
+Tensor acosh(Operand x);
+Tensor asin(Operand x);
+Tensor asinh(Operand x);
+Tensor atan(Operand x);
+Tensor atanh(Operand x);
+Tensor cbrt(Operand x);  // cube root
+Tensor ceil(Operand x);
+Tensor cos(Operand x);
+Tensor cosh(Operand x);
+Tensor erf(Operand x);  // error function
+Tensor exp(Operand x);
+Tensor expm1(Operand x);  // exp(x) - 1, accurate near 0
+Tensor floor(Operand x);
+Tensor imag(Operand x);  // imaginary part
+Tensor is_finite(Operand x);  // pred: neither infinite nor NaN
+Tensor log(Operand x);  // natural logarithm
+Tensor log1p(Operand x);  // log(1 + x), accurate near 0
+Tensor logistic(Operand x);  // 1 / (1 + exp(-x))
+Tensor logical_not(Operand x);  // of pred; integers: every bit
+Tensor negative(Operand x);  // -x
+Tensor population_count(Operand x);  // number of 1 bits
+Tensor clz(Operand x);  // number of leading 0 bits
+Tensor real(Operand x);  // real part
+Tensor round_half_away(Operand x);  // to the nearest integer, ties away from zero
+Tensor round(Operand x);  // to the nearest integer, ties to even
+Tensor rsqrt(Operand x);  // 1 / sqrt(x)
+Tensor sign(Operand x);  // -1, 0 or 1; keeps -0 and NaN
+Tensor sin(Operand x);
+Tensor sinh(Operand x);
+Tensor sqrt(Operand x);
+Tensor tan(Operand x);
+Tensor tanh(Operand x);
+Tensor square(Operand x);      // x * x
+Tensor reciprocal(Operand x);  // 1 / x
+Tensor is_nan(Operand x);      // pred
+
+// Two operands.
+Tensor add(Operand x, Operand y);  // x + y; pred: or
+Tensor subtract(Operand x, Operand y);  // x - y
+Tensor multiply(Operand x, Operand y);  // x * y; pred: and
+Tensor divide(Operand x, Operand y);  // x / y; integers: toward zero, x / 0 is all ones
+Tensor remainder(Operand x, Operand y);  // of the sign of x; x % 0 is x
+Tensor power(Operand x, Operand y);  // x to the y; integers wrap
+Tensor maximum(Operand x, Operand y);  // NaN if either is
+Tensor minimum(Operand x, Operand y);  // NaN if either is
+Tensor atan2(Operand x, Operand y);  // the angle whose tangent is x / y, by the signs of both
+Tensor bitwise_and(Operand x, Operand y);  // of integers or pred
+Tensor bitwise_or(Operand x, Operand y);  // of integers or pred
+Tensor bitwise_xor(Operand x, Operand y);  // of integers or pred
+Tensor shift_left(Operand x, Operand y);  // 0 from the bit width on
+Tensor shift_right_arithmetic(Operand x, Operand y);  // sign fill from the bit width on
+Tensor shift_right_logical(Operand x, Operand y);  // 0 from the bit width on
+Tensor complex(Operand x, Operand y);  // c64 from f32 parts, c128 from f64
+Tensor mulhi(Operand x, Operand y);  // the high half of the product of integers
+
+// Comparisons give pred. With a NaN all are false but not_equal.
+Tensor equal(Operand x, Operand y);
+Tensor not_equal(Operand x, Operand y);
+Tensor greater(Operand x, Operand y);
+Tensor greater_equal(Operand x, Operand y);
+Tensor less(Operand x, Operand y);
+Tensor less_equal(Operand x, Operand y);
+
+// Of pred (or integers, bit by bit).
+inline Tensor logical_and(Operand x, Operand y) { return bitwise_and(x, y); }
+inline Tensor logical_or(Operand x, Operand y) { return bitwise_or(x, y); }
+inline Tensor logical_xor(Operand x, Operand y) { return bitwise_xor(x, y); }
+inline Tensor bitwise_not(Operand x) { return logical_not(x); }
+
+// x where `condition` (pred) is true, else y; the three broadcast together.
+Tensor where(Operand condition, Operand x, Operand y);
+// min(max(x, low), high); low and high broadcast to x.
+Tensor clip(Operand x, Operand low, Operand high);
+
+// Rounded to a float of fewer bits and back, ties to even.
+Tensor reduce_precision(Operand x, int64_t exponent_bits, int64_t mantissa_bits);
+// The same bits under another dtype. Narrower: a minor axis is added; wider: the minor axis goes.
+Tensor bitcast_convert(Operand x, DType dtype);
+
+}  // namespace heddle

@@ -1,0 +1,96 @@
+#include "heddle/trace/program.h"
+
+#include <algorithm>
+
+#include "heddle/hlo/text.h"
+#include "heddle/hlo/wire.h"
+#include "heddle/trace/recorder.h"
+#include "heddle/trace/run_module.h"
+#include "heddle/transform/lower.h"
+
+namespace heddle {
+
+struct Program::State {
+  std::shared_ptr<const hlo::Module> module;
+  std::vector<Tensor> captures;
+  Signature signature;
+  TreeSpec result_spec;
+};
+
+std::string Program::hlo_text() const { return hlo::print(*state_->module); }
+std::string Program::hlo_proto() const { return hlo::to_proto(*state_->module); }
+const Signature& Program::signature() const { return state_->signature; }
+const hlo::Module& Program::module() const { return *state_->module; }
+const TreeSpec& Program::result_spec() const { return state_->result_spec; }
+
+Program Program::lowered() const {
+  auto state = std::make_shared<State>(*state_);
+  state->module = std::make_shared<const hlo::Module>(value_or_throw(transform::lower(*state_->module), {}));
+  return Program(std::move(state));
+}
+
+std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocation at) const {
+  const std::vector<Leaf>& want = state_->signature.arguments;
+  if (arguments.size() != want.size()) {
+    throw Error(invalid_argument("run: program ", state_->signature.name, " was given ", arguments.size(), " tensors; it takes ", want.size()), at);
+  }
+  std::vector<Tensor> all;
+  all.reserve(arguments.size() + state_->captures.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Shape& have = trace_internal::node_of(arguments[i], "run", at).shape;
+    if (!same_type(have, want[i].shape)) {
+      throw Error(invalid_argument("run: argument ", want[i].path, " is ", to_string(have), "; the program was traced with ", to_string(want[i].shape)), at);
+    }
+    all.push_back(arguments[i]);
+  }
+  all.insert(all.end(), state_->captures.begin(), state_->captures.end());
+  return trace_internal::run_module(*state_->module, all, "run", at);
+}
+
+Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLocation at) const {
+  auto state = std::make_shared<State>(*state_);
+  const Shape& want = trace_internal::node_of(placeholder, "bind", at).shape;
+  const Shape& have = trace_internal::node_of(value, "bind", at).shape;
+  if (!same_type(want, have)) {
+    throw Error(invalid_argument("bind: value is ", to_string(have), "; the placeholder is ", to_string(want)), at);
+  }
+  auto found = std::ranges::find_if(state->captures, [&](const Tensor& t) { return t.id() == placeholder.id(); });
+  if (found == state->captures.end()) {
+    throw Error(invalid_argument("bind: ", to_string(placeholder), " is not captured by program ", state_->signature.name,
+                                 "; pass arguments to run() instead"),
+                at);
+  }
+  *found = value;
+  return Program(std::move(state));
+}
+
+namespace trace_internal {
+
+Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<const Tensor> leaves,
+                     FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn) {
+  auto state = std::make_shared<Program::State>();
+  state->signature.name = name;
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    for (std::string& path : leaf_paths(specs[i])) {
+      shapes.push_back(node_of(leaves[shapes.size()], "trace", {}).shape);
+      state->signature.arguments.push_back({cat("arg", i, path), shapes.back()});
+    }
+  }
+  Traced traced = trace_flat(
+      std::move(name), shapes, [&](std::span<const Tensor> arguments) { return fn(arguments, state->result_spec); }, {}, leaves);
+  const Shape& root = traced.module.entry_computation().result_shape();
+  std::vector<std::string> paths = leaf_paths(state->result_spec);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    state->signature.results.push_back({cat("result", paths[i]), root.element(static_cast<int64_t>(i))});
+  }
+  for (const Tensor& capture : traced.captures) {
+    state->signature.captures.push_back({cat("captured #", capture.id()), capture.shape()});
+  }
+  state->module = std::make_shared<const hlo::Module>(std::move(traced.module));
+  state->captures = std::move(traced.captures);
+  return Program(std::move(state));
+}
+
+}  // namespace trace_internal
+}  // namespace heddle

@@ -1,0 +1,111 @@
+// trace(fn, args..) -> Program: one run of fn on placeholders, kept as HLO. Moves no byte, also for arguments that are placeholders.
+//
+//   Program p = trace(loss, cell, xs, target);
+//   std::cout << p.hlo_text();
+//   Tensor value = p.call<Tensor>(cell, xs, target);   // runs on the default device
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/function_ref.h"
+#include "heddle/base/status.h"
+#include "heddle/placeholder/signature.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/tensor.h"
+#include "heddle/trace/tree.h"
+
+namespace heddle {
+
+namespace hlo {
+struct Module;
+}
+
+class Program {
+ public:
+  // HLO text of the module: as traced (scans structured), constants in full.
+  [[nodiscard]] std::string hlo_text() const;
+  // A serialised HloModuleProto.
+  [[nodiscard]] std::string hlo_proto() const;
+  // Names, paths and types of arguments, captured tensors and results.
+  [[nodiscard]] const Signature& signature() const;
+  [[nodiscard]] const hlo::Module& module() const;
+  // The same program as plain HLO, which any XLA reads: scan lowered to while.
+  [[nodiscard]] Program lowered() const;
+  // The structure that fn returned.
+  [[nodiscard]] const TreeSpec& result_spec() const;
+
+  // Runs it on the device of its arguments; captured tensors are passed along. Placeholders captured by fn, or given as arguments,
+  // have to be bound: bind(placeholder, value) gives a program that uses `value` for it.
+  // errors: Error naming the argument that has another type, or the placeholder that is unbound
+  std::vector<Tensor> run(std::span<const Tensor> arguments, SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] Program bind(const Tensor& placeholder, const Tensor& value, SourceLocation at = SourceLocation::here()) const;
+
+  // Runs it on trees like those it was traced with; Out is what fn returned.
+  template <Tree Out, Tree... Args>
+  Out call(const Args&... args) const {
+    std::vector<Tensor> leaves;
+    (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
+    std::vector<Tensor> results = run(leaves, {});
+    std::span<const Tensor> rest(results);
+    return unflatten<Out>(result_spec(), rest);
+  }
+
+  struct State;
+  explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+namespace trace_internal {
+
+// What trace() knows of one argument: its structure, to name its leaves.
+Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<const Tensor> leaves,
+                     FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn);
+
+template <class Fn, class... Args>
+auto invoke_on(Fn& fn, const std::vector<TreeSpec>& specs, std::span<const Tensor> leaves) {
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    std::tuple<Args...> args{unflatten<Args>(specs[I], leaves)...};  // braces: left to right
+    return std::apply(fn, std::move(args));
+  }(std::index_sequence_for<Args...>());
+}
+
+}  // namespace trace_internal
+
+// Records one run of `fn` on placeholders shaped like `args`, and returns it as a program.
+//
+// fn       callable on trees like `args`; runs exactly once; may capture Tensors, read-only: each becomes one more parameter, by id
+// returns  a program whose parameters are the leaves of `args`, in tree order, then the captured tensors
+// errors   Error (InvalidArgument, FailedPrecondition) with the op, the operand types and the caller's file:line, when an op inside
+//          `fn` is misused; anything else that `fn` throws passes through untouched
+// cost     no buffer is read, written or uploaded; time and memory are linear in the ops recorded
+template <class Fn, Tree... Args>
+Program trace(Fn&& fn, const Args&... args) {
+  std::vector<TreeSpec> specs{tree_spec(args)...};
+  std::vector<Tensor> leaves;
+  (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
+  return trace_internal::make_program(
+      "main", specs, leaves, [&](std::span<const Tensor> traced, TreeSpec& out) {
+        auto result = trace_internal::invoke_on<Fn, Args...>(fn, specs, traced);
+        static_assert(Tree<decltype(result)>, "a traced function returns a tree of Tensors (or None)");
+        out = tree_spec(result);
+        return flatten(result);
+      });
+}
+
+// The same, with the error as a Status.
+template <class Fn, Tree... Args>
+StatusOr<Program> try_trace(Fn&& fn, const Args&... args) {
+  try {
+    return trace(std::forward<Fn>(fn), args...);
+  } catch (const Error& e) {
+    return e.status();
+  }
+}
+
+}  // namespace heddle

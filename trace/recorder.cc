@@ -1,0 +1,235 @@
+#include "heddle/trace/recorder.h"
+#include "heddle/trace/run_module.h"
+
+#include <map>
+
+#include "heddle/base/counters.h"
+#include "heddle/hlo/literal.h"
+#include "heddle/trace/error.h"
+#include "heddle/transform/import.h"
+
+namespace heddle::trace_internal {
+namespace {
+
+thread_local Recorder* current_recorder = nullptr;
+
+uint64_t next_serial() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+[[noreturn]] void throw_foreign(const Node& node, std::string_view op, SourceLocation at) {
+  const Scope& scope = *node.scope;
+  std::string made = node.where.known() ? cat(", made at ", to_string(node.where)) : "";
+  if (scope.finished) {
+    throw Error(failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
+                                    ", that escaped from a finished ", scope.what,
+                                    "; return it from the traced function instead of keeping it"),
+                at);
+  }
+  throw Error(failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
+                                  ", of another running ", scope.what,
+                                  "; a traced value may be used in its own trace and those inside it only"),
+              at);
+}
+
+}  // namespace
+
+Recorder* Recorder::current() { return current_recorder; }
+
+Recorder::Recorder(std::string what, SourceLocation at)
+    : scope_(std::make_shared<Scope>()), outer_(current_recorder), builder_(module_) {
+  scope_->what = std::move(what);
+  scope_->where = at;
+  scope_->serial = next_serial();
+  scope_->recorder = this;
+  current_recorder = this;
+}
+
+Recorder::~Recorder() {
+  scope_->finished = true;
+  scope_->recorder = nullptr;
+  current_recorder = outer_;
+}
+
+Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {
+  auto node = std::make_shared<Node>();
+  node->shape = builder_.shape(id);
+  node->where = at;
+  node->scope = scope_;
+  node->instruction = id;
+  return Tensor(std::move(node));
+}
+
+Tensor Recorder::parameter(const Shape& shape, SourceLocation at, const Tensor* like) {
+  const Node* node = like ? like->node().get() : nullptr;
+  hlo::InstructionId id = builder_.parameter(shape);
+  SourceLocation where = node && node->where.known() ? node->where : at;
+  builder_.mutable_at(id).at = where;
+  if (node && node->sharding) builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*node->sharding);
+  if (like && like->is_placeholder()) capture_of_.try_emplace(node->id, id);
+  return wrap(id, where);
+}
+
+hlo::InstructionId Recorder::capture(const Tensor& tensor, const Node& node) {
+  hlo::InstructionId id = builder_.parameter(node.shape);
+  builder_.mutable_at(id).at = node.where;
+  if (node.sharding) builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*node.sharding);
+  captures_.push_back(tensor);
+  return id;
+}
+
+hlo::InstructionId Recorder::use(const Tensor& tensor, std::string_view op, SourceLocation at) {
+  const Node& node = node_of(tensor, op, at);
+  if (node.scope == scope_) return node.instruction;
+  if (!node.scope) {
+    auto [found, is_new] = capture_of_.try_emplace(node.id);
+    if (is_new) found->second = capture(tensor, node);
+    return found->second;
+  }
+  for (Recorder* outer = outer_; outer != nullptr; outer = outer->outer_) {
+    if (outer->scope_ != node.scope) continue;
+    auto [found, is_new] = capture_of_traced_.try_emplace(&node);
+    if (is_new) found->second = capture(tensor, node);
+    return found->second;
+  }
+  throw_foreign(node, op, at);
+}
+
+hlo::ComputationId Recorder::import(const Fragment& fragment) {
+  auto [found, is_new] = imported_.try_emplace(fragment.get());
+  if (is_new) {
+    fragments_.push_back(fragment);
+    found->second = transform::import(module_, *fragment);
+  }
+  return found->second;
+}
+
+hlo::InstructionId Recorder::add(const Operation& operation) {
+  std::string_view op = to_string(operation.opcode);
+  std::vector<hlo::InstructionId> operands;
+  operands.reserve(operation.operands.size());
+  for (const Tensor& operand : operation.operands) operands.push_back(use(operand, op, operation.at));
+  std::vector<hlo::ComputationId> called;
+  for (const Fragment& fragment : operation.called) called.push_back(import(fragment));
+  builder_.set_location(operation.at);
+  auto id = builder_.add(operation.opcode, operands, operation.attrs, std::move(called),
+                         operation.declared ? &*operation.declared : nullptr);
+  if (!id.ok()) throw Error(id.status(), operation.at);
+  if (!operation.frontend_attributes.empty()) {
+    builder_.mutable_at(*id).extras.mutate().frontend_attributes = operation.frontend_attributes;
+  }
+  return *id;
+}
+
+Tensor Recorder::record_one(const Operation& operation) { return wrap(add(operation), operation.at); }
+
+std::vector<Tensor> Recorder::record(const Operation& operation) {
+  hlo::InstructionId id = add(operation);
+  if (!builder_.shape(id).is_tuple()) return {wrap(id, operation.at)};
+  std::vector<Tensor> results;
+  for (int64_t i = 0; i < builder_.shape(id).element_shapes(); ++i) {
+    auto element = builder_.add(hlo::Opcode::kGetTupleElement, {id}, hlo::TupleIndexAttrs{.index = i});
+    if (!element.ok()) throw Error(element.status(), operation.at);
+    results.push_back(wrap(*element, operation.at));
+  }
+  return results;
+}
+
+Tensor Recorder::constant(Literal literal, SourceLocation at) {
+  builder_.set_location(at);
+  return wrap(builder_.constant(std::move(literal)), at);
+}
+
+Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, SourceLocation at, Root kind) {
+  std::vector<hlo::InstructionId> ids;
+  for (const Tensor& result : results) ids.push_back(use(result, what, at));
+  hlo::InstructionId root;
+  if (kind == Root::kBare) {
+    root = ids[0];
+  } else {
+    if (kind == Root::kWithCaptures) {
+      const std::vector<hlo::InstructionId>& parameters = builder_.computation().parameters;
+      ids.insert(ids.end(), parameters.end() - static_cast<std::ptrdiff_t>(captures_.size()), parameters.end());
+    }
+    auto tuple = builder_.add(hlo::Opcode::kTuple, ids);
+    if (!tuple.ok()) throw Error(tuple.status(), at);
+    root = *tuple;
+  }
+  hlo::Computation computation = std::move(builder_).finish(root);
+  computation.name = scope_->what;
+  module_.name = scope_->what;
+  module_.entry = module_.add(std::move(computation));
+  return {std::move(module_), std::move(captures_)};
+}
+
+std::vector<Tensor> in_program(std::string_view what, SourceLocation at, FunctionRef<std::vector<Tensor>()> fn) {
+  if (Recorder::current() != nullptr) return fn();
+  Traced traced = [&] {
+    Recorder recorder(std::string(what), at);
+    std::vector<Tensor> results = fn();
+    return recorder.finish(results, what, at);
+  }();
+  return run_module(traced.module, traced.captures, what, at);
+}
+
+Tensor emit(const Operation& operation) {
+  if (Recorder* recorder = Recorder::current()) return recorder->record_one(operation);
+  return in_program(to_string(operation.opcode), operation.at, [&] { return std::vector<Tensor>{emit(operation)}; })[0];
+}
+
+std::vector<Tensor> emit_many(const Operation& operation) {
+  if (Recorder* recorder = Recorder::current()) return recorder->record(operation);
+  return in_program(to_string(operation.opcode), operation.at, [&] { return emit_many(operation); });
+}
+
+Tensor emit_constant(Literal literal, SourceLocation at) {
+  if (Recorder* recorder = Recorder::current()) return recorder->constant(std::move(literal), at);
+  return in_program("constant", at, [&] { return std::vector<Tensor>{emit_constant(literal, at)}; })[0];
+}
+
+Traced trace_flat(std::string what, std::span<const Shape> shapes,
+                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at,
+                  std::span<const Tensor> like) {
+  count(&Counters::traces);
+  Recorder recorder(what, at);
+  std::vector<Tensor> arguments;
+  arguments.reserve(shapes.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    arguments.push_back(recorder.parameter(shapes[i], at, i < like.size() ? &like[i] : nullptr));
+  }
+  std::vector<Tensor> results = fn(arguments);
+  return recorder.finish(results, what, at);
+}
+
+Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
+                         FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at) {
+  Recorder recorder(std::string(what), at);
+  std::vector<Tensor> parameters;
+  for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));
+  std::vector<Tensor> results = fn(parameters);
+  Traced traced = recorder.finish(results, what, at, results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple);
+  if (!traced.captures.empty()) {
+    throw Error(invalid_argument(what, ": its function captures ", to_string(traced.captures[0]),
+                                 "; a function of single elements may use its arguments and C++ numbers only"),
+                at);
+  }
+  return std::make_shared<const hlo::Module>(std::move(traced.module));
+}
+
+Fragment scalar_computation(hlo::Opcode opcode, DType dtype) {
+  thread_local std::map<std::pair<hlo::Opcode, DType>, Fragment> memo;
+  Fragment& fragment = memo[{opcode, dtype}];
+  if (!fragment) {
+    hlo::Module module;
+    hlo::ComputationBuilder builder(module, std::string(to_string(opcode)));
+    hlo::InstructionId a = builder.parameter(Shape::scalar(dtype));
+    hlo::InstructionId b = builder.parameter(Shape::scalar(dtype));
+    hlo::InstructionId root = value_or_throw(builder.add(opcode, {a, b}), {});
+    module.entry = module.add(std::move(builder).finish(root));
+    fragment = std::make_shared<const hlo::Module>(std::move(module));
+  }
+  return fragment;
+}
+
+}  // namespace heddle::trace_internal

@@ -1,0 +1,222 @@
+#include "heddle/trace/reductions.h"
+
+#include <cmath>
+#include <limits>
+
+#include "heddle/hlo/attributes.h"
+#include "heddle/hlo/literal.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/recorder.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle {
+namespace {
+
+using hlo::Opcode;
+using trace_internal::axes_of;
+using trace_internal::axis_of;
+using trace_internal::emit;
+using trace_internal::emit_constant;
+using trace_internal::one_program;
+using trace_internal::scalar_computation;
+
+std::vector<int64_t> reduced_axes(std::string_view op, const Shape& shape, const Reduction& over, SourceLocation at) {
+  if (!over.axes.empty()) return axes_of(op, shape, over.axes, at);
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < shape.rank(); ++i) axes.push_back(i);
+  return axes;
+}
+
+Tensor restore_dims(const Tensor& reduced, const Shape& before, const std::vector<int64_t>& axes, SourceLocation at) {
+  Dimensions shape = before.dimensions();
+  for (int64_t axis : axes) shape[static_cast<size_t>(axis)] = 1;
+  return reshape({reduced, at}, shape);
+}
+
+// The identity of maximum (lowest) or minimum (highest).
+Literal extreme(DType dtype, bool lowest) {
+  if (dtype == pred) return Literal::scalar(pred, static_cast<int64_t>(!lowest));
+  if (is_floating(dtype)) return Literal::scalar(dtype, lowest ? -INFINITY : INFINITY);
+  int64_t bits = bit_width(dtype);
+  if (is_unsigned(dtype)) return Literal::scalar(dtype, lowest ? int64_t{0} : bits == 64 ? int64_t{-1} : (int64_t{1} << bits) - 1);
+  int64_t top = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1;
+  return Literal::scalar(dtype, lowest ? -top - 1 : top);
+}
+
+Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, Literal identity, const Reduction& over) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  std::vector<int64_t> axes = reduced_axes(name, x.shape(), over, at);
+  return one_program(name, at, [&] {
+    Tensor out = emit({.opcode = Opcode::kReduce,
+                       .operands = {x, emit_constant(std::move(identity), at)},
+                       .attrs = hlo::DimensionsAttrs{.dimensions = axes},
+                       .called = {scalar_computation(opcode, x.dtype())},
+                       .at = at});
+    return over.keep_dims ? restore_dims(out, x.shape(), axes, at) : out;
+  });
+}
+
+void require_inexact(std::string_view op, const Operand& x) {
+  DType dtype = as_tensor(x).dtype();
+  if (is_floating(dtype) || is_complex(dtype)) return;
+  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(), "; it must be of floats, cast it with astype(f32)"), x.at());
+}
+
+void require_real(std::string_view op, const Operand& x) {
+  if (!is_complex(as_tensor(x).dtype())) return;
+  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(), "; complex numbers have no order, take abs(x) or real(x)"), x.at());
+}
+
+void require_pred(std::string_view op, const Operand& x) {
+  if (as_tensor(x).dtype() == pred) return;
+  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(), "; it must be pred, compare it with something"), x.at());
+}
+
+int64_t reduced_count(std::string_view op, const Operand& x, const Reduction& over) {
+  const Tensor t = as_tensor(x);
+  int64_t count = 1;
+  for (int64_t axis : reduced_axes(op, t.shape(), over, x.at())) count *= t.shape().dimension(axis);
+  return count;
+}
+
+// What is subtracted before exponentials: the maximum, or 0 where it is infinite, so that inf - inf never comes up.
+Tensor safe_maximum(const Tensor& x, const Reduction& over, SourceLocation at) {
+  Tensor top = max({x, at}, {.axes = over.axes, .keep_dims = true});
+  return where({is_finite({top, at}), at}, {top, at}, {zeros_like({top, at}), at});
+}
+
+Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool keep_dims, bool greatest) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  require_real(name, operand);
+  int64_t along = axis_of(name, x.shape(), axis, at);
+  if (x.shape().dimension(along) == 0) throw Error(invalid_argument(name, ": axis ", axis, " of ", x.shape(), " has size 0; there is no position to give"), at);
+  return one_program(name, at, [&] {
+    Tensor position = iota(s32, x.shape().dimensions(), along, at);
+    Tensor worst = emit_constant(extreme(x.dtype(), greatest), at);
+    auto better = [&](std::span<const Tensor> t) -> std::vector<Tensor> {
+      const Tensor &a = t[0], &i = t[1], &b = t[2], &j = t[3];
+      Tensor wins = greatest ? greater(a, b) : less(a, b);
+      if (is_floating(a.dtype())) wins = wins | is_nan(a);
+      Tensor ties = is_floating(a.dtype()) ? equal(a, b) | (is_nan(a) & is_nan(b)) : equal(a, b);
+      // A NaN beats a number; among equals (two NaN too) the lower position stays.
+      if (is_floating(a.dtype())) wins = wins & ~(is_nan(a) & is_nan(b));
+      Tensor keep = wins | (ties & less(i, j));
+      return {where(keep, a, b), where(keep, i, j)};
+    };
+    std::vector<Tensor> out = reduce({x, position}, {worst, constant_like({INT32_MAX, at}, s32, name)}, better, {along}, at);
+    return keep_dims ? restore_dims(out[1], x.shape(), {along}, at) : out[1];
+  });
+}
+
+}  // namespace
+
+Tensor sum(Operand x, const Reduction& over) {
+  Tensor t = as_tensor(x);
+  if (t.dtype() == pred) t = t.astype(s32, x.at());  // numpy's: a count of the true ones
+  return reduce_by("sum", Opcode::kAdd, {t, x.at()}, Literal::scalar(t.dtype(), int64_t{0}), over);
+}
+Tensor prod(Operand x, const Reduction& over) {
+  Tensor t = as_tensor(x);
+  if (t.dtype() == pred) t = t.astype(s32, x.at());
+  return reduce_by("prod", Opcode::kMultiply, {t, x.at()}, Literal::scalar(t.dtype(), int64_t{1}), over);
+}
+Tensor max(Operand x, const Reduction& over) {
+  require_real("max", x);
+  return reduce_by("max", Opcode::kMaximum, x, extreme(as_tensor(x).dtype(), true), over);
+}
+Tensor min(Operand x, const Reduction& over) {
+  require_real("min", x);
+  return reduce_by("min", Opcode::kMinimum, x, extreme(as_tensor(x).dtype(), false), over);
+}
+Tensor all(Operand x, const Reduction& over) {
+  require_pred("all", x);
+  return reduce_by("all", Opcode::kAnd, x, Literal::scalar(pred, int64_t{1}), over);
+}
+Tensor any(Operand x, const Reduction& over) {
+  require_pred("any", x);
+  return reduce_by("any", Opcode::kOr, x, Literal::scalar(pred, int64_t{0}), over);
+}
+
+Tensor mean(Operand x, const Reduction& over) {
+  require_inexact("mean", x);
+  double count = static_cast<double>(reduced_count("mean", x, over));
+  return one_program("mean", x.at(), [&] { return divide({sum(x, over), x.at()}, {count, x.at()}); });
+}
+
+Tensor var(Operand x, const Reduction& over, int64_t ddof) {
+  require_inexact("var", x);
+  SourceLocation at = x.at();
+  double count = static_cast<double>(reduced_count("var", x, over) - ddof);
+  return one_program("var", at, [&] {
+    Tensor centred = subtract(x, {mean(x, {.axes = over.axes, .keep_dims = true}), at});
+    Tensor squares = is_complex(centred.dtype()) ? square({abs({centred, at}), at}) : square({centred, at});
+    return divide({sum({squares, at}, over), at}, {count, at});
+  });
+}
+
+Tensor std_dev(Operand x, const Reduction& over, int64_t ddof) {
+  return one_program("std_dev", x.at(), [&] { return sqrt({var(x, over, ddof), x.at()}); });
+}
+
+Tensor logsumexp(Operand x, const Reduction& over) {
+  require_inexact("logsumexp", x);
+  SourceLocation at = x.at();
+  return one_program("logsumexp", at, [&] {
+    Tensor t = as_tensor(x);
+    Tensor top = safe_maximum(t, over, at);
+    Tensor total = log({sum({exp({subtract({t, at}, {top, at}), at}), at}, {.axes = over.axes, .keep_dims = true}), at});
+    Tensor out = add({total, at}, {top, at});
+    return over.keep_dims ? out : squeeze({out, at}, reduced_axes("logsumexp", t.shape(), over, at));
+  });
+}
+
+Tensor softmax(Operand x, int64_t axis) {
+  require_inexact("softmax", x);
+  SourceLocation at = x.at();
+  return one_program("softmax", at, [&] {
+    Tensor t = as_tensor(x);
+    Tensor e = exp({subtract({t, at}, {safe_maximum(t, {.axes = {axis}}, at), at}), at});
+    return divide({e, at}, {sum({e, at}, {.axes = {axis}, .keep_dims = true}), at});
+  });
+}
+
+Tensor log_softmax(Operand x, int64_t axis) {
+  require_inexact("log_softmax", x);
+  SourceLocation at = x.at();
+  return one_program("log_softmax", at, [&] {
+    Tensor t = as_tensor(x);
+    Tensor shifted = subtract({t, at}, {safe_maximum(t, {.axes = {axis}}, at), at});
+    return subtract({shifted, at}, {log({sum({exp({shifted, at}), at}, {.axes = {axis}, .keep_dims = true}), at}), at});
+  });
+}
+
+Tensor argmax(Operand x, int64_t axis, bool keep_dims) { return arg_extreme("argmax", x, axis, keep_dims, true); }
+Tensor argmin(Operand x, int64_t axis, bool keep_dims) { return arg_extreme("argmin", x, axis, keep_dims, false); }
+
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits, ScalarFn fn, const std::vector<int64_t>& axes,
+                           SourceLocation at) {
+  if (xs.empty() || xs.size() != inits.size()) {
+    throw Error(invalid_argument("reduce: has ", xs.size(), " operands and ", inits.size(), " initial values; give one each, at least one"), at);
+  }
+  return trace_internal::in_program("reduce", at, [&] {
+    std::vector<Shape> scalars;
+    for (int round = 0; round < 2; ++round) {
+      for (const Tensor& x : xs) scalars.push_back(Shape::scalar(trace_internal::node_of(x, "reduce", at).shape.dtype()));
+    }
+    trace_internal::Fragment body = trace_internal::scalar_fragment("reduce", scalars, fn, at);
+    std::vector<Tensor> operands = xs;
+    operands.insert(operands.end(), inits.begin(), inits.end());
+    return trace_internal::emit_many({.opcode = Opcode::kReduce,
+                                      .operands = std::move(operands),
+                                      .attrs = hlo::DimensionsAttrs{.dimensions = axes_of("reduce", xs[0].shape(), axes, at)},
+                                      .called = {std::move(body)},
+                                      .at = at});
+  });
+}
+
+}  // namespace heddle

@@ -1,0 +1,51 @@
+// Reductions and what is built from them. Names are those of jax.numpy.
+//
+//   sum(x)                                  over all axes, to a scalar
+//   sum(x, {.axes = {-1}, .keep_dims = true})
+// errors: all throw Error (InvalidArgument) with the op, what x is, what it had to be, and the caller's line
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/function_ref.h"
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+struct Reduction {
+  std::vector<int64_t> axes = {};  // empty: all; negative axes count from the end
+  bool keep_dims = false;          // reduced axes stay, with size 1
+};
+
+// Over no elements: 0, 1, the least and the greatest value of the dtype.
+Tensor sum(Operand x, const Reduction& over = {});
+Tensor prod(Operand x, const Reduction& over = {});
+Tensor max(Operand x, const Reduction& over = {});
+Tensor min(Operand x, const Reduction& over = {});
+// Of pred: whether all (any) are true; over no elements true (false).
+Tensor all(Operand x, const Reduction& over = {});
+Tensor any(Operand x, const Reduction& over = {});
+
+// Of floats and complex numbers. var and std divide by the count minus `ddof`.
+Tensor mean(Operand x, const Reduction& over = {});
+Tensor var(Operand x, const Reduction& over = {}, int64_t ddof = 0);
+Tensor std_dev(Operand x, const Reduction& over = {}, int64_t ddof = 0);
+
+// Without overflow: the maximum is taken out first.
+Tensor logsumexp(Operand x, const Reduction& over = {});
+Tensor softmax(Operand x, int64_t axis = -1);
+Tensor log_softmax(Operand x, int64_t axis = -1);
+
+// s32 position of the greatest (least) along an axis; the first of equals; a NaN counts as the greatest (least).
+Tensor argmax(Operand x, int64_t axis, bool keep_dims = false);
+Tensor argmin(Operand x, int64_t axis, bool keep_dims = false);
+
+// HLO's reduce: `fn` (a, b) -> a on scalars must be associative, `init` its identity. Several operands go together.
+using ScalarFn = FunctionRef<std::vector<Tensor>(std::span<const Tensor>)>;  // (accumulators.., values..) -> accumulators
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits, ScalarFn fn,
+                           const std::vector<int64_t>& axes, SourceLocation at = SourceLocation::here());
+
+}  // namespace heddle

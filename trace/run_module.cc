@@ -1,0 +1,91 @@
+#include "heddle/trace/run_module.h"
+
+#include <mutex>
+
+#include "heddle/base/counters.h"
+#include "heddle/base/lru.h"
+#include "heddle/runtime/program_cache.h"
+#include "heddle/runtime/registry.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/node.h"
+#include "heddle/transform/canonical.h"
+#include "heddle/transform/lower.h"
+
+namespace heddle::trace_internal {
+namespace {
+
+using runtime::BufferPtr;
+using runtime::Device;
+using runtime::Executable;
+
+constexpr size_t kCapacity = 1024;
+
+struct Key {
+  hlo::Module canonical;
+  const Device* device;
+};
+
+struct Cache {
+  std::mutex mutex;
+  LruMap<Key, std::shared_ptr<Executable>> programs{kCapacity};
+};
+
+Cache& cache() {
+  static Cache* const kCache = new Cache;  // never destroyed: threads may outlive main
+  return *kCache;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, Device& device) {
+  hlo::Module canonical = transform::canonicalize(traced);
+  uint64_t hash = hlo::hash_of(canonical).low;
+  {
+    std::lock_guard lock(cache().mutex);
+    auto* found = cache().programs.find(
+        hash, [&](const Key& key) { return key.device == &device && hlo::equal(key.canonical, canonical); });
+    if (found) return *found;
+  }
+  // Not under the lock: two threads that miss at once lower twice, and the program cache compiles once.
+  count(&Counters::lowerings);
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(traced));
+  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, runtime::compile_cached(lowered, device));
+  std::lock_guard lock(cache().mutex);
+  cache().programs.insert(hash, {std::move(canonical), &device}, executable);
+  return executable;
+}
+
+std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what, SourceLocation at) {
+  std::vector<BufferPtr> buffers;
+  buffers.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) buffers.push_back(buffer_of(tensor, what, at));
+  return buffers;
+}
+
+Device& device_of(std::span<const BufferPtr> buffers, std::string_view what, SourceLocation at) {
+  if (buffers.empty()) return runtime::default_device();
+  Device& device = buffers[0]->device();
+  for (const BufferPtr& buffer : buffers) {
+    if (&buffer->device() == &device) continue;
+    throw Error(invalid_argument(what, ": operands are on ", device.name(), " and on ", buffer->device().name(),
+                                 "; all must be on one device, make them under one default device"),
+                at);
+  }
+  return device;
+}
+
+std::vector<Tensor> run_executable(Executable& executable, std::span<const BufferPtr> arguments, SourceLocation at) {
+  std::vector<BufferPtr> outputs = value_or_throw(executable.execute(arguments), at);
+  std::vector<Tensor> results;
+  results.reserve(outputs.size());
+  for (BufferPtr& output : outputs) results.push_back(tensor_of(std::move(output), at));
+  return results;
+}
+
+std::vector<Tensor> run_module(const hlo::Module& module, std::span<const Tensor> arguments, std::string_view what, SourceLocation at) {
+  std::vector<BufferPtr> buffers = buffers_of(arguments, what, at);
+  auto executable = value_or_throw(executable_for(module, device_of(buffers, what, at)), at);
+  return run_executable(*executable, buffers, at);
+}
+
+}  // namespace heddle::trace_internal

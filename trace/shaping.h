@@ -1,0 +1,59 @@
+// Operations that move elements: shapes change, values do not. Names are those of jax.numpy and jax.lax; negative axes count from the end.
+// errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be, and the caller's line
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "heddle/trace/creation.h"
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// One size may be -1: what is left.
+Tensor reshape(Operand x, const Dimensions& shape);
+Tensor ravel(Operand x);
+// Axes in their new order; empty: reversed.
+Tensor transpose(Operand x, const std::vector<int64_t>& axes = {});
+Tensor swapaxes(Operand x, int64_t axis1, int64_t axis2);
+Tensor moveaxis(Operand x, int64_t from, int64_t to);
+// A new axis of size 1 at `axis` of the result.
+Tensor expand_dims(Operand x, int64_t axis);
+// Without axes of size 1: those listed, or all.
+Tensor squeeze(Operand x, const std::vector<int64_t>& axes = {});
+// HLO's broadcast: dimension i of x becomes dimension dimensions[i] of the result.
+Tensor broadcast_in_dim(Operand x, const Dimensions& shape, const std::vector<int64_t>& dimensions);
+
+// Along an existing axis, and along a new one. All dtypes equal, all shapes equal (but along the axis).
+Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0, SourceLocation at = SourceLocation::here());
+Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0, SourceLocation at = SourceLocation::here());
+// Into `count` equal parts, or at the given positions.
+std::vector<Tensor> split(Operand x, int64_t count, int64_t axis = 0);
+std::vector<Tensor> split_at(Operand x, const std::vector<int64_t>& positions, int64_t axis = 0);
+Tensor flip(Operand x, const std::vector<int64_t>& axes = {});
+Tensor roll(Operand x, int64_t shift, int64_t axis);
+Tensor tile(Operand x, const std::vector<int64_t>& repeats);
+Tensor repeat(Operand x, int64_t count, int64_t axis);
+
+// x[start:limit:stride] in every axis; empty strides are 1.
+Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int64_t>& limit, const std::vector<int64_t>& strides = {});
+Tensor slice_in_dim(Operand x, int64_t start, int64_t limit, int64_t stride = 1, int64_t axis = 0);
+// From starts that are values: each an integer scalar, clamped so that the slice lies inside.
+Tensor dynamic_slice(Operand x, const std::vector<Tensor>& starts, const Dimensions& sizes);
+Tensor dynamic_update_slice(Operand x, Operand update, const std::vector<Tensor>& starts);
+// One position of an axis, which goes unless keep_dims.
+Tensor dynamic_index_in_dim(Operand x, Operand index, int64_t axis = 0, bool keep_dims = true);
+Tensor dynamic_update_index_in_dim(Operand x, Operand update, Operand index, int64_t axis = 0);
+
+// Edges of `value` around x; negative low and high crop, interior puts values between elements.
+struct Padding {
+  int64_t low = 0;
+  int64_t high = 0;
+  int64_t interior = 0;
+};
+Tensor pad(Operand x, Operand value, const std::vector<Padding>& padding);
+
+}  // namespace heddle

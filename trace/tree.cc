@@ -1,0 +1,77 @@
+#include "heddle/trace/tree.h"
+
+namespace heddle {
+namespace {
+
+using Kind = TreeSpec::Kind;
+
+std::string step(const TreeSpec& spec, size_t i) {
+  switch (spec.kind) {
+    case Kind::kStruct: return cat(".", spec.keys[i]);
+    case Kind::kMap: return cat("['", spec.keys[i], "']");
+    case Kind::kTuple:
+    case Kind::kVector: return cat("[", i, "]");
+    case Kind::kLeaf:
+    case Kind::kNone:
+    case Kind::kMissing: break;
+  }
+  return "";
+}
+
+void collect_paths(const TreeSpec& spec, const std::string& prefix, std::vector<std::string>& out) {
+  if (spec.kind == Kind::kLeaf) out.push_back(prefix);
+  for (size_t i = 0; i < spec.children.size(); ++i) collect_paths(spec.children[i], prefix + step(spec, i), out);
+}
+
+std::string kind_name(const TreeSpec& spec) {
+  switch (spec.kind) {
+    case Kind::kLeaf: return "a tensor";
+    case Kind::kNone: return "None";
+    case Kind::kMissing: return "an empty optional";
+    case Kind::kTuple: return cat("a tuple of ", spec.children.size());
+    case Kind::kVector: return cat("a vector of ", spec.children.size());
+    case Kind::kMap: return cat("a map with the keys {", join(spec.keys, ", "), "}");
+    case Kind::kStruct: return cat("a struct {", join(spec.keys, ", "), "}");
+  }
+  return "";
+}
+
+std::string difference(const TreeSpec& a, const TreeSpec& b, const std::string& path) {
+  if (a.kind != b.kind || a.keys != b.keys || a.children.size() != b.children.size()) {
+    return cat(path, " is ", kind_name(a), " and ", kind_name(b));
+  }
+  for (size_t i = 0; i < a.children.size(); ++i) {
+    std::string found = difference(a.children[i], b.children[i], path + step(a, i));
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
+}  // namespace
+
+size_t leaf_count(const TreeSpec& spec) {
+  size_t count = spec.kind == Kind::kLeaf ? 1 : 0;
+  for (const TreeSpec& child : spec.children) count += leaf_count(child);
+  return count;
+}
+
+std::vector<std::string> leaf_paths(const TreeSpec& spec) {
+  std::vector<std::string> out;
+  collect_paths(spec, "", out);
+  return out;
+}
+
+std::string first_difference(const TreeSpec& a, const TreeSpec& b) { return difference(a, b, ""); }
+
+std::string to_string(const TreeSpec& spec) {
+  if (spec.kind == Kind::kLeaf) return "*";
+  if (spec.kind == Kind::kNone || spec.kind == Kind::kMissing) return "None";
+  bool keyed = !spec.keys.empty();
+  std::string out = keyed ? "{" : spec.kind == Kind::kVector ? "[" : "(";
+  for (size_t i = 0; i < spec.children.size(); ++i) {
+    append(out, i > 0 ? ", " : "", keyed ? spec.keys[i] + ": " : "", to_string(spec.children[i]));
+  }
+  return out + (keyed ? "}" : spec.kind == Kind::kVector ? "]" : ")");
+}
+
+}  // namespace heddle

@@ -1,0 +1,191 @@
+// Trees: structures whose leaves are Tensors. Nodes are std::pair, tuple, array, vector, optional, string-keyed map, None, and structs
+// with one kFields line. Field names give the paths in errors ("carry.layers[1].b").
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <type_traits>
+#include <vector>
+
+#include "heddle/base/fields.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// The empty tree: no xs, no ys.
+struct None {
+  friend bool operator==(None, None) { return true; }
+};
+
+// The runtime structure of a tree: what static types do not say (lengths, keys, whether an optional is there).
+struct TreeSpec {
+  enum class Kind : uint8_t { kLeaf, kNone, kTuple, kVector, kMap, kStruct, kMissing };
+  Kind kind = Kind::kLeaf;
+  std::vector<std::string> keys;  // of kMap and kStruct
+  std::vector<TreeSpec> children;
+  friend bool operator==(const TreeSpec&, const TreeSpec&) = default;
+};
+
+size_t leaf_count(const TreeSpec& spec);
+// Paths of the leaves in order: "" for a lone leaf, ".w", "[0]", ".layers[1].b", "['key']".
+std::vector<std::string> leaf_paths(const TreeSpec& spec);
+// "(*, None, {w: *, b: *})"
+std::string to_string(const TreeSpec& spec);
+// Where two structures first differ: a path and one sentence; empty where they are equal.
+std::string first_difference(const TreeSpec& a, const TreeSpec& b);
+
+namespace tree_internal {
+
+template <class T>
+struct IsTuple : std::false_type {};
+template <class... Ts>
+struct IsTuple<std::tuple<Ts...>> : std::true_type {};
+template <class A, class B>
+struct IsTuple<std::pair<A, B>> : std::true_type {};
+template <class T, size_t N>
+struct IsTuple<std::array<T, N>> : std::true_type {};
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsMap : std::false_type {};
+template <class T>
+struct IsMap<std::map<std::string, T>> : std::true_type {};
+
+}  // namespace tree_internal
+
+template <class T>
+constexpr bool is_tree() {
+  using namespace tree_internal;
+  if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None> || HasFields<T>) return true;
+  else if constexpr (IsTuple<T>::value) {
+    return []<size_t... I>(std::index_sequence<I...>) {
+      return (is_tree<std::tuple_element_t<I, T>>() && ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (IsVector<T>::value || IsOptional<T>::value) return is_tree<typename T::value_type>();
+  else if constexpr (IsMap<T>::value) return is_tree<typename T::mapped_type>();
+  else return false;
+}
+
+// A type whose leaves are Tensors.
+template <class T>
+concept Tree = is_tree<std::remove_cvref_t<T>>();
+
+// Calls visit(const Tensor&) for each leaf in order.
+template <Tree T, class Visit>
+void for_each_leaf(const T& tree, Visit&& visit) {
+  using namespace tree_internal;
+  if constexpr (std::is_same_v<T, Tensor>) visit(tree);
+  else if constexpr (std::is_same_v<T, None>) return;
+  else if constexpr (HasFields<T>)
+    for_each_field(tree, [&](std::string_view, const auto& child) { for_each_leaf(child, visit); });
+  else if constexpr (IsTuple<T>::value)
+    std::apply([&](const auto&... child) { (for_each_leaf(child, visit), ...); }, tree);
+  else if constexpr (IsVector<T>::value) for (const auto& child : tree) for_each_leaf(child, visit);
+  else if constexpr (IsOptional<T>::value) { if (tree) for_each_leaf(*tree, visit); }
+  else for (const auto& [key, child] : tree) for_each_leaf(child, visit);
+}
+
+// The leaves in order.
+template <Tree T>
+std::vector<Tensor> flatten(const T& tree) {
+  std::vector<Tensor> leaves;
+  for_each_leaf(tree, [&](const Tensor& leaf) { leaves.push_back(leaf); });
+  return leaves;
+}
+
+template <Tree T>
+TreeSpec tree_spec(const T& tree) {
+  using namespace tree_internal;
+  using Kind = TreeSpec::Kind;
+  TreeSpec spec;
+  if constexpr (std::is_same_v<T, None>) spec.kind = Kind::kNone;
+  else if constexpr (HasFields<T>) {
+    spec.kind = Kind::kStruct;
+    for_each_field(tree, [&](std::string_view name, const auto& child) {
+      spec.keys.emplace_back(name);
+      spec.children.push_back(tree_spec(child));
+    });
+  } else if constexpr (IsTuple<T>::value) {
+    spec.kind = Kind::kTuple;
+    std::apply([&](const auto&... child) { (spec.children.push_back(tree_spec(child)), ...); }, tree);
+  } else if constexpr (IsVector<T>::value) {
+    spec.kind = Kind::kVector;
+    for (const auto& child : tree) spec.children.push_back(tree_spec(child));
+  } else if constexpr (IsOptional<T>::value) {
+    if (tree) return tree_spec(*tree);
+    spec.kind = Kind::kMissing;
+  } else if constexpr (IsMap<T>::value) {
+    spec.kind = Kind::kMap;
+    for (const auto& [key, child] : tree) {
+      spec.keys.push_back(key);
+      spec.children.push_back(tree_spec(child));
+    }
+  }
+  return spec;
+}
+
+// A T of the given structure; takes its leaves from the front of `leaves`.
+template <Tree T>
+T unflatten(const TreeSpec& spec, std::span<const Tensor>& leaves) {
+  using namespace tree_internal;
+  if constexpr (std::is_same_v<T, Tensor>) {
+    Tensor leaf = leaves.front();
+    leaves = leaves.subspan(1);
+    return leaf;
+  } else if constexpr (std::is_same_v<T, None>) {
+    return {};
+  } else if constexpr (HasFields<T>) {
+    T out{};
+    size_t i = 0;
+    for_each_field(out, [&](std::string_view, auto& child) {
+      child = unflatten<std::remove_cvref_t<decltype(child)>>(spec.children[i++], leaves);
+    });
+    return out;
+  } else if constexpr (IsTuple<T>::value) {
+    T out{};
+    size_t i = 0;
+    std::apply(
+        [&](auto&... child) {
+          ((child = unflatten<std::remove_cvref_t<decltype(child)>>(spec.children[i++], leaves)), ...);
+        },
+        out);
+    return out;
+  } else if constexpr (IsVector<T>::value) {
+    T out;
+    out.reserve(spec.children.size());
+    for (const TreeSpec& child : spec.children) out.push_back(unflatten<typename T::value_type>(child, leaves));
+    return out;
+  } else if constexpr (IsOptional<T>::value) {
+    if (spec.kind == TreeSpec::Kind::kMissing) return std::nullopt;
+    return unflatten<typename T::value_type>(spec, leaves);
+  } else {
+    T out;
+    for (size_t i = 0; i < spec.children.size(); ++i) {
+      out.emplace(spec.keys[i], unflatten<typename T::mapped_type>(spec.children[i], leaves));
+    }
+    return out;
+  }
+}
+
+// The same tree with each leaf replaced by fn(leaf).
+template <Tree T, class Fn>
+T tree_map(Fn&& fn, const T& tree) {
+  std::vector<Tensor> leaves;
+  for_each_leaf(tree, [&](const Tensor& leaf) { leaves.push_back(fn(leaf)); });
+  std::span<const Tensor> rest(leaves);
+  return unflatten<T>(tree_spec(tree), rest);
+}
+
+}  // namespace heddle

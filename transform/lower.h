@@ -1,0 +1,13 @@
+// lower(): what a traced module becomes before a backend compiles it.
+#pragma once
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::transform {
+
+// Returns the module as plain HLO (hlo::Stage::kHlo): scans are whiles, unused carries, xs and ys are gone.
+// errors: of a pass, or where the result does not verify
+StatusOr<hlo::Module> lower(const hlo::Module& traced);
+
+}  // namespace heddle::transform
