@@ -9,22 +9,26 @@
 namespace heddle {
 
 struct Literal::Storage {
+  static constexpr size_t kAlignment = 64;
   const std::byte* data = nullptr;
-  std::byte* own = nullptr;                // aligned_alloc'ed, or null where the bytes are borrowed
+  std::byte* own = nullptr;                // aligned, in `block`; or null where the bytes are borrowed
+  void* block = nullptr;
   std::shared_ptr<const void> lender;      // keeps borrowed bytes alive
   bool elided = false;
 
   explicit Storage(size_t size_bytes) {
-    size_t rounded = (size_bytes + 63) / 64 * 64;
-    own = static_cast<std::byte*>(std::aligned_alloc(64, rounded == 0 ? 64 : rounded));
-    if (own == nullptr) throw std::bad_alloc();
+    // malloc() and not aligned_alloc(), which is three times slower for the few bytes of a loop's scalars.
+    block = std::malloc(size_bytes + kAlignment);
+    if (block == nullptr) throw std::bad_alloc();
+    const auto address = reinterpret_cast<uintptr_t>(block);
+    own = static_cast<std::byte*>(block) + (kAlignment - address % kAlignment) % kAlignment;
     data = own;
   }
   Storage(const void* bytes, std::shared_ptr<const void> owner)
       : data(static_cast<const std::byte*>(bytes)), lender(std::move(owner)) {}
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
-  ~Storage() { std::free(own); }
+  ~Storage() { std::free(block); }
 };
 
 Literal::Literal(Shape shape) : shape_(std::move(shape)) {
