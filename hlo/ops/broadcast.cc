@@ -32,7 +32,8 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
     return std::move(in.operands[0]).reshaped(result);  // only dimensions of size 1 are new
   }
   const Strides of_x(in[0].shape());
-  int64_t from[Shape::kMaxRank] = {};
+  int64_t from[Shape::kMaxRank];
+  std::fill_n(from, result.rank(), 0);
   for (size_t d = 0; d < dims.size(); ++d) from[dims[d]] = of_x[static_cast<int64_t>(d)];
   Literal out = Literal::uninitialised(result);
   copy_strided(out.mutable_bytes(), Strides(result), in[0].bytes(), from, result.dimensions(),

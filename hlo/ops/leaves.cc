@@ -76,7 +76,8 @@ StatusOr<Literal> evaluate_iota(EvalArgs& in) {
   Literal numbers = count_up(real, result.dimension(along));
   if (real != result.dtype()) numbers = with_zero_imaginary(numbers, result.dtype());
   if (numbers.element_count() == result.element_count()) return std::move(numbers).reshaped(result);
-  int64_t from[Shape::kMaxRank] = {};
+  int64_t from[Shape::kMaxRank];
+  std::fill_n(from, result.rank(), 0);
   from[along] = 1;
   Literal out = Literal::uninitialised(result);
   copy_strided(out.mutable_bytes(), Strides(result), numbers.bytes(), from, result.dimensions(),

@@ -4,6 +4,7 @@
 // arrays are merged first, so that most copies become few long runs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -78,7 +79,9 @@ void fill(std::byte* to, int64_t count, const std::byte* value, int64_t element_
 template <class Run>
 void StridedWalk::outer_loops(int depth, std::byte* to, const std::byte* from, Run&& run) const {
   if (empty_) return;
-  int64_t index[Shape::kMaxRank] = {};
+  if (depth == 0) return run(to, from);
+  int64_t index[Shape::kMaxRank];
+  std::fill_n(index, depth, 0);
   for (;;) {
     run(to, from);
     int d = depth - 1;
