@@ -121,6 +121,33 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, result_of(in, attrs, kept, rank));
 }
 
+// Copies many windows at once, element by element of the window: in x[:, indices] the elements that lie side by side in the result
+// are of different windows.
+template <class T>
+void copy_across(const IndexedWindows& windows, std::byte* to, const std::byte* from) {
+  constexpr int64_t kWidth = sizeof(T);
+  constexpr size_t kMany = 512;
+  const StridedWalk walk(windows.sizes(), windows.strides_in_batched(), windows.strides_in_x(), kWidth);
+  struct Place {
+    int64_t in_x, in_result;
+  };
+  Place places[kMany];
+  size_t count = 0;
+  auto copy = [&] {
+    walk.for_each_run(to, from, [&](std::byte* t, int64_t t_stride, const std::byte* f, int64_t f_stride, int64_t n) {
+      for (int64_t i = 0; i < n; ++i, t += t_stride, f += f_stride) {
+        for (size_t w = 0; w < count; ++w) write_element(t + places[w].in_result, read_element<T>(f + places[w].in_x));
+      }
+    });
+    count = 0;
+  };
+  windows.for_each_clamped([&](int64_t in_x, int64_t in_result) {
+    places[count++] = {in_x * kWidth, in_result * kWidth};
+    if (count == kMany) copy();
+  });
+  copy();
+}
+
 StatusOr<Literal> evaluate(EvalArgs& in) {
   const auto& attrs = in.attrs<GatherAttrs>();
   const Shape& result = in.result();
@@ -134,10 +161,14 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
                                 .index_map = attrs.start_index_map,
                                 .index_vector_dim = attrs.index_vector_dim});
   const int64_t width = storage_bytes(result.dtype());
-  const StridedCopy copy(windows.sizes(), windows.strides_in_batched(), windows.strides_in_x(), width);
   Literal out = Literal::uninitialised(result);
   std::byte* to = out.mutable_bytes();
   const std::byte* from = in[0].bytes();
+  if (windows.batch_is_densest()) {
+    visit_width(width, [&]<class T>(T) { copy_across<T>(windows, to, from); });
+    return out;
+  }
+  const StridedCopy copy(windows.sizes(), windows.strides_in_batched(), windows.strides_in_x(), width);
   windows.for_each_clamped([&](int64_t in_x, int64_t in_result) {
     copy.run(to + in_result * width, from + in_x * width);
   });

@@ -6,8 +6,15 @@
 namespace heddle::hlo {
 
 IndexedWindows::IndexedWindows(const Shape& x, const Literal& indices, const Shape& batched,
-                               const WindowDims& dims)
-    : indices_(all_indices(indices)) {
+                               const WindowDims& dims) {
+  if (indices.shape().dtype() == s32) {
+    narrow_ = indices.values<int32_t>().data();
+  } else if (indices.shape().dtype() == s64) {
+    wide_ = indices.values<int64_t>().data();
+  } else {
+    converted_ = all_indices(indices);
+    wide_ = converted_.data();
+  }
   const Strides of_x(x);
   const Strides of_batched(batched);
   const Strides of_indices(indices.shape());

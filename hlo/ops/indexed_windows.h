@@ -27,21 +27,27 @@ struct WindowDims {
 // All offsets and strides count elements.
 class IndexedWindows {
  public:
+  // Reads `indices` for as long as it lives.
   IndexedWindows(const Shape& x, const Literal& indices, const Shape& batched, const WindowDims& dims);
 
   [[nodiscard]] std::span<const int64_t> sizes() const { return {sizes_, window_rank_}; }
   [[nodiscard]] std::span<const int64_t> strides_in_x() const { return {in_x_, window_rank_}; }
   [[nodiscard]] std::span<const int64_t> strides_in_batched() const { return {in_batched_, window_rank_}; }
 
+  // The windows of neighbours in the batch are neighbours in batched: better walked across windows than along each.
+  [[nodiscard]] bool batch_is_densest() const {
+    return batch_rank_ > 0 && batch_[batch_rank_ - 1].in_batched == 1 && batch_[batch_rank_ - 1].size >= 8;
+  }
+
   // Calls visit(offset in x, offset in batched) for every window, in row-major order of the batch: with the starts clamped so that
   // the window lies in x, or only for the windows that do.
   template <class Visit>
   void for_each_clamped(Visit&& visit) const {
-    walk<true>(visit);
+    walk_any<true>(visit);
   }
   template <class Visit>
   void for_each_inside(Visit&& visit) const {
-    walk<false>(visit);
+    walk_any<false>(visit);
   }
 
  private:
@@ -57,11 +63,18 @@ class IndexedWindows {
     int64_t limit;  // the last start where the window lies in x
   };
   template <bool kClamp, class Visit>
-  void walk(Visit&& visit) const;
-  template <bool kClamp>
-  bool add_starts(const int64_t* vector, int64_t& offset) const;
+  void walk_any(Visit&& visit) const {
+    if (narrow_ != nullptr) return walk<kClamp>(narrow_, visit);
+    walk<kClamp>(wide_, visit);
+  }
+  template <bool kClamp, class Int, class Visit>
+  void walk(const Int* vector, Visit&& visit) const;
+  template <bool kClamp, class Int>
+  bool add_starts(const Int* vector, int64_t& offset) const;
 
-  std::vector<int64_t> indices_;
+  const int32_t* narrow_ = nullptr;  // the indices, of type s32; else
+  const int64_t* wide_ = nullptr;    // of s64, or
+  std::vector<int64_t> converted_;   // had from another type
   size_t window_rank_ = 0;
   int batch_rank_ = 0;
   int components_ = 0;
@@ -72,8 +85,8 @@ class IndexedWindows {
   Component starts_[Shape::kMaxRank];
 };
 
-template <bool kClamp>
-inline bool IndexedWindows::add_starts(const int64_t* vector, int64_t& offset) const {
+template <bool kClamp, class Int>
+inline bool IndexedWindows::add_starts(const Int* vector, int64_t& offset) const {
   for (int k = 0; k < components_; ++k) {
     const Component& c = starts_[k];
     int64_t start = vector[c.in_indices];
@@ -87,8 +100,8 @@ inline bool IndexedWindows::add_starts(const int64_t* vector, int64_t& offset) c
   return true;
 }
 
-template <bool kClamp, class Visit>
-void IndexedWindows::walk(Visit&& visit) const {
+template <bool kClamp, class Int, class Visit>
+void IndexedWindows::walk(const Int* vector, Visit&& visit) const {
   for (int d = 0; d < batch_rank_; ++d) {
     if (batch_[d].size == 0) return;
   }
@@ -96,7 +109,6 @@ void IndexedWindows::walk(Visit&& visit) const {
   const Axis& inner = batch_rank_ == 0 ? one : batch_[batch_rank_ - 1];
   int64_t at[Shape::kMaxRank];
   std::fill_n(at, batch_rank_, 0);
-  const int64_t* vector = indices_.data();
   int64_t batched = 0;
   int64_t x = 0;
   for (;;) {

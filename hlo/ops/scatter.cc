@@ -147,17 +147,27 @@ void scatter_natively(const Combiner& combiner, const IndexedWindows& windows, L
   const int64_t width = storage_bytes(x.shape().dtype());
   std::byte* to = x.mutable_bytes();
   const std::byte* from = updates.bytes();
-  if (combiner.kind == Combiner::Kind::kSecond) {
+  const StridedWalk walk(windows.sizes(), windows.strides_in_x(), windows.strides_in_batched(), width);
+  if (walk.is_point() && combiner.kind == Combiner::Kind::kSecond) {
+    visit_width(width, [&]<class T>(T) {
+      windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
+        write_element(to + in_x * width, read_element<T>(from + in_updates * width));
+      });
+    });
+  } else if (walk.is_point()) {
+    windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
+      combiner.run(to + in_x * width, 0, from + in_updates * width, 0, 1);
+    });
+  } else if (combiner.kind == Combiner::Kind::kSecond) {
     const StridedCopy copy(windows.sizes(), windows.strides_in_x(), windows.strides_in_batched(), width);
     windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
       copy.run(to + in_x * width, from + in_updates * width);
     });
-    return;
+  } else {
+    windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
+      walk.for_each_run(to + in_x * width, from + in_updates * width, combiner.run);
+    });
   }
-  const StridedWalk walk(windows.sizes(), windows.strides_in_x(), windows.strides_in_batched(), width);
-  windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
-    walk.for_each_run(to + in_x * width, from + in_updates * width, combiner.run);
-  });
 }
 
 // One array of a window: of x or of the updates, from the offset on and with these strides.

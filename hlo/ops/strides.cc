@@ -7,37 +7,8 @@
 namespace heddle::hlo {
 namespace {
 
-struct Wide {
-  uint64_t half[2];
-};
-
-// Calls visit(T{}) with a T of this width.
-template <class Visit>
-void visit_width(int64_t bytes, Visit&& visit) {
-  switch (bytes) {
-    case 1: return visit(uint8_t{});
-    case 2: return visit(uint16_t{});
-    case 4: return visit(uint32_t{});
-    case 8: return visit(uint64_t{});
-    default: return visit(Wide{});
-  }
-}
-
 bool is_width(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
-}
-
-// Places need not be aligned to T: runs of narrow elements are moved as one wide one.
-template <class T>
-T read(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return value;
-}
-
-template <class T>
-void write(std::byte* to, T value) {
-  std::memcpy(to, &value, sizeof(T));
 }
 
 // The first block by elements, the rest by copies of it: as fast as the memory, whatever the compiler makes of the loop.
@@ -47,7 +18,7 @@ void fill_row(std::byte* to, T value, int64_t count) {
   constexpr int64_t kBlock = 4096;
   const int64_t total = count * static_cast<int64_t>(sizeof(T));
   const int64_t first = std::min(count, kFirst);
-  for (int64_t i = 0; i < first; ++i) write(to + i * static_cast<int64_t>(sizeof(T)), value);
+  for (int64_t i = 0; i < first; ++i) write_element(to + i * static_cast<int64_t>(sizeof(T)), value);
   for (int64_t done = first * static_cast<int64_t>(sizeof(T)); done < total;) {
     const int64_t block = std::min({done, kBlock, total - done});
     std::memcpy(to + done, to, static_cast<size_t>(block));
@@ -59,11 +30,11 @@ template <class T>
 void copy_row(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride, int64_t count) {
   constexpr int64_t kWidth = sizeof(T);
   if (from_stride == 0 && to_stride == kWidth) {
-    fill_row(to, read<T>(from), count);
+    fill_row(to, read_element<T>(from), count);
   } else if (to_stride == kWidth) {
-    for (int64_t i = 0; i < count; ++i) write(to + i * kWidth, read<T>(from + i * from_stride));
+    for (int64_t i = 0; i < count; ++i) write_element(to + i * kWidth, read_element<T>(from + i * from_stride));
   } else {
-    for (int64_t i = 0; i < count; ++i) write(to + i * to_stride, read<T>(from + i * from_stride));
+    for (int64_t i = 0; i < count; ++i) write_element(to + i * to_stride, read_element<T>(from + i * from_stride));
   }
 }
 
@@ -164,7 +135,7 @@ void StridedCopy::run(std::byte* to, const std::byte* from) const {
     });
   }
   visit_width(bytes_, [&]<class T>(T) {
-    if (rank_ == 0) return write(to, read<T>(from));
+    if (rank_ == 0) return write_element(to, read_element<T>(from));
     if (tiled_ >= 0) {
       return outer_loops(tiled_, to, from, [&](std::byte* t, const std::byte* f) {
         copy_tiled<T>(t, f, axes_[rank_ - 1], axes_[rank_ - 2]);
@@ -181,7 +152,7 @@ void copy_strided(std::byte* to, std::span<const int64_t> to_strides, const std:
 }
 
 void fill(std::byte* to, int64_t count, const std::byte* value, int64_t element_bytes) {
-  visit_width(element_bytes, [&]<class T>(T) { fill_row(to, read<T>(value), count); });
+  visit_width(element_bytes, [&]<class T>(T) { fill_row(to, read_element<T>(value), count); });
 }
 
 }  // namespace heddle::hlo

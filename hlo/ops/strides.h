@@ -7,11 +7,42 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "heddle/hlo/literal.h"
 
 namespace heddle::hlo {
+
+// Elements as their width alone.
+struct Wide {
+  uint64_t half[2];
+};
+
+// Calls visit(T{}) with an unsigned T of this width.
+template <class Visit>
+void visit_width(int64_t bytes, Visit&& visit) {
+  switch (bytes) {
+    case 1: return visit(uint8_t{});
+    case 2: return visit(uint16_t{});
+    case 4: return visit(uint32_t{});
+    case 8: return visit(uint64_t{});
+    default: return visit(Wide{});
+  }
+}
+
+// Places need not be aligned to T: runs of narrow elements are moved as one wide one.
+template <class T>
+T read_element(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+template <class T>
+void write_element(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof(T));
+}
 
 // Row-major strides of a shape, in elements. Holds kMaxRank of them: no allocation.
 class Strides {
@@ -32,6 +63,9 @@ class StridedWalk {
   // Strides count elements, may be negative or 0, and are as many as `dims`. Elements of `to` must be distinct.
   StridedWalk(std::span<const int64_t> dims, std::span<const int64_t> to_strides,
               std::span<const int64_t> from_strides, int64_t element_bytes);
+
+  // One element, or none.
+  [[nodiscard]] bool is_point() const { return rank_ == 0 || empty_; }
 
   // Calls run(to, to_stride, from, from_stride, count) for each row of the innermost dimension; strides in bytes.
   template <class Run>
