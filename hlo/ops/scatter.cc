@@ -179,26 +179,6 @@ Literal read_window(const Literal& from, int64_t offset, std::span<const int64_t
   return out;
 }
 
-// The computation's value at every element of the arguments.
-StatusOr<Literal> map_elements(Caller& caller, const std::vector<Literal>& arguments, size_t results) {
-  std::vector<Literal> out;
-  for (size_t i = 0; i < results; ++i) out.push_back(Literal::uninitialised(arguments[i].shape()));
-  for (int64_t at = 0; at < arguments[0].element_count(); ++at) {
-    std::vector<Literal> scalars;
-    for (const Literal& argument : arguments) {
-      scalars.push_back(read_window(argument, at, {}, Shape::scalar(argument.shape().dtype())));
-    }
-    HEDDLE_ASSIGN_OR_RETURN(Literal value, caller.call(0, std::move(scalars)));
-    for (size_t i = 0; i < results; ++i) {
-      const Literal& from = results == 1 ? value : value.elements()[i];
-      const int64_t width = from.byte_size();
-      fill(out[i].mutable_bytes() + at * width, 1, from.bytes(), width);
-    }
-  }
-  if (results == 1) return std::move(out[0]);
-  return Literal::tuple(std::move(out));
-}
-
 // Elements of a window are distinct, so that the computation may be applied to all of them at once.
 Status scatter_by_calls(EvalArgs& in, const IndexedWindows& windows, std::vector<Literal>& results) {
   const size_t n = results.size();
@@ -212,7 +192,7 @@ Status scatter_by_calls(EvalArgs& in, const IndexedWindows& windows, std::vector
       arguments[i] = read_window(results[i], in_x, windows.strides_in_x(), window);
       arguments[n + i] = read_window(in[n + 1 + i], in_updates, windows.strides_in_batched(), window);
     }
-    StatusOr<Literal> values = map_elements(in.caller, arguments, n);
+    StatusOr<Literal> values = in.caller.map(0, arguments);
     if (!values.ok()) {
       status = values.status();
       return;
