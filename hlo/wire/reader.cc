@@ -48,7 +48,7 @@ class ModuleReader {
     Computation computation;
     computation.name = part.head.name();
     const std::string label = cat("computation ", shorten(computation.name), ": ");
-    HEDDLE_RETURN_IF_ERROR(annotate(names_.add(computation.name), label));
+    HEDDLE_RETURN_IF_ERROR(annotate(computation_names_.add(computation.name), label));
     if (split_part.items.empty()) return invalid_argument(label, "has no instructions");
     if (!ids_.emplace(part.head.id(), static_cast<uint32_t>(parts_.size())).second) {
       return invalid_argument(label, "shares id ", part.head.id(), " with another computation");
@@ -66,7 +66,7 @@ class ModuleReader {
       const Sequence* order = scheduled == sequences.end() ? nullptr : &scheduled->second.instruction_ids();
       Computation& computation = module_.computations[i];
       HEDDLE_RETURN_IF_ERROR(annotate(
-          read_computation(ids_, names_, parts_[i].head, parts_[i].instructions, order, computation),
+          read_computation(ids_, instruction_names_, parts_[i].head, parts_[i].instructions, order, computation),
           "computation ", shorten(computation.name), ": "));
     }
     if (!sequences.empty()) module_.extras.mutate().is_scheduled = true;
@@ -132,7 +132,8 @@ class ModuleReader {
   proto::HloModuleProto header_;
   std::vector<Part> parts_;
   ComputationIds ids_;
-  Names names_;
+  Names computation_names_;
+  Names instruction_names_;
 };
 
 }  // namespace

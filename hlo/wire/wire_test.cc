@@ -117,7 +117,6 @@ TEST(Wire, NamesAreUniqueInTheModuleAndNotEmpty) {
   std::set<std::string> seen;
   const auto message = message_of_module(loop());
   for (const auto& computation : message.computations()) {
-    EXPECT_TRUE(seen.insert(computation.name()).second) << computation.name();
     for (const auto& instruction : computation.instructions()) {
       EXPECT_FALSE(instruction.name().empty());
       EXPECT_TRUE(seen.insert(instruction.name()).second) << instruction.name();
@@ -336,8 +335,20 @@ TEST(WireErrors, IdsThatRepeat) {
 
 TEST(WireErrors, NamesThatRepeat) {
   auto message = message_of_module(sum());
-  message.mutable_computations(0)->mutable_instructions(1)->set_name("main");
-  EXPECT_THAT(error_of(message), HasSubstr("shares its name with another in the module"));
+  message.mutable_computations(0)->mutable_instructions(1)->set_name("x");
+  EXPECT_THAT(error_of(message), HasSubstr("instruction x: shares its name with another one of the module"));
+}
+
+TEST(WireErrors, ComputationNamesThatRepeat) {
+  auto message = message_of_module(loop());
+  message.mutable_computations(1)->set_name("body");
+  EXPECT_EQ(error_of(message), "module loop: computation body: shares its name with another one of the module");
+}
+
+TEST(Wire, ComputationMayHaveTheNameOfAnInstruction) {
+  auto message = message_of_module(sum());
+  message.mutable_computations(0)->set_name("x");
+  EXPECT_EQ(read(message).computations[0].name, "x");
 }
 
 TEST(WireErrors, NegativeId) {

@@ -16,8 +16,8 @@ using namespace wire;
 constexpr int kComputations = proto::HloModuleProto::kComputationsFieldNumber;
 constexpr int kInstructions = proto::HloComputationProto::kInstructionsFieldNumber;
 
-// Names that are unique in the module, as XLA's reader asks.
-class Names {
+// Names of one kind that are unique in the module, as XLA's reader asks.
+class UniqueNames {
  public:
   std::string add(std::string name) {
     if (used_.insert(name).second) return name;
@@ -52,9 +52,8 @@ class Writer {
     for (const Computation& computation : module_.computations) {
       first_.push_back(next);
       next += computation.size();
-      // Computations are named first: their names are what people look for.
-      names_.push_back(unique_.add(computation.name.empty() ? cat("computation.", names_.size() + 1)
-                                                            : valid_utf8(computation.name)));
+      names_.push_back(unique_computations_.add(
+          computation.name.empty() ? cat("computation.", names_.size() + 1) : valid_utf8(computation.name)));
     }
   }
 
@@ -111,7 +110,7 @@ class Writer {
   void append_instruction(size_t number, size_t i, std::string& out) {
     const Instruction& from = module_.computations[number].instructions[i];
     const int64_t id = first_[number] + static_cast<int64_t>(i);
-    instruction_names_.push_back(unique_.add(
+    instruction_names_.push_back(unique_instructions_.add(
         from.name.empty() ? cat(to_string(from.opcode), ".", id) : valid_utf8(from.name)));
     auto& to = *google::protobuf::Arena::CreateMessage<proto::HloInstructionProto>(&arena_);
     merge(from.extras->unknown_proto, to);
@@ -140,7 +139,8 @@ class Writer {
   std::vector<std::string> names_;
   std::vector<std::string> instruction_names_;  // of the computation that is being written
   std::vector<std::string> entry_parameter_names_;
-  Names unique_;
+  UniqueNames unique_computations_;
+  UniqueNames unique_instructions_;
   google::protobuf::Arena arena_;
 };
 

@@ -16,12 +16,12 @@ namespace heddle::hlo::wire {
 // Computations of the message by id: their position in it.
 using ComputationIds = std::unordered_map<int64_t, uint32_t>;
 
-// Sees that names are there, and unique in the module.
+// Sees that the names of one kind are there, and unique in the module.
 class Names {
  public:
   Status add(const std::string& name) {
     if (name.empty()) return invalid_argument("has no name");
-    if (!used_.insert(name).second) return invalid_argument("shares its name with another in the module");
+    if (!used_.insert(name).second) return invalid_argument("shares its name with another one of the module");
     return {};
   }
 
@@ -33,7 +33,7 @@ class Names {
 using Sequence = google::protobuf::RepeatedField<int64_t>;
 
 // `head` is the computation without its instructions, which are `items`; `order` may be null.
-Status read_computation(const ComputationIds& computations, Names& names, proto::HloComputationProto& head,
+Status read_computation(const ComputationIds& computations, Names& instruction_names, proto::HloComputationProto& head,
                         const std::vector<std::string_view>& items, const Sequence* order, Computation& to);
 
 // Parses a whole message.
