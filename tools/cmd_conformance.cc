@@ -1,0 +1,163 @@
+// heddle conformance: runs cases with expected results on a backend. The last line is `N passed, N failed, N skipped`.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <regex>
+
+#include "CLI/CLI.hpp"
+#include "heddle/runtime/registry.h"
+#include "heddle/tools/command.h"
+#include "heddle/tools/conformance/backend.h"
+#include "heddle/tools/conformance/run.h"
+#include "heddle/tools/json.h"
+#include "heddle/tools/program.h"
+
+namespace heddle::tools {
+namespace {
+
+using conformance::Case;
+using conformance::Outcome;
+using conformance::Result;
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string backend = "interpreter";
+  std::string filter;
+  std::string json;
+  bool round_trips = false;
+};
+
+struct Totals {
+  int64_t counts[3] = {};
+  int64_t on_xla_value = 0;
+  std::map<std::string, int64_t> skips;  // by reason
+  std::string json;
+};
+
+// The line that is written over, on a terminal only.
+class Progress {
+ public:
+  void show(int64_t done, const std::string& name) {
+    if (!terminal_ || done % 16 != 0) return;
+    std::fprintf(stderr, "\r\033[K%lld %s", static_cast<long long>(done), name.c_str());
+  }
+  void clear() {
+    if (terminal_) std::fprintf(stderr, "\r\033[K");
+  }
+
+ private:
+  bool terminal_ = isatty(2) == 1;
+};
+
+void add_json(const Case& item, const Result& result, double ms, std::string& out) {
+  append(out, out.empty() ? "" : ",\n", "  {\"name\": ", json_text(item.name), ", \"outcome\": \"",
+         conformance::to_string(result.outcome), "\", \"message\": ", json_text(result.message), ", \"ms\": ", ms, "}");
+}
+
+class Runner {
+ public:
+  Runner(const Options& options, runtime::Device& device)
+      : options_(options), filter_(options.filter), run_(conformance::on_device(device)) {}
+
+  Status run_pack(const std::string& path) {
+    HEDDLE_ASSIGN_OR_RETURN(conformance::PackReader pack, conformance::PackReader::open(path));
+    while (true) {
+      HEDDLE_ASSIGN_OR_RETURN(std::optional<Case> item, pack.next());
+      if (!item.has_value()) return {};
+      if (options_.filter.empty() || std::regex_search(item->name, filter_)) run(*item);
+    }
+  }
+
+  Totals& totals() { return totals_; }
+
+  // The counts, and what stands behind them.
+  void summarise() {
+    progress_.clear();
+    for (const auto& [reason, count] : totals_.skips) {
+      std::printf("skipped %lld: %s\n", static_cast<long long>(count), reason.c_str());
+    }
+    if (totals_.on_xla_value > 0) {
+      std::printf("%lld of the passed only by the value of XLA's CPU, which disagrees with the StableHLO interpreter there\n",
+                  static_cast<long long>(totals_.on_xla_value));
+    }
+    std::printf("%lld passed, %lld failed, %lld skipped\n", static_cast<long long>(totals_.counts[0]),
+                static_cast<long long>(totals_.counts[1]), static_cast<long long>(totals_.counts[2]));
+  }
+
+ private:
+  void run(const Case& item) {
+    progress_.show(totals_.counts[0] + totals_.counts[1] + totals_.counts[2], item.name);
+    const auto start = std::chrono::steady_clock::now();
+    const Result result = options_.round_trips ? round_trip(item) : conformance::run_case(item, run_);
+    const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
+    ++totals_.counts[static_cast<size_t>(result.outcome)];
+    if (result.on_xla_value) ++totals_.on_xla_value;
+    if (result.outcome == Outcome::kSkipped) ++totals_.skips[result.message];
+    if (result.outcome == Outcome::kFailed) {
+      progress_.clear();
+      std::printf("failed %s: %s\n", item.name.c_str(), result.message.c_str());
+    }
+    if (!options_.json.empty()) add_json(item, result, ms.count(), totals_.json);
+  }
+
+  static Result round_trip(const Case& item) {
+    const Status status = conformance::check_round_trips(item);
+    if (status.ok()) return {};
+    return {.outcome = Outcome::kFailed, .message = message_of(status)};
+  }
+
+  const Options& options_;
+  std::regex filter_;
+  conformance::RunModule run_;
+  Totals totals_;
+  Progress progress_;
+};
+
+Status write_json(const Options& options, const Totals& totals) {
+  if (options.json.empty()) return {};
+  return write_file(options.json, cat("{\"backend\": ", json_text(options.backend), ", \"passed\": ", totals.counts[0],
+                                      ", \"failed\": ", totals.counts[1], ", \"skipped\": ", totals.counts[2],
+                                      ", \"cases\": [\n", totals.json, "\n]}\n"));
+}
+
+StatusOr<int> run(const Options& options) {
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<std::string> packs, conformance::find_packs(options.paths));
+  HEDDLE_ASSIGN_OR_RETURN(runtime::Device * device, runtime::find_device(options.backend));
+  Runner runner(options, *device);
+  for (const std::string& pack : packs) HEDDLE_RETURN_IF_ERROR(runner.run_pack(pack));
+  HEDDLE_RETURN_IF_ERROR(write_json(options, runner.totals()));
+  runner.summarise();
+  return runner.totals().counts[1] == 0 ? 0 : 1;
+}
+
+std::string check_regex(const std::string& text) {
+  try {
+    std::regex parsed(text);
+    return {};
+  } catch (const std::regex_error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+void add_conformance_command(CLI::App& app, int& code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("conformance", "Runs cases with expected results");
+  command->add_option("PATH", options->paths, "packs (*.cases.gz) or folders of them")->required();
+  command->add_option("--backend", options->backend, "what runs them")->capture_default_str();
+  command->add_option("--filter", options->filter, "run the cases whose name matches")
+      ->check(CLI::Validator(check_regex, "REGEX"));
+  command->add_option("--json", options->json, "write every outcome to this file");
+  command->add_flag("--round-trips", options->round_trips,
+                    "instead of running, check that text and proto give the same module back");
+  command->callback([options, &code] {
+    const StatusOr<int> result = run(*options);
+    code = result.ok() ? *result : report(result.status());
+  });
+}
+
+}  // namespace heddle::tools

@@ -1,0 +1,47 @@
+// heddle opt: reads a program, verifies it and writes it in another form.
+#include <cstdio>
+#include <memory>
+
+#include "CLI/CLI.hpp"
+#include "heddle/hlo/text.h"
+#include "heddle/hlo/wire.h"
+#include "heddle/tools/command.h"
+#include "heddle/tools/program.h"
+
+namespace heddle::tools {
+namespace {
+
+struct Options {
+  std::string program;
+  std::string form = "text";
+  std::string output;
+};
+
+std::string written(const hlo::Module& module, const std::string& form) {
+  using Form = hlo::PrintOptions::Form;
+  if (form == "proto") return hlo::to_proto(module);
+  return hlo::print(module, {.form = form == "short" ? Form::kShort : Form::kLong});
+}
+
+Status run(const Options& options) {
+  HEDDLE_ASSIGN_OR_RETURN(Program program, load_program(options.program));
+  const std::string out = written(program.module, options.form);
+  if (!options.output.empty()) return write_file(options.output, out);
+  std::fwrite(out.data(), 1, out.size(), stdout);
+  return {};
+}
+
+}  // namespace
+
+void add_opt_command(CLI::App& app, int& code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("opt", "Reads, verifies and prints a program");
+  command->add_option("PROGRAM", options->program, "HLO text, a proto, or pack.cases.gz#case")->required();
+  command->add_option("--to", options->form, "text, short or proto")
+      ->check(CLI::IsMember({"text", "short", "proto"}))
+      ->capture_default_str();
+  command->add_option("-o,--output", options->output, "file to write; standard output if absent");
+  command->callback([options, &code] { code = report(run(*options)); });
+}
+
+}  // namespace heddle::tools

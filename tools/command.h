@@ -1,0 +1,21 @@
+// The subcommands of the tool: each adds itself to the command line, and says what its run returned.
+#pragma once
+
+#include <string>
+
+#include "heddle/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace heddle::tools {
+
+// `code`: the exit status of the process; commands set it when they run.
+void add_conformance_command(CLI::App& app, int& code);
+void add_opt_command(CLI::App& app, int& code);
+
+// Prints the error as "heddle: error: .." and returns the exit status for it.
+int report(const Status& status);
+
+}  // namespace heddle::tools

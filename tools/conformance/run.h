@@ -1,0 +1,37 @@
+// Runs cases and checks round trips.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+#include "heddle/tools/conformance/pack.h"
+
+namespace heddle::conformance {
+
+enum class Outcome : uint8_t { kPassed, kFailed, kSkipped };
+std::string_view to_string(Outcome outcome);
+
+struct Result {
+  Outcome outcome = Outcome::kPassed;
+  std::string message;  // failed: what differs; skipped: why
+  // Passed only because a stablehlo case on which XLA's CPU disagrees with the interpreter counts as passed on either value.
+  bool on_xla_value = false;
+};
+
+// Runs a module on arguments, by parameter number. A tuple result is one literal.
+// errors: Unimplemented for what is not offered: such a case is skipped
+using RunModule = std::function<StatusOr<Literal>(const hlo::Module&, std::vector<Literal>)>;
+
+// Reads the case's module, runs it and compares. Cases for several devices are skipped.
+Result run_case(const Case& item, const RunModule& run);
+
+// Is the module the same after: proto, verify, proto again; long and short text and back; and is it the module of the case's
+// hlo_text? What differs, with the form that it happened in, is the error.
+Status check_round_trips(const Case& item);
+Status check_proto_round_trip(const hlo::Module& module);
+Status check_text_round_trip(const hlo::Module& module);
+
+}  // namespace heddle::conformance

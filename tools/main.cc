@@ -1,0 +1,13 @@
+// heddle: the command line tool.
+#include "CLI/CLI.hpp"
+#include "heddle/tools/command.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs, checks and rewrites HLO programs.", "heddle");
+  app.require_subcommand(1);
+  int code = 0;
+  heddle::tools::add_conformance_command(app, code);
+  heddle::tools::add_opt_command(app, code);
+  CLI11_PARSE(app, argc, argv);
+  return code;
+}
