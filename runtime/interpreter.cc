@@ -13,10 +13,13 @@
 namespace heddle::runtime {
 namespace {
 
-// An argument of a run: where its value is, or will be, and whether the run may keep it.
+// An argument of a run: where its value is, or will be.
 struct Argument {
   std::shared_ptr<Slot> slot;
   bool donated = false;
+
+  // Waits for it. Once.
+  [[nodiscard]] StatusOr<Literal> value() const { return donated ? slot->take() : slot->share(); }
 };
 using Arguments = std::vector<Argument>;
 using Slots = std::vector<std::shared_ptr<Slot>>;
@@ -29,54 +32,34 @@ Literal nest(const Shape& shape, std::vector<Literal>::iterator& leaf) {
   return Literal::tuple(std::move(elements));
 }
 
-void flatten(Literal value, std::vector<Literal>& leaves) {
-  if (!value.is_tuple()) {
-    leaves.push_back(std::move(value));
-    return;
-  }
-  for (Literal& element : value.mutable_elements()) flatten(std::move(element), leaves);
+// Calls visit(leaf) with each leaf of a result, in order.
+template <class Visit>
+void for_each_leaf(Literal value, const Visit& visit) {
+  if (!value.is_tuple()) return visit(std::move(value));
+  for (Literal& element : value.mutable_elements()) for_each_leaf(std::move(element), visit);
 }
 
-// An evaluator between flat lists of leaves.
+// An evaluator that takes flat arguments.
 class FlatEvaluator {
  public:
   FlatEvaluator(hlo::Evaluator evaluator, std::function<Status()> before_run)
       : evaluator_(std::move(evaluator)), before_run_(std::move(before_run)) {
-    const hlo::Computation& entry = evaluator_.module().entry_computation();
-    for (size_t i = 0; i < entry.parameter_count(); ++i) has_tuples_ |= entry.parameter_shape(i).is_tuple();
+    for (size_t i = 0; i < entry().parameter_count(); ++i) has_tuples_ |= entry().parameter_shape(i).is_tuple();
   }
 
-  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves) const {
+  StatusOr<Literal> run(std::vector<Literal> leaves) const {
+    if (before_run_) HEDDLE_RETURN_IF_ERROR(before_run_());
     if (has_tuples_) leaves = nested(std::move(leaves));
-    HEDDLE_ASSIGN_OR_RETURN(Literal result, evaluator_.run(std::move(leaves)));
-    std::vector<Literal> results;
-    flatten(std::move(result), results);
-    return results;
-  }
-
-  // Evaluates on the values in the slots, waiting for them. An argument that carries an error passes it on.
-  StatusOr<std::vector<Literal>> run(const Arguments& arguments) const {
-    std::vector<Literal> leaves;
-    leaves.reserve(arguments.size());
-    Status error = before_run_ ? before_run_() : Status();
-    for (const Argument& argument : arguments) {  // to the end: each use has to be ended
-      StatusOr<Literal> leaf = argument.donated ? argument.slot->take() : argument.slot->share();
-      if (leaf.ok()) {
-        leaves.push_back(*std::move(leaf));
-      } else {
-        error.Update(leaf.status());
-      }
-    }
-    if (!error.ok()) return error;
-    return run(std::move(leaves));
+    return evaluator_.run(std::move(leaves));
   }
 
  private:
+  const hlo::Computation& entry() const { return evaluator_.module().entry_computation(); }
+
   std::vector<Literal> nested(std::vector<Literal> leaves) const {
-    const hlo::Computation& entry = evaluator_.module().entry_computation();
     std::vector<Literal> arguments;
     auto leaf = leaves.begin();
-    for (size_t i = 0; i < entry.parameter_count(); ++i) arguments.push_back(nest(entry.parameter_shape(i), leaf));
+    for (size_t i = 0; i < entry().parameter_count(); ++i) arguments.push_back(nest(entry().parameter_shape(i), leaf));
     return arguments;
   }
 
@@ -85,15 +68,27 @@ class FlatEvaluator {
   bool has_tuples_ = false;
 };
 
-// Results of a run that is not done yet.
-void fill(const Slots& slots, StatusOr<std::vector<Literal>> values) {
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (values.ok()) {
-      slots[i]->set(std::move((*values)[i]));
-    } else {
-      slots[i]->set(values.status());
-    }
+// The values of the arguments, waiting for them. An argument that carries an error passes it on; the others are used up all the same.
+StatusOr<std::vector<Literal>> values_of(const Arguments& arguments) {
+  std::vector<Literal> values;
+  values.reserve(arguments.size());
+  Status error;
+  for (const Argument& argument : arguments) {
+    StatusOr<Literal> value = argument.value();
+    error.Update(value.status());
+    if (error.ok()) values.push_back(*std::move(value));
   }
+  if (!error.ok()) return error;
+  return values;
+}
+
+void fill(const Slots& slots, StatusOr<Literal> result) {
+  if (!result.ok()) {
+    for (const std::shared_ptr<Slot>& slot : slots) slot->set(result.status());
+    return;
+  }
+  size_t next = 0;
+  for_each_leaf(*std::move(result), [&](Literal leaf) { slots[next++]->set(std::move(leaf)); });
 }
 
 class InterpreterExecutable final : public Executable {
@@ -137,32 +132,34 @@ class InterpreterExecutable final : public Executable {
   }
 
   StatusOr<std::vector<BufferPtr>> run_now(const Arguments& arguments) const {
-    HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, evaluator_->run(arguments));
-    Slots slots;
-    slots.reserve(values.size());
-    for (Literal& value : values) slots.push_back(std::make_shared<Slot>(std::move(value)));
-    return buffers_of(slots);
+    HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, values_of(arguments));
+    HEDDLE_ASSIGN_OR_RETURN(Literal result, evaluator_->run(std::move(values)));
+    std::vector<BufferPtr> buffers;
+    buffers.reserve(result_shapes().size());
+    for_each_leaf(std::move(result), [&](Literal leaf) {
+      buffers.push_back(result_buffer(buffers.size(), std::make_shared<Slot>(std::move(leaf))));
+    });
+    return buffers;
   }
 
   StatusOr<std::vector<BufferPtr>> run_later(Arguments arguments) const {
-    Slots slots;
-    for (size_t i = 0; i < result_shapes().size(); ++i) slots.push_back(std::make_shared<Slot>());
-    queue_->submit([evaluator = evaluator_, arguments = std::move(arguments), slots]() mutable {
-      auto values = evaluator->run(arguments);
-      arguments.clear();  // donated memory is gone before the results are seen
-      fill(slots, std::move(values));
+    Slots slots(result_shapes().size());
+    std::vector<BufferPtr> buffers(slots.size());
+    for (size_t i = 0; i < slots.size(); ++i) {
+      slots[i] = std::make_shared<Slot>();
+      buffers[i] = result_buffer(i, slots[i]);
+    }
+    queue_->submit([evaluator = evaluator_, arguments = std::move(arguments), slots = std::move(slots)]() mutable {
+      StatusOr<std::vector<Literal>> values = values_of(arguments);
+      arguments.clear();  // what was donated is the run's alone from here
+      fill(slots, values.ok() ? evaluator->run(*std::move(values)) : StatusOr<Literal>(values.status()));
     });
-    return buffers_of(slots);
+    return buffers;
   }
 
-  std::vector<BufferPtr> buffers_of(const Slots& slots) const {
-    std::vector<BufferPtr> buffers;
-    buffers.reserve(slots.size());
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const Shape& shape = result_shapes()[i];
-      buffers.push_back(std::make_shared<LiteralBuffer>(device(), shape, shape.byte_size(), slots[i]));
-    }
-    return buffers;
+  BufferPtr result_buffer(size_t number, std::shared_ptr<Slot> slot) const {
+    const Shape& shape = result_shapes()[number];
+    return std::make_shared<LiteralBuffer>(device(), shape, shape.byte_size(), std::move(slot));
   }
 
   std::shared_ptr<const FlatEvaluator> evaluator_;  // shared with runs that outlive this executable
