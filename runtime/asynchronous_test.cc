@@ -1,0 +1,194 @@
+// The asynchronous interpreter: pending results, errors that travel with them, donation of what is still on its way.
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <thread>
+
+#include "heddle/base/counters.h"
+#include "heddle/runtime/interpreter.h"
+#include "heddle/runtime/support_test.h"
+#include "heddle/testing.h"
+
+namespace heddle::runtime {
+namespace {
+
+using hlo::Opcode;
+
+// A device that runs nothing until open(), and fails its first run where `first_error` says so.
+class Asynchronous : public ::testing::Test {
+ protected:
+  ~Asynchronous() override { open(); }
+  void open() {
+    if (!gate_.try_wait()) gate_.count_down();
+  }
+  Status before_run() {
+    gate_.wait();
+    return std::exchange(first_error_, Status());
+  }
+
+  std::latch gate_{1};
+  Status first_error_;
+  std::unique_ptr<Backend> backend_ =
+      make_interpreter({.asynchronous = true, .before_run = [this] { return before_run(); }});
+  Device& device_ = *backend_->devices()[0];
+  std::shared_ptr<Executable> add_ = compiled(binary_module(Opcode::kAdd, 2, "add"), device_);
+  BufferPtr x_ = on(device_, {1, 2});
+};
+
+TEST_F(Asynchronous, AResultIsPendingUntilTheDeviceHasRun) {
+  const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
+  EXPECT_EQ(sum->state(), ValueState::kPending);
+  EXPECT_FALSE(sum->is_ready());
+  open();
+  EXPECT_TRUE(sum->await().ok());
+  EXPECT_EQ(sum->state(), ValueState::kReady);
+  EXPECT_TRUE(sum->is_ready());
+}
+
+TEST_F(Asynchronous, APendingResultHasItsTypeAndItsMemory) {
+  const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
+  EXPECT_EQ(sum->shape(), f32({2}));
+  EXPECT_EQ(device_.live_bytes(), 16);
+}
+
+TEST_F(Asynchronous, RunsMayStandOnPendingResults) {
+  BufferPtr y = x_;
+  for (int i = 0; i < 5; ++i) y = add_->execute(std::vector{y, y}).value()[0];
+  EXPECT_EQ(y->state(), ValueState::kPending);
+  open();
+  EXPECT_EQ(values_of(*y), (std::vector<float>{32, 64}));
+}
+
+TEST_F(Asynchronous, AnErrorOfARunComesFromItsResults) {
+  first_error_ = resource_exhausted("run: no memory");
+  const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
+  open();
+  EXPECT_EQ(sum->await(), resource_exhausted("run: no memory"));
+  EXPECT_EQ(sum->state(), ValueState::kReady);
+  EXPECT_EQ(to_host(*sum).status(), resource_exhausted("run: no memory"));
+}
+
+TEST_F(Asynchronous, AnErrorTravelsThroughTheRunsThatStandOnIt) {
+  first_error_ = resource_exhausted("run: no memory");
+  const BufferPtr failed = add_->execute(std::vector{x_, x_}).value()[0];
+  const BufferPtr user = add_->execute(std::vector{x_, failed}).value()[0];
+  const BufferPtr bystander = add_->execute(std::vector{x_, x_}).value()[0];
+  open();
+  EXPECT_EQ(user->await(), resource_exhausted("run: no memory"));
+  EXPECT_EQ(values_of(*bystander), (std::vector<float>{2, 4}));
+}
+
+TEST_F(Asynchronous, AFailedDownloadIsNotCounted) {
+  first_error_ = resource_exhausted("run: no memory");
+  const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
+  open();
+  expect_zero_bytes_down([&] { EXPECT_FALSE(to_host(*sum).ok()); });
+}
+
+TEST_F(Asynchronous, DonationShowsAtOnce) {
+  const BufferPtr sum = add_->execute(std::vector{x_, on(device_, {10, 20})}, {.donate = {0}}).value()[0];
+  EXPECT_EQ(x_->state(), ValueState::kDonated);
+  EXPECT_EQ(x_->await(), deleted_error("await", f32({2})));
+  open();
+  EXPECT_EQ(values_of(*sum), (std::vector<float>{11, 22}));
+}
+
+TEST_F(Asynchronous, APendingResultMayBeDonated) {
+  const BufferPtr first = add_->execute(std::vector{x_, x_}).value()[0];
+  const BufferPtr second = add_->execute(std::vector{first, x_}, {.donate = {0}}).value()[0];
+  EXPECT_EQ(first->state(), ValueState::kDonated);
+  open();
+  EXPECT_EQ(values_of(*second), (std::vector<float>{3, 6}));
+}
+
+TEST_F(Asynchronous, AnEarlierRunKeepsTheValueThatALaterOneIsGiven) {
+  const BufferPtr early = add_->execute(std::vector{x_, x_}).value()[0];
+  const BufferPtr late = add_->execute(std::vector{x_, on(device_, {10, 20})}, {.donate = {0}}).value()[0];
+  open();
+  EXPECT_EQ(values_of(*early), (std::vector<float>{2, 4}));
+  EXPECT_EQ(values_of(*late), (std::vector<float>{11, 22}));
+}
+
+TEST_F(Asynchronous, ADownloadThatWaitsGetsTheValueThatIsDonatedMeanwhile) {
+  const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
+  std::latch asked(1);
+  StatusOr<Literal> read = internal_error("not read");
+  std::thread reader([&] {
+    asked.count_down();
+    read = to_host(*sum);
+  });
+  asked.wait();
+  const BufferPtr next = add_->execute(std::vector{sum, x_}, {.donate = {0}}).value()[0];
+  open();
+  reader.join();
+  // Whichever came first: the whole value, or the news that it is gone.
+  const bool gone = read.status() == deleted_error("download", f32({2})) || read.status() == deleted_error("await", f32({2}));
+  EXPECT_TRUE(gone || *read == vector_of({2, 4})) << message_of(read.status());
+  EXPECT_EQ(values_of(*next), (std::vector<float>{3, 6}));
+}
+
+TEST_F(Asynchronous, AReleasedArgumentServesTheRunsThatWereStarted) {
+  const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
+  x_->release();
+  open();
+  EXPECT_EQ(values_of(*sum), (std::vector<float>{2, 4}));
+}
+
+TEST_F(Asynchronous, ResultsMayBeDroppedBeforeTheyAreThere) {
+  (void)add_->execute(std::vector{x_, x_}).value();
+  EXPECT_EQ(device_.live_bytes(), 8);
+  open();
+}
+
+TEST_F(Asynchronous, ARunOutlivesItsExecutable) {
+  const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
+  add_.reset();
+  open();
+  EXPECT_EQ(values_of(*sum), (std::vector<float>{2, 4}));
+}
+
+TEST(AsynchronousBackend, FinishesItsRunsBeforeItGoes) {
+  int runs = 0;
+  auto backend = make_interpreter({.asynchronous = true, .before_run = [&] { return ++runs, Status(); }});
+  Device& device = *backend->devices()[0];
+  auto identity = compiled(identity_module(2), device);
+  BufferPtr x = on(device, {1, 2});
+  for (int i = 0; i < 3; ++i) (void)identity->execute(std::vector{x}).value();
+  x.reset();
+  identity.reset();
+  backend.reset();
+  EXPECT_EQ(runs, 3);
+}
+
+TEST(AsynchronousThreads, ManyThreadsRunAndReadOnOneDevice) {
+  const auto backend = make_interpreter({.asynchronous = true});
+  Device& device = *backend->devices()[0];
+  const auto add = compiled(binary_module(Opcode::kAdd, 2), device);
+  const BufferPtr one = on(device, {1, 1});
+  const auto climb = [&] {
+    BufferPtr y = on(device, {0, 0});
+    for (int i = 0; i < 50; ++i) y = add->execute(std::vector{y, one}, {.donate = {0}}).value()[0];
+    EXPECT_EQ(values_of(*y), (std::vector<float>{50, 50}));
+  };
+  std::thread other(climb);
+  climb();
+  other.join();
+}
+
+TEST(SynchronousThreads, ManyThreadsRunAndDonateOnOneDevice) {
+  const auto backend = make_interpreter();
+  Device& device = *backend->devices()[0];
+  const auto add = compiled(binary_module(Opcode::kAdd, 2), device);
+  const BufferPtr one = on(device, {1, 1});
+  const auto climb = [&] {
+    BufferPtr y = on(device, {0, 0});
+    for (int i = 0; i < 50; ++i) y = add->execute(std::vector{y, one}, {.donate = {0}}).value()[0];
+    EXPECT_EQ(values_of(*y), (std::vector<float>{50, 50}));
+  };
+  std::thread other(climb);
+  climb();
+  other.join();
+}
+
+}  // namespace
+}  // namespace heddle::runtime

@@ -1,0 +1,124 @@
+#include "heddle/runtime/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "heddle/runtime/interpreter.h"
+
+namespace heddle::runtime {
+namespace {
+
+TEST(Registry, FindsTheInterpreterAndAlwaysTheSame) {
+  Backend* backend = find_backend("interpreter").value();
+  EXPECT_EQ(backend->name(), "interpreter");
+  EXPECT_EQ(find_backend("interpreter").value(), backend);
+}
+
+TEST(Registry, AnUnknownNameListsWhatThereIs) {
+  ASSERT_TRUE(register_backend("loom", [](std::string_view) { return make_interpreter(); }).ok());
+  EXPECT_EQ(find_backend("tpu").status(),
+            not_found("backend \"tpu\" is not known; there are: ", join(backend_names(), ", ")));
+  EXPECT_EQ(std::ranges::count(backend_names(), "loom"), 1);
+  EXPECT_EQ(std::ranges::count(backend_names(), "interpreter"), 1);
+}
+
+TEST(Registry, MakesABackendAtFirstUseAndOncePerArgument) {
+  static std::vector<std::string> made;
+  ASSERT_TRUE(register_backend("plugin", [](std::string_view argument) {
+                made.emplace_back(argument);
+                return make_interpreter();
+              }).ok());
+  EXPECT_TRUE(made.empty());
+  Backend* a = find_backend("plugin:/lib/a.so").value();
+  EXPECT_EQ(find_backend("plugin:/lib/a.so").value(), a);
+  EXPECT_NE(find_backend("plugin:/lib/b.so").value(), a);
+  EXPECT_EQ(made, (std::vector<std::string>{"/lib/a.so", "/lib/b.so"}));
+}
+
+TEST(Registry, AFactorysErrorComesBackAndIsTriedAgain) {
+  static int tries = 0;
+  ASSERT_TRUE(register_backend("flaky", [](std::string_view) -> StatusOr<std::unique_ptr<Backend>> {
+                if (++tries == 1) return not_found("plugin flaky: no such file");
+                return make_interpreter();
+              }).ok());
+  EXPECT_EQ(find_backend("flaky").status(), not_found("plugin flaky: no such file"));
+  EXPECT_TRUE(find_backend("flaky").ok());
+}
+
+TEST(Registry, ATakenNameIsRefused) {
+  EXPECT_EQ(register_backend("interpreter", [](std::string_view) { return make_interpreter(); }),
+            invalid_argument("register_backend: name \"interpreter\" is taken; choose another"));
+}
+
+TEST(Registry, ANameWithAColonIsRefused) {
+  EXPECT_EQ(register_backend("a:b", [](std::string_view) { return make_interpreter(); }),
+            invalid_argument("register_backend: name \"a:b\"; it must be a word without a colon"));
+}
+
+TEST(Registry, TwoThreadsFindOneBackend) {
+  ASSERT_TRUE(register_backend("shared", [](std::string_view) { return make_interpreter(); }).ok());
+  Backend* found[2] = {};
+  std::thread other([&] { found[0] = find_backend("shared").value(); });
+  found[1] = find_backend("shared").value();
+  other.join();
+  EXPECT_EQ(found[0], found[1]);
+}
+
+TEST(FindDevice, TakesABackendOrABackendAndANumber) {
+  Device* device = find_device("interpreter:0").value();
+  EXPECT_EQ(device->name(), "interpreter:0");
+  EXPECT_EQ(find_device("interpreter").value(), device);
+}
+
+TEST(FindDevice, ANumberThatIsNotThereSaysHowManyAre) {
+  EXPECT_EQ(find_device("interpreter:7").status(),
+            not_found("device \"interpreter:7\": backend interpreter has 1 device(s), numbered from 0"));
+}
+
+TEST(FindDevice, AnArgumentToTheInterpreterIsRefused) {
+  EXPECT_EQ(find_device("interpreter:fast").status(),
+            not_found("backend interpreter: takes no argument, got \"fast\""));
+}
+
+TEST(DefaultDevice, IsTheInterpreterAtFirst) { EXPECT_EQ(default_device().backend().name(), "interpreter"); }
+
+TEST(DefaultDevice, IsSetForTheProcess) {
+  ASSERT_TRUE(register_backend("everywhere", [](std::string_view) { return make_interpreter(); }).ok());
+  ASSERT_TRUE(set_default_device("everywhere:0").ok());
+  Device* elsewhere = nullptr;
+  std::thread([&] { elsewhere = &default_device(); }).join();
+  EXPECT_EQ(elsewhere, find_device("everywhere").value());
+  ASSERT_TRUE(set_default_device("interpreter").ok());
+}
+
+TEST(DefaultDevice, AnUnknownNameLeavesItAsItWas) {
+  Device& before = default_device();
+  EXPECT_EQ(set_default_device("tpu:0").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(&default_device(), &before);
+}
+
+TEST(DefaultDevice, ScopesNestAndEnd) {
+  const auto backend = make_interpreter({.devices = 2});
+  Device& process_wide = default_device();
+  {
+    DefaultDevice outer(*backend->devices()[0]);
+    {
+      DefaultDevice inner(*backend->devices()[1]);
+      EXPECT_EQ(&default_device(), backend->devices()[1].get());
+    }
+    EXPECT_EQ(&default_device(), backend->devices()[0].get());
+  }
+  EXPECT_EQ(&default_device(), &process_wide);
+}
+
+TEST(DefaultDevice, AScopeHoldsForItsOwnThread) {
+  const auto backend = make_interpreter();
+  DefaultDevice scope(*backend->devices()[0]);
+  Device* elsewhere = nullptr;
+  std::thread([&] { elsewhere = &default_device(); }).join();
+  EXPECT_EQ(elsewhere, find_device("interpreter").value());
+}
+
+}  // namespace
+}  // namespace heddle::runtime
