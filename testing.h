@@ -1,12 +1,13 @@
 // For your unit tests, with GoogleTest: assertions on what a block of code made Heddle do.
 //
 //   TEST(Train, StepMovesNothing) {
-//     step(state, batch);                                          // traced, compiled
-//     expect_nothing_behind_my_back([&] { step(state, batch); });  // traces, lowerings, compiles, uploads, downloads: all 0
+//     step(state, batch);  // traced, compiled
+//     expect_nothing_behind_my_back([&] { step(state, batch); });
 //   }
 //
-// Counters belong to the process: a block sees also what other threads do meanwhile. GoogleTest runs the tests of a process one after
-// another; a test that starts threads has to join them before its next block.
+// Counters belong to the process: a block sees also what other threads do meanwhile. GoogleTest
+// runs the tests of a process one after another; a test that starts threads has to join them before
+// its next block.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +33,8 @@ template <class Fn>
 
 namespace testing_internal {
 
-// Records a failure at the caller's line that names those of `which` that moved. Returns whether none did.
+// Records a failure at the caller's line that names those of `which` that moved. Returns whether
+// none did.
 inline bool expect_zero(const char* claim, const Effects& effects,
                         std::initializer_list<int64_t Counters::*> which, SourceLocation at) {
   std::string moved;
@@ -44,16 +46,19 @@ inline bool expect_zero(const char* claim, const Effects& effects,
     }
   });
   if (moved.empty()) return true;
-  GTEST_MESSAGE_AT_(at.file, static_cast<int>(at.line),
-                    cat("expected ", claim, "; the block moved ", moved, "\nall it did: ", to_string(effects)).c_str(),
-                    ::testing::TestPartResult::kNonFatalFailure);
+  GTEST_MESSAGE_AT_(
+      at.file, static_cast<int>(at.line),
+      cat("expected ", claim, "; the block moved ", moved, "\nall it did: ", to_string(effects))
+          .c_str(),
+      ::testing::TestPartResult::kNonFatalFailure);
   return false;
 }
 
 }  // namespace testing_internal
 
-// Each runs `fn` once. Where a counter moved that had to stand still, the test fails (and goes on) with its name, at the caller's line.
-// Returns whether it held, so that ASSERT_TRUE(expect_zero_bytes_up(..)) stops the test.
+// Each runs `fn` once. Where a counter moved that had to stand still, the test fails (and goes on)
+// with its name, at the caller's line. Returns whether it held, so that
+// ASSERT_TRUE(expect_zero_bytes_up(..)) stops the test.
 
 // No upload, nothing lent to a device.
 template <class Fn>
@@ -66,15 +71,16 @@ bool expect_zero_bytes_up(Fn&& fn, SourceLocation at = SourceLocation::here()) {
 // No download.
 template <class Fn>
 bool expect_zero_bytes_down(Fn&& fn, SourceLocation at = SourceLocation::here()) {
-  return testing_internal::expect_zero("zero bytes from device to host", effects_of(std::forward<Fn>(fn)),
+  return testing_internal::expect_zero("zero bytes from device to host",
+                                       effects_of(std::forward<Fn>(fn)),
                                        {&Counters::downloads, &Counters::download_bytes}, at);
 }
 
 // No function of the user ran on placeholders.
 template <class Fn>
 bool expect_zero_traces(Fn&& fn, SourceLocation at = SourceLocation::here()) {
-  return testing_internal::expect_zero("zero traces", effects_of(std::forward<Fn>(fn)), {&Counters::traces},
-                                       at);
+  return testing_internal::expect_zero("zero traces", effects_of(std::forward<Fn>(fn)),
+                                       {&Counters::traces}, at);
 }
 
 // No backend compiled.
@@ -90,7 +96,8 @@ bool expect_nothing_behind_my_back(Fn&& fn, SourceLocation at = SourceLocation::
   return testing_internal::expect_zero(
       "no trace, lowering, compile or transfer", effects_of(std::forward<Fn>(fn)),
       {&Counters::traces, &Counters::lowerings, &Counters::compiles, &Counters::uploads,
-       &Counters::upload_bytes, &Counters::downloads, &Counters::download_bytes, &Counters::aliased_bytes},
+       &Counters::upload_bytes, &Counters::downloads, &Counters::download_bytes,
+       &Counters::aliased_bytes},
       at);
 }
 

@@ -15,8 +15,8 @@ Bindings::BufferPtr Bindings::find(ValueId id) const {
   return it == buffers_.end() ? nullptr : it->second;
 }
 
-StatusOr<std::vector<Bindings::BufferPtr>> Bindings::resolve(std::span<const Placeholder> parameters,
-                                                             std::string_view program) const {
+StatusOr<std::vector<Bindings::BufferPtr>> Bindings::resolve(
+    std::span<const Placeholder> parameters, std::string_view program) const {
   std::vector<BufferPtr> out;
   out.reserve(parameters.size());
   for (const Placeholder& parameter : parameters) {

@@ -20,7 +20,8 @@ TEST(Bindings, ResolveGivesBuffersInParameterOrder) {
   const auto x = some_buffer(), y = some_buffer();
   bindings.bind(1, x);
   bindings.bind(2, y);
-  const std::vector<Placeholder> parameters = {placeholder_of(2), placeholder_of(1), placeholder_of(2)};
+  const std::vector<Placeholder> parameters = {placeholder_of(2), placeholder_of(1),
+                                               placeholder_of(2)};
   EXPECT_EQ(bindings.resolve(parameters, "f").value(), (std::vector{y, x, y}));
 }
 

@@ -33,14 +33,16 @@ std::string to_string(const Placeholder& placeholder) {
 }
 
 Status read_error(const Placeholder& placeholder) {
-  return failed_precondition("read: ", placeholder,
-                             " has a type and no value; run a program that takes it with a buffer bound to it, or make "
-                             "the tensor from host data");
+  return failed_precondition(
+      "read: ", placeholder,
+      " has a type and no value; run a program that takes it with a buffer bound to it, or make "
+      "the tensor from host data");
 }
 
 Status unbound_error(const Placeholder& placeholder, std::string_view program) {
-  return failed_precondition("run ", program, ": ", placeholder, " is bound to no buffer; bind one of type ",
-                             placeholder.shape, " to it before running");
+  return failed_precondition("run ", program, ": ", placeholder,
+                             " is bound to no buffer; bind one of type ", placeholder.shape,
+                             " to it before running");
 }
 
 size_t ParameterSet::number_of(ValueId id) {

@@ -1,6 +1,8 @@
-// Placeholder: a value that does not exist yet. It has an id, a type and the line that made it; no buffer and no memory.
+// Placeholder: a value that does not exist yet. It has an id, a type and the line that made it; no
+// buffer and no memory.
 //
-// Tracing runs on placeholders. They are told apart by id alone: two of equal shape are two parameters, one used twice is one.
+// Tracing runs on placeholders. They are told apart by id alone: two of equal shape are two
+// parameters, one used twice is one.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,8 @@ namespace heddle {
 // The name of a value, whatever state it is in. 0 is no value.
 using ValueId = uint64_t;
 
-// Returns 1, 2, 3, ...: one process-wide count, never reused, independent of addresses and buffers. Safe from any thread.
+// Returns 1, 2, 3, ...: one process-wide count, never reused, independent of addresses and buffers.
+// Safe from any thread.
 [[nodiscard]] ValueId next_value_id();
 
 // Where a value stands. A program may be traced on any of them, and run on kPending and kReady.

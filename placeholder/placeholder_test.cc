@@ -9,7 +9,8 @@ namespace heddle {
 namespace {
 
 Placeholder weights() {
-  return {.id = 12, .shape = Shape(DType::kBF16, {126, 16384, 53248}), .where = {"app/train.cc", 41}};
+  return {
+      .id = 12, .shape = Shape(DType::kBF16, {126, 16384, 53248}), .where = {"app/train.cc", 41}};
 }
 
 TEST(ValueId, Grows) {
@@ -44,14 +45,16 @@ TEST(Placeholder, PrintsIdTypeAndLine) {
 }
 
 TEST(Placeholder, PrintsNoLineWhereNoneIsKnown) {
-  EXPECT_EQ(to_string(Placeholder{.id = 3, .shape = Shape::scalar(DType::kF32)}), "placeholder #3 f32[]");
+  EXPECT_EQ(to_string(Placeholder{.id = 3, .shape = Shape::scalar(DType::kF32)}),
+            "placeholder #3 f32[]");
 }
 
 TEST(Placeholder, ReadingNamesItAndTheRepair) {
   const Status error = read_error(weights());
   EXPECT_EQ(error.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(message_of(error),
-            "read: placeholder #12 bf16[126,16384,53248] made at train.cc:41 has a type and no value; run a program that "
+            "read: placeholder #12 bf16[126,16384,53248] made at train.cc:41 has a type and no "
+            "value; run a program that "
             "takes it with a buffer bound to it, or make the tensor from host data");
 }
 
@@ -59,7 +62,8 @@ TEST(Placeholder, RunningUnboundNamesProgramAndPlaceholder) {
   const Status error = unbound_error(weights(), "loss");
   EXPECT_EQ(error.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(message_of(error),
-            "run loss: placeholder #12 bf16[126,16384,53248] made at train.cc:41 is bound to no buffer; bind one of type "
+            "run loss: placeholder #12 bf16[126,16384,53248] made at train.cc:41 is bound to no "
+            "buffer; bind one of type "
             "bf16[126,16384,53248] to it before running");
 }
 

@@ -16,7 +16,8 @@ std::string list(const std::vector<Leaf>& leaves, bool one_line) {
 std::string text_of(const Signature& signature, bool one_line) {
   std::string_view gap = one_line ? " " : "\n  ";
   std::string out = cat(signature.name, list(signature.arguments, one_line));
-  if (!signature.captures.empty()) append(out, gap, "captures ", list(signature.captures, one_line));
+  if (!signature.captures.empty())
+    append(out, gap, "captures ", list(signature.captures, one_line));
   append(out, gap, "-> ", list(signature.results, one_line));
   return out;
 }

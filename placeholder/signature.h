@@ -23,8 +23,8 @@ struct Signature {
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 
-// Returns "loss(cell.w: f32[6,4], xs: f32[8,2]) captures (b: f32[4]) -> (f32[])"; one leaf a line where that is longer than 100
-// columns.
+// Returns "loss(cell.w: f32[6,4], xs: f32[8,2]) captures (b: f32[4]) -> (f32[])"; one leaf a line
+// where that is longer than 100 columns.
 [[nodiscard]] std::string to_string(const Leaf& leaf);
 [[nodiscard]] std::string to_string(const Signature& signature);
 

@@ -12,15 +12,16 @@ TEST(Signature, PrintsOnOneLineWhereItFits) {
                                .arguments = {{"cell.w", f32({6, 4})}, {"xs", f32({8, 2})}},
                                .captures = {{"b", f32({4})}},
                                .results = {{"", f32({})}}};
-  EXPECT_EQ(to_string(signature), "loss(cell.w: f32[6,4], xs: f32[8,2]) captures (b: f32[4]) -> (f32[])");
+  EXPECT_EQ(to_string(signature),
+            "loss(cell.w: f32[6,4], xs: f32[8,2]) captures (b: f32[4]) -> (f32[])");
 }
 
 TEST(Signature, PrintsALeafALineWhereItIsLong) {
-  const Signature signature = {
-      .name = "decoder",
-      .arguments = {{"layers.attention.query", f32({126, 16384, 16384})}, {"layers.mlp.up", f32({126, 16384, 53248})}},
-      .captures = {},
-      .results = {{"logits", f32({128256})}}};
+  const Signature signature = {.name = "decoder",
+                               .arguments = {{"layers.attention.query", f32({126, 16384, 16384})},
+                                             {"layers.mlp.up", f32({126, 16384, 53248})}},
+                               .captures = {},
+                               .results = {{"logits", f32({128256})}}};
   EXPECT_EQ(to_string(signature),
             "decoder(\n"
             "    layers.attention.query: f32[126,16384,16384],\n"

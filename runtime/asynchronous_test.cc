@@ -1,4 +1,5 @@
-// The asynchronous interpreter: pending results, errors that travel with them, donation of what is still on its way.
+// The asynchronous interpreter: pending results, errors that travel with them, donation of what is
+// still on its way.
 #include <gtest/gtest.h>
 
 #include <latch>
@@ -86,7 +87,8 @@ TEST_F(Asynchronous, AFailedDownloadIsNotCounted) {
 }
 
 TEST_F(Asynchronous, DonationShowsAtOnce) {
-  const BufferPtr sum = add_->execute(std::vector{x_, on(device_, {10, 20})}, {.donate = {0}}).value()[0];
+  const BufferPtr sum =
+      add_->execute(std::vector{x_, on(device_, {10, 20})}, {.donate = {0}}).value()[0];
   EXPECT_EQ(x_->state(), ValueState::kDonated);
   EXPECT_EQ(x_->await(), deleted_error("await", f32({2})));
   open();
@@ -103,7 +105,8 @@ TEST_F(Asynchronous, APendingResultMayBeDonated) {
 
 TEST_F(Asynchronous, AnEarlierRunKeepsTheValueThatALaterOneIsGiven) {
   const BufferPtr early = add_->execute(std::vector{x_, x_}).value()[0];
-  const BufferPtr late = add_->execute(std::vector{x_, on(device_, {10, 20})}, {.donate = {0}}).value()[0];
+  const BufferPtr late =
+      add_->execute(std::vector{x_, on(device_, {10, 20})}, {.donate = {0}}).value()[0];
   open();
   EXPECT_EQ(values_of(*early), (std::vector<float>{2, 4}));
   EXPECT_EQ(values_of(*late), (std::vector<float>{11, 22}));
@@ -122,7 +125,8 @@ TEST_F(Asynchronous, ADownloadThatWaitsGetsTheValueThatIsDonatedMeanwhile) {
   open();
   reader.join();
   // Whichever came first: the whole value, or the news that it is gone.
-  const bool gone = read.status() == deleted_error("download", f32({2})) || read.status() == deleted_error("await", f32({2}));
+  const bool gone = read.status() == deleted_error("download", f32({2})) ||
+                    read.status() == deleted_error("await", f32({2}));
   EXPECT_TRUE(gone || *read == vector_of({2, 4})) << message_of(read.status());
   EXPECT_EQ(values_of(*next), (std::vector<float>{3, 6}));
 }
@@ -149,7 +153,8 @@ TEST_F(Asynchronous, ARunOutlivesItsExecutable) {
 
 TEST(AsynchronousBackend, FinishesItsRunsBeforeItGoes) {
   int runs = 0;
-  auto backend = make_interpreter({.asynchronous = true, .before_run = [&] { return ++runs, Status(); }});
+  auto backend =
+      make_interpreter({.asynchronous = true, .before_run = [&] { return ++runs, Status(); }});
   Device& device = *backend->devices()[0];
   auto identity = compiled(identity_module(2), device);
   BufferPtr x = on(device, {1, 2});

@@ -37,17 +37,23 @@ void Device::add_bytes(int64_t bytes) {
 }
 
 Buffer::Buffer(Device& device, Shape shape, int64_t held_bytes)
-    : device_(&device), shape_(std::move(shape)), size_bytes_(shape_.byte_size()), held_bytes_(held_bytes) {
+    : device_(&device),
+      shape_(std::move(shape)),
+      size_bytes_(shape_.byte_size()),
+      held_bytes_(held_bytes) {
   device_->add_bytes(held_bytes);
 }
 
 Buffer::~Buffer() { forget_bytes(); }
 
-void Buffer::forget_bytes() { device_->add_bytes(-held_bytes_.exchange(0, std::memory_order_relaxed)); }
+void Buffer::forget_bytes() {
+  device_->add_bytes(-held_bytes_.exchange(0, std::memory_order_relaxed));
+}
 
 Status deleted_error(std::string_view op, const Shape& shape) {
-  return failed_precondition(op, ": the buffer of type ", shape,
-                             " was donated to a run or released; use the result of that run, or do not donate it");
+  return failed_precondition(
+      op, ": the buffer of type ", shape,
+      " was donated to a run or released; use the result of that run, or do not donate it");
 }
 
 void append_leaves(const Shape& shape, std::vector<Shape>& leaves) {
@@ -58,14 +64,17 @@ void append_leaves(const Shape& shape, std::vector<Shape>& leaves) {
   for (const Shape& element : shape.elements()) append_leaves(element, leaves);
 }
 
-Executable::Executable(const hlo::Module& module, Device& device) : name_(module.name), device_(&device) {
+Executable::Executable(const hlo::Module& module, Device& device)
+    : name_(module.name), device_(&device) {
   const hlo::Computation& entry = module.entry_computation();
-  for (size_t i = 0; i < entry.parameter_count(); ++i) append_leaves(entry.parameter_shape(i), parameter_shapes_);
+  for (size_t i = 0; i < entry.parameter_count(); ++i)
+    append_leaves(entry.parameter_shape(i), parameter_shapes_);
   append_leaves(entry.result_shape(), result_shapes_);
 }
 
 ProgramCost Executable::cost() const {
-  return {.argument_bytes = total_bytes(parameter_shapes_), .result_bytes = total_bytes(result_shapes_)};
+  return {.argument_bytes = total_bytes(parameter_shapes_),
+          .result_bytes = total_bytes(result_shapes_)};
 }
 
 StatusOr<std::vector<BufferPtr>> Executable::execute(std::span<const BufferPtr> arguments,
@@ -74,7 +83,8 @@ StatusOr<std::vector<BufferPtr>> Executable::execute(std::span<const BufferPtr> 
     return invalid_argument("run ", name_, ": got ", arguments.size(), " arguments; it takes ",
                             parameter_shapes_.size());
   }
-  for (size_t i = 0; i < arguments.size(); ++i) HEDDLE_RETURN_IF_ERROR(check_argument(i, arguments[i]));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    HEDDLE_RETURN_IF_ERROR(check_argument(i, arguments[i]));
   for (int number : options.donate) HEDDLE_RETURN_IF_ERROR(check_donation(arguments, number));
   count(&Counters::executions);
   return run(arguments, options);
@@ -83,23 +93,28 @@ StatusOr<std::vector<BufferPtr>> Executable::execute(std::span<const BufferPtr> 
 Status Executable::check_argument(size_t number, const BufferPtr& argument) const {
   const Shape& wanted = parameter_shapes_[number];
   if (argument == nullptr) {
-    return invalid_argument("run ", name_, ": argument ", number, " is no buffer; it must be one of type ", wanted);
+    return invalid_argument("run ", name_, ": argument ", number,
+                            " is no buffer; it must be one of type ", wanted);
   }
   if (!same_type(argument->shape(), wanted)) {
-    return invalid_argument("run ", name_, ": argument ", number, " is ", argument->shape(), "; it must be ", wanted);
+    return invalid_argument("run ", name_, ": argument ", number, " is ", argument->shape(),
+                            "; it must be ", wanted);
   }
   if (&argument->device() != device_) {
-    return invalid_argument("run ", name_, ": argument ", number, " is on ", argument->device().name(),
-                            "; it must be on ", device_->name(), "; copy it there, or compile the program for ",
+    return invalid_argument("run ", name_, ": argument ", number, " is on ",
+                            argument->device().name(), "; it must be on ", device_->name(),
+                            "; copy it there, or compile the program for ",
                             argument->device().name());
   }
-  if (argument->is_deleted()) return deleted_error(cat("run ", name_, ": argument ", number), wanted);
+  if (argument->is_deleted())
+    return deleted_error(cat("run ", name_, ": argument ", number), wanted);
   return {};
 }
 
 Status Executable::check_donation(std::span<const BufferPtr> arguments, int number) const {
   if (number < 0 || static_cast<size_t>(number) >= arguments.size()) {
-    return invalid_argument("run ", name_, ": donates argument ", number, "; it has ", arguments.size());
+    return invalid_argument("run ", name_, ": donates argument ", number, "; it has ",
+                            arguments.size());
   }
   if (std::ranges::count(arguments, arguments[static_cast<size_t>(number)]) > 1) {
     return invalid_argument("run ", name_, ": donated argument ", number,
@@ -109,14 +124,17 @@ Status Executable::check_donation(std::span<const BufferPtr> arguments, int numb
 }
 
 Device& Backend::add_device(std::string kind) {
-  devices_.push_back(std::make_unique<Device>(*this, static_cast<int>(devices_.size()), std::move(kind)));
+  devices_.push_back(
+      std::make_unique<Device>(*this, static_cast<int>(devices_.size()), std::move(kind)));
   return *devices_.back();
 }
 
-StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module, const CompileOptions& options,
+StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module,
+                                                       const CompileOptions& options,
                                                        Device& device) {
   if (&device.backend() != this) {
-    return invalid_argument("compile ", module.name, ": device ", device.name(), " is not of backend ", name_,
+    return invalid_argument("compile ", module.name, ": device ", device.name(),
+                            " is not of backend ", name_,
                             "; compile with the device's own backend");
   }
   StatusOr<std::shared_ptr<Executable>> executable = compile_module(module, options, device);

@@ -1,9 +1,12 @@
-// What a device is to Heddle: Backend (a kind of machine), Device, Buffer (an array on a device) and Executable (a compiled program).
+// What a device is to Heddle: Backend (a kind of machine), Device, Buffer (an array on a device)
+// and Executable (a compiled program).
 //
-// Fit for a foreign device that works on its own: execute() returns at once, results are pending, and an error of a run is carried by
-// its results. Host bytes reach a device, and come back, only through runtime/transfer.h.
+// Fit for a foreign device that works on its own: execute() returns at once, results are pending,
+// and an error of a run is carried by its results. Host bytes reach a device, and come back, only
+// through runtime/transfer.h.
 //
-// Lifetimes: a backend outlives its buffers and executables. Registered backends (runtime/registry.h) live as long as the process.
+// Lifetimes: a backend outlives its buffers and executables. Registered backends
+// (runtime/registry.h) live as long as the process.
 #pragma once
 
 #include <atomic>
@@ -35,14 +38,16 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  [[nodiscard]] int id() const { return id_; }                         // 0, 1, ... within the backend
-  [[nodiscard]] const std::string& kind() const { return kind_; }      // what the maker calls it
+  [[nodiscard]] int id() const { return id_; }                     // 0, 1, ... within the backend
+  [[nodiscard]] const std::string& kind() const { return kind_; }  // what the maker calls it
   [[nodiscard]] Backend& backend() const { return *backend_; }
-  [[nodiscard]] std::string name() const;                              // "interpreter:0"
-  [[nodiscard]] uint64_t serial() const { return serial_; }            // never reused in this process, unlike the address
+  [[nodiscard]] std::string name() const;  // "interpreter:0"
+  // Never reused in this process, unlike the address.
+  [[nodiscard]] uint64_t serial() const { return serial_; }
 
-  // Bytes of the device's memory that Heddle's buffers hold now, and the most they ever held. Scratch of running programs is not in
-  // it; two buffers that share bytes count twice; lent host memory counts 0.
+  // Bytes of the device's memory that Heddle's buffers hold now, and the most they ever held.
+  // Scratch of running programs is not in it; two buffers that share bytes count twice; lent host
+  // memory counts 0.
   [[nodiscard]] int64_t live_bytes() const { return live_bytes_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t peak_bytes() const { return peak_bytes_.load(std::memory_order_relaxed); }
   void reset_peak();  // to what is live now
@@ -59,7 +64,8 @@ class Device {
   std::atomic<int64_t> peak_bytes_{0};
 };
 
-// An array on a device, or on its way there. Never a tuple. All of it may be called from any thread.
+// An array on a device, or on its way there. Never a tuple. All of it may be called from any
+// thread.
 class Buffer {
  public:
   virtual ~Buffer();
@@ -77,10 +83,13 @@ class Buffer {
   [[nodiscard]] bool is_deleted() const { return state() == ValueState::kDonated; }
 
   // Waits until the bytes are there.
-  // errors   that of the run that should have made them; FailedPrecondition where the buffer is donated or released
+  //
+  // errors   that of the run that should have made them; FailedPrecondition where the buffer is
+  //          donated or released
   [[nodiscard]] virtual Status await() = 0;
 
-  // Gives the memory back, as soon as the runs that were started with it are done. Reading it afterwards is an error.
+  // Gives the memory back, as soon as the runs that were started with it are done. Reading it
+  // afterwards is an error.
   virtual void release() = 0;
 
  protected:
@@ -96,7 +105,8 @@ class Buffer {
   std::atomic<int64_t> held_bytes_;
 };
 
-// The error of reading a buffer that is gone: FailedPrecondition that names its type and the repair.
+// The error of reading a buffer that is gone: FailedPrecondition that names its type and the
+// repair.
 [[nodiscard]] Status deleted_error(std::string_view op, const Shape& shape);
 
 // A setting that one backend knows, as data. Backends refuse names that they do not know.
@@ -111,12 +121,14 @@ struct BackendOption {
 // Part of the program cache's key.
 struct CompileOptions {
   std::vector<BackendOption> backend_options;
-  static constexpr auto kFields = fields(field("backend_options", &CompileOptions::backend_options));
+  static constexpr auto kFields =
+      fields(field("backend_options", &CompileOptions::backend_options));
   friend bool operator==(const CompileOptions&, const CompileOptions&) = default;
 };
 
 struct ExecuteOptions {
-  // Arguments whose memory the run may take: their buffers are deleted, whether or not the run succeeds.
+  // Arguments whose memory the run may take: their buffers are deleted, whether or not the run
+  // succeeds.
   std::vector<int> donate;
 };
 
@@ -124,14 +136,14 @@ struct ExecuteOptions {
 struct ProgramCost {
   int64_t argument_bytes = 0;
   int64_t result_bytes = 0;
-  std::optional<int64_t> scratch_bytes;  // the most memory that one run holds beside arguments and results
+  std::optional<int64_t> scratch_bytes;  // the most that one run holds beside the above
   std::optional<int64_t> code_bytes;
 };
 
 // A compiled program on one device. May be executed from several threads at once.
 //
-// Tuples are flat here: one buffer per leaf of the parameters, in parameter order, and one per leaf of the root; a root that is no
-// tuple gives one.
+// Tuples are flat here: one buffer per leaf of the parameters, in parameter order, and one per leaf
+// of the root; a root that is no tuple gives one.
 class Executable {
  public:
   virtual ~Executable() = default;
@@ -145,8 +157,10 @@ class Executable {
   [[nodiscard]] virtual ProgramCost cost() const;
 
   // Starts a run and returns its results, which may be pending. Counted in `executions`.
-  // errors   InvalidArgument that names the argument whose count, type or device is wrong, or a donation that is none;
-  //          FailedPrecondition for a deleted argument; what the run itself finds comes back here or from the results' await()
+  //
+  // errors   InvalidArgument that names the argument whose count, type or device is wrong, or a
+  //          donation that is none; FailedPrecondition for a deleted argument; what the run itself
+  //          finds comes back here or from the results' await()
   // cost     no byte moves between host and device
   [[nodiscard]] StatusOr<std::vector<BufferPtr>> execute(std::span<const BufferPtr> arguments,
                                                          const ExecuteOptions& options = {});
@@ -182,10 +196,11 @@ class Backend {
   [[nodiscard]] virtual std::string version() const = 0;  // for people: `heddle info`
   [[nodiscard]] const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
 
-  // Compiles a module of stage hlo or traced, as far as the backend reads it. Counted in `compiles`; nothing is cached here
-  // (runtime/program_cache.h).
-  // errors   InvalidArgument for an illegal module, a foreign device or an option that the backend does not know; Unimplemented
-  //          for an op that it has not
+  // Compiles a module of stage hlo or traced, as far as the backend reads it. Counted in
+  // `compiles`; nothing is cached here (runtime/program_cache.h).
+  //
+  // errors   InvalidArgument for an illegal module, a foreign device or an option that the backend
+  //          does not know; Unimplemented for an op that it has not
   [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(const hlo::Module& module,
                                                               const CompileOptions& options,
                                                               Device& device);
@@ -194,20 +209,22 @@ class Backend {
   explicit Backend(std::string name) : name_(std::move(name)) {}
   Device& add_device(std::string kind);
 
-  [[nodiscard]] virtual StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
-                                                                             const CompileOptions& options,
-                                                                             Device& device) = 0;
+  [[nodiscard]] virtual StatusOr<std::shared_ptr<Executable>> compile_module(
+      const hlo::Module& module, const CompileOptions& options, Device& device) = 0;
 
  private:
-  // The raw copies. Private, and called by runtime/transfer.cc alone, so that no byte passes uncounted.
+  // The raw copies. Private, and called by runtime/transfer.cc alone, so that no byte passes
+  // uncounted.
   friend StatusOr<BufferPtr> to_device(Device&, const Literal&, std::string_view);
   friend StatusOr<BufferPtr> lend_to_device(Device&, const void*, const Shape&,
                                             std::shared_ptr<const void>, std::string_view);
   friend StatusOr<Literal> to_host(Buffer&, std::string_view);
 
   // Copies row-major bytes of shape.byte_size(); they may change or go once this has returned.
-  virtual StatusOr<BufferPtr> copy_to_device(Device& device, const void* data, const Shape& shape) = 0;
-  // Uses the bytes where they are, 64-byte aligned, and holds `owner` as long as it does. Null: this backend cannot.
+  virtual StatusOr<BufferPtr> copy_to_device(Device& device, const void* data,
+                                             const Shape& shape) = 0;
+  // Uses the bytes where they are, 64-byte aligned, and holds `owner` as long as it does. Null:
+  // this backend cannot.
   virtual StatusOr<BufferPtr> borrow(Device& device, const void* data, const Shape& shape,
                                      std::shared_ptr<const void> owner) = 0;
   // Waits for the buffer and writes its row-major bytes to `data`.

@@ -1,5 +1,5 @@
-// The evaluator as a backend. An execution takes its arguments' slots on the caller's thread (so that donation shows at once), and
-// evaluates on the caller's thread or on the device's.
+// The evaluator as a backend. An execution takes its arguments' slots on the caller's thread (so
+// that donation shows at once), and evaluates on the caller's thread or on the device's.
 #include "heddle/runtime/interpreter.h"
 
 #include <algorithm>
@@ -44,7 +44,8 @@ class FlatEvaluator {
  public:
   FlatEvaluator(hlo::Evaluator evaluator, std::function<Status()> before_run)
       : evaluator_(std::move(evaluator)), before_run_(std::move(before_run)) {
-    for (size_t i = 0; i < entry().parameter_count(); ++i) has_tuples_ |= entry().parameter_shape(i).is_tuple();
+    for (size_t i = 0; i < entry().parameter_count(); ++i)
+      has_tuples_ |= entry().parameter_shape(i).is_tuple();
   }
 
   StatusOr<Literal> run(std::vector<Literal> leaves) const {
@@ -59,7 +60,8 @@ class FlatEvaluator {
   std::vector<Literal> nested(std::vector<Literal> leaves) const {
     std::vector<Literal> arguments;
     auto leaf = leaves.begin();
-    for (size_t i = 0; i < entry().parameter_count(); ++i) arguments.push_back(nest(entry().parameter_shape(i), leaf));
+    for (size_t i = 0; i < entry().parameter_count(); ++i)
+      arguments.push_back(nest(entry().parameter_shape(i), leaf));
     return arguments;
   }
 
@@ -68,7 +70,8 @@ class FlatEvaluator {
   bool has_tuples_ = false;
 };
 
-// The values of the arguments, waiting for them. An argument that carries an error passes it on; the others are used up all the same.
+// The values of the arguments, waiting for them. An argument that carries an error passes it on;
+// the others are used up all the same.
 StatusOr<std::vector<Literal>> values_of(const Arguments& arguments) {
   std::vector<Literal> values;
   values.reserve(arguments.size());
@@ -93,19 +96,23 @@ void fill(const Slots& slots, StatusOr<Literal> result) {
 
 class InterpreterExecutable final : public Executable {
  public:
-  InterpreterExecutable(hlo::Evaluator evaluator, Device& device, WorkQueue* queue, std::function<Status()> before_run)
+  InterpreterExecutable(hlo::Evaluator evaluator, Device& device, WorkQueue* queue,
+                        std::function<Status()> before_run)
       : Executable(evaluator.module(), device),
-        evaluator_(std::make_shared<const FlatEvaluator>(std::move(evaluator), std::move(before_run))),
+        evaluator_(
+            std::make_shared<const FlatEvaluator>(std::move(evaluator), std::move(before_run))),
         queue_(queue) {}
 
  protected:
-  StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers, const ExecuteOptions& options) override {
+  StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers,
+                                       const ExecuteOptions& options) override {
     HEDDLE_ASSIGN_OR_RETURN(Arguments arguments, take_arguments(buffers, options));
     return queue_ == nullptr ? run_now(arguments) : run_later(std::move(arguments));
   }
 
  private:
-  StatusOr<Arguments> take_arguments(std::span<const BufferPtr> buffers, const ExecuteOptions& options) const {
+  StatusOr<Arguments> take_arguments(std::span<const BufferPtr> buffers,
+                                     const ExecuteOptions& options) const {
     Arguments arguments(buffers.size());
     for (int number : options.donate) arguments[static_cast<size_t>(number)].donated = true;
     bool all_there = true;
@@ -149,10 +156,12 @@ class InterpreterExecutable final : public Executable {
       slots[i] = std::make_shared<Slot>();
       buffers[i] = result_buffer(i, slots[i]);
     }
-    queue_->submit([evaluator = evaluator_, arguments = std::move(arguments), slots = std::move(slots)]() mutable {
+    queue_->submit([evaluator = evaluator_, arguments = std::move(arguments),
+                    slots = std::move(slots)]() mutable {
       StatusOr<std::vector<Literal>> values = values_of(arguments);
       arguments.clear();  // what was donated is the run's alone from here
-      fill(slots, values.ok() ? evaluator->run(*std::move(values)) : StatusOr<Literal>(values.status()));
+      fill(slots,
+           values.ok() ? evaluator->run(*std::move(values)) : StatusOr<Literal>(values.status()));
     });
     return buffers;
   }
@@ -168,7 +177,8 @@ class InterpreterExecutable final : public Executable {
 
 class Interpreter final : public Backend {
  public:
-  explicit Interpreter(const InterpreterOptions& options) : Backend("interpreter"), before_run_(options.before_run) {
+  explicit Interpreter(const InterpreterOptions& options)
+      : Backend("interpreter"), before_run_(options.before_run) {
     for (int i = 0; i < std::max(options.devices, 1); ++i) {
       add_device("host evaluator");
       if (options.asynchronous) queues_.push_back(std::make_unique<WorkQueue>());
@@ -178,21 +188,26 @@ class Interpreter final : public Backend {
   std::string version() const override { return "reference evaluator, single-threaded, IEEE"; }
 
  protected:
-  StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module, const CompileOptions& options,
+  StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
+                                                       const CompileOptions& options,
                                                        Device& device) override {
     if (!options.backend_options.empty()) {
-      return invalid_argument("compile ", module.name, ": option \"", options.backend_options[0].name,
-                              "\" is not known to backend interpreter, which has none; leave it out");
+      return invalid_argument(
+          "compile ", module.name, ": option \"", options.backend_options[0].name,
+          "\" is not known to backend interpreter, which has none; leave it out");
     }
     HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
     WorkQueue* queue = queues_.empty() ? nullptr : queues_[static_cast<size_t>(device.id())].get();
-    return std::make_shared<InterpreterExecutable>(std::move(evaluator), device, queue, before_run_);
+    return std::make_shared<InterpreterExecutable>(std::move(evaluator), device, queue,
+                                                   before_run_);
   }
 
  private:
-  StatusOr<BufferPtr> copy_to_device(Device& device, const void* data, const Shape& shape) override {
+  StatusOr<BufferPtr> copy_to_device(Device& device, const void* data,
+                                     const Shape& shape) override {
     Literal value = Literal::uninitialised(shape);
-    if (shape.byte_size() > 0) std::memcpy(value.mutable_bytes(), data, static_cast<size_t>(shape.byte_size()));
+    if (shape.byte_size() > 0)
+      std::memcpy(value.mutable_bytes(), data, static_cast<size_t>(shape.byte_size()));
     return make_buffer(device, std::move(value), shape.byte_size());
   }
 
@@ -214,7 +229,8 @@ class Interpreter final : public Backend {
   }
 
   std::function<Status()> before_run_;
-  std::vector<std::unique_ptr<WorkQueue>> queues_;  // by device; none: runs are done when execute() returns
+  std::vector<std::unique_ptr<WorkQueue>>
+      queues_;  // by device; none: runs are done when execute() returns
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The backend `interpreter`: the evaluator (hlo/evaluate.h) behind the interfaces of runtime/backend.h. The oracle, and the first
-// backend; it reads every stage of HLO, scan too.
+// The backend `interpreter`: the evaluator (hlo/evaluate.h) behind the interfaces of
+// runtime/backend.h. The oracle, and the first backend; it reads every stage of HLO, scan too.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,9 @@
 namespace heddle::runtime {
 
 struct InterpreterOptions {
-  // False: a run is done when execute() returns, on the caller's thread, and its error is execute()'s. True: each device has a thread
-  // that runs in the order of the calls; results are pending, and carry the error.
+  // False: a run is done when execute() returns, on the caller's thread, and its error is
+  // execute()'s. True: each device has a thread that runs in the order of the calls; results are
+  // pending, and carry the error.
   bool asynchronous = false;
   int devices = 1;
   // Called before each run, where it runs: lets a test hold the device, or fail a run by an error.

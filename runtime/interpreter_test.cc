@@ -23,8 +23,10 @@ hlo::Module nested_tuple_module(int64_t n) {
   hlo::Module module{.name = "swap"};
   hlo::ComputationBuilder builder(module);
   const auto pair = builder.parameter(Shape::tuple({f32({n}), f32({n})}));
-  const auto a = builder.add(Opcode::kGetTupleElement, {pair}, hlo::TupleIndexAttrs{.index = 0}).value();
-  const auto b = builder.add(Opcode::kGetTupleElement, {pair}, hlo::TupleIndexAttrs{.index = 1}).value();
+  const auto a =
+      builder.add(Opcode::kGetTupleElement, {pair}, hlo::TupleIndexAttrs{.index = 0}).value();
+  const auto b =
+      builder.add(Opcode::kGetTupleElement, {pair}, hlo::TupleIndexAttrs{.index = 1}).value();
   const auto inner = builder.add(Opcode::kTuple, {a, b}).value();
   const auto root = builder.add(Opcode::kTuple, {b, inner}).value();
   module.entry = module.add(std::move(builder).finish(root));
@@ -39,7 +41,8 @@ TEST_F(InterpreterTest, RunsAProgram) {
 
 TEST_F(InterpreterTest, ARunCountsOneExecutionAndMovesNothing) {
   const std::vector arguments = {on(device_, {1, 2}), on(device_, {10, 20})};
-  EXPECT_EQ(effects_of([&] { (void)add_->execute(arguments).value(); }), (Counters{.executions = 1}));
+  EXPECT_EQ(effects_of([&] { (void)add_->execute(arguments).value(); }),
+            (Counters{.executions = 1}));
 }
 
 TEST_F(InterpreterTest, DeclaresItsFlatTypes) {
@@ -80,30 +83,37 @@ TEST_F(InterpreterTest, AMissingArgumentIsNamed) {
 
 TEST_F(InterpreterTest, AnArgumentOnAnotherDeviceIsNamed) {
   Device& other = *backend_->devices()[1];
-  EXPECT_EQ(add_->execute(std::vector{on(other, {1, 2}), on(device_, {1, 2})}).status(),
-            invalid_argument("run add: argument 0 is on interpreter:1; it must be on interpreter:0; copy it there, or "
-                             "compile the program for interpreter:1"));
+  EXPECT_EQ(
+      add_->execute(std::vector{on(other, {1, 2}), on(device_, {1, 2})}).status(),
+      invalid_argument(
+          "run add: argument 0 is on interpreter:1; it must be on interpreter:0; copy it there, or "
+          "compile the program for interpreter:1"));
 }
 
 TEST_F(InterpreterTest, ADeviceOfAnotherBackendIsRefused) {
   HollowBackend hollow;
   EXPECT_EQ(backend_->compile(identity_module(2), {}, *hollow.devices()[0]).status(),
-            invalid_argument("compile identity: device hollow:0 is not of backend interpreter; compile with the device's "
+            invalid_argument("compile identity: device hollow:0 is not of backend interpreter; "
+                             "compile with the device's "
                              "own backend"));
 }
 
 TEST_F(InterpreterTest, AnUnknownOptionIsRefused) {
   const CompileOptions options = {.backend_options = {{"level", "3"}}};
-  EXPECT_EQ(backend_->compile(identity_module(2), options, device_).status(),
-            invalid_argument("compile identity: option \"level\" is not known to backend interpreter, which has none; "
-                             "leave it out"));
+  EXPECT_EQ(
+      backend_->compile(identity_module(2), options, device_).status(),
+      invalid_argument(
+          "compile identity: option \"level\" is not known to backend interpreter, which has none; "
+          "leave it out"));
 }
 
 TEST_F(InterpreterTest, AFailedRunIsExecutesError) {
-  const auto failing = make_interpreter({.before_run = [] { return resource_exhausted("run: no memory"); }});
+  const auto failing =
+      make_interpreter({.before_run = [] { return resource_exhausted("run: no memory"); }});
   Device& device = *failing->devices()[0];
   const auto identity = compiled(identity_module(2), device);
-  EXPECT_EQ(identity->execute(std::vector{on(device, {1, 2})}).status(), resource_exhausted("run: no memory"));
+  EXPECT_EQ(identity->execute(std::vector{on(device, {1, 2})}).status(),
+            resource_exhausted("run: no memory"));
 }
 
 TEST_F(InterpreterTest, OneBufferMayBeTwoArguments) {
@@ -125,14 +135,16 @@ TEST_F(InterpreterTest, RunningADonatedArgumentAgainNamesItAndTheRepair) {
   const BufferPtr x = on(device_, {1, 2}), y = on(device_, {10, 20});
   (void)add_->execute(std::vector{x, y}, {.donate = {0}}).value();
   EXPECT_EQ(add_->execute(std::vector{x, y}).status(),
-            failed_precondition("run add: argument 0: the buffer of type f32[2] was donated to a run or released; use the "
+            failed_precondition("run add: argument 0: the buffer of type f32[2] was donated to a "
+                                "run or released; use the "
                                 "result of that run, or do not donate it"));
 }
 
 TEST_F(InterpreterTest, DonatingOneBufferThatIsPassedTwiceIsRefused) {
   const BufferPtr x = on(device_, {1, 2});
   EXPECT_EQ(add_->execute(std::vector{x, x}, {.donate = {1}}).status(),
-            invalid_argument("run add: donated argument 1 is passed twice; pass it once, or do not donate it"));
+            invalid_argument(
+                "run add: donated argument 1 is passed twice; pass it once, or do not donate it"));
   EXPECT_EQ(x->state(), ValueState::kReady);
 }
 
@@ -146,7 +158,8 @@ TEST_F(InterpreterTest, DonationThroughALoopOfRunsHoldsNoMoreThanOneState) {
   BufferPtr state = on(device_, {0, 0});
   const BufferPtr step = on(device_, {1, 2});
   device_.reset_peak();
-  for (int i = 0; i < 10; ++i) state = add_->execute(std::vector{state, step}, {.donate = {0}}).value()[0];
+  for (int i = 0; i < 10; ++i)
+    state = add_->execute(std::vector{state, step}, {.donate = {0}}).value()[0];
   EXPECT_EQ(values_of(*state), (std::vector<float>{10, 20}));
   EXPECT_EQ(device_.peak_bytes(), 16);
 }

@@ -29,10 +29,12 @@ struct ProgramCache::Entry {
   }
 };
 
-ProgramCache::ProgramCache(size_t capacity, Hash hash) : hash_(hash), capacity_(std::max<size_t>(capacity, 1)) {}
+ProgramCache::ProgramCache(size_t capacity, Hash hash)
+    : hash_(hash), capacity_(std::max<size_t>(capacity, 1)) {}
 ProgramCache::~ProgramCache() = default;
 
-StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const hlo::Module& lowered, Device& device,
+StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const hlo::Module& lowered,
+                                                            Device& device,
                                                             const CompileOptions& options) {
   const Hash128 hash = hash_(lowered);
   std::unique_lock lock(mutex_);
@@ -63,11 +65,13 @@ StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const hlo::Module& l
 }
 
 ProgramCache::Entries::iterator ProgramCache::find(const Hash128& hash, const hlo::Module& module,
-                                                   const Device& device, const CompileOptions& options) {
+                                                   const Device& device,
+                                                   const CompileOptions& options) {
   auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const Entry& entry = **it->second;
-    if (entry.device_serial == device.serial() && entry.options == options && hlo::equal(entry.module, module)) {
+    if (entry.device_serial == device.serial() && entry.options == options &&
+        hlo::equal(entry.module, module)) {
       return it->second;
     }
   }

@@ -1,7 +1,8 @@
-// ProgramCache: compiled programs by what they compute. Equal modules share one executable, whoever traced them.
+// ProgramCache: compiled programs by what they compute. Equal modules share one executable, whoever
+// traced them.
 //
-// The key is a hash and then full equality of the module (names, lines and metadata count not), the device and the options, so a
-// collision costs a comparison and never gives a wrong program.
+// The key is a hash and then full equality of the module (names, lines and metadata count not), the
+// device and the options, so a collision costs a comparison and never gives a wrong program.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@
 
 namespace heddle::runtime {
 
-// Safe from any thread. Threads that ask for the same program at once compile it once: one compiles, the others wait for it.
+// Safe from any thread. Threads that ask for the same program at once compile it once: one
+// compiles, the others wait for it.
 class ProgramCache {
  public:
   using Hash = Hash128 (*)(const hlo::Module&);
@@ -27,13 +29,17 @@ class ProgramCache {
   explicit ProgramCache(size_t capacity = kDefaultCapacity, Hash hash = &hlo::hash_of);
   ~ProgramCache();
 
-  // Returns the executable for `lowered`, compiling it where it is not held. Errors are not held: the next call tries again.
+  // Returns the executable for `lowered`, compiling it where it is not held. Errors are not held:
+  // the next call tries again.
+  //
   // errors   those of Backend::compile()
   // cost     a hit: one hash and one comparison, linear in the module
-  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(const hlo::Module& lowered, Device& device,
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(const hlo::Module& lowered,
+                                                              Device& device,
                                                               const CompileOptions& options = {});
 
-  // The most programs held, at least 1. The least recently used go first, as soon as there are more; those that callers hold live on.
+  // The most programs held, at least 1. The least recently used go first, as soon as there are
+  // more; those that callers hold live on.
   void set_capacity(size_t capacity);
   [[nodiscard]] size_t capacity() const;
   [[nodiscard]] size_t size() const;
@@ -56,12 +62,12 @@ class ProgramCache {
   std::unordered_multimap<Hash128, Entries::iterator, HashOfHash> by_hash_;
 };
 
-// The process's cache: what compile_cached() uses. It lives as long as the process; an unregistered backend has to outlive what it
-// put there, or clear() it.
+// The process's cache: what compile_cached() uses. It lives as long as the process; an unregistered
+// backend has to outlive what it put there, or clear() it.
 [[nodiscard]] ProgramCache& program_cache();
 
 // program_cache().compile().
-[[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_cached(const hlo::Module& lowered, Device& device,
-                                                                   const CompileOptions& options = {});
+[[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_cached(
+    const hlo::Module& lowered, Device& device, const CompileOptions& options = {});
 
 }  // namespace heddle::runtime

@@ -19,7 +19,9 @@ Hash128 always_equal(const hlo::Module&) { return {}; }
 
 class Cache : public ::testing::Test {
  protected:
-  std::shared_ptr<Executable> get(const hlo::Module& module) { return cache_.compile(module, device_).value(); }
+  std::shared_ptr<Executable> get(const hlo::Module& module) {
+    return cache_.compile(module, device_).value();
+  }
 
   HollowBackend backend_;
   Device& device_ = *backend_.devices()[0];
@@ -38,7 +40,8 @@ TEST_F(Cache, TheFirstCallCompilesOnce) {
 }
 
 TEST_F(Cache, NamesAreNotPartOfTheKey) {
-  EXPECT_EQ(get(binary_module(Opcode::kAdd, 4, "loss")), get(binary_module(Opcode::kAdd, 4, "another")));
+  EXPECT_EQ(get(binary_module(Opcode::kAdd, 4, "loss")),
+            get(binary_module(Opcode::kAdd, 4, "another")));
 }
 
 TEST_F(Cache, AnotherOpOrShapeIsAnotherProgram) {
@@ -101,10 +104,12 @@ TEST_F(Cache, ClearForgetsAll) {
 
 TEST(CacheOfErrors, AnErrorIsReturnedAndNotHeld) {
   int calls = 0;
-  HollowBackend backend([&] { return ++calls == 1 ? resource_exhausted("compile: no memory") : Status(); });
+  HollowBackend backend(
+      [&] { return ++calls == 1 ? resource_exhausted("compile: no memory") : Status(); });
   ProgramCache cache;
   Device& device = *backend.devices()[0];
-  EXPECT_EQ(cache.compile(identity_module(1), device).status(), resource_exhausted("compile: no memory"));
+  EXPECT_EQ(cache.compile(identity_module(1), device).status(),
+            resource_exhausted("compile: no memory"));
   EXPECT_EQ(cache.size(), 0u);
   EXPECT_TRUE(cache.compile(identity_module(1), device).ok());
 }
@@ -112,7 +117,8 @@ TEST(CacheOfErrors, AnErrorIsReturnedAndNotHeld) {
 TEST(CacheOfErrors, AFailedCompileIsNotCounted) {
   HollowBackend backend([] { return resource_exhausted("compile: no memory"); });
   ProgramCache cache;
-  expect_zero_compiles([&] { EXPECT_FALSE(cache.compile(identity_module(1), *backend.devices()[0]).ok()); });
+  expect_zero_compiles(
+      [&] { EXPECT_FALSE(cache.compile(identity_module(1), *backend.devices()[0]).ok()); });
 }
 
 TEST(CacheUnderCollision, EachModuleGetsItsOwnProgram) {
@@ -121,7 +127,8 @@ TEST(CacheUnderCollision, EachModuleGetsItsOwnProgram) {
   ProgramCache cache(ProgramCache::kDefaultCapacity, &always_equal);
   const std::vector arguments = {on(device, {2, 3}), on(device, {5, 7})};
   const auto result_of = [&](Opcode op) {
-    return values_of(*cache.compile(binary_module(op, 2), device).value()->execute(arguments).value()[0]);
+    return values_of(
+        *cache.compile(binary_module(op, 2), device).value()->execute(arguments).value()[0]);
   };
   for (int repeat = 0; repeat < 2; ++repeat) {
     EXPECT_EQ(result_of(Opcode::kAdd), (std::vector<float>{7, 10}));
@@ -155,7 +162,8 @@ TEST(CacheOfManyThreads, ThreadsThatAskAtOnceCompileOnceAndShare) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       ++arrived;
-      got[static_cast<size_t>(t)] = cache.compile(identity_module(4), *backend.devices()[0]).value();
+      got[static_cast<size_t>(t)] =
+          cache.compile(identity_module(4), *backend.devices()[0]).value();
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -186,7 +194,9 @@ TEST(CacheOfManyThreads, IsCleanUnderEvictionAndClearing) {
   const auto churn = [&](int64_t seed) {
     for (int64_t i = 0; i < 200; ++i) {
       const int64_t n = 1 + (i * seed) % 7;
-      EXPECT_EQ(cache.compile(identity_module(n), *backend.devices()[0]).value()->parameter_shapes()[0], f32({n}));
+      EXPECT_EQ(
+          cache.compile(identity_module(n), *backend.devices()[0]).value()->parameter_shapes()[0],
+          f32({n}));
       if (i % 50 == 0) cache.clear();
     }
   };

@@ -14,13 +14,15 @@ namespace heddle::runtime {
 namespace {
 
 StatusOr<std::unique_ptr<Backend>> make_plain_interpreter(std::string_view argument) {
-  if (!argument.empty()) return not_found("backend interpreter: takes no argument, got \"", argument, "\"");
+  if (!argument.empty())
+    return not_found("backend interpreter: takes no argument, got \"", argument, "\"");
   return make_interpreter();
 }
 
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, BackendFactory, std::less<>> factories{{"interpreter", make_plain_interpreter}};
+  std::map<std::string, BackendFactory, std::less<>> factories{
+      {"interpreter", make_plain_interpreter}};
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends;  // by the name asked for
   std::atomic<Device*> default_device{nullptr};
 };
@@ -54,7 +56,8 @@ std::optional<std::pair<std::string_view, int>> split_device(std::string_view na
 
 Status register_backend(std::string name, BackendFactory factory) {
   if (name.empty() || name.find(':') != std::string::npos) {
-    return invalid_argument("register_backend: name \"", name, "\"; it must be a word without a colon");
+    return invalid_argument("register_backend: name \"", name,
+                            "\"; it must be a word without a colon");
   }
   Registry& r = registry();
   std::scoped_lock lock(r.mutex);
@@ -73,7 +76,8 @@ StatusOr<Backend*> find_backend(std::string_view name) {
   if (factory == r.factories.end()) {
     return not_found("backend \"", name, "\" is not known; there are: ", join(names_of(r), ", "));
   }
-  const std::string_view argument = family.size() == name.size() ? "" : name.substr(family.size() + 1);
+  const std::string_view argument =
+      family.size() == name.size() ? "" : name.substr(family.size() + 1);
   HEDDLE_ASSIGN_OR_RETURN(std::unique_ptr<Backend> made, factory->second(argument));
   return r.backends.emplace(name, std::move(made)).first->second.get();
 }

@@ -12,12 +12,13 @@
 
 namespace heddle::runtime {
 
-// Makes a backend. `argument` is what follows the first colon of the name asked for: the path in "pjrt:PATH", else empty.
-// May not call into the registry.
+// Makes a backend. `argument` is what follows the first colon of the name asked for: the path in
+// "pjrt:PATH", else empty. May not call into the registry.
 using BackendFactory = std::function<StatusOr<std::unique_ptr<Backend>>(std::string_view argument)>;
 
-// Makes a backend known by name, without a colon. It is made at the first find_backend(), once per argument, and lives as long as
-// the process.
+// Makes a backend known by name, without a colon. It is made at the first find_backend(), once per
+// argument, and lives as long as the process.
+//
 // errors   InvalidArgument for an empty name, one with a colon, or one that is taken
 [[nodiscard]] Status register_backend(std::string name, BackendFactory factory);
 
@@ -32,8 +33,8 @@ using BackendFactory = std::function<StatusOr<std::unique_ptr<Backend>>(std::str
 // errors   as find_backend(); NotFound for a number that the backend has not
 [[nodiscard]] StatusOr<Device*> find_device(std::string_view name);
 
-// Returns the device where new tensors go and eager ops run: that of the innermost DefaultDevice of this thread, else that of
-// set_default_device(), else interpreter:0.
+// Returns the device where new tensors go and eager ops run: that of the innermost DefaultDevice of
+// this thread, else that of set_default_device(), else interpreter:0.
 [[nodiscard]] Device& default_device();
 
 // Sets it for the process.

@@ -72,8 +72,9 @@ TEST(FindDevice, TakesABackendOrABackendAndANumber) {
 }
 
 TEST(FindDevice, ANumberThatIsNotThereSaysHowManyAre) {
-  EXPECT_EQ(find_device("interpreter:7").status(),
-            not_found("device \"interpreter:7\": backend interpreter has 1 device(s), numbered from 0"));
+  EXPECT_EQ(
+      find_device("interpreter:7").status(),
+      not_found("device \"interpreter:7\": backend interpreter has 1 device(s), numbered from 0"));
 }
 
 TEST(FindDevice, AnArgumentToTheInterpreterIsRefused) {
@@ -81,10 +82,13 @@ TEST(FindDevice, AnArgumentToTheInterpreterIsRefused) {
             not_found("backend interpreter: takes no argument, got \"fast\""));
 }
 
-TEST(DefaultDevice, IsTheInterpreterAtFirst) { EXPECT_EQ(default_device().backend().name(), "interpreter"); }
+TEST(DefaultDevice, IsTheInterpreterAtFirst) {
+  EXPECT_EQ(default_device().backend().name(), "interpreter");
+}
 
 TEST(DefaultDevice, IsSetForTheProcess) {
-  ASSERT_TRUE(register_backend("everywhere", [](std::string_view) { return make_interpreter(); }).ok());
+  ASSERT_TRUE(
+      register_backend("everywhere", [](std::string_view) { return make_interpreter(); }).ok());
   ASSERT_TRUE(set_default_device("everywhere:0").ok());
   Device* elsewhere = nullptr;
   std::thread([&] { elsewhere = &default_device(); }).join();

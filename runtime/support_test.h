@@ -13,7 +13,9 @@
 
 namespace heddle::runtime {
 
-inline Shape f32(std::vector<int64_t> dimensions) { return Shape(DType::kF32, std::move(dimensions)); }
+inline Shape f32(std::vector<int64_t> dimensions) {
+  return Shape(DType::kF32, std::move(dimensions));
+}
 
 // A vector of f32.
 inline Literal vector_of(std::initializer_list<float> values) {
@@ -50,7 +52,8 @@ inline hlo::Module identity_module(int64_t n) {
   return module;
 }
 
-// A backend that can do nothing but compile, and calls `on_compile` when it does. It cannot borrow memory either.
+// A backend that can do nothing but compile, and calls `on_compile` when it does. It cannot borrow
+// memory either.
 class HollowBackend final : public Backend {
  public:
   explicit HollowBackend(std::function<Status()> on_compile = nullptr)
@@ -61,7 +64,8 @@ class HollowBackend final : public Backend {
 
  private:
   struct Hollow final : Executable {
-    StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr>, const ExecuteOptions&) override {
+    StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr>,
+                                         const ExecuteOptions&) override {
       return unimplemented("run: a hollow executable");
     }
     Hollow(const hlo::Module& module, Device& device) : Executable(module, device) {}
@@ -73,7 +77,8 @@ class HollowBackend final : public Backend {
     void release() override { forget_bytes(); }
   };
 
-  StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module, const CompileOptions&,
+  StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
+                                                       const CompileOptions&,
                                                        Device& device) override {
     if (on_compile_) HEDDLE_RETURN_IF_ERROR(on_compile_());
     return std::make_shared<Hollow>(module, device);
@@ -81,10 +86,13 @@ class HollowBackend final : public Backend {
   StatusOr<BufferPtr> copy_to_device(Device& device, const void*, const Shape& shape) override {
     return std::make_shared<Bytes>(device, shape);
   }
-  StatusOr<BufferPtr> borrow(Device&, const void*, const Shape&, std::shared_ptr<const void>) override {
+  StatusOr<BufferPtr> borrow(Device&, const void*, const Shape&,
+                             std::shared_ptr<const void>) override {
     return nullptr;
   }
-  Status copy_to_host(Buffer&, void*) override { return unimplemented("download: a hollow buffer"); }
+  Status copy_to_host(Buffer&, void*) override {
+    return unimplemented("download: a hollow buffer");
+  }
 
   std::function<Status()> on_compile_;
 };

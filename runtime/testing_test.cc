@@ -44,8 +44,9 @@ TEST(ExpectZero, RunsItsBlockOnce) {
 }
 
 TEST(ExpectZeroBytesUp, FailsOnAnUploadAndNamesTheCounters) {
-  EXPECT_NONFATAL_FAILURE(expect_zero_bytes_up([] { upload(); }),
-                          "expected zero bytes from host to device; the block moved uploads +1, upload_bytes +8");
+  EXPECT_NONFATAL_FAILURE(
+      expect_zero_bytes_up([] { upload(); }),
+      "expected zero bytes from host to device; the block moved uploads +1, upload_bytes +8");
 }
 
 TEST(ExpectZeroBytesUp, FailsOnLentMemory) {
@@ -58,8 +59,9 @@ TEST(ExpectZeroBytesUp, HoldsForADownload) {
 }
 
 TEST(ExpectZeroBytesDown, FailsOnADownloadAndNamesTheCounters) {
-  EXPECT_NONFATAL_FAILURE(expect_zero_bytes_down([] { download(); }),
-                          "expected zero bytes from device to host; the block moved downloads +1, download_bytes +8");
+  EXPECT_NONFATAL_FAILURE(
+      expect_zero_bytes_down([] { download(); }),
+      "expected zero bytes from device to host; the block moved downloads +1, download_bytes +8");
 }
 
 TEST(ExpectZeroTraces, FailsOnATrace) {
@@ -77,7 +79,8 @@ TEST(ExpectNothingBehindMyBack, FailsOnEachKind) {
   EXPECT_NONFATAL_FAILURE(expect_nothing_behind_my_back([] { download(); }), "downloads +1");
   EXPECT_NONFATAL_FAILURE(expect_nothing_behind_my_back([] { lend(); }), "aliased_bytes +8");
   EXPECT_NONFATAL_FAILURE(expect_nothing_behind_my_back([] { compile(); }), "compiles +1");
-  EXPECT_NONFATAL_FAILURE(expect_nothing_behind_my_back([] { count(&Counters::lowerings); }), "lowerings +1");
+  EXPECT_NONFATAL_FAILURE(expect_nothing_behind_my_back([] { count(&Counters::lowerings); }),
+                          "lowerings +1");
 }
 
 TEST(ExpectNothingBehindMyBack, LetsRunsAndCacheHitsPass) {

@@ -10,7 +10,8 @@ using Direction = TransferGuard::Direction;
 
 Status check_array(const Shape& shape) {
   if (shape.is_array()) return {};
-  return invalid_argument("upload: a value of type ", shape, "; it must be an array; upload each of its leaves");
+  return invalid_argument("upload: a value of type ", shape,
+                          "; it must be an array; upload each of its leaves");
 }
 
 bool can_lend(const void* data) { return reinterpret_cast<uintptr_t>(data) % kLendAlignment == 0; }
@@ -26,7 +27,8 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
   const Shape& shape = literal.shape();
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
   if (literal.is_elided()) {
-    return failed_precondition("upload: a literal of type ", shape, " whose values were elided as {...}; "
+    return failed_precondition("upload: a literal of type ", shape,
+                               " whose values were elided as {...}; "
                                "print the module with its constants in full");
   }
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
@@ -40,7 +42,8 @@ StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
   if (can_lend(data)) {
-    HEDDLE_ASSIGN_OR_RETURN(BufferPtr lent, device.backend().borrow(device, data, shape, std::move(owner)));
+    HEDDLE_ASSIGN_OR_RETURN(BufferPtr lent,
+                            device.backend().borrow(device, data, shape, std::move(owner)));
     if (lent != nullptr) {
       count(&Counters::aliased_bytes, shape.byte_size());
       return lent;
@@ -54,7 +57,8 @@ StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape
 StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kDeviceToHost, buffer.shape(), what));
   if (!buffer.shape().is_array()) {
-    return invalid_argument("download: a value of type ", buffer.shape(), " has no bytes; it must be an array");
+    return invalid_argument("download: a value of type ", buffer.shape(),
+                            " has no bytes; it must be an array");
   }
   if (buffer.is_deleted()) return deleted_error("download", buffer.shape());
   // Before the memory is asked for: a run that failed may have promised more than there is.

@@ -14,11 +14,13 @@ thread_local const TransferGuard* innermost = nullptr;
 // "upload of f32[2,3] from host to device, asked for by array"
 std::string describe(Direction direction, const Shape& shape, std::string_view what) {
   const bool up = direction == Direction::kHostToDevice;
-  return cat(up ? "upload" : "download", ": ", shape, " goes from ", up ? "host to device" : "device to host",
-             what.empty() ? "" : ", asked for by ", what);
+  return cat(up ? "upload" : "download", ": ", shape, " goes from ",
+             up ? "host to device" : "device to host", what.empty() ? "" : ", asked for by ", what);
 }
 
-std::string line_of(const SourceLocation& where) { return where.known() ? cat(" [", where, "]") : std::string(); }
+std::string line_of(const SourceLocation& where) {
+  return where.known() ? cat(" [", where, "]") : std::string();
+}
 
 }  // namespace
 
@@ -27,7 +29,8 @@ TransferGuard::TransferGuard(Policy policy, Direction direction, SourceLocation 
   innermost = this;
 }
 
-TransferGuard::TransferGuard(std::vector<std::string>& log, Direction direction, SourceLocation where)
+TransferGuard::TransferGuard(std::vector<std::string>& log, Direction direction,
+                             SourceLocation where)
     : TransferGuard(Policy::kLog, direction, where) {
   log_ = &log;
 }
@@ -36,7 +39,8 @@ TransferGuard::~TransferGuard() { innermost = outer_; }
 
 const TransferGuard* TransferGuard::in_force(Direction direction) {
   const TransferGuard* guard = innermost;
-  while (guard != nullptr && guard->direction_ != Direction::kBoth && guard->direction_ != direction) {
+  while (guard != nullptr && guard->direction_ != Direction::kBoth &&
+         guard->direction_ != direction) {
     guard = guard->outer_;
   }
   return guard;
@@ -47,8 +51,11 @@ Status TransferGuard::check(Direction direction, const Shape& shape, std::string
   if (guard == nullptr || guard->policy_ == Policy::kAllow) return {};
   std::string transfer = describe(direction, shape, what);
   if (guard->policy_ == Policy::kForbid) {
-    return failed_precondition(transfer, ", and a TransferGuard forbids it; move it out of the guarded block, or allow "
-                               "it with an inner TransferGuard(Policy::kAllow)", line_of(guard->where_));
+    return failed_precondition(
+        transfer,
+        ", and a TransferGuard forbids it; move it out of the guarded block, or allow "
+        "it with an inner TransferGuard(Policy::kAllow)",
+        line_of(guard->where_));
   }
   if (guard->log_ != nullptr) {
     guard->log_->push_back(std::move(transfer));

@@ -1,8 +1,9 @@
-// TransferGuard: makes a transfer between host and device an error, or a line of a log, while it lives.
+// TransferGuard: makes a transfer between host and device an error, or a line of a log, while it
+// lives.
 //
 //   TransferGuard guard(TransferGuard::Policy::kForbid);
-//   train_step(state, batch);          // on tensors that are on the device: moves nothing, so it passes
-//   loss.item<float>();                // FailedPrecondition: names the direction, the type, who asked, and the repair
+//   train_step(state, batch);  // on tensors that are on the device: moves nothing, so it passes
+//   loss.item<float>();        // FailedPrecondition: direction, type, who asked, the repair
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,9 @@
 
 namespace heddle::runtime {
 
-// Guards nest: the innermost one decides, per direction. They hold for the thread that made them, and end in reverse order. What a
-// device does on threads of its own is no transfer between host and device, so the thread that asks is the one that counts.
+// Guards nest: the innermost one decides, per direction. They hold for the thread that made them,
+// and end in reverse order. What a device does on threads of its own is no transfer between host
+// and device, so the thread that asks is the one that counts.
 class TransferGuard {
  public:
   enum class Policy : uint8_t { kAllow, kLog, kForbid };
@@ -34,8 +36,11 @@ class TransferGuard {
   TransferGuard(const TransferGuard&) = delete;
   TransferGuard& operator=(const TransferGuard&) = delete;
 
-  // What the guards in force on this thread say to one transfer (not kBoth). For runtime/transfer.cc.
-  // errors   FailedPrecondition that names direction, type, `what` asked, the repair and the guard's line
+  // What the guards in force on this thread say to one transfer, which goes one way. For
+  // runtime/transfer.cc.
+  //
+  // errors   FailedPrecondition that names direction, type, `what` asked, the repair and the
+  //          guard's line
   [[nodiscard]] static Status check(Direction direction, const Shape& shape, std::string_view what);
 
  private:

@@ -29,17 +29,20 @@ TEST_F(Guard, ForbiddenUploadNamesDirectionTypeAskerRepairAndLine) {
   TransferGuard guard(Policy::kForbid, Direction::kBoth, {"app/train.cc", 41});
   const Status error = to_device(device_, vector_of({1, 2}), "array").status();
   EXPECT_EQ(error,
-            failed_precondition("upload: f32[2] goes from host to device, asked for by array, and a TransferGuard forbids "
+            failed_precondition("upload: f32[2] goes from host to device, asked for by array, and "
+                                "a TransferGuard forbids "
                                 "it; move it out of the guarded block, or allow it with an inner "
                                 "TransferGuard(Policy::kAllow) [train.cc:41]"));
 }
 
 TEST_F(Guard, ForbiddenDownloadNamesDirectionAndType) {
   TransferGuard guard(Policy::kForbid, Direction::kBoth, {"app/train.cc", 41});
-  EXPECT_EQ(download(),
-            failed_precondition("download: f32[2] goes from device to host, and a TransferGuard forbids it; move it out "
-                                "of the guarded block, or allow it with an inner TransferGuard(Policy::kAllow) "
-                                "[train.cc:41]"));
+  EXPECT_EQ(
+      download(),
+      failed_precondition(
+          "download: f32[2] goes from device to host, and a TransferGuard forbids it; move it out "
+          "of the guarded block, or allow it with an inner TransferGuard(Policy::kAllow) "
+          "[train.cc:41]"));
 }
 
 TEST_F(Guard, AForbiddenTransferIsNotCounted) {
@@ -54,7 +57,8 @@ TEST_F(Guard, AForbiddenTransferIsNotCounted) {
 TEST_F(Guard, ForbidsLendingToo) {
   alignas(64) float data[2] = {1, 2};
   TransferGuard guard(Policy::kForbid);
-  EXPECT_EQ(lend_to_device(device_, data, f32({2}), nullptr).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(lend_to_device(device_, data, f32({2}), nullptr).status().code(),
+            absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(Guard, OfOneDirectionLeavesTheOtherAlone) {
@@ -96,8 +100,9 @@ TEST_F(Guard, LogsOneLineATransferAndLetsItPass) {
   TransferGuard guard(log);
   EXPECT_TRUE(to_device(device_, vector_of({1, 2}), "array").ok());
   EXPECT_TRUE(download().ok());
-  EXPECT_EQ(log, (std::vector<std::string>{"upload: f32[2] goes from host to device, asked for by array",
-                                           "download: f32[2] goes from device to host"}));
+  EXPECT_EQ(log,
+            (std::vector<std::string>{"upload: f32[2] goes from host to device, asked for by array",
+                                      "download: f32[2] goes from device to host"}));
 }
 
 TEST_F(Guard, LogsToStandardErrorWithTheGuardsLine) {

@@ -16,10 +16,12 @@ class Transfer : public ::testing::Test {
   Device& device_ = *backend_->devices()[0];
 };
 
-// Bytes on the host that start at a multiple of 64, or `offset` bytes after one; `alive` tells whether they are still held.
+// Bytes on the host that start at a multiple of 64, or `offset` bytes after one; `alive` tells
+// whether they are still held.
 struct HostArray {
   explicit HostArray(std::initializer_list<float> values, size_t offset = 0) {
-    auto bytes = std::shared_ptr<std::byte>(static_cast<std::byte*>(std::aligned_alloc(64, 1024)), std::free);
+    auto bytes = std::shared_ptr<std::byte>(static_cast<std::byte*>(std::aligned_alloc(64, 1024)),
+                                            std::free);
     data = reinterpret_cast<float*>(bytes.get() + offset);
     std::ranges::copy(values, data);
     alive = bytes;
@@ -37,7 +39,9 @@ TEST_F(Transfer, BytesComeBackAsTheyWent) {
 }
 
 TEST_F(Transfer, UploadCountsOneCallAndItsBytes) {
-  const Effects effects = effects_of([&] { (void)to_device(device_, vector_of({1, 2, 3})).value(); });
+  const Effects effects = effects_of([&] {
+    (void)to_device(device_, vector_of({1, 2, 3})).value();
+  });
   EXPECT_EQ(effects, (Counters{.uploads = 1, .upload_bytes = 12}));
 }
 
@@ -71,15 +75,19 @@ TEST_F(Transfer, AnUploadFromBorrowedMemoryIsACopyToo) {
 
 TEST_F(Transfer, ATupleIsRefused) {
   const auto refused = to_device(device_, Literal::tuple({vector_of({1}), vector_of({2})}));
-  EXPECT_EQ(refused.status(), invalid_argument("upload: a value of type (f32[1], f32[1]); it must be an array; upload "
-                                               "each of its leaves"));
+  EXPECT_EQ(
+      refused.status(),
+      invalid_argument("upload: a value of type (f32[1], f32[1]); it must be an array; upload "
+                       "each of its leaves"));
 }
 
 TEST_F(Transfer, AnElidedLiteralIsRefusedAndNotCounted) {
   const Effects effects = effects_of([&] {
-    EXPECT_EQ(to_device(device_, Literal::elided(f32({4}))).status(),
-              failed_precondition("upload: a literal of type f32[4] whose values were elided as {...}; print the module "
-                                  "with its constants in full"));
+    EXPECT_EQ(
+        to_device(device_, Literal::elided(f32({4}))).status(),
+        failed_precondition(
+            "upload: a literal of type f32[4] whose values were elided as {...}; print the module "
+            "with its constants in full"));
   });
   EXPECT_EQ(effects, Counters{});
 }
@@ -115,16 +123,16 @@ TEST(TransferToABackendThatCannotBorrow, LendingIsAnUpload) {
   HollowBackend backend;
   Device& device = *backend.devices()[0];
   const HostArray host({1, 2, 3});
-  const Effects effects = effects_of([&] { (void)lend_to_device(device, host.data, f32({3}), host.owner).value(); });
+  const Effects effects =
+      effects_of([&] { (void)lend_to_device(device, host.data, f32({3}), host.owner).value(); });
   EXPECT_EQ(effects, (Counters{.uploads = 1, .upload_bytes = 12}));
 }
 
 TEST(TransferThatFails, IsNotCounted) {
   HollowBackend backend;
   const BufferPtr buffer = on(*backend.devices()[0], {1, 2});
-  const Effects effects = effects_of([&] {
-    EXPECT_EQ(to_host(*buffer).status(), unimplemented("download: a hollow buffer"));
-  });
+  const Effects effects = effects_of(
+      [&] { EXPECT_EQ(to_host(*buffer).status(), unimplemented("download: a hollow buffer")); });
   EXPECT_EQ(effects, Counters{});
 }
 
@@ -138,14 +146,16 @@ TEST_F(Transfer, TheLenderIsHeldAsLongAsTheBuffer) {
 
 TEST_F(Transfer, ReleasingALentBufferLetsTheLenderGo) {
   HostArray host({1, 2, 3});
-  const BufferPtr lent = lend_to_device(device_, host.data, f32({3}), std::move(host.owner)).value();
+  const BufferPtr lent =
+      lend_to_device(device_, host.data, f32({3}), std::move(host.owner)).value();
   lent->release();
   EXPECT_TRUE(host.alive.expired());
 }
 
 TEST_F(Transfer, MemoryThatWasCopiedInsteadOfLentIsNotHeld) {
   HostArray host({1, 2, 3}, /*offset=*/4);
-  const BufferPtr copy = lend_to_device(device_, host.data, f32({3}), std::move(host.owner)).value();
+  const BufferPtr copy =
+      lend_to_device(device_, host.data, f32({3}), std::move(host.owner)).value();
   EXPECT_TRUE(host.alive.expired());
   EXPECT_EQ(values_of(*copy), (std::vector<float>{1, 2, 3}));
 }
@@ -154,7 +164,8 @@ TEST_F(Transfer, ARunThatIsGivenALentBufferDoesNotWriteToIt) {
   const HostArray host({1, 2});
   const BufferPtr lent = lend_to_device(device_, host.data, f32({2}), host.owner).value();
   const auto add = compiled(binary_module(hlo::Opcode::kAdd, 2), device_);
-  const auto sum = add->execute(std::vector{lent, on(device_, {10, 20})}, {.donate = {0, 1}}).value();
+  const auto sum =
+      add->execute(std::vector{lent, on(device_, {10, 20})}, {.donate = {0, 1}}).value();
   EXPECT_EQ(values_of(*sum[0]), (std::vector<float>{11, 22}));
   EXPECT_EQ(host.data[0], 1);
 }

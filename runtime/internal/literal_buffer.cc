@@ -41,7 +41,8 @@ StatusOr<Literal> Slot::take() {
   return std::move(value_);
 }
 
-// Under the lock, so that the bytes are not shared with a literal that a later run would have to copy before writing.
+// Under the lock, so that the bytes are not shared with a literal that a later run would have to
+// copy before writing.
 Status Slot::copy_to(void* data) {
   auto lock = wait();
   end_use();

@@ -1,7 +1,8 @@
-// LiteralBuffer: a buffer whose device memory is a Literal. For backends that compute in host memory.
+// LiteralBuffer: a buffer whose device memory is a Literal. For backends that compute in host
+// memory.
 //
-// The buffer and the runs that use it share a Slot. A donated buffer lets go of its slot at once, while the value may still be on
-// its way to it: the run that took the slot will find it there.
+// The buffer and the runs that use it share a Slot. A donated buffer lets go of its slot at once,
+// while the value may still be on its way to it: the run that took the slot will find it there.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,8 @@ class Slot {
   [[nodiscard]] bool is_ready() const { return ready_.load(std::memory_order_acquire); }
   [[nodiscard]] Status await();
 
-  // A user is a run or a download that was started and has not read yet. While there are others, take() leaves the value in place.
+  // A user is a run or a download that was started and has not read yet. While there are others,
+  // take() leaves the value in place.
   void add_user() { users_.fetch_add(1, std::memory_order_relaxed); }
   void end_use() { users_.fetch_sub(1, std::memory_order_relaxed); }
   // These wait for the value, and end the use.
