@@ -347,5 +347,19 @@ TEST(EvaluateThreads, OneEvaluatorRunsInFourThreadsAtOnce) {
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
 }
 
+// Captured values become parameters in the middle of the table: after other instructions.
+TEST(Evaluator, ParameterAfterOtherInstructionsKeepsItsValue) {
+  Module module;
+  ComputationBuilder builder(module);
+  const InstructionId x = builder.parameter(Shape::scalar(f32));
+  const InstructionId minus_x = *builder.add(Opcode::kNegate, {x});
+  const InstructionId y = builder.parameter(Shape::scalar(f32));
+  const InstructionId root = *builder.add(Opcode::kSubtract, {minus_x, y});
+  module.entry = module.add(std::move(builder).finish(root));
+  const StatusOr<Literal> value = evaluate(module, {Literal::scalar(f32, 3.0), Literal::scalar(f32, 4.0)});
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ(value->to_double(0), -7.0);
+}
+
 }  // namespace
 }  // namespace heddle::hlo

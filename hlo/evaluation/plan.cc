@@ -33,6 +33,10 @@ class RoutineMaker {
   StatusOr<Routine> make() {
     routine_.computation = &computation_;
     find_readers();
+    // Arguments are bound before the first step, so no parameter may have a slot that a step has left.
+    for (InstructionId id : order_) {
+      if (at(id).opcode == Opcode::kParameter) add_parameter(id);
+    }
     for (size_t i = 0; i < order_.size(); ++i) {
       HEDDLE_RETURN_IF_ERROR(explain(order_[i], add(order_[i], static_cast<int64_t>(i))));
     }
@@ -88,7 +92,7 @@ class RoutineMaker {
 
   Status add(InstructionId id, int64_t position) {
     switch (at(id).opcode) {
-      case Opcode::kParameter: add_parameter(id); return {};
+      case Opcode::kParameter: return {};  // bound already
       case Opcode::kConstant: return add_constant(id, at(id).attrs.get<ConstantAttrs>().literal);
       case Opcode::kGetTupleElement: return add_element(id, position);
       case Opcode::kTuple: add_tuple(id, position); return {};
