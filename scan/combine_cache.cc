@@ -93,6 +93,7 @@ std::pair<size_t, size_t> combine_cache_size() {
 }
 
 void clear_combine_cache() {
+  scan_internal::clear_ready_scans();
   std::lock_guard lock(scan_internal::cache().mutex);
   scan_internal::cache().by_identity.clear();
   scan_internal::cache().by_structure.clear();

@@ -45,6 +45,9 @@ using BodyPtr = std::shared_ptr<const Body>;
 BodyPtr find_body(const BodyKey& key);
 void keep_body(BodyKey key, BodyPtr body);
 
+// Forgets the programs of whole scans that ran outside a trace (scan.cc), which level 1 answers without looking at the body.
+void clear_ready_scans();
+
 // Level 2: an equal fragment that is known, or this one, now known.
 Fragment intern(hlo::Module module, bool* known);
 

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 
+#include "heddle/base/counters.h"
+#include "heddle/base/lru.h"
 #include "heddle/scan/trace_body.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/run_module.h"
 
 namespace heddle::scan_internal {
 namespace {
@@ -151,25 +155,135 @@ std::vector<Tensor> emit_scan(const Setting& setting, const Argument& init, cons
                     .frontend_attributes = std::move(attributes)});
 }
 
+// Records the scan in the running trace. The leaves of init and xs are in it already.
+ScanResult record_scan(std::string_view what, const Callable& step, const Argument& init, const Argument& xs, const ScanOptions& options,
+                       SourceLocation at) {
+  Setting setting = Resolver(what, xs, options, at).resolve();
+  if (xs.leaves.empty()) add_counter(setting, at);
+  BodyPtr body = scan_body(what, step, init, xs, setting, at);
+  std::vector<Tensor> all = emit_scan(setting, init, *body, options, at);
+  auto carry = all.begin() + static_cast<std::ptrdiff_t>(leaf_count(body->results[1]));
+  auto captures = all.end() - static_cast<std::ptrdiff_t>(body->captures.size());
+  return {{carry, captures}, {all.begin(), carry}, body->results[1]};
+}
+
+// A whole scan that ran outside a trace: its program, and how its results are laid out.
+struct Ready {
+  std::shared_ptr<runtime::Executable> executable;
+  std::vector<Tensor> captures;  // of a named Function
+  size_t ys = 0;
+  TreeSpec ys_spec;
+};
+using ReadyPtr = std::shared_ptr<const Ready>;
+
+struct ReadyKey {
+  BodyKey body;  // parameters: the leaves of init, then of xs
+  ScanOptions options;
+  const runtime::Device* device = nullptr;
+};
+
+bool same_options(const ScanOptions& a, const ScanOptions& b) {
+  return a.length == b.length && a.reverse == b.reverse && a.unroll == b.unroll && a.axis == b.axis;
+}
+
+struct ReadyCache {
+  std::mutex mutex;
+  LruMap<ReadyKey, ReadyPtr> entries{1024};
+};
+
+ReadyCache& ready_cache() {
+  static ReadyCache* const kCache = new ReadyCache;  // never destroyed: threads may outlive main
+  return *kCache;
+}
+
+// One scan outside a trace. Found by identity, nothing is built but the key; else it is traced as a program of its own.
+class AtOnce {
+ public:
+  AtOnce(std::string_view what, const Callable& step, const Argument& init, const Argument& xs, const ScanOptions& options, SourceLocation at)
+      : what_(what), step_(step), init_(init), xs_(xs), options_(options), at_(at), leaves_(init.leaves) {
+    leaves_.insert(leaves_.end(), xs.leaves.begin(), xs.leaves.end());
+    buffers_ = trace_internal::buffers_of(leaves_, what_, at_);
+    device_ = &trace_internal::device_of(buffers_, what_, at_);
+  }
+
+  ScanResult run() {
+    if (!step_.identity.known()) return finish(*make());
+    ReadyKey key{{step_.identity, &kScanBody, step_.types, cat(init_.structure, "|", xs_.structure), {}}, options_, device_};
+    for (const Tensor& leaf : leaves_) key.body.parameters.push_back(leaf.shape());
+    uint64_t hash = key.body.hash();
+    if (ReadyPtr found = find(key, hash)) {
+      count(&Counters::combine_hits);
+      return finish(*found);
+    }
+    ReadyPtr made = make();
+    if (made->captures.empty() || step_.identity.keeps_captures) keep(std::move(key), hash, made);
+    return finish(*made);
+  }
+
+ private:
+  static ReadyPtr find(const ReadyKey& key, uint64_t hash) {
+    std::lock_guard lock(ready_cache().mutex);
+    ReadyPtr* found = ready_cache().entries.find(hash, [&](const ReadyKey& other) {
+      return key.body == other.body && key.device == other.device && same_options(key.options, other.options);
+    });
+    return found ? *found : nullptr;
+  }
+
+  static void keep(ReadyKey key, uint64_t hash, ReadyPtr made) {
+    std::lock_guard lock(ready_cache().mutex);
+    ready_cache().entries.insert(hash, std::move(key), std::move(made));
+  }
+
+  // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may be two the next time.
+  [[nodiscard]] ReadyPtr make() const {
+    auto ready = std::make_shared<Ready>();
+    trace_internal::Traced traced = [&] {
+      trace_internal::Recorder recorder(std::string(what_), at_);
+      std::vector<Tensor> parameters;
+      for (const Tensor& leaf : leaves_) parameters.push_back(recorder.parameter(leaf.shape(), at_));
+      auto middle = parameters.begin() + static_cast<std::ptrdiff_t>(init_.leaves.size());
+      ScanResult result = record_scan(what_, step_, {{parameters.begin(), middle}, init_.structure, init_.spec},
+                                      {{middle, parameters.end()}, xs_.structure, xs_.spec}, options_, at_);
+      ready->ys = result.ys.size();
+      ready->ys_spec = std::move(result.ys_spec);
+      std::vector<Tensor> all = std::move(result.ys);
+      all.insert(all.end(), result.carry.begin(), result.carry.end());
+      return recorder.finish(all, what_, at_);
+    }();
+    ready->captures = std::move(traced.captures);
+    ready->executable = value_or_throw(trace_internal::executable_for(traced.module, *device_), at_);
+    return ready;
+  }
+
+  ScanResult finish(const Ready& ready) {
+    for (const Tensor& capture : ready.captures) buffers_.push_back(trace_internal::buffer_of(capture, what_, at_));
+    std::vector<Tensor> all = trace_internal::run_executable(*ready.executable, buffers_, at_);
+    auto carry = all.begin() + static_cast<std::ptrdiff_t>(ready.ys);
+    return {{carry, all.end()}, {all.begin(), carry}, ready.ys_spec};
+  }
+
+  std::string_view what_;
+  const Callable& step_;
+  const Argument& init_;
+  const Argument& xs_;
+  const ScanOptions& options_;
+  SourceLocation at_;
+  std::vector<Tensor> leaves_;
+  std::vector<runtime::BufferPtr> buffers_;
+  runtime::Device* device_;
+};
+
 }  // namespace
 
 ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init, const Argument& xs, const ScanOptions& options,
                     SourceLocation at) {
-  BodyPtr body;
-  std::vector<Tensor> results = trace_internal::in_program(what, at, [&] {
-    Setting setting = Resolver(what, xs, options, at).resolve();
-    if (xs.leaves.empty()) add_counter(setting, at);
-    body = scan_body(what, step, init, xs, setting, at);
-    std::vector<Tensor> all = emit_scan(setting, init, *body, options, at);
-    all.resize(all.size() - body->captures.size());
-    return all;
-  });
-  ScanResult out;
-  size_t ys = leaf_count(body->results[1]);
-  out.ys.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(ys));
-  out.carry.assign(results.begin() + static_cast<std::ptrdiff_t>(ys), results.end());
-  out.ys_spec = body->results[1];
-  return out;
+  if (trace_internal::Recorder::current() != nullptr) return record_scan(what, step, init, xs, options, at);
+  return AtOnce(what, step, init, xs, options, at).run();
+}
+
+void clear_ready_scans() {
+  std::lock_guard lock(ready_cache().mutex);
+  ready_cache().entries.clear();
 }
 
 std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves, const std::vector<TreeSpec>& specs, SourceLocation at) {

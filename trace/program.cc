@@ -1,6 +1,7 @@
 #include "heddle/trace/program.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
@@ -10,8 +11,31 @@
 
 namespace heddle {
 
+namespace {
+
+// Executables of one module, by device: found without looking at the module again.
+class Compiled {
+ public:
+  std::shared_ptr<runtime::Executable> get(const hlo::Module& module, runtime::Device& device, SourceLocation at) {
+    std::lock_guard lock(mutex_);
+    for (const auto& [where, executable] : by_device_) {
+      if (where == &device) return executable;
+    }
+    auto made = value_or_throw(trace_internal::executable_for(module, device), at);
+    by_device_.emplace_back(&device, made);
+    return made;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<const runtime::Device*, std::shared_ptr<runtime::Executable>>> by_device_;
+};
+
+}  // namespace
+
 struct Program::State {
   std::shared_ptr<const hlo::Module> module;
+  std::shared_ptr<Compiled> compiled = std::make_shared<Compiled>();  // of `module`
   std::vector<Tensor> captures;
   Signature signature;
   TreeSpec result_spec;
@@ -26,6 +50,7 @@ const TreeSpec& Program::result_spec() const { return state_->result_spec; }
 Program Program::lowered() const {
   auto state = std::make_shared<State>(*state_);
   state->module = std::make_shared<const hlo::Module>(value_or_throw(transform::lower(*state_->module), {}));
+  state->compiled = std::make_shared<Compiled>();
   return Program(std::move(state));
 }
 
@@ -44,7 +69,9 @@ std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocati
     all.push_back(arguments[i]);
   }
   all.insert(all.end(), state_->captures.begin(), state_->captures.end());
-  return trace_internal::run_module(*state_->module, all, "run", at);
+  std::vector<runtime::BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);
+  auto executable = state_->compiled->get(*state_->module, trace_internal::device_of(buffers, "run", at), at);
+  return trace_internal::run_executable(*executable, buffers, at);
 }
 
 Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLocation at) const {
