@@ -5,6 +5,7 @@
 
 using namespace heddle;
 
+// [rnn]
 struct Cell {  // parameters of a recurrent cell
   Tensor w;    // [in + hidden, hidden]
   Tensor b;    // [hidden]
@@ -20,6 +21,7 @@ Tensor loss(const Cell& cell, Tensor xs, Tensor target) {
   auto [last, ys] = scan(step, /*init=*/zeros_like(target), xs);
   return mean(square(last - target));
 }
+// [/rnn]
 
 int main() {
   // Staged on placeholders: no memory, no transfer.

@@ -12,11 +12,13 @@ struct Search {
   static constexpr auto kFields = fields(field("x", &Search::x), field("steps", &Search::steps));
 };
 
+// [root]
 Search square_root(Tensor a) {
   auto far = [&](Search s) { return abs(s.x * s.x - a) > 1e-12 * a; };
   auto step = [&](Search s) { return Search{0.5 * (s.x + a / s.x), s.steps + 1}; };
   return while_loop(far, step, Search{a, zeros({}, s32)});
 }
+// [/root]
 
 int main() {
   Search found = square_root(scalar<double>(2.0));

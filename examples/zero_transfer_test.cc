@@ -26,6 +26,7 @@ TEST(Integrate, StagesWithoutTouchingTheDevice) {
   EXPECT_EQ(done.compiles, 0);
 }
 
+// [test]
 TEST(Integrate, SecondCallRunsAndDoesNothingElse) {
   Tensor xs = ones({100});
   integrate(xs);
@@ -37,5 +38,6 @@ TEST(Integrate, SecondCallRunsAndDoesNothingElse) {
   EXPECT_EQ(done.compiles, 0);
   EXPECT_EQ(done.uploads, 0);
 }
+// [/test]
 
 }  // namespace
