@@ -404,7 +404,7 @@ struct CustomCallAttrs {
   Box<Literal> literal;
   std::vector<OperandAlias> output_to_operand_aliasing;
   CustomCallSchedule schedule = CustomCallSchedule::kNone;
-  ApiVersion api_version = ApiVersion::kUnspecified;
+  ApiVersion api_version = ApiVersion::kOriginal;  // what text means that does not say
   HEDDLE_ATTRS(CustomCallAttrs, HEDDLE_FIELD(CustomCallAttrs, window),
                HEDDLE_FIELD(CustomCallAttrs, dim_labels),
                HEDDLE_FIELD(CustomCallAttrs, feature_group_count),
