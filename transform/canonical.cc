@@ -106,7 +106,8 @@ void drop_layout(Instruction& constant) {
   constant.attrs = hlo::ConstantAttrs{.literal = literal.reshaped(std::move(plain))};
 }
 
-// A bitcast reads the bytes as they lie, so its own layout and its operand's are part of what it computes.
+// A bitcast reads the bytes as they lie, so its own layout and its operand's are part of what it
+// computes.
 std::vector<bool> layouts_to_keep(const Computation& from) {
   std::vector<bool> keep;
   for (size_t i = 0; i < from.instructions.size(); ++i) {
@@ -123,7 +124,10 @@ template <class Source>
 class Canonicalizer {
  public:
   explicit Canonicalizer(Source& from)
-      : from_(from), effects_(from), orders_(from.computations.size()), new_id_(from.computations.size()) {}
+      : from_(from),
+        effects_(from),
+        orders_(from.computations.size()),
+        new_id_(from.computations.size()) {}
 
   hlo::Module run() {
     visit(from_.entry);
@@ -179,7 +183,8 @@ class Canonicalizer {
     for (InstructionId id : order.kept) {
       auto& old = from.instructions[id.value];
       into.instructions.push_back(emit(old, order));
-      if (keep_layout.empty() || !keep_layout[id.value]) drop_layout(into.instructions.back().shape);
+      if (keep_layout.empty() || !keep_layout[id.value])
+        drop_layout(into.instructions.back().shape);
     }
     for (size_t i = 0; i < from.parameters.size(); ++i) into.parameters.push_back(InstructionId(i));
     into.root = order.new_id[from.root.value];
@@ -235,8 +240,8 @@ class Canonicalizer {
   Source& from_;
   hlo::Module into_;
   Effects effects_;
-  std::vector<Order> orders_;           // by old computation
-  std::vector<ComputationId> new_id_;   // by old computation
+  std::vector<Order> orders_;          // by old computation
+  std::vector<ComputationId> new_id_;  // by old computation
   std::unordered_map<Hash128, std::vector<ComputationId>, HashOfHash> by_hash_;
 };
 

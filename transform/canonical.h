@@ -1,12 +1,14 @@
 // The canonical form: what a module computes, without the accidents of how it was written down.
 //
-//   dead instructions and uncalled computations are gone; parameters stand first, by number; the rest follows in post-order from
-//   the effects, in their order, and the root; computations follow in post-order of the first call; equal ones are one;
-//   names, metadata, source lines and layouts are empty.
+//   dead instructions and uncalled computations are gone; parameters stand first, by number; the
+//   rest follows in post-order from the effects, in their order, and the root; computations follow
+//   in post-order of the first call; equal ones are one; names, metadata, source lines and layouts
+//   are empty.
 //
-// Two modules that compute the same by the same ops on the same operands have equal canonical forms (hlo::equal). Nothing is
-// simplified: x + y and y + x stay apart, so equal forms give equal bits. Layouts go because Heddle computes on logical positions;
-// only around bitcast, whose meaning hangs on them, do they stay.
+// Two modules that compute the same by the same ops on the same operands have equal canonical forms
+// (hlo::equal). Nothing is simplified: x + y and y + x stay apart, so equal forms give equal bits.
+// Layouts go because Heddle computes on logical positions; only around bitcast, whose meaning hangs
+// on them, do they stay.
 #pragma once
 
 #include "heddle/base/hash.h"
@@ -19,7 +21,8 @@ namespace heddle::transform {
 [[nodiscard]] hlo::Module canonicalize(const hlo::Module& module);
 [[nodiscard]] hlo::Module canonicalize(hlo::Module&& module);
 
-// hash_of() the canonical form. Equal hashes find candidates; hlo::equal() of the canonical forms decides.
+// hash_of() the canonical form. Equal hashes find candidates; hlo::equal() of the canonical forms
+// decides.
 [[nodiscard]] Hash128 canonical_hash(const hlo::Module& module);
 
 }  // namespace heddle::transform

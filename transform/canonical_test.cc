@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "heddle/hlo/builder.h"
 
 namespace heddle::transform {
@@ -16,7 +15,8 @@ using hlo::Opcode;
 
 const Shape kF32(f32, {4});
 
-InstructionId apply(ComputationBuilder& to, Opcode opcode, std::initializer_list<InstructionId> operands) {
+InstructionId apply(ComputationBuilder& to, Opcode opcode,
+                    std::initializer_list<InstructionId> operands) {
   return *to.add(opcode, operands, {}, {}, &kF32);
 }
 
@@ -64,7 +64,8 @@ TEST(Canonical, OrderOfOperandsCounts) {
     ComputationBuilder to(module);
     InstructionId x = to.parameter(kF32);
     InstructionId y = to.parameter(kF32);
-    InstructionId root = swapped ? apply(to, Opcode::kAdd, {y, x}) : apply(to, Opcode::kAdd, {x, y});
+    InstructionId root =
+        swapped ? apply(to, Opcode::kAdd, {y, x}) : apply(to, Opcode::kAdd, {x, y});
     module.entry = module.add(std::move(to).finish(root));
     return module;
   };

@@ -11,8 +11,9 @@ Effects::Effects(const hlo::Module& module) {
 }
 
 void Effects::add(const hlo::Computation& computation) {
-  has_effect_.push_back(std::ranges::any_of(
-      computation.instructions, [this](const hlo::Instruction& instruction) { return of(instruction); }));
+  has_effect_.push_back(
+      std::ranges::any_of(computation.instructions,
+                          [this](const hlo::Instruction& instruction) { return of(instruction); }));
 }
 
 bool Effects::of(const hlo::Instruction& instruction) const {

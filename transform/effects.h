@@ -1,5 +1,5 @@
-// Effects: what must run even where its result is unused: infeed, send, collectives, custom calls that say so, and whatever calls
-// such an instruction.
+// Effects: what must run even where its result is unused: infeed, send, collectives, custom calls
+// that say so, and whatever calls such an instruction.
 #pragma once
 
 #include <vector>

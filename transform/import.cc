@@ -19,13 +19,15 @@ hlo::ComputationId shift_callees(hlo::Module& into, size_t first, hlo::Computati
 
 hlo::ComputationId import(hlo::Module& into, const hlo::Module& from) {
   size_t first = into.computations.size();
-  into.computations.insert(into.computations.end(), from.computations.begin(), from.computations.end());
+  into.computations.insert(into.computations.end(), from.computations.begin(),
+                           from.computations.end());
   return shift_callees(into, first, from.entry);
 }
 
 hlo::ComputationId import(hlo::Module& into, hlo::Module&& from) {
   size_t first = into.computations.size();
-  into.computations.insert(into.computations.end(), std::make_move_iterator(from.computations.begin()),
+  into.computations.insert(into.computations.end(),
+                           std::make_move_iterator(from.computations.begin()),
                            std::make_move_iterator(from.computations.end()));
   return shift_callees(into, first, from.entry);
 }

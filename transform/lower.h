@@ -6,8 +6,8 @@
 
 namespace heddle::transform {
 
-// Returns the module as plain HLO (hlo::Stage::kHlo): scans are whiles, unused carries, xs and ys are gone.
-// errors: of a pass, or where the result does not verify
+// Returns the module as plain HLO (hlo::Stage::kHlo): scans are whiles, unused carries, xs and ys
+// are gone. errors: of a pass, or where the result does not verify
 StatusOr<hlo::Module> lower(const hlo::Module& traced);
 
 }  // namespace heddle::transform

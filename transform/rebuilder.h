@@ -1,12 +1,13 @@
-// Rebuilders copy a module forward into a new one. Ids are the topological order and nothing is edited in place, so a pass keeps no
-// use lists and no worklist: it walks the old instructions once, and drops, replaces, adds or copies each.
+// Rebuilders copy a module forward into a new one. Ids are the topological order and nothing is
+// edited in place, so a pass keeps no use lists and no worklist: it walks the old instructions
+// once, and drops, replaces, adds or copies each.
 //
 //   ModuleRebuilder module(from);
 //   for (hlo::ComputationId id : module.order()) {
 //     Rebuilder to(module, id);
 //     for (hlo::InstructionId i : to.order()) {
-//       if (is_copy(to.old(i))) to.replace(i, to[to.old(i).operands[0]]);   // users of i read its operand
-//       else to.copy(i);
+//       if (is_copy(to.old(i))) to.replace(i, to[to.old(i).operands[0]]);   // users of i read its
+//       operand else to.copy(i);
 //     }
 //     module.replace(id, std::move(to).finish());
 //   }
@@ -69,7 +70,8 @@ class ModuleRebuilder {
   // The new id of an old computation that was replaced; not valid() for one that was not (yet).
   hlo::ComputationId operator[](hlo::ComputationId old) const { return map_[old.value]; }
 
-  // The module, of the computations that its entry reaches. The header (name, aliasing, what was not understood) is copied.
+  // The module, of the computations that its entry reaches. The header (name, aliasing, what was
+  // not understood) is copied.
   [[nodiscard]] hlo::Module finish() &&;
 
  private:
@@ -79,8 +81,9 @@ class ModuleRebuilder {
   Effects effects_;
 };
 
-// Writes one computation. Old ids are those of the computation copied, new ids those of the one written. A copy keeps its name,
-// metadata, sharding, frontend attributes, whatever was not understood, and its source location.
+// Writes one computation. Old ids are those of the computation copied, new ids those of the one
+// written. A copy keeps its name, metadata, sharding, frontend attributes, whatever was not
+// understood, and its source location.
 class Rebuilder {
  public:
   Rebuilder(ModuleRebuilder& module, hlo::ComputationId from);
@@ -91,23 +94,31 @@ class Rebuilder {
   }
   [[nodiscard]] const hlo::Instruction& old(hlo::InstructionId id) const { return from_->at(id); }
 
-  // The instruction with operands, control predecessors and callees mapped to their new ids; not appended. Operands must have been
-  // copied or replaced; control predecessors that were dropped are left out.
+  // The instruction with operands, control predecessors and callees mapped to their new ids; not
+  // appended. Operands must have been copied or replaced; control predecessors that were dropped
+  // are left out.
   [[nodiscard]] hlo::Instruction mapped(hlo::InstructionId old) const;
 
   // Appends mapped(old).
   hlo::InstructionId copy(hlo::InstructionId old);
   // Users of `old` read `now`.
   void replace(hlo::InstructionId old, hlo::InstructionId now) { map_[old.value] = now; }
-  // The new id of an old instruction that was copied or replaced; not valid() for one that was dropped.
+  // The new id of an old instruction that was copied or replaced; not valid() for one that was
+  // dropped.
   hlo::InstructionId operator[](hlo::InstructionId old) const { return map_[old.value]; }
 
+  // The module being written.
+  [[nodiscard]] const hlo::Module& into() const { return module_->into(); }
   // The new computation: add() and append() new instructions with it.
   hlo::ComputationBuilder& builder() { return builder_; }
-  [[nodiscard]] const hlo::Instruction& at(hlo::InstructionId now) const { return builder_.at(now); }
+  [[nodiscard]] const hlo::Instruction& at(hlo::InstructionId now) const {
+    return builder_.at(now);
+  }
 
   // The new computation, with the old root's replacement as root.
-  [[nodiscard]] hlo::Computation finish() && { return std::move(*this).finish(map_[from_->root.value]); }
+  [[nodiscard]] hlo::Computation finish() && {
+    return std::move(*this).finish(map_[from_->root.value]);
+  }
   [[nodiscard]] hlo::Computation finish(hlo::InstructionId root) &&;
 
  private:
@@ -117,8 +128,8 @@ class Rebuilder {
   std::vector<hlo::InstructionId> map_;
 };
 
-// Removes the instructions that neither the root nor an effect needs. Parameters stay: they are the signature.
-// cost: linear, instructions are moved
+// Removes the instructions that neither the root nor an effect needs. Parameters stay: they are the
+// signature. cost: linear, instructions are moved
 void sweep(hlo::Computation& computation, const Effects& effects);
 
 // Removes computations that the entry does not reach.

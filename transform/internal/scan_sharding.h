@@ -1,0 +1,21 @@
+// Shardings of what a scan is lowered to, out of the sharding of the scan.
+#pragma once
+
+#include <vector>
+
+#include "heddle/hlo/module.h"
+
+namespace heddle::transform {
+
+// Number of arrays in a (nested) tuple; 1 for an array.
+size_t leaf_count(const Shape& shape);
+
+// One sharding a result of `scan`, which has one a leaf; empty where the scan has none. A result
+// that is itself a tuple gets a sharding of type kTuple.
+std::vector<hlo::Sharding> result_shardings(const hlo::Instruction& scan);
+
+// The sharding of a tuple of these: a tuple sharding of their leaves. `shape` is the tuple's;
+// elements of no sharding of their own (a null pointer) are replicated.
+hlo::Sharding tuple_sharding(const Shape& shape, const std::vector<const hlo::Sharding*>& elements);
+
+}  // namespace heddle::transform

@@ -1,0 +1,26 @@
+// Shrinking: the same tuple with some elements left out, in types and in what is noted beside them.
+#pragma once
+
+#include <vector>
+
+#include "heddle/hlo/module.h"
+
+namespace heddle::transform {
+
+// Returns the tuple of the kept elements. A shape that is no tuple, with nothing to say which to
+// keep, is returned as it is.
+Shape shrink(const Shape& shape, const std::vector<bool>& kept);
+
+// The sharding of such a tuple: one entry a leaf is kept with its element. Any other sharding is
+// for all elements, and stays.
+hlo::Sharding shrink(const hlo::Sharding& sharding, const Shape& shape,
+                     const std::vector<bool>& kept);
+
+// Shrinks the instruction's shape, sharding and per-leaf replication; a while keeps only the trip
+// count of a backend_config that names elements by number.
+void shrink(hlo::Instruction& instruction, const std::vector<bool>& kept);
+
+// Number of kept elements before `element`: its new number.
+int64_t rank_in(const std::vector<bool>& kept, size_t element);
+
+}  // namespace heddle::transform

@@ -1,0 +1,71 @@
+// merge-equal: of several instructions that compute the same from the same operands, the first
+// stays.
+//
+//   a = negate(x)
+//   b = negate(x)           =>          a = negate(x)
+//   c = add(a, b)                       c = add(a, a)
+//
+// One forward walk: when an instruction is reached its operands are merged already, so equal values
+// have equal operand ids. Equal computations are merged before their callers are looked at, so
+// equal loops become one.
+#include <unordered_map>
+
+#include "heddle/transform/passes.h"
+#include "heddle/transform/rebuilder.h"
+
+namespace heddle::transform {
+namespace {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+template <class Id>
+using Seen = std::unordered_map<Hash128, Id, HashOfHash>;
+
+// A barrier is there to keep what is behind it apart; a token orders effects; parameters are the
+// signature.
+bool may_merge(const Instruction& instruction, const Effects& effects) {
+  if (instruction.opcode == Opcode::kParameter || instruction.opcode == Opcode::kOptBarrier)
+    return false;
+  return !instruction.shape.is_token() && !effects.of(instruction);
+}
+
+Computation merged(ModuleRebuilder& module, ComputationId id) {
+  Rebuilder to(module, id);
+  Seen<InstructionId> seen;
+  for (InstructionId i : to.order()) {
+    Instruction now = to.mapped(i);
+    InstructionId* first = may_merge(now, module.effects()) ? &seen[hlo::hash_of(now)] : nullptr;
+    if (first != nullptr && first->valid() && hlo::equal(to.at(*first), now)) {
+      to.replace(i, *first);
+      continue;
+    }
+    to.replace(i, to.builder().append(std::move(now)));
+    if (first != nullptr) *first = to[i];
+  }
+  Computation computation = std::move(to).finish();
+  sweep(computation, module.effects());
+  return computation;
+}
+
+}  // namespace
+
+StatusOr<hlo::Module> merge_equal(const hlo::Module& module) {
+  ModuleRebuilder to(module);
+  Seen<ComputationId> seen;
+  for (ComputationId id : to.order()) {
+    Computation now = merged(to, id);
+    auto [found, fresh] = seen.try_emplace(hlo::hash_of(now));
+    if (!fresh && hlo::equal(to.into().at(found->second), now)) {
+      to.replace(id, found->second);
+    } else {
+      found->second = to.replace(id, std::move(now));
+    }
+  }
+  return std::move(to).finish();
+}
+
+}  // namespace heddle::transform

@@ -1,0 +1,73 @@
+// Pass and pipelines: a pass is a function from module to module, a pipeline is a table of passes.
+//
+//   HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, run_pipeline(std::move(traced), kLowerPipeline));
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+#include "heddle/hlo/verify.h"
+#include "heddle/transform/passes.h"
+
+namespace heddle::transform {
+
+struct Pass {
+  std::string_view name;
+  StatusOr<hlo::Module> (*run)(const hlo::Module&);
+  // What holds after it. Stages only advance: kTraced says that the pass leaves the module in the
+  // stage in which it found it.
+  hlo::Stage leaves = hlo::Stage::kTraced;
+};
+
+// Every pass, by name.
+inline constexpr Pass kPasses[] = {
+    {"inline", inline_calls},     {"lower-scan", lower_scan, hlo::Stage::kHlo},
+    {"merge-equal", merge_equal}, {"remove-unused", remove_unused},
+    {"simplify", simplify},
+};
+
+// From what was traced to what any XLA reads: while and no scan. Calls stay, so that a combine
+// computation is one computation.
+inline constexpr Pass kLowerPipeline[] = {
+    {"simplify", simplify},
+    {"lower-scan", lower_scan, hlo::Stage::kHlo},  // from here: while, and no scan
+    {"simplify", simplify},
+    {"merge-equal", merge_equal},
+    {"remove-unused", remove_unused},
+};
+
+// The same with calls inlined: for backends that do not inline by themselves.
+inline constexpr Pass kFlattenPipeline[] = {
+    {"simplify", simplify},       {"lower-scan", lower_scan, hlo::Stage::kHlo},
+    {"inline", inline_calls},     {"simplify", simplify},
+    {"merge-equal", merge_equal}, {"remove-unused", remove_unused},
+};
+
+struct PipelineOptions {
+  hlo::Stage stage = hlo::Stage::kTraced;  // of the module that comes in
+#ifdef NDEBUG
+  bool verify_each = false;
+#else
+  bool verify_each = true;
+#endif
+  // Called with each pass's result; `step` counts from 1. Called with step 0 and pass "input"
+  // before the first.
+  std::function<void(int step, std::string_view pass, const hlo::Module&)> dump;
+};
+
+// Runs the passes in order.
+// errors: a pass's own, with its name before it; Internal, if a module does not verify after a
+// pass, with the pass's name
+StatusOr<hlo::Module> run_pipeline(hlo::Module module, std::span<const Pass> passes,
+                                   const PipelineOptions& options = {});
+
+// Returns the passes of a list like "lower-scan,inline,simplify". The names "lower" and "flatten"
+// stand for the pipelines above. errors: NotFound with the name and the names that there are
+StatusOr<std::vector<Pass>> parse_pipeline(std::string_view names);
+
+}  // namespace heddle::transform

@@ -1,0 +1,189 @@
+// Rules for what moves elements and makes tuples.
+#include <algorithm>
+
+#include "heddle/transform/internal/rules.h"
+
+namespace heddle::transform {
+namespace {
+
+using hlo::DimensionsAttrs;
+using hlo::Dims;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+constexpr InstructionId kNo;
+
+const Dims& dims(const Instruction& instruction) {
+  return instruction.attrs.get<DimensionsAttrs>().dimensions;
+}
+
+bool is_identity(const Dims& dimensions) {
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (dimensions[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+// outer[inner[0]], outer[inner[1]], ...
+Dims compose(const Dims& outer, const Dims& inner) {
+  Dims out;
+  for (int64_t d : inner) out.push_back(outer[static_cast<size_t>(d)]);
+  return out;
+}
+
+// `now` on the operand of its operand, with these attributes.
+InstructionId past(Simplifier& to, Instruction now, const Instruction& inner, hlo::Attrs attrs) {
+  now.operands = inner.operands;
+  now.attrs = std::move(attrs);
+  return to.emit(std::move(now));
+}
+
+InstructionId element_of_tuple(Simplifier& to, const Instruction& now) {
+  const Instruction* tuple = to.inner(now, Opcode::kTuple);
+  if (tuple == nullptr) return kNo;
+  return to.if_same(
+      now, tuple->operands[static_cast<size_t>(now.attrs.get<hlo::TupleIndexAttrs>().index)]);
+}
+
+InstructionId tuple_of_elements(Simplifier& to, const Instruction& now) {
+  if (now.operands.empty() || to.inner(now, Opcode::kGetTupleElement) == nullptr) return kNo;
+  InstructionId whole = to.at(now.operands[0]).operands[0];
+  for (size_t i = 0; i < now.operands.size(); ++i) {
+    const Instruction& element = to.at(now.operands[i]);
+    bool in_place = element.opcode == Opcode::kGetTupleElement && element.operands[0] == whole &&
+                    element.attrs.get<hlo::TupleIndexAttrs>().index == static_cast<int64_t>(i);
+    if (!in_place) return kNo;
+  }
+  return to.if_same(now, whole);
+}
+
+// For an op that has nothing to do where the type stays: reshape, convert, copy, slice, ...
+InstructionId to_same_type(Simplifier& to, const Instruction& now) {
+  return to.if_same(now, now.operands[0]);
+}
+
+InstructionId reshape_of_reshape(Simplifier& to, const Instruction& now) {
+  const Instruction* inner = to.inner(now, Opcode::kReshape);
+  return inner == nullptr ? kNo : past(to, now, *inner, hlo::ReshapeAttrs());
+}
+
+InstructionId transpose_in_place(Simplifier& to, const Instruction& now) {
+  return is_identity(dims(now)) ? to.if_same(now, now.operands[0]) : kNo;
+}
+
+InstructionId transpose_of_transpose(Simplifier& to, const Instruction& now) {
+  const Instruction* inner = to.inner(now, Opcode::kTranspose);
+  if (inner == nullptr) return kNo;
+  return past(to, now, *inner, DimensionsAttrs{compose(dims(*inner), dims(now))});
+}
+
+InstructionId broadcast_in_place(Simplifier& to, const Instruction& now) {
+  return is_identity(dims(now)) ? to.if_same(now, now.operands[0]) : kNo;
+}
+
+InstructionId broadcast_of_broadcast(Simplifier& to, const Instruction& now) {
+  const Instruction* inner = to.inner(now, Opcode::kBroadcast);
+  if (inner == nullptr) return kNo;
+  return past(to, now, *inner, DimensionsAttrs{compose(dims(now), dims(*inner))});
+}
+
+InstructionId reverse_of_nothing(Simplifier& to, const Instruction& now) {
+  bool nothing =
+      std::ranges::all_of(dims(now), [&](int64_t d) { return now.shape.dimension(d) <= 1; });
+  return nothing ? to.if_same(now, now.operands[0]) : kNo;
+}
+
+InstructionId reverse_of_reverse(Simplifier& to, const Instruction& now) {
+  const Instruction* inner = to.inner(now, Opcode::kReverse);
+  if (inner == nullptr || !std::ranges::is_permutation(dims(*inner), dims(now))) return kNo;
+  return to.if_same(now, inner->operands[0]);
+}
+
+InstructionId slice_of_slice(Simplifier& to, const Instruction& now) {
+  const Instruction* inner = to.inner(now, Opcode::kSlice);
+  if (inner == nullptr) return kNo;
+  const auto& first = inner->attrs.get<hlo::SliceAttrs>().slice;
+  hlo::SliceAttrs both = now.attrs.get<hlo::SliceAttrs>();
+  for (size_t d = 0; d < both.slice.size(); ++d) {
+    hlo::SliceDimension& s = both.slice[d];
+    int64_t size = now.shape.dimension(static_cast<int64_t>(d));
+    s.start = first[d].start + s.start * first[d].stride;
+    s.stride *= first[d].stride;
+    s.limit = size == 0 ? s.start : s.start + (size - 1) * s.stride + 1;
+  }
+  return past(to, now, *inner, std::move(both));
+}
+
+InstructionId pad_of_nothing(Simplifier& to, const Instruction& now) {
+  const auto& padding = now.attrs.get<hlo::PadAttrs>().padding;
+  bool nothing = std::ranges::all_of(
+      padding, [](const hlo::PadDimension& p) { return p.low == 0 && p.high == 0; });
+  return nothing ? to.if_same(now, now.operands[0]) : kNo;
+}
+
+InstructionId concatenate_of_one(Simplifier& to, const Instruction& now) {
+  return now.operands.size() == 1 ? to.if_same(now, now.operands[0]) : kNo;
+}
+
+// The start clamped as dynamic-slice does it; nothing where it is no constant.
+bool constant_start(const Simplifier& to, InstructionId id, int64_t last, int64_t& start) {
+  const Literal* literal = to.shape(id).is_scalar() ? to.splat(id) : nullptr;
+  if (literal == nullptr) return false;
+  start = literal->to_int64(0);
+  if (start < 0)
+    start = is_unsigned(literal->shape().dtype()) ? last : 0;  // an unsigned one past 2^63
+  start = std::min(start, last);
+  return true;
+}
+
+InstructionId dynamic_slice_at_constant(Simplifier& to, const Instruction& now) {
+  const Shape x = to.shape(now.operands[0]);
+  if (now.operands.size() != static_cast<size_t>(x.rank()) + 1) return kNo;
+  hlo::SliceAttrs attrs;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    int64_t size = now.shape.dimension(d);
+    int64_t start = 0;
+    InstructionId operand = now.operands[static_cast<size_t>(d) + 1];
+    if (!constant_start(to, operand, x.dimension(d) - size, start)) return kNo;
+    attrs.slice.push_back({.start = start, .limit = start + size});
+  }
+  Instruction slice = now;
+  slice.opcode = Opcode::kSlice;
+  slice.operands = {now.operands[0]};
+  slice.attrs = std::move(attrs);
+  return to.emit(std::move(slice));
+}
+
+InstructionId update_of_everything(Simplifier& to, const Instruction& now) {
+  return to.if_same(now, now.operands[1]);  // a block of that size can only begin at 0
+}
+
+constexpr Rule kRules[] = {
+    {"get-tuple-element-of-tuple", Opcode::kGetTupleElement, element_of_tuple},
+    {"tuple-of-get-tuple-elements", Opcode::kTuple, tuple_of_elements},
+    {"reshape-to-same-shape", Opcode::kReshape, to_same_type},
+    {"reshape-of-reshape", Opcode::kReshape, reshape_of_reshape},
+    {"transpose-in-place", Opcode::kTranspose, transpose_in_place},
+    {"transpose-of-transpose", Opcode::kTranspose, transpose_of_transpose},
+    {"broadcast-in-place", Opcode::kBroadcast, broadcast_in_place},
+    {"broadcast-of-broadcast", Opcode::kBroadcast, broadcast_of_broadcast},
+    {"convert-to-same-type", Opcode::kConvert, to_same_type},
+    {"bitcast-to-same-type", Opcode::kBitcast, to_same_type},
+    {"bitcast-convert-to-same-type", Opcode::kBitcastConvert, to_same_type},
+    {"copy", Opcode::kCopy, to_same_type},
+    {"reverse-of-nothing", Opcode::kReverse, reverse_of_nothing},
+    {"reverse-of-reverse", Opcode::kReverse, reverse_of_reverse},
+    {"slice-of-everything", Opcode::kSlice, to_same_type},
+    {"slice-of-slice", Opcode::kSlice, slice_of_slice},
+    {"pad-of-nothing", Opcode::kPad, pad_of_nothing},
+    {"concatenate-of-one", Opcode::kConcatenate, concatenate_of_one},
+    {"dynamic-slice-of-everything", Opcode::kDynamicSlice, to_same_type},
+    {"dynamic-slice-at-constant", Opcode::kDynamicSlice, dynamic_slice_at_constant},
+    {"dynamic-update-slice-of-everything", Opcode::kDynamicUpdateSlice, update_of_everything},
+};
+
+}  // namespace
+
+std::span<const Rule> movement_rules() { return kRules; }
+
+}  // namespace heddle::transform

@@ -1,0 +1,18 @@
+// How often a while runs, as XLA's WhileLoopBackendConfig says it: JSON text in backend_config.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "heddle/hlo/module.h"
+
+namespace heddle::transform {
+
+// Returns {"known_trip_count":{"n":"10"}}.
+std::string trip_count_config(int64_t trips);
+
+// The trip count that a while's backend_config states, if it states one.
+std::optional<int64_t> known_trip_count(const hlo::Instruction& loop);
+
+}  // namespace heddle::transform
