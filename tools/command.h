@@ -13,7 +13,9 @@ namespace heddle::tools {
 
 // `code`: the exit status of the process; commands set it when they run.
 void add_conformance_command(CLI::App& app, int& code);
+void add_info_command(CLI::App& app, int& code);
 void add_opt_command(CLI::App& app, int& code);
+void add_run_command(CLI::App& app, int& code);
 
 // Prints the error as "heddle: error: .." and returns the exit status for it.
 int report(const Status& status);

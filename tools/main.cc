@@ -7,7 +7,9 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int code = 0;
   heddle::tools::add_conformance_command(app, code);
+  heddle::tools::add_info_command(app, code);
   heddle::tools::add_opt_command(app, code);
+  heddle::tools::add_run_command(app, code);
   CLI11_PARSE(app, argc, argv);
   return code;
 }

@@ -1,0 +1,130 @@
+// heddle run: runs a program on given or zero inputs; prints its results, its time and the bytes that moved.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "heddle/base/counters.h"
+#include "heddle/hlo/text.h"
+#include "heddle/runtime/backend.h"
+#include "heddle/runtime/program_cache.h"
+#include "heddle/runtime/registry.h"
+#include "heddle/runtime/transfer.h"
+#include "heddle/tools/command.h"
+#include "heddle/tools/npy.h"
+#include "heddle/tools/program.h"
+
+namespace heddle::tools {
+namespace {
+
+using runtime::BufferPtr;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string program;
+  std::vector<std::string> inputs;
+  std::string backend = "interpreter";
+  std::string output_dir;
+  int repeat = 1;
+};
+
+// Values of the entry's parameters: from .npy files, else from the case, else zeros.
+StatusOr<std::vector<Literal>> inputs_of(const Options& options, const Program& program) {
+  const hlo::Computation& entry = program.module.entry_computation();
+  if (options.inputs.empty() && program.from_case) return program.from_case->arguments;
+  if (!options.inputs.empty() && options.inputs.size() != entry.parameter_count()) {
+    return invalid_argument("run: ", options.inputs.size(), " inputs were given; the program takes ", entry.parameter_count());
+  }
+  std::vector<Literal> values;
+  for (size_t i = 0; i < entry.parameter_count(); ++i) {
+    const Shape& want = entry.parameter_shape(i);
+    if (options.inputs.empty()) {
+      values.emplace_back(want);
+      continue;
+    }
+    HEDDLE_ASSIGN_OR_RETURN(std::string bytes, read_file(options.inputs[i]));
+    auto value = read_npy(bytes);
+    if (!value.ok()) return annotate(value.status(), options.inputs[i], ": ");
+    if (!same_type(value->shape(), want)) {
+      return invalid_argument("run: ", options.inputs[i], " is ", value->shape(), "; parameter ", i, " is ", want);
+    }
+    values.push_back(*std::move(value));
+  }
+  return values;
+}
+
+void flatten(const Literal& value, std::vector<Literal>& leaves) {
+  if (!value.is_tuple()) leaves.push_back(value);
+  for (const Literal& element : value.elements()) flatten(element, leaves);
+}
+
+struct Times {
+  double least_ms = 0;
+  double median_ms = 0;
+};
+
+Times times_of(std::vector<double> ms) {
+  std::ranges::sort(ms);
+  return {ms.front(), ms[ms.size() / 2]};
+}
+
+Status print_results(const Options& options, const std::vector<BufferPtr>& results) {
+  constexpr int64_t kMostElements = 64;
+  for (size_t i = 0; i < results.size(); ++i) {
+    HEDDLE_ASSIGN_OR_RETURN(Literal value, runtime::to_host(*results[i], "heddle run"));
+    std::printf("result %zu: %s %s\n", i, to_string(value.shape()).c_str(),
+                value.element_count() > kMostElements ? "..." : hlo::print_literal(value).c_str());
+    if (options.output_dir.empty()) continue;
+    HEDDLE_ASSIGN_OR_RETURN(std::string bytes, write_npy(value));
+    HEDDLE_RETURN_IF_ERROR(write_file(cat(options.output_dir, "/result", i, ".npy"), bytes));
+  }
+  return {};
+}
+
+Status run(const Options& options) {
+  HEDDLE_ASSIGN_OR_RETURN(Program program, load_program(options.program));
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, inputs_of(options, program));
+  HEDDLE_ASSIGN_OR_RETURN(runtime::Device * device, runtime::find_device(options.backend));
+  const auto compile_start = Clock::now();
+  HEDDLE_ASSIGN_OR_RETURN(auto executable, runtime::compile_cached(program.module, *device));
+  const double compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - compile_start).count();
+  std::vector<BufferPtr> arguments;
+  std::vector<Literal> leaves;
+  for (const Literal& value : values) flatten(value, leaves);
+  for (const Literal& leaf : leaves) {
+    HEDDLE_ASSIGN_OR_RETURN(BufferPtr buffer, runtime::to_device(*device, leaf, "heddle run"));
+    arguments.push_back(std::move(buffer));
+  }
+  std::vector<BufferPtr> results;
+  std::vector<double> ms;
+  for (int i = 0; i < options.repeat; ++i) {
+    const auto start = Clock::now();
+    HEDDLE_ASSIGN_OR_RETURN(results, executable->execute(arguments));
+    for (const BufferPtr& result : results) HEDDLE_RETURN_IF_ERROR(result->await());
+    ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
+  HEDDLE_RETURN_IF_ERROR(print_results(options, results));
+  const Times times = times_of(ms);
+  const Counters moved = counters();
+  std::printf("%s: compile %.3f ms, run min %.3f ms, median %.3f ms of %d; %lld bytes up, %lld down\n", device->name().c_str(),
+              compile_ms, times.least_ms, times.median_ms, options.repeat, static_cast<long long>(moved.upload_bytes),
+              static_cast<long long>(moved.download_bytes));
+  return {};
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Runs a program; prints results, time and bytes moved");
+  command->add_option("PROGRAM", options->program, "HLO text, a proto, or pack.cases.gz#case")->required();
+  command->add_option("INPUT", options->inputs, "one .npy file a parameter; without any: the case's arguments, or zeros");
+  command->add_option("--backend", options->backend, "backend or device")->capture_default_str();
+  command->add_option("--output-dir", options->output_dir, "existing folder for result0.npy, ..");
+  command->add_option("--repeat", options->repeat, "runs to time")->check(CLI::PositiveNumber)->capture_default_str();
+  command->callback([options, &code] { code = report(run(*options)); });
+}
+
+}  // namespace heddle::tools
