@@ -1,4 +1,5 @@
-// Heddle: loops over tensors, from C++ lambdas to compiled programs. This header is all that a program includes.
+// Heddle: loops over tensors, from C++ lambdas to compiled programs. This header is all that a
+// program includes.
 #pragma once
 
 #include "heddle/base/counters.h"

@@ -16,7 +16,8 @@ void BM_CachedScanCall(benchmark::State& state) {
 }
 BENCHMARK(BM_CachedScanCall);
 
-// The run that the call above makes, through a Program: what is left of the call is the library's time to find it.
+// The run that the call above makes, through a Program: what is left of the call is the library's
+// time to find it.
 void BM_RunOfTheSameProgram(benchmark::State& state) {
   auto step = [](Tensor c, Tensor x) { return std::pair(c + x, None{}); };
   Tensor init = scalar<float>(0);

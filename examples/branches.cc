@@ -10,7 +10,8 @@ struct Ball {
   Tensor velocity;  // f64[], m/s, up
   Tensor bounces;   // s32[]
   static constexpr auto kFields =
-      fields(field("height", &Ball::height), field("velocity", &Ball::velocity), field("bounces", &Ball::bounces));
+      fields(field("height", &Ball::height), field("velocity", &Ball::velocity),
+             field("bounces", &Ball::bounces));
 };
 
 int main() {
@@ -25,9 +26,11 @@ int main() {
   Ball start{scalar<double>(1.0), scalar<double>(0.0), scalar<int>(0)};
   auto [end, heights] = scan(step, start, None{}, {.length = 3000});
 
-  auto names = std::tuple([](Tensor h) { return h * 0.0; }, [](Tensor h) { return h; }, [](Tensor h) { return h * 2.0; });
+  auto names = std::tuple([](Tensor h) { return h * 0.0; }, [](Tensor h) { return h; },
+                          [](Tensor h) { return h * 2.0; });
   Tensor scaled = switch_case(end.bounces, names, end.height);
-  std::printf("after 3 s: height %.3f m, %d bounces, highest since the start %.3f m, scaled %.3f\n", end.height.item<double>(),
-              end.bounces.item<int>(), max(heights).item<double>(), scaled.item<double>());
+  std::printf("after 3 s: height %.3f m, %d bounces, highest since the start %.3f m, scaled %.3f\n",
+              end.height.item<double>(), end.bounces.item<int>(), max(heights).item<double>(),
+              scaled.item<double>());
   return end.bounces.item<int>() >= 3 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// A decoder stack as one scan over its layers: the layer is traced once, whatever the depth. Here a small Llama-style decoder runs,
-// and the 405B-parameter one is staged on placeholders.
+// A decoder stack as one scan over its layers: the layer is traced once, whatever the depth. Here a
+// small Llama-style decoder runs, and the 405B-parameter one is staged on placeholders.
 #include <cmath>
 #include <cstdio>
 
@@ -7,7 +7,7 @@
 
 using namespace heddle;
 
-struct Layer {           // stacked: every leaf has a leading [layers] axis
+struct Layer {            // stacked: every leaf has a leading [layers] axis
   Tensor attention_norm;  // [d]
   Tensor wq, wk, wv;      // [d, heads * dh], [d, kv_heads * dh], [d, kv_heads * dh]
   Tensor wo;              // [heads * dh, d]
@@ -15,9 +15,10 @@ struct Layer {           // stacked: every leaf has a leading [layers] axis
   Tensor gate, up;        // [d, ffn]
   Tensor down;            // [ffn, d]
   static constexpr auto kFields =
-      fields(field("attention_norm", &Layer::attention_norm), field("wq", &Layer::wq), field("wk", &Layer::wk), field("wv", &Layer::wv),
-             field("wo", &Layer::wo), field("ffn_norm", &Layer::ffn_norm), field("gate", &Layer::gate), field("up", &Layer::up),
-             field("down", &Layer::down));
+      fields(field("attention_norm", &Layer::attention_norm), field("wq", &Layer::wq),
+             field("wk", &Layer::wk), field("wv", &Layer::wv), field("wo", &Layer::wo),
+             field("ffn_norm", &Layer::ffn_norm), field("gate", &Layer::gate),
+             field("up", &Layer::up), field("down", &Layer::down));
 };
 
 struct Size {
@@ -39,10 +40,12 @@ Tensor attention(const Size& size, const Layer& layer, Tensor x) {
   Tensor q = reshape(matmul(x, layer.wq), {time, size.kv_heads, group, size.dh()});
   Tensor k = reshape(matmul(x, layer.wk), {time, size.kv_heads, size.dh()});
   Tensor v = reshape(matmul(x, layer.wv), {time, size.kv_heads, size.dh()});
-  Tensor scores = einsum("tkgd,skd->kgts", q, k).astype(f32) / std::sqrt(static_cast<double>(size.dh()));
+  Tensor scores =
+      einsum("tkgd,skd->kgts", q, k).astype(f32) / std::sqrt(static_cast<double>(size.dh()));
   Tensor causal = iota(s32, {time, time}, 0) >= iota(s32, {time, time}, 1);
   Tensor weights = softmax(where(causal, scores, -1e30), -1).astype(x.dtype());
-  return matmul(reshape(einsum("kgts,skd->tkgd", weights, v), {time, size.heads * size.dh()}), layer.wo);
+  return matmul(reshape(einsum("kgts,skd->tkgd", weights, v), {time, size.heads * size.dh()}),
+                layer.wo);
 }
 
 Tensor decode(const Size& size, const Layer& layers, Tensor x) {
@@ -58,9 +61,9 @@ Tensor decode(const Size& size, const Layer& layers, Tensor x) {
 template <class Make>
 Layer make_layers(const Size& s, Make make) {
   int64_t kv = s.kv_heads * s.dh();
-  return {make({s.layers, s.d}),        make({s.layers, s.d, s.d}), make({s.layers, s.d, kv}),    make({s.layers, s.d, kv}),
-          make({s.layers, s.d, s.d}),   make({s.layers, s.d}),      make({s.layers, s.d, s.ffn}), make({s.layers, s.d, s.ffn}),
-          make({s.layers, s.ffn, s.d})};
+  return {make({s.layers, s.d}),        make({s.layers, s.d, s.d}),   make({s.layers, s.d, kv}),
+          make({s.layers, s.d, kv}),    make({s.layers, s.d, s.d}),   make({s.layers, s.d}),
+          make({s.layers, s.d, s.ffn}), make({s.layers, s.d, s.ffn}), make({s.layers, s.ffn, s.d})};
 }
 
 int main() {
@@ -72,11 +75,15 @@ int main() {
   const Size llama{126, 16384, 53248, 128, 8};  // Llama 3.1 405B
   Counters before = counters();
   Layer staged = make_layers(llama, [](Dimensions shape) { return placeholder(shape, bf16); });
-  Program program = trace([&](Layer l, Tensor x) { return decode(llama, l, x); }, staged, placeholder({128, 16384}, bf16));
+  Program program = trace([&](Layer l, Tensor x) { return decode(llama, l, x); }, staged,
+                          placeholder({128, 16384}, bf16));
   int64_t bytes = 0;
   for (const Leaf& leaf : program.signature().arguments) bytes += leaf.shape.byte_size();
   Counters done = counters() - before;
-  std::printf("405B decoder: %.0f GB of placeholders staged; uploads %lld, traces %lld (the program and one layer)\n",
-              static_cast<double>(bytes) / 1e9, static_cast<long long>(done.uploads), static_cast<long long>(done.traces));
+  std::printf(
+      "405B decoder: %.0f GB of placeholders staged; uploads %lld, traces %lld (the program and "
+      "one layer)\n",
+      static_cast<double>(bytes) / 1e9, static_cast<long long>(done.uploads),
+      static_cast<long long>(done.traces));
   return done.uploads == 0 && done.traces == 2 && bytes > 700e9 ? 0 : 1;
 }

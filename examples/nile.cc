@@ -1,8 +1,10 @@
-// The flow of the Nile at Aswan, 1871-1970, through a local-level Kalman filter written as one scan. The two variances are those of
-// greatest likelihood, found by Nelder-Mead on their logarithms. Published optimum: 15100 and 1468, log-likelihood -632.54
-// (J. Durbin and S. J. Koopman, Time Series Analysis by State Space Methods, 2001, section 2.10).
+// The flow of the Nile at Aswan, 1871-1970, through a local-level Kalman filter written as one
+// scan. The two variances are those of greatest likelihood, found by Nelder-Mead on their
+// logarithms. Published optimum: 15100 and 1468, log-likelihood -632.54 (J. Durbin and S. J.
+// Koopman, Time Series Analysis by State Space Methods, 2001, section 2.10).
 //
-//   nile [OUTPUT_DIR]     writes nile.svg there: data, filtered level, and its band of two standard deviations
+//   nile [OUTPUT_DIR]     writes nile.svg there: data, filtered level, and its band of two standard
+//   deviations
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,32 +21,37 @@ namespace {
 
 // Annual flow in 10^8 m^3 (R's `datasets::Nile`).
 const std::vector<double> kFlow = {
-    1120, 1160, 963,  1210, 1160, 1160, 813,  1230, 1370, 1140, 995,  935,  1110, 994,  1020, 960,  1180, 799,  958,  1140,
-    1100, 1210, 1150, 1250, 1260, 1220, 1030, 1100, 774,  840,  874,  694,  940,  833,  701,  916,  692,  1020, 1050, 969,
-    831,  726,  456,  824,  702,  1120, 1100, 832,  764,  821,  768,  845,  864,  862,  698,  845,  744,  796,  1040, 759,
-    781,  865,  845,  944,  984,  897,  822,  1010, 771,  676,  649,  846,  812,  742,  801,  1040, 860,  874,  848,  890,
-    744,  749,  838,  1050, 918,  986,  797,  923,  975,  815,  1020, 906,  901,  1170, 912,  746,  919,  718,  714,  740};
+    1120, 1160, 963, 1210, 1160, 1160, 813,  1230, 1370, 1140, 995,  935,  1110, 994,  1020,
+    960,  1180, 799, 958,  1140, 1100, 1210, 1150, 1250, 1260, 1220, 1030, 1100, 774,  840,
+    874,  694,  940, 833,  701,  916,  692,  1020, 1050, 969,  831,  726,  456,  824,  702,
+    1120, 1100, 832, 764,  821,  768,  845,  864,  862,  698,  845,  744,  796,  1040, 759,
+    781,  865,  845, 944,  984,  897,  822,  1010, 771,  676,  649,  846,  812,  742,  801,
+    1040, 860,  874, 848,  890,  744,  749,  838,  1050, 918,  986,  797,  923,  975,  815,
+    1020, 906,  901, 1170, 912,  746,  919,  718,  714,  740};
 
 struct Variances {
   Tensor noise;  // f64[], of an observation around the level
   Tensor level;  // f64[], of the level's yearly change
-  static constexpr auto kFields = fields(field("noise", &Variances::noise), field("level", &Variances::level));
+  static constexpr auto kFields =
+      fields(field("noise", &Variances::noise), field("level", &Variances::level));
 };
 
 struct State {
   Tensor mean;            // f64[], of the level given the flows so far
   Tensor variance;        // f64[]
   Tensor log_likelihood;  // f64[], of the flows so far
-  static constexpr auto kFields = fields(field("mean", &State::mean), field("variance", &State::variance),
-                                         field("log_likelihood", &State::log_likelihood));
+  static constexpr auto kFields =
+      fields(field("mean", &State::mean), field("variance", &State::variance),
+             field("log_likelihood", &State::log_likelihood));
 };
 
 struct Filtered {
   Tensor log_likelihood;  // f64[]
   Tensor mean;            // f64[years - 1]
   Tensor variance;        // f64[years - 1]
-  static constexpr auto kFields = fields(field("log_likelihood", &Filtered::log_likelihood), field("mean", &Filtered::mean),
-                                         field("variance", &Filtered::variance));
+  static constexpr auto kFields =
+      fields(field("log_likelihood", &Filtered::log_likelihood), field("mean", &Filtered::mean),
+             field("variance", &Filtered::variance));
 };
 
 // Diffuse start: the first flow is the first level, and counts for no likelihood. flow: f64[years].
@@ -54,8 +61,9 @@ Filtered kalman_filter(const Variances& v, Tensor flow) {
     Tensor total = predicted + v.noise;
     Tensor surprise = y - s.mean;
     Tensor gain = predicted / total;
-    State next{s.mean + gain * surprise, predicted * (1.0 - gain),
-               s.log_likelihood - 0.5 * (std::log(2 * M_PI) + log(total) + square(surprise) / total)};
+    State next{
+        s.mean + gain * surprise, predicted * (1.0 - gain),
+        s.log_likelihood - 0.5 * (std::log(2 * M_PI) + log(total) + square(surprise) / total)};
     return std::pair(next, std::pair(next.mean, next.variance));
   };
   State first{index(flow, {0}), v.noise, zeros({}, f64)};
@@ -63,7 +71,9 @@ Filtered kalman_filter(const Variances& v, Tensor flow) {
   return {last.log_likelihood, path.first, path.second};
 }
 
-Variances variances(double noise, double level) { return {scalar<double>(noise), scalar<double>(level)}; }
+Variances variances(double noise, double level) {
+  return {scalar<double>(noise), scalar<double>(level)};
+}
 
 using Point = std::array<double, 2>;
 
@@ -75,10 +85,14 @@ Point nelder_mead(F f, Point start) {
     double value;
   };
   auto at = [&](Point x) { return Vertex{x, f(x)}; };
-  auto along = [](const Point& from, const Point& to, double t) { return Point{from[0] + t * (to[0] - from[0]), from[1] + t * (to[1] - from[1])}; };
-  std::array<Vertex, 3> v{at(start), at({start[0] + 0.5, start[1]}), at({start[0], start[1] + 0.5})};
+  auto along = [](const Point& from, const Point& to, double t) {
+    return Point{from[0] + t * (to[0] - from[0]), from[1] + t * (to[1] - from[1])};
+  };
+  std::array<Vertex, 3> v{at(start), at({start[0] + 0.5, start[1]}),
+                          at({start[0], start[1] + 0.5})};
   for (int round = 0; round < 200; ++round) {
-    std::sort(v.begin(), v.end(), [](const Vertex& a, const Vertex& b) { return a.value < b.value; });
+    std::sort(v.begin(), v.end(),
+              [](const Vertex& a, const Vertex& b) { return a.value < b.value; });
     if (std::abs(v[2].value - v[0].value) < 1e-11) break;
     Point centre{(v[0].x[0] + v[1].x[0]) / 2, (v[0].x[1] + v[1].x[1]) / 2};
     Vertex reflected = at(along(v[2].x, centre, 2));
@@ -119,13 +133,15 @@ void write_plot(const std::string& path, const Filtered& result) {
 int main(int argc, char** argv) {
   Tensor flow = array(kFlow);
   Program program = trace(kalman_filter, variances(1e4, 1e3), flow);
-  std::printf("The filter as traced: the combine function and the scan that calls it\n\n%s\n", program.hlo_text().c_str());
+  std::printf("The filter as traced: the combine function and the scan that calls it\n\n%s\n",
+              program.hlo_text().c_str());
 
   int runs = 0;
   Point best = nelder_mead(
       [&](Point logs) {
         ++runs;
-        return -program.call<Filtered>(variances(std::exp(logs[0]), std::exp(logs[1])), flow).log_likelihood.item<double>();
+        return -program.call<Filtered>(variances(std::exp(logs[0]), std::exp(logs[1])), flow)
+                    .log_likelihood.item<double>();
       },
       {std::log(1e4), std::log(1e3)});
   Variances fitted = variances(std::exp(best[0]), std::exp(best[1]));
@@ -140,14 +156,20 @@ int main(int argc, char** argv) {
   Counters before = counters();
   Filtered again = program.call<Filtered>(fitted, flow);
   Counters done = counters() - before;
-  std::printf("A repeated call: traces %lld, lowerings %lld, compiles %lld, uploads %lld, upload bytes %lld, downloads %lld\n",
-              static_cast<long long>(done.traces), static_cast<long long>(done.lowerings), static_cast<long long>(done.compiles),
-              static_cast<long long>(done.uploads), static_cast<long long>(done.upload_bytes), static_cast<long long>(done.downloads));
+  std::printf(
+      "A repeated call: traces %lld, lowerings %lld, compiles %lld, uploads %lld, upload bytes "
+      "%lld, downloads %lld\n",
+      static_cast<long long>(done.traces), static_cast<long long>(done.lowerings),
+      static_cast<long long>(done.compiles), static_cast<long long>(done.uploads),
+      static_cast<long long>(done.upload_bytes), static_cast<long long>(done.downloads));
   if (argc > 1) {
     std::string path = std::string(argv[1]) + "/nile.svg";
     write_plot(path, result);
     std::printf("Wrote %s\n", path.c_str());
   }
-  bool right = std::abs(std::exp(best[0]) - 15100) < 20 && std::abs(std::exp(best[1]) - 1468) < 10 && std::abs(log_likelihood + 632.54) < 0.01;
-  return right && done.traces + done.lowerings + done.compiles + done.uploads + done.downloads == 0 ? 0 : 1;
+  bool right = std::abs(std::exp(best[0]) - 15100) < 20 &&
+               std::abs(std::exp(best[1]) - 1468) < 10 && std::abs(log_likelihood + 632.54) < 0.01;
+  return right && done.traces + done.lowerings + done.compiles + done.uploads + done.downloads == 0
+             ? 0
+             : 1;
 }

@@ -1,4 +1,5 @@
-// A plot as one SVG file: points, lines and bands over two linear axes. For the examples; no dependency.
+// A plot as one SVG file: points, lines and bands over two linear axes. For the examples; no
+// dependency.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +15,21 @@ class Plot {
   Plot(std::string title, std::string x_label, std::string y_label)
       : title_(std::move(title)), x_label_(std::move(x_label)), y_label_(std::move(y_label)) {}
 
-  void points(std::vector<double> x, std::vector<double> y, std::string label) { add({'p', std::move(x), std::move(y), {}, std::move(label)}); }
-  void line(std::vector<double> x, std::vector<double> y, std::string label) { add({'l', std::move(x), std::move(y), {}, std::move(label)}); }
-  void band(std::vector<double> x, std::vector<double> low, std::vector<double> high, std::string label) {
+  void points(std::vector<double> x, std::vector<double> y, std::string label) {
+    add({'p', std::move(x), std::move(y), {}, std::move(label)});
+  }
+  void line(std::vector<double> x, std::vector<double> y, std::string label) {
+    add({'l', std::move(x), std::move(y), {}, std::move(label)});
+  }
+  void band(std::vector<double> x, std::vector<double> low, std::vector<double> high,
+            std::string label) {
     add({'b', std::move(x), std::move(low), std::move(high), std::move(label)});
   }
 
   void write(const std::string& path) const {
     std::ofstream out(path);
-    out << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 440\" font-family=\"sans-serif\" font-size=\"12\">\n"
+    out << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 440\" "
+           "font-family=\"sans-serif\" font-size=\"12\">\n"
         << "<rect width=\"800\" height=\"440\" fill=\"#fff\"/>\n"
         << text(400, 24, title_, "middle\" font-size=\"15") << text(400, 432, x_label_, "middle")
         << "<g transform=\"rotate(-90 16 220)\">" << text(16, 220, y_label_, "middle") << "</g>\n";
@@ -59,7 +66,8 @@ class Plot {
   };
 
   static std::string text(double x, double y, const std::string& words, const std::string& anchor) {
-    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" + words + "</text>\n";
+    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" +
+           words + "</text>\n";
   }
   static std::string number(double v) {
     char buffer[32];
@@ -71,32 +79,41 @@ class Plot {
 
   void axes(std::ofstream& out) const {
     for (double x = std::ceil(x_.low / x_.step()) * x_.step(); x <= x_.high; x += x_.step()) {
-      out << "<path d=\"M" << px(x) << " 50V394\" stroke=\"#e4e4e4\"/>" << text(px(x), 410, number(x), "middle");
+      out << "<path d=\"M" << px(x) << " 50V394\" stroke=\"#e4e4e4\"/>"
+          << text(px(x), 410, number(x), "middle");
     }
     for (double y = std::ceil(y_.low / y_.step()) * y_.step(); y <= y_.high; y += y_.step()) {
-      out << "<path d=\"M66 " << py(y) << "H770\" stroke=\"#e4e4e4\"/>" << text(62, py(y) + 4, number(y), "end");
+      out << "<path d=\"M66 " << py(y) << "H770\" stroke=\"#e4e4e4\"/>"
+          << text(62, py(y) + 4, number(y), "end");
     }
   }
 
   void draw(std::ofstream& out, const Series& s, size_t index) const {
     double y = 62 + 18 * static_cast<double>(index);
     if (s.kind == 'p') {
-      for (size_t i = 0; i < s.x.size(); ++i) out << "<circle cx=\"" << px(s.x[i]) << "\" cy=\"" << py(s.y[i]) << "\" r=\"2.4\" fill=\"#444\"/>\n";
+      for (size_t i = 0; i < s.x.size(); ++i)
+        out << "<circle cx=\"" << px(s.x[i]) << "\" cy=\"" << py(s.y[i])
+            << "\" r=\"2.4\" fill=\"#444\"/>\n";
       out << "<circle cx=\"600\" cy=\"" << y - 4 << "\" r=\"2.4\" fill=\"#444\"/>\n";
     } else if (s.kind == 'l') {
-      out << "<path fill=\"none\" stroke=\"#c0392b\" stroke-width=\"2\" d=\"" << path(s.x, s.y, 'M') << "\"/>\n"
+      out << "<path fill=\"none\" stroke=\"#c0392b\" stroke-width=\"2\" d=\"" << path(s.x, s.y, 'M')
+          << "\"/>\n"
           << "<path d=\"M590 " << y - 4 << "h20\" stroke=\"#c0392b\" stroke-width=\"2\"/>\n";
     } else {
       std::vector<double> x(s.x.rbegin(), s.x.rend()), high(s.high.rbegin(), s.high.rend());
-      out << "<path fill=\"#2980b9\" fill-opacity=\"0.18\" d=\"" << path(s.x, s.y, 'M') << path(x, high, 'L') << "Z\"/>\n"
-          << "<path d=\"M590 " << y - 9 << "h20v10h-20z\" fill=\"#2980b9\" fill-opacity=\"0.3\"/>\n";
+      out << "<path fill=\"#2980b9\" fill-opacity=\"0.18\" d=\"" << path(s.x, s.y, 'M')
+          << path(x, high, 'L') << "Z\"/>\n"
+          << "<path d=\"M590 " << y - 9
+          << "h20v10h-20z\" fill=\"#2980b9\" fill-opacity=\"0.3\"/>\n";
     }
     out << text(616, y, s.label, "start");
   }
 
-  [[nodiscard]] std::string path(const std::vector<double>& x, const std::vector<double>& y, char first) const {
+  [[nodiscard]] std::string path(const std::vector<double>& x, const std::vector<double>& y,
+                                 char first) const {
     std::string out;
-    for (size_t i = 0; i < x.size(); ++i) out += (i == 0 ? first : 'L') + number(px(x[i])) + " " + number(py(y[i]));
+    for (size_t i = 0; i < x.size(); ++i)
+      out += (i == 0 ? first : 'L') + number(px(x[i])) + " " + number(py(y[i]));
     return out;
   }
 

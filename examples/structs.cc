@@ -1,4 +1,5 @@
-// Structs, maps, vectors and optionals as carry, xs and ys. One kFields line names the members; paths in errors use the names.
+// Structs, maps, vectors and optionals as carry, xs and ys. One kFields line names the members;
+// paths in errors use the names.
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -14,7 +15,8 @@ struct Moments {
   std::map<std::string, Tensor> sums;  // "x" and "xx": f64[]
   std::optional<Tensor> last;          // f64[]
   static constexpr auto kFields =
-      fields(field("count", &Moments::count), field("sums", &Moments::sums), field("last", &Moments::last));
+      fields(field("count", &Moments::count), field("sums", &Moments::sums),
+             field("last", &Moments::last));
 };
 
 int main() {
@@ -31,8 +33,9 @@ int main() {
   Tensor n = m.count.astype(f64);
   Tensor average = m.sums["x"] / n;
   Tensor variance = m.sums["xx"] / n - average * average;
-  std::printf("mean %.4f, variance %.4f, last %.1f, running sums f64[%lld]\n", average.item<double>(), variance.item<double>(),
-              m.last->item<double>(), static_cast<long long>(running[0].dim(0)));
+  std::printf("mean %.4f, variance %.4f, last %.1f, running sums f64[%lld]\n",
+              average.item<double>(), variance.item<double>(), m.last->item<double>(),
+              static_cast<long long>(running[0].dim(0)));
 
   // A carry that changes its type is an error that names the path.
   auto wrong = [](Moments c, Tensor x) {

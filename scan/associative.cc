@@ -1,5 +1,5 @@
-// Odd-even recursion (G. Blelloch, Prefix sums and their applications, 1990): combine neighbours, scan the half-length sequence, then
-// combine its results with the even elements and interleave.
+// Odd-even recursion (G. Blelloch, Prefix sums and their applications, 1990): combine neighbours,
+// scan the half-length sequence, then combine its results with the even elements and interleave.
 #include "heddle/scan/associative.h"
 
 #include "heddle/scan/trace_body.h"
@@ -16,7 +16,8 @@ using Leaves = std::vector<Tensor>;
 
 class AssociativeScan {
  public:
-  AssociativeScan(CombineFn fn, const Argument& elements, int64_t axis, SourceLocation at) : fn_(fn), elements_(elements), axis_(axis), at_(at) {}
+  AssociativeScan(CombineFn fn, const Argument& elements, int64_t axis, SourceLocation at)
+      : fn_(fn), elements_(elements), axis_(axis), at_(at) {}
 
   Leaves run(const Leaves& elements) const {
     int64_t n = elements[0].shape().dimension(axis_);
@@ -24,7 +25,8 @@ class AssociativeScan {
     Leaves reduced = combine(part(elements, 0, n - 1, 2), part(elements, 1, n, 2));
     Leaves odd = run(reduced);
     int64_t evens = (n + 1) / 2;
-    Leaves rest = evens > 1 ? combine(part(odd, 0, evens - 1, 1), part(elements, 2, n, 2)) : Leaves{};
+    Leaves rest =
+        evens > 1 ? combine(part(odd, 0, evens - 1, 1), part(elements, 2, n, 2)) : Leaves{};
     Leaves out;
     for (size_t i = 0; i < elements.size(); ++i) {
       Tensor first = slice_in_dim({elements[i], at_}, 0, 1, 1, axis_);
@@ -37,7 +39,8 @@ class AssociativeScan {
  private:
   Leaves part(const Leaves& leaves, int64_t start, int64_t limit, int64_t stride) const {
     Leaves out;
-    for (const Tensor& leaf : leaves) out.push_back(slice_in_dim({leaf, at_}, start, limit, stride, axis_));
+    for (const Tensor& leaf : leaves)
+      out.push_back(slice_in_dim({leaf, at_}, start, limit, stride, axis_));
     return out;
   }
 
@@ -48,14 +51,17 @@ class AssociativeScan {
     std::vector<std::string> paths = leaf_paths(elements_.spec());
     for (size_t i = 0; i < paths.size(); ++i) {
       if (i < after.size() && same_type(before[i], after[i])) continue;
-      throw Error(invalid_argument("associative_scan: element", paths[i], " enters fn as ", before[i], " and leaves as ", i < after.size() ? to_string(after[i]) : "nothing",
-                                   "; fn must keep types, and work on slabs of any length along the axis"),
-                  at_);
+      throw Error(
+          invalid_argument("associative_scan: element", paths[i], " enters fn as ", before[i],
+                           " and leaves as ", i < after.size() ? to_string(after[i]) : "nothing",
+                           "; fn must keep types, and work on slabs of any length along the axis"),
+          at_);
     }
     return out;
   }
 
-  // even[0], odd[0], even[1], ..: as a new minor axis of two, flattened; an odd count keeps its last even element.
+  // even[0], odd[0], even[1], ..: as a new minor axis of two, flattened; an odd count keeps its
+  // last even element.
   [[nodiscard]] Tensor interleave(const Tensor& even, const Tensor& odd) const {
     int64_t pairs = odd.shape().dimension(axis_);
     Tensor head = slice_in_dim({even, at_}, 0, pairs, 1, axis_);
@@ -75,15 +81,20 @@ class AssociativeScan {
 
 }  // namespace
 
-std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements, const AssociativeScanOptions& options, SourceLocation at) {
+std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements,
+                                    const AssociativeScanOptions& options, SourceLocation at) {
   if (elements.leaves.empty()) return {};
   return trace_internal::in_program("associative_scan", at, [&] {
     std::vector<std::string> paths = leaf_paths(elements.spec());
     std::vector<Shape> shapes = shapes_of(elements.leaves, "associative_scan", at);
     int64_t axis = trace_internal::axis_of("associative_scan", shapes[0], options.axis, at);
     for (size_t i = 1; i < shapes.size(); ++i) {
-      if (shapes[i].has_dimension(axis) && shapes[i].dimension(axis) == shapes[0].dimension(axis)) continue;
-      throw Error(invalid_argument("associative_scan: element", paths[i], " is ", shapes[i], " and element", paths[0], " is ", shapes[0], "; all must have one size along axis ", options.axis), at);
+      if (shapes[i].has_dimension(axis) && shapes[i].dimension(axis) == shapes[0].dimension(axis))
+        continue;
+      throw Error(invalid_argument("associative_scan: element", paths[i], " is ", shapes[i],
+                                   " and element", paths[0], " is ", shapes[0],
+                                   "; all must have one size along axis ", options.axis),
+                  at);
     }
     Leaves leaves = elements.leaves;
     auto turn = [&](Leaves& list) {
@@ -98,18 +109,24 @@ std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements, cons
 
 namespace {
 
-// A running combination as a structured scan: the first element starts it, so that no identity is needed.
+// A running combination as a structured scan: the first element starts it, so that no identity is
+// needed.
 template <class Combine>
-Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, bool reverse, Combine) {
+Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, bool reverse,
+                  Combine) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  if (x.dtype() == pred) throw Error(invalid_argument(name, ": x is ", x.shape(), "; it must be of numbers, cast it with astype(s32)"), at);
+  if (x.dtype() == pred)
+    throw Error(invalid_argument(name, ": x is ", x.shape(),
+                                 "; it must be of numbers, cast it with astype(s32)"),
+                at);
   int64_t along = trace_internal::axis_of(name, x.shape(), axis, at);
   if (x.shape().dimension(along) < 2) return x;
   return trace_internal::one_program(name, at, [&] {
     int64_t n = x.shape().dimension(along);
     Tensor rows = moveaxis({x, at}, along, 0);
-    Tensor first = squeeze({slice_in_dim({rows, at}, reverse ? n - 1 : 0, reverse ? n : 1), at}, {0});
+    Tensor first =
+        squeeze({slice_in_dim({rows, at}, reverse ? n - 1 : 0, reverse ? n : 1), at}, {0});
     Tensor others = reverse ? slice_in_dim({rows, at}, 0, n - 1) : slice_in_dim({rows, at}, 1, n);
     auto step = [](Tensor carry, Tensor row) {  // captureless: traced once
       Tensor next = Combine{}(carry, row);
@@ -126,23 +143,28 @@ Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, b
 }  // namespace scan_internal
 
 Tensor cumsum(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cumsum", x, axis, reverse, [](const Tensor& a, const Tensor& b) { return a + b; });
+  return scan_internal::cumulative("cumsum", x, axis, reverse,
+                                   [](const Tensor& a, const Tensor& b) { return a + b; });
 }
 Tensor cumprod(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cumprod", x, axis, reverse, [](const Tensor& a, const Tensor& b) { return a * b; });
+  return scan_internal::cumulative("cumprod", x, axis, reverse,
+                                   [](const Tensor& a, const Tensor& b) { return a * b; });
 }
 Tensor cummax(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cummax", x, axis, reverse, [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
+  return scan_internal::cumulative("cummax", x, axis, reverse,
+                                   [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
 }
 Tensor cummin(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cummin", x, axis, reverse, [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
+  return scan_internal::cumulative("cummin", x, axis, reverse,
+                                   [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
 }
 Tensor cumlogsumexp(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cumlogsumexp", x, axis, reverse, [](const Tensor& a, const Tensor& b) {
-    Tensor top = maximum(a, b);
-    Tensor safe = where(is_finite(top), top, zeros_like(top));
-    return safe + log(exp(a - safe) + exp(b - safe));
-  });
+  return scan_internal::cumulative("cumlogsumexp", x, axis, reverse,
+                                   [](const Tensor& a, const Tensor& b) {
+                                     Tensor top = maximum(a, b);
+                                     Tensor safe = where(is_finite(top), top, zeros_like(top));
+                                     return safe + log(exp(a - safe) + exp(b - safe));
+                                   });
 }
 
 }  // namespace heddle

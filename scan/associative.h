@@ -16,25 +16,30 @@ struct AssociativeScanOptions {
 
 namespace scan_internal {
 
-using CombineFn = FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::span<const Tensor>)>;
-std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements, const AssociativeScanOptions& options, SourceLocation at);
+using CombineFn =
+    FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::span<const Tensor>)>;
+std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements,
+                                    const AssociativeScanOptions& options, SourceLocation at);
 
 }  // namespace scan_internal
 
-// Prefix combinations in a tree of log2(n) levels instead of n steps: result i is fn(.. fn(e0, e1) .., ei).
+// Prefix combinations in a tree of log2(n) levels instead of n steps: result i is fn(.. fn(e0, e1)
+// .., ei).
 //
-// fn        associative, (left, right) -> combined; works on whole slabs: element by element along `axis`, whatever its length
-// elements  tree of arrays of one size along `axis`
-// returns   a tree like `elements`; fewer than 2 elements come back as they are
-// errors    Error naming the path where sizes differ or fn changes a type
-// cost      fn is traced about 2 log2(n) times, on different sizes
+// fn        associative, (left, right) -> combined; works on whole slabs: element by element along
+// `axis`, whatever its length elements  tree of arrays of one size along `axis` returns   a tree
+// like `elements`; fewer than 2 elements come back as they are errors    Error naming the path
+// where sizes differ or fn changes a type cost      fn is traced about 2 log2(n) times, on
+// different sizes
 template <class Fn, Tree E>
-E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
+E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& options = {},
+                   SourceLocation at = SourceLocation::here()) {
   auto spec = [&] { return tree_spec(elements); };
   auto combine = [&](std::span<const Tensor> left, std::span<const Tensor> right) {
     return flatten(static_cast<E>(fn(unflatten<E>(spec(), left), unflatten<E>(spec(), right))));
   };
-  std::vector<Tensor> leaves = scan_internal::run_associative(combine, {flatten(elements), scan_internal::structure_of(elements), spec}, options, at);
+  std::vector<Tensor> leaves = scan_internal::run_associative(
+      combine, {flatten(elements), scan_internal::structure_of(elements), spec}, options, at);
   std::span<const Tensor> rest(leaves);
   return unflatten<E>(spec(), rest);
 }

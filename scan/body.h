@@ -1,4 +1,5 @@
-// How the typed loop functions hand their callables to the untyped ones: a body on flat leaves, with what is needed to name and find it.
+// How the typed loop functions hand their callables to the untyped ones: a body on flat leaves,
+// with what is needed to name and find it.
 #pragma once
 
 #include <span>
@@ -13,7 +14,8 @@
 
 namespace heddle::scan_internal {
 
-// Runs the user's callable on leaves; gives its result's leaves, and one TreeSpec for each part of the result (carry, ys).
+// Runs the user's callable on leaves; gives its result's leaves, and one TreeSpec for each part of
+// the result (carry, ys).
 using FlatBody = FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::vector<TreeSpec>&)>;
 
 // A callable and the static types that it is called with.
@@ -23,21 +25,26 @@ struct Callable {
   FlatBody run;
 };
 
-// One argument tree of a loop: its leaves, what its type does not say, and, only when needed (errors), its structure.
+// One argument tree of a loop: its leaves, what its type does not say, and, only when needed
+// (errors), its structure.
 struct Argument {
   std::vector<Tensor> leaves;
   std::string structure;
   FunctionRef<TreeSpec()> spec;
 };
 
-// Appends lengths of vectors, keys of maps and presence of optionals: nothing for trees whose type says it all.
+// Appends lengths of vectors, keys of maps and presence of optionals: nothing for trees whose type
+// says it all.
 template <Tree T>
 void append_structure(std::string& out, const T& tree) {
   using namespace tree_internal;
-  if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None>) return;
+  if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None>)
+    return;
   else if constexpr (HasFields<T>)
-    for_each_field(tree, [&](std::string_view, const auto& child) { append_structure(out, child); });
-  else if constexpr (IsTuple<T>::value) std::apply([&](const auto&... child) { (append_structure(out, child), ...); }, tree);
+    for_each_field(tree,
+                   [&](std::string_view, const auto& child) { append_structure(out, child); });
+  else if constexpr (IsTuple<T>::value)
+    std::apply([&](const auto&... child) { (append_structure(out, child), ...); }, tree);
   else if constexpr (IsVector<T>::value) {
     append(out, "v", tree.size(), ";");
     for (const auto& child : tree) append_structure(out, child);

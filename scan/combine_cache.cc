@@ -16,7 +16,8 @@ constexpr size_t kDefaultCapacity = 4096;
 struct Cache {
   std::mutex mutex;
   LruMap<BodyKey, BodyPtr> by_identity{kDefaultCapacity};
-  LruMap<std::shared_ptr<const hlo::Module>, Fragment> by_structure{kDefaultCapacity};  // key: the canonical form
+  LruMap<std::shared_ptr<const hlo::Module>, Fragment> by_structure{
+      kDefaultCapacity};  // key: the canonical form
   std::optional<Hash128> forced_hash;
 };
 
@@ -39,14 +40,15 @@ uint64_t BodyKey::hash() const {
 }
 
 bool operator==(const BodyKey& a, const BodyKey& b) {
-  return a.identity == b.identity && a.kind == b.kind && a.types == b.types && a.structure == b.structure &&
-         std::ranges::equal(a.parameters, b.parameters, same_type);
+  return a.identity == b.identity && a.kind == b.kind && a.types == b.types &&
+         a.structure == b.structure && std::ranges::equal(a.parameters, b.parameters, same_type);
 }
 
 BodyPtr find_body(const BodyKey& key) {
   uint64_t hash = key.hash();
   std::lock_guard lock(cache().mutex);
-  BodyPtr* found = cache().by_identity.find(hash, [&](const BodyKey& other) { return key == other; });
+  BodyPtr* found =
+      cache().by_identity.find(hash, [&](const BodyKey& other) { return key == other; });
   return found ? *found : nullptr;
 }
 
@@ -62,11 +64,14 @@ Fragment intern(hlo::Module module, bool* known) {
   Hash128 hash = hlo::hash_of(*canonical);
   std::lock_guard lock(cache().mutex);
   if (cache().forced_hash) hash = *cache().forced_hash;
-  Fragment* found = cache().by_structure.find(
-      hash.low, [&](const std::shared_ptr<const hlo::Module>& other) { return hlo::equal(*canonical, *other); });
+  Fragment* found =
+      cache().by_structure.find(hash.low, [&](const std::shared_ptr<const hlo::Module>& other) {
+        return hlo::equal(*canonical, *other);
+      });
   *known = found != nullptr;
   if (found) return *found;
-  return cache().by_structure.insert(hash.low, canonical, std::make_shared<const hlo::Module>(std::move(module)));
+  return cache().by_structure.insert(hash.low, canonical,
+                                     std::make_shared<const hlo::Module>(std::move(module)));
 }
 
 void force_combine_hash_for_testing(const Hash128* hash) {

@@ -1,9 +1,12 @@
-// The combine cache: traced bodies of loops and branches, kept so that equal ones are one computation.
+// The combine cache: traced bodies of loops and branches, kept so that equal ones are one
+// computation.
 //
-// Level 1, identity: a body whose callable can be told (scan/function.h), with the same argument types and structure, is not traced
-// again. Level 2, structure: a body that was traced is looked up by the hash of its canonical form and by full equality; an equal one
-// gives the same computation, so that lowering and compiling happen once. A hash collision costs a comparison, never a wrong result.
-// Both levels hold at most capacity() entries each; the least recently used goes first. Safe from any thread.
+// Level 1, identity: a body whose callable can be told (scan/function.h), with the same argument
+// types and structure, is not traced again. Level 2, structure: a body that was traced is looked up
+// by the hash of its canonical form and by full equality; an equal one gives the same computation,
+// so that lowering and compiling happen once. A hash collision costs a comparison, never a wrong
+// result. Both levels hold at most capacity() entries each; the least recently used goes first.
+// Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +24,11 @@ namespace heddle::scan_internal {
 
 using trace_internal::Fragment;
 
-// What level 1 is keyed by. `types` stands for the static types of the arguments, `structure` for what they do not say.
+// What level 1 is keyed by. `types` stands for the static types of the arguments, `structure` for
+// what they do not say.
 struct BodyKey {
   Identity identity;
-  const void* kind = nullptr;   // scan body, while condition, branch, ...
+  const void* kind = nullptr;  // scan body, while condition, branch, ...
   const void* types = nullptr;
   std::string structure;
   std::vector<Shape> parameters;
@@ -36,8 +40,8 @@ struct BodyKey {
 struct Body {
   Fragment fragment;
   std::vector<Tensor> captures;
-  std::vector<TreeSpec> results;    // structures of what the callable returned
-  std::vector<Shape> result_shapes; // of its leaves, captures left out
+  std::vector<TreeSpec> results;     // structures of what the callable returned
+  std::vector<Shape> result_shapes;  // of its leaves, captures left out
 };
 using BodyPtr = std::shared_ptr<const Body>;
 
@@ -45,7 +49,8 @@ using BodyPtr = std::shared_ptr<const Body>;
 BodyPtr find_body(const BodyKey& key);
 void keep_body(BodyKey key, BodyPtr body);
 
-// Forgets the programs of whole scans that ran outside a trace (scan.cc), which level 1 answers without looking at the body.
+// Forgets the programs of whole scans that ran outside a trace (scan.cc), which level 1 answers
+// without looking at the body.
 void clear_ready_scans();
 
 // Level 2: an equal fragment that is known, or this one, now known.
@@ -54,6 +59,7 @@ Fragment intern(hlo::Module module, bool* known);
 }  // namespace heddle::scan_internal
 
 namespace heddle::scan_internal {
-// For tests: every level 2 hash becomes this constant, so that all bodies collide. Null: the real hash.
+// For tests: every level 2 hash becomes this constant, so that all bodies collide. Null: the real
+// hash.
 void force_combine_hash_for_testing(const Hash128* hash);
 }  // namespace heddle::scan_internal

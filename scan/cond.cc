@@ -19,7 +19,12 @@ class Branches {
       : what_(what), operands_(operands), at_(at), shapes_(shapes_of(operands.leaves, what, at)) {}
 
   void add(const Callable& callable, std::string name) {
-    BodyPtr body = body_for({.what = what_, .kind = &kBranch, .callable = callable, .structure = operands_.structure, .parameters = shapes_, .at = at_},
+    BodyPtr body = body_for({.what = what_,
+                             .kind = &kBranch,
+                             .callable = callable,
+                             .structure = operands_.structure,
+                             .parameters = shapes_,
+                             .at = at_},
                             [](const Body&) {});
     bodies_.push_back(body);
     names_.push_back(std::move(name));
@@ -38,16 +43,24 @@ class Branches {
       std::vector<size_t> pick(values.size());
       for (size_t i = 0; i < pick.size(); ++i) pick[i] = i;
       called.push_back(on_tuple(body->fragment, shapes_of(values, what_, at_), pick, {}, false));
-      operands.push_back(emit({.opcode = Opcode::kTuple, .operands = std::move(values), .at = at_}));
+      operands.push_back(
+          emit({.opcode = Opcode::kTuple, .operands = std::move(values), .at = at_}));
     }
-    return trace_internal::emit_many({.opcode = Opcode::kConditional, .operands = std::move(operands), .called = std::move(called), .at = at_});
+    return trace_internal::emit_many({.opcode = Opcode::kConditional,
+                                      .operands = std::move(operands),
+                                      .called = std::move(called),
+                                      .at = at_});
   }
 
   // One branch: its body, called.
   std::vector<Tensor> emit_only() {
     std::vector<Tensor> values = operands_.leaves;
     values.insert(values.end(), bodies_[0]->captures.begin(), bodies_[0]->captures.end());
-    return trace_internal::emit_many({.opcode = Opcode::kCall, .operands = std::move(values), .attrs = hlo::CallAttrs{}, .called = {bodies_[0]->fragment}, .at = at_});
+    return trace_internal::emit_many({.opcode = Opcode::kCall,
+                                      .operands = std::move(values),
+                                      .attrs = hlo::CallAttrs{},
+                                      .called = {bodies_[0]->fragment},
+                                      .at = at_});
   }
 
  private:
@@ -55,7 +68,8 @@ class Branches {
     const Body& a = *bodies_[0];
     const Body& b = *bodies_[i];
     if (a.results[0] != b.results[0]) {
-      throw Error(invalid_argument(what_, ": result", first_difference(a.results[0], b.results[0]), ", in ", names_[0], " and in ", names_[i],
+      throw Error(invalid_argument(what_, ": result", first_difference(a.results[0], b.results[0]),
+                                   ", in ", names_[0], " and in ", names_[i],
                                    "; branches must return one structure"),
                   at_);
     }
@@ -64,9 +78,13 @@ class Branches {
       const Shape& x = a.result_shapes[leaf];
       const Shape& y = b.result_shapes[leaf];
       if (same_type(x, y)) continue;
-      throw Error(invalid_argument(what_, ": result", paths[leaf], " is ", x, " in ", names_[0], " and ", y, " in ", names_[i],
-                                   x.dtype() != y.dtype() ? "; cast one with astype" : "; branches must return equal shapes, reshape or broadcast one"),
-                  at_);
+      throw Error(
+          invalid_argument(what_, ": result", paths[leaf], " is ", x, " in ", names_[0], " and ", y,
+                           " in ", names_[i],
+                           x.dtype() != y.dtype()
+                               ? "; cast one with astype"
+                               : "; branches must return equal shapes, reshape or broadcast one"),
+          at_);
     }
   }
 
@@ -82,7 +100,10 @@ Tensor predicate_of(const Operand& predicate, SourceLocation at) {
   Tensor value = as_tensor(predicate);
   const Shape& shape = value.shape();
   if (!shape.is_scalar() || is_complex(shape.dtype())) {
-    throw Error(invalid_argument("cond: predicate is ", shape, "; it must be pred[], or a real scalar, which is compared with zero; for elements use where()"), at);
+    throw Error(invalid_argument("cond: predicate is ", shape,
+                                 "; it must be pred[], or a real scalar, which is compared with "
+                                 "zero; for elements use where()"),
+                at);
   }
   return shape.dtype() == pred ? value : not_equal({value, at}, {0, at});
 }
@@ -91,7 +112,10 @@ Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
   Tensor value = as_tensor(index);
   const Shape& shape = value.shape();
   if (!shape.is_scalar() || !is_integer(shape.dtype())) {
-    throw Error(invalid_argument("switch_case: index is ", shape, "; it must be a scalar of an integer dtype, cast it with astype(s32)"), at);
+    throw Error(
+        invalid_argument("switch_case: index is ", shape,
+                         "; it must be a scalar of an integer dtype, cast it with astype(s32)"),
+        at);
   }
   int64_t last = static_cast<int64_t>(branches) - 1;
   // Clamped in its own type: a u32 above 2^31 must not become negative, a wide one not wrap.
@@ -101,7 +125,8 @@ Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
 
 }  // namespace
 
-std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const Callable& on_false, const Argument& operands, TreeSpec* result, SourceLocation at) {
+std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const Callable& on_false,
+                             const Argument& operands, TreeSpec* result, SourceLocation at) {
   return trace_internal::in_program("cond", at, [&] {
     Tensor index = predicate_of(predicate, at);
     Branches branches("cond", operands, at);
@@ -112,8 +137,10 @@ std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const C
   });
 }
 
-std::vector<Tensor> run_switch(Operand index, std::span<const Callable> callables, const Argument& operands, TreeSpec* result, SourceLocation at) {
-  if (callables.empty()) throw Error(invalid_argument("switch_case: has no branches; give at least one"), at);
+std::vector<Tensor> run_switch(Operand index, std::span<const Callable> callables,
+                               const Argument& operands, TreeSpec* result, SourceLocation at) {
+  if (callables.empty())
+    throw Error(invalid_argument("switch_case: has no branches; give at least one"), at);
   return trace_internal::in_program("switch_case", at, [&] {
     Tensor chosen = index_of(index, callables.size(), at);
     Branches branches("switch_case", operands, at);

@@ -1,4 +1,5 @@
-// cond and switch_case: branches chosen by a value on the device. All branches are traced; one runs.
+// cond and switch_case: branches chosen by a value on the device. All branches are traced; one
+// runs.
 #pragma once
 
 #include <tuple>
@@ -12,8 +13,10 @@ namespace heddle {
 
 namespace scan_internal {
 
-std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const Callable& on_false, const Argument& operands, TreeSpec* result, SourceLocation at);
-std::vector<Tensor> run_switch(Operand index, std::span<const Callable> branches, const Argument& operands, TreeSpec* result, SourceLocation at);
+std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const Callable& on_false,
+                             const Argument& operands, TreeSpec* result, SourceLocation at);
+std::vector<Tensor> run_switch(Operand index, std::span<const Callable> branches,
+                               const Argument& operands, TreeSpec* result, SourceLocation at);
 
 // A branch on leaves. `operands` must outlive it.
 template <class Fn, class Operands>
@@ -28,30 +31,35 @@ auto flat_branch(Fn& fn, const Operands& operands) {
 
 }  // namespace scan_internal
 
-// on_true(operands..) where `predicate` is true, else on_false(operands..). Branches may capture tensors, and need no operands.
+// on_true(operands..) where `predicate` is true, else on_false(operands..). Branches may capture
+// tensors, and need no operands.
 //
 // predicate  pred[]; a numeric scalar is compared with zero
 // returns    what both branches return: one type, one structure
-// errors     Error naming the path and both types where the branches differ; what the predicate is, where it is no scalar
+// errors     Error naming the path and both types where the branches differ; what the predicate is,
+// where it is no scalar
 template <class OnTrue, class OnFalse, Tree... Operands>
 auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operands&... operands) {
   using namespace scan_internal;
   using Result = std::remove_cvref_t<std::invoke_result_t<OnTrue&, Operands...>>;
-  static_assert(std::is_same_v<Result, std::remove_cvref_t<std::invoke_result_t<OnFalse&, Operands...>>>,
-                "both branches of cond must return the same type");
+  static_assert(
+      std::is_same_v<Result, std::remove_cvref_t<std::invoke_result_t<OnFalse&, Operands...>>>,
+      "both branches of cond must return the same type");
   std::tuple<Operands...> all(operands...);
   auto spec = [&] { return tree_spec(all); };
   auto first = flat_branch(on_true, all);
   auto second = flat_branch(on_false, all);
   const void* types = type_tag<std::tuple<Operands...>>();
   TreeSpec result;
-  std::vector<Tensor> leaves = run_cond(predicate, {identity_of(on_true), types, first}, {identity_of(on_false), types, second},
-                                        {flatten(all), structure_of(all), spec}, &result, predicate.at());
+  std::vector<Tensor> leaves = run_cond(
+      predicate, {identity_of(on_true), types, first}, {identity_of(on_false), types, second},
+      {flatten(all), structure_of(all), spec}, &result, predicate.at());
   std::span<const Tensor> rest(leaves);
   return unflatten<Result>(result, rest);
 }
 
-// branches[index](operands..); an index outside 0 .. n-1 is clamped. One branch is called without any conditional.
+// branches[index](operands..); an index outside 0 .. n-1 is clamped. One branch is called without
+// any conditional.
 //
 // index     scalar of an integer dtype, or a C++ integer
 // branches  std::tuple of callables, or a vector of one callable type
@@ -59,9 +67,12 @@ template <class... Fns, Tree... Operands>
 auto switch_case(Operand index, const std::tuple<Fns...>& branches, const Operands&... operands) {
   using namespace scan_internal;
   static_assert(sizeof...(Fns) > 0, "switch_case takes at least one branch");
-  using Result = std::remove_cvref_t<std::invoke_result_t<const std::tuple_element_t<0, std::tuple<Fns...>>&, Operands...>>;
-  static_assert((std::is_same_v<Result, std::remove_cvref_t<std::invoke_result_t<const Fns&, Operands...>>> && ...),
-                "all branches of switch_case must return the same type");
+  using Result = std::remove_cvref_t<
+      std::invoke_result_t<const std::tuple_element_t<0, std::tuple<Fns...>>&, Operands...>>;
+  static_assert(
+      (std::is_same_v<Result, std::remove_cvref_t<std::invoke_result_t<const Fns&, Operands...>>> &&
+       ...),
+      "all branches of switch_case must return the same type");
   std::tuple<Operands...> all(operands...);
   auto spec = [&] { return tree_spec(all); };
   const void* types = type_tag<std::tuple<Operands...>>();
@@ -72,7 +83,8 @@ auto switch_case(Operand index, const std::tuple<Fns...>& branches, const Operan
         return std::apply(
             [&](auto&... run) {
               std::vector<Callable> callables{Callable{identity_of(fn), types, run}...};
-              return run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result, index.at());
+              return run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result,
+                                index.at());
             },
             flat);
       },
@@ -93,9 +105,11 @@ auto switch_case(Operand index, const std::vector<Fn>& branches, const Operands&
   std::vector<Flat> flat;
   for (const Fn& fn : branches) flat.push_back(flat_branch(fn, all));
   std::vector<Callable> callables;
-  for (size_t i = 0; i < flat.size(); ++i) callables.push_back({identity_of(branches[i]), types, flat[i]});
+  for (size_t i = 0; i < flat.size(); ++i)
+    callables.push_back({identity_of(branches[i]), types, flat[i]});
   TreeSpec result;
-  std::vector<Tensor> leaves = run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result, index.at());
+  std::vector<Tensor> leaves =
+      run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result, index.at());
   std::span<const Tensor> rest(leaves);
   return unflatten<Result>(result, rest);
 }

@@ -1,6 +1,7 @@
-// Which callables can be recognised without running them. A captureless lambda (any empty class) is known by its type, a plain
-// function by its address, a named Function by its id: their loops are traced once. Any other callable is traced again at each call,
-// and its computation is then found by structure.
+// Which callables can be recognised without running them. A captureless lambda (any empty class) is
+// known by its type, a plain function by its address, a named Function by its id: their loops are
+// traced once. Any other callable is traced again at each call, and its computation is then found
+// by structure.
 #pragma once
 
 #include <atomic>
@@ -36,21 +37,20 @@ struct Identity {
 
 }  // namespace scan_internal
 
-// A callable with a name and an identity. What it captures when it is made is what it uses for good: Heddle may keep its trace, and
-// the tensors it captured, as long as the cache entry lives.
+// A callable with a name and an identity. What it captures when it is made is what it uses for
+// good: Heddle may keep its trace, and the tensors it captured, as long as the cache entry lives.
 //
 //   Function step("step", [w](Tensor h, Tensor x) { ... });
 //   scan(step, h0, xs);   // traced once, however often
 template <class Fn>
 class Function {
  public:
-  Function(std::string name, Fn fn) : name_(std::move(name)), fn_(std::move(fn)), id_(scan_internal::next_function_id()) {}
+  Function(std::string name, Fn fn)
+      : name_(std::move(name)), fn_(std::move(fn)), id_(scan_internal::next_function_id()) {}
 
   template <class... Args>
-    requires std::is_invocable_v<const Fn&, Args...>
-  auto operator()(Args&&... args) const {
-    return fn_(std::forward<Args>(args)...);
-  }
+  requires std::is_invocable_v<const Fn&, Args...>
+  auto operator()(Args&&... args) const { return fn_(std::forward<Args>(args)...); }
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] uint64_t id() const { return id_; }
@@ -71,10 +71,14 @@ struct IsFunction<Function<Fn>> : std::true_type {};
 template <class Fn>
 Identity identity_of(const Fn& fn) {
   using Plain = std::remove_cvref_t<Fn>;
-  if constexpr (IsFunction<Plain>::value) return {type_tag<Plain>(), fn.id(), true};
-  else if constexpr (std::is_pointer_v<std::decay_t<Plain>>) return {type_tag<std::decay_t<Plain>>(), reinterpret_cast<uint64_t>(+fn), false};
-  else if constexpr (std::is_empty_v<Plain>) return {type_tag<Plain>(), 0, false};
-  else return {};
+  if constexpr (IsFunction<Plain>::value)
+    return {type_tag<Plain>(), fn.id(), true};
+  else if constexpr (std::is_pointer_v<std::decay_t<Plain>>)
+    return {type_tag<std::decay_t<Plain>>(), reinterpret_cast<uint64_t>(+fn), false};
+  else if constexpr (std::is_empty_v<Plain>)
+    return {type_tag<Plain>(), 0, false};
+  else
+    return {};
 }
 
 }  // namespace scan_internal

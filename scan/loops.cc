@@ -49,10 +49,15 @@ class State {
 void check_condition(const Body& body, SourceLocation at) {
   const Shape& shape = body.result_shapes[0];
   if (shape.is_scalar(pred)) return;
-  throw Error(invalid_argument("while_loop: condition returns ", shape, "; it must return pred[], compare the value with something or reduce it with all()"), at);
+  throw Error(
+      invalid_argument(
+          "while_loop: condition returns ", shape,
+          "; it must return pred[], compare the value with something or reduce it with all()"),
+      at);
 }
 
-std::vector<Tensor> emit_while(const Body& condition, const Body& body, const Argument& init, SourceLocation at) {
+std::vector<Tensor> emit_while(const Body& condition, const Body& body, const Argument& init,
+                               SourceLocation at) {
   State state(init.leaves);
   std::vector<size_t> condition_arguments = state.arguments(condition.captures);
   std::vector<size_t> body_arguments = state.arguments(body.captures);
@@ -70,13 +75,27 @@ std::vector<Tensor> emit_while(const Body& condition, const Body& body, const Ar
 
 }  // namespace
 
-std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init, SourceLocation at) {
+std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init,
+                              SourceLocation at) {
   return trace_internal::in_program("while_loop", at, [&] {
     std::vector<Shape> carry = shapes_of(init.leaves, "while_loop", at);
-    BodyPtr test = body_for({.what = "while_loop condition", .kind = &kCondition, .callable = condition, .structure = init.structure, .parameters = carry, .at = at},
+    BodyPtr test = body_for({.what = "while_loop condition",
+                             .kind = &kCondition,
+                             .callable = condition,
+                             .structure = init.structure,
+                             .parameters = carry,
+                             .at = at},
                             [&](const Body& b) { check_condition(b, at); });
-    BodyPtr step = body_for({.what = "while_loop body", .kind = &kBody, .callable = body, .structure = init.structure, .parameters = carry, .at = at},
-                            [&](const Body& b) { check_carry("while_loop", "carry", init.spec(), b.results[0], carry, b.result_shapes, at); });
+    BodyPtr step = body_for({.what = "while_loop body",
+                             .kind = &kBody,
+                             .callable = body,
+                             .structure = init.structure,
+                             .parameters = carry,
+                             .at = at},
+                            [&](const Body& b) {
+                              check_carry("while_loop", "carry", init.spec(), b.results[0], carry,
+                                          b.result_shapes, at);
+                            });
     return emit_while(*test, *step, init, at);
   });
 }
@@ -86,23 +105,34 @@ namespace {
 int64_t static_bound(const Operand& bound) {
   if (const auto* u = std::get_if<uint64_t>(&bound.number())) return static_cast<int64_t>(*u);
   if (const auto* i = std::get_if<int64_t>(&bound.number())) return *i;
-  throw Error(invalid_argument("fori_loop: a bound is no integer; bounds are C++ integers or integer scalars"), bound.at());
+  throw Error(invalid_argument(
+                  "fori_loop: a bound is no integer; bounds are C++ integers or integer scalars"),
+              bound.at());
 }
 
 // A known trip count: a scan over low .. high - 1.
-std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high, const Argument& init, SourceLocation at) {
+std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
+                                const Argument& init, SourceLocation at) {
   int64_t length = high > low ? high - low : 0;
   DType dtype = low < INT32_MIN || high > INT32_MAX ? s64 : s32;
-  Tensor indices = emit({.opcode = Opcode::kIota, .attrs = hlo::IotaAttrs{}, .declared = Shape(dtype, {length}), .at = at});
+  Tensor indices = emit({.opcode = Opcode::kIota,
+                         .attrs = hlo::IotaAttrs{},
+                         .declared = Shape(dtype, {length}),
+                         .at = at});
   if (low != 0) indices = add({indices, at}, {low, at});
   auto spec = [] { return TreeSpec{}; };
   return run_scan("fori_loop", body, init, {{indices}, "", spec}, {}, at).carry;
 }
 
-std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const Tensor& high, const Argument& init, SourceLocation at) {
+std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const Tensor& high,
+                                 const Argument& init, SourceLocation at) {
   std::vector<Tensor> carry{low, high};
   carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());
-  auto spec = [&] { return TreeSpec{.kind = TreeSpec::Kind::kTuple, .keys = {}, .children = {TreeSpec{}, TreeSpec{}, init.spec()}}; };
+  auto spec = [&] {
+    return TreeSpec{.kind = TreeSpec::Kind::kTuple,
+                    .keys = {},
+                    .children = {TreeSpec{}, TreeSpec{}, init.spec()}};
+  };
   auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     specs = {TreeSpec{}};
     return std::vector<Tensor>{less({leaves[0], at}, {leaves[1], at})};
@@ -111,26 +141,34 @@ std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const 
     std::vector<Tensor> arguments{leaves[0]};
     arguments.insert(arguments.end(), leaves.begin() + 2, leaves.end());
     std::vector<Tensor> next = body.run(arguments, specs);
-    check_carry("fori_loop", "value", init.spec(), specs[0], shapes_of(init.leaves, "fori_loop", at), shapes_of(next, "fori_loop", at), at);
+    check_carry("fori_loop", "value", init.spec(), specs[0],
+                shapes_of(init.leaves, "fori_loop", at), shapes_of(next, "fori_loop", at), at);
     specs = {spec()};
     next.insert(next.begin(), {add({leaves[0], at}, {1, at}), leaves[1]});
     return next;
   };
-  std::vector<Tensor> results = run_while({{}, nullptr, test}, {body.identity, body.types, step}, {carry, "fori" + init.structure, spec}, at);
+  std::vector<Tensor> results = run_while({{}, nullptr, test}, {body.identity, body.types, step},
+                                          {carry, "fori" + init.structure, spec}, at);
   return {results.begin() + 2, results.end()};
 }
 
 }  // namespace
 
-std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init, SourceLocation at) {
+std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
+                             SourceLocation at) {
   return trace_internal::in_program("fori_loop", at, [&]() -> std::vector<Tensor> {
-    if (!low.is_tensor() && !high.is_tensor()) return static_fori(body, static_bound(low), static_bound(high), init, at);
-    Tensor from = low.is_tensor() ? low.tensor() : constant_like(low, high.tensor().dtype(), "fori_loop");
+    if (!low.is_tensor() && !high.is_tensor())
+      return static_fori(body, static_bound(low), static_bound(high), init, at);
+    Tensor from =
+        low.is_tensor() ? low.tensor() : constant_like(low, high.tensor().dtype(), "fori_loop");
     Tensor to = high.is_tensor() ? high.tensor() : constant_like(high, from.dtype(), "fori_loop");
     const Shape& a = trace_internal::node_of(from, "fori_loop", at).shape;
     const Shape& b = trace_internal::node_of(to, "fori_loop", at).shape;
     if (!same_type(a, b) || !a.is_scalar() || !is_integer(a.dtype())) {
-      throw Error(invalid_argument("fori_loop: bounds are ", a, " and ", b, "; they must be scalars of one integer dtype, cast one with astype"), at);
+      throw Error(
+          invalid_argument("fori_loop: bounds are ", a, " and ", b,
+                           "; they must be scalars of one integer dtype, cast one with astype"),
+          at);
     }
     return dynamic_fori(body, from, to, init, at);
   });

@@ -11,9 +11,11 @@ namespace heddle {
 
 namespace scan_internal {
 
-std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init, SourceLocation at);
+std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init,
+                              SourceLocation at);
 // The loop's bounds, as they were given; both must be of one integer dtype.
-std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init, SourceLocation at);
+std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
+                             SourceLocation at);
 
 template <Tree C, class Run>
 C with_leaves(const C& init, Run&& run) {
@@ -30,15 +32,18 @@ C with_leaves(const C& init, Run&& run) {
 // condition  carry -> pred[]: one boolean; numbers are not taken for truth, compare them
 // body       carry -> carry of the same structure, shapes and dtypes
 // returns    the carry for which condition was false; init where it was false at once
-// errors     Error naming the path in the carry and both types; or what the condition returned instead of pred[]
+// errors     Error naming the path in the carry and both types; or what the condition returned
+// instead of pred[]
 template <class Condition, class Body, class C>
-auto while_loop(Condition&& condition, Body&& body, const C& init, SourceLocation at = SourceLocation::here()) {
+auto while_loop(Condition&& condition, Body&& body, const C& init,
+                SourceLocation at = SourceLocation::here()) {
   using namespace scan_internal;
   const auto& start = as_tree(init, at);
   using Carry = std::remove_cvref_t<decltype(start)>;
   static_assert(Tree<Carry>, "the carry of a loop is a tree of Tensors");
-  static_assert(std::is_same_v<std::remove_cvref_t<std::invoke_result_t<Condition&, Carry>>, Tensor>,
-                "the condition of while_loop returns one Tensor, pred[]");
+  static_assert(
+      std::is_same_v<std::remove_cvref_t<std::invoke_result_t<Condition&, Carry>>, Tensor>,
+      "the condition of while_loop returns one Tensor, pred[]");
   static_assert(std::is_same_v<std::remove_cvref_t<std::invoke_result_t<Body&, Carry>>, Carry>,
                 "the body of while_loop must return a carry of the type that it was given");
   auto spec = [&] { return tree_spec(start); };
@@ -53,22 +58,26 @@ auto while_loop(Condition&& condition, Body&& body, const C& init, SourceLocatio
   };
   const void* types = type_tag<Carry>();
   return with_leaves(start, [&](const Argument& argument) {
-    return run_while({identity_of(condition), types, test}, {identity_of(body), types, step}, argument, at);
+    return run_while({identity_of(condition), types, test}, {identity_of(body), types, step},
+                     argument, at);
   });
 }
 
 // value = body(i, value) for i from low up to, not including, high; high <= low gives init.
 //
-// low, high  C++ integers (the trip count is then known: the loop is a scan), or s32/s64/... scalars of one dtype
-// body       (i, value) -> value of the same structure, shapes and dtypes; i has the bounds' dtype, s32 for C++ integers that fit
+// low, high  C++ integers (the trip count is then known: the loop is a scan), or s32/s64/...
+// scalars of one dtype body       (i, value) -> value of the same structure, shapes and dtypes; i
+// has the bounds' dtype, s32 for C++ integers that fit
 template <class Body, class C>
-auto fori_loop(Operand low, Operand high, Body&& body, const C& init, SourceLocation at = SourceLocation::here()) {
+auto fori_loop(Operand low, Operand high, Body&& body, const C& init,
+               SourceLocation at = SourceLocation::here()) {
   using namespace scan_internal;
   const auto& start = as_tree(init, at);
   using Carry = std::remove_cvref_t<decltype(start)>;
   static_assert(Tree<Carry>, "the value of a loop is a tree of Tensors");
-  static_assert(std::is_same_v<std::remove_cvref_t<std::invoke_result_t<Body&, Tensor, Carry>>, Carry>,
-                "the body of fori_loop must return a value of the type that it was given");
+  static_assert(
+      std::is_same_v<std::remove_cvref_t<std::invoke_result_t<Body&, Tensor, Carry>>, Carry>,
+      "the body of fori_loop must return a value of the type that it was given");
   auto spec = [&] { return tree_spec(start); };
   auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     Tensor index = leaves.front();

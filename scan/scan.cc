@@ -28,9 +28,9 @@ Shape without_axis(const Shape& shape, int64_t axis) {
 // Everything about one call that is settled before its body is looked at.
 struct Setting {
   int64_t length = 0;
-  int64_t axis = 0;                // of every x
-  std::vector<Tensor> xs;          // all with the scanned axis at `axis`
-  std::vector<Shape> slices;       // types of the body's x
+  int64_t axis = 0;           // of every x
+  std::vector<Tensor> xs;     // all with the scanned axis at `axis`
+  std::vector<Shape> slices;  // types of the body's x
 };
 
 class Resolver {
@@ -43,7 +43,8 @@ class Resolver {
     Setting setting;
     std::vector<int64_t> axes = resolve_axes();
     setting.length = resolve_length(axes);
-    // The HLO op scans one axis, which is also that of its outputs: leaves with another axis are turned first.
+    // The HLO op scans one axis, which is also that of its outputs: leaves with another axis are
+    // turned first.
     for (size_t i = 0; i < xs_.leaves.size(); ++i) {
       setting.xs.push_back(axis_first(xs_.leaves[i], axes[i]));
       setting.slices.push_back(without_axis(setting.xs.back().shape(), 0));
@@ -57,24 +58,32 @@ class Resolver {
     throw Error(invalid_argument(what_, ": ", parts...), at_);
   }
 
-  [[nodiscard]] std::string path(size_t leaf) const { return cat("xs", leaf_paths(xs_.spec())[leaf]); }
+  [[nodiscard]] std::string path(size_t leaf) const {
+    return cat("xs", leaf_paths(xs_.spec())[leaf]);
+  }
 
   void check_options() const {
-    if (options_.length && *options_.length < 0) fail("length is ", *options_.length, "; it must be 0 or more");
-    if (options_.unroll < 0) fail("unroll is ", options_.unroll, "; it must be 1 or more, or ScanOptions::kUnrollAll");
-    if (xs_.leaves.empty() && !options_.length) fail("has neither xs nor length; set options.length");
+    if (options_.length && *options_.length < 0)
+      fail("length is ", *options_.length, "; it must be 0 or more");
+    if (options_.unroll < 0)
+      fail("unroll is ", options_.unroll, "; it must be 1 or more, or ScanOptions::kUnrollAll");
+    if (xs_.leaves.empty() && !options_.length)
+      fail("has neither xs nor length; set options.length");
   }
 
   [[nodiscard]] std::vector<int64_t> resolve_axes() const {
     if (!options_.axis.all && options_.axis.each.size() != xs_.leaves.size()) {
-      fail("axis lists ", options_.axis.each.size(), " axes; xs has ", xs_.leaves.size(), " leaves, give one each");
+      fail("axis lists ", options_.axis.each.size(), " axes; xs has ", xs_.leaves.size(),
+           " leaves, give one each");
     }
     std::vector<int64_t> axes;
     for (size_t i = 0; i < xs_.leaves.size(); ++i) {
       const Shape& shape = trace_internal::node_of(xs_.leaves[i], what_, at_).shape;
       int64_t axis = options_.axis.each[options_.axis.all ? 0 : i];
       int64_t index = axis < 0 ? axis + shape.rank() : axis;
-      if (!shape.has_dimension(index)) fail(path(i), " is ", shape, " and has no axis ", axis, " to scan; give it a leading axis or pass it by capture");
+      if (!shape.has_dimension(index))
+        fail(path(i), " is ", shape, " and has no axis ", axis,
+             " to scan; give it a leading axis or pass it by capture");
       axes.push_back(index);
     }
     return axes;
@@ -85,9 +94,12 @@ class Resolver {
     int64_t length = xs_.leaves[0].shape().dimension(axes[0]);
     for (size_t i = 0; i < axes.size(); ++i) {
       int64_t size = xs_.leaves[i].shape().dimension(axes[i]);
-      if (size != length) fail("leaves of xs differ in length: ", path(0), " has ", length, " and ", path(i), " has ", size, "; cut or pad them to one length");
+      if (size != length)
+        fail("leaves of xs differ in length: ", path(0), " has ", length, " and ", path(i), " has ",
+             size, "; cut or pad them to one length");
     }
-    if (options_.length && *options_.length != length) fail("length is ", *options_.length, "; xs has ", length, " elements along the scanned axis");
+    if (options_.length && *options_.length != length)
+      fail("length is ", *options_.length, "; xs has ", length, " elements along the scanned axis");
     return length;
   }
 
@@ -97,7 +109,10 @@ class Resolver {
     for (int64_t i = 0; i < x.rank(); ++i) {
       if (i != axis) order.push_back(i);
     }
-    return emit({.opcode = Opcode::kTranspose, .operands = {x}, .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)}, .at = at_});
+    return emit({.opcode = Opcode::kTranspose,
+                 .operands = {x},
+                 .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)},
+                 .at = at_});
   }
 
   std::string_view what_;
@@ -106,7 +121,8 @@ class Resolver {
   SourceLocation at_;
 };
 
-// Without xs the HLO op would not know its length: an unused iota tells it, and the lowering removes it.
+// Without xs the HLO op would not know its length: an unused iota tells it, and the lowering
+// removes it.
 void add_counter(Setting& setting, SourceLocation at) {
   DType dtype = setting.length > INT32_MAX ? s64 : s32;
   setting.xs.push_back(emit({.opcode = Opcode::kIota,
@@ -117,8 +133,8 @@ void add_counter(Setting& setting, SourceLocation at) {
 }
 
 // The body as HLO wants it: (slices.., carries..) -> (ys.., carries..).
-BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& init, const Argument& xs, const Setting& setting,
-                  SourceLocation at) {
+BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& init,
+                  const Argument& xs, const Setting& setting, SourceLocation at) {
   std::vector<Shape> carry = shapes_of(init.leaves, what, at);
   std::vector<Shape> parameters = setting.slices;
   parameters.insert(parameters.end(), carry.begin(), carry.end());
@@ -131,15 +147,22 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
   };
   auto check = [&](const Body& body) {
     size_t ys = leaf_count(body.results[1]);
-    check_carry(what, "carry", init.spec(), body.results[0], carry, std::span(body.result_shapes).subspan(ys), at);
+    check_carry(what, "carry", init.spec(), body.results[0], carry,
+                std::span(body.result_shapes).subspan(ys), at);
   };
   Callable flat{step.identity, step.types, run};
-  return body_for({.what = what, .kind = &kScanBody, .callable = flat, .structure = cat(init.structure, "|", xs.structure),
-                   .parameters = std::move(parameters), .at = at, .returns_captures = true},
+  return body_for({.what = what,
+                   .kind = &kScanBody,
+                   .callable = flat,
+                   .structure = cat(init.structure, "|", xs.structure),
+                   .parameters = std::move(parameters),
+                   .at = at,
+                   .returns_captures = true},
                   check);
 }
 
-std::vector<Tensor> emit_scan(const Setting& setting, const Argument& init, const Body& body, const ScanOptions& options, SourceLocation at) {
+std::vector<Tensor> emit_scan(const Setting& setting, const Argument& init, const Body& body,
+                              const ScanOptions& options, SourceLocation at) {
   std::vector<Tensor> operands = setting.xs;
   operands.insert(operands.end(), init.leaves.begin(), init.leaves.end());
   operands.insert(operands.end(), body.captures.begin(), body.captures.end());
@@ -148,7 +171,8 @@ std::vector<Tensor> emit_scan(const Setting& setting, const Argument& init, cons
   return emit_many({.opcode = Opcode::kScan,
                     .operands = std::move(operands),
                     .attrs = hlo::ScanAttrs{.dimensions = {0},
-                                            .num_carries = static_cast<int64_t>(init.leaves.size() + body.captures.size()),
+                                            .num_carries = static_cast<int64_t>(
+                                                init.leaves.size() + body.captures.size()),
                                             .is_reverse = options.reverse},
                     .called = {body.fragment},
                     .at = at,
@@ -156,8 +180,8 @@ std::vector<Tensor> emit_scan(const Setting& setting, const Argument& init, cons
 }
 
 // Records the scan in the running trace. The leaves of init and xs are in it already.
-ScanResult record_scan(std::string_view what, const Callable& step, const Argument& init, const Argument& xs, const ScanOptions& options,
-                       SourceLocation at) {
+ScanResult record_scan(std::string_view what, const Callable& step, const Argument& init,
+                       const Argument& xs, const ScanOptions& options, SourceLocation at) {
   Setting setting = Resolver(what, xs, options, at).resolve();
   if (xs.leaves.empty()) add_counter(setting, at);
   BodyPtr body = scan_body(what, step, init, xs, setting, at);
@@ -196,11 +220,19 @@ ReadyCache& ready_cache() {
   return *kCache;
 }
 
-// One scan outside a trace. Found by identity, nothing is built but the key; else it is traced as a program of its own.
+// One scan outside a trace. Found by identity, nothing is built but the key; else it is traced as a
+// program of its own.
 class AtOnce {
  public:
-  AtOnce(std::string_view what, const Callable& step, const Argument& init, const Argument& xs, const ScanOptions& options, SourceLocation at)
-      : what_(what), step_(step), init_(init), xs_(xs), options_(options), at_(at), leaves_(init.leaves) {
+  AtOnce(std::string_view what, const Callable& step, const Argument& init, const Argument& xs,
+         const ScanOptions& options, SourceLocation at)
+      : what_(what),
+        step_(step),
+        init_(init),
+        xs_(xs),
+        options_(options),
+        at_(at),
+        leaves_(init.leaves) {
     leaves_.insert(leaves_.end(), xs.leaves.begin(), xs.leaves.end());
     buffers_ = trace_internal::buffers_of(leaves_, what_, at_);
     device_ = &trace_internal::device_of(buffers_, what_, at_);
@@ -208,7 +240,10 @@ class AtOnce {
 
   ScanResult run() {
     if (!step_.identity.known()) return finish(*make());
-    ReadyKey key{{step_.identity, &kScanBody, step_.types, cat(init_.structure, "|", xs_.structure), {}}, options_, device_};
+    ReadyKey key{
+        {step_.identity, &kScanBody, step_.types, cat(init_.structure, "|", xs_.structure), {}},
+        options_,
+        device_};
     for (const Tensor& leaf : leaves_) key.body.parameters.push_back(leaf.shape());
     uint64_t hash = key.body.hash();
     if (ReadyPtr found = find(key, hash)) {
@@ -224,7 +259,8 @@ class AtOnce {
   static ReadyPtr find(const ReadyKey& key, uint64_t hash) {
     std::lock_guard lock(ready_cache().mutex);
     ReadyPtr* found = ready_cache().entries.find(hash, [&](const ReadyKey& other) {
-      return key.body == other.body && key.device == other.device && same_options(key.options, other.options);
+      return key.body == other.body && key.device == other.device &&
+             same_options(key.options, other.options);
     });
     return found ? *found : nullptr;
   }
@@ -234,16 +270,19 @@ class AtOnce {
     ready_cache().entries.insert(hash, std::move(key), std::move(made));
   }
 
-  // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may be two the next time.
+  // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may
+  // be two the next time.
   [[nodiscard]] ReadyPtr make() const {
     auto ready = std::make_shared<Ready>();
     trace_internal::Traced traced = [&] {
       trace_internal::Recorder recorder(std::string(what_), at_);
       std::vector<Tensor> parameters;
-      for (const Tensor& leaf : leaves_) parameters.push_back(recorder.parameter(leaf.shape(), at_));
+      for (const Tensor& leaf : leaves_)
+        parameters.push_back(recorder.parameter(leaf.shape(), at_));
       auto middle = parameters.begin() + static_cast<std::ptrdiff_t>(init_.leaves.size());
-      ScanResult result = record_scan(what_, step_, {{parameters.begin(), middle}, init_.structure, init_.spec},
-                                      {{middle, parameters.end()}, xs_.structure, xs_.spec}, options_, at_);
+      ScanResult result =
+          record_scan(what_, step_, {{parameters.begin(), middle}, init_.structure, init_.spec},
+                      {{middle, parameters.end()}, xs_.structure, xs_.spec}, options_, at_);
       ready->ys = result.ys.size();
       ready->ys_spec = std::move(result.ys_spec);
       std::vector<Tensor> all = std::move(result.ys);
@@ -251,12 +290,14 @@ class AtOnce {
       return recorder.finish(all, what_, at_);
     }();
     ready->captures = std::move(traced.captures);
-    ready->executable = value_or_throw(trace_internal::executable_for(traced.module, *device_), at_);
+    ready->executable =
+        value_or_throw(trace_internal::executable_for(traced.module, *device_), at_);
     return ready;
   }
 
   ScanResult finish(const Ready& ready) {
-    for (const Tensor& capture : ready.captures) buffers_.push_back(trace_internal::buffer_of(capture, what_, at_));
+    for (const Tensor& capture : ready.captures)
+      buffers_.push_back(trace_internal::buffer_of(capture, what_, at_));
     std::vector<Tensor> all = trace_internal::run_executable(*ready.executable, buffers_, at_);
     auto carry = all.begin() + static_cast<std::ptrdiff_t>(ready.ys);
     return {{carry, all.end()}, {all.begin(), carry}, ready.ys_spec};
@@ -275,9 +316,10 @@ class AtOnce {
 
 }  // namespace
 
-ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init, const Argument& xs, const ScanOptions& options,
-                    SourceLocation at) {
-  if (trace_internal::Recorder::current() != nullptr) return record_scan(what, step, init, xs, options, at);
+ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init,
+                    const Argument& xs, const ScanOptions& options, SourceLocation at) {
+  if (trace_internal::Recorder::current() != nullptr)
+    return record_scan(what, step, init, xs, options, at);
   return AtOnce(what, step, init, xs, options, at).run();
 }
 
@@ -286,16 +328,20 @@ void clear_ready_scans() {
   ready_cache().entries.clear();
 }
 
-std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves, const std::vector<TreeSpec>& specs, SourceLocation at) {
+std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
+                                 const std::vector<TreeSpec>& specs, SourceLocation at) {
   std::vector<std::string> paths = leaf_paths(specs[0]);
   for (size_t layer = 1; layer < leaves.size(); ++layer) {
     if (specs[layer] != specs[0]) {
-      throw Error(invalid_argument("scan_layers: layer", first_difference(specs[0], specs[layer]), ", in layers 0 and ", layer, "; layers must have one structure"), at);
+      throw Error(invalid_argument("scan_layers: layer", first_difference(specs[0], specs[layer]),
+                                   ", in layers 0 and ", layer, "; layers must have one structure"),
+                  at);
     }
     for (size_t i = 0; i < paths.size(); ++i) {
       if (same_type(leaves[layer][i].shape(), leaves[0][i].shape())) continue;
-      throw Error(invalid_argument("scan_layers: layer", paths[i], " is ", leaves[0][i].shape(), " in layer 0 and ", leaves[layer][i].shape(), " in layer ", layer,
-                                   "; layers must have equal types"),
+      throw Error(invalid_argument("scan_layers: layer", paths[i], " is ", leaves[0][i].shape(),
+                                   " in layer 0 and ", leaves[layer][i].shape(), " in layer ",
+                                   layer, "; layers must have equal types"),
                   at);
     }
   }
@@ -306,9 +352,16 @@ std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
       for (const std::vector<Tensor>& layer : leaves) {
         std::vector<int64_t> dimensions = layer[i].shape().dimensions();
         dimensions.insert(dimensions.begin(), 1);
-        rows.push_back(emit({.opcode = Opcode::kReshape, .operands = {layer[i]}, .attrs = hlo::ReshapeAttrs{}, .declared = Shape(layer[i].dtype(), dimensions), .at = at}));
+        rows.push_back(emit({.opcode = Opcode::kReshape,
+                             .operands = {layer[i]},
+                             .attrs = hlo::ReshapeAttrs{},
+                             .declared = Shape(layer[i].dtype(), dimensions),
+                             .at = at}));
       }
-      stacked.push_back(emit({.opcode = Opcode::kConcatenate, .operands = std::move(rows), .attrs = hlo::DimensionsAttrs{.dimensions = {0}}, .at = at}));
+      stacked.push_back(emit({.opcode = Opcode::kConcatenate,
+                              .operands = std::move(rows),
+                              .attrs = hlo::DimensionsAttrs{.dimensions = {0}},
+                              .at = at}));
     }
     return stacked;
   });

@@ -6,8 +6,9 @@
 //   };
 //   auto [last, ys] = scan(step, h0, xs);
 //
-// The step runs once, on placeholders, whatever the length; tensors that it captures are hoisted, each to one loop invariant. The
-// loop is one HLO `scan` in the traced program, and a `while` in what a backend runs. Outside a trace it runs at once.
+// The step runs once, on placeholders, whatever the length; tensors that it captures are hoisted,
+// each to one loop invariant. The loop is one HLO `scan` in the traced program, and a `while` in
+// what a backend runs. Outside a trace it runs at once.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@
 
 namespace heddle {
 
-// Axes of xs to scan along: one for all leaves, or one a leaf in tree order. Negative axes count from the end.
+// Axes of xs to scan along: one for all leaves, or one a leaf in tree order. Negative axes count
+// from the end.
 struct Axes {
   Axes(int64_t axis = 0) : each{axis}, all(true) {}  // implicit: {.axis = 1}
   Axes(std::initializer_list<int64_t> axes) : each(axes), all(false) {}
@@ -32,9 +34,9 @@ struct Axes {
 struct ScanOptions {
   static constexpr int64_t kUnrollAll = 0;
   std::optional<int64_t> length = {};  // needed without xs; with xs it must be their size
-  bool reverse = false;                // from the last element to the first; ys land where their x was
-  int64_t unroll = 1;                  // steps per trip of the loop; kUnrollAll: no loop at all
-  Axes axis = 0;                       // of xs; ys are stacked along axis 0
+  bool reverse = false;  // from the last element to the first; ys land where their x was
+  int64_t unroll = 1;    // steps per trip of the loop; kUnrollAll: no loop at all
+  Axes axis = 0;         // of xs; ys are stacked along axis 0
 };
 
 namespace scan_internal {
@@ -45,29 +47,38 @@ struct ScanResult {
   TreeSpec ys_spec;
 };
 
-ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init, const Argument& xs,
-                    const ScanOptions& options, SourceLocation at);
+ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init,
+                    const Argument& xs, const ScanOptions& options, SourceLocation at);
 
-// One tensor per leaf, the layers' leaves stacked along axis 0. errors: Error naming layer and path where two layers differ
-std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves, const std::vector<TreeSpec>& specs, SourceLocation at);
+// One tensor per leaf, the layers' leaves stacked along axis 0. errors: Error naming layer and path
+// where two layers differ
+std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
+                                 const std::vector<TreeSpec>& specs, SourceLocation at);
 
 template <class T>
-concept PairLike = requires { requires std::tuple_size<T>::value == 2; };
+concept PairLike = requires {
+  requires std::tuple_size<T>::value == 2;
+};
 
 // A number as initial carry is a scalar of its C++ type's dtype.
 template <class C>
 decltype(auto) as_tree(const C& init, [[maybe_unused]] SourceLocation at) {
-  if constexpr (std::is_arithmetic_v<C>) return scalar<C>(init, at);
-  else return (init);
+  if constexpr (std::is_arithmetic_v<C>)
+    return scalar<C>(init, at);
+  else
+    return (init);
 }
 
 template <class Fn, Tree C, Tree X>
-auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init, const X& xs, const ScanOptions& options, SourceLocation at) {
+auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init, const X& xs,
+                const ScanOptions& options, SourceLocation at) {
   using Result = std::invoke_result_t<Fn&, C, X>;
-  static_assert(PairLike<Result>, "the step of a scan returns std::pair(carry, y); use None{} for no y");
+  static_assert(PairLike<Result>,
+                "the step of a scan returns std::pair(carry, y); use None{} for no y");
   using Next = std::remove_cvref_t<std::tuple_element_t<0, Result>>;
   using Y = std::remove_cvref_t<std::tuple_element_t<1, Result>>;
-  static_assert(std::is_same_v<Next, C>, "the step of a scan must return a carry of the type that it was given");
+  static_assert(std::is_same_v<Next, C>,
+                "the step of a scan must return a carry of the type that it was given");
   static_assert(Tree<Y>, "the y of a step is a tree of Tensors, or None{}");
   auto init_spec = [&] { return tree_spec(init); };
   auto xs_spec = [&] { return tree_spec(xs); };
@@ -93,37 +104,52 @@ auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init,
 
 // Folds `fn` over the leading axis of xs and stacks what it gives.
 //
-// fn       (carry, x) -> std::pair(carry, y); any trees. Runs once a distinct (function, input types); x has the scanned axis removed
-// init     the first carry; the step must return one of the same structure, shapes and dtypes
-// xs       tree whose leaves have equal sizes along the scanned axis; None{} for none, with options.length
-// returns  (last carry, ys stacked on axis 0); ys of None{} are None{}
-// errors   Error (InvalidArgument) naming the path in the tree, both types and the repair, where the carry changes its type, xs
+// fn       (carry, x) -> std::pair(carry, y); any trees. Runs once a distinct (function, input
+// types); x has the scanned axis removed init     the first carry; the step must return one of the
+// same structure, shapes and dtypes xs       tree whose leaves have equal sizes along the scanned
+// axis; None{} for none, with options.length returns  (last carry, ys stacked on axis 0); ys of
+// None{} are None{} errors   Error (InvalidArgument) naming the path in the tree, both types and
+// the repair, where the carry changes its type, xs
 //          disagree in length, or an option is out of range
-// cost     nothing is uploaded; captured tensors are passed through the loop unchanged, never copied; unused xs, ys and carries go
+// cost     nothing is uploaded; captured tensors are passed through the loop unchanged, never
+// copied; unused xs, ys and carries go
 template <class Fn, class C, Tree X = None>
-auto scan(Fn&& fn, const C& init, const X& xs = {}, const ScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
-  return scan_internal::scan_trees("scan", scan_internal::identity_of(fn), fn, scan_internal::as_tree(init, at), xs, options, at);
+auto scan(Fn&& fn, const C& init, const X& xs = {}, const ScanOptions& options = {},
+          SourceLocation at = SourceLocation::here()) {
+  return scan_internal::scan_trees("scan", scan_internal::identity_of(fn), fn,
+                                   scan_internal::as_tree(init, at), xs, options, at);
 }
 
 // fn of each element along the leading axis of xs, one after the other; results are stacked.
 template <class Fn, Tree X>
-auto map(Fn&& fn, const X& xs, const ScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
+auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
+         SourceLocation at = SourceLocation::here()) {
   auto step = [&fn](None, X x) { return std::pair(None{}, fn(std::move(x))); };
-  return scan_internal::scan_trees("map", scan_internal::identity_of(fn), step, None{}, xs, options, at).second;
+  return scan_internal::scan_trees("map", scan_internal::identity_of(fn), step, None{}, xs, options,
+                                   at)
+      .second;
 }
 
-// A stack of equal layers as one scan: x = fn(layer, x) for each layer in turn; the layer is traced once whatever the depth.
+// A stack of equal layers as one scan: x = fn(layer, x) for each layer in turn; the layer is traced
+// once whatever the depth.
 //
 // fn      (layer, x) -> x, of one structure and type
-// layers  one tree whose leaves are stacked along axis 0, f32[layers, ...] each; or a vector of equal trees, stacked here
-// errors  Error naming the path, where layers differ in structure or type, or x changes its type
+// layers  one tree whose leaves are stacked along axis 0, f32[layers, ...] each; or a vector of
+// equal trees, stacked here errors  Error naming the path, where layers differ in structure or
+// type, or x changes its type
 template <class Fn, Tree L, Tree X>
-X scan_layers(Fn&& fn, const L& layers, const X& x, const ScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
-  auto step = [&fn](X carry, L layer) { return std::pair(fn(std::move(layer), std::move(carry)), None{}); };
-  return scan_internal::scan_trees("scan_layers", scan_internal::identity_of(fn), step, x, layers, options, at).first;
+X scan_layers(Fn&& fn, const L& layers, const X& x, const ScanOptions& options = {},
+              SourceLocation at = SourceLocation::here()) {
+  auto step = [&fn](X carry, L layer) {
+    return std::pair(fn(std::move(layer), std::move(carry)), None{});
+  };
+  return scan_internal::scan_trees("scan_layers", scan_internal::identity_of(fn), step, x, layers,
+                                   options, at)
+      .first;
 }
 template <class Fn, Tree L, Tree X>
-X scan_layers(Fn&& fn, const std::vector<L>& layers, const X& x, const ScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
+X scan_layers(Fn&& fn, const std::vector<L>& layers, const X& x, const ScanOptions& options = {},
+              SourceLocation at = SourceLocation::here()) {
   if (layers.empty()) return x;
   std::vector<std::vector<Tensor>> leaves;
   std::vector<TreeSpec> specs;

@@ -58,7 +58,8 @@ TEST(Scan, CarryMismatchNamesPathAndBothTypes) {
     scan(step, scalar<float>(0.f), array<float>({1, 2}));
     FAIL() << "no error";
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(), HasSubstr("scan: carry enters as f32[] and leaves as f32[2] (shapes differ)"));
+    EXPECT_THAT(e.what(),
+                HasSubstr("scan: carry enters as f32[] and leaves as f32[2] (shapes differ)"));
     EXPECT_THAT(e.what(), HasSubstr("scan_test.cc:"));
   }
 }
@@ -95,7 +96,8 @@ TEST(Scan, EqualButDistinctLambdaIsTracedAndNothingElse) {
 }
 
 TEST(While, CountsDown) {
-  Tensor out = while_loop([](Tensor c) { return c > 0; }, [](Tensor c) { return c - 3; }, scalar<int>(10));
+  Tensor out =
+      while_loop([](Tensor c) { return c > 0; }, [](Tensor c) { return c - 3; }, scalar<int>(10));
   EXPECT_EQ(out.item<int>(), -2);
 }
 
@@ -110,7 +112,9 @@ TEST(Fori, StaticAndDynamicBoundsAgree) {
 TEST(Cond, TakesOneBranch) {
   Tensor x = scalar<float>(3.f);
   auto pick = [&](bool p) {
-    return cond(scalar<bool>(p), [](Tensor t) { return t + 1; }, [](Tensor t) { return t * 10; }, x).item<float>();
+    return cond(
+               scalar<bool>(p), [](Tensor t) { return t + 1; }, [](Tensor t) { return t * 10; }, x)
+        .item<float>();
   };
   EXPECT_EQ(pick(true), 4);
   EXPECT_EQ(pick(false), 30);
@@ -118,7 +122,8 @@ TEST(Cond, TakesOneBranch) {
 
 TEST(SwitchCase, ClampsTheIndex) {
   auto run = [](int i) {
-    auto branches = std::tuple([](Tensor t) { return t; }, [](Tensor t) { return t + 1; }, [](Tensor t) { return t + 2; });
+    auto branches = std::tuple([](Tensor t) { return t; }, [](Tensor t) { return t + 1; },
+                               [](Tensor t) { return t + 2; });
     return switch_case(scalar<int>(i), branches, scalar<int>(0)).item<int>();
   };
   EXPECT_EQ(run(-5), 0);

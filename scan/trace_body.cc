@@ -11,20 +11,23 @@ using trace_internal::Traced;
 
 namespace {
 
-Traced trace_once(const BodyRequest& request, std::vector<TreeSpec>& specs, std::vector<Shape>& result_shapes) {
+Traced trace_once(const BodyRequest& request, std::vector<TreeSpec>& specs,
+                  std::vector<Shape>& result_shapes) {
   count(&Counters::traces);
   Recorder recorder(std::string(request.what), request.at);
   std::vector<Tensor> parameters;
   parameters.reserve(request.parameters.size());
-  for (const Shape& shape : request.parameters) parameters.push_back(recorder.parameter(shape, request.at));
+  for (const Shape& shape : request.parameters)
+    parameters.push_back(recorder.parameter(shape, request.at));
   std::vector<Tensor> results = request.callable.run(parameters, specs);
   result_shapes = shapes_of(results, request.what, request.at);
-  return recorder.finish(results, request.what, request.at,
-                         request.returns_captures ? Recorder::Root::kWithCaptures : Recorder::Root::kTuple);
+  return recorder.finish(
+      results, request.what, request.at,
+      request.returns_captures ? Recorder::Root::kWithCaptures : Recorder::Root::kTuple);
 }
 
-// Captured device tensors of a callable that is known by its type alone could be others the next time (a global was assigned): such
-// a trace is not kept. A named Function owns what it captured.
+// Captured device tensors of a callable that is known by its type alone could be others the next
+// time (a global was assigned): such a trace is not kept. A named Function owns what it captured.
 bool may_keep(const BodyRequest& request, const Body& body) {
   if (!request.callable.identity.known()) return false;
   for (const Tensor& capture : body.captures) {
@@ -36,7 +39,8 @@ bool may_keep(const BodyRequest& request, const Body& body) {
 }  // namespace
 
 BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check) {
-  BodyKey key{request.callable.identity, request.kind, request.callable.types, request.structure, request.parameters};
+  BodyKey key{request.callable.identity, request.kind, request.callable.types, request.structure,
+              request.parameters};
   if (key.identity.known()) {
     if (BodyPtr found = find_body(key)) {
       count(&Counters::combine_hits);
@@ -54,17 +58,21 @@ BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check) {
   return body;
 }
 
-std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what, SourceLocation at) {
+std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what,
+                             SourceLocation at) {
   std::vector<Shape> shapes;
   shapes.reserve(tensors.size());
-  for (const Tensor& tensor : tensors) shapes.push_back(trace_internal::node_of(tensor, what, at).shape);
+  for (const Tensor& tensor : tensors)
+    shapes.push_back(trace_internal::node_of(tensor, what, at).shape);
   return shapes;
 }
 
-void check_carry(std::string_view what, std::string_view name, const TreeSpec& in, const TreeSpec& out,
-                 std::span<const Shape> in_shapes, std::span<const Shape> out_shapes, SourceLocation at) {
+void check_carry(std::string_view what, std::string_view name, const TreeSpec& in,
+                 const TreeSpec& out, std::span<const Shape> in_shapes,
+                 std::span<const Shape> out_shapes, SourceLocation at) {
   if (in != out) {
-    throw Error(invalid_argument(what, ": ", name, first_difference(in, out), ", as it enters and as it leaves; return the structure that ",
+    throw Error(invalid_argument(what, ": ", name, first_difference(in, out),
+                                 ", as it enters and as it leaves; return the structure that ",
                                  name, " started with"),
                 at);
   }
@@ -76,26 +84,34 @@ void check_carry(std::string_view what, std::string_view name, const TreeSpec& i
     if (same_type(a, b)) continue;
     bool dtype = a.dtype() != b.dtype();
     bool shape = a.dimensions() != b.dimensions();
-    append(wrong, wrong.empty() ? "" : "; ", name, paths[i], " enters as ", a, " and leaves as ", b, " (",
-           dtype && shape ? "dtype and shape differ" : dtype ? "dtypes differ" : "shapes differ", ")");
+    append(wrong, wrong.empty() ? "" : "; ", name, paths[i], " enters as ", a, " and leaves as ", b,
+           " (",
+           dtype && shape ? "dtype and shape differ"
+           : dtype        ? "dtypes differ"
+                          : "shapes differ",
+           ")");
   }
   if (wrong.empty()) return;
-  throw Error(invalid_argument(what, ": ", wrong, "; cast or reshape the step's result, or start it as what leaves"), at);
+  throw Error(invalid_argument(what, ": ", wrong,
+                               "; cast or reshape the step's result, or start it as what leaves"),
+              at);
 }
 
-Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state, const std::vector<size_t>& pick,
-                  const std::vector<size_t>& through, bool bare) {
+Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state,
+                  const std::vector<size_t>& pick, const std::vector<size_t>& through, bool bare) {
   hlo::Module module;
   hlo::ComputationId callee = transform::import(module, *fragment);
   hlo::ComputationBuilder builder(module, module.at(callee).name);
   hlo::InstructionId tuple = builder.parameter(Shape::tuple(state));
   auto must = [](StatusOr<hlo::InstructionId> id) { return value_or_throw(std::move(id), {}); };
   auto element = [&](hlo::InstructionId of, size_t i) {
-    return must(builder.add(hlo::Opcode::kGetTupleElement, {of}, hlo::TupleIndexAttrs{.index = static_cast<int64_t>(i)}));
+    return must(builder.add(hlo::Opcode::kGetTupleElement, {of},
+                            hlo::TupleIndexAttrs{.index = static_cast<int64_t>(i)}));
   };
   std::vector<hlo::InstructionId> arguments;
   for (size_t i : pick) arguments.push_back(element(tuple, i));
-  hlo::InstructionId root = must(builder.add(hlo::Opcode::kCall, arguments, hlo::CallAttrs{}, {callee}));
+  hlo::InstructionId root =
+      must(builder.add(hlo::Opcode::kCall, arguments, hlo::CallAttrs{}, {callee}));
   if (bare) {
     root = element(root, 0);
   } else if (!through.empty()) {

@@ -10,29 +10,33 @@
 namespace heddle::scan_internal {
 
 struct BodyRequest {
-  std::string_view what;        // "scan", "while_loop condition": names the trace in errors and in HLO
-  const void* kind;             // tag: bodies of different kinds are different even for one callable
+  std::string_view what;  // "scan", "while_loop condition": names the trace in errors and in HLO
+  const void* kind;       // tag: bodies of different kinds are different even for one callable
   const Callable& callable;
-  std::string structure;        // of the argument trees, and whatever else the trace depends on
+  std::string structure;  // of the argument trees, and whatever else the trace depends on
   std::vector<Shape> parameters;
   SourceLocation at;
   bool returns_captures = false;  // the root is a tuple of the results and then the captures
 };
 
-// Level 1, or a trace and then level 2. Counts traces and combine_hits. `check` is called after a trace and throws where the results
-// are not what the loop needs; what it refuses is not kept.
+// Level 1, or a trace and then level 2. Counts traces and combine_hits. `check` is called after a
+// trace and throws where the results are not what the loop needs; what it refuses is not kept.
 BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check);
 
 // Types of tensors; Error where one has no value.
-std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what, SourceLocation at);
+std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what,
+                             SourceLocation at);
 
-// Throws unless what a step returned is of the carry's structure and types. `name` is "carry" or the like.
-void check_carry(std::string_view what, std::string_view name, const TreeSpec& in, const TreeSpec& out,
-                 std::span<const Shape> in_shapes, std::span<const Shape> out_shapes, SourceLocation at);
+// Throws unless what a step returned is of the carry's structure and types. `name` is "carry" or
+// the like.
+void check_carry(std::string_view what, std::string_view name, const TreeSpec& in,
+                 const TreeSpec& out, std::span<const Shape> in_shapes,
+                 std::span<const Shape> out_shapes, SourceLocation at);
 
-// The fragment behind one tuple parameter (`width` arrays): calls it with the elements listed in `pick`, and gives its result (a
-// tuple), or for kBare the result's only element. `through`: elements of the state appended to the result unchanged.
-Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state, const std::vector<size_t>& pick,
-                  const std::vector<size_t>& through, bool bare);
+// The fragment behind one tuple parameter (`width` arrays): calls it with the elements listed in
+// `pick`, and gives its result (a tuple), or for kBare the result's only element. `through`:
+// elements of the state appended to the result unchanged.
+Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state,
+                  const std::vector<size_t>& pick, const std::vector<size_t>& through, bool bare);
 
 }  // namespace heddle::scan_internal

@@ -20,7 +20,8 @@ std::string cpu_fact(const std::string& key) {
   for (std::string line; std::getline(in, line);) {
     if (line.compare(0, key.size(), key) != 0) continue;
     size_t colon = line.find(':');
-    return colon == std::string::npos || colon + 2 > line.size() ? "unknown" : line.substr(colon + 2);
+    return colon == std::string::npos || colon + 2 > line.size() ? "unknown"
+                                                                 : line.substr(colon + 2);
   }
   return "unknown";
 }
@@ -29,27 +30,33 @@ std::string cpu_fact(const std::string& key) {
 std::string vector_features() {
   const std::string flags = " " + cpu_fact("flags") + " ";
   std::string found;
-  for (const char* name : {"avx", "avx2", "fma", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16"}) {
-    if (flags.find(" " + std::string(name) + " ") != std::string::npos) append(found, found.empty() ? "" : " ", name);
+  for (const char* name :
+       {"avx", "avx2", "fma", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16"}) {
+    if (flags.find(" " + std::string(name) + " ") != std::string::npos)
+      append(found, found.empty() ? "" : " ", name);
   }
   return found.empty() ? "none known" : found;
 }
 
 void run() {
-  std::printf("processor       %s, %u threads\n", cpu_fact("model name").c_str(), std::thread::hardware_concurrency());
+  std::printf("processor       %s, %u threads\n", cpu_fact("model name").c_str(),
+              std::thread::hardware_concurrency());
   std::printf("vector units    %s\n", vector_features().c_str());
   for (const std::string& name : runtime::backend_names()) {
     auto backend = runtime::find_backend(name);
     if (!backend.ok()) {
-      std::printf("backend         %s: not usable: %s\n", name.c_str(), message_of(backend.status()).c_str());
+      std::printf("backend         %s: not usable: %s\n", name.c_str(),
+                  message_of(backend.status()).c_str());
       continue;
     }
     std::printf("backend         %s: %s\n", name.c_str(), (*backend)->version().c_str());
-    for (const auto& device : (*backend)->devices()) std::printf("  device        %s\n", device->name().c_str());
+    for (const auto& device : (*backend)->devices())
+      std::printf("  device        %s\n", device->name().c_str());
   }
   std::printf("default device  %s\n", default_device().name().c_str());
   std::printf("plugins         none: loading PJRT plugins is not offered yet\n");
-  std::printf("program cache   %zu programs at most; no disk cache yet\n", runtime::program_cache().capacity());
+  std::printf("program cache   %zu programs at most; no disk cache yet\n",
+              runtime::program_cache().capacity());
   std::printf("combine cache   %zu entries a level at most\n", combine_cache_capacity());
 }
 

@@ -1,4 +1,5 @@
-// heddle run: runs a program on given or zero inputs; prints its results, its time and the bytes that moved.
+// heddle run: runs a program on given or zero inputs; prints its results, its time and the bytes
+// that moved.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -35,7 +36,8 @@ StatusOr<std::vector<Literal>> inputs_of(const Options& options, const Program& 
   const hlo::Computation& entry = program.module.entry_computation();
   if (options.inputs.empty() && program.from_case) return program.from_case->arguments;
   if (!options.inputs.empty() && options.inputs.size() != entry.parameter_count()) {
-    return invalid_argument("run: ", options.inputs.size(), " inputs were given; the program takes ", entry.parameter_count());
+    return invalid_argument("run: ", options.inputs.size(),
+                            " inputs were given; the program takes ", entry.parameter_count());
   }
   std::vector<Literal> values;
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
@@ -48,7 +50,8 @@ StatusOr<std::vector<Literal>> inputs_of(const Options& options, const Program& 
     auto value = read_npy(bytes);
     if (!value.ok()) return annotate(value.status(), options.inputs[i], ": ");
     if (!same_type(value->shape(), want)) {
-      return invalid_argument("run: ", options.inputs[i], " is ", value->shape(), "; parameter ", i, " is ", want);
+      return invalid_argument("run: ", options.inputs[i], " is ", value->shape(), "; parameter ", i,
+                              " is ", want);
     }
     values.push_back(*std::move(value));
   }
@@ -89,7 +92,8 @@ Status run(const Options& options) {
   HEDDLE_ASSIGN_OR_RETURN(runtime::Device * device, runtime::find_device(options.backend));
   const auto compile_start = Clock::now();
   HEDDLE_ASSIGN_OR_RETURN(auto executable, runtime::compile_cached(program.module, *device));
-  const double compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - compile_start).count();
+  const double compile_ms =
+      std::chrono::duration<double, std::milli>(Clock::now() - compile_start).count();
   std::vector<BufferPtr> arguments;
   std::vector<Literal> leaves;
   for (const Literal& value : values) flatten(value, leaves);
@@ -108,9 +112,10 @@ Status run(const Options& options) {
   HEDDLE_RETURN_IF_ERROR(print_results(options, results));
   const Times times = times_of(ms);
   const Counters moved = counters();
-  std::printf("%s: compile %.3f ms, run min %.3f ms, median %.3f ms of %d; %lld bytes up, %lld down\n", device->name().c_str(),
-              compile_ms, times.least_ms, times.median_ms, options.repeat, static_cast<long long>(moved.upload_bytes),
-              static_cast<long long>(moved.download_bytes));
+  std::printf(
+      "%s: compile %.3f ms, run min %.3f ms, median %.3f ms of %d; %lld bytes up, %lld down\n",
+      device->name().c_str(), compile_ms, times.least_ms, times.median_ms, options.repeat,
+      static_cast<long long>(moved.upload_bytes), static_cast<long long>(moved.download_bytes));
   return {};
 }
 
@@ -118,12 +123,17 @@ Status run(const Options& options) {
 
 void add_run_command(CLI::App& app, int& code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Runs a program; prints results, time and bytes moved");
-  command->add_option("PROGRAM", options->program, "HLO text, a proto, or pack.cases.gz#case")->required();
-  command->add_option("INPUT", options->inputs, "one .npy file a parameter; without any: the case's arguments, or zeros");
+  CLI::App* command =
+      app.add_subcommand("run", "Runs a program; prints results, time and bytes moved");
+  command->add_option("PROGRAM", options->program, "HLO text, a proto, or pack.cases.gz#case")
+      ->required();
+  command->add_option("INPUT", options->inputs,
+                      "one .npy file a parameter; without any: the case's arguments, or zeros");
   command->add_option("--backend", options->backend, "backend or device")->capture_default_str();
   command->add_option("--output-dir", options->output_dir, "existing folder for result0.npy, ..");
-  command->add_option("--repeat", options->repeat, "runs to time")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--repeat", options->repeat, "runs to time")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->callback([options, &code] { code = report(run(*options)); });
 }
 

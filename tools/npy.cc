@@ -16,8 +16,9 @@ struct Descr {
 
 // numpy's names. The first row of a dtype is the one written.
 constexpr Descr kDescrs[] = {
-    {"|b1", pred}, {"|i1", s8},  {"<i2", s16}, {"<i4", s32}, {"<i8", s64}, {"|u1", u8},  {"<u2", u16},  {"<u4", u32},
-    {"<u8", u64},  {"<f2", f16}, {"<f4", f32}, {"<f8", f64}, {"<c8", c64}, {"|V2", bf16}, {"<c16", c128}, {"<V2", bf16},
+    {"|b1", pred}, {"|i1", s8},   {"<i2", s16},   {"<i4", s32},  {"<i8", s64}, {"|u1", u8},
+    {"<u2", u16},  {"<u4", u32},  {"<u8", u64},   {"<f2", f16},  {"<f4", f32}, {"<f8", f64},
+    {"<c8", c64},  {"|V2", bf16}, {"<c16", c128}, {"<V2", bf16},
 };
 
 std::optional<DType> dtype_of(std::string_view descr) {
@@ -45,7 +46,8 @@ std::optional<std::string_view> value_after(std::string_view header, std::string
 
 StatusOr<std::vector<int64_t>> parse_shape(std::string_view text) {
   size_t close = text.find(')');
-  if (text.empty() || text[0] != '(' || close == std::string_view::npos) return invalid_argument("npy: the header has no shape");
+  if (text.empty() || text[0] != '(' || close == std::string_view::npos)
+    return invalid_argument("npy: the header has no shape");
   std::vector<int64_t> shape;
   const char* at = text.data() + 1;
   const char* end = text.data() + close;
@@ -68,7 +70,8 @@ struct Header {
 };
 
 StatusOr<Header> parse_header(std::string_view bytes) {
-  if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY") return invalid_argument("npy: does not begin with \\x93NUMPY");
+  if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY")
+    return invalid_argument("npy: does not begin with \\x93NUMPY");
   const bool wide = bytes[6] >= 2;
   uint32_t length = 0;
   if (bytes.size() < 12) return invalid_argument("npy: ends inside its header");
@@ -79,10 +82,14 @@ StatusOr<Header> parse_header(std::string_view bytes) {
   auto descr = value_after(text, "'descr'");
   auto order = value_after(text, "'fortran_order'");
   auto shape = value_after(text, "'shape'");
-  if (!descr || !order || !shape) return invalid_argument("npy: the header lacks descr, fortran_order or shape");
+  if (!descr || !order || !shape)
+    return invalid_argument("npy: the header lacks descr, fortran_order or shape");
   const std::string_view name = descr->substr(1, std::min(descr->find('\'', 1), descr->size()) - 1);
   const std::optional<DType> dtype = dtype_of(name);
-  if (!dtype) return invalid_argument("npy: dtype is ", name, ", which has no counterpart; save it as one of pred, integers, floats or complex");
+  if (!dtype)
+    return invalid_argument(
+        "npy: dtype is ", name,
+        ", which has no counterpart; save it as one of pred, integers, floats or complex");
   HEDDLE_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, parse_shape(*shape));
   return Header{*dtype, std::move(sizes), order->substr(0, 4) == "True", start + length};
 }
@@ -95,7 +102,8 @@ Literal turned(const Literal& columns, const Shape& shape) {
   for (int64_t i = 0; i < shape.element_count(); ++i) {
     int64_t from = 0;
     for (size_t d = at.size(); d-- > 0;) from = from * shape.dimensions()[d] + at[d];
-    std::memcpy(out.mutable_bytes() + static_cast<size_t>(i) * width, columns.bytes() + static_cast<size_t>(from) * width, width);
+    std::memcpy(out.mutable_bytes() + static_cast<size_t>(i) * width,
+                columns.bytes() + static_cast<size_t>(from) * width, width);
     for (size_t d = at.size(); d-- > 0 && ++at[d] == shape.dimensions()[d];) at[d] = 0;
   }
   return out;
@@ -109,7 +117,8 @@ StatusOr<Literal> read_npy(std::string_view bytes) {
   HEDDLE_RETURN_IF_ERROR(annotate(check_shape(shape), "npy: "));
   const size_t size = static_cast<size_t>(shape.byte_size());
   if (bytes.size() - header.data < size) {
-    return invalid_argument("npy: has ", bytes.size() - header.data, " bytes of data; ", shape, " takes ", size);
+    return invalid_argument("npy: has ", bytes.size() - header.data, " bytes of data; ", shape,
+                            " takes ", size);
   }
   Literal out = Literal::uninitialised(shape);
   if (size > 0) std::memcpy(out.mutable_bytes(), bytes.data() + header.data, size);
@@ -120,13 +129,14 @@ StatusOr<std::string> write_npy(const Literal& literal) {
   const Shape& shape = literal.shape();
   const std::string_view descr = shape.is_array() ? descr_of(shape.dtype()) : "";
   if (descr.empty()) return invalid_argument("npy: cannot hold ", shape);
-  std::string header = cat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (", join(shape.dimensions(), ", "),
-                           shape.rank() == 1 ? "," : "", "), }");
+  std::string header = cat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (",
+                           join(shape.dimensions(), ", "), shape.rank() == 1 ? "," : "", "), }");
   header.append((64 - (10 + header.size() + 1) % 64) % 64, ' ').push_back('\n');
   std::string out("\x93NUMPY\x01\x00", 8);
   const uint16_t length = static_cast<uint16_t>(header.size());
   out.append(reinterpret_cast<const char*>(&length), 2).append(header);
-  out.append(reinterpret_cast<const char*>(literal.bytes()), static_cast<size_t>(literal.byte_size()));
+  out.append(reinterpret_cast<const char*>(literal.bytes()),
+             static_cast<size_t>(literal.byte_size()));
   return out;
 }
 

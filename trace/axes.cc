@@ -7,16 +7,22 @@ namespace heddle::trace_internal {
 int64_t axis_of(std::string_view op, const Shape& shape, int64_t axis, SourceLocation at) {
   int64_t index = axis < 0 ? axis + shape.rank() : axis;
   if (!shape.has_dimension(index)) {
-    throw Error(invalid_argument(op, ": axis is ", axis, "; ", shape, shape.rank() == 0 ? std::string(" has none") : cat(" has axes ", -shape.rank(), " .. ", shape.rank() - 1)), at);
+    throw Error(invalid_argument(op, ": axis is ", axis, "; ", shape,
+                                 shape.rank() == 0
+                                     ? std::string(" has none")
+                                     : cat(" has axes ", -shape.rank(), " .. ", shape.rank() - 1)),
+                at);
   }
   return index;
 }
 
-std::vector<int64_t> axes_of(std::string_view op, const Shape& shape, const std::vector<int64_t>& axes, SourceLocation at) {
+std::vector<int64_t> axes_of(std::string_view op, const Shape& shape,
+                             const std::vector<int64_t>& axes, SourceLocation at) {
   std::vector<int64_t> out;
   for (int64_t axis : axes) {
     int64_t index = axis_of(op, shape, axis, at);
-    if (std::ranges::count(out, index) > 0) throw Error(invalid_argument(op, ": axis ", axis, " of ", shape, " is listed twice"), at);
+    if (std::ranges::count(out, index) > 0)
+      throw Error(invalid_argument(op, ": axis ", axis, " of ", shape, " is listed twice"), at);
     out.push_back(index);
   }
   return out;

@@ -1,4 +1,5 @@
-// Axes of the user's API (negative ones count from the end) as dimensions, checked. Private to Heddle's op functions.
+// Axes of the user's API (negative ones count from the end) as dimensions, checked. Private to
+// Heddle's op functions.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace heddle::trace_internal {
 // errors: throws Error naming op, axis and shape, where there is no such axis
 int64_t axis_of(std::string_view op, const Shape& shape, int64_t axis, SourceLocation at);
 // errors: likewise, and where an axis is listed twice
-std::vector<int64_t> axes_of(std::string_view op, const Shape& shape, const std::vector<int64_t>& axes, SourceLocation at);
+std::vector<int64_t> axes_of(std::string_view op, const Shape& shape,
+                             const std::vector<int64_t>& axes, SourceLocation at);
 
 // in_program() for a function with one result.
 template <class Fn>

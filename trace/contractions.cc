@@ -16,37 +16,50 @@ using hlo::Opcode;
 using trace_internal::axes_of;
 using trace_internal::one_program;
 
-bool contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::count(list, value) > 0; }
+bool contains(const std::vector<int64_t>& list, int64_t value) {
+  return std::ranges::count(list, value) > 0;
+}
 
 // Dimensions of the result of a dot: batch, what is left of lhs, what is left of rhs.
 Dimensions dot_dimensions(const Shape& lhs, const Shape& rhs, const hlo::DotAttrs& attrs) {
   Dimensions out;
   for (int64_t d : attrs.lhs_batch_dims) out.push_back(lhs.dimension(d));
   for (int64_t d = 0; d < lhs.rank(); ++d) {
-    if (!contains(attrs.lhs_batch_dims, d) && !contains(attrs.lhs_contracting_dims, d)) out.push_back(lhs.dimension(d));
+    if (!contains(attrs.lhs_batch_dims, d) && !contains(attrs.lhs_contracting_dims, d))
+      out.push_back(lhs.dimension(d));
   }
   for (int64_t d = 0; d < rhs.rank(); ++d) {
-    if (!contains(attrs.rhs_batch_dims, d) && !contains(attrs.rhs_contracting_dims, d)) out.push_back(rhs.dimension(d));
+    if (!contains(attrs.rhs_batch_dims, d) && !contains(attrs.rhs_contracting_dims, d))
+      out.push_back(rhs.dimension(d));
   }
   return out;
 }
 
-Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const DotAxes& axes, std::optional<DType> result, SourceLocation at) {
+Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const DotAxes& axes,
+              std::optional<DType> result, SourceLocation at) {
   if (lhs.dtype() != rhs.dtype() && !result) {
-    throw Error(invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(), "; their dtypes must be equal, cast one with astype(", lhs.dtype(), ")"), at);
+    throw Error(
+        invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(),
+                         "; their dtypes must be equal, cast one with astype(", lhs.dtype(), ")"),
+        at);
   }
   hlo::DotAttrs attrs{.lhs_batch_dims = axes_of(op, lhs.shape(), axes.lhs_batch, at),
                       .lhs_contracting_dims = axes_of(op, lhs.shape(), axes.lhs_contracting, at),
                       .rhs_batch_dims = axes_of(op, rhs.shape(), axes.rhs_batch, at),
                       .rhs_contracting_dims = axes_of(op, rhs.shape(), axes.rhs_contracting, at)};
   Shape declared(result.value_or(lhs.dtype()), dot_dimensions(lhs.shape(), rhs.shape(), attrs));
-  return trace_internal::emit({.opcode = Opcode::kDot, .operands = {lhs, rhs}, .attrs = std::move(attrs), .declared = declared, .at = at});
+  return trace_internal::emit({.opcode = Opcode::kDot,
+                               .operands = {lhs, rhs},
+                               .attrs = std::move(attrs),
+                               .declared = declared,
+                               .at = at});
 }
 
 // a and b with their leading axes (all but the last `keep`) broadcast to each other.
 std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b, SourceLocation at) {
   auto leading = [](const Tensor& t) {
-    return Shape(t.dtype(), Dimensions(t.shape().dimensions().begin(), t.shape().dimensions().end() - 2));
+    return Shape(t.dtype(),
+                 Dimensions(t.shape().dimensions().begin(), t.shape().dimensions().end() - 2));
   };
   Dimensions common = broadcast_shapes(leading(a), leading(b), "matmul", at);
   auto stretch = [&](const Tensor& t) {
@@ -58,16 +71,25 @@ std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b, So
 }
 
 [[noreturn]] void throw_matmul(const Tensor& a, const Tensor& b, SourceLocation at) {
-  throw Error(invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(), "; the last axis of the first must have the size of the last but one of the second"), at);
+  throw Error(
+      invalid_argument(
+          "matmul: operands are ", a.shape(), " and ", b.shape(),
+          "; the last axis of the first must have the size of the last but one of the second"),
+      at);
 }
 
 // A weight matrix against anything: no broadcast is needed, the free axes stay in place.
-Tensor matmul_matrices(const Tensor& a, const Tensor& b, std::optional<DType> result, SourceLocation at) {
-  if (b.rank() == 2) return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result, at);
+Tensor matmul_matrices(const Tensor& a, const Tensor& b, std::optional<DType> result,
+                       SourceLocation at) {
+  if (b.rank() == 2)
+    return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result, at);
   auto [x, y] = broadcast_leading(a, b, at);
   std::vector<int64_t> batch;
   for (int64_t i = 0; i < x.rank() - 2; ++i) batch.push_back(i);
-  return dot_of("matmul", x, y, {.lhs_contracting = {-1}, .rhs_contracting = {-2}, .lhs_batch = batch, .rhs_batch = batch}, result, at);
+  return dot_of(
+      "matmul", x, y,
+      {.lhs_contracting = {-1}, .rhs_contracting = {-2}, .lhs_batch = batch, .rhs_batch = batch},
+      result, at);
 }
 
 }  // namespace
@@ -81,11 +103,14 @@ Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a.rank() == 0 || b.rank() == 0) {
-    throw Error(invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(), "; a scalar has no axis to sum over, use *"), at);
+    throw Error(invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(),
+                                 "; a scalar has no axis to sum over, use *"),
+                at);
   }
   if (a.dim(-1) != b.dim(b.rank() == 1 ? 0 : -2)) throw_matmul(a, b, at);
   return one_program("matmul", at, [&] {
-    if (b.rank() == 1) return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result, at);
+    if (b.rank() == 1)
+      return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result, at);
     if (a.rank() == 1) {
       Tensor row = matmul_matrices(reshape({a, at}, {1, a.dim(0)}), b, result, at);
       return squeeze({row, at}, {-2});
@@ -98,16 +123,21 @@ Tensor dot(Operand left, Operand right) {
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a.rank() == 0 || b.rank() == 0) return multiply(left, right);
-  return dot_of("dot", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {b.rank() == 1 ? 0 : -2}}, {}, left.at());
+  return dot_of("dot", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {b.rank() == 1 ? 0 : -2}},
+                {}, left.at());
 }
 
-Tensor outer(Operand a, Operand b) { return dot_of("outer", as_tensor(a), as_tensor(b), {}, {}, a.at()); }
+Tensor outer(Operand a, Operand b) {
+  return dot_of("outer", as_tensor(a), as_tensor(b), {}, {}, a.at());
+}
 
 Tensor tensordot(Operand left, Operand right, int64_t axes) {
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (axes < 0 || axes > a.rank() || axes > b.rank()) {
-    throw Error(invalid_argument("tensordot: axes is ", axes, "; operands are ", a.shape(), " and ", b.shape(), ", sum over at most as many axes as each has"), left.at());
+    throw Error(invalid_argument("tensordot: axes is ", axes, "; operands are ", a.shape(), " and ",
+                                 b.shape(), ", sum over at most as many axes as each has"),
+                left.at());
   }
   DotAxes pairs;
   for (int64_t i = 0; i < axes; ++i) {

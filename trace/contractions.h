@@ -1,5 +1,6 @@
-// Products that sum over axes. Names are those of jax.numpy and jax.lax; every one is a single HLO dot, with transposes where needed.
-// errors: Error (InvalidArgument) with the op, both operand types, the axes that disagree, and the caller's line
+// Products that sum over axes. Names are those of jax.numpy and jax.lax; every one is a single HLO
+// dot, with transposes where needed. errors: Error (InvalidArgument) with the op, both operand
+// types, the axes that disagree, and the caller's line
 #pragma once
 
 #include <cstdint>
@@ -20,22 +21,25 @@ struct DotAxes {
   std::vector<int64_t> rhs_batch = {};
 };
 
-// HLO's dot: result axes are batch, what is left of lhs, what is left of rhs. `result` is its dtype: that of lhs unless given
-// (bf16 operands with an f32 result accumulate in f32).
-// cost: 2 * (result elements) * (contracted elements) flops
+// HLO's dot: result axes are batch, what is left of lhs, what is left of rhs. `result` is its
+// dtype: that of lhs unless given (bf16 operands with an f32 result accumulate in f32). cost: 2 *
+// (result elements) * (contracted elements) flops
 Tensor dot_general(Operand lhs, Operand rhs, const DotAxes& axes, std::optional<DType> result = {});
 
-// numpy's matmul: [.., n, k] x [.., k, m] -> [.., n, m], leading axes broadcast; vectors are rows or columns as needed.
+// numpy's matmul: [.., n, k] x [.., k, m] -> [.., n, m], leading axes broadcast; vectors are rows
+// or columns as needed.
 Tensor matmul(Operand a, Operand b, std::optional<DType> result = {});
-// numpy's dot of vectors: sum(a * b) over the last axis of a and the last but one (or only) axis of b.
+// numpy's dot of vectors: sum(a * b) over the last axis of a and the last but one (or only) axis of
+// b.
 Tensor dot(Operand a, Operand b);
 // a[..] x b[..] -> all axes of a, then all of b.
 Tensor outer(Operand a, Operand b);
 // Sums over the last `axes` axes of a and the first `axes` axes of b.
 Tensor tensordot(Operand a, Operand b, int64_t axes = 2);
 
-// einsum("bij,bjk->bik", a, b): one or two operands, explicit or implicit output ("ij,jk"), "..." for broadcast leading axes. A letter
-// that stands twice in one operand takes the diagonal; one that is missing in the output is summed.
+// einsum("bij,bjk->bik", a, b): one or two operands, explicit or implicit output ("ij,jk"), "..."
+// for broadcast leading axes. A letter that stands twice in one operand takes the diagonal; one
+// that is missing in the output is summed.
 Tensor einsum(std::string_view spec, Operand a);
 Tensor einsum(std::string_view spec, Operand a, Operand b);
 

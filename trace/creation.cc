@@ -27,12 +27,16 @@ Tensor stretched(const Tensor& scalar, const Dimensions& shape, SourceLocation a
 // pred[rows, columns]: row + k >= column, compared by `compare`.
 Tensor triangle(const Tensor& x, int64_t k, bool lower, SourceLocation at) {
   const Shape& shape = x.shape();
-  if (shape.rank() < 2) throw Error(invalid_argument(lower ? "tril" : "triu", ": x is ", shape, "; it must have rank 2 or more"), at);
+  if (shape.rank() < 2)
+    throw Error(invalid_argument(lower ? "tril" : "triu", ": x is ", shape,
+                                 "; it must have rank 2 or more"),
+                at);
   Dimensions last{shape.dimension(shape.rank() - 2), shape.dimension(shape.rank() - 1)};
   Tensor row = iota(s32, last, 0, at);
   Tensor column = iota(s32, last, 1, at);
   Tensor shifted = add({row, at}, {k, at});
-  return lower ? greater_equal({shifted, at}, {column, at}) : less_equal({shifted, at}, {column, at});
+  return lower ? greater_equal({shifted, at}, {column, at})
+               : less_equal({shifted, at}, {column, at});
 }
 
 Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
@@ -49,14 +53,22 @@ Tensor full(const Dimensions& shape, Operand value, DType dtype) {
   SourceLocation at = value.at();
   throw_if_error(annotate(check_shape(Shape(dtype, shape)), "full: "), at);
   return one_program("full", at, [&] {
-    Tensor scalar = value.is_tensor() ? value.tensor().astype(dtype, at) : constant_like(value, dtype, "full");
-    if (!scalar.shape().is_scalar()) throw Error(invalid_argument("full: value is ", scalar.shape(), "; it must be a scalar, use broadcast_to"), at);
+    Tensor scalar =
+        value.is_tensor() ? value.tensor().astype(dtype, at) : constant_like(value, dtype, "full");
+    if (!scalar.shape().is_scalar())
+      throw Error(invalid_argument("full: value is ", scalar.shape(),
+                                   "; it must be a scalar, use broadcast_to"),
+                  at);
     return stretched(scalar, shape, at);
   });
 }
 
-Tensor zeros(const Dimensions& shape, DType dtype, SourceLocation at) { return full(shape, {0, at}, dtype); }
-Tensor ones(const Dimensions& shape, DType dtype, SourceLocation at) { return full(shape, {1, at}, dtype); }
+Tensor zeros(const Dimensions& shape, DType dtype, SourceLocation at) {
+  return full(shape, {0, at}, dtype);
+}
+Tensor ones(const Dimensions& shape, DType dtype, SourceLocation at) {
+  return full(shape, {1, at}, dtype);
+}
 
 Tensor full_like(Operand x, Operand value) {
   Tensor t = as_tensor(x);
@@ -91,7 +103,9 @@ Tensor arange(int64_t start, int64_t stop, int64_t step, SourceLocation at) {
 }
 
 Tensor arange(double start, double stop, double step, DType dtype, SourceLocation at) {
-  if (!(step != 0)) throw Error(invalid_argument("arange: step is ", step, "; it must be a number other than 0"), at);
+  if (!(step != 0))
+    throw Error(invalid_argument("arange: step is ", step, "; it must be a number other than 0"),
+                at);
   double count = std::ceil((stop - start) / step);
   return one_program("arange", at, [&] {
     Tensor steps = iota(dtype, {count > 0 ? static_cast<int64_t>(count) : 0}, 0, at);
@@ -100,7 +114,8 @@ Tensor arange(double start, double stop, double step, DType dtype, SourceLocatio
 }
 
 Tensor linspace(double start, double stop, int64_t count, DType dtype, SourceLocation at) {
-  if (count < 0) throw Error(invalid_argument("linspace: count is ", count, "; it must be 0 or more"), at);
+  if (count < 0)
+    throw Error(invalid_argument("linspace: count is ", count, "; it must be 0 or more"), at);
   return one_program("linspace", at, [&] {
     if (count == 1) return full({1}, {start, at}, dtype);
     Tensor t = divide({iota(dtype, {count}, 0, at), at}, {static_cast<double>(count - 1), at});
@@ -121,20 +136,27 @@ Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype, SourceLocation
 Tensor one_hot(Operand indices, int64_t classes, DType dtype) {
   SourceLocation at = indices.at();
   Tensor index = as_tensor(indices);
-  if (!is_integer(index.dtype())) throw Error(invalid_argument("one_hot: indices are ", index.shape(), "; they must be integers, cast them with astype(s32)"), at);
-  if (classes < 0) throw Error(invalid_argument("one_hot: classes is ", classes, "; it must be 0 or more"), at);
+  if (!is_integer(index.dtype()))
+    throw Error(invalid_argument("one_hot: indices are ", index.shape(),
+                                 "; they must be integers, cast them with astype(s32)"),
+                at);
+  if (classes < 0)
+    throw Error(invalid_argument("one_hot: classes is ", classes, "; it must be 0 or more"), at);
   return one_program("one_hot", at, [&] {
     Dimensions shape = index.shape().dimensions();
     shape.push_back(classes);
-    Tensor wide = emit({.opcode = Opcode::kBroadcast,
-                        .operands = {index},
-                        .attrs = hlo::DimensionsAttrs{.dimensions = [&] {
-                          Dimensions map;
-                          for (int64_t i = 0; i < index.rank(); ++i) map.push_back(i);
-                          return map;
-                        }()},
-                        .declared = Shape(index.dtype(), shape),
-                        .at = at});
+    Tensor wide =
+        emit({.opcode = Opcode::kBroadcast,
+              .operands = {index},
+              .attrs = hlo::DimensionsAttrs{.dimensions =
+                                                [&] {
+                                                  Dimensions map;
+                                                  for (int64_t i = 0; i < index.rank(); ++i)
+                                                    map.push_back(i);
+                                                  return map;
+                                                }()},
+              .declared = Shape(index.dtype(), shape),
+              .at = at});
     return equal({wide, at}, {iota(index.dtype(), shape, -1, at), at}).astype(dtype, at);
   });
 }

@@ -13,22 +13,29 @@ using Dimensions = std::vector<int64_t>;
 
 // `value` everywhere. errors: Error where `dtype` cannot hold the value
 Tensor full(const Dimensions& shape, Operand value, DType dtype = f32);
-Tensor zeros(const Dimensions& shape, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor zeros(const Dimensions& shape, DType dtype = f32,
+             SourceLocation at = SourceLocation::here());
 Tensor ones(const Dimensions& shape, DType dtype = f32, SourceLocation at = SourceLocation::here());
 Tensor full_like(Operand x, Operand value);
 Tensor zeros_like(Operand x);
 Tensor ones_like(Operand x);
 
 // 0, 1, .. along `axis` of an array.
-Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation at = SourceLocation::here());
-// start, start + step, .. below stop (numpy's count: ceil((stop - start) / step)). Integers give s32, or s64 where they do not fit.
+Tensor iota(DType dtype, const Dimensions& shape, int64_t axis,
+            SourceLocation at = SourceLocation::here());
+// start, start + step, .. below stop (numpy's count: ceil((stop - start) / step)). Integers give
+// s32, or s64 where they do not fit.
 Tensor arange(int64_t stop, SourceLocation at = SourceLocation::here());
-Tensor arange(int64_t start, int64_t stop, int64_t step = 1, SourceLocation at = SourceLocation::here());
-Tensor arange(double start, double stop, double step, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor arange(int64_t start, int64_t stop, int64_t step = 1,
+              SourceLocation at = SourceLocation::here());
+Tensor arange(double start, double stop, double step, DType dtype = f32,
+              SourceLocation at = SourceLocation::here());
 // `count` values evenly from start to stop, both included.
-Tensor linspace(double start, double stop, int64_t count, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor linspace(double start, double stop, int64_t count, DType dtype = f32,
+                SourceLocation at = SourceLocation::here());
 // Ones on diagonal k of a rows x columns matrix (columns < 0: as many as rows).
-Tensor eye(int64_t rows, int64_t columns = -1, int64_t k = 0, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor eye(int64_t rows, int64_t columns = -1, int64_t k = 0, DType dtype = f32,
+           SourceLocation at = SourceLocation::here());
 // indices[..] -> [.., classes]: one at the index, zero elsewhere; indices out of range give zeros.
 Tensor one_hot(Operand indices, int64_t classes, DType dtype = f32);
 // The lower (upper) triangle of the last two axes, up to diagonal k; zero elsewhere.

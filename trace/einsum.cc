@@ -1,5 +1,6 @@
-// einsum: letters become axes of one dot. Each operand is first reduced to distinct letters (diagonals taken, lone letters summed);
-// letters of both operands are batch axes where the output has them, else contracted.
+// einsum: letters become axes of one dot. Each operand is first reduced to distinct letters
+// (diagonals taken, lone letters summed); letters of both operands are batch axes where the output
+// has them, else contracted.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -33,7 +34,8 @@ class Einsum {
     for (size_t i = 0; i < operands.size(); ++i) terms.push_back(label(operands[i], inputs[i]));
     for (Labelled& term : terms) term = take_diagonals(std::move(term));
     for (size_t i = 0; i < terms.size(); ++i) {
-      terms[i] = sum_lone_letters(std::move(terms[i]), terms.size() == 2 ? terms[1 - i].letters : "");
+      terms[i] =
+          sum_lone_letters(std::move(terms[i]), terms.size() == 2 ? terms[1 - i].letters : "");
     }
     return arrange(terms.size() == 2 ? contract(terms[0], terms[1]) : terms[0]);
   }
@@ -44,7 +46,8 @@ class Einsum {
     throw Error(invalid_argument("einsum: \"", spec_, "\": ", parts...), at_);
   }
 
-  // Letters of each operand, with "..." written out in capitals from Z down that the spec does not use.
+  // Letters of each operand, with "..." written out in capitals from Z down that the spec does not
+  // use.
   std::vector<std::string> parse(const std::vector<Tensor>& operands) {
     std::string text;
     for (char c : spec_) {
@@ -54,12 +57,16 @@ class Einsum {
     std::string left = text.substr(0, arrow);
     std::vector<std::string> inputs(1);
     for (char c : left) {
-      if (c == ',') inputs.emplace_back();
-      else inputs.back().push_back(c);
+      if (c == ',')
+        inputs.emplace_back();
+      else
+        inputs.back().push_back(c);
     }
-    if (inputs.size() != operands.size()) fail("names ", inputs.size(), " operands; ", operands.size(), " were given");
+    if (inputs.size() != operands.size())
+      fail("names ", inputs.size(), " operands; ", operands.size(), " were given");
     size_t widest = 0;
-    for (size_t i = 0; i < inputs.size(); ++i) widest = std::max(widest, expand(inputs[i], operands[i], i));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      widest = std::max(widest, expand(inputs[i], operands[i], i));
     output_ = arrow == std::string::npos ? implicit_output(left, widest) : text.substr(arrow + 2);
     expand_output(widest);
     check_output(inputs);
@@ -68,7 +75,8 @@ class Einsum {
 
   static std::string ellipsis_letters(size_t count) {
     std::string out;
-    for (size_t i = 0; i < count; ++i) out.push_back(static_cast<char>(1 + count - 1 - i));  // control characters: no user's letter
+    for (size_t i = 0; i < count; ++i)
+      out.push_back(static_cast<char>(1 + count - 1 - i));  // control characters: no user's letter
     return out;
   }
 
@@ -83,7 +91,8 @@ class Einsum {
     size_t stands_for = rank - named;
     if (dots != std::string::npos) letters.replace(dots, 3, ellipsis_letters(stands_for));
     for (char c : letters) {
-      if (c > 26 && !std::isalpha(static_cast<unsigned char>(c))) fail("'", c, "' is no letter; axes are named by letters");
+      if (c > 26 && !std::isalpha(static_cast<unsigned char>(c)))
+        fail("'", c, "' is no letter; axes are named by letters");
     }
     return stands_for;
   }
@@ -108,7 +117,8 @@ class Einsum {
 
   void check_output(const std::vector<std::string>& inputs) const {
     for (char c : output_) {
-      bool known = std::ranges::any_of(inputs, [&](const std::string& in) { return in.find(c) != std::string::npos; });
+      bool known = std::ranges::any_of(
+          inputs, [&](const std::string& in) { return in.find(c) != std::string::npos; });
       if (!known) fail("the output names an axis '", c, "' that no operand has");
       if (std::ranges::count(output_, c) > 1) fail("the output names axis '", c, "' twice");
     }
@@ -118,7 +128,9 @@ class Einsum {
     for (size_t i = 0; i < letters.size(); ++i) {
       int64_t size = x.dim(static_cast<int64_t>(i));
       auto [found, is_new] = sizes_.try_emplace(letters[i], size);
-      if (!is_new && found->second != size) fail("axis '", letters[i], "' has sizes ", found->second, " and ", size, "; they must be equal");
+      if (!is_new && found->second != size)
+        fail("axis '", letters[i], "' has sizes ", found->second, " and ", size,
+             "; they must be equal");
     }
     return {x, letters};
   }
@@ -129,7 +141,8 @@ class Einsum {
       size_t j = term.letters.find(term.letters[i], i + 1);
       if (j == std::string::npos) continue;
       Dimensions shape = term.x.shape().dimensions();
-      Tensor on = equal({iota(s32, shape, static_cast<int64_t>(i), at_), at_}, {iota(s32, shape, static_cast<int64_t>(j), at_), at_});
+      Tensor on = equal({iota(s32, shape, static_cast<int64_t>(i), at_), at_},
+                        {iota(s32, shape, static_cast<int64_t>(j), at_), at_});
       Tensor masked = where({on, at_}, {term.x, at_}, {zeros_like({term.x, at_}), at_});
       term.x = sum({masked, at_}, {.axes = {static_cast<int64_t>(j)}});
       term.letters.erase(j, 1);
@@ -144,8 +157,10 @@ class Einsum {
     std::string kept;
     for (size_t i = 0; i < term.letters.size(); ++i) {
       char c = term.letters[i];
-      if (other.find(c) == std::string::npos && output_.find(c) == std::string::npos) gone.push_back(static_cast<int64_t>(i));
-      else kept.push_back(c);
+      if (other.find(c) == std::string::npos && output_.find(c) == std::string::npos)
+        gone.push_back(static_cast<int64_t>(i));
+      else
+        kept.push_back(c);
     }
     if (!gone.empty()) term.x = sum({term.x, at_}, {.axes = gone});
     term.letters = kept;

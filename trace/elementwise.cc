@@ -89,8 +89,12 @@ Tensor bitwise_and(Operand x, Operand y) { return binary(Opcode::kAnd, x, y); }
 Tensor bitwise_or(Operand x, Operand y) { return binary(Opcode::kOr, x, y); }
 Tensor bitwise_xor(Operand x, Operand y) { return binary(Opcode::kXor, x, y); }
 Tensor shift_left(Operand x, Operand y) { return binary(Opcode::kShiftLeft, x, y); }
-Tensor shift_right_arithmetic(Operand x, Operand y) { return binary(Opcode::kShiftRightArithmetic, x, y); }
-Tensor shift_right_logical(Operand x, Operand y) { return binary(Opcode::kShiftRightLogical, x, y); }
+Tensor shift_right_arithmetic(Operand x, Operand y) {
+  return binary(Opcode::kShiftRightArithmetic, x, y);
+}
+Tensor shift_right_logical(Operand x, Operand y) {
+  return binary(Opcode::kShiftRightLogical, x, y);
+}
 Tensor complex(Operand x, Operand y) { return binary(Opcode::kComplex, x, y); }
 Tensor mulhi(Operand x, Operand y) { return binary(Opcode::kMulhi, x, y); }
 
@@ -121,23 +125,29 @@ Tensor operator~(Operand x) { return logical_not(x); }
 Tensor where(Operand condition, Operand x, Operand y) {
   Tensor chosen = as_tensor(condition);
   if (chosen.dtype() != pred) {
-    throw Error(invalid_argument("where: condition is ", to_string(chosen.shape()), "; it must be pred, compare it with something"),
+    throw Error(invalid_argument("where: condition is ", to_string(chosen.shape()),
+                                 "; it must be pred, compare it with something"),
                 condition.at());
   }
   OperandPair pair = unify(x, y, "where");
-  std::vector<int64_t> dimensions = broadcast_shapes(chosen.shape(), pair.a.shape(), "where", condition.at());
+  std::vector<int64_t> dimensions =
+      broadcast_shapes(chosen.shape(), pair.a.shape(), "where", condition.at());
   return emit({.opcode = Opcode::kSelect,
-               .operands = {broadcast_to(chosen, dimensions, condition.at()), broadcast_to(pair.a, dimensions, x.at()),
+               .operands = {broadcast_to(chosen, dimensions, condition.at()),
+                            broadcast_to(pair.a, dimensions, x.at()),
                             broadcast_to(pair.b, dimensions, y.at())},
                .at = condition.at()});
 }
 
-Tensor clip(Operand x, Operand low, Operand high) { return minimum({maximum(x, low), x.at()}, high); }
+Tensor clip(Operand x, Operand low, Operand high) {
+  return minimum({maximum(x, low), x.at()}, high);
+}
 
 Tensor reduce_precision(Operand x, int64_t exponent_bits, int64_t mantissa_bits) {
   return emit({.opcode = Opcode::kReducePrecision,
                .operands = {as_tensor(x)},
-               .attrs = hlo::ReducePrecisionAttrs{.exponent_bits = exponent_bits, .mantissa_bits = mantissa_bits},
+               .attrs = hlo::ReducePrecisionAttrs{.exponent_bits = exponent_bits,
+                                                  .mantissa_bits = mantissa_bits},
                .at = x.at()});
 }
 
@@ -148,7 +158,10 @@ Tensor bitcast_convert(Operand x, DType dtype) {
   int64_t to = bit_width(dtype);
   if (to < from) dimensions.push_back(from / to);
   if (to > from && !dimensions.empty()) dimensions.pop_back();
-  return emit({.opcode = Opcode::kBitcastConvert, .operands = {t}, .declared = Shape(dtype, dimensions), .at = x.at()});
+  return emit({.opcode = Opcode::kBitcastConvert,
+               .operands = {t},
+               .declared = Shape(dtype, dimensions),
+               .at = x.at()});
 }
 
 }  // namespace heddle

@@ -1,8 +1,10 @@
-// Elementwise operations: what happens to element i depends on element i alone. Names are those of jax.numpy and jax.lax.
+// Elementwise operations: what happens to element i depends on element i alone. Names are those of
+// jax.numpy and jax.lax.
 //
-// Two operands broadcast as numpy's do: shapes are matched from the last axis, size 1 stretches. A C++ number takes the tensor's
-// dtype; two tensors must have the same dtype (cast with astype). The operators + - * / % & | ^ ~ == != < <= > >= are the same ops.
-// errors: all throw Error (InvalidArgument) with the op, the operand types and the caller's line
+// Two operands broadcast as numpy's do: shapes are matched from the last axis, size 1 stretches. A
+// C++ number takes the tensor's dtype; two tensors must have the same dtype (cast with astype). The
+// operators + - * / % & | ^ ~ == != < <= > >= are the same ops. errors: all throw Error
+// (InvalidArgument) with the op, the operand types and the caller's line
 #pragma once
 
 #include "heddle/trace/operand.h"
@@ -26,20 +28,20 @@ Tensor erf(Operand x);  // error function
 Tensor exp(Operand x);
 Tensor expm1(Operand x);  // exp(x) - 1, accurate near 0
 Tensor floor(Operand x);
-Tensor imag(Operand x);  // imaginary part
-Tensor is_finite(Operand x);  // pred: neither infinite nor NaN
-Tensor log(Operand x);  // natural logarithm
-Tensor log1p(Operand x);  // log(1 + x), accurate near 0
-Tensor logistic(Operand x);  // 1 / (1 + exp(-x))
-Tensor logical_not(Operand x);  // of pred; integers: every bit
-Tensor negative(Operand x);  // -x
+Tensor imag(Operand x);              // imaginary part
+Tensor is_finite(Operand x);         // pred: neither infinite nor NaN
+Tensor log(Operand x);               // natural logarithm
+Tensor log1p(Operand x);             // log(1 + x), accurate near 0
+Tensor logistic(Operand x);          // 1 / (1 + exp(-x))
+Tensor logical_not(Operand x);       // of pred; integers: every bit
+Tensor negative(Operand x);          // -x
 Tensor population_count(Operand x);  // number of 1 bits
-Tensor clz(Operand x);  // number of leading 0 bits
-Tensor real(Operand x);  // real part
-Tensor round_half_away(Operand x);  // to the nearest integer, ties away from zero
-Tensor round(Operand x);  // to the nearest integer, ties to even
-Tensor rsqrt(Operand x);  // 1 / sqrt(x)
-Tensor sign(Operand x);  // -1, 0 or 1; keeps -0 and NaN
+Tensor clz(Operand x);               // number of leading 0 bits
+Tensor real(Operand x);              // real part
+Tensor round_half_away(Operand x);   // to the nearest integer, ties away from zero
+Tensor round(Operand x);             // to the nearest integer, ties to even
+Tensor rsqrt(Operand x);             // 1 / sqrt(x)
+Tensor sign(Operand x);              // -1, 0 or 1; keeps -0 and NaN
 Tensor sin(Operand x);
 Tensor sinh(Operand x);
 Tensor sqrt(Operand x);
@@ -50,23 +52,23 @@ Tensor reciprocal(Operand x);  // 1 / x
 Tensor is_nan(Operand x);      // pred
 
 // Two operands.
-Tensor add(Operand x, Operand y);  // x + y; pred: or
-Tensor subtract(Operand x, Operand y);  // x - y
-Tensor multiply(Operand x, Operand y);  // x * y; pred: and
-Tensor divide(Operand x, Operand y);  // x / y; integers: toward zero, x / 0 is all ones
-Tensor remainder(Operand x, Operand y);  // of the sign of x; x % 0 is x
-Tensor power(Operand x, Operand y);  // x to the y; integers wrap
-Tensor maximum(Operand x, Operand y);  // NaN if either is
-Tensor minimum(Operand x, Operand y);  // NaN if either is
-Tensor atan2(Operand x, Operand y);  // the angle whose tangent is x / y, by the signs of both
+Tensor add(Operand x, Operand y);          // x + y; pred: or
+Tensor subtract(Operand x, Operand y);     // x - y
+Tensor multiply(Operand x, Operand y);     // x * y; pred: and
+Tensor divide(Operand x, Operand y);       // x / y; integers: toward zero, x / 0 is all ones
+Tensor remainder(Operand x, Operand y);    // of the sign of x; x % 0 is x
+Tensor power(Operand x, Operand y);        // x to the y; integers wrap
+Tensor maximum(Operand x, Operand y);      // NaN if either is
+Tensor minimum(Operand x, Operand y);      // NaN if either is
+Tensor atan2(Operand x, Operand y);        // the angle whose tangent is x / y, by the signs of both
 Tensor bitwise_and(Operand x, Operand y);  // of integers or pred
-Tensor bitwise_or(Operand x, Operand y);  // of integers or pred
+Tensor bitwise_or(Operand x, Operand y);   // of integers or pred
 Tensor bitwise_xor(Operand x, Operand y);  // of integers or pred
-Tensor shift_left(Operand x, Operand y);  // 0 from the bit width on
+Tensor shift_left(Operand x, Operand y);   // 0 from the bit width on
 Tensor shift_right_arithmetic(Operand x, Operand y);  // sign fill from the bit width on
-Tensor shift_right_logical(Operand x, Operand y);  // 0 from the bit width on
-Tensor complex(Operand x, Operand y);  // c64 from f32 parts, c128 from f64
-Tensor mulhi(Operand x, Operand y);  // the high half of the product of integers
+Tensor shift_right_logical(Operand x, Operand y);     // 0 from the bit width on
+Tensor complex(Operand x, Operand y);                 // c64 from f32 parts, c128 from f64
+Tensor mulhi(Operand x, Operand y);                   // the high half of the product of integers
 
 // Comparisons give pred. With a NaN all are false but not_equal.
 Tensor equal(Operand x, Operand y);

@@ -1,5 +1,5 @@
-// heddle::Error: what the tracing surface throws. A Status with the user's file and line; try_trace() and the other try_ forms return
-// it as a Status instead. Below trace/ nothing throws.
+// heddle::Error: what the tracing surface throws. A Status with the user's file and line;
+// try_trace() and the other try_ forms return it as a Status instead. Below trace/ nothing throws.
 #pragma once
 
 #include <exception>

@@ -22,12 +22,15 @@ using trace_internal::one_program;
 // Indices from the end made positive; the dtype stays.
 Tensor from_start(const Tensor& indices, int64_t size, SourceLocation at) {
   if (is_unsigned(indices.dtype())) return indices;
-  return where({less({indices, at}, {0, at}), at}, {add({indices, at}, {size, at}), at}, {indices, at});
+  return where({less({indices, at}, {0, at}), at}, {add({indices, at}, {size, at}), at},
+               {indices, at});
 }
 
 void require_integers(std::string_view op, const Tensor& indices, SourceLocation at) {
   if (is_integer(indices.dtype())) return;
-  throw Error(invalid_argument(op, ": indices are ", indices.shape(), "; they must be integers, cast them with astype(s32)"), at);
+  throw Error(invalid_argument(op, ": indices are ", indices.shape(),
+                               "; they must be integers, cast them with astype(s32)"),
+              at);
 }
 
 // Wide enough to hold any position of the axis.
@@ -54,11 +57,18 @@ Tensor take(Operand operand, Operand which, int64_t axis, IndexMode mode) {
   int64_t along = axis_of("take", x.shape(), axis, at);
   require_integers("take", indices, at);
   int64_t size = x.shape().dimension(along);
-  if (size == 0 && indices.size() > 0) throw Error(invalid_argument("take: axis ", axis, " of ", x.shape(), " has size 0; there is nothing to take"), at);
+  if (size == 0 && indices.size() > 0)
+    throw Error(invalid_argument("take: axis ", axis, " of ", x.shape(),
+                                 " has size 0; there is nothing to take"),
+                at);
   return one_program("take", at, [&] {
     Tensor positions = from_start(widened(indices, at), size, at);
-    GatherDims dims{.offset_dims = {}, .collapsed_slice_dims = {along}, .start_index_map = {along}, .index_vector_dim = positions.rank()};
-    for (int64_t i = 0; i < x.rank() - 1; ++i) dims.offset_dims.push_back(i < along ? i : i + positions.rank());
+    GatherDims dims{.offset_dims = {},
+                    .collapsed_slice_dims = {along},
+                    .start_index_map = {along},
+                    .index_vector_dim = positions.rank()};
+    for (int64_t i = 0; i < x.rank() - 1; ++i)
+      dims.offset_dims.push_back(i < along ? i : i + positions.rank());
     Dimensions sizes = x.shape().dimensions();
     sizes[static_cast<size_t>(along)] = 1;
     Tensor taken = gather({x, at}, {positions, at}, dims, sizes);
@@ -68,57 +78,68 @@ Tensor take(Operand operand, Operand which, int64_t axis, IndexMode mode) {
   });
 }
 
-Tensor gather(Operand operand, Operand start_indices, const GatherDims& dims, const Dimensions& slice_sizes) {
-  return emit({.opcode = Opcode::kGather,
-               .operands = {as_tensor(operand), as_tensor(start_indices)},
-               .attrs = hlo::GatherAttrs{.offset_dims = dims.offset_dims,
-                                         .collapsed_slice_dims = dims.collapsed_slice_dims,
-                                         .start_index_map = dims.start_index_map,
-                                         .operand_batching_dims = dims.operand_batching_dims,
-                                         .start_indices_batching_dims = dims.start_indices_batching_dims,
-                                         .index_vector_dim = dims.index_vector_dim,
-                                         .slice_sizes = slice_sizes},
-               .at = operand.at()});
+Tensor gather(Operand operand, Operand start_indices, const GatherDims& dims,
+              const Dimensions& slice_sizes) {
+  return emit(
+      {.opcode = Opcode::kGather,
+       .operands = {as_tensor(operand), as_tensor(start_indices)},
+       .attrs = hlo::GatherAttrs{.offset_dims = dims.offset_dims,
+                                 .collapsed_slice_dims = dims.collapsed_slice_dims,
+                                 .start_index_map = dims.start_index_map,
+                                 .operand_batching_dims = dims.operand_batching_dims,
+                                 .start_indices_batching_dims = dims.start_indices_batching_dims,
+                                 .index_vector_dim = dims.index_vector_dim,
+                                 .slice_sizes = slice_sizes},
+       .at = operand.at()});
 }
 
-Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterDims& dims, FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterDims& dims,
+               FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   Shape scalar = Shape::scalar(x.dtype());
   std::vector<Shape> scalars{scalar, scalar};
   auto fn = [&](std::span<const Tensor> t) { return std::vector<Tensor>{combine(t[0], t[1])}; };
-  return emit({.opcode = Opcode::kScatter,
-               .operands = {x, as_tensor(indices), as_tensor(updates)},
-               .attrs = hlo::ScatterAttrs{.update_window_dims = dims.update_window_dims,
-                                          .inserted_window_dims = dims.inserted_window_dims,
-                                          .scatter_dims_to_operand_dims = dims.scatter_dims_to_operand_dims,
-                                          .input_batching_dims = dims.input_batching_dims,
-                                          .scatter_indices_batching_dims = dims.scatter_indices_batching_dims,
-                                          .index_vector_dim = dims.index_vector_dim,
-                                          .unique_indices = dims.unique_indices},
-               .called = {trace_internal::scalar_fragment("scatter", scalars, fn, at)},
-               .at = at});
+  return emit(
+      {.opcode = Opcode::kScatter,
+       .operands = {x, as_tensor(indices), as_tensor(updates)},
+       .attrs =
+           hlo::ScatterAttrs{.update_window_dims = dims.update_window_dims,
+                             .inserted_window_dims = dims.inserted_window_dims,
+                             .scatter_dims_to_operand_dims = dims.scatter_dims_to_operand_dims,
+                             .input_batching_dims = dims.input_batching_dims,
+                             .scatter_indices_batching_dims = dims.scatter_indices_batching_dims,
+                             .index_vector_dim = dims.index_vector_dim,
+                             .unique_indices = dims.unique_indices},
+       .called = {trace_internal::scalar_fragment("scatter", scalars, fn, at)},
+       .at = at});
 }
 
 namespace {
 
-// x[{..}] taken apart: a static slice with strides, then positions that are values, then at most one array of indices.
+// x[{..}] taken apart: a static slice with strides, then positions that are values, then at most
+// one array of indices.
 class Indexing {
  public:
-  Indexing(const Tensor& x, const std::vector<IndexEntry>& entries, SourceLocation at) : x_(x), entries_(entries), at_(at) {
+  Indexing(const Tensor& x, const std::vector<IndexEntry>& entries, SourceLocation at)
+      : x_(x), entries_(entries), at_(at) {
     if (static_cast<int64_t>(entries.size()) > x.rank()) {
-      throw Error(invalid_argument("index: has ", entries.size(), " entries; x is ", x.shape(), ", give at most one an axis"), at);
+      throw Error(invalid_argument("index: has ", entries.size(), " entries; x is ", x.shape(),
+                                   ", give at most one an axis"),
+                  at);
     }
   }
 
   [[nodiscard]] Tensor get() const {
     Tensor out = x_;
     int64_t axis = 0;
-    for (const IndexEntry& entry : entries_) axis += std::visit([&](const auto& e) { return apply(e, axis, out); }, entry);
+    for (const IndexEntry& entry : entries_)
+      axis += std::visit([&](const auto& e) { return apply(e, axis, out); }, entry);
     return out;
   }
 
-  // The flat positions of the elements that get() picks, in its shape: what scatter needs, whatever the entries are.
+  // The flat positions of the elements that get() picks, in its shape: what scatter needs, whatever
+  // the entries are.
   [[nodiscard]] Tensor positions() const {
     DType dtype = x_.size() > INT32_MAX ? s64 : s32;
     Tensor flat = reshape({iota(dtype, {x_.size()}, 0, at_), at_}, x_.shape().dimensions());
@@ -135,7 +156,9 @@ class Indexing {
   int64_t apply(int64_t position, int64_t axis, Tensor& out) const {
     int64_t size = out.dim(axis);
     int64_t at = position < 0 ? position + size : position;
-    if (at < 0 || at >= size) fail("position ", position, " is outside axis ", axis, " of ", out.shape(), ", which has size ", size);
+    if (at < 0 || at >= size)
+      fail("position ", position, " is outside axis ", axis, " of ", out.shape(),
+           ", which has size ", size);
     out = squeeze({slice_in_dim({out, at_}, at, at + 1, 1, axis), at_}, {axis});
     return 0;
   }
@@ -146,7 +169,8 @@ class Indexing {
     bool back = slice.step < 0;
     auto bound = [&](std::optional<int64_t> given, int64_t otherwise) {
       if (!given) return otherwise;
-      return std::clamp<int64_t>(*given < 0 ? *given + size : *given, back ? -1 : 0, back ? size - 1 : size);
+      return std::clamp<int64_t>(*given < 0 ? *given + size : *given, back ? -1 : 0,
+                                 back ? size - 1 : size);
     };
     int64_t start = bound(slice.start, back ? size - 1 : 0);
     int64_t stop = bound(slice.stop, back ? -1 : size);
@@ -154,7 +178,8 @@ class Indexing {
     int64_t count = back ? (start > stop ? (start - stop - slice.step - 1) / -slice.step : 0) : 0;
     if (back) {
       int64_t lowest = start + (count - 1) * slice.step;
-      Tensor part = count == 0 ? slice_in_dim({out, at_}, 0, 0, 1, axis) : slice_in_dim({out, at_}, lowest, start + 1, -slice.step, axis);
+      Tensor part = count == 0 ? slice_in_dim({out, at_}, 0, 0, 1, axis)
+                               : slice_in_dim({out, at_}, lowest, start + 1, -slice.step, axis);
       out = flip({part, at_}, {axis});
     } else if (start != 0 || stop != size || slice.step != 1) {
       out = slice_in_dim({out, at_}, start, std::max(start, stop), slice.step, axis);
@@ -179,15 +204,19 @@ class Indexing {
 };
 
 bool is_one_position(const std::vector<IndexEntry>& entries, const Tensor& x) {
-  return std::ranges::all_of(entries, [](const IndexEntry& e) {
-    if (const Tensor* t = std::get_if<Tensor>(&e)) return t->rank() == 0;
-    const Slice* s = std::get_if<Slice>(&e);
-    return s == nullptr || (!s->start && !s->stop && s->step == 1);
-  }) && static_cast<int64_t>(entries.size()) <= x.rank();
+  return std::ranges::all_of(entries,
+                             [](const IndexEntry& e) {
+                               if (const Tensor* t = std::get_if<Tensor>(&e)) return t->rank() == 0;
+                               const Slice* s = std::get_if<Slice>(&e);
+                               return s == nullptr || (!s->start && !s->stop && s->step == 1);
+                             }) &&
+         static_cast<int64_t>(entries.size()) <= x.rank();
 }
 
-// A contiguous block: whole axes and single positions. One dynamic-update-slice, in place inside loops.
-Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value, SourceLocation at) {
+// A contiguous block: whole axes and single positions. One dynamic-update-slice, in place inside
+// loops.
+Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value,
+                    SourceLocation at) {
   std::vector<Tensor> starts;
   Dimensions sizes = x.shape().dimensions();
   bool wide = false;
@@ -198,8 +227,10 @@ Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, con
   for (size_t i = 0; i < sizes.size(); ++i) {
     Tensor start = constant_like({0, at}, dtype, "at");
     if (i < entries.size()) {
-      if (const int64_t* p = std::get_if<int64_t>(&entries[i])) start = constant_like({*p < 0 ? *p + sizes[i] : *p, at}, dtype, "at");
-      if (const Tensor* t = std::get_if<Tensor>(&entries[i])) start = from_start(widened(*t, at), sizes[i], at).astype(dtype, at);
+      if (const int64_t* p = std::get_if<int64_t>(&entries[i]))
+        start = constant_like({*p < 0 ? *p + sizes[i] : *p, at}, dtype, "at");
+      if (const Tensor* t = std::get_if<Tensor>(&entries[i]))
+        start = from_start(widened(*t, at), sizes[i], at).astype(dtype, at);
       if (!std::holds_alternative<Slice>(entries[i])) sizes[i] = 1;
     }
     starts.push_back(start);
@@ -207,20 +238,29 @@ Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, con
   return dynamic_update_slice({x, at}, {reshape({value, at}, sizes), at}, starts);
 }
 
-Tensor updated(const Tensor& x, const std::vector<IndexEntry>& entries, const Operand& value, SourceLocation at, bool set,
+Tensor updated(const Tensor& x, const std::vector<IndexEntry>& entries, const Operand& value,
+               SourceLocation at, bool set,
                FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   return one_program("at", at, [&] {
     Indexing indexing(x, entries, at);
     Tensor current = indexing.get();
     Tensor update = value.is_tensor() ? value.tensor() : constant_like(value, x.dtype(), "at");
     if (update.dtype() != x.dtype()) {
-      throw Error(invalid_argument("at: value is ", update.shape(), "; x is ", x.shape(), ", cast the value with astype(", x.dtype(), ")"), at);
+      throw Error(invalid_argument("at: value is ", update.shape(), "; x is ", x.shape(),
+                                   ", cast the value with astype(", x.dtype(), ")"),
+                  at);
     }
     update = broadcast_to(update, current.shape().dimensions(), at);
-    if (is_one_position(entries, x)) return update_block(x, entries, set ? update : combine(current, update), at);
-    Tensor flat = scatter({reshape({x, at}, {x.size()}), at}, {reshape({indexing.positions(), at}, {update.size(), 1}), at},
+    if (is_one_position(entries, x))
+      return update_block(x, entries, set ? update : combine(current, update), at);
+    Tensor flat = scatter({reshape({x, at}, {x.size()}), at},
+                          {reshape({indexing.positions(), at}, {update.size(), 1}), at},
                           {reshape({update, at}, {update.size()}), at},
-                          {.update_window_dims = {}, .inserted_window_dims = {0}, .scatter_dims_to_operand_dims = {0}, .index_vector_dim = 1}, combine);
+                          {.update_window_dims = {},
+                           .inserted_window_dims = {0},
+                           .scatter_dims_to_operand_dims = {0},
+                           .index_vector_dim = 1},
+                          combine);
     return reshape({flat, at}, x.shape().dimensions());
   });
 }
@@ -229,29 +269,39 @@ Tensor updated(const Tensor& x, const std::vector<IndexEntry>& entries, const Op
 
 Tensor index(Operand operand, const std::vector<IndexEntry>& entries) {
   Tensor x = as_tensor(operand);
-  return one_program("index", operand.at(), [&] { return Indexing(x, entries, operand.at()).get(); });
+  return one_program("index", operand.at(),
+                     [&] { return Indexing(x, entries, operand.at()).get(); });
 }
 
-At at(const Tensor& x, std::vector<IndexEntry> entries, SourceLocation location) { return {x, std::move(entries), location}; }
+At at(const Tensor& x, std::vector<IndexEntry> entries, SourceLocation location) {
+  return {x, std::move(entries), location};
+}
 
 Tensor At::get() const { return index({x_, location_}, entries_); }
 Tensor At::set(Operand value) const {
-  return updated(x_, entries_, value, location_, true, [](const Tensor&, const Tensor& update) { return update; });
+  return updated(x_, entries_, value, location_, true,
+                 [](const Tensor&, const Tensor& update) { return update; });
 }
 Tensor At::add(Operand value) const {
-  return updated(x_, entries_, value, location_, false, [](const Tensor& a, const Tensor& b) { return heddle::add(a, b); });
+  return updated(x_, entries_, value, location_, false,
+                 [](const Tensor& a, const Tensor& b) { return heddle::add(a, b); });
 }
 Tensor At::multiply(Operand value) const {
-  return updated(x_, entries_, value, location_, false, [](const Tensor& a, const Tensor& b) { return heddle::multiply(a, b); });
+  return updated(x_, entries_, value, location_, false,
+                 [](const Tensor& a, const Tensor& b) { return heddle::multiply(a, b); });
 }
 Tensor At::min(Operand value) const {
-  return updated(x_, entries_, value, location_, false, [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
+  return updated(x_, entries_, value, location_, false,
+                 [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
 }
 Tensor At::max(Operand value) const {
-  return updated(x_, entries_, value, location_, false, [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
+  return updated(x_, entries_, value, location_, false,
+                 [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
 }
 
-std::vector<Tensor> sort_by(const std::vector<Tensor>& xs, FunctionRef<Tensor(std::span<const Tensor>)> before, int64_t axis, bool stable, SourceLocation at) {
+std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
+                            FunctionRef<Tensor(std::span<const Tensor>)> before, int64_t axis,
+                            bool stable, SourceLocation at) {
   if (xs.empty()) throw Error(invalid_argument("sort_by: has no operands; give at least one"), at);
   std::vector<Shape> scalars;
   for (const Tensor& x : xs) {
@@ -261,11 +311,12 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs, FunctionRef<Tensor(st
   int64_t along = axis_of("sort_by", xs[0].shape(), axis, at);
   return trace_internal::in_program("sort", at, [&] {
     auto fn = [&](std::span<const Tensor> t) { return std::vector<Tensor>{before(t)}; };
-    return trace_internal::emit_many({.opcode = Opcode::kSort,
-                                      .operands = xs,
-                                      .attrs = hlo::SortAttrs{.dimensions = {along}, .is_stable = stable},
-                                      .called = {trace_internal::scalar_fragment("compare", scalars, fn, at)},
-                                      .at = at});
+    return trace_internal::emit_many(
+        {.opcode = Opcode::kSort,
+         .operands = xs,
+         .attrs = hlo::SortAttrs{.dimensions = {along}, .is_stable = stable},
+         .called = {trace_internal::scalar_fragment("compare", scalars, fn, at)},
+         .at = at});
   });
 }
 

@@ -1,4 +1,5 @@
-// Indexing and sorting: x[i], x.at(i), take, sort and argsort, and HLO's gather and scatter in full.
+// Indexing and sorting: x[i], x.at(i), take, sort and argsort, and HLO's gather and scatter in
+// full.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +14,37 @@
 
 namespace heddle {
 
-// What indices outside the array do. kClip takes the nearest element; kFill gives NaN (0 for integers and pred) when reading, and
-// drops the update when writing.
+// What indices outside the array do. kClip takes the nearest element; kFill gives NaN (0 for
+// integers and pred) when reading, and drops the update when writing.
 enum class IndexMode : uint8_t { kClip, kFill };
 
-// x's slices at `indices` along an axis: the axis is replaced by the axes of `indices` (integers; negative ones count from the end).
+// x's slices at `indices` along an axis: the axis is replaced by the axes of `indices` (integers;
+// negative ones count from the end).
 Tensor take(Operand x, Operand indices, int64_t axis = 0, IndexMode mode = IndexMode::kClip);
 
-// start:stop:step of one axis; what is left out reaches to the end. Negative positions count from the end.
+// start:stop:step of one axis; what is left out reaches to the end. Negative positions count from
+// the end.
 struct Slice {
   std::optional<int64_t> start = {};
   std::optional<int64_t> stop = {};
   int64_t step = 1;
 };
 
-// One entry of x[{..}]: a position, a slice, a scalar integer tensor (a position that is a value), or an integer tensor (take).
+// One entry of x[{..}]: a position, a slice, a scalar integer tensor (a position that is a value),
+// or an integer tensor (take).
 using IndexEntry = std::variant<int64_t, Slice, Tensor>;
 
-// x[i], x[{i, Slice{1, 4}, j}]: entries go to the leading axes; positions remove their axis. At most one entry may be a tensor of
-// rank 1 or more.
-// errors: Error naming the axis, where a C++ position is out of range (tensor positions are clamped)
+// x[i], x[{i, Slice{1, 4}, j}]: entries go to the leading axes; positions remove their axis. At
+// most one entry may be a tensor of rank 1 or more. errors: Error naming the axis, where a C++
+// position is out of range (tensor positions are clamped)
 Tensor index(Operand x, const std::vector<IndexEntry>& entries);
 
-// x.at(..).set(v) and the like: a new tensor, with the part at the entries replaced or combined with v (which broadcasts to it).
+// x.at(..).set(v) and the like: a new tensor, with the part at the entries replaced or combined
+// with v (which broadcasts to it).
 class At {
  public:
-  At(Tensor x, std::vector<IndexEntry> entries, SourceLocation at) : x_(std::move(x)), entries_(std::move(entries)), location_(at) {}
+  At(Tensor x, std::vector<IndexEntry> entries, SourceLocation at)
+      : x_(std::move(x)), entries_(std::move(entries)), location_(at) {}
   [[nodiscard]] Tensor get() const;
   [[nodiscard]] Tensor set(Operand value) const;
   [[nodiscard]] Tensor add(Operand value) const;
@@ -51,13 +57,16 @@ class At {
   std::vector<IndexEntry> entries_;
   SourceLocation location_;
 };
-At at(const Tensor& x, std::vector<IndexEntry> entries, SourceLocation location = SourceLocation::here());
+At at(const Tensor& x, std::vector<IndexEntry> entries,
+      SourceLocation location = SourceLocation::here());
 
 // Ascending along an axis; stable. A NaN sorts after every number.
 Tensor sort(Operand x, int64_t axis = -1, bool descending = false);
 Tensor argsort(Operand x, int64_t axis = -1, bool descending = false);  // s32
-// HLO's sort: several operands go together; `before` (a0, b0, a1, b1, ..) -> pred[] says whether a comes first.
-std::vector<Tensor> sort_by(const std::vector<Tensor>& xs, FunctionRef<Tensor(std::span<const Tensor>)> before, int64_t axis = -1,
+// HLO's sort: several operands go together; `before` (a0, b0, a1, b1, ..) -> pred[] says whether a
+// comes first.
+std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
+                            FunctionRef<Tensor(std::span<const Tensor>)> before, int64_t axis = -1,
                             bool stable = true, SourceLocation at = SourceLocation::here());
 
 // HLO's gather and scatter; the fields are those of the HLO text, explained in docs/tracing.md.
@@ -69,7 +78,8 @@ struct GatherDims {
   std::vector<int64_t> start_indices_batching_dims = {};
   int64_t index_vector_dim = 0;
 };
-Tensor gather(Operand x, Operand start_indices, const GatherDims& dims, const Dimensions& slice_sizes);
+Tensor gather(Operand x, Operand start_indices, const GatherDims& dims,
+              const Dimensions& slice_sizes);
 
 struct ScatterDims {
   std::vector<int64_t> update_window_dims;
@@ -81,6 +91,7 @@ struct ScatterDims {
   bool unique_indices = false;
 };
 // `combine` (current, update) -> new, on scalars.
-Tensor scatter(Operand x, Operand indices, Operand updates, const ScatterDims& dims, FunctionRef<Tensor(const Tensor&, const Tensor&)> combine);
+Tensor scatter(Operand x, Operand indices, Operand updates, const ScatterDims& dims,
+               FunctionRef<Tensor(const Tensor&, const Tensor&)> combine);
 
 }  // namespace heddle

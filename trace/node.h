@@ -16,16 +16,18 @@ namespace heddle::trace_internal {
 
 class Recorder;
 
-// One run of a user's function. Outlives it as long as a tensor of it is kept, so that a leak can be told.
+// One run of a user's function. Outlives it as long as a tensor of it is kept, so that a leak can
+// be told.
 struct Scope {
   std::string what;  // "trace", "scan", "cond branch 1"
   SourceLocation where;
-  uint64_t serial = 0;                // process-wide
-  Recorder* recorder = nullptr;       // while it runs
+  uint64_t serial = 0;           // process-wide
+  Recorder* recorder = nullptr;  // while it runs
   std::atomic<bool> finished = false;
 };
 
-// Immutable: which value a tensor is never changes. Traced: scope and instruction. Concrete: buffer. Placeholder: neither.
+// Immutable: which value a tensor is never changes. Traced: scope and instruction. Concrete:
+// buffer. Placeholder: neither.
 struct Node {
   Shape shape;
   SourceLocation where;
@@ -42,7 +44,8 @@ const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at
 // A concrete tensor over a device buffer.
 Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at);
 
-// The buffer of a concrete tensor; Error for a traced value, a placeholder (named), or a donated buffer.
+// The buffer of a concrete tensor; Error for a traced value, a placeholder (named), or a donated
+// buffer.
 runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at);
 
 Placeholder placeholder_of(const Node& node);

@@ -13,8 +13,10 @@ namespace {
 std::string text_of(const Operand& number) {
   return std::visit(
       [](auto value) -> std::string {
-        if constexpr (std::is_pointer_v<decltype(value)>) return "a tensor";
-        else return cat(value);
+        if constexpr (std::is_pointer_v<decltype(value)>)
+          return "a tensor";
+        else
+          return cat(value);
       },
       number.number());
 }
@@ -22,16 +24,20 @@ std::string text_of(const Operand& number) {
 double value_of(const Operand& number) {
   return std::visit(
       [](auto value) -> double {
-        if constexpr (std::is_pointer_v<decltype(value)>) return 0;
-        else return static_cast<double>(value);
+        if constexpr (std::is_pointer_v<decltype(value)>)
+          return 0;
+        else
+          return static_cast<double>(value);
       },
       number.number());
 }
 
-// Whether an element of `dtype` can stand for the number: integers need whole values in range, unsigned ones no sign.
+// Whether an element of `dtype` can stand for the number: integers need whole values in range,
+// unsigned ones no sign.
 bool can_hold(DType dtype, const Operand& number) {
   double value = value_of(number);
-  if (dtype == pred) return std::holds_alternative<bool>(number.number()) || value == 0 || value == 1;
+  if (dtype == pred)
+    return std::holds_alternative<bool>(number.number()) || value == 0 || value == 1;
   if (!is_integer(dtype)) return true;
   if (std::holds_alternative<double>(number.number()) && value != std::floor(value)) return false;
   int64_t bits = bit_width(dtype);
@@ -41,7 +47,8 @@ bool can_hold(DType dtype, const Operand& number) {
 }
 
 Literal literal_of(const Operand& number, DType dtype) {
-  if (const auto* u = std::get_if<uint64_t>(&number.number())) return Literal::scalar(dtype, static_cast<int64_t>(*u));
+  if (const auto* u = std::get_if<uint64_t>(&number.number()))
+    return Literal::scalar(dtype, static_cast<int64_t>(*u));
   if (const auto* i = std::get_if<int64_t>(&number.number())) return Literal::scalar(dtype, *i);
   return Literal::scalar(dtype, value_of(number));
 }
@@ -67,7 +74,8 @@ std::optional<std::vector<int64_t>> common_dimensions(const Shape& a, const Shap
 
 Tensor constant_like(const Operand& number, DType dtype, std::string_view op) {
   if (!can_hold(dtype, number)) {
-    throw Error(invalid_argument(op, ": operand is the C++ number ", text_of(number), ", which no ", to_string(dtype),
+    throw Error(invalid_argument(op, ": operand is the C++ number ", text_of(number), ", which no ",
+                                 to_string(dtype),
                                  " holds; cast the tensor with astype, or use another number"),
                 number.at());
   }
@@ -92,8 +100,10 @@ Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, Sou
   Tensor squeezed = x;
   std::vector<int64_t> kept;
   std::vector<int64_t> mapped;
-  if (static_cast<size_t>(from.rank()) > dimensions.size() || common_dimensions(from, Shape(from.dtype(), dimensions)) != dimensions) {
-    throw Error(invalid_argument("broadcast_to: x is ", to_string(from), "; it does not stretch to [", join(dimensions, ","),
+  if (static_cast<size_t>(from.rank()) > dimensions.size() ||
+      common_dimensions(from, Shape(from.dtype(), dimensions)) != dimensions) {
+    throw Error(invalid_argument("broadcast_to: x is ", to_string(from),
+                                 "; it does not stretch to [", join(dimensions, ","),
                                  "]: sizes must be equal or 1, counted from the last axis"),
                 at);
   }
@@ -104,7 +114,11 @@ Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, Sou
     mapped.push_back(static_cast<int64_t>(i + missing));
   }
   if (kept.size() != static_cast<size_t>(from.rank())) {
-    squeezed = trace_internal::emit({.opcode = hlo::Opcode::kReshape, .operands = {x}, .attrs = hlo::ReshapeAttrs{}, .declared = Shape(from.dtype(), kept), .at = at});
+    squeezed = trace_internal::emit({.opcode = hlo::Opcode::kReshape,
+                                     .operands = {x},
+                                     .attrs = hlo::ReshapeAttrs{},
+                                     .declared = Shape(from.dtype(), kept),
+                                     .at = at});
   }
   return trace_internal::emit({.opcode = hlo::Opcode::kBroadcast,
                                .operands = {squeezed},
@@ -113,7 +127,8 @@ Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, Sou
                                .at = at});
 }
 
-std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view op, SourceLocation at) {
+std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view op,
+                                      SourceLocation at) {
   auto common = common_dimensions(a, b);
   if (!common) {
     throw Error(invalid_argument(op, ": operands are ", to_string(a), " and ", to_string(b),
@@ -125,13 +140,17 @@ std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::strin
 
 OperandPair unify(const Operand& a, const Operand& b, std::string_view op) {
   SourceLocation at = a.at().known() ? a.at() : b.at();
-  Tensor x = a.is_tensor() ? a.tensor() : b.is_tensor() ? constant_like(a, b.tensor().dtype(), op) : as_tensor(a);
-  Tensor y = b.is_tensor() ? b.tensor() : constant_like(b, trace_internal::node_of(x, op, at).shape.dtype(), op);
+  Tensor x = a.is_tensor()   ? a.tensor()
+             : b.is_tensor() ? constant_like(a, b.tensor().dtype(), op)
+                             : as_tensor(a);
+  Tensor y = b.is_tensor() ? b.tensor()
+                           : constant_like(b, trace_internal::node_of(x, op, at).shape.dtype(), op);
   const Shape& sx = trace_internal::node_of(x, op, at).shape;
   const Shape& sy = trace_internal::node_of(y, op, at).shape;
   if (sx.dtype() != sy.dtype()) {
     throw Error(invalid_argument(op, ": operands are ", to_string(sx), " and ", to_string(sy),
-                                 "; their dtypes must be equal, cast one with astype(", to_string(sx.dtype()), ")"),
+                                 "; their dtypes must be equal, cast one with astype(",
+                                 to_string(sx.dtype()), ")"),
                 at);
   }
   if (sx.dimensions() == sy.dimensions()) return {x, y};

@@ -1,5 +1,5 @@
-// Operand: what an op takes: a Tensor, or a C++ number that takes the other operand's element type. Converting to it notes the
-// caller's line, so that operators can report it too.
+// Operand: what an op takes: a Tensor, or a C++ number that takes the other operand's element type.
+// Converting to it notes the caller's line, so that operators can report it too.
 #pragma once
 
 #include <concepts>
@@ -16,14 +16,19 @@ namespace heddle {
 
 class Operand {
  public:
-  Operand(const Tensor& tensor, SourceLocation at = SourceLocation::here()) : value_(&tensor), at_(at) {}
+  Operand(const Tensor& tensor, SourceLocation at = SourceLocation::here())
+      : value_(&tensor), at_(at) {}
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Operand(T number, SourceLocation at = SourceLocation::here()) : at_(at) {
-    if constexpr (std::same_as<T, bool>) value_ = number;
-    else if constexpr (std::floating_point<T>) value_ = static_cast<double>(number);
-    else if constexpr (std::same_as<T, uint64_t>) value_ = number;
-    else value_ = static_cast<int64_t>(number);
+  requires std::is_arithmetic_v<T> Operand(T number, SourceLocation at = SourceLocation::here())
+      : at_(at) {
+    if constexpr (std::same_as<T, bool>)
+      value_ = number;
+    else if constexpr (std::floating_point<T>)
+      value_ = static_cast<double>(number);
+    else if constexpr (std::same_as<T, uint64_t>)
+      value_ = number;
+    else
+      value_ = static_cast<int64_t>(number);
   }
 
   [[nodiscard]] bool is_tensor() const { return std::holds_alternative<const Tensor*>(value_); }
@@ -37,21 +42,26 @@ class Operand {
   SourceLocation at_;
 };
 
-// Throws unless the operand is a number that `dtype` holds without loss of meaning (1.5 is no s32, -1 no u8); then a constant.
+// Throws unless the operand is a number that `dtype` holds without loss of meaning (1.5 is no s32,
+// -1 no u8); then a constant.
 Tensor constant_like(const Operand& number, DType dtype, std::string_view op);
 
-// The operand as a tensor: a number becomes a scalar constant of the default type (bool pred, integers s32, floats f32).
+// The operand as a tensor: a number becomes a scalar constant of the default type (bool pred,
+// integers s32, floats f32).
 Tensor as_tensor(const Operand& operand);
 
 // x stretched to `dimensions` by numpy's rule: matched from the last, size 1 stretches.
 // errors: InvalidArgument where a size is neither equal nor 1
-Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, SourceLocation at = SourceLocation::here());
+Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions,
+                    SourceLocation at = SourceLocation::here());
 
 // The shape that both stretch to. errors: InvalidArgument naming `op` where there is none
-std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view op, SourceLocation at);
+std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view op,
+                                      SourceLocation at);
 
-// Two operands made to agree as jax.numpy does, but for dtypes: numbers take the tensor's dtype, shapes are broadcast.
-// errors: InvalidArgument naming the op, where dtypes differ or shapes do not broadcast
+// Two operands made to agree as jax.numpy does, but for dtypes: numbers take the tensor's dtype,
+// shapes are broadcast. errors: InvalidArgument naming the op, where dtypes differ or shapes do not
+// broadcast
 struct OperandPair {
   Tensor a, b;
 };

@@ -16,7 +16,8 @@ namespace {
 // Executables of one module, by device: found without looking at the module again.
 class Compiled {
  public:
-  std::shared_ptr<runtime::Executable> get(const hlo::Module& module, runtime::Device& device, SourceLocation at) {
+  std::shared_ptr<runtime::Executable> get(const hlo::Module& module, runtime::Device& device,
+                                           SourceLocation at) {
     std::lock_guard lock(mutex_);
     for (const auto& [where, executable] : by_device_) {
       if (where == &device) return executable;
@@ -49,7 +50,8 @@ const TreeSpec& Program::result_spec() const { return state_->result_spec; }
 
 Program Program::lowered() const {
   auto state = std::make_shared<State>(*state_);
-  state->module = std::make_shared<const hlo::Module>(value_or_throw(transform::lower(*state_->module), {}));
+  state->module =
+      std::make_shared<const hlo::Module>(value_or_throw(transform::lower(*state_->module), {}));
   state->compiled = std::make_shared<Compiled>();
   return Program(std::move(state));
 }
@@ -57,20 +59,25 @@ Program Program::lowered() const {
 std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocation at) const {
   const std::vector<Leaf>& want = state_->signature.arguments;
   if (arguments.size() != want.size()) {
-    throw Error(invalid_argument("run: program ", state_->signature.name, " was given ", arguments.size(), " tensors; it takes ", want.size()), at);
+    throw Error(invalid_argument("run: program ", state_->signature.name, " was given ",
+                                 arguments.size(), " tensors; it takes ", want.size()),
+                at);
   }
   std::vector<Tensor> all;
   all.reserve(arguments.size() + state_->captures.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Shape& have = trace_internal::node_of(arguments[i], "run", at).shape;
     if (!same_type(have, want[i].shape)) {
-      throw Error(invalid_argument("run: argument ", want[i].path, " is ", to_string(have), "; the program was traced with ", to_string(want[i].shape)), at);
+      throw Error(invalid_argument("run: argument ", want[i].path, " is ", to_string(have),
+                                   "; the program was traced with ", to_string(want[i].shape)),
+                  at);
     }
     all.push_back(arguments[i]);
   }
   all.insert(all.end(), state_->captures.begin(), state_->captures.end());
   std::vector<runtime::BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);
-  auto executable = state_->compiled->get(*state_->module, trace_internal::device_of(buffers, "run", at), at);
+  auto executable =
+      state_->compiled->get(*state_->module, trace_internal::device_of(buffers, "run", at), at);
   return trace_internal::run_executable(*executable, buffers, at);
 }
 
@@ -79,12 +86,15 @@ Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLoca
   const Shape& want = trace_internal::node_of(placeholder, "bind", at).shape;
   const Shape& have = trace_internal::node_of(value, "bind", at).shape;
   if (!same_type(want, have)) {
-    throw Error(invalid_argument("bind: value is ", to_string(have), "; the placeholder is ", to_string(want)), at);
+    throw Error(invalid_argument("bind: value is ", to_string(have), "; the placeholder is ",
+                                 to_string(want)),
+                at);
   }
-  auto found = std::ranges::find_if(state->captures, [&](const Tensor& t) { return t.id() == placeholder.id(); });
+  auto found = std::ranges::find_if(state->captures,
+                                    [&](const Tensor& t) { return t.id() == placeholder.id(); });
   if (found == state->captures.end()) {
-    throw Error(invalid_argument("bind: ", to_string(placeholder), " is not captured by program ", state_->signature.name,
-                                 "; pass arguments to run() instead"),
+    throw Error(invalid_argument("bind: ", to_string(placeholder), " is not captured by program ",
+                                 state_->signature.name, "; pass arguments to run() instead"),
                 at);
   }
   *found = value;
@@ -105,11 +115,14 @@ Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<co
     }
   }
   Traced traced = trace_flat(
-      std::move(name), shapes, [&](std::span<const Tensor> arguments) { return fn(arguments, state->result_spec); }, {}, leaves);
+      std::move(name), shapes,
+      [&](std::span<const Tensor> arguments) { return fn(arguments, state->result_spec); }, {},
+      leaves);
   const Shape& root = traced.module.entry_computation().result_shape();
   std::vector<std::string> paths = leaf_paths(state->result_spec);
   for (size_t i = 0; i < paths.size(); ++i) {
-    state->signature.results.push_back({cat("result", paths[i]), root.element(static_cast<int64_t>(i))});
+    state->signature.results.push_back(
+        {cat("result", paths[i]), root.element(static_cast<int64_t>(i))});
   }
   for (const Tensor& capture : traced.captures) {
     state->signature.captures.push_back({cat("captured #", capture.id()), capture.shape()});

@@ -1,4 +1,5 @@
-// trace(fn, args..) -> Program: one run of fn on placeholders, kept as HLO. Moves no byte, also for arguments that are placeholders.
+// trace(fn, args..) -> Program: one run of fn on placeholders, kept as HLO. Moves no byte, also for
+// arguments that are placeholders.
 //
 //   Program p = trace(loss, cell, xs, target);
 //   std::cout << p.hlo_text();
@@ -38,11 +39,14 @@ class Program {
   // The structure that fn returned.
   [[nodiscard]] const TreeSpec& result_spec() const;
 
-  // Runs it on the device of its arguments; captured tensors are passed along. Placeholders captured by fn, or given as arguments,
-  // have to be bound: bind(placeholder, value) gives a program that uses `value` for it.
-  // errors: Error naming the argument that has another type, or the placeholder that is unbound
-  std::vector<Tensor> run(std::span<const Tensor> arguments, SourceLocation at = SourceLocation::here()) const;
-  [[nodiscard]] Program bind(const Tensor& placeholder, const Tensor& value, SourceLocation at = SourceLocation::here()) const;
+  // Runs it on the device of its arguments; captured tensors are passed along. Placeholders
+  // captured by fn, or given as arguments, have to be bound: bind(placeholder, value) gives a
+  // program that uses `value` for it. errors: Error naming the argument that has another type, or
+  // the placeholder that is unbound
+  std::vector<Tensor> run(std::span<const Tensor> arguments,
+                          SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] Program bind(const Tensor& placeholder, const Tensor& value,
+                             SourceLocation at = SourceLocation::here()) const;
 
   // Runs it on trees like those it was traced with; Out is what fn returned.
   template <Tree Out, Tree... Args>
@@ -72,16 +76,18 @@ auto invoke_on(Fn& fn, const std::vector<TreeSpec>& specs, std::span<const Tenso
   return [&]<size_t... I>(std::index_sequence<I...>) {
     std::tuple<Args...> args{unflatten<Args>(specs[I], leaves)...};  // braces: left to right
     return std::apply(fn, std::move(args));
-  }(std::index_sequence_for<Args...>());
+  }
+  (std::index_sequence_for<Args...>());
 }
 
 }  // namespace trace_internal
 
 // Records one run of `fn` on placeholders shaped like `args`, and returns it as a program.
 //
-// fn       callable on trees like `args`; runs exactly once; may capture Tensors, read-only: each becomes one more parameter, by id
-// returns  a program whose parameters are the leaves of `args`, in tree order, then the captured tensors
-// errors   Error (InvalidArgument, FailedPrecondition) with the op, the operand types and the caller's file:line, when an op inside
+// fn       callable on trees like `args`; runs exactly once; may capture Tensors, read-only: each
+// becomes one more parameter, by id returns  a program whose parameters are the leaves of `args`,
+// in tree order, then the captured tensors errors   Error (InvalidArgument, FailedPrecondition)
+// with the op, the operand types and the caller's file:line, when an op inside
 //          `fn` is misused; anything else that `fn` throws passes through untouched
 // cost     no buffer is read, written or uploaded; time and memory are linear in the ops recorded
 template <class Fn, Tree... Args>
@@ -92,7 +98,8 @@ Program trace(Fn&& fn, const Args&... args) {
   return trace_internal::make_program(
       "main", specs, leaves, [&](std::span<const Tensor> traced, TreeSpec& out) {
         auto result = trace_internal::invoke_on<Fn, Args...>(fn, specs, traced);
-        static_assert(Tree<decltype(result)>, "a traced function returns a tree of Tensors (or None)");
+        static_assert(Tree<decltype(result)>,
+                      "a traced function returns a tree of Tensors (or None)");
         out = tree_spec(result);
         return flatten(result);
       });

@@ -1,11 +1,11 @@
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/run_module.h"
 
 #include <map>
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/run_module.h"
 #include "heddle/transform/import.h"
 
 namespace heddle::trace_internal {
@@ -27,10 +27,11 @@ uint64_t next_serial() {
                                     "; return it from the traced function instead of keeping it"),
                 at);
   }
-  throw Error(failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
-                                  ", of another running ", scope.what,
-                                  "; a traced value may be used in its own trace and those inside it only"),
-              at);
+  throw Error(
+      failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
+                          ", of another running ", scope.what,
+                          "; a traced value may be used in its own trace and those inside it only"),
+      at);
 }
 
 }  // namespace
@@ -66,7 +67,8 @@ Tensor Recorder::parameter(const Shape& shape, SourceLocation at, const Tensor* 
   hlo::InstructionId id = builder_.parameter(shape);
   SourceLocation where = node && node->where.known() ? node->where : at;
   builder_.mutable_at(id).at = where;
-  if (node && node->sharding) builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*node->sharding);
+  if (node && node->sharding)
+    builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*node->sharding);
   if (like && like->is_placeholder()) capture_of_.try_emplace(node->id, id);
   return wrap(id, where);
 }
@@ -74,7 +76,8 @@ Tensor Recorder::parameter(const Shape& shape, SourceLocation at, const Tensor* 
 hlo::InstructionId Recorder::capture(const Tensor& tensor, const Node& node) {
   hlo::InstructionId id = builder_.parameter(node.shape);
   builder_.mutable_at(id).at = node.where;
-  if (node.sharding) builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*node.sharding);
+  if (node.sharding)
+    builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*node.sharding);
   captures_.push_back(tensor);
   return id;
 }
@@ -109,7 +112,8 @@ hlo::InstructionId Recorder::add(const Operation& operation) {
   std::string_view op = to_string(operation.opcode);
   std::vector<hlo::InstructionId> operands;
   operands.reserve(operation.operands.size());
-  for (const Tensor& operand : operation.operands) operands.push_back(use(operand, op, operation.at));
+  for (const Tensor& operand : operation.operands)
+    operands.push_back(use(operand, op, operation.at));
   std::vector<hlo::ComputationId> called;
   for (const Fragment& fragment : operation.called) called.push_back(import(fragment));
   builder_.set_location(operation.at);
@@ -122,14 +126,17 @@ hlo::InstructionId Recorder::add(const Operation& operation) {
   return *id;
 }
 
-Tensor Recorder::record_one(const Operation& operation) { return wrap(add(operation), operation.at); }
+Tensor Recorder::record_one(const Operation& operation) {
+  return wrap(add(operation), operation.at);
+}
 
 std::vector<Tensor> Recorder::record(const Operation& operation) {
   hlo::InstructionId id = add(operation);
   if (!builder_.shape(id).is_tuple()) return {wrap(id, operation.at)};
   std::vector<Tensor> results;
   for (int64_t i = 0; i < builder_.shape(id).element_shapes(); ++i) {
-    auto element = builder_.add(hlo::Opcode::kGetTupleElement, {id}, hlo::TupleIndexAttrs{.index = i});
+    auto element =
+        builder_.add(hlo::Opcode::kGetTupleElement, {id}, hlo::TupleIndexAttrs{.index = i});
     if (!element.ok()) throw Error(element.status(), operation.at);
     results.push_back(wrap(*element, operation.at));
   }
@@ -141,7 +148,8 @@ Tensor Recorder::constant(Literal literal, SourceLocation at) {
   return wrap(builder_.constant(std::move(literal)), at);
 }
 
-Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, SourceLocation at, Root kind) {
+Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, SourceLocation at,
+                        Root kind) {
   std::vector<hlo::InstructionId> ids;
   for (const Tensor& result : results) ids.push_back(use(result, what, at));
   hlo::InstructionId root;
@@ -150,7 +158,8 @@ Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, 
   } else {
     if (kind == Root::kWithCaptures) {
       const std::vector<hlo::InstructionId>& parameters = builder_.computation().parameters;
-      ids.insert(ids.end(), parameters.end() - static_cast<std::ptrdiff_t>(captures_.size()), parameters.end());
+      ids.insert(ids.end(), parameters.end() - static_cast<std::ptrdiff_t>(captures_.size()),
+                 parameters.end());
     }
     auto tuple = builder_.add(hlo::Opcode::kTuple, ids);
     if (!tuple.ok()) throw Error(tuple.status(), at);
@@ -163,7 +172,8 @@ Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, 
   return {std::move(module_), std::move(captures_)};
 }
 
-std::vector<Tensor> in_program(std::string_view what, SourceLocation at, FunctionRef<std::vector<Tensor>()> fn) {
+std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
+                               FunctionRef<std::vector<Tensor>()> fn) {
   if (Recorder::current() != nullptr) return fn();
   Traced traced = [&] {
     Recorder recorder(std::string(what), at);
@@ -175,17 +185,20 @@ std::vector<Tensor> in_program(std::string_view what, SourceLocation at, Functio
 
 Tensor emit(const Operation& operation) {
   if (Recorder* recorder = Recorder::current()) return recorder->record_one(operation);
-  return in_program(to_string(operation.opcode), operation.at, [&] { return std::vector<Tensor>{emit(operation)}; })[0];
+  return in_program(to_string(operation.opcode), operation.at,
+                    [&] { return std::vector<Tensor>{emit(operation)}; })[0];
 }
 
 std::vector<Tensor> emit_many(const Operation& operation) {
   if (Recorder* recorder = Recorder::current()) return recorder->record(operation);
-  return in_program(to_string(operation.opcode), operation.at, [&] { return emit_many(operation); });
+  return in_program(to_string(operation.opcode), operation.at,
+                    [&] { return emit_many(operation); });
 }
 
 Tensor emit_constant(Literal literal, SourceLocation at) {
   if (Recorder* recorder = Recorder::current()) return recorder->constant(std::move(literal), at);
-  return in_program("constant", at, [&] { return std::vector<Tensor>{emit_constant(literal, at)}; })[0];
+  return in_program("constant", at,
+                    [&] { return std::vector<Tensor>{emit_constant(literal, at)}; })[0];
 }
 
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
@@ -203,15 +216,18 @@ Traced trace_flat(std::string what, std::span<const Shape> shapes,
 }
 
 Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
-                         FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at) {
+                         FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
+                         SourceLocation at) {
   Recorder recorder(std::string(what), at);
   std::vector<Tensor> parameters;
   for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));
   std::vector<Tensor> results = fn(parameters);
-  Traced traced = recorder.finish(results, what, at, results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple);
+  Traced traced = recorder.finish(
+      results, what, at, results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple);
   if (!traced.captures.empty()) {
-    throw Error(invalid_argument(what, ": its function captures ", to_string(traced.captures[0]),
-                                 "; a function of single elements may use its arguments and C++ numbers only"),
+    throw Error(invalid_argument(
+                    what, ": its function captures ", to_string(traced.captures[0]),
+                    "; a function of single elements may use its arguments and C++ numbers only"),
                 at);
   }
   return std::make_shared<const hlo::Module>(std::move(traced.module));

@@ -1,8 +1,10 @@
-// The recorder: where operations go while a function is traced. Private to Heddle's own op and loop functions.
+// The recorder: where operations go while a function is traced. Private to Heddle's own op and loop
+// functions.
 //
-// Each running trace has one Recorder; a thread's recorders form a stack (a scan body inside a trace). An operand is found by where it
-// comes from: the same trace, an outer one or a device (then it is captured: hoisted to one parameter, by id, however often it is
-// used), or a trace that it cannot belong to (an error that says so). Nothing here takes a lock.
+// Each running trace has one Recorder; a thread's recorders form a stack (a scan body inside a
+// trace). An operand is found by where it comes from: the same trace, an outer one or a device
+// (then it is captured: hoisted to one parameter, by id, however often it is used), or a trace that
+// it cannot belong to (an error that says so). Nothing here takes a lock.
 #pragma once
 
 #include <memory>
@@ -43,8 +45,9 @@ Tensor emit_constant(Literal literal, SourceLocation at);
 
 // What a trace leaves behind.
 struct Traced {
-  hlo::Module module;             // entry: parameters are the arguments, then the captures; root: a tuple of the results
-  std::vector<Tensor> captures;   // values from outside, one a parameter, in the order of first use
+  hlo::Module module;  // entry: parameters are the arguments, then the captures; root: a tuple of
+                       // the results
+  std::vector<Tensor> captures;  // values from outside, one a parameter, in the order of first use
 };
 
 class Recorder {
@@ -57,15 +60,19 @@ class Recorder {
   // The innermost running trace of this thread, or null.
   static Recorder* current();
 
-  // Appends a parameter; only before any capture. A placeholder `like` that fn also captures is the same parameter.
+  // Appends a parameter; only before any capture. A placeholder `like` that fn also captures is the
+  // same parameter.
   Tensor parameter(const Shape& shape, SourceLocation at, const Tensor* like = nullptr);
-  std::vector<Tensor> record(const Operation& operation);  // one tensor per element of a tuple result
+  std::vector<Tensor> record(
+      const Operation& operation);  // one tensor per element of a tuple result
   Tensor record_one(const Operation& operation);
   Tensor constant(Literal literal, SourceLocation at);
 
-  // Ends the trace. What the root is: a tuple of the results; the lone result itself; a tuple of the results and then the captures.
+  // Ends the trace. What the root is: a tuple of the results; the lone result itself; a tuple of
+  // the results and then the captures.
   enum class Root : uint8_t { kTuple, kBare, kWithCaptures };
-  Traced finish(std::span<const Tensor> results, std::string_view what, SourceLocation at, Root root = Root::kTuple);
+  Traced finish(std::span<const Tensor> results, std::string_view what, SourceLocation at,
+                Root root = Root::kTuple);
 
  private:
   hlo::InstructionId use(const Tensor& tensor, std::string_view op, SourceLocation at);
@@ -79,25 +86,30 @@ class Recorder {
   hlo::Module module_;
   hlo::ComputationBuilder builder_;
   std::vector<Tensor> captures_;
-  std::unordered_map<uint64_t, hlo::InstructionId> capture_of_;                        // by value id
-  std::unordered_map<const Node*, hlo::InstructionId> capture_of_traced_;              // by node, kept alive in captures_
+  std::unordered_map<uint64_t, hlo::InstructionId> capture_of_;  // by value id
+  std::unordered_map<const Node*, hlo::InstructionId>
+      capture_of_traced_;  // by node, kept alive in captures_
   std::unordered_map<const hlo::Module*, hlo::ComputationId> imported_;
   std::vector<Fragment> fragments_;  // keeps the keys of imported_ alive
 };
 
-// Traces `fn` on parameters of the given shapes: fn gets one tensor a shape and returns the results. Counts one trace.
+// Traces `fn` on parameters of the given shapes: fn gets one tensor a shape and returns the
+// results. Counts one trace.
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
                   FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at,
                   std::span<const Tensor> like = {});
 
-// Runs `fn` in the running trace; with none running, in a trace of its own, whose program is then run. For functions of several
-// operations that are one program to the user.
-std::vector<Tensor> in_program(std::string_view what, SourceLocation at, FunctionRef<std::vector<Tensor>()> fn);
+// Runs `fn` in the running trace; with none running, in a trace of its own, whose program is then
+// run. For functions of several operations that are one program to the user.
+std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
+                               FunctionRef<std::vector<Tensor>()> fn);
 
-// Traces a function of scalars that an op calls for each element (reduce, sort, scatter). It may capture nothing: HLO gives such
-// computations no more parameters. A lone result is the root itself. Not counted as a trace of the user's.
+// Traces a function of scalars that an op calls for each element (reduce, sort, scatter). It may
+// capture nothing: HLO gives such computations no more parameters. A lone result is the root
+// itself. Not counted as a trace of the user's.
 Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
-                         FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at);
+                         FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
+                         SourceLocation at);
 
 // A computation of one scalar op on two parameters, for reduce and scatter. Memoised per thread.
 Fragment scalar_computation(hlo::Opcode opcode, DType dtype);

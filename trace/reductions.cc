@@ -23,14 +23,16 @@ using trace_internal::emit_constant;
 using trace_internal::one_program;
 using trace_internal::scalar_computation;
 
-std::vector<int64_t> reduced_axes(std::string_view op, const Shape& shape, const Reduction& over, SourceLocation at) {
+std::vector<int64_t> reduced_axes(std::string_view op, const Shape& shape, const Reduction& over,
+                                  SourceLocation at) {
   if (!over.axes.empty()) return axes_of(op, shape, over.axes, at);
   std::vector<int64_t> axes;
   for (int64_t i = 0; i < shape.rank(); ++i) axes.push_back(i);
   return axes;
 }
 
-Tensor restore_dims(const Tensor& reduced, const Shape& before, const std::vector<int64_t>& axes, SourceLocation at) {
+Tensor restore_dims(const Tensor& reduced, const Shape& before, const std::vector<int64_t>& axes,
+                    SourceLocation at) {
   Dimensions shape = before.dimensions();
   for (int64_t axis : axes) shape[static_cast<size_t>(axis)] = 1;
   return reshape({reduced, at}, shape);
@@ -41,12 +43,16 @@ Literal extreme(DType dtype, bool lowest) {
   if (dtype == pred) return Literal::scalar(pred, static_cast<int64_t>(!lowest));
   if (is_floating(dtype)) return Literal::scalar(dtype, lowest ? -INFINITY : INFINITY);
   int64_t bits = bit_width(dtype);
-  if (is_unsigned(dtype)) return Literal::scalar(dtype, lowest ? int64_t{0} : bits == 64 ? int64_t{-1} : (int64_t{1} << bits) - 1);
+  if (is_unsigned(dtype))
+    return Literal::scalar(dtype, lowest       ? int64_t{0}
+                                  : bits == 64 ? int64_t{-1}
+                                               : (int64_t{1} << bits) - 1);
   int64_t top = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1;
   return Literal::scalar(dtype, lowest ? -top - 1 : top);
 }
 
-Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, Literal identity, const Reduction& over) {
+Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, Literal identity,
+                 const Reduction& over) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   std::vector<int64_t> axes = reduced_axes(name, x.shape(), over, at);
@@ -63,17 +69,23 @@ Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, L
 void require_inexact(std::string_view op, const Operand& x) {
   DType dtype = as_tensor(x).dtype();
   if (is_floating(dtype) || is_complex(dtype)) return;
-  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(), "; it must be of floats, cast it with astype(f32)"), x.at());
+  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(),
+                               "; it must be of floats, cast it with astype(f32)"),
+              x.at());
 }
 
 void require_real(std::string_view op, const Operand& x) {
   if (!is_complex(as_tensor(x).dtype())) return;
-  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(), "; complex numbers have no order, take abs(x) or real(x)"), x.at());
+  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(),
+                               "; complex numbers have no order, take abs(x) or real(x)"),
+              x.at());
 }
 
 void require_pred(std::string_view op, const Operand& x) {
   if (as_tensor(x).dtype() == pred) return;
-  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(), "; it must be pred, compare it with something"), x.at());
+  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(),
+                               "; it must be pred, compare it with something"),
+              x.at());
 }
 
 int64_t reduced_count(std::string_view op, const Operand& x, const Reduction& over) {
@@ -83,18 +95,23 @@ int64_t reduced_count(std::string_view op, const Operand& x, const Reduction& ov
   return count;
 }
 
-// What is subtracted before exponentials: the maximum, or 0 where it is infinite, so that inf - inf never comes up.
+// What is subtracted before exponentials: the maximum, or 0 where it is infinite, so that inf - inf
+// never comes up.
 Tensor safe_maximum(const Tensor& x, const Reduction& over, SourceLocation at) {
   Tensor top = max({x, at}, {.axes = over.axes, .keep_dims = true});
   return where({is_finite({top, at}), at}, {top, at}, {zeros_like({top, at}), at});
 }
 
-Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool keep_dims, bool greatest) {
+Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool keep_dims,
+                   bool greatest) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   require_real(name, operand);
   int64_t along = axis_of(name, x.shape(), axis, at);
-  if (x.shape().dimension(along) == 0) throw Error(invalid_argument(name, ": axis ", axis, " of ", x.shape(), " has size 0; there is no position to give"), at);
+  if (x.shape().dimension(along) == 0)
+    throw Error(invalid_argument(name, ": axis ", axis, " of ", x.shape(),
+                                 " has size 0; there is no position to give"),
+                at);
   return one_program(name, at, [&] {
     Tensor position = iota(s32, x.shape().dimensions(), along, at);
     Tensor worst = emit_constant(extreme(x.dtype(), greatest), at);
@@ -108,7 +125,8 @@ Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool ke
       Tensor keep = wins | (ties & less(i, j));
       return {where(keep, a, b), where(keep, i, j)};
     };
-    std::vector<Tensor> out = reduce({x, position}, {worst, constant_like({INT32_MAX, at}, s32, name)}, better, {along}, at);
+    std::vector<Tensor> out = reduce(
+        {x, position}, {worst, constant_like({INT32_MAX, at}, s32, name)}, better, {along}, at);
     return keep_dims ? restore_dims(out[1], x.shape(), {along}, at) : out[1];
   });
 }
@@ -123,7 +141,8 @@ Tensor sum(Operand x, const Reduction& over) {
 Tensor prod(Operand x, const Reduction& over) {
   Tensor t = as_tensor(x);
   if (t.dtype() == pred) t = t.astype(s32, x.at());
-  return reduce_by("prod", Opcode::kMultiply, {t, x.at()}, Literal::scalar(t.dtype(), int64_t{1}), over);
+  return reduce_by("prod", Opcode::kMultiply, {t, x.at()}, Literal::scalar(t.dtype(), int64_t{1}),
+                   over);
 }
 Tensor max(Operand x, const Reduction& over) {
   require_real("max", x);
@@ -145,7 +164,9 @@ Tensor any(Operand x, const Reduction& over) {
 Tensor mean(Operand x, const Reduction& over) {
   require_inexact("mean", x);
   double count = static_cast<double>(reduced_count("mean", x, over));
-  return one_program("mean", x.at(), [&] { return divide({sum(x, over), x.at()}, {count, x.at()}); });
+  return one_program("mean", x.at(), [&] {
+    return divide({sum(x, over), x.at()}, {count, x.at()});
+  });
 }
 
 Tensor var(Operand x, const Reduction& over, int64_t ddof) {
@@ -154,7 +175,8 @@ Tensor var(Operand x, const Reduction& over, int64_t ddof) {
   double count = static_cast<double>(reduced_count("var", x, over) - ddof);
   return one_program("var", at, [&] {
     Tensor centred = subtract(x, {mean(x, {.axes = over.axes, .keep_dims = true}), at});
-    Tensor squares = is_complex(centred.dtype()) ? square({abs({centred, at}), at}) : square({centred, at});
+    Tensor squares =
+        is_complex(centred.dtype()) ? square({abs({centred, at}), at}) : square({centred, at});
     return divide({sum({squares, at}, over), at}, {count, at});
   });
 }
@@ -169,9 +191,12 @@ Tensor logsumexp(Operand x, const Reduction& over) {
   return one_program("logsumexp", at, [&] {
     Tensor t = as_tensor(x);
     Tensor top = safe_maximum(t, over, at);
-    Tensor total = log({sum({exp({subtract({t, at}, {top, at}), at}), at}, {.axes = over.axes, .keep_dims = true}), at});
+    Tensor total = log(
+        {sum({exp({subtract({t, at}, {top, at}), at}), at}, {.axes = over.axes, .keep_dims = true}),
+         at});
     Tensor out = add({total, at}, {top, at});
-    return over.keep_dims ? out : squeeze({out, at}, reduced_axes("logsumexp", t.shape(), over, at));
+    return over.keep_dims ? out
+                          : squeeze({out, at}, reduced_axes("logsumexp", t.shape(), over, at));
   });
 }
 
@@ -191,31 +216,41 @@ Tensor log_softmax(Operand x, int64_t axis) {
   return one_program("log_softmax", at, [&] {
     Tensor t = as_tensor(x);
     Tensor shifted = subtract({t, at}, {safe_maximum(t, {.axes = {axis}}, at), at});
-    return subtract({shifted, at}, {log({sum({exp({shifted, at}), at}, {.axes = {axis}, .keep_dims = true}), at}), at});
+    return subtract(
+        {shifted, at},
+        {log({sum({exp({shifted, at}), at}, {.axes = {axis}, .keep_dims = true}), at}), at});
   });
 }
 
-Tensor argmax(Operand x, int64_t axis, bool keep_dims) { return arg_extreme("argmax", x, axis, keep_dims, true); }
-Tensor argmin(Operand x, int64_t axis, bool keep_dims) { return arg_extreme("argmin", x, axis, keep_dims, false); }
+Tensor argmax(Operand x, int64_t axis, bool keep_dims) {
+  return arg_extreme("argmax", x, axis, keep_dims, true);
+}
+Tensor argmin(Operand x, int64_t axis, bool keep_dims) {
+  return arg_extreme("argmin", x, axis, keep_dims, false);
+}
 
-std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits, ScalarFn fn, const std::vector<int64_t>& axes,
-                           SourceLocation at) {
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                           ScalarFn fn, const std::vector<int64_t>& axes, SourceLocation at) {
   if (xs.empty() || xs.size() != inits.size()) {
-    throw Error(invalid_argument("reduce: has ", xs.size(), " operands and ", inits.size(), " initial values; give one each, at least one"), at);
+    throw Error(invalid_argument("reduce: has ", xs.size(), " operands and ", inits.size(),
+                                 " initial values; give one each, at least one"),
+                at);
   }
   return trace_internal::in_program("reduce", at, [&] {
     std::vector<Shape> scalars;
     for (int round = 0; round < 2; ++round) {
-      for (const Tensor& x : xs) scalars.push_back(Shape::scalar(trace_internal::node_of(x, "reduce", at).shape.dtype()));
+      for (const Tensor& x : xs)
+        scalars.push_back(Shape::scalar(trace_internal::node_of(x, "reduce", at).shape.dtype()));
     }
     trace_internal::Fragment body = trace_internal::scalar_fragment("reduce", scalars, fn, at);
     std::vector<Tensor> operands = xs;
     operands.insert(operands.end(), inits.begin(), inits.end());
-    return trace_internal::emit_many({.opcode = Opcode::kReduce,
-                                      .operands = std::move(operands),
-                                      .attrs = hlo::DimensionsAttrs{.dimensions = axes_of("reduce", xs[0].shape(), axes, at)},
-                                      .called = {std::move(body)},
-                                      .at = at});
+    return trace_internal::emit_many(
+        {.opcode = Opcode::kReduce,
+         .operands = std::move(operands),
+         .attrs = hlo::DimensionsAttrs{.dimensions = axes_of("reduce", xs[0].shape(), axes, at)},
+         .called = {std::move(body)},
+         .at = at});
   });
 }
 

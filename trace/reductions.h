@@ -2,7 +2,8 @@
 //
 //   sum(x)                                  over all axes, to a scalar
 //   sum(x, {.axes = {-1}, .keep_dims = true})
-// errors: all throw Error (InvalidArgument) with the op, what x is, what it had to be, and the caller's line
+// errors: all throw Error (InvalidArgument) with the op, what x is, what it had to be, and the
+// caller's line
 #pragma once
 
 #include <cstdint>
@@ -39,13 +40,17 @@ Tensor logsumexp(Operand x, const Reduction& over = {});
 Tensor softmax(Operand x, int64_t axis = -1);
 Tensor log_softmax(Operand x, int64_t axis = -1);
 
-// s32 position of the greatest (least) along an axis; the first of equals; a NaN counts as the greatest (least).
+// s32 position of the greatest (least) along an axis; the first of equals; a NaN counts as the
+// greatest (least).
 Tensor argmax(Operand x, int64_t axis, bool keep_dims = false);
 Tensor argmin(Operand x, int64_t axis, bool keep_dims = false);
 
-// HLO's reduce: `fn` (a, b) -> a on scalars must be associative, `init` its identity. Several operands go together.
-using ScalarFn = FunctionRef<std::vector<Tensor>(std::span<const Tensor>)>;  // (accumulators.., values..) -> accumulators
-std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits, ScalarFn fn,
-                           const std::vector<int64_t>& axes, SourceLocation at = SourceLocation::here());
+// HLO's reduce: `fn` (a, b) -> a on scalars must be associative, `init` its identity. Several
+// operands go together.
+using ScalarFn = FunctionRef<std::vector<Tensor>(
+    std::span<const Tensor>)>;  // (accumulators.., values..) -> accumulators
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                           ScalarFn fn, const std::vector<int64_t>& axes,
+                           SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle

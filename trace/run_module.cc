@@ -42,20 +42,24 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
   uint64_t hash = hlo::hash_of(canonical).low;
   {
     std::lock_guard lock(cache().mutex);
-    auto* found = cache().programs.find(
-        hash, [&](const Key& key) { return key.device == &device && hlo::equal(key.canonical, canonical); });
+    auto* found = cache().programs.find(hash, [&](const Key& key) {
+      return key.device == &device && hlo::equal(key.canonical, canonical);
+    });
     if (found) return *found;
   }
-  // Not under the lock: two threads that miss at once lower twice, and the program cache compiles once.
+  // Not under the lock: two threads that miss at once lower twice, and the program cache compiles
+  // once.
   count(&Counters::lowerings);
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(traced));
-  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, runtime::compile_cached(lowered, device));
+  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
+                          runtime::compile_cached(lowered, device));
   std::lock_guard lock(cache().mutex);
   cache().programs.insert(hash, {std::move(canonical), &device}, executable);
   return executable;
 }
 
-std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what, SourceLocation at) {
+std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what,
+                                  SourceLocation at) {
   std::vector<BufferPtr> buffers;
   buffers.reserve(tensors.size());
   for (const Tensor& tensor : tensors) buffers.push_back(buffer_of(tensor, what, at));
@@ -67,14 +71,16 @@ Device& device_of(std::span<const BufferPtr> buffers, std::string_view what, Sou
   Device& device = buffers[0]->device();
   for (const BufferPtr& buffer : buffers) {
     if (&buffer->device() == &device) continue;
-    throw Error(invalid_argument(what, ": operands are on ", device.name(), " and on ", buffer->device().name(),
+    throw Error(invalid_argument(what, ": operands are on ", device.name(), " and on ",
+                                 buffer->device().name(),
                                  "; all must be on one device, make them under one default device"),
                 at);
   }
   return device;
 }
 
-std::vector<Tensor> run_executable(Executable& executable, std::span<const BufferPtr> arguments, SourceLocation at) {
+std::vector<Tensor> run_executable(Executable& executable, std::span<const BufferPtr> arguments,
+                                   SourceLocation at) {
   std::vector<BufferPtr> outputs = value_or_throw(executable.execute(arguments), at);
   std::vector<Tensor> results;
   results.reserve(outputs.size());
@@ -82,7 +88,8 @@ std::vector<Tensor> run_executable(Executable& executable, std::span<const Buffe
   return results;
 }
 
-std::vector<Tensor> run_module(const hlo::Module& module, std::span<const Tensor> arguments, std::string_view what, SourceLocation at) {
+std::vector<Tensor> run_module(const hlo::Module& module, std::span<const Tensor> arguments,
+                               std::string_view what, SourceLocation at) {
   std::vector<BufferPtr> buffers = buffers_of(arguments, what, at);
   auto executable = value_or_throw(executable_for(module, device_of(buffers, what, at)), at);
   return run_executable(*executable, buffers, at);

@@ -20,12 +20,19 @@ using trace_internal::one_program;
 
 Tensor reshaped(const Tensor& x, Dimensions shape, SourceLocation at) {
   if (x.shape().dimensions() == shape) return x;
-  return emit({.opcode = Opcode::kReshape, .operands = {x}, .attrs = hlo::ReshapeAttrs{}, .declared = Shape(x.dtype(), std::move(shape)), .at = at});
+  return emit({.opcode = Opcode::kReshape,
+               .operands = {x},
+               .attrs = hlo::ReshapeAttrs{},
+               .declared = Shape(x.dtype(), std::move(shape)),
+               .at = at});
 }
 
 Tensor permuted(const Tensor& x, std::vector<int64_t> order, SourceLocation at) {
   if (std::ranges::is_sorted(order)) return x;
-  return emit({.opcode = Opcode::kTranspose, .operands = {x}, .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)}, .at = at});
+  return emit({.opcode = Opcode::kTranspose,
+               .operands = {x},
+               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)},
+               .at = at});
 }
 
 std::vector<int64_t> natural_order(int64_t rank) {
@@ -35,8 +42,10 @@ std::vector<int64_t> natural_order(int64_t rank) {
 }
 
 // Start indices for dynamic ops: `index` along `axis`, zeros elsewhere, all of one dtype.
-std::vector<Tensor> starts_along(const Tensor& x, const Tensor& index, int64_t axis, SourceLocation at) {
-  std::vector<Tensor> starts(static_cast<size_t>(x.rank()), constant_like({0, at}, index.dtype(), "dynamic index"));
+std::vector<Tensor> starts_along(const Tensor& x, const Tensor& index, int64_t axis,
+                                 SourceLocation at) {
+  std::vector<Tensor> starts(static_cast<size_t>(x.rank()),
+                             constant_like({0, at}, index.dtype(), "dynamic index"));
   starts[static_cast<size_t>(axis)] = index;
   return starts;
 }
@@ -44,7 +53,9 @@ std::vector<Tensor> starts_along(const Tensor& x, const Tensor& index, int64_t a
 Tensor scalar_index(const Operand& index, std::string_view op) {
   Tensor value = as_tensor(index);
   if (!value.shape().is_scalar() || !is_integer(value.dtype())) {
-    throw Error(invalid_argument(op, ": index is ", value.shape(), "; it must be a scalar of an integer dtype"), index.at());
+    throw Error(invalid_argument(op, ": index is ", value.shape(),
+                                 "; it must be a scalar of an integer dtype"),
+                index.at());
   }
   return value;
 }
@@ -59,7 +70,9 @@ Tensor reshape(Operand operand, const Dimensions& shape) {
     int64_t known = 1;
     for (int64_t size : out) known *= size == -1 ? 1 : size;
     if (std::ranges::count(out, -1) > 1 || known == 0 || x.size() % known != 0) {
-      throw Error(invalid_argument("reshape: x is ", x.shape(), "; it does not fit [", join(shape, ","), "] with one size -1 for the rest"), operand.at());
+      throw Error(invalid_argument("reshape: x is ", x.shape(), "; it does not fit [",
+                                   join(shape, ","), "] with one size -1 for the rest"),
+                  operand.at());
     }
     *open = x.size() / known;
   }
@@ -70,10 +83,13 @@ Tensor ravel(Operand x) { return reshape(x, {-1}); }
 
 Tensor transpose(Operand operand, const std::vector<int64_t>& axes) {
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> order = axes.empty() ? natural_order(x.rank()) : axes_of("transpose", x.shape(), axes, operand.at());
+  std::vector<int64_t> order =
+      axes.empty() ? natural_order(x.rank()) : axes_of("transpose", x.shape(), axes, operand.at());
   if (axes.empty()) std::ranges::reverse(order);
   if (static_cast<int64_t>(order.size()) != x.rank()) {
-    throw Error(invalid_argument("transpose: axes are (", join(axes, ","), "); x is ", x.shape(), ", list each of its axes once"), operand.at());
+    throw Error(invalid_argument("transpose: axes are (", join(axes, ","), "); x is ", x.shape(),
+                                 ", list each of its axes once"),
+                operand.at());
   }
   return permuted(x, std::move(order), operand.at());
 }
@@ -100,7 +116,9 @@ Tensor expand_dims(Operand operand, int64_t axis) {
   Tensor x = as_tensor(operand);
   int64_t index = axis < 0 ? axis + x.rank() + 1 : axis;
   if (index < 0 || index > x.rank()) {
-    throw Error(invalid_argument("expand_dims: axis is ", axis, "; the result has axes ", -x.rank() - 1, " .. ", x.rank()), operand.at());
+    throw Error(invalid_argument("expand_dims: axis is ", axis, "; the result has axes ",
+                                 -x.rank() - 1, " .. ", x.rank()),
+                operand.at());
   }
   Dimensions shape = x.shape().dimensions();
   shape.insert(shape.begin() + index, 1);
@@ -111,7 +129,10 @@ Tensor squeeze(Operand operand, const std::vector<int64_t>& axes) {
   Tensor x = as_tensor(operand);
   std::vector<int64_t> gone = axes_of("squeeze", x.shape(), axes, operand.at());
   for (int64_t axis : gone) {
-    if (x.dim(axis) != 1) throw Error(invalid_argument("squeeze: axis ", axis, " of ", x.shape(), " has size ", x.dim(axis), "; it must be 1"), operand.at());
+    if (x.dim(axis) != 1)
+      throw Error(invalid_argument("squeeze: axis ", axis, " of ", x.shape(), " has size ",
+                                   x.dim(axis), "; it must be 1"),
+                  operand.at());
   }
   Dimensions shape;
   for (int64_t i = 0; i < x.rank(); ++i) {
@@ -121,7 +142,8 @@ Tensor squeeze(Operand operand, const std::vector<int64_t>& axes) {
   return reshaped(x, std::move(shape), operand.at());
 }
 
-Tensor broadcast_in_dim(Operand operand, const Dimensions& shape, const std::vector<int64_t>& dimensions) {
+Tensor broadcast_in_dim(Operand operand, const Dimensions& shape,
+                        const std::vector<int64_t>& dimensions) {
   Tensor x = as_tensor(operand);
   return emit({.opcode = Opcode::kBroadcast,
                .operands = {x},
@@ -135,7 +157,10 @@ Tensor concat(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at)
   const Shape& first = trace_internal::node_of(parts[0], "concat", at).shape;
   int64_t index = axis_of("concat", first, axis, at);
   if (parts.size() == 1) return parts[0];
-  return emit({.opcode = Opcode::kConcatenate, .operands = parts, .attrs = hlo::DimensionsAttrs{.dimensions = {index}}, .at = at});
+  return emit({.opcode = Opcode::kConcatenate,
+               .operands = parts,
+               .attrs = hlo::DimensionsAttrs{.dimensions = {index}},
+               .at = at});
 }
 
 Tensor stack(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at) {
@@ -145,7 +170,9 @@ Tensor stack(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at) 
     std::vector<Tensor> rows;
     for (const Tensor& part : parts) {
       if (!same_dimensions(trace_internal::node_of(part, "stack", at).shape, parts[0].shape())) {
-        throw Error(invalid_argument("stack: parts are ", parts[0].shape(), " and ", part.shape(), "; all must have one shape"), at);
+        throw Error(invalid_argument("stack: parts are ", parts[0].shape(), " and ", part.shape(),
+                                     "; all must have one shape"),
+                    at);
       }
       rows.push_back(expand_dims({part, at}, axis));
     }
@@ -157,7 +184,9 @@ std::vector<Tensor> split(Operand operand, int64_t count, int64_t axis) {
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of("split", x.shape(), axis, operand.at()));
   if (count < 1 || size % count != 0) {
-    throw Error(invalid_argument("split: axis ", axis, " of ", x.shape(), " has size ", size, "; it does not divide into ", count, " equal parts, use split_at"), operand.at());
+    throw Error(invalid_argument("split: axis ", axis, " of ", x.shape(), " has size ", size,
+                                 "; it does not divide into ", count, " equal parts, use split_at"),
+                operand.at());
   }
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i) positions.push_back(i * (size / count));
@@ -181,8 +210,12 @@ std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positi
 
 Tensor flip(Operand operand, const std::vector<int64_t>& axes) {
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> all = axes.empty() ? natural_order(x.rank()) : axes_of("flip", x.shape(), axes, operand.at());
-  return emit({.opcode = Opcode::kReverse, .operands = {x}, .attrs = hlo::DimensionsAttrs{.dimensions = std::move(all)}, .at = operand.at()});
+  std::vector<int64_t> all =
+      axes.empty() ? natural_order(x.rank()) : axes_of("flip", x.shape(), axes, operand.at());
+  return emit({.opcode = Opcode::kReverse,
+               .operands = {x},
+               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(all)},
+               .at = operand.at()});
 }
 
 Tensor roll(Operand operand, int64_t shift, int64_t axis) {
@@ -201,7 +234,7 @@ Tensor tile(Operand operand, const std::vector<int64_t>& repeats) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   size_t rank = std::max(repeats.size(), static_cast<size_t>(x.rank()));
-  Dimensions wide;      // [repeat0, size0, repeat1, size1, ..]
+  Dimensions wide;  // [repeat0, size0, repeat1, size1, ..]
   Dimensions merged;
   std::vector<int64_t> mapping;
   for (size_t i = 0; i < rank; ++i) {
@@ -209,37 +242,51 @@ Tensor tile(Operand operand, const std::vector<int64_t>& repeats) {
     size_t missing_sizes = rank - static_cast<size_t>(x.rank());
     int64_t times = i < missing_repeats ? 1 : repeats[i - missing_repeats];
     int64_t size = i < missing_sizes ? 1 : x.shape().dimensions()[i - missing_sizes];
-    if (times < 0) throw Error(invalid_argument("tile: repeats are (", join(repeats, ","), "); they must be 0 or more"), at);
+    if (times < 0)
+      throw Error(
+          invalid_argument("tile: repeats are (", join(repeats, ","), "); they must be 0 or more"),
+          at);
     wide.insert(wide.end(), {times, size});
     merged.push_back(times * size);
     if (i >= missing_sizes) mapping.push_back(static_cast<int64_t>(2 * i + 1));
   }
-  return one_program("tile", at, [&] { return reshaped(broadcast_in_dim({x, at}, wide, mapping), merged, at); });
+  return one_program("tile", at, [&] {
+    return reshaped(broadcast_in_dim({x, at}, wide, mapping), merged, at);
+  });
 }
 
 Tensor repeat(Operand operand, int64_t count, int64_t axis) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   int64_t index = axis_of("repeat", x.shape(), axis, at);
-  if (count < 0) throw Error(invalid_argument("repeat: count is ", count, "; it must be 0 or more"), at);
+  if (count < 0)
+    throw Error(invalid_argument("repeat: count is ", count, "; it must be 0 or more"), at);
   Dimensions wide = x.shape().dimensions();
   wide.insert(wide.begin() + index + 1, count);
   std::vector<int64_t> mapping;
   for (int64_t i = 0; i < x.rank(); ++i) mapping.push_back(i <= index ? i : i + 1);
   Dimensions merged = x.shape().dimensions();
   merged[static_cast<size_t>(index)] *= count;
-  return one_program("repeat", at, [&] { return reshaped(broadcast_in_dim({x, at}, wide, mapping), merged, at); });
+  return one_program("repeat", at, [&] {
+    return reshaped(broadcast_in_dim({x, at}, wide, mapping), merged, at);
+  });
 }
 
-Tensor slice(Operand operand, const std::vector<int64_t>& start, const std::vector<int64_t>& limit, const std::vector<int64_t>& strides) {
+Tensor slice(Operand operand, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
+             const std::vector<int64_t>& strides) {
   Tensor x = as_tensor(operand);
   size_t rank = static_cast<size_t>(x.rank());
-  if (start.size() != rank || limit.size() != rank || (!strides.empty() && strides.size() != rank)) {
-    throw Error(invalid_argument("slice: x is ", x.shape(), "; start, limit and strides must have one entry an axis"), operand.at());
+  if (start.size() != rank || limit.size() != rank ||
+      (!strides.empty() && strides.size() != rank)) {
+    throw Error(invalid_argument("slice: x is ", x.shape(),
+                                 "; start, limit and strides must have one entry an axis"),
+                operand.at());
   }
   hlo::SliceAttrs attrs;
-  for (size_t i = 0; i < rank; ++i) attrs.slice.push_back({start[i], limit[i], strides.empty() ? 1 : strides[i]});
-  return emit({.opcode = Opcode::kSlice, .operands = {x}, .attrs = std::move(attrs), .at = operand.at()});
+  for (size_t i = 0; i < rank; ++i)
+    attrs.slice.push_back({start[i], limit[i], strides.empty() ? 1 : strides[i]});
+  return emit(
+      {.opcode = Opcode::kSlice, .operands = {x}, .attrs = std::move(attrs), .at = operand.at()});
 }
 
 Tensor slice_in_dim(Operand operand, int64_t start, int64_t limit, int64_t stride, int64_t axis) {
@@ -259,14 +306,20 @@ Tensor slice_in_dim(Operand operand, int64_t start, int64_t limit, int64_t strid
 Tensor dynamic_slice(Operand operand, const std::vector<Tensor>& starts, const Dimensions& sizes) {
   std::vector<Tensor> operands{as_tensor(operand)};
   operands.insert(operands.end(), starts.begin(), starts.end());
-  return emit({.opcode = Opcode::kDynamicSlice, .operands = std::move(operands), .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = sizes}, .at = operand.at()});
+  return emit({.opcode = Opcode::kDynamicSlice,
+               .operands = std::move(operands),
+               .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = sizes},
+               .at = operand.at()});
 }
 
 Tensor dynamic_update_slice(Operand operand, Operand update, const std::vector<Tensor>& starts) {
   Tensor x = as_tensor(operand);
-  std::vector<Tensor> operands{x, update.is_tensor() ? update.tensor() : constant_like(update, x.dtype(), "dynamic_update_slice")};
+  std::vector<Tensor> operands{x, update.is_tensor()
+                                      ? update.tensor()
+                                      : constant_like(update, x.dtype(), "dynamic_update_slice")};
   operands.insert(operands.end(), starts.begin(), starts.end());
-  return emit({.opcode = Opcode::kDynamicUpdateSlice, .operands = std::move(operands), .at = operand.at()});
+  return emit(
+      {.opcode = Opcode::kDynamicUpdateSlice, .operands = std::move(operands), .at = operand.at()});
 }
 
 Tensor dynamic_index_in_dim(Operand operand, Operand index, int64_t axis, bool keep_dims) {
@@ -276,7 +329,8 @@ Tensor dynamic_index_in_dim(Operand operand, Operand index, int64_t axis, bool k
   return one_program("dynamic_index_in_dim", at, [&] {
     Dimensions sizes = x.shape().dimensions();
     sizes[static_cast<size_t>(along)] = 1;
-    Tensor row = dynamic_slice({x, at}, starts_along(x, scalar_index(index, "dynamic_index_in_dim"), along, at), sizes);
+    Tensor row = dynamic_slice(
+        {x, at}, starts_along(x, scalar_index(index, "dynamic_index_in_dim"), along, at), sizes);
     return keep_dims ? row : squeeze({row, at}, {along});
   });
 }
@@ -286,12 +340,17 @@ Tensor dynamic_update_index_in_dim(Operand operand, Operand update, Operand inde
   SourceLocation at = operand.at();
   int64_t along = axis_of("dynamic_update_index_in_dim", x.shape(), axis, at);
   return one_program("dynamic_update_index_in_dim", at, [&] {
-    Tensor row = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype(), "dynamic_update_index_in_dim");
+    Tensor row = update.is_tensor()
+                     ? update.tensor()
+                     : constant_like(update, x.dtype(), "dynamic_update_index_in_dim");
     Dimensions sizes = x.shape().dimensions();
     sizes[static_cast<size_t>(along)] = 1;
-    if (row.rank() != x.rank()) row = row.rank() == x.rank() - 1 ? expand_dims({row, at}, along) : row;
+    if (row.rank() != x.rank())
+      row = row.rank() == x.rank() - 1 ? expand_dims({row, at}, along) : row;
     row = broadcast_to(row, sizes, at);
-    return dynamic_update_slice({x, at}, {row, at}, starts_along(x, scalar_index(index, "dynamic_update_index_in_dim"), along, at));
+    return dynamic_update_slice(
+        {x, at}, {row, at},
+        starts_along(x, scalar_index(index, "dynamic_update_index_in_dim"), along, at));
   });
 }
 
@@ -300,7 +359,10 @@ Tensor pad(Operand operand, Operand value, const std::vector<Padding>& padding) 
   hlo::PadAttrs attrs;
   for (const Padding& p : padding) attrs.padding.push_back({p.low, p.high, p.interior});
   Tensor edge = value.is_tensor() ? value.tensor() : constant_like(value, x.dtype(), "pad");
-  return emit({.opcode = Opcode::kPad, .operands = {x, edge}, .attrs = std::move(attrs), .at = operand.at()});
+  return emit({.opcode = Opcode::kPad,
+               .operands = {x, edge},
+               .attrs = std::move(attrs),
+               .at = operand.at()});
 }
 
 }  // namespace heddle

@@ -1,5 +1,6 @@
-// Operations that move elements: shapes change, values do not. Names are those of jax.numpy and jax.lax; negative axes count from the end.
-// errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be, and the caller's line
+// Operations that move elements: shapes change, values do not. Names are those of jax.numpy and
+// jax.lax; negative axes count from the end. errors: all throw Error (InvalidArgument) with the op,
+// what the operand is, what it had to be, and the caller's line
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,12 @@ Tensor squeeze(Operand x, const std::vector<int64_t>& axes = {});
 // HLO's broadcast: dimension i of x becomes dimension dimensions[i] of the result.
 Tensor broadcast_in_dim(Operand x, const Dimensions& shape, const std::vector<int64_t>& dimensions);
 
-// Along an existing axis, and along a new one. All dtypes equal, all shapes equal (but along the axis).
-Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0, SourceLocation at = SourceLocation::here());
-Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0, SourceLocation at = SourceLocation::here());
+// Along an existing axis, and along a new one. All dtypes equal, all shapes equal (but along the
+// axis).
+Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0,
+              SourceLocation at = SourceLocation::here());
+Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0,
+             SourceLocation at = SourceLocation::here());
 // Into `count` equal parts, or at the given positions.
 std::vector<Tensor> split(Operand x, int64_t count, int64_t axis = 0);
 std::vector<Tensor> split_at(Operand x, const std::vector<int64_t>& positions, int64_t axis = 0);
@@ -39,7 +43,8 @@ Tensor tile(Operand x, const std::vector<int64_t>& repeats);
 Tensor repeat(Operand x, int64_t count, int64_t axis);
 
 // x[start:limit:stride] in every axis; empty strides are 1.
-Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int64_t>& limit, const std::vector<int64_t>& strides = {});
+Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
+             const std::vector<int64_t>& strides = {});
 Tensor slice_in_dim(Operand x, int64_t start, int64_t limit, int64_t stride = 1, int64_t axis = 0);
 // From starts that are values: each an integer scalar, clamped so that the slice lies inside.
 Tensor dynamic_slice(Operand x, const std::vector<Tensor>& starts, const Dimensions& sizes);

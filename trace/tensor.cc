@@ -24,7 +24,9 @@ StatusOr<Literal> converted(const Literal& literal, DType dtype) {
   hlo::Module module;
   hlo::ComputationBuilder builder(module);
   Shape wanted(dtype, literal.shape().dimensions());
-  HEDDLE_ASSIGN_OR_RETURN(hlo::InstructionId root, builder.add(hlo::Opcode::kConvert, {builder.parameter(literal.shape())}, {}, {}, &wanted));
+  HEDDLE_ASSIGN_OR_RETURN(
+      hlo::InstructionId root,
+      builder.add(hlo::Opcode::kConvert, {builder.parameter(literal.shape())}, {}, {}, &wanted));
   module.entry = module.add(std::move(builder).finish(root));
   return hlo::evaluate(module, {literal});
 }
@@ -33,7 +35,9 @@ StatusOr<Literal> converted(const Literal& literal, DType dtype) {
 
 const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at) {
   if (!tensor.node()) {
-    throw Error(invalid_argument(op, ": operand has no value (a default-constructed Tensor); assign one first"), at);
+    throw Error(invalid_argument(
+                    op, ": operand has no value (a default-constructed Tensor); assign one first"),
+                at);
   }
   return *tensor.node();
 }
@@ -47,29 +51,37 @@ Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at) {
   return Tensor(std::move(node));
 }
 
-Placeholder placeholder_of(const Node& node) { return {node.id, node.shape, node.where, node.sharding}; }
+Placeholder placeholder_of(const Node& node) {
+  return {node.id, node.shape, node.where, node.sharding};
+}
 
 runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at) {
   const Node& node = node_of(tensor, op, at);
   if (node.scope) {
-    throw Error(failed_precondition(op, ": operand is a traced ", to_string(node.shape),
-                                    ", which has no value yet; return it from the traced function and read the result"),
-                at);
+    throw Error(
+        failed_precondition(
+            op, ": operand is a traced ", to_string(node.shape),
+            ", which has no value yet; return it from the traced function and read the result"),
+        at);
   }
   if (!node.buffer) throw Error(annotate(read_error(placeholder_of(node)), op, ": "), at);
   if (node.buffer->is_deleted()) {
     throw Error(failed_precondition(op, ": operand #", node.id, " ", to_string(node.shape),
-                                    " was donated, so its buffer is gone; use the result that took it, or do not donate it"),
+                                    " was donated, so its buffer is gone; use the result that took "
+                                    "it, or do not donate it"),
                 at);
   }
   return node.buffer;
 }
 
-Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> dimensions, SourceLocation at) {
+Tensor array_from_bytes(const void* data, size_t count, DType dtype,
+                        std::vector<int64_t> dimensions, SourceLocation at) {
   Shape shape(dtype, std::move(dimensions));
   throw_if_error(annotate(check_shape(shape), "array: "), at);
   if (static_cast<size_t>(shape.element_count()) != count) {
-    throw Error(invalid_argument("array: has ", count, " values; ", to_string(shape), " takes ", shape.element_count()), at);
+    throw Error(invalid_argument("array: has ", count, " values; ", to_string(shape), " takes ",
+                                 shape.element_count()),
+                at);
   }
   Literal literal = Literal::uninitialised(shape);
   if (count > 0) std::memcpy(literal.mutable_bytes(), data, static_cast<size_t>(shape.byte_size()));
@@ -78,13 +90,16 @@ Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector
 
 void read_as(const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
   Literal literal = value_or_throw(converted(tensor.to_literal(at), dtype), at);
-  if (literal.byte_size() > 0) std::memcpy(out, literal.bytes(), static_cast<size_t>(literal.byte_size()));
+  if (literal.byte_size() > 0)
+    std::memcpy(out, literal.bytes(), static_cast<size_t>(literal.byte_size()));
 }
 
 void require_one_element(const Tensor& tensor, SourceLocation at) {
   const Node& node = node_of(tensor, "item", at);
   if (node.shape.element_count() != 1) {
-    throw Error(invalid_argument("item: operand is ", to_string(node.shape), "; it must have one element, read others with to_vector"), at);
+    throw Error(invalid_argument("item: operand is ", to_string(node.shape),
+                                 "; it must have one element, read others with to_vector"),
+                at);
   }
 }
 
@@ -95,14 +110,18 @@ const Shape& Tensor::shape() const { return trace_internal::node_of(*this, "shap
 int64_t Tensor::dim(int64_t axis, SourceLocation at) const {
   int64_t index = axis < 0 ? axis + rank() : axis;
   if (!shape().has_dimension(index)) {
-    throw Error(invalid_argument("dim: axis is ", axis, "; ", to_string(shape()), " has axes ", -rank(), " .. ", rank() - 1), at);
+    throw Error(invalid_argument("dim: axis is ", axis, "; ", to_string(shape()), " has axes ",
+                                 -rank(), " .. ", rank() - 1),
+                at);
   }
   return shape().dimension(index);
 }
 
 bool Tensor::is_traced() const { return node_ && node_->scope != nullptr; }
 bool Tensor::is_placeholder() const { return node_ && !node_->scope && !node_->buffer; }
-bool Tensor::is_ready() const { return node_ && node_->buffer && !node_->buffer->is_deleted() && node_->buffer->is_ready(); }
+bool Tensor::is_ready() const {
+  return node_ && node_->buffer && !node_->buffer->is_deleted() && node_->buffer->is_ready();
+}
 bool Tensor::is_donated() const { return node_ && node_->buffer && node_->buffer->is_deleted(); }
 uint64_t Tensor::id() const { return node_ ? node_->id : 0; }
 
@@ -118,7 +137,10 @@ Literal Tensor::to_literal(SourceLocation at) const {
 Tensor Tensor::astype(DType dtype, SourceLocation at) const {
   const Node& node = trace_internal::node_of(*this, "astype", at);
   if (node.shape.dtype() == dtype) return *this;
-  return trace_internal::emit({.opcode = hlo::Opcode::kConvert, .operands = {*this}, .declared = node.shape.with_dtype(dtype), .at = at});
+  return trace_internal::emit({.opcode = hlo::Opcode::kConvert,
+                               .operands = {*this},
+                               .declared = node.shape.with_dtype(dtype),
+                               .at = at});
 }
 
 std::string to_string(const Tensor& tensor) {
@@ -144,7 +166,8 @@ Tensor placeholder(std::vector<int64_t> shape, DType dtype, SourceLocation at) {
 
 Tensor array(const Literal& literal, SourceLocation at) {
   if (Recorder* recorder = Recorder::current()) return recorder->constant(literal, at);
-  return trace_internal::tensor_of(value_or_throw(runtime::to_device(runtime::default_device(), literal, "array"), at), at);
+  return trace_internal::tensor_of(
+      value_or_throw(runtime::to_device(runtime::default_device(), literal, "array"), at), at);
 }
 
 }  // namespace heddle

@@ -3,8 +3,9 @@
 //   placeholder  a shape, a dtype and an id: takes no memory, may be an argument of trace()
 //   concrete     a device buffer: pending (being computed), ready, or donated (given away)
 //
-// Copies refer to the same value. Tensors are never changed in place: x.at(i).set(v) gives a new one. Inside trace(), scan() and the
-// other loops an operation is recorded; outside it runs at once on the default device, through the same programs and caches.
+// Copies refer to the same value. Tensors are never changed in place: x.at(i).set(v) gives a new
+// one. Inside trace(), scan() and the other loops an operation is recorded; outside it runs at once
+// on the default device, through the same programs and caches.
 #pragma once
 
 #include <cstdint>
@@ -47,11 +48,12 @@ class Tensor {
   // The id of a placeholder or concrete tensor, process-wide, never reused; 0 for a traced value.
   [[nodiscard]] uint64_t id() const;
 
-  // Waits for a concrete tensor to be computed. errors: of the computation; FailedPrecondition for what has no value
+  // Waits for a concrete tensor to be computed. errors: of the computation; FailedPrecondition for
+  // what has no value
   const Tensor& wait(SourceLocation at = SourceLocation::here()) const;
 
-  // Copies the value to the host: a download, counted. T may differ from the dtype; elements are converted.
-  // errors: FailedPrecondition for a traced, placeholder or donated tensor
+  // Copies the value to the host: a download, counted. T may differ from the dtype; elements are
+  // converted. errors: FailedPrecondition for a traced, placeholder or donated tensor
   template <class T>
   [[nodiscard]] std::vector<T> to_vector(SourceLocation at = SourceLocation::here()) const;
   // The only element, likewise. errors: InvalidArgument where there is not exactly one
@@ -66,11 +68,14 @@ class Tensor {
   // `if (a == b)` has no answer while tracing. A template, so that only a use fails to compile.
   template <std::same_as<bool> B>
   explicit operator B() const {
-    static_assert(!std::same_as<B, bool>, "a Tensor is no bool: branch with cond(..) or where(..), or read a value with item<bool>()");
+    static_assert(!std::same_as<B, bool>,
+                  "a Tensor is no bool: branch with cond(..) or where(..), or read a value with "
+                  "item<bool>()");
     return false;
   }
 
-  // Elementwise, with broadcasting (trace/elementwise.h); comparisons give pred. No && || !, which could not short-circuit.
+  // Elementwise, with broadcasting (trace/elementwise.h); comparisons give pred. No && || !, which
+  // could not short-circuit.
   friend Tensor operator+(Operand x, Operand y);
   friend Tensor operator-(Operand x, Operand y);
   friend Tensor operator*(Operand x, Operand y);
@@ -99,8 +104,10 @@ class Tensor {
 // "traced f32[3]", "placeholder #12 bf16[4] made at train.cc:41", "ready f32[3]", "no value".
 std::string to_string(const Tensor& tensor);
 
-// A tensor that takes no memory: an argument for trace(), to be bound when the program runs. Reading it is an error.
-Tensor placeholder(std::vector<int64_t> shape, DType dtype, SourceLocation at = SourceLocation::here());
+// A tensor that takes no memory: an argument for trace(), to be bound when the program runs.
+// Reading it is an error.
+Tensor placeholder(std::vector<int64_t> shape, DType dtype,
+                   SourceLocation at = SourceLocation::here());
 Tensor placeholder(const Shape& shape, SourceLocation at = SourceLocation::here());
 
 namespace trace_internal {
@@ -108,27 +115,35 @@ namespace trace_internal {
 // The dtype whose elements a T holds.
 template <class T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return pred;
-  else if constexpr (std::is_same_v<T, float>) return f32;
-  else if constexpr (std::is_same_v<T, double>) return f64;
+  if constexpr (std::is_same_v<T, bool>)
+    return pred;
+  else if constexpr (std::is_same_v<T, float>)
+    return f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return f64;
   else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
     return sizeof(T) == 1 ? s8 : sizeof(T) == 2 ? s16 : sizeof(T) == 4 ? s32 : s64;
   else if constexpr (std::is_integral_v<T>)
     return sizeof(T) == 1 ? u8 : sizeof(T) == 2 ? u16 : sizeof(T) == 4 ? u32 : u64;
-  else static_assert(!sizeof(T), "no dtype holds this C++ type");
+  else
+    static_assert(!sizeof(T), "no dtype holds this C++ type");
 }
 
-Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape, SourceLocation at);
-// Downloads and converts to `dtype`, then writes the bytes; the caller made room for size() elements.
+Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
+                        SourceLocation at);
+// Downloads and converts to `dtype`, then writes the bytes; the caller made room for size()
+// elements.
 void read_as(const Tensor& tensor, DType dtype, void* out, SourceLocation at);
 void require_one_element(const Tensor& tensor, SourceLocation at);
 
 }  // namespace trace_internal
 
-// Tensors from host data: outside a trace an upload (counted), inside one an HLO constant. Element type: that of T (float -> f32,
-// double -> f64, int -> s32, int64_t -> s64, bool -> pred, ...). `shape` is row-major; the short form is rank 1.
+// Tensors from host data: outside a trace an upload (counted), inside one an HLO constant. Element
+// type: that of T (float -> f32, double -> f64, int -> s32, int64_t -> s64, bool -> pred, ...).
+// `shape` is row-major; the short form is rank 1.
 template <class T>
-Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, SourceLocation at = SourceLocation::here());
+Tensor array(const std::vector<T>& values, std::vector<int64_t> shape,
+             SourceLocation at = SourceLocation::here());
 template <class T>
 Tensor array(const std::vector<T>& values, SourceLocation at = SourceLocation::here()) {
   return array<T>(values, std::vector<int64_t>{static_cast<int64_t>(values.size())}, at);
@@ -139,13 +154,14 @@ Tensor array(std::initializer_list<T> values, SourceLocation at = SourceLocation
 }
 // Rank 0: one number, of T's dtype.
 template <class T>
-  requires std::is_arithmetic_v<T>
-Tensor scalar(T value, SourceLocation at = SourceLocation::here()) {
+requires std::is_arithmetic_v<T> Tensor scalar(T value,
+                                               SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_from_bytes(&value, 1, trace_internal::dtype_of<T>(), {}, at);
 }
 // Rank 2, row by row. errors: InvalidArgument for rows of unequal length
 template <class T>
-Tensor array(std::initializer_list<std::initializer_list<T>> rows, SourceLocation at = SourceLocation::here());
+Tensor array(std::initializer_list<std::initializer_list<T>> rows,
+             SourceLocation at = SourceLocation::here());
 Tensor array(const Literal& literal, SourceLocation at = SourceLocation::here());
 
 template <class T>
@@ -173,8 +189,8 @@ Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, SourceLoc
     std::vector<uint8_t> bytes(values.begin(), values.end());
     return trace_internal::array_from_bytes(bytes.data(), bytes.size(), pred, std::move(shape), at);
   } else {
-    return trace_internal::array_from_bytes(values.data(), values.size(), trace_internal::dtype_of<T>(),
-                                            std::move(shape), at);
+    return trace_internal::array_from_bytes(values.data(), values.size(),
+                                            trace_internal::dtype_of<T>(), std::move(shape), at);
   }
 }
 

@@ -20,7 +20,8 @@ std::string step(const TreeSpec& spec, size_t i) {
 
 void collect_paths(const TreeSpec& spec, const std::string& prefix, std::vector<std::string>& out) {
   if (spec.kind == Kind::kLeaf) out.push_back(prefix);
-  for (size_t i = 0; i < spec.children.size(); ++i) collect_paths(spec.children[i], prefix + step(spec, i), out);
+  for (size_t i = 0; i < spec.children.size(); ++i)
+    collect_paths(spec.children[i], prefix + step(spec, i), out);
 }
 
 std::string kind_name(const TreeSpec& spec) {

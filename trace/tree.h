@@ -1,5 +1,6 @@
-// Trees: structures whose leaves are Tensors. Nodes are std::pair, tuple, array, vector, optional, string-keyed map, None, and structs
-// with one kFields line. Field names give the paths in errors ("carry.layers[1].b").
+// Trees: structures whose leaves are Tensors. Nodes are std::pair, tuple, array, vector, optional,
+// string-keyed map, None, and structs with one kFields line. Field names give the paths in errors
+// ("carry.layers[1].b").
 #pragma once
 
 #include <array>
@@ -9,8 +10,8 @@
 #include <span>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/base/fields.h"
@@ -23,7 +24,8 @@ struct None {
   friend bool operator==(None, None) { return true; }
 };
 
-// The runtime structure of a tree: what static types do not say (lengths, keys, whether an optional is there).
+// The runtime structure of a tree: what static types do not say (lengths, keys, whether an optional
+// is there).
 struct TreeSpec {
   enum class Kind : uint8_t { kLeaf, kNone, kTuple, kVector, kMap, kStruct, kMissing };
   Kind kind = Kind::kLeaf;
@@ -68,14 +70,19 @@ struct IsMap<std::map<std::string, T>> : std::true_type {};
 template <class T>
 constexpr bool is_tree() {
   using namespace tree_internal;
-  if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None> || HasFields<T>) return true;
+  if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None> || HasFields<T>)
+    return true;
   else if constexpr (IsTuple<T>::value) {
     return []<size_t... I>(std::index_sequence<I...>) {
       return (is_tree<std::tuple_element_t<I, T>>() && ...);
-    }(std::make_index_sequence<std::tuple_size_v<T>>());
-  } else if constexpr (IsVector<T>::value || IsOptional<T>::value) return is_tree<typename T::value_type>();
-  else if constexpr (IsMap<T>::value) return is_tree<typename T::mapped_type>();
-  else return false;
+    }
+    (std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (IsVector<T>::value || IsOptional<T>::value)
+    return is_tree<typename T::value_type>();
+  else if constexpr (IsMap<T>::value)
+    return is_tree<typename T::mapped_type>();
+  else
+    return false;
 }
 
 // A type whose leaves are Tensors.
@@ -86,15 +93,20 @@ concept Tree = is_tree<std::remove_cvref_t<T>>();
 template <Tree T, class Visit>
 void for_each_leaf(const T& tree, Visit&& visit) {
   using namespace tree_internal;
-  if constexpr (std::is_same_v<T, Tensor>) visit(tree);
-  else if constexpr (std::is_same_v<T, None>) return;
+  if constexpr (std::is_same_v<T, Tensor>)
+    visit(tree);
+  else if constexpr (std::is_same_v<T, None>)
+    return;
   else if constexpr (HasFields<T>)
     for_each_field(tree, [&](std::string_view, const auto& child) { for_each_leaf(child, visit); });
   else if constexpr (IsTuple<T>::value)
     std::apply([&](const auto&... child) { (for_each_leaf(child, visit), ...); }, tree);
-  else if constexpr (IsVector<T>::value) for (const auto& child : tree) for_each_leaf(child, visit);
-  else if constexpr (IsOptional<T>::value) { if (tree) for_each_leaf(*tree, visit); }
-  else for (const auto& [key, child] : tree) for_each_leaf(child, visit);
+  else if constexpr (IsVector<T>::value)
+    for (const auto& child : tree) for_each_leaf(child, visit);
+  else if constexpr (IsOptional<T>::value) {
+    if (tree) for_each_leaf(*tree, visit);
+  } else
+    for (const auto& [key, child] : tree) for_each_leaf(child, visit);
 }
 
 // The leaves in order.
@@ -110,7 +122,8 @@ TreeSpec tree_spec(const T& tree) {
   using namespace tree_internal;
   using Kind = TreeSpec::Kind;
   TreeSpec spec;
-  if constexpr (std::is_same_v<T, None>) spec.kind = Kind::kNone;
+  if constexpr (std::is_same_v<T, None>)
+    spec.kind = Kind::kNone;
   else if constexpr (HasFields<T>) {
     spec.kind = Kind::kStruct;
     for_each_field(tree, [&](std::string_view name, const auto& child) {
@@ -119,7 +132,8 @@ TreeSpec tree_spec(const T& tree) {
     });
   } else if constexpr (IsTuple<T>::value) {
     spec.kind = Kind::kTuple;
-    std::apply([&](const auto&... child) { (spec.children.push_back(tree_spec(child)), ...); }, tree);
+    std::apply([&](const auto&... child) { (spec.children.push_back(tree_spec(child)), ...); },
+               tree);
   } else if constexpr (IsVector<T>::value) {
     spec.kind = Kind::kVector;
     for (const auto& child : tree) spec.children.push_back(tree_spec(child));
@@ -158,14 +172,16 @@ T unflatten(const TreeSpec& spec, std::span<const Tensor>& leaves) {
     size_t i = 0;
     std::apply(
         [&](auto&... child) {
-          ((child = unflatten<std::remove_cvref_t<decltype(child)>>(spec.children[i++], leaves)), ...);
+          ((child = unflatten<std::remove_cvref_t<decltype(child)>>(spec.children[i++], leaves)),
+           ...);
         },
         out);
     return out;
   } else if constexpr (IsVector<T>::value) {
     T out;
     out.reserve(spec.children.size());
-    for (const TreeSpec& child : spec.children) out.push_back(unflatten<typename T::value_type>(child, leaves));
+    for (const TreeSpec& child : spec.children)
+      out.push_back(unflatten<typename T::value_type>(child, leaves));
     return out;
   } else if constexpr (IsOptional<T>::value) {
     if (spec.kind == TreeSpec::Kind::kMissing) return std::nullopt;

@@ -8,7 +8,8 @@
 namespace heddle::hlo {
 namespace {
 
-// Each level of calls takes some hundred bytes of stack in several functions; what people write nests some dozens deep.
+// Each level of calls takes some hundred bytes of stack in several functions; what people write
+// nests some dozens deep.
 constexpr int kMaxDepth = 512;
 
 std::string place_of(const Computation& computation, InstructionId id) {
@@ -28,12 +29,15 @@ std::string location_of(const Instruction& instruction) {
 class RoutineMaker {
  public:
   RoutineMaker(const Computation& computation, std::vector<InstructionId> order)
-      : computation_(computation), order_(std::move(order)), values_(computation.instructions.size()) {}
+      : computation_(computation),
+        order_(std::move(order)),
+        values_(computation.instructions.size()) {}
 
   StatusOr<Routine> make() {
     routine_.computation = &computation_;
     find_readers();
-    // Arguments are bound before the first step, so no parameter may have a slot that a step has left.
+    // Arguments are bound before the first step, so no parameter may have a slot that a step has
+    // left.
     for (InstructionId id : order_) {
       if (at(id).opcode == Opcode::kParameter) add_parameter(id);
     }
@@ -48,7 +52,8 @@ class RoutineMaker {
   static constexpr int64_t kNever = -1;
   static constexpr int64_t kAtRoot = INT64_MAX;
 
-  // Where a value lies and how it is read. Positions are those of the order; operand numbers tell the uses of one step apart.
+  // Where a value lies and how it is read. Positions are those of the order; operand numbers tell
+  // the uses of one step apart.
   struct Value {
     bool is_constant = false;
     uint32_t index = 0;  // of its slot, or of the constant
@@ -86,8 +91,8 @@ class RoutineMaker {
 
   Status explain(InstructionId id, const Status& status) const {
     if (status.ok()) return status;
-    return make_error(status.code(), to_string(at(id).opcode), ": ", place_of(computation_, id), " ",
-                      message_of(status), location_of(at(id)));
+    return make_error(status.code(), to_string(at(id).opcode), ": ", place_of(computation_, id),
+                      " ", message_of(status), location_of(at(id)));
   }
 
   Status add(InstructionId id, int64_t position) {
@@ -116,7 +121,8 @@ class RoutineMaker {
 
   Status add_constant(InstructionId id, const Literal& literal) {
     if (literal.is_elided()) {
-      return failed_precondition("is elided, {...}, so its value is not known; print the module with all its constants");
+      return failed_precondition(
+          "is elided, {...}, so its value is not known; print the module with all its constants");
     }
     value_of(id).is_constant = true;
     value_of(id).index = static_cast<uint32_t>(routine_.constants.size());
@@ -172,7 +178,8 @@ class RoutineMaker {
   // A parameter of this type all of whose elements are moved out, or never read.
   int32_t empty_argument_like(const Shape& shape) {
     for (size_t n = 0; n < computation_.parameter_count(); ++n) {
-      if (!value_of(computation_.parameters[n]).whole && same_type(computation_.parameter_shape(n), shape)) {
+      if (!value_of(computation_.parameters[n]).whole &&
+          same_type(computation_.parameter_shape(n), shape)) {
         return static_cast<int32_t>(n);
       }
     }
@@ -192,7 +199,9 @@ class RoutineMaker {
     step.instruction = &at(id);
     step.element = static_cast<uint32_t>(index);
     step.from_argument = at(tuple).opcode == Opcode::kParameter && !from.whole;
-    step.tuple = step.from_argument ? static_cast<uint32_t>(at(tuple).attrs.get<ParameterAttrs>().number) : from.index;
+    step.tuple = step.from_argument
+                     ? static_cast<uint32_t>(at(tuple).attrs.get<ParameterAttrs>().number)
+                     : from.index;
     const bool last = from.last_read == position;
     step.takes = (last || !from.whole) && from.element_reads[index] == position;
     step.drops = last && !step.from_argument;
@@ -214,8 +223,9 @@ class Reach {
   explicit Reach(const Module& module)
       : module_(module), effects_(module.computations.size()), live_(module.computations.size()) {
     for (size_t c = 0; c < effects_.size(); ++c) {
-      effects_[c] = std::ranges::any_of(module.computations[c].instructions,
-                                        [&](const Instruction& i) { return has_side_effect(i, effects_); });
+      effects_[c] =
+          std::ranges::any_of(module.computations[c].instructions,
+                              [&](const Instruction& i) { return has_side_effect(i, effects_); });
     }
     std::vector<bool> called(effects_.size());
     called[module.entry.value] = true;
@@ -250,7 +260,8 @@ class Reach {
 int depth_of(const Routine& routine, const std::vector<Routine>& routines) {
   int below = 0;
   for (const Step& step : routine.steps) {
-    for (ComputationId id : step.instruction->called) below = std::max(below, routines[id.value].depth);
+    for (ComputationId id : step.instruction->called)
+      below = std::max(below, routines[id.value].depth);
   }
   return below + 1;
 }
@@ -265,7 +276,8 @@ Status plan_routines(EvaluationPlan& plan) {
     HEDDLE_ASSIGN_OR_RETURN(plan.routines[c], maker.make());
     plan.routines[c].depth = depth_of(plan.routines[c], plan.routines);
     if (plan.routines[c].depth > kMaxDepth) {
-      return resource_exhausted("evaluate: computations call each other more than ", kMaxDepth, " deep");
+      return resource_exhausted("evaluate: computations call each other more than ", kMaxDepth,
+                                " deep");
     }
   }
   return {};
@@ -288,7 +300,8 @@ std::shared_ptr<const EvaluationPlan> EvaluationPlan::lifted(const LiftKey& key)
   if (is_new && is_liftable(computation, key.value)) {
     Module wide;
     wide.entry = wide.add(lift(computation, key.value, int64_t{1} << key.log2_size));
-    if (auto made = make_evaluation_plan(std::move(wide)); made.ok()) found->second = *std::move(made);
+    if (auto made = make_evaluation_plan(std::move(wide)); made.ok())
+      found->second = *std::move(made);
   }
   return found->second;
 }

@@ -1,4 +1,5 @@
-// What the combine cache promises: hits do nothing, what differs misses, collisions and threads give right results.
+// What the combine cache promises: hits do nothing, what differs misses, collisions and threads
+// give right results.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -33,7 +34,11 @@ TEST(CombineCache, AnotherDtypeLengthOrOptionIsTracedOrCompiledAgain) {
 
 TEST(CombineCache, AnotherCapturedShapeIsAnotherComputation) {
   Tensor xs = ones({3});
-  auto run = [&](const Tensor& w) { return scan([&](Tensor c, Tensor x) { return std::pair(c + x * sum(w), None{}); }, scalar<float>(0), xs).first; };
+  auto run = [&](const Tensor& w) {
+    return scan([&](Tensor c, Tensor x) { return std::pair(c + x * sum(w), None{}); },
+                scalar<float>(0), xs)
+        .first;
+  };
   Tensor small = ones({2}), large = ones({5});
   run(small);
   EXPECT_EQ(effects_of([&] { run(small); }).compiles, 0);
@@ -44,14 +49,18 @@ TEST(CombineCache, AnotherValueOfTheSameCapturedShapeIsNeverStale) {
   Tensor xs = ones({3});
   auto run = [&](float w) {
     Tensor weight = scalar<float>(w);
-    return scan([&](Tensor c, Tensor x) { return std::pair(c + x * weight, None{}); }, scalar<float>(0), xs).first.item<float>();
+    return scan([&](Tensor c, Tensor x) { return std::pair(c + x * weight, None{}); },
+                scalar<float>(0), xs)
+        .first.item<float>();
   };
   EXPECT_EQ(run(2), 6);
   EXPECT_EQ(run(5), 15);
 }
 
 TEST(CombineCache, OneTensorAsTwoLeavesDoesNotFixThemTogether) {
-  auto step = [](std::pair<Tensor, Tensor> c, Tensor x) { return std::pair(std::pair(c.first + x, c.second * 2), None{}); };
+  auto step = [](std::pair<Tensor, Tensor> c, Tensor x) {
+    return std::pair(std::pair(c.first + x, c.second * 2), None{});
+  };
   Tensor one = scalar<float>(1), xs = ones({2});
   scan(step, std::pair(one, one), xs);
   auto out = scan(step, std::pair(one, scalar<float>(10)), xs).first;
@@ -87,7 +96,8 @@ TEST(CombineCache, IsBounded) {
   const size_t capacity = combine_cache_capacity();
   set_combine_cache_capacity(4);
   for (int i = 0; i < 20; ++i) {
-    scan([i](Tensor c, Tensor x) { return std::pair(c + x + 1000 + i, None{}); }, scalar<float>(0), ones({2}));
+    scan([i](Tensor c, Tensor x) { return std::pair(c + x + 1000 + i, None{}); }, scalar<float>(0),
+         ones({2}));
   }
   EXPECT_LE(combine_cache_size().second, 4u);
   set_combine_cache_capacity(capacity);
@@ -101,7 +111,8 @@ TEST(CombineCache, ThreadsTraceAndScanAtOnce) {
       for (int i = 0; i < 50; ++i) {
         Tensor w = scalar<float>(static_cast<float>(t));
         auto step = [&](Tensor c, Tensor x) { return std::pair(c + x * w, None{}); };
-        results[t] = scan(step, scalar<float>(0), ones({4})).first.item<float>() + scan(kStep, scalar<float>(0), ones({3})).first.item<float>();
+        results[t] = scan(step, scalar<float>(0), ones({4})).first.item<float>() +
+                     scan(kStep, scalar<float>(0), ones({3})).first.item<float>();
       }
     });
   }

@@ -1,5 +1,6 @@
-// The behaviours that JAX's lax_control_flow_test checks, groups A (arguments), B (while), D (fori), E (cond and switch), H (scan) and K
-// (associative_scan), by their numbers in the list of docs/behaviours.md. Those that wait, and those that types rule out, are there.
+// The behaviours that JAX's lax_control_flow_test checks, groups A (arguments), B (while), D
+// (fori), E (cond and switch), H (scan) and K (associative_scan), by their numbers in the list of
+// docs/behaviours.md. Those that wait, and those that types rule out, are there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,26 +38,42 @@ using List = std::vector<Tensor>;
 // A. Argument checking.
 
 TEST(Jax, N003_WhileConditionMustBeOneBoolean) {
-  EXPECT_THAT(error_of([] { while_loop([](Tensor c) { return c; }, [](Tensor c) { return c; }, scalar<float>(1)); }),
+  EXPECT_THAT(error_of([] {
+                while_loop([](Tensor c) { return c; }, [](Tensor c) { return c; },
+                           scalar<float>(1));
+              }),
               HasSubstr("while_loop: condition returns f32[]; it must return pred[]"));
 }
 
 TEST(Jax, N004_WhileBodyWithAnotherStructure) {
   EXPECT_THAT(error_of([] {
-                while_loop([](List c) { return c[0] > 0; }, [](List c) { return List{c[0], c[0]}; }, List{scalar<int>(1)});
+                while_loop([](List c) { return c[0] > 0; },
+                           [](List c) {
+                             return List{c[0], c[0]};
+                           },
+                           List{scalar<int>(1)});
               }),
               HasSubstr("while_loop: carry is a vector of 1 and a vector of 2"));
 }
 
 TEST(Jax, N005_WhileLeafNamesPathAndTypes) {
-  EXPECT_THAT(error_of([] {
-                while_loop([](Map c) { return c["a"] > 0; }, [](Map c) { return Map{{"a", c["a"].astype(f32)}}; }, Map{{"a", scalar<int>(1)}});
-              }),
-              HasSubstr("while_loop: carry['a'] enters as s32[] and leaves as f32[] (dtypes differ)"));
+  EXPECT_THAT(
+      error_of([] {
+        while_loop([](Map c) { return c["a"] > 0; },
+                   [](Map c) {
+                     return Map{{"a", c["a"].astype(f32)}};
+                   },
+                   Map{{"a", scalar<int>(1)}});
+      }),
+      HasSubstr("while_loop: carry['a'] enters as s32[] and leaves as f32[] (dtypes differ)"));
 }
 
 TEST(Jax, N007_ForiBoundsOfTwoTypes) {
-  EXPECT_THAT(error_of([] { fori_loop(scalar<int16_t>(0), scalar<int>(3), [](Tensor, Tensor v) { return v; }, scalar<int>(0)); }),
+  EXPECT_THAT(error_of([] {
+                fori_loop(
+                    scalar<int16_t>(0), scalar<int>(3), [](Tensor, Tensor v) { return v; },
+                    scalar<int>(0));
+              }),
               HasSubstr("fori_loop: bounds are s16[] and s32[]"));
 }
 
@@ -68,14 +85,16 @@ TEST(Jax, N008_ForiBoundsTypedAgainstNumberEitherSide) {
 
 TEST(Jax, N010_PredicateMustBeAScalar) {
   auto same = [](Tensor x) { return x; };
-  EXPECT_THAT(error_of([&] { cond(ones({2}) > 0.0, same, same, scalar<int>(1)); }), HasSubstr("cond: predicate is pred[2]; it must be pred[]"));
+  EXPECT_THAT(error_of([&] { cond(ones({2}) > 0.0, same, same, scalar<int>(1)); }),
+              HasSubstr("cond: predicate is pred[2]; it must be pred[]"));
 }
 
 TEST(Jax, N012_BranchStructuresNameThePath) {
   auto one = [](Tensor x) { return std::pair(x, List{x}); };
   auto two = [](Tensor x) { return std::pair(x, List{x, x}); };
-  EXPECT_THAT(error_of([&] { cond(true, one, two, scalar<int>(1)); }),
-              HasSubstr("cond: result[1] is a vector of 1 and a vector of 2, in on_true and in on_false"));
+  EXPECT_THAT(
+      error_of([&] { cond(true, one, two, scalar<int>(1)); }),
+      HasSubstr("cond: result[1] is a vector of 1 and a vector of 2, in on_true and in on_false"));
 }
 
 TEST(Jax, N013_BranchTypesNameBoth) {
@@ -87,38 +106,48 @@ TEST(Jax, N013_BranchTypesNameBoth) {
 
 TEST(Jax, N014_SwitchIndexMustBeAnInteger) {
   auto same = [](Tensor x) { return x; };
-  EXPECT_THAT(error_of([&] { switch_case(scalar<float>(1), std::tuple(same, same), scalar<int>(1)); }),
-              HasSubstr("switch_case: index is f32[]; it must be a scalar of an integer dtype"));
+  EXPECT_THAT(
+      error_of([&] { switch_case(scalar<float>(1), std::tuple(same, same), scalar<int>(1)); }),
+      HasSubstr("switch_case: index is f32[]; it must be a scalar of an integer dtype"));
 }
 
 TEST(Jax, N015_SwitchIndexMustBeAScalar) {
   auto same = [](Tensor x) { return x; };
-  EXPECT_THAT(error_of([&] { switch_case(array<int>({0, 1}), std::tuple(same, same), scalar<int>(1)); }),
+  EXPECT_THAT(error_of([&] {
+                switch_case(array<int>({0, 1}), std::tuple(same, same), scalar<int>(1));
+              }),
               HasSubstr("switch_case: index is s32[2]"));
 }
 
 TEST(Jax, N016_SwitchWithoutBranches) {
   using Fn = std::function<Tensor(Tensor)>;
-  EXPECT_THAT(error_of([] { switch_case(0, std::vector<Fn>{}, scalar<int>(1)); }), HasSubstr("switch_case: has no branches"));
+  EXPECT_THAT(error_of([] { switch_case(0, std::vector<Fn>{}, scalar<int>(1)); }),
+              HasSubstr("switch_case: has no branches"));
 }
 
 TEST(Jax, N017_SwitchStructuresNameTheBranches) {
   using Fn = std::function<List(Tensor)>;
   std::vector<Fn> branches{[](Tensor x) { return List{x}; }, [](Tensor x) { return List{x, x}; }};
-  EXPECT_THAT(error_of([&] { switch_case(0, branches, scalar<int>(1)); }),
-              HasSubstr("switch_case: result is a vector of 1 and a vector of 2, in branch 0 and in branch 1"));
+  EXPECT_THAT(
+      error_of([&] { switch_case(0, branches, scalar<int>(1)); }),
+      HasSubstr(
+          "switch_case: result is a vector of 1 and a vector of 2, in branch 0 and in branch 1"));
 }
 
 TEST(Jax, N018_SwitchTypesNamePathAndTypes) {
   using Fn = std::function<List(Tensor)>;
-  std::vector<Fn> branches{[](Tensor x) { return List{x}; }, [](Tensor x) { return List{x.astype(f32)}; }};
-  EXPECT_THAT(error_of([&] { switch_case(0, branches, scalar<int>(1)); }),
-              HasSubstr("switch_case: result[0] is s32[] in branch 0 and f32[] in branch 1; cast one"));
+  std::vector<Fn> branches{[](Tensor x) { return List{x}; },
+                           [](Tensor x) { return List{x.astype(f32)}; }};
+  EXPECT_THAT(
+      error_of([&] { switch_case(0, branches, scalar<int>(1)); }),
+      HasSubstr("switch_case: result[0] is s32[] in branch 0 and f32[] in branch 1; cast one"));
 }
 
 TEST(Jax, N021_DictKeysOfTheCarryAreBothShown) {
   auto step = [](Map c, Tensor x) { return std::pair(Map{{"b", c.begin()->second + x}}, None{}); };
-  EXPECT_THAT(error_of([&] { scan(step, Map{{"a", scalar<float>(0)}}, ones({2})); }),
+  EXPECT_THAT(error_of([&] {
+                scan(step, Map{{"a", scalar<float>(0)}}, ones({2}));
+              }),
               AllOf(HasSubstr("keys {a}"), HasSubstr("keys {b}")));
 }
 
@@ -127,15 +156,21 @@ TEST(Jax, N022_CarryStructureNamesTheNestedPath) {
     c.second["new"] = x;
     return std::pair(c, None{});
   };
-  EXPECT_THAT(error_of([&] { scan(step, std::pair(scalar<float>(0), Map{{"old", scalar<float>(0)}}), ones({2})); }),
-              HasSubstr("scan: carry[1] is a map with the keys {old} and a map with the keys {new, old}"));
+  EXPECT_THAT(
+      error_of([&] {
+        scan(step, std::pair(scalar<float>(0), Map{{"old", scalar<float>(0)}}), ones({2}));
+      }),
+      HasSubstr("scan: carry[1] is a map with the keys {old} and a map with the keys {new, old}"));
 }
 
 TEST(Jax, N023_SeveralLeavesAtOnce) {
-  auto step = [](std::pair<Tensor, Tensor> c, Tensor x) { return std::pair(std::pair(c.first.astype(f64), stack({c.second, x})), None{}); };
-  EXPECT_THAT(error_of([&] { scan(step, std::pair(scalar<float>(0), scalar<float>(0)), ones({2})); }),
-              AllOf(HasSubstr("carry[0] enters as f32[] and leaves as f64[] (dtypes differ)"),
-                    HasSubstr("carry[1] enters as f32[] and leaves as f32[2] (shapes differ)")));
+  auto step = [](std::pair<Tensor, Tensor> c, Tensor x) {
+    return std::pair(std::pair(c.first.astype(f64), stack({c.second, x})), None{});
+  };
+  EXPECT_THAT(
+      error_of([&] { scan(step, std::pair(scalar<float>(0), scalar<float>(0)), ones({2})); }),
+      AllOf(HasSubstr("carry[0] enters as f32[] and leaves as f64[] (dtypes differ)"),
+            HasSubstr("carry[1] enters as f32[] and leaves as f32[2] (shapes differ)")));
 }
 
 constexpr auto kSum = [](Tensor c, Tensor x) {
@@ -149,14 +184,17 @@ TEST(Jax, N024_LengthThatDisagreesGivesBothNumbers) {
 }
 
 TEST(Jax, N025_NegativeUnroll) {
-  EXPECT_THAT(error_of([] { scan(kSum, scalar<float>(0), ones({3}), {.unroll = -1}); }), HasSubstr("scan: unroll is -1"));
+  EXPECT_THAT(error_of([] { scan(kSum, scalar<float>(0), ones({3}), {.unroll = -1}); }),
+              HasSubstr("scan: unroll is -1"));
 }
 
 // B. while.
 
 TEST(Jax, N032_TupleStateCounts) {
-  auto out = while_loop([](std::pair<Tensor, Tensor> c) { return c.first < 5; },
-                        [](std::pair<Tensor, Tensor> c) { return std::pair(c.first + 1, c.second + c.first); }, std::pair(scalar<int>(0), scalar<int>(0)));
+  auto out = while_loop(
+      [](std::pair<Tensor, Tensor> c) { return c.first < 5; },
+      [](std::pair<Tensor, Tensor> c) { return std::pair(c.first + 1, c.second + c.first); },
+      std::pair(scalar<int>(0), scalar<int>(0)));
   EXPECT_EQ(out.second.item<int>(), 10);
 }
 
@@ -174,10 +212,12 @@ TEST(Jax, N033_ManyCarryLeaves) {
 
 TEST(Jax, N034_NestedWhilesExchangeState) {
   auto outer = [](std::pair<Tensor, Tensor> c) {
-    Tensor inner = while_loop([&](Tensor j) { return j < c.first; }, [](Tensor j) { return j + 1; }, zeros({}, s32));
+    Tensor inner = while_loop([&](Tensor j) { return j < c.first; }, [](Tensor j) { return j + 1; },
+                              zeros({}, s32));
     return std::pair(c.first + 1, c.second + inner);
   };
-  auto out = while_loop([](std::pair<Tensor, Tensor> c) { return c.first < 4; }, outer, std::pair(scalar<int>(0), scalar<int>(0)));
+  auto out = while_loop([](std::pair<Tensor, Tensor> c) { return c.first < 4; }, outer,
+                        std::pair(scalar<int>(0), scalar<int>(0)));
   EXPECT_EQ(out.second.item<int>(), 6);
 }
 
@@ -200,7 +240,15 @@ TEST(Jax, N035_CapturedLimitsAreTracedOnce) {
 
 TEST(Jax, N037_NestedLoopsWithUpdatesBuildATriangle) {
   Tensor out = fori_loop(
-      0, 3, [](Tensor i, Tensor m) { return fori_loop(scalar<int>(0), i + 1, [&](Tensor j, Tensor n) { return at(n, {i, j}).set(1); }, m); },
+      0, 3,
+      [](Tensor i, Tensor m) {
+        return fori_loop(
+            scalar<int>(0), i + 1,
+            [&](Tensor j, Tensor n) {
+              return at(n, {i, j}).set(1);
+            },
+            m);
+      },
       zeros({3, 3}, s32));
   EXPECT_THAT(out.to_vector<int>(), ElementsAre(1, 0, 0, 1, 1, 0, 1, 1, 1));
 }
@@ -208,28 +256,35 @@ TEST(Jax, N037_NestedLoopsWithUpdatesBuildATriangle) {
 TEST(Jax, N038_ConjunctiveCondition) {
   for (int steps : {0, 5, 10, 15}) {
     Tensor xs = arange(10);
-    auto out = while_loop([&](std::pair<Tensor, Tensor> c) { return (c.first < steps) & (c.first < 10); },
-                          [&](std::pair<Tensor, Tensor> c) { return std::pair(c.first + 1, c.second + index(xs, {c.first})); },
-                          std::pair(scalar<int>(0), scalar<int>(0)));
+    auto out =
+        while_loop([&](std::pair<Tensor, Tensor> c) { return (c.first < steps) & (c.first < 10); },
+                   [&](std::pair<Tensor, Tensor> c) {
+                     return std::pair(c.first + 1, c.second + index(xs, {c.first}));
+                   },
+                   std::pair(scalar<int>(0), scalar<int>(0)));
     int n = std::min(steps, 10);
     EXPECT_EQ(out.second.item<int>(), n * (n - 1) / 2) << steps;
   }
 }
 
 TEST(Jax, N039_EmptyCarryWithAFalseCondition) {
-  std::tuple<> out = while_loop([](std::tuple<>) { return scalar<bool>(false); }, [](std::tuple<> c) { return c; }, std::tuple<>());
+  std::tuple<> out = while_loop([](std::tuple<>) { return scalar<bool>(false); },
+                                [](std::tuple<> c) { return c; }, std::tuple<>());
   EXPECT_EQ(out, std::tuple<>());
 }
 
 TEST(Jax, N040_LeafReplacedByAConstantEachStep) {
-  auto out = while_loop([](std::pair<Tensor, Tensor> c) { return c.first < 3; },
-                        [](std::pair<Tensor, Tensor> c) { return std::pair(c.first + 1, full({}, 7, s32)); }, std::pair(scalar<int>(0), scalar<int>(0)));
+  auto out = while_loop(
+      [](std::pair<Tensor, Tensor> c) { return c.first < 3; },
+      [](std::pair<Tensor, Tensor> c) { return std::pair(c.first + 1, full({}, 7, s32)); },
+      std::pair(scalar<int>(0), scalar<int>(0)));
   EXPECT_EQ(out.second.item<int>(), 7);
 }
 
 TEST(Jax, N041_NumbersTakeTheCarrysDtype) {
   for (DType dtype : {s8, s16, s32, s64, u8, u16, u32, u64}) {
-    Tensor out = while_loop([](Tensor c) { return c < 5; }, [](Tensor c) { return c + 1; }, zeros({}, dtype));
+    Tensor out = while_loop([](Tensor c) { return c < 5; }, [](Tensor c) { return c + 1; },
+                            zeros({}, dtype));
     EXPECT_EQ(out.dtype(), dtype);
     EXPECT_EQ(out.item<int>(), 5);
   }
@@ -257,12 +312,16 @@ TEST(Jax, N045_PassThroughLeavesOfAnyPermutation) {
     List init;
     for (int i = 0; i < 5; ++i) init.push_back(scalar<int>(i == 4 ? 0 : 10 * i));
     List out = while_loop([](List c) { return c.back() < 3; }, body, init);
-    for (int i = 0; i < 4; ++i) EXPECT_EQ(out[static_cast<size_t>(i)].item<int>(), 10 * i + 3 * ((mask >> i) & 1)) << mask;
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(out[static_cast<size_t>(i)].item<int>(), 10 * i + 3 * ((mask >> i) & 1)) << mask;
   }
 }
 
 TEST(Jax, N046_LeafForwardedToAnotherSlotIsNoConstant) {
-  auto out = while_loop([](List c) { return c[0] < 3; }, [](List c) { return List{c[0] + 1, c[2], c[1]}; },
+  auto out = while_loop([](List c) { return c[0] < 3; },
+                        [](List c) {
+                          return List{c[0] + 1, c[2], c[1]};
+                        },
                         List{scalar<int>(0), scalar<int>(5), scalar<int>(6)});
   EXPECT_EQ(out[1].item<int>(), 6);
   EXPECT_EQ(out[2].item<int>(), 5);
@@ -271,7 +330,10 @@ TEST(Jax, N046_LeafForwardedToAnotherSlotIsNoConstant) {
 // D. fori.
 
 TEST(Jax, N062_MixedNumbersAsBounds) {
-  EXPECT_EQ(fori_loop(int16_t{1}, int64_t{4}, [](Tensor i, Tensor v) { return v + i; }, scalar<int>(0)).item<int>(), 6);
+  EXPECT_EQ(fori_loop(
+                int16_t{1}, int64_t{4}, [](Tensor i, Tensor v) { return v + i; }, scalar<int>(0))
+                .item<int>(),
+            6);
 }
 
 TEST(Jax, N064_EmptyRangeGivesInit) {
@@ -282,31 +344,51 @@ TEST(Jax, N064_EmptyRangeGivesInit) {
 }
 
 TEST(Jax, N065_DynamicUpperBoundIsAnArgument) {
-  Program program = trace([](Tensor n) { return fori_loop(0, n, [](Tensor i, Tensor v) { return v + i; }, zeros({}, s32)); }, scalar<int>(1));
+  Program program = trace(
+      [](Tensor n) {
+        return fori_loop(
+            0, n, [](Tensor i, Tensor v) { return v + i; }, zeros({}, s32));
+      },
+      scalar<int>(1));
   EXPECT_EQ(program.call<Tensor>(scalar<int>(5)).item<int>(), 10);
   EXPECT_EQ(program.call<Tensor>(scalar<int>(10)).item<int>(), 45);
 }
 
 TEST(Jax, N066_BodyCapturesTheBound) {
-  Program program = trace([](Tensor n) { return fori_loop(0, n, [&](Tensor, Tensor v) { return v + n; }, zeros({}, s32)); }, scalar<int>(1));
+  Program program = trace(
+      [](Tensor n) {
+        return fori_loop(
+            0, n, [&](Tensor, Tensor v) { return v + n; }, zeros({}, s32));
+      },
+      scalar<int>(1));
   EXPECT_EQ(program.call<Tensor>(scalar<int>(4)).item<int>(), 16);
 }
 
 TEST(Jax, N067_TupleState) {
-  auto out = fori_loop(0, 5, [](Tensor i, std::pair<Tensor, Tensor> s) { return std::pair(s.first + i, s.second + 2); }, std::pair(scalar<int>(0), scalar<int>(0)));
+  auto out = fori_loop(
+      0, 5,
+      [](Tensor i, std::pair<Tensor, Tensor> s) { return std::pair(s.first + i, s.second + 2); },
+      std::pair(scalar<int>(0), scalar<int>(0)));
   EXPECT_EQ(out.first.item<int>(), 10);
   EXPECT_EQ(out.second.item<int>(), 10);
 }
 
 TEST(Jax, N068_DictState) {
-  auto out = fori_loop(0, 5, [](Tensor i, Map s) { return Map{{"a", s["a"] + i}, {"b", s["b"]}}; }, Map{{"a", scalar<int>(0)}, {"b", scalar<int>(3)}});
+  auto out = fori_loop(
+      0, 5,
+      [](Tensor i, Map s) {
+        return Map{{"a", s["a"] + i}, {"b", s["b"]}};
+      },
+      Map{{"a", scalar<int>(0)}, {"b", scalar<int>(3)}});
   EXPECT_EQ(out["a"].item<int>(), 10);
   EXPECT_EQ(out["b"].item<int>(), 3);
 }
 
 TEST(Jax, N069_StateWithAnEmptyTuple) {
-  auto out = fori_loop(0, 3, [](Tensor i, std::pair<Tensor, std::tuple<>> s) { return std::pair(s.first + i, s.second); },
-                       std::pair(scalar<int>(0), std::tuple<>()));
+  auto out = fori_loop(
+      0, 3,
+      [](Tensor i, std::pair<Tensor, std::tuple<>> s) { return std::pair(s.first + i, s.second); },
+      std::pair(scalar<int>(0), std::tuple<>()));
   EXPECT_EQ(out.first.item<int>(), 3);
 }
 
@@ -315,7 +397,9 @@ TEST(Jax, N069_StateWithAnEmptyTuple) {
 TEST(Jax, N073_BranchesWithSeveralOutputs) {
   Program program = trace(
       [](Tensor x) {
-        return cond(x < 3, [](Tensor t) { return std::pair(t, t * 2); }, [](Tensor t) { return std::pair(t * 10, t); }, x);
+        return cond(
+            x < 3, [](Tensor t) { return std::pair(t, t * 2); },
+            [](Tensor t) { return std::pair(t * 10, t); }, x);
       },
       scalar<int>(0));
   auto small = program.call<std::pair<Tensor, Tensor>>(scalar<int>(2));
@@ -327,8 +411,15 @@ TEST(Jax, N073_BranchesWithSeveralOutputs) {
 TEST(Jax, N074_TwoAndThreeOperands) {
   auto two = [](Tensor a, Tensor b) { return a - b; };
   auto three = [](Tensor a, Tensor b, Tensor c) { return a + b + c; };
-  EXPECT_EQ(cond(true, two, [](Tensor a, Tensor b) { return a + b; }, scalar<int>(5), scalar<int>(2)).item<int>(), 3);
-  EXPECT_EQ(cond(false, [](Tensor a, Tensor, Tensor) { return a; }, three, scalar<int>(1), scalar<int>(2), scalar<int>(3)).item<int>(), 6);
+  EXPECT_EQ(cond(
+                true, two, [](Tensor a, Tensor b) { return a + b; }, scalar<int>(5), scalar<int>(2))
+                .item<int>(),
+            3);
+  EXPECT_EQ(cond(
+                false, [](Tensor a, Tensor, Tensor) { return a; }, three, scalar<int>(1),
+                scalar<int>(2), scalar<int>(3))
+                .item<int>(),
+            6);
 }
 
 TEST(Jax, N077_NumericPredicates) {
@@ -343,8 +434,14 @@ TEST(Jax, N077_NumericPredicates) {
 
 TEST(Jax, N078_NestedCond) {
   auto classify = [](Tensor x) {
-    return cond(x < 0, [](Tensor) { return full({}, -1, s32); },
-                [](Tensor t) { return cond(t == 0, [](Tensor) { return full({}, 0, s32); }, [](Tensor) { return full({}, 1, s32); }, t); }, x);
+    return cond(
+        x < 0, [](Tensor) { return full({}, -1, s32); },
+        [](Tensor t) {
+          return cond(
+              t == 0, [](Tensor) { return full({}, 0, s32); },
+              [](Tensor) { return full({}, 1, s32); }, t);
+        },
+        x);
   };
   EXPECT_EQ(classify(scalar<int>(-5)).item<int>(), -1);
   EXPECT_EQ(classify(scalar<int>(0)).item<int>(), 0);
@@ -352,21 +449,33 @@ TEST(Jax, N078_NestedCond) {
 }
 
 TEST(Jax, N083_CondTracedEqualsCondAtOnce) {
-  auto f = [](Tensor x) { return cond(x > 0, [](Tensor t) { return t * 2; }, [](Tensor t) { return t - 1; }, x); };
+  auto f = [](Tensor x) {
+    return cond(
+        x > 0, [](Tensor t) { return t * 2; }, [](Tensor t) { return t - 1; }, x);
+  };
   Program program = trace(f, scalar<int>(0));
-  for (int x : {-3, 0, 4}) EXPECT_EQ(program.call<Tensor>(scalar<int>(x)).item<int>(), f(scalar<int>(x)).item<int>());
+  for (int x : {-3, 0, 4})
+    EXPECT_EQ(program.call<Tensor>(scalar<int>(x)).item<int>(), f(scalar<int>(x)).item<int>());
 }
 
 TEST(Jax, N084_SwitchTracedEqualsSwitchAtOnce) {
   auto f = [](Tensor i) {
-    return switch_case(i, std::tuple([](Tensor t) { return t; }, [](Tensor t) { return t * 5; }, [](Tensor t) { return t * 7; }), i + 1);
+    return switch_case(i,
+                       std::tuple([](Tensor t) { return t; }, [](Tensor t) { return t * 5; },
+                                  [](Tensor t) { return t * 7; }),
+                       i + 1);
   };
   Program program = trace(f, scalar<int>(0));
-  for (int i : {0, 1, 2}) EXPECT_EQ(program.call<Tensor>(scalar<int>(i)).item<int>(), f(scalar<int>(i)).item<int>());
+  for (int i : {0, 1, 2})
+    EXPECT_EQ(program.call<Tensor>(scalar<int>(i)).item<int>(), f(scalar<int>(i)).item<int>());
 }
 
 TEST(Jax, N089_SwitchClamps) {
-  auto f = [](Tensor i) { return switch_case(i, std::tuple([](Tensor t) { return t + 1; }, [](Tensor t) { return t + 2; }), zeros({}, s32)); };
+  auto f = [](Tensor i) {
+    return switch_case(i,
+                       std::tuple([](Tensor t) { return t + 1; }, [](Tensor t) { return t + 2; }),
+                       zeros({}, s32));
+  };
   Program program = trace(f, scalar<int>(0));
   for (int i : {-1, 0}) EXPECT_EQ(program.call<Tensor>(scalar<int>(i)).item<int>(), 1) << i;
   for (int i : {1, 2}) EXPECT_EQ(f(scalar<int>(i)).item<int>(), 2) << i;
@@ -374,18 +483,30 @@ TEST(Jax, N089_SwitchClamps) {
 }
 
 TEST(Jax, N090_SwitchWithTwoOperands) {
-  auto out = switch_case(1, std::tuple([](Tensor a, Tensor b) { return a + b; }, [](Tensor a, Tensor b) { return a * b; }), scalar<int>(3), scalar<int>(4));
+  auto out = switch_case(1,
+                         std::tuple([](Tensor a, Tensor b) { return a + b; },
+                                    [](Tensor a, Tensor b) { return a * b; }),
+                         scalar<int>(3), scalar<int>(4));
   EXPECT_EQ(out.item<int>(), 12);
 }
 
 TEST(Jax, N091_OneBranchNeedsNoConditional) {
-  std::string text = trace([](Tensor i) { return switch_case(i, std::tuple([](Tensor t) { return t * 2; }), i); }, scalar<int>(0)).hlo_text();
+  std::string text =
+      trace([](Tensor i) { return switch_case(i, std::tuple([](Tensor t) { return t * 2; }), i); },
+            scalar<int>(0))
+          .hlo_text();
   EXPECT_EQ(occurrences(text, "conditional("), 0u);
-  for (int i : {-7, 0, 7}) EXPECT_EQ(switch_case(i, std::tuple([](Tensor t) { return t + 1; }), scalar<int>(1)).item<int>(), 2);
+  for (int i : {-7, 0, 7})
+    EXPECT_EQ(
+        switch_case(i, std::tuple([](Tensor t) { return t + 1; }), scalar<int>(1)).item<int>(), 2);
 }
 
 TEST(Jax, N092_TenCondsWithNewValuesCompileFewPrograms) {
-  auto once = [](int i) { cond(scalar<bool>(i % 2 == 0), [](Tensor t) { return t + 1; }, [](Tensor t) { return t - 1; }, scalar<int>(i)); };
+  auto once = [](int i) {
+    cond(
+        scalar<bool>(i % 2 == 0), [](Tensor t) { return t + 1; }, [](Tensor t) { return t - 1; },
+        scalar<int>(i));
+  };
   Counters before = counters();
   for (int i = 0; i < 10; ++i) once(i);
   EXPECT_LT((counters() - before).compiles, 5);
@@ -422,27 +543,36 @@ TEST(Jax, N130_AllVariantsEqualAPlainLoop) {
       want[i] = c * data[i];
     }
     for (int64_t unroll : {1, 0, 2, 3, 11, 40}) {
-      auto run = [&](Tensor init, Tensor xs) { return scan(step, init, xs, {.reverse = reverse, .unroll = unroll}); };
-      EXPECT_EQ(run(scalar<float>(0.25f), array(data)).second.to_vector<float>(), want) << unroll << reverse;
+      auto run = [&](Tensor init, Tensor xs) {
+        return scan(step, init, xs, {.reverse = reverse, .unroll = unroll});
+      };
+      EXPECT_EQ(run(scalar<float>(0.25f), array(data)).second.to_vector<float>(), want)
+          << unroll << reverse;
       Program lowered = trace(run, scalar<float>(0), array(data)).lowered();
-      EXPECT_EQ((lowered.call<std::pair<Tensor, Tensor>>(scalar<float>(0.25f), array(data)).second.to_vector<float>()), want) << unroll << reverse;
+      EXPECT_EQ((lowered.call<std::pair<Tensor, Tensor>>(scalar<float>(0.25f), array(data))
+                     .second.to_vector<float>()),
+                want)
+          << unroll << reverse;
     }
   }
 }
 
 TEST(Jax, N131_LengthWithoutXsMakesARange) {
   auto step = [](Tensor c, None) { return std::pair(c + 1, c); };
-  EXPECT_THAT(scan(step, scalar<int>(0), None{}, {.length = 5}).second.to_vector<int>(), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(scan(step, scalar<int>(0), None{}, {.length = 5}).second.to_vector<int>(),
+              ElementsAre(0, 1, 2, 3, 4));
 }
 
 TEST(Jax, N132_XsLeftOutNeedsALength) {
   auto step = [](Tensor c, None) { return std::pair(c, c); };
-  EXPECT_THAT(error_of([&] { scan(step, scalar<int>(0)); }), HasSubstr("scan: has neither xs nor length"));
+  EXPECT_THAT(error_of([&] { scan(step, scalar<int>(0)); }),
+              HasSubstr("scan: has neither xs nor length"));
 }
 
 TEST(Jax, N133_ReverseEqualsFlippedCumsum) {
   Tensor x = array<int>({3, 1, 4, 1, 5});
-  EXPECT_EQ(scan(kSum, scalar<int>(0), x, {.reverse = true}).second.to_vector<int>(), flip(cumsum(flip(x))).to_vector<int>());
+  EXPECT_EQ(scan(kSum, scalar<int>(0), x, {.reverse = true}).second.to_vector<int>(),
+            flip(cumsum(flip(x))).to_vector<int>());
 }
 
 TEST(Jax, N134_ZeroLength) {
@@ -453,7 +583,13 @@ TEST(Jax, N134_ZeroLength) {
 
 TEST(Jax, N135_UnrollGrowsTheLoweredLoopAndFullUnrollHasNone) {
   auto text = [](int64_t unroll) {
-    return trace([&](Tensor xs) { return scan(kSum, scalar<float>(0), xs, {.unroll = unroll}).second; }, placeholder({12}, f32)).lowered().hlo_text();
+    return trace(
+               [&](Tensor xs) {
+                 return scan(kSum, scalar<float>(0), xs, {.unroll = unroll}).second;
+               },
+               placeholder({12}, f32))
+        .lowered()
+        .hlo_text();
   };
   EXPECT_EQ(occurrences(text(1), " while("), 1u);
   EXPECT_EQ(occurrences(text(4), " while("), 1u);
@@ -463,7 +599,8 @@ TEST(Jax, N135_UnrollGrowsTheLoweredLoopAndFullUnrollHasNone) {
 
 TEST(Jax, N138_MapEqualsTheVectorisedFunction) {
   Tensor xs = array<float>({1, 2, 3});
-  EXPECT_EQ(map([](Tensor x) { return sin(x) * 2; }, xs).to_vector<float>(), (sin(xs) * 2).to_vector<float>());
+  EXPECT_EQ(map([](Tensor x) { return sin(x) * 2; }, xs).to_vector<float>(),
+            (sin(xs) * 2).to_vector<float>());
 }
 
 TEST(Jax, N139_MapOverAnEmptyArray) {
@@ -487,21 +624,31 @@ TEST(Jax, N144_PassThroughCarriesOfAnyPermutation) {
       }
       return std::pair(c, None{});
     };
-    List out = scan(step, List{scalar<int>(1), scalar<int>(2), scalar<int>(3)}, array<int>({10, 20})).first;
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(out[static_cast<size_t>(i)].item<int>(), i + 1 + 30 * ((mask >> i) & 1)) << mask;
+    List out =
+        scan(step, List{scalar<int>(1), scalar<int>(2), scalar<int>(3)}, array<int>({10, 20}))
+            .first;
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(out[static_cast<size_t>(i)].item<int>(), i + 1 + 30 * ((mask >> i) & 1)) << mask;
   }
 }
 
 TEST(Jax, N145_ForwardedXsAreThoseXs) {
-  auto step = [](Tensor c, std::pair<Tensor, Tensor> x) { return std::pair(c, std::tuple(x.second, x.first, x.first + c)); };
+  auto step = [](Tensor c, std::pair<Tensor, Tensor> x) {
+    return std::pair(c, std::tuple(x.second, x.first, x.first + c));
+  };
   auto ys = scan(step, scalar<int>(1), std::pair(array<int>({1, 2}), array<int>({3, 4}))).second;
   EXPECT_THAT(std::get<0>(ys).to_vector<int>(), ElementsAre(3, 4));
   EXPECT_THAT(std::get<1>(ys).to_vector<int>(), ElementsAre(1, 2));
 }
 
 TEST(Jax, N146_ForwardedYIsAbsentFromTheLoweredLoop) {
-  std::string text = trace([](Tensor xs) { return scan([](Tensor c, Tensor x) { return std::pair(c + x, x); }, scalar<float>(0), xs).second; },
-                           placeholder({5}, f32))
+  std::string text = trace(
+                         [](Tensor xs) {
+                           return scan([](Tensor c, Tensor x) { return std::pair(c + x, x); },
+                                       scalar<float>(0), xs)
+                               .second;
+                         },
+                         placeholder({5}, f32))
                          .lowered()
                          .hlo_text();
   EXPECT_EQ(occurrences(text, "dynamic-update-slice("), 0u) << text;
@@ -510,9 +657,13 @@ TEST(Jax, N146_ForwardedYIsAbsentFromTheLoweredLoop) {
 // K. associative_scan.
 
 TEST(Jax, N170_SumAlongAnyAxis) {
-  for (Dimensions shape : std::vector<Dimensions>{{0}, {1}, {2}, {5}, {8}, {3, 4}, {4, 1}, {2, 0, 3}, {2, 3, 4}, {7, 2}}) {
+  for (Dimensions shape : std::vector<Dimensions>{
+           {0}, {1}, {2}, {5}, {8}, {3, 4}, {4, 1}, {2, 0, 3}, {2, 3, 4}, {7, 2}}) {
     int64_t rank = static_cast<int64_t>(shape.size());
-    Tensor x = reshape(iota(f32, {std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>())}, 0), shape);
+    Tensor x = reshape(
+        iota(f32, {std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>())},
+             0),
+        shape);
     for (int64_t axis = -rank; axis < rank; ++axis) {
       Tensor got = associative_scan([](Tensor a, Tensor b) { return a + b; }, x, {.axis = axis});
       EXPECT_EQ(got.to_vector<float>(), cumsum(x, axis).to_vector<float>()) << axis;
@@ -521,7 +672,8 @@ TEST(Jax, N170_SumAlongAnyAxis) {
 }
 
 TEST(Jax, N171_ReversedSumAtLengthAThousand) {
-  Tensor got = associative_scan([](Tensor a, Tensor b) { return a + b; }, ones({1000}), {.reverse = true});
+  Tensor got =
+      associative_scan([](Tensor a, Tensor b) { return a + b; }, ones({1000}), {.reverse = true});
   EXPECT_EQ(got.to_vector<float>()[0], 1000);
   EXPECT_EQ(got.to_vector<float>()[999], 1);
 }
@@ -538,7 +690,8 @@ TEST(Jax, N172_StructElements) {
 }
 
 TEST(Jax, N173_BooleanElements) {
-  Tensor out = associative_scan([](Tensor a, Tensor b) { return a ^ b; }, array<bool>({true, true, false, true, true}));
+  Tensor out = associative_scan([](Tensor a, Tensor b) { return a ^ b; },
+                                array<bool>({true, true, false, true, true}));
   EXPECT_THAT(out.to_vector<bool>(), ElementsAre(true, false, false, true, false));
 }
 

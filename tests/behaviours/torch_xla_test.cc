@@ -1,5 +1,6 @@
-// The behaviours that torch_xla's tests check for scan, scan_layers, placeholders, while_loop and the lowering context, by their
-// numbers in the list of docs/behaviours.md. Those that wait, and those that types rule out, are listed there too.
+// The behaviours that torch_xla's tests check for scan, scan_layers, placeholders, while_loop and
+// the lowering context, by their numbers in the list of docs/behaviours.md. Those that wait, and
+// those that types rule out, are listed there too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,12 +56,15 @@ TEST(TorchXla, N01_CumulativeSumWithTheCacheOnAndOff) {
     auto [last, ys] = scan(kRunningSum, real(0), xs);
     EXPECT_EQ(last.item<float>(), 15);
     EXPECT_THAT(ys.to_vector<float>(), ElementsAre(1, 3, 6, 10, 15));
-    EXPECT_THAT(scan(uncached, real(0), xs).second.to_vector<float>(), ElementsAre(1, 3, 6, 10, 15));
+    EXPECT_THAT(scan(uncached, real(0), xs).second.to_vector<float>(),
+                ElementsAre(1, 3, 6, 10, 15));
   }
 }
 
 TEST(TorchXla, N03_UnequalLeadingLengthsAreRefused) {
-  auto step = [](Tensor c, std::pair<Tensor, Tensor> x) { return std::pair(c + x.first + x.second, None{}); };
+  auto step = [](Tensor c, std::pair<Tensor, Tensor> x) {
+    return std::pair(c + x.first + x.second, None{});
+  };
   EXPECT_THAT(error_of([&] { scan(step, real(0), std::pair(ones({3}), ones({4}))); }),
               HasSubstr("scan: leaves of xs differ in length: xs[0] has 3 and xs[1] has 4"));
 }
@@ -80,12 +84,16 @@ TEST(TorchXla, N04_TuplesOfDifferentInnerShapes) {
 }
 
 TEST(TorchXla, N05_StepMakesConstants) {
-  auto step = [](Tensor c, Tensor x) { return std::pair(c + x * array<float>({1, 2}) + full({2}, 0.5), None{}); };
+  auto step = [](Tensor c, Tensor x) {
+    return std::pair(c + x * array<float>({1, 2}) + full({2}, 0.5), None{});
+  };
   EXPECT_THAT(scan(step, zeros({2}), ones({3, 2})).first.to_vector<float>(), ElementsAre(4.5, 7.5));
 }
 
 TEST(TorchXla, N06_ConstantsInAStepMoveNoByte) {
-  auto step = [](Tensor c, Tensor x) { return std::pair(c + x * array<float>({3, 4}) + 2.5, None{}); };
+  auto step = [](Tensor c, Tensor x) {
+    return std::pair(c + x * array<float>({3, 4}) + 2.5, None{});
+  };
   Tensor init = zeros({2});
   Tensor xs = ones({3, 2});
   Counters done = effects_of([&] { scan(step, init, xs).first.wait(); });
@@ -110,7 +118,8 @@ TEST(TorchXla, N08_CarryReturnedUnchanged) {
 
 TEST(TorchXla, N09_XReturnedUnchangedAsY) {
   auto step = [](Tensor c, Tensor x) { return std::pair(c + x, x); };
-  EXPECT_THAT(scan(step, real(0), array<float>({1, 2, 3})).second.to_vector<float>(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(scan(step, real(0), array<float>({1, 2, 3})).second.to_vector<float>(),
+              ElementsAre(1, 2, 3));
 }
 
 TEST(TorchXla, N10_InputsOfAStepAreNeverChanged) {
@@ -135,7 +144,9 @@ TEST(TorchXla, N14_EmptyTupleYGivesEmptyTuple) {
 }
 
 TEST(TorchXla, N17_LeavesKeepTheirDtypes) {
-  auto step = [](Tensor c, Tensor x) { return std::pair(c + x.astype(f16), std::pair(x.astype(bf16), x)); };
+  auto step = [](Tensor c, Tensor x) {
+    return std::pair(c + x.astype(f16), std::pair(x.astype(bf16), x));
+  };
   auto [last, ys] = scan(step, zeros({}, f16), array<float>({1.5, 2.5}));
   EXPECT_EQ(last.dtype(), f16);
   EXPECT_EQ(ys.first.dtype(), bf16);
@@ -231,12 +242,15 @@ TEST(TorchXla, N28_TenLinearLayersEqualTheLoopAsOneWhile) {
   Tensor expected = x;
   for (const Linear& layer : layers) expected = kApply(layer, expected);
   EXPECT_EQ(scan_layers(kApply, layers, x).to_vector<float>(), expected.to_vector<float>());
-  std::string text = trace([&](Tensor t) { return scan_layers(kApply, layers, t); }, x).lowered().hlo_text();
+  std::string text =
+      trace([&](Tensor t) { return scan_layers(kApply, layers, t); }, x).lowered().hlo_text();
   EXPECT_EQ(occurrences(text, " while("), 1u) << text;
 }
 
 TEST(TorchXla, N29_LayersTakeAndGiveTuples) {
-  auto layer = [](Linear l, std::pair<Tensor, Tensor> x) { return std::pair(matmul(x.second, l.w), x.first + l.b); };
+  auto layer = [](Linear l, std::pair<Tensor, Tensor> x) {
+    return std::pair(matmul(x.second, l.w), x.first + l.b);
+  };
   Linear stacked{full({3, 2, 2}, 0.5), full({3, 2}, 1.0)};
   auto x = std::pair(full({2}, 2.0) * 1.5, ones({2}) + 1.0);  // computed, not read
   auto want = x;
@@ -248,7 +262,9 @@ TEST(TorchXla, N29_LayersTakeAndGiveTuples) {
 
 TEST(TorchXla, N32_LayersOfDifferentShapesAreRefused) {
   std::vector<Linear> layers{{ones({2, 2}), ones({2})}, {ones({2, 3}), ones({2})}};
-  EXPECT_THAT(error_of([&] { scan_layers(kApply, layers, ones({1, 2})); }),
+  EXPECT_THAT(error_of([&] {
+                scan_layers(kApply, layers, ones({1, 2}));
+              }),
               HasSubstr("scan_layers: layer.w is f32[2,2] in layer 0 and f32[2,3] in layer 1"));
 }
 
@@ -292,15 +308,17 @@ TEST(TorchXla, N43_EqualPlaceholdersHaveDifferentIds) {
 }
 
 TEST(TorchXla, N46_WhileAddsUntilTheCounterIsZero) {
-  auto out = while_loop([](std::pair<Tensor, Tensor> c) { return c.first > 0; },
-                        [](std::pair<Tensor, Tensor> c) { return std::pair(c.first - 1, c.second + 1); },
-                        std::pair(scalar<int>(10), scalar<int>(0)));
+  auto out =
+      while_loop([](std::pair<Tensor, Tensor> c) { return c.first > 0; },
+                 [](std::pair<Tensor, Tensor> c) { return std::pair(c.first - 1, c.second + 1); },
+                 std::pair(scalar<int>(10), scalar<int>(0)));
   EXPECT_EQ(out.second.item<int>(), 10);
 }
 
 TEST(TorchXla, N47_TwoNestedAddsPerStep) {
   auto inner = [](Tensor x) { return x + 1; };
-  auto out = while_loop([](Tensor c) { return c < 10; }, [&](Tensor c) { return inner(inner(c)); }, scalar<int>(1));
+  auto out = while_loop([](Tensor c) { return c < 10; }, [&](Tensor c) { return inner(inner(c)); },
+                        scalar<int>(1));
   EXPECT_EQ(out.item<int>(), 11);
 }
 
@@ -308,24 +326,31 @@ TEST(TorchXla, N48_LinearWithCapturedWeightsIsBitEqualToTheLoop) {
   Linear l{array<float>({{0.3f, -0.2f}, {0.7f, 0.1f}}), array<float>({0.01f, 0.02f})};
   Tensor want = ones({1, 2});
   for (int i = 0; i < 5; ++i) want = kApply(l, want);
-  auto out = while_loop([](std::pair<Tensor, Tensor> c) { return c.first > 0; },
-                        [&](std::pair<Tensor, Tensor> c) { return std::pair(c.first - 1, kApply(l, c.second)); },
-                        std::pair(scalar<int>(5), ones({1, 2})));
+  auto out = while_loop(
+      [](std::pair<Tensor, Tensor> c) { return c.first > 0; },
+      [&](std::pair<Tensor, Tensor> c) { return std::pair(c.first - 1, kApply(l, c.second)); },
+      std::pair(scalar<int>(5), ones({1, 2})));
   EXPECT_EQ(out.second.to_vector<float>(), want.to_vector<float>());
 }
 
 TEST(TorchXla, N49_ForiAddsItsIndex) {
-  EXPECT_EQ(fori_loop(0, 10, [](Tensor i, Tensor v) { return v + i; }, scalar<int>(0)).item<int>(), 45);
+  EXPECT_EQ(fori_loop(
+                0, 10, [](Tensor i, Tensor v) { return v + i; }, scalar<int>(0))
+                .item<int>(),
+            45);
 }
 
 TEST(TorchXla, N61_NameOfALoopStandsInItsHlo) {
-  std::string text = trace([](Tensor x) { return scan(kRunningSum, zeros({}), x).first; }, placeholder({3}, f32)).hlo_text();
+  std::string text =
+      trace([](Tensor x) { return scan(kRunningSum, zeros({}), x).first; }, placeholder({3}, f32))
+          .hlo_text();
   EXPECT_THAT(text, HasSubstr("%scan"));
 }
 
 TEST(TorchXla, N62_CapturedDeviceTensorsMoveNothing) {
   Tensor w = ones({1024});
-  Counters done = effects_of([&] { trace([&](Tensor x) { return x * w; }, placeholder({1024}, f32)); });
+  Counters done =
+      effects_of([&] { trace([&](Tensor x) { return x * w; }, placeholder({1024}, f32)); });
   EXPECT_EQ(done.upload_bytes + done.download_bytes, 0);
 }
 

@@ -30,9 +30,11 @@ TEST(Trace, EscapedValueIsAnErrorThatSaysSo) {
         return kept;
       },
       placeholder({3}, f32));
-  EXPECT_THAT(error_of([&] { kept * 2; }), HasSubstr("multiply: operand is a traced f32[3], made at trace_test.cc:"));
+  EXPECT_THAT(error_of([&] { kept * 2; }),
+              HasSubstr("multiply: operand is a traced f32[3], made at trace_test.cc:"));
   EXPECT_THAT(error_of([&] { kept * 2; }), HasSubstr("that escaped from a finished main"));
-  EXPECT_THAT(error_of([&] { trace([&](Tensor y) { return y + kept; }, placeholder({3}, f32)); }), HasSubstr("escaped"));
+  EXPECT_THAT(error_of([&] { trace([&](Tensor y) { return y + kept; }, placeholder({3}, f32)); }),
+              HasSubstr("escaped"));
 }
 
 TEST(Trace, ValueOfAScanBodyMayNotLeaveIt) {
@@ -53,22 +55,28 @@ TEST(Trace, ValueOfAScanBodyMayNotLeaveIt) {
 }
 
 TEST(Trace, ReadingATracedValueSaysWhatToDo) {
-  EXPECT_THAT(error_of([] { trace([](Tensor x) { return x * x.item<float>(); }, placeholder({}, f32)); }),
-              HasSubstr("read: operand is a traced f32[], which has no value yet; return it"));
+  EXPECT_THAT(
+      error_of([] { trace([](Tensor x) { return x * x.item<float>(); }, placeholder({}, f32)); }),
+      HasSubstr("read: operand is a traced f32[], which has no value yet; return it"));
 }
 
 TEST(Trace, UninitialisedTensorIsNamed) {
-  EXPECT_THAT(error_of([] { static_cast<void>(Tensor().shape()); }), HasSubstr("has no value (a default-constructed Tensor)"));
+  EXPECT_THAT(error_of([] { static_cast<void>(Tensor().shape()); }),
+              HasSubstr("has no value (a default-constructed Tensor)"));
   EXPECT_THAT(error_of([] { Tensor() + ones({2}); }), HasSubstr("add: operand has no value"));
 }
 
 TEST(Trace, MistakesNameOpTypesAndLine) {
   Tensor x = ones({2, 3});
   EXPECT_THAT(error_of([&] { x + ones({4}); }), HasSubstr("add: operands are f32[2,3] and f32[4]"));
-  EXPECT_THAT(error_of([&] { x + ones({3}, f64); }), HasSubstr("their dtypes must be equal, cast one with astype(f32)"));
-  EXPECT_THAT(error_of([&] { zeros({2}, s32) + 1.5; }), HasSubstr("add: operand is the C++ number 1.5, which no s32 holds"));
-  EXPECT_THAT(error_of([&] { matmul(x, x); }), HasSubstr("matmul: operands are f32[2,3] and f32[2,3]"));
-  EXPECT_THAT(error_of([&] { sum(x, {.axes = {2}}); }), HasSubstr("sum: axis is 2; f32[2,3] has axes -2 .. 1"));
+  EXPECT_THAT(error_of([&] { x + ones({3}, f64); }),
+              HasSubstr("their dtypes must be equal, cast one with astype(f32)"));
+  EXPECT_THAT(error_of([&] { zeros({2}, s32) + 1.5; }),
+              HasSubstr("add: operand is the C++ number 1.5, which no s32 holds"));
+  EXPECT_THAT(error_of([&] { matmul(x, x); }),
+              HasSubstr("matmul: operands are f32[2,3] and f32[2,3]"));
+  EXPECT_THAT(error_of([&] { sum(x, {.axes = {2}}); }),
+              HasSubstr("sum: axis is 2; f32[2,3] has axes -2 .. 1"));
   EXPECT_THAT(error_of([&] { reshape(x, {4}); }), HasSubstr("trace_test.cc:"));
 }
 
@@ -81,19 +89,25 @@ TEST(Trace, TryTraceGivesTheErrorAsAStatus) {
 TEST(Trace, RunningWithAnUnboundPlaceholderNamesIt) {
   Tensor p = placeholder({2}, f32);
   Program program = trace([&](Tensor x) { return x + p; }, placeholder({2}, f32));
-  EXPECT_THAT(error_of([&] { program.call<Tensor>(ones({2})); }), HasSubstr(cat("placeholder #", p.id(), " f32[2]")));
-  EXPECT_THAT(program.bind(p, full({2}, 5.0)).call<Tensor>(ones({2})).to_vector<float>(), ElementsAre(6, 6));
+  EXPECT_THAT(error_of([&] { program.call<Tensor>(ones({2})); }),
+              HasSubstr(cat("placeholder #", p.id(), " f32[2]")));
+  EXPECT_THAT(program.bind(p, full({2}, 5.0)).call<Tensor>(ones({2})).to_vector<float>(),
+              ElementsAre(6, 6));
 }
 
 TEST(Trace, WrongArgumentTypeNamesTheLeaf) {
-  Program program = trace([](std::pair<Tensor, Tensor> p) { return p.first + p.second; }, std::pair(placeholder({2}, f32), placeholder({2}, f32)));
+  Program program = trace([](std::pair<Tensor, Tensor> p) { return p.first + p.second; },
+                          std::pair(placeholder({2}, f32), placeholder({2}, f32)));
   EXPECT_THAT(error_of([&] { program.call<Tensor>(std::pair(ones({2}), ones({3}))); }),
               HasSubstr("run: argument arg0[1] is f32[3]; the program was traced with f32[2]"));
 }
 
 TEST(Trace, ValuesOfAnOuterTraceAreCapturedByInnerOnes) {
   Program program = trace(
-      [](Tensor w, Tensor xs) { return scan([&](Tensor c, Tensor x) { return std::pair(c + w * x, None{}); }, zeros({}), xs).first; },
+      [](Tensor w, Tensor xs) {
+        return scan([&](Tensor c, Tensor x) { return std::pair(c + w * x, None{}); }, zeros({}), xs)
+            .first;
+      },
       placeholder({}, f32), placeholder({3}, f32));
   EXPECT_EQ(program.signature().captures.size(), 0u);
   EXPECT_EQ(program.call<Tensor>(scalar<float>(2), array<float>({1, 2, 3})).item<float>(), 12);
@@ -103,7 +117,8 @@ TEST(Trace, LoopsThreeDeepEqualPlainLoops) {
   auto run = [](Tensor m) {
     auto row = [&](Tensor c, Tensor xs) {
       auto inner = [&](Tensor d, Tensor x) {
-        Tensor grown = fori_loop(0, 3, [&](Tensor i, Tensor v) { return v * 0.5 + x + c * i.astype(f32); }, d);
+        Tensor grown = fori_loop(
+            0, 3, [&](Tensor i, Tensor v) { return v * 0.5 + x + c * i.astype(f32); }, d);
         return std::pair(grown, grown - x);
       };
       auto [last, ys] = scan(inner, c, xs, {.reverse = true});
@@ -125,10 +140,12 @@ TEST(Trace, LoopsThreeDeepEqualPlainLoops) {
   }
   Tensor m = array(data, {2, 3});
   EXPECT_EQ(run(m).second.to_vector<float>(), want);
-  EXPECT_EQ((trace(run, m).lowered().call<std::pair<Tensor, Tensor>>(m).second.to_vector<float>()), want);
+  EXPECT_EQ((trace(run, m).lowered().call<std::pair<Tensor, Tensor>>(m).second.to_vector<float>()),
+            want);
 }
 
-// 126 stacked layers of Llama 3.1 405B: over 700 GB of placeholders. The time is in bench/modules.cc.
+// 126 stacked layers of Llama 3.1 405B: over 700 GB of placeholders. The time is in
+// bench/modules.cc.
 TEST(Staging, Llama405BTakesNoByteAndOneTraceOfTheLayer) {
   const int64_t d = 16384, ffn = 53248;
   using Layer = std::array<Tensor, 4>;
@@ -139,8 +156,10 @@ TEST(Staging, Llama405BTakesNoByteAndOneTraceOfTheLayer) {
   for (int64_t layers : {2, 126}) {
     Counters before = counters();
     const int64_t device_bytes = default_device().live_bytes();
-    Layer stacked{placeholder({layers, d, d}, bf16), placeholder({layers, d, ffn}, bf16), placeholder({layers, d, ffn}, bf16), placeholder({layers, ffn, d}, bf16)};
-    Program program = trace([&](Layer ls, Tensor x) { return scan_layers(layer_fn, ls, x); }, stacked, placeholder({128, d}, bf16));
+    Layer stacked{placeholder({layers, d, d}, bf16), placeholder({layers, d, ffn}, bf16),
+                  placeholder({layers, d, ffn}, bf16), placeholder({layers, ffn, d}, bf16)};
+    Program program = trace([&](Layer ls, Tensor x) { return scan_layers(layer_fn, ls, x); },
+                            stacked, placeholder({128, d}, bf16));
     const std::string bytes = program.lowered().hlo_proto();
     Counters done = counters() - before;
     EXPECT_EQ(done.upload_bytes + done.download_bytes + done.aliased_bytes, 0);

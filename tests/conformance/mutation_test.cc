@@ -12,7 +12,7 @@
 namespace heddle::conformance {
 namespace {
 
-constexpr int kMutations = 10000;  // of each form
+constexpr int kMutations = 10000;   // of each form
 constexpr size_t kLargest = 20000;  // bytes: small files, so that a mutation is likely to matter
 
 std::vector<Case> small_cases() {
@@ -44,7 +44,8 @@ std::string mutated(std::string text, const std::string& other, std::mt19937& ra
   return text;
 }
 
-// Runs `read` on mutations of what `bytes_of` gives; each must end within a second (they take microseconds to milliseconds).
+// Runs `read` on mutations of what `bytes_of` gives; each must end within a second (they take
+// microseconds to milliseconds).
 template <class BytesOf, class Read>
 void survive(BytesOf bytes_of, Read read) {
   const std::vector<Case> cases = small_cases();
@@ -53,21 +54,25 @@ void survive(BytesOf bytes_of, Read read) {
   int modules = 0;
   for (int i = 0; i < kMutations; ++i) {
     const Case& one = cases[random() % cases.size()];
-    const std::string input = mutated(bytes_of(one), bytes_of(cases[random() % cases.size()]), random);
+    const std::string input =
+        mutated(bytes_of(one), bytes_of(cases[random() % cases.size()]), random);
     const auto start = std::chrono::steady_clock::now();
     modules += read(input) ? 1 : 0;
-    ASSERT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << one.name << ", mutation " << i;
+    ASSERT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20))
+        << one.name << ", mutation " << i;
   }
   EXPECT_GT(modules, 0) << "mutations should leave some modules whole";
   EXPECT_LT(modules, kMutations);
 }
 
 TEST(Mutations, TextGivesAnErrorOrAModule) {
-  survive([](const Case& c) { return c.hlo_text; }, [](const std::string& text) { return hlo::parse_text(text).ok(); });
+  survive([](const Case& c) { return c.hlo_text; },
+          [](const std::string& text) { return hlo::parse_text(text).ok(); });
 }
 
 TEST(Mutations, ProtoGivesAnErrorOrAModule) {
-  survive([](const Case& c) { return c.module; }, [](const std::string& bytes) { return hlo::from_proto(bytes).ok(); });
+  survive([](const Case& c) { return c.module; },
+          [](const std::string& bytes) { return hlo::from_proto(bytes).ok(); });
 }
 
 }  // namespace

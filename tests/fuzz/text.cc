@@ -1,9 +1,9 @@
 // Any text: a module or an error. A module prints to text that reads as an equal module.
+#include "heddle/hlo/text.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
-
-#include "heddle/hlo/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto module = heddle::hlo::parse_text({reinterpret_cast<const char*>(data), size});

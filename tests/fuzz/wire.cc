@@ -1,9 +1,10 @@
-// Any bytes as an HloModuleProto: a module or an error. A module written again reads as an equal module.
+// Any bytes as an HloModuleProto: a module or an error. A module written again reads as an equal
+// module.
+#include "heddle/hlo/wire.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
-
-#include "heddle/hlo/wire.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto module = heddle::hlo::from_proto({reinterpret_cast<const char*>(data), size});
