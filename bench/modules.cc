@@ -18,8 +18,7 @@ constexpr int64_t kInstructions = 100000;
 const hlo::Module& big_module() {
   static const Program program = trace(
       [](Tensor x) {
-        for (int64_t i = 0; i < kInstructions / 4; ++i)
-          x = tanh(x) * 0.5 + 1.25;  // 4 to 6 instructions each
+        for (int64_t i = 0; i < kInstructions / 7; ++i) x = tanh(x) * 0.5 + 1.25;  // 7 instructions
         return x;
       },
       placeholder({8}, f32));
