@@ -65,6 +65,17 @@ TEST(LayerRules, FindAnIncludeOfAHigherFolder) {
                                    "cpu/a.h:1: includes heddle/scan/scan.h; cpu/ may not"));
 }
 
+TEST(LayerRules, LetAUnitTestIncludeAnUmbrellaOfWhatItsFolderMay) {
+  const LayerTable table = {{"hlo", {"base"}}};
+  const SourceFile user = including("heddle/testing.h");
+  SourceTree tree = {{"testing.h", including("heddle/base/b.h")}, {"hlo/a_test.cc", user}};
+  EXPECT_THAT(includes_off_the_table(tree, table), IsEmpty());
+  tree["hlo/a.cc"] = user;
+  EXPECT_THAT(includes_off_the_table(tree, table), SizeIs(1));
+  tree["testing.h"] = including("heddle/trace/t.h");
+  EXPECT_THAT(includes_off_the_table(tree, table), SizeIs(2));
+}
+
 TEST(LayerRules, FindAnIncludeThatIsSpelledAnotherWay) {
   SourceTree tree = {{"hlo/a.h", including("heddle/hlo/b.h")},
                      {"hlo/b.h", including("sys/mman.h")}};
