@@ -134,7 +134,7 @@ class Indexing {
     Tensor out = x_;
     int64_t axis = 0;
     for (const IndexEntry& entry : entries_)
-      axis += std::visit([&](const auto& e) { return apply(e, axis, out); }, entry);
+      axis += std::visit([&](const auto& e) { return apply(e, axis, out); }, entry.value());
     return out;
   }
 
@@ -206,8 +206,9 @@ class Indexing {
 bool is_one_position(const std::vector<IndexEntry>& entries, const Tensor& x) {
   return std::ranges::all_of(entries,
                              [](const IndexEntry& e) {
-                               if (const Tensor* t = std::get_if<Tensor>(&e)) return t->rank() == 0;
-                               const Slice* s = std::get_if<Slice>(&e);
+                               if (const Tensor* t = std::get_if<Tensor>(&e.value()))
+                                 return t->rank() == 0;
+                               const Slice* s = std::get_if<Slice>(&e.value());
                                return s == nullptr || (!s->start && !s->stop && s->step == 1);
                              }) &&
          static_cast<int64_t>(entries.size()) <= x.rank();
@@ -221,17 +222,17 @@ Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, con
   Dimensions sizes = x.shape().dimensions();
   bool wide = false;
   for (const IndexEntry& entry : entries) {
-    if (const Tensor* t = std::get_if<Tensor>(&entry)) wide |= bit_width(t->dtype()) > 32;
+    if (const Tensor* t = std::get_if<Tensor>(&entry.value())) wide |= bit_width(t->dtype()) > 32;
   }
   DType dtype = wide ? s64 : s32;
   for (size_t i = 0; i < sizes.size(); ++i) {
     Tensor start = constant_like({0, at}, dtype, "at");
     if (i < entries.size()) {
-      if (const int64_t* p = std::get_if<int64_t>(&entries[i]))
+      if (const int64_t* p = std::get_if<int64_t>(&entries[i].value()))
         start = constant_like({*p < 0 ? *p + sizes[i] : *p, at}, dtype, "at");
-      if (const Tensor* t = std::get_if<Tensor>(&entries[i]))
+      if (const Tensor* t = std::get_if<Tensor>(&entries[i].value()))
         start = from_start(widened(*t, at), sizes[i], at).astype(dtype, at);
-      if (!std::holds_alternative<Slice>(entries[i])) sizes[i] = 1;
+      if (!std::holds_alternative<Slice>(entries[i].value())) sizes[i] = 1;
     }
     starts.push_back(start);
   }
@@ -271,6 +272,18 @@ Tensor index(Operand operand, const std::vector<IndexEntry>& entries) {
   Tensor x = as_tensor(operand);
   return one_program("index", operand.at(),
                      [&] { return Indexing(x, entries, operand.at()).get(); });
+}
+
+Tensor Tensor::operator[](const IndexEntry& entry) const {
+  return index({*this, entry.at()}, {entry});
+}
+
+Tensor Tensor::operator[](std::initializer_list<IndexEntry> entries) const {
+  return index({*this, entries.size() == 0 ? SourceLocation() : entries.begin()->at()}, entries);
+}
+
+At Tensor::at(std::initializer_list<IndexEntry> entries, SourceLocation location) const {
+  return {*this, entries, location};
 }
 
 At at(const Tensor& x, std::vector<IndexEntry> entries, SourceLocation location) {

@@ -2,6 +2,7 @@
 // full.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -31,8 +32,25 @@ struct Slice {
 };
 
 // One entry of x[{..}]: a position, a slice, a scalar integer tensor (a position that is a value),
-// or an integer tensor (take).
-using IndexEntry = std::variant<int64_t, Slice, Tensor>;
+// or an integer tensor (take). Notes the caller's line.
+class IndexEntry {
+ public:
+  template <std::integral T>
+  IndexEntry(T position, SourceLocation at = SourceLocation::here())
+      : value_(static_cast<int64_t>(position)), at_(at) {}
+  IndexEntry(const Slice& slice, SourceLocation at = SourceLocation::here())
+      : value_(slice), at_(at) {}
+  IndexEntry(const Tensor& indices, SourceLocation at = SourceLocation::here())
+      : value_(indices), at_(at) {}
+
+  using Value = std::variant<int64_t, Slice, Tensor>;
+  [[nodiscard]] const Value& value() const { return value_; }
+  [[nodiscard]] SourceLocation at() const { return at_; }
+
+ private:
+  Value value_;
+  SourceLocation at_;
+};
 
 // x[i], x[{i, Slice{1, 4}, j}]: entries go to the leading axes; positions remove their axis. At
 // most one entry may be a tensor of rank 1 or more. errors: Error naming the axis, where a C++

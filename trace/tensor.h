@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@
 
 namespace heddle {
 
+class At;
+class IndexEntry;
 class Literal;
 class Operand;
 namespace trace_internal {
@@ -64,6 +67,14 @@ class Tensor {
 
   // The same values in another element type (XLA's convert: truncates toward zero, saturates).
   [[nodiscard]] Tensor astype(DType dtype, SourceLocation at = SourceLocation::here()) const;
+
+  // x[i], x[{i, Slice{1, 4}, j}]: a part of it; entries are C++ integers, slices, or integer
+  // tensors. x.at({..}).set(v), .add(v),
+  // ..: a new tensor with that part changed. Include trace/indexing.h (heddle.h has it).
+  [[nodiscard]] Tensor operator[](const IndexEntry& entry) const;
+  [[nodiscard]] Tensor operator[](std::initializer_list<IndexEntry> entries) const;
+  [[nodiscard]] At at(std::initializer_list<IndexEntry> entries,
+                      SourceLocation location = SourceLocation::here()) const;
 
   // `if (a == b)` has no answer while tracing. A template, so that only a use fails to compile.
   template <std::same_as<bool> B>

@@ -1,0 +1,156 @@
+// The everyday functions against values worked out by hand or by plain loops.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "heddle/base/counters.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/program.h"
+#include "heddle/trace/reductions.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+
+Tensor grid() { return reshape(arange(6), {2, 3}).astype(f32); }  // 0 1 2 / 3 4 5
+
+TEST(Creation, RangesAndConstants) {
+  EXPECT_THAT(arange(2, 11, 3).to_vector<int>(), ElementsAre(2, 5, 8));
+  EXPECT_THAT(arange(3, 0, -1).to_vector<int>(), ElementsAre(3, 2, 1));
+  EXPECT_EQ(arange(5, 5).size(), 0);
+  EXPECT_THAT(linspace(1, 2, 5).to_vector<float>(), ElementsAre(1, 1.25, 1.5, 1.75, 2));
+  EXPECT_THAT(eye(2, 3, 1).to_vector<float>(), ElementsAre(0, 1, 0, 0, 0, 1));
+  EXPECT_THAT(one_hot(array<int>({2, -1, 0}), 3).to_vector<float>(),
+              ElementsAre(0, 0, 1, 0, 0, 0, 1, 0, 0));
+  EXPECT_THAT(tril(ones({3, 3})).to_vector<float>(), ElementsAre(1, 0, 0, 1, 1, 0, 1, 1, 1));
+  EXPECT_THAT(triu(ones({2, 3}), 1).to_vector<float>(), ElementsAre(0, 1, 1, 0, 0, 1));
+}
+
+TEST(Creation, MovesNoByte) {
+  Counters before = counters();
+  zeros({4}), ones({2, 2}, bf16), arange(10), eye(3);
+  Counters done = counters() - before;
+  EXPECT_EQ(done.upload_bytes + done.download_bytes, 0);
+}
+
+TEST(Shaping, MovesElementsAsNumpyDoes) {
+  EXPECT_THAT(transpose(grid()).to_vector<float>(), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_EQ(moveaxis(zeros({2, 3, 4}), 0, -1).shape(), Shape(f32, {3, 4, 2}));
+  EXPECT_THAT(flip(arange(3)).to_vector<int>(), ElementsAre(2, 1, 0));
+  EXPECT_THAT(roll(arange(5), 2, 0).to_vector<int>(), ElementsAre(3, 4, 0, 1, 2));
+  EXPECT_THAT(tile(arange(2), {2, 2}).to_vector<int>(), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(repeat(arange(2), 2, 0).to_vector<int>(), ElementsAre(0, 0, 1, 1));
+  EXPECT_EQ(reshape(grid(), {3, -1}).shape(), Shape(f32, {3, 2}));
+  EXPECT_EQ(expand_dims(grid(), -1).shape(), Shape(f32, {2, 3, 1}));
+  EXPECT_EQ(squeeze(zeros({1, 2, 1})).shape(), Shape(f32, {2}));
+  EXPECT_THAT(concat({arange(2), arange(3)}).to_vector<int>(), ElementsAre(0, 1, 0, 1, 2));
+  EXPECT_EQ(stack({grid(), grid()}, -1).shape(), Shape(f32, {2, 3, 2}));
+  EXPECT_THAT(split(arange(6), 3)[2].to_vector<int>(), ElementsAre(4, 5));
+  EXPECT_THAT(pad(arange(2), 9, {{1, -1, 1}}).to_vector<int>(), ElementsAre(9, 0, 9));
+}
+
+TEST(Elementwise, BroadcastsAsNumpyDoes) {
+  EXPECT_THAT((grid() + array<float>({10, 20, 30})).to_vector<float>(),
+              ElementsAre(10, 21, 32, 13, 24, 35));
+  EXPECT_THAT((grid() * array<float>({{2}, {3}})).to_vector<float>(),
+              ElementsAre(0, 2, 4, 9, 12, 15));
+  EXPECT_THAT(where(grid() > 2.0, grid(), -1.0).to_vector<float>(),
+              ElementsAre(-1, -1, -1, 3, 4, 5));
+  EXPECT_THAT(clip(grid(), 1, 4).to_vector<float>(), ElementsAre(1, 1, 2, 3, 4, 4));
+  EXPECT_THAT((2.0 - arange(3).astype(f32)).to_vector<float>(), ElementsAre(2, 1, 0));
+}
+
+TEST(Reductions, OverAxes) {
+  EXPECT_EQ(sum(grid()).item<float>(), 15);
+  EXPECT_THAT(sum(grid(), {.axes = {0}}).to_vector<float>(), ElementsAre(3, 5, 7));
+  EXPECT_EQ(max(grid(), {.axes = {-1}, .keep_dims = true}).shape(), Shape(f32, {2, 1}));
+  EXPECT_EQ(sum(grid() > 1.0).item<int>(), 4);
+  EXPECT_EQ(mean(grid()).item<float>(), 2.5);
+  EXPECT_FLOAT_EQ(var(grid()).item<float>(), 35.0f / 12);
+  EXPECT_EQ(min(zeros({0})).item<float>(), INFINITY);
+  EXPECT_EQ(prod(zeros({0})).item<float>(), 1);
+  EXPECT_TRUE(all(grid() >= 0.0).item<bool>());
+  EXPECT_FALSE(any(grid() > 5.0).item<bool>());
+}
+
+TEST(Reductions, ArgmaxTakesTheFirstOfEqualsAndNan) {
+  EXPECT_THAT(argmax(array<float>({{1, 7, 7}, {2, NAN, 9}}), 1).to_vector<int>(),
+              ElementsAre(1, 1));
+  EXPECT_EQ(argmin(array<int>({3, 1, 1}), 0).item<int>(), 1);
+}
+
+TEST(Reductions, SoftmaxNeverOverflows) {
+  EXPECT_THAT(softmax(array<float>({1000, 1000})).to_vector<float>(), ElementsAre(0.5, 0.5));
+  EXPECT_FLOAT_EQ(logsumexp(array<float>({1000, 1000})).item<float>(), 1000 + std::log(2.0f));
+  EXPECT_EQ(logsumexp(full({2}, -INFINITY)).item<float>(), -INFINITY);
+}
+
+TEST(Contractions, MatmulOfEveryRank) {
+  Tensor a = grid();
+  EXPECT_THAT(matmul(a, transpose(a)).to_vector<float>(), ElementsAre(5, 14, 14, 50));
+  EXPECT_THAT(matmul(a, ones({3})).to_vector<float>(), ElementsAre(3, 12));
+  EXPECT_THAT(matmul(ones({2}), a).to_vector<float>(), ElementsAre(3, 5, 7));
+  EXPECT_EQ(matmul(ones({5, 1, 2, 3}), ones({4, 3, 6})).shape(), Shape(f32, {5, 4, 2, 6}));
+  EXPECT_EQ(matmul(ones({2, 3}, bf16), ones({3, 2}, bf16), f32).dtype(), f32);
+}
+
+TEST(Contractions, RankThreeTimesMatrixIsOneDot) {  // torch_xla no. 37
+  std::string text = trace([](Tensor x, Tensor w) { return matmul(x, w); },
+                           placeholder({2, 3, 4}, f32), placeholder({4, 5}, f32))
+                         .hlo_text();
+  EXPECT_THAT(text, HasSubstr("f32[2,3,5]"));
+  EXPECT_EQ(text.find(" reshape("), std::string::npos);
+  EXPECT_EQ(text.find(" transpose("), std::string::npos);
+}
+
+// einsum against a plain loop over all letters.
+TEST(Contractions, EinsumBatchedDiagonalAndImplicit) {
+  Tensor a = reshape(arange(12), {2, 2, 3}).astype(f32);
+  Tensor b = reshape(arange(12), {2, 3, 2}).astype(f32);
+  EXPECT_EQ(einsum("bij,bjk->bik", a, b).to_vector<float>(), matmul(a, b).to_vector<float>());
+  EXPECT_EQ(einsum("...ij,...jk", a, b).to_vector<float>(), matmul(a, b).to_vector<float>());
+  EXPECT_THAT(einsum("ii->i", matmul(grid(), transpose(grid()))).to_vector<float>(),
+              ElementsAre(5, 50));
+  EXPECT_THAT(einsum("ij->j", grid()).to_vector<float>(), ElementsAre(3, 5, 7));
+  EXPECT_THAT(einsum("i,j->ji", array<float>({1, 2}), array<float>({3, 4})).to_vector<float>(),
+              ElementsAre(3, 6, 4, 8));
+}
+
+TEST(Contractions, EinsumErrorsNameTheSpec) {
+  try {
+    einsum("ij,jk->iz", grid(), grid());
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("einsum: \"ij,jk->iz\": "));
+  }
+}
+
+TEST(Eager, OneFunctionIsOneProgram) {
+  Tensor x = ones({4});
+  Counters before = counters();
+  softmax(x);
+  Counters done = counters() - before;
+  EXPECT_EQ(done.executions, 1);
+  EXPECT_EQ(done.uploads + done.downloads, 0);
+}
+
+TEST(Eager, SecondCallCompilesNothing) {
+  Tensor x = ones({3, 3});
+  matmul(x, x);
+  Counters before = counters();
+  matmul(x, x);
+  EXPECT_EQ((counters() - before).compiles, 0);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,82 @@
+#include "heddle/trace/indexing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Tensor grid() { return reshape(arange(12), {3, 4}); }  // rows 0..3, 4..7, 8..11
+
+TEST(Indexing, PositionsRemoveTheirAxis) {
+  EXPECT_THAT(grid()[1].to_vector<int>(), ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ((grid()[{-1, -2}].item<int>()), 10);
+}
+
+TEST(Indexing, SlicesAsNumpys) {
+  Tensor x = arange(10);
+  EXPECT_THAT((x[Slice{2, 8, 3}].to_vector<int>()), ElementsAre(2, 5));
+  EXPECT_THAT((x[Slice{.step = -4}].to_vector<int>()), ElementsAre(9, 5, 1));
+  EXPECT_THAT((x[Slice{-3, std::nullopt}].to_vector<int>()), ElementsAre(7, 8, 9));
+  EXPECT_EQ((x[Slice{5, 2}].size()), 0);
+  EXPECT_THAT((grid()[{Slice{}, 1}].to_vector<int>()), ElementsAre(1, 5, 9));
+}
+
+TEST(Indexing, ValuesAsPositionsAreClamped) {
+  EXPECT_THAT(grid()[scalar<int>(1)].to_vector<int>(), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(grid()[scalar<int>(7)].to_vector<int>(), ElementsAre(8, 9, 10, 11));
+  EXPECT_THAT(grid()[scalar<int>(-1)].to_vector<int>(), ElementsAre(8, 9, 10, 11));
+}
+
+TEST(Indexing, PositionOutsideNamesAxisAndSize) {
+  try {
+    grid()[{0, 4}].wait();
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(),
+                HasSubstr("index: position 4 is outside axis 0 of s32[4], which has size 4"));
+    EXPECT_THAT(e.what(), HasSubstr("indexing_test.cc:"));
+  }
+}
+
+TEST(Indexing, SetReplacesAndAddAccumulates) {
+  Tensor x = zeros({2, 3});
+  EXPECT_THAT((x.at({1}).set(5.0).to_vector<float>()), ElementsAre(0, 0, 0, 5, 5, 5));
+  EXPECT_THAT((x.at({0, scalar<int>(2)}).add(3.0).to_vector<float>()),
+              ElementsAre(0, 0, 3, 0, 0, 0));
+  EXPECT_THAT((x.at({Slice{}, Slice{0, 3, 2}}).set(1.0).to_vector<float>()),
+              ElementsAre(1, 0, 1, 1, 0, 1));
+  Tensor twice = array<int>({1, 1});
+  EXPECT_THAT((zeros({3}).at({twice}).add(1.0).to_vector<float>()), ElementsAre(0, 2, 0));
+}
+
+TEST(Indexing, TakeClipsOrFills) {
+  Tensor x = array<float>({10, 20, 30});
+  Tensor i = array<int>({2, -3, 9});
+  EXPECT_THAT(take(x, i).to_vector<float>(), ElementsAre(30, 10, 30));
+  std::vector<float> filled = take(x, i, 0, IndexMode::kFill).to_vector<float>();
+  EXPECT_EQ(filled[1], 10);
+  EXPECT_TRUE(std::isnan(filled[2]));
+}
+
+TEST(Indexing, SortPutsNanLastAndArgsortIsStable) {
+  Tensor x = array<float>({3, NAN, 1, 3, -2});
+  std::vector<float> sorted = sort(x).to_vector<float>();
+  EXPECT_EQ(sorted[0], -2);
+  EXPECT_EQ(sorted[3], 3);
+  EXPECT_TRUE(std::isnan(sorted[4]));
+  EXPECT_THAT(argsort(x).to_vector<int>(), ElementsAre(4, 2, 0, 3, 1));
+}
+
+}  // namespace
+}  // namespace heddle
