@@ -87,9 +87,9 @@ Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation a
                .at = at});
 }
 
-Tensor arange(int64_t stop, SourceLocation at) { return arange(0, stop, 1, at); }
+Tensor arange(int64_t stop, SourceLocation at) { return arange_integers(0, stop, 1, at); }
 
-Tensor arange(int64_t start, int64_t stop, int64_t step, SourceLocation at) {
+Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at) {
   if (step == 0) throw Error(invalid_argument("arange: step is 0; it must not be"), at);
   int64_t span = step > 0 ? stop - start : start - stop;
   int64_t stride = step > 0 ? step : -step;

@@ -1,6 +1,7 @@
 // Tensors from nothing: constants and ranges. Each is a few HLO instructions, never host data.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <vector>
 
@@ -23,11 +24,14 @@ Tensor ones_like(Operand x);
 // 0, 1, .. along `axis` of an array.
 Tensor iota(DType dtype, const Dimensions& shape, int64_t axis,
             SourceLocation at = SourceLocation::here());
+Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at);  // of arange
 // start, start + step, .. below stop (numpy's count: ceil((stop - start) / step)). Integers give
 // s32, or s64 where they do not fit.
 Tensor arange(int64_t stop, SourceLocation at = SourceLocation::here());
-Tensor arange(int64_t start, int64_t stop, int64_t step = 1,
-              SourceLocation at = SourceLocation::here());
+template <std::integral Start, std::integral Stop, std::integral Step = int>
+Tensor arange(Start start, Stop stop, Step step = 1, SourceLocation at = SourceLocation::here()) {
+  return arange_integers(start, stop, step, at);
+}
 Tensor arange(double start, double stop, double step, DType dtype = f32,
               SourceLocation at = SourceLocation::here());
 // `count` values evenly from start to stop, both included.
