@@ -2,10 +2,12 @@
 
 #include <iostream>
 
-#include "heddle/base/status.h"
+#include "heddle/heddle.h"
 
 int main() {
-  const heddle::Status status;
-  std::cout << (status.ok() ? "consumer: ok\n" : "consumer: not ok\n");
-  return status.ok() ? 0 : 1;
+  using namespace heddle;
+  auto step = [](Tensor total, Tensor x) { return std::pair(total + x, total); };
+  const float sum = scan(step, scalar<float>(0), array<float>({1, 2, 3})).first.item<float>();
+  std::cout << (sum == 6 ? "consumer: ok\n" : "consumer: not ok\n");
+  return sum == 6 ? 0 : 1;
 }
