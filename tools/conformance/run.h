@@ -25,7 +25,8 @@ struct Result {
 // errors: Unimplemented for what is not offered: such a case is skipped
 using RunModule = std::function<StatusOr<Literal>(const hlo::Module&, std::vector<Literal>)>;
 
-// Reads the case's module, runs it and compares. Cases for several devices are skipped.
+// Reads the case's module, runs it and compares. Cases for several devices are skipped. Where the expected value is that of XLA's
+// CPU, subnormals are flushed to zero during the run, as they were when it was made.
 Result run_case(const Case& item, const RunModule& run);
 
 // Is the module the same after: proto, verify, proto again; long and short text and back; and is it the module of the case's

@@ -1,0 +1,36 @@
+#include "heddle/base/subnormals.h"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace heddle {
+namespace {
+
+#if defined(__x86_64__)
+constexpr uint64_t kFlush = 0x8040;  // MXCSR: flush-to-zero and denormals-are-zero
+uint64_t get() { return _mm_getcsr(); }
+void set(uint64_t control) { _mm_setcsr(static_cast<unsigned>(control)); }
+#elif defined(__aarch64__)
+constexpr uint64_t kFlush = uint64_t{1} << 24;  // FPCR.FZ
+uint64_t get() {
+  uint64_t control;
+  asm volatile("mrs %0, fpcr" : "=r"(control));
+  return control;
+}
+void set(uint64_t control) { asm volatile("msr fpcr, %0" : : "r"(control)); }
+#else
+constexpr uint64_t kFlush = 0;
+uint64_t get() { return 0; }
+void set(uint64_t) {}
+#endif
+
+}  // namespace
+
+FlushSubnormals::FlushSubnormals(bool flush) : before_(get()) {
+  if (flush) set(before_ | kFlush);
+}
+
+FlushSubnormals::~FlushSubnormals() { set(before_); }
+
+}  // namespace heddle

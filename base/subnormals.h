@@ -1,0 +1,22 @@
+// FlushSubnormals: while it lives, this thread takes subnormal f32 and f64 numbers for zero, as
+// operands and as results. XLA's CPU backend always computes so; Heddle keeps subnormals unless
+// told.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle {
+
+class FlushSubnormals {
+ public:
+  // Does nothing where `flush` is false, or the processor is neither x86-64 nor 64-bit Arm.
+  explicit FlushSubnormals(bool flush = true);
+  ~FlushSubnormals();
+  FlushSubnormals(const FlushSubnormals&) = delete;
+  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
+
+ private:
+  uint64_t before_;
+};
+
+}  // namespace heddle

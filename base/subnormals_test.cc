@@ -1,0 +1,25 @@
+#include "heddle/base/subnormals.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle {
+namespace {
+
+TEST(FlushSubnormals, HoldsInItsBlockOnly) {
+  volatile float tiny = 1e-40f;
+  volatile float kept = tiny * 0.5f;
+  volatile float flushed = 1;
+  {
+    FlushSubnormals flush;
+    flushed = tiny * 0.5f;
+  }
+  volatile float again = tiny * 0.5f;
+  EXPECT_GT(kept, 0.0f);
+  EXPECT_GT(again, 0.0f);
+#if defined(__x86_64__) || defined(__aarch64__)
+  EXPECT_EQ(flushed, 0.0f);
+#endif
+}
+
+}  // namespace
+}  // namespace heddle
