@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "heddle/hlo/internal/small_float.h"
 #include "heddle/hlo/native.h"
 
 namespace heddle {
@@ -13,6 +14,12 @@ template <class T>
 inline constexpr bool kIsSmallFloat = false;
 template <DType kType, class Storage>
 inline constexpr bool kIsSmallFloat<SmallFloat<kType, Storage>> = true;
+
+template <DType kType, class Storage>
+double decode(SmallFloat<kType, Storage> x) {
+  return small_float::decode<kType>(x.bits);
+}
+
 template <class T>
 inline constexpr bool kIsSmallInt = false;
 template <DType kType, class Storage>
@@ -80,7 +87,7 @@ inline double to_double(const T& x) {
   if constexpr (kIsComplex<T>) {
     return x.real();
   } else if constexpr (kIsSmallFloat<T>) {
-    return to_f64(x);
+    return decode(x);
   } else if constexpr (kIsSmallInt<T>) {
     return x.value;
   } else {
@@ -105,7 +112,7 @@ inline Native<kType> from_double(double x) {
   if constexpr (kType == DType::kPred) {
     return x != 0;  // NaN too
   } else if constexpr (kIsSmallFloat<T>) {
-    return T{static_cast<decltype(T::bits)>(encode_small_float(kType, x))};
+    return T{static_cast<decltype(T::bits)>(small_float::encode<kType>(x))};
   } else if constexpr (kIsSmallInt<T>) {
     return T{saturate<decltype(T::value)>(x, bits_of(kType))};
   } else if constexpr (std::is_integral_v<T>) {

@@ -1,5 +1,6 @@
 #include "heddle/hlo/literal.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -11,13 +12,14 @@ namespace heddle {
 struct Literal::Storage {
   static constexpr size_t kAlignment = 64;
   const std::byte* data = nullptr;
-  std::byte* own = nullptr;                // aligned, in `block`; or null where the bytes are borrowed
+  std::byte* own = nullptr;  // aligned, in `block`; or null where the bytes are borrowed
   void* block = nullptr;
-  std::shared_ptr<const void> lender;      // keeps borrowed bytes alive
+  std::shared_ptr<const void> lender;  // keeps borrowed bytes alive
   bool elided = false;
 
   explicit Storage(size_t size_bytes) {
-    // malloc() and not aligned_alloc(), which is three times slower for the few bytes of a loop's scalars.
+    // malloc() and not aligned_alloc(), which is three times slower for the few bytes of a loop's
+    // scalars.
     block = std::malloc(size_bytes + kAlignment);
     if (block == nullptr) throw std::bad_alloc();
     const auto address = reinterpret_cast<uintptr_t>(block);
@@ -68,7 +70,8 @@ Literal Literal::scalar(DType dtype, int64_t value) {
   return out;
 }
 
-Literal Literal::borrowed(const Shape& shape, const void* bytes, std::shared_ptr<const void> owner) {
+Literal Literal::borrowed(const Shape& shape, const void* bytes,
+                          std::shared_ptr<const void> owner) {
   Literal out;
   out.shape_ = shape;
   out.storage_ = std::make_shared<Storage>(bytes, std::move(owner));
@@ -112,7 +115,10 @@ std::byte* Literal::mutable_bytes() {
 }
 
 bool Literal::is_unique() const {
-  return storage_ && storage_->own != nullptr && storage_.use_count() == 1;
+  if (!storage_ || storage_->own == nullptr || storage_.use_count() != 1) return false;
+  // Whoever shared the bytes has let go of them; its last reads come before what we write.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return true;
 }
 
 void Literal::write(const void* data, size_t size_bytes) {

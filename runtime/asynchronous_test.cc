@@ -2,6 +2,7 @@
 // still on its way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <latch>
 #include <thread>
 
@@ -14,6 +15,12 @@ namespace heddle::runtime {
 namespace {
 
 using hlo::Opcode;
+
+Literal filled(int64_t n, float value) {
+  Literal literal(f32({n}));
+  std::ranges::fill(literal.mutable_values<float>(), value);
+  return literal;
+}
 
 // A device that runs nothing until open(), and fails its first run where `first_error` says so.
 class Asynchronous : public ::testing::Test {
@@ -178,6 +185,24 @@ TEST(AsynchronousThreads, ManyThreadsRunAndReadOnOneDevice) {
   std::thread other(climb);
   climb();
   other.join();
+}
+
+// The last thread that holds the bytes writes to them in place: only after the other has read them.
+TEST(SynchronousThreads, ABufferIsReadByOneThreadAndGivenAwayByAnother) {
+  const auto backend = make_interpreter();
+  Device& device = *backend->devices()[0];
+  const auto add = compiled(binary_module(Opcode::kAdd, 1000), device);
+  const BufferPtr one = to_device(device, filled(1000, 1)).value();
+  for (int i = 0; i < 100; ++i) {
+    const BufferPtr x = to_device(device, filled(1000, 2)).value();
+    std::thread reader([&] {
+      const auto sum = add->execute(std::vector{x, one});
+      if (!sum.ok()) return;  // the buffer was given away before
+      EXPECT_EQ(values_of(*(*sum)[0]), std::vector<float>(1000, 3));
+    });
+    EXPECT_TRUE(add->execute(std::vector{x, one}, {.donate = {0}}).ok());
+    reader.join();
+  }
 }
 
 TEST(SynchronousThreads, ManyThreadsRunAndDonateOnOneDevice) {

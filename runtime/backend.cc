@@ -4,6 +4,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
+#include "heddle/runtime/internal/memory.h"
 
 namespace heddle::runtime {
 namespace {
@@ -85,7 +86,7 @@ StatusOr<std::vector<BufferPtr>> Executable::execute(std::span<const BufferPtr> 
   }
   for (size_t i = 0; i < arguments.size(); ++i)
     HEDDLE_RETURN_IF_ERROR(check_argument(i, arguments[i]));
-  for (int number : options.donate) HEDDLE_RETURN_IF_ERROR(check_donation(arguments, number));
+  if (!options.donate.empty()) HEDDLE_RETURN_IF_ERROR(check_donations(arguments, options.donate));
   count(&Counters::executions);
   return run(arguments, options);
 }
@@ -111,14 +112,23 @@ Status Executable::check_argument(size_t number, const BufferPtr& argument) cons
   return {};
 }
 
-Status Executable::check_donation(std::span<const BufferPtr> arguments, int number) const {
-  if (number < 0 || static_cast<size_t>(number) >= arguments.size()) {
-    return invalid_argument("run ", name_, ": donates argument ", number, "; it has ",
-                            arguments.size());
-  }
-  if (std::ranges::count(arguments, arguments[static_cast<size_t>(number)]) > 1) {
-    return invalid_argument("run ", name_, ": donated argument ", number,
-                            " is passed twice; pass it once, or do not donate it");
+Status Executable::check_donations(std::span<const BufferPtr> arguments,
+                                   const std::vector<int>& donate) const {
+  std::vector<const Buffer*> sorted;
+  sorted.reserve(arguments.size());
+  for (const BufferPtr& argument : arguments) sorted.push_back(argument.get());
+  std::ranges::sort(sorted);
+  for (int number : donate) {
+    if (number < 0 || static_cast<size_t>(number) >= arguments.size()) {
+      return invalid_argument("run ", name_, ": donates argument ", number, "; it has ",
+                              arguments.size());
+    }
+    const auto same =
+        std::ranges::equal_range(sorted, arguments[static_cast<size_t>(number)].get());
+    if (same.size() > 1) {
+      return invalid_argument("run ", name_, ": donated argument ", number,
+                              " is passed twice; pass it once, or do not donate it");
+    }
   }
   return {};
 }
@@ -137,7 +147,8 @@ StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module
                             " is not of backend ", name_,
                             "; compile with the device's own backend");
   }
-  StatusOr<std::shared_ptr<Executable>> executable = compile_module(module, options, device);
+  StatusOr<std::shared_ptr<Executable>> executable = within_memory(
+      [&] { return compile_module(module, options, device); }, "compile ", module.name, ":");
   if (executable.ok()) count(&Counters::compiles);
   return executable;
 }

@@ -174,7 +174,8 @@ class Executable {
 
  private:
   [[nodiscard]] Status check_argument(size_t number, const BufferPtr& argument) const;
-  [[nodiscard]] Status check_donation(std::span<const BufferPtr> arguments, int number) const;
+  [[nodiscard]] Status check_donations(std::span<const BufferPtr> arguments,
+                                       const std::vector<int>& donate) const;
 
   std::string name_;
   Device* device_;

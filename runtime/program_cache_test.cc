@@ -114,6 +114,14 @@ TEST(CacheOfErrors, AnErrorIsReturnedAndNotHeld) {
   EXPECT_TRUE(cache.compile(identity_module(1), device).ok());
 }
 
+TEST(CacheOfErrors, RunningOutOfMemoryIsAnErrorLikeOthers) {
+  HollowBackend backend([]() -> Status { throw std::bad_alloc(); });
+  ProgramCache cache;
+  EXPECT_EQ(cache.compile(identity_module(1), *backend.devices()[0]).status(),
+            resource_exhausted("compile identity: needs more host memory than there is"));
+  EXPECT_EQ(cache.size(), 0u);
+}
+
 TEST(CacheOfErrors, AFailedCompileIsNotCounted) {
   HollowBackend backend([] { return resource_exhausted("compile: no memory"); });
   ProgramCache cache;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,7 @@ inline hlo::Module identity_module(int64_t n) {
 }
 
 // A backend that can do nothing but compile, and calls `on_compile` when it does. It cannot borrow
-// memory either.
+// memory, and an upload of 1 GiB or more finds none.
 class HollowBackend final : public Backend {
  public:
   explicit HollowBackend(std::function<Status()> on_compile = nullptr)
@@ -84,6 +85,7 @@ class HollowBackend final : public Backend {
     return std::make_shared<Hollow>(module, device);
   }
   StatusOr<BufferPtr> copy_to_device(Device& device, const void*, const Shape& shape) override {
+    if (shape.byte_size() >= 1 << 30) throw std::bad_alloc();
     return std::make_shared<Bytes>(device, shape);
   }
   StatusOr<BufferPtr> borrow(Device&, const void*, const Shape&,

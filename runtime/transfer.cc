@@ -1,6 +1,7 @@
 #include "heddle/runtime/transfer.h"
 
 #include "heddle/base/counters.h"
+#include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/transfer_guard.h"
 
 namespace heddle::runtime {
@@ -32,7 +33,9 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
                                "print the module with its constants in full");
   }
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
-  StatusOr<BufferPtr> buffer = device.backend().copy_to_device(device, literal.bytes(), shape);
+  StatusOr<BufferPtr> buffer =
+      within_memory([&] { return device.backend().copy_to_device(device, literal.bytes(), shape); },
+                    "upload: ", shape);
   if (buffer.ok()) count_upload(shape);
   return buffer;
 }
@@ -49,7 +52,8 @@ StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape
       return lent;
     }
   }
-  StatusOr<BufferPtr> buffer = device.backend().copy_to_device(device, data, shape);
+  StatusOr<BufferPtr> buffer = within_memory(
+      [&] { return device.backend().copy_to_device(device, data, shape); }, "upload: ", shape);
   if (buffer.ok()) count_upload(shape);
   return buffer;
 }
@@ -63,8 +67,12 @@ StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
   if (buffer.is_deleted()) return deleted_error("download", buffer.shape());
   // Before the memory is asked for: a run that failed may have promised more than there is.
   HEDDLE_RETURN_IF_ERROR(buffer.await());
-  Literal literal = Literal::uninitialised(buffer.shape());
-  HEDDLE_RETURN_IF_ERROR(buffer.device().backend().copy_to_host(buffer, literal.mutable_bytes()));
+  const auto copy = [&]() -> StatusOr<Literal> {
+    Literal literal = Literal::uninitialised(buffer.shape());
+    HEDDLE_RETURN_IF_ERROR(buffer.device().backend().copy_to_host(buffer, literal.mutable_bytes()));
+    return literal;
+  };
+  HEDDLE_ASSIGN_OR_RETURN(Literal literal, within_memory(copy, "download: ", buffer.shape()));
   count(&Counters::downloads);
   count(&Counters::download_bytes, buffer.size_bytes());
   return literal;

@@ -136,6 +136,13 @@ TEST(TransferThatFails, IsNotCounted) {
   EXPECT_EQ(effects, Counters{});
 }
 
+TEST(TransferThatFails, WithoutMemoryIsAnErrorThatNamesTheType) {
+  HollowBackend backend;
+  const Literal huge = Literal::borrowed(f32({1 << 28}), nullptr, nullptr);
+  EXPECT_EQ(to_device(*backend.devices()[0], huge).status(),
+            resource_exhausted("upload: f32[268435456] needs more host memory than there is"));
+}
+
 TEST_F(Transfer, TheLenderIsHeldAsLongAsTheBuffer) {
   HostArray host({1, 2, 3});
   BufferPtr lent = lend_to_device(device_, host.data, f32({3}), std::move(host.owner)).value();

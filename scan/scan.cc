@@ -203,7 +203,7 @@ using ReadyPtr = std::shared_ptr<const Ready>;
 struct ReadyKey {
   BodyKey body;  // parameters: the leaves of init, then of xs
   ScanOptions options;
-  const runtime::Device* device = nullptr;
+  uint64_t device = 0;  // serial number
 };
 
 bool same_options(const ScanOptions& a, const ScanOptions& b) {
@@ -243,7 +243,7 @@ class AtOnce {
     ReadyKey key{
         {step_.identity, &kScanBody, step_.types, cat(init_.structure, "|", xs_.structure), {}},
         options_,
-        device_};
+        device_->serial()};
     for (const Tensor& leaf : leaves_) key.body.parameters.push_back(leaf.shape());
     uint64_t hash = key.body.hash();
     if (ReadyPtr found = find(key, hash)) {

@@ -11,9 +11,12 @@
 namespace heddle::tools {
 namespace {
 
-bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+bool is_gzip(std::string_view bytes) {
+  return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
+}
 
-// Text has no control characters; a proto has some in its first bytes, since field tags and small lengths are such.
+// Text has no control characters; a proto has some in its first bytes, since field tags and small
+// lengths are such.
 bool is_text(std::string_view bytes) {
   return std::ranges::all_of(bytes.substr(0, 4096), [](char c) {
     return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r';
@@ -27,10 +30,12 @@ StatusOr<hlo::Module> read_proto(const std::string& bytes) {
   proto::CaseProgram program;
   proto::CaseSnapshot snapshot;
   if (snapshot.ParseFromString(bytes) && !snapshot.hlo().hlo_module().empty()) {
-    if (StatusOr<hlo::Module> inner = hlo::from_proto(snapshot.hlo().hlo_module()); inner.ok()) return inner;
+    if (StatusOr<hlo::Module> inner = hlo::from_proto(snapshot.hlo().hlo_module()); inner.ok())
+      return inner;
   }
   if (program.ParseFromString(bytes) && !program.hlo_module().empty()) {
-    if (StatusOr<hlo::Module> inner = hlo::from_proto(program.hlo_module()); inner.ok()) return inner;
+    if (StatusOr<hlo::Module> inner = hlo::from_proto(program.hlo_module()); inner.ok())
+      return inner;
   }
   return module;
 }
@@ -40,8 +45,9 @@ StatusOr<Program> read_case_of(const std::string& path, const std::string& name)
   auto found = std::ranges::find(cases, name, &conformance::Case::name);
   if (name.empty() && cases.size() == 1) found = cases.begin();
   if (found == cases.end()) {
-    return not_found(path, ": has ", cases.size(), " cases", name.empty() ? "" : cat(", none of them ", name),
-                     "; name one, as in ", path, "#", cases.empty() ? "name" : cases.front().name);
+    return not_found(path, ": has ", cases.size(), " cases",
+                     name.empty() ? "" : cat(", none of them ", name), "; name one, as in ", path,
+                     "#", cases.empty() ? "name" : cases.front().name);
   }
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module module, hlo::from_proto(found->module));
   return Program{std::move(module), *std::move(found)};

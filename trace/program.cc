@@ -20,16 +20,16 @@ class Compiled {
                                            SourceLocation at) {
     std::lock_guard lock(mutex_);
     for (const auto& [where, executable] : by_device_) {
-      if (where == &device) return executable;
+      if (where == device.serial()) return executable;
     }
     auto made = value_or_throw(trace_internal::executable_for(module, device), at);
-    by_device_.emplace_back(&device, made);
+    by_device_.emplace_back(device.serial(), made);
     return made;
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<const runtime::Device*, std::shared_ptr<runtime::Executable>>> by_device_;
+  std::vector<std::pair<uint64_t, std::shared_ptr<runtime::Executable>>> by_device_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ constexpr size_t kCapacity = 1024;
 
 struct Key {
   hlo::Module canonical;
-  const Device* device;
+  uint64_t device;  // serial number: an address may be used again
 };
 
 struct Cache {
@@ -43,7 +43,7 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
   {
     std::lock_guard lock(cache().mutex);
     auto* found = cache().programs.find(hash, [&](const Key& key) {
-      return key.device == &device && hlo::equal(key.canonical, canonical);
+      return key.device == device.serial() && hlo::equal(key.canonical, canonical);
     });
     if (found) return *found;
   }
@@ -54,7 +54,7 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
                           runtime::compile_cached(lowered, device));
   std::lock_guard lock(cache().mutex);
-  cache().programs.insert(hash, {std::move(canonical), &device}, executable);
+  cache().programs.insert(hash, {std::move(canonical), device.serial()}, executable);
   return executable;
 }
 

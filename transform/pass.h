@@ -31,13 +31,13 @@ inline constexpr Pass kPasses[] = {
     {"simplify", simplify},
 };
 
-// From what was traced to what any XLA reads: while and no scan. Calls stay, so that a combine
-// computation is one computation.
+// From what was traced to what any XLA reads: while and no scan. Calls stay, so that a combine computation is one computation.
 inline constexpr Pass kLowerPipeline[] = {
     {"simplify", simplify},
     {"lower-scan", lower_scan, hlo::Stage::kHlo},  // from here: while, and no scan
-    {"simplify", simplify},
+    {"simplify", simplify},                        // what was handed through the loop is read directly
     {"merge-equal", merge_equal},
+    {"simplify", simplify},  // ops on values that turned out to be equal
     {"remove-unused", remove_unused},
 };
 
@@ -45,7 +45,8 @@ inline constexpr Pass kLowerPipeline[] = {
 inline constexpr Pass kFlattenPipeline[] = {
     {"simplify", simplify},       {"lower-scan", lower_scan, hlo::Stage::kHlo},
     {"inline", inline_calls},     {"simplify", simplify},
-    {"merge-equal", merge_equal}, {"remove-unused", remove_unused},
+    {"merge-equal", merge_equal}, {"simplify", simplify},
+    {"remove-unused", remove_unused},
 };
 
 struct PipelineOptions {

@@ -1,6 +1,7 @@
 #include "heddle/hlo/evaluate.h"
 
 #include <new>
+#include <stdexcept>
 
 #include "heddle/hlo/evaluation/internal/plan.h"
 #include "heddle/hlo/evaluation/internal/run.h"
@@ -16,8 +17,8 @@ std::string parameter_name(const Computation& computation, size_t number) {
 Status check_arguments(const Module& module, const std::vector<Literal>& arguments) {
   const Computation& entry = module.entry_computation();
   if (arguments.size() != entry.parameter_count()) {
-    return invalid_argument("evaluate: ", module.name, " takes ", entry.parameter_count(), " arguments; got ",
-                            arguments.size());
+    return invalid_argument("evaluate: ", module.name, " takes ", entry.parameter_count(),
+                            " arguments; got ", arguments.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!same_type(arguments[i].shape(), entry.parameter_shape(i))) {
@@ -26,11 +27,15 @@ Status check_arguments(const Module& module, const std::vector<Literal>& argumen
                               to_string(arguments[i].shape()));
     }
     if (arguments[i].is_elided()) {
-      return invalid_argument("evaluate: the argument of ", parameter_name(entry, i), " of ", module.name,
-                              " is elided, {...}; it has no value");
+      return invalid_argument("evaluate: the argument of ", parameter_name(entry, i), " of ",
+                              module.name, " is elided, {...}; it has no value");
     }
   }
   return {};
+}
+
+Status out_of_memory(const Module& module) {
+  return resource_exhausted("evaluate: ", module.name, " needs more memory than there is");
 }
 
 }  // namespace
@@ -46,7 +51,9 @@ StatusOr<Literal> Evaluator::run(std::vector<Literal> arguments) const {
     EvaluationRun run(*plan_);
     return run.call(plan_->module.entry, {arguments.data(), arguments.data()});
   } catch (const std::bad_alloc&) {
-    return resource_exhausted("evaluate: ", plan_->module.name, " needs more memory than there is");
+    return out_of_memory(plan_->module);
+  } catch (const std::length_error&) {  // a std::vector that could never be that long
+    return out_of_memory(plan_->module);
   }
 }
 

@@ -171,17 +171,18 @@ class RoutineMaker {
 
   void add_tuple(InstructionId id, int64_t position) {
     Step step = make_step(Step::Kind::kTuple, id, position);
-    if (id == computation_.root) step.recycled = empty_argument_like(at(id).shape);
+    if (id == computation_.root) step.recycled = empty_argument_like(at(id).shape, position);
     finish(step, id);
   }
 
-  // A parameter of this type all of whose elements are moved out, or never read.
-  int32_t empty_argument_like(const Shape& shape) {
+  // A parameter of this type whose elements were all read before `position`, and nothing else of it
+  // is read.
+  int32_t empty_argument_like(const Shape& shape, int64_t position) {
     for (size_t n = 0; n < computation_.parameter_count(); ++n) {
-      if (!value_of(computation_.parameters[n]).whole &&
-          same_type(computation_.parameter_shape(n), shape)) {
+      const Value& value = value_of(computation_.parameters[n]);
+      const bool is_empty = !value.whole && value.last_read < position;
+      if (is_empty && same_type(computation_.parameter_shape(n), shape))
         return static_cast<int32_t>(n);
-      }
     }
     return -1;
   }

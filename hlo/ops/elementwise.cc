@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "heddle/hlo/blocks.h"
+#include "heddle/hlo/ops/rules.h"
 
 namespace heddle::hlo {
 namespace {
@@ -37,7 +38,10 @@ std::string describe(int accepts) {
   return names.empty() ? std::string(last) : cat(join(names, ", "), " or ", last);
 }
 
-std::string_view name_of(const InferArgs& in, size_t i) { return definition(in.opcode()).operand_names[i]; }
+// A `?` agrees with every size.
+bool dimensions_agree(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a.dimensions(), b.dimensions(), sizes_agree);
+}
 
 struct Source {
   const std::byte* bytes = nullptr;
@@ -91,24 +95,33 @@ void compute(Block<T> block, std::span<const Source> in, DType from, std::byte* 
 }  // namespace
 
 Status check_elements(const InferArgs& in, size_t i, int accepts) {
-  if (!in[i].is_array()) return in.error(name_of(in, i), " is ", in[i], "; must be an array");
+  HEDDLE_RETURN_IF_ERROR(check_array(in, i));
   if (set_of(in[i].dtype()) & accepts) return {};
-  return in.error(name_of(in, i), " is ", in[i], "; its elements must be ", describe(accepts));
+  return in.error(operand_name(in, i), " is ", in[i], "; its elements must be ", describe(accepts));
 }
 
 Status check_same(const InferArgs& in, size_t i, size_t like) {
-  if (in[i].dtype() == in[like].dtype() && same_dimensions(in[i], in[like])) return {};
-  if (!in[i].is_array()) return in.error(name_of(in, i), " is ", in[i], "; must be an array");
-  std::string_view repair = same_dimensions(in[i], in[like]) ? "convert" : "broadcast";
-  return in.error(name_of(in, i), " is ", in[i], "; must be ", in[like], " as ", name_of(in, like), "; ", repair,
-                  " it first");
+  HEDDLE_RETURN_IF_ERROR(check_array(in, i));
+  const bool agree = dimensions_agree(in[i], in[like]);
+  if (agree && in[i].dtype() == in[like].dtype()) return {};
+  return in.error(operand_name(in, i), " is ", in[i], "; must be ", in[like], " as ", operand_name(in, like), "; ",
+                  agree ? "convert" : "broadcast", " it first");
 }
 
 Shape result_dimensions(const InferArgs& in) {
   Shape out = in[0];
   for (const Shape* operand : in.operands()) {
-    for (int64_t d = 0; operand->is_dynamic() && d < out.rank(); ++d) {
-      if (operand->is_dynamic_dimension(d)) out.set_dynamic_dimension(d, true);
+    if (!operand->is_dynamic() && !out.is_dynamic()) continue;
+    const Shape before = out;
+    std::vector<int64_t> sizes = before.dimensions();
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] == Shape::kUnbounded) sizes[d] = operand->dimensions()[d];
+    }
+    out = before.with_dimensions(sizes);
+    for (int64_t d = 0; d < out.rank(); ++d) {
+      const bool unknown = before.dimension(d) == Shape::kUnbounded;
+      const bool other = operand->dimension(d) != Shape::kUnbounded && operand->is_dynamic_dimension(d);
+      out.set_dynamic_dimension(d, unknown ? operand->is_dynamic_dimension(d) : before.is_dynamic_dimension(d) || other);
     }
   }
   return out;

@@ -119,7 +119,8 @@ Status check_elements(const InferArgs& in, size_t i, int accepts);
 // errors: "add: y is f32[3]; must be f32[2] as x; broadcast it first"
 Status check_same(const InferArgs& in, size_t i, size_t like);
 
-// The dimensions of an elementwise result: those of operand 0, each dynamic where it is so in any operand.
+// Operand 0's shape with the dimensions of an elementwise result: of known size where any operand's is, dynamic where any of these
+// is dynamic.
 Shape result_dimensions(const InferArgs& in);
 
 StatusOr<Shape> infer_elementwise(const InferArgs& in, const ElementwiseRow& row);

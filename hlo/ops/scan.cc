@@ -1,6 +1,8 @@
-// scan(inputs.., carries..), dimensions={d}, num_carries=n, to_apply=f: walks the inputs along dimension d, from the last index down
-// when is_reverse. f maps (slices.., carries..) to (outputs.., carries..); a slice has no dimension d. The result is the tuple of
-// the outputs, stacked along d at the index that they were read from, and the last carries. A single result may stand bare.
+// scan(inputs.., carries..), dimensions={d}, num_carries=n, to_apply=f: walks the inputs along
+// dimension d, from the last index down when is_reverse. f maps (slices.., carries..) to
+// (outputs.., carries..); a slice has no dimension d. The result is the tuple of the outputs,
+// stacked along d at the index that they were read from, and the last carries. A single result may
+// stand bare.
 #include <cstring>
 #include <iterator>
 
@@ -37,15 +39,17 @@ StatusOr<Sizes> read_inputs(const InferArgs& in) {
   Sizes sizes{in.size() - carries, carries, attrs.dimensions[0]};
   for (size_t i = 0; i < sizes.inputs; ++i) {
     if (!in[i].is_array() || !in[i].has_dimension(sizes.dimension)) {
-      return in.error("input ", i, " is ", to_string(in[i]), "; it has no dimension ", sizes.dimension);
+      return in.error("input ", i, " is ", to_string(in[i]), "; it has no dimension ",
+                      sizes.dimension);
     }
     const int64_t length = in[i].dimension(sizes.dimension);
     if (in[i].is_dynamic_dimension(sizes.dimension)) {
-      return in.error("input ", i, " is ", to_string(in[i]), "; the scanned dimension must be static");
+      return in.error("input ", i, " is ", to_string(in[i]),
+                      "; the scanned dimension must be static");
     }
     if (i > 0 && length != sizes.length) {
-      return in.error("input ", i, " is ", to_string(in[i]), "; dimension ", sizes.dimension, " must be ",
-                      sizes.length, " as in input 0");
+      return in.error("input ", i, " is ", to_string(in[i]), "; dimension ", sizes.dimension,
+                      " must be ", sizes.length, " as in input 0");
     }
     sizes.length = length;
   }
@@ -55,7 +59,8 @@ StatusOr<Sizes> read_inputs(const InferArgs& in) {
 Status check_parameters(const InferArgs& in, const Sizes& sizes) {
   std::vector<Shape> parameters;
   for (size_t i = 0; i < in.size(); ++i) {
-    parameters.push_back(i < sizes.inputs ? without_dimensions(in[i], {&sizes.dimension, 1}) : in[i]);
+    parameters.push_back(i < sizes.inputs ? without_dimensions(in[i], {&sizes.dimension, 1})
+                                          : in[i]);
   }
   return check_takes(in, 0, "body", parameters);
 }
@@ -79,12 +84,13 @@ Status check_carries(const InferArgs& in, const Sizes& sizes, std::span<const Sh
 // Without inputs, the declared type of the first output says how long the scan is.
 StatusOr<int64_t> declared_length(const InferArgs& in, const Sizes& sizes, size_t outputs) {
   if (in.declared() == nullptr || outputs == 0) {
-    return in.error("has no inputs, so its length is not known; give it one, or declare its outputs");
+    return in.error(
+        "has no inputs, so its length is not known; give it one, or declare its outputs");
   }
   const std::span<const Shape> declared = values_of(*in.declared());
   if (declared.empty() || !declared[0].is_array() || !declared[0].has_dimension(sizes.dimension)) {
-    return in.error("result is declared as ", to_string(*in.declared()), "; output 0 has no dimension ",
-                    sizes.dimension);
+    return in.error("result is declared as ", to_string(*in.declared()),
+                    "; output 0 has no dimension ", sizes.dimension);
   }
   return declared[0].dimension(sizes.dimension);
 }
@@ -96,7 +102,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
   const Shape& root = in.called()[0]->result_shape();
   const std::span<const Shape> returned = values_of(root);
   if (returned.size() < sizes.carries) {
-    return in.error("body returns ", to_string(root), "; must return ", sizes.carries, " carries at the end");
+    return in.error("body returns ", to_string(root), "; must return ", sizes.carries,
+                    " carries at the end");
   }
   HEDDLE_RETURN_IF_ERROR(check_carries(in, sizes, returned));
   const size_t outputs = returned.size() - sizes.carries;
@@ -107,8 +114,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
   for (size_t i = 0; i < outputs; ++i) {
     if (!result[i].is_array() || sizes.dimension < 0 || sizes.dimension > result[i].rank() ||
         result[i].rank() == Shape::kMaxRank) {
-      return in.error("output ", i, " is ", to_string(result[i]), "; it cannot be stacked along dimension ",
-                      sizes.dimension);
+      return in.error("output ", i, " is ", to_string(result[i]),
+                      "; it cannot be stacked along dimension ", sizes.dimension);
     }
     result[i] = with_dimension_inserted(result[i], sizes.dimension, sizes.length);
   }
@@ -117,94 +124,104 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return Shape::tuple(std::move(result));
 }
 
-// An array seen as [outer, length, inner] around the scanned dimension.
-struct Strips {
-  int64_t outer = 1;
-  int64_t length = 0;
-  size_t strip_bytes = 1;  // of one index: inner elements
-
-  Strips(const Shape& shape, int64_t dimension) : length(shape.dimension(dimension)) {
-    for (int64_t i = 0; i < dimension; ++i) outer *= shape.dimension(i);
-    strip_bytes = static_cast<size_t>(storage_bytes(shape.dtype()));
-    for (int64_t i = dimension + 1; i < shape.rank(); ++i) strip_bytes *= static_cast<size_t>(shape.dimension(i));
+// An array seen as [outer, length, inner] around the scanned dimension: slices at an index are read
+// and written.
+class Strips {
+ public:
+  Strips(const Shape& shape, int64_t dimension)
+      : slice_(without_dimensions(shape, {&dimension, 1})), length_(shape.dimension(dimension)) {
+    for (int64_t i = 0; i < dimension; ++i) outer_ *= shape.dimension(i);
+    if (slice_.element_count() == 0) outer_ = 0;
+    if (outer_ != 0) width_ = static_cast<size_t>(slice_.byte_size() / outer_);
   }
 
-  [[nodiscard]] size_t offset(int64_t outer_index, int64_t index) const {
-    return static_cast<size_t>(outer_index * length + index) * strip_bytes;
+  [[nodiscard]] Literal read(const Literal& stacked, int64_t index) const {
+    Literal slice = Literal::uninitialised(slice_);
+    std::byte* to = slice.mutable_bytes();
+    const std::byte* from = stacked.bytes();
+    for (int64_t i = 0; i < outer_; ++i, to += width_)
+      std::memcpy(to, from + offset(i, index), width_);
+    return slice;
   }
+
+  void write(Literal& stacked, int64_t index, const Literal& slice) const {
+    std::byte* to = stacked.mutable_bytes();
+    const std::byte* from = slice.bytes();
+    for (int64_t i = 0; i < outer_; ++i, from += width_)
+      std::memcpy(to + offset(i, index), from, width_);
+  }
+
+ private:
+  [[nodiscard]] size_t offset(int64_t outer, int64_t index) const {
+    return static_cast<size_t>(outer * length_ + index) * width_;
+  }
+
+  Shape slice_;
+  int64_t length_;
+  int64_t outer_ = 1;
+  size_t width_ = 0;  // bytes of the inner elements
 };
 
-Literal slice_at(const Literal& stacked, int64_t dimension, int64_t index) {
-  const Strips strips(stacked.shape(), dimension);
-  Literal slice = Literal::uninitialised(without_dimensions(stacked.shape(), {&dimension, 1}));
-  std::byte* to = slice.mutable_bytes();
-  for (int64_t i = 0; i < strips.outer; ++i, to += strips.strip_bytes) {
-    std::memcpy(to, stacked.bytes() + strips.offset(i, index), strips.strip_bytes);
-  }
-  return slice;
-}
-
-void put_at(Literal& stacked, int64_t dimension, int64_t index, const Literal& slice) {
-  const Strips strips(stacked.shape(), dimension);
-  std::byte* to = stacked.mutable_bytes();
-  const std::byte* from = slice.bytes();
-  for (int64_t i = 0; i < strips.outer; ++i, from += strips.strip_bytes) {
-    std::memcpy(to + strips.offset(i, index), from, strips.strip_bytes);
-  }
-}
-
-// The state of a scan that runs: the arguments of the next call of the body, and the outputs as far as they are known.
+// The state of a scan that runs: the arguments of the next call of the body, and the outputs as far
+// as they are known.
 class Scanner {
  public:
   explicit Scanner(EvalArgs& in)
-      : in_(in), dimension_(in.attrs<ScanAttrs>().dimensions[0]),
-        inputs_(in.size() - static_cast<size_t>(in.attrs<ScanAttrs>().num_carries)), arguments_(in.size()) {
+      : in_(in),
+        inputs_(in.size() - static_cast<size_t>(in.attrs<ScanAttrs>().num_carries)),
+        arguments_(in.size()) {
+    const int64_t dimension = in.attrs<ScanAttrs>().dimensions[0];
+    for (size_t i = 0; i < inputs_; ++i) read_.emplace_back(in[i].shape(), dimension);
     std::move(in.operands.begin() + static_cast<ptrdiff_t>(inputs_), in.operands.end(),
               arguments_.begin() + static_cast<ptrdiff_t>(inputs_));
     const std::span<const Shape> results = values_of(in.result());
-    for (size_t i = 0; i < results.size() - carries(); ++i) outputs_.push_back(Literal::uninitialised(results[i]));
+    for (const Shape& result : results.first(results.size() - (in.size() - inputs_))) {
+      write_.emplace_back(result, dimension);
+      outputs_.push_back(Literal::uninitialised(result));
+    }
   }
 
-  // Of inputs and outputs; 0 where there is neither.
+  // Of inputs and outputs. One of them is there, or the shape rule would have refused.
   [[nodiscard]] int64_t length() const {
-    if (inputs_ > 0) return in_[0].shape().dimension(dimension_);
-    return outputs_.empty() ? 0 : outputs_[0].shape().dimension(dimension_);
+    const Literal& one = inputs_ > 0 ? in_[0] : outputs_[0];
+    return one.shape().dimension(in_.attrs<ScanAttrs>().dimensions[0]);
   }
 
   Status step(int64_t index) {
-    for (size_t i = 0; i < inputs_; ++i) arguments_[i] = slice_at(in_[i], dimension_, index);
+    for (size_t i = 0; i < inputs_; ++i) arguments_[i] = read_[i].read(in_[i], index);
     HEDDLE_ASSIGN_OR_RETURN(Literal result, in_.caller.call_and_consume(0, arguments_));
     if (!result.is_tuple()) {
       take(0, index, std::move(result));
       return {};
     }
-    for (size_t i = 0; i < result.elements().size(); ++i) take(i, index, std::move(result.mutable_elements()[i]));
+    for (size_t i = 0; i < result.elements().size(); ++i)
+      take(i, index, std::move(result.mutable_elements()[i]));
     return {};
   }
 
   Literal finish() && {
     std::vector<Literal> values = std::move(outputs_);
-    std::move(arguments_.begin() + static_cast<ptrdiff_t>(inputs_), arguments_.end(), std::back_inserter(values));
+    std::move(arguments_.begin() + static_cast<ptrdiff_t>(inputs_), arguments_.end(),
+              std::back_inserter(values));
     if (!in_.result().is_tuple()) return std::move(values[0]);
     return Literal::tuple(std::move(values));
   }
 
  private:
-  [[nodiscard]] size_t carries() const { return in_.size() - inputs_; }
-
   void take(size_t i, int64_t index, Literal value) {
     if (i < outputs_.size()) {
-      put_at(outputs_[i], dimension_, index, value);
+      write_[i].write(outputs_[i], index, value);
     } else {
       arguments_[inputs_ + i - outputs_.size()] = std::move(value);
     }
   }
 
   EvalArgs& in_;
-  const int64_t dimension_;
   const size_t inputs_;
   std::vector<Literal> arguments_;
   std::vector<Literal> outputs_;
+  std::vector<Strips> read_;
+  std::vector<Strips> write_;
 };
 
 StatusOr<Literal> evaluate(EvalArgs& in) {

@@ -14,7 +14,10 @@ StatusOr<Shape> infer_clamp(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_elements(in, 1, kPreds | kIntegers | kFloats));
   const bool scalars = in[0].rank() == 0 && in[2].rank() == 0;
   for (size_t bound : {size_t{0}, size_t{2}}) {
-    if (!scalars || in[bound].dtype() != in[1].dtype()) HEDDLE_RETURN_IF_ERROR(check_same(in, bound, 1));
+    if (!scalars) HEDDLE_RETURN_IF_ERROR(check_same(in, bound, 1));
+    if (in[bound].dtype() == in[1].dtype()) continue;
+    return in.error(kClampOperands[bound], " is ", in[bound], "; must be ", in[1].dtype(), "[], of the elements of x",
+                    "; convert it first");
   }
   return in[1];
 }

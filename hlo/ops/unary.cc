@@ -37,7 +37,7 @@ HEDDLE_UNARY(kLog1p, {.accepts = kAnalytic,
 HEDDLE_UNARY(kLogistic, {.accepts = kAnalytic,
                          .real = [](auto x) { return 1 / (1 + std::exp(-x)); },
                          .complex = [](auto z) { return cm::logistic(z); }})
-HEDDLE_UNARY(kErf, {.accepts = kFloats, .real = [](auto x) { return std::erf(x); }})
+HEDDLE_UNARY(kErf, {.accepts = kFloats, .real = [](double x) { return std::erf(x); }})
 
 // Roots. The square root of a double is rounded right as it is; through long double it would be rounded twice.
 HEDDLE_UNARY(kSqrt, {.accepts = kAnalytic,

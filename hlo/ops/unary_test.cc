@@ -5,29 +5,21 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heddle/hlo/native.h"
 #include "heddle/hlo/ops/op_testing.h"
+#include "heddle/hlo/ops/rounding_testing.h"
 
 namespace heddle::hlo {
 namespace {
 
 using op_testing::array;
 using op_testing::evaluate;
+using op_testing::expect_rounded_once;
 using op_testing::infer;
 using op_testing::integers;
 using op_testing::kInf;
 using op_testing::kNaN;
 using op_testing::numbers;
 using testing::ElementsAre;
-
-// Distance between x and the next number of the type away from zero.
-long double spacing(DType dtype, double x) {
-  const double away = std::signbit(x) ? -kInf : kInf;
-  if (dtype == f64) return std::nextafter(x, away) - static_cast<long double>(x);
-  if (dtype == f32) return std::nextafter(static_cast<float>(x), static_cast<float>(away)) - static_cast<long double>(x);
-  const uint16_t bits = encode_small_float(dtype, x);
-  return decode_small_float(dtype, static_cast<uint16_t>(bits + 1)) - static_cast<long double>(x);
-}
 
 struct Function {
   Opcode opcode;
@@ -78,24 +70,13 @@ std::vector<double> samples() {
 
 class UnaryFunctions : public testing::TestWithParam<std::tuple<Function, DType>> {};
 
-// At most half a unit of the last place from the true value; f64, where libm is trusted, one unit.
 TEST_P(UnaryFunctions, RoundTheTrueValueOnce) {
   const auto& [function, dtype] = GetParam();
   const Literal x = array(dtype, samples());
   const Literal y = evaluate(function.opcode, {x});
   for (int64_t i = 0; i < x.element_count(); ++i) {
-    const long double want = function.value(x.to_double(i));
-    const double got = y.to_double(i);
-    SCOPED_TRACE(cat(to_string(function.opcode), " of ", x.to_double(i), " is ", got, ", want ", static_cast<double>(want)));
-    if (std::isnan(want)) {
-      ASSERT_TRUE(std::isnan(got));
-    } else if (std::isinf(got) || want == 0) {
-      ASSERT_EQ(got, Literal::scalar(dtype, static_cast<double>(want)).to_double(0));
-      ASSERT_EQ(std::signbit(got), std::signbit(want));
-    } else {
-      const long double units = std::fabs(got - want) / spacing(dtype, std::fabs(got));
-      ASSERT_LE(units, dtype == f64 ? 1.0L : 0.5001L);
-    }
+    SCOPED_TRACE(cat(to_string(function.opcode), " of ", x.to_double(i)));
+    expect_rounded_once(dtype, y.to_double(i), function.value(x.to_double(i)));
   }
 }
 
@@ -106,6 +87,60 @@ INSTANTIATE_TEST_SUITE_P(EveryOp, UnaryFunctions,
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
+
+TEST(UnaryOp, OfAScalarIsAScalar) {
+  const Literal y = evaluate(Opcode::kExp, {Literal::scalar(f32, 0.0)});
+  EXPECT_EQ(to_string(y.shape()), "f32[]");
+  EXPECT_EQ(y.to_double(0), 1.0);
+}
+
+TEST(UnaryOp, OfNoElementsIsNoElements) {
+  EXPECT_EQ(to_string(evaluate(Opcode::kTanh, {Literal(Shape(bf16, {3, 0}))}).shape()), "bf16[3,0]");
+}
+
+TEST(UnaryOp, OfManyBlocksAppliesToEach) {
+  const Literal y = evaluate(Opcode::kNegate, {array(s32, std::vector<double>(1000, 7))});
+  EXPECT_THAT(integers(y), testing::Each(-7));
+}
+
+TEST(UnaryOp, WritesInPlaceWhereNobodyElseHoldsTheOperand) {
+  std::vector<Literal> operands;
+  operands.push_back(array(f32, {1, 2}));
+  const std::byte* bytes = operands[0].bytes();
+  EXPECT_EQ(evaluate(Opcode::kNegate, std::move(operands)).bytes(), bytes);
+}
+
+TEST(UnaryOp, LeavesASharedOperandAlone) {
+  const Literal x = array(f32, {1, 2});
+  evaluate(Opcode::kNegate, {x});
+  EXPECT_THAT(numbers(x), ElementsAre(1, 2));
+}
+
+TEST(IsFinite, IsFalseForNaNAndInfinities) {
+  const Literal x = array(f32, {1, kInf, -kInf, kNaN, 0});
+  EXPECT_THAT(integers(evaluate(Opcode::kIsFinite, {x})), ElementsAre(1, 0, 0, 0, 1));
+}
+
+TEST(UnaryOp, TypesFollowTheOperand) {
+  EXPECT_EQ(infer(Opcode::kAbs, {Shape(c64, {2})}), "f32[2]");
+  EXPECT_EQ(infer(Opcode::kReal, {Shape(c128, {})}), "f64[]");
+  EXPECT_EQ(infer(Opcode::kImag, {Shape(f16, {3})}), "f16[3]");
+  EXPECT_EQ(infer(Opcode::kIsFinite, {Shape(f64, {2, 3})}), "pred[2,3]");
+}
+
+TEST(UnaryOp, RefusesElementsThatItHasNoMeaningFor) {
+  EXPECT_EQ(infer(Opcode::kExp, {Shape(s32, {2})}), "exponential: x is s32[2]; its elements must be floats or complex numbers");
+  EXPECT_EQ(infer(Opcode::kFloor, {Shape(c64, {})}), "floor: x is c64[]; its elements must be floats");
+  EXPECT_EQ(infer(Opcode::kAbs, {Shape(u32, {2})}),
+            "abs: x is u32[2]; its elements must be signed integers, floats or complex numbers");
+  EXPECT_EQ(infer(Opcode::kNot, {Shape(f32, {2})}), "not: x is f32[2]; its elements must be pred or integers");
+  EXPECT_EQ(infer(Opcode::kPopcnt, {Shape(pred, {})}), "popcnt: x is pred[]; its elements must be integers");
+}
+
+TEST(UnaryOp, RefusesTuplesAndTokens) {
+  EXPECT_EQ(infer(Opcode::kSqrt, {Shape::tuple({Shape(f32, {})})}), "sqrt: x is (f32[]); must be an array");
+  EXPECT_EQ(infer(Opcode::kSqrt, {Shape::token()}), "sqrt: x is token[]; must be an array");
+}
 
 }  // namespace
 }  // namespace heddle::hlo
