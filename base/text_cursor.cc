@@ -164,7 +164,8 @@ bool TextCursor::read_string(std::string& value) {
 
 // At the backslash; leaves the cursor on the escape's last character.
 bool TextCursor::read_escape(std::string& value) {
-  static constexpr std::string_view kLetters = "abfnrtv\\'\"?`", kMeanings = "\a\b\f\n\r\t\v\\'\"?`";
+  static constexpr std::string_view kLetters = "abfnrtv\\'\"?`",
+                                    kMeanings = "\a\b\f\n\r\t\v\\'\"?`";
   size_t start = at_++;
   char c = raw();
   if (size_t which = kLetters.find(c); c != '\0' && which != std::string_view::npos) {
@@ -174,11 +175,14 @@ bool TextCursor::read_escape(std::string& value) {
   int code = 0;
   int digits = 0;
   if (c == 'x' || c == 'X') {
-    for (; digits < 2 && hex_digit(raw(1)) >= 0; ++digits, ++at_) code = code * 16 + hex_digit(raw(1));
+    for (; digits < 2 && hex_digit(raw(1)) >= 0; ++digits, ++at_)
+      code = code * 16 + hex_digit(raw(1));
   } else {
-    for (--at_; digits < 3 && raw(1) >= '0' && raw(1) <= '7'; ++digits, ++at_) code = code * 8 + raw(1) - '0';
+    for (--at_; digits < 3 && raw(1) >= '0' && raw(1) <= '7'; ++digits, ++at_)
+      code = code * 8 + raw(1) - '0';
   }
-  if (digits == 0 || code > 255) return fail_at(start, invalid_argument("the escape is none of C's"));
+  if (digits == 0 || code > 255)
+    return fail_at(start, invalid_argument("the escape is none of C's"));
   value.push_back(static_cast<char>(code));
   return true;
 }
@@ -212,14 +216,18 @@ bool TextCursor::fail_expected(std::string_view what) {
 std::string point_at(std::string_view text, size_t position, std::string_view message) {
   constexpr size_t kBefore = 60, kAfter = 40;
   position = std::min(position, text.size());
-  size_t line = 1 + static_cast<size_t>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(position), '\n'));
+  size_t line = 1 + static_cast<size_t>(std::count(
+                        text.begin(), text.begin() + static_cast<ptrdiff_t>(position), '\n'));
   size_t begin = position == 0 ? 0 : text.rfind('\n', position - 1) + 1;  // npos + 1 is 0
   size_t end = std::min(text.find('\n', position), text.size());
   size_t from = position - begin > kBefore ? position - kBefore : begin;
   size_t to = end - position > kAfter ? position + kAfter : end;
-  std::string out = cat(line, ":", position - begin + 1, ": ", message, "\n", from > begin ? "..." : "");
-  for (char c : text.substr(from, to - from)) out.push_back(is_printable(c) ? c : (c == '\t' ? ' ' : '?'));
-  append(out, to < end ? "...\n" : "\n", std::string(position - from + (from > begin ? 3 : 0), ' '), "^");
+  std::string out =
+      cat(line, ":", position - begin + 1, ": ", message, "\n", from > begin ? "..." : "");
+  for (char c : text.substr(from, to - from))
+    out.push_back(is_printable(c) ? c : (c == '\t' ? ' ' : '?'));
+  append(out, to < end ? "...\n" : "\n", std::string(position - from + (from > begin ? 3 : 0), ' '),
+         "^");
   return out;
 }
 
@@ -234,8 +242,9 @@ void append_quoted(std::string& out, std::string_view text) {
       out.push_back(c);
     } else {
       unsigned code = static_cast<unsigned char>(c);
-      for (char digit : {'\\', static_cast<char>('0' + (code >> 6)), static_cast<char>('0' + ((code >> 3) & 7)),
-                         static_cast<char>('0' + (code & 7))}) {
+      for (char digit :
+           {'\\', static_cast<char>('0' + (code >> 6)), static_cast<char>('0' + ((code >> 3) & 7)),
+            static_cast<char>('0' + (code & 7))}) {
         out.push_back(digit);
       }
     }

@@ -1,10 +1,12 @@
 // TextCursor: reads text token by token, without copies.
 //
-// Blanks and comments (`/* .. */`, and `//` to the end of the line) are skipped before every token. The first error is kept with its
-// place, and every reading function returns false from then on or moves nothing, so that callers chain them:
+// Blanks and comments (`/* .. */`, and `//` to the end of the line) are skipped before every token.
+// The first error is kept with its place, and every reading function returns false from then on or
+// moves nothing, so that callers chain them:
 //
 //   bool read_pair(TextCursor& in, Pair& pair) {
-//     return in.expect('(') && in.read_int(pair.first) && in.expect(',') && in.read_int(pair.second) && in.expect(')');
+//     return in.expect('(') && in.read_int(pair.first) && in.expect(',') &&
+//     in.read_int(pair.second) && in.expect(')');
 //   }
 //
 // Lines and columns are only counted for an error's message.
@@ -33,7 +35,8 @@ class TextCursor {
     skip_blanks();
     return at_ == text_.size();
   }
-  // The character right at the cursor, blanks included; and the one `ahead` of it. '\0' past the end.
+  // The character right at the cursor, blanks included; and the one `ahead` of it. '\0' past the
+  // end.
   [[nodiscard]] char raw(size_t ahead = 0) const {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
@@ -44,23 +47,26 @@ class TextCursor {
     ++at_;
     return true;
   }
-  bool accept(std::string_view token);       // punctuation: "->", "<="
-  bool accept_word(std::string_view word);   // a whole word
+  bool accept(std::string_view token);      // punctuation: "->", "<="
+  bool accept_word(std::string_view word);  // a whole word
   // The same, or an error that says what stands here instead.
   bool expect(char c) { return accept(c) || fail_expected(std::string_view(&c, 1)); }
   bool expect(std::string_view token) { return accept(token) || fail_expected(token); }
 
-  // A letter or `_`, then letters, digits and `_ . -`, up to a "->". Empty, without an error, where there is none.
+  // A letter or `_`, then letters, digits and `_ . -`, up to a "->". Empty, without an error, where
+  // there is none.
   std::string_view word();
   [[nodiscard]] std::string_view peek_word();
-  // Letters, digits and `_ . + -`, starting with anything but a letter: what a number is made of. Empty where there is none.
+  // Letters, digits and `_ . + -`, starting with anything but a letter: what a number is made of.
+  // Empty where there is none.
   std::string_view number();
 
   bool read_int(int64_t& value);
   bool read_bool(bool& value);
   // In single or double quotes, C escapes undone.
   bool read_string(std::string& value);
-  // A group in braces with everything in it, as it stands; braces inside double quotes do not count.
+  // A group in braces with everything in it, as it stands; braces inside double quotes do not
+  // count.
   bool read_braces(std::string_view& value);
 
   // Place of the next token, to come back to or to point at.
@@ -73,10 +79,13 @@ class TextCursor {
     if (!failed()) at_ = position;
   }
   [[nodiscard]] std::string_view text() const { return text_; }
-  [[nodiscard]] std::string_view between(size_t from, size_t to) const { return text_.substr(from, to - from); }
+  [[nodiscard]] std::string_view between(size_t from, size_t to) const {
+    return text_.substr(from, to - from);
+  }
   [[nodiscard]] size_t remaining() const { return text_.size() - at_; }
 
-  // Keeps the first error, which points at the next token or at `position`, and ends reading. Returns false.
+  // Keeps the first error, which points at the next token or at `position`, and ends reading.
+  // Returns false.
   template <class... Parts>
   bool fail(const Parts&... parts) {
     return fail_at(position(), invalid_argument(parts...));
@@ -101,7 +110,8 @@ class TextCursor {
 // "12:7: message", the line, and a caret under column 7. Of long lines, what is around the place.
 std::string point_at(std::string_view text, size_t position, std::string_view message);
 
-// `text` in double quotes, escaped so that read_string() undoes it: \n \r \t \" \' \\, other unprintable bytes in octal.
+// `text` in double quotes, escaped so that read_string() undoes it: \n \r \t \" \' \\, other
+// unprintable bytes in octal.
 void append_quoted(std::string& out, std::string_view text);
 
 // True if word() would read all of `text`.

@@ -17,6 +17,8 @@ inline constexpr bool kIsSmallFloat<SmallFloat<kType, Storage>> = true;
 
 template <DType kType, class Storage>
 double decode(SmallFloat<kType, Storage> x) {
+  // bf16 goes through f32, so that FlushSubnormals holds for it as it does in XLA.
+  if constexpr (kType == DType::kBF16) return to_f64(x);
   return small_float::decode<kType>(x.bits);
 }
 
@@ -63,7 +65,8 @@ inline Int saturate(double x, int bits) {
 template <class Int>
 constexpr Int wrap(int64_t x, int bits) {
   if constexpr (std::is_signed_v<Int>) {
-    return static_cast<Int>(static_cast<int64_t>(static_cast<uint64_t>(x) << (64 - bits)) >> (64 - bits));
+    return static_cast<Int>(static_cast<int64_t>(static_cast<uint64_t>(x) << (64 - bits)) >>
+                            (64 - bits));
   } else {
     return static_cast<Int>(static_cast<uint64_t>(x) << (64 - bits) >> (64 - bits));
   }

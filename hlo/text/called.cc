@@ -17,7 +17,8 @@ CalledKeys called_keys(Opcode opcode, bool predicate) {
     case Opcode::kWhile: return {.keys = kWhile};
     case Opcode::kSelectAndScatter: return {.keys = kSelectAndScatter};
     case Opcode::kConditional:
-      return predicate ? CalledKeys{.keys = kConditional} : CalledKeys{.list = "branch_computations"};
+      return predicate ? CalledKeys{.keys = kConditional}
+                       : CalledKeys{.list = "branch_computations"};
     case Opcode::kCustomCall: return {.list = "called_computations"};
     case Opcode::kFusion:
     case Opcode::kAsyncStart:

@@ -79,7 +79,8 @@ double decode(DType dtype, const std::byte* at) {
 // As C's %.*g.
 template <class T>
 std::string_view format(T value, int digits, char (&buffer)[40]) {
-  auto result = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, digits);
+  auto result =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, digits);
   return {buffer, static_cast<size_t>(result.ptr - buffer)};
 }
 
@@ -129,14 +130,17 @@ void write_signed(std::string& out, DType dtype, const std::byte* at) {
 }
 
 // The range of an integer type, by its bits.
-int64_t least(DType dtype) { return is_signed(dtype) ? -(int64_t{1} << (bit_width(dtype) - 1)) : 0; }
+int64_t least(DType dtype) {
+  return is_signed(dtype) ? -(int64_t{1} << (bit_width(dtype) - 1)) : 0;
+}
 uint64_t most(DType dtype) {
   int64_t bits = bit_width(dtype) - (is_signed(dtype) ? 1 : 0);
   return bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
 }
 
 bool does_not_fit(TextCursor& in, size_t start, std::string_view token, DType dtype) {
-  return in.fail_at(start, invalid_argument(token.substr(0, 40), " does not fit ", to_string(dtype)));
+  return in.fail_at(start,
+                    invalid_argument(token.substr(0, 40), " does not fit ", to_string(dtype)));
 }
 
 bool read_integer(TextCursor& in, DType dtype, std::byte* at) {
@@ -152,7 +156,8 @@ bool read_integer(TextCursor& in, DType dtype, std::byte* at) {
     return in.fail_expected("a whole number");
   }
   uint64_t limit = most(dtype);
-  if (negative) limit = dtype == u64 ? uint64_t{1} << 63 : uint64_t{0} - static_cast<uint64_t>(least(dtype));
+  if (negative)
+    limit = dtype == u64 ? uint64_t{1} << 63 : uint64_t{0} - static_cast<uint64_t>(least(dtype));
   if (overflows || magnitude > limit) return does_not_fit(in, start, token, dtype);
   store_bits(at, storage_bytes(dtype), negative ? uint64_t{0} - magnitude : magnitude);
   return true;
@@ -186,7 +191,8 @@ bool read_nan(TextCursor& in, size_t start, DType dtype, bool negative, std::byt
     in.accept('(');
     std::string_view digits = in.number();
     const char* end = digits.data() + digits.size();
-    if (!digits.starts_with("0x") || std::from_chars(digits.data() + 2, end, payload, 16).ptr != end) {
+    if (!digits.starts_with("0x") ||
+        std::from_chars(digits.data() + 2, end, payload, 16).ptr != end) {
       return in.fail_expected("a payload like 0x1f");
     }
     if (!in.expect(')')) return false;
@@ -199,12 +205,15 @@ bool read_nan(TextCursor& in, size_t start, DType dtype, bool negative, std::byt
     store_bits(at, storage_bytes(dtype), sign | nan.infinity | payload);
     return true;
   }
-  store_float(dtype, std::copysign(std::numeric_limits<double>::quiet_NaN(), negative ? -1.0 : 1.0), at);
-  if (!std::isnan(decode(dtype, at))) return in.fail_at(start, invalid_argument(to_string(dtype), " has no NaN"));
+  store_float(dtype, std::copysign(std::numeric_limits<double>::quiet_NaN(), negative ? -1.0 : 1.0),
+              at);
+  if (!std::isnan(decode(dtype, at)))
+    return in.fail_at(start, invalid_argument(to_string(dtype), " has no NaN"));
   return true;
 }
 
-// Rounded once to T. False where the text is no number; magnitudes too large become infinite, too small ones 0.
+// Rounded once to T. False where the text is no number; magnitudes too large become infinite, too
+// small ones 0.
 template <class T>
 bool parse_number(std::string_view token, T& value) {
   const char* end = token.data() + token.size();
@@ -218,7 +227,8 @@ bool parse_number(std::string_view token, T& value) {
   return true;
 }
 
-// True if `at` holds what `value` rounds to, and not what formats without infinity make of values that are too large.
+// True if `at` holds what `value` rounds to, and not what formats without infinity make of values
+// that are too large.
 bool fits(DType dtype, double value, const std::byte* at) {
   double stored = decode(dtype, at);
   if (!std::isfinite(stored)) return false;
@@ -254,7 +264,8 @@ bool read_floating(TextCursor& in, DType dtype, std::byte* at) {
   if (magnitude != "inf") return read_finite(in, start, token, dtype, at);
   double infinity = std::numeric_limits<double>::infinity();
   store_float(dtype, negative ? -infinity : infinity, at);
-  return std::isinf(decode(dtype, at)) || in.fail_at(start, invalid_argument(to_string(dtype), " has no infinity"));
+  return std::isinf(decode(dtype, at)) ||
+         in.fail_at(start, invalid_argument(to_string(dtype), " has no infinity"));
 }
 
 }  // namespace
@@ -291,7 +302,11 @@ bool read_element(TextCursor& in, DType dtype, std::byte* at) {
   return in.fail("a value of type ", to_string(dtype), " cannot be written");
 }
 
-void write_float(std::string& out, float value) { write_element(out, f32, reinterpret_cast<const std::byte*>(&value)); }
-bool read_float(TextCursor& in, float& value) { return read_element(in, f32, reinterpret_cast<std::byte*>(&value)); }
+void write_float(std::string& out, float value) {
+  write_element(out, f32, reinterpret_cast<const std::byte*>(&value));
+}
+bool read_float(TextCursor& in, float& value) {
+  return read_element(in, f32, reinterpret_cast<std::byte*>(&value));
+}
 
 }  // namespace heddle::hlo::text

@@ -22,7 +22,8 @@ class ArrayWriter {
   }
 
  private:
-  static constexpr int64_t kMaxEmpties = 1000;  // f32[3,0] is { {}, {}, {} }; of more than so many empties, one stands for all
+  static constexpr int64_t kMaxEmpties =
+      1000;  // f32[3,0] is { {}, {}, {} }; of more than so many empties, one stands for all
 
   [[nodiscard]] int64_t empties() const {
     if (literal_.element_count() > 0) return 0;
@@ -80,10 +81,12 @@ class ArrayReader {
       literal = Literal::elided(shape_);
       return true;
     }
-    if (shape_.is_dynamic()) return in_.fail("a constant cannot be of dynamic size: ", to_string(shape_));
+    if (shape_.is_dynamic())
+      return in_.fail("a constant cannot be of dynamic size: ", to_string(shape_));
     // An element takes a character and, but for the last one, a comma or a blank.
     if (shape_.element_count() > static_cast<int64_t>(in_.remaining() / 2 + 1)) {
-      return in_.fail_at(start, invalid_argument("the constant ends before all elements of ", to_string(shape_)));
+      return in_.fail_at(
+          start, invalid_argument("the constant ends before all elements of ", to_string(shape_)));
     }
     literal = Literal::uninitialised(shape_);
     at_ = literal.mutable_bytes();
@@ -100,14 +103,16 @@ class ArrayReader {
 
   bool read_dimension(int64_t dimension) {
     if (!in_.expect('{')) return false;
-    if (shape_.element_count() == 0 && in_.accept('}')) return true;  // empties need not be spelled out
+    if (shape_.element_count() == 0 && in_.accept('}'))
+      return true;  // empties need not be spelled out
     for (int64_t i = 0; i < shape_.dimension(dimension); ++i) {
       in_.accept(',');
       if (in_.peek() == '}') return fail_count(dimension, "has only ", i);
       if (!read_item(dimension)) return false;
     }
     in_.accept(',');
-    return in_.accept('}') || in_.failed() || fail_count(dimension, "has more than ", shape_.dimension(dimension));
+    return in_.accept('}') || in_.failed() ||
+           fail_count(dimension, "has more than ", shape_.dimension(dimension));
   }
 
   bool read_item(int64_t dimension) {
@@ -119,8 +124,8 @@ class ArrayReader {
   }
 
   bool fail_count(int64_t dimension, std::string_view what, int64_t count) {
-    return in_.fail("dimension ", dimension, " of the constant ", what, count, " elements; ", to_string(shape_), " needs ",
-                    shape_.dimension(dimension));
+    return in_.fail("dimension ", dimension, " of the constant ", what, count, " elements; ",
+                    to_string(shape_), " needs ", shape_.dimension(dimension));
   }
 
   TextCursor& in_;
@@ -152,7 +157,8 @@ void write_literal(std::string& out, const Literal& literal, int64_t max_element
     return;
   }
   if (!literal.shape().is_array()) return;
-  bool too_long = max_elements >= 0 && literal.shape().rank() > 0 && literal.element_count() > max_elements;
+  bool too_long =
+      max_elements >= 0 && literal.shape().rank() > 0 && literal.element_count() > max_elements;
   if (too_long || literal.is_elided()) {
     out.append("{...}");
   } else {

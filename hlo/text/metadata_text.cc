@@ -16,8 +16,9 @@ struct NumberMember {
 };
 
 // In printed order, profile_type between the first numbers and the last texts.
-constexpr TextMember kFirst[] = {
-    {"op_type", &Metadata::op_type}, {"op_name", &Metadata::op_name}, {"source_file", &Metadata::source_file}};
+constexpr TextMember kFirst[] = {{"op_type", &Metadata::op_type},
+                                 {"op_name", &Metadata::op_name},
+                                 {"source_file", &Metadata::source_file}};
 constexpr NumberMember kLines[] = {{"source_line", &Metadata::source_line},
                                    {"source_end_line", &Metadata::source_end_line},
                                    {"source_column", &Metadata::source_column},
@@ -26,7 +27,8 @@ constexpr TextMember kLast[] = {{"deduplicated_name", &Metadata::deduplicated_na
                                 {"scheduling_name", &Metadata::scheduling_name}};
 constexpr NumberMember kFrame[] = {{"stack_frame_id", &Metadata::stack_frame_id}};
 // Read and dropped: older XLAs wrote them.
-constexpr std::string_view kOld[] = {"creation_pass_id", "logical_creation_pass_id", "size_of_generated_code_in_bytes",
+constexpr std::string_view kOld[] = {"creation_pass_id", "logical_creation_pass_id",
+                                     "size_of_generated_code_in_bytes",
                                      "size_of_memory_working_set_in_bytes", "preserve_layout"};
 
 class Writer {
@@ -88,9 +90,11 @@ bool drop_value(TextCursor& in) {
 
 bool read_member(TextCursor& in, std::string_view name, Metadata& value) {
   if (const auto* text = find<TextMember>(kFirst, name)) return read_text_member(in, text, value);
-  if (const auto* number = find<NumberMember>(kLines, name)) return read_number_member(in, number, value);
+  if (const auto* number = find<NumberMember>(kLines, name))
+    return read_number_member(in, number, value);
   if (const auto* text = find<TextMember>(kLast, name)) return read_text_member(in, text, value);
-  if (const auto* number = find<NumberMember>(kFrame, name)) return read_number_member(in, number, value);
+  if (const auto* number = find<NumberMember>(kFrame, name))
+    return read_number_member(in, number, value);
   if (name == "profile_type") return Codec<Dims>::read(in, value.profile_type);
   for (std::string_view old : kOld) {
     if (old == name) return drop_value(in);

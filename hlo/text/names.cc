@@ -9,14 +9,30 @@
 namespace heddle::hlo::text {
 namespace {
 
-constexpr std::string_view kReserved[] = {
-    "true", "false", "inf", "nan", "HloModule", "ENTRY", "ROOT", "FileNames", "FunctionNames", "FileLocations",
-    "StackFrames", "replicated", "maximal", "manual", "unknown", "unreduced", "last_tile_dim_replicate", "shard_as",
-    "shard_like"};
+constexpr std::string_view kReserved[] = {"true",
+                                          "false",
+                                          "inf",
+                                          "nan",
+                                          "HloModule",
+                                          "ENTRY",
+                                          "ROOT",
+                                          "FileNames",
+                                          "FunctionNames",
+                                          "FileLocations",
+                                          "StackFrames",
+                                          "replicated",
+                                          "maximal",
+                                          "manual",
+                                          "unknown",
+                                          "unreduced",
+                                          "last_tile_dim_replicate",
+                                          "shard_as",
+                                          "shard_like"};
 
 bool is_reserved(std::string_view name) {
   auto dtype = parse_dtype(name);
-  bool is_type = dtype && *dtype != DType::kTuple && *dtype != DType::kBuffer;  // tuples have no word, buffers need a '('
+  bool is_type = dtype && *dtype != DType::kTuple &&
+                 *dtype != DType::kBuffer;  // tuples have no word, buffers need a '('
   return is_type || std::ranges::find(kReserved, name) != std::end(kReserved);
 }
 
@@ -37,7 +53,8 @@ bool Names::is_printable(std::string_view name) const {
 }
 
 void Names::add(std::string_view wanted) {
-  names_.push_back(is_printable(wanted) && taken_.insert(wanted).second ? wanted : std::string_view());
+  names_.push_back(is_printable(wanted) && taken_.insert(wanted).second ? wanted
+                                                                        : std::string_view());
 }
 
 void Names::make(size_t i, std::string_view wanted) {

@@ -1,6 +1,6 @@
-// The module as a whole: `HloModule name, ..`, computations; or computations alone; or one instruction alone.
+// The module as a whole: `HloModule name, ..`, computations; or computations alone; or one
+// instruction alone.
 #include "heddle/hlo/text.h"
-
 #include "heddle/hlo/text/internal/elements.h"
 #include "heddle/hlo/text/internal/parser.h"
 #include "heddle/hlo/text/internal/shapes.h"
@@ -68,26 +68,31 @@ bool Parser::read_bare_instruction() {
   return finish(scope, start, module_.entry);
 }
 
-// The layout may order dimensions as it likes; types and sizes are the entry's. What says nothing new is dropped.
+// The layout may order dimensions as it likes; types and sizes are the entry's. What says nothing
+// new is dropped.
 bool Parser::check_entry_layout() {
   if (!layout_at_) return true;
   const Computation& entry = module_.entry_computation();
   std::vector<Shape>& layouts = header_.entry_parameter_layouts;
   if (layouts.size() != entry.parameter_count()) {
-    return in_.fail_at(*layout_at_, invalid_argument("entry_computation_layout has ", layouts.size(),
-                                                     " parameters; the entry has ", entry.parameter_count()));
+    return in_.fail_at(*layout_at_,
+                       invalid_argument("entry_computation_layout has ", layouts.size(),
+                                        " parameters; the entry has ", entry.parameter_count()));
   }
   bool news = header_.entry_result_layout != entry.result_shape();
   for (size_t i = 0; i < layouts.size(); ++i) {
     news |= layouts[i] != entry.parameter_shape(i);
     if (same_type(layouts[i], entry.parameter_shape(i))) continue;
-    return in_.fail_at(*layout_at_, invalid_argument("entry_computation_layout has ", to_string(layouts[i]), " for parameter ", i,
-                                                     "; the entry has ", to_string(entry.parameter_shape(i))));
+    return in_.fail_at(
+        *layout_at_,
+        invalid_argument("entry_computation_layout has ", to_string(layouts[i]), " for parameter ",
+                         i, "; the entry has ", to_string(entry.parameter_shape(i))));
   }
   if (!same_type(header_.entry_result_layout, entry.result_shape())) {
-    return in_.fail_at(*layout_at_, invalid_argument("entry_computation_layout has the result ",
-                                                     to_string(header_.entry_result_layout), "; the entry's is ",
-                                                     to_string(entry.result_shape())));
+    return in_.fail_at(*layout_at_,
+                       invalid_argument("entry_computation_layout has the result ",
+                                        to_string(header_.entry_result_layout), "; the entry's is ",
+                                        to_string(entry.result_shape())));
   }
   if (news) return true;
   layouts.clear();
@@ -97,7 +102,9 @@ bool Parser::check_entry_layout() {
 
 bool Parser::enter() {
   if (++depth_ <= limits_.depth) return true;
-  return in_.fail_at(in_.position(), resource_exhausted("operands and computations nest deeper than ", limits_.depth));
+  return in_.fail_at(
+      in_.position(),
+      resource_exhausted("operands and computations nest deeper than ", limits_.depth));
 }
 
 }  // namespace text

@@ -1,4 +1,5 @@
-// foo-start, foo-update and foo-done, for an op without such opcodes of its own: async-start around a computation of the one foo.
+// foo-start, foo-update and foo-done, for an op without such opcodes of its own: async-start around
+// a computation of the one foo.
 #include "heddle/hlo/text/internal/parser.h"
 
 namespace heddle::hlo::text {
@@ -26,9 +27,13 @@ bool Parser::wrap_async(Scope& scope, Draft& draft) {
   Instruction& outer = draft.instruction;
   Instruction inner;
   inner.opcode = outer.opcode;
-  inner.attrs = std::exchange(outer.attrs, AsyncAttrs{.async_execution_thread = draft.execution_thread});
+  inner.attrs =
+      std::exchange(outer.attrs, AsyncAttrs{.async_execution_thread = draft.execution_thread});
   inner.called = std::exchange(outer.called, {});
-  if (!draft.has_shape) return in_.fail_at(draft.at, invalid_argument(to_string(inner.opcode), "-start: has no result type; write it before the opcode"));
+  if (!draft.has_shape)
+    return in_.fail_at(draft.at,
+                       invalid_argument(to_string(inner.opcode),
+                                        "-start: has no result type; write it before the opcode"));
   if (draft.async != AsyncStep::kStart) {
     outer.opcode = draft.async == AsyncStep::kUpdate ? Opcode::kAsyncUpdate : Opcode::kAsyncDone;
     draft.async = AsyncStep::kNone;
@@ -37,16 +42,20 @@ bool Parser::wrap_async(Scope& scope, Draft& draft) {
   outer.opcode = Opcode::kAsyncStart;
   draft.async = AsyncStep::kNone;
   if (!outer.shape.is_tuple() || outer.shape.elements().size() < 2) {
-    return in_.fail_at(draft.at, invalid_argument(to_string(inner.opcode), "-start: has the type ", to_string(outer.shape),
-                                                  "; it must be a tuple of (operands), result and contexts"));
+    return in_.fail_at(
+        draft.at,
+        invalid_argument(to_string(inner.opcode), "-start: has the type ", to_string(outer.shape),
+                         "; it must be a tuple of (operands), result and contexts"));
   }
   Scope wrapped;
   wrapped.computation.name = cat("async_computation.", module_.computations.size());
-  wrapped.computation.execution_thread = draft.execution_thread == "main" ? "" : draft.execution_thread;
+  wrapped.computation.execution_thread =
+      draft.execution_thread == "main" ? "" : draft.execution_thread;
   for (InstructionId operand : outer.operands) {
     InstructionId parameter;
     std::string_view name = made_names_.emplace_back(cat("p", wrapped.parameters.size()));
-    if (!declare_parameter(wrapped, name, scope.computation.at(operand).shape, parameter)) return false;
+    if (!declare_parameter(wrapped, name, scope.computation.at(operand).shape, parameter))
+      return false;
     inner.operands.push_back(parameter);
   }
   Draft body{.instruction = std::move(inner), .at = draft.at, .has_shape = true};

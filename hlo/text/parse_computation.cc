@@ -13,7 +13,8 @@ bool Parser::read_name(std::string_view& name) {
 bool Parser::read_computation() {
   size_t at = in_.position();
   bool is_entry = in_.accept_word("ENTRY");
-  if (is_entry && module_.entry.valid()) return in_.fail_at(at, invalid_argument("a second computation is marked ENTRY"));
+  if (is_entry && module_.entry.valid())
+    return in_.fail_at(at, invalid_argument("a second computation is marked ENTRY"));
   at = in_.position();
   std::string_view name;
   std::optional<Shape> result;
@@ -22,8 +23,9 @@ bool Parser::read_computation() {
   scope.computation.name = name;
   if (!read_body(scope)) return false;
   if (result && !same_type(*result, scope.computation.result_shape())) {
-    return in_.fail_at(at, invalid_argument("the signature's result is ", to_string(*result), "; the root's type is ",
-                                            to_string(scope.computation.result_shape())));
+    return in_.fail_at(
+        at, invalid_argument("the signature's result is ", to_string(*result),
+                             "; the root's type is ", to_string(scope.computation.result_shape())));
   }
   if (in_.accept(',')) {
     if (!in_.accept_word("execution_thread")) return in_.fail_expected("execution_thread=");
@@ -44,7 +46,8 @@ bool Parser::read_signature(std::optional<Shape>& result) {
     std::string_view name;
     return read_name(name) && in_.expect(':') && read_shape(in_, ignored);
   };
-  return in_.expect('(') && read_items(in_, ')', read_parameter) && in_.expect("->") && read_shape(in_, result.emplace());
+  return in_.expect('(') && read_items(in_, ')', read_parameter) && in_.expect("->") &&
+         read_shape(in_, result.emplace());
 }
 
 // The lines in their braces; sets the root.
@@ -71,8 +74,10 @@ bool Parser::number_parameters(Scope& scope, size_t at) {
   parameters.resize(scope.parameters.size());
   for (auto [number, id] : scope.parameters) {
     if (number < 0 || number >= count || parameters[static_cast<size_t>(number)].valid()) {
-      return in_.fail_at(at, invalid_argument("computation ", scope.computation.name, ": parameter ", number, " of ", count,
-                                              " is out of range or stands twice; numbers are 0 .. n-1, each once"));
+      return in_.fail_at(
+          at, invalid_argument(
+                  "computation ", scope.computation.name, ": parameter ", number, " of ", count,
+                  " is out of range or stands twice; numbers are 0 .. n-1, each once"));
     }
     parameters[static_cast<size_t>(number)] = id;
   }
@@ -81,7 +86,8 @@ bool Parser::number_parameters(Scope& scope, size_t at) {
 
 bool Parser::add(Computation computation, size_t at, int64_t type_nodes, ComputationId& id) {
   if (static_cast<int64_t>(module_.computations.size()) >= limits_.computations) {
-    return in_.fail_at(at, resource_exhausted("the text has more than ", limits_.computations, " computations"));
+    return in_.fail_at(
+        at, resource_exhausted("the text has more than ", limits_.computations, " computations"));
   }
   id = module_.add(std::move(computation));
   result_nodes_.push_back(type_nodes);

@@ -1,11 +1,13 @@
-// HloModule name, is_scheduled=true, input_output_alias={..}, entry_computation_layout={(..)->..}, .. and the blocks of stack frames.
+// HloModule name, is_scheduled=true, input_output_alias={..}, entry_computation_layout={(..)->..},
+// .. and the blocks of stack frames.
 #include "heddle/hlo/text/internal/parser.h"
 #include "heddle/hlo/text/internal/shapes.h"
 
 namespace heddle::hlo::text {
 namespace {
 
-constexpr std::string_view kFrameBlocks[] = {"FileNames", "FunctionNames", "FileLocations", "StackFrames"};
+constexpr std::string_view kFrameBlocks[] = {"FileNames", "FunctionNames", "FileLocations",
+                                             "StackFrames"};
 
 bool at_frame_block(TextCursor& in) { return is_one_of(in.peek_word(), kFrameBlocks); }
 
@@ -49,7 +51,8 @@ bool Parser::read_header_attribute(std::string_view name) {
   if (name == "entry_computation_layout") return read_entry_layout();
   if (name == "replica_count") return in_.read_int(header_.replica_count);
   if (name == "num_partitions") return in_.read_int(header_.num_partitions);
-  if (name == "frontend_attributes") return Codec<FrontendAttributes>::read(in_, header_.frontend_attributes);
+  if (name == "frontend_attributes")
+    return Codec<FrontendAttributes>::read(in_, header_.frontend_attributes);
   if (name == "origin_recovery_table") return read_group(in_, header_.origin_recovery_table);
   if (name == "allow_spmd_sharding_propagation_to_parameters") {
     return Codec<std::vector<bool>>::read(in_, header_.propagate_sharding_to_parameters);
@@ -58,17 +61,23 @@ bool Parser::read_header_attribute(std::string_view name) {
     return Codec<std::vector<bool>>::read(in_, header_.propagate_sharding_to_output);
   }
   if (name == "input_output_alias") {
-    return in_.expect('{') && read_items(in_, '}', [&] { return read_alias(header_.input_output_alias.emplace_back()); });
+    return in_.expect('{') && read_items(in_, '}', [&] {
+             return read_alias(header_.input_output_alias.emplace_back());
+           });
   }
   if (name == "buffer_donor") {
-    return in_.expect('{') && read_items(in_, '}', [&] { return read_donor(header_.buffer_donors.emplace_back()); });
+    return in_.expect('{') &&
+           read_items(in_, '}', [&] { return read_donor(header_.buffer_donors.emplace_back()); });
   }
   return false;
 }
 
 bool Parser::read_alias(InputOutputAlias& alias) {
-  if (!Codec<Dims>::read(in_, alias.output_index) || !in_.expect(':') || !in_.expect('(')) return false;
-  if (!in_.read_int(alias.parameter) || !in_.expect(',') || !Codec<Dims>::read(in_, alias.parameter_index)) return false;
+  if (!Codec<Dims>::read(in_, alias.output_index) || !in_.expect(':') || !in_.expect('('))
+    return false;
+  if (!in_.read_int(alias.parameter) || !in_.expect(',') ||
+      !Codec<Dims>::read(in_, alias.parameter_index))
+    return false;
   if (in_.accept(',')) {
     bool must = in_.accept_word("must-alias");
     if (!must && !in_.accept_word("may-alias")) return in_.fail_expected("may-alias or must-alias");
@@ -84,9 +93,11 @@ bool Parser::read_donor(BufferDonor& donor) {
 
 bool Parser::read_entry_layout() {
   if (!in_.expect('{') || !in_.expect('(')) return false;
-  auto read_parameter = [&] { return read_shape(in_, header_.entry_parameter_layouts.emplace_back()); };
-  return read_items(in_, ')', read_parameter) && in_.expect("->") && read_shape(in_, header_.entry_result_layout) &&
-         in_.expect('}');
+  auto read_parameter = [&] {
+    return read_shape(in_, header_.entry_parameter_layouts.emplace_back());
+  };
+  return read_items(in_, ')', read_parameter) && in_.expect("->") &&
+         read_shape(in_, header_.entry_result_layout) && in_.expect('}');
 }
 
 // Kept as they stand.
@@ -102,6 +113,8 @@ bool Parser::read_frames() {
     end = in_.raw_position();
   }
   header_.frames = in_.between(start, end);
+  header_.frames.erase(header_.frames.find_last_not_of(" \n\r\t") +
+                       1);  // or blank lines add up at each trip
   return !in_.failed();
 }
 

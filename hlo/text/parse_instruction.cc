@@ -15,7 +15,8 @@ bool is_dropped(Opcode opcode, std::string_view name) {
   return name == "mode" && all_reduce;
 }
 
-// What a reader cannot do without, but for: broadcast of a scalar, map over all dimensions, and shuffle, whose attributes we do not know.
+// What a reader cannot do without, but for: broadcast of a scalar, map over all dimensions, and
+// shuffle, whose attributes we do not know.
 bool is_required(Opcode opcode, const FieldText& field, const Shape* operand) {
   if (field.presence != Presence::kRequired) return false;
   if (opcode == Opcode::kBroadcast) return operand != nullptr && operand->rank() > 0;
@@ -35,12 +36,14 @@ bool Parser::read_line(Scope& scope) {
   bool is_root = in_.accept_word("ROOT") && in_.peek() != '=';
   if (!is_root) in_.rewind(start);
   size_t at = in_.position();
-  if (is_root && scope.computation.root.valid()) return in_.fail_at(start, invalid_argument("a second instruction is marked ROOT"));
+  if (is_root && scope.computation.root.valid())
+    return in_.fail_at(start, invalid_argument("a second instruction is marked ROOT"));
   std::string_view name;
   InstructionId id;
   if (!read_name(name) || !in_.expect('=')) return false;
   if (scope.ids.contains(name)) {
-    return in_.fail_at(at, invalid_argument("an instruction named ", name, " was defined before in this computation"));
+    return in_.fail_at(at, invalid_argument("an instruction named ", name,
+                                            " was defined before in this computation"));
   }
   if (!read_instruction(scope, name, /*with_attributes=*/true, id)) return false;
   scope.ids.emplace(name, id);
@@ -48,12 +51,13 @@ bool Parser::read_line(Scope& scope) {
   return true;
 }
 
-bool Parser::read_instruction(Scope& scope, std::string_view name, bool with_attributes, InstructionId& id) {
+bool Parser::read_instruction(Scope& scope, std::string_view name, bool with_attributes,
+                              InstructionId& id) {
   Draft draft;
   draft.has_shape = at_shape(in_);
   if (draft.has_shape && !read_shape(in_, draft.instruction.shape)) return false;
-  return read_opcode(draft) && read_operands(scope, draft) && read_attrs(scope, draft, with_attributes) &&
-         append(scope, draft, name, id);
+  return read_opcode(draft) && read_operands(scope, draft) &&
+         read_attrs(scope, draft, with_attributes) && append(scope, draft, name, id);
 }
 
 bool Parser::read_opcode(Draft& draft) {
@@ -70,23 +74,29 @@ bool Parser::read_opcode(Draft& draft) {
 }
 
 bool Parser::read_attrs(Scope& scope, Draft& draft, bool with_attributes) {
-  if (draft.instruction.opcode == Opcode::kParameter || draft.instruction.opcode == Opcode::kConstant) {
+  const Opcode opcode = draft.instruction.opcode;
+  if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) {
     return !with_attributes || read_attributes(scope, draft, {}, nullptr);
   }
-  bool ok = false;
-  Attrs read;
-  visit_attrs(draft.instruction.opcode, Attrs(), [&](const auto& usual) {
-    using Struct = std::remove_cvref_t<decltype(usual)>;
-    Struct attrs;
-    std::span<const FieldText> fields = kFieldTexts<Struct>;
-    ok = with_attributes ? read_attributes(scope, draft, fields, &attrs) : check_complete(scope, draft, fields);
-    if (ok) read = Attrs(std::move(attrs));
+  return visit_attrs(opcode, Attrs(), [&]<class Struct>(const Struct&) {
+    return read_struct<Struct>(scope, draft, with_attributes);
   });
-  draft.instruction.attrs = std::move(read);
+}
+
+// Not inlined: attributes may hold computations, whose lines come here again, and one frame with a
+// variable of every struct would overflow the stack.
+template <class Struct>
+[[gnu::noinline]] bool Parser::read_struct(Scope& scope, Draft& draft, bool with_attributes) {
+  Struct attrs;
+  std::span<const FieldText> fields = kFieldTexts<Struct>;
+  const bool ok = with_attributes ? read_attributes(scope, draft, fields, &attrs)
+                                  : check_complete(scope, draft, fields);
+  if (ok) draft.instruction.attrs = std::move(attrs);
   return ok;
 }
 
-bool Parser::read_attributes(Scope& scope, Draft& draft, std::span<const FieldText> fields, void* attrs) {
+bool Parser::read_attributes(Scope& scope, Draft& draft, std::span<const FieldText> fields,
+                             void* attrs) {
   while (in_.accept(',')) {
     draft.attribute_at = in_.position();
     std::string_view name = in_.word();
@@ -96,26 +106,38 @@ bool Parser::read_attributes(Scope& scope, Draft& draft, std::span<const FieldTe
   return !in_.failed() && check_complete(scope, draft, fields);
 }
 
-bool Parser::read_attribute(Scope& scope, Draft& draft, std::string_view name, std::span<const FieldText> fields, void* attrs) {
+bool Parser::read_attribute(Scope& scope, Draft& draft, std::string_view name,
+                            std::span<const FieldText> fields, void* attrs) {
   const Instruction& instruction = draft.instruction;
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].name != name || fields[i].presence == Presence::kNever) continue;
     return mark(draft, static_cast<int>(i), name) && fields[i].read(in_, attrs);
   }
-  bool predicate = !instruction.operands.empty() && scope.computation.at(instruction.operands[0]).shape.dtype() == pred;
+  bool predicate = !instruction.operands.empty() &&
+                   scope.computation.at(instruction.operands[0]).shape.dtype() == pred;
   bool known = false;
   if (!read_called(draft, called_keys(instruction.opcode, predicate), name, known)) return false;
   if (!known && !read_common(scope, draft, name, known)) return false;
   if (known) return true;
-  if (is_dropped(instruction.opcode, name)) return !in_.word().empty() || in_.fail_expected("a word");
-  return in_.fail_at(draft.attribute_at, invalid_argument(to_string(instruction.opcode), " has no attribute ", name.substr(0, 60)));
+  if (is_dropped(instruction.opcode, name))
+    return !in_.word().empty() || in_.fail_expected("a word");
+  return in_.fail_at(
+      draft.attribute_at,
+      invalid_argument(to_string(instruction.opcode), " has no attribute ", name.substr(0, 60)));
 }
 
 // What any instruction may carry.
 bool Parser::read_common(Scope& scope, Draft& draft, std::string_view name, bool& known) {
-  static constexpr std::string_view kNames[] = {
-      "metadata", "sharding", "frontend_attributes", "backend_config", "control-predecessors", "parameter_replication",
-      "statistics", "result_accuracy", "origin", "async_execution_thread"};
+  static constexpr std::string_view kNames[] = {"metadata",
+                                                "sharding",
+                                                "frontend_attributes",
+                                                "backend_config",
+                                                "control-predecessors",
+                                                "parameter_replication",
+                                                "statistics",
+                                                "result_accuracy",
+                                                "origin",
+                                                "async_execution_thread"};
   auto which = std::ranges::find(kNames, name) - std::begin(kNames);
   if (which == std::ssize(kNames)) return true;
   if (name == "async_execution_thread" && draft.async == AsyncStep::kNone) return true;
@@ -138,16 +160,18 @@ bool Parser::read_common(Scope& scope, Draft& draft, std::string_view name, bool
 
 bool Parser::read_control_predecessors(Scope& scope, std::vector<InstructionId>& ids) {
   return in_.expect('{') && read_items(in_, '}', [&] {
-    size_t at = in_.position();
-    std::string_view name;
-    if (!read_name(name)) return false;
-    auto found = scope.ids.find(name);
-    if (found == scope.ids.end()) {
-      return in_.fail_at(at, invalid_argument("control predecessor ", name, " is not defined in this computation before its use here"));
-    }
-    ids.push_back(found->second);
-    return true;
-  });
+           size_t at = in_.position();
+           std::string_view name;
+           if (!read_name(name)) return false;
+           auto found = scope.ids.find(name);
+           if (found == scope.ids.end()) {
+             return in_.fail_at(
+                 at, invalid_argument("control predecessor ", name,
+                                      " is not defined in this computation before its use here"));
+           }
+           ids.push_back(found->second);
+           return true;
+         });
 }
 
 bool Parser::read_called(Draft& draft, const CalledKeys& keys, std::string_view name, bool& known) {
@@ -162,13 +186,15 @@ bool Parser::read_called(Draft& draft, const CalledKeys& keys, std::string_view 
     if (key.name != name) continue;
     known = true;
     if (called.size() < keys.keys.size()) called.resize(keys.keys.size());
-    return mark(draft, kFirstCalledBit + static_cast<int>(i), name) && read_callee(called[key.slot]);
+    return mark(draft, kFirstCalledBit + static_cast<int>(i), name) &&
+           read_callee(called[key.slot]);
   }
   return true;
 }
 
 bool Parser::read_called_list(std::vector<ComputationId>& called) {
-  return in_.expect('{') && read_items(in_, '}', [&] { return read_callee(called.emplace_back()); });
+  return in_.expect('{') &&
+         read_items(in_, '}', [&] { return read_callee(called.emplace_back()); });
 }
 
 // A name, or the computation itself in braces.
@@ -183,24 +209,33 @@ bool Parser::read_callee(ComputationId& id) {
   std::string_view name;
   if (!read_name(name)) return false;
   auto found = computations_.find(name);
-  if (found == computations_.end()) return in_.fail_at(at, invalid_argument("computation ", name, " is not defined before its use here"));
+  if (found == computations_.end())
+    return in_.fail_at(
+        at, invalid_argument("computation ", name, " is not defined before its use here"));
   id = found->second;
   return true;
 }
 
-bool Parser::check_complete(const Scope& scope, const Draft& draft, std::span<const FieldText> fields) {
-  if (draft.async == AsyncStep::kUpdate || draft.async == AsyncStep::kDone) return true;  // the start has them
+bool Parser::check_complete(const Scope& scope, const Draft& draft,
+                            std::span<const FieldText> fields) {
+  if (draft.async == AsyncStep::kUpdate || draft.async == AsyncStep::kDone)
+    return true;  // the start has them
   const Instruction& instruction = draft.instruction;
-  const Shape* operand = instruction.operands.empty() ? nullptr : &scope.computation.at(instruction.operands[0]).shape;
+  const Shape* operand =
+      instruction.operands.empty() ? nullptr : &scope.computation.at(instruction.operands[0]).shape;
   for (size_t i = 0; i < fields.size(); ++i) {
-    if ((draft.seen >> i & 1) != 0 || !is_required(instruction.opcode, fields[i], operand)) continue;
-    return in_.fail_at(draft.at, invalid_argument(to_string(instruction.opcode), ": needs the attribute ", fields[i].name));
+    if ((draft.seen >> i & 1) != 0 || !is_required(instruction.opcode, fields[i], operand))
+      continue;
+    return in_.fail_at(draft.at, invalid_argument(to_string(instruction.opcode),
+                                                  ": needs the attribute ", fields[i].name));
   }
   if (called_count(instruction.opcode) == kVariadic && instruction.called.empty()) return true;
-  CalledKeys called = called_keys(instruction.opcode, operand != nullptr && operand->dtype() == pred);
+  CalledKeys called =
+      called_keys(instruction.opcode, operand != nullptr && operand->dtype() == pred);
   for (size_t i = 0; i < called.keys.size(); ++i) {
     if ((draft.seen >> (kFirstCalledBit + i) & 1) != 0) continue;
-    return in_.fail_at(draft.at, invalid_argument(to_string(instruction.opcode), ": needs the attribute ", called.keys[i].name));
+    return in_.fail_at(draft.at, invalid_argument(to_string(instruction.opcode),
+                                                  ": needs the attribute ", called.keys[i].name));
   }
   return true;
 }
@@ -208,7 +243,8 @@ bool Parser::check_complete(const Scope& scope, const Draft& draft, std::span<co
 bool Parser::mark(Draft& draft, int bit, std::string_view name) {
   uint64_t mask = uint64_t{1} << bit;
   if ((draft.seen & mask) != 0) {
-    return in_.fail_at(draft.attribute_at, invalid_argument(to_string(draft.instruction.opcode), ": ", name, " stands here twice"));
+    return in_.fail_at(draft.attribute_at, invalid_argument(to_string(draft.instruction.opcode),
+                                                            ": ", name, " stands here twice"));
   }
   draft.seen |= mask;
   return true;
@@ -220,18 +256,22 @@ bool Parser::append(Scope& scope, Draft& draft, std::string_view name, Instructi
   Instruction& instruction = draft.instruction;
   instruction.name = name;
   id = InstructionId(scope.computation.instructions.size());
-  if (instruction.opcode == Opcode::kParameter) scope.parameters.emplace_back(instruction.attrs.get<ParameterAttrs>().number, id);
-  if (instruction.opcode == Opcode::kFusion) module_.computations[instruction.called[0].value].is_fusion = true;
+  if (instruction.opcode == Opcode::kParameter)
+    scope.parameters.emplace_back(instruction.attrs.get<ParameterAttrs>().number, id);
+  if (instruction.opcode == Opcode::kFusion)
+    module_.computations[instruction.called[0].value].is_fusion = true;
   scope.type_nodes.push_back(type_nodes(instruction.shape));
   scope.computation.instructions.push_back(std::move(instruction));
   return true;
 }
 
-// Types are values: an op that takes in large ones would copy them. get-tuple-element takes out one.
+// Types are values: an op that takes in large ones would copy them. get-tuple-element takes out
+// one.
 bool Parser::charge(const Scope& scope, const Draft& draft) {
   const Instruction& instruction = draft.instruction;
   if (++instructions_ > limits_.instructions) {
-    return in_.fail_at(draft.at, resource_exhausted("the text has more than ", limits_.instructions, " instructions"));
+    return in_.fail_at(draft.at, resource_exhausted("the text has more than ", limits_.instructions,
+                                                    " instructions"));
   }
   if (instruction.opcode == Opcode::kGetTupleElement) return true;
   int64_t nodes = 0;
@@ -239,18 +279,24 @@ bool Parser::charge(const Scope& scope, const Draft& draft) {
   for (ComputationId callee : instruction.called) nodes += result_nodes_[callee.value];
   total_type_nodes_ += nodes;
   if (nodes <= limits_.type_nodes && total_type_nodes_ <= limits_.total_type_nodes) return true;
-  return in_.fail_at(draft.at, resource_exhausted(to_string(instruction.opcode), ": the tuple types here have more than ",
-                                                  nodes > limits_.type_nodes ? limits_.type_nodes : limits_.total_type_nodes, " parts"));
+  return in_.fail_at(
+      draft.at,
+      resource_exhausted(to_string(instruction.opcode), ": the tuple types here have more than ",
+                         nodes > limits_.type_nodes ? limits_.type_nodes : limits_.total_type_nodes,
+                         " parts"));
 }
 
 bool Parser::infer(Scope& scope, Draft& draft) {
   Instruction& instruction = draft.instruction;
-  std::vector<const Shape*> operands;
-  for (InstructionId operand : instruction.operands) operands.push_back(&scope.computation.at(operand).shape);
-  std::vector<const Computation*> called;
-  for (ComputationId callee : instruction.called) called.push_back(&module_.at(callee));
-  instruction.attrs = normal_form(instruction.opcode, operands, std::move(instruction.attrs));
-  auto shape = infer_shape(instruction.opcode, operands, instruction.attrs, called, draft.has_shape ? &instruction.shape : nullptr);
+  operand_shapes_.clear();
+  for (InstructionId operand : instruction.operands)
+    operand_shapes_.push_back(&scope.computation.at(operand).shape);
+  callees_.clear();
+  for (ComputationId callee : instruction.called) callees_.push_back(&module_.at(callee));
+  instruction.attrs =
+      normal_form(instruction.opcode, operand_shapes_, std::move(instruction.attrs));
+  auto shape = infer_shape(instruction.opcode, operand_shapes_, instruction.attrs, callees_,
+                           draft.has_shape ? &instruction.shape : nullptr);
   if (!shape.ok()) return in_.fail_at(draft.at, shape.status());
   if (!draft.has_shape) instruction.shape = *std::move(shape);
   return true;

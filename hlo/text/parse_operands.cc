@@ -1,4 +1,5 @@
-// What stands in an instruction's parentheses: names, with or without types; nested instructions; a parameter's number; a literal.
+// What stands in an instruction's parentheses: names, with or without types; nested instructions; a
+// parameter's number; a literal.
 #include "heddle/hlo/text/internal/elements.h"
 #include "heddle/hlo/text/internal/parser.h"
 #include "heddle/hlo/text/internal/shapes.h"
@@ -15,7 +16,9 @@ bool Parser::read_operands(Scope& scope, Draft& draft) {
     return in_.expect(')');
   }
   if (instruction.opcode == Opcode::kConstant) {
-    if (!draft.has_shape) return in_.fail_at(draft.at, invalid_argument("constant: has no result type; write it before the opcode"));
+    if (!draft.has_shape)
+      return in_.fail_at(
+          draft.at, invalid_argument("constant: has no result type; write it before the opcode"));
     ConstantAttrs attrs;
     if (!read_literal(in_, instruction.shape, attrs.literal)) return false;
     instruction.attrs = std::move(attrs);
@@ -49,24 +52,31 @@ bool Parser::read_named_operand(Scope& scope, const Shape* declared, Instruction
   if (!read_name(name)) return false;
   auto found = scope.ids.find(name);
   if (found == scope.ids.end()) {
-    if (scope.operands_declare && declared != nullptr) return declare_parameter(scope, name, *declared, id);
-    return in_.fail_at(at, invalid_argument("operand ", name, " is not defined in this computation before its use here"));
+    if (scope.operands_declare && declared != nullptr)
+      return declare_parameter(scope, name, *declared, id);
+    return in_.fail_at(at,
+                       invalid_argument("operand ", name,
+                                        " is not defined in this computation before its use here"));
   }
   id = found->second;
   if (declared == nullptr || same_type(*declared, scope.computation.at(id).shape)) return true;
-  return in_.fail_at(at, invalid_argument("operand ", name, " is written as ", to_string(*declared), "; it was defined as ",
-                                          to_string(scope.computation.at(id).shape)));
+  return in_.fail_at(
+      at, invalid_argument("operand ", name, " is written as ", to_string(*declared),
+                           "; it was defined as ", to_string(scope.computation.at(id).shape)));
 }
 
 // An instruction in place of an operand. It has no attributes, and a name made from its opcode.
-bool Parser::read_nested(Scope& scope, Shape* declared, std::string_view opcode, InstructionId& id) {
+bool Parser::read_nested(Scope& scope, Shape* declared, std::string_view opcode,
+                         InstructionId& id) {
   if (!enter()) return false;
   Draft draft;
   if (declared != nullptr) {
     draft.instruction.shape = std::move(*declared);
     draft.has_shape = true;
   }
-  if (!read_opcode(draft) || !read_operands(scope, draft) || !read_attrs(scope, draft, /*with_attributes=*/false)) return false;
+  if (!read_opcode(draft) || !read_operands(scope, draft) ||
+      !read_attrs(scope, draft, /*with_attributes=*/false))
+    return false;
   --depth_;
   return append(scope, draft, anonymous_name(scope, opcode), id);
 }
@@ -76,12 +86,14 @@ std::string_view Parser::anonymous_name(Scope& scope, std::string_view opcode) {
   std::string_view name;
   do {
     int64_t count = scope.anonymous[opcode]++;
-    name = made_names_.emplace_back(count == 0 ? cat(opcode, ".anon") : cat(opcode, ".anon.", count));
+    name =
+        made_names_.emplace_back(count == 0 ? cat(opcode, ".anon") : cat(opcode, ".anon.", count));
   } while (scope.ids.contains(name));
   return name;
 }
 
-bool Parser::declare_parameter(Scope& scope, std::string_view name, const Shape& shape, InstructionId& id) {
+bool Parser::declare_parameter(Scope& scope, std::string_view name, const Shape& shape,
+                               InstructionId& id) {
   Draft draft;
   draft.at = in_.position();
   draft.instruction.opcode = Opcode::kParameter;

@@ -1,6 +1,5 @@
 // The module: its header, then its computations.
 #include "heddle/hlo/text.h"
-
 #include "heddle/hlo/text/internal/elements.h"
 #include "heddle/hlo/text/internal/shapes.h"
 #include "heddle/hlo/text/internal/writer.h"
@@ -66,11 +65,13 @@ void Writer::write_module() {
 void Writer::write_header() {
   Names name(/*reserved_words=*/true);
   name.add(is_canonical() ? std::string_view("module") : module_.name);
-  if (name.is_missing(0)) name.make(0, module_.name.empty() ? std::string_view("module") : module_.name);
+  if (name.is_missing(0))
+    name.make(0, module_.name.empty() ? std::string_view("module") : module_.name);
   append(out_, "HloModule ", name.name(0));
   write_header_extras(*module_.extras);
   out_.append("\n\n");
-  if (options_.metadata && !is_canonical() && !module_.extras->frames.empty()) append(out_, module_.extras->frames, "\n\n");
+  if (options_.metadata && !is_canonical() && !module_.extras->frames.empty())
+    append(out_, module_.extras->frames, "\n\n");
 }
 
 void Writer::write_header_extras(const ModuleExtras& extras) {
@@ -79,8 +80,10 @@ void Writer::write_header_extras(const ModuleExtras& extras) {
   write_group(out_, "buffer_donor", extras.buffer_donors, write_donor);
   if (extras.alias_passthrough_params) out_.append(", alias_passthrough_params=true");
   write_entry_layout(extras);
-  write_flags(out_, "allow_spmd_sharding_propagation_to_parameters", extras.propagate_sharding_to_parameters);
-  write_flags(out_, "allow_spmd_sharding_propagation_to_output", extras.propagate_sharding_to_output);
+  write_flags(out_, "allow_spmd_sharding_propagation_to_parameters",
+              extras.propagate_sharding_to_parameters);
+  write_flags(out_, "allow_spmd_sharding_propagation_to_output",
+              extras.propagate_sharding_to_output);
   if (extras.replica_count != 1) append(out_, ", replica_count=", extras.replica_count);
   if (extras.num_partitions != 1) append(out_, ", num_partitions=", extras.num_partitions);
   if (!extras.frontend_attributes.empty()) {
@@ -98,7 +101,8 @@ void Writer::write_entry_layout(const ModuleExtras& extras) {
   out_.append(", entry_computation_layout={(");
   for (size_t i = 0; i < count; ++i) {
     write_separator(out_, i, /*index_comments=*/true);
-    write_shape(out_, own ? extras.entry_parameter_layouts[i] : entry.parameter_shape(i), /*layouts=*/true);
+    write_shape(out_, own ? extras.entry_parameter_layouts[i] : entry.parameter_shape(i),
+                /*layouts=*/true);
   }
   out_.append(")->");
   write_shape(out_, own ? extras.entry_result_layout : entry.result_shape(), /*layouts=*/true);
@@ -112,7 +116,8 @@ void Writer::write_computation(ComputationId id) {
   write_name(id);
   if (is_long()) write_signature(computation);
   out_.append(" {\n");
-  for (size_t i = 0; i < computation.instructions.size(); ++i) write_instruction(computation, InstructionId(i));
+  for (size_t i = 0; i < computation.instructions.size(); ++i)
+    write_instruction(computation, InstructionId(i));
   out_.push_back('}');
   if (computation.execution_thread.empty()) return;
   out_.append(", execution_thread=");

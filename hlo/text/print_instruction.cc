@@ -17,7 +17,8 @@ void Writer::name_instructions(const Computation& computation) {
     if (is_canonical()) {
       instructions_.make(i, cat("tmp_", i));
     } else {
-      instructions_.make(i, instruction.name.empty() ? cat(to_string(instruction.opcode), ".", i) : instruction.name);
+      instructions_.make(i, instruction.name.empty() ? cat(to_string(instruction.opcode), ".", i)
+                                                     : instruction.name);
     }
   }
 }
@@ -50,7 +51,8 @@ void Writer::write_operands(const Computation& computation, const Instruction& i
   if (instruction.opcode == Opcode::kParameter) {
     append(out_, instruction.attrs.get<ParameterAttrs>().number);
   } else if (instruction.opcode == Opcode::kConstant) {
-    write_literal(out_, instruction.attrs.get<ConstantAttrs>().literal, options_.max_constant_elements);
+    write_literal(out_, instruction.attrs.get<ConstantAttrs>().literal,
+                  options_.max_constant_elements);
   }
   for (size_t i = 0; i < instruction.operands.size(); ++i) {
     write_separator(out_, i, /*index_comments=*/is_long());
@@ -73,7 +75,8 @@ void Writer::write_fields(std::span<const FieldText> fields, const void* attrs) 
 
 void Writer::write_called(const Computation& computation, const Instruction& instruction) {
   if (instruction.called.empty()) return;
-  bool predicate = !instruction.operands.empty() && computation.at(instruction.operands[0]).shape.dtype() == pred;
+  bool predicate = !instruction.operands.empty() &&
+                   computation.at(instruction.operands[0]).shape.dtype() == pred;
   CalledKeys called = called_keys(instruction.opcode, predicate);
   if (!called.list.empty()) return write_called_list(called.list, instruction.called);
   for (const CalledKey& key : called.keys) {
@@ -129,7 +132,9 @@ void Writer::write_metadata(const Instruction& instruction) {
   bool has_own = instruction.extras.has_value() && own != Metadata{};
   if (!has_own && !instruction.at.known()) return;
   out_.append(", metadata=");
-  Codec<Metadata>::write(out_, has_own ? own : Metadata{.source_file = instruction.at.file, .source_line = instruction.at.line});
+  Codec<Metadata>::write(out_, has_own ? own
+                                       : Metadata{.source_file = instruction.at.file,
+                                                  .source_line = instruction.at.line});
 }
 
 }  // namespace heddle::hlo::text

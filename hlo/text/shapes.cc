@@ -65,7 +65,8 @@ bool read_level_types(TextCursor& in, Layout& layout) {
   while (!in.accept(')')) {
     if (!layout.dim_level_types.empty() && !in.expect(',')) return false;
     size_t type = kLevelTypes.find(in.peek());
-    if (type == std::string_view::npos || !in.accept(kLevelTypes[type])) return in.fail_expected("a level type (D, C, S or H)");
+    if (type == std::string_view::npos || !in.accept(kLevelTypes[type]))
+      return in.fail_expected("a level type (D, C, S or H)");
     layout.dim_level_types.push_back(static_cast<int64_t>(type));
   }
   return true;
@@ -111,11 +112,14 @@ bool read_layout(TextCursor& in, Layout& layout) {
   return in.expect('}');
 }
 
-// A brace after a shape opens its layout only if an integer, ':' or, right at a scalar, '}' follows.
+// A brace after a shape opens its layout only if an integer, ':' or, right at a scalar, '}'
+// follows.
 bool at_layout(TextCursor& in, int64_t rank) {
   bool adjacent = in.raw() == '{';
-  if (in.peek() != '{') return false;
-  char next = in.raw(1);
+  size_t start = in.position();
+  if (!in.accept('{')) return false;
+  char next = in.peek();
+  in.rewind(start);
   return (next >= '0' && next <= '9') || next == ':' || (adjacent && rank == 0 && next == '}');
 }
 
@@ -150,7 +154,8 @@ bool read_tuple(TextCursor& in, Shape& shape, int depth) {
 }
 
 bool read_nested(TextCursor& in, Shape& shape, int depth) {
-  if (depth > kMaxNesting) return in.fail_at(in.position(), resource_exhausted("tuples nest deeper than ", kMaxNesting));
+  if (depth > kMaxNesting)
+    return in.fail_at(in.position(), resource_exhausted("tuples nest deeper than ", kMaxNesting));
   if (in.accept('(')) return read_tuple(in, shape, depth);
   size_t start = in.position();
   auto dtype = parse_dtype(in.word());
@@ -185,7 +190,8 @@ void write_properties(std::string& out, const Layout& layout) {
   if (!layout.dim_level_types.empty()) {
     out.append("D(");
     for (size_t i = 0; i < layout.dim_level_types.size(); ++i) {
-      append(out, i > 0 ? "," : "", kLevelTypes[static_cast<size_t>(layout.dim_level_types[i]) & 3]);
+      append(out, i > 0 ? "," : "",
+             kLevelTypes[static_cast<size_t>(layout.dim_level_types[i]) & 3]);
     }
     out.push_back(')');
   }
@@ -274,7 +280,8 @@ void write_shape(std::string& out, const Shape& shape, bool layouts) {
 bool at_shape(TextCursor& in) {
   if (in.peek() == '(') return true;
   std::string_view word = in.peek_word();
-  return !word.empty() && (in.raw(word.size()) == '[' || (word == "b" && in.raw(word.size()) == '('));
+  return !word.empty() &&
+         (in.raw(word.size()) == '[' || (word == "b" && in.raw(word.size()) == '('));
 }
 
 }  // namespace heddle::hlo::text

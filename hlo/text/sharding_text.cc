@@ -10,8 +10,10 @@ struct TypeName {
   Type type;
   std::string_view name;
 };
-constexpr TypeName kTypeNames[] = {{Type::kReplicated, "replicated"}, {Type::kMaximal, "maximal"},
-                                   {Type::kManual, "manual"},         {Type::kUnknown, "unknown"},
+constexpr TypeName kTypeNames[] = {{Type::kReplicated, "replicated"},
+                                   {Type::kMaximal, "maximal"},
+                                   {Type::kManual, "manual"},
+                                   {Type::kUnknown, "unknown"},
                                    {Type::kUnreduced, "unreduced"}};
 
 std::string_view name_of(Type type) {
@@ -69,9 +71,10 @@ bool read_tiles(TextCursor& in, Sharding& sharding) {
 
 bool read_last_tile_dims(TextCursor& in, Sharding& sharding) {
   return in.expect('{') && read_items(in, '}', [&] {
-    return find_type(in.peek_word(), sharding.last_tile_dims.emplace_back()) ? !in.word().empty()
-                                                                             : in.fail_expected("a type of sharding");
-  });
+           return find_type(in.peek_word(), sharding.last_tile_dims.emplace_back())
+                      ? !in.word().empty()
+                      : in.fail_expected("a type of sharding");
+         });
 }
 
 enum class Found : uint8_t { kKnown, kNewer, kError };
@@ -91,10 +94,12 @@ Found read_item(TextCursor& in, Sharding& sharding) {
     sharding.replicate_on_last_tile_dim = true;
     return Found::kKnown;
   }
-  if (word == "last_tile_dims") return known_if(in.expect('=') && read_last_tile_dims(in, sharding));
+  if (word == "last_tile_dims")
+    return known_if(in.expect('=') && read_last_tile_dims(in, sharding));
   if (word == "shard_as" || word == "shard_like") {
     sharding.is_shard_group = true;
-    sharding.shard_group_type = word == "shard_as" ? Sharding::GroupType::kAs : Sharding::GroupType::kLike;
+    sharding.shard_group_type =
+        word == "shard_as" ? Sharding::GroupType::kAs : Sharding::GroupType::kLike;
     return known_if(in.read_int(sharding.shard_group_id));
   }
   return Found::kNewer;
@@ -143,7 +148,8 @@ void write_one(std::string& out, const Sharding& sharding) {
     write_tiles(out, sharding);
   } else {
     out.append(name_of(sharding.type));
-    if (sharding.type == Type::kMaximal) append(out, " device=", sharding.tile_devices.empty() ? 0 : sharding.tile_devices[0]);
+    if (sharding.type == Type::kMaximal)
+      append(out, " device=", sharding.tile_devices.empty() ? 0 : sharding.tile_devices[0]);
   }
   if (sharding.is_shard_group) {
     bool as = sharding.shard_group_type == Sharding::GroupType::kAs;
@@ -196,7 +202,8 @@ void Codec<ReplicaGroups>::write(std::string& out, const ReplicaGroups& value) {
 
 namespace {
 
-// A mesh and its axes, mesh[a=2,b=2] {a}: everything up to the ',' before the next attribute, or to the line's end.
+// A mesh and its axes, mesh[a=2,b=2] {a}: everything up to the ',' before the next attribute, or to
+// the line's end.
 bool read_mesh_axes(TextCursor& in, std::string& value) {
   size_t start = in.position();
   size_t end = start;

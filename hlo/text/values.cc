@@ -10,7 +10,8 @@ namespace {
 
 // Items with a separator between them.
 template <class Range, class WriteItem>
-void write_items(std::string& out, const Range& items, std::string_view separator, WriteItem write_item) {
+void write_items(std::string& out, const Range& items, std::string_view separator,
+                 WriteItem write_item) {
   bool first = true;
   for (const auto& item : items) {
     if (!first) out.append(separator);
@@ -30,7 +31,9 @@ bool Codec<int64_t>::read(TextCursor& in, int64_t& value) { return in.read_int(v
 void Codec<float>::write(std::string& out, const float& value) { write_float(out, value); }
 bool Codec<float>::read(TextCursor& in, float& value) { return read_float(in, value); }
 
-void Codec<std::string>::write(std::string& out, const std::string& value) { append_quoted(out, value); }
+void Codec<std::string>::write(std::string& out, const std::string& value) {
+  append_quoted(out, value);
+}
 bool Codec<std::string>::read(TextCursor& in, std::string& value) { return in.read_string(value); }
 
 // A number that came by wire has no word that we know; it is written as it is, and read again.
@@ -70,11 +73,11 @@ void Codec<std::vector<bool>>::write(std::string& out, const std::vector<bool>& 
 bool Codec<std::vector<bool>>::read(TextCursor& in, std::vector<bool>& value) {
   value.clear();
   return in.expect('{') && read_items(in, '}', [&] {
-    bool item = false;
-    if (!in.read_bool(item)) return false;
-    value.push_back(item);
-    return true;
-  });
+           bool item = false;
+           if (!in.read_bool(item)) return false;
+           value.push_back(item);
+           return true;
+         });
 }
 
 void Codec<std::vector<Dims>>::write(std::string& out, const std::vector<Dims>& value) {
@@ -85,7 +88,8 @@ void Codec<std::vector<Dims>>::write(std::string& out, const std::vector<Dims>& 
 
 bool Codec<std::vector<Dims>>::read(TextCursor& in, std::vector<Dims>& value) {
   value.clear();
-  return in.expect('{') && read_items(in, '}', [&] { return Codec<Dims>::read(in, value.emplace_back()); });
+  return in.expect('{') &&
+         read_items(in, '}', [&] { return Codec<Dims>::read(in, value.emplace_back()); });
 }
 
 void Codec<std::vector<Precision>>::write(std::string& out, const std::vector<Precision>& value) {
@@ -96,11 +100,14 @@ void Codec<std::vector<Precision>>::write(std::string& out, const std::vector<Pr
 
 bool Codec<std::vector<Precision>>::read(TextCursor& in, std::vector<Precision>& value) {
   value.clear();
-  return in.expect('{') && read_items(in, '}', [&] { return Codec<Precision>::read(in, value.emplace_back()); });
+  return in.expect('{') &&
+         read_items(in, '}', [&] { return Codec<Precision>::read(in, value.emplace_back()); });
 }
 
-void Codec<std::vector<SliceDimension>>::write(std::string& out, const std::vector<SliceDimension>& value) {
-  bool strided = std::ranges::any_of(value, [](const SliceDimension& item) { return item.stride != 1; });
+void Codec<std::vector<SliceDimension>>::write(std::string& out,
+                                               const std::vector<SliceDimension>& value) {
+  bool strided =
+      std::ranges::any_of(value, [](const SliceDimension& item) { return item.stride != 1; });
   out.push_back('{');
   write_items(out, value, ", ", [&](const SliceDimension& item) {
     append(out, "[", item.start, ":", item.limit);
@@ -113,14 +120,17 @@ void Codec<std::vector<SliceDimension>>::write(std::string& out, const std::vect
 bool Codec<std::vector<SliceDimension>>::read(TextCursor& in, std::vector<SliceDimension>& value) {
   value.clear();
   return in.expect('{') && read_items(in, '}', [&] {
-    SliceDimension& item = value.emplace_back();
-    return in.expect('[') && in.read_int(item.start) && in.expect(':') && in.read_int(item.limit) &&
-           (!in.accept(':') || in.read_int(item.stride)) && in.expect(']');
-  });
+           SliceDimension& item = value.emplace_back();
+           return in.expect('[') && in.read_int(item.start) && in.expect(':') &&
+                  in.read_int(item.limit) && (!in.accept(':') || in.read_int(item.stride)) &&
+                  in.expect(']');
+         });
 }
 
-void Codec<std::vector<PadDimension>>::write(std::string& out, const std::vector<PadDimension>& value) {
-  bool interior = std::ranges::any_of(value, [](const PadDimension& item) { return item.interior != 0; });
+void Codec<std::vector<PadDimension>>::write(std::string& out,
+                                             const std::vector<PadDimension>& value) {
+  bool interior =
+      std::ranges::any_of(value, [](const PadDimension& item) { return item.interior != 0; });
   write_items(out, value, "x", [&](const PadDimension& item) {
     append(out, item.low, "_", item.high);
     if (interior) append(out, "_", item.interior);
@@ -129,7 +139,8 @@ void Codec<std::vector<PadDimension>>::write(std::string& out, const std::vector
 
 bool Codec<std::vector<PadDimension>>::read(TextCursor& in, std::vector<PadDimension>& value) {
   value.clear();
-  if (char next = in.peek(); next != '-' && (next < '0' || next > '9')) return true;  // a scalar has no dimension to pad
+  if (char next = in.peek(); next != '-' && (next < '0' || next > '9'))
+    return true;  // a scalar has no dimension to pad
   do {
     PadDimension& item = value.emplace_back();
     if (!in.read_int(item.low) || !in.expect('_') || !in.read_int(item.high)) return false;
@@ -138,7 +149,8 @@ bool Codec<std::vector<PadDimension>>::read(TextCursor& in, std::vector<PadDimen
   return true;
 }
 
-void Codec<std::vector<OperandAlias>>::write(std::string& out, const std::vector<OperandAlias>& value) {
+void Codec<std::vector<OperandAlias>>::write(std::string& out,
+                                             const std::vector<OperandAlias>& value) {
   out.push_back('{');
   write_items(out, value, ", ", [&](const OperandAlias& item) {
     Codec<Dims>::write(out, item.output_index);
@@ -152,26 +164,29 @@ void Codec<std::vector<OperandAlias>>::write(std::string& out, const std::vector
 bool Codec<std::vector<OperandAlias>>::read(TextCursor& in, std::vector<OperandAlias>& value) {
   value.clear();
   return in.expect('{') && read_items(in, '}', [&] {
-    OperandAlias& item = value.emplace_back();
-    return Codec<Dims>::read(in, item.output_index) && in.expect(':') && in.expect('(') &&
-           in.read_int(item.operand) && in.expect(',') && Codec<Dims>::read(in, item.operand_index) &&
-           in.expect(')');
-  });
+           OperandAlias& item = value.emplace_back();
+           return Codec<Dims>::read(in, item.output_index) && in.expect(':') && in.expect('(') &&
+                  in.read_int(item.operand) && in.expect(',') &&
+                  Codec<Dims>::read(in, item.operand_index) && in.expect(')');
+         });
 }
 
-void Codec<std::vector<SourceTarget>>::write(std::string& out, const std::vector<SourceTarget>& value) {
+void Codec<std::vector<SourceTarget>>::write(std::string& out,
+                                             const std::vector<SourceTarget>& value) {
   out.push_back('{');
-  write_items(out, value, ",", [&](const SourceTarget& item) { append(out, "{", item.source, ",", item.target, "}"); });
+  write_items(out, value, ",", [&](const SourceTarget& item) {
+    append(out, "{", item.source, ",", item.target, "}");
+  });
   out.push_back('}');
 }
 
 bool Codec<std::vector<SourceTarget>>::read(TextCursor& in, std::vector<SourceTarget>& value) {
   value.clear();
   return in.expect('{') && read_items(in, '}', [&] {
-    SourceTarget& item = value.emplace_back();
-    return in.expect('{') && in.read_int(item.source) && in.expect(',') && in.read_int(item.target) &&
-           in.expect('}');
-  });
+           SourceTarget& item = value.emplace_back();
+           return in.expect('{') && in.read_int(item.source) && in.expect(',') &&
+                  in.read_int(item.target) && in.expect('}');
+         });
 }
 
 void Codec<std::vector<Shape>>::write(std::string& out, const std::vector<Shape>& value) {
@@ -182,10 +197,13 @@ void Codec<std::vector<Shape>>::write(std::string& out, const std::vector<Shape>
 
 bool Codec<std::vector<Shape>>::read(TextCursor& in, std::vector<Shape>& value) {
   value.clear();
-  return in.expect('{') && read_items(in, '}', [&] { return read_shape(in, value.emplace_back()); });
+  return in.expect('{') &&
+         read_items(in, '}', [&] { return read_shape(in, value.emplace_back()); });
 }
 
-void Codec<Shape>::write(std::string& out, const Shape& value) { write_shape(out, value, /*layouts=*/true); }
+void Codec<Shape>::write(std::string& out, const Shape& value) {
+  write_shape(out, value, /*layouts=*/true);
+}
 bool Codec<Shape>::read(TextCursor& in, Shape& value) { return read_shape(in, value); }
 
 void Codec<Literal>::write(std::string& out, const Literal& value) {
@@ -213,12 +231,14 @@ bool Codec<FrontendAttributes>::read(TextCursor& in, FrontendAttributes& value) 
   if (!in.expect('{')) return false;
   bool ok = read_items(in, '}', [&] {
     auto& [key, text] = value.emplace_back(in.word(), "");
-    return (!key.empty() || in.fail_expected("name=")) && in.expect('=') && read_raw_or_quoted(in, text);
+    return (!key.empty() || in.fail_expected("name=")) && in.expect('=') &&
+           read_raw_or_quoted(in, text);
   });
   if (!ok) return false;
   std::ranges::sort(value, {}, &FrontendAttributes::value_type::first);
   auto twice = std::ranges::adjacent_find(value, {}, &FrontendAttributes::value_type::first);
-  return twice == value.end() || in.fail("the attribute ", twice->first, " stands in this group twice");
+  return twice == value.end() ||
+         in.fail("the attribute ", twice->first, " stands in this group twice");
 }
 
 void write_raw_or_quoted(std::string& out, std::string_view value) {

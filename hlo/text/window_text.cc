@@ -1,5 +1,5 @@
-// Windows, {size=3x3 stride=2x2 pad=0_1x0_1 lhs_dilate=2x2 rhs_dilate=1x2 rhs_reversal=1x1}, and the labels of a convolution's
-// dimensions, b01f_01io->b01f.
+// Windows, {size=3x3 stride=2x2 pad=0_1x0_1 lhs_dilate=2x2 rhs_dilate=1x2 rhs_reversal=1x1}, and
+// the labels of a convolution's dimensions, b01f_01io->b01f.
 #include <algorithm>
 
 #include "heddle/hlo/text/internal/values.h"
@@ -23,17 +23,23 @@ constexpr Part kParts[] = {
 };
 
 void write_part(std::string& out, const Window& window, const Part& part) {
-  if (std::ranges::all_of(window.dimensions, [&](const WindowDimension& d) { return d.*(part.member) == part.usual; })) return;
+  if (std::ranges::all_of(window.dimensions,
+                          [&](const WindowDimension& d) { return d.*(part.member) == part.usual; }))
+    return;
   append(out, out.ends_with('{') ? "" : " ", part.name, "=");
-  for (size_t i = 0; i < window.dimensions.size(); ++i) append(out, i > 0 ? "x" : "", window.dimensions[i].*(part.member));
+  for (size_t i = 0; i < window.dimensions.size(); ++i)
+    append(out, i > 0 ? "x" : "", window.dimensions[i].*(part.member));
 }
 
 void write_padding(std::string& out, const Window& window) {
-  auto has_none = [](const WindowDimension& d) { return d.padding_low == 0 && d.padding_high == 0; };
+  auto has_none = [](const WindowDimension& d) {
+    return d.padding_low == 0 && d.padding_high == 0;
+  };
   if (std::ranges::all_of(window.dimensions, has_none)) return;
   out.append(" pad=");
   for (size_t i = 0; i < window.dimensions.size(); ++i) {
-    append(out, i > 0 ? "x" : "", window.dimensions[i].padding_low, "_", window.dimensions[i].padding_high);
+    append(out, i > 0 ? "x" : "", window.dimensions[i].padding_low, "_",
+           window.dimensions[i].padding_high);
   }
 }
 
@@ -48,7 +54,8 @@ void write_reversal(std::string& out, const Window& window) {
 // The dimension that part number `i` speaks of; the first part read says how many there are.
 bool next_dimension(TextCursor& in, Window& window, size_t i, bool first_part) {
   if (first_part) window.dimensions.emplace_back();
-  return i < window.dimensions.size() || in.fail("the window has only ", window.dimensions.size(), " dimensions");
+  return i < window.dimensions.size() ||
+         in.fail("the window has only ", window.dimensions.size(), " dimensions");
 }
 
 template <class ReadOne>
@@ -56,15 +63,18 @@ bool read_part(TextCursor& in, Window& window, ReadOne read_one) {
   bool first_part = window.dimensions.empty();
   size_t i = 0;
   do {
-    if (!next_dimension(in, window, i, first_part) || !read_one(window.dimensions[i++])) return false;
+    if (!next_dimension(in, window, i, first_part) || !read_one(window.dimensions[i++]))
+      return false;
   } while (in.raw() == 'x' && in.accept('x'));
-  return i == window.dimensions.size() || in.fail("the window has ", window.dimensions.size(), " dimensions, not ", i);
+  return i == window.dimensions.size() ||
+         in.fail("the window has ", window.dimensions.size(), " dimensions, not ", i);
 }
 
 bool read_named_part(TextCursor& in, Window& window, std::string_view name) {
   for (const Part& part : kParts) {
     if (part.name == name) {
-      return read_part(in, window, [&](WindowDimension& d) { return in.read_int(d.*(part.member)); });
+      return read_part(in, window,
+                       [&](WindowDimension& d) { return in.read_int(d.*(part.member)); });
     }
   }
   if (name == "pad") {
@@ -73,7 +83,8 @@ bool read_named_part(TextCursor& in, Window& window, std::string_view name) {
     });
   }
   if (name != "rhs_reversal") {
-    return in.fail("a window has no ", name, "; it has size stride pad lhs_dilate rhs_dilate rhs_reversal");
+    return in.fail("a window has no ", name,
+                   "; it has size stride pad lhs_dilate rhs_dilate rhs_reversal");
   }
   return read_part(in, window, [&](WindowDimension& d) {
     int64_t reversed = 0;
@@ -90,12 +101,14 @@ struct Labels {
   Dims spatial;
 };
 
-void write_labels(std::string& out, int64_t first, int64_t second, const Dims& spatial, std::string_view letters) {
+void write_labels(std::string& out, int64_t first, int64_t second, const Dims& spatial,
+                  std::string_view letters) {
   int64_t rank = std::max(first, second) + 1;
   for (int64_t place : spatial) rank = std::max(rank, place + 1);
   std::string labels(static_cast<size_t>(std::clamp<int64_t>(rank, 0, Shape::kMaxRank)), '?');
   auto put = [&](int64_t place, char label) {
-    if (place >= 0 && place < static_cast<int64_t>(labels.size())) labels[static_cast<size_t>(place)] = label;
+    if (place >= 0 && place < static_cast<int64_t>(labels.size()))
+      labels[static_cast<size_t>(place)] = label;
   };
   put(first, letters[0]);
   put(second, letters[1]);
@@ -121,9 +134,10 @@ bool read_labels(TextCursor& in, std::string_view letters, Labels& labels) {
     int64_t& at = digit ? labels.spatial[which] : c == letters[0] ? labels.first : labels.second;
     if (!set_once(in, at, place, c)) return false;
   }
-  bool complete = labels.first >= 0 && labels.second >= 0 && std::ranges::count(labels.spatial, -1) == 0;
-  return complete || in.fail("dim_labels needs '", letters.substr(0, 1), "', '", letters.substr(1, 1),
-                             "' and the digits from 0 up in each part");
+  bool complete =
+      labels.first >= 0 && labels.second >= 0 && std::ranges::count(labels.spatial, -1) == 0;
+  return complete || in.fail("dim_labels needs '", letters.substr(0, 1), "', '",
+                             letters.substr(1, 1), "' and the digits from 0 up in each part");
 }
 
 }  // namespace
@@ -147,7 +161,8 @@ bool Codec<Window>::read(TextCursor& in, Window& value) {
 void Codec<ConvolutionDims>::write(std::string& out, const ConvolutionDims& value) {
   write_labels(out, value.input_batch, value.input_feature, value.input_spatial, "bf");
   out.push_back('_');
-  write_labels(out, value.kernel_input_feature, value.kernel_output_feature, value.kernel_spatial, "io");
+  write_labels(out, value.kernel_input_feature, value.kernel_output_feature, value.kernel_spatial,
+               "io");
   out.append("->");
   write_labels(out, value.output_batch, value.output_feature, value.output_spatial, "bf");
 }
@@ -155,12 +170,13 @@ void Codec<ConvolutionDims>::write(std::string& out, const ConvolutionDims& valu
 bool Codec<ConvolutionDims>::read(TextCursor& in, ConvolutionDims& value) {
   Labels input, kernel, output;
   in.peek();
-  if (!read_labels(in, "bf", input) || !in.expect('_') || !read_labels(in, "io", kernel)) return false;
+  if (!read_labels(in, "bf", input) || !in.expect('_') || !read_labels(in, "io", kernel))
+    return false;
   if (!in.expect("->") || !read_labels(in, "bf", output)) return false;
   size_t spatial = input.spatial.size();
   if (kernel.spatial.size() != spatial || output.spatial.size() != spatial) {
-    return in.fail("dim_labels has ", spatial, ", ", kernel.spatial.size(), " and ", output.spatial.size(),
-                   " spatial dimensions in its parts; they must be as many");
+    return in.fail("dim_labels has ", spatial, ", ", kernel.spatial.size(), " and ",
+                   output.spatial.size(), " spatial dimensions in its parts; they must be as many");
   }
   value = {.input_batch = input.first,
            .input_feature = input.second,

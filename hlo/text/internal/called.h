@@ -13,7 +13,8 @@ struct CalledKey {
   size_t slot = 0;        // index in Instruction::called
 };
 
-// Either a key for each called computation, in printed order, or one key for a list of any length: branch_computations={a, b}.
+// Either a key for each called computation, in printed order, or one key for a list of any length:
+// branch_computations={a, b}.
 struct CalledKeys {
   std::span<const CalledKey> keys;
   std::string_view list;

@@ -1,4 +1,5 @@
-// The text of an attribute struct, from its field list: a table of names with functions that write and read one field each.
+// The text of an attribute struct, from its field list: a table of names with functions that write
+// and read one field each.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +24,35 @@ enum class Presence : uint8_t {
 };
 
 // The same name has the same presence wherever it occurs, but for the exceptions in presence_of().
-inline constexpr std::string_view kRequiredFields[] = {
-    "iota_dimension", "dimensions", "index", "direction", "slice", "dynamic_slice_sizes", "padding", "offset_dims",
-    "collapsed_slice_dims", "start_index_map", "index_vector_dim", "slice_sizes", "update_window_dims",
-    "inserted_window_dims", "scatter_dims_to_operand_dims", "k", "num_carries", "dim_labels", "fft_type", "fft_length",
-    "epsilon", "feature_index", "exponent_bits", "mantissa_bits", "distribution", "delta", "kind", "custom_call_target",
-    "source_target_pairs"};
+inline constexpr std::string_view kRequiredFields[] = {"iota_dimension",
+                                                       "dimensions",
+                                                       "index",
+                                                       "direction",
+                                                       "slice",
+                                                       "dynamic_slice_sizes",
+                                                       "padding",
+                                                       "offset_dims",
+                                                       "collapsed_slice_dims",
+                                                       "start_index_map",
+                                                       "index_vector_dim",
+                                                       "slice_sizes",
+                                                       "update_window_dims",
+                                                       "inserted_window_dims",
+                                                       "scatter_dims_to_operand_dims",
+                                                       "k",
+                                                       "num_carries",
+                                                       "dim_labels",
+                                                       "fft_type",
+                                                       "fft_length",
+                                                       "epsilon",
+                                                       "feature_index",
+                                                       "exponent_bits",
+                                                       "mantissa_bits",
+                                                       "distribution",
+                                                       "delta",
+                                                       "kind",
+                                                       "custom_call_target",
+                                                       "source_target_pairs"};
 inline constexpr std::string_view kAlwaysWrittenFields[] = {
     "lhs_contracting_dims", "rhs_contracting_dims", "transpose_a", "largest", "replica_groups"};
 
@@ -42,8 +66,10 @@ inline constexpr bool kIsAnyOf = (std::is_same_v<Struct, Structs> || ...);
 template <class Struct>
 constexpr Presence presence_of(std::string_view name) {
   using enum Presence;
-  if (kIsAnyOf<Struct, ParameterAttrs, ConstantAttrs>) return kNever;  // parameter(0), constant(1.5)
-  if (kIsAnyOf<Struct, RngBitGeneratorAttrs>) return kRequired;        // its algorithm; that of dot is optional
+  if (kIsAnyOf<Struct, ParameterAttrs, ConstantAttrs>)
+    return kNever;  // parameter(0), constant(1.5)
+  if (kIsAnyOf<Struct, RngBitGeneratorAttrs>)
+    return kRequired;  // its algorithm; that of dot is optional
   if (kIsAnyOf<Struct, CustomCallAttrs> && name == "constrain_layout") return kNever;
   if (kIsAnyOf<Struct, CustomCallAttrs> && name == "dim_labels") return kUnlessUsual;
   if (kIsAnyOf<Struct, CollectiveAttrs> && name == "dimensions") return kUnlessUsual;
@@ -75,7 +101,9 @@ struct FieldAccess {
     return get(attrs) == kUsual.*kMember;
   }
   static void write(std::string& out, const void* attrs) { Codec<Type>::write(out, get(attrs)); }
-  static bool read(TextCursor& in, void* attrs) { return Codec<Type>::read(in, static_cast<Struct*>(attrs)->*kMember); }
+  static bool read(TextCursor& in, void* attrs) {
+    return Codec<Type>::read(in, static_cast<Struct*>(attrs)->*kMember);
+  }
 
   static constexpr FieldText row() {
     return {kField.name, presence_of<Struct>(kField.name), &is_usual, &write, &read};
@@ -99,7 +127,8 @@ static_assert(std::get<0>(FusionAttrs::kFields).name == "kind");
 
 // Layout constraints are there or not; where they are, there may be none of them.
 inline constexpr size_t kLayoutConstraints = 8;
-static_assert(std::get<kLayoutConstraints>(CustomCallAttrs::kFields).name == "operand_layout_constraints");
+static_assert(std::get<kLayoutConstraints>(CustomCallAttrs::kFields).name ==
+              "operand_layout_constraints");
 template <>
 inline bool FieldAccess<CustomCallAttrs, kLayoutConstraints>::is_usual(const void* attrs) {
   return !static_cast<const CustomCallAttrs*>(attrs)->constrain_layout;
@@ -118,7 +147,8 @@ constexpr auto make_field_texts(std::index_sequence<kIndex...>) {
 
 // The table of a struct.
 template <class Struct>
-inline constexpr auto kFieldTexts = make_field_texts<Struct>(std::make_index_sequence<kFieldCount<Struct>>());
+inline constexpr auto kFieldTexts =
+    make_field_texts<Struct>(std::make_index_sequence<kFieldCount<Struct>>());
 
 // A domain's fields stand in one group.
 struct DomainText {
@@ -126,10 +156,12 @@ struct DomainText {
   static void write(std::string& out, const void* attrs) {
     Codec<DomainAttrs>::write(out, *static_cast<const DomainAttrs*>(attrs));
   }
-  static bool read(TextCursor& in, void* attrs) { return Codec<DomainAttrs>::read(in, *static_cast<DomainAttrs*>(attrs)); }
+  static bool read(TextCursor& in, void* attrs) {
+    return Codec<DomainAttrs>::read(in, *static_cast<DomainAttrs*>(attrs));
+  }
 };
 template <>
-inline constexpr auto kFieldTexts<DomainAttrs> = std::array<FieldText, 1>{
-    FieldText{"domain", Presence::kRequired, &DomainText::is_usual, &DomainText::write, &DomainText::read}};
+inline constexpr auto kFieldTexts<DomainAttrs> = std::array<FieldText, 1>{FieldText{
+    "domain", Presence::kRequired, &DomainText::is_usual, &DomainText::write, &DomainText::read}};
 
 }  // namespace heddle::hlo::text

@@ -12,10 +12,12 @@ namespace heddle::hlo::text {
 
 class Names {
  public:
-  // `reserved_words`: XLA's lexer does not take its keywords and element types for names unless a % stands before them.
+  // `reserved_words`: XLA's lexer does not take its keywords and element types for names unless a %
+  // stands before them.
   explicit Names(bool reserved_words) : reserved_words_(reserved_words) {}
 
-  // First give every wanted name (which must outlive this), then make those that add() refused; name() answers in the order of add().
+  // First give every wanted name (which must outlive this), then make those that add() refused;
+  // name() answers in the order of add().
   void add(std::string_view wanted);
   // True if entry `i` still needs a name.
   [[nodiscard]] bool is_missing(size_t i) const { return names_[i].empty(); }

@@ -1,5 +1,6 @@
-// Reads modules: parse.cc the whole, parse_header.cc the first line, parse_computation.cc computations, parse_instruction.cc the
-// lines, parse_operands.cc what stands in their parentheses, parse_async.cc foo-start and foo-done.
+// Reads modules: parse.cc the whole, parse_header.cc the first line, parse_computation.cc
+// computations, parse_instruction.cc the lines, parse_operands.cc what stands in their parentheses,
+// parse_async.cc foo-start and foo-done.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ struct Limits {
   int depth = 200;  // of nested operands and inline computations
   int64_t instructions = int64_t{1} << 24;
   int64_t computations = int64_t{1} << 20;
-  int64_t type_nodes = int64_t{1} << 20;        // types that one instruction takes in: tuple(t, t) doubles t's
+  int64_t type_nodes =
+      int64_t{1} << 20;  // types that one instruction takes in: tuple(t, t) doubles t's
   int64_t total_type_nodes = int64_t{1} << 26;  // the same, of all instructions
 };
 
@@ -41,8 +43,9 @@ class Parser {
     std::unordered_map<std::string_view, InstructionId> ids;
     std::vector<std::pair<int64_t, InstructionId>> parameters;  // number and instruction
     std::vector<int64_t> type_nodes;                            // of each instruction's type
-    std::unordered_map<std::string_view, int64_t> anonymous;    // how many nested instructions of each opcode
-    bool operands_declare = false;                              // a bare instruction: operands become parameters
+    std::unordered_map<std::string_view, int64_t>
+        anonymous;                  // how many nested instructions of each opcode
+    bool operands_declare = false;  // a bare instruction: operands become parameters
   };
 
   enum class AsyncStep : uint8_t { kNone, kStart, kUpdate, kDone };
@@ -85,11 +88,15 @@ class Parser {
 
   // parse_instruction.cc
   bool read_line(Scope& scope);
-  bool read_instruction(Scope& scope, std::string_view name, bool with_attributes, InstructionId& id);
+  bool read_instruction(Scope& scope, std::string_view name, bool with_attributes,
+                        InstructionId& id);
   bool read_opcode(Draft& draft);
   bool read_attrs(Scope& scope, Draft& draft, bool with_attributes);
+  template <class Struct>
+  bool read_struct(Scope& scope, Draft& draft, bool with_attributes);
   bool read_attributes(Scope& scope, Draft& draft, std::span<const FieldText> fields, void* attrs);
-  bool read_attribute(Scope& scope, Draft& draft, std::string_view name, std::span<const FieldText> fields, void* attrs);
+  bool read_attribute(Scope& scope, Draft& draft, std::string_view name,
+                      std::span<const FieldText> fields, void* attrs);
   bool read_common(Scope& scope, Draft& draft, std::string_view name, bool& known);
   bool read_called(Draft& draft, const CalledKeys& keys, std::string_view name, bool& known);
   bool read_called_list(std::vector<ComputationId>& called);
@@ -107,7 +114,8 @@ class Parser {
   bool read_named_operand(Scope& scope, const Shape* declared, InstructionId& id);
   bool read_nested(Scope& scope, Shape* declared, std::string_view opcode, InstructionId& id);
   std::string_view anonymous_name(Scope& scope, std::string_view opcode);
-  bool declare_parameter(Scope& scope, std::string_view name, const Shape& shape, InstructionId& id);
+  bool declare_parameter(Scope& scope, std::string_view name, const Shape& shape,
+                         InstructionId& id);
 
   // parse_async.cc
   bool strip_async(std::string_view word, Draft& draft);
@@ -120,9 +128,11 @@ class Parser {
   Module module_;
   ModuleExtras header_;
   std::unordered_map<std::string_view, ComputationId> computations_;
-  std::vector<int64_t> result_nodes_;   // type nodes of each computation's result
-  std::deque<std::string> made_names_;  // that maps of names point at
-  std::optional<size_t> layout_at_;     // place of entry_computation_layout
+  std::vector<int64_t> result_nodes_;         // type nodes of each computation's result
+  std::deque<std::string> made_names_;        // that maps of names point at
+  std::optional<size_t> layout_at_;           // place of entry_computation_layout
+  std::vector<const Shape*> operand_shapes_;  // of the instruction that is being checked
+  std::vector<const Computation*> callees_;
   int depth_ = 0;
   int64_t instructions_ = 0;
   int64_t total_type_nodes_ = 0;

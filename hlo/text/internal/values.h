@@ -1,5 +1,5 @@
-// The text of attribute values: one codec for each C++ type that fields of attributes have (hlo/attributes.h) and for what every
-// instruction may carry.
+// The text of attribute values: one codec for each C++ type that fields of attributes have
+// (hlo/attributes.h) and for what every instruction may carry.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ template <class T>
 struct Codec;
 
 // A macro, since every type has the same two functions.
-#define HEDDLE_CODEC(...)                                       \
-  template <>                                                   \
-  struct Codec<__VA_ARGS__> {                                   \
+#define HEDDLE_CODEC(...)                                          \
+  template <>                                                      \
+  struct Codec<__VA_ARGS__> {                                      \
     static void write(std::string& out, const __VA_ARGS__& value); \
-    static bool read(TextCursor& in, __VA_ARGS__& value);       \
+    static bool read(TextCursor& in, __VA_ARGS__& value);          \
   }
 
 HEDDLE_CODEC(bool);
@@ -54,7 +54,7 @@ int find_name(std::string_view name, const std::string_view* names, size_t count
 bool fail_enum(TextCursor& in, const std::string_view* names, size_t count);
 
 template <class T>
-  requires std::is_enum_v<T>
+requires std::is_enum_v<T>
 struct Codec<T> {
   static constexpr size_t kCount = std::size(EnumText<T>::kNames);
   static void write(std::string& out, T value) {
@@ -74,13 +74,15 @@ struct Codec<Box<T>> {
   static bool read(TextCursor& in, Box<T>& value) { return Codec<T>::read(in, value.mutate()); }
 };
 
-// Text that stands raw where it is a group in braces, and quoted where it is not: backend_config, frontend attributes.
+// Text that stands raw where it is a group in braces, and quoted where it is not: backend_config,
+// frontend attributes.
 void write_raw_or_quoted(std::string& out, std::string_view value);
 bool read_raw_or_quoted(TextCursor& in, std::string& value);
 // A group in braces, kept with them.
 bool read_group(TextCursor& in, std::string& value);
 
-// Items separated by commas up to `close`, which is read too; read_item() reads one and returns false on an error.
+// Items separated by commas up to `close`, which is read too; read_item() reads one and returns
+// false on an error.
 template <class ReadItem>
 bool read_items(TextCursor& in, char close, ReadItem read_item) {
   for (bool first = true; !in.accept(close); first = false) {
@@ -90,7 +92,8 @@ bool read_items(TextCursor& in, char close, ReadItem read_item) {
   return true;
 }
 
-// name=value pairs, separated by blanks or commas, up to '}', which is read too. The names of a group are distinct.
+// name=value pairs, separated by blanks or commas, up to '}', which is read too. The names of a
+// group are distinct.
 template <class ReadPair>
 bool read_pairs(TextCursor& in, ReadPair read_pair) {
   if (!in.expect('{')) return false;

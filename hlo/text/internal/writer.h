@@ -1,4 +1,5 @@
-// Prints modules: hlo/text/print.cc has the module and its header, hlo/text/print_instruction.cc the lines.
+// Prints modules: hlo/text/print.cc has the module and its header, hlo/text/print_instruction.cc
+// the lines.
 #pragma once
 
 #include <span>
