@@ -1,4 +1,4 @@
-// heddle opt: reads a program, verifies it and writes it in another form.
+// heddle opt: reads a program, verifies it, runs passes and writes it in another form.
 #include <cstdio>
 #include <memory>
 
@@ -7,12 +7,14 @@
 #include "heddle/hlo/wire.h"
 #include "heddle/tools/command.h"
 #include "heddle/tools/program.h"
+#include "heddle/transform/pass.h"
 
 namespace heddle::tools {
 namespace {
 
 struct Options {
   std::string program;
+  std::string passes;
   std::string form = "text";
   std::string output;
 };
@@ -25,6 +27,11 @@ std::string written(const hlo::Module& module, const std::string& form) {
 
 Status run(const Options& options) {
   HEDDLE_ASSIGN_OR_RETURN(Program program, load_program(options.program));
+  if (!options.passes.empty()) {
+    HEDDLE_ASSIGN_OR_RETURN(auto passes, transform::parse_pipeline(options.passes));
+    HEDDLE_ASSIGN_OR_RETURN(program.module, transform::run_pipeline(std::move(program.module),
+                                                                    passes, {.verify_each = true}));
+  }
   const std::string out = written(program.module, options.form);
   if (!options.output.empty()) return write_file(options.output, out);
   std::fwrite(out.data(), 1, out.size(), stdout);
@@ -36,7 +43,11 @@ Status run(const Options& options) {
 void add_opt_command(CLI::App& app, int& code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("opt", "Reads, verifies and prints a program");
-  command->add_option("PROGRAM", options->program, "HLO text, a proto, or pack.cases.gz#case")->required();
+  command->add_option("PROGRAM", options->program, "HLO text, a proto, or pack.cases.gz#case")
+      ->required();
+  command->add_option(
+      "--passes", options->passes,
+      "passes to run, as in lower-scan,simplify; lower stands for all that a backend needs");
   command->add_option("--to", options->form, "text, short or proto")
       ->check(CLI::IsMember({"text", "short", "proto"}))
       ->capture_default_str();
