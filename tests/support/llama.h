@@ -1,0 +1,68 @@
+// The decoder of Llama 3.1 405B at its own size, as placeholders: what staging is measured and
+// tested on. Sizes: "The Llama 3 Herd of Models" (2024), table 3.
+#pragma once
+
+#include <vector>
+
+#include "heddle/heddle.h"
+
+namespace heddle::llama {
+
+inline constexpr int64_t kLayers = 126, kModel = 16384, kFeedForward = 53248, kHeads = 128,
+                         kKeyHeads = 8;
+inline constexpr int64_t kHead = kModel / kHeads, kKeys = kKeyHeads * kHead;
+
+// One layer's weights; as placeholders, each with a leading axis of layers. Matrices are [in, out].
+struct Layer {
+  Tensor norm_1, q, k, v, o, norm_2, gate, up, down;
+  static constexpr auto kFields =
+      fields(field("norm_1", &Layer::norm_1), field("q", &Layer::q), field("k", &Layer::k),
+             field("v", &Layer::v), field("o", &Layer::o), field("norm_2", &Layer::norm_2),
+             field("gate", &Layer::gate), field("up", &Layer::up), field("down", &Layer::down));
+};
+
+inline Layer stacked(int64_t layers) {
+  auto weight = [&](Dimensions sizes) {
+    sizes.insert(sizes.begin(), layers);
+    return placeholder(sizes, bf16);
+  };
+  return {weight({kModel}),
+          weight({kModel, kModel}),
+          weight({kModel, kKeys}),
+          weight({kModel, kKeys}),
+          weight({kModel, kModel}),
+          weight({kModel}),
+          weight({kModel, kFeedForward}),
+          weight({kModel, kFeedForward}),
+          weight({kFeedForward, kModel})};
+}
+
+// Root-mean-square norm over the last axis, computed in f32.
+inline Tensor norm(Tensor x, Tensor scale) {
+  Tensor wide = x.astype(f32);
+  return (wide * rsqrt(mean(square(wide), {.axes = {-1}, .keep_dims = true}) + 1e-5)).astype(bf16) *
+         scale;
+}
+
+inline Tensor silu(Tensor x) { return x * logistic(x); }
+
+// bf16[tokens, kModel] to the same: attention with grouped queries, then the gated network
+// (positions are left out).
+inline Tensor layer(Layer l, Tensor h) {
+  Tensor u = norm(h, l.norm_1);
+  Tensor q = reshape(matmul(u, l.q), {-1, kKeyHeads, kHeads / kKeyHeads, kHead});
+  Tensor k = reshape(matmul(u, l.k), {-1, kKeyHeads, kHead});
+  Tensor v = reshape(matmul(u, l.v), {-1, kKeyHeads, kHead});
+  Tensor weights = softmax(einsum("tkgd,skd->kgts", q, k).astype(f32) * 0.088, -1).astype(bf16);
+  h = h + matmul(reshape(einsum("kgts,skd->tkgd", weights, v), {-1, kModel}), l.o);
+  Tensor w = norm(h, l.norm_2);
+  return h + matmul(silu(matmul(w, l.gate)) * matmul(w, l.up), l.down);
+}
+
+// The scan over all layers on bf16[tokens, kModel], traced; nothing has a buffer.
+inline Program decoder(int64_t layers, int64_t tokens) {
+  return trace([](Layer ls, Tensor x) { return scan_layers(layer, ls, x); }, stacked(layers),
+               placeholder({tokens, kModel}, bf16));
+}
+
+}  // namespace heddle::llama
