@@ -7,16 +7,10 @@
 
 #include "heddle/heddle.h"
 #include "heddle/scan/combine_cache.h"
+#include "heddle/testing.h"
 
 namespace heddle {
 namespace {
-
-template <class Fn>
-Counters effects_of(Fn&& fn) {
-  Counters before = counters();
-  fn();
-  return counters() - before;
-}
 
 constexpr auto kStep = [](Tensor c, Tensor x) {
   Tensor next = c + x;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "heddle/heddle.h"
+#include "heddle/tests/support/outcomes.h"
 
 namespace heddle {
 namespace {
@@ -15,22 +16,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-size_t occurrences(const std::string& text, const std::string& word) {
-  size_t count = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
 
 using Map = std::map<std::string, Tensor>;
 using List = std::vector<Tensor>;

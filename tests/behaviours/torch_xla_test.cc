@@ -7,36 +7,14 @@
 #include <cmath>
 
 #include "heddle/heddle.h"
+#include "heddle/testing.h"
+#include "heddle/tests/support/outcomes.h"
 
 namespace heddle {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// The message of the Error that fn throws; empty where it throws none.
-template <class Fn>
-std::string error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
-template <class Fn>
-Counters effects_of(Fn&& fn) {
-  Counters before = counters();
-  fn();
-  return counters() - before;
-}
-
-size_t occurrences(const std::string& text, const std::string& word) {
-  size_t count = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
 
 Tensor real(float value) { return scalar<float>(value); }
 

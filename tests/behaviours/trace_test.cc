@@ -7,22 +7,13 @@
 
 #include "heddle/heddle.h"
 #include "heddle/tests/support/llama.h"
+#include "heddle/tests/support/outcomes.h"
 
 namespace heddle {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(Trace, EscapedValueIsAnErrorThatSaysSo) {
   Tensor kept;
