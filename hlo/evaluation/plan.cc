@@ -25,11 +25,26 @@ std::string location_of(const Instruction& instruction) {
   return cat(" [", metadata.source_file, ":", metadata.source_line, "]");
 }
 
+// Has a value that differs from device to device, or is had from several.
+bool joins_devices(const Instruction& instruction) {
+  return instruction.attrs.holds<CollectiveAttrs>() || instruction.attrs.holds<CollectivePermuteAttrs>() ||
+         instruction.opcode == Opcode::kReplicaId || instruction.opcode == Opcode::kPartitionId;
+}
+
+// A module for several devices runs here as long as nothing asks which device this is, or for the others.
+Status check_devices(const Module& module, const Instruction& instruction) {
+  const int64_t replicas = module.extras->replica_count, partitions = module.extras->num_partitions;
+  if ((replicas <= 1 && partitions <= 1) || !joins_devices(instruction)) return {};
+  return unimplemented("is for the module's ", replicas, " replicas and ", partitions,
+                       " partitions, and the interpreter is one device; run it on a backend with as many");
+}
+
 // Plans one computation: gives each value a slot, and each use its kind.
 class RoutineMaker {
  public:
-  RoutineMaker(const Computation& computation, std::vector<InstructionId> order)
-      : computation_(computation),
+  RoutineMaker(const Module& module, const Computation& computation, std::vector<InstructionId> order)
+      : module_(module),
+        computation_(computation),
         order_(std::move(order)),
         values_(computation.instructions.size()) {}
 
@@ -162,6 +177,7 @@ class RoutineMaker {
   Status add_rule(InstructionId id, int64_t position) {
     const Slot<EvaluateFn>& evaluate = definition(at(id).opcode).evaluate;
     if (!evaluate) return unimplemented(evaluate.reason());
+    HEDDLE_RETURN_IF_ERROR(check_devices(module_, at(id)));
     Step step = make_step(Step::Kind::kRule, id, position);
     step.rule = evaluate.rule();
     routine_.max_operands = std::max(routine_.max_operands, step.source_count);
@@ -211,6 +227,7 @@ class RoutineMaker {
     return {};
   }
 
+  const Module& module_;
   const Computation& computation_;
   const std::vector<InstructionId> order_;
   std::vector<Value> values_;  // by instruction
@@ -222,7 +239,7 @@ class RoutineMaker {
 class Reach {
  public:
   explicit Reach(const Module& module)
-      : module_(module), effects_(module.computations.size()), live_(module.computations.size()) {
+      : effects_(module.computations.size()), live_(module.computations.size()) {
     for (size_t c = 0; c < effects_.size(); ++c) {
       effects_[c] =
           std::ranges::any_of(module.computations[c].instructions,
@@ -253,7 +270,6 @@ class Reach {
     return live;
   }
 
-  const Module& module_;
   std::vector<bool> effects_;
   std::vector<std::vector<bool>> live_;
 };
@@ -273,7 +289,7 @@ Status plan_routines(EvaluationPlan& plan) {
   for (size_t c = 0; c < plan.routines.size(); ++c) {
     if (reach.live(c).empty()) continue;
     const Computation& computation = plan.module.computations[c];
-    RoutineMaker maker(computation, evaluation_order(computation, reach.live(c), reach.effects()));
+    RoutineMaker maker(plan.module, computation, evaluation_order(computation, reach.live(c), reach.effects()));
     HEDDLE_ASSIGN_OR_RETURN(plan.routines[c], maker.make());
     plan.routines[c].depth = depth_of(plan.routines[c], plan.routines);
     if (plan.routines[c].depth > kMaxDepth) {

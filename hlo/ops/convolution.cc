@@ -1,5 +1,9 @@
 // convolution(x, kernel): the sum of products under each place of the kernel, over its window and input features. dim_labels says
-// which dimension is batch, feature and which are spatial, in x, kernel and result.
+// which dimension is batch, feature and which are spatial, in x, kernel and result. window_reversal turns the kernel around.
+//
+// With feature_group_count = g, input and output features fall into g groups, and each output sees the inputs of its own. With
+// batch_group_count = g, batch and output features do; the result's batch is that of one group.
+#include "heddle/hlo/ops/convolve.h"
 #include "heddle/hlo/ops/window.h"
 
 namespace heddle::hlo {
@@ -82,11 +86,19 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return check_declared(in, Shape(in.declared()->dtype(), std::move(sizes)));
 }
 
+StatusOr<Literal> evaluate(EvalArgs& in) {
+  return convolve(in.attrs<ConvolutionAttrs>(), in[0], in[1], in.result());
+}
+
 constexpr std::string_view kNames[] = {"x", "kernel"};
 
 }  // namespace
 
-const OpDef kConvolutionDef =
-    unevaluated(Opcode::kConvolution, kNames, infer, "is not evaluated by the interpreter yet");
+const OpDef kConvolutionDef = {
+    .opcode = Opcode::kConvolution,
+    .operand_names = kNames,
+    .infer = infer,
+    .evaluate = evaluate,
+};
 
 }  // namespace heddle::hlo

@@ -1,5 +1,10 @@
-// get-dimension-size(x), dimensions={d}: the size of a dimension as s32. set-dimension-size(x, size): x with dimension d dynamic, of
-// this size. dynamic-reshape(x, size..): x under dimensions whose sizes are operands; the declared type bounds them.
+// get-dimension-size(x), dimensions={d}: the size of a dimension as s32. set-dimension-size(x,
+// size): x with dimension d dynamic, of this size. dynamic-reshape(x, size..): x under dimensions
+// whose sizes are operands; the declared type bounds them.
+//
+// The interpreter's values fill their bounds: a dynamic dimension has its largest size, and giving
+// it a smaller one is an error.
+#include "heddle/hlo/ops/indices.h"
 #include "heddle/hlo/ops/rules.h"
 
 namespace heddle::hlo {
@@ -30,7 +35,8 @@ StatusOr<Shape> infer_reshape(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
   const Shape& result = *in.declared();
   if (!result.is_array() || result.dtype() != in[0].dtype()) {
-    return in.error("result is declared as ", result, "; its type must be ", in[0].dtype(), " as of x");
+    return in.error("result is declared as ", result, "; its type must be ", in[0].dtype(),
+                    " as of x");
   }
   if (in.size() != 1 + static_cast<size_t>(result.rank())) {
     return in.error("has ", in.size() - 1, " sizes; must have ", result.rank(),
@@ -46,15 +52,31 @@ StatusOr<Shape> infer_reshape(const InferArgs& in) {
 
 StatusOr<Literal> evaluate_get(EvalArgs& in) {
   const int64_t dim = in.attrs<DimensionsAttrs>().dimensions[0];
-  const Shape& x = in[0].shape();
-  if (!x.is_dynamic_dimension(dim)) return Literal::from<int32_t>(in.result(), {static_cast<int32_t>(x.dimension(dim))});
-  return unimplemented("get-dimension-size: dimension ", dim, " of x ", x,
-                       " has a size that is known at run time only, which the interpreter does not hold");
+  return Literal::from<int32_t>(in.result(), {static_cast<int32_t>(in[0].shape().dimension(dim))});
+}
+
+// Dimension d of the result has the size that operand i gives.
+Status check_full(const EvalArgs& in, size_t i, int64_t d) {
+  const int64_t size = index_at(in[i], 0);
+  if (size == in.result().dimension(d)) return {};
+  return unimplemented(
+      to_string(in.instruction.opcode), ": dimension ", d, " of the result ", in.result(),
+      " is given the size ", size,
+      ", and the interpreter's arrays fill their bounds; pad to static shapes and mask");
+}
+
+StatusOr<Literal> evaluate_set(EvalArgs& in) {
+  HEDDLE_RETURN_IF_ERROR(check_full(in, 1, in.attrs<DimensionsAttrs>().dimensions[0]));
+  return std::move(in.operands[0]).reshaped(in.result());
+}
+
+StatusOr<Literal> evaluate_reshape(EvalArgs& in) {
+  for (int64_t d = 0; d < in.result().rank(); ++d)
+    HEDDLE_RETURN_IF_ERROR(check_full(in, static_cast<size_t>(d) + 1, d));
+  return std::move(in.operands[0]).reshaped(in.result());
 }
 
 constexpr std::string_view kNames[] = {"x", "size"};
-constexpr const char* kNoSizes =
-    "is not evaluated by the interpreter: its values have no run-time sizes; pad to static shapes";
 
 }  // namespace
 
@@ -65,9 +87,18 @@ const OpDef kGetDimensionSizeDef = {
     .evaluate = evaluate_get,
 };
 
-const OpDef kSetDimensionSizeDef =
-    unevaluated(Opcode::kSetDimensionSize, kNames, infer_set, kNoSizes);
-const OpDef kDynamicReshapeDef =
-    unevaluated(Opcode::kDynamicReshape, kNames, infer_reshape, kNoSizes);
+const OpDef kSetDimensionSizeDef = {
+    .opcode = Opcode::kSetDimensionSize,
+    .operand_names = kNames,
+    .infer = infer_set,
+    .evaluate = evaluate_set,
+};
+
+const OpDef kDynamicReshapeDef = {
+    .opcode = Opcode::kDynamicReshape,
+    .operand_names = kNames,
+    .infer = infer_reshape,
+    .evaluate = evaluate_reshape,
+};
 
 }  // namespace heddle::hlo

@@ -305,13 +305,10 @@ TEST(GetDimensionSize, IsTheSizeOfAStaticDimension) {
   EXPECT_EQ(evaluate(Opcode::kGetDimensionSize, {Literal(Shape(f32, {2, 7}))}, DimensionsAttrs{{1}}).to_int64(0), 7);
 }
 
-TEST(GetDimensionSize, RefusesADynamicDimension) {
+TEST(GetDimensionSize, OfADynamicDimensionIsTheBoundWhichArraysFill) {
   Shape dynamic(f32, {4});
   dynamic.set_dynamic_dimension(0, true);
-  auto size = op_testing::try_evaluate(Opcode::kGetDimensionSize, {Literal(dynamic)}, DimensionsAttrs{{0}});
-  EXPECT_EQ(message_of(size.status()),
-            "get-dimension-size: dimension 0 of x f32[<=4] has a size that is known at run time only, which the "
-            "interpreter does not hold");
+  EXPECT_EQ(evaluate(Opcode::kGetDimensionSize, {Literal(dynamic)}, DimensionsAttrs{{0}}).to_int64(0), 4);
 }
 
 TEST(Tuple, AndItsElementsShareBytes) {

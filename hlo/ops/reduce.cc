@@ -2,8 +2,8 @@
 // grouping are not defined, and init is an identity of f. Here the elements keep their order, and init comes first.
 #include <cstring>
 
-#include "heddle/hlo/blocks.h"
 #include "heddle/hlo/op.h"
+#include "heddle/hlo/ops/elements.h"
 #include "heddle/hlo/ops/permute.h"
 #include "heddle/hlo/ops/reduce_native.h"
 #include "heddle/hlo/ops/region.h"
@@ -47,16 +47,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return Shape::tuple(std::move(shapes));
 }
 
-// Elements of one float type as another, rounded once.
-Literal converted(const Literal& x, DType dtype) {
-  if (x.shape().dtype() == dtype) return x;
-  std::vector<std::complex<double>> values(static_cast<size_t>(x.element_count()));
-  Literal out = Literal::uninitialised(Shape(dtype, x.shape().dimensions()));
-  load(x.shape().dtype(), x.bytes(), x.element_count(), values.data());
-  store(dtype, values.data(), x.element_count(), out.mutable_bytes());
-  return out;
-}
-
 // A reduction through its body: of `rows` rows of `columns` elements to one row.
 class Reducer {
  public:
@@ -72,7 +62,7 @@ class Reducer {
   // Rows of a type of their own cannot be paired, only be taken into accumulators; and a few long rows need no pairing.
   StatusOr<Literal> run() {
     Values accumulators;
-    for (size_t i = 0; i < inputs_; ++i) accumulators.push_back(repeated(in_[inputs_ + i], type_of(i)));
+    for (size_t i = 0; i < inputs_; ++i) accumulators.push_back(repeated(converted(in_[inputs_ + i], type_of(i)), Shape(type_of(i), {columns_})));
     if (rows_ > 0 && columns_ > 0) {
       Values values;
       for (size_t i = 0; i < inputs_; ++i) values.push_back(arranged(i));
@@ -98,15 +88,6 @@ class Reducer {
       if (type_of(i) != type_of(inputs_ + i) || type_of(i) != returned) return false;
     }
     return true;
-  }
-
-  Literal repeated(const Literal& scalar, DType dtype) const {
-    const Literal one = converted(scalar, dtype);
-    const auto width = static_cast<size_t>(one.byte_size());
-    Literal out = Literal::uninitialised(Shape(dtype, {columns_}));
-    std::byte* to = out.mutable_bytes();
-    for (int64_t i = 0; i < columns_; ++i, to += width) std::memcpy(to, one.bytes(), width);
-    return out;
   }
 
   // Input i as [rows, columns] of the type that the body takes.

@@ -1,98 +1,12 @@
 #include "heddle/hlo/ops/reduce_native.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "heddle/hlo/blocks.h"
+#include "heddle/hlo/ops/accumulators.h"
 
 namespace heddle::hlo {
 namespace {
-
-using C128 = std::complex<double>;
-
-// Accumulators: each takes elements one by one, beginning with the initial value.
-struct Sum {
-  using Element = double;
-  double value;
-  explicit Sum(double init) : value(init) {}
-  void take(double x) { value += x; }
-};
-
-// The sum and, apart, what its roundings lost.
-struct ExactSum {
-  using Element = double;
-  double value;
-  double lost = 0;
-  explicit ExactSum(double init) : value(init) {}
-  void take(double x) {
-    const double sum = value + x;
-    const double of_x = sum - value;
-    lost += (value - (sum - of_x)) + (x - of_x);
-    value = sum;
-  }
-  [[nodiscard]] double result() const { return lost == 0 || !std::isfinite(value) ? value : value + lost; }
-};
-
-struct ComplexSum {
-  using Element = C128;
-  ExactSum re, im;
-  explicit ComplexSum(C128 init) : re(init.real()), im(init.imag()) {}
-  void take(C128 x) {
-    re.take(x.real());
-    im.take(x.imag());
-  }
-  [[nodiscard]] C128 result() const { return {re.result(), im.result()}; }
-};
-
-template <class T>
-struct Product {
-  using Element = T;
-  T value;
-  explicit Product(T init) : value(init) {}
-  void take(T x) { value *= x; }
-};
-
-// A NaN among the elements stays.
-struct Minimum {
-  using Element = double;
-  double value;
-  explicit Minimum(double init) : value(init) {}
-  void take(double x) { value = x < value || x != x ? x : value; }
-};
-struct Maximum {
-  using Element = double;
-  double value;
-  explicit Maximum(double init) : value(init) {}
-  void take(double x) { value = x > value || x != x ? x : value; }
-};
-
-uint64_t bits(int64_t x) { return static_cast<uint64_t>(x); }
-int64_t add(int64_t a, int64_t b) { return static_cast<int64_t>(bits(a) + bits(b)); }
-int64_t multiply(int64_t a, int64_t b) { return static_cast<int64_t>(bits(a) * bits(b)); }
-int64_t signed_min(int64_t a, int64_t b) { return std::min(a, b); }
-int64_t signed_max(int64_t a, int64_t b) { return std::max(a, b); }
-int64_t unsigned_min(int64_t a, int64_t b) { return bits(b) < bits(a) ? b : a; }
-int64_t unsigned_max(int64_t a, int64_t b) { return bits(b) > bits(a) ? b : a; }
-int64_t bit_and(int64_t a, int64_t b) { return a & b; }
-int64_t bit_or(int64_t a, int64_t b) { return a | b; }
-int64_t bit_xor(int64_t a, int64_t b) { return a ^ b; }
-
-template <int64_t (*kOp)(int64_t, int64_t)>
-struct Integer {
-  using Element = int64_t;
-  int64_t value;
-  explicit Integer(int64_t init) : value(init) {}
-  void take(int64_t x) { value = kOp(value, x); }
-};
-
-template <class Accumulator>
-typename Accumulator::Element result_of(const Accumulator& a) {
-  if constexpr (requires { a.result(); }) {
-    return a.result();
-  } else {
-    return a.value;
-  }
-}
 
 // Neighbouring dimensions of a kind, as one. The position in the result of a row is the sum of index times stride.
 struct Group {
@@ -200,43 +114,15 @@ Literal reduce(const Literal& x, const Literal& init, const std::vector<int64_t>
   Literal out = Literal::uninitialised(shape);
   std::vector<typename Accumulator::Element> values;
   values.reserve(accumulators.size());
-  for (const Accumulator& each : accumulators) values.push_back(result_of(each));
+  for (const Accumulator& each : accumulators) values.push_back(each.result());
   store(shape.dtype(), values.data(), shape.element_count(), out.mutable_bytes());
   return out;
 }
 
 using Loop = Literal (*)(const Literal&, const Literal&, const std::vector<int64_t>&, const Shape&);
 
-Loop float_loop(Opcode op, DType dtype) {
-  switch (op) {
-    case Opcode::kAdd: return dtype == f64 ? reduce<ExactSum> : reduce<Sum>;
-    case Opcode::kMultiply: return reduce<Product<double>>;
-    case Opcode::kMinimum: return reduce<Minimum>;
-    case Opcode::kMaximum: return reduce<Maximum>;
-    default: return nullptr;
-  }
-}
-
-// pred is 0 and 1: a sum is "not zero" when stored.
-Loop integer_loop(Opcode op, bool is_signed) {
-  switch (op) {
-    case Opcode::kAdd: return reduce<Integer<add>>;
-    case Opcode::kMultiply: return reduce<Integer<multiply>>;
-    case Opcode::kMinimum: return is_signed ? reduce<Integer<signed_min>> : reduce<Integer<unsigned_min>>;
-    case Opcode::kMaximum: return is_signed ? reduce<Integer<signed_max>> : reduce<Integer<unsigned_max>>;
-    case Opcode::kAnd: return reduce<Integer<bit_and>>;
-    case Opcode::kOr: return reduce<Integer<bit_or>>;
-    case Opcode::kXor: return reduce<Integer<bit_xor>>;
-    default: return nullptr;
-  }
-}
-
 Loop loop_for(Opcode op, DType dtype) {
-  if (is_floating(dtype)) return float_loop(op, dtype);
-  if (!is_complex(dtype)) return integer_loop(op, is_signed(dtype));
-  if (op == Opcode::kAdd) return reduce<ComplexSum>;
-  if (op == Opcode::kMultiply) return reduce<Product<C128>>;
-  return nullptr;
+  return loop_of<Loop>(op, dtype, []<class Accumulator>(Of<Accumulator>) -> Loop { return reduce<Accumulator>; });
 }
 
 }  // namespace

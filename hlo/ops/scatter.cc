@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/ops/combine.h"
+#include "heddle/hlo/ops/elements.h"
 #include "heddle/hlo/ops/indexed_windows.h"
 #include "heddle/hlo/ops/region.h"
 #include "heddle/hlo/ops/rules.h"
@@ -170,27 +171,16 @@ void scatter_natively(const Combiner& combiner, const IndexedWindows& windows, L
   }
 }
 
-// One array of a window: of x or of the updates, from the offset on and with these strides.
-Literal read_window(const Literal& from, int64_t offset, std::span<const int64_t> strides, const Shape& window) {
-  const int64_t width = storage_bytes(window.dtype());
-  Literal out = Literal::uninitialised(window);
-  copy_strided(out.mutable_bytes(), Strides(window), from.bytes() + offset * width, strides,
-               window.dimensions(), width);
-  return out;
-}
-
 // Elements of a window are distinct, so that the computation may be applied to all of them at once.
 Status scatter_by_calls(EvalArgs& in, const IndexedWindows& windows, std::vector<Literal>& results) {
   const size_t n = results.size();
-  const Dims sizes(windows.sizes().begin(), windows.sizes().end());
   std::vector<Literal> arguments(2 * n);
   Status status;
   windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
     if (!status.ok()) return;
     for (size_t i = 0; i < n; ++i) {
-      const Shape window(results[i].shape().dtype(), sizes);
-      arguments[i] = read_window(results[i], in_x, windows.strides_in_x(), window);
-      arguments[n + i] = read_window(in[n + 1 + i], in_updates, windows.strides_in_batched(), window);
+      arguments[i] = read_strided(results[i], in_x, windows.strides_in_x(), windows.sizes());
+      arguments[n + i] = read_strided(in[n + 1 + i], in_updates, windows.strides_in_batched(), windows.sizes());
     }
     StatusOr<Literal> values = in.caller.map(0, arguments);
     if (!values.ok()) {
@@ -199,9 +189,7 @@ Status scatter_by_calls(EvalArgs& in, const IndexedWindows& windows, std::vector
     }
     for (size_t i = 0; i < n; ++i) {
       const Literal& value = n == 1 ? *values : values->elements()[i];
-      const int64_t width = storage_bytes(value.shape().dtype());
-      copy_strided(results[i].mutable_bytes() + in_x * width, windows.strides_in_x(), value.bytes(),
-                   Strides(value.shape()), sizes, width);
+      write_strided(results[i], in_x, windows.strides_in_x(), value);
     }
   });
   return status;

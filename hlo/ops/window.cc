@@ -1,5 +1,11 @@
 #include "heddle/hlo/ops/window.h"
 
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "heddle/hlo/ops/strides.h"
+
 namespace heddle::hlo {
 namespace {
 
@@ -28,16 +34,19 @@ StatusOr<int64_t> places(const InferArgs& in, size_t d, const WindowDimension& w
   bool overflow = padded < 0 || window < 0;
   overflow |= __builtin_add_overflow(padded, w.padding_low, &padded);
   overflow |= __builtin_add_overflow(padded, w.padding_high, &padded);
-  if (overflow || padded > kMaxSize) return in.error("the padded size of dimension ", d, " does not fit 62 bits");
+  if (overflow || padded > kMaxSize)
+    return in.error("the padded size of dimension ", d, " does not fit 62 bits");
   return window > padded ? 0 : (padded - window) / w.stride + 1;
 }
 
 }  // namespace
 
-StatusOr<Dims> window_places(const InferArgs& in, const Window& window, std::span<const int64_t> base) {
+StatusOr<Dims> window_places(const InferArgs& in, const Window& window,
+                             std::span<const int64_t> base) {
   if (window.dimensions.empty()) return Dims(base.begin(), base.end());
   HEDDLE_RETURN_IF_ERROR(check_length(in, "window", window.dimensions.size(),
-                                      static_cast<int64_t>(base.size()), "dimension that it moves over"));
+                                      static_cast<int64_t>(base.size()),
+                                      "dimension that it moves over"));
   Dims out;
   out.reserve(base.size());
   for (size_t d = 0; d < base.size(); ++d) {
@@ -45,6 +54,127 @@ StatusOr<Dims> window_places(const InferArgs& in, const Window& window, std::spa
     out.push_back(count);
   }
   return out;
+}
+
+std::vector<WindowDimension> window_entries(const Window& window, int64_t rank) {
+  if (!window.dimensions.empty()) return window.dimensions;
+  return std::vector<WindowDimension>(static_cast<size_t>(rank));
+}
+
+bool is_point(const WindowDimension& w) {
+  return w.size == 1 && w.stride == 1 && w.padding_low == 0 && w.padding_high == 0 &&
+         w.base_dilation == 1;
+}
+
+namespace {
+
+using Int128 = __int128;  // holds products of two checked sizes
+
+int64_t remainder(Int128 x, int64_t modulus) {
+  const auto rest = static_cast<int64_t>(x % modulus);
+  return rest < 0 ? rest + modulus : rest;
+}
+
+Int128 ceiling(Int128 x, int64_t divisor) {
+  return x >= 0 ? (x + divisor - 1) / divisor : -(-x / divisor);
+}
+
+// x with a x = 1 modulo m, for a and m without a common factor: Euclid's algorithm.
+int64_t inverse(int64_t a, int64_t m) {
+  int64_t x = 1, next_x = 0;
+  for (int64_t b = m; b != 0;) {
+    const int64_t quotient = a / b;
+    a = std::exchange(b, a - quotient * b);
+    x = std::exchange(next_x, x - quotient * next_x);
+  }
+  return remainder(x, m);
+}
+
+// The k in [0, limit) for which start + k stride is one of 0, spread, 2 spread, .. below base
+// spread.
+Hits solve(Int128 start, int64_t stride, int64_t limit, int64_t base, int64_t spread) {
+  const int64_t common = std::gcd(stride, spread);
+  if (base == 0 || start % common != 0) return {};
+  Hits hits{.step = spread / common, .position_step = stride / common};
+  const int64_t class_of =
+      hits.step == 1
+          ? 0
+          : remainder(-start / common * inverse(hits.position_step % hits.step, hits.step),
+                      hits.step);
+  const Int128 least = std::max<Int128>(0, ceiling(-start, stride));
+  const Int128 most = std::min<Int128>(limit - 1, (Int128{base - 1} * spread - start) / stride);
+  const Int128 first =
+      class_of + std::max<Int128>(0, ceiling(least - class_of, hits.step)) * hits.step;
+  if (Int128{base - 1} * spread < start || first > most) return {};
+  hits.first = static_cast<int64_t>(first);
+  hits.count = static_cast<int64_t>((most - first) / hits.step + 1);
+  hits.position = static_cast<int64_t>((start + first * stride) / spread);
+  return hits;
+}
+
+// What each tap hits, for those that hit anything. A window may be far larger than what it moves
+// over.
+std::vector<Hits> taps_that_hit(const WindowDimension& w, int64_t base, int64_t places) {
+  std::vector<int64_t> taps;
+  if (w.size / std::max<int64_t>(1, places) > base) {
+    for (int64_t place = 0; place < places; ++place) {
+      const Hits hits = hits_at_place(w, base, place);
+      for (int64_t i = 0; i < hits.count; ++i) taps.push_back(hits.first + i * hits.step);
+    }
+    std::ranges::sort(taps);
+    taps.erase(std::unique(taps.begin(), taps.end()), taps.end());
+  } else {
+    taps.resize(static_cast<size_t>(w.size));
+    std::iota(taps.begin(), taps.end(), 0);
+  }
+  std::vector<Hits> out;
+  for (int64_t tap : taps) {
+    out.push_back(hits_of_tap(w, base, places, tap));
+    if (out.back().count == 0) out.pop_back();
+  }
+  return out;
+}
+
+}  // namespace
+
+Hits hits_at_place(const WindowDimension& w, int64_t base, int64_t place) {
+  return solve(Int128{place} * w.stride - w.padding_low, w.window_dilation, w.size, base,
+               w.base_dilation);
+}
+
+Hits hits_of_tap(const WindowDimension& w, int64_t base, int64_t places, int64_t tap) {
+  return solve(Int128{tap} * w.window_dilation - w.padding_low, w.stride, places, base,
+               w.base_dilation);
+}
+
+Status for_each_tap(const Window& window, const Shape& base, const Shape& places,
+                    const std::function<Status(const TapPart&)>& visit) {
+  const auto rank = static_cast<size_t>(base.rank());
+  const std::vector<WindowDimension> entries = window_entries(window, base.rank());
+  std::vector<std::vector<Hits>> taps;
+  for (size_t d = 0; d < rank; ++d) {
+    const auto dim = static_cast<int64_t>(d);
+    taps.push_back(taps_that_hit(entries[d], base.dimension(dim), places.dimension(dim)));
+    if (taps.back().empty()) return {};
+  }
+  const Strides in_base(base), in_places(places);
+  for (std::vector<size_t> at(rank);;) {
+    TapPart part;
+    for (size_t d = 0; d < rank; ++d) {
+      const Hits& hits = taps[d][at[d]];
+      const int64_t base_stride = in_base[static_cast<int64_t>(d)],
+                    place_stride = in_places[static_cast<int64_t>(d)];
+      part.sizes.push_back(hits.count);
+      part.in_places += hits.first * place_stride;
+      part.place_strides.push_back(hits.step * place_stride);
+      part.in_base += hits.position * base_stride;
+      part.base_strides.push_back(hits.position_step * base_stride);
+    }
+    HEDDLE_RETURN_IF_ERROR(visit(part));
+    size_t d = rank;
+    while (d > 0 && ++at[d - 1] == taps[d - 1].size()) at[--d] = 0;
+    if (d == 0) return {};
+  }
 }
 
 }  // namespace heddle::hlo

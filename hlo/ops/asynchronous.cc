@@ -1,0 +1,120 @@
+// async-start, async-update, async-done: a computation that runs beside others; here it runs at its
+// start. copy-start, copy-done: the same for copies. domain: a mark where shardings change.
+#include "heddle/hlo/ops/region.h"
+#include "heddle/hlo/ops/starts.h"
+
+namespace heddle::hlo {
+namespace {
+
+// Gives ((operands), result, contexts..). In the newest form operands may come later, with updates:
+// then less is known.
+StatusOr<Shape> infer_async_start(const InferArgs& in) {
+  HEDDLE_RETURN_IF_ERROR(check_callee(in, 0, "calls"));
+  HEDDLE_RETURN_IF_ERROR(infer_start(in).status());
+  const Shape& result = *in.declared();
+  std::vector<Shape> operands;
+  for (const Shape* operand : in.operands()) operands.push_back(*operand);
+  if (in.size() != in.called()[0]->parameter_count()) return result;
+  HEDDLE_RETURN_IF_ERROR(check_takes(in, 0, "calls", operands));
+  const Shape& value = in.called()[0]->result_shape();
+  const Shape all = Shape::tuple(std::move(operands));
+  const bool fits = result.element_shapes() >= 2 && same_type(result.element(0), all) &&
+                    same_type(result.element(1), value);
+  if (fits) return result;
+  return in.error("result is declared as ", result, "; must be a tuple of ", all, ", ", value,
+                  " and contexts");
+}
+
+StatusOr<Literal> evaluate_async_start(EvalArgs& in) {
+  if (in.size() != in.caller.computation(0).parameter_count()) {
+    return unimplemented(
+        "async-start: has ", in.size(), " operands, and its computation takes ",
+        in.caller.computation(0).parameter_count(),
+        "; operands that come with a later update are not evaluated: give all at the start");
+  }
+  Literal operands = Literal::tuple({in.operands.begin(), in.operands.end()});
+  HEDDLE_ASSIGN_OR_RETURN(Literal value, in.caller.call_and_consume(0, in.operands));
+  return with_contexts(in, {std::move(operands), std::move(value)});
+}
+
+StatusOr<Shape> infer_async_update(const InferArgs& in) {
+  HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
+  return infer_start(in);
+}
+
+StatusOr<Literal> evaluate_async_update(EvalArgs& in) {
+  if (in.size() == 1 && same_type(in[0].shape(), in.result())) return std::move(in.operands[0]);
+  return unimplemented(
+      "async-update: brings operands of its own; give all operands to async-start");
+}
+
+StatusOr<Shape> infer_copy_start(const InferArgs& in) {
+  const Shape& result = *in.declared();
+  bool fits = result.is_tuple() && result.element_shapes() >= 2 &&
+              same_type(result.element(0), in[0]) && same_type(result.element(1), in[0]);
+  if (fits) return result;
+  return in.error("result is declared as ", result, "; must be a tuple of twice ", in[0],
+                  " and a context");
+}
+
+StatusOr<Shape> infer_copy_done(const InferArgs& in) {
+  if (in[0].is_tuple() && in[0].element_shapes() >= 1) return check_declared(in, in[0].element(0));
+  return in.error("operand 0 is ", in[0], "; must be what a copy-start gives");
+}
+
+// (the copy, the original, context)
+StatusOr<Literal> evaluate_copy_start(EvalArgs& in) { return with_contexts(in, {in[0], in[0]}); }
+
+StatusOr<Literal> evaluate_copy_done(EvalArgs& in) {
+  return std::move(in.operands[0].mutable_elements()[0]);
+}
+
+StatusOr<Shape> infer_domain(const InferArgs& in) { return check_declared(in, in[0]); }
+
+StatusOr<Literal> evaluate_domain(EvalArgs& in) { return std::move(in.operands[0]); }
+
+}  // namespace
+
+const OpDef kAsyncStartDef = {
+    .opcode = Opcode::kAsyncStart,
+    .operand_names = {},
+    .infer = infer_async_start,
+    .evaluate = evaluate_async_start,
+};
+
+const OpDef kAsyncUpdateDef = {
+    .opcode = Opcode::kAsyncUpdate,
+    .operand_names = {},
+    .infer = infer_async_update,
+    .evaluate = evaluate_async_update,
+};
+
+const OpDef kAsyncDoneDef = {
+    .opcode = Opcode::kAsyncDone,
+    .operand_names = {},
+    .infer = infer_done,
+    .evaluate = evaluate_done,
+};
+
+const OpDef kCopyStartDef = {
+    .opcode = Opcode::kCopyStart,
+    .operand_names = {},
+    .infer = infer_copy_start,
+    .evaluate = evaluate_copy_start,
+};
+
+const OpDef kCopyDoneDef = {
+    .opcode = Opcode::kCopyDone,
+    .operand_names = {},
+    .infer = infer_copy_done,
+    .evaluate = evaluate_copy_done,
+};
+
+const OpDef kDomainDef = {
+    .opcode = Opcode::kDomain,
+    .operand_names = {},
+    .infer = infer_domain,
+    .evaluate = evaluate_domain,
+};
+
+}  // namespace heddle::hlo

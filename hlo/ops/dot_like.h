@@ -1,0 +1,17 @@
+// What dot, ragged-dot and scaled-dot share.
+#pragma once
+
+#include "heddle/hlo/ops/rules.h"
+
+namespace heddle::hlo {
+
+// Pairs of dimensions, one of operand 0 and one of operand 1, are in range, distinct and of equal
+// sizes; `what` is "batch" or "contracting".
+Status check_paired_dims(const InferArgs& in, std::string_view what, const Dims& of_x,
+                         const Dims& of_y);
+
+// The dot of two arrays, of the type `result`.
+StatusOr<Literal> dot(const Literal& x, const Literal& y, const DotAttrs& attrs,
+                      const Shape& result, Caller& caller);
+
+}  // namespace heddle::hlo

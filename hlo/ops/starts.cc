@@ -1,0 +1,34 @@
+#include "heddle/hlo/ops/starts.h"
+
+namespace heddle::hlo {
+
+StatusOr<Shape> infer_start(const InferArgs& in) {
+  if (in.declared()->is_tuple()) return *in.declared();
+  return in.error("result is declared as ", *in.declared(),
+                  "; must be a tuple of operands and results");
+}
+
+StatusOr<Shape> infer_done(const InferArgs& in) {
+  if (in[0].is_tuple() && in[0].element_shapes() >= 2) return check_declared(in, in[0].element(1));
+  return in.error("operand 0 is ", in[0], "; must be what a start gives");
+}
+
+StatusOr<Literal> evaluate_done(EvalArgs& in) {
+  return std::move(in.operands[0].mutable_elements()[1]);
+}
+
+Literal bundled(std::vector<Literal> values) {
+  return values.size() == 1 ? std::move(values[0]) : Literal::tuple(std::move(values));
+}
+
+StatusOr<Literal> with_contexts(const EvalArgs& in, std::vector<Literal> parts) {
+  const Shape& result = in.result();
+  for (auto i = static_cast<int64_t>(parts.size()); i < result.element_shapes(); ++i)
+    parts.emplace_back(result.element(i));
+  Literal out = Literal::tuple(std::move(parts));
+  if (same_type(out.shape(), result)) return out;
+  return invalid_argument(to_string(in.instruction.opcode), ": result is declared as ", result,
+                          "; its operands give ", out.shape());
+}
+
+}  // namespace heddle::hlo
