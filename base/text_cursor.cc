@@ -7,7 +7,8 @@
 namespace heddle {
 namespace {
 
-enum CharClass : uint8_t { kBlank = 1, kWordStart = 2, kWordPart = 4, kNumberPart = 8 };
+// kPlain: stands in quotes as it is.
+enum CharClass : uint8_t { kBlank = 1, kWordStart = 2, kWordPart = 4, kNumberPart = 8, kPlain = 16 };
 
 constexpr std::array<uint8_t, 256> make_classes() {
   std::array<uint8_t, 256> classes{};
@@ -18,6 +19,9 @@ constexpr std::array<uint8_t, 256> make_classes() {
   classes['_'] = kWordStart | kWordPart;
   classes['.'] = classes['-'] = kWordPart | kNumberPart;
   classes['+'] = kNumberPart;
+  for (unsigned c = ' '; c <= '~'; ++c) {
+    if (c != '"' && c != '\'' && c != '\\') classes[c] |= kPlain;
+  }
   return classes;
 }
 
@@ -95,7 +99,7 @@ bool TextCursor::accept(std::string_view token) {
 }
 
 bool TextCursor::accept_word(std::string_view word) {
-  if (peek_word() != word) return false;
+  if (peek() != word[0] || peek_word() != word) return false;
   at_ += word.size();
   return true;
 }
@@ -148,16 +152,15 @@ bool TextCursor::read_string(std::string& value) {
   size_t start = at_;
   if (quote != '"' && quote != '\'') return fail_expected("a string in quotes");
   for (++at_; at_ < text_.size(); ++at_) {
-    char c = text_[at_];
-    if (c == quote) {
+    size_t plain = at_;
+    while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\\') ++at_;
+    value.append(text_, plain, at_ - plain);
+    if (at_ == text_.size()) break;
+    if (text_[at_] == quote) {
       ++at_;
       return true;
     }
-    if (c != '\\') {
-      value.push_back(c);
-    } else if (!read_escape(value)) {
-      return false;
-    }
+    if (!read_escape(value)) return false;
   }
   return fail_at(start, invalid_argument("the string that starts here is not closed"));
 }
@@ -234,12 +237,15 @@ std::string point_at(std::string_view text, size_t position, std::string_view me
 void append_quoted(std::string& out, std::string_view text) {
   static constexpr std::string_view kSpecial = "\n\r\t\"'\\", kLetters = "nrt\"'\\";
   out.push_back('"');
-  for (char c : text) {
+  size_t plain = 0;  // where characters start that need no escape
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is(c, kPlain)) continue;
+    out.append(text, plain, i - plain);
+    plain = i + 1;
     if (size_t which = kSpecial.find(c); which != std::string_view::npos) {
       out.push_back('\\');
       out.push_back(kLetters[which]);
-    } else if (is_printable(c)) {
-      out.push_back(c);
     } else {
       unsigned code = static_cast<unsigned char>(c);
       for (char digit :
@@ -249,6 +255,7 @@ void append_quoted(std::string& out, std::string_view text) {
       }
     }
   }
+  out.append(text, plain, text.size() - plain);
   out.push_back('"');
 }
 

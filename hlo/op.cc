@@ -1,5 +1,7 @@
 #include "heddle/hlo/op.h"
 
+#include "heddle/hlo/internal/check_type.h"
+
 namespace heddle::hlo {
 namespace {
 
@@ -15,6 +17,21 @@ Status check_counts(Opcode opcode, size_t operands, size_t called) {
   return {};
 }
 
+StatusOr<Shape> apply_rule(Opcode opcode, std::span<const Shape* const> operands, const Attrs& attrs,
+                           std::span<const Computation* const> called, const Shape* declared) {
+  HEDDLE_RETURN_IF_ERROR(check_counts(opcode, operands.size(), called.size()));
+  if (!fits(opcode, attrs)) {
+    return internal_error(to_string(opcode), " was given the attributes of another op");
+  }
+  if (declared != nullptr) HEDDLE_RETURN_IF_ERROR(check_shape(*declared));
+  if (declared == nullptr && has_trait(opcode, kDeclared)) {
+    return invalid_argument(to_string(opcode), ": has no result type; this op's type cannot be inferred");
+  }
+  const OpDef& op = definition(opcode);
+  if (!op.infer) return invalid_argument(to_string(opcode), ": ", op.infer.reason());
+  return op.infer.rule()({opcode, operands, attrs, called, declared});
+}
+
 }  // namespace
 
 const OpDef& definition(Opcode opcode) {
@@ -28,26 +45,21 @@ const OpDef& definition(Opcode opcode) {
 
 StatusOr<Shape> infer_shape(Opcode opcode, std::span<const Shape* const> operands, const Attrs& attrs,
                             std::span<const Computation* const> called, const Shape* declared) {
-  HEDDLE_RETURN_IF_ERROR(check_counts(opcode, operands.size(), called.size()));
-  if (!fits(opcode, attrs)) {
-    return internal_error(to_string(opcode), " was given the attributes of another op");
+  if (declared != nullptr) {
+    HEDDLE_RETURN_IF_ERROR(check_type(opcode, operands, attrs, called, *declared));
+    return *declared;
   }
-  if (declared != nullptr) HEDDLE_RETURN_IF_ERROR(check_shape(*declared));
-  if (declared == nullptr && has_trait(opcode, kDeclared)) {
-    return invalid_argument(to_string(opcode), ": has no result type; this op's type cannot be inferred");
-  }
-  const OpDef& op = definition(opcode);
-  if (!op.infer) return invalid_argument(to_string(opcode), ": ", op.infer.reason());
-  HEDDLE_ASSIGN_OR_RETURN(Shape shape, op.infer.rule()({opcode, operands, attrs, called, declared}));
-  if (declared == nullptr) {
-    HEDDLE_RETURN_IF_ERROR(check_shape(shape));
-    return shape;
-  }
-  if (!same_type(shape, *declared)) {
-    return invalid_argument(to_string(opcode), ": result is declared as ", to_string(*declared),
-                            "; its operands give ", to_string(shape));
-  }
-  return *declared;
+  HEDDLE_ASSIGN_OR_RETURN(Shape shape, apply_rule(opcode, operands, attrs, called, nullptr));
+  HEDDLE_RETURN_IF_ERROR(check_shape(shape));
+  return shape;
+}
+
+Status check_type(Opcode opcode, std::span<const Shape* const> operands, const Attrs& attrs,
+                  std::span<const Computation* const> called, const Shape& declared) {
+  HEDDLE_ASSIGN_OR_RETURN(Shape shape, apply_rule(opcode, operands, attrs, called, &declared));
+  if (same_type(shape, declared)) return {};
+  return invalid_argument(to_string(opcode), ": result is declared as ", to_string(declared), "; its operands give ",
+                          to_string(shape));
 }
 
 }  // namespace heddle::hlo

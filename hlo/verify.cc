@@ -1,6 +1,6 @@
 #include "heddle/hlo/verify.h"
 
-#include "heddle/hlo/op.h"
+#include "heddle/hlo/internal/check_type.h"
 
 namespace heddle::hlo {
 namespace {
@@ -17,7 +17,7 @@ class Verifier {
       HEDDLE_RETURN_IF_ERROR(annotate(check(i), "module ", module_.name, ", computation ",
                                       module_.computations[i].name, ": "));
     }
-    return check_aliases();
+    return check_aliases(module_);
   }
 
  private:
@@ -27,9 +27,10 @@ class Verifier {
       return invalid_argument("has no root");
     }
     for (size_t i = 0; i < computation.instructions.size(); ++i) {
-      const Instruction& instruction = computation.instructions[i];
-      HEDDLE_RETURN_IF_ERROR(
-          annotate(check(computation, number, i), instruction.name.empty() ? cat("#", i) : instruction.name, ": "));
+      if (const Status status = check(computation, number, i); !status.ok()) {
+        const std::string& name = computation.instructions[i].name;
+        return annotate(status, name.empty() ? cat("#", i) : name, ": ");
+      }
     }
     return check_parameters(computation);
   }
@@ -54,8 +55,7 @@ class Verifier {
         if (id.value >= i) return invalid_argument("control predecessor ", id.value, " is not defined before");
       }
     }
-    return infer_shape(instruction.opcode, operands_, instruction.attrs, callees_, &instruction.shape)
-        .status();
+    return check_type(instruction.opcode, operands_, instruction.attrs, callees_, instruction.shape);
   }
 
   static Status check_parameters(const Computation& computation) {
@@ -76,39 +76,39 @@ class Verifier {
     return {};
   }
 
-  // `index` must lead to a part of `shape`.
-  static Status check_index(const Shape& shape, const std::vector<int64_t>& index, std::string_view what) {
-    const Shape* at = &shape;
-    for (int64_t i : index) {
-      if (i < 0 || i >= static_cast<int64_t>(at->elements().size())) {
-        return invalid_argument("input_output_alias: ", what, " {", join(index, ","), "} is not in ", to_string(shape));
-      }
-      at = &at->element(i);
-    }
-    return {};
-  }
-
-  Status check_aliases() const {
-    if (!module_.extras.has_value()) return {};
-    const Computation& entry = module_.entry_computation();
-    for (const InputOutputAlias& alias : module_.extras->input_output_alias) {
-      HEDDLE_RETURN_IF_ERROR(check_index(entry.result_shape(), alias.output_index, "output"));
-      if (alias.parameter < 0 || alias.parameter >= static_cast<int64_t>(entry.parameter_count())) {
-        return invalid_argument("input_output_alias: there is no parameter ", alias.parameter);
-      }
-      HEDDLE_RETURN_IF_ERROR(check_index(entry.parameter_shape(static_cast<size_t>(alias.parameter)),
-                                         alias.parameter_index, "parameter index"));
-    }
-    return {};
-  }
-
   const Module& module_;
   const Stage stage_;
   std::vector<const Shape*> operands_;
   std::vector<const Computation*> callees_;
 };
 
+// `index` must lead to a part of `shape`.
+Status check_index(const Shape& shape, const std::vector<int64_t>& index, std::string_view what) {
+  const Shape* at = &shape;
+  for (int64_t i : index) {
+    if (i < 0 || i >= static_cast<int64_t>(at->elements().size())) {
+      return invalid_argument("input_output_alias: ", what, " {", join(index, ","), "} is not in ", to_string(shape));
+    }
+    at = &at->element(i);
+  }
+  return {};
+}
+
 }  // namespace
+
+Status check_aliases(const Module& module) {
+  if (!module.extras.has_value()) return {};
+  const Computation& entry = module.entry_computation();
+  for (const InputOutputAlias& alias : module.extras->input_output_alias) {
+    HEDDLE_RETURN_IF_ERROR(check_index(entry.result_shape(), alias.output_index, "output"));
+    if (alias.parameter < 0 || alias.parameter >= static_cast<int64_t>(entry.parameter_count())) {
+      return invalid_argument("input_output_alias: there is no parameter ", alias.parameter);
+    }
+    HEDDLE_RETURN_IF_ERROR(check_index(entry.parameter_shape(static_cast<size_t>(alias.parameter)), alias.parameter_index,
+                                       "parameter index"));
+  }
+  return {};
+}
 
 Status verify(const Module& module, Stage stage) { return Verifier(module, stage).run(); }
 

@@ -15,4 +15,7 @@ enum class Stage : uint8_t { kTraced, kHlo, kFused };
 // cost: linear in the module
 Status verify(const Module& module, Stage stage = Stage::kTraced);
 
+// The last of these checks, for who has made all others: input_output_alias names parts that the entry has.
+Status check_aliases(const Module& module);
+
 }  // namespace heddle::hlo

@@ -129,13 +129,15 @@ void write_signed(std::string& out, DType dtype, const std::byte* at) {
   }
 }
 
-// The range of an integer type, by its bits.
-int64_t least(DType dtype) {
-  return is_signed(dtype) ? -(int64_t{1} << (bit_width(dtype) - 1)) : 0;
-}
+// The largest value of an integer type, and how far it goes below 0.
 uint64_t most(DType dtype) {
   int64_t bits = bit_width(dtype) - (is_signed(dtype) ? 1 : 0);
   return bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
+}
+
+uint64_t most_negative(DType dtype) {
+  if (dtype == u64) return uint64_t{1} << 63;  // wraps
+  return is_signed(dtype) ? most(dtype) + 1 : 0;
 }
 
 bool does_not_fit(TextCursor& in, size_t start, std::string_view token, DType dtype) {
@@ -155,9 +157,7 @@ bool read_integer(TextCursor& in, DType dtype, std::byte* at) {
     in.rewind(start);
     return in.fail_expected("a whole number");
   }
-  uint64_t limit = most(dtype);
-  if (negative)
-    limit = dtype == u64 ? uint64_t{1} << 63 : uint64_t{0} - static_cast<uint64_t>(least(dtype));
+  uint64_t limit = negative ? most_negative(dtype) : most(dtype);
   if (overflows || magnitude > limit) return does_not_fit(in, start, token, dtype);
   store_bits(at, storage_bytes(dtype), negative ? uint64_t{0} - magnitude : magnitude);
   return true;

@@ -83,6 +83,14 @@ TEST(Header, KeepsFramesAsTheyStand) {
               StartsWith(cat("HloModule m, ", kLayout, "\n", kBody)));
 }
 
+TEST(Header, RefusesFramesThatDoNotCountFromOne) {
+  EXPECT_THAT(reprint("HloModule m\n\nFileNames\n1 \"a.py\"\n3 \"b.py\"\n"),
+              HasSubstr("5:1: entry 3 stands where 2 must"));
+  EXPECT_THAT(reprint("HloModule m\n\nStackFrames\n1 {file_location_id=1 parent_frame_id=0}\n"),
+              HasSubstr("4:39: parent_frame_id is 0; it must be at least 1"));
+  EXPECT_THAT(reprint("HloModule m\n\nFileLocations\n1 {line=1 color=2}\n"), HasSubstr("frames have no color"));
+}
+
 TEST(Header, KeepsThreadsOfComputations) {
   std::string text =
       cat("HloModule m\n\n%f (x: f32[]) -> f32[] {\n  ROOT %x = f32[] parameter(0)\n}, "
@@ -108,6 +116,10 @@ TEST_P(BadHeader, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     HloText, BadHeader,
     ::testing::Values(
+        Bad{"HloModule", "expected the module's name but found 'ENTRY'"},
+        Bad{"HloModule , is_scheduled=true", "expected a name but found ','"},
+        Bad{"HloModule ENTRY", "1:11: expected the module's name but found 'ENTRY'"},
+        Bad{"HloModule m,", "expected '='"},
         Bad{"HloModule m, x=1", "1:14: a module has no attribute x"},
         Bad{"HloModule m, is_scheduled", "expected '='"},
         Bad{"HloModule m, is_scheduled=true, is_scheduled=true",

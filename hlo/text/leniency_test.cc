@@ -24,6 +24,14 @@ TEST(Leniency, TakesABareInstructionWhoseOperandsBecomeParameters) {
             "  ROOT r = f32[2]{0} add(x, y), metadata={op_name=\"n\"}\n}\n\n");
 }
 
+TEST(Leniency, MakesOneParameterOfAnOperandThatABareInstructionNamesTwice) {
+  EXPECT_EQ(short_form("multiply(f32[2] x, f32[2] x)"),
+            "ENTRY main {\n  x = f32[2]{0} parameter(0)\n  ROOT multiply.1 = f32[2]{0} multiply(x, x)\n}\n\n");
+  EXPECT_THAT(short_form("multiply(f32[2] x, x)"), HasSubstr("multiply(x, x)"));
+  EXPECT_THAT(short_form("multiply(f32[2] x, f32[3] x)"),
+              HasSubstr("operand x is written as f32[3]; it was defined as f32[2]"));
+}
+
 TEST(Leniency, TakesABareFusionWithItsComputationInline) {
   EXPECT_THAT(short_form("f32[2] fusion(f32[2] x), kind=kLoop, calls={ p = f32[2] parameter(0) "
                          "ROOT n = f32[2] negate(p) }"),

@@ -40,6 +40,7 @@ bool can_start(char c) { return is_word(std::string_view(&c, 1)); }
 bool can_follow(char c) { return is_word(std::string{'_', c}); }
 
 std::string to_word(std::string_view name) {
+  if (is_word(name)) return std::string(name);
   std::string word;
   if (name.empty() || !can_start(name[0])) word.push_back('_');
   for (char c : name) word.push_back(can_follow(c) ? c : '_');
@@ -53,17 +54,13 @@ bool Names::is_printable(std::string_view name) const {
 }
 
 void Names::add(std::string_view wanted) {
-  names_.push_back(is_printable(wanted) && taken_.insert(wanted).second ? wanted
-                                                                        : std::string_view());
+  names_.push_back(is_printable(wanted) && unique_.take(wanted) ? wanted : std::string_view());
 }
 
 void Names::make(size_t i, std::string_view wanted) {
   std::string base = to_word(wanted);
   if (!is_printable(base)) base.push_back('_');
-  std::string name = base;
-  size_t& number = next_[base];
-  while (taken_.contains(name)) name = cat(base, ".", ++number);
-  names_[i] = *taken_.insert(made_.emplace_back(std::move(name))).first;
+  names_[i] = unique_.make(std::move(base));
 }
 
 }  // namespace heddle::hlo::text

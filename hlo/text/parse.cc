@@ -12,7 +12,7 @@ namespace text {
 StatusOr<Module> Parser::run() {
   if (!read_module() || !check_entry_layout()) return in_.status();
   if (header_ != ModuleExtras{}) module_.extras = Box<ModuleExtras>(std::move(header_));
-  HEDDLE_RETURN_IF_ERROR(verify(module_));
+  HEDDLE_RETURN_IF_ERROR(check_aliases(module_));  // all else was checked line by line
   return std::move(module_);
 }
 

@@ -1,28 +1,14 @@
 // HloModule name, is_scheduled=true, input_output_alias={..}, entry_computation_layout={(..)->..},
 // .. and the blocks of stack frames.
+#include "heddle/hlo/text/internal/frames.h"
 #include "heddle/hlo/text/internal/parser.h"
 #include "heddle/hlo/text/internal/shapes.h"
 
 namespace heddle::hlo::text {
-namespace {
-
-constexpr std::string_view kFrameBlocks[] = {"FileNames", "FunctionNames", "FileLocations",
-                                             "StackFrames"};
-
-bool at_frame_block(TextCursor& in) { return is_one_of(in.peek_word(), kFrameBlocks); }
-
-// An entry of a block: N "text" or N {key=value ..}
-bool skip_frame(TextCursor& in) {
-  int64_t number = 0;
-  std::string text;
-  std::string_view group;
-  return in.read_int(number) && (in.peek() == '{' ? in.read_braces(group) : in.read_string(text));
-}
-
-}  // namespace
 
 bool Parser::read_header() {
   std::string_view name;
+  if (in_.peek_word() == "ENTRY") return in_.fail_expected("the module's name");  // it was left out
   if (!read_name(name)) return false;
   module_.name = name;
   std::vector<std::string_view> seen;
@@ -100,22 +86,14 @@ bool Parser::read_entry_layout() {
          read_shape(in_, header_.entry_result_layout) && in_.expect('}');
 }
 
-// Kept as they stand.
+// Checked, and kept as they stand.
 bool Parser::read_frames() {
+  Frames checked;
   size_t start = in_.position();
   size_t end = start;
-  while (at_frame_block(in_)) {
-    in_.word();
-    while (in_.peek() >= '0' && in_.peek() <= '9') {
-      if (!skip_frame(in_)) return false;
-      end = in_.raw_position();
-    }
-    end = in_.raw_position();
-  }
+  if (!text::read_frames(in_, checked, end)) return false;
   header_.frames = in_.between(start, end);
-  header_.frames.erase(header_.frames.find_last_not_of(" \n\r\t") +
-                       1);  // or blank lines add up at each trip
-  return !in_.failed();
+  return true;
 }
 
 }  // namespace heddle::hlo::text

@@ -1,6 +1,7 @@
 // [ROOT] %name = [shape] opcode(operands), attribute=value, ..
 #include <algorithm>
 
+#include "heddle/hlo/internal/check_type.h"
 #include "heddle/hlo/normal_form.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/text/internal/parser.h"
@@ -41,12 +42,11 @@ bool Parser::read_line(Scope& scope) {
   std::string_view name;
   InstructionId id;
   if (!read_name(name) || !in_.expect('=')) return false;
-  if (scope.ids.contains(name)) {
+  if (!read_instruction(scope, name, /*with_attributes=*/true, id)) return false;
+  if (!scope.ids.insert(name, id.value)) {
     return in_.fail_at(at, invalid_argument("an instruction named ", name,
                                             " was defined before in this computation"));
   }
-  if (!read_instruction(scope, name, /*with_attributes=*/true, id)) return false;
-  scope.ids.emplace(name, id);
   if (is_root) scope.computation.root = id;
   return true;
 }
@@ -163,13 +163,13 @@ bool Parser::read_control_predecessors(Scope& scope, std::vector<InstructionId>&
            size_t at = in_.position();
            std::string_view name;
            if (!read_name(name)) return false;
-           auto found = scope.ids.find(name);
-           if (found == scope.ids.end()) {
+           const uint32_t* found = scope.ids.find(name);
+           if (found == nullptr) {
              return in_.fail_at(
                  at, invalid_argument("control predecessor ", name,
                                       " is not defined in this computation before its use here"));
            }
-           ids.push_back(found->second);
+           ids.emplace_back(*found);
            return true;
          });
 }
@@ -295,10 +295,14 @@ bool Parser::infer(Scope& scope, Draft& draft) {
   for (ComputationId callee : instruction.called) callees_.push_back(&module_.at(callee));
   instruction.attrs =
       normal_form(instruction.opcode, operand_shapes_, std::move(instruction.attrs));
-  auto shape = infer_shape(instruction.opcode, operand_shapes_, instruction.attrs, callees_,
-                           draft.has_shape ? &instruction.shape : nullptr);
+  if (draft.has_shape) {
+    const Status status =
+        check_type(instruction.opcode, operand_shapes_, instruction.attrs, callees_, instruction.shape);
+    return status.ok() || in_.fail_at(draft.at, status);
+  }
+  auto shape = infer_shape(instruction.opcode, operand_shapes_, instruction.attrs, callees_, nullptr);
   if (!shape.ok()) return in_.fail_at(draft.at, shape.status());
-  if (!draft.has_shape) instruction.shape = *std::move(shape);
+  instruction.shape = *std::move(shape);
   return true;
 }
 

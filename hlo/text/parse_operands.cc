@@ -50,15 +50,15 @@ bool Parser::read_named_operand(Scope& scope, const Shape* declared, Instruction
   size_t at = in_.position();
   std::string_view name;
   if (!read_name(name)) return false;
-  auto found = scope.ids.find(name);
-  if (found == scope.ids.end()) {
+  const uint32_t* found = scope.ids.find(name);
+  if (found == nullptr) {
     if (scope.operands_declare && declared != nullptr)
       return declare_parameter(scope, name, *declared, id);
     return in_.fail_at(at,
                        invalid_argument("operand ", name,
                                         " is not defined in this computation before its use here"));
   }
-  id = found->second;
+  id = InstructionId(*found);
   if (declared == nullptr || same_type(*declared, scope.computation.at(id).shape)) return true;
   return in_.fail_at(
       at, invalid_argument("operand ", name, " is written as ", to_string(*declared),
@@ -100,7 +100,7 @@ bool Parser::declare_parameter(Scope& scope, std::string_view name, const Shape&
   draft.instruction.shape = shape;
   draft.instruction.attrs = ParameterAttrs{.number = static_cast<int64_t>(scope.parameters.size())};
   draft.has_shape = true;
-  return append(scope, draft, name, id);
+  return append(scope, draft, name, id) && scope.ids.insert(name, id.value);
 }
 
 }  // namespace heddle::hlo::text

@@ -128,8 +128,9 @@ void Writer::write_extras(const Instruction& instruction) {
 
 // An instruction that was traced has no metadata, but the user's line.
 void Writer::write_metadata(const Instruction& instruction) {
+  static const Metadata kNone;
   const Metadata& own = instruction.extras->metadata;
-  bool has_own = instruction.extras.has_value() && own != Metadata{};
+  bool has_own = instruction.extras.has_value() && own != kNone;
   if (!has_own && !instruction.at.known()) return;
   out_.append(", metadata=");
   Codec<Metadata>::write(out_, has_own ? own

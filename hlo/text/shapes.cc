@@ -123,18 +123,32 @@ bool at_layout(TextCursor& in, int64_t rank) {
   return (next >= '0' && next <= '9') || next == ':' || (adjacent && rank == 0 && next == '}');
 }
 
+// Reads over a layout that says row-major as printers write it: nearly all do.
+bool accept_row_major(TextCursor& in, int64_t rank) {
+  static constexpr std::string_view kDescending = "{9,8,7,6,5,4,3,2,1,0}";
+  if (rank < 1 || rank > 10) return false;
+  size_t start = in.position();
+  if (in.accept('{') && in.accept(kDescending.substr(kDescending.size() - 2 * static_cast<size_t>(rank)))) return true;
+  in.rewind(start);
+  return false;
+}
+
 bool read_array(TextCursor& in, DType dtype, Shape& shape) {
   std::vector<int64_t> sizes;
   uint64_t dynamic = 0;
   while (!in.accept(']')) {
-    if (!sizes.empty() && !in.expect(',')) return false;
+    if (sizes.empty()) {
+      sizes.reserve(4);
+    } else if (!in.expect(',')) {
+      return false;
+    }
     if (!read_dimension(in, sizes, dynamic)) return false;
   }
   shape = Shape(dtype, std::move(sizes));
   for (int64_t i = 0; dynamic >> i != 0 && i < shape.rank(); ++i) {
     if ((dynamic >> i) & 1) shape.set_dynamic_dimension(i, true);
   }
-  if (!at_layout(in, shape.rank())) return true;
+  if (!at_layout(in, shape.rank()) || accept_row_major(in, shape.rank())) return true;
   Layout layout;
   if (!in.accept('{') || !read_layout(in, layout)) return false;
   shape.set_layout(std::move(layout));

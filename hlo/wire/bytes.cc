@@ -3,6 +3,8 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <cstring>
+
 #include "heddle/hlo/wire/internal/codec.h"
 
 namespace heddle::hlo::wire {
@@ -12,7 +14,8 @@ using google::protobuf::Message;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
-using google::protobuf::io::StringOutputStream;
+using google::protobuf::MessageLite;
+using google::protobuf::io::ArrayOutputStream;
 
 // The length of the UTF-8 character that starts at text[i]; 0 if none does.
 size_t character_at(std::string_view text, size_t i) {
@@ -28,6 +31,33 @@ size_t character_at(std::string_view text, size_t i) {
   bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
   bool out_of_range = (first == 0xED && second > 0x9F) || (first == 0xF4 && second > 0x8F);
   return overlong || out_of_range ? 0 : length;
+}
+
+// How many bytes at the front are plain ASCII, in whole words of 8.
+size_t plain_length(std::string_view text) {
+  size_t i = 0;
+  for (uint64_t word = 0; i + sizeof word <= text.size(); i += sizeof word) {
+    std::memcpy(&word, text.data() + i, sizeof word);
+    if ((word & 0x8080808080808080u) != 0) break;
+  }
+  return i;
+}
+
+// 0 for a message that is too large for any reader.
+size_t size_of(const MessageLite& message) {
+  const size_t size = message.ByteSizeLong();
+  return size > INT32_MAX ? 0 : size;
+}
+
+// `size` is the message's own, so that nothing is measured twice.
+void append_message(const MessageLite& message, size_t size, std::string& out) {
+  if (size == 0) return;
+  const size_t start = out.size();
+  out.resize(start + size);
+  ArrayOutputStream stream(out.data() + start, static_cast<int>(size));
+  CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeWithCachedSizes(&coded);
 }
 
 // Reads the length and the payload of a length-delimited field.
@@ -61,25 +91,29 @@ StatusOr<Split> split(std::string_view bytes, int number) {
   return out;
 }
 
-void append_field(std::string& out, int number, std::string_view bytes) {
+void append_head(std::string& out, int number, size_t length) {
   uint8_t head[16];
   uint8_t* end = CodedOutputStream::WriteTagToArray(
       WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED), head);
-  end = CodedOutputStream::WriteVarint64ToArray(bytes.size(), end);
+  end = CodedOutputStream::WriteVarint64ToArray(length, end);
   out.append(reinterpret_cast<const char*>(head), static_cast<size_t>(end - head));
+}
+
+void append_field(std::string& out, int number, std::string_view bytes) {
+  append_head(out, number, bytes.size());
   out.append(bytes);
 }
 
-std::string bytes_of(const google::protobuf::MessageLite& message) {
+void append_field(std::string& out, int number, const MessageLite& message) {
+  const size_t size = size_of(message);
+  append_head(out, number, size);
+  append_message(message, size, out);
+}
+
+std::string bytes_of(const MessageLite& message) {
   std::string out;
-  size_t size = message.ByteSizeLong();
-  if (size == 0 || size > INT32_MAX) return out;
-  out.reserve(size);
-  StringOutputStream stream(&out);
-  CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeWithCachedSizes(&coded);
-  return coded.HadError() ? std::string() : (coded.Trim(), out);
+  append_message(message, size_of(message), out);
+  return out;
 }
 
 void merge(const std::string& bytes, Message& message) {
@@ -88,9 +122,19 @@ void merge(const std::string& bytes, Message& message) {
   if (read->ParseFromString(bytes)) message.MergeFrom(*read);
 }
 
+bool is_valid_utf8(std::string_view text) {
+  size_t i = plain_length(text);
+  while (i < text.size()) {
+    const size_t length = character_at(text, i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
 std::string valid_utf8(const std::string& text) {
   std::string out = text;
-  for (size_t i = 0; i < out.size();) {
+  for (size_t i = plain_length(out); i < out.size();) {
     size_t length = character_at(out, i);
     if (length == 0) out[i] = '?';
     i += length == 0 ? 1 : length;

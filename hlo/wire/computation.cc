@@ -2,10 +2,10 @@
 
 #include <google/protobuf/arena.h>
 
+#include <memory>
 #include <optional>
 
 #include "heddle/hlo/normal_form.h"
-#include "heddle/hlo/wire/internal/codec.h"
 
 namespace heddle::hlo::wire {
 namespace {
@@ -32,10 +32,48 @@ void upgrade(proto::HloInstructionProto& from) {
   }
 }
 
+// What most instructions need; larger ones take more for themselves alone.
+constexpr size_t kArenaBytes = 1 << 14;
+
+// Positions of instructions by id. Ids of a computation lie close together, in a list; those that do not, in a map.
+class Positions {
+ public:
+  explicit Positions(size_t count) : near_(4 * count, kNone) {}
+
+  // False where the id has a position.
+  bool add(uint32_t id, uint32_t position) {
+    if (position == 0) first_ = id - std::min(id, static_cast<uint32_t>(near_.size() / 2));
+    if (!is_near(id)) return far_.emplace(id, position).second;
+    return std::exchange(near_[id - first_], position) == kNone;
+  }
+
+  // kNone for an id that is not there.
+  [[nodiscard]] uint32_t find(uint32_t id) const {
+    if (is_near(id)) return near_[id - first_];
+    auto found = far_.find(id);
+    return found == far_.end() ? kNone : found->second;
+  }
+
+  // Puts what is at position p at place[p].
+  void permute(const std::vector<uint32_t>& place) {
+    for (uint32_t& position : near_) position = position == kNone ? kNone : place[position];
+    for (auto& [id, position] : far_) position = place[position];
+  }
+
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+ private:
+  [[nodiscard]] bool is_near(uint32_t id) const { return id - first_ < near_.size(); }  // below first_ it wraps
+
+  uint32_t first_ = 0;
+  std::vector<uint32_t> near_;
+  std::unordered_map<uint32_t, uint32_t> far_;
+};
+
 class ComputationReader {
  public:
-  ComputationReader(const ComputationIds& computations, Names& names, Computation& out)
-      : computations_(computations), names_(names), out_(out) {}
+  ComputationReader(const ComputationIds& computations, Computation& out, size_t count)
+      : computations_(computations), out_(out), positions_(count) {}
 
   Status read(proto::HloComputationProto& head, const std::vector<std::string_view>& items, const Sequence* order) {
     out_.execution_thread = std::move(*head.mutable_execution_thread());
@@ -66,17 +104,12 @@ class ComputationReader {
     arena_.Reset();
     auto& from = *google::protobuf::Arena::CreateMessage<proto::HloInstructionProto>(&arena_);
     HEDDLE_RETURN_IF_ERROR(annotate(parse(bytes, from), "instruction ", out_.instructions.size(), ": "));
-    const std::string name = from.name();
-    const Status status = take(from, out_.instructions.emplace_back());
-    return status.ok() ? status : annotate(status, "instruction ", label(name, out_.instructions.size() - 1), ": ");
-  }
-
-  static std::string label(const std::string& name, size_t number) {
-    return name.empty() ? cat("#", number) : std::string(shorten(name));
+    Instruction& to = out_.instructions.emplace_back();
+    const Status status = take(from, to);
+    return status.ok() ? status : annotate(status, "instruction ", label(to.name, out_.instructions.size() - 1), ": ");
   }
 
   Status take(proto::HloInstructionProto& from, Instruction& to) {
-    HEDDLE_RETURN_IF_ERROR(names_.add(from.name()));
     to.name = std::move(*from.mutable_name());
     upgrade(from);
     const std::optional<Opcode> opcode = parse_opcode(from.opcode());
@@ -96,7 +129,7 @@ class ComputationReader {
   Status take_ids(proto::HloInstructionProto& from, Instruction& to) {
     if (from.id() < 0) return invalid_argument("has id ", from.id(), "; ids are 0 or more");
     const auto position = static_cast<uint32_t>(out_.instructions.size() - 1);
-    if (!positions_.emplace(local_id(from.id()), position).second) {
+    if (!positions_.add(local_id(from.id()), position)) {
       return invalid_argument("shares id ", from.id(), " with another in its computation");
     }
     for (int64_t id : from.called_computation_ids()) {
@@ -120,12 +153,12 @@ class ComputationReader {
 
   Status resolve(size_t user, std::vector<InstructionId>& ids, std::string_view what) {
     for (InstructionId& id : ids) {
-      auto found = positions_.find(id.value);
-      if (found == positions_.end()) {
+      const uint32_t found = positions_.find(id.value);
+      if (found == Positions::kNone) {
         return invalid_argument("instruction ", shorten(out_.instructions[user].name), ": ", what, " ", id.value,
                                 " is not in the computation");
       }
-      id = InstructionId(found->second);
+      id = InstructionId(found);
       is_ordered_ = is_ordered_ && id.value < user;
     }
     return {};
@@ -162,12 +195,12 @@ class ComputationReader {
     std::vector<uint32_t> items;
     std::vector<bool> seen(out_.instructions.size());
     for (int64_t id : schedule) {
-      auto found = positions_.find(local_id(id));
-      if (found == positions_.end() || seen[found->second]) {
+      const uint32_t found = positions_.find(local_id(id));
+      if (found == Positions::kNone || seen[found]) {
         return invalid_argument("schedule: id ", id, " stands twice or is not in the computation");
       }
-      seen[found->second] = true;
-      items.push_back(found->second);
+      seen[found] = true;
+      items.push_back(found);
     }
     if (items.size() != seen.size()) {
       return invalid_argument("schedule: has ", items.size(), " of ", seen.size(), " instructions");
@@ -190,7 +223,7 @@ class ComputationReader {
       if (!instruction.extras.has_value()) continue;
       for (InstructionId& id : instruction.extras.mutate().control_predecessors) id = InstructionId(place[id.value]);
     }
-    for (auto& [id, position] : positions_) position = place[position];
+    positions_.permute(place);
   }
 
   void place_controls() {
@@ -202,9 +235,9 @@ class ComputationReader {
   // ---- the rest of the computation
 
   Status find_root(int64_t id) {
-    auto found = positions_.find(local_id(id));
-    if (found == positions_.end()) return invalid_argument("root id ", id, " is not in the computation");
-    out_.root = InstructionId(found->second);
+    const uint32_t found = positions_.find(local_id(id));
+    if (found == Positions::kNone) return invalid_argument("root id ", id, " is not in the computation");
+    out_.root = InstructionId(found);
     return {};
   }
 
@@ -241,19 +274,19 @@ class ComputationReader {
   }
 
   const ComputationIds& computations_;
-  Names& names_;
   Computation& out_;
-  std::unordered_map<uint32_t, uint32_t> positions_;  // of instructions, by local id
+  Positions positions_;  // by local id
   std::unordered_map<uint32_t, std::vector<InstructionId>> controls_;
   bool is_ordered_ = true;
-  google::protobuf::Arena arena_;
+  std::unique_ptr<char[]> arena_bytes_ = std::make_unique<char[]>(kArenaBytes);
+  google::protobuf::Arena arena_{arena_bytes_.get(), kArenaBytes};
 };
 
 }  // namespace
 
-Status read_computation(const ComputationIds& computations, Names& names, proto::HloComputationProto& head,
+Status read_computation(const ComputationIds& computations, proto::HloComputationProto& head,
                         const std::vector<std::string_view>& items, const Sequence* order, Computation& to) {
-  return ComputationReader(computations, names, to).read(head, items, order);
+  return ComputationReader(computations, to, items.size()).read(head, items, order);
 }
 
 }  // namespace heddle::hlo::wire

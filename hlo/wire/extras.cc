@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/internal/codec.h"
@@ -8,28 +9,35 @@
 namespace heddle::hlo::wire {
 namespace {
 
+// Moves a text out; one that is not there costs nothing.
+template <class Message>
+void take_text(Message& from, const std::string& (Message::*get)() const, std::string* (Message::*access)(),
+               std::string& to) {
+  if (!(from.*get)().empty()) to = std::exchange(*(from.*access)(), std::string());
+}
+
 // ---- metadata
 
-Metadata take_metadata(proto::OpMetadata& from) {
-  Metadata to;
-  to.op_type = std::move(*from.mutable_op_type());
-  to.op_name = std::move(*from.mutable_op_name());
-  to.source_file = std::move(*from.mutable_source_file());
-  to.deduplicated_name = std::move(*from.mutable_deduplicated_name());
-  to.scheduling_name = std::move(*from.mutable_scheduling_name());
+void take_metadata(proto::OpMetadata& from, Metadata& to) {
+  using M = proto::OpMetadata;
+  take_text(from, &M::op_type, &M::mutable_op_type, to.op_type);
+  take_text(from, &M::op_name, &M::mutable_op_name, to.op_name);
+  take_text(from, &M::source_file, &M::mutable_source_file, to.source_file);
+  take_text(from, &M::deduplicated_name, &M::mutable_deduplicated_name, to.deduplicated_name);
+  take_text(from, &M::scheduling_name, &M::mutable_scheduling_name, to.scheduling_name);
   to.source_line = from.source_line();
   to.source_end_line = from.source_end_line();
   to.source_column = from.source_column();
   to.source_end_column = from.source_end_column();
   to.stack_frame_id = from.stack_frame_id();
   to.profile_type.assign(from.profile_type().begin(), from.profile_type().end());
-  proto::OpMetadata rest;
-  rest.set_size_of_generated_code_in_bytes(from.size_of_generated_code_in_bytes());
-  rest.set_size_of_memory_working_set_in_bytes(from.size_of_memory_working_set_in_bytes());
-  rest.set_profile_info(from.profile_info());
-  rest.GetReflection()->MutableUnknownFields(&rest)->MergeFrom(from.GetReflection()->GetUnknownFields(from));
-  to.unknown_proto = bytes_of(rest);
-  return to;
+  from.clear_source_line();
+  from.clear_source_end_line();
+  from.clear_source_column();
+  from.clear_source_end_column();
+  from.clear_stack_frame_id();
+  from.clear_profile_type();
+  to.unknown_proto = bytes_of(from);
 }
 
 void write_metadata(const Metadata& from, proto::OpMetadata& to) {
@@ -127,14 +135,14 @@ bool has_nothing(proto::HloInstructionProto& from) {
 }
 
 void take_texts(proto::HloInstructionProto& from, InstructionExtras& to) {
-  if (from.has_metadata()) to.metadata = take_metadata(*from.mutable_metadata());
+  if (from.has_metadata()) take_metadata(*from.mutable_metadata(), to.metadata);
   to.statistics = statistics_text(from.statistics_viz());
   to.result_accuracy = accuracy_text(from.result_accuracy());
-  to.backend_config = std::move(*from.mutable_backend_config());
+  take_text(from, &proto::HloInstructionProto::backend_config, &proto::HloInstructionProto::mutable_backend_config,
+            to.backend_config);
   from.clear_metadata();
   from.clear_statistics_viz();
   from.clear_result_accuracy();
-  from.clear_backend_config();
 }
 
 }  // namespace
@@ -149,7 +157,8 @@ void write_frontend_attributes(const FrontendAttributes& attributes, proto::Fron
 
 FrontendAttributes read_frontend_attributes(const proto::FrontendAttributes& from) {
   FrontendAttributes to;
-  for (const auto& entry : from.map()) to.emplace_back(entry.key(), entry.value());
+  // What is no UTF-8 is changed here and not only when it is written: the attributes of equal modules are equal.
+  for (const auto& entry : from.map()) to.emplace_back(valid_utf8(entry.key()), valid_utf8(entry.value()));
   std::ranges::stable_sort(to, {}, &FrontendAttributes::value_type::first);
   // Of equal keys the last counts, as in any map of a proto.
   const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
@@ -159,7 +168,8 @@ FrontendAttributes read_frontend_attributes(const proto::FrontendAttributes& fro
 
 void write_extras(const Instruction& instruction, proto::HloInstructionProto& to) {
   const InstructionExtras& extras = *instruction.extras;
-  if (!(extras.metadata == Metadata())) write_metadata(extras.metadata, *to.mutable_metadata());
+  static const Metadata kNone;
+  if (!(extras.metadata == kNone)) write_metadata(extras.metadata, *to.mutable_metadata());
   if (extras.metadata.source_file.empty() && instruction.at.known()) {
     to.mutable_metadata()->set_source_file(valid_utf8(instruction.at.file));
     to.mutable_metadata()->set_source_line(static_cast<int32_t>(instruction.at.line));
@@ -181,7 +191,7 @@ void write_extras(const Instruction& instruction, proto::HloInstructionProto& to
 
 Status take_extras(proto::HloInstructionProto& from, Box<InstructionExtras>& to) {
   if (has_nothing(from)) return {};
-  InstructionExtras extras;
+  InstructionExtras& extras = to.mutate();
   if (from.has_sharding()) {
     HEDDLE_ASSIGN_OR_RETURN(Sharding sharding, take_sharding(*from.mutable_sharding()));
     extras.sharding = Box(std::move(sharding));
@@ -194,7 +204,8 @@ Status take_extras(proto::HloInstructionProto& from, Box<InstructionExtras>& to)
   from.clear_parameter_replication();
   take_texts(from, extras);
   extras.unknown_proto = bytes_of(from);
-  if (!(extras == InstructionExtras())) to = Box(std::move(extras));
+  static const InstructionExtras kNone;
+  if (extras == kNone) to.reset();
   return {};
 }
 

@@ -1,4 +1,5 @@
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
+#include "heddle/hlo/text/internal/frames.h"
 #include "heddle/hlo/wire/internal/codec.h"
 
 namespace heddle::hlo::wire {
@@ -33,6 +34,54 @@ void write_entry_layout(const Module& module, proto::ProgramShapeProto& to) {
   write_shape(own ? extras.entry_result_layout : entry.result_shape(), *to.mutable_result());
 }
 
+// ---- stack frames, which the IR keeps as text
+
+void write_frames(const text::Frames& from, proto::StackFrameIndexProto& to) {
+  for (const std::string& name : from.file_names) to.add_file_names(valid_utf8(name));
+  for (const std::string& name : from.function_names) to.add_function_names(valid_utf8(name));
+  for (const text::Frames::Location& location : from.locations) {
+    auto& item = *to.add_file_locations();
+    item.set_file_name_id(static_cast<int32_t>(location.file_name_id));
+    item.set_function_name_id(static_cast<int32_t>(location.function_name_id));
+    item.set_line(static_cast<int32_t>(location.line));
+    item.set_end_line(static_cast<int32_t>(location.end_line));
+    item.set_column(static_cast<int32_t>(location.column));
+    item.set_end_column(static_cast<int32_t>(location.end_column));
+  }
+  for (const text::Frames::Frame& frame : from.frames) {
+    auto& item = *to.add_stack_frames();
+    item.set_file_location_id(static_cast<int32_t>(frame.file_location_id));
+    item.set_parent_frame_id(static_cast<int32_t>(frame.parent_frame_id));
+  }
+}
+
+text::Frames read_frames(const proto::StackFrameIndexProto& from) {
+  text::Frames to;
+  to.file_names.assign(from.file_names().begin(), from.file_names().end());
+  to.function_names.assign(from.function_names().begin(), from.function_names().end());
+  for (const auto& item : from.file_locations()) {
+    to.locations.push_back({item.file_name_id(), item.function_name_id(), item.line(), item.end_line(), item.column(),
+                            item.end_column()});
+  }
+  for (const auto& item : from.stack_frames()) to.frames.push_back({item.file_location_id(), item.parent_frame_id()});
+  return to;
+}
+
+// Numbers that have no text (below 0) stay behind, to be kept as bytes.
+void take_frames(proto::HloModuleProto& from, ModuleExtras& to) {
+  std::string text = text::print_frames(read_frames(from.stack_frame_index()));
+  TextCursor in(text);
+  text::Frames checked;
+  size_t end = 0;
+  if (!text::read_frames(in, checked, end)) return;
+  to.frames = std::move(text);
+  auto& taken = *from.mutable_stack_frame_index();
+  taken.clear_file_names();
+  taken.clear_function_names();
+  taken.clear_file_locations();
+  taken.clear_stack_frames();
+}
+
 StatusOr<Shape> read_entry_shape(const proto::ShapeProto& from, const Shape& entry, std::string_view what) {
   HEDDLE_ASSIGN_OR_RETURN(Shape shape, read_shape(from));
   if (!same_type(shape, entry)) {
@@ -57,6 +106,12 @@ void write_header(const Module& module, proto::HloModuleProto& to) {
   }
   if (!extras.frontend_attributes.empty()) {
     write_frontend_attributes(extras.frontend_attributes, *to.mutable_frontend_attributes());
+  }
+  TextCursor in(extras.frames);
+  text::Frames frames;
+  size_t end = 0;
+  if (!extras.frames.empty() && text::read_frames(in, frames, end)) {
+    write_frames(frames, *to.mutable_stack_frame_index());
   }
   write_entry_layout(module, *to.mutable_host_program_shape());
 }
@@ -98,6 +153,7 @@ Status take_header(proto::HloModuleProto& from, Module& module) {
   from.clear_input_output_alias();
   from.clear_buffer_donor();
   from.clear_frontend_attributes();
+  take_frames(from, extras);
   if (from.stack_frame_index().ByteSizeLong() == 0) from.clear_stack_frame_index();
   if (from.device_assignment().ByteSizeLong() == 0) from.clear_device_assignment();
   extras.unknown_proto = bytes_of(from);

@@ -34,6 +34,7 @@ class ModuleReader {
     module_.name = std::move(*header_.mutable_name());
     for (std::string_view item : parts.items) HEDDLE_RETURN_IF_ERROR(read_head(item));
     HEDDLE_RETURN_IF_ERROR(read_computations());
+    HEDDLE_RETURN_IF_ERROR(check_names());
     HEDDLE_RETURN_IF_ERROR(sort());
     HEDDLE_RETURN_IF_ERROR(find_entry());
     HEDDLE_RETURN_IF_ERROR(take_entry_layout(header_, module_));
@@ -47,11 +48,10 @@ class ModuleReader {
     HEDDLE_RETURN_IF_ERROR(annotate(parse(split_part.others, part.head), "computation ", parts_.size(), ": "));
     Computation computation;
     computation.name = part.head.name();
-    const std::string label = cat("computation ", shorten(computation.name), ": ");
-    HEDDLE_RETURN_IF_ERROR(annotate(computation_names_.add(computation.name), label));
-    if (split_part.items.empty()) return invalid_argument(label, "has no instructions");
+    const std::string place = cat("computation ", shorten(computation.name), ": ");
+    if (split_part.items.empty()) return invalid_argument(place, "has no instructions");
     if (!ids_.emplace(part.head.id(), static_cast<uint32_t>(parts_.size())).second) {
-      return invalid_argument(label, "shares id ", part.head.id(), " with another computation");
+      return invalid_argument(place, "shares id ", part.head.id(), " with another computation");
     }
     part.instructions = std::move(split_part.items);
     parts_.push_back(std::move(part));
@@ -66,10 +66,26 @@ class ModuleReader {
       const Sequence* order = scheduled == sequences.end() ? nullptr : &scheduled->second.instruction_ids();
       Computation& computation = module_.computations[i];
       HEDDLE_RETURN_IF_ERROR(annotate(
-          read_computation(ids_, instruction_names_, parts_[i].head, parts_[i].instructions, order, computation),
+          read_computation(ids_, parts_[i].head, parts_[i].instructions, order, computation),
           "computation ", shorten(computation.name), ": "));
     }
     if (!sequences.empty()) module_.extras.mutate().is_scheduled = true;
+    return {};
+  }
+
+  Status check_names() const {
+    Names computations;
+    Names instructions;
+    for (const Computation& computation : module_.computations) {
+      HEDDLE_RETURN_IF_ERROR(
+          annotate(computations.add(computation.name), "computation ", shorten(computation.name), ": "));
+      for (size_t i = 0; i < computation.instructions.size(); ++i) {
+        const std::string& name = computation.instructions[i].name;
+        if (const Status status = instructions.add(name); !status.ok()) {
+          return annotate(status, "computation ", shorten(computation.name), ": instruction ", label(name, i), ": ");
+        }
+      }
+    }
     return {};
   }
 
@@ -132,8 +148,6 @@ class ModuleReader {
   proto::HloModuleProto header_;
   std::vector<Part> parts_;
   ComputationIds ids_;
-  Names computation_names_;
-  Names instruction_names_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
+#include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
@@ -229,6 +230,53 @@ TEST(Wire, AliasesDonorsAndAttributesOfTheModuleSurvive) {
   const StatusOr<Module> back = from_proto(to_proto(module));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(*back->extras, extras);
+}
+
+// As XLA writes them: the text's parent_frame_id is one more than the proto's.
+constexpr std::string_view kFrames =
+    "FileNames\n1 \"a.py\"\n2 \"b \\\"c\\\".py\"\n\nFunctionNames\n1 \"<module>\"\n2 \"f\"\n\nFileLocations\n"
+    "1 {file_name_id=1 function_name_id=1 line=8 end_line=9 column=4 end_column=33}\n"
+    "2 {file_name_id=2 function_name_id=2 line=7 end_line=7 column=11 end_column=17}\n\nStackFrames\n"
+    "1 {file_location_id=1 parent_frame_id=1}\n2 {file_location_id=2 parent_frame_id=2}";
+
+TEST(WireFrames, OfATextAreWritten) {
+  Module module = sum();
+  module.extras.mutate().frames = kFrames;
+  const proto::StackFrameIndexProto frames = message_of_module(module).stack_frame_index();
+  EXPECT_THAT(frames.file_names(), ElementsAre("a.py", "b \"c\".py"));
+  EXPECT_THAT(frames.function_names(), ElementsAre("<module>", "f"));
+  ASSERT_EQ(frames.file_locations_size(), 2);
+  EXPECT_EQ(frames.file_locations(0).file_name_id(), 1);
+  EXPECT_EQ(frames.file_locations(1).function_name_id(), 2);
+  EXPECT_EQ(frames.file_locations(0).line(), 8);
+  EXPECT_EQ(frames.file_locations(0).end_line(), 9);
+  EXPECT_EQ(frames.file_locations(0).column(), 4);
+  EXPECT_EQ(frames.file_locations(0).end_column(), 33);
+  ASSERT_EQ(frames.stack_frames_size(), 2);
+  EXPECT_EQ(frames.stack_frames(0).parent_frame_id(), 0);
+  EXPECT_EQ(frames.stack_frames(1).file_location_id(), 2);
+  EXPECT_EQ(frames.stack_frames(1).parent_frame_id(), 1);
+}
+
+TEST(WireFrames, AndTheirNumberSurviveTextAndProtoBothWays) {
+  Module module = sum();
+  module.extras.mutate().frames = kFrames;
+  module.computations[0].instructions[2].extras.mutate().metadata.stack_frame_id = 2;
+  const std::string text = print(module);
+  EXPECT_THAT(text, HasSubstr(kFrames));
+  EXPECT_THAT(text, HasSubstr("metadata={stack_frame_id=2}"));
+  const Module from_wire = read(message_of_module(*parse_text(text)));
+  EXPECT_EQ(from_wire.extras->frames, kFrames);
+  EXPECT_EQ(print(from_wire), text);
+  EXPECT_EQ(to_proto(*parse_text(text)), to_proto(from_wire));
+}
+
+TEST(WireFrames, WithNumbersThatHaveNoTextAreKeptAsBytes) {
+  proto::HloModuleProto message = message_of_module(sum());
+  message.mutable_stack_frame_index()->add_stack_frames()->set_parent_frame_id(-5);
+  const Module module = read(message);
+  EXPECT_EQ(module.extras->frames, "");
+  EXPECT_EQ(message_of_module(module).stack_frame_index().stack_frames(0).parent_frame_id(), -5);
 }
 
 TEST(Wire, EntryLayoutsThatDifferFromTheParametersAreKept) {

@@ -1,9 +1,9 @@
 // to_proto: ids are flat and count from 1 over the whole module, which XLA of every age reads.
 #include <google/protobuf/arena.h>
 
-#include <unordered_map>
-#include <unordered_set>
+#include <memory>
 
+#include "heddle/hlo/internal/name_table.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/hlo/wire/internal/codec.h"
@@ -16,22 +16,15 @@ using namespace wire;
 constexpr int kComputations = proto::HloModuleProto::kComputationsFieldNumber;
 constexpr int kInstructions = proto::HloComputationProto::kInstructionsFieldNumber;
 
-// Names of one kind that are unique in the module, as XLA's reader asks.
-class UniqueNames {
- public:
-  std::string add(std::string name) {
-    if (used_.insert(name).second) return name;
-    int64_t& number = next_[name];
-    while (true) {
-      std::string numbered = cat(name, ".", ++number);
-      if (used_.insert(numbered).second) return numbered;
-    }
-  }
+// What most instructions need; larger ones take more for themselves alone.
+constexpr size_t kArenaBytes = 1 << 14;
 
- private:
-  std::unordered_set<std::string> used_;
-  std::unordered_map<std::string, int64_t> next_;
-};
+// The name or one like it, valid and new to `names`, as XLA's reader asks; made of kind and number where there is none.
+std::string_view unique_name(const std::string& name, std::string_view kind, int64_t number, UniqueNames& names) {
+  if (name.empty()) return names.make(cat(kind, ".", number));
+  if (is_valid_utf8(name) && names.take(name)) return name;
+  return names.make(valid_utf8(name));
+}
 
 class Writer {
  public:
@@ -40,9 +33,7 @@ class Writer {
   std::string run() {
     assign_ids();
     std::string computations;
-    for (size_t i = 0; i < module_.computations.size(); ++i) {
-      append_field(computations, kComputations, computation(i));
-    }
+    for (size_t i = 0; i < module_.computations.size(); ++i) append_computation(i, computations);
     return header() + computations;
   }
 
@@ -52,8 +43,7 @@ class Writer {
     for (const Computation& computation : module_.computations) {
       first_.push_back(next);
       next += computation.size();
-      names_.push_back(unique_computations_.add(
-          computation.name.empty() ? cat("computation.", names_.size() + 1) : valid_utf8(computation.name)));
+      names_.push_back(unique_name(computation.name, "computation", std::ssize(names_) + 1, unique_computations_));
     }
   }
 
@@ -61,7 +51,7 @@ class Writer {
     proto::HloModuleProto to;
     write_header(module_, to);
     to.set_name(module_.name.empty() ? "module" : valid_utf8(module_.name));
-    to.set_entry_computation_name(names_[module_.entry.value]);
+    to.mutable_entry_computation_name()->assign(names_[module_.entry.value]);
     to.set_entry_computation_id(id_of(module_.entry));
     for (const std::string& name : entry_parameter_names_) {
       to.mutable_host_program_shape()->add_parameter_names(name);
@@ -79,14 +69,21 @@ class Writer {
     }
   }
 
-  std::string computation(size_t number) {
+  void append_computation(size_t number, std::string& out) {
     const Computation& from = module_.computations[number];
-    std::string instructions;
+    instructions_.clear();
     instruction_names_.clear();
-    for (size_t i = 0; i < from.instructions.size(); ++i) append_instruction(number, i, instructions);
+    for (size_t i = 0; i < from.instructions.size(); ++i) append_instruction(number, i, instructions_);
+    const std::string head = computation_head(number);
+    append_head(out, kComputations, head.size() + instructions_.size());
+    append(out, head, instructions_);
+  }
+
+  std::string computation_head(size_t number) {
+    const Computation& from = module_.computations[number];
     proto::HloComputationProto to;
     merge(from.unknown_proto, to);
-    to.set_name(names_[number]);
+    to.mutable_name()->assign(names_[number]);
     to.set_id(id_of(ComputationId(number)));
     to.set_root_id(first_[number] + from.root.value);
     to.set_is_fusion_computation(from.is_fusion);
@@ -96,13 +93,13 @@ class Writer {
       entry_parameter_names_.assign(to.program_shape().parameter_names().begin(),
                                     to.program_shape().parameter_names().end());
     }
-    return bytes_of(to) + instructions;
+    return bytes_of(to);
   }
 
   void write_signature(const Computation& from, proto::ProgramShapeProto& to) const {
     for (InstructionId id : from.parameters) {
       write_shape(from.at(id).shape, *to.add_parameters());
-      to.add_parameter_names(instruction_names_[id.value]);
+      to.add_parameter_names()->assign(instruction_names_[id.value]);
     }
     write_shape(from.result_shape(), *to.mutable_result());
   }
@@ -110,19 +107,18 @@ class Writer {
   void append_instruction(size_t number, size_t i, std::string& out) {
     const Instruction& from = module_.computations[number].instructions[i];
     const int64_t id = first_[number] + static_cast<int64_t>(i);
-    instruction_names_.push_back(unique_instructions_.add(
-        from.name.empty() ? cat(to_string(from.opcode), ".", id) : valid_utf8(from.name)));
+    instruction_names_.push_back(unique_name(from.name, to_string(from.opcode), id, unique_instructions_));
     auto& to = *google::protobuf::Arena::CreateMessage<proto::HloInstructionProto>(&arena_);
     merge(from.extras->unknown_proto, to);
     const std::string_view opcode = to_string(from.opcode);
     to.set_opcode(opcode.data(), opcode.size());
-    to.set_name(instruction_names_.back());
+    to.mutable_name()->assign(instruction_names_.back());
     to.set_id(id);
     write_ids(from, first_[number], to);
     write_shape(from.shape, *to.mutable_shape());
     write_attrs(from, to);
     write_extras(from, to);
-    append_field(out, kInstructions, bytes_of(to));
+    append_field(out, kInstructions, to);
     arena_.Reset();
   }
 
@@ -136,12 +132,14 @@ class Writer {
 
   const Module& module_;
   std::vector<int64_t> first_;  // the id of a computation's instruction 0
-  std::vector<std::string> names_;
-  std::vector<std::string> instruction_names_;  // of the computation that is being written
+  std::vector<std::string_view> names_;
+  std::vector<std::string_view> instruction_names_;  // of the computation that is being written
+  std::string instructions_;                         // their bytes
   std::vector<std::string> entry_parameter_names_;
   UniqueNames unique_computations_;
   UniqueNames unique_instructions_;
-  google::protobuf::Arena arena_;
+  std::unique_ptr<char[]> arena_bytes_ = std::make_unique<char[]>(kArenaBytes);
+  google::protobuf::Arena arena_{arena_bytes_.get(), kArenaBytes};
 };
 
 }  // namespace

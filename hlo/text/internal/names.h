@@ -1,12 +1,10 @@
 // Names as text can carry them: words, each once. Missing names are made.
 #pragma once
 
-#include <deque>
-#include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
+
+#include "heddle/hlo/internal/name_table.h"
 
 namespace heddle::hlo::text {
 
@@ -32,9 +30,7 @@ class Names {
 
   bool reserved_words_;
   std::vector<std::string_view> names_;
-  std::unordered_set<std::string_view> taken_;
-  std::deque<std::string> made_;
-  std::unordered_map<std::string, size_t> next_;  // number to try next, by name
+  UniqueNames unique_;
 };
 
 }  // namespace heddle::hlo::text

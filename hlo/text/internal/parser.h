@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heddle/base/text_cursor.h"
+#include "heddle/hlo/internal/name_table.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/text/internal/called.h"
 #include "heddle/hlo/text/internal/fields.h"
@@ -40,7 +41,7 @@ class Parser {
   // A computation that is being read.
   struct Scope {
     Computation computation;
-    std::unordered_map<std::string_view, InstructionId> ids;
+    NameTable ids;
     std::vector<std::pair<int64_t, InstructionId>> parameters;  // number and instruction
     std::vector<int64_t> type_nodes;                            // of each instruction's type
     std::unordered_map<std::string_view, int64_t>

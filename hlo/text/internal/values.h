@@ -98,6 +98,7 @@ template <class ReadPair>
 bool read_pairs(TextCursor& in, ReadPair read_pair) {
   if (!in.expect('{')) return false;
   std::vector<std::string_view> seen;
+  seen.reserve(8);
   while (!in.accept('}')) {
     if (!seen.empty()) in.accept(',');
     std::string_view name = in.word();

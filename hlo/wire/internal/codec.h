@@ -78,12 +78,15 @@ struct Split {
 };
 // errors: InvalidArgument where the bytes are no fields
 StatusOr<Split> split(std::string_view bytes, int number);
-// Appends a length-delimited field.
+// Appends a length-delimited field: its tag and length, for what the caller appends then; its bytes; a message, deterministic.
+void append_head(std::string& out, int number, size_t length);
 void append_field(std::string& out, int number, std::string_view bytes);
+void append_field(std::string& out, int number, const google::protobuf::MessageLite& message);
 // Deterministic; empty for an empty message. What a take leaves is kept in this form.
 std::string bytes_of(const google::protobuf::MessageLite& message);
 // Puts the fields of `bytes` into the message, beside what is there. Bytes that are no fields of it change nothing.
 void merge(const std::string& bytes, google::protobuf::Message& message);
+bool is_valid_utf8(std::string_view text);
 // The text with ? for each byte that is not UTF-8, which XLA's readers refuse.
 std::string valid_utf8(const std::string& text);
 // At most 80 characters, for error messages.

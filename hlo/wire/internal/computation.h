@@ -4,37 +4,43 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "heddle/base/status.h"
+#include "heddle/hlo/internal/name_table.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
+#include "heddle/hlo/wire/internal/codec.h"
 
 namespace heddle::hlo::wire {
 
 // Computations of the message by id: their position in it.
 using ComputationIds = std::unordered_map<int64_t, uint32_t>;
 
-// Sees that the names of one kind are there, and unique in the module.
+// Sees that the names of one kind are there, and unique in the module. Names must outlive this.
 class Names {
  public:
-  Status add(const std::string& name) {
+  Status add(std::string_view name) {
     if (name.empty()) return invalid_argument("has no name");
-    if (!used_.insert(name).second) return invalid_argument("shares its name with another one of the module");
+    if (!used_.insert(name, 0)) return invalid_argument("shares its name with another one of the module");
     return {};
   }
 
  private:
-  std::unordered_set<std::string> used_;
+  NameTable used_;
 };
 
 // The order of a schedule, as instruction ids.
 using Sequence = google::protobuf::RepeatedField<int64_t>;
 
 // `head` is the computation without its instructions, which are `items`; `order` may be null.
-Status read_computation(const ComputationIds& computations, Names& instruction_names, proto::HloComputationProto& head,
+Status read_computation(const ComputationIds& computations, proto::HloComputationProto& head,
                         const std::vector<std::string_view>& items, const Sequence* order, Computation& to);
+
+// What error messages call an instruction.
+inline std::string label(const std::string& name, size_t number) {
+  return name.empty() ? cat("#", number) : std::string(shorten(name));
+}
 
 // Parses a whole message.
 template <class Message>
