@@ -131,8 +131,17 @@ const T* read(const Literal& x, int64_t start, int64_t count, std::vector<T>& ro
 // Elements converted at a time, unless one matrix has more.
 constexpr int64_t kBlock = 1 << 15;
 
+// One product of matrices; `in_f32`: rounded at every step.
 template <class T>
-void multiply(const Side& lhs, const Side& rhs, Literal& out) {
+void multiply_one(const MatmulSizes& sizes, bool in_f32, const T* left, const T* right, T* product) {
+  if constexpr (!std::is_same_v<T, int64_t>) {
+    if (in_f32) return matmul_in_f32(sizes, left, right, product);
+  }
+  matmul(sizes, left, right, product);
+}
+
+template <class T>
+void multiply(const Side& lhs, const Side& rhs, bool in_f32, Literal& out) {
   const MatmulSizes sizes{lhs.free, rhs.free, lhs.depth, lhs.transposed, rhs.transposed};
   const int64_t m = lhs.free * lhs.depth, n = rhs.free * rhs.depth, size = lhs.free * rhs.free;
   const int64_t batches = out.element_count() / size;
@@ -143,29 +152,44 @@ void multiply(const Side& lhs, const Side& rhs, Literal& out) {
     const T* left = read(lhs.values, b * m, count * m, left_room);
     const T* right = read(rhs.values, b * n, count * n, right_room);
     products.resize(static_cast<size_t>(count * size));
-    for (int64_t i = 0; i < count; ++i) matmul(sizes, left + i * m, right + i * n, products.data() + i * size);
+    for (int64_t i = 0; i < count; ++i) multiply_one(sizes, in_f32, left + i * m, right + i * n, products.data() + i * size);
     const DType dtype = out.shape().dtype();
     store(dtype, products.data(), count * size, out.mutable_bytes() + b * size * storage_bytes(dtype));
   }
 }
 
-// Sums are made in f64 (c128, and modulo 2^64 for integers) and rounded once, to the result's type.
+// Sums of more terms are made in f64.
+constexpr int64_t kFewTerms = 16;
+
+// A few terms of f32 or c64 are summed in f32, in order: where they cancel, all that is left is the roundings, and programs are
+// compared with XLA's. Of many terms XLA's order is its own, and the sum that is rounded once is nearer to the truth.
+bool is_summed_in_f32(const EvalArgs& in, const DotAttrs& attrs) {
+  const DType result = in.result().dtype();
+  if (result != f32 && result != c64) return false;
+  int64_t terms = 1;
+  for (int64_t d : attrs.lhs_contracting_dims) terms *= in[0].shape().dimension(d);
+  const auto is_wide = [](const Literal& x) { return x.shape().dtype() == f64 || x.shape().dtype() == c128; };
+  return terms <= kFewTerms && !is_wide(in[0]) && !is_wide(in[1]);
+}
+
+// Other sums are made in f64 (c128, and modulo 2^64 for integers) and rounded once, to the result's type.
 StatusOr<Literal> evaluate(EvalArgs& in) {
   const auto& attrs = in.attrs<DotAttrs>();
   const DType types[] = {in[0].shape().dtype(), in[1].shape().dtype(), in.result().dtype()};
   const bool complex = std::ranges::any_of(types, is_complex);
   const bool floating = std::ranges::any_of(types, is_floating);
-  const bool may_transpose = !complex && floating;
+  const bool in_f32 = is_summed_in_f32(in, attrs);
+  const bool may_transpose = !complex && floating && !in_f32;
   const Side lhs = arrange(in[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims, true, may_transpose);
   const Side rhs = arrange(in[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims, false, may_transpose);
   Literal out = Literal::uninitialised(in.result());
   if (out.element_count() == 0) return out;
   if (complex) {
-    multiply<std::complex<double>>(lhs, rhs, out);
+    multiply<std::complex<double>>(lhs, rhs, in_f32, out);
   } else if (floating) {
-    multiply<double>(lhs, rhs, out);
+    multiply<double>(lhs, rhs, in_f32, out);
   } else {
-    multiply<int64_t>(lhs, rhs, out);
+    multiply<int64_t>(lhs, rhs, false, out);
   }
   return out;
 }

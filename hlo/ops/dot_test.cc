@@ -196,11 +196,38 @@ TEST(Dot, ComplexNumbersAreNotConjugated) {
   EXPECT_EQ(dot({{2}, {}, {0}}, {{2}, {}, {0}}, x, y, c64).values<C>()[0], C(4, 5));
 }
 
-TEST(Dot, SumsAreRoundedOnce) {
-  // 2^24 + 1 + 1: in f32 additions the ones would be lost.
-  const Literal x = Literal::from<float>(Shape(f32, {3}), {16777216, 1, 1}),
-                y = Literal::from<float>(Shape(f32, {3}), {1, 1, 1});
-  EXPECT_THAT(numbers(dot({{3}, {}, {0}}, {{3}, {}, {0}}, x, y, f32)), ElementsAre(16777218));
+// 2^24 + 1 + 1 + ..: in f32 additions the ones are lost.
+double sum_of_ones(size_t terms, DType dtype, DType result) {
+  std::vector<double> values(terms, 1.0), ones(terms, 1.0);
+  values[0] = 16777216;
+  const auto n = static_cast<int64_t>(terms);
+  return numbers(dot({{n}, {}, {0}}, {{n}, {}, {0}}, op_testing::array(dtype, values),
+                     op_testing::array(dtype, ones), result))[0];
+}
+
+TEST(Dot, FewTermsOfF32AreRoundedAtEveryStep) {
+  EXPECT_EQ(sum_of_ones(3, f32, f32), 16777216);
+  EXPECT_EQ(sum_of_ones(16, f32, f32), 16777216);
+  EXPECT_EQ(sum_of_ones(3, c64, c64), 16777216);
+  EXPECT_EQ(sum_of_ones(3, s32, f32), 16777216);
+}
+
+TEST(Dot, ManyTermsAndWiderTypesAreRoundedOnce) {
+  EXPECT_EQ(sum_of_ones(17, f32, f32), 16777232);
+  EXPECT_EQ(sum_of_ones(17, c64, c64), 16777232);
+  EXPECT_EQ(sum_of_ones(3, f64, f32), 16777218);
+  EXPECT_EQ(sum_of_ones(3, f32, f64), 16777218);
+}
+
+TEST(Dot, FewComplexTermsAreSumsOfTheirParts) {
+  using C = std::complex<float>;
+  const C a(0.1f, 0.2f), b(0.3f, -0.7f), c(1.1f, 0.9f), d(-0.5f, 0.6f);
+  const auto part = [](C x, C y) {
+    return C(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
+  };
+  const Literal x = Literal::from<C>(Shape(c64, {2}), {a, c}),
+                y = Literal::from<C>(Shape(c64, {2}), {b, d});
+  EXPECT_EQ(dot({{2}, {}, {0}}, {{2}, {}, {0}}, x, y, c64).values<C>()[0], part(a, b) + part(c, d));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 
 #include <algorithm>
+#include <vector>
 
 namespace heddle::hlo {
 namespace {
@@ -28,7 +29,39 @@ void multiply_by(const MatmulSizes& sizes, const Lhs& a, const double* b, Out<do
   }
 }
 
+// Parts are multiplied and added as f32's, without the detour of std::complex over infinities.
+float product(float a, float b) { return a * b; }
+std::complex<float> product(std::complex<float> a, std::complex<float> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+template <class Narrow, class Wide>
+void multiply_in_steps(const MatmulSizes& sizes, const Wide* a, const Wide* b, Wide* c) {
+  const auto narrowed = [](Wide x) { return static_cast<Narrow>(x); };
+  std::vector<Narrow> right(static_cast<size_t>(sizes.depth * sizes.columns));
+  std::transform(b, b + right.size(), right.begin(), narrowed);
+  std::vector<Narrow> sums(static_cast<size_t>(sizes.columns));
+  for (int64_t row = 0; row < sizes.rows; ++row) {
+    std::ranges::fill(sums, Narrow(0));
+    for (int64_t k = 0; k < sizes.depth; ++k) {
+      const Narrow factor = narrowed(a[row * sizes.depth + k]);
+      const Narrow* from = right.data() + k * sizes.columns;
+      for (size_t column = 0; column < sums.size(); ++column) sums[column] += product(factor, from[column]);
+    }
+    std::ranges::copy(sums, c + row * sizes.columns);
+  }
+}
+
 }  // namespace
+
+void matmul_in_f32(const MatmulSizes& sizes, const double* a, const double* b, double* c) {
+  multiply_in_steps<float>(sizes, a, b, c);
+}
+
+void matmul_in_f32(const MatmulSizes& sizes, const std::complex<double>* a, const std::complex<double>* b,
+                   std::complex<double>* c) {
+  multiply_in_steps<std::complex<float>>(sizes, a, b, c);
+}
 
 void matmul(const MatmulSizes& sizes, const double* a, const double* b, double* c) {
   Out<double> out(c, sizes.rows, sizes.columns);

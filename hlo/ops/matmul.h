@@ -18,6 +18,10 @@ struct MatmulSizes {
 void matmul(const MatmulSizes& sizes, const double* a, const double* b, double* c);
 // Not transposed.
 void matmul(const MatmulSizes& sizes, const std::complex<double>* a, const std::complex<double>* b, std::complex<double>* c);
+// The same with the operands, every product and every sum rounded to f32, terms in order. Not transposed.
+void matmul_in_f32(const MatmulSizes& sizes, const double* a, const double* b, double* c);
+void matmul_in_f32(const MatmulSizes& sizes, const std::complex<double>* a, const std::complex<double>* b,
+                   std::complex<double>* c);
 // Modulo 2^64. Not transposed.
 void matmul(const MatmulSizes& sizes, const int64_t* a, const int64_t* b, int64_t* c);
 
