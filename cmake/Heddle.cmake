@@ -5,6 +5,8 @@
 #   FOO/**/*_test.cc       one test program heddle_FOO_test (label FOO)
 #   FOO/proto/*.proto      compiled into heddle_FOO; its .cc files, its tests, and all programs below read
 #                          "heddle/FOO/proto/NAME.pb.h"; no header may. Import as "heddle/FOO/proto/NAME.proto"
+#   FOO/mock/*.cc          shared library that stands in for a foreign one, for the tests of FOO alone; they find it by
+#                          HEDDLE_FOO_MOCK, the path of its file
 #   *.h at the top         umbrella headers, public
 #   tools/main.cc          the tool, build/PRESET/bin/heddle; the other tools/*.cc are a library that tools/*_test.cc link
 #   examples/*.cc          one program each, build/PRESET/bin/NAME, run by ctest (label example)
@@ -67,6 +69,7 @@ endfunction()
 # Sets `sources`, `tests` (*_test.cc) and `protos` in the caller for the folder, recursively.
 function(heddle_glob folder)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  list(FILTER all EXCLUDE REGEX "/mock/")
   set(tests ${all})
   list(FILTER all EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -154,14 +157,31 @@ function(heddle_library name)
     if(protos)
       heddle_read_protos(${target}_test)
     endif()
+    heddle_mock(${name})
   endif()
+endfunction()
+
+# The library that the tests of a folder load.
+function(heddle_mock folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/mock/*.cc)
+  if(NOT sources)
+    return()
+  endif()
+  set(target heddle_${folder}_mock)
+  add_library(${target} MODULE ${sources})
+  target_include_directories(${target} PRIVATE ${HEDDLE_INCLUDE_DIR})
+  target_link_libraries(${target} PRIVATE Threads::Threads)
+  heddle_compile_options(${target})
+  string(TOUPPER HEDDLE_${folder}_MOCK definition)
+  add_dependencies(heddle_${folder}_test ${target})
+  target_compile_definitions(heddle_${folder}_test PRIVATE ${definition}="$<TARGET_FILE:${target}>")
 endfunction()
 
 # What others may include of a folder: all but internal/, hlo/ops/ and what serves tests.
 function(heddle_public_headers out folder)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     ${PROJECT_SOURCE_DIR}/${folder}/*.h ${PROJECT_SOURCE_DIR}/${folder}/*.def)
-  list(FILTER headers EXCLUDE REGEX "/internal/|^hlo/ops/|_test\\.h$")
+  list(FILTER headers EXCLUDE REGEX "/internal/|/mock/|^hlo/ops/|_test\\.h$")
   list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/)
   set(${out} ${headers} PARENT_SCOPE)
 endfunction()

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "CLI/CLI.hpp"
+#include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
@@ -38,23 +39,40 @@ std::string vector_features() {
   return found.empty() ? "none known" : found;
 }
 
+// A backend's devices, or why it cannot be used.
+void print_backend(const std::string& name, const std::string& about) {
+  auto backend = runtime::find_backend(name);
+  if (!backend.ok()) {
+    std::printf("backend         %s: not usable: %s%s\n", name.c_str(),
+                message_of(backend.status()).c_str(), about.c_str());
+    return;
+  }
+  std::printf("backend         %s: %s%s\n", name.c_str(), (*backend)->version().c_str(),
+              about.c_str());
+  for (const auto& device : (*backend)->devices())
+    std::printf("  device        %s (%s)\n", device->name().c_str(), device->kind().c_str());
+}
+
+// Loads every plugin that is known.
+void print_plugins() {
+  const std::vector<pjrt::KnownPlugin> plugins = pjrt::known_plugins();
+  for (const pjrt::KnownPlugin& plugin : plugins) {
+    print_backend(cat("pjrt:", plugin.name), cat(" (", plugin.library, ", by ", plugin.from, ")"));
+  }
+  if (plugins.empty())
+    std::printf(
+        "plugins         none: set HEDDLE_PLUGINS=NAME:PATH, or use --backend pjrt:/PATH\n");
+}
+
 void run() {
   std::printf("processor       %s, %u threads\n", cpu_fact("model name").c_str(),
               std::thread::hardware_concurrency());
   std::printf("vector units    %s\n", vector_features().c_str());
   for (const std::string& name : runtime::backend_names()) {
-    auto backend = runtime::find_backend(name);
-    if (!backend.ok()) {
-      std::printf("backend         %s: not usable: %s\n", name.c_str(),
-                  message_of(backend.status()).c_str());
-      continue;
-    }
-    std::printf("backend         %s: %s\n", name.c_str(), (*backend)->version().c_str());
-    for (const auto& device : (*backend)->devices())
-      std::printf("  device        %s\n", device->name().c_str());
+    if (name != "pjrt") print_backend(name, "");
   }
+  print_plugins();
   std::printf("default device  %s\n", default_device().name().c_str());
-  std::printf("plugins         none: loading PJRT plugins is not offered yet\n");
   std::printf("program cache   %zu programs at most; no disk cache yet\n",
               runtime::program_cache().capacity());
   std::printf("combine cache   %zu entries a level at most\n", combine_cache_capacity());

@@ -1,0 +1,161 @@
+// Every fault of a plugin is an error that names plugin, version and call; and nothing leaks.
+#include <algorithm>
+
+#include "heddle/pjrt/support_test.h"
+
+namespace heddle::pjrt {
+namespace {
+
+using abi::Slot;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kLabel[] = "plugin mock (PJRT 0.114): ";
+
+// All that a program does with a plugin, up to the first error.
+Status whole_life() {
+  HEDDLE_ASSIGN_OR_RETURN(auto backend, make_backend("mock", {.library = HEDDLE_PJRT_MOCK}));
+  runtime::Device& device = *backend->devices()[0];
+  HEDDLE_ASSIGN_OR_RETURN(auto add, backend->compile(add_module(), {}, device));
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr x, runtime::to_device(device, vector_of({1, 2})));
+  alignas(64) static const float values[2] = {10, 20};
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr y,
+                          runtime::lend_to_device(device, values, Shape(f32, {2}), nullptr));
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<BufferPtr> sum, add->execute(std::vector{x, y}));
+  HEDDLE_ASSIGN_OR_RETURN(sum, add->execute(std::vector{sum[0], y}, {.donate = {0}}));
+  HEDDLE_RETURN_IF_ERROR(sum[0]->await());
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<float> got, floats_of(*sum[0]));
+  EXPECT_EQ(got, (std::vector<float>{21, 42}));
+  return {};
+}
+
+// Calls that Heddle can do without.
+bool is_optional(Slot slot) {
+  constexpr Slot kOptional[] = {Slot::kPluginAttributes,
+                                Slot::kDeviceDescriptionKind,
+                                Slot::kBufferIsOnCpu,
+                                Slot::kBufferUnsafePointer,
+                                Slot::kExecutableOutputElementTypes,
+                                Slot::kExecutableOutputDimensions,
+                                Slot::kEventError};
+  return std::ranges::find(kOptional, slot) != std::end(kOptional);
+}
+
+// Calls whose errors nobody could act on.
+bool is_destroyer(Slot slot) { return name_of(slot).ends_with("Destroy"); }
+
+std::vector<Slot> slots_of_the_mock() {
+  mock_plugin().reset({});
+  std::vector<Slot> slots;
+  for (int i = 0; i < abi::kSlotCount; ++i) {
+    if (mock_plugin().table()->rows[i] != nullptr) slots.push_back(static_cast<Slot>(i));
+  }
+  return slots;
+}
+
+class Faults : public MockTest {};
+
+TEST_F(Faults, WithoutOneAllIsWell) { EXPECT_EQ(whole_life(), Status()); }
+
+class EachCall : public MockTest, public ::testing::WithParamInterface<Slot> {};
+
+TEST_P(EachCall, AnErrorNamesPluginVersionAndCall) {
+  mock_plugin().reset({.compile = evaluated, .failing = {{GetParam(), {.message = "broken"}}}});
+  const Status status = whole_life();
+  const bool matters = !is_optional(GetParam()) && !is_destroyer(GetParam()) &&
+                       GetParam() != Slot::kErrorGetCode && GetParam() != Slot::kErrorMessage &&
+                       GetParam() != Slot::kEventIsReady;
+  if (!matters) {
+    EXPECT_EQ(status, Status());
+    return;
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": broken")));
+}
+
+TEST_P(EachCall, ANullPointerIsAnErrorOrIsDoneWithout) {
+  mock_plugin().reset({.compile = evaluated, .absent = {GetParam()}});
+  const Status status = whole_life();
+  if (status.ok()) return;
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(message_of(status), StartsWith(cat(kLabel, "load: it has no ", name_of(GetParam()))));
+}
+
+TEST_P(EachCall, AnUnimplementedOneIsAnErrorOrIsDoneWithout) {
+  mock_plugin().reset(
+      {.compile = evaluated, .failing = {{GetParam(), {.code = 12, .message = "not here"}}}});
+  const Status status = whole_life();
+  if (status.ok()) return;
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": not here")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Mock, EachCall, ::testing::ValuesIn(slots_of_the_mock()),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_F(Faults, SuccessWithoutAHandleIsAnError) {
+  const std::pair<Slot, std::string> kCases[] = {
+      {Slot::kClientCreate, "succeeded without a client"},
+      {Slot::kClientCompile, "succeeded without a program"},
+      {Slot::kClientBufferFromHostBuffer, "succeeded without a buffer"},
+      {Slot::kLoadedExecutableExecute, "gave no result 0"}};
+  for (const auto& [slot, text] : kCases) {
+    mock_plugin().reset({.compile = evaluated, .empty_handed = {slot}});
+    EXPECT_THAT(message_of(whole_life()), HasSubstr(cat(kLabel, name_of(slot), ": ", text)));
+    expect_all_gone();
+  }
+}
+
+TEST_F(Faults, AWrongNumberOfResultsIsFoundBeforeTheFirstRun) {
+  mock_plugin().reset({.compile = evaluated, .more_results = 2});
+  EXPECT_EQ(
+      message_of(whole_life()),
+      "compile add: plugin mock (PJRT 0.114): ExecutableNumOutputs: the program has 1 results "
+      "and the plugin gives 3; the plugin is at fault");
+}
+
+TEST_F(Faults, AResultOfAnotherTypeIsFoundBeforeTheFirstRun) {
+  mock_plugin().reset({.compile = evaluated, .other_types = true});
+  EXPECT_EQ(message_of(whole_life()),
+            "compile add: plugin mock (PJRT 0.114): ExecutableOutputDimensions: result 0 is s8[2]; "
+            "the program says f32[2]; the plugin is at fault");
+}
+
+TEST_F(Faults, AnArrayThatIsLongerThanItsTypeIsNotDownloaded) {
+  mock_plugin().reset({.compile = evaluated, .more_bytes = 4});
+  EXPECT_EQ(
+      message_of(whole_life()),
+      "plugin mock (PJRT 0.114): BufferToHostBuffer: has 12 bytes for f32[2], which has 8; the "
+      "plugin is at fault");
+}
+
+TEST_F(Faults, AFailedUploadIsAnError) {
+  mock_plugin().reset({.compile = evaluated, .host_error = "lost"});
+  EXPECT_EQ(message_of(whole_life()), cat(kLabel, "EventAwait: lost"));
+}
+
+TEST_F(Faults, AFailedRunIsAnErrorOfItsResults) {
+  mock_plugin().reset({.compile = evaluated, .run_error = "lost"});
+  EXPECT_EQ(message_of(whole_life()), cat(kLabel, "EventAwait: lost"));
+}
+
+TEST_F(Faults, AClientWithoutDevicesIsRefused) {
+  mock_plugin().reset({.devices = 0});
+  EXPECT_EQ(message_of(whole_life()),
+            cat(kLabel, "ClientAddressableDevices: the client has no device"));
+}
+
+TEST_F(Faults, OldPluginsServe) {
+  for (int minor : {29, 54, 68, 81, 104}) {
+    mock_plugin().reset({.compile = evaluated, .minor = minor, .table_size = 840});
+    EXPECT_EQ(whole_life(), Status()) << minor;
+  }
+}
+
+TEST_F(Faults, NewPluginsServe) {
+  mock_plugin().reset({.compile = evaluated, .minor = 130, .longer_by = 64});
+  EXPECT_EQ(whole_life(), Status());
+}
+
+}  // namespace
+}  // namespace heddle::pjrt

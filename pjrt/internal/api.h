@@ -1,0 +1,111 @@
+// Api: a loaded plugin. Finds its functions, calls them, and turns its errors into Status that name
+// the plugin, its version and the call.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/pjrt/abi/table.h"
+
+namespace heddle::pjrt {
+
+// The name of a row: "ClientCompile".
+[[nodiscard]] std::string_view name_of(abi::Slot slot);
+
+// Safe from any thread. A plugin's code is never unloaded: its threads live in it.
+class Api {
+ public:
+  // Loads a library and initialises it. `name` is what errors call the plugin.
+  // errors   NotFound without the file; FailedPrecondition with the reason where it is no plugin,
+  //          or one that Heddle cannot use
+  [[nodiscard]] static StatusOr<std::shared_ptr<const Api>> load(const std::string& name,
+                                                                 const std::string& library);
+
+  // The same from a function table, which must live as long as the process.
+  [[nodiscard]] static StatusOr<std::shared_ptr<const Api>> from_table(const std::string& name,
+                                                                       const abi::Table* table);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] int major() const { return table_->version.major; }
+  [[nodiscard]] int minor() const { return table_->version.minor; }
+  // "plugin xla-cpu (PJRT 0.81)": how errors begin.
+  [[nodiscard]] const std::string& label() const { return label_; }
+
+  [[nodiscard]] bool has(abi::Slot slot) const { return row(slot) != nullptr; }
+  // The types of its extensions, in the plugin's order.
+  [[nodiscard]] const std::vector<abi::ExtensionType>& extensions() const { return extensions_; }
+
+  // Calls the function that takes `args`, whose outputs are written only if it succeeds.
+  // errors   the plugin's; Unimplemented where it has no such function
+  template <class Args>
+  [[nodiscard]] Status call(Args& args) const {
+    const auto called = function<abi::Error*, Args>();
+    if (called == nullptr) return absent(Args::kSlot);
+    args.head.struct_size = sizeof(Args);
+    abi::Error* error = called(&args);
+    if (error == nullptr) return {};
+    Status status = take(error, name_of(Args::kSlot));
+    if (!wants_longer_structure(status)) return status;
+    return call_longer(called, args);
+  }
+
+  // Destroys a handle. What a plugin may answer helps nobody.
+  template <class Args>
+  void destroy(Args args) const {
+    (void)call(args);
+  }
+
+  // The error as a Status that begins with `label(): what: `; the error is destroyed. OK for null.
+  [[nodiscard]] Status take(abi::Error* error, std::string_view what) const;
+
+  // An error of Heddle's own about this plugin, with the same beginning.
+  template <class... Parts>
+  [[nodiscard]] Status error(absl::StatusCode code, std::string_view what,
+                             const Parts&... parts) const {
+    return make_error(code, label_, ": ", what, ": ", parts...);
+  }
+
+ private:
+  Api(std::string name, const abi::Table* table);
+
+  [[nodiscard]] void* row(abi::Slot slot) const {
+    const auto number = static_cast<size_t>(slot);
+    return number < row_count_ ? table_->rows[number] : nullptr;
+  }
+  template <class Result, class Args>
+  [[nodiscard]] auto function() const {
+    return reinterpret_cast<Result (*)(Args*)>(row(Args::kSlot));
+  }
+  [[nodiscard]] absl::StatusCode code_of(const abi::Error* error) const;
+  void destroy_error(abi::Error* error) const;
+  [[nodiscard]] Status check_rows() const;
+  [[nodiscard]] Status initialise() const;
+  [[nodiscard]] Status absent(abi::Slot slot) const;
+  [[nodiscard]] bool wants_longer_structure(const Status& status) const;
+
+  // A plugin newer than this header may refuse the structure as too short. What it gained since is
+  // left zero.
+  template <class Args>
+  [[nodiscard]] Status call_longer(abi::Error* (*called)(Args*), Args& args) const {
+    struct {
+      Args args;
+      uint64_t unknown[16] = {};
+    } longer{args};
+    longer.args.head.struct_size = sizeof(longer);
+    Status status = take(called(&longer.args), name_of(Args::kSlot));
+    args = longer.args;
+    return status;
+  }
+
+  std::string name_;
+  std::string label_;
+  const abi::Table* table_;
+  size_t row_count_;
+  std::vector<abi::ExtensionType> extensions_;
+};
+
+}  // namespace heddle::pjrt

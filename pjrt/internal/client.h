@@ -1,0 +1,55 @@
+// Client: a plugin's connection to its devices.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/pjrt/internal/api.h"
+#include "heddle/pjrt/plugin.h"
+
+namespace heddle::pjrt {
+
+// Held by everything that was made with it: plugins crash where their client goes first.
+class Client {
+ public:
+  struct Device {
+    abi::Device* handle = nullptr;
+    int id = 0;        // the plugin's number: what a device assignment holds
+    std::string kind;  // "cpu", "NVIDIA H100"
+  };
+
+  // errors   InvalidArgument for an option of the wrong type; the plugin's
+  [[nodiscard]] static StatusOr<std::shared_ptr<const Client>> create(
+      std::shared_ptr<const Api> api, const std::vector<CreateOption>& options);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  [[nodiscard]] const std::shared_ptr<const Api>& api() const { return api_; }
+  [[nodiscard]] abi::Client* handle() const { return handle_; }
+  // "cpu", "cuda", "tpu".
+  [[nodiscard]] const std::string& platform() const { return platform_; }
+  // Of this process.
+  [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+  // XLA made it: it reads HloModuleProto and XLA's options.
+  [[nodiscard]] bool is_xla() const { return is_xla_; }
+
+ private:
+  Client(std::shared_ptr<const Api> api, abi::Client* handle);
+  [[nodiscard]] Status read_facts();
+  [[nodiscard]] Status read_devices();
+  [[nodiscard]] StatusOr<Device> read_device(abi::Device* handle) const;
+  void read_attributes();
+
+  std::shared_ptr<const Api> api_;
+  abi::Client* handle_;
+  std::string platform_;
+  std::vector<Device> devices_;
+  bool is_xla_ = false;
+};
+
+// Plugins end the process over an option of the wrong type: the ones that are known are checked.
+[[nodiscard]] Status check_create_option(std::string_view plugin, const CreateOption& option);
+
+}  // namespace heddle::pjrt

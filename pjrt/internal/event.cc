@@ -1,0 +1,72 @@
+#include "heddle/pjrt/internal/event.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace heddle::pjrt {
+namespace {
+
+// What a callback needs. It owns itself: the plugin calls once, whenever that is.
+struct Callback {
+  std::shared_ptr<const Api> api;
+  std::function<void(Status)> then;
+
+  static void run(abi::Error* error, void* self) {
+    const std::unique_ptr<Callback> callback(static_cast<Callback*>(self));
+    callback->then(callback->api->take(error, name_of(abi::Slot::kEventOnReady)));
+  }
+};
+
+}  // namespace
+
+StatusOr<bool> Event::is_ready() const {
+  if (is_null()) return true;
+  abi::EventIsReadyArgs args{.event = event_};
+  HEDDLE_RETURN_IF_ERROR(api_->call(args));
+  return args.is_ready;
+}
+
+Status Event::on_ready(std::function<void(Status)> then) const {
+  if (is_null()) {
+    then(Status());
+    return {};
+  }
+  auto callback = std::make_unique<Callback>(api_, std::move(then));
+  abi::EventOnReadyArgs args{
+      .event = event_, .callback = &Callback::run, .user_arg = callback.get()};
+  Status status = api_->call(args);
+  if (status.ok()) (void)callback.release();
+  return status;
+}
+
+// Some plugins can only wait, some can only call back.
+Status Event::await() const {
+  if (is_null()) return {};
+  abi::EventAwaitArgs args{.event = event_};
+  Status status = api_->call(args);
+  const bool cannot_wait =
+      !status.ok() && (!api_->has(abi::Slot::kEventAwait) ||
+                       (absl::IsUnimplemented(status) && api_->has(abi::Slot::kEventOnReady)));
+  return cannot_wait ? await_by_callback() : status;
+}
+
+Status Event::await_by_callback() const {
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+    Status result;
+  };
+  const auto state = std::make_shared<State>();
+  HEDDLE_RETURN_IF_ERROR(on_ready([state](Status result) {
+    std::scoped_lock lock(state->mutex);
+    state->result = std::move(result);
+    state->done = true;
+    state->changed.notify_all();
+  }));
+  std::unique_lock lock(state->mutex);
+  state->changed.wait(lock, [&] { return state->done; });
+  return state->result;
+}
+
+}  // namespace heddle::pjrt

@@ -1,0 +1,46 @@
+// Event: something that a plugin will have done.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "heddle/base/status.h"
+#include "heddle/pjrt/internal/api.h"
+
+namespace heddle::pjrt {
+
+// Owns the plugin's event, which may go before it happened. Null: happened long ago.
+class Event {
+ public:
+  Event() = default;
+  Event(std::shared_ptr<const Api> api, abi::Event* event) : api_(std::move(api)), event_(event) {}
+  Event(Event&& from) noexcept
+      : api_(std::move(from.api_)), event_(std::exchange(from.event_, nullptr)) {}
+  Event& operator=(Event&& from) noexcept {
+    std::swap(api_, from.api_);
+    std::swap(event_, from.event_);
+    return *this;
+  }
+  ~Event() {
+    if (event_ != nullptr) api_->destroy(abi::EventDestroyArgs{.event = event_});
+  }
+
+  [[nodiscard]] bool is_null() const { return event_ == nullptr; }
+  // An error says that the plugin cannot tell.
+  [[nodiscard]] StatusOr<bool> is_ready() const;
+  // Waits for it. errors: what went wrong with what was waited for. From several threads at once.
+  [[nodiscard]] Status await() const;
+  // Calls `then` once, with the error or OK: at once on this thread where it has happened, else on
+  // a thread of the plugin's. `then` may not wait for the plugin. errors   where the plugin takes
+  // no callbacks; `then` is not called
+  [[nodiscard]] Status on_ready(std::function<void(Status)> then) const;
+
+ private:
+  [[nodiscard]] Status await_by_callback() const;
+
+  std::shared_ptr<const Api> api_;
+  abi::Event* event_ = nullptr;
+};
+
+}  // namespace heddle::pjrt

@@ -1,0 +1,190 @@
+#include "heddle/pjrt/internal/lapack_lu.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <utility>
+
+#include "heddle/base/strings.h"
+
+namespace heddle::pjrt {
+namespace {
+
+// The greater value, and the smaller index of equal ones.
+constexpr std::string_view kGreater = R"(
+greater {
+  a = R[] parameter(0)
+  i = s32[] parameter(1)
+  b = R[] parameter(2)
+  j = s32[] parameter(3)
+  is_greater = pred[] compare(a, b), direction=GT
+  is_equal = pred[] compare(a, b), direction=EQ
+  is_first = pred[] compare(i, j), direction=LT
+  is_first_equal = pred[] and(is_equal, is_first)
+  is_taken = pred[] or(is_greater, is_first_equal)
+  value = R[] select(is_taken, a, b)
+  index = s32[] select(is_taken, i, j)
+  ROOT best = (R[], s32[]) tuple(value, index)
+}
+)";
+
+// |x| as isamax and icamax measure it.
+constexpr std::string_view kRealSize = "  size = R[M] abs(candidates)\n";
+constexpr std::string_view kComplexSize = R"(  re = R[M] real(candidates)
+  im = R[M] imag(candidates)
+  re_size = R[M] abs(re)
+  im_size = R[M] abs(im)
+  size = R[M] add(re_size, im_size)
+)";
+
+// Step k: the greatest element of column k from row k on comes to the diagonal, by an exchange of
+// rows; what is below it is divided by it; the product of column and row is taken off the rest.
+constexpr std::string_view kStepHead = R"(
+more {
+  state = (s32[], T[M,N], s32[P], s32[]) parameter(0)
+  k = s32[] get-tuple-element(state), index=0
+  steps = s32[] constant(P)
+  ROOT is_more = pred[] compare(k, steps), direction=LT
+}
+
+step {
+  state = (s32[], T[M,N], s32[P], s32[]) parameter(0)
+  k = s32[] get-tuple-element(state), index=0
+  a = T[M,N] get-tuple-element(state), index=1
+  pivots = s32[P] get-tuple-element(state), index=2
+  info = s32[] get-tuple-element(state), index=3
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  next = s32[] add(k, one)
+  row = s32[M] iota(), iota_dimension=0
+  column = s32[N] iota(), iota_dimension=0
+  k_row = s32[M] broadcast(k), dimensions={}
+  k_column = s32[N] broadcast(k), dimensions={}
+  column_k = T[M,1] dynamic-slice(a, zero, k), dynamic_slice_sizes={M,1}
+  candidates = T[M] reshape(column_k)
+)";
+constexpr std::string_view kStepTail = R"(  is_candidate = pred[M] compare(row, k_row), direction=GE
+  less = R[] constant(-1)
+  lesses = R[M] broadcast(less), dimensions={}
+  sizes = R[M] select(is_candidate, size, lesses)
+  best = (R[], s32[]) reduce(sizes, row, less, zero), dimensions={0}, to_apply=greater
+  index = s32[] get-tuple-element(best), index=1
+  pivot = s32[] maximum(index, k)
+  row_k = T[1,N] dynamic-slice(a, k, zero), dynamic_slice_sizes={1,N}
+  row_p = T[1,N] dynamic-slice(a, pivot, zero), dynamic_slice_sizes={1,N}
+  a_k = T[M,N] dynamic-update-slice(a, row_p, k, zero)
+  exchanged = T[M,N] dynamic-update-slice(a_k, row_k, pivot, zero)
+  diagonal_k = T[1,1] dynamic-slice(exchanged, k, k), dynamic_slice_sizes={1,1}
+  diagonal = T[] reshape(diagonal_k)
+  nothing = T[] constant(0)
+  unit = T[] constant(1)
+  is_singular = pred[] compare(diagonal, nothing), direction=EQ
+  divisor = T[] select(is_singular, unit, diagonal)
+  divisors = T[M] broadcast(divisor), dimensions={}
+  full_k = T[M,1] dynamic-slice(exchanged, zero, k), dynamic_slice_sizes={M,1}
+  full = T[M] reshape(full_k)
+  divided = T[M] divide(full, divisors)
+  is_below = pred[M] compare(row, k_row), direction=GT
+  left = T[M] select(is_below, divided, full)
+  left_k = T[M,1] reshape(left)
+  b = T[M,N] dynamic-update-slice(exchanged, left_k, zero, k)
+  right_k = T[1,N] dynamic-slice(exchanged, k, zero), dynamic_slice_sizes={1,N}
+  right = T[N] reshape(right_k)
+  is_right = pred[N] compare(column, k_column), direction=GT
+  lefts = T[M,N] broadcast(left), dimensions={0}
+  rights = T[M,N] broadcast(right), dimensions={1}
+  product = T[M,N] multiply(lefts, rights)
+  reduced = T[M,N] subtract(b, product)
+  is_below_all = pred[M,N] broadcast(is_below), dimensions={0}
+  is_right_all = pred[M,N] broadcast(is_right), dimensions={1}
+  is_rest = pred[M,N] and(is_below_all, is_right_all)
+  c = T[M,N] select(is_rest, reduced, b)
+  number = s32[] add(pivot, one)
+  number_k = s32[1] reshape(number)
+  all_pivots = s32[P] dynamic-update-slice(pivots, number_k, k)
+  is_first = pred[] compare(info, zero), direction=EQ
+  is_told = pred[] and(is_first, is_singular)
+  new_info = s32[] select(is_told, next, info)
+  ROOT out = (s32[], T[M,N], s32[P], s32[]) tuple(next, c, all_pivots, new_info)
+}
+)";
+
+constexpr std::string_view kBatch = R"(
+more_matrices {
+  state = (s32[], T[B,M,N], s32[B,P], s32[B]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  count = s32[] constant(B)
+  ROOT is_more = pred[] compare(i, count), direction=LT
+}
+
+matrix {
+  state = (s32[], T[B,M,N], s32[B,P], s32[B]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  all = T[B,M,N] get-tuple-element(state), index=1
+  all_pivots = s32[B,P] get-tuple-element(state), index=2
+  all_info = s32[B] get-tuple-element(state), index=3
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  a_i = T[1,M,N] dynamic-slice(all, i, zero, zero), dynamic_slice_sizes={1,M,N}
+  a = T[M,N] reshape(a_i)
+  no_pivots = s32[P] broadcast(zero), dimensions={}
+  first = (s32[], T[M,N], s32[P], s32[]) tuple(zero, a, no_pivots, zero)
+  last = (s32[], T[M,N], s32[P], s32[]) while(first), condition=more, body=step
+  factors = T[M,N] get-tuple-element(last), index=1
+  pivots = s32[P] get-tuple-element(last), index=2
+  info = s32[] get-tuple-element(last), index=3
+  factors_i = T[1,M,N] reshape(factors)
+  pivots_i = s32[1,P] reshape(pivots)
+  info_i = s32[1] reshape(info)
+  new_all = T[B,M,N] dynamic-update-slice(all, factors_i, i, zero, zero)
+  new_pivots = s32[B,P] dynamic-update-slice(all_pivots, pivots_i, i, zero)
+  new_info = s32[B] dynamic-update-slice(all_info, info_i, i)
+  next = s32[] add(i, one)
+  ROOT out = (s32[], T[B,M,N], s32[B,P], s32[B]) tuple(next, new_all, new_pivots, new_info)
+}
+
+ENTRY main {
+  all = T[B,M,N] parameter(0)
+  zero = s32[] constant(0)
+  no_pivots = s32[B,P] broadcast(zero), dimensions={}
+  no_info = s32[B] broadcast(zero), dimensions={}
+  first = (s32[], T[B,M,N], s32[B,P], s32[B]) tuple(zero, all, no_pivots, no_info)
+  last = (s32[], T[B,M,N], s32[B,P], s32[B]) while(first), condition=more_matrices, body=matrix
+  factors = T[B,M,N] get-tuple-element(last), index=1
+  pivots = s32[B,P] get-tuple-element(last), index=2
+  info = s32[B] get-tuple-element(last), index=3
+  ROOT out = (T[B,M,N], s32[B,P], s32[B]) tuple(factors, pivots, info)
+}
+)";
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Puts values in place of the words T, R, B, M, N and P.
+std::string filled(std::string_view text, const LuSignature& signature) {
+  const std::pair<char, std::string> kWords[] = {
+      {'T', cat(signature.dtype)},   {'R', cat(real_part(signature.dtype))},
+      {'B', cat(signature.batch)},   {'M', cat(signature.rows)},
+      {'N', cat(signature.columns)}, {'P', cat(std::min(signature.rows, signature.columns))},
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool alone =
+        (i == 0 || !is_word(text[i - 1])) && (i + 1 == text.size() || !is_word(text[i + 1]));
+    const auto* word = std::ranges::find(kWords, text[i], &std::pair<char, std::string>::first);
+    if (alone && word != std::end(kWords)) {
+      out += word->second;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string lu_text(const LuSignature& signature) {
+  const std::string_view size = is_complex(signature.dtype) ? kComplexSize : kRealSize;
+  return filled(cat("HloModule getrf\n", kGreater, kStepHead, size, kStepTail, kBatch), signature);
+}
+
+}  // namespace heddle::pjrt

@@ -1,0 +1,165 @@
+#include "heddle/pjrt/internal/program.h"
+
+#include <algorithm>
+
+#include "heddle/pjrt/internal/expand.h"
+#include "heddle/pjrt/internal/lapack.h"
+#include "heddle/pjrt/internal/types.h"
+#include "heddle/transform/emitter.h"
+#include "heddle/transform/passes.h"
+#include "heddle/transform/rebuilder.h"
+
+namespace heddle::pjrt {
+namespace {
+
+using hlo::InstructionId;
+using hlo::Opcode;
+using transform::Emitter;
+
+bool has_opcode(const hlo::Module& module, Opcode opcode) {
+  return std::ranges::any_of(module.computations, [&](const hlo::Computation& computation) {
+    return std::ranges::any_of(computation.instructions, [&](const hlo::Instruction& instruction) {
+      return instruction.opcode == opcode;
+    });
+  });
+}
+
+Status check_leaves(const Shape& shape, int plugin_minor, std::string_view what) {
+  std::vector<Shape> leaves;
+  runtime::append_leaves(shape, leaves);
+  for (const Shape& leaf : leaves)
+    HEDDLE_RETURN_IF_ERROR(annotate(check_transferable(leaf, plugin_minor), what, ": "));
+  return {};
+}
+
+Status check_signature(const hlo::Module& module, int plugin_minor) {
+  const hlo::Computation& entry = module.entry_computation();
+  for (size_t i = 0; i < entry.parameter_count(); ++i) {
+    HEDDLE_RETURN_IF_ERROR(check_leaves(entry.parameter_shape(i), plugin_minor,
+                                        cat("compile ", module.name, ": parameter ", i)));
+  }
+  HEDDLE_RETURN_IF_ERROR(check_leaves(entry.result_shape(), plugin_minor,
+                                      cat("compile ", module.name, ": the result")));
+  const hlo::ModuleExtras& extras = *module.extras;
+  if (extras.replica_count <= 1 && extras.num_partitions <= 1) return {};
+  return unimplemented("compile ", module.name, ": a program of ", extras.replica_count,
+                       " replicas and ", extras.num_partitions,
+                       " partitions; a program of one device is offered so far");
+}
+
+bool is_flat(const hlo::Computation& entry) {
+  const auto is_tuple = [](const Shape& shape) { return shape.is_tuple(); };
+  for (size_t i = 0; i < entry.parameter_count(); ++i) {
+    if (is_tuple(entry.parameter_shape(i))) return false;
+  }
+  const Shape& result = entry.result_shape();
+  return !result.is_tuple() || std::ranges::none_of(result.elements(), is_tuple);
+}
+
+// A parameter for each leaf, put back into tuples.
+InstructionId nested_parameters(Emitter& emit, const Shape& shape, const std::string& name) {
+  if (!shape.is_tuple()) return emit.builder().parameter(shape, name);
+  std::vector<InstructionId> elements;
+  for (const Shape& element : shape.elements())
+    elements.push_back(nested_parameters(emit, element, ""));
+  return emit.tuple(std::move(elements));
+}
+
+void append_leaf_values(Emitter& emit, InstructionId value, std::vector<InstructionId>& leaves) {
+  if (!emit.shape(value).is_tuple()) {
+    leaves.push_back(value);
+    return;
+  }
+  for (InstructionId element : emit.elements(value)) append_leaf_values(emit, element, leaves);
+}
+
+hlo::Computation flat_entry(transform::ModuleRebuilder& into, hlo::ComputationId id) {
+  transform::Rebuilder to(into, id);
+  const hlo::Computation& old = to.from();
+  Emitter emit(to.builder(), old.root_instruction());
+  for (InstructionId parameter : old.parameters) {
+    to.replace(parameter, nested_parameters(emit, to.old(parameter).shape, to.old(parameter).name));
+  }
+  for (InstructionId i : to.order()) {
+    if (to.old(i).opcode != Opcode::kParameter) to.copy(i);
+  }
+  InstructionId root = to[old.root];
+  if (emit.shape(root).is_tuple()) {
+    std::vector<InstructionId> leaves;
+    append_leaf_values(emit, root, leaves);
+    root = emit.tuple(std::move(leaves));
+  }
+  return std::move(to).finish(root);
+}
+
+// Parameters and results of the entry as their leaves.
+hlo::Module flattened(const hlo::Module& module) {
+  transform::ModuleRebuilder into(module);
+  for (hlo::ComputationId id : into.order()) {
+    if (id == module.entry) {
+      into.replace(id, flat_entry(into, id));
+      continue;
+    }
+    transform::Rebuilder to(into, id);
+    for (InstructionId i : to.order()) to.copy(i);
+    into.replace(id, std::move(to).finish());
+  }
+  return std::move(into).finish();
+}
+
+// Each donated parameter with the first result of its type that has none yet.
+std::vector<hlo::InputOutputAlias> aliases_of(const hlo::Computation& entry,
+                                              const std::vector<int>& donated) {
+  const Shape& result = entry.result_shape();
+  std::vector<Shape> results;
+  runtime::append_leaves(result, results);
+  std::vector<bool> taken(results.size());
+  std::vector<hlo::InputOutputAlias> aliases;
+  for (int parameter : donated) {
+    const Shape& shape = entry.parameter_shape(static_cast<size_t>(parameter));
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (taken[i] || !same_type(results[i], shape)) continue;
+      taken[i] = true;
+      auto& alias = aliases.emplace_back();
+      alias.parameter = parameter;
+      if (result.is_tuple()) alias.output_index = {static_cast<int64_t>(i)};
+      break;
+    }
+  }
+  return aliases;
+}
+
+// What the header says of layouts and of memory given away is not what plugins are asked for here.
+void write_header(const std::vector<int>& donated, hlo::Module& module) {
+  const hlo::ModuleExtras& now = *module.extras;
+  const bool plain = donated.empty() && now.input_output_alias.empty() &&
+                     now.buffer_donors.empty() && !now.entry_result_layout.is_valid();
+  if (plain) return;
+  hlo::ModuleExtras& extras = module.extras.mutate();
+  extras.input_output_alias = aliases_of(module.entry_computation(), donated);
+  extras.buffer_donors.clear();
+  extras.entry_parameter_layouts.clear();
+  extras.entry_result_layout = Shape();
+}
+
+}  // namespace
+
+StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
+                              const std::vector<int>& donated) {
+  HEDDLE_RETURN_IF_ERROR(check_signature(module, plugin_minor));
+  hlo::Module out = module;
+  if (has_opcode(out, Opcode::kScan)) {
+    HEDDLE_ASSIGN_OR_RETURN(out, transform::lower_scan(out));
+  }
+  if (has_lapack(out)) {
+    HEDDLE_ASSIGN_OR_RETURN(out, expand_lapack(out));
+  }
+  if (has_opcode(out, Opcode::kMulhi)) {
+    HEDDLE_ASSIGN_OR_RETURN(out, expand_mulhi(out));
+  }
+  if (!is_flat(out.entry_computation())) out = flattened(out);
+  write_header(donated, out);
+  return out;
+}
+
+}  // namespace heddle::pjrt

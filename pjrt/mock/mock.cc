@@ -1,0 +1,429 @@
+#include "heddle/pjrt/mock/mock.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "heddle/pjrt/abi/buffer.h"
+#include "heddle/pjrt/abi/client.h"
+#include "heddle/pjrt/abi/executable.h"
+#include "heddle/pjrt/mock/objects.h"
+
+namespace heddle::pjrt::mock {
+namespace {
+
+using abi::Slot;
+
+class MockPlugin final : public Plugin {
+ public:
+  void reset(Settings settings) override;
+  Settings& settings() override { return settings_; }
+  Seen& seen() override { return *seen_; }
+  void open() override {
+    settings_.held = false;
+    std::scoped_lock lock(mutex_);
+    for (Worker* worker : workers_) worker->open();
+  }
+  const abi::Table* table() override { return &table_; }
+
+  void add_worker(Worker* worker) {
+    std::scoped_lock lock(mutex_);
+    workers_.insert(worker);
+  }
+  void remove_worker(Worker* worker) {
+    std::scoped_lock lock(mutex_);
+    workers_.erase(worker);
+  }
+
+ private:
+  Settings settings_;
+  std::unique_ptr<Seen> seen_ = std::make_unique<Seen>();
+  abi::Table table_;
+  std::vector<abi::Extension> extensions_;
+  std::mutex mutex_;
+  std::set<Worker*> workers_;
+};
+
+MockPlugin& plugin() {
+  static MockPlugin& instance = *new MockPlugin;
+  return instance;
+}
+Seen& seen() { return plugin().seen(); }
+const Settings& settings() { return plugin().settings(); }
+
+abi::Error* fail(Fault fault) { return new abi::Error{Alive(seen().errors), std::move(fault)}; }
+abi::Error* fail_if(const std::optional<Fault>& fault) {
+  return fault.has_value() ? fail(*fault) : nullptr;
+}
+
+abi::Event* event_of(std::shared_ptr<Moment> moment) {
+  return new abi::Event{Alive(seen().events), std::move(moment)};
+}
+
+std::optional<Fault> fault_of(const std::string& message) {
+  if (message.empty()) return std::nullopt;
+  return Fault{.message = message};
+}
+
+abi::Buffer* buffer_of(std::shared_ptr<Memory> memory) {
+  return new abi::Buffer{Alive(seen().buffers), std::move(memory)};
+}
+
+size_t width_of(abi::BufferType type) {
+  using enum abi::BufferType;
+  switch (type) {
+    case kS16:
+    case kU16:
+    case kF16:
+    case kBF16: return 2;
+    case kS32:
+    case kU32:
+    case kF32: return 4;
+    case kS64:
+    case kU64:
+    case kF64:
+    case kC64: return 8;
+    case kC128: return 16;
+    default: return 1;
+  }
+}
+
+// ---- The calls.
+
+abi::Error* answer(abi::PluginInitializeArgs&) { return nullptr; }
+
+abi::Error* answer(abi::PluginAttributesArgs& args) {
+  args.attributes_count = 0;
+  return nullptr;
+}
+
+abi::Error* answer(abi::EventDestroyArgs& args) {
+  delete args.event;
+  return nullptr;
+}
+
+abi::Error* answer(abi::EventIsReadyArgs& args) {
+  args.is_ready = args.event->moment->is_done();
+  return nullptr;
+}
+
+abi::Error* answer(abi::EventErrorArgs& args) {
+  if (!args.event->moment->is_done()) {
+    ++seen().errors_asked_early;
+    return nullptr;
+  }
+  return fail_if(args.event->moment->wait());
+}
+
+abi::Error* answer(abi::EventAwaitArgs& args) { return fail_if(args.event->moment->wait()); }
+
+abi::Error* answer(abi::EventOnReadyArgs& args) {
+  args.event->moment->then([call = args.callback, user = args.user_arg](
+                               const std::optional<Fault>& fault) { call(fail_if(fault), user); });
+  return nullptr;
+}
+
+abi::Error* answer(abi::ClientCreateArgs& args) {
+  auto* client = new abi::Client{Alive(seen().clients), {}, {}, nullptr};
+  client->devices.resize(static_cast<size_t>(settings().devices));
+  for (size_t i = 0; i < client->devices.size(); ++i) {
+    client->devices[i].description.id = 10 + static_cast<int>(i);
+    client->handles.push_back(&client->devices[i]);
+  }
+  if (settings().asynchronous) {
+    client->worker = std::make_unique<Worker>(settings().held);
+    plugin().add_worker(client->worker.get());
+  }
+  args.client = client;
+  return nullptr;
+}
+
+abi::Error* answer(abi::ClientDestroyArgs& args) {
+  if (args.client->worker != nullptr) plugin().remove_worker(args.client->worker.get());
+  delete args.client;
+  return nullptr;
+}
+
+abi::Error* answer(abi::ClientPlatformNameArgs& args) {
+  args.platform_name = "mock";
+  args.platform_name_size = 4;
+  return nullptr;
+}
+
+abi::Error* answer(abi::ClientAddressableDevicesArgs& args) {
+  args.addressable_devices = args.client->handles.data();
+  args.addressable_devices_count = args.client->handles.size();
+  return nullptr;
+}
+
+abi::Error* answer(abi::DeviceGetDescriptionArgs& args) {
+  args.device_description = &args.device->description;
+  return nullptr;
+}
+
+abi::Error* answer(abi::DeviceDescriptionIdArgs& args) {
+  args.id = args.device_description->id;
+  return nullptr;
+}
+
+abi::Error* answer(abi::DeviceDescriptionKindArgs& args) {
+  args.device_kind = "mock device";
+  args.device_kind_size = std::strlen(args.device_kind);
+  return nullptr;
+}
+
+abi::Error* answer(abi::ClientCompileArgs& args) {
+  if (!settings().compile) return fail({.code = 12, .message = "no compiler"});
+  auto program = std::make_shared<Program>(
+      settings().compile({args.program->code, args.program->code_size},
+                         {args.compile_options, args.compile_options_size}));
+  args.executable =
+      new abi::LoadedExecutable{Alive(seen().programs), args.client, std::move(program)};
+  return nullptr;
+}
+
+abi::Error* answer(abi::LoadedExecutableDestroyArgs& args) {
+  delete args.executable;
+  return nullptr;
+}
+
+abi::Error* answer(abi::LoadedExecutableGetExecutableArgs& args) {
+  auto* executable = new abi::Executable{args.loaded_executable->program, {}, {}, {}};
+  for (const Array& result : executable->program->results) {
+    executable->types.push_back(settings().other_types ? abi::BufferType::kS8 : result.type);
+    executable->dims.insert(executable->dims.end(), result.dims.begin(), result.dims.end());
+    executable->ranks.push_back(result.dims.size());
+  }
+  args.executable = executable;
+  return nullptr;
+}
+
+abi::Error* answer(abi::ExecutableDestroyArgs& args) {
+  delete args.executable;
+  return nullptr;
+}
+
+abi::Error* answer(abi::ExecutableNumOutputsArgs& args) {
+  args.outputs_count = args.executable->types.size() + static_cast<size_t>(settings().more_results);
+  return nullptr;
+}
+
+abi::Error* answer(abi::ExecutableOutputElementTypesArgs& args) {
+  args.output_types = args.executable->types.data();
+  args.output_types_count = args.executable->types.size();
+  return nullptr;
+}
+
+abi::Error* answer(abi::ExecutableOutputDimensionsArgs& args) {
+  args.dims = args.executable->dims.data();
+  args.dim_sizes = args.executable->ranks.data();
+  args.outputs_count = args.executable->ranks.size();
+  return nullptr;
+}
+
+abi::Error* answer(abi::ClientBufferFromHostBufferArgs& args) {
+  if (args.device == nullptr) return fail({.code = 3, .message = "no device"});
+  Array array{.type = args.type, .dims = {args.dims, args.dims + args.dims_count}, .bytes = {}};
+  size_t size = width_of(args.type);
+  for (int64_t dim : array.dims) size *= static_cast<size_t>(dim);
+  const auto* bytes = static_cast<const std::byte*>(args.data);
+  array.bytes.assign(bytes, bytes + size);
+  auto memory = std::make_shared<Memory>(seen(), std::move(array));
+  memory->ready->happen(fault_of(settings().host_error));
+  const bool lends =
+      args.host_buffer_semantics >= abi::HostSemantics::kZeroCopy && !settings().copies;
+  if (lends) memory->lent = args.data;
+  if (!lends) memory->host_is_free->happen(fault_of(settings().host_error));
+  args.done_with_host_buffer = event_of(memory->host_is_free);
+  args.buffer = buffer_of(std::move(memory));
+  return nullptr;
+}
+
+abi::Error* answer(abi::BufferDestroyArgs& args) {
+  delete args.buffer;
+  return nullptr;
+}
+
+abi::Error* answer(abi::BufferReadyEventArgs& args) {
+  args.event = event_of(args.buffer->memory->ready);
+  return nullptr;
+}
+
+abi::Error* answer(abi::BufferIsOnCpuArgs& args) {
+  args.is_on_cpu = true;
+  return nullptr;
+}
+
+abi::Error* answer(abi::BufferUnsafePointerArgs& args) {
+  const Memory& memory = *args.buffer->memory;
+  const void* at = memory.lent == nullptr ? memory.array.bytes.data() : memory.lent;
+  args.buffer_pointer = reinterpret_cast<uintptr_t>(at);
+  return nullptr;
+}
+
+abi::Error* answer(abi::BufferToHostBufferArgs& args) {
+  const std::shared_ptr<Memory> memory = args.src->memory;
+  const size_t size = memory->array.bytes.size() + static_cast<size_t>(settings().more_bytes);
+  if (args.dst == nullptr) {
+    args.dst_size = size;
+    return nullptr;
+  }
+  if (args.dst_size < size) return fail({.code = 3, .message = "dst_size is too small"});
+  auto moment = std::make_shared<Moment>();
+  args.event = event_of(moment);
+  memory->ready->then([memory, moment, dst = args.dst](const std::optional<Fault>& fault) {
+    const auto& bytes = memory->array.bytes;
+    if (!fault.has_value() && !bytes.empty()) std::memcpy(dst, bytes.data(), bytes.size());
+    moment->happen(fault);
+  });
+  return nullptr;
+}
+
+using Memories = std::vector<std::shared_ptr<Memory>>;
+
+void run(const Program& program, const Memories& arguments, const Memories& results) {
+  std::optional<Fault> fault = fault_of(settings().run_error);
+  std::vector<const Array*> values;
+  for (const auto& argument : arguments) {
+    if (std::optional<Fault> earlier = argument->ready->wait(); earlier.has_value())
+      fault = earlier;
+    values.push_back(&argument->array);
+  }
+  std::vector<Array> made;
+  if (!fault.has_value() && program.run) made = program.run(values);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (i < made.size()) results[i]->array.bytes = std::move(made[i].bytes);
+    results[i]->ready->happen(fault);
+  }
+}
+
+abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
+  const auto& options = *args.options;
+  seen().kept.assign(
+      options.non_donatable_input_indices,
+      options.non_donatable_input_indices + options.non_donatable_input_indices_count);
+  Memories arguments, results;
+  for (size_t i = 0; i < args.args_count; ++i)
+    arguments.push_back(args.argument_lists[0][i]->memory);
+  const auto program = args.executable->program;
+  for (size_t i = 0; i < program->results.size(); ++i) {
+    Array array = program->results[i];
+    size_t size = width_of(array.type);
+    for (int64_t dim : array.dims) size *= static_cast<size_t>(dim);
+    array.bytes.resize(size);
+    results.push_back(std::make_shared<Memory>(seen(), std::move(array)));
+    args.output_lists[0][i] = buffer_of(results.back());
+  }
+  auto work = [program, arguments = std::move(arguments), results = std::move(results)] {
+    run(*program, arguments, results);
+  };
+  Worker* worker = args.executable->client->worker.get();
+  if (worker == nullptr) {
+    work();
+  } else {
+    worker->add(std::move(work));
+  }
+  return nullptr;
+}
+
+// ---- The table.
+
+// Undoes what a call gave, for one that is to give nothing.
+void take_back(abi::ClientCreateArgs& args) {
+  if (args.client->worker != nullptr) plugin().remove_worker(args.client->worker.get());
+  delete std::exchange(args.client, nullptr);
+}
+void take_back(abi::ClientCompileArgs& args) { delete std::exchange(args.executable, nullptr); }
+void take_back(abi::ClientBufferFromHostBufferArgs& args) {
+  delete std::exchange(args.buffer, nullptr);
+}
+void take_back(abi::LoadedExecutableExecuteArgs& args) {
+  for (size_t i = 0; i < args.executable->program->results.size(); ++i)
+    delete std::exchange(args.output_lists[0][i], nullptr);
+}
+template <class Args>
+void take_back(Args&) {}
+
+bool is_destroyer(Slot slot) {
+  return slot == Slot::kEventDestroy || slot == Slot::kClientDestroy ||
+         slot == Slot::kLoadedExecutableDestroy || slot == Slot::kExecutableDestroy ||
+         slot == Slot::kBufferDestroy;
+}
+
+template <class Args>
+abi::Error* enter(Args* args) {
+  ++seen().calls[static_cast<size_t>(Args::kSlot)];
+  const size_t wanted = sizeof(Args) + settings().longer_by;
+  if (args->head.struct_size < wanted) {
+    return fail({.code = 3,
+                 .message = "Unexpected size: expected " + std::to_string(wanted) + ", got " +
+                            std::to_string(args->head.struct_size)});
+  }
+  const auto fault = settings().failing.find(Args::kSlot);
+  if (fault != settings().failing.end()) {
+    if (is_destroyer(Args::kSlot)) (void)answer(*args);  // goes and complains
+    return fail(fault->second);
+  }
+  abi::Error* error = answer(*args);
+  if (error == nullptr && settings().empty_handed.contains(Args::kSlot)) take_back(*args);
+  return error;
+}
+
+void destroy_error(abi::ErrorDestroyArgs* args) { delete args->error; }
+
+void tell_message(abi::ErrorMessageArgs* args) {
+  args->message = args->error->fault.message.data();
+  args->message_size = args->error->fault.message.size();
+}
+
+abi::Error* tell_code(abi::ErrorGetCodeArgs* args) {
+  const auto fault = settings().failing.find(Slot::kErrorGetCode);
+  if (fault != settings().failing.end()) return fail(fault->second);
+  args->code = static_cast<abi::ErrorCode>(args->error->fault.code);
+  return nullptr;
+}
+
+template <class... Args>
+void add_rows(abi::Table& table) {
+  ((table.rows[static_cast<size_t>(Args::kSlot)] = reinterpret_cast<void*>(&enter<Args>)), ...);
+}
+
+void MockPlugin::reset(Settings settings) {
+  settings_ = std::move(settings);
+  seen_ = std::make_unique<Seen>();
+  table_ = abi::Table();
+  add_rows<abi::PluginInitializeArgs, abi::PluginAttributesArgs, abi::EventDestroyArgs,
+           abi::EventIsReadyArgs, abi::EventErrorArgs, abi::EventAwaitArgs, abi::EventOnReadyArgs,
+           abi::ClientCreateArgs, abi::ClientDestroyArgs, abi::ClientPlatformNameArgs,
+           abi::ClientAddressableDevicesArgs, abi::DeviceGetDescriptionArgs,
+           abi::DeviceDescriptionIdArgs, abi::DeviceDescriptionKindArgs, abi::ClientCompileArgs,
+           abi::LoadedExecutableDestroyArgs, abi::LoadedExecutableGetExecutableArgs,
+           abi::ExecutableDestroyArgs, abi::ExecutableNumOutputsArgs,
+           abi::ExecutableOutputElementTypesArgs, abi::ExecutableOutputDimensionsArgs,
+           abi::ClientBufferFromHostBufferArgs, abi::BufferDestroyArgs, abi::BufferReadyEventArgs,
+           abi::BufferIsOnCpuArgs, abi::BufferUnsafePointerArgs, abi::BufferToHostBufferArgs,
+           abi::LoadedExecutableExecuteArgs>(table_);
+  table_.rows[static_cast<size_t>(Slot::kErrorDestroy)] = reinterpret_cast<void*>(&destroy_error);
+  table_.rows[static_cast<size_t>(Slot::kErrorMessage)] = reinterpret_cast<void*>(&tell_message);
+  table_.rows[static_cast<size_t>(Slot::kErrorGetCode)] = reinterpret_cast<void*>(&tell_code);
+  for (Slot slot : settings_.absent) table_.rows[static_cast<size_t>(slot)] = nullptr;
+  table_.head.struct_size = settings_.table_size;
+  table_.version = {.head = {.struct_size = sizeof(abi::Version)},
+                    .major = settings_.major,
+                    .minor = settings_.minor};
+  extensions_.assign(static_cast<size_t>(settings_.endless_extensions),
+                     {.type = static_cast<abi::ExtensionType>(99)});
+  for (size_t i = 0; i < extensions_.size(); ++i)
+    extensions_[i].next = &extensions_[(i + 1) % extensions_.size()];
+  table_.head.extensions = extensions_.empty() ? nullptr : extensions_.data();
+}
+
+}  // namespace
+}  // namespace heddle::pjrt::mock
+
+extern "C" __attribute__((visibility("default"))) heddle::pjrt::mock::Plugin* heddle_pjrt_mock() {
+  return &heddle::pjrt::mock::plugin();
+}
+
+extern "C" __attribute__((visibility("default"))) const heddle::pjrt::abi::Table* GetPjrtApi() {
+  return heddle::pjrt::mock::plugin().table();
+}

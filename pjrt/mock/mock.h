@@ -1,0 +1,84 @@
+// A PJRT plugin that does what a test says: its programs are functions of the test, and it can have
+// any fault. A shared library of its own, so that loading is tested too; the test reaches it by
+// heddle_pjrt_mock().
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/pjrt/abi/table.h"
+
+namespace heddle::pjrt::mock {
+
+struct Array {
+  abi::BufferType type = abi::BufferType::kInvalid;
+  std::vector<int64_t> dims;
+  std::vector<std::byte> bytes;  // row-major
+};
+
+// A compiled program. `results` says the types alone.
+struct Program {
+  std::vector<Array> results;
+  std::function<std::vector<Array>(const std::vector<const Array*>&)> run;
+};
+
+struct Fault {
+  int code = 13;
+  std::string message;
+};
+
+// How the plugin behaves from reset() on.
+struct Settings {
+  // Called with the program's bytes and the options'. None: a compile is an error.
+  std::function<Program(std::string_view, std::string_view)> compile;
+  int major = 0;
+  int minor = abi::kMinor;
+  size_t table_size = sizeof(abi::Table);
+  std::set<abi::Slot> absent;          // null pointers in the table
+  std::map<abi::Slot, Fault> failing;  // these answer with an error
+  std::set<abi::Slot> empty_handed;    // these succeed and give nothing
+  size_t longer_by = 0;                // structures must have so many bytes more than they have
+  int devices = 2;
+  bool asynchronous = false;   // runs happen on a thread, without bound
+  bool held = false;           // ... and not before open()
+  std::string run_error;       // not empty: every run fails by it, through its events
+  std::string host_error;      // the same for uploads
+  int more_results = 0;        // tells of more results than the program has
+  bool other_types = false;    // tells of results of another type
+  int64_t more_bytes = 0;      // has more bytes for the host than the array
+  bool copies = false;         // never uses host memory in place
+  int endless_extensions = 0;  // so many, in a ring
+};
+
+// What the plugin saw.
+struct Seen {
+  std::array<std::atomic<int>, abi::kSlotCount> calls{};
+  std::atomic<int> clients{0}, programs{0}, buffers{0}, events{0}, errors{0};  // alive
+  std::atomic<int64_t> bytes{0}, peak_bytes{0};                                // of buffers
+  std::atomic<int> errors_asked_early{0};  // EventError of a pending event: XLA ends the process
+  std::vector<int64_t> kept;               // of the last run: arguments that it might not take
+};
+
+class Plugin {
+ public:
+  virtual void reset(Settings settings) = 0;  // nothing of the plugin may be alive
+  virtual Settings& settings() = 0;
+  virtual Seen& seen() = 0;
+  virtual void open() = 0;  // lets held runs go
+  virtual const abi::Table* table() = 0;
+
+ protected:
+  ~Plugin() = default;
+};
+
+}  // namespace heddle::pjrt::mock
+
+extern "C" heddle::pjrt::mock::Plugin* heddle_pjrt_mock();

@@ -1,0 +1,181 @@
+// What the handles of the mock stand for.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "heddle/pjrt/mock/mock.h"
+
+namespace heddle::pjrt::mock {
+
+// Counts what is alive.
+class Alive {
+ public:
+  explicit Alive(std::atomic<int>& count) : count_(&count) { ++*count_; }
+  Alive(const Alive& from) : count_(from.count_) { ++*count_; }
+  Alive& operator=(const Alive&) = delete;
+  ~Alive() { --*count_; }
+
+ private:
+  std::atomic<int>* count_;
+};
+
+// Something that happens once, and who waits for it.
+class Moment {
+ public:
+  using Then = std::function<void(const std::optional<Fault>&)>;
+
+  void happen(std::optional<Fault> fault = std::nullopt) {
+    std::vector<Then> then;
+    {
+      std::scoped_lock lock(mutex_);
+      if (done_) return;
+      done_ = true;
+      fault_ = std::move(fault);
+      then.swap(then_);
+      changed_.notify_all();
+    }
+    for (const Then& call : then) call(fault_);
+  }
+  void then(Then call) {
+    {
+      std::scoped_lock lock(mutex_);
+      if (!done_) return then_.push_back(std::move(call));
+    }
+    call(fault_);
+  }
+  bool is_done() {
+    std::scoped_lock lock(mutex_);
+    return done_;
+  }
+  std::optional<Fault> wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return done_; });
+    return fault_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::optional<Fault> fault_;
+  std::vector<Then> then_;
+};
+
+// Runs work in order, on a thread.
+class Worker {
+ public:
+  explicit Worker(bool held) : held_(held), thread_([this] { run(); }) {}
+  ~Worker() {
+    {
+      std::scoped_lock lock(mutex_);
+      held_ = false;
+      stop_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+  void add(std::function<void()> work) {
+    std::scoped_lock lock(mutex_);
+    work_.push_back(std::move(work));
+    changed_.notify_all();
+  }
+  void open() {
+    std::scoped_lock lock(mutex_);
+    held_ = false;
+    changed_.notify_all();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return !held_ && (stop_ || !work_.empty()); });
+      if (work_.empty()) return;
+      auto work = std::move(work_.front());
+      work_.pop_front();
+      lock.unlock();
+      work();
+      work = nullptr;
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  bool held_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+// The memory of a buffer: shared by the buffer and the runs that use it.
+struct Memory {
+  Memory(Seen& s, Array a)
+      : seen(s), array(std::move(a)), size(static_cast<int64_t>(array.bytes.size())) {
+    const int64_t now = seen.bytes += size;
+    int64_t peak = seen.peak_bytes;
+    while (now > peak && !seen.peak_bytes.compare_exchange_weak(peak, now)) {
+    }
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() {
+    seen.bytes -= size;
+    host_is_free->happen();
+  }
+  Seen& seen;
+  Array array;
+  int64_t size;
+  const void* lent = nullptr;  // the host's memory, where it is used in place
+  std::shared_ptr<Moment> ready = std::make_shared<Moment>();
+  std::shared_ptr<Moment> host_is_free = std::make_shared<Moment>();
+};
+
+}  // namespace heddle::pjrt::mock
+
+// The handles.
+namespace heddle::pjrt::abi {
+
+struct Error {
+  mock::Alive alive;
+  mock::Fault fault;
+};
+struct Event {
+  mock::Alive alive;
+  std::shared_ptr<mock::Moment> moment;
+};
+struct DeviceDescription {
+  int id = 0;
+};
+struct Device {
+  DeviceDescription description;
+};
+struct Client {
+  mock::Alive alive;
+  std::vector<Device> devices;
+  std::vector<Device*> handles;
+  std::unique_ptr<mock::Worker> worker;
+};
+struct Executable {
+  std::shared_ptr<const mock::Program> program;
+  std::vector<BufferType> types;
+  std::vector<int64_t> dims;
+  std::vector<size_t> ranks;
+};
+struct LoadedExecutable {
+  mock::Alive alive;
+  Client* client;
+  std::shared_ptr<const mock::Program> program;
+};
+struct Buffer {
+  mock::Alive alive;
+  std::shared_ptr<mock::Memory> memory;
+};
+
+}  // namespace heddle::pjrt::abi

@@ -1,0 +1,65 @@
+// Foreign devices: any PJRT plugin (XLA's CPU, CUDA, TPU, a vendor's) as a backend.
+//
+//   pjrt::register_plugin("xla-cpu", {.library = "plugins/xla_cpu_pjrt.so"});
+//   set_default_device("pjrt:xla-cpu");  // or "pjrt:xla-cpu:1"
+//
+// A plugin is also found by the environment variable HEDDLE_PLUGINS=NAME:PATH,NAME:PATH, and every
+// path of a library is a name: "pjrt:/opt/plugin.so". See docs/plugins.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/runtime/backend.h"
+
+namespace heddle::pjrt {
+
+// A setting of a plugin's client. The type is part of it: plugins take no other.
+struct CreateOption {
+  std::string name;
+  std::variant<bool, int64_t, float, std::string, std::vector<int64_t>> value;
+};
+
+// Set before the library is loaded, where the process has no such variable yet.
+struct EnvironmentVariable {
+  std::string name;
+  std::string value;
+};
+
+// How a plugin is used. All but the library may be left out.
+struct DevicePlugin {
+  std::string library;  // path of the shared library
+  std::vector<CreateOption> create_options;
+  std::vector<EnvironmentVariable> environment;
+  // For every program, before its own: XLA's debug options by name.
+  std::vector<runtime::BackendOption> compile_options;
+};
+
+// Makes the plugin known as the backend pjrt:NAME. It is loaded at the first use.
+// errors   InvalidArgument for a name that is empty, has a colon or a slash, or is taken
+[[nodiscard]] Status register_plugin(std::string name, DevicePlugin plugin);
+
+// Makes the plugins of HEDDLE_PLUGINS and the paths of libraries usable as pjrt:NAME and pjrt:PATH.
+// Called by register_plugin(); a program that registers none calls it once. Later calls do nothing.
+// errors   InvalidArgument where HEDDLE_PLUGINS cannot be read
+[[nodiscard]] Status enable_plugins();
+
+// Loads a plugin and makes a backend of it that belongs to the caller. `name` is that of its
+// devices: "pjrt:NAME:0".
+// errors   what is wrong with the library, an option, or the plugin's own
+[[nodiscard]] StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name,
+                                                                       const DevicePlugin& plugin);
+
+// What is known by name.
+struct KnownPlugin {
+  std::string name;
+  std::string library;
+  std::string from;  // "register_plugin" or "HEDDLE_PLUGINS"
+};
+[[nodiscard]] std::vector<KnownPlugin> known_plugins();
+
+}  // namespace heddle::pjrt

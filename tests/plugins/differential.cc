@@ -1,0 +1,166 @@
+#include "heddle/tests/plugins/differential.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heddle/hlo/text.h"
+#include "heddle/runtime/transfer.h"
+
+namespace heddle::differential {
+namespace {
+
+using runtime::BufferPtr;
+using runtime::Device;
+
+class Pair final : public runtime::Buffer {
+ public:
+  Pair(Device& device, BufferPtr first, BufferPtr second)
+      : Buffer(device, first->shape(), 0), first_(std::move(first)), second_(std::move(second)) {}
+  ValueState state() const override { return first_->state(); }
+  Status await() override {
+    HEDDLE_RETURN_IF_ERROR(first_->await());
+    return second_->await();
+  }
+  void release() override {
+    first_->release();
+    second_->release();
+  }
+  [[nodiscard]] const BufferPtr& first() const { return first_; }
+  [[nodiscard]] const BufferPtr& second() const { return second_; }
+
+ private:
+  BufferPtr first_;
+  BufferPtr second_;
+};
+
+class Both final : public runtime::Executable {
+ public:
+  Both(const hlo::Module& module, Device& device, std::shared_ptr<Executable> first,
+       std::shared_ptr<Executable> second, Findings& findings)
+      : Executable(module, device),
+        text_(hlo::print(module)),
+        first_(std::move(first)),
+        second_(std::move(second)),
+        findings_(findings) {}
+
+ protected:
+  StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> arguments,
+                                       const runtime::ExecuteOptions& options) override {
+    std::vector<BufferPtr> firsts, seconds;
+    for (const BufferPtr& argument : arguments) {
+      firsts.push_back(static_cast<const Pair&>(*argument).first());
+      seconds.push_back(static_cast<const Pair&>(*argument).second());
+    }
+    HEDDLE_ASSIGN_OR_RETURN(firsts, first_->execute(firsts, options));
+    HEDDLE_ASSIGN_OR_RETURN(seconds, second_->execute(seconds, options));
+    std::vector<BufferPtr> results;
+    for (size_t i = 0; i < firsts.size(); ++i) {
+      HEDDLE_RETURN_IF_ERROR(compare(*firsts[i], *seconds[i]));
+      results.push_back(std::make_shared<Pair>(device(), firsts[i], seconds[i]));
+    }
+    return results;
+  }
+
+ private:
+  Status compare(runtime::Buffer& first, runtime::Buffer& second) {
+    HEDDLE_ASSIGN_OR_RETURN(const Literal want, runtime::to_host(first));
+    HEDDLE_ASSIGN_OR_RETURN(const Literal got, runtime::to_host(second));
+    ++findings_.results;
+    const std::string found = difference(got, want, tolerance(want.shape().dtype()));
+    if (!found.empty()) findings_.differences.push_back(cat(name(), ": ", found, "\n", text_));
+    return {};
+  }
+
+  std::string text_;
+  std::shared_ptr<Executable> first_;
+  std::shared_ptr<Executable> second_;
+  Findings& findings_;
+};
+
+class Differential final : public runtime::Backend {
+ public:
+  Differential(Device& first, Device& second, Findings& findings)
+      : Backend("differential"), first_(first), second_(second), findings_(findings) {
+    add_device("two devices");
+  }
+  std::string version() const override { return cat(first_.name(), " and ", second_.name()); }
+
+ private:
+  StatusOr<std::shared_ptr<runtime::Executable>> compile_module(
+      const hlo::Module& module, const runtime::CompileOptions& options, Device& device) override {
+    HEDDLE_ASSIGN_OR_RETURN(auto first, first_.backend().compile(module, options, first_));
+    HEDDLE_ASSIGN_OR_RETURN(auto second, second_.backend().compile(module, options, second_));
+    ++findings_.programs;
+    return std::make_shared<Both>(module, device, std::move(first), std::move(second), findings_);
+  }
+  StatusOr<BufferPtr> copy_to_device(Device& device, const void* data,
+                                     const Shape& shape) override {
+    const Literal literal = Literal::borrowed(shape, data, nullptr);
+    HEDDLE_ASSIGN_OR_RETURN(BufferPtr first, runtime::to_device(first_, literal));
+    HEDDLE_ASSIGN_OR_RETURN(BufferPtr second, runtime::to_device(second_, literal));
+    return std::make_shared<Pair>(device, std::move(first), std::move(second));
+  }
+  StatusOr<BufferPtr> borrow(Device&, const void*, const Shape&,
+                             std::shared_ptr<const void>) override {
+    return nullptr;
+  }
+  Status copy_to_host(runtime::Buffer& buffer, void* data) override {
+    HEDDLE_ASSIGN_OR_RETURN(const Literal value,
+                            runtime::to_host(*static_cast<Pair&>(buffer).first()));
+    std::copy_n(value.bytes(), value.byte_size(), static_cast<std::byte*>(data));
+    return {};
+  }
+
+  Device& first_;
+  Device& second_;
+  Findings& findings_;
+};
+
+// Of an array, as numbers; complex numbers by their parts.
+std::vector<double> numbers_of(const Literal& literal) {
+  std::vector<double> numbers;
+  if (is_complex(literal.shape().dtype())) {
+    const bool single = literal.shape().dtype() == c64;
+    for (int64_t i = 0; i < literal.element_count(); ++i) {
+      const auto at = static_cast<size_t>(i);
+      const std::complex<double> value =
+          single ? std::complex<double>(literal.values<std::complex<float>>()[at])
+                 : literal.values<std::complex<double>>()[at];
+      numbers.push_back(value.real());
+      numbers.push_back(value.imag());
+    }
+    return numbers;
+  }
+  for (int64_t i = 0; i < literal.element_count(); ++i) numbers.push_back(literal.to_double(i));
+  return numbers;
+}
+
+}  // namespace
+
+double tolerance(DType dtype) {
+  switch (real_part(dtype)) {
+    case f64: return 1e-12;
+    case f32: return 1e-5;
+    default: return is_floating(dtype) ? 1e-2 : 0;
+  }
+}
+
+std::string difference(const Literal& got, const Literal& want, double relative) {
+  if (!same_type(got.shape(), want.shape()))
+    return cat("got ", got.shape(), ", want ", want.shape());
+  const std::vector<double> a = numbers_of(got), b = numbers_of(want);
+  double largest = 0;
+  for (double x : b) largest = std::max(largest, std::isfinite(x) ? std::abs(x) : 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
+                      std::abs(a[i] - b[i]) <= relative * largest;
+    if (!same) return cat(want.shape(), ", element ", i, ": got ", a[i], ", want ", b[i]);
+  }
+  return {};
+}
+
+std::unique_ptr<runtime::Backend> make_backend(Device& first, Device& second, Findings& findings) {
+  return std::make_unique<Differential>(first, second, findings);
+}
+
+}  // namespace heddle::differential
