@@ -50,7 +50,14 @@ class PluginBackend final : public runtime::Backend {
       : Backend(cat("pjrt:", name)),
         client_(std::move(client)),
         options_(merged({}, default_options(*client_, plugin))) {
-    for (const Client::Device& device : client_->devices()) add_device(device.kind);
+    for (const Client::Device& device : client_->devices()) {
+      add_device(device.kind);
+      throttles_.push_back(std::make_shared<runtime::Throttle>(plugin.limits));
+    }
+  }
+
+  const std::shared_ptr<runtime::Throttle>& throttle(const Device& device) const {
+    return throttles_[static_cast<size_t>(device.id())];
   }
 
   std::string version() const override {
@@ -70,7 +77,7 @@ class PluginBackend final : public runtime::Backend {
     };
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, compile({}));
     return std::make_shared<PjrtExecutable>(module, device, client_, std::move(loaded),
-                                            std::move(compile));
+                                            std::move(compile), throttle(device));
   }
 
  private:
@@ -84,7 +91,7 @@ class PluginBackend final : public runtime::Backend {
     runtime::append_leaves(module.entry_computation().result_shape(), results);
     StatusOr<std::shared_ptr<const Loaded>> loaded =
         Loaded::compile(client, hlo::to_proto(prepared), options, results);
-    if (!loaded.ok()) return annotate(loaded.status(), "compile ", module.name, ": ");
+    if (!loaded.ok()) return explained(loaded.status(), module);
     return loaded;
   }
 
@@ -194,10 +201,16 @@ class PluginBackend final : public runtime::Backend {
 
   const std::shared_ptr<const Client> client_;
   const std::vector<BackendOption> options_;
+  std::vector<std::shared_ptr<runtime::Throttle>> throttles_;  // by device
   std::atomic<ZeroCopy> zero_copy_{ZeroCopy::kUnknown};
 };
 
 }  // namespace
+
+std::shared_ptr<runtime::Throttle> throttle_of(const Device& device) {
+  const auto* backend = dynamic_cast<const PluginBackend*>(&device.backend());
+  return backend == nullptr ? nullptr : backend->throttle(device);
+}
 
 StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name,
                                                          const DevicePlugin& plugin) {

@@ -295,5 +295,42 @@ TEST_F(LatePlugin, AnErrorOfARunComesFromItsResults) {
   EXPECT_EQ(message_of(user->await()), want);
 }
 
+TEST_F(LatePlugin, ALaunchThatFindsNoRoomWaitsForTheOldest) {
+  const BufferPtr x = on_device({1, 2});
+  throttle_of(device())->set_limits({.launches = 2});
+  const BufferPtr a = add(x, x).value(), b = add(x, x).value();
+  BufferPtr c;
+  std::thread other([&] { c = add(x, x).value(); });
+  while (throttle_of(device())->load().waits == 0) std::this_thread::yield();
+  EXPECT_EQ(c, nullptr);
+  mock_plugin().open();
+  other.join();
+  EXPECT_THAT(*floats_of(*c), ElementsAre(2, 4));
+  EXPECT_EQ(throttle_of(device())->load().peak_launches, 2);
+}
+
+// The plugin takes every launch at once, and holds memory for each.
+TEST_F(LatePlugin, ManyLaunchesFromManyThreadsStayWithinTheBudget) {
+  start({.compile = evaluated, .asynchronous = true});
+  constexpr int64_t kArray = 4000;
+  const BufferPtr x = runtime::to_device(device(), Literal(Shape(f32, {1000}))).value();
+  const auto program = compiled(module_of(R"(HloModule negate
+ENTRY main {
+  x = f32[1000] parameter(0)
+  ROOT y = f32[1000] negate(x)
+})"));
+  throttle_of(device())->set_limits({.launches = 32, .bytes = 10 * kArray});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) ASSERT_TRUE(program->execute(std::vector{x}).ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(throttle_of(device())->load().peak_bytes, 10 * kArray);
+  // The argument, what is in flight, and a result in each thread's hands.
+  EXPECT_LE(mock_plugin().seen().peak_bytes, (1 + 10 + 4) * kArray);
+}
+
 }  // namespace
 }  // namespace heddle::pjrt

@@ -1,10 +1,14 @@
 #include "heddle/pjrt/plugin.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <mutex>
+#include <sstream>
 
 #include "heddle/base/strings.h"
 #include "heddle/pjrt/internal/environment.h"
+#include "heddle/pjrt/internal/plugin_file.h"
 #include "heddle/runtime/registry.h"
 
 namespace heddle::pjrt {
@@ -12,10 +16,13 @@ namespace {
 
 constexpr char kFamily[] = "pjrt";
 constexpr char kVariable[] = "HEDDLE_PLUGINS";
+constexpr char kFolders[] = "HEDDLE_PLUGIN_PATH";
 
 struct Entry {
-  DevicePlugin plugin;
+  StatusOr<DevicePlugin> plugin;  // an error: of the file that describes it
   std::string from;
+
+  [[nodiscard]] std::string library() const { return plugin.ok() ? plugin->library : ""; }
 };
 
 struct Plugins {
@@ -38,12 +45,12 @@ Status check_name(std::string_view name) {
 }
 
 // With the mutex held.
-Status add(std::string name, DevicePlugin plugin, std::string_view from, Plugins& to) {
+Status add(std::string name, StatusOr<DevicePlugin> plugin, std::string_view from, Plugins& to) {
   HEDDLE_RETURN_IF_ERROR(check_name(name));
   auto [it, is_new] =
       to.by_name.try_emplace(std::move(name), Entry{std::move(plugin), std::string(from)});
   if (is_new) return {};
-  return invalid_argument("plugin name \"", it->first, "\" is taken by ", it->second.plugin.library,
+  return invalid_argument("plugin name \"", it->first, "\" is taken by ", it->second.library(),
                           " (", it->second.from, "); choose another");
 }
 
@@ -54,7 +61,7 @@ std::string names_of(const Plugins& from) {
 }
 
 StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
-  DevicePlugin plugin{.library = std::string(argument)};
+  StatusOr<DevicePlugin> plugin = DevicePlugin{.library = std::string(argument)};
   {
     std::scoped_lock lock(plugins().mutex);
     const auto found = plugins().by_name.find(argument);
@@ -67,7 +74,8 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument
                        "=NAME:PATH, or name a path as pjrt:/PATH");
     }
   }
-  return make_backend(std::string(argument), plugin);
+  if (!plugin.ok()) return plugin.status();
+  return make_backend(std::string(argument), *plugin);
 }
 
 // NAME:PATH,NAME:PATH
@@ -83,10 +91,23 @@ Status add_all(std::string_view text, Plugins& to) {
     }
     HEDDLE_RETURN_IF_ERROR(
         annotate(add(std::string(item.substr(0, colon)),
-                     {.library = std::string(item.substr(colon + 1))}, kVariable, to),
+                     DevicePlugin{.library = std::string(item.substr(colon + 1))}, kVariable, to),
                  kVariable, ": "));
   }
   return {};
+}
+
+// NAME.json in each folder. Earlier folders, and names that were given otherwise, count more.
+void add_files(const std::string& folders, Plugins& to) {
+  std::istringstream in(folders);
+  for (std::string folder; std::getline(in, folder, ':');) {
+    std::error_code ignored;
+    for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
+      if (file.path().extension() != ".json") continue;
+      const std::string path = file.path().string();
+      (void)add(file.path().stem().string(), read_plugin_file(path), path, to);
+    }
+  }
 }
 
 }  // namespace
@@ -97,7 +118,9 @@ Status enable_plugins() {
   if (all.enabled) return {};
   all.enabled = true;
   HEDDLE_RETURN_IF_ERROR(runtime::register_backend(kFamily, make_known));
-  return add_all(environment_variable(kVariable), all);
+  Status status = add_all(environment_variable(kVariable), all);
+  add_files(environment_variable(kFolders), all);
+  return status;
 }
 
 Status register_plugin(std::string name, DevicePlugin plugin) {
@@ -111,7 +134,7 @@ std::vector<KnownPlugin> known_plugins() {
   std::scoped_lock lock(plugins().mutex);
   std::vector<KnownPlugin> known;
   for (const auto& [name, entry] : plugins().by_name)
-    known.push_back({name, entry.plugin.library, entry.from});
+    known.push_back({name, entry.library(), entry.from});
   return known;
 }
 

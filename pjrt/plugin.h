@@ -3,8 +3,9 @@
 //   pjrt::register_plugin("xla-cpu", {.library = "plugins/xla_cpu_pjrt.so"});
 //   set_default_device("pjrt:xla-cpu");  // or "pjrt:xla-cpu:1"
 //
-// A plugin is also found by the environment variable HEDDLE_PLUGINS=NAME:PATH,NAME:PATH, and every
-// path of a library is a name: "pjrt:/opt/plugin.so". See docs/plugins.md.
+// A plugin is also found by the environment variable HEDDLE_PLUGINS=NAME:PATH,NAME:PATH, by a file
+// NAME.json in a folder of HEDDLE_PLUGIN_PATH=FOLDER:FOLDER, and every path of a library is a name:
+// "pjrt:/opt/plugin.so". See docs/plugins.md.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "heddle/base/status.h"
 #include "heddle/runtime/backend.h"
+#include "heddle/runtime/throttle.h"
 
 namespace heddle::pjrt {
 
@@ -37,15 +39,19 @@ struct DevicePlugin {
   std::vector<EnvironmentVariable> environment;
   // For every program, before its own: XLA's debug options by name.
   std::vector<runtime::BackendOption> compile_options;
+  // What each device may have in flight; a launch that finds no room waits for the oldest.
+  runtime::Throttle::Limits limits;
 };
 
 // Makes the plugin known as the backend pjrt:NAME. It is loaded at the first use.
 // errors   InvalidArgument for a name that is empty, has a colon or a slash, or is taken
 [[nodiscard]] Status register_plugin(std::string name, DevicePlugin plugin);
 
-// Makes the plugins of HEDDLE_PLUGINS and the paths of libraries usable as pjrt:NAME and pjrt:PATH.
-// Called by register_plugin(); a program that registers none calls it once. Later calls do nothing.
-// errors   InvalidArgument where HEDDLE_PLUGINS cannot be read
+// Makes the plugins of the environment and the paths of libraries usable as pjrt:NAME and
+// pjrt:PATH. Called by register_plugin(); a program that registers none calls it once. Later calls
+// do nothing.
+// errors   InvalidArgument where HEDDLE_PLUGINS cannot be read. A file that cannot is an error of
+//          its plugin
 [[nodiscard]] Status enable_plugins();
 
 // Loads a plugin and makes a backend of it that belongs to the caller. `name` is that of its
@@ -54,11 +60,14 @@ struct DevicePlugin {
 [[nodiscard]] StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name,
                                                                        const DevicePlugin& plugin);
 
+// What the device of a plugin's backend has in flight, and its limits; null for other devices.
+[[nodiscard]] std::shared_ptr<runtime::Throttle> throttle_of(const runtime::Device& device);
+
 // What is known by name.
 struct KnownPlugin {
   std::string name;
   std::string library;
-  std::string from;  // "register_plugin" or "HEDDLE_PLUGINS"
+  std::string from;  // "register_plugin", "HEDDLE_PLUGINS", or the path of its file
 };
 [[nodiscard]] std::vector<KnownPlugin> known_plugins();
 

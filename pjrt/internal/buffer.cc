@@ -50,6 +50,19 @@ void PjrtBuffer::ask() const {
   }
 }
 
+void PjrtBuffer::hold_until_done(runtime::Throttle::Ticket ticket) const {
+  std::shared_ptr<const Event> ready;
+  {
+    std::scoped_lock lock(mutex_);
+    if (!deleted_) ask();
+    ready = ready_;
+  }
+  if (ready == nullptr || ready->is_ready().value_or(false)) return;
+  // The event lives in its own callback.
+  auto held = std::make_shared<runtime::Throttle::Ticket>(std::move(ticket));
+  if (!ready->on_ready([ready, held](const Status&) {}).ok()) (void)ready->await();
+}
+
 ValueState PjrtBuffer::state() const {
   std::scoped_lock lock(mutex_);
   if (deleted_) return ValueState::kDonated;

@@ -9,6 +9,7 @@
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/event.h"
 #include "heddle/runtime/backend.h"
+#include "heddle/runtime/throttle.h"
 
 namespace heddle::pjrt {
 
@@ -24,6 +25,10 @@ class PjrtBuffer final : public runtime::Buffer {
   [[nodiscard]] ValueState state() const override;
   [[nodiscard]] Status await() override;
   void release() override;
+
+  // Keeps the ticket until the bytes are there or never will be. A plugin that cannot call back is
+  // waited for.
+  void hold_until_done(runtime::Throttle::Ticket ticket) const;
 
   // The plugin's buffer for a call, or null where it is deleted. Each is followed by unpin().
   [[nodiscard]] abi::Buffer* pin() const;

@@ -87,6 +87,12 @@ Status check_create_option(std::string_view plugin, const CreateOption& option) 
   return {};
 }
 
+bool is_float_option(std::string_view name) {
+  return std::ranges::any_of(kKnownOptions, [&](const KnownOption& known) {
+    return known.name == name && known.type == kFloat;
+  });
+}
+
 StatusOr<std::shared_ptr<const Client>> Client::create(std::shared_ptr<const Api> api,
                                                        const std::vector<CreateOption>& options) {
   std::vector<abi::NamedValue> values(options.size());

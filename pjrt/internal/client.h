@@ -50,6 +50,10 @@ class Client {
 };
 
 // Plugins end the process over an option of the wrong type: the ones that are known are checked.
+// errors   InvalidArgument with the option and the type that it must be of
 [[nodiscard]] Status check_create_option(std::string_view plugin, const CreateOption& option);
+
+// An option that is known to be a float.
+[[nodiscard]] bool is_float_option(std::string_view name);
 
 }  // namespace heddle::pjrt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/types.h"
 
@@ -9,6 +10,14 @@ namespace heddle::pjrt {
 
 using runtime::BufferPtr;
 using Code = absl::StatusCode;
+
+namespace {
+
+// No allocation for programs of usual size.
+template <class T>
+using Few = absl::InlinedVector<T, 16>;
+
+}  // namespace
 
 StatusOr<std::shared_ptr<const Loaded>> Loaded::compile(std::shared_ptr<const Client> client,
                                                         const std::string& module,
@@ -85,11 +94,16 @@ void Loaded::read_sizes(abi::Executable* program) {
 
 PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                                std::shared_ptr<const Client> client,
-                               std::shared_ptr<const Loaded> loaded, Compile compile)
+                               std::shared_ptr<const Loaded> loaded, Compile compile,
+                               std::shared_ptr<runtime::Throttle> throttle)
     : Executable(module, device),
       client_(std::move(client)),
       plain_(std::move(loaded)),
-      compile_(std::move(compile)) {}
+      compile_(std::move(compile)),
+      throttle_(std::move(throttle)) {
+  const runtime::ProgramCost cost = PjrtExecutable::cost();
+  bytes_in_flight_ = cost.result_bytes + cost.scratch_bytes.value_or(0);
+}
 
 runtime::ProgramCost PjrtExecutable::cost() const {
   runtime::ProgramCost cost = Executable::cost();
@@ -119,26 +133,23 @@ StatusOr<std::shared_ptr<const Loaded>> PjrtExecutable::loaded_for(std::vector<i
 StatusOr<std::vector<BufferPtr>> PjrtExecutable::launch(const Loaded& loaded,
                                                         std::span<const BufferPtr> arguments,
                                                         const std::vector<int>& donated) const {
-  std::vector<Pin> pins;
-  std::vector<abi::Buffer*> handles;
-  std::vector<int64_t> kept;  // arguments that the run may not take, whatever the program says
-  pins.reserve(arguments.size());
-  handles.reserve(arguments.size());
+  Few<Pin> pins;
+  Few<abi::Buffer*> handles;
+  Few<int64_t> kept;  // arguments that the run may not take, whatever the program says
   for (size_t i = 0; i < arguments.size(); ++i) {
     pins.emplace_back(static_cast<const PjrtBuffer&>(*arguments[i]));  // of this device
     handles.push_back(pins.back().get());
     // execute() saw the buffers whole, so another thread released this one since.
-    if (handles.back() == nullptr) {
+    if (handles.back() == nullptr)
       return runtime::deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]);
-    }
-    if (std::ranges::find(donated, static_cast<int>(i)) == donated.end())
-      kept.push_back(static_cast<int64_t>(i));
+    const bool is_donated = std::ranges::find(donated, static_cast<int>(i)) != donated.end();
+    if (!is_donated) kept.push_back(static_cast<int64_t>(i));
   }
   abi::ExecuteOptions options{.head = {sizeof(options)},
                               .non_donatable_input_indices = kept.data(),
                               .non_donatable_input_indices_count = kept.size(),
                               .use_major_to_minor_data_layout_for_callbacks = true};
-  std::vector<abi::Buffer*> outputs(result_shapes().size());
+  Few<abi::Buffer*> outputs(result_shapes().size());
   abi::Buffer* const* const argument_list = handles.data();
   abi::Buffer** const output_list = outputs.data();
   abi::LoadedExecutableExecuteArgs args{.executable = loaded.handle(),
@@ -147,9 +158,13 @@ StatusOr<std::vector<BufferPtr>> PjrtExecutable::launch(const Loaded& loaded,
                                         .devices_count = 1,
                                         .args_count = handles.size(),
                                         .output_lists = &output_list};
+  runtime::Throttle::Ticket ticket = throttle_->acquire(bytes_in_flight_);
   Status status = client_->api()->call(args);
   if (!status.ok()) return annotate(status, "run ", name(), ": ");
-  return results_of(outputs);
+  StatusOr<std::vector<BufferPtr>> results = results_of(outputs);
+  if (results.ok() && !results->empty())
+    static_cast<PjrtBuffer&>(*results->front()).hold_until_done(std::move(ticket));
+  return results;
 }
 
 StatusOr<std::vector<BufferPtr>> PjrtExecutable::results_of(

@@ -1,14 +1,17 @@
 // PjrtExecutable: a program that a plugin compiled.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "heddle/pjrt/internal/buffer.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/runtime/backend.h"
+#include "heddle/runtime/throttle.h"
 
 namespace heddle::pjrt {
 
@@ -45,7 +48,8 @@ class Loaded {
 };
 
 // Runs are asynchronous as far as the plugin's are. A run that is given arguments' memory needs a
-// program that says so: it is compiled at the first such run, once for each choice of arguments.
+// program that says so: it is compiled at the first such run, once for each choice of arguments. A
+// run waits where the device has enough in flight.
 class PjrtExecutable final : public runtime::Executable {
  public:
   // Compiles for a donation, given the numbers of the arguments, in ascending order.
@@ -53,7 +57,7 @@ class PjrtExecutable final : public runtime::Executable {
 
   PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                  std::shared_ptr<const Client> client, std::shared_ptr<const Loaded> loaded,
-                 Compile compile);
+                 Compile compile, std::shared_ptr<runtime::Throttle> throttle);
 
   [[nodiscard]] runtime::ProgramCost cost() const override;
 
@@ -73,6 +77,8 @@ class PjrtExecutable final : public runtime::Executable {
   const std::shared_ptr<const Client> client_;
   const std::shared_ptr<const Loaded> plain_;
   const Compile compile_;
+  const std::shared_ptr<runtime::Throttle> throttle_;  // of the device
+  int64_t bytes_in_flight_ = 0;                        // what a run holds: results and scratch
   std::mutex mutex_;
   std::map<std::vector<int>, std::shared_ptr<const Loaded>> donating_;
 };

@@ -162,4 +162,22 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
   return out;
 }
 
+Status explained(const Status& error, const hlo::Module& module) {
+  const std::string text = message_of(error);
+  constexpr std::string_view kMissing = "No FFI handler registered for ";
+  const size_t at = text.find(kMissing);
+  if (at == std::string::npos) return annotate(error, "compile ", module.name, ": ");
+  const size_t begin = at + kMissing.size();
+  const std::string target = text.substr(begin, text.find(' ', begin) - begin);
+  for (const hlo::Computation& computation : module.computations) {
+    for (const hlo::Instruction& instruction : computation.instructions) {
+      if (instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target != target) continue;
+      return unimplemented("compile ", module.name, ": custom-call ", instruction.name,
+                           ": the plugin has no function ", target, "; ", text,
+                           instruction.at.known() ? cat(" [", instruction.at, "]") : "");
+    }
+  }
+  return annotate(error, "compile ", module.name, ": ");
+}
+
 }  // namespace heddle::pjrt

@@ -18,6 +18,10 @@ namespace heddle::pjrt {
 [[nodiscard]] StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
                                             const std::vector<int>& donated = {});
 
+// Returns the error of a compile in the words of the program: a function that the plugin has not is
+// Unimplemented, and names the instruction that calls it.
+[[nodiscard]] Status explained(const Status& error, const hlo::Module& module);
+
 // Returns serialised compile options for one run on the device with the plugin's number `device`.
 [[nodiscard]] std::string compile_options(int device,
                                           const std::vector<runtime::BackendOption>& options);

@@ -1,0 +1,83 @@
+#include "heddle/pjrt/internal/plugin_file.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "heddle/base/strings.h"
+#include "heddle/pjrt/internal/client.h"
+#include "heddle/pjrt/proto/plugin_file.pb.h"
+
+namespace heddle::pjrt {
+namespace {
+
+using google::protobuf::Value;
+
+template <class... Parts>
+Status error(const std::string& path, const Parts&... parts) {
+  return invalid_argument("plugin file ", path, ": ", parts...);
+}
+
+bool is_integer(double number) { return std::floor(number) == number && std::abs(number) < 1e18; }
+
+// JSON has one kind of numbers: a whole one is an int64, unless the option is known to be a float.
+StatusOr<CreateOption> create_option(const std::string& path, const std::string& name,
+                                     const Value& value) {
+  const double number = value.number_value();
+  switch (value.kind_case()) {
+    case Value::kBoolValue: return CreateOption{name, value.bool_value()};
+    case Value::kStringValue: return CreateOption{name, value.string_value()};
+    case Value::kNumberValue:
+      if (is_integer(number) && !is_float_option(name))
+        return CreateOption{name, static_cast<int64_t>(number)};
+      return CreateOption{name, static_cast<float>(number)};
+    case Value::kListValue: {
+      std::vector<int64_t> integers;
+      for (const Value& element : value.list_value().values()) {
+        if (element.kind_case() != Value::kNumberValue || !is_integer(element.number_value()))
+          return error(path, "create option ", name, " is a list of other than integers");
+        integers.push_back(static_cast<int64_t>(element.number_value()));
+      }
+      return CreateOption{name, std::move(integers)};
+    }
+    default:
+      return error(path, "create option ", name,
+                   " must be a bool, a number, a string or a list of integers");
+  }
+}
+
+StatusOr<proto::PluginFile> parse(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return not_found("plugin file ", path, ": cannot be read");
+  std::ostringstream text;
+  text << file.rdbuf();
+  proto::PluginFile message;
+  const auto status = google::protobuf::util::JsonStringToMessage(text.str(), &message);
+  if (!status.ok()) return error(path, status.ToString());
+  if (message.library().empty()) return error(path, "names no \"library\"");
+  return message;
+}
+
+}  // namespace
+
+StatusOr<DevicePlugin> read_plugin_file(const std::string& path) {
+  HEDDLE_ASSIGN_OR_RETURN(const proto::PluginFile message, parse(path));
+  DevicePlugin plugin;
+  plugin.library = std::filesystem::path(path).parent_path() / message.library();
+  for (const auto& [name, value] : message.create_options()) {
+    HEDDLE_ASSIGN_OR_RETURN(CreateOption option, create_option(path, name, value));
+    plugin.create_options.push_back(std::move(option));
+  }
+  for (const auto& [name, value] : message.environment())
+    plugin.environment.push_back({name, value});
+  for (const auto& [name, value] : message.compile_options())
+    plugin.compile_options.push_back({name, value});
+  if (message.launches() > 0) plugin.limits.launches = message.launches();
+  if (message.bytes() > 0) plugin.limits.bytes = message.bytes();
+  return plugin;
+}
+
+}  // namespace heddle::pjrt

@@ -1,0 +1,139 @@
+// Plugins by name: where they are found, and what is said of those that are not usable.
+#include "heddle/pjrt/plugin.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "heddle/pjrt/internal/plugin_file.h"
+#include "heddle/pjrt/support_test.h"
+#include "heddle/runtime/registry.h"
+
+namespace heddle::pjrt {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+std::string folder() {
+  std::string path = ::testing::TempDir() + "heddle_plugins.d/";
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+void write_file(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+TEST(PluginNames, RegisteredOnesAreBackends) {
+  mock_plugin().reset(with_evaluator());
+  ASSERT_EQ(register_plugin("registered", {.library = HEDDLE_PJRT_MOCK}), Status());
+  const auto device = find_device("pjrt:registered:1");
+  ASSERT_TRUE(device.ok()) << device.status();
+  EXPECT_EQ((*device)->name(), "pjrt:registered:1");
+  EXPECT_THAT(known_plugins(), Contains(Field(&KnownPlugin::from, "register_plugin")));
+}
+
+TEST(PluginNames, APathIsAName) {
+  mock_plugin().reset(with_evaluator());
+  ASSERT_EQ(enable_plugins(), Status());
+  const auto backend = runtime::find_backend(cat("pjrt:", HEDDLE_PJRT_MOCK));
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  EXPECT_EQ((*backend)->devices().size(), 2u);
+}
+
+TEST(PluginNames, AreWordsAndTakenOnce) {
+  for (const char* name : {"", "a:b", "a/b"}) {
+    EXPECT_EQ(message_of(register_plugin(name, {})),
+              cat("register_plugin: plugin name \"", name,
+                  "\"; it must be a word without colon and slash"));
+  }
+  ASSERT_EQ(register_plugin("taken", {.library = "first.so"}), Status());
+  EXPECT_EQ(message_of(register_plugin("taken", {.library = "second.so"})),
+            "register_plugin: plugin name \"taken\" is taken by first.so (register_plugin); choose "
+            "another");
+}
+
+TEST(PluginNames, AnUnknownOneIsToldWithThoseThatAreKnown) {
+  ASSERT_EQ(register_plugin("known", {.library = "known.so"}), Status());
+  const auto backend = runtime::find_backend("pjrt:unknown");
+  EXPECT_EQ(backend.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(message_of(backend.status()),
+              HasSubstr("no plugin of this name is known; there are: "));
+  EXPECT_THAT(message_of(backend.status()), HasSubstr("known"));
+}
+
+TEST(PluginEnvironment, ListsAndFoldersAreRead) {
+  write_file(folder() + "described.json",
+             cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"(", "launches": 3})"));
+  write_file(folder() + "broken.json", "{\"libary\": 1}");
+  setenv("HEDDLE_PLUGINS", cat("listed:", HEDDLE_PJRT_MOCK, ",gone:/no/such.so").c_str(), 1);
+  setenv("HEDDLE_PLUGIN_PATH", cat("/no/such/folder:", folder()).c_str(), 1);
+  ASSERT_EQ(enable_plugins(), Status());
+  if (known_plugins().empty()) GTEST_SKIP() << "the environment was read by an earlier test";
+  mock_plugin().reset(with_evaluator());
+  EXPECT_TRUE(runtime::find_backend("pjrt:listed").ok());
+  EXPECT_THAT(message_of(runtime::find_backend("pjrt:gone").status()),
+              HasSubstr("plugin gone: /no/such.so is no file"));
+  EXPECT_THAT(message_of(runtime::find_backend("pjrt:broken").status()),
+              HasSubstr("broken.json: "));
+  const auto described = find_device("pjrt:described");
+  ASSERT_TRUE(described.ok()) << described.status();
+  EXPECT_EQ(throttle_of(**described)->limits().launches, 3);
+}
+
+TEST(PluginEnvironment, AListThatCannotBeReadIsAnError) {
+  setenv("HEDDLE_PLUGINS", "nameless", 1);
+  const Status status = enable_plugins();
+  if (status.ok()) GTEST_SKIP() << "the environment was read by an earlier test";
+  EXPECT_EQ(message_of(status),
+            "HEDDLE_PLUGINS: \"nameless\"; it must be NAME:PATH, with commas between several");
+}
+
+TEST(PluginFile, HoldsAllThatARecordHolds) {
+  const std::string path = folder() + "full.json";
+  write_file(path, R"({
+    "library": "lib/plugin.so",
+    "create_options": {"cpu_device_count": 4, "memory_fraction": 1, "allocator": "bfc",
+                       "preallocate": false, "visible_devices": [0, 2]},
+    "environment": {"A": "b"},
+    "compile_options": {"xla_c": "d"},
+    "launches": 8,
+    "bytes": "1000000000000"
+  })");
+  const auto plugin = read_plugin_file(path);
+  ASSERT_TRUE(plugin.ok()) << plugin.status();
+  EXPECT_EQ(plugin->library, folder() + "lib/plugin.so");
+  std::map<std::string, decltype(CreateOption::value)> options;
+  for (const CreateOption& option : plugin->create_options) options[option.name] = option.value;
+  EXPECT_EQ(options.size(), 5u);
+  EXPECT_EQ(std::get<int64_t>(options["cpu_device_count"]), 4);
+  EXPECT_EQ(std::get<float>(options["memory_fraction"]), 1.0f);
+  EXPECT_EQ(std::get<std::string>(options["allocator"]), "bfc");
+  EXPECT_FALSE(std::get<bool>(options["preallocate"]));
+  EXPECT_THAT(std::get<std::vector<int64_t>>(options["visible_devices"]), ElementsAre(0, 2));
+  ASSERT_EQ(plugin->environment.size(), 1u);
+  EXPECT_EQ(plugin->environment[0].value, "b");
+  ASSERT_EQ(plugin->compile_options.size(), 1u);
+  EXPECT_EQ(plugin->compile_options[0].value, "d");
+  EXPECT_EQ(plugin->limits.launches, 8);
+  EXPECT_EQ(plugin->limits.bytes, 1000000000000);
+}
+
+TEST(PluginFile, WhatIsWrongIsTold) {
+  const std::string path = folder() + "wrong.json";
+  const auto refusal = [&](const std::string& text) {
+    write_file(path, text);
+    return message_of(read_plugin_file(path).status());
+  };
+  EXPECT_EQ(refusal("{}"), cat("plugin file ", path, ": names no \"library\""));
+  EXPECT_THAT(refusal("{"), HasSubstr(cat("plugin file ", path, ": ")));
+  EXPECT_THAT(refusal(R"({"library": "a", "create_options": {"x": [0.5]}})"),
+              HasSubstr("create option x is a list of other than integers"));
+  EXPECT_THAT(refusal(R"({"library": "a", "create_options": {"x": null}})"),
+              HasSubstr("create option x must be a bool"));
+  EXPECT_EQ(read_plugin_file("/no/such.json").status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace heddle::pjrt

@@ -1,0 +1,124 @@
+#include "heddle/runtime/throttle.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace heddle::runtime {
+namespace {
+
+using Tickets = std::vector<Throttle::Ticket>;
+
+std::shared_ptr<Throttle> throttle(Throttle::Limits limits) {
+  return std::make_shared<Throttle>(limits);
+}
+
+// Ends when so many calls have waited.
+void until_waiting(const Throttle& throttle, int64_t waits) {
+  while (throttle.load().waits < waits) std::this_thread::yield();
+}
+
+TEST(Throttle, CountsLaunchesAndBytesInFlight) {
+  const auto t = throttle({.launches = 4, .bytes = 100});
+  {
+    const auto a = t->acquire(30), b = t->acquire(40);
+    EXPECT_EQ(t->load().launches, 2);
+    EXPECT_EQ(t->load().bytes, 70);
+  }
+  EXPECT_EQ(t->load().launches, 0);
+  EXPECT_EQ(t->load().bytes, 0);
+  EXPECT_EQ(t->load().peak_launches, 2);
+  EXPECT_EQ(t->load().peak_bytes, 70);
+  EXPECT_EQ(t->load().waits, 0);
+}
+
+TEST(Throttle, TriesWithoutWaiting) {
+  const auto t = throttle({.launches = 2, .bytes = 100});
+  Tickets tickets;
+  tickets.push_back(t->acquire(60));
+  EXPECT_FALSE(t->try_acquire(50).has_value());
+  tickets.push_back(*t->try_acquire(40));
+  EXPECT_FALSE(t->try_acquire(0).has_value());
+  tickets.clear();
+  EXPECT_TRUE(t->try_acquire(50).has_value());
+}
+
+TEST(Throttle, ALaunchLargerThanTheBudgetGoesAlone) {
+  const auto t = throttle({.launches = 8, .bytes = 100});
+  {
+    const auto large = t->try_acquire(1000);
+    ASSERT_TRUE(large.has_value());
+    EXPECT_FALSE(t->try_acquire(0).has_value());
+  }
+  const auto small = t->acquire(1);
+  EXPECT_FALSE(t->try_acquire(1000).has_value());
+}
+
+TEST(Throttle, WaitsUntilThereIsRoom) {
+  const auto t = throttle({.launches = 1});
+  std::atomic<bool> served = false;
+  Tickets held;
+  held.push_back(t->acquire(1));
+  std::thread other([&] {
+    const auto ticket = t->acquire(1);
+    served = true;
+  });
+  until_waiting(*t, 1);
+  EXPECT_FALSE(served);
+  held.clear();
+  other.join();
+  EXPECT_TRUE(served);
+}
+
+TEST(Throttle, ServesInTheOrderOfArrival) {
+  const auto t = throttle({.launches = 8, .bytes = 100});
+  Tickets held;
+  held.push_back(t->acquire(50));
+  std::vector<int> order;
+  std::mutex mutex;
+  const auto launch = [&](int number, int64_t bytes) {
+    return std::thread([&, number, bytes] {
+      const auto ticket = t->acquire(bytes);
+      std::scoped_lock lock(mutex);
+      order.push_back(number);
+    });
+  };
+  std::thread large = launch(1, 100);  // there is no room for it
+  until_waiting(*t, 1);
+  std::thread small = launch(2, 1);  // there would be
+  until_waiting(*t, 2);
+  EXPECT_FALSE(t->try_acquire(1).has_value());
+  held.clear();
+  large.join();
+  small.join();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST(Throttle, LargerLimitsLetWaitingLaunchesGo) {
+  const auto t = throttle({.launches = 1});
+  const auto held = t->acquire(1);
+  std::thread other([&] { const auto ticket = t->acquire(1); });
+  until_waiting(*t, 1);
+  t->set_limits({.launches = 2});
+  other.join();
+  EXPECT_EQ(t->load().peak_launches, 2);
+}
+
+TEST(Throttle, KeepsItsLimitsAmongManyThreads) {
+  const auto t = throttle({.launches = 3, .bytes = 10});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < 500; ++k) const auto ticket = t->acquire(1 + i % 5);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(t->load().peak_launches, 3);
+  EXPECT_LE(t->load().peak_bytes, 10);
+  EXPECT_EQ(t->load().launches, 0);
+}
+
+}  // namespace
+}  // namespace heddle::runtime
