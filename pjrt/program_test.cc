@@ -191,6 +191,11 @@ TEST(CompileOptions, AreXlasBytes) {
                         "b"));
 }
 
+TEST(CompileOptions, TruthValuesAreNoText) {
+  EXPECT_THAT(compile_options(0, {{"xla_a", "false"}}),
+              HasSubstr(std::string("xla_a\x12\x02\x10\0", 9)));
+}
+
 TEST(Explained, AMissingFunctionIsUnimplementedAndNamesTheInstruction) {
   const hlo::Module module = module_of(R"(HloModule m
 ENTRY e {

@@ -16,7 +16,12 @@ std::string compile_options(int device, const std::vector<runtime::BackendOption
   for (const runtime::BackendOption& option : options) {
     proto::OptionOverride& set = *message.add_env_option_overrides();
     set.set_name(option.name);
-    set.mutable_value()->set_text(option.value);
+    // XLA reads numbers and names from text, and a truth value from nothing but its own type.
+    if (option.value == "true" || option.value == "false") {
+      set.mutable_value()->set_flag(option.value == "true");
+    } else {
+      set.mutable_value()->set_text(option.value);
+    }
   }
   return message.SerializeAsString();
 }

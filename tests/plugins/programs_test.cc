@@ -11,11 +11,11 @@
 #include <sstream>
 
 #include "heddle/hlo/text.h"
-#include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tests/plugins/differential.h"
 #include "heddle/tests/plugins/examples.h"
+#include "heddle/tests/plugins/xla_cpu.h"
 
 namespace heddle {
 namespace {
@@ -23,20 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 using runtime::BufferPtr;
 
-std::string library() {
-  if (!pjrt::enable_plugins().ok()) return "";
-  for (const pjrt::KnownPlugin& known : pjrt::known_plugins()) {
-    if (known.name == "xla-cpu") return known.library;
-  }
-  constexpr char kFetched[] = "build/plugins/xla_cpu_pjrt.so";
-  return fs::exists(kFetched) ? kFetched : "";
-}
-
 class OnXla : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-    xla_ = pjrt::make_backend("xla-cpu", {.library = library()}).value();
+    if (xla_cpu_library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+    xla_ = pjrt::make_backend("xla-cpu", {.library = xla_cpu_library()}).value();
     both_ = differential::make_backend(*runtime::find_device("interpreter").value(),
                                        *xla_->devices()[0], findings_);
   }
