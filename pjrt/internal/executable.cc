@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
+#include "heddle/base/counters.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/types.h"
 
@@ -127,6 +128,7 @@ StatusOr<std::shared_ptr<const Loaded>> PjrtExecutable::loaded_for(std::vector<i
   std::scoped_lock lock(mutex_);
   if (auto it = donating_.find(donated); it != donating_.end()) return it->second;
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, compile_(donated));
+  count(&Counters::compiles);
   return donating_.emplace(std::move(donated), std::move(loaded)).first->second;
 }
 

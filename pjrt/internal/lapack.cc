@@ -141,7 +141,7 @@ class Expansion {
     const ComputationId callee = into_[lu_.at(signature)];
     const Shape flat(signature.dtype, {signature.batch, signature.rows, signature.columns});
     const InstructionId result = emit_.op(Opcode::kCall, into_.into().at(callee).result_shape(),
-                                          {reshape(a, flat)}, {}, {callee});
+                                          {reshape(a, flat)}, hlo::CallAttrs(), {callee});
     std::vector<InstructionId> elements;
     for (int64_t i = 0; i < 3; ++i)
       elements.push_back(reshape(emit_.element(result, i), plain(call_.shape.element(i))));

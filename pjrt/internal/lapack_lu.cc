@@ -76,8 +76,8 @@ constexpr std::string_view kStepTail = R"(  is_candidate = pred[M] compare(row, 
   exchanged = T[M,N] dynamic-update-slice(a_k, row_k, pivot, zero)
   diagonal_k = T[1,1] dynamic-slice(exchanged, k, k), dynamic_slice_sizes={1,1}
   diagonal = T[] reshape(diagonal_k)
-  nothing = T[] constant(0)
-  unit = T[] constant(1)
+  nothing = T[] constant(Z)
+  unit = T[] constant(U)
   is_singular = pred[] compare(diagonal, nothing), direction=EQ
   divisor = T[] select(is_singular, unit, diagonal)
   divisors = T[M] broadcast(divisor), dimensions={}
@@ -159,12 +159,18 @@ ENTRY main {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Puts values in place of the words T, R, B, M, N and P.
+// Puts values in place of the words that are one capital: types T and R (of its parts), sizes B, M,
+// N and P, the zero Z and the one U of T.
 std::string filled(std::string_view text, const LuSignature& signature) {
   const std::pair<char, std::string> kWords[] = {
-      {'T', cat(signature.dtype)},   {'R', cat(real_part(signature.dtype))},
-      {'B', cat(signature.batch)},   {'M', cat(signature.rows)},
-      {'N', cat(signature.columns)}, {'P', cat(std::min(signature.rows, signature.columns))},
+      {'Z', is_complex(signature.dtype) ? "(0, 0)" : "0"},
+      {'U', is_complex(signature.dtype) ? "(1, 0)" : "1"},
+      {'T', cat(signature.dtype)},
+      {'R', cat(real_part(signature.dtype))},
+      {'B', cat(signature.batch)},
+      {'M', cat(signature.rows)},
+      {'N', cat(signature.columns)},
+      {'P', cat(std::min(signature.rows, signature.columns))},
   };
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -298,9 +298,12 @@ void run(const Program& program, const Memories& arguments, const Memories& resu
 
 abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
   const auto& options = *args.options;
+  static std::mutex mutex;  // several threads may launch
+  std::unique_lock lock(mutex);
   seen().kept.assign(
       options.non_donatable_input_indices,
       options.non_donatable_input_indices + options.non_donatable_input_indices_count);
+  lock.unlock();
   Memories arguments, results;
   for (size_t i = 0; i < args.args_count; ++i)
     arguments.push_back(args.argument_lists[0][i]->memory);

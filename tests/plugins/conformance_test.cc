@@ -15,7 +15,8 @@ TEST_P(CorpusOnXla, GivesTheExpectedResults) {
   if (xla_cpu_library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
   const auto backend = pjrt::make_backend("xla-cpu", {.library = xla_cpu_library()}).value();
   const RunModule run = on_device(*backend->devices()[0]);
-  for (const Case& item : read_pack(GetParam()).value()) {
+  const std::vector<Case> cases = read_pack(GetParam()).value();
+  for (const Case& item : cases) {
     const Result result = run_case(item, run);
     EXPECT_EQ(result.outcome, Outcome::kPassed) << item.name << ": " << result.message;
   }
