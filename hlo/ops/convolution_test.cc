@@ -194,6 +194,24 @@ TEST(Convolution, PaddingAndHolesAddNothingEvenToInfinity) {
               ElementsAre(testing::IsNan(), kInf));
 }
 
+TEST(Convolution, ChannelsByThemselvesMatchLoops) {
+  Random random(15);
+  const ConvolutionAttrs attrs = [] {
+    ConvolutionAttrs out = plain({{.size = 3, .stride = 2, .padding_low = 2, .padding_high = 1}});
+    out.feature_group_count = 5;
+    return out;
+  }();
+  for (const DType dtype : {f32, c64, s8}) {
+    const Sample s{attrs, Shape(dtype, {2, 5, 7}), Shape(dtype, {5, 1, 3}),
+                   Shape(dtype, {2, 5, 4})};
+    const Literal x = whole_numbers(random, s.x), kernel = whole_numbers(random, s.kernel);
+    const Literal out = op_testing::evaluate(Opcode::kConvolution, {x, kernel}, attrs, s.result);
+    index_testing::for_each_index(s.result.dimensions(), [&](const Index& at) {
+      EXPECT_EQ(element(out, at), sum_at(s, x, kernel, at)) << to_string(dtype);
+    });
+  }
+}
+
 TEST(Convolution, NaNOfXReachesItsWindowsAlone) {
   const ConvolutionAttrs attrs = plain({{.size = 2}});
   EXPECT_THAT(

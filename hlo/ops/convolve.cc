@@ -20,6 +20,15 @@ bool is_finite(std::complex<double> x) {
 }
 bool is_finite(int64_t) { return true; }
 
+template <class T>
+void add_product(T& to, T a, T b) {
+  to += a * b;
+}
+void add_product(int64_t& to, int64_t a, int64_t b) {
+  to = static_cast<int64_t>(static_cast<uint64_t>(to) +
+                            static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 Dims order_of(int64_t first, const Dims& spatial, int64_t last) {
   Dims order = {first};
   order.insert(order.end(), spatial.begin(), spatial.end());
@@ -79,30 +88,25 @@ class Convolution {
     taps_ = tap_stride;
     // Groups divide the features of x, or its batch.
     group_stride_ = attrs.batch_group_count > 1 ? batch_ * batch_stride_ : inputs_;
+    if (attrs.feature_group_count > 1 && inputs_ == 1 && outputs_ == 1) arrange_channels();
   }
 
   void run(Literal& out) {
+    const int64_t width = groups_ * outputs_;
     const int64_t depth = taps_ * inputs_;
-    const int64_t rows = out.element_count() / (groups_ * outputs_);
+    const int64_t rows = out.element_count() / width;
     const int64_t at_once = std::clamp<int64_t>(kBlock / std::max<int64_t>(1, depth), 1, rows);
-    std::vector<T> patches(static_cast<size_t>(is_finite_ ? at_once * depth : 0));
-    std::vector<T> sums(static_cast<size_t>(at_once * outputs_));
-    std::vector<T> block(static_cast<size_t>(at_once * groups_ * outputs_));
+    patches_.resize(static_cast<size_t>(at_once * depth));
+    sums_.resize(static_cast<size_t>(at_once * outputs_));
+    std::vector<T> block(static_cast<size_t>(at_once * width));
     const DType dtype = out.shape().dtype();
     for (int64_t first = 0; first < rows; first += at_once) {
       const int64_t count = std::min(at_once, rows - first);
-      for (int64_t group = 0; group < groups_; ++group) {
-        if (is_finite_) {
-          multiply(group, first, count, patches.data(), sums.data());
-        } else {
-          add_products(group, first, count, sums.data());
-        }
-        for (int64_t row = 0; row < count; ++row) {
-          std::copy_n(sums.data() + row * outputs_, outputs_,
-                      block.data() + (row * groups_ + group) * outputs_);
-        }
+      if (channels_.empty()) {
+        add_groups(first, count, block.data());
+      } else {
+        add_channels(first, count, block.data());
       }
-      const int64_t width = groups_ * outputs_;
       store(dtype, block.data(), count * width,
             out.mutable_bytes() + first * width * storage_bytes(dtype));
     }
@@ -157,6 +161,42 @@ class Convolution {
     return kernel_.data() + group * taps_ * inputs_ * outputs_;
   }
 
+  // Of groups of one input and one output: [taps, groups].
+  void arrange_channels() {
+    channels_.resize(kernel_.size());
+    for (int64_t i = 0; i < groups_ * taps_; ++i) {
+      channels_[static_cast<size_t>(i % taps_ * groups_ + i / taps_)] =
+          kernel_[static_cast<size_t>(i)];
+    }
+  }
+
+  // Rows [first, first + count) of such groups, side by side.
+  void add_channels(int64_t first, int64_t count, T* block) const {
+    std::fill_n(block, count * groups_, T(0));
+    visit_rows(0, first, count, [&](int64_t row, const Dims& place, const T* from) {
+      visit_taps(place, 0, from, 0, [&](const T* elements, int64_t tap) {
+        const T* factors = channels_.data() + tap * groups_;
+        T* to = block + row * groups_;
+        for (int64_t i = 0; i < groups_; ++i) add_product(to[i], elements[i], factors[i]);
+      });
+    });
+  }
+
+  // Rows [first, first + count), group after group.
+  void add_groups(int64_t first, int64_t count, T* block) {
+    for (int64_t group = 0; group < groups_; ++group) {
+      if (is_finite_) {
+        multiply(group, first, count, patches_.data(), sums_.data());
+      } else {
+        add_products(group, first, count, sums_.data());
+      }
+      for (int64_t row = 0; row < count; ++row) {
+        std::copy_n(sums_.data() + row * outputs_, outputs_,
+                    block + (row * groups_ + group) * outputs_);
+      }
+    }
+  }
+
   void multiply(int64_t group, int64_t first, int64_t count, T* patches, T* sums) const {
     const int64_t depth = taps_ * inputs_;
     std::fill_n(patches, count * depth, T(0));
@@ -176,7 +216,7 @@ class Convolution {
       visit_taps(place, 0, from, 0, [&](const T* elements, int64_t tap) {
         const T* factors = kernel_of(group) + tap * inputs_ * outputs_;
         for (int64_t i = 0; i < inputs_ * outputs_; ++i)
-          sums[row * outputs_ + i % outputs_] += elements[i / outputs_] * factors[i];
+          add_product(sums[row * outputs_ + i % outputs_], elements[i / outputs_], factors[i]);
       });
     });
   }
@@ -184,6 +224,8 @@ class Convolution {
   const int64_t groups_, inputs_, outputs_, batch_;  // features of one group; the result's batch
   const std::vector<T> x_, kernel_;
   const bool is_finite_;
+  std::vector<T> channels_;        // the kernel once more, where groups are single channels
+  std::vector<T> patches_, sums_;  // of one group, for some rows
   std::vector<Axis> axes_;
   int64_t taps_ = 1;
   int64_t batch_stride_ = 0;

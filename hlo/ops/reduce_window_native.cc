@@ -12,24 +12,26 @@ struct Axis {
   int64_t outer = 1;
   int64_t size = 1;
   int64_t inner = 1;
-  std::vector<Hits> places;  // what the window hits at each place
+  int64_t step = 1;  // between the elements that the window hits at one place
+  struct Place {
+    int64_t count;
+    int64_t position;  // of the first
+  };
+  std::vector<Place> places;
 };
 
 // Combines the hits of each place, in [size, inner] of one outer index. In round k, elements[i]
 // stands for the 2^k hits from i on. A place without hits is left as it was.
 template <class A>
 void reduce_axis(const Axis& axis, A* elements, A* to) {
-  int64_t most = 0, step = 1;
-  for (const Hits& hits : axis.places) {
-    most = std::max(most, hits.count);
-    step = hits.count > 0 ? hits.position_step : step;  // the same for all
-  }
+  int64_t most = 0;
+  for (const Axis::Place& place : axis.places) most = std::max(most, place.count);
   for (int64_t run = 1; run <= most; run *= 2) {
     for (size_t place = 0; place < axis.places.size(); ++place) {
-      const Hits& hits = axis.places[place];
-      if ((hits.count & run) == 0) continue;
-      const int64_t before = hits.count & (run - 1);
-      const A* from = elements + (hits.position + before * step) * axis.inner;
+      const auto [count, position] = axis.places[place];
+      if ((count & run) == 0) continue;
+      const int64_t before = count & (run - 1);
+      const A* from = elements + (position + before * axis.step) * axis.inner;
       A* into = to + static_cast<int64_t>(place) * axis.inner;
       for (int64_t i = 0; i < axis.inner; ++i) {
         if (before == 0) {
@@ -40,9 +42,9 @@ void reduce_axis(const Axis& axis, A* elements, A* to) {
       }
     }
     if (2 * run > most) return;
-    const int64_t left = axis.size - (2 * run - 1) * step;
+    const int64_t left = axis.size - (2 * run - 1) * axis.step;
     for (int64_t i = 0; i < left * axis.inner; ++i)
-      elements[i].join(elements[i + run * step * axis.inner]);
+      elements[i].join(elements[i + run * axis.step * axis.inner]);
   }
 }
 
@@ -88,8 +90,11 @@ class WindowReduction {
     Axis axis{.size = base_[d]};
     for (size_t i = 0; i < d; ++i) axis.outer *= sizes_[i];
     for (size_t i = d + 1; i < sizes_.size(); ++i) axis.inner *= sizes_[i];
+    axis.places.reserve(static_cast<size_t>(places_[d]));
     for (int64_t place = 0; place < places_[d]; ++place) {
-      axis.places.push_back(hits_at_place(window_[d], base_[d], place));
+      const Hits hits = hits_at_place(window_[d], base_[d], place);
+      axis.places.push_back({hits.count, hits.position});
+      if (hits.count > 1) axis.step = hits.position_step;  // the same at all places
     }
     return axis;
   }

@@ -70,12 +70,14 @@ namespace {
 
 using Int128 = __int128;  // holds products of two checked sizes
 
-int64_t remainder(Int128 x, int64_t modulus) {
+template <class Int>
+int64_t remainder(Int x, int64_t modulus) {
   const auto rest = static_cast<int64_t>(x % modulus);
   return rest < 0 ? rest + modulus : rest;
 }
 
-Int128 ceiling(Int128 x, int64_t divisor) {
+template <class Int>
+Int ceiling(Int x, int64_t divisor) {
   return x >= 0 ? (x + divisor - 1) / divisor : -(-x / divisor);
 }
 
@@ -91,25 +93,36 @@ int64_t inverse(int64_t a, int64_t m) {
 }
 
 // The k in [0, limit) for which start + k stride is one of 0, spread, 2 spread, .. below base
-// spread.
-Hits solve(Int128 start, int64_t stride, int64_t limit, int64_t base, int64_t spread) {
+// spread. Products fit in Int.
+template <class Int>
+Hits solve_in(Int start, int64_t stride, int64_t limit, int64_t base, int64_t spread) {
   const int64_t common = std::gcd(stride, spread);
   if (base == 0 || start % common != 0) return {};
   Hits hits{.step = spread / common, .position_step = stride / common};
-  const int64_t class_of =
-      hits.step == 1
-          ? 0
-          : remainder(-start / common * inverse(hits.position_step % hits.step, hits.step),
-                      hits.step);
-  const Int128 least = std::max<Int128>(0, ceiling(-start, stride));
-  const Int128 most = std::min<Int128>(limit - 1, (Int128{base - 1} * spread - start) / stride);
-  const Int128 first =
-      class_of + std::max<Int128>(0, ceiling(least - class_of, hits.step)) * hits.step;
-  if (Int128{base - 1} * spread < start || first > most) return {};
+  int64_t class_of = 0;  // of k, modulo the step
+  if (hits.step > 1) {
+    const int64_t inverse_stride = inverse(hits.position_step % hits.step, hits.step);
+    class_of = remainder<Int>(-start / common * inverse_stride, hits.step);
+  }
+  const Int end = Int{base - 1} * spread;
+  const Int least = std::max<Int>(0, ceiling<Int>(-start, stride));
+  const Int most = std::min<Int>(limit - 1, (end - start) / stride);
+  const Int first =
+      class_of + std::max<Int>(0, ceiling<Int>(least - class_of, hits.step)) * hits.step;
+  if (end < start || first > most) return {};
   hits.first = static_cast<int64_t>(first);
   hits.count = static_cast<int64_t>((most - first) / hits.step + 1);
   hits.position = static_cast<int64_t>((start + first * stride) / spread);
   return hits;
+}
+
+// Divisions of 128 bits take most of the time, and are seldom needed.
+Hits solve(Int128 start, int64_t stride, int64_t limit, int64_t base, int64_t spread) {
+  constexpr int64_t kSmall = int64_t{1} << 30;
+  const bool small =
+      std::max({stride, limit, base, spread}) < kSmall && start < kSmall && start > -kSmall;
+  if (small) return solve_in<int64_t>(static_cast<int64_t>(start), stride, limit, base, spread);
+  return solve_in<Int128>(start, stride, limit, base, spread);
 }
 
 // What each tap hits, for those that hit anything. A window may be far larger than what it moves
