@@ -26,7 +26,7 @@ Status extend(const InferArgs& in, int64_t size, int64_t& total) {
     return {};
   }
   if (!__builtin_add_overflow(total, size, &total)) return {};
-  return in.error("the result has more than 2^63 elements along the joined dimension");
+  return in.error("the joined dimension has more than 2^63 - 1 elements; must have fewer");
 }
 
 StatusOr<Shape> infer(const InferArgs& in) {

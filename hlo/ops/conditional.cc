@@ -10,10 +10,10 @@ constexpr std::string_view kOperands[] = {"index", "argument"};
 
 Status check_index(const InferArgs& in) {
   const size_t branches = in.called().size();
-  if (branches == 0) return in.error("has no branches");
-  if (in.size() == 0) return in.error("has no index");
+  if (branches == 0) return in.error("has no branches; takes one or more");
+  if (in.size() == 0) return in.error("has no index; takes the index and one argument a branch");
   if (in[0].is_scalar(pred)) {
-    return branches == 2 ? Status() : in.error("has ", branches, " branches; a pred[] index takes 2");
+    return branches == 2 ? Status() : in.error("index is pred[] and chooses among ", branches, " branches; must be s32[] unless there are 2");
   }
   if (in[0].is_scalar(s32)) return {};
   return in.error("index is ", to_string(in[0]), "; must be s32[] or pred[]");
@@ -32,7 +32,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
     const Shape& first = in.called()[0]->result_shape();
     const Shape& result = in.called()[i]->result_shape();
     if (!same_type(result, first)) {
-      return in.error(role, " returns ", to_string(result), "; branch 0 returns ", to_string(first));
+      return in.error(role, " returns ", to_string(result), "; must return ", to_string(first), " as branch 0");
     }
   }
   return in.called()[0]->result_shape();

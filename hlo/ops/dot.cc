@@ -24,7 +24,7 @@ Status check_side(const InferArgs& in, size_t side, const Dims& batch, const Dim
 Status check_pairs(const InferArgs& in, std::string_view kind, const Dims& lhs, const Dims& rhs) {
   if (lhs.size() != rhs.size()) {
     return in.error("lhs has ", lhs.size(), " ", kind, " dimensions and rhs ", rhs.size(),
-                    "; must be as many");
+                    "; both must have as many");
   }
   for (size_t i = 0; i < lhs.size(); ++i) {
     const int64_t left = in[0].dimension(lhs[i]);
@@ -72,12 +72,12 @@ StatusOr<Shape> infer(const InferArgs& in) {
   const DType result = in.declared()->dtype();
   const bool complex = is_complex(in[0].dtype()) || is_complex(in[1].dtype());
   if (!is_array_element(result) || (complex && !is_complex(result))) {
-    return in.error("result is declared as ", to_string(*in.declared()), "; operands are ",
-                    to_string(in[0]), " and ", to_string(in[1]));
+    return in.error("result is declared as ", *in.declared(), "; must be an array of ",
+                    complex ? "complex numbers, as operands are " : "numbers, as operands are ", in[0], " and ", in[1]);
   }
   const int64_t rank = in[0].rank() + in[1].rank() - static_cast<int64_t>(attrs.lhs_batch_dims.size() +
                        2 * attrs.lhs_contracting_dims.size());
-  if (rank > Shape::kMaxRank) return in.error("result has rank ", rank, "; at most ", Shape::kMaxRank);
+  if (rank > Shape::kMaxRank) return in.error("result has rank ", rank, "; must be at most ", Shape::kMaxRank);
   Shape out = batch_part(in[0], attrs.lhs_batch_dims);
   out = joined(out, free_part(in[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims));
   out = joined(out, free_part(in[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims));

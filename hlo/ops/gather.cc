@@ -21,10 +21,10 @@ Status check_operand_dims(const InferArgs& in, const GatherAttrs& attrs) {
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, "start_index_map", attrs.start_index_map, rank));
   for (int64_t d : attrs.operand_batching_dims) {
     if (contains(attrs.collapsed_slice_dims, d)) {
-      return in.error("collapsed_slice_dims has ", d, ", which operand_batching_dims has too");
+      return in.error("collapsed_slice_dims has ", d, ", which operand_batching_dims has too; must be in one of them");
     }
     if (contains(attrs.start_index_map, d)) {
-      return in.error("start_index_map has ", d, ", which operand_batching_dims has too");
+      return in.error("start_index_map has ", d, ", which operand_batching_dims has too; must be in one of them");
     }
   }
   return {};
@@ -39,7 +39,7 @@ Status check_batching(const InferArgs& in, const GatherAttrs& attrs) {
   for (size_t i = 0; i < from.size(); ++i) {
     int64_t of_x = attrs.operand_batching_dims[i];
     if (from[i] == attrs.index_vector_dim) {
-      return in.error("start_indices_batching_dims has ", from[i], ", which is index_vector_dim");
+      return in.error("start_indices_batching_dims has ", from[i], ", which is index_vector_dim; must be another dimension");
     }
     if (in[1].dimension(from[i]) == in[0].dimension(of_x)) continue;
     return in.error("start_indices is ", in[1], "; its batching dimension ", from[i], " must be ",
@@ -116,7 +116,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
                                       static_cast<int64_t>(kept.size()), "slice dimension that is kept"));
   int64_t batch_rank = in[1].rank() - (attrs.index_vector_dim < in[1].rank() ? 1 : 0);
   int64_t rank = batch_rank + static_cast<int64_t>(kept.size());
-  if (rank > Shape::kMaxRank) return in.error("result has rank ", rank, "; at most ", Shape::kMaxRank);
+  if (rank > Shape::kMaxRank) return in.error("result has rank ", rank, "; must be at most ", Shape::kMaxRank);
   HEDDLE_RETURN_IF_ERROR(check_ascending(in, "offset_dims", attrs.offset_dims, rank));
   return settle(in, result_of(in, attrs, kept, rank));
 }

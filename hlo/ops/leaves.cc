@@ -10,7 +10,7 @@ namespace {
 
 StatusOr<Shape> infer_parameter(const InferArgs& in) {
   int64_t number = in.attrs<ParameterAttrs>().number;
-  if (number < 0) return in.error("has number ", number, "; numbers are 0 or more");
+  if (number < 0) return in.error("has number ", number, "; must be 0 or more");
   return *in.declared();
 }
 
@@ -18,7 +18,7 @@ StatusOr<Shape> infer_constant(const InferArgs& in) {
   const Literal& literal = in.attrs<ConstantAttrs>().literal;
   if (!literal.is_valid()) return in.error("has no value");
   if (!same_type(literal.shape(), *in.declared())) {
-    return in.error("value is ", literal.shape(), "; declared as ", *in.declared());
+    return in.error("value is ", literal.shape(), "; must be ", *in.declared(), " as declared");
   }
   return *in.declared();
 }

@@ -17,7 +17,7 @@ Status check_all_dimensions(const InferArgs& in) {
 }
 
 StatusOr<Shape> infer(const InferArgs& in) {
-  if (in.size() == 0) return in.error("has no operands");
+  if (in.size() == 0) return in.error("has no operands; takes one or more");
   std::vector<Shape> parameters;
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].is_array() || !same_dimensions(in[i], in[0])) {

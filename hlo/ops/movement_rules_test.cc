@@ -20,12 +20,12 @@ Shape dynamic(Shape shape, int64_t dimension) {
 TEST(ParameterRule, TakesTheDeclaredType) {
   EXPECT_EQ(infer(Opcode::kParameter, {}, ParameterAttrs{0}, kPair), "(f32[2], s32[])");
   EXPECT_EQ(infer(Opcode::kParameter, {}, ParameterAttrs{-1}, f({})),
-            "parameter: has number -1; numbers are 0 or more");
+            "parameter: has number -1; must be 0 or more");
 }
 
 TEST(ConstantRule, ValueMustHaveTheDeclaredType) {
   EXPECT_EQ(infer(Opcode::kConstant, {}, ConstantAttrs{Literal(f({2}))}, f({3})),
-            "constant: value is f32[2]; declared as f32[3]");
+            "constant: value is f32[2]; must be f32[3] as declared");
   EXPECT_EQ(infer(Opcode::kConstant, {}, ConstantAttrs{Literal()}, f({3})), "constant: has no value");
 }
 
@@ -111,7 +111,7 @@ TEST(ConcatenateRule, RefusesWhatDoesNotFit) {
             "concatenate: has 0 operands; takes at least 1");
   const Shape huge(s8, {INT64_MAX / 4});
   EXPECT_EQ(infer(Opcode::kConcatenate, {huge, huge, huge, huge, huge}, DimensionsAttrs{{0}}),
-            "concatenate: the result has more than 2^63 elements along the joined dimension");
+            "concatenate: the joined dimension has more than 2^63 - 1 elements; must have fewer");
 }
 
 TEST(SliceRule, CountsSteps) {
@@ -158,11 +158,11 @@ TEST(PadRule, AddsLowHighAndInterior) {
   EXPECT_EQ(infer(Opcode::kPad, {f({3}), f({})}, PadAttrs{{{0, 0, -1}}}),
             "pad: interior padding of dimension 0 is -1; must be 0 or more");
   EXPECT_EQ(infer(Opcode::kPad, {f({3}), f({})}, PadAttrs{{{INT64_MAX, 1, 0}}}),
-            "pad: the padded size of dimension 0 does not fit 63 bits");
+            "pad: the padded size of dimension 0 must fit 63 bits");
   EXPECT_EQ(infer(Opcode::kPad, {f({3}), s({})}, PadAttrs{{{0, 0, 0}}}),
             "pad: value is s32[]; its type must be f32 as of x");
   EXPECT_EQ(infer(Opcode::kPad, {f({3}), f({1})}, PadAttrs{{{0, 0, 0}}}),
-            "pad: value is f32[1]; its rank must be 0");
+            "pad: value is f32[1]; must be a scalar");
 }
 
 TEST(UnboundedSizes, AreRefusedWhereSizesAreCalculated) {
@@ -252,9 +252,9 @@ TEST(GatherRule, BatchingDimensionsGoOneToOne) {
   EXPECT_EQ(gather(attrs),
             "gather: start_indices_batching_dims has 0 entries; must have 1, one for each operand batching dimension");
   attrs.start_index_map = {0};
-  EXPECT_EQ(gather(attrs), "gather: start_index_map has 0, which operand_batching_dims has too");
+  EXPECT_EQ(gather(attrs), "gather: start_index_map has 0, which operand_batching_dims has too; must be in one of them");
   attrs.collapsed_slice_dims = {0};
-  EXPECT_EQ(gather(attrs), "gather: collapsed_slice_dims has 0, which operand_batching_dims has too");
+  EXPECT_EQ(gather(attrs), "gather: collapsed_slice_dims has 0, which operand_batching_dims has too; must be in one of them");
 }
 
 Computation reducer(const std::vector<Shape>& parameters, const Shape& result) {

@@ -18,7 +18,7 @@ StatusOr<int64_t> padded_size(const InferArgs& in, int64_t d, const PadDimension
   overflow |= __builtin_add_overflow(size, between, &size);
   overflow |= __builtin_add_overflow(size, pad.low, &size);
   overflow |= __builtin_add_overflow(size, pad.high, &size);
-  if (overflow) return in.error("the padded size of dimension ", d, " does not fit 63 bits");
+  if (overflow) return in.error("the padded size of dimension ", d, " must fit 63 bits");
   if (size < 0) {
     return in.error("x is ", in[0], "; padding ", pad.low, "_", pad.high, "_", pad.interior,
                     " makes dimension ", d, " ", size, "; must be 0 or more");

@@ -94,8 +94,8 @@ Status check_dimensions(const InferArgs& in, std::span<const int64_t> dimensions
                         std::string_view operand) {
   uint64_t seen = 0;
   for (int64_t d : dimensions) {
-    if (!shape.has_dimension(d)) return in.error(operand, "dimension ", d, " is not in ", to_string(shape));
-    if ((seen >> d) & 1) return in.error(operand, "dimensions {", join(dimensions, ","), "} repeat");
+    if (!shape.has_dimension(d)) return in.error(operand, "dimensions has ", d, "; must be in [0, ", shape.rank(), ") as of ", to_string(shape));
+    if ((seen >> d) & 1) return in.error(operand, "dimensions has ", d, " twice; each dimension may stand once");
     seen |= uint64_t{1} << d;
   }
   return {};

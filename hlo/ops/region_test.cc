@@ -63,7 +63,7 @@ TEST(WhileShape, BodyMustReturnTheState) {
   const Shape state = Shape::tuple({f({2})});
   EXPECT_EQ(infer(Opcode::kWhile, {state}, {},
                   {callee({state}, Shape::tuple({f({3})})), callee({state}, kPred)}),
-            "while: body returns (f32[3]); the state is (f32[2])");
+            "while: body returns (f32[3]); must return (f32[2]), the type of the state");
   EXPECT_EQ(infer(Opcode::kWhile, {state}, {}, {callee({f({2})}, state), callee({state}, kPred)}),
             "while: body takes f32[2] as parameter 0; must take (f32[2])");
 }
@@ -82,15 +82,15 @@ TEST(ConditionalShape, IsWhatEveryBranchReturns) {
 TEST(ConditionalShape, ErrorsNameTheBranch) {
   const Computation branch = callee({f({})}, f({}));
   EXPECT_EQ(infer(Opcode::kConditional, {s({}), f({}), f({})}, {}, {branch, callee({f({})}, s({}))}),
-            "conditional: branch 1 returns s32[]; branch 0 returns f32[]");
+            "conditional: branch 1 returns s32[]; must return f32[] as branch 0");
   EXPECT_EQ(infer(Opcode::kConditional, {f({}), f({})}, {}, {branch}),
             "conditional: index is f32[]; must be s32[] or pred[]");
   EXPECT_EQ(infer(Opcode::kConditional, {kPred, f({})}, {}, {branch}),
-            "conditional: has 1 branches; a pred[] index takes 2");
+            "conditional: index is pred[] and chooses among 1 branches; must be s32[] unless there are 2");
   EXPECT_THAT(infer(Opcode::kConditional, {s({}), f({})}, {}, {branch, branch}),
               HasSubstr("has 2 operands for 2 branches"));
-  EXPECT_EQ(infer(Opcode::kConditional, {}, {}, {}), "conditional: has no branches");
-  EXPECT_EQ(infer(Opcode::kConditional, {}, {}, {branch}), "conditional: has no index");
+  EXPECT_EQ(infer(Opcode::kConditional, {}, {}, {}), "conditional: has no branches; takes one or more");
+  EXPECT_EQ(infer(Opcode::kConditional, {}, {}, {branch}), "conditional: has no index; takes the index and one argument a branch");
 }
 
 const ScanAttrs kScan{.dimensions = {0}, .num_carries = 1};
@@ -116,7 +116,7 @@ TEST(ScanShape, LengthWithoutInputsIsTheDeclaredOne) {
 TEST(ScanShape, CarryMustLeaveAsItEnters) {
   const Computation body = callee({f({}), f({2})}, Shape::tuple({s({}), f({3})}));
   EXPECT_EQ(infer(Opcode::kScan, {f({5}), f({2})}, kScan, {body}),
-            "scan: carry 0 enters the body as f32[2] and leaves it as f32[3]");
+            "scan: carry 0 enters the body as f32[2] and leaves it as f32[3]; must leave it as it enters");
 }
 
 TEST(ScanShape, InputsMustAgreeInLength) {
@@ -124,7 +124,7 @@ TEST(ScanShape, InputsMustAgreeInLength) {
   EXPECT_EQ(infer(Opcode::kScan, {f({5}), f({4}), f({})}, kScan, {body}),
             "scan: input 1 is f32[4]; dimension 0 must be 5 as in input 0");
   EXPECT_EQ(infer(Opcode::kScan, {f({}), f({4}), f({})}, kScan, {body}),
-            "scan: input 0 is f32[]; it has no dimension 0");
+            "scan: input 0 is f32[]; must be an array with dimension 0, which is scanned");
 }
 
 TEST(ScanShape, HostileAttributesAreErrors) {
@@ -137,7 +137,7 @@ TEST(ScanShape, HostileAttributesAreErrors) {
               HasSubstr("has dimensions {}; takes exactly one"));
   const Computation two = callee({f({}), f({})}, Shape::tuple({f({}), f({})}));
   EXPECT_THAT(infer(Opcode::kScan, {f({}), f({})}, ScanAttrs{.dimensions = {-9}, .num_carries = 1}, {two}),
-              HasSubstr("has no dimension -9"));
+              HasSubstr("must be an array with dimension -9"));
 }
 
 TEST(MapShape, HasTheOperandsDimensionsAndTheBodysType) {
@@ -165,9 +165,9 @@ TEST(ReduceShape, DropsTheDimensions) {
 TEST(ReduceShape, HostileDimensionsAreErrors) {
   const Computation sum = callee({f({}), f({})}, f({}));
   EXPECT_EQ(infer(Opcode::kReduce, {f({2}), f({})}, DimensionsAttrs{{1}}, {sum}),
-            "reduce: dimension 1 is not in f32[2]");
+            "reduce: dimensions has 1; must be in [0, 1) as of f32[2]");
   EXPECT_EQ(infer(Opcode::kReduce, {f({2}), f({})}, DimensionsAttrs{{0, 0}}, {sum}),
-            "reduce: dimensions {0,0} repeat");
+            "reduce: dimensions has 0 twice; each dimension may stand once");
   EXPECT_EQ(infer(Opcode::kReduce, {f({2})}, DimensionsAttrs{{0}}, {sum}),
             "reduce: has 1 operands; takes inputs and as many initial values");
 }
@@ -208,9 +208,9 @@ TEST(DotShape, ContractedSizesMustAgree) {
 TEST(DotShape, HostileDimensionsAreErrors) {
   const Shape declared = f({2, 2});
   EXPECT_EQ(infer(Opcode::kDot, {f({2, 3}), f({3, 2})}, DotAttrs{.lhs_contracting_dims = {2}}, {}, &declared),
-            "dot: lhs dimension 2 is not in f32[2,3]");
+            "dot: lhs dimensions has 2; must be in [0, 2) as of f32[2,3]");
   DotAttrs twice{.rhs_batch_dims = {1}, .rhs_contracting_dims = {1}};
-  EXPECT_EQ(infer(Opcode::kDot, {f({2, 3}), f({3, 2})}, twice, {}, &declared), "dot: rhs dimensions {1,1} repeat");
+  EXPECT_EQ(infer(Opcode::kDot, {f({2, 3}), f({3, 2})}, twice, {}, &declared), "dot: rhs dimensions has 1 twice; each dimension may stand once");
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ Status check_at_least(const InferArgs& in, size_t count) {
 Status check_rank(const InferArgs& in, size_t i, int64_t rank) {
   HEDDLE_RETURN_IF_ERROR(check_array(in, i));
   if (in[i].rank() == rank) return {};
+  if (rank == 0) return in.error(operand_name(in, i), " is ", in[i], "; must be a scalar");
   return in.error(operand_name(in, i), " is ", in[i], "; its rank must be ", rank);
 }
 

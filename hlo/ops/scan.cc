@@ -39,13 +39,14 @@ StatusOr<Sizes> read_inputs(const InferArgs& in) {
   Sizes sizes{in.size() - carries, carries, attrs.dimensions[0]};
   for (size_t i = 0; i < sizes.inputs; ++i) {
     if (!in[i].is_array() || !in[i].has_dimension(sizes.dimension)) {
-      return in.error("input ", i, " is ", to_string(in[i]), "; it has no dimension ",
-                      sizes.dimension);
+      return in.error("input ", i, " is ", to_string(in[i]), "; must be an array with dimension ", sizes.dimension,
+                      ", which is scanned");
     }
     const int64_t length = in[i].dimension(sizes.dimension);
     if (in[i].is_dynamic_dimension(sizes.dimension)) {
       return in.error("input ", i, " is ", to_string(in[i]),
-                      "; the scanned dimension must be static");
+                      "; its dimension ", sizes.dimension,
+                      " is scanned and must have a fixed size");
     }
     if (i > 0 && length != sizes.length) {
       return in.error("input ", i, " is ", to_string(in[i]), "; dimension ", sizes.dimension,
@@ -76,7 +77,7 @@ Status check_carries(const InferArgs& in, const Sizes& sizes, std::span<const Sh
     const Shape& enters = in[sizes.inputs + i];
     if (same_type(enters, returned[outputs + i])) continue;
     return in.error("carry ", i, " enters the body as ", to_string(enters), " and leaves it as ",
-                    to_string(returned[outputs + i]));
+                    to_string(returned[outputs + i]), "; must leave it as it enters");
   }
   return {};
 }
@@ -90,7 +91,8 @@ StatusOr<int64_t> declared_length(const InferArgs& in, const Sizes& sizes, size_
   const std::span<const Shape> declared = values_of(*in.declared());
   if (declared.empty() || !declared[0].is_array() || !declared[0].has_dimension(sizes.dimension)) {
     return in.error("result is declared as ", to_string(*in.declared()),
-                    "; output 0 has no dimension ", sizes.dimension);
+                    "; output 0 must have dimension ", sizes.dimension,
+                    ", whose size is the length, as there is no input");
   }
   return declared[0].dimension(sizes.dimension);
 }
@@ -115,7 +117,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
     if (!result[i].is_array() || sizes.dimension < 0 || sizes.dimension > result[i].rank() ||
         result[i].rank() == Shape::kMaxRank) {
       return in.error("output ", i, " is ", to_string(result[i]),
-                      "; it cannot be stacked along dimension ", sizes.dimension);
+                      " in the body; must be an array that can be stacked along dimension ", sizes.dimension);
     }
     result[i] = with_dimension_inserted(result[i], sizes.dimension, sizes.length);
   }

@@ -51,10 +51,10 @@ Status check_operand_dims(const InferArgs& in, const ScatterAttrs& attrs) {
       check_dimensions(in, "scatter_dims_to_operand_dims", attrs.scatter_dims_to_operand_dims, rank));
   for (int64_t d : attrs.input_batching_dims) {
     if (contains(attrs.inserted_window_dims, d)) {
-      return in.error("inserted_window_dims has ", d, ", which input_batching_dims has too");
+      return in.error("inserted_window_dims has ", d, ", which input_batching_dims has too; must be in one of them");
     }
     if (contains(attrs.scatter_dims_to_operand_dims, d)) {
-      return in.error("scatter_dims_to_operand_dims has ", d, ", which input_batching_dims has too");
+      return in.error("scatter_dims_to_operand_dims has ", d, ", which input_batching_dims has too; must be in one of them");
     }
   }
   int64_t dropped = static_cast<int64_t>(attrs.inserted_window_dims.size() + attrs.input_batching_dims.size());
@@ -79,7 +79,7 @@ Status check_batching(const InferArgs& in, const ScatterAttrs& attrs, const Shap
   for (size_t i = 0; i < from.size(); ++i) {
     int64_t of_x = attrs.input_batching_dims[i];
     if (from[i] == attrs.index_vector_dim) {
-      return in.error("scatter_indices_batching_dims has ", from[i], ", which is index_vector_dim");
+      return in.error("scatter_indices_batching_dims has ", from[i], ", which is index_vector_dim; must be another dimension");
     }
     if (indices.dimension(from[i]) == in[0].dimension(of_x)) continue;
     return in.error("indices are ", indices, "; their batching dimension ", from[i], " must be ",

@@ -10,7 +10,11 @@ Status check_range(const InferArgs& in, int64_t d, const SliceDimension& range) 
   if (range.stride < 1) {
     return in.error("stride of dimension ", d, " is ", range.stride, "; must be 1 or more");
   }
-  if (range.start >= 0 && range.start <= range.limit && range.limit <= size) return {};
+  if (range.start > range.limit) {
+    return in.error("range [", range.start, ":", range.limit, "] of dimension ", d,
+                    " ends before it begins; the limit must be ", range.start, " or more");
+  }
+  if (range.start >= 0 && range.limit <= size) return {};
   return in.error("x is ", in[0], "; range [", range.start, ":", range.limit, "] of dimension ", d,
                   " must lie in [0:", size, "]");
 }

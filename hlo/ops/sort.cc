@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kOperands[] = {"x"};
 
 StatusOr<Shape> infer(const InferArgs& in) {
-  if (in.size() == 0) return in.error("has no operands");
+  if (in.size() == 0) return in.error("has no operands; takes one or more");
   std::vector<Shape> parameters, results;
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].is_array() || !same_dimensions(in[i], in[0])) {

@@ -149,7 +149,7 @@ TEST(ReduceWindowRule, RefusesBadWindows) {
       "reduce-window: window stride of dimension 0 is -1; must be 1 or more");
   EXPECT_EQ(infer(Opcode::kReduceWindow, {f({9}), f({})}, window({{.padding_low = INT64_MAX}}),
                   f({9}), {kAddF32}),
-            "reduce-window: the padded size of dimension 0 does not fit 62 bits");
+            "reduce-window: the padded size of dimension 0 must fit 62 bits");
   EXPECT_EQ(infer(Opcode::kReduceWindow, {f({9}), f({})}, window({{}, {}}), f({9}), {kAddF32}),
             "reduce-window: window has 2 entries; must have 1, one for each dimension that it "
             "moves over");
@@ -233,7 +233,7 @@ TEST(CustomCallRule, NeedsATarget) {
                   s({3})),
             "s32[3]");
   EXPECT_EQ(infer(Opcode::kCustomCall, {f({2})}, CustomCallAttrs{}, f({2})),
-            "custom-call: has no custom_call_target");
+            "custom-call: has no custom_call_target; must name the function to call");
   CustomCallAttrs constrained{.custom_call_target = "f", .constrain_layout = true};
   EXPECT_EQ(
       infer(Opcode::kCustomCall, {f({2})}, constrained, f({2})),

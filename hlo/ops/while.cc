@@ -16,7 +16,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_takes(in, kBody, "body", state));
   const Shape& next = in.called()[kBody]->result_shape();
   if (!same_type(next, in[0])) {
-    return in.error("body returns ", to_string(next), "; the state is ", to_string(in[0]));
+    return in.error("body returns ", to_string(next), "; must return ", to_string(in[0]), ", the type of the state");
   }
   return in[0];
 }

@@ -35,7 +35,7 @@ StatusOr<int64_t> places(const InferArgs& in, size_t d, const WindowDimension& w
   overflow |= __builtin_add_overflow(padded, w.padding_low, &padded);
   overflow |= __builtin_add_overflow(padded, w.padding_high, &padded);
   if (overflow || padded > kMaxSize)
-    return in.error("the padded size of dimension ", d, " does not fit 62 bits");
+    return in.error("the padded size of dimension ", d, " must fit 62 bits");
   return window > padded ? 0 : (padded - window) / w.stride + 1;
 }
 

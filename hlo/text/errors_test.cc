@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"m { x = f32[] parameter(0) r = convert(x) }", "1:32: convert: has no result type"},
         Bad{"m { x = f32[] parameter(1) }",
             "1:1: computation m: parameter 1 of 1 is out of range or stands twice"},
-        Bad{"m { x = f32[] parameter(-1) }", "parameter: has number -1; numbers are 0 or more"},
+        Bad{"m { x = f32[] parameter(-1) }", "parameter: has number -1; must be 0 or more"},
         Bad{"m { x = f32[] parameter(999999999999) }", "parameter 999999999999 of 1"},
         Bad{"m { x = f32[] parameter(0) y = f32[] parameter(0) }", "parameter 0 of 2"},
         Bad{"m (x: f32[]) -> s32[] { x = f32[] parameter(0) }",

@@ -1,6 +1,7 @@
 #include "heddle/tests/golden/golden_file.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,7 +12,6 @@ namespace heddle::golden {
 namespace {
 
 constexpr std::string_view kBecomes = "// ----- becomes";
-constexpr std::string_view kError = "// error: ";
 constexpr std::string_view kPass = "// pass:";
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -34,11 +34,16 @@ std::string passes_in(std::string_view head) {
   return trimmed(head.substr(0, head.find("rule:")));
 }
 
+}  // namespace
+
+bool updating() {
+  const char* value = std::getenv("UPDATE_GOLDEN");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
 bool is_lines_alone(const std::string& text) {
   return text.find("HloModule") == std::string::npos && text.find("ENTRY") == std::string::npos;
 }
-
-}  // namespace
 
 std::vector<std::string> golden_paths(const std::string& folder) {
   std::vector<std::string> paths;
@@ -56,17 +61,11 @@ StatusOr<GoldenFile> read_golden(const std::string& path) {
   text << in.rdbuf();
   GoldenFile file{.path = path};
   std::string* part = &file.head;
-  int number = 0;
   for (const std::string& line : lines_of(text.str())) {
-    ++number;
     if (part == &file.head && !line.starts_with("//")) part = &file.input;
     if (line == kBecomes) {
       part = &file.expected;
       continue;
-    }
-    if (size_t at = line.find(kError); at != std::string::npos) {
-      file.error = line.substr(at + kError.size());
-      file.error_line = number;
     }
     append(*part, line, "\n");
   }

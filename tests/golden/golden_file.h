@@ -1,9 +1,7 @@
-// Golden files: the input of a pass and its whole output, or a module that does not verify and the
-// error on the line that is wrong.
+// Golden files: the input of a pass and its whole output. Those of errors are in error_file.h.
 //
-//   // pass: simplify   rule: transpose-of-transpose          // verify   tag: concatenate_c2
-//   <module>                                                  <module, one line of which ends in //
-//   error: the message>
+//   // pass: simplify   rule: transpose-of-transpose
+//   <module>
 //   // ----- becomes
 //   <module>
 //
@@ -21,17 +19,21 @@ namespace heddle::golden {
 struct GoldenFile {
   std::string path;
   std::string head;    // the comment lines at the top, as they are
-  std::string passes;  // the names after "pass:"; empty: the file expects an error
+  std::string passes;  // the names after "pass:"
   std::string input;
   std::string expected;  // the text behind "// ----- becomes"
-  std::string error;     // the text behind "// error:"
-  int error_line = 0;    // the line of the file that it stands on, counted from 1
 };
 
 // Returns every *.hlo below the folder, sorted.
 std::vector<std::string> golden_paths(const std::string& folder);
 
 StatusOr<GoldenFile> read_golden(const std::string& path);
+
+// UPDATE_GOLDEN=1: tests write what they find into their files, for review.
+bool updating();
+
+// The text is the lines of a single computation.
+bool is_lines_alone(const std::string& text);
 
 // Reads a module, or the lines of a single computation.
 StatusOr<hlo::Module> parse_golden(const std::string& text);

@@ -1,0 +1,99 @@
+// One test a golden error file. UPDATE_GOLDEN=1 writes the messages into the files, for review.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "heddle/base/strings.h"
+#include "heddle/tests/golden/error_file.h"
+#include "heddle/tests/golden/error_sites.h"
+#include "heddle/tests/golden/golden_file.h"
+
+namespace heddle::golden {
+namespace {
+
+constexpr char kFolder[] = "tests/golden/errors";
+
+class GoldenErrors : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenErrors, StandOnTheLineThatIsWrong) {
+  auto file = read_errors(GetParam());
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_FALSE(file->cases.empty());
+  if (updating()) {
+    ASSERT_TRUE(write_errors(*file).ok());
+    return;
+  }
+  for (const ErrorCase& item : file->cases) {
+    const std::string got = with_error(item.text);
+    EXPECT_EQ(got, item.expected) << item.tag << "; UPDATE_GOLDEN=1 writes the file anew";
+    EXPECT_EQ(messages_in(got).size(), 1u) << item.tag << " verifies";
+  }
+}
+
+// Of all files.
+std::vector<ErrorCase> every_case() {
+  std::vector<ErrorCase> cases;
+  for (const std::string& path : golden_paths(kFolder)) {
+    ErrorFile file = *read_errors(path);
+    std::ranges::move(file.cases, std::back_inserter(cases));
+  }
+  return cases;
+}
+
+TEST(GoldenErrorFiles, TagsAreUnlike) {
+  std::set<std::string> tags;
+  for (const ErrorCase& item : every_case()) EXPECT_TRUE(tags.insert(item.tag).second) << item.tag;
+}
+
+// Errors that no text can reach: the reader refuses the program before, or always gives what the
+// rule asks for.
+struct Unreachable {
+  std::string_view file;
+  std::string_view text;  // of the message
+  std::string_view why;
+};
+constexpr Unreachable kUnreachable[] = {
+    {"hlo/ops/leaves.cc", "has no value",
+     "text has a value between the brackets of every constant"},
+    {"hlo/ops/leaves.cc", "value is ", "the reader makes the value of the declared type"},
+    {"hlo/ops/conditional.cc", "index is pred[] and chooses among ",
+     "text names the two computations of a pred[] index"},
+    {"hlo/ops/linalg.cc", "transpose_a is not set; must be NO_TRANSPOSE, TRANSPOSE or ADJOINT",
+     "text has no word for that"},
+    {"hlo/ops/region.cc", " has no root",
+     "computations of text have instructions, and the last one is the root"},
+    {"hlo/ops/region.cc", " has no parameter ", "the reader has counted the parameters"},
+};
+
+bool is_unreachable(const ErrorSite& site) {
+  return std::ranges::any_of(kUnreachable, [&](const Unreachable& row) {
+    return site.file == row.file && std::ranges::find(site.parts, row.text) != site.parts.end();
+  });
+}
+
+TEST(GoldenErrorFiles, ReachEveryErrorOfEveryShapeRule) {
+  std::vector<std::string> messages;
+  for (const ErrorCase& item : every_case()) {
+    std::ranges::move(messages_in(item.expected), std::back_inserter(messages));
+  }
+  const std::vector<ErrorSite> sites = error_sites_in("hlo/ops");
+  ASSERT_GT(sites.size(), 100u);
+  for (const ErrorSite& site : sites) {
+    const bool reached = std::ranges::any_of(
+        messages, [&](const std::string& message) { return can_write(site, message); });
+    EXPECT_NE(reached, is_unreachable(site))
+        << site.file << ":" << site.line << ": in.error(" << join(site.parts, "..")
+        << (reached ? ") is reached and listed as unreachable"
+                    : ") has no case in tests/golden/errors");
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
+  return std::filesystem::path(info.param).stem().string();
+}
+INSTANTIATE_TEST_SUITE_P(File, GoldenErrors, ::testing::ValuesIn(golden_paths(kFolder)), name_of);
+
+}  // namespace
+}  // namespace heddle::golden
