@@ -1,4 +1,5 @@
-// What passes cost for each instruction. The combine cache canonicalises a body on every retrace, so that one has a target: 1 us.
+// What passes cost for each instruction. The combine cache canonicalises a body on every retrace,
+// so that one has a target: 1 us.
 #include <benchmark/benchmark.h>
 
 #include "heddle/hlo/builder.h"
@@ -79,6 +80,15 @@ BENCHMARK_CAPTURE(BM_Pass, lower_scan, transform::kPasses[1])->Arg(600);
 BENCHMARK_CAPTURE(BM_Pass, merge_equal, transform::kPasses[2])->Arg(600);
 BENCHMARK_CAPTURE(BM_Pass, remove_unused, transform::kPasses[3])->Arg(600);
 BENCHMARK_CAPTURE(BM_Pass, simplify, transform::kPasses[4])->Arg(600);
+
+void BM_Pipeline(benchmark::State& state, std::span<const transform::Pass> passes) {
+  hlo::Module module = cell(state.range(0));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(transform::run_pipeline(module, passes, {.verify_each = false}));
+  count_instructions(state, module);
+}
+BENCHMARK_CAPTURE(BM_Pipeline, lower, transform::kLowerPipeline)->Arg(600);
+BENCHMARK_CAPTURE(BM_Pipeline, flatten, transform::kFlattenPipeline)->Arg(600);
 
 }  // namespace
 

@@ -76,7 +76,7 @@ Computation inlined(ModuleRebuilder& module, hlo::ComputationId id, int64_t& bud
 
 StatusOr<hlo::Module> inline_calls(const hlo::Module& module) {
   ModuleRebuilder to(module);
-  int64_t budget = kMaxInstructions;
+  int64_t budget = kMaxInstructions - module.instruction_count();
   for (hlo::ComputationId id : to.order()) to.replace(id, inlined(to, id, budget));
   return std::move(to).finish();
 }

@@ -26,23 +26,67 @@ Status verify_after(const Pass& pass, const hlo::Module& module, hlo::Stage stag
   return internal_error("after ", pass.name, ": ", message_of(status));
 }
 
+// A module on its way through a pipeline.
+class PipelineRun {
+ public:
+  PipelineRun(hlo::Module module, const PipelineOptions& options)
+      : module_(std::move(module)), options_(options), stage_(options.stage) {}
+
+  Status begin() {
+    if (options_.verify_each) HEDDLE_RETURN_IF_ERROR(hlo::verify(module_, stage_));
+    if (options_.dump) options_.dump(step_, "input", module_);
+    return {};
+  }
+
+  Status run(const Pass& pass) {
+    auto now = pass.run(module_);
+    if (!now.ok()) return annotate(now.status(), pass.name, ": ");
+    module_ = *std::move(now);
+    stage_ = std::max(stage_, pass.leaves);
+    if (options_.verify_each) HEDDLE_RETURN_IF_ERROR(verify_after(pass, module_, stage_));
+    if (options_.dump) options_.dump(++step_, pass.name, module_);
+    return {};
+  }
+
+  // Each pass is idempotent: where all the others leave a result of it alone, so does it.
+  Status settle(std::span<const Pass> passes) {
+    Hash128 before = hlo::hash_of(module_);
+    size_t unchanged = 0;  // passes in a row
+    bool changed = false;
+    for (size_t i = 0; i < kMaxRounds * passes.size(); ++i) {
+      HEDDLE_RETURN_IF_ERROR(run(passes[i % passes.size()]));
+      Hash128 after = hlo::hash_of(module_);
+      unchanged = after == before ? unchanged + 1 : 0;
+      changed |= after != before;
+      if (unchanged == passes.size() - (changed ? 1 : 0)) break;
+      before = after;
+    }
+    return {};
+  }
+
+  hlo::Module finish() && { return std::move(module_); }
+
+ private:
+  hlo::Module module_;
+  const PipelineOptions& options_;
+  hlo::Stage stage_;
+  int step_ = 0;
+};
+
 }  // namespace
 
 StatusOr<hlo::Module> run_pipeline(hlo::Module module, std::span<const Pass> passes,
                                    const PipelineOptions& options) {
-  int step = 0;
-  hlo::Stage stage = options.stage;
-  if (options.verify_each) HEDDLE_RETURN_IF_ERROR(hlo::verify(module, stage));
-  if (options.dump) options.dump(step, "input", module);
-  for (const Pass& pass : passes) {
-    auto now = pass.run(module);
-    if (!now.ok()) return annotate(now.status(), pass.name, ": ");
-    module = *std::move(now);
-    stage = std::max(stage, pass.leaves);
-    if (options.verify_each) HEDDLE_RETURN_IF_ERROR(verify_after(pass, module, stage));
-    if (options.dump) options.dump(++step, pass.name, module);
+  PipelineRun pipeline(std::move(module), options);
+  HEDDLE_RETURN_IF_ERROR(pipeline.begin());
+  while (!passes.empty()) {
+    auto last = std::ranges::find(passes, false, &Pass::settles);
+    auto settling = static_cast<size_t>(last - passes.begin());
+    HEDDLE_RETURN_IF_ERROR(settling > 0 ? pipeline.settle(passes.first(settling))
+                                        : pipeline.run(passes[0]));
+    passes = passes.subspan(std::max<size_t>(settling, 1));
   }
-  return module;
+  return std::move(pipeline).finish();
 }
 
 StatusOr<std::vector<Pass>> parse_pipeline(std::string_view names) {

@@ -22,6 +22,9 @@ struct Pass {
   // What holds after it. Stages only advance: kTraced says that the pass leaves the module in the
   // stage in which it found it.
   hlo::Stage leaves = hlo::Stage::kTraced;
+  // In a pipeline: neighbours that settle are run in turn until none has anything to change, since
+  // each makes work for the others.
+  bool settles = false;
 };
 
 // Every pass, by name.
@@ -31,22 +34,33 @@ inline constexpr Pass kPasses[] = {
     {"simplify", simplify},
 };
 
+namespace pass_internal {
+
+inline constexpr Pass settling(std::string_view name,
+                               StatusOr<hlo::Module> (*run)(const hlo::Module&)) {
+  return {.name = name, .run = run, .settles = true};
+}
+
+}  // namespace pass_internal
+
 // From what was traced to what any XLA reads: while and no scan. Calls stay, so that a combine computation is one computation.
+// Running it twice is running it once.
 inline constexpr Pass kLowerPipeline[] = {
     {"simplify", simplify},
     {"lower-scan", lower_scan, hlo::Stage::kHlo},  // from here: while, and no scan
-    {"simplify", simplify},                        // what was handed through the loop is read directly
-    {"merge-equal", merge_equal},
-    {"simplify", simplify},  // ops on values that turned out to be equal
-    {"remove-unused", remove_unused},
+    pass_internal::settling("simplify", simplify),
+    pass_internal::settling("merge-equal", merge_equal),
+    pass_internal::settling("remove-unused", remove_unused),
 };
 
 // The same with calls inlined: for backends that do not inline by themselves.
 inline constexpr Pass kFlattenPipeline[] = {
-    {"simplify", simplify},       {"lower-scan", lower_scan, hlo::Stage::kHlo},
-    {"inline", inline_calls},     {"simplify", simplify},
-    {"merge-equal", merge_equal}, {"simplify", simplify},
-    {"remove-unused", remove_unused},
+    {"simplify", simplify},
+    {"lower-scan", lower_scan, hlo::Stage::kHlo},
+    pass_internal::settling("inline", inline_calls),  // again where a loop or branch became a call
+    pass_internal::settling("simplify", simplify),
+    pass_internal::settling("merge-equal", merge_equal),
+    pass_internal::settling("remove-unused", remove_unused),
 };
 
 struct PipelineOptions {
@@ -61,7 +75,10 @@ struct PipelineOptions {
   std::function<void(int step, std::string_view pass, const hlo::Module&)> dump;
 };
 
-// Runs the passes in order.
+// How often passes that settle are run at most.
+inline constexpr size_t kMaxRounds = 16;
+
+// Runs the passes in order, those that settle as often as it takes.
 // errors: a pass's own, with its name before it; Internal, if a module does not verify after a
 // pass, with the pass's name
 StatusOr<hlo::Module> run_pipeline(hlo::Module module, std::span<const Pass> passes,
