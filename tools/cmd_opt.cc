@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "CLI/CLI.hpp"
+#include "heddle/hlo/dot.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/tools/command.h"
@@ -22,6 +23,7 @@ struct Options {
 std::string written(const hlo::Module& module, const std::string& form) {
   using Form = hlo::PrintOptions::Form;
   if (form == "proto") return hlo::to_proto(module);
+  if (form == "dot") return hlo::print_dot(module);
   return hlo::print(module, {.form = form == "short" ? Form::kShort : Form::kLong});
 }
 
@@ -48,8 +50,8 @@ void add_opt_command(CLI::App& app, int& code) {
   command->add_option(
       "--passes", options->passes,
       "passes to run, as in lower-scan,simplify; lower stands for all that a backend needs");
-  command->add_option("--to", options->form, "text, short or proto")
-      ->check(CLI::IsMember({"text", "short", "proto"}))
+  command->add_option("--to", options->form, "text, short, proto, or dot: a graph for Graphviz")
+      ->check(CLI::IsMember({"text", "short", "proto", "dot"}))
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "file to write; standard output if absent");
   command->callback([options, &code] { code = report(run(*options)); });
