@@ -29,8 +29,10 @@ bool is_random(Opcode opcode) {
 }
 
 // Whether the interpreter may refuse some of the op's programs: of a custom-call it knows a few
-// targets.
-bool is_known_in_part(Opcode opcode) { return opcode == Opcode::kCustomCall; }
+// targets, of what devices do together groups of one.
+bool is_known_in_part(Opcode opcode) {
+  return opcode == Opcode::kCustomCall || hlo::has_trait(opcode, hlo::kSideEffect);
+}
 
 // The same value in bytes of its own.
 Literal deep_copy(const Literal& value) {

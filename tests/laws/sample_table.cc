@@ -84,7 +84,7 @@ constexpr Row kRows[] = {
     {"all", "reshape($t[]) -> $t[1,1]"},
     {"all", "reshape($t[0,4]) -> $t[2,0]"},
     {"", "reshape(f32[3,2]) -> f32[2,3], inferred_dimension=0"},
-    {"", "dynamic-reshape(f32[4], s32[]~1) -> f32[<=4]"},
+    {"", "dynamic-reshape(f32[4], s32[]~4) -> f32[<=4]"},
     {"all", "transpose($t[3,2]) -> $t[2,3], dimensions={1,0}"},
     {"all", "transpose($t[]) -> $t[], dimensions={}"},
     {"all", "transpose($t[2,3,4]) -> $t[4,2,3], dimensions={2,0,1}"},
@@ -149,7 +149,7 @@ constexpr Row kRows[] = {
     {"int float +", "topk($t[2,7]) -> ($t[2,3], s32[2,3]), k=3"},
     {"", "topk(f32[7]) -> (f32[7], s32[7]), k=7, largest=false"},
     {"all", "get-dimension-size($t[3,2]) -> s32[], dimensions={1}"},
-    {"all", "set-dimension-size($t[3,2], s32[]~1) -> $t[3,<=2], dimensions={1}"},
+    {"all", "set-dimension-size($t[3,2], s32[]~2) -> $t[3,<=2], dimensions={1}"},
 
     // Reductions and contractions.
     {"all", "reduce($t[5,3], $t[]) -> $t[5], dimensions={1}, to_apply=sum"},
@@ -254,6 +254,8 @@ constexpr Row kRows[] = {
      "to_apply=sum"},
     {"", "all-reduce(f32[4], f32[2]) -> (f32[4], f32[2]), replica_groups={}, to_apply=sum_f32"},
     {"all", "all-reduce-done($t[4]) -> $t[4]"},
+    {"all", "reduce-scatter($t[4]) -> $t[4], replica_groups={{0}}, dimensions={0}, to_apply=sum"},
+    {"all", "all-gather($t[4]) -> $t[4], replica_groups={{0}}, dimensions={0}"},
     {"all", "reduce-scatter($t[4]) -> $t[2], replica_groups={{0,1}}, dimensions={0}, to_apply=sum"},
     {"all", "all-gather($t[4]) -> $t[8], channel_id=3, replica_groups=[1,2]<=[2], dimensions={0}"},
     {"", "all-gather-start(f32[4]) -> (f32[4], f32[8]), replica_groups=[1,2]<=[2], dimensions={0}"},

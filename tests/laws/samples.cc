@@ -240,7 +240,9 @@ class Numbers {
 };
 
 Literal element(Numbers& numbers, DType type, std::string_view kind) {
-  if (kind == "~1") return Literal::scalar(type, int64_t{1});
+  if (kind.size() == 2 && std::isdigit(static_cast<unsigned char>(kind[1]))) {
+    return Literal::scalar(type, int64_t{kind[1] - '0'});
+  }
   if (type == pred) return Literal::scalar(pred, static_cast<int64_t>(numbers.below(2)));
   if (kind == "~small") return Literal::scalar(type, numbers.small());
   return is_floating(type) ? Literal::scalar(type, numbers.real())

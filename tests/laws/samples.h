@@ -19,7 +19,8 @@ namespace heddle::laws {
 // One line of the table. In `line`: $t an element type of `types`, $s any element type, $d the
 // sizes "", "0", "3,2" and "300", and $n the list of its dimensions; of $t also $p the real part,
 // $c the complex type with such parts, $u the unsigned type as wide. Words before "(" that "|"
-// parts are several ops. An operand's type may be followed by ~small (whole numbers -2 .. 3) or ~1.
+// parts are several ops. An operand's type may be followed by ~small (whole numbers -2 .. 3) or a
+// digit: ~1.
 struct Row {
   // Words: an element type, or pred int signed unsigned float complex all. A last word "+": the
   // shape rule takes more types than are sampled. Without it, a type that is not listed must be
