@@ -4,7 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "heddle/base/counters.h"
-#include "heddle/heddle.h"
+#include "heddle/scan/associative.h"
+#include "heddle/scan/cond.h"
+#include "heddle/scan/loops.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/program.h"
+#include "heddle/trace/reductions.h"
+#include "heddle/trace/shaping.h"
 
 namespace heddle {
 namespace {

@@ -59,6 +59,17 @@ TEST(Shaping, MovesElementsAsNumpyDoes) {
   EXPECT_THAT(pad(arange(2), 9, {{1, -1, 1}}).to_vector<int>(), ElementsAre(9, 0, 9));
 }
 
+TEST(Elementwise, NumbersReachTheEndsOfIntegerDtypes) {
+  EXPECT_EQ((zeros({}, u64) + UINT64_MAX).item<uint64_t>(), UINT64_MAX);
+  EXPECT_EQ((zeros({}, s64) + INT64_MAX).item<int64_t>(), INT64_MAX);
+  EXPECT_EQ((zeros({}, s64) + INT64_MIN).item<int64_t>(), INT64_MIN);
+  EXPECT_EQ((zeros({}, s8) + -128).item<int>(), -128);
+  EXPECT_THROW(zeros({}, s8) + 128, Error);
+  EXPECT_THROW(zeros({}, u8) + -1, Error);
+  EXPECT_THROW(zeros({}, s64) + UINT64_MAX, Error);
+  EXPECT_THROW(zeros({}, s64) + 0x1p63, Error);
+}
+
 TEST(Elementwise, BroadcastsAsNumpyDoes) {
   EXPECT_THAT((grid() + array<float>({10, 20, 30})).to_vector<float>(),
               ElementsAre(10, 21, 32, 13, 24, 35));

@@ -32,6 +32,13 @@ double value_of(const Operand& number) {
       number.number());
 }
 
+// Whether a whole number is in the range of an integer dtype. Exact, which f64 is not from 2^53 on.
+bool in_range(DType dtype, bool negative, uint64_t size) {
+  uint64_t half = uint64_t{1} << (bit_width(dtype) - 1);  // of the values
+  if (is_signed(dtype)) return negative ? size <= half : size < half;
+  return !negative && size <= half - 1 + half;
+}
+
 // Whether an element of `dtype` can stand for the number: integers need whole values in range,
 // unsigned ones no sign.
 bool can_hold(DType dtype, const Operand& number) {
@@ -39,11 +46,15 @@ bool can_hold(DType dtype, const Operand& number) {
   if (dtype == pred)
     return std::holds_alternative<bool>(number.number()) || value == 0 || value == 1;
   if (!is_integer(dtype)) return true;
-  if (std::holds_alternative<double>(number.number()) && value != std::floor(value)) return false;
-  int64_t bits = bit_width(dtype);
-  double low = is_signed(dtype) ? -std::ldexp(1.0, static_cast<int>(bits - 1)) : 0.0;
-  double high = std::ldexp(1.0, static_cast<int>(is_signed(dtype) ? bits - 1 : bits));
-  return value >= low && value < high;
+  if (const int64_t* i = std::get_if<int64_t>(&number.number())) {
+    auto bits = static_cast<uint64_t>(*i);
+    return in_range(dtype, *i < 0, *i < 0 ? -bits : bits);
+  }
+  if (const uint64_t* u = std::get_if<uint64_t>(&number.number()))
+    return in_range(dtype, false, *u);
+  double size = std::abs(value);
+  return value == std::floor(value) && size < 0x1p64 &&
+         in_range(dtype, value < 0, static_cast<uint64_t>(size));
 }
 
 Literal literal_of(const Operand& number, DType dtype) {

@@ -1,0 +1,159 @@
+#include "heddle/random/continuous.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "heddle/random/internal/sampling.h"
+#include "heddle/special/normal.h"
+
+namespace heddle::random {
+namespace {
+
+using random_internal::exponential_of;
+using random_internal::gumbel_of;
+using random_internal::normal_of;
+using random_internal::Request;
+using random_internal::sample;
+using random_internal::uniform_of;
+using random_internal::Words;
+using trace_internal::Located;
+using Parameters = std::span<const Located>;
+
+Located next_after(const Located& x, double towards) {
+  return x.with(nextafter(x.operand(), {towards, x.at()}));
+}
+
+Located truncated_normal_of(const Request& r, const Located& lower, const Located& upper) {
+  Located root = lower.like(std::numbers::sqrt2);
+  Located u = uniform_of(r, erf(lower / root), erf(upper / root));
+  Located x = root * u.with(special::erf_inv(u.operand()));
+  // Rounding must not put a sample on the bounds, which are not included.
+  return minimum(maximum(x, next_after(lower, INFINITY)), next_after(upper, -INFINITY));
+}
+
+Located triangular_of(const Request& r, const Located& left, const Located& mode,
+                      const Located& right) {
+  Located u = uniform_of(r);
+  Located rising = left + sqrt(u * (right - left) * (mode - left));
+  Located falling = right - sqrt((1.0 - u) * (right - left) * (right - mode));
+  return where(u < (mode - left) / (right - left), rising, falling);
+}
+
+Located wald_of(const Request& r, const Located& mean) {
+  std::vector<Words> keys = r.split(2);
+  Located y = square(normal_of(r.of(keys[0])));
+  Located z = uniform_of(r.of(keys[1]));
+  Located root = sqrt(4.0 * mean * y + square(mean) * square(y));
+  Located x = mean + square(mean) * y / 2.0 - mean / 2.0 * root;
+  return where(z <= mean / (mean + x), x, square(mean) / x);
+}
+
+Located laplace_of(const Request& r) {
+  Located u = uniform_of(r, float_limits(r.dtype).epsilon_below - 1.0, 1.0);
+  return sign(u) * log1p(-abs(u));
+}
+
+Located logistic_of(const Request& r) {
+  Located x = uniform_of(r, float_limits(r.dtype).smallest_normal, 1.0);
+  return log(x) - log1p(-x);
+}
+
+Located cauchy_of(const Request& r) {
+  Located u = uniform_of(r, float_limits(r.dtype).epsilon, 1.0);
+  return tan(std::numbers::pi * (u - 0.5));
+}
+
+Located maxwell_of(const Request& r) {
+  Dimensions sizes = r.shape;
+  sizes.push_back(3);
+  Located squares = square(normal_of(r.of(r.words, sizes)));
+  return sqrt(squares.with(sum(squares.operand(), {.axes = {-1}})));
+}
+
+}  // namespace
+
+Tensor uniform(Operand key, const Dimensions& shape, DType dtype, Operand low, Operand high,
+               const Options& options) {
+  bool unit = !low.is_tensor() && !high.is_tensor() && low.number() == Operand(0.0).number() &&
+              high.number() == Operand(1.0).number();
+  if (unit)
+    return sample("random::uniform", key, shape, dtype, options,
+                  [](const Request& r) { return uniform_of(r); });
+  return sample("random::uniform", key, {low, high}, shape, dtype, options,
+                [](const Request& r, Parameters p) { return uniform_of(r, p[0], p[1]); });
+}
+
+Tensor normal(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  return sample("random::normal", key, shape, dtype, options, &normal_of);
+}
+
+Tensor truncated_normal(Operand key, Operand lower, Operand upper, const Dimensions& shape,
+                        DType dtype, const Options& options) {
+  return sample("random::truncated_normal", key, {lower, upper}, shape, dtype, options,
+                [](const Request& r, Parameters p) { return truncated_normal_of(r, p[0], p[1]); });
+}
+
+Tensor lognormal(Operand key, Operand sigma, const Dimensions& shape, DType dtype,
+                 const Options& options) {
+  return sample("random::lognormal", key, {sigma}, shape, dtype, options,
+                [](const Request& r, Parameters p) { return exp(normal_of(r) * p[0]); });
+}
+
+Tensor exponential(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  return sample("random::exponential", key, shape, dtype, options, &exponential_of);
+}
+
+Tensor gumbel(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  return sample("random::gumbel", key, shape, dtype, options, &gumbel_of);
+}
+
+Tensor laplace(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  return sample("random::laplace", key, shape, dtype, options, &laplace_of);
+}
+
+Tensor logistic(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  return sample("random::logistic", key, shape, dtype, options, &logistic_of);
+}
+
+Tensor cauchy(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  return sample("random::cauchy", key, shape, dtype, options, &cauchy_of);
+}
+
+Tensor maxwell(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  return sample("random::maxwell", key, shape, dtype, options, &maxwell_of);
+}
+
+Tensor pareto(Operand key, Operand b, const Dimensions& shape, DType dtype,
+              const Options& options) {
+  return sample("random::pareto", key, {b}, shape, dtype, options,
+                [](const Request& r, Parameters p) { return exp(exponential_of(r) / p[0]); });
+}
+
+Tensor rayleigh(Operand key, Operand scale, const Dimensions& shape, DType dtype,
+                const Options& options) {
+  return sample(
+      "random::rayleigh", key, {scale}, shape, dtype, options,
+      [](const Request& r, Parameters p) { return p[0] * sqrt(log(uniform_of(r)) * -2.0); });
+}
+
+Tensor weibull_min(Operand key, Operand scale, Operand concentration, const Dimensions& shape,
+                   DType dtype, const Options& options) {
+  return sample("random::weibull_min", key, {scale, concentration}, shape, dtype, options,
+                [](const Request& r, Parameters p) {
+                  return power(-log1p(-uniform_of(r)), 1.0 / p[1]) * p[0];
+                });
+}
+
+Tensor triangular(Operand key, Operand left, Operand mode, Operand right, const Dimensions& shape,
+                  DType dtype, const Options& options) {
+  return sample("random::triangular", key, {left, mode, right}, shape, dtype, options,
+                [](const Request& r, Parameters p) { return triangular_of(r, p[0], p[1], p[2]); });
+}
+
+Tensor wald(Operand key, Operand mean, const Dimensions& shape, DType dtype,
+            const Options& options) {
+  return sample("random::wald", key, {mean}, shape, dtype, options,
+                [](const Request& r, Parameters p) { return wald_of(r, p[0]); });
+}
+
+}  // namespace heddle::random

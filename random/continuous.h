@@ -1,0 +1,82 @@
+// Random floats. Names, algorithms and bits are those of jax.random; docs/ops.md says which samples
+// are equal in every bit and which differ in their last ones, since a logarithm is rounded
+// otherwise.
+//
+// key      u32[2] (random/keys.h)
+// shape    of the sample; parameters broadcast to it. Where there are parameters, an empty one is
+//          the shape that they broadcast to
+// dtype    f16, bf16, f32 or f64; parameters are C++ numbers or tensors of it
+// errors   all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
+//          and the caller's line
+#pragma once
+
+#include "heddle/random/keys.h"
+
+namespace heddle::random {
+
+// From low up to, not including, high.
+Tensor uniform(Operand key, const Dimensions& shape = {}, DType dtype = f32, Operand low = 0.0,
+               Operand high = 1.0, const Options& options = {});
+// Mean 0, variance 1. source: inverse of the distribution function, by special::erf_inv
+Tensor normal(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+              const Options& options = {});
+// A standard normal number, given that it lies between lower and upper.
+Tensor truncated_normal(Operand key, Operand lower, Operand upper, const Dimensions& shape = {},
+                        DType dtype = f32, const Options& options = {});
+Tensor lognormal(Operand key, Operand sigma = 1.0, const Dimensions& shape = {}, DType dtype = f32,
+                 const Options& options = {});  // exp(sigma * normal)
+
+Tensor exponential(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+                   const Options& options = {});  // of mean 1
+Tensor gumbel(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+              const Options& options = {});
+Tensor laplace(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+               const Options& options = {});
+Tensor logistic(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+                const Options& options = {});
+Tensor cauchy(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+              const Options& options = {});
+Tensor maxwell(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+               const Options& options = {});  // length of three normal numbers
+
+Tensor pareto(Operand key, Operand b, const Dimensions& shape = {}, DType dtype = f32,
+              const Options& options = {});  // from 1 on, density b x^-(b+1)
+Tensor rayleigh(Operand key, Operand scale, const Dimensions& shape = {}, DType dtype = f32,
+                const Options& options = {});
+Tensor weibull_min(Operand key, Operand scale, Operand concentration, const Dimensions& shape = {},
+                   DType dtype = f32, const Options& options = {});
+Tensor triangular(Operand key, Operand left, Operand mode, Operand right,
+                  const Dimensions& shape = {}, DType dtype = f32, const Options& options = {});
+// The inverse Gaussian of mean `mean` and shape 1. source: J. Michael, W. Schucany and R. Haas,
+// The American Statistician 30 (1976)
+Tensor wald(Operand key, Operand mean, const Dimensions& shape = {}, DType dtype = f32,
+            const Options& options = {});
+
+// Gamma(a, 1), and its logarithm, which does not underflow for small a. Each element has a key of
+// its own. source: G. Marsaglia and W. Tsang, ACM TOMS 26 (2000). cost: a loop until all elements
+// are accepted, on all of them
+Tensor gamma(Operand key, Operand a, const Dimensions& shape = {}, DType dtype = f32,
+             const Options& options = {});
+Tensor loggamma(Operand key, Operand a, const Dimensions& shape = {}, DType dtype = f32,
+                const Options& options = {});
+// From gamma samples.
+Tensor beta(Operand key, Operand a, Operand b, const Dimensions& shape = {}, DType dtype = f32,
+            const Options& options = {});
+Tensor chisquare(Operand key, Operand df, const Dimensions& shape = {}, DType dtype = f32,
+                 const Options& options = {});
+Tensor f(Operand key, Operand dfnum, Operand dfden, const Dimensions& shape = {}, DType dtype = f32,
+         const Options& options = {});
+Tensor t(Operand key, Operand df, const Dimensions& shape = {}, DType dtype = f32,
+         const Options& options = {});  // Student's
+// Density proportional to exp(-|x|^p).
+Tensor generalized_normal(Operand key, double p, const Dimensions& shape = {}, DType dtype = f32,
+                          const Options& options = {});
+// In the ball of radius 1 of `d` dimensions and norm p, uniformly: [shape.., d].
+Tensor ball(Operand key, int64_t d, double p = 2, const Dimensions& shape = {}, DType dtype = f32,
+            const Options& options = {});
+// Numbers that sum to 1 along the last axis. alpha: [.., n]; `shape` is that of the sample without
+// the last axis, and the result [shape.., n].
+Tensor dirichlet(Operand key, Operand alpha, const Dimensions& shape = {}, DType dtype = f32,
+                 const Options& options = {});
+
+}  // namespace heddle::random

@@ -1,0 +1,40 @@
+// The generator under all distributions: threefry2x32 on the words of keys.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "heddle/random/keys.h"
+#include "heddle/trace/located.h"
+
+namespace heddle::random::random_internal {
+
+using trace_internal::Located;
+
+// The two words of a key, u32[]; or of many keys, u32 of any one shape.
+struct Words {
+  Located a, b;
+};
+
+// 20 rounds of the cipher on two words of counters; all four broadcast.
+Words threefry2x32(const Words& key, const Words& counters);
+
+// The words of a user's key. errors: Error naming `op` where it is not u32[2]
+Words words_of(std::string_view op, const Operand& key);
+// The key of words: u32[..,2].
+Tensor key_of(const Words& words);
+
+// `count` keys of one key: words of shape [count].
+Words split_many(const Words& key, int64_t count, const Options& options);
+// `count` keys of each key.
+std::vector<Words> split_each(const Words& keys, int64_t count, const Options& options);
+
+// Uniform bits of 8, 16, 32 or 64. Of one key: an array of the shape. Of many: one number each, so
+// the shape must be {}.
+Located random_bits(const Words& keys, int64_t width, const Dimensions& shape,
+                    const Options& options);
+
+// Throws Error where a size is negative or the like.
+void check_sample_shape(std::string_view op, const Dimensions& shape, SourceLocation at);
+
+}  // namespace heddle::random::random_internal

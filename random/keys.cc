@@ -1,0 +1,95 @@
+#include "heddle/random/keys.h"
+
+#include <vector>
+
+#include "heddle/random/internal/threefry.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
+
+namespace heddle::random {
+namespace {
+
+using random_internal::key_of;
+using random_internal::Words;
+using random_internal::words_of;
+using trace_internal::Located;
+using trace_internal::one_program;
+
+// The bits of an integer scalar or C++ number, as u64 (`wide`) or as u32, the low ones.
+Located integer_bits(std::string_view op, std::string_view what, const Operand& x, bool wide) {
+  SourceLocation at = x.at();
+  DType dtype = wide ? u64 : u32;
+  if (x.is_tensor()) {
+    const Shape& shape = trace_internal::node_of(x.tensor(), op, at).shape;
+    if (shape.is_scalar() && is_integer(shape.dtype())) {
+      // 32 bits and fewer fill the low word alone, whatever their sign.
+      Tensor low = bit_width(shape.dtype()) <= 32 ? x.tensor().astype(u32, at) : x.tensor();
+      return {low.astype(dtype, at), at};
+    }
+    throw Error(invalid_argument(op, ": ", what, " is ", shape,
+                                 "; it must be an integer scalar, or a C++ integer"),
+                at);
+  }
+  uint64_t bits = 0;
+  if (const int64_t* i = std::get_if<int64_t>(&x.number()))
+    bits = static_cast<uint64_t>(*i);
+  else if (const uint64_t* u = std::get_if<uint64_t>(&x.number()))
+    bits = *u;
+  else
+    throw Error(invalid_argument(op, ": ", what, " is a C++ number that is no integer; ",
+                                 "it must be an integer"),
+                at);
+  return {constant_like({wide ? bits : bits & UINT32_MAX, at}, dtype, op), at};
+}
+
+}  // namespace
+
+Tensor key(Operand seed) {
+  return one_program("random::key", seed.at(), [&] {
+    Located bits = integer_bits("random::key", "seed", seed, true);
+    return key_of({(bits >> 32).astype(u32), bits.astype(u32)});
+  });
+}
+
+Tensor split(Operand key, int64_t count, const Options& options) {
+  random_internal::check_sample_shape("random::split", {count}, key.at());
+  return one_program("random::split", key.at(), [&] {
+    return key_of(split_many(words_of("random::split", key), count, options));
+  });
+}
+
+Tensor fold_in(Operand key, Operand data) {
+  return one_program("random::fold_in", key.at(), [&] {
+    Words words = words_of("random::fold_in", key);
+    Located low = integer_bits("random::fold_in", "data", data, false);
+    return key_of(threefry2x32(words, {low ^ low, low}));
+  });
+}
+
+Tensor bits(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  SourceLocation at = key.at();
+  random_internal::check_sample_shape("random::bits", shape, at);
+  if (!is_unsigned(dtype) || bit_width(dtype) < 8) {
+    throw Error(invalid_argument("random::bits: dtype is ", to_string(dtype),
+                                 "; it must be u8, u16, u32 or u64"),
+                at);
+  }
+  return one_program("random::bits", at, [&] {
+    return random_bits(words_of("random::bits", key), bit_width(dtype), shape, options).tensor();
+  });
+}
+
+namespace random_internal {
+
+void split_to(Operand key, Tensor* out, int64_t count, const Options& options) {
+  std::vector<Tensor> keys = trace_internal::in_program("random::split", key.at(), [&] {
+    std::vector<Tensor> rows;
+    for (const Words& words : split_each(words_of("random::split", key), count, options))
+      rows.push_back(key_of(words));
+    return rows;
+  });
+  for (size_t i = 0; i < keys.size(); ++i) out[i] = std::move(keys[i]);
+}
+
+}  // namespace random_internal
+}  // namespace heddle::random

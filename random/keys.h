@@ -1,0 +1,57 @@
+// Random numbers without state: a key goes in, numbers come out, and the same key gives the same
+// numbers wherever and whenever it is used. Split a key for new ones; never use one twice.
+//
+//   Tensor key = random::key(0);
+//   auto step = [&](std::pair<Tensor, Tensor> s, Tensor) {       // in a scan: the key is carried
+//     auto [next, now] = random::split<2>(s.first);
+//     ...random::normal(now, {100})...
+//
+// Keys and bits are those of jax.random with its default generator, threefry2x32, bit for bit.
+// source: J. K. Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011)
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/trace/creation.h"
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::random {
+
+struct Options {
+  // How bits are laid out over an array: each element hashes its own position (JAX's
+  // jax_threefry_partitionable, on by default), or positions are hashed in pairs (JAX's before
+  // 0.5).
+  bool partitionable = true;
+};
+
+// A key: u32[2]. `seed` is a C++ integer or an integer scalar; its 64 bits are the key (32-bit ones
+// and shorter: the low word, the other is 0; so a negative C++ number is as in JAX's 64-bit mode).
+// errors: Error where it is no integer, or no scalar
+Tensor key(Operand seed);
+
+// `count` new keys: u32[count,2]; row i is a key. errors: Error where key is not u32[2]
+Tensor split(Operand key, int64_t count = 2, const Options& options = {});
+// A new key for an integer, say of a step: u32[2]. `data` is a C++ integer or an integer scalar, of
+// which the low 32 bits count.
+Tensor fold_in(Operand key, Operand data);
+
+// Uniform bits: of u8, u16, u32 or u64.
+Tensor bits(Operand key, const Dimensions& shape = {}, DType dtype = u32,
+            const Options& options = {});
+
+namespace random_internal {
+void split_to(Operand key, Tensor* out, int64_t count, const Options& options);
+}  // namespace random_internal
+
+// `N` new keys, each u32[2], for a structured binding: auto [next, now] = split<2>(key).
+template <size_t N>
+std::array<Tensor, N> split(Operand key, const Options& options = {}) {
+  std::array<Tensor, N> keys;
+  random_internal::split_to(key, keys.data(), static_cast<int64_t>(N), options);
+  return keys;
+}
+
+}  // namespace heddle::random

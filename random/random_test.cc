@@ -1,0 +1,208 @@
+// Keys, shapes, types and errors, moments of samples, and keys carried by a scan. That values are
+// those of jax.random is shown in tests/random.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "heddle/base/counters.h"
+#include "heddle/random/continuous.h"
+#include "heddle/random/discrete.h"
+#include "heddle/random/keys.h"
+#include "heddle/scan/scan.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/program.h"
+#include "heddle/trace/reductions.h"
+
+namespace heddle {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <class Fn>
+std::string error_of(Fn&& fn) {
+  try {
+    fn();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::vector<uint32_t> words(const Tensor& t) { return t.to_vector<uint32_t>(); }
+
+TEST(RandomKeys, AreTheBitsOfTheSeed) {
+  EXPECT_THAT(words(random::key(7)), ElementsAre(0, 7));
+  EXPECT_THAT(words(random::key(int64_t{3} << 32 | 5)), ElementsAre(3, 5));
+  EXPECT_THAT(words(random::key(-1)), ElementsAre(UINT32_MAX, UINT32_MAX));
+  EXPECT_THAT(words(random::key(scalar<int32_t>(-1))), ElementsAre(0, UINT32_MAX));
+  EXPECT_THAT(words(random::key(scalar<int64_t>(-2))), ElementsAre(UINT32_MAX, UINT32_MAX - 1));
+}
+
+// The published test vector of threefry2x32 with 20 rounds for key and counter 0. source: Random123
+// (J. K. Salmon et al.), kat_vectors
+TEST(RandomKeys, HashAsPublished) {
+  EXPECT_THAT(words(random::split(random::key(0), 1)), ElementsAre(0x6b200159u, 0x99ba4efeu));
+}
+
+TEST(RandomKeys, SplitsGiveTheSameKeysInEveryForm) {
+  for (bool partitionable : {true, false}) {
+    random::Options options{.partitionable = partitionable};
+    Tensor rows = random::split(random::key(3), 3, options);
+    auto [a, b, c] = random::split<3>(random::key(3), options);
+    std::vector<uint32_t> all = words(rows);
+    EXPECT_THAT(words(a), ElementsAre(all[0], all[1]));
+    EXPECT_THAT(words(b), ElementsAre(all[2], all[3]));
+    EXPECT_THAT(words(c), ElementsAre(all[4], all[5]));
+  }
+}
+
+TEST(RandomKeys, FoldedNumbersGiveDifferentKeys) {
+  std::set<std::vector<uint32_t>> seen;
+  for (int i = 0; i < 20; ++i) seen.insert(words(random::fold_in(random::key(3), i)));
+  EXPECT_EQ(seen.size(), 20u);
+  EXPECT_EQ(words(random::fold_in(random::key(3), 5)),
+            words(random::fold_in(random::key(3), scalar<int32_t>(5))));
+}
+
+// Each step's numbers are those of the same keys split outside.
+TEST(Random, KeysAreCarriedByAScan) {
+  auto step = [](Tensor key, None) {
+    auto [next, now] = random::split<2>(key);
+    return std::pair(next, random::normal(now, {3}));
+  };
+  auto [last, ys] = scan(step, random::key(1), None{}, {.length = 4});
+  std::vector<float> expected;
+  Tensor key = random::key(1);
+  for (int i = 0; i < 4; ++i) {
+    auto [next, now] = random::split<2>(key);
+    for (float x : random::normal(now, {3}).to_vector<float>()) expected.push_back(x);
+    key = next;
+  }
+  EXPECT_EQ(ys.to_vector<float>(), expected);
+  EXPECT_EQ(words(last), words(key));
+}
+
+TEST(Random, DropoutInAScan) {
+  auto step = [](Tensor key, Tensor x) {
+    auto [next, now] = random::split<2>(key);
+    Tensor keep = random::bernoulli(now, 0.75, {1000});
+    return std::pair(next, where(keep, x / 0.75, 0.0));
+  };
+  Tensor ys = scan(step, random::key(2), ones({8, 1000})).second;
+  EXPECT_NEAR(mean(ys).item<float>(), 1, 4 * std::sqrt(1.0 / 3 / 8000));
+}
+
+TEST(Random, RejectionRunsInsideAScan) {
+  auto step = [](Tensor key, Tensor a) {
+    auto [next, now] = random::split<2>(key);
+    return std::pair(next, random::gamma(now, a, {5}));
+  };
+  Tensor ys = scan(step, random::key(2), array<float>({0.5f, 3.0f})).second;
+  auto [next, now] = random::split<2>(random::key(2));
+  std::vector<float> first = random::gamma(now, 0.5, {5}).to_vector<float>();
+  EXPECT_EQ(ys[0].to_vector<float>(), first);
+}
+
+TEST(Random, SamplesAreOneProgramAndNoUpload) {
+  Tensor key = random::key(5);
+  random::normal(key, {4});
+  Counters before = counters();
+  random::normal(key, {4});
+  Counters done = counters() - before;
+  EXPECT_EQ(done.executions, 1);
+  EXPECT_EQ(done.compiles, 0);
+  EXPECT_EQ(done.upload_bytes, 0);
+}
+
+// Mean and variance of 20000 samples, within 5 standard errors.
+struct Moments {
+  const char* name;
+  Tensor sample;
+  double mean, variance, kurtosis;  // of the distribution; kurtosis is 3 for a normal one
+};
+
+TEST(Random, MomentsAreTheDistributions) {
+  using namespace random;
+  constexpr int64_t kCount = 20000;
+  Tensor k = key(11);
+  const Moments kAll[] = {
+      {"uniform", uniform(k, {kCount}, f32, -1.0, 3.0), 1, 16.0 / 12, 1.8},
+      {"normal", normal(k, {kCount}), 0, 1, 3},
+      {"exponential", exponential(k, {kCount}), 1, 1, 9},
+      {"gumbel", gumbel(k, {kCount}), 0.5772157, M_PI * M_PI / 6, 5.4},
+      {"laplace", laplace(k, {kCount}), 0, 2, 6},
+      {"logistic", random::logistic(k, {kCount}), 0, M_PI * M_PI / 3, 4.2},
+      {"gamma", random::gamma(k, 2.5, {kCount}), 2.5, 2.5, 3 + 6 / 2.5},
+      {"gamma below 1", random::gamma(k, 0.5, {kCount}), 0.5, 0.5, 15},
+      {"beta", beta(k, 2.0, 3.0, {kCount}), 0.4, 0.04, 2.36},
+      {"poisson", poisson(k, 4.0, {kCount}).astype(f32), 4, 4, 3.25},
+      {"poisson of high rate", poisson(k, 50.0, {kCount}).astype(f32), 50, 50, 3.02},
+      {"binomial", binomial(k, 20.0, 0.3, {kCount}), 6, 4.2, 2.94},
+      {"binomial by rejection", binomial(k, 100.0, 0.6, {kCount}), 60, 24, 2.98},
+      {"geometric", geometric(k, 0.25, {kCount}).astype(f32), 4, 12, 9.08},
+      {"randint", randint(k, {kCount}, 0, 10).astype(f32), 4.5, 8.25, 1.78},
+      {"rademacher", rademacher(k, {kCount}, f32), 0, 1, 1},
+      {"triangular", triangular(k, 0.0, 1.0, 2.0, {kCount}), 1, 1.0 / 6, 2.4},
+      {"wald", wald(k, 1.0, {kCount}), 1, 1, 18},
+      {"rayleigh", rayleigh(k, 1.0, {kCount}), 1.2533141, 0.4292037, 3.245},
+      {"t", random::t(k, 10.0, {kCount}), 0, 1.25, 4},
+      {"maxwell", maxwell(k, {kCount}), 1.5957691, 0.4535209, 3.108},
+  };
+  for (const Moments& m : kAll) {
+    double n = kCount;
+    EXPECT_NEAR(mean(m.sample).item<float>(), m.mean, 5 * std::sqrt(m.variance / n)) << m.name;
+    EXPECT_NEAR(var(m.sample).item<float>(), m.variance,
+                5 * m.variance * std::sqrt((m.kurtosis - 1 + 1e-3) / n))
+        << m.name;
+  }
+}
+
+TEST(Random, ShapesOfParameters) {
+  Tensor key = random::key(0);
+  EXPECT_EQ(random::gamma(key, ones({2, 3})).shape(), Shape(f32, {2, 3}));
+  EXPECT_EQ(random::beta(key, ones({3}), ones({2, 1})).shape(), Shape(f32, {2, 3}));
+  EXPECT_EQ(random::dirichlet(key, ones({3}), {4}).shape(), Shape(f32, {4, 3}));
+  EXPECT_EQ(random::categorical(key, zeros({2, 5})).shape(), Shape(s32, {2}));
+  EXPECT_EQ(random::categorical(key, zeros({2, 5}), 0, {7, 5}).shape(), Shape(s32, {7, 5}));
+  EXPECT_EQ(random::choice(key, zeros({4, 6}), {2, 2}, {.axis = 1}).shape(), Shape(f32, {4, 2, 2}));
+  EXPECT_EQ(random::normal(key, {0, 3}).shape(), Shape(f32, {0, 3}));
+  EXPECT_EQ(random::bernoulli(key, 0.5, {2}).dtype(), pred);
+}
+
+TEST(Random, PermutationsKeepTheElements) {
+  Tensor order = random::permutation(random::key(4), 50);
+  std::vector<int> seen = order.to_vector<int>();
+  EXPECT_EQ(std::set<int>(seen.begin(), seen.end()).size(), 50u);
+  std::vector<int> once =
+      random::choice(random::key(4), 50, {50}, {.replace = false}).to_vector<int>();
+  EXPECT_EQ(std::set<int>(once.begin(), once.end()).size(), 50u);
+}
+
+TEST(Random, ErrorsSayWhatToDo) {
+  Tensor key = random::key(0);
+  EXPECT_THAT(error_of([] { random::normal(zeros({2}), {3}); }),
+              HasSubstr("random::normal: key is f32[2]; it must be u32[2], of random::key(seed)"));
+  EXPECT_THAT(error_of([&] { random::normal(key, {3}, s32); }),
+              HasSubstr("random::normal: dtype is s32; it must be f16, bf16, f32 or f64"));
+  EXPECT_THAT(error_of([&] { random::bits(key, {3}, s32); }),
+              HasSubstr("random::bits: dtype is s32; it must be u8, u16, u32 or u64"));
+  EXPECT_THAT(error_of([&] { random::gamma(key, ones({2}, f64)); }),
+              HasSubstr("parameter is f64[2]; the sample is f32, cast the parameter"));
+  EXPECT_THAT(error_of([&] { random::gamma(key, ones({2}), {3}); }), HasSubstr("random::gamma"));
+  EXPECT_THAT(error_of([&] { random::choice(key, 3, {4}, {.replace = false}); }),
+              HasSubstr("random::choice: 4 draws without replacement from 3 elements"));
+  EXPECT_THAT(error_of([] { random::key(1.5); }),
+              HasSubstr("random::key: seed is a C++ number that is no integer"));
+  EXPECT_THAT(error_of([&] { random::key(ones({2}, s32)); }),
+              HasSubstr("random::key: seed is s32[2]; it must be an integer scalar"));
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,32 @@
+// Searching sorted arrays, and sets. Names are those of jax.numpy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// Where each value would be inserted into `sorted` (ascending, rank 1) to keep it sorted, before
+// (kLeft) or after (kRight) equal elements: s32 in the values' shape, from 0 to the size. A NaN
+// sorts after every number. errors: Error where sorted is not of rank 1, or the dtypes differ.
+// cost: a loop of log2(size) gathers
+enum class Side : uint8_t { kLeft, kRight };
+Tensor searchsorted(Operand sorted, Operand values, Side side = Side::kLeft);
+
+// The different elements of x, ascending. Shapes cannot depend on values, so `size` places are
+// filled: greater elements that have no place are dropped, and places left over get `fill` (with
+// none: the least element). All NaN are equal.
+struct Unique {
+  Tensor values;   // [size]
+  Tensor indices;  // s32[size]: where each is first in x, flattened; of places left over: where the
+                   // least element is
+  Tensor inverse;  // s32, x's shape: the place of each element, which may lie past the last
+  Tensor counts;   // s32[size]: how often each is in x; 0 of places left over
+  Tensor number;   // s32[]: of different elements, which may be more than size
+};
+Unique unique(Operand x, int64_t size, std::optional<Operand> fill = {});
+
+}  // namespace heddle

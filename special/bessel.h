@@ -1,0 +1,22 @@
+// Modified Bessel functions of the first kind. Names are those of jax.lax and jax.scipy.special.
+//
+// x is a float (f16, bf16, f32, f64; f16 and bf16 are computed in f32); the result has its shape
+// and dtype. source: S. Moshier, Cephes, i0.c, i1.c and their f32 forms: Chebyshev series in |x| /
+// 2 - 2 up to 8 and in 32 / |x| - 2 beyond. Greatest errors, as measured, are in docs/ops.md.
+// errors: all throw Error (InvalidArgument) with the op, the operand's type and the caller's line
+#pragma once
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::special {
+
+Tensor i0(Operand x);
+Tensor i1(Operand x);
+// exp(-|x|) i0(x) and exp(-|x|) i1(x), which do not overflow.
+Tensor bessel_i0e(Operand x);
+Tensor bessel_i1e(Operand x);
+inline Tensor i0e(Operand x) { return bessel_i0e(x); }
+inline Tensor i1e(Operand x) { return bessel_i1e(x); }
+
+}  // namespace heddle::special

@@ -1,0 +1,70 @@
+#include "heddle/special/gamma.h"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "heddle/special/internal/lanczos.h"
+
+namespace heddle::special {
+namespace {
+
+using special_internal::digamma_of;
+using special_internal::evaluate;
+using special_internal::gamma_of;
+using special_internal::lgamma_of;
+using special_internal::zeta_of;
+using trace_internal::Located;
+using Arguments = std::span<const Located>;
+
+// The sign of gamma: between -n and -n + 1 it is that of (-1)^n.
+Located gammasgn_of(const Located& x) {
+  Located whole = floor(x);
+  Located odd = (whole % 2.0) != 0.0;
+  Located minus_zero = (x == 0.0) & (1.0 / x < 0.0);
+  Located negative = ((x < 0.0) & odd) | minus_zero;
+  Located undefined = ((x < 0.0) & (x == whole)) | is_nan(x);
+  return where(undefined, NAN, where(negative, -1.0, x.like(1.0)));
+}
+
+// (-1)^(n+1) n! zeta(n + 1, x).
+Located polygamma_of(const Located& n, const Located& x) {
+  Located sign = where((n % 2.0) == 0.0, -1.0, n.like(1.0));
+  Located factorial = gamma_of(n + 1.0);
+  Located value = where(n == 0.0, digamma_of(x), sign * factorial * zeta_of(n + 1.0, x));
+  return where((n != floor(n)) | (n < 0.0), NAN, value);
+}
+
+}  // namespace
+
+Tensor lgamma(Operand x) {
+  return evaluate("lgamma", {x}, [](Arguments v) { return lgamma_of(v[0]); });
+}
+
+Tensor gammasgn(Operand x) {
+  return evaluate("gammasgn", {x}, [](Arguments v) { return gammasgn_of(v[0]); });
+}
+
+Tensor gamma(Operand x) {
+  return evaluate("gamma", {x}, [](Arguments v) { return gamma_of(v[0]); });
+}
+
+Tensor betaln(Operand a, Operand b) {
+  return evaluate("betaln", {a, b}, [](Arguments v) {
+    return lgamma_of(v[0]) + lgamma_of(v[1]) - lgamma_of(v[0] + v[1]);
+  });
+}
+
+Tensor digamma(Operand x) {
+  return evaluate("digamma", {x}, [](Arguments v) { return digamma_of(v[0]); });
+}
+
+Tensor polygamma(Operand n, Operand x) {
+  return evaluate("polygamma", {n, x}, [](Arguments v) { return polygamma_of(v[0], v[1]); });
+}
+
+Tensor zeta(Operand x, Operand q) {
+  return evaluate("zeta", {x, q}, [](Arguments v) { return zeta_of(v[0], v[1]); });
+}
+
+}  // namespace heddle::special

@@ -1,0 +1,254 @@
+// P and Q by whichever of two expansions converges at a point: the series for x below 1 or a, the
+// continued fraction elsewhere. Both run on all elements; an element that is done, or belongs to
+// the other one, keeps its values. The derivatives with respect to a are carried along.
+#include <cmath>
+#include <vector>
+
+#include "heddle/scan/loops.h"
+#include "heddle/special/gamma.h"
+#include "heddle/special/internal/lanczos.h"
+
+namespace heddle::special {
+namespace {
+
+using special_internal::any_of;
+using special_internal::digamma_of;
+using special_internal::evaluate;
+using trace_internal::Located;
+using Arguments = std::span<const Located>;
+
+enum class Wanted : uint8_t { kValue, kDerivative, kSampleDerivative };
+
+// Elements that go on take `next`, the others keep `now`.
+Tensor keep_going(const Located& active, const Located& next, const Tensor& now) {
+  return where(active, next, active.with(now)).tensor();
+}
+
+// The result of an expansion: `sum` stands for P or Q without the factor x^a e^-x / gamma(a), and
+// `slope` for its derivative with respect to a.
+struct Expansion {
+  Located sum, slope;
+};
+
+Located finished(const Expansion& e, const Located& factor, const Located& log_slope,
+                 const Located& x, Wanted wanted) {
+  if (wanted == Wanted::kValue) return e.sum * factor;
+  Located total = e.sum * log_slope + e.slope;
+  return wanted == Wanted::kDerivative ? factor * total : -total * x;
+}
+
+struct SeriesState {
+  Tensor active;  // pred: not converged
+  Tensor r;       // a + step
+  Tensor term, sum;
+  Tensor term_slope, slope;
+  static constexpr auto kFields =
+      fields(field("active", &SeriesState::active), field("r", &SeriesState::r),
+             field("term", &SeriesState::term), field("sum", &SeriesState::sum),
+             field("term_slope", &SeriesState::term_slope), field("slope", &SeriesState::slope));
+};
+
+// sum x^k / ((a + 1) .. (a + k)).
+Expansion series(const Located& a, const Located& x, const Located& enabled, Wanted wanted) {
+  SourceLocation at = a.at();
+  double epsilon = float_limits(a.dtype()).epsilon;
+  auto running = [&](const SeriesState& s) { return any_of({s.active, at}).tensor(); };
+  auto step = [&](const SeriesState& s) {
+    auto located = [&](const Tensor& t) { return Located(t, at); };
+    Located active = located(s.active);
+    Located r = located(s.r) + 1.0;
+    Located ratio = x / r;
+    Located term_slope = located(s.term_slope) * ratio - located(s.term) * x / (r * r);
+    Located slope = located(s.slope) + term_slope;
+    Located term = located(s.term) * ratio;
+    Located sum = located(s.sum) + term;
+    Located unconverged =
+        wanted == Wanted::kValue ? term / sum > epsilon : abs(term_slope / slope) > epsilon;
+    return SeriesState{(active & unconverged).tensor(),
+                       keep_going(active, r, s.r),
+                       keep_going(active, term, s.term),
+                       keep_going(active, sum, s.sum),
+                       keep_going(active, term_slope, s.term_slope),
+                       keep_going(active, slope, s.slope)};
+  };
+  Tensor one = a.like(1.0).tensor();
+  Tensor zero = a.like(0.0).tensor();
+  SeriesState last = while_loop(
+      running, step, SeriesState{enabled.tensor(), a.tensor(), one, one, zero, zero}, at);
+  return {a.with(last.sum), a.with(last.slope)};
+}
+
+// Convergents p / q of the continued fraction, the two latest, with their derivatives.
+struct FractionState {
+  Tensor active;  // pred
+  Tensor step;    // s32[]
+  Tensor y, z;
+  Tensor p1, p2, q1, q2;
+  Tensor dp1, dp2, dq1, dq2;
+  Tensor value, slope;
+  static constexpr auto kFields =
+      fields(field("active", &FractionState::active), field("step", &FractionState::step),
+             field("y", &FractionState::y), field("z", &FractionState::z),
+             field("p1", &FractionState::p1), field("p2", &FractionState::p2),
+             field("q1", &FractionState::q1), field("q2", &FractionState::q2),
+             field("dp1", &FractionState::dp1), field("dp2", &FractionState::dp2),
+             field("dq1", &FractionState::dq1), field("dq2", &FractionState::dq2),
+             field("value", &FractionState::value), field("slope", &FractionState::slope));
+};
+
+constexpr int kMostSteps = 2000;
+
+FractionState fraction_start(const Located& a, const Located& x, const Located& enabled) {
+  Located y = 1.0 - a;
+  Located z = x + y + 1.0;
+  Located p1 = x + 1.0;
+  Located q1 = z * x;
+  Located value = p1 / q1;
+  Tensor zero = x.like(0.0).tensor();
+  Located slope = value * x / q1;
+  return {.active = enabled.tensor(),
+          .step = zeros({}, s32, a.at()),
+          .y = y.tensor(),
+          .z = z.tensor(),
+          .p1 = p1.tensor(),
+          .p2 = x.like(1.0).tensor(),
+          .q1 = q1.tensor(),
+          .q2 = x.tensor(),
+          .dp1 = zero,
+          .dp2 = zero,
+          .dq1 = (-x).tensor(),
+          .dq2 = zero,
+          .value = value.tensor(),
+          .slope = slope.tensor()};
+}
+
+FractionState fraction_step(const FractionState& s, double epsilon, Wanted wanted,
+                            SourceLocation at) {
+  auto located = [&](const Tensor& t) { return Located(t, at); };
+  Located active = located(s.active);
+  Located step = located(s.step) + 1;
+  Located c = step.astype(s.y.dtype());
+  Located y = located(s.y) + 1.0;
+  Located z = located(s.z) + 2.0;
+  Located p1 = located(s.p1), p2 = located(s.p2), q1 = located(s.q1), q2 = located(s.q2);
+  Located dp1 = located(s.dp1), dp2 = located(s.dp2), dq1 = located(s.dq1), dq2 = located(s.dq2);
+  Located yc = y * c;
+  Located p = p1 * z - p2 * yc;
+  Located q = q1 * z - q2 * yc;
+  Located regular = q != 0.0;
+  Located ratio = p / q;
+  Located change = where(regular, abs((located(s.value) - ratio) / ratio), 1.0);
+  Located value = where(regular, ratio, located(s.value));
+  Located dp = dp1 * z - p1 - dp2 * yc + p2 * c;
+  Located dq = dq1 * z - q1 - dq2 * yc + q2 * c;
+  Located slope = where(regular, (dp - value * dq) / q, located(s.slope));
+  Located slope_change = where(regular, abs(slope - located(s.slope)), 1.0);
+  // The convergents grow without bound; only their ratios matter.
+  Located scale = where(abs(p) > 1.0 / epsilon, epsilon, p.like(1.0));
+  Located unconverged = (wanted == Wanted::kValue ? change : slope_change) > epsilon;
+  auto next = [&](const Located& now, const Tensor& before) {
+    return keep_going(active, now, before);
+  };
+  return {.active = (active & unconverged).tensor(),
+          .step = step.tensor(),
+          .y = next(y, s.y),
+          .z = next(z, s.z),
+          .p1 = next(p * scale, s.p1),
+          .p2 = next(p1 * scale, s.p2),
+          .q1 = next(q * scale, s.q1),
+          .q2 = next(q1 * scale, s.q2),
+          .dp1 = next(dp * scale, s.dp1),
+          .dp2 = next(dp1 * scale, s.dp2),
+          .dq1 = next(dq * scale, s.dq1),
+          .dq2 = next(dq1 * scale, s.dq2),
+          .value = next(value, s.value),
+          .slope = next(slope, s.slope)};
+}
+
+Expansion fraction(const Located& a, const Located& x, const Located& enabled, Wanted wanted) {
+  SourceLocation at = a.at();
+  double epsilon = float_limits(a.dtype()).epsilon;
+  auto running = [&](const FractionState& s) {
+    return (any_of({s.active, at}) & (Located(s.step, at) < kMostSteps)).tensor();
+  };
+  auto step = [&](const FractionState& s) { return fraction_step(s, epsilon, wanted, at); };
+  FractionState last = while_loop(running, step, fraction_start(a, x, enabled), at);
+  return {a.with(last.value), a.with(last.slope)};
+}
+
+// What both functions and their derivatives need to know of a and x.
+struct Point {
+  Located a, x;
+  Located factor;   // x^a e^-x / gamma(a)
+  Located outside;  // not in the domain, or NaN
+  Located regular;  // in it, and the factor does not underflow
+};
+
+Point point_at(const Located& a, const Located& x, Wanted wanted = Wanted::kValue) {
+  special_internal::GammaFactor factor = special_internal::gamma_factor(a, x);
+  Located underflow = factor.power < -std::log(float_limits(a.dtype()).largest);
+  Located outside = (x < 0.0) | (a < 0.0) | ((a == 0.0) & (x == 0.0)) | is_nan(a) | is_nan(x);
+  Located ends = (x == 0.0) | (a == 0.0) | (x == INFINITY) | (a == INFINITY);
+  // The derivative of samples has the factor in numerator and denominator.
+  if (wanted == Wanted::kSampleDerivative) underflow = outside;
+  return {a, x, exp(factor.power) * factor.rest, outside, ~(outside | underflow | ends)};
+}
+
+// P by the series where x is small, 1 - Q by the fraction where it is large; the same of the
+// derivatives.
+Located lower(const Point& p, Wanted wanted) {
+  Located use_fraction = (p.x > 1.0) & (p.x > p.a);
+  Expansion s = series(p.a, p.x, p.regular & ~use_fraction, wanted);
+  Expansion f = fraction(p.a, p.x, p.regular & use_fraction, wanted);
+  Located log_x = log(p.x);
+  // The series lacks a factor 1 / a, whose logarithm's slope is in digamma(a + 1).
+  Located small = finished(s, p.factor, log_x - digamma_of(p.a + 1.0), p.x, wanted) / p.a;
+  Located large = finished(f, p.factor, log_x - digamma_of(p.a), p.x, wanted);
+  return where(use_fraction, wanted == Wanted::kValue ? 1.0 - large : -large, small);
+}
+
+Located igamma_of(const Located& a, const Located& x) {
+  Point p = point_at(a, x);
+  Located inside = where((a == INFINITY) | (x == 0.0), 0.0, lower(p, Wanted::kValue));
+  inside = where((x == INFINITY) | (a == 0.0), 1.0, inside);
+  return where(p.outside, NAN, inside);
+}
+
+Located igammac_of(const Located& a, const Located& x) {
+  Point p = point_at(a, x);
+  Located use_series = (x < 1.0) | (x < a);
+  Expansion s = series(a, x, p.regular & use_series, Wanted::kValue);
+  Expansion f = fraction(a, x, p.regular & ~use_series, Wanted::kValue);
+  Located inside = where(use_series, 1.0 - s.sum * p.factor / a, f.sum * p.factor);
+  inside = where((a == INFINITY) | (x == 0.0), 1.0, inside);
+  inside = where((x == INFINITY) | (a == 0.0), 0.0, inside);
+  return where(p.outside, NAN, inside);
+}
+
+Located derivative_of(const Located& a, const Located& x, Wanted wanted) {
+  Point p = point_at(a, x, wanted);
+  Located value = where(x == 0.0, 0.0, lower(p, wanted));
+  return where(p.outside | (a == 0.0), NAN, value);
+}
+
+}  // namespace
+
+Tensor igamma(Operand a, Operand x) {
+  return evaluate("igamma", {a, x}, [](Arguments v) { return igamma_of(v[0], v[1]); });
+}
+
+Tensor igammac(Operand a, Operand x) {
+  return evaluate("igammac", {a, x}, [](Arguments v) { return igammac_of(v[0], v[1]); });
+}
+
+Tensor igamma_grad_a(Operand a, Operand x) {
+  return evaluate("igamma_grad_a", {a, x},
+                  [](Arguments v) { return derivative_of(v[0], v[1], Wanted::kDerivative); });
+}
+
+Tensor random_gamma_grad(Operand a, Operand x) {
+  return evaluate("random_gamma_grad", {a, x},
+                  [](Arguments v) { return derivative_of(v[0], v[1], Wanted::kSampleDerivative); });
+}
+
+}  // namespace heddle::special

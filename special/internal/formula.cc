@@ -1,0 +1,59 @@
+#include "heddle/special/internal/formula.h"
+
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
+
+namespace heddle::special_internal {
+namespace {
+
+// The tensors' dtype; f32 where all operands are numbers.
+DType common_dtype(std::string_view op, std::initializer_list<Operand> operands) {
+  const Operand* first = nullptr;
+  for (const Operand& x : operands) {
+    if (!x.is_tensor()) continue;
+    const Shape& shape = trace_internal::node_of(x.tensor(), op, x.at()).shape;
+    trace_internal::require_ieee_float(op, "operand", shape.dtype(), x.at());
+    if (first && shape.dtype() != first->tensor().dtype()) {
+      throw Error(invalid_argument(op, ": operands are ", first->tensor().shape(), " and ", shape,
+                                   "; their dtypes must be equal, cast one with astype(",
+                                   to_string(first->tensor().dtype()), ")"),
+                  x.at());
+    }
+    if (!first) first = &x;
+  }
+  return first ? first->tensor().dtype() : f32;
+}
+
+}  // namespace
+
+Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn) {
+  SourceLocation at = operands.begin()->at();
+  DType dtype = common_dtype(op, operands);
+  DType inside = bit_width(dtype) < 32 ? f32 : dtype;
+  return trace_internal::one_program(op, at, [&] {
+    std::vector<Tensor> tensors;
+    Dimensions common;
+    for (const Operand& x : operands) {
+      tensors.push_back(x.is_tensor() ? x.tensor() : constant_like(x, dtype, op));
+      common = broadcast_shapes(Shape(dtype, common), tensors.back().shape(), op, at);
+    }
+    std::vector<Located> arguments;
+    for (const Tensor& x : tensors)
+      arguments.emplace_back(broadcast_to(x, common, at).astype(inside, at), at);
+    return fn(arguments).astype(dtype).tensor();
+  });
+}
+
+Located chebyshev(const Located& x, std::span<const double> coefficients) {
+  Located b0 = x.like(coefficients[0]);
+  Located b1 = x.like(0.0);
+  Located b2 = b1;
+  for (double c : coefficients.subspan(1)) {
+    b2 = b1;
+    b1 = b0;
+    b0 = x * b1 - b2 + c;
+  }
+  return 0.5 * (b0 - b2);
+}
+
+}  // namespace heddle::special_internal

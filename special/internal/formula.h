@@ -1,0 +1,30 @@
+// How the special functions are written: a formula on floats of one dtype and shape.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "heddle/base/function_ref.h"
+#include "heddle/trace/floats.h"
+#include "heddle/trace/located.h"
+
+namespace heddle::special_internal {
+
+using trace_internal::any_of;
+using trace_internal::Located;
+using trace_internal::polynomial;
+
+using Formula = FunctionRef<Located(std::span<const Located>)>;
+
+// Runs `fn` on the operands, made to agree: numbers take the dtype of the tensors, shapes
+// broadcast. f16 and bf16 are computed in f32 and rounded once. errors: Error where they are not
+// floats of one dtype or do not broadcast
+Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn);
+
+// sum' c[k] T_k(x) for a series that lists its highest coefficient first and halves the last, by
+// Clenshaw's recurrence. source: C. W. Clenshaw, MTAC 9 (1955)
+Located chebyshev(const Located& x, std::span<const double> coefficients);
+
+}  // namespace heddle::special_internal

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Writes reference.txt: special functions to 17 digits, by mpmath.
+
+  python3 -m venv V && V/bin/pip install mpmath
+  V/bin/python tests/special/make_reference.py 60 > tests/special/reference.txt
+
+The argument is the number of points of each function. A line is: function; arguments; value, all as C's hexadecimal
+floats. Arguments are f32 numbers, so that one table serves f32 and f64.
+"""
+import random
+import struct
+import sys
+
+import mpmath as mp
+
+mp.mp.dps = 40
+
+
+def f32(x):
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+def uniform(low, high):
+    return lambda r: r.uniform(low, high)
+
+
+def spread(low, high):
+    """Evenly in the logarithm."""
+    return lambda r: float(mp.exp(r.uniform(float(mp.log(low)), float(mp.log(high)))))
+
+
+def signed(one):
+    return lambda r: one(r) * r.choice([-1, 1])
+
+
+def either(*ones):
+    return lambda r: r.choice(ones)(r)
+
+
+def whole(low, high):
+    return lambda r: float(r.randint(low, high))
+
+
+def near_one(one):
+    """1 less something: where inverse functions are steep."""
+    return lambda r: 1 - one(r)
+
+
+def off_poles(one):
+    """Not within 0.01 of 0, -1, ...: nearer the result says more about the argument than about the function."""
+
+    def draw(r):
+        while True:
+            x = one(r)
+            if x > 0.01 or abs(x - round(x)) > 0.01:
+                return x
+
+    return draw
+
+
+def lower_gamma(a, x):
+    return mp.gammainc(a, 0, x, regularized=True)
+
+
+def upper_gamma(a, x):
+    return mp.gammainc(a, x, mp.inf, regularized=True)
+
+
+def lower_gamma_slope(a, x):
+    step = a * mp.mpf(10) ** -12
+    with mp.workdps(60):
+        return (lower_gamma(a + step, x) - lower_gamma(a - step, x)) / (2 * step)
+
+
+def gamma_sample_slope(a, x):
+    return -lower_gamma_slope(a, x) * mp.gamma(a) * mp.exp(x) / x ** (a - 1)
+
+
+def zeta(x, q):
+    with mp.workdps(100):  # mpmath's error is absolute, and the value may be small
+        return +mp.zeta(x, q)
+
+
+def normal_inverse(p):
+    return mp.sqrt(2) * mp.erfinv(2 * p - 1)
+
+
+def gamma_point(r):
+    """a, and x not so far from it that P or Q is 0."""
+    a = f32(spread(0.05, 200)(r))
+    return a, f32(abs(a + r.gauss(0, 3) * a**0.5) + spread(1e-3, 1)(r))
+
+
+def beta_point(r):
+    a, b = f32(spread(0.1, 50)(r)), f32(spread(0.1, 50)(r))
+    return a, b, f32(min(max(r.betavariate(a, b), 1e-6), 1 - 1e-6))
+
+
+def each(*ones):
+    return lambda r: tuple(f32(one(r)) for one in ones)
+
+
+ANY = signed(spread(1e-4, 30))
+POSITIVE = spread(1e-4, 1e4)
+PROBABILITY = either(uniform(0, 1), spread(1e-7, 1), near_one(spread(1e-6, 1)))
+FUNCTIONS = {
+    "erf": (mp.erf, each(signed(spread(1e-5, 6)))),
+    "erfc": (mp.erfc, each(either(uniform(-5, 9), uniform(-5, 26)))),
+    "erfcx": (lambda x: mp.exp(x * x) * mp.erfc(x), each(either(uniform(-8, 10), spread(1e-3, 1e5)))),
+    "erf_inv": (mp.erfinv, each(signed(either(uniform(0, 1), spread(1e-6, 1), near_one(spread(1e-6, 1)))))),
+    "ndtr": (mp.ncdf, each(uniform(-13, 6))),
+    "log_ndtr": (lambda x: mp.log(mp.ncdf(x)), each(either(uniform(-30, 5), signed(spread(1e-4, 5))))),
+    "ndtri": (normal_inverse, each(PROBABILITY)),
+    "lgamma": (lambda x: mp.log(abs(mp.gamma(x))), each(off_poles(either(uniform(-20, 40), spread(1e-6, 1e6))))),
+    "gamma": (mp.gamma, each(off_poles(either(uniform(-8, 20), spread(1e-4, 30))))),
+    "digamma": (mp.digamma, each(off_poles(either(uniform(-20, 20), spread(1e-5, 1e6))))),
+    "polygamma": (lambda n, x: mp.psi(int(n), x), each(whole(1, 6), either(uniform(0.05, 30), spread(0.01, 1e3)))),
+    "zeta": (zeta, each(either(uniform(1.05, 20), uniform(1.05, 3)), spread(0.05, 100))),
+    "betaln": (lambda a, b: mp.log(mp.beta(a, b)), each(spread(0.01, 100), spread(0.01, 100))),
+    "igamma": (lower_gamma, gamma_point),
+    "igammac": (upper_gamma, gamma_point),
+    "igamma_grad_a": (lower_gamma_slope, gamma_point),
+    "random_gamma_grad": (gamma_sample_slope, gamma_point),
+    "betainc": (lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True), beta_point),
+    "i0": (lambda x: mp.besseli(0, x), each(signed(spread(1e-3, 80)))),
+    "i1": (lambda x: mp.besseli(1, x), each(signed(spread(1e-3, 80)))),
+    "bessel_i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), each(signed(spread(1e-3, 1e3)))),
+    "bessel_i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), each(signed(spread(1e-3, 1e3)))),
+    "xlogy": (lambda x, y: x * mp.log(y), each(ANY, POSITIVE)),
+    "xlog1py": (lambda x, y: x * mp.log1p(y), each(ANY, either(POSITIVE, uniform(-0.99, 1)))),
+    "entr": (lambda x: -x * mp.log(x), each(POSITIVE)),
+    "rel_entr": (lambda p, q: p * mp.log(p / q), each(POSITIVE, POSITIVE)),
+    "kl_div": (lambda p, q: p * mp.log(p / q) - p + q, each(spread(0.01, 100), spread(0.01, 100))),
+    "logit": (lambda p: mp.log(p / (1 - p)), each(PROBABILITY)),
+    "expit": (lambda x: 1 / (1 + mp.exp(-x)), each(uniform(-80, 80))),
+    "boxcox": (lambda x, y: mp.expm1(y * mp.log(x)) / y, each(spread(0.01, 100), signed(spread(0.01, 5)))),
+    "boxcox1p": (lambda x, y: mp.expm1(y * mp.log1p(x)) / y, each(spread(0.01, 100), signed(spread(0.01, 5)))),
+    "exprel": (lambda x: mp.expm1(x) / x, each(ANY)),
+    "sinc": (lambda x: mp.sinc(mp.pi * x), each(off_poles(signed(spread(1e-3, 20))))),
+}
+
+
+def main():
+    count = int(sys.argv[1])
+    for name, (function, draw) in FUNCTIONS.items():
+        r = random.Random(name)
+        for _ in range(count):
+            point = draw(r)
+            value = float(function(*map(mp.mpf, point)))
+            print(f"{name};{','.join(x.hex() for x in point)};{value.hex()}")
+
+
+if __name__ == "__main__":
+    main()

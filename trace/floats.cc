@@ -1,0 +1,81 @@
+#include "heddle/trace/floats.h"
+
+#include <cmath>
+
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/located.h"
+
+namespace heddle {
+namespace {
+
+using trace_internal::Located;
+using trace_internal::one_program;
+
+// Of an IEEE format with so many stored mantissa bits whose exponents reach from `least` to `most`.
+FloatLimits limits_of(int mantissa_bits, int least, int most) {
+  double ulp = std::ldexp(1.0, -mantissa_bits);
+  return {.mantissa_bits = mantissa_bits,
+          .epsilon = ulp,
+          .epsilon_below = ulp / 2,
+          .smallest_normal = std::ldexp(1.0, least),
+          .smallest_positive = std::ldexp(1.0, least - mantissa_bits),
+          .largest = std::ldexp(2.0 - ulp, most)};
+}
+
+Located bits_of(const Located& x, DType as) { return x.with(bitcast_convert(x.operand(), as)); }
+
+// The bits of a float other than 0 count up with its size, so one more is the next one away from 0.
+Located next_bits(const Located& x, const Located& y) {
+  DType bits = bit_width(x.dtype()) == 64 ? u64 : bit_width(x.dtype()) == 32 ? u32 : u16;
+  Located from = bits_of(x, bits);
+  Located to = bits_of(y, bits);
+  uint64_t sign = uint64_t{1} << (bit_width(bits) - 1);
+  Located size_from = from & (sign - 1);
+  Located size_to = to & (sign - 1);
+  Located inward = (size_from > size_to) | ((from & sign) != (to & sign));
+  Located stepped = where(inward, from - 1, from + 1);
+  Located from_zero = (to & sign) | 1;
+  return bits_of(where(size_from == 0, from_zero, stepped), x.dtype());
+}
+
+}  // namespace
+
+bool has_float_limits(DType dtype) {
+  return dtype == f16 || dtype == bf16 || dtype == f32 || dtype == f64;
+}
+
+FloatLimits float_limits(DType dtype) {
+  if (dtype == f16) return limits_of(10, -14, 15);
+  if (dtype == bf16) return limits_of(7, -126, 127);
+  if (dtype == f32) return limits_of(23, -126, 127);
+  if (dtype == f64) return limits_of(52, -1022, 1023);
+  throw Error(invalid_argument("float_limits: dtype is ", to_string(dtype),
+                               "; it must be f16, bf16, f32 or f64"),
+              {});
+}
+
+Tensor nextafter(Operand x, Operand y) {
+  SourceLocation at = x.at();
+  OperandPair pair = unify(x, y, "nextafter");
+  trace_internal::require_ieee_float("nextafter", "x", pair.a.dtype(), at);
+  return one_program("nextafter", at, [&] {
+    Located from(pair.a, at);
+    Located to(pair.b, at);
+    Located moved = where(from == to, to, next_bits(from, to));
+    return where(is_nan(from) | is_nan(to), from + to, moved).tensor();
+  });
+}
+
+namespace trace_internal {
+
+void require_ieee_float(std::string_view op, std::string_view what, DType dtype,
+                        SourceLocation at) {
+  if (has_float_limits(dtype)) return;
+  throw Error(invalid_argument(op, ": ", what, " is ", to_string(dtype),
+                               "; it must be f16, bf16, f32 or f64, cast it with astype(f32)"),
+              at);
+}
+
+}  // namespace trace_internal
+}  // namespace heddle

@@ -1,0 +1,137 @@
+// Formulas that know the user's line: a tensor with where the user called from, and the operations
+// that formulas are made of. What they record has that line. Private to Heddle's own functions.
+//
+//   Located t = (x - 1.0) / (x + 1.0);
+//   return where(x > 0.0, log1p(t), x.like(NAN)).tensor();
+#pragma once
+
+#include <concepts>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/operand.h"
+#include "heddle/trace/reductions.h"
+#include "heddle/trace/shaping.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::trace_internal {
+
+class Located {
+ public:
+  Located(Tensor tensor, SourceLocation at) : tensor_(std::move(tensor)), at_(at) {}
+
+  [[nodiscard]] const Tensor& tensor() const { return tensor_; }
+  [[nodiscard]] SourceLocation at() const { return at_; }
+  [[nodiscard]] Operand operand() const { return {tensor_, at_}; }
+  [[nodiscard]] DType dtype() const { return tensor_.dtype(); }
+  [[nodiscard]] const Dimensions& dimensions() const { return tensor_.shape().dimensions(); }
+
+  // Another tensor of the same line.
+  [[nodiscard]] Located with(Tensor tensor) const { return {std::move(tensor), at_}; }
+  [[nodiscard]] Located astype(DType dtype) const { return with(tensor_.astype(dtype, at_)); }
+  // The number everywhere, in this one's shape and dtype.
+  template <class T>
+  requires std::is_arithmetic_v<T> Located like(T number)
+  const { return with(full_like(operand(), {number, at_})); }
+
+ private:
+  Tensor tensor_;
+  SourceLocation at_;
+};
+
+// What a formula combines: a located tensor, or a number of the other one's dtype.
+class Term {
+ public:
+  Term(const Located& x) : operand_(x.operand()) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> Term(T number) : operand_(number, SourceLocation()) {}
+  [[nodiscard]] const Operand& operand() const { return operand_; }
+
+ private:
+  Operand operand_;
+};
+
+namespace located_internal {
+
+// The operands with the line of the one that has it.
+template <class Fn>
+Located combine(Fn fn, const Term& a, const Term& b) {
+  const Operand &x = a.operand(), &y = b.operand();
+  SourceLocation at = x.is_tensor() ? x.at() : y.at();
+  auto placed = [at](const Operand& operand) {
+    if (operand.is_tensor()) return Operand(operand.tensor(), at);
+    if (const bool* p = std::get_if<bool>(&operand.number())) return Operand(*p, at);
+    if (const int64_t* i = std::get_if<int64_t>(&operand.number())) return Operand(*i, at);
+    if (const uint64_t* u = std::get_if<uint64_t>(&operand.number())) return Operand(*u, at);
+    return Operand(std::get<double>(operand.number()), at);
+  };
+  return {fn(placed(x), placed(y)), at};
+}
+
+}  // namespace located_internal
+
+// Each is the function or operator of that name in trace/elementwise.h.
+#define HEDDLE_UNARY_FORMULA(name)                     \
+  inline Located name(const Located& x) { /* NOLINT */ \
+    return {heddle::name(x.operand()), x.at()};        \
+  }
+#define HEDDLE_BINARY_FORMULA(name, op)                                                            \
+  inline Located name(const Term& x, const Term& y) { /* NOLINT */                                 \
+    return located_internal::combine([](Operand a, Operand b) { return heddle::op(a, b); }, x, y); \
+  }
+HEDDLE_UNARY_FORMULA(abs)
+HEDDLE_UNARY_FORMULA(ceil)
+HEDDLE_UNARY_FORMULA(cos)
+HEDDLE_UNARY_FORMULA(erf)
+HEDDLE_UNARY_FORMULA(exp)
+HEDDLE_UNARY_FORMULA(expm1)
+HEDDLE_UNARY_FORMULA(floor)
+HEDDLE_UNARY_FORMULA(is_finite)
+HEDDLE_UNARY_FORMULA(is_nan)
+HEDDLE_UNARY_FORMULA(log)
+HEDDLE_UNARY_FORMULA(log1p)
+HEDDLE_UNARY_FORMULA(logistic)
+HEDDLE_UNARY_FORMULA(sign)
+HEDDLE_UNARY_FORMULA(sin)
+HEDDLE_UNARY_FORMULA(sqrt)
+HEDDLE_UNARY_FORMULA(square)
+HEDDLE_UNARY_FORMULA(tan)
+HEDDLE_BINARY_FORMULA(operator+, add)
+HEDDLE_BINARY_FORMULA(operator-, subtract)
+HEDDLE_BINARY_FORMULA(operator*, multiply)
+HEDDLE_BINARY_FORMULA(operator/, divide)
+HEDDLE_BINARY_FORMULA(operator%, remainder)
+HEDDLE_BINARY_FORMULA(operator&, bitwise_and)
+HEDDLE_BINARY_FORMULA(operator|, bitwise_or)
+HEDDLE_BINARY_FORMULA(operator^, bitwise_xor)
+HEDDLE_BINARY_FORMULA(operator<<, shift_left)
+HEDDLE_BINARY_FORMULA(operator>>, shift_right_logical)
+HEDDLE_BINARY_FORMULA(operator==, equal)
+HEDDLE_BINARY_FORMULA(operator!=, not_equal)
+HEDDLE_BINARY_FORMULA(operator<, less)
+HEDDLE_BINARY_FORMULA(operator<=, less_equal)
+HEDDLE_BINARY_FORMULA(operator>, greater)
+HEDDLE_BINARY_FORMULA(operator>=, greater_equal)
+HEDDLE_BINARY_FORMULA(maximum, maximum)
+HEDDLE_BINARY_FORMULA(minimum, minimum)
+HEDDLE_BINARY_FORMULA(power, power)
+#undef HEDDLE_UNARY_FORMULA
+#undef HEDDLE_BINARY_FORMULA
+
+inline Located operator-(const Located& x) { return x.with(negative(x.operand())); }
+inline Located operator~(const Located& x) { return x.with(logical_not(x.operand())); }
+
+// x where the condition is true, else y; one of them may be a number.
+inline Located where(const Located& condition, const Term& x, const Term& y) {
+  return condition.with(heddle::where(condition.operand(), x.operand(), y.operand()));
+}
+// pred[]: whether any element is true.
+inline Located any_of(const Located& x) { return x.with(any(x.operand())); }
+
+// c[0] x^(n-1) + .. + c[n-1] by Horner's rule, the highest power first.
+Located polynomial(const Located& x, std::span<const double> coefficients);
+
+}  // namespace heddle::trace_internal

@@ -1,0 +1,110 @@
+#include "heddle/trace/selecting.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heddle/trace/axes.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/located.h"
+#include "heddle/trace/recorder.h"
+
+namespace heddle {
+namespace {
+
+using trace_internal::axis_of;
+using trace_internal::Located;
+
+// x and the indices, stretched to each other's sizes in all axes but one.
+struct Aligned {
+  Tensor x, indices;
+};
+Aligned aligned(const Tensor& x, const Tensor& indices, int64_t axis, SourceLocation at) {
+  auto without = [&](const Tensor& t) {
+    Dimensions sizes = t.shape().dimensions();
+    sizes[static_cast<size_t>(axis)] = 1;
+    return Shape(t.dtype(), sizes);
+  };
+  Dimensions common = broadcast_shapes(without(x), without(indices), "take_along_axis", at);
+  auto stretched = [&](const Tensor& t) {
+    Dimensions sizes = common;
+    sizes[static_cast<size_t>(axis)] = t.dim(axis);
+    return broadcast_to(t, sizes, at);
+  };
+  return {stretched(x), stretched(indices)};
+}
+
+// All axes but one are batches: each row of x is read at its own row of positions.
+Tensor gather_rows(const Tensor& x, const Tensor& positions, int64_t axis, SourceLocation at) {
+  GatherDims dims{.offset_dims = {},
+                  .collapsed_slice_dims = {axis},
+                  .start_index_map = {axis},
+                  .index_vector_dim = x.rank()};
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (i == axis) continue;
+    dims.operand_batching_dims.push_back(i);
+    dims.start_indices_batching_dims.push_back(i);
+  }
+  return gather({x, at}, {positions, at}, dims, Dimensions(static_cast<size_t>(x.rank()), 1));
+}
+
+void check(const Tensor& x, const Tensor& indices, int64_t axis, SourceLocation at) {
+  if (!is_integer(indices.dtype()))
+    throw Error(invalid_argument("take_along_axis: indices are ", indices.shape(),
+                                 "; they must be integers, cast them with astype(s32)"),
+                at);
+  if (indices.rank() != x.rank())
+    throw Error(invalid_argument("take_along_axis: indices are ", indices.shape(), "; x is ",
+                                 x.shape(), ", they must have its rank, or use take"),
+                at);
+  if (x.dim(axis) == 0 && indices.size() > 0)
+    throw Error(invalid_argument("take_along_axis: axis ", axis, " of ", x.shape(),
+                                 " has size 0; there is nothing to take"),
+                at);
+}
+
+}  // namespace
+
+Tensor take_along_axis(Operand operand, Operand which, int64_t axis, IndexMode mode) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand);
+  Tensor indices = as_tensor(which);
+  int64_t along = axis_of("take_along_axis", x.shape(), axis, at);
+  check(x, indices, along, at);
+  return trace_internal::one_program("take_along_axis", at, [&] {
+    Aligned a = aligned(x, indices, along, at);
+    int64_t size = x.dim(along);
+    Located position(bit_width(indices.dtype()) < 32 ? a.indices.astype(s32, at) : a.indices, at);
+    if (is_signed(position.dtype())) position = where(position < 0, position + size, position);
+    Tensor taken = gather_rows(a.x, position.tensor(), along, at);
+    if (mode == IndexMode::kClip) return taken;
+    Located inside = (position >= 0) & (position < size);
+    Located out(taken, at);
+    bool has_nan = is_floating(taken.dtype()) || is_complex(taken.dtype());
+    return where(inside, out, has_nan ? out.like(NAN) : out.like(0)).tensor();
+  });
+}
+
+TopK top_k(Operand operand, int64_t k, int64_t axis) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand);
+  int64_t along = axis_of("top_k", x.shape(), axis, at);
+  if (k < 0 || k > x.dim(along))
+    throw Error(invalid_argument("top_k: k is ", k, "; axis ", axis, " of ", x.shape(),
+                                 " has size ", x.dim(along), ", k must be in 0 .. that"),
+                at);
+  auto before = [](std::span<const Tensor> t) {
+    Tensor greater_one = greater(t[0], t[1]);
+    if (!is_floating(t[0].dtype())) return greater_one;
+    return greater_one | (is_nan(t[0]) & ~is_nan(t[1]));
+  };
+  std::vector<Tensor> out = trace_internal::in_program("top_k", at, [&] {
+    Tensor position = iota(s32, x.shape().dimensions(), along, at);
+    std::vector<Tensor> sorted = sort_by({x, position}, before, along, true, at);
+    for (Tensor& t : sorted) t = slice_in_dim({t, at}, 0, k, 1, along);
+    return sorted;
+  });
+  return {out[0], out[1]};
+}
+
+}  // namespace heddle
