@@ -4,6 +4,7 @@
 // Values are freed or moved at their last use, so that a dynamic-update-slice in a loop writes in place and a carry is never copied.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -15,6 +16,13 @@ namespace heddle::hlo {
 
 struct EvaluationPlan;
 
+// What a run may be told besides its arguments.
+struct RunOptions {
+  // Of rng, whose stream HLO leaves open: Philox-4x32 with the seed as its key, and a counter that starts at 0 and goes on from one
+  // rng to the next in the order in which they run. So equal modules, arguments and seeds give equal results.
+  uint64_t seed = 0;
+};
+
 // A module made ready to run many times. Copies share the preparation; run() may be called from several threads at once.
 class Evaluator {
  public:
@@ -25,7 +33,7 @@ class Evaluator {
 
   // Evaluates the entry computation. Arguments of the entry's types, by parameter number; move them in to allow updates in place.
   // errors: InvalidArgument that names the parameter whose type is wrong; ResourceExhausted where memory runs out
-  [[nodiscard]] StatusOr<Literal> run(std::vector<Literal> arguments) const;
+  [[nodiscard]] StatusOr<Literal> run(std::vector<Literal> arguments, const RunOptions& options = {}) const;
 
   [[nodiscard]] const Module& module() const;
 

@@ -164,11 +164,10 @@ TEST(EvaluateErrors, AnElidedConstantIsNamed) {
 TEST(EvaluateErrors, AnOpWithoutEvaluationSaysWhichAndWhy) {
   EXPECT_THAT(error_of(R"(HloModule m
     ENTRY main {
-      lo = f32[] constant(0)
-      hi = f32[] constant(1)
-      ROOT draw = f32[3] rng(lo, hi), distribution=rng_uniform
+      x = f32[3] constant({1, 2, 3})
+      ROOT mixed = f32[3] shuffle(x), dimensions={}
     })"),
-              HasSubstr("rng: draw of main "));
+              HasSubstr("shuffle: mixed of main "));
 }
 
 TEST(EvaluateErrors, TheUsersLineStandsAtTheEnd) {

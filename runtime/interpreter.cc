@@ -3,6 +3,7 @@
 #include "heddle/runtime/interpreter.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "heddle/base/strings.h"
@@ -42,8 +43,11 @@ void for_each_leaf(Literal value, const Visit& visit) {
 // An evaluator that takes flat arguments.
 class FlatEvaluator {
  public:
-  FlatEvaluator(hlo::Evaluator evaluator, std::function<Status()> before_run)
-      : evaluator_(std::move(evaluator)), before_run_(std::move(before_run)) {
+  FlatEvaluator(hlo::Evaluator evaluator, std::function<Status()> before_run,
+                std::shared_ptr<std::atomic<uint64_t>> next_seed)
+      : evaluator_(std::move(evaluator)),
+        before_run_(std::move(before_run)),
+        next_seed_(std::move(next_seed)) {
     for (size_t i = 0; i < entry().parameter_count(); ++i)
       has_tuples_ |= entry().parameter_shape(i).is_tuple();
   }
@@ -51,7 +55,7 @@ class FlatEvaluator {
   StatusOr<Literal> run(std::vector<Literal> leaves) const {
     if (before_run_) HEDDLE_RETURN_IF_ERROR(before_run_());
     if (has_tuples_) leaves = nested(std::move(leaves));
-    return evaluator_.run(std::move(leaves));
+    return evaluator_.run(std::move(leaves), {.seed = next_seed_->fetch_add(1)});
   }
 
  private:
@@ -67,6 +71,7 @@ class FlatEvaluator {
 
   hlo::Evaluator evaluator_;
   std::function<Status()> before_run_;
+  std::shared_ptr<std::atomic<uint64_t>> next_seed_;  // of the backend, which a late run may outlive
   bool has_tuples_ = false;
 };
 
@@ -97,10 +102,11 @@ void fill(const Slots& slots, StatusOr<Literal> result) {
 class InterpreterExecutable final : public Executable {
  public:
   InterpreterExecutable(hlo::Evaluator evaluator, Device& device, WorkQueue* queue,
-                        std::function<Status()> before_run)
+                        std::function<Status()> before_run,
+                        std::shared_ptr<std::atomic<uint64_t>> next_seed)
       : Executable(evaluator.module(), device),
-        evaluator_(
-            std::make_shared<const FlatEvaluator>(std::move(evaluator), std::move(before_run))),
+        evaluator_(std::make_shared<const FlatEvaluator>(
+            std::move(evaluator), std::move(before_run), std::move(next_seed))),
         queue_(queue) {}
 
  protected:
@@ -178,7 +184,9 @@ class InterpreterExecutable final : public Executable {
 class Interpreter final : public Backend {
  public:
   explicit Interpreter(const InterpreterOptions& options)
-      : Backend("interpreter"), before_run_(options.before_run) {
+      : Backend("interpreter"),
+        before_run_(options.before_run),
+        next_seed_(std::make_shared<std::atomic<uint64_t>>(options.seed)) {
     for (int i = 0; i < std::max(options.devices, 1); ++i) {
       add_device("host evaluator");
       if (options.asynchronous) queues_.push_back(std::make_unique<WorkQueue>());
@@ -199,7 +207,7 @@ class Interpreter final : public Backend {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
     WorkQueue* queue = queues_.empty() ? nullptr : queues_[static_cast<size_t>(device.id())].get();
     return std::make_shared<InterpreterExecutable>(std::move(evaluator), device, queue,
-                                                   before_run_);
+                                                   before_run_, next_seed_);
   }
 
  private:
@@ -229,6 +237,7 @@ class Interpreter final : public Backend {
   }
 
   std::function<Status()> before_run_;
+  std::shared_ptr<std::atomic<uint64_t>> next_seed_;
   std::vector<std::unique_ptr<WorkQueue>>
       queues_;  // by device; none: runs are done when execute() returns
 };

@@ -2,6 +2,7 @@
 // runtime/backend.h. The oracle, and the first backend; it reads every stage of HLO, scan too.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -15,6 +16,8 @@ struct InterpreterOptions {
   // pending, and carry the error.
   bool asynchronous = false;
   int devices = 1;
+  // Of rng (hlo::RunOptions): the backend's first run has this seed, each one after it the next.
+  uint64_t seed = 0;
   // Called before each run, where it runs: lets a test hold the device, or fail a run by an error.
   std::function<Status()> before_run = nullptr;
 };

@@ -45,10 +45,10 @@ StatusOr<Evaluator> Evaluator::prepare(Module module) {
   return Evaluator(std::move(plan));
 }
 
-StatusOr<Literal> Evaluator::run(std::vector<Literal> arguments) const {
+StatusOr<Literal> Evaluator::run(std::vector<Literal> arguments, const RunOptions& options) const {
   HEDDLE_RETURN_IF_ERROR(check_arguments(plan_->module, arguments));
   try {
-    EvaluationRun run(*plan_);
+    EvaluationRun run(*plan_, options.seed);
     return run.call(plan_->module.entry, {arguments.data(), arguments.data()});
   } catch (const std::bad_alloc&) {
     return out_of_memory(plan_->module);

@@ -10,7 +10,7 @@ namespace {
 // Elements that an elementwise body takes at a time: few enough for a dozen temporaries to stay in the cache.
 constexpr int64_t kChunk = 2048;
 
-class CallSite final : public Caller {
+class CallSite final : public Caller, public RandomSource {
  public:
   CallSite(EvaluationRun& run, const Instruction& instruction) : run_(run), instruction_(instruction) {}
 
@@ -26,6 +26,8 @@ class CallSite final : public Caller {
   [[nodiscard]] const Computation& computation(size_t which) const override {
     return run_.plan().module.at(id_of(which));
   }
+  [[nodiscard]] uint64_t seed() const override { return run_.seed(); }
+  WideCounter advance(uint64_t by) override { return run_.advance_random(by); }
 
  private:
   [[nodiscard]] ComputationId id_of(size_t which) const { return instruction_.called[which]; }

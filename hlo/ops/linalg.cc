@@ -1,65 +1,17 @@
-// fft(x), cholesky(a), triangular-solve(a, b): transforms and factors of the last dimensions; those before are a batch.
+// cholesky(a), triangular-solve(a, b): factors and solutions in the last two dimensions; those
+// before are a batch. Computed in double and rounded once.
+#include <cmath>
+#include <limits>
+
+#include "heddle/hlo/linalg/internal/batch.h"
+#include "heddle/hlo/linalg/internal/solve.h"
 #include "heddle/hlo/ops/rules.h"
 
 namespace heddle::hlo {
 namespace {
 
-bool is_real(FftType type) { return type == FftType::kRfft || type == FftType::kIrfft; }
-
-// Real transforms keep the half of the spectrum that is not a mirror image: n/2+1 of the last dimension.
-Status check_lengths(const InferArgs& in, const FftAttrs& attrs, const Shape& real, const Shape& half) {
-  int64_t rank = real.rank();
-  int64_t n = static_cast<int64_t>(attrs.fft_length.size());
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t d = rank - n + i;
-    int64_t length = attrs.fft_length[static_cast<size_t>(i)];
-    int64_t kept = i + 1 < n || length == 0 ? length : length / 2 + 1;
-    if (real.dimension(d) == length && half.dimension(d) == kept) continue;
-    return in.error("x is ", in[0], " and the result ", *in.declared(), "; with fft_length ", length,
-                    " dimension ", d, " must be ", length, " on the real side and ", kept, " on the other");
-  }
-  return {};
-}
-
-// The dimensions that the transform does not touch.
-Status check_fft_batch(const InferArgs& in, int64_t touched) {
-  for (int64_t d = 0; d < in[0].rank() - touched; ++d) {
-    if (in[0].dimension(d) == in.declared()->dimension(d)) continue;
-    return in.error("x is ", in[0], "; dimension ", d, " must be ", in.declared()->dimension(d),
-                    " as in the result ", *in.declared());
-  }
-  return {};
-}
-
-Status check_fft_types(const InferArgs& in, FftType type) {
-  DType want_in = type == FftType::kRfft ? real_part(in.declared()->dtype()) : in[0].dtype();
-  DType want_out = type == FftType::kIrfft ? real_part(in[0].dtype()) : in.declared()->dtype();
-  bool right = type == FftType::kRfft ? is_floating(in[0].dtype()) && is_complex(in.declared()->dtype())
-                                      : is_complex(in[0].dtype());
-  if (!is_real(type)) right = right && in[0].dtype() == in.declared()->dtype();
-  if (right && in[0].dtype() == want_in && in.declared()->dtype() == want_out) return {};
-  return in.error("x is ", in[0], " and the result ", *in.declared(), "; ", enum_text(type), " takes ",
-                  type == FftType::kRfft ? "real to complex" : "complex",
-                  type == FftType::kIrfft ? " to real" : "", " elements");
-}
-
-StatusOr<Shape> infer_fft(const InferArgs& in) {
-  const auto& attrs = in.attrs<FftAttrs>();
-  HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
-  HEDDLE_RETURN_IF_ERROR(check_declared_array(in));
-  int64_t touched = static_cast<int64_t>(attrs.fft_length.size());
-  if (touched < 1 || touched > 3 || touched > in[0].rank() || in.declared()->rank() != in[0].rank()) {
-    return in.error("x is ", in[0], " and fft_length {", join(attrs.fft_length, ","),
-                    "}; must have 1 to 3 lengths, for the last dimensions of x");
-  }
-  HEDDLE_RETURN_IF_ERROR(check_fft_types(in, attrs.fft_type));
-  if (!is_real(attrs.fft_type)) return check_declared(in, in[0]);
-  HEDDLE_RETURN_IF_ERROR(check_fft_batch(in, touched));
-  bool forward = attrs.fft_type == FftType::kRfft;
-  HEDDLE_RETURN_IF_ERROR(
-      check_lengths(in, attrs, forward ? in[0] : *in.declared(), forward ? *in.declared() : in[0]));
-  return *in.declared();
-}
+using linalg::Complex;
+using linalg::Matrix;
 
 // Operand i is a batch of square matrices of floats.
 Status check_square(const InferArgs& in, size_t i) {
@@ -93,14 +45,79 @@ StatusOr<Shape> infer_solve(const InferArgs& in) {
   return check_declared(in, in[1]);
 }
 
-constexpr std::string_view kX[] = {"x"};
+// L with zeros above its diagonal, or its transpose U, as XLA leaves the other triangle. Where a
+// pivot's square is negative or NaN, the whole matrix is NaN; a pivot of 0 makes its column NaN or
+// infinite, by its divisions.
+template <class T>
+Matrix<T> cholesky_factor(const Matrix<T>& a, bool lower) {
+  const int64_t n = a.rows();
+  Matrix<T> l(n, n);
+  auto given = [&](int64_t i, int64_t j) { return lower ? a(i, j) : linalg::conjugate(a(j, i)); };
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = j; i < n; ++i) {
+      l(i, j) = given(i, j);
+      for (int64_t k = 0; k < j; ++k) l(i, j) -= l(i, k) * linalg::conjugate(l(j, k));
+    }
+    const double square = linalg::real_of(l(j, j));
+    if (!(square >= 0)) return linalg::all_nan<T>(n, n);
+    const double pivot = std::sqrt(square);
+    for (int64_t i = j + 1; i < n; ++i) l(i, j) /= pivot;
+    l(j, j) = pivot == 0 && n > 1 ? std::numeric_limits<double>::quiet_NaN() : pivot;
+  }
+  return lower ? l : linalg::adjoint(l);
+}
+
+template <class T>
+Literal cholesky_of(const EvalArgs& in) {
+  Literal out(in.result());
+  if (out.element_count() == 0) return out;
+  for (int64_t at = 0; at < linalg::batch_size(in.result(), 2); ++at) {
+    const Matrix<T> a = linalg::read_matrix<T>(in[0], at);
+    linalg::write_matrix(cholesky_factor(a, in.attrs<CholeskyAttrs>().lower), at, out);
+  }
+  return out;
+}
+
+StatusOr<Literal> evaluate_cholesky(EvalArgs& in) {
+  return is_complex(in.result().dtype()) ? cholesky_of<Complex>(in) : cholesky_of<double>(in);
+}
+
+linalg::Triangular form_of(const TriangularSolveAttrs& attrs) {
+  using linalg::Transposed;
+  linalg::Triangular form{attrs.left_side, attrs.lower, attrs.unit_diagonal, Transposed::kNo};
+  if (attrs.transpose_a == TransposeA::kTranspose) form.transposed = Transposed::kYes;
+  if (attrs.transpose_a == TransposeA::kAdjoint) form.transposed = Transposed::kConjugate;
+  return form;
+}
+
+template <class T>
+Literal solution_of(const EvalArgs& in) {
+  Literal out(in.result());
+  if (out.element_count() == 0) return out;
+  for (int64_t at = 0; at < linalg::batch_size(in.result(), 2); ++at) {
+    Matrix<T> b = linalg::read_matrix<T>(in[1], at);
+    linalg::solve_triangular(form_of(in.attrs<TriangularSolveAttrs>()),
+                             linalg::read_matrix<T>(in[0], at), b);
+    linalg::write_matrix(b, at, out);
+  }
+  return out;
+}
+
+StatusOr<Literal> evaluate_solve(EvalArgs& in) {
+  return is_complex(in.result().dtype()) ? solution_of<Complex>(in) : solution_of<double>(in);
+}
+
 constexpr std::string_view kAB[] = {"a", "b"};
-constexpr const char* kNotYet = "is not evaluated by the interpreter yet";
 
 }  // namespace
 
-const OpDef kFftDef = unevaluated(Opcode::kFft, kX, infer_fft, kNotYet);
-const OpDef kCholeskyDef = unevaluated(Opcode::kCholesky, kAB, infer_cholesky, kNotYet);
-const OpDef kTriangularSolveDef = unevaluated(Opcode::kTriangularSolve, kAB, infer_solve, kNotYet);
+const OpDef kCholeskyDef = {.opcode = Opcode::kCholesky,
+                            .operand_names = kAB,
+                            .infer = infer_cholesky,
+                            .evaluate = evaluate_cholesky};
+const OpDef kTriangularSolveDef = {.opcode = Opcode::kTriangularSolve,
+                                   .operand_names = kAB,
+                                   .infer = infer_solve,
+                                   .evaluate = evaluate_solve};
 
 }  // namespace heddle::hlo

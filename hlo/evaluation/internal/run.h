@@ -3,9 +3,11 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "heddle/hlo/evaluation/internal/plan.h"
+#include "heddle/hlo/internal/random_source.h"
 
 namespace heddle::hlo {
 
@@ -19,7 +21,8 @@ struct Arguments {
 class EvaluationRun {
  public:
   // `plan` outlives the run.
-  explicit EvaluationRun(const EvaluationPlan& plan) : plan_(plan), frames_(plan.routines.size()) {}
+  explicit EvaluationRun(const EvaluationPlan& plan, uint64_t seed = 0)
+      : plan_(plan), frames_(plan.routines.size()), seed_(seed) {}
 
   // The value of a computation that the plan reaches; types of the arguments were checked.
   StatusOr<Literal> call(ComputationId id, Arguments arguments);
@@ -28,6 +31,9 @@ class EvaluationRun {
   StatusOr<Literal> map(ComputationId id, InstructionId value, std::span<const Literal> arguments);
 
   [[nodiscard]] const EvaluationPlan& plan() const { return plan_; }
+  // See RandomSource.
+  [[nodiscard]] uint64_t seed() const { return seed_; }
+  WideCounter advance_random(uint64_t by) { return std::exchange(random_, advanced(random_, by)); }
 
  private:
   // Computations call only what stands before them, so each is active at most once: a frame a computation is enough.
@@ -45,6 +51,8 @@ class EvaluationRun {
 
   const EvaluationPlan& plan_;
   std::vector<Frame> frames_;
+  const uint64_t seed_;
+  WideCounter random_;
   struct Lifted {
     std::shared_ptr<const EvaluationPlan> plan;
     std::unique_ptr<EvaluationRun> run;

@@ -1,0 +1,145 @@
+// Dense matrices for the rules of linear algebra, in the two types that they compute in: double,
+// which serves every real type, and complex<double>. Results are rounded once to the element type.
+//
+// Loops here are the textbook's, with LAPACK's conventions for signs, order and packing where its
+// users see them: JAX's programs were made with LAPACK's results. They are written to be read, not
+// to be fast.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace heddle::hlo::linalg {
+
+using Complex = std::complex<double>;
+
+inline double conjugate(double x) { return x; }
+inline Complex conjugate(Complex x) { return std::conj(x); }
+inline double real_of(double x) { return x; }
+inline double real_of(Complex x) { return x.real(); }
+inline double imag_of(double) { return 0; }
+inline double imag_of(Complex x) { return x.imag(); }
+
+// Column-major: a column is a span.
+template <class T>
+class Matrix {
+ public:
+  Matrix() = default;
+  Matrix(int64_t rows, int64_t columns)
+      : rows_(rows), columns_(columns), values_(static_cast<size_t>(rows * columns)) {}
+
+  static Matrix identity(int64_t rows, int64_t columns) {
+    Matrix out(rows, columns);
+    for (int64_t i = 0; i < std::min(rows, columns); ++i) out(i, i) = T(1);
+    return out;
+  }
+
+  [[nodiscard]] int64_t rows() const { return rows_; }
+  [[nodiscard]] int64_t columns() const { return columns_; }
+  T& operator()(int64_t row, int64_t column) {
+    return values_[static_cast<size_t>(column * rows_ + row)];
+  }
+  const T& operator()(int64_t row, int64_t column) const {
+    return values_[static_cast<size_t>(column * rows_ + row)];
+  }
+  // Column `column` from row `first` on.
+  std::span<T> column(int64_t column, int64_t first = 0) {
+    return {values_.data() + column * rows_ + first, static_cast<size_t>(rows_ - first)};
+  }
+  [[nodiscard]] std::span<const T> column(int64_t column, int64_t first = 0) const {
+    return {values_.data() + column * rows_ + first, static_cast<size_t>(rows_ - first)};
+  }
+  [[nodiscard]] const std::vector<T>& values() const { return values_; }
+  [[nodiscard]] std::vector<T>& values() { return values_; }
+
+  void swap_columns(int64_t a, int64_t b) {
+    for (int64_t i = 0; i < rows_; ++i) std::swap((*this)(i, a), (*this)(i, b));
+  }
+  void swap_rows(int64_t a, int64_t b) {
+    for (int64_t j = 0; j < columns_; ++j) std::swap((*this)(a, j), (*this)(b, j));
+  }
+
+ private:
+  int64_t rows_ = 0;
+  int64_t columns_ = 0;
+  std::vector<T> values_;
+};
+
+template <class T>
+Matrix<T> adjoint(const Matrix<T>& a) {
+  Matrix<T> out(a.columns(), a.rows());
+  for (int64_t j = 0; j < a.columns(); ++j) {
+    for (int64_t i = 0; i < a.rows(); ++i) out(j, i) = conjugate(a(i, j));
+  }
+  return out;
+}
+
+// Columns or rows [from, from + count) of a.
+template <class T>
+Matrix<T> columns_of(const Matrix<T>& a, int64_t from, int64_t count) {
+  Matrix<T> out(a.rows(), count);
+  for (int64_t j = 0; j < count; ++j) std::ranges::copy(a.column(from + j), out.column(j).begin());
+  return out;
+}
+template <class T>
+Matrix<T> rows_of(const Matrix<T>& a, int64_t from, int64_t count) {
+  Matrix<T> out(count, a.columns());
+  for (int64_t j = 0; j < a.columns(); ++j) {
+    for (int64_t i = 0; i < count; ++i) out(i, j) = a(from + i, j);
+  }
+  return out;
+}
+
+template <class T, class U>
+Matrix<T> product(const Matrix<T>& a, const Matrix<U>& b) {
+  Matrix<T> out(a.rows(), b.columns());
+  for (int64_t j = 0; j < b.columns(); ++j) {
+    for (int64_t k = 0; k < a.columns(); ++k) {
+      const U factor = b(k, j);
+      for (int64_t i = 0; i < a.rows(); ++i) out(i, j) += a(i, k) * factor;
+    }
+  }
+  return out;
+}
+
+// b with a in its upper left corner.
+template <class T, class U>
+Matrix<T> with_corner(Matrix<T> b, const Matrix<U>& a) {
+  for (int64_t j = 0; j < a.columns(); ++j) std::ranges::copy(a.column(j), b.column(j).begin());
+  return b;
+}
+
+// The Euclidean norm, without overflow of the squares.
+template <class T>
+double norm_of(std::span<const T> x);
+
+// The largest |re| or |im|; NaN where there is one.
+template <class T>
+double largest_part(const Matrix<T>& a);
+
+template <class T>
+bool all_finite(const Matrix<T>& a);
+
+// NaN in every element.
+template <class T>
+Matrix<T> all_nan(int64_t rows, int64_t columns);
+
+// The matrix whose given triangle a has, the other being its mirror image; the diagonal is real.
+template <class T>
+Matrix<T> hermitian(const Matrix<T>& a, bool lower);
+
+// A power of two that brings the largest element of a near 1, so that squares neither overflow nor
+// vanish; 1 where it is near enough.
+template <class T>
+double scale_for(const Matrix<T>& a);
+
+template <class T>
+void scale(Matrix<T>& a, double factor) {
+  for (T& x : a.values()) x *= factor;
+}
+
+}  // namespace heddle::hlo::linalg

@@ -1,0 +1,160 @@
+// Reduction to a real tridiagonal matrix, and the implicit QL and QR iterations with Wilkinson's
+// shift on it. A block is worked on from its end of smaller size, since there the values come out
+// first and accurately. source: Parlett, The Symmetric Eigenvalue Problem, chapter 8
+#include "heddle/hlo/linalg/internal/symmetric.h"
+
+#include <cmath>
+#include <limits>
+
+#include "heddle/hlo/linalg/internal/rotations.h"
+
+namespace heddle::hlo::linalg {
+namespace {
+
+constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
+
+class TridiagonalIteration {
+ public:
+  // `vectors` is multiplied by the rotations from the right.
+  TridiagonalIteration(std::vector<double>& d, std::vector<double>& e, Matrix<double>& vectors)
+      : d_(d), e_(e), vectors_(vectors), left_(30 * static_cast<int64_t>(d.size())) {}
+
+  bool run() {
+    const auto n = static_cast<int64_t>(d_.size());
+    for (int64_t start = 0; start < n;) {
+      int64_t end = start;
+      while (end + 1 < n && !is_split(end)) ++end;
+      if (!work_on(start, end)) return false;
+      start = end + 1;
+    }
+    return true;
+  }
+
+ private:
+  static size_t at(int64_t i) { return static_cast<size_t>(i); }
+  double& d(int64_t i) { return d_[at(i)]; }
+
+  // e[i] is nothing beside its neighbours; then it is made 0.
+  bool is_split(int64_t i) {
+    double& e = e_[at(i)];
+    if (e == 0) return true;
+    if (std::abs(e) > std::sqrt(std::abs(d(i))) * std::sqrt(std::abs(d(i + 1))) * kUnit)
+      return false;
+    e = 0;
+    return true;
+  }
+
+  // Finds all values of the block [start, end], from its end of smaller size towards the other.
+  bool work_on(int64_t start, int64_t end) {
+    const bool from_start = std::abs(d(end)) >= std::abs(d(start));
+    const int64_t step = from_start ? 1 : -1;
+    const int64_t stop = from_start ? end : start;
+    int64_t i = from_start ? start : end;
+    while ((stop - i) * step >= 0) {
+      const int64_t far = unsplit_to(i, stop, step);
+      if (far != stop) e_[at(std::min(far, far + step))] = 0;
+      if (far == i) {
+        i += step;
+      } else if (far == i + step) {
+        finish_pair(std::min(i, far));
+        i += 2 * step;
+      } else {
+        if (left_-- == 0) return false;
+        sweep(i, far, step);
+      }
+    }
+    return true;
+  }
+
+  // Walks from i towards `stop` as far as the couplings are not negligible.
+  int64_t unsplit_to(int64_t i, int64_t stop, int64_t step) {
+    for (; i != stop; i += step) {
+      const double e = e_[at(std::min(i, i + step))];
+      const double limit = kUnit * kUnit * std::abs(d(i)) * std::abs(d(i + step));
+      if (e * e <= limit + std::numeric_limits<double>::min()) break;
+    }
+    return i;
+  }
+
+  void finish_pair(int64_t i) {
+    const SymmetricPair pair = eigen_pair(d(i), e_[at(i)], d(i + 1));
+    rotate_columns(vectors_, i, i + 1, pair.cos, pair.sin);
+    d(i) = pair.large;
+    d(i + 1) = pair.small;
+    e_[at(i)] = 0;
+  }
+
+  // One implicit step with the shift from the pair at `near`, chased from `far` to `near`.
+  void sweep(int64_t near, int64_t far, int64_t step) {
+    auto e = [&](int64_t i) -> double& {
+      return e_[at(std::min(i, i + step))];
+    };  // between i and i + step
+    const double first = d(near);
+    double g = (d(near + step) - first) / (2 * e(near));
+    g = d(far) - first + e(near) / (g + std::copysign(std::hypot(g, 1.0), g));
+    double s = 1, c = 1, p = 0;
+    for (int64_t i = far - step;; i -= step) {
+      const double f = s * e(i), b = c * e(i);
+      const Rotation rotation = rotation_of(g, f);
+      c = rotation.c;
+      s = rotation.s;
+      if (i != far - step) e(i + step) = rotation.r;
+      g = d(i + step) - p;
+      const double r = (d(i) - g) * s + 2 * c * b;
+      p = s * r;
+      d(i + step) = g + p;
+      g = c * r - b;
+      rotate_columns(vectors_, i + step, i, c, s);
+      if (i == near) break;
+    }
+    d(near) -= p;
+    e(near) = g;
+  }
+
+  std::vector<double>& d_;
+  std::vector<double>& e_;
+  Matrix<double>& vectors_;
+  int64_t left_;  // sweeps that it may still take
+};
+
+// Ascending, with as few swaps of vectors as there can be.
+void sort(std::vector<double>& values, Matrix<double>& vectors) {
+  for (size_t i = 0; i + 1 < values.size(); ++i) {
+    const auto smallest = static_cast<size_t>(
+        std::min_element(values.begin() + static_cast<int64_t>(i), values.end()) - values.begin());
+    if (smallest == i) continue;
+    std::swap(values[i], values[smallest]);
+    vectors.swap_columns(static_cast<int64_t>(i), static_cast<int64_t>(smallest));
+  }
+}
+
+}  // namespace
+
+template <class T>
+HermitianEigen<T> hermitian_eigen(const Matrix<T>& a, bool lower) {
+  const int64_t n = a.rows();
+  HermitianEigen<T> out;
+  Matrix<T> whole = hermitian(a, lower);
+  if (!all_finite(whole)) {
+    out.vectors = all_nan<T>(n, n);
+    out.values.assign(static_cast<size_t>(n), std::numeric_limits<double>::quiet_NaN());
+    out.info = 1;
+    return out;
+  }
+  const double factor = scale_for(whole);
+  scale(whole, factor);
+  Tridiagonal<T> tridiagonal = tridiagonalise(std::move(whole), !lower);
+  Matrix<double> vectors = Matrix<double>::identity(n, n);
+  const bool done = TridiagonalIteration(tridiagonal.d, tridiagonal.e, vectors).run();
+  out.info = done ? 0 : 1;
+  sort(tridiagonal.d, vectors);
+  out.values = std::move(tridiagonal.d);
+  for (double& value : out.values) value /= factor;
+  out.vectors = times(tridiagonal.q, with_corner(Matrix<T>(n, n), vectors));
+  return out;
+}
+
+template HermitianEigen<double> hermitian_eigen(const Matrix<double>&, bool);
+template HermitianEigen<Complex> hermitian_eigen(const Matrix<Complex>&, bool);
+
+}  // namespace heddle::hlo::linalg

@@ -1,0 +1,222 @@
+// The custom-call targets that need no registration, but for LAPACK's (hlo/linalg/).
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "heddle/hlo/internal/custom_calls.h"
+#include "heddle/hlo/linalg/internal/lapack.h"
+#include "heddle/hlo/op.h"
+#include "heddle/hlo/ops/permute.h"
+#include "heddle/hlo/ops/topk.h"
+
+namespace heddle::hlo {
+namespace {
+
+// Placement, sharding and markers: on one device the operand as it is.
+StatusOr<Literal> identity(CustomCall& call) {
+  HEDDLE_RETURN_IF_ERROR(call.check_size(1));
+  return call.take(0);
+}
+
+// A group of values to be sharded alike: nothing, on one device.
+StatusOr<Literal> nothing(CustomCall& call) { return Literal(call.result()); }
+
+// shape_assertion(ok, ..), error_message: fails where ok is false. Operands after the first stand
+// in the message as {0}, {1}, ..
+StatusOr<Literal> shape_assertion(CustomCall& call) {
+  HEDDLE_ASSIGN_OR_RETURN(const std::span<const bool> ok, call.values<bool>(0));
+  if (ok.size() == 1 && ok[0]) return Literal(call.result());
+  const StatusOr<std::string> given = call.text("error_message");
+  std::string message = given.ok() ? *given : "the assertion does not hold";
+  for (size_t i = 1; i < call.size(); ++i) {
+    const std::string place = cat("{", i - 1, "}");
+    const size_t at = message.find(place);
+    if (at == std::string::npos || !call[i].shape().is_scalar()) continue;
+    message.replace(at, place.size(), cat(call[i].to_int64(0)));
+  }
+  return call.error(message);
+}
+
+// TopK(x): topk, with k as in the result. Its comparator is always "greater".
+StatusOr<Literal> top_k_call(CustomCall& call) {
+  HEDDLE_RETURN_IF_ERROR(call.check_size(1));
+  const Shape& x = call[0].shape();
+  const Shape& result = call.result();
+  const bool right = x.is_array() && x.rank() > 0 && !is_complex(x.dtype()) && result.is_tuple() &&
+                     result.element_shapes() == 2 && result.element(0).is_array() &&
+                     result.element(0).rank() == x.rank();
+  if (!right)
+    return call.error("operand is ", x, " and the result ", result,
+                      "; must be an array, and a pair of its rank");
+  const int64_t k = result.element(0).dimension(x.rank() - 1);
+  if (k > x.dimension(x.rank() - 1))
+    return call.error("operand is ", x, "; has fewer than the ", k, " elements of the result");
+  return top_k(call[0], k, true);
+}
+
+// ApproxTopK(x.., init..), reduction_dim: the first elements along a dimension in the order of the
+// comparator, as many as the result has. Exact, which is as good as any recall_target. Where the
+// result is longer than x, initial values fill it.
+class ApproximateTopK {
+ public:
+  explicit ApproximateTopK(CustomCall& call) : call_(call), count_(call.size() / 2) {}
+
+  StatusOr<Literal> run() {
+    HEDDLE_RETURN_IF_ERROR(prepare());
+    std::vector<Literal> results;
+    for (size_t i = 0; i < count_; ++i)
+      results.emplace_back(wanted(i).with_dimensions(row_dimensions(wanted(i))));
+    const int64_t rows = length_ == 0 ? 0 : rows_[0].element_count() / length_;
+    for (int64_t row = 0; row < rows; ++row) {
+      HEDDLE_ASSIGN_OR_RETURN(const std::vector<int64_t> order, order_of(row));
+      for (size_t i = 0; i < count_; ++i) fill(i, row, order, results[i]);
+    }
+    for (size_t i = 0; i < count_; ++i) {
+      results[i] = permuted(results[i], inverse_of(permutation_)).reshaped(wanted(i));
+    }
+    if (!call_.result().is_tuple()) return std::move(results[0]);
+    return Literal::tuple(std::move(results));
+  }
+
+ private:
+  const Shape& wanted(size_t i) const {
+    return call_.result().is_tuple() ? call_.result().element(static_cast<int64_t>(i))
+                                     : call_.result();
+  }
+  // With the reduced dimension last.
+  std::vector<int64_t> row_dimensions(const Shape& shape) const {
+    std::vector<int64_t> out;
+    for (int64_t d : permutation_) out.push_back(shape.dimension(d));
+    return out;
+  }
+
+  Status prepare() {
+    if (count_ == 0 || call_.size() % 2 != 0 || call_.computation_count() != 1) {
+      return call_.error("has ", call_.size(), " operands and ", call_.computation_count(),
+                         " computations; takes arrays, as many initial values, and one comparator");
+    }
+    HEDDLE_ASSIGN_OR_RETURN(const int64_t dimension, call_.integer("reduction_dim"));
+    const int64_t rank = call_[0].shape().rank();
+    if (dimension < 0 || dimension >= rank) {
+      return call_.error("reduction_dim is ", dimension, "; must be in [0, ", rank, ")");
+    }
+    permutation_ = other_dimensions(rank, {&dimension, 1});
+    permutation_.push_back(dimension);
+    length_ = call_[0].shape().dimension(dimension);
+    for (size_t i = 0; i < count_; ++i) HEDDLE_RETURN_IF_ERROR(add_operand(i, dimension));
+    return {};
+  }
+
+  Status add_operand(size_t i, int64_t dimension) {
+    const Shape& x = call_[i].shape();
+    const bool is_array = x.is_array() && call_[count_ + i].shape().is_scalar(x.dtype());
+    if (!is_array || !same_dimensions(x, call_[0].shape())) {
+      return call_.error("operand ", i, " is ", x, " and its initial value ",
+                         call_[count_ + i].shape(),
+                         "; must be arrays of one size, and scalars of their types");
+    }
+    const auto results = call_.result().is_tuple() ? call_.result().element_shapes() : 1;
+    bool fits = results == static_cast<int64_t>(count_) && wanted(i).dtype() == x.dtype() &&
+                wanted(i).rank() == x.rank();
+    for (int64_t d = 0; fits && d < x.rank(); ++d)
+      fits = d == dimension || wanted(i).dimension(d) == x.dimension(d);
+    if (!fits)
+      return call_.error("result is declared as ", call_.result(),
+                         "; must be like the operands but for reduction_dim");
+    rows_.push_back(permuted(call_[i], permutation_));
+    return {};
+  }
+
+  static Literal element(const Literal& array, int64_t at) {
+    Literal out = Literal::uninitialised(Shape::scalar(array.shape().dtype()));
+    const auto width = static_cast<size_t>(out.byte_size());
+    std::memcpy(out.mutable_bytes(), array.bytes() + static_cast<size_t>(at) * width, width);
+    return out;
+  }
+
+  StatusOr<bool> goes_first(int64_t a, int64_t b) {
+    std::vector<Literal> sides;
+    for (const Literal& each : rows_) {
+      sides.push_back(element(each, a));
+      sides.push_back(element(each, b));
+    }
+    HEDDLE_ASSIGN_OR_RETURN(const Literal answer, call_.call(0, sides));
+    if (!answer.shape().is_scalar(pred))
+      return call_.error("its comparator returns ", answer.shape(), "; must return pred[]");
+    return answer.values<bool>()[0];
+  }
+
+  StatusOr<std::vector<int64_t>> order_of(int64_t row) {
+    std::vector<int64_t> order(static_cast<size_t>(length_));
+    std::iota(order.begin(), order.end(), row * length_);
+    Status error;
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      if (!error.ok()) return false;
+      const StatusOr<bool> first = goes_first(a, b);
+      if (!first.ok()) error = first.status();
+      return first.ok() && *first;
+    });
+    if (!error.ok()) return error;
+    return order;
+  }
+
+  void fill(size_t i, int64_t row, const std::vector<int64_t>& order, Literal& to) const {
+    const int64_t size = to.shape().dimensions().back();
+    const auto width = static_cast<size_t>(storage_bytes(to.shape().dtype()));
+    std::byte* out = to.mutable_bytes() + static_cast<size_t>(row * size) * width;
+    for (int64_t k = 0; k < size; ++k, out += width) {
+      const std::byte* from =
+          k < length_
+              ? rows_[i].bytes() + static_cast<size_t>(order[static_cast<size_t>(k)]) * width
+              : call_[count_ + i].bytes();
+      std::memcpy(out, from, width);
+    }
+  }
+
+  CustomCall& call_;
+  const size_t count_;
+  std::vector<int64_t> permutation_;
+  int64_t length_ = 0;
+  std::vector<Literal> rows_;
+};
+
+StatusOr<Literal> approximate_top_k(CustomCall& call) { return ApproximateTopK(call).run(); }
+
+struct Builtin {
+  std::string_view target;
+  StatusOr<Literal> (*function)(CustomCall&);
+};
+constexpr Builtin kBuiltins[] = {
+    {"ApproxTopK", approximate_top_k},
+    {"LayoutConstraint", identity},
+    {"MoveToDevice", identity},
+    {"MoveToHost", identity},
+    {"SPMDFullToShardShape", identity},
+    {"SPMDShardToFullShape", identity},
+    {"Sharding", identity},
+    {"TopK", top_k_call},
+    {"annotate_device_placement", identity},
+    {"shape_assertion", shape_assertion},
+    {"xla.sdy.FuncResultSharding", identity},
+    {"xla.sdy.GlobalToLocalShape", identity},
+    {"xla.sdy.LocalToGlobalShape", identity},
+    {"xla.sdy.PropagationBarrier", identity},
+    {"xla.sdy.ShardingGroup", nothing},
+    {"xla_mark_tensor", identity},
+};
+
+}  // namespace
+
+CustomCallFunction find_builtin_call(std::string_view target) {
+  const auto* const found = std::ranges::find(kBuiltins, target, &Builtin::target);
+  if (found != std::end(kBuiltins)) return found->function;
+  return linalg::find_lapack(target);
+}
+
+std::vector<std::string> builtin_call_targets() {
+  std::vector<std::string> out = linalg::lapack_targets();
+  for (const Builtin& each : kBuiltins) out.emplace_back(each.target);
+  return out;
+}
+
+}  // namespace heddle::hlo
