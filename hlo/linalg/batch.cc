@@ -1,9 +1,15 @@
 #include "heddle/hlo/linalg/internal/batch.h"
 
+#include <type_traits>
+
 #include "heddle/hlo/blocks.h"
 
 namespace heddle::hlo::linalg {
 namespace {
+
+// What load() and store() take.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
 int64_t dimension_from_end(const Shape& shape, int64_t i) {
   return shape.dimension(shape.rank() - 1 - i);
@@ -21,14 +27,14 @@ template <class T>
 Matrix<T> read_matrix(const Literal& literal, int64_t at) {
   const Shape& shape = literal.shape();
   const int64_t rows = dimension_from_end(shape, 1), columns = dimension_from_end(shape, 0);
-  std::vector<T> row_major(static_cast<size_t>(rows * columns));
+  std::vector<Wide<T>> row_major(static_cast<size_t>(rows * columns));
   const int64_t width = storage_bytes(shape.dtype());
   load(shape.dtype(), literal.bytes() + at * rows * columns * width, rows * columns,
        row_major.data());
   Matrix<T> out(rows, columns);
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j)
-      out(i, j) = row_major[static_cast<size_t>(i * columns + j)];
+      out(i, j) = static_cast<T>(row_major[static_cast<size_t>(i * columns + j)]);
   }
   return out;
 }
@@ -36,7 +42,7 @@ Matrix<T> read_matrix(const Literal& literal, int64_t at) {
 template <class T>
 void write_matrix(const Matrix<T>& matrix, int64_t at, Literal& literal) {
   const int64_t rows = matrix.rows(), columns = matrix.columns();
-  std::vector<T> row_major(static_cast<size_t>(rows * columns));
+  std::vector<Wide<T>> row_major(static_cast<size_t>(rows * columns));
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j)
       row_major[static_cast<size_t>(i * columns + j)] = matrix(i, j);
@@ -46,8 +52,10 @@ void write_matrix(const Matrix<T>& matrix, int64_t at, Literal& literal) {
         literal.mutable_bytes() + at * rows * columns * storage_bytes(dtype));
 }
 
+template Matrix<float> read_matrix(const Literal&, int64_t);
 template Matrix<double> read_matrix(const Literal&, int64_t);
 template Matrix<Complex> read_matrix(const Literal&, int64_t);
+template void write_matrix(const Matrix<float>&, int64_t, Literal&);
 template void write_matrix(const Matrix<double>&, int64_t, Literal&);
 template void write_matrix(const Matrix<Complex>&, int64_t, Literal&);
 
@@ -90,23 +98,26 @@ int64_t Batch::columns(size_t i) const { return dimension_from_end(call_[i].shap
 
 template <class T>
 std::vector<T> Batch::vector(size_t i, int64_t at) const {
-  std::vector<T> out(static_cast<size_t>(columns(i)));
+  std::vector<Wide<T>> out(static_cast<size_t>(columns(i)));
   const DType dtype = call_[i].shape().dtype();
   load(dtype, call_[i].bytes() + at * columns(i) * storage_bytes(dtype), columns(i), out.data());
-  return out;
+  return {out.begin(), out.end()};
 }
 
 template <class T>
 void Batch::put(size_t k, int64_t at, const std::vector<T>& vector) {
   const auto length = static_cast<int64_t>(vector.size());
   const DType dtype = results_[k].shape().dtype();
-  store(dtype, vector.data(), length,
+  const std::vector<Wide<T>> wide(vector.begin(), vector.end());
+  store(dtype, wide.data(), length,
         results_[k].mutable_bytes() + at * length * storage_bytes(dtype));
 }
 
+template std::vector<float> Batch::vector(size_t, int64_t) const;
 template std::vector<double> Batch::vector(size_t, int64_t) const;
 template std::vector<Complex> Batch::vector(size_t, int64_t) const;
 template std::vector<int64_t> Batch::vector(size_t, int64_t) const;
+template void Batch::put(size_t, int64_t, const std::vector<float>&);
 template void Batch::put(size_t, int64_t, const std::vector<double>&);
 template void Batch::put(size_t, int64_t, const std::vector<Complex>&);
 template void Batch::put(size_t, int64_t, const std::vector<int64_t>&);

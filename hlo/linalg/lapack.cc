@@ -14,7 +14,8 @@ constexpr std::string_view kPrefix = "lapack_";
 constexpr std::string_view kSuffix = "_ffi";
 
 LapackFunction function_for(const LapackRoutine& routine, DType dtype) {
-  return is_complex(dtype) ? routine.complex : routine.real;
+  if (is_complex(dtype)) return routine.complex;
+  return dtype == f32 && routine.single != nullptr ? routine.single : routine.real;
 }
 
 std::vector<LapackRoutine> all_routines() {

@@ -125,7 +125,8 @@ StatusOr<Triangular> triangular_form(const Batch& batch) {
                     .unit_diagonal = diagonal == 'U',
                     .transposed = transposed == 'N'   ? Transposed::kNo
                                   : transposed == 'T' ? Transposed::kYes
-                                                      : Transposed::kConjugate};
+                                                      : Transposed::kConjugate,
+                    .by_reciprocal = true};
 }
 
 // trsm(a, b), side, uplo, trans_x, diag: x with op(a) x = b or x op(a) = b. Newer programs give a
@@ -266,11 +267,16 @@ StatusOr<Literal> sytrd(CustomCall& call, DType dtype) {
 }
 
 constexpr LapackRoutine kRoutines[] = {
-    {"gehrd", gehrd<double>, gehrd<Complex>}, {"geqp3", geqp3<double>, geqp3<Complex>},
-    {"geqrf", geqrf<double>, geqrf<Complex>}, {"getrf", getrf<double>, getrf<Complex>},
-    {"gtsv", gtsv<double>, gtsv<Complex>},    {"hetrd", nullptr, sytrd<Complex>},
-    {"orgqr", orgqr<double>, nullptr},        {"potrf", potrf<double>, potrf<Complex>},
-    {"sytrd", sytrd<double>, nullptr},        {"trsm", trsm<double>, trsm<Complex>},
+    {"gehrd", gehrd<double>, gehrd<Complex>},
+    {"geqp3", geqp3<double>, geqp3<Complex>},
+    {"geqrf", geqrf<double>, geqrf<Complex>},
+    {"getrf", getrf<double>, getrf<Complex>, getrf<float>},
+    {"gtsv", gtsv<double>, gtsv<Complex>, gtsv<float>},
+    {"hetrd", nullptr, sytrd<Complex>},
+    {"orgqr", orgqr<double>, nullptr},
+    {"potrf", potrf<double>, potrf<Complex>, potrf<float>},
+    {"sytrd", sytrd<double>, nullptr},
+    {"trsm", trsm<double>, trsm<Complex>, trsm<float>},
     {"ungqr", nullptr, orgqr<Complex>},
 };
 

@@ -1,13 +1,36 @@
 #include "heddle/hlo/linalg/internal/solve.h"
 
 #include <cmath>
+#include <type_traits>
 
 namespace heddle::hlo::linalg {
 namespace {
 
 template <class T>
-double size_of(const T& x) {
+auto size_of(const T& x) {
   return std::abs(real_of(x)) + std::abs(imag_of(x));
+}
+
+// a + x y: of real numbers rounded once, as the kernels under LAPACK do it.
+template <class T>
+T plus_product(T a, T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) return std::fma(x, y, a);
+  if constexpr (!std::is_floating_point_v<T>) return a + x * y;
+}
+
+// The first `count` terms of row i of a times column j, summed in order: with one rounding a term,
+// or with two.
+template <class T>
+T fused_dot(const Matrix<T>& a, int64_t i, int64_t j, int64_t count) {
+  T sum{};
+  for (int64_t k = 0; k < count; ++k) sum = plus_product(sum, a(i, k), a(k, j));
+  return sum;
+}
+template <class T>
+T plain_dot(const Matrix<T>& a, int64_t i, int64_t j, int64_t count) {
+  T sum{};
+  for (int64_t k = 0; k < count; ++k) sum += a(i, k) * a(k, j);
+  return sum;
 }
 
 template <class T>
@@ -19,13 +42,14 @@ int64_t find_pivot(const Matrix<T>& a, int64_t k) {
   return best;
 }
 
-// a(i, j) -= a(i, k) a(k, j) for what lies below and to the right of (k, k).
+// Column j of L and U, from the columns before it.
 template <class T>
-void eliminate(Matrix<T>& a, int64_t k) {
-  for (int64_t j = k + 1; j < a.columns(); ++j) {
-    const T factor = a(k, j);
-    for (int64_t i = k + 1; i < a.rows(); ++i) a(i, j) -= a(i, k) * factor;
+void reduce_column(Matrix<T>& a, int64_t j, const std::vector<int64_t>& pivots) {
+  for (size_t i = 0; i < pivots.size(); ++i) {
+    std::swap(a(static_cast<int64_t>(i), j), a(pivots[i], j));
   }
+  for (int64_t i = 1; i < std::min(j, a.rows()); ++i) a(i, j) -= plain_dot(a, i, j, i);
+  for (int64_t i = j; i < a.rows(); ++i) a(i, j) -= fused_dot(a, i, j, j);
 }
 
 }  // namespace
@@ -34,17 +58,18 @@ template <class T>
 int lu(Matrix<T>& a, std::vector<int64_t>& pivots) {
   int info = 0;
   pivots.clear();
-  for (int64_t k = 0; k < std::min(a.rows(), a.columns()); ++k) {
-    const int64_t pivot = find_pivot(a, k);
+  for (int64_t j = 0; j < a.columns(); ++j) {
+    reduce_column(a, j, pivots);
+    if (j >= a.rows()) continue;
+    const int64_t pivot = find_pivot(a, j);
     pivots.push_back(pivot);
-    if (a(pivot, k) == T(0)) {
-      if (info == 0) info = static_cast<int>(k + 1);
-    } else {
-      a.swap_rows(k, pivot);
-      const T divisor = a(k, k);
-      for (int64_t i = k + 1; i < a.rows(); ++i) a(i, k) /= divisor;
+    if (a(pivot, j) == T(0)) {
+      if (info == 0) info = static_cast<int>(j + 1);
+      continue;
     }
-    eliminate(a, k);
+    for (int64_t k = 0; k <= j; ++k) std::swap(a(j, k), a(pivot, k));
+    const T factor = T(1) / a(j, j);
+    for (int64_t i = j + 1; i < a.rows(); ++i) a(i, j) *= factor;
   }
   return info;
 }
@@ -57,16 +82,18 @@ int cholesky(Matrix<T>& a, bool lower) {
     (lower ? a(i, j) : a(j, i)) = lower ? value : conjugate(value);
   };
   for (int64_t j = 0; j < a.rows(); ++j) {
-    double square = real_of(at(j, j));
-    for (int64_t k = 0; k < j; ++k) square -= real_of(at(j, k) * conjugate(at(j, k)));
+    T sum{};
+    for (int64_t k = 0; k < j; ++k) sum += at(j, k) * conjugate(at(j, k));
+    const auto square = real_of(at(j, j)) - real_of(sum);
     set(j, j, T(square));
     if (!(square > 0)) return static_cast<int>(j + 1);
-    const double pivot = std::sqrt(square);
+    const auto pivot = std::sqrt(square);
     set(j, j, T(pivot));
+    const T factor = T(1) / T(pivot);
     for (int64_t i = j + 1; i < a.rows(); ++i) {
-      T sum = at(i, j);
-      for (int64_t k = 0; k < j; ++k) sum -= at(i, k) * conjugate(at(j, k));
-      set(i, j, sum / pivot);
+      T known{};
+      for (int64_t k = 0; k < j; ++k) known = plus_product(known, at(i, k), conjugate(at(j, k)));
+      set(i, j, (at(i, j) - known) * factor);
     }
   }
   return 0;
@@ -83,15 +110,17 @@ void solve_triangular(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) 
     const T value = flip ? a(k, i) : a(i, k);
     return form.transposed == Transposed::kConjugate ? conjugate(value) : value;
   };
+  auto divide = [&](T& x, T by) { x = form.by_reciprocal ? x * (T(1) / by) : x / by; };
   auto unknown = [&](int64_t i, int64_t j) -> T& { return form.left ? b(i, j) : b(j, i); };
   const int64_t count = form.left ? b.columns() : b.rows();
   for (int64_t j = 0; j < count; ++j) {
     for (int64_t step = 0; step < n; ++step) {
       const int64_t k = lower ? step : n - 1 - step;
-      if (!form.unit_diagonal) unknown(k, j) /= coefficient(k, k);
+      if (!form.unit_diagonal) divide(unknown(k, j), coefficient(k, k));
       const T x = unknown(k, j);
-      for (int64_t i = lower ? k + 1 : 0; i < (lower ? n : k); ++i)
-        unknown(i, j) -= coefficient(i, k) * x;
+      for (int64_t i = lower ? k + 1 : 0; i < (lower ? n : k); ++i) {
+        unknown(i, j) = plus_product(unknown(i, j), -coefficient(i, k), x);
+      }
     }
   }
 }
@@ -152,6 +181,7 @@ int solve_tridiagonal(std::span<T> below, std::span<T> diagonal, std::span<T> ab
   template int cholesky(Matrix<T>&, bool);                                         \
   template void solve_triangular(const Triangular&, const Matrix<T>&, Matrix<T>&); \
   template int solve_tridiagonal(std::span<T>, std::span<T>, std::span<T>, Matrix<T>&);
+HEDDLE_INSTANTIATE(float)
 HEDDLE_INSTANTIATE(double)
 HEDDLE_INSTANTIATE(Complex)
 #undef HEDDLE_INSTANTIATE

@@ -18,6 +18,7 @@ struct LapackRoutine {
   std::string_view name;
   LapackFunction real = nullptr;
   LapackFunction complex = nullptr;
+  LapackFunction single = nullptr;  // for f32, where it is not computed in double
 };
 
 // Factors and solutions (lapack_factors.cc), eigenvalues and singular values (lapack_values.cc).

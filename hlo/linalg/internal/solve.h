@@ -1,4 +1,7 @@
 // LU and Cholesky factors, and the solution of triangular and tridiagonal systems.
+//
+// In float, double and complex<double>. The order of sums, and where products are fused or a
+// reciprocal is taken, follows LAPACK on a CPU: small real systems get the same bits.
 // source: Golub and Van Loan, Matrix Computations, chapters 3 and 4
 #pragma once
 
@@ -27,6 +30,7 @@ struct Triangular {
   bool lower = true;
   bool unit_diagonal = false;
   Transposed transposed = Transposed::kNo;
+  bool by_reciprocal = false;  // multiplies by 1 / diagonal, as the kernels under LAPACK do
 };
 
 // b := x, with op(a) x = b, or x op(a) = b where a is not on the left. A zero on the diagonal gives
