@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
@@ -119,6 +120,17 @@ TEST(TorchXla, N13_NoneYGivesNoneYs) {
 TEST(TorchXla, N14_EmptyTupleYGivesEmptyTuple) {
   auto step = [](Tensor c, Tensor x) { return std::pair(c + x, std::tuple<>()); };
   EXPECT_EQ(scan(step, real(0), ones({2})).second, std::tuple<>());
+}
+
+TEST(TorchXla, N15_RandomNumbersDifferBetweenSteps) {
+  auto step = [](Tensor key, Tensor) {
+    auto [next, now] = random::split<2>(key);
+    return std::pair(next, random::normal(now, {4}));
+  };
+  Tensor ys = scan(step, random::key(7), zeros({3})).second;
+  EXPECT_EQ(ys.shape(), Shape(f32, {3, 4}));
+  std::vector<float> all = ys.to_vector<float>();
+  EXPECT_EQ(std::set<float>(all.begin(), all.end()).size(), all.size());
 }
 
 TEST(TorchXla, N17_LeavesKeepTheirDtypes) {
@@ -252,6 +264,21 @@ TEST(TorchXla, N33_RepeatedPureLayersAddNoEntries) {
   auto size = combine_cache_size();
   scan_layers(kApply, stacked, ones({1, 2}));
   EXPECT_EQ(combine_cache_size(), size);
+}
+
+TEST(TorchXla, N38_AttentionLayersByScanEqualALoopOverThem) {
+  const int64_t layers = 3, tokens = 5, width = 8;
+  auto layer = [](Tensor w, Tensor h) {
+    Tensor scores = einsum("qd,kd->qk", matmul(h, w), h) * 0.35;
+    return h + matmul(softmax(scores, -1), h);
+  };
+  Tensor weights = random::normal(random::key(1), {layers, width, width});
+  Tensor start = random::normal(random::key(2), {tokens, width});
+  Tensor looped = start;
+  for (int64_t i = 0; i < layers; ++i) looped = layer(weights[i], looped);
+  const auto want = looped.to_vector<float>(), got = scan_layers(layer, weights, start).to_vector<float>();
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-3);
 }
 
 TEST(TorchXla, N40_PlaceholderHasShapeAndDtypeAndSaysWhatItIs) {
