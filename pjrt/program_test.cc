@@ -202,14 +202,15 @@ ENTRY e {
   x = f32[] parameter(0)
   ROOT call.7 = f32[] custom-call(x), custom_call_target="nobody_ffi"
 })");
-  const Status status = explained(
-      not_found(
-          "plugin p (PJRT 0.81): ClientCompile: No FFI handler registered for nobody_ffi on a "
-          "platform Host"),
-      module);
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(message_of(status), HasSubstr("compile m: custom-call call.7: the plugin has no "
-                                            "function nobody_ffi; plugin p (PJRT 0.81): "));
+  for (const char* words : {"No FFI handler registered for nobody_ffi on a platform Host",
+                            "No registered implementation for untyped custom call to nobody_ffi "
+                            "for Host"}) {
+    const Status status =
+        explained(not_found("plugin p (PJRT 0.81): ClientCompile: ", words), module);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+    EXPECT_THAT(message_of(status), HasSubstr("compile m: custom-call call.7: the plugin has no "
+                                              "function nobody_ffi; plugin p (PJRT 0.81): "));
+  }
 }
 
 }  // namespace

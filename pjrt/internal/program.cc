@@ -142,6 +142,18 @@ void write_header(const std::vector<int>& donated, hlo::Module& module) {
   extras.entry_result_layout = Shape();
 }
 
+// The name of the function that a plugin says it has not; empty for another error.
+std::string missing_function(const std::string& text) {
+  for (std::string_view words : {"No FFI handler registered for ",
+                                 "No registered implementation for untyped custom call to "}) {
+    const size_t at = text.find(words);
+    if (at == std::string::npos) continue;
+    const size_t begin = at + words.size();
+    return text.substr(begin, text.find(' ', begin) - begin);
+  }
+  return "";
+}
+
 }  // namespace
 
 StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
@@ -164,11 +176,8 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
 
 Status explained(const Status& error, const hlo::Module& module) {
   const std::string text = message_of(error);
-  constexpr std::string_view kMissing = "No FFI handler registered for ";
-  const size_t at = text.find(kMissing);
-  if (at == std::string::npos) return annotate(error, "compile ", module.name, ": ");
-  const size_t begin = at + kMissing.size();
-  const std::string target = text.substr(begin, text.find(' ', begin) - begin);
+  const std::string target = missing_function(text);
+  if (target.empty()) return annotate(error, "compile ", module.name, ": ");
   for (const hlo::Computation& computation : module.computations) {
     for (const hlo::Instruction& instruction : computation.instructions) {
       if (instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target != target) continue;
