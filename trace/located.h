@@ -94,11 +94,13 @@ HEDDLE_UNARY_FORMULA(is_nan)
 HEDDLE_UNARY_FORMULA(log)
 HEDDLE_UNARY_FORMULA(log1p)
 HEDDLE_UNARY_FORMULA(logistic)
+HEDDLE_UNARY_FORMULA(rsqrt)
 HEDDLE_UNARY_FORMULA(sign)
 HEDDLE_UNARY_FORMULA(sin)
 HEDDLE_UNARY_FORMULA(sqrt)
 HEDDLE_UNARY_FORMULA(square)
 HEDDLE_UNARY_FORMULA(tan)
+HEDDLE_UNARY_FORMULA(tanh)
 HEDDLE_BINARY_FORMULA(operator+, add)
 HEDDLE_BINARY_FORMULA(operator-, subtract)
 HEDDLE_BINARY_FORMULA(operator*, multiply)
@@ -130,6 +132,13 @@ inline Located where(const Located& condition, const Term& x, const Term& y) {
 }
 // pred[]: whether any element is true.
 inline Located any_of(const Located& x) { return x.with(any(x.operand())); }
+
+inline Located sum(const Located& x, const Reduction& over) {
+  return x.with(heddle::sum(x.operand(), over));
+}
+inline Located mean(const Located& x, const Reduction& over) {
+  return x.with(heddle::mean(x.operand(), over));
+}
 
 // c[0] x^(n-1) + .. + c[n-1] by Horner's rule, the highest power first.
 Located polynomial(const Located& x, std::span<const double> coefficients);

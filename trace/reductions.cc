@@ -9,6 +9,7 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/extremes.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -20,6 +21,7 @@ using trace_internal::axes_of;
 using trace_internal::axis_of;
 using trace_internal::emit;
 using trace_internal::emit_constant;
+using trace_internal::extreme;
 using trace_internal::one_program;
 using trace_internal::scalar_computation;
 
@@ -36,19 +38,6 @@ Tensor restore_dims(const Tensor& reduced, const Shape& before, const std::vecto
   Dimensions shape = before.dimensions();
   for (int64_t axis : axes) shape[static_cast<size_t>(axis)] = 1;
   return reshape({reduced, at}, shape);
-}
-
-// The identity of maximum (lowest) or minimum (highest).
-Literal extreme(DType dtype, bool lowest) {
-  if (dtype == pred) return Literal::scalar(pred, static_cast<int64_t>(!lowest));
-  if (is_floating(dtype)) return Literal::scalar(dtype, lowest ? -INFINITY : INFINITY);
-  int64_t bits = bit_width(dtype);
-  if (is_unsigned(dtype))
-    return Literal::scalar(dtype, lowest       ? int64_t{0}
-                                  : bits == 64 ? int64_t{-1}
-                                               : (int64_t{1} << bits) - 1);
-  int64_t top = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1;
-  return Literal::scalar(dtype, lowest ? -top - 1 : top);
 }
 
 Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, Literal identity,

@@ -1,0 +1,123 @@
+#include "heddle/nn/activations.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "heddle/nn/internal/formula.h"
+#include "heddle/special/normal.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle::nn {
+namespace {
+
+using nn_internal::floating;
+using nn_internal::formula;
+using nn_internal::wide_of;
+using trace_internal::axis_of;
+using trace_internal::Located;
+
+// An activation: a formula of one operand of floats.
+template <class Fn>
+Tensor activation(std::string_view op, const Operand& x, Fn&& fn) {
+  Located value = floating(op, "x", x);
+  return formula(op, x.at(), [&] { return fn(value); });
+}
+
+Located relu6_of(const Located& x) { return minimum(maximum(x, 0), 6); }
+
+Located hard_sigmoid_of(const Located& x) { return relu6_of(x + 3) / 6; }
+
+// The side that is not taken must not overflow: its derivative would be NaN.
+Located elu_of(const Located& x, double alpha) {
+  Located positive = x > 0;
+  return where(positive, x, alpha * expm1(where(positive, 0, x)));
+}
+
+Located softplus_of(const Located& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
+
+Located gelu_tanh(const Located& x) {
+  Located inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * (x * square(x)));
+  return x * (0.5 * (1.0 + tanh(inner)));
+}
+
+Located gelu_exact(const Located& x) {
+  Located wide = wide_of(x);
+  Located probability = wide.with(special::ndtr(wide.operand()));
+  return (wide * probability).astype(x.dtype());
+}
+
+}  // namespace
+
+Tensor relu(Operand x) { return maximum(x, {0, x.at()}); }
+
+Tensor relu6(Operand x) {
+  return formula("relu6", x.at(), [&] { return relu6_of({as_tensor(x), x.at()}); });
+}
+
+Tensor leaky_relu(Operand x, double slope) {
+  return activation("leaky_relu", x, [&](const Located& v) { return where(v >= 0, v, slope * v); });
+}
+
+Tensor elu(Operand x, double alpha) {
+  return activation("elu", x, [&](const Located& v) { return elu_of(v, alpha); });
+}
+
+Tensor celu(Operand x, double alpha) {
+  return activation("celu", x, [&](const Located& v) {
+    return maximum(v, 0) + alpha * expm1(minimum(v, 0) / alpha);
+  });
+}
+
+Tensor selu(Operand x) {
+  constexpr double kAlpha = 1.6732632423543772848;
+  constexpr double kScale = 1.0507009873554804934;
+  return activation("selu", x, [&](const Located& v) { return kScale * elu_of(v, kAlpha); });
+}
+
+Tensor silu(Operand x) {
+  return activation("silu", x, [](const Located& v) { return v * logistic(v); });
+}
+
+Tensor softplus(Operand x) { return activation("softplus", x, softplus_of); }
+
+Tensor soft_sign(Operand x) {
+  return activation("soft_sign", x, [](const Located& v) { return v / (abs(v) + 1); });
+}
+
+Tensor log_sigmoid(Operand x) {
+  return activation("log_sigmoid", x, [](const Located& v) { return -softplus_of(-v); });
+}
+
+Tensor hard_tanh(Operand x) {
+  return activation("hard_tanh", x, [](const Located& v) { return minimum(maximum(v, -1), 1); });
+}
+
+Tensor hard_sigmoid(Operand x) { return activation("hard_sigmoid", x, hard_sigmoid_of); }
+
+Tensor hard_silu(Operand x) {
+  return activation("hard_silu", x, [](const Located& v) { return v * hard_sigmoid_of(v); });
+}
+
+Tensor gelu(Operand x, const Gelu& form) {
+  return activation("gelu", x, form.approximate ? gelu_tanh : gelu_exact);
+}
+
+Tensor glu(Operand x, int64_t axis) {
+  Located value = floating("glu", "x", x);
+  const Shape& shape = value.tensor().shape();
+  int64_t along = axis_of("glu", shape, axis, x.at());
+  int64_t size = shape.dimension(along);
+  if (size % 2 != 0) {
+    throw Error(invalid_argument("glu: axis ", axis, " of x, ", shape, ", has size ", size,
+                                 "; it must be even, to be halved"),
+                x.at());
+  }
+  return formula("glu", x.at(), [&] {
+    std::vector<Tensor> halves = split_at(value.operand(), {size / 2}, along);
+    return value.with(halves[0]) * logistic(value.with(halves[1]));
+  });
+}
+
+}  // namespace heddle::nn

@@ -1,0 +1,43 @@
+// Activations. Names and formulas are those of jax.nn.
+//
+// All but glu are elementwise and keep shape and dtype (they compute in it, but exact gelu, which
+// computes 16-bit floats in f32). Where a function multiplies x by a gate that falls to 0 (silu,
+// gelu, hard_silu), -inf gives NaN, as in jax.nn.
+// errors: all but relu and relu6 throw Error (InvalidArgument) where x is not of floats, with the
+// op, the type of x and the caller's line
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::nn {
+
+Tensor relu(Operand x);                             // max(x, 0); integers too
+Tensor relu6(Operand x);                            // min(max(x, 0), 6); integers too
+Tensor leaky_relu(Operand x, double slope = 0.01);  // x, below 0 slope * x
+Tensor elu(Operand x, double alpha = 1);            // x, below 0 alpha * expm1(x)
+Tensor celu(Operand x, double alpha = 1);           // x, below 0 alpha * expm1(x / alpha)
+// elu scaled so that means 0 and variances 1 are kept. source: Klambauer et al. 2017
+Tensor selu(Operand x);
+Tensor silu(Operand x);          // x * logistic(x); also called swish
+Tensor softplus(Operand x);      // log(1 + exp(x)), without overflow
+Tensor soft_sign(Operand x);     // x / (|x| + 1)
+Tensor log_sigmoid(Operand x);   // log(logistic(x)), without overflow
+Tensor hard_tanh(Operand x);     // x between -1 and 1
+Tensor hard_sigmoid(Operand x);  // relu6(x + 3) / 6
+Tensor hard_silu(Operand x);     // x * relu6(x + 3) / 6
+
+// x times the normal distribution's probability of less than x. By default approximated by
+// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), within 5e-4; else exact, by erfc, so
+// that the negative tail keeps its digits. source: Hendrycks, Gimpel 2016
+struct Gelu {
+  bool approximate = true;
+};
+Tensor gelu(Operand x, const Gelu& form = {});
+
+// a * logistic(b), where a and b are the halves of x along `axis`. errors: an axis of odd size
+Tensor glu(Operand x, int64_t axis = -1);
+
+}  // namespace heddle::nn

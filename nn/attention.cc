@@ -1,0 +1,153 @@
+// Two dots with a softmax between them. Grouped heads are an axis of their own, so keys and values
+// are never repeated.
+#include "heddle/nn/attention.h"
+
+#include <cmath>
+
+#include "heddle/nn/internal/formula.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/floats.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle::nn {
+namespace {
+
+using nn_internal::floating;
+using nn_internal::formula;
+using trace_internal::Located;
+
+constexpr std::string_view kOp = "dot_product_attention";
+
+struct Sizes {
+  Dimensions batch;
+  int64_t queries, keys, heads, groups, size, value_size;  // T, S, N, K, H, D
+  [[nodiscard]] int64_t rank() const { return static_cast<int64_t>(batch.size()); }
+  // batch, then `rest`.
+  [[nodiscard]] Dimensions with(const Dimensions& rest) const {
+    Dimensions out = batch;
+    out.insert(out.end(), rest.begin(), rest.end());
+    return out;
+  }
+};
+
+Dimensions batch_of(const Tensor& t) {
+  return {t.shape().dimensions().begin(), t.shape().dimensions().end() - 3};
+}
+
+[[noreturn]] void throw_operands(const Tensor& q, const Tensor& k, const Tensor& v,
+                                 std::string_view rule, SourceLocation at) {
+  throw Error(invalid_argument(kOp, ": query, key and value are ", q.shape(), ", ", k.shape(),
+                               " and ", v.shape(), "; ", rule),
+              at);
+}
+
+Sizes checked_sizes(const Tensor& q, const Tensor& k, const Tensor& v, SourceLocation at) {
+  if (q.rank() < 3 || k.rank() != q.rank() || v.rank() != q.rank())
+    throw_operands(q, k, v, "they must be [.., T, N, H], [.., S, K, H] and [.., S, K, D]", at);
+  if (q.dtype() != k.dtype() || q.dtype() != v.dtype())
+    throw_operands(q, k, v, "their dtypes must be equal, cast them with astype", at);
+  if (batch_of(q) != batch_of(k) || batch_of(q) != batch_of(v))
+    throw_operands(q, k, v, "their leading axes must be equal", at);
+  if (k.dim(-3) != v.dim(-3) || k.dim(-2) != v.dim(-2))
+    throw_operands(q, k, v, "key and value must have one length and as many heads", at);
+  if (q.dim(-1) != k.dim(-1))
+    throw_operands(q, k, v, "heads of query and key must have one size", at);
+  if (k.dim(-2) == 0 || q.dim(-2) % k.dim(-2) != 0)
+    throw_operands(q, k, v, "the heads of the query must be a multiple of those of key and value",
+                   at);
+  return {.batch = batch_of(q),
+          .queries = q.dim(-3),
+          .keys = k.dim(-3),
+          .heads = q.dim(-2),
+          .groups = k.dim(-2),
+          .size = q.dim(-1),
+          .value_size = v.dim(-1)};
+}
+
+// 0 .. rank - 1, then `rest` counted from there.
+std::vector<int64_t> after_batch(int64_t rank, const std::vector<int64_t>& rest) {
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
+  for (int64_t i : rest) axes.push_back(rank + i);
+  return axes;
+}
+
+// [.., T, N, H] x [.., S, K, H] -> [.., N, T, S], in f32 at least.
+Located scores_of(const Located& q, const Located& k, const Sizes& n) {
+  DType wide = q.dtype() == f64 ? f64 : f32;
+  int64_t per_group = n.heads / n.groups;
+  Tensor grouped = reshape(q.operand(), n.with({n.queries, n.groups, per_group, n.size}));
+  Tensor dots = dot_general({grouped, q.at()}, k.operand(),
+                            {.lhs_contracting = {-1},
+                             .rhs_contracting = {-1},
+                             .lhs_batch = after_batch(n.rank(), {1}),
+                             .rhs_batch = after_batch(n.rank(), {1})},
+                            wide);  // [.., K, T, G, S]
+  Tensor ordered = transpose({dots, q.at()}, after_batch(n.rank(), {0, 2, 1, 3}));
+  return {reshape({ordered, q.at()}, n.with({n.heads, n.queries, n.keys})), q.at()};
+}
+
+// [.., N, T, S] x [.., S, K, D] -> [.., T, N, D].
+Located weighted_values(const Located& weights, const Located& v, const Sizes& n) {
+  int64_t per_group = n.heads / n.groups;
+  Tensor grouped = reshape(weights.operand(), n.with({n.groups, per_group, n.queries, n.keys}));
+  Tensor dots = dot_general({grouped, v.at()}, v.operand(),
+                            {.lhs_contracting = {-1},
+                             .rhs_contracting = {-3},
+                             .lhs_batch = after_batch(n.rank(), {0}),
+                             .rhs_batch = after_batch(n.rank(), {1})});  // [.., K, G, T, D]
+  Tensor ordered = transpose({dots, v.at()}, after_batch(n.rank(), {2, 0, 1, 3}));
+  return {reshape({ordered, v.at()}, n.with({n.queries, n.heads, n.value_size})), v.at()};
+}
+
+// An option that must broadcast to the scores.
+void check_option(std::string_view name, const Tensor& option, bool right_dtype,
+                  std::string_view dtype, const Sizes& n, SourceLocation at) {
+  Dimensions scores = n.with({n.heads, n.queries, n.keys});
+  bool fits = option.rank() <= n.rank() + 3;
+  for (int64_t i = 1; fits && i <= option.rank(); ++i) {
+    int64_t size = option.dim(-i);
+    fits = size == 1 || size == scores[scores.size() - static_cast<size_t>(i)];
+  }
+  if (fits && right_dtype) return;
+  throw Error(invalid_argument(kOp, ": ", name, " is ", option.shape(), "; it must be of ", dtype,
+                               " and broadcast to the scores, [", join(scores, ","), "]"),
+              at);
+}
+
+Located masked(const Located& scores, const Attention& how, const Sizes& n) {
+  double excluded = -0.7 * float_limits(scores.dtype()).largest;
+  Located out = scores;
+  if (how.mask.is_valid()) out = where(scores.with(how.mask), out, excluded);
+  if (how.causal) {
+    Dimensions square{n.queries, n.keys};
+    Located query = scores.with(iota(s32, square, 0, scores.at()));
+    Located key = scores.with(iota(s32, square, 1, scores.at()));
+    out = where(query >= key, out, excluded);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor dot_product_attention(Operand query, Operand key, Operand value, const Attention& how) {
+  SourceLocation at = query.at();
+  Located q = floating(kOp, "query", query);
+  Located k = floating(kOp, "key", key);
+  Located v = floating(kOp, "value", value);
+  Sizes n = checked_sizes(q.tensor(), k.tensor(), v.tensor(), at);
+  if (how.mask.is_valid()) check_option("mask", how.mask, how.mask.dtype() == pred, "pred", n, at);
+  if (how.bias.is_valid())
+    check_option("bias", how.bias, is_floating(how.bias.dtype()), "floats", n, at);
+  return formula(kOp, at, [&] {
+    double scale = how.scale.value_or(1 / std::sqrt(static_cast<double>(n.size)));
+    Located scores = scores_of(q, k, n) * scale;
+    if (how.bias.is_valid()) scores = scores + scores.with(how.bias).astype(scores.dtype());
+    Located weights(softmax(masked(scores, how, n).operand()), at);
+    return weighted_values(weights.astype(v.dtype()), v, n);
+  });
+}
+
+}  // namespace heddle::nn

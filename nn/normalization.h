@@ -1,0 +1,34 @@
+// Normalisations: means to 0, variances to 1.
+// errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
+// and the caller's line
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::nn {
+
+// (x - mean) / sqrt(variance + epsilon) over `axes`; the variance is of deviations from the mean.
+struct Standardization {
+  std::vector<int64_t> axes = {-1};  // negative ones count from the end
+  double epsilon = 1e-5;
+};
+Tensor standardize(Operand x, const Standardization& over = {});
+
+// Layer normalisation: standardize, then `* scale + bias`, which broadcast to x (over the last
+// axis: of shape [size]). RMS normalisation: x / sqrt(mean(x * x) + epsilon), then likewise. Means
+// are taken in f32 at least; the result has the dtype of x, and so must scale and bias. source: Ba,
+// Kiros, Hinton 2016; Zhang, Sennrich 2019
+struct Norm {
+  std::vector<int64_t> axes = {-1};
+  Tensor scale = {};  // none: 1
+  Tensor bias = {};   // none: 0
+  double epsilon = 1e-6;
+};
+Tensor layer_norm(Operand x, const Norm& norm = {});
+Tensor rms_norm(Operand x, const Norm& norm = {});
+
+}  // namespace heddle::nn

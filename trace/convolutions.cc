@@ -1,0 +1,205 @@
+// conv and conv_transpose of trace/windows.h.
+#include <algorithm>
+
+#include "heddle/hlo/attributes.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/recorder.h"
+#include "heddle/trace/window_geometry.h"
+#include "heddle/trace/windows.h"
+
+namespace heddle {
+namespace {
+
+using hlo::ConvolutionDims;
+using trace_internal::ones_or;
+
+// Letters of the spatial axes where the user gives no layout.
+std::string spatial_letters(int64_t count) {
+  constexpr std::string_view kUsual = "DHW";
+  if (count <= 3) return std::string(kUsual.substr(static_cast<size_t>(3 - count)));
+  std::string out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(static_cast<char>('a' + i));
+  return out;
+}
+
+// The layout with its defaults for arrays of a rank.
+ConvLayout filled(ConvLayout layout, int64_t rank) {
+  std::string spatial = spatial_letters(rank - 2);
+  if (layout.x.empty()) layout.x = "N" + spatial + "C";
+  if (layout.kernel.empty()) layout.kernel = spatial + "IO";
+  if (layout.result.empty()) layout.result = layout.x;
+  return layout;
+}
+
+[[noreturn]] void throw_layout(std::string_view op, std::string_view name, std::string_view text,
+                               std::string_view rule, SourceLocation at) {
+  throw Error(invalid_argument(op, ": layout of ", name, " is \"", text, "\"; ", rule), at);
+}
+
+// Reads one layout: the axes of its two named letters, and of the spatial letters in the order of
+// `kernel`.
+class Labels {
+ public:
+  Labels(std::string_view op, std::string_view name, std::string_view text, int64_t rank,
+         SourceLocation at)
+      : op_(op), name_(name), text_(text), at_(at) {
+    if (static_cast<int64_t>(text.size()) != rank)
+      throw_layout(op, name, text, cat("it must have ", rank, " letters, one an axis"), at);
+    for (char letter : text) {
+      if (std::ranges::count(text, letter) > 1)
+        throw_layout(op, name, text, "a letter may stand in it only once", at);
+    }
+  }
+
+  [[nodiscard]] int64_t axis(char letter) const {
+    size_t found = text_.find(letter);
+    if (found == std::string_view::npos)
+      throw_layout(op_, name_, text_, cat("it must contain ", std::string(1, letter)), at_);
+    return static_cast<int64_t>(found);
+  }
+
+  [[nodiscard]] std::vector<int64_t> spatial(std::string_view kernel) const {
+    std::vector<int64_t> out;
+    for (char letter : kernel) {
+      if (letter != 'I' && letter != 'O') out.push_back(axis(letter));
+    }
+    return out;
+  }
+
+ private:
+  std::string_view op_, name_, text_;
+  SourceLocation at_;
+};
+
+ConvolutionDims dims_of(std::string_view op, const ConvLayout& layout, int64_t rank,
+                        SourceLocation at) {
+  Labels kernel(op, "kernel", layout.kernel, rank, at);
+  Labels x(op, "x", layout.x, rank, at);
+  Labels result(op, "result", layout.result, rank, at);
+  return {.input_batch = x.axis('N'),
+          .input_feature = x.axis('C'),
+          .input_spatial = x.spatial(layout.kernel),
+          .kernel_input_feature = kernel.axis('I'),
+          .kernel_output_feature = kernel.axis('O'),
+          .kernel_spatial = kernel.spatial(layout.kernel),
+          .output_batch = result.axis('N'),
+          .output_feature = result.axis('C'),
+          .output_spatial = result.spatial(layout.kernel)};
+}
+
+void check_operands(std::string_view op, const Tensor& x, const Tensor& kernel, SourceLocation at) {
+  bool fits = x.rank() >= 2 && x.rank() == kernel.rank() && x.dtype() == kernel.dtype();
+  if (fits) return;
+  throw Error(invalid_argument(op, ": x is ", x.shape(), " and kernel ", kernel.shape(),
+                               "; they must have one dtype and one rank, of 2 or more"),
+              at);
+}
+
+std::vector<int64_t> sizes_at(const Tensor& x, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> out;
+  for (int64_t axis : axes) out.push_back(x.shape().dimension(axis));
+  return out;
+}
+
+Shape result_shape(const Tensor& x, const Tensor& kernel, const hlo::ConvolutionAttrs& attrs,
+                   std::optional<DType> dtype) {
+  const ConvolutionDims& dims = attrs.dim_labels;
+  std::vector<int64_t> sizes(static_cast<size_t>(x.rank()));
+  auto at = [&](int64_t axis) -> int64_t& { return sizes[static_cast<size_t>(axis)]; };
+  at(dims.output_batch) = x.shape().dimension(dims.input_batch) / attrs.batch_group_count;
+  at(dims.output_feature) = kernel.shape().dimension(dims.kernel_output_feature);
+  for (size_t i = 0; i < dims.output_spatial.size(); ++i) {
+    at(dims.output_spatial[i]) = trace_internal::window_places(
+        attrs.window.dimensions[i], x.shape().dimension(dims.input_spatial[i]));
+  }
+  return {dtype.value_or(x.dtype()), std::move(sizes)};
+}
+
+Tensor emit_conv(const Tensor& x, const Tensor& kernel, hlo::ConvolutionAttrs attrs,
+                 std::optional<DType> dtype, SourceLocation at) {
+  Shape declared = result_shape(x, kernel, attrs, dtype);
+  return trace_internal::emit({.opcode = hlo::Opcode::kConvolution,
+                               .operands = {x, kernel},
+                               .attrs = std::move(attrs),
+                               .declared = std::move(declared),
+                               .at = at});
+}
+
+void check_groups(std::string_view op, const Convolution& options, SourceLocation at) {
+  if (options.feature_groups >= 1 && options.batch_groups >= 1) return;
+  throw Error(
+      invalid_argument(op, ": feature_groups is ", options.feature_groups, " and batch_groups ",
+                       options.batch_groups, "; they must be 1 or more"),
+      at);
+}
+
+// The padding with which a convolution of the spread x undoes one of the strides.
+// source: jax.lax.conv_transpose's documented sizes
+void set_transposed_padding(hlo::WindowDimension& w, bool same) {
+  int64_t covered = (w.size - 1) * w.window_dilation + 1;
+  int64_t stride = w.base_dilation;
+  int64_t total = covered + stride - 2 + (same ? 0 : std::max<int64_t>(covered - stride, 0));
+  bool whole = !same || stride > covered - 1;
+  w.padding_low = whole ? covered - 1 : (total + 1) / 2;
+  w.padding_high = total - w.padding_low;
+}
+
+}  // namespace
+
+Tensor conv(Operand x, Operand kernel, const Convolution& options) {
+  SourceLocation at = x.at();
+  Tensor a = as_tensor(x);
+  Tensor k = as_tensor(kernel);
+  check_operands("conv", a, k, at);
+  check_groups("conv", options, at);
+  hlo::ConvolutionAttrs attrs{
+      .dim_labels = dims_of("conv", filled(options.layout, a.rank()), a.rank(), at),
+      .feature_group_count = options.feature_groups,
+      .batch_group_count = options.batch_groups};
+  std::vector<int64_t> sizes = sizes_at(k, attrs.dim_labels.kernel_spatial);
+  std::vector<int64_t> strides = ones_or("conv", "strides", options.strides, sizes.size(), at);
+  std::vector<int64_t> lhs =
+      ones_or("conv", "lhs_dilation", options.lhs_dilation, sizes.size(), at);
+  std::vector<int64_t> rhs =
+      ones_or("conv", "rhs_dilation", options.rhs_dilation, sizes.size(), at);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    attrs.window.dimensions.push_back({.size = sizes[i],
+                                       .stride = strides[i],
+                                       .window_dilation = rhs[i],
+                                       .base_dilation = lhs[i]});
+  }
+  trace_internal::set_padding("conv", options.padding, sizes_at(a, attrs.dim_labels.input_spatial),
+                              attrs.window.dimensions, at);
+  return emit_conv(a, k, std::move(attrs), options.result, at);
+}
+
+Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& options) {
+  constexpr std::string_view kOp = "conv_transpose";
+  SourceLocation at = x.at();
+  Tensor a = as_tensor(x);
+  Tensor k = as_tensor(kernel);
+  check_operands(kOp, a, k, at);
+  hlo::ConvolutionAttrs attrs{.dim_labels =
+                                  dims_of(kOp, filled(options.layout, a.rank()), a.rank(), at)};
+  if (options.transpose_kernel)
+    std::swap(attrs.dim_labels.kernel_input_feature, attrs.dim_labels.kernel_output_feature);
+  std::vector<int64_t> sizes = sizes_at(k, attrs.dim_labels.kernel_spatial);
+  std::vector<int64_t> strides = ones_or(kOp, "strides", options.strides, sizes.size(), at);
+  std::vector<int64_t> dilation =
+      ones_or(kOp, "rhs_dilation", options.rhs_dilation, sizes.size(), at);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    attrs.window.dimensions.push_back({.size = sizes[i],
+                                       .window_dilation = dilation[i],
+                                       .base_dilation = strides[i],
+                                       .window_reversal = options.transpose_kernel});
+  }
+  if (options.padding.rule() == WindowPadding::kExplicit) {
+    trace_internal::set_padding(kOp, options.padding, {}, attrs.window.dimensions, at);
+  } else {
+    bool same = options.padding.rule() != WindowPadding::kValid;
+    for (hlo::WindowDimension& w : attrs.window.dimensions) set_transposed_padding(w, same);
+  }
+  return emit_conv(a, k, std::move(attrs), options.result, at);
+}
+
+}  // namespace heddle

@@ -1,0 +1,62 @@
+// Discrete Fourier transforms. Names and meaning are those of jax.numpy.fft; each is HLO's fft,
+// over one to three axes, with transposes and padding where needed.
+//
+// x may be real (f32, f64) or complex (c64, c128); results are complex of the same precision, but
+// for irfft, whose result is real. errors: all throw Error (InvalidArgument) with the op, what x
+// is, what it had to be, and the caller's line
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// What a transform of n elements is divided by: kBackward leaves the forward one as it is and
+// divides the inverse by n; kOrtho divides both by sqrt(n); kForward the forward one by n.
+enum class FftScale : uint8_t { kBackward, kOrtho, kForward };
+
+// Over one axis. `n` is its length before the transform (for irfft, of the result): x is cut off or
+// padded with zeros at the end; 0 is the length it has (for irfft 2 * (size - 1)).
+struct Fft {
+  int64_t n = 0;
+  int64_t axis = -1;
+  FftScale scale = FftScale::kBackward;
+};
+// out[k] = sum over j of x[j] * exp(-2 pi i j k / n); the inverse has +2 pi i.
+Tensor fft(Operand x, const Fft& over = {});
+Tensor ifft(Operand x, const Fft& over = {});
+// Of real x: the first n / 2 + 1 elements, the others being their conjugates; and back, where what
+// stands in the result's imaginary part is ignored.
+Tensor rfft(Operand x, const Fft& over = {});
+Tensor irfft(Operand x, const Fft& over = {});
+
+// Over several axes. `n` has one length an axis, or none: the lengths they have. Real transforms
+// halve the last axis listed.
+struct FftN {
+  std::vector<int64_t> n = {};
+  std::vector<int64_t> axes = {};  // empty: the last as many as n has; without n all (fft2: last 2)
+  FftScale scale = FftScale::kBackward;
+};
+Tensor fftn(Operand x, const FftN& over = {});
+Tensor ifftn(Operand x, const FftN& over = {});
+Tensor rfftn(Operand x, const FftN& over = {});
+Tensor irfftn(Operand x, const FftN& over = {});
+Tensor fft2(Operand x, const FftN& over = {});
+Tensor ifft2(Operand x, const FftN& over = {});
+Tensor rfft2(Operand x, const FftN& over = {});
+Tensor irfft2(Operand x, const FftN& over = {});
+
+// Frequencies of the n elements of fft (the n / 2 + 1 of rfft), in cycles per unit of `spacing`:
+// 0, 1, .., then the negative ones, over n * spacing.
+Tensor fftfreq(int64_t n, double spacing = 1, DType dtype = f32,
+               SourceLocation at = SourceLocation::here());
+Tensor rfftfreq(int64_t n, double spacing = 1, DType dtype = f32,
+                SourceLocation at = SourceLocation::here());
+// Frequency 0 to the middle of the axes (empty: all), and back.
+Tensor fftshift(Operand x, const std::vector<int64_t>& axes = {});
+Tensor ifftshift(Operand x, const std::vector<int64_t>& axes = {});
+
+}  // namespace heddle

@@ -1,0 +1,73 @@
+#include "heddle/trace/window_geometry.h"
+
+#include <algorithm>
+
+#include "heddle/trace/error.h"
+
+namespace heddle::trace_internal {
+namespace {
+
+int64_t dilated(int64_t size, int64_t dilation) {
+  return size == 0 ? 0 : (size - 1) * dilation + 1;
+}
+
+void set_same(hlo::WindowDimension& w, int64_t base, bool lower) {
+  int64_t places = (base + w.stride - 1) / w.stride;
+  int64_t needed = (places - 1) * w.stride + dilated(w.size, w.window_dilation);
+  int64_t total = std::max<int64_t>(needed - base, 0);
+  int64_t smaller = total / 2;
+  w.padding_low = lower ? total - smaller : smaller;
+  w.padding_high = total - w.padding_low;
+}
+
+}  // namespace
+
+std::vector<int64_t> ones_or(std::string_view op, std::string_view name,
+                             const std::vector<int64_t>& list, size_t count, SourceLocation at) {
+  if (list.empty()) return std::vector<int64_t>(count, 1);
+  if (list.size() != count) {
+    throw Error(invalid_argument(op, ": ", name, " has ", list.size(), " entries; it must have ",
+                                 count, ", one a spatial axis, or none"),
+                at);
+  }
+  for (int64_t entry : list) {
+    if (entry >= 1) continue;
+    throw Error(invalid_argument(op, ": ", name, " is [", join(list, ","),
+                                 "]; its entries must be 1 or more"),
+                at);
+  }
+  return list;
+}
+
+void set_padding(std::string_view op, const WindowPadding& padding,
+                 const std::vector<int64_t>& base, std::vector<hlo::WindowDimension>& window,
+                 SourceLocation at) {
+  bool listed = padding.rule() == WindowPadding::kExplicit;
+  if (listed && padding.edges().size() != window.size()) {
+    throw Error(invalid_argument(op, ": padding has ", padding.edges().size(),
+                                 " entries; it must have ", window.size(), ", one a spatial axis"),
+                at);
+  }
+  for (size_t i = 0; i < window.size(); ++i) {
+    hlo::WindowDimension& w = window[i];
+    if (listed) {
+      w.padding_low = padding.edges()[i].low;
+      w.padding_high = padding.edges()[i].high;
+    } else if (padding.rule() != WindowPadding::kValid) {
+      if (w.base_dilation != 1) {
+        throw Error(invalid_argument(op, ": padding is kSame and x is dilated by ", w.base_dilation,
+                                     "; list the padding of each axis instead"),
+                    at);
+      }
+      set_same(w, base[i], padding.rule() == WindowPadding::kSameLower);
+    }
+  }
+}
+
+int64_t window_places(const hlo::WindowDimension& w, int64_t base) {
+  int64_t room = dilated(base, w.base_dilation) + w.padding_low + w.padding_high;
+  int64_t covered = dilated(w.size, w.window_dilation);
+  return room < covered ? 0 : (room - covered) / w.stride + 1;
+}
+
+}  // namespace heddle::trace_internal

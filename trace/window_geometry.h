@@ -1,0 +1,26 @@
+// Options of windows as HLO's window, checked. Private to Heddle's op functions.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "heddle/hlo/attributes.h"
+#include "heddle/trace/windows.h"
+
+namespace heddle::trace_internal {
+
+// A list of `count` sizes of 1 or more; an empty one is all ones.
+// errors: throws Error naming op and `name`
+std::vector<int64_t> ones_or(std::string_view op, std::string_view name,
+                             const std::vector<int64_t>& list, size_t count, SourceLocation at);
+
+// Sets the padding of windows over axes of sizes `base`.
+// errors: throws Error for a list of another length, and for kSame over a dilated base
+void set_padding(std::string_view op, const WindowPadding& padding,
+                 const std::vector<int64_t>& base, std::vector<hlo::WindowDimension>& window,
+                 SourceLocation at);
+
+// The number of places of a window over an axis.
+int64_t window_places(const hlo::WindowDimension& window, int64_t base);
+
+}  // namespace heddle::trace_internal

@@ -1,0 +1,177 @@
+#include "heddle/trace/windows.h"
+
+#include "heddle/hlo/attributes.h"
+#include "heddle/hlo/literal.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/extremes.h"
+#include "heddle/trace/recorder.h"
+#include "heddle/trace/window_geometry.h"
+
+namespace heddle {
+namespace {
+
+using hlo::Opcode;
+using trace_internal::emit_constant;
+using trace_internal::Fragment;
+using trace_internal::one_program;
+using trace_internal::ones_or;
+
+// The axes that the windows are over. Those before the last, for pools that list none.
+std::vector<int64_t> window_axes(std::string_view op, const Shape& shape, const Windows& windows,
+                                 bool has_features, SourceLocation at) {
+  if (!windows.axes.empty()) return trace_internal::axes_of(op, shape, windows.axes, at);
+  int64_t count = static_cast<int64_t>(windows.sizes.size());
+  int64_t first = has_features ? shape.rank() - 1 - count : 0;
+  if (has_features ? first < 0 : count != shape.rank()) {
+    throw Error(invalid_argument(op, ": sizes has ", count, " entries and x is ", shape,
+                                 has_features ? "; there must be as many axes before its last"
+                                              : "; there must be one an axis",
+                                 ", or list the axes"),
+                at);
+  }
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < count; ++i) axes.push_back(first + i);
+  return axes;
+}
+
+void check_sizes(std::string_view op, const Windows& windows, size_t axes, SourceLocation at) {
+  if (windows.sizes.empty() || windows.sizes.size() != axes) {
+    throw Error(invalid_argument(op, ": sizes has ", windows.sizes.size(), " entries and axes ",
+                                 axes, "; there must be one for each, at least one"),
+                at);
+  }
+}
+
+// One entry for every axis of x.
+hlo::Window window_of(std::string_view op, const Shape& shape, const Windows& windows,
+                      bool has_features, SourceLocation at) {
+  std::vector<int64_t> axes = window_axes(op, shape, windows, has_features, at);
+  check_sizes(op, windows, axes.size(), at);
+  auto list = [&](std::string_view name, const std::vector<int64_t>& entries) {
+    return ones_or(op, name, entries, axes.size(), at);
+  };
+  std::vector<int64_t> sizes = list("sizes", windows.sizes);
+  std::vector<int64_t> strides = list("strides", windows.strides);
+  std::vector<int64_t> base = list("base_dilation", windows.base_dilation);
+  std::vector<int64_t> dilation = list("window_dilation", windows.window_dilation);
+  std::vector<hlo::WindowDimension> moved;
+  std::vector<int64_t> extents;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    moved.push_back({.size = sizes[i],
+                     .stride = strides[i],
+                     .window_dilation = dilation[i],
+                     .base_dilation = base[i]});
+    extents.push_back(shape.dimension(axes[i]));
+  }
+  trace_internal::set_padding(op, windows.padding, extents, moved, at);
+  hlo::Window window;
+  window.dimensions.resize(static_cast<size_t>(shape.rank()));
+  for (size_t i = 0; i < axes.size(); ++i)
+    window.dimensions[static_cast<size_t>(axes[i])] = moved[i];
+  return window;
+}
+
+Tensor emit_reduce_window(const Tensor& x, const Tensor& init, Fragment fn, hlo::Window window,
+                          SourceLocation at) {
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    sizes.push_back(trace_internal::window_places(window.dimensions[static_cast<size_t>(i)],
+                                                  x.shape().dimension(i)));
+  }
+  return trace_internal::emit({.opcode = Opcode::kReduceWindow,
+                               .operands = {x, init},
+                               .attrs = hlo::WindowAttrs{.window = std::move(window)},
+                               .called = {std::move(fn)},
+                               .declared = Shape(x.dtype(), std::move(sizes)),
+                               .at = at});
+}
+
+Tensor pool(std::string_view op, Opcode opcode, const Operand& operand, Literal identity,
+            const Windows& windows) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  hlo::Window window = window_of(op, x.shape(), windows, true, at);
+  return one_program(op, at, [&] {
+    return emit_reduce_window(x, emit_constant(identity, at),
+                              trace_internal::scalar_computation(opcode, x.dtype()), window, at);
+  });
+}
+
+void require_number(std::string_view op, const Operand& x, bool needs_float, bool needs_order) {
+  DType dtype = as_tensor(x).dtype();
+  bool fits =
+      needs_float ? is_floating(dtype) : dtype != pred && !(needs_order && is_complex(dtype));
+  if (fits) return;
+  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(), "; it must be of ",
+                               needs_float ? "floats" : "numbers",
+                               needs_order ? " with an order" : "", ", cast it with astype(f32)"),
+              x.at());
+}
+
+// How many elements of x are under each place: [..] of size 1 where no window moves.
+Tensor counts(const Tensor& x, const hlo::Window& window, SourceLocation at) {
+  Dimensions shape = x.shape().dimensions();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (window.dimensions[i] == hlo::WindowDimension{}) shape[i] = 1;
+  }
+  return emit_reduce_window(
+      ones(shape, x.dtype(), at), constant_like({0, at}, x.dtype(), "avg_pool"),
+      trace_internal::scalar_computation(Opcode::kAdd, x.dtype()), window, at);
+}
+
+}  // namespace
+
+Tensor max_pool(Operand x, const Windows& windows) {
+  require_number("max_pool", x, false, true);
+  return pool("max_pool", Opcode::kMaximum, x, trace_internal::extreme(as_tensor(x).dtype(), true),
+              windows);
+}
+
+Tensor min_pool(Operand x, const Windows& windows) {
+  require_number("min_pool", x, false, true);
+  return pool("min_pool", Opcode::kMinimum, x, trace_internal::extreme(as_tensor(x).dtype(), false),
+              windows);
+}
+
+Tensor sum_pool(Operand x, const Windows& windows) {
+  require_number("sum_pool", x, false, false);
+  return pool("sum_pool", Opcode::kAdd, x, Literal::scalar(as_tensor(x).dtype(), int64_t{0}),
+              windows);
+}
+
+Tensor avg_pool(Operand x, const Windows& windows, bool count_padding) {
+  require_number("avg_pool", x, true, false);
+  SourceLocation at = x.at();
+  Tensor t = as_tensor(x);
+  hlo::Window window = window_of("avg_pool", t.shape(), windows, true, at);
+  int64_t size = 1;
+  for (const hlo::WindowDimension& w : window.dimensions) size *= w.size;
+  return one_program("avg_pool", at, [&] {
+    Tensor total = sum_pool({t, at}, windows);
+    if (count_padding) return divide({total, at}, {static_cast<double>(size), at});
+    return divide({total, at}, {counts(t, window, at), at});
+  });
+}
+
+Tensor reduce_window(Operand x, Operand init, FunctionRef<Tensor(const Tensor&, const Tensor&)> fn,
+                     const Windows& windows) {
+  constexpr std::string_view kOp = "reduce_window";
+  SourceLocation at = x.at();
+  Tensor t = as_tensor(x);
+  hlo::Window window = window_of(kOp, t.shape(), windows, false, at);
+  return one_program(kOp, at, [&] {
+    Tensor start = init.is_tensor() ? init.tensor() : constant_like(init, t.dtype(), kOp);
+    Shape scalar = Shape::scalar(t.dtype());
+    auto combine = [&](std::span<const Tensor> values) {
+      return std::vector<Tensor>{fn(values[0], values[1])};
+    };
+    Fragment body =
+        trace_internal::scalar_fragment(kOp, std::vector<Shape>{scalar, scalar}, combine, at);
+    return emit_reduce_window(t, start, std::move(body), window, at);
+  });
+}
+
+}  // namespace heddle
