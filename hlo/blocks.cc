@@ -44,7 +44,7 @@ constexpr int bits_of(DType dtype) {
 // Smallest and largest value of an integer type of so many bits.
 template <class Int>
 constexpr Int least_of(int bits) {
-  return std::is_signed_v<Int> ? static_cast<Int>(-(int64_t{1} << (bits - 1))) : Int{0};
+  return std::is_signed_v<Int> ? static_cast<Int>(INT64_MIN >> (64 - bits)) : Int{0};
 }
 template <class Int>
 constexpr Int most_of(int bits) {
