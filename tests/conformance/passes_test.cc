@@ -61,8 +61,10 @@ TEST_P(PassLaws, TwiceIsOnce) {
   }
 }
 
-TEST_P(PassLaws, CanonicalFormKeepsEveryBitAndIsItsOwn) {
-  if (passes() != "simplify") GTEST_SKIP() << "once a pack is enough";
+// No pass, and no pipeline of them.
+class CanonicalForm : public PassLaws {};
+
+TEST_P(CanonicalForm, KeepsEveryBitAndIsItsOwn) {
   for (const Case& item : cases_) {
     auto module = hlo::from_proto(item.module);
     ASSERT_TRUE(module.ok()) << item.name << ": " << module.status();
@@ -93,6 +95,11 @@ INSTANTIATE_TEST_SUITE_P(
     Apps, PassLaws,
     ::testing::Combine(::testing::ValuesIn(*conformance::find_packs({kPrograms})),
                        ::testing::ValuesIn(pass_lists())),
+    name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Apps, CanonicalForm,
+    ::testing::Combine(::testing::ValuesIn(*conformance::find_packs({kPrograms})),
+                       ::testing::Values(std::string("canonical"))),
     name_of);
 
 }  // namespace
