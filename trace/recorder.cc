@@ -123,6 +123,8 @@ hlo::InstructionId Recorder::add(const Operation& operation) {
   if (!operation.frontend_attributes.empty()) {
     builder_.mutable_at(*id).extras.mutate().frontend_attributes = operation.frontend_attributes;
   }
+  if (!operation.backend_config.empty())
+    builder_.mutable_at(*id).extras.mutate().backend_config = operation.backend_config;
   return *id;
 }
 

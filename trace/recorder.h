@@ -33,6 +33,7 @@ struct Operation {
   std::optional<Shape> declared = {};  // for ops whose type is declared (hlo::kDeclared)
   SourceLocation at = {};
   hlo::FrontendAttributes frontend_attributes = {};
+  std::string backend_config = {};
 };
 
 // Records (or runs) an operation with one result.

@@ -21,12 +21,14 @@ Status check_one_square(Batch& batch, DType dtype) {
                             "; its last two dimensions must be equal");
 }
 
-// Without vectors, programs declare either size for them: `full` where the declared U is square.
-bool declares_full(const CustomCall& call, int64_t rows) {
+// Without vectors, programs declare either size for them: `full` where both that are declared
+// are square (one of them is in any case).
+bool declares_full(const CustomCall& call, int64_t rows, int64_t columns) {
   const Shape& result = call.result();
   if (!result.is_tuple() || result.element_shapes() != 5) return false;
-  const Shape& u = result.element(2);
-  return u.is_array() && u.rank() >= 2 && u.dimension(u.rank() - 1) == rows;
+  const Shape &u = result.element(2), &vh = result.element(3);
+  if (!u.is_array() || u.rank() < 2 || !vh.is_array() || vh.rank() < 2) return false;
+  return u.dimension(u.rank() - 1) == rows && vh.dimension(vh.rank() - 2) == columns;
 }
 
 // gesdd(a), mode A (all of U and V), S (as much as the values need) or N (none): (a, s, U, V^H,
@@ -38,7 +40,7 @@ StatusOr<Literal> svd_of(CustomCall& call, DType dtype, SvdRoutine routine) {
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
   HEDDLE_ASSIGN_OR_RETURN(const char mode, batch.character("mode", "ASN"));
   const int64_t m = batch.rows(0), n = batch.columns(0), size = std::min(m, n);
-  const bool full = mode == 'A' || (mode == 'N' && declares_full(call, m));
+  const bool full = mode == 'A' || (mode == 'N' && declares_full(call, m, n));
   HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {m, n}), Shape(real_part(dtype), {size}),
                                               Shape(dtype, {m, full ? m : size}),
                                               Shape(dtype, {full ? n : size, n}), info_shape()}));

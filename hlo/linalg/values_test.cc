@@ -264,6 +264,21 @@ TEST(LapackValues, OfNaNAreNaN) {
   EXPECT_EQ(svd.element(1).to_double(2), 4);
 }
 
+TEST(LapackValues, WithoutSingularVectorsEitherSizeIsDeclared) {
+  for (const char* result : {"(f32[1,3], f32[1], f32[1,1], f32[1,3], s32[])",
+                             "(f32[1,3], f32[1], f32[1,1], f32[3,3], s32[])"}) {
+    const Literal a = Literal::from<float>(Shape(f32, {1, 3}), {2, -1, 2});
+    const Literal svd = call("lapack_sgesdd_ffi", {a}, result, "{mode = 78 : ui8}");
+    EXPECT_NEAR(svd.element(1).to_double(0), 3, 1e-6);
+  }
+  const Literal a = Literal::from<float>(Shape(f32, {3, 1}), {2, -1, 2});
+  for (const char* result : {"(f32[3,1], f32[1], f32[3,1], f32[1,1], s32[])",
+                             "(f32[3,1], f32[1], f32[3,3], f32[1,1], s32[])"}) {
+    const Literal svd = call("lapack_sgesdd_ffi", {a}, result, "{mode = 78 : ui8}");
+    EXPECT_NEAR(svd.element(1).to_double(0), 3, 1e-6);
+  }
+}
+
 TEST(LapackValues, OfNothing) {
   const Literal empty(Shape(f32, {2, 0, 0}));
   EXPECT_EQ(call("lapack_ssyevd_ffi", {empty}, "(f32[2,0,0], f32[2,0], s32[2])",

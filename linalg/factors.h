@@ -1,0 +1,52 @@
+// Factors of matrices. Names are those of jax.lax.linalg and jax.numpy.linalg.
+//
+// A matrix is the last two axes of a tensor of f32, f64, c64 or c128; axes before them are a batch,
+// each matrix for itself. Sizes may be 0. cholesky and triangular_solve are HLO's ops; the others
+// are the custom calls of LAPACK that JAX writes on a CPU (docs/custom_calls.md). errors: all throw
+// Error (InvalidArgument) with the op, the operand's type, what it must be and the caller's line
+#pragma once
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::linalg {
+
+struct CholeskyOptions {
+  bool upper = false;            // U with U^H U = a instead
+  bool symmetrize_input = true;  // of (a + a^H) / 2; else the upper triangle is not looked at
+};
+// a[.., n, n], Hermitian and positive definite -> L[.., n, n], lower triangular, with L L^H = a.
+// All of a matrix is NaN where it is not positive definite.
+Tensor cholesky(Operand a, const CholeskyOptions& options = {});
+
+struct TriangularOptions {
+  bool left_side = false;      // op(a) x = b; else x op(a) = b
+  bool lower = false;          // the triangle of a that is looked at
+  bool transpose_a = false;    // op(a) = a^T
+  bool conjugate_a = false;    // op(a) = conj(a), with transpose_a a^H
+  bool unit_diagonal = false;  // ones stand for a's diagonal, which is not looked at
+};
+// x of the linear equations with a triangle of a[.., n, n] and b[.., n, k] (left_side) or
+// b[.., k, n]; leading axes broadcast. b of rank 1 is one column, or row, and x has its shape.
+// Divides by zeros on the diagonal: inf or NaN.
+Tensor triangular_solve(Operand a, Operand b, const TriangularOptions& options = {});
+
+// a[.., m, n] with rows exchanged is L U: `lu`[.., m, n] holds U in its upper triangle and L, whose
+// diagonal is ones, below it. Step i exchanged row i with row pivots[.., i] (s32[.., min(m, n)],
+// from 0 on); row i of the product is row permutation[.., i] of a (s32[.., m]). A singular matrix
+// has a 0 on U's diagonal.
+struct Lu {
+  Tensor lu, pivots, permutation;
+};
+Lu lu(Operand a);
+// The permutation of `size` rows that the exchanges s32[.., k] come to.
+Tensor lu_pivots_to_permutation(Operand pivots, int64_t size);
+
+// a[.., m, n] = q r with orthonormal columns of q[.., m, k] and r[.., k, n] upper triangular. k is
+// min(m, n), or m where full_matrices. The diagonal of r has the signs of LAPACK's geqrf.
+struct Qr {
+  Tensor q, r;
+};
+Qr qr(Operand a, bool full_matrices = false);
+
+}  // namespace heddle::linalg

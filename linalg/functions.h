@@ -1,0 +1,52 @@
+// Functions of whole matrices, and norms. Names are those of jax.numpy.linalg and jax.scipy.linalg;
+// matrices, batches, dtypes and errors as in linalg/factors.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::linalg {
+
+// a[.., n, n] multiplied with itself, by repeated squaring: the identity for 0, of the inverse for
+// negative exponents.
+Tensor matrix_power(Operand a, int64_t exponent);
+
+// The exponential of a[.., n, n]. Each matrix is scaled by a power of 2, and its Pade approximant
+// squared as often; those of degree 13 (7 for f32 and c64), good to the dtype's last digits.
+// source: N. J. Higham, SIAM J. Matrix Anal. Appl. 26(4) (2005), 1179-1193
+Tensor expm(Operand a);
+
+// Norms of matrices by name; the others have numbers.
+enum class MatrixNorm : uint8_t { kFrobenius, kNuclear };
+class NormOrder {
+ public:
+  NormOrder(double number) : value_(number) {}
+  NormOrder(MatrixNorm name) : value_(name) {}
+  [[nodiscard]] const std::variant<double, MatrixNorm>& value() const { return value_; }
+
+ private:
+  std::variant<double, MatrixNorm> value_;
+};
+
+// order  of vectors: p, for sum(|x|^p)^(1/p); INFINITY and -INFINITY, the greatest and least |x|;
+//        0, the number of elements that are not 0.
+//        of matrices: 1 and -1, the greatest and least sum of |a| down a column; INFINITY and
+//        -INFINITY, along a row; 2 and -2, the greatest and least singular value; kNuclear, the sum
+//        of singular values; kFrobenius.
+//        none: the root of the sum of |x|^2
+// axes   one, of vectors, or two, of a matrix's rows and columns; none: all of x, whose rank must
+//        then suit the order
+struct NormOptions {
+  std::optional<NormOrder> order = {};
+  std::vector<int64_t> axes = {};
+  bool keep_dims = false;  // reduced axes stay, with size 1
+};
+// x of f32, f64, c64 or c128; the result is real. errors: also for an order that there is not
+Tensor norm(Operand x, const NormOptions& options = {});
+
+}  // namespace heddle::linalg

@@ -1,0 +1,112 @@
+// Norms of vectors and matrices: reductions of |x|, or of singular values.
+#include <algorithm>
+#include <cmath>
+
+#include "heddle/linalg/functions.h"
+#include "heddle/linalg/internal/matrices.h"
+#include "heddle/linalg/spectra.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
+
+namespace heddle::linalg {
+namespace {
+
+using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
+
+[[noreturn]] void throw_order(const Located& x, std::string_view what, std::string_view orders) {
+  throw Error(invalid_argument("norm: order is of no norm of ", what, " of x, ", x.tensor().shape(),
+                               "; must be ", orders),
+              x.at());
+}
+
+// sqrt(sum |x|^2). A complex number's |x|^2 needs no root.
+Located euclidean(const Located& x, const Reduction& over) {
+  const auto squares = [](const Located& part) { return square(part); };
+  const Located total = is_complex(x.dtype()) ? squares(x.with(real(x.operand()))) +
+                                                    squares(x.with(imag(x.operand())))
+                                              : squares(x);
+  return sqrt(x.with(sum(total.operand(), over)));
+}
+
+Located vector_norm(const Located& x, double order, const Reduction& over) {
+  if (order == 2) return euclidean(x, over);
+  const Located size = abs(x);
+  if (order == INFINITY) return x.with(max(size.operand(), over));
+  if (order == -INFINITY) return x.with(min(size.operand(), over));
+  if (order == 1) return x.with(sum(size.operand(), over));
+  if (order == 0) return x.with(sum((x != 0.0).astype(size.dtype()).operand(), over));
+  return power(x.with(sum(power(size, order).operand(), over)), 1 / order);
+}
+
+// Sums of |x| along one of the axes, and the greatest (or least) along the other.
+Located sums_norm(const Located& x, int64_t along, int64_t across, bool greatest, bool keep) {
+  const Located sums = x.with(sum(abs(x).operand(), {.axes = {along}, .keep_dims = true}));
+  const Reduction other{.axes = {across}, .keep_dims = true};
+  const Located out = x.with(greatest ? max(sums.operand(), other) : min(sums.operand(), other));
+  return keep ? out : x.with(squeeze(out.operand(), {along, across}));
+}
+
+// Singular values of the matrices in the two axes, which are moved to the end.
+Located values_of(const Located& x, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < x.tensor().rank(); ++i) {
+    if (std::ranges::count(axes, i) == 0) order.push_back(i);
+  }
+  order.insert(order.end(), axes.begin(), axes.end());
+  return x.with(svdvals({transpose(x.operand(), order), x.at()}));
+}
+
+// `reduced`, [..], with the axes of size 1 again.
+Located restored(const Located& reduced, const Located& x, const Reduction& over) {
+  if (!over.keep_dims) return reduced;
+  Dimensions shape = x.dimensions();
+  for (int64_t axis : over.axes) shape[static_cast<size_t>(axis)] = 1;
+  return x.with(reshape(reduced.operand(), shape));
+}
+
+Located matrix_norm(const Located& x, const NormOrder& order, const Reduction& over) {
+  const int64_t row = over.axes[0], column = over.axes[1];
+  if (const auto* name = std::get_if<MatrixNorm>(&order.value())) {
+    if (*name == MatrixNorm::kFrobenius) return euclidean(x, over);
+    return restored(x.with(sum(values_of(x, over.axes).operand(), {.axes = {-1}})), x, over);
+  }
+  const double number = std::get<double>(order.value());
+  const bool greatest = number > 0;
+  if (std::abs(number) == 1) return sums_norm(x, row, column, greatest, over.keep_dims);
+  if (std::isinf(number)) return sums_norm(x, column, row, greatest, over.keep_dims);
+  if (std::abs(number) != 2)
+    throw_order(x, "matrices", "1, -1, 2, -2, INFINITY, -INFINITY, kFrobenius or kNuclear");
+  const Located values = values_of(x, over.axes);
+  const Reduction last{.axes = {-1}};
+  return restored(x.with(greatest ? max(values.operand(), last) : min(values.operand(), last)), x,
+                  over);
+}
+
+Located norm_of(const Located& x, const NormOptions& options, const Reduction& over) {
+  if (!options.order) return euclidean(x, over);
+  if (over.axes.size() == 2) return matrix_norm(x, *options.order, over);
+  const auto* number = std::get_if<double>(&options.order->value());
+  if (over.axes.size() != 1) {
+    throw Error(invalid_argument("norm: x is ", x.tensor().shape(), " and ", over.axes.size(),
+                                 " axes are reduced; an order takes one, of vectors, or two, of "
+                                 "matrices, give them as axes"),
+                x.at());
+  }
+  if (number == nullptr || std::isnan(*number)) throw_order(x, "vectors", "a number");
+  return vector_norm(x, *number, over);
+}
+
+}  // namespace
+
+Tensor norm(Operand operand, const NormOptions& options) {
+  const Located x = numbers_of("norm", "x", operand, 0);
+  Reduction over{.axes = trace_internal::axes_of("norm", x.tensor().shape(), options.axes, x.at()),
+                 .keep_dims = options.keep_dims};
+  if (over.axes.empty()) {
+    for (int64_t i = 0; i < x.tensor().rank(); ++i) over.axes.push_back(i);
+  }
+  return as_program("norm", x.at(),
+                    [&]() -> std::vector<Located> { return {norm_of(x, options, over)}; })[0];
+}
+
+}  // namespace heddle::linalg

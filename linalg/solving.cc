@@ -1,0 +1,144 @@
+#include "heddle/linalg/solving.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heddle/linalg/factors.h"
+#include "heddle/linalg/internal/matrices.h"
+#include "heddle/linalg/spectra.h"
+#include "heddle/trace/error.h"
+
+namespace heddle::linalg {
+namespace {
+
+using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
+
+// b of an equation with a[.., m, n]: a column where it has rank 1. errors: where its rows are not m
+struct RightSide {
+  Located b;
+  bool is_vector;
+};
+RightSide right_side(std::string_view op, const Located& a, const Operand& operand) {
+  const Located b = numbers_of(op, "b", operand, 1);
+  check_same_dtype(op, a, b);
+  const bool is_vector = b.tensor().rank() == 1;
+  if (b.tensor().dim(is_vector ? 0 : -2) != rows(a)) {
+    throw Error(invalid_argument(op, ": b is ", b.tensor().shape(), "; must have ", rows(a),
+                                 " rows, as a, ", a.tensor().shape(), ", has"),
+                a.at());
+  }
+  return {b, is_vector};
+}
+Located as_columns(const RightSide& side) { return side.is_vector ? column(side.b) : side.b; }
+
+Located solution(const Located& a, const Located& b) {
+  const Lu factors = lu(a.operand());
+  const Operand packed(factors.lu, a.at());
+  const Located right = broadcast_batches("solve", a, b).second;
+  const Dimensions order_shape = with_axes(batch_of(right), {rows(a)});
+  const Located order = a.with(broadcast_to(factors.permutation, order_shape, a.at()));
+  const Tensor y = triangular_solve(packed, permuted_rows(right, order).operand(),
+                                    {.left_side = true, .lower = true, .unit_diagonal = true});
+  return a.with(triangular_solve(packed, {y, a.at()}, {.left_side = true}));
+}
+
+// 1 or -1 for an even or odd number of exchanges, of a's dtype: [..].
+Located parity(const Located& a, const Tensor& pivots) {
+  const Located pivot = a.with(pivots);
+  const Located step = a.with(iota(s32, pivot.dimensions(), pivots.rank() - 1, a.at()));
+  const Located exchanged = (pivot != step).astype(s32);
+  const Located count = a.with(sum(exchanged.operand(), {.axes = {-1}}));
+  return (1 - 2 * (count % 2)).astype(a.dtype());
+}
+
+std::vector<Located> slogdet_of(const Located& a) {
+  const Lu factors = lu(a.operand());
+  const Located diagonal = diagonal_of(a.with(factors.lu));
+  const Located direction = a.with(prod(sign(diagonal).operand(), {.axes = {-1}}));
+  const Located logarithm = a.with(sum(log(abs(diagonal)).operand(), {.axes = {-1}}));
+  const Located singular = a.with(any((diagonal == 0.0).operand(), {.axes = {-1}}));
+  return {where(singular, 0.0, parity(a, factors.pivots) * direction),
+          where(singular, -INFINITY, logarithm)};
+}
+
+// The greatest singular value, [.., 1]; where there is none, something.
+Located greatest(const Located& s) {
+  return s.with(max(s.operand(), {.axes = {-1}, .keep_dims = true}));
+}
+
+std::vector<Located> lstsq_of(const Located& a, const Located& b, double rcond) {
+  const Svd factors = svd(a.operand(), false);
+  const Located u = a.with(factors.u), s = a.with(factors.s), vh = a.with(factors.vh);
+  const Located kept = (s > 0.0) & (s >= greatest(s) * rcond);
+  const Located inverse = where(kept, 1.0 / where(kept, s, 1.0), 0.0).astype(a.dtype());
+  const Located x = product(adjoint(vh), column(inverse) * product(adjoint(u), b));
+  const Located error = abs(product(a, x) - b);
+  const Located residuals = a.with(sum((error * error).operand(), {.axes = {-2}}));
+  const Located rank = a.with(sum(kept.astype(s32).operand(), {.axes = {-1}}));
+  return {x, residuals, rank, s};
+}
+
+Located pinv_of(const Located& a, double rtol) {
+  const Svd factors = svd(a.operand(), false);
+  const Located s = a.with(factors.s);
+  const Located divisor = where(s > greatest(s) * rtol, s, INFINITY).astype(a.dtype());
+  return product(adjoint(a.with(factors.vh)), adjoint(a.with(factors.u)) / column(divisor));
+}
+
+double default_tolerance(const Located& a) {
+  return epsilon_of(a.dtype()) * static_cast<double>(std::max(rows(a), columns(a)));
+}
+
+}  // namespace
+
+Tensor solve(Operand left, Operand right) {
+  const Located a = square_of("solve", "a", left);
+  const RightSide side = right_side("solve", a, right);
+  return as_program("solve", a.at(), [&]() -> std::vector<Located> {
+    const Located x = solution(a, as_columns(side));
+    return {side.is_vector ? swept(x) : x};
+  })[0];
+}
+
+Tensor inv(Operand operand) {
+  const Located a = square_of("inv", "a", operand);
+  return as_program("inv", a.at(), [&]() -> std::vector<Located> {
+    return {solution(a, identity(a, batch_of(a), rows(a), rows(a)))};
+  })[0];
+}
+
+Tensor det(Operand operand) {
+  const Located a = square_of("det", "a", operand);
+  return as_program("det", a.at(), [&]() -> std::vector<Located> {
+    const Lu factors = lu(a.operand());
+    const Located diagonal = diagonal_of(a.with(factors.lu));
+    return {a.with(prod(diagonal.operand(), {.axes = {-1}})) * parity(a, factors.pivots)};
+  })[0];
+}
+
+Slogdet slogdet(Operand operand) {
+  const Located a = square_of("slogdet", "a", operand);
+  std::vector<Tensor> out = as_program("slogdet", a.at(), [&] { return slogdet_of(a); });
+  return {out[0], out[1]};
+}
+
+Lstsq lstsq(Operand left, Operand right, std::optional<double> rcond) {
+  const Located a = matrices_of("lstsq", "a", left);
+  const RightSide side = right_side("lstsq", a, right);
+  std::vector<Tensor> out = as_program("lstsq", a.at(), [&] {
+    auto [x, y] = broadcast_batches("lstsq", a, as_columns(side));
+    std::vector<Located> found = lstsq_of(x, y, rcond.value_or(default_tolerance(a)));
+    if (side.is_vector) found[0] = swept(found[0]);
+    return found;
+  });
+  return {out[0], out[1], out[2], out[3]};
+}
+
+Tensor pinv(Operand operand, std::optional<double> rtol) {
+  const Located a = matrices_of("pinv", "a", operand);
+  return as_program("pinv", a.at(), [&]() -> std::vector<Located> {
+    return {pinv_of(a, rtol.value_or(10 * default_tolerance(a)))};
+  })[0];
+}
+
+}  // namespace heddle::linalg

@@ -1,0 +1,43 @@
+// Linear equations and determinants. Names are those of jax.numpy.linalg; matrices, batches, dtypes
+// and errors as in linalg/factors.h. Singular matrices are no error: their solutions are inf or NaN
+// by a division by 0.
+#pragma once
+
+#include <optional>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::linalg {
+
+// x with a x = b, by LU with row exchanges. a[.., n, n]; b[n], one column, or b[.., n, k]; leading
+// axes broadcast. x has b's shape, with the broadcast leading axes.
+Tensor solve(Operand a, Operand b);
+// a[.., n, n] -> its inverse: solve(a, identity).
+Tensor inv(Operand a);
+
+// a[.., n, n] -> [..]: the product of U's diagonal, times -1 for each exchange of rows; 1 where n
+// is 0.
+Tensor det(Operand a);
+// Where the determinant itself may overflow: det = sign * exp(logabsdet). sign[..] has a's dtype
+// (1, -1 or 0; complex: of magnitude 1 or 0), logabsdet[..] is real; 0 and -inf of a singular
+// matrix.
+struct Slogdet {
+  Tensor sign, logabsdet;
+};
+Slogdet slogdet(Operand a);
+
+// x[.., n, k] with the least |x| of those with the least |a x - b|, for a[.., m, n] and b[.., m,
+// k], by the singular values s[.., min(m, n)] of a. b[m] is one column, and x then [.., n].
+// Singular values below rcond times the greatest count as 0; rcond is the dtype's epsilon times
+// max(m, n) unless given. residuals[.., k]: squares of |a x - b|, real; rank s32[..]: singular
+// values kept.
+struct Lstsq {
+  Tensor x, residuals, rank, s;
+};
+Lstsq lstsq(Operand a, Operand b, std::optional<double> rcond = {});
+// a[.., m, n] -> [.., n, m], the inverse of Moore and Penrose, by singular values; those up to rtol
+// times the greatest count as 0. rtol is 10 max(m, n) epsilon unless given.
+Tensor pinv(Operand a, std::optional<double> rtol = {});
+
+}  // namespace heddle::linalg
