@@ -48,6 +48,15 @@ TEST_F(CustomCall, GivesATensorForEachShape) {
   EXPECT_THAT(one[0].to_vector<float>(), ElementsAre(6, 9));
 }
 
+TEST_F(CustomCall, OfAnotherConfigurationIsAnotherProgram) {
+  const Tensor x = array<float>({1, 2});
+  for (int factor : {2, 3, 2}) {
+    const CustomCallOptions options{.backend_config = cat("{factor = ", factor, " : i64}")};
+    const auto out = custom_call("trace_test_scaled", {x}, {x.shape()}, options);
+    EXPECT_EQ(out[0].to_vector<float>()[0], static_cast<float>(factor));
+  }
+}
+
 TEST_F(CustomCall, ErrorsNameTheTarget) {
   const Tensor x = array<float>({1, 2});
   const auto message = [&](const std::string& target) -> std::string {
