@@ -123,9 +123,9 @@ Status Executable::check_donations(std::span<const BufferPtr> arguments,
       return invalid_argument("run ", name_, ": donates argument ", number, "; it has ",
                               arguments.size());
     }
-    const auto same =
-        std::ranges::equal_range(sorted, arguments[static_cast<size_t>(number)].get());
-    if (same.size() > 1) {
+    const Buffer* donated = arguments[static_cast<size_t>(number)].get();
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), donated);
+    if (last - first > 1) {
       return invalid_argument("run ", name_, ": donated argument ", number,
                               " is passed twice; pass it once, or do not donate it");
     }

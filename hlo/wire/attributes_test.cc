@@ -37,7 +37,7 @@ class Filler {
   }
   template <HasFields Struct>
   void fill(Struct& value) {
-    for_each_field(value, [this](std::string_view, auto& member) { fill(member); });
+    for_each_field(value, [this](std::string_view, auto& member) { this->fill(member); });
   }
 
  private:
