@@ -180,7 +180,6 @@ class RoutineMaker {
     HEDDLE_RETURN_IF_ERROR(check_devices(module_, at(id)));
     Step step = make_step(Step::Kind::kRule, id, position);
     step.rule = evaluate.rule();
-    routine_.max_operands = std::max(routine_.max_operands, step.source_count);
     finish(step, id);
     return {};
   }

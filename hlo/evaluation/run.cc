@@ -74,6 +74,11 @@ Literal make_tuple(const Routine& routine, const Step& step, std::vector<Literal
   return Literal::tuple(std::move(elements));
 }
 
+// A constant stays in its operand's place from run to run, unless the rule moved it out or wrote to its copy.
+void place_constant(const Literal& constant, Literal& operand) {
+  if (constant.is_tuple() || operand.bytes() != constant.bytes()) operand = constant;
+}
+
 Status located(const Status& status, const Instruction& instruction) {
   if (!instruction.at.known()) return status;
   return make_error(status.code(), message_of(status), " [", to_string(instruction.at), "]");
@@ -85,7 +90,7 @@ StatusOr<Literal> EvaluationRun::call(ComputationId id, Arguments arguments) {
   const Routine& routine = plan_.routines[id.value];
   Frame& frame = frames_[id.value];
   if (frame.slots.size() < routine.slot_count) frame.slots.resize(routine.slot_count);
-  if (frame.operands.size() < routine.max_operands) frame.operands.resize(routine.max_operands);
+  if (frame.operands.size() < routine.sources.size()) frame.operands.resize(routine.sources.size());
   for (const auto& [parameter, slot] : routine.bindings) {
     if (arguments.own != nullptr) {
       frame.slots[slot] = std::move(arguments.own[parameter]);
@@ -114,13 +119,21 @@ Status EvaluationRun::execute(const Routine& routine, Frame& frame, const Step& 
 }
 
 Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Step& step) {
+  const Source* sources = routine.sources.data() + step.first_source;
+  Literal* operands = frame.operands.data() + step.first_source;
   for (uint32_t i = 0; i < step.source_count; ++i) {
-    frame.operands[i] = take(routine.sources[step.first_source + i], frame.slots, routine);
+    if (sources[i].kind == Source::Kind::kConstant) {
+      place_constant(routine.constants[sources[i].index], operands[i]);
+    } else {
+      operands[i] = take(sources[i], frame.slots, routine);
+    }
   }
   CallSite site(*this, *step.instruction);
-  EvalArgs in{*step.instruction, {frame.operands.data(), step.source_count}, site, routine.computation};
+  EvalArgs in{*step.instruction, {operands, step.source_count}, site, routine.computation};
   StatusOr<Literal> result = step.rule(in);
-  for (uint32_t i = 0; i < step.source_count; ++i) frame.operands[i] = Literal();
+  for (uint32_t i = 0; i < step.source_count; ++i) {
+    if (sources[i].kind != Source::Kind::kConstant) operands[i] = Literal();
+  }
   if (!result.ok()) return located(result.status(), *step.instruction);
   if (!step.unused) frame.slots[step.slot] = *std::move(result);
   return {};

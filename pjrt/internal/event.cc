@@ -31,7 +31,8 @@ Status Event::on_ready(std::function<void(Status)> then) const {
     then(Status());
     return {};
   }
-  std::unique_ptr<Callback> callback(new Callback{api_, std::move(then)});  // clang 14 has no make_unique of aggregates
+  std::unique_ptr<Callback> callback(
+      new Callback{api_, std::move(then)});  // clang 14 has no make_unique of aggregates
   abi::EventOnReadyArgs args{
       .event = event_, .callback = &Callback::run, .user_arg = callback.get()};
   Status status = api_->call(args);

@@ -60,7 +60,6 @@ struct Routine {
   std::vector<Literal> constants;
   Source root;
   uint32_t slot_count = 0;
-  uint32_t max_operands = 0;
   int depth = 0;  // of calls below and with this one
 };
 

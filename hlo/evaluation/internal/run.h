@@ -39,7 +39,7 @@ class EvaluationRun {
   // Computations call only what stands before them, so each is active at most once: a frame a computation is enough.
   struct Frame {
     std::vector<Literal> slots;
-    std::vector<Literal> operands;  // of the step that runs
+    std::vector<Literal> operands;  // by Routine::sources; empty but for constants, outside of their step
   };
 
   Status execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments);
