@@ -52,7 +52,7 @@ hlo::Module annotated_module() {
     extras.metadata = {
         .op_type = "dot_general",
         .op_name = "jit(train_step)/jit(main)/transpose(jvp(while))/body/dot_general",
-        .source_file = "/home/user/project/models/transformer/attention.py",
+        .source_file = "project/models/transformer/attention.py",
         .source_line = 123,
         .stack_frame_id = 7};
     if (instruction.shape.rank() == 1) extras.sharding = Box(sharding);
