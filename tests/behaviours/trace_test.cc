@@ -149,10 +149,11 @@ bool reset_peak() { return static_cast<bool>(std::ofstream("/proc/self/clear_ref
 
 // 126 stacked layers of Llama 3.1 405B: over 700 GB of placeholders. The time is in bench/modules.cc.
 TEST(Staging, Llama405BTakesNoByteAndOneTraceOfTheLayer) {
+  bool peak_is_known = true;
   for (int64_t layers : {int64_t{2}, llama::kLayers}) {
     const Counters before = counters();
     const int64_t device_bytes = default_device().live_bytes();
-    const bool peak_is_known = reset_peak();
+    peak_is_known = reset_peak() && peak_is_known;
     const int64_t resident = status_bytes("VmRSS:");
     Program program = llama::decoder(layers, 128);
     const std::string bytes = program.lowered().hlo_proto();
@@ -163,11 +164,15 @@ TEST(Staging, Llama405BTakesNoByteAndOneTraceOfTheLayer) {
     EXPECT_EQ(default_device().live_bytes(), device_bytes);
     EXPECT_LE(done.traces, 2);  // the program, and the layer (none where an equal one was traced)
     EXPECT_LT(bytes.size(), 100000u);
-    EXPECT_LT(peak_is_known ? peak - resident : 0, 50'000'000);
+    if (peak_is_known) {
+      EXPECT_GT(resident, 0);
+      EXPECT_LT(peak - resident, 50'000'000);
+    }
     int64_t staged = 0;
     for (const Leaf& leaf : program.signature().arguments) staged += leaf.shape.byte_size();
     EXPECT_GT(staged, layers == llama::kLayers ? int64_t{700} * 1000 * 1000 * 1000 : 0);
   }
+  if (!peak_is_known) GTEST_SKIP() << "memory was not checked: this system does not tell its peak";
 }
 
 }  // namespace
