@@ -13,7 +13,7 @@
 #include "heddle/nn/normalization.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
+#include "heddle/trace/support_test.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle::nn {
@@ -27,16 +27,6 @@ using testing::IsNan;
 
 const float kInf = INFINITY;
 constexpr double kUnit = std::numeric_limits<double>::epsilon();
-
-template <class Fn>
-std::string error_of(Fn fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 // Values of no pattern, in -1.5 .. 1.5.
 Tensor waves(std::vector<int64_t> shape, double seed) {

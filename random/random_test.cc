@@ -13,7 +13,7 @@
 #include "heddle/scan/scan.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
+#include "heddle/trace/support_test.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/program.h"
 #include "heddle/trace/reductions.h"
@@ -24,16 +24,6 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 std::vector<uint32_t> words(const Tensor& t) { return t.to_vector<uint32_t>(); }
 

@@ -11,7 +11,7 @@
 
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
+#include "heddle/trace/support_test.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle {
@@ -23,16 +23,6 @@ using testing::HasSubstr;
 using C = std::complex<double>;
 
 constexpr double kUnit = std::numeric_limits<double>::epsilon();
-
-template <class Fn>
-std::string error_of(Fn fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Tensor waves(std::vector<int64_t> shape, double seed) {
   std::vector<double> values(static_cast<size_t>(Shape(f64, shape).element_count()));

@@ -1,24 +1,12 @@
-// What tests ask of a call that may throw.
+// What tests across folders ask of a call and of its text.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "heddle/heddle.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
-
-// The message of the Error that fn throws; "no error" where it throws none.
-template <class Fn>
-std::string error_of(Fn&& fn) {
-  try {
-    std::forward<Fn>(fn)();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 inline size_t occurrences(std::string_view text, std::string_view word) {
   size_t count = 0;
