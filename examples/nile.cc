@@ -3,8 +3,8 @@
 // logarithms. Published optimum: 15100 and 1468, log-likelihood -632.54 (J. Durbin and S. J.
 // Koopman, Time Series Analysis by State Space Methods, 2001, section 2.10).
 //
-//   nile [OUTPUT_DIR]     writes nile.svg there: data, filtered level, and its band of two standard
-//   deviations
+//   nile [OUTPUT_DIR]     writes nile.svg there: data, filtered level, and a band of
+//                         two standard deviations
 #include <algorithm>
 #include <array>
 #include <cmath>

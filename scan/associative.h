@@ -26,11 +26,11 @@ std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements,
 // Prefix combinations in a tree of log2(n) levels instead of n steps: result i is fn(.. fn(e0, e1)
 // .., ei).
 //
-// fn        associative, (left, right) -> combined; works on whole slabs: element by element along
-// `axis`, whatever its length elements  tree of arrays of one size along `axis` returns   a tree
-// like `elements`; fewer than 2 elements come back as they are errors    Error naming the path
-// where sizes differ or fn changes a type cost      fn is traced about 2 log2(n) times, on
-// different sizes
+// fn        associative, (left, right) -> combined; works on whole slabs, element by element along
+//           `axis`, whatever its length; is traced about 2 log2(n) times, on different sizes
+// elements  tree of arrays of one size along `axis`
+// returns   a tree like `elements`; fewer than 2 elements come back as they are
+// errors    Error naming the path where sizes differ or fn changes a type
 template <class Fn, Tree E>
 E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& options = {},
                    SourceLocation at = SourceLocation::here()) {

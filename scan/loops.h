@@ -65,9 +65,9 @@ auto while_loop(Condition&& condition, Body&& body, const C& init,
 
 // value = body(i, value) for i from low up to, not including, high; high <= low gives init.
 //
-// low, high  C++ integers (the trip count is then known: the loop is a scan), or s32/s64/...
-// scalars of one dtype body       (i, value) -> value of the same structure, shapes and dtypes; i
-// has the bounds' dtype, s32 for C++ integers that fit
+// low, high  C++ integers (the trip count is then known: a scan), or integer scalars of one dtype
+// body       (i, value) -> value of the same structure, shapes and dtypes; i has the bounds' dtype,
+//            s32 for C++ integers that fit
 template <class Body, class C>
 auto fori_loop(Operand low, Operand high, Body&& body, const C& init,
                SourceLocation at = SourceLocation::here()) {

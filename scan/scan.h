@@ -104,15 +104,15 @@ auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init,
 
 // Folds `fn` over the leading axis of xs and stacks what it gives.
 //
-// fn       (carry, x) -> std::pair(carry, y); any trees. Runs once a distinct (function, input
-// types); x has the scanned axis removed init     the first carry; the step must return one of the
-// same structure, shapes and dtypes xs       tree whose leaves have equal sizes along the scanned
-// axis; None{} for none, with options.length returns  (last carry, ys stacked on axis 0); ys of
-// None{} are None{} errors   Error (InvalidArgument) naming the path in the tree, both types and
-// the repair, where the carry changes its type, xs
-//          disagree in length, or an option is out of range
-// cost     nothing is uploaded; captured tensors are passed through the loop unchanged, never
-// copied; unused xs, ys and carries go
+// fn       (carry, x) -> std::pair(carry, y), any trees; x has the scanned axis removed. Runs once
+//          for each distinct (function, input types)
+// init     the first carry; the step must return one of the same structure, shapes and dtypes
+// xs       tree whose leaves have equal sizes along the scanned axis; None{} for none, with .length
+// returns  (last carry, ys stacked on axis 0); ys of None{} are None{}
+// errors   Error (InvalidArgument) naming the path in the tree, both types and the repair, where
+//          the carry changes its type, xs disagree in length, or an option is out of range
+// cost     nothing is uploaded; captured tensors pass through the loop unchanged, never copied;
+//          unused xs, ys and carries go
 template <class Fn, class C, Tree X = None>
 auto scan(Fn&& fn, const C& init, const X& xs = {}, const ScanOptions& options = {},
           SourceLocation at = SourceLocation::here()) {
@@ -135,8 +135,8 @@ auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
 //
 // fn      (layer, x) -> x, of one structure and type
 // layers  one tree whose leaves are stacked along axis 0, f32[layers, ...] each; or a vector of
-// equal trees, stacked here errors  Error naming the path, where layers differ in structure or
-// type, or x changes its type
+//         equal trees, stacked here
+// errors  Error naming the path, where layers differ in structure or type, or x changes its type
 template <class Fn, Tree L, Tree X>
 X scan_layers(Fn&& fn, const L& layers, const X& x, const ScanOptions& options = {},
               SourceLocation at = SourceLocation::here()) {

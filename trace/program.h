@@ -85,10 +85,10 @@ auto invoke_on(Fn& fn, const std::vector<TreeSpec>& specs, std::span<const Tenso
 // Records one run of `fn` on placeholders shaped like `args`, and returns it as a program.
 //
 // fn       callable on trees like `args`; runs exactly once; may capture Tensors, read-only: each
-// becomes one more parameter, by id returns  a program whose parameters are the leaves of `args`,
-// in tree order, then the captured tensors errors   Error (InvalidArgument, FailedPrecondition)
-// with the op, the operand types and the caller's file:line, when an op inside
-//          `fn` is misused; anything else that `fn` throws passes through untouched
+//          becomes one more parameter, by id
+// returns  a program of the leaves of `args`, in tree order, and then of the captured tensors
+// errors   Error (InvalidArgument, FailedPrecondition) with the op, the operand types and file:line
+//          where an op in `fn` is misused; what else `fn` throws passes through untouched
 // cost     no buffer is read, written or uploaded; time and memory are linear in the ops recorded
 template <class Fn, Tree... Args>
 Program trace(Fn&& fn, const Args&... args) {

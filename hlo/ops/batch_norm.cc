@@ -3,11 +3,11 @@
 // scale, of offset). Statistics are over all dimensions of x but feature_index; n is the number of
 // elements that a feature has.
 //
-//   training   mean = sum(x) / n, variance = sum((x - mean)^2) / n, y = (x - mean) / sqrt(variance
-//   + epsilon) scale + offset inference  the same y, of the given mean and variance grad       with
-//   r = 1 / sqrt(variance + epsilon) and z = (x - mean) r:
-//              of offset = sum(grad), of scale = sum(grad z), of x = scale r (grad - of offset / n
-//              - z of scale / n)
+//   training   mean = sum(x) / n, variance = sum((x - mean)^2) / n,
+//              y = (x - mean) / sqrt(variance + epsilon) scale + offset
+//   inference  the same y, of the given mean and variance
+//   grad       with r = 1 / sqrt(variance + epsilon) and z = (x - mean) r: of offset = sum(grad),
+//              of scale = sum(grad z), of x = scale r (grad - of offset / n - z of scale / n)
 //
 // Source: S. Ioffe and C. Szegedy, Batch Normalization, 2015 (arXiv:1502.03167), algorithm 1 and
 // the derivatives of section 3; XLA's operation semantics for the operands. Computed in f64, and

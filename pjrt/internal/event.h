@@ -32,7 +32,7 @@ class Event {
   // Waits for it. errors: what went wrong with what was waited for. From several threads at once.
   [[nodiscard]] Status await() const;
   // Calls `then` once, with the error or OK: at once on this thread where it has happened, else on
-  // a thread of the plugin's. `then` may not wait for the plugin. errors   where the plugin takes
+  // a thread of the plugin's. `then` may not wait for the plugin. errors: where the plugin takes
   // no callbacks; `then` is not called
   [[nodiscard]] Status on_ready(std::function<void(Status)> then) const;
 

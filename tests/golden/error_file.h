@@ -4,8 +4,8 @@
 //   // What concatenate refuses.                                  the head
 //
 //   // verify   tag: concatenate_of_other_size                    a case: its tag ..
-//   a = f32[2,3] parameter(0)                                     .. and a module, or the lines of
-//   one computation b = f32[4,3] parameter(1) ROOT r = f32[2,6] concatenate(a, b), dimensions={1}
+//   a = f32[2,3] parameter(0)                                     .. and a module, or the lines
+//   b = f32[4,3] parameter(1)                                     of one computation
 //   // error: concatenate: operand 1 is ..
 #pragma once
 
