@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
@@ -33,6 +34,11 @@ void require_integers(std::string_view op, const Tensor& indices, SourceLocation
               at);
 }
 
+Status nothing_to_take(std::string_view op, const Shape& shape, int64_t axis) {
+  return invalid_argument(op, ": axis ", axis, " of ", shape,
+                          " has size 0; there is nothing to take");
+}
+
 // Wide enough to hold any position of the axis.
 Tensor widened(const Tensor& indices, SourceLocation at) {
   return bit_width(indices.dtype()) < 32 ? indices.astype(s32, at) : indices;
@@ -57,10 +63,7 @@ Tensor take(Operand operand, Operand which, int64_t axis, IndexMode mode) {
   int64_t along = axis_of("take", x.shape(), axis, at);
   require_integers("take", indices, at);
   int64_t size = x.shape().dimension(along);
-  if (size == 0 && indices.size() > 0)
-    throw Error(invalid_argument("take: axis ", axis, " of ", x.shape(),
-                                 " has size 0; there is nothing to take"),
-                at);
+  if (size == 0 && indices.size() > 0) throw Error(nothing_to_take("take", x.shape(), axis), at);
   return one_program("take", at, [&] {
     Tensor positions = from_start(widened(indices, at), size, at);
     GatherDims dims{.offset_dims = {},
@@ -138,6 +141,21 @@ class Indexing {
     return out;
   }
 
+  // The shape of get() where no entry is a slice of a part or an array, and nothing recorded.
+  [[nodiscard]] Dimensions block_shape() const {
+    Dimensions shape;
+    for (int64_t axis = 0; axis < x_.rank(); ++axis) {
+      auto entry = static_cast<size_t>(axis);
+      if (entry >= entries_.size() || std::holds_alternative<Slice>(entries_[entry].value()))
+        shape.push_back(x_.dim(axis));
+      else if (const int64_t* position = std::get_if<int64_t>(&entries_[entry].value()))
+        (void)checked(*position, axis, x_.shape());
+      else
+        require_integers("index", std::get<Tensor>(entries_[entry].value()), at_);
+    }
+    return shape;
+  }
+
   // The flat positions of the elements that get() picks, in its shape: what scatter needs, whatever
   // the entries are.
   [[nodiscard]] Tensor positions() const {
@@ -152,13 +170,19 @@ class Indexing {
     throw Error(invalid_argument("index: ", parts...), at_);
   }
 
-  // Each returns how many axes of the result the entry leaves behind.
-  int64_t apply(int64_t position, int64_t axis, Tensor& out) const {
-    int64_t size = out.dim(axis);
+  // A position from the start.
+  [[nodiscard]] int64_t checked(int64_t position, int64_t axis, const Shape& shape) const {
+    int64_t size = shape.dimension(axis);
     int64_t at = position < 0 ? position + size : position;
     if (at < 0 || at >= size)
-      fail("position ", position, " is outside axis ", axis, " of ", out.shape(),
-           ", which has size ", size);
+      fail("position ", position, " is outside axis ", axis, " of ", shape, ", which has size ",
+           size);
+    return at;
+  }
+
+  // Each returns how many axes of the result the entry leaves behind.
+  int64_t apply(int64_t position, int64_t axis, Tensor& out) const {
+    int64_t at = checked(position, axis, out.shape());
     out = squeeze({slice_in_dim({out, at_}, at, at + 1, 1, axis), at_}, {axis});
     return 0;
   }
@@ -203,13 +227,17 @@ class Indexing {
   SourceLocation at_;
 };
 
+bool is_whole(const IndexEntry& entry) {
+  const Slice* s = std::get_if<Slice>(&entry.value());
+  return s != nullptr && !s->start && !s->stop && s->step == 1;
+}
+
 bool is_one_position(const std::vector<IndexEntry>& entries, const Tensor& x) {
   return std::ranges::all_of(entries,
                              [](const IndexEntry& e) {
                                if (const Tensor* t = std::get_if<Tensor>(&e.value()))
                                  return t->rank() == 0;
-                               const Slice* s = std::get_if<Slice>(&e.value());
-                               return s == nullptr || (!s->start && !s->stop && s->step == 1);
+                               return !std::holds_alternative<Slice>(e.value()) || is_whole(e);
                              }) &&
          static_cast<int64_t>(entries.size()) <= x.rank();
 }
@@ -239,30 +267,73 @@ Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, con
   return dynamic_update_slice({x, at}, {reshape({value, at}, sizes), at}, starts);
 }
 
+// The axis of the one array of indices where all other entries are whole axes.
+std::optional<size_t> axis_of_rows(const std::vector<IndexEntry>& entries) {
+  std::optional<size_t> axis;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (is_whole(entries[i])) continue;
+    if (axis || !std::holds_alternative<Tensor>(entries[i].value())) return std::nullopt;
+    axis = i;
+  }
+  return axis;
+}
+
+// Whole slices of x at the indices along an axis, clamped as take() clamps them: one scatter.
+Tensor update_rows(const Tensor& x, const Tensor& indices, int64_t axis, const Tensor& value,
+                   SourceLocation at, FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+  require_integers("index", indices, at);
+  int64_t size = x.dim(axis);
+  if (size == 0 && indices.size() > 0) throw Error(nothing_to_take("at", x.shape(), axis), at);
+  Tensor rows = from_start(widened(indices, at), size, at);
+  rows = clip({rows, at}, {0, at}, {std::max<int64_t>(size, 1) - 1, at});
+  Dimensions shape = x.shape().dimensions();
+  shape.erase(shape.begin() + axis);
+  const Dimensions& inserted = rows.shape().dimensions();
+  shape.insert(shape.begin() + axis, inserted.begin(), inserted.end());
+  ScatterDims dims{.update_window_dims = {},
+                   .inserted_window_dims = {axis},
+                   .scatter_dims_to_operand_dims = {axis},
+                   .index_vector_dim = rows.rank()};
+  for (int64_t i = 0; i < x.rank() - 1; ++i)
+    dims.update_window_dims.push_back(i < axis ? i : i + rows.rank());
+  return scatter({x, at}, {rows, at}, {broadcast_to(value, shape, at), at}, dims, combine);
+}
+
+// Any entries: elements one by one.
+Tensor update_elements(const Tensor& x, const Tensor& positions, const Tensor& value,
+                       SourceLocation at,
+                       FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+  Tensor update = broadcast_to(value, positions.shape().dimensions(), at);
+  Tensor flat = scatter({reshape({x, at}, {x.size()}), at},
+                        {reshape({positions, at}, {update.size(), 1}), at},
+                        {reshape({update, at}, {update.size()}), at},
+                        {.update_window_dims = {},
+                         .inserted_window_dims = {0},
+                         .scatter_dims_to_operand_dims = {0},
+                         .index_vector_dim = 1},
+                        combine);
+  return reshape({flat, at}, x.shape().dimensions());
+}
+
 Tensor updated(const Tensor& x, const std::vector<IndexEntry>& entries, const Operand& value,
                SourceLocation at, bool set,
                FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   return one_program("at", at, [&] {
     Indexing indexing(x, entries, at);
-    Tensor current = indexing.get();
     Tensor update = value.is_tensor() ? value.tensor() : constant_like(value, x.dtype(), "at");
     if (update.dtype() != x.dtype()) {
       throw Error(invalid_argument("at: value is ", update.shape(), "; x is ", x.shape(),
                                    ", cast the value with astype(", x.dtype(), ")"),
                   at);
     }
-    update = broadcast_to(update, current.shape().dimensions(), at);
-    if (is_one_position(entries, x))
-      return update_block(x, entries, set ? update : combine(current, update), at);
-    Tensor flat = scatter({reshape({x, at}, {x.size()}), at},
-                          {reshape({indexing.positions(), at}, {update.size(), 1}), at},
-                          {reshape({update, at}, {update.size()}), at},
-                          {.update_window_dims = {},
-                           .inserted_window_dims = {0},
-                           .scatter_dims_to_operand_dims = {0},
-                           .index_vector_dim = 1},
-                          combine);
-    return reshape({flat, at}, x.shape().dimensions());
+    if (is_one_position(entries, x)) {
+      update = broadcast_to(update, indexing.block_shape(), at);
+      return update_block(x, entries, set ? update : combine(indexing.get(), update), at);
+    }
+    if (std::optional<size_t> axis = axis_of_rows(entries))
+      return update_rows(x, std::get<Tensor>(entries[*axis].value()), static_cast<int64_t>(*axis),
+                         update, at, combine);
+    return update_elements(x, indexing.positions(), update, at, combine);
   });
 }
 

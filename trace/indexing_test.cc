@@ -8,6 +8,7 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/program.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle {
@@ -15,6 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 Tensor grid() { return reshape(arange(12), {3, 4}); }  // rows 0..3, 4..7, 8..11
 
@@ -58,6 +60,35 @@ TEST(Indexing, SetReplacesAndAddAccumulates) {
               ElementsAre(1, 0, 1, 1, 0, 1));
   Tensor twice = array<int>({1, 1});
   EXPECT_THAT((zeros({3}).at({twice}).add(1.0).to_vector<float>()), ElementsAre(0, 2, 0));
+}
+
+// Rows along any axis, one scatter: nothing of x is read for it, and indices are clamped as those
+// of x[..] are.
+TEST(Indexing, RowsAreUpdatedByOneScatter) {
+  Tensor x = zeros({2, 4});
+  Tensor columns = array<int>({{1, -1}, {1, 9}});
+  Tensor value = reshape(arange(8), {2, 2, 2}).astype(f32);
+  EXPECT_THAT((x.at({Slice{}, columns}).add(value).to_vector<float>()),
+              ElementsAre(0, 2, 0, 4, 0, 10, 0, 12));
+  EXPECT_THAT((x.at({Slice{}, array<int>({2})}).set(7.0).to_vector<float>()),
+              ElementsAre(0, 0, 7, 0, 0, 0, 7, 0));
+  EXPECT_THAT((x.at({array<int64_t>({1})}).max(3.0).to_vector<float>()),
+              ElementsAre(0, 0, 0, 0, 3, 3, 3, 3));
+  auto add_rows = [](Tensor t, Tensor rows) { return t.at({rows}).add(1.0); };
+  StatusOr<Program> program = trace(add_rows, placeholder({5, 3}, f32), placeholder({2}, s32));
+  ASSERT_TRUE(program.ok()) << program.status();
+  std::string text = program->hlo_text();
+  EXPECT_THAT(text, HasSubstr(" scatter("));
+  EXPECT_THAT(text, Not(HasSubstr("gather(")));
+  EXPECT_THAT(text, Not(HasSubstr("iota(")));
+}
+
+TEST(Indexing, SettingABlockReadsNothing) {
+  auto set_row = [](Tensor t, Tensor row) { return t.at({row, Slice{}}).set(1.0); };
+  StatusOr<Program> program = trace(set_row, placeholder({5, 3}, f32), placeholder({}, s32));
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_THAT(program->hlo_text(), Not(HasSubstr(" dynamic-slice(")));
+  EXPECT_THAT(program->hlo_text(), HasSubstr(" dynamic-update-slice("));
 }
 
 TEST(Indexing, TakeClipsOrFills) {

@@ -74,19 +74,32 @@ hlo::Window window_of(std::string_view op, const Shape& shape, const Windows& wi
   return window;
 }
 
+std::vector<Tensor> emit_reduce_window(const std::vector<Tensor>& xs,
+                                       const std::vector<Tensor>& inits, Fragment fn,
+                                       hlo::Window window, SourceLocation at) {
+  const Shape& shape = xs[0].shape();
+  Dimensions sizes;
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    sizes.push_back(trace_internal::window_places(window.dimensions[static_cast<size_t>(i)],
+                                                  shape.dimension(i)));
+  }
+  std::vector<Shape> results;
+  for (const Tensor& x : xs) results.emplace_back(x.dtype(), sizes);
+  std::vector<Tensor> operands = xs;
+  operands.insert(operands.end(), inits.begin(), inits.end());
+  return trace_internal::emit_many(
+      {.opcode = Opcode::kReduceWindow,
+       .operands = std::move(operands),
+       .attrs = hlo::WindowAttrs{.window = std::move(window)},
+       .called = {std::move(fn)},
+       .declared = xs.size() == 1 ? results[0] : Shape::tuple(std::move(results)),
+       .at = at});
+}
+
 Tensor emit_reduce_window(const Tensor& x, const Tensor& init, Fragment fn, hlo::Window window,
                           SourceLocation at) {
-  std::vector<int64_t> sizes;
-  for (int64_t i = 0; i < x.rank(); ++i) {
-    sizes.push_back(trace_internal::window_places(window.dimensions[static_cast<size_t>(i)],
-                                                  x.shape().dimension(i)));
-  }
-  return trace_internal::emit({.opcode = Opcode::kReduceWindow,
-                               .operands = {x, init},
-                               .attrs = hlo::WindowAttrs{.window = std::move(window)},
-                               .called = {std::move(fn)},
-                               .declared = Shape(x.dtype(), std::move(sizes)),
-                               .at = at});
+  return emit_reduce_window(std::vector<Tensor>{x}, std::vector<Tensor>{init}, std::move(fn),
+                            std::move(window), at)[0];
 }
 
 Tensor pool(std::string_view op, Opcode opcode, const Operand& operand, Literal identity,
@@ -171,6 +184,27 @@ Tensor reduce_window(Operand x, Operand init, FunctionRef<Tensor(const Tensor&, 
     Fragment body =
         trace_internal::scalar_fragment(kOp, std::vector<Shape>{scalar, scalar}, combine, at);
     return emit_reduce_window(t, start, std::move(body), window, at);
+  });
+}
+
+std::vector<Tensor> reduce_window(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
+                                  const Windows& windows, SourceLocation at) {
+  constexpr std::string_view kOp = "reduce_window";
+  if (xs.empty() || xs.size() != inits.size()) {
+    throw Error(invalid_argument(kOp, ": has ", xs.size(), " operands and ", inits.size(),
+                                 " initial values; give one each, at least one"),
+                at);
+  }
+  std::vector<Shape> scalars;
+  for (int round = 0; round < 2; ++round) {
+    for (const Tensor& x : xs)
+      scalars.push_back(Shape::scalar(trace_internal::node_of(x, kOp, at).shape.dtype()));
+  }
+  hlo::Window window = window_of(kOp, xs[0].shape(), windows, false, at);
+  return trace_internal::in_program(kOp, at, [&] {
+    Fragment body = trace_internal::scalar_fragment(kOp, scalars, fn, at);
+    return emit_reduce_window(xs, inits, std::move(body), window, at);
   });
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,5 +112,11 @@ Tensor avg_pool(Operand x, const Windows& windows, bool count_padding = true);
 // as there are sizes, and these must be all of x.
 Tensor reduce_window(Operand x, Operand init, FunctionRef<Tensor(const Tensor&, const Tensor&)> fn,
                      const Windows& windows);
+// Several operands of equal shapes, which go together: `fn` (accumulators.., values..) ->
+// accumulators on scalars, one init each.
+std::vector<Tensor> reduce_window(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
+                                  const Windows& windows,
+                                  SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle

@@ -263,5 +263,36 @@ TEST(ReduceWindow, CombinesByAnyFunction) {
                 "an axis"));
 }
 
+// The greatest element under each place and where it is, as pooling with its indices needs.
+TEST(ReduceWindow, SeveralOperandsGoTogether) {
+  Tensor x = array<float>({3, 1, 2, 5, 5, 4}, {2, 3});
+  Tensor position = reshape(arange(6), {2, 3});
+  auto greatest = [](std::span<const Tensor> t) {
+    Tensor first = (t[0] > t[2]) | ((t[0] == t[2]) & (t[1] <= t[3]));
+    return std::vector<Tensor>{where(first, t[0], t[2]), where(first, t[1], t[3])};
+  };
+  Windows windows{.sizes = {2, 2}, .padding = {{0, 0}, {0, 1}}};
+  std::vector<Tensor> inits{scalar(-INFINITY), scalar(99)};
+  std::vector<Tensor> out = reduce_window({x, position}, inits, greatest, windows);
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0].shape(), Shape(f32, {1, 3}));
+  EXPECT_THAT(out[0].to_vector<float>(), ElementsAre(5, 5, 4));
+  EXPECT_THAT(out[1].to_vector<int>(), ElementsAre(3, 4, 5));
+}
+
+TEST(ReduceWindow, OfSeveralOperandsSaysWhatDiffers) {
+  auto first = [](std::span<const Tensor> t) { return std::vector<Tensor>{t[0], t[1]}; };
+  std::vector<Tensor> zero{scalar(0.0F), scalar(0.0F)};
+  EXPECT_THAT(error_of([&] {
+                reduce_window({ones({4}), ones({5})}, zero, first, {.sizes = {2}});
+              }),
+              HasSubstr("reduce-window: "));
+  EXPECT_THAT(error_of([&] {
+                reduce_window({ones({4}), ones({4})}, {zero[0]}, first, {.sizes = {2}});
+              }),
+              HasSubstr("reduce_window: has 2 operands and 1 initial values; give one each, at "
+                        "least one"));
+}
+
 }  // namespace
 }  // namespace heddle
