@@ -4,6 +4,7 @@
 
 #include "heddle/hlo/blocks.h"
 #include "heddle/hlo/op.h"
+#include "heddle/hlo/ops/dot_like.h"
 #include "heddle/hlo/ops/matmul.h"
 #include "heddle/hlo/ops/permute.h"
 #include "heddle/hlo/ops/region.h"
@@ -69,19 +70,14 @@ StatusOr<Shape> infer(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_pairs(in, "batch", attrs.lhs_batch_dims, attrs.rhs_batch_dims));
   HEDDLE_RETURN_IF_ERROR(
       check_pairs(in, "contracting", attrs.lhs_contracting_dims, attrs.rhs_contracting_dims));
-  const DType result = in.declared()->dtype();
-  const bool complex = is_complex(in[0].dtype()) || is_complex(in[1].dtype());
-  if (!is_array_element(result) || (complex && !is_complex(result))) {
-    return in.error("result is declared as ", *in.declared(), "; must be an array of ",
-                    complex ? "complex numbers, as operands are " : "numbers, as operands are ", in[0], " and ", in[1]);
-  }
+  HEDDLE_RETURN_IF_ERROR(check_dot_result(in));
   const int64_t rank = in[0].rank() + in[1].rank() - static_cast<int64_t>(attrs.lhs_batch_dims.size() +
                        2 * attrs.lhs_contracting_dims.size());
   if (rank > Shape::kMaxRank) return in.error("result has rank ", rank, "; must be at most ", Shape::kMaxRank);
   Shape out = batch_part(in[0], attrs.lhs_batch_dims);
   out = joined(out, free_part(in[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims));
   out = joined(out, free_part(in[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims));
-  return out.with_dtype(result);
+  return out.with_dtype(in.declared()->dtype());
 }
 
 // One operand as a stack of matrices.

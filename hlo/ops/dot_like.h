@@ -10,6 +10,13 @@ namespace heddle::hlo {
 Status check_paired_dims(const InferArgs& in, std::string_view what, const Dims& of_x,
                          const Dims& of_y);
 
+// The declared element type can hold sums of products of operands 0 and 1.
+Status check_dot_result(const InferArgs& in);
+
+// The type of the dot of two arrays of other shapes than the operands', under the op's own name.
+StatusOr<Shape> infer_dot(const InferArgs& in, const Shape& x, const Shape& y,
+                          const DotAttrs& attrs);
+
 // The dot of two arrays, of the type `result`.
 StatusOr<Literal> dot(const Literal& x, const Literal& y, const DotAttrs& attrs,
                       const Shape& result, Caller& caller);

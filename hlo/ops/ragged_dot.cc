@@ -133,8 +133,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
     return in.error("has operands of rank ", Shape::kMaxRank, "; must be less");
   const Shape x = kind == Kind::kBatch ? in[0] : with_groups(in[0], groups);
   const Shape y = kind == Kind::kContracting ? with_groups(in[1], groups) : in[1];
-  const Shape* shapes[] = {&x, &y};
-  return infer_shape(Opcode::kDot, shapes, dense_form(attrs), {}, in.declared());
+  return infer_dot(in, x, y, dense_form(attrs));
 }
 
 // Walks over the indices of some dimensions of an array, in row-major order.

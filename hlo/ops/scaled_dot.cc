@@ -32,8 +32,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
       check_paired_dims(in, "contracting", attrs.lhs_contracting_dims, attrs.rhs_contracting_dims));
   HEDDLE_RETURN_IF_ERROR(check_scale(in, 2));
   HEDDLE_RETURN_IF_ERROR(check_scale(in, 3));
-  const Shape* shapes[] = {&in[0], &in[1]};
-  return infer_shape(Opcode::kDot, shapes, attrs, {}, in.declared());
+  return infer_dot(in, in[0], in[1], attrs);
 }
 
 std::vector<double> numbers_of(const Literal& x) {
