@@ -336,6 +336,101 @@ TEST(EvaluateSpeed, PassThroughCarriesAreTheSameBytesAtTheEnd) {
   EXPECT_TRUE(end.element(1).is_unique());
 }
 
+// Scalars lie in a table between scalar ops; each way in and out of it once.
+TEST(EvaluateScalars, ReachOpsOnArraysTuplesAndCallsAndComeBack) {
+  const Literal all =
+      run(R"(HloModule m
+    twice {
+      x = s32[] parameter(0)
+      ROOT y = s32[] add(x, x)
+    }
+    ENTRY main {
+      x = f32[4] parameter(0)
+      t = (s32[], s32[]) parameter(1)
+      one = s32[] constant(1)
+      i = s32[] get-tuple-element(t), index=0
+      j = s32[] add(i, one)
+      slice = f32[1] dynamic-slice(x, j), dynamic_slice_sizes={1}
+      picked = f32[] reshape(slice)
+      half = f32[] constant(0.5)
+      product = f32[] multiply(picked, half)
+      line = f32[1] reshape(product)
+      y = f32[4] dynamic-update-slice(x, line, i)
+      called = s32[] call(j), to_apply=twice
+      k = s32[] subtract(called, one)
+      pair = (s32[], f32[]) tuple(k, product)
+      inner = s32[] get-tuple-element(pair), index=0
+      l = s32[] negate(inner)
+      ROOT all = ((s32[], f32[]), f32[4], s32[], s32[], s32[]) tuple(pair, y, l, i, one)
+    })",
+          {floats({1, 2, 3, 4}), Literal::tuple({run_testing::s32_of(1), run_testing::s32_of(7)})});
+  EXPECT_EQ(all.element(0).element(0).to_int64(0), 3);
+  EXPECT_EQ(all.element(0).element(1).to_double(0), 1.5);
+  EXPECT_THAT(all.element(1).values<float>(), ElementsAre(1, 1.5, 3, 4));
+  EXPECT_EQ(all.element(2).to_int64(0), -3);
+  EXPECT_EQ(all.element(3).to_int64(0), 1);
+  EXPECT_EQ(all.element(4).to_int64(0), 1);
+}
+
+// A root that the computation reads too lies in a slot, and one that it does not in the result.
+TEST(EvaluateScalars, ARootThatIsReadInsideIsReturnedWhole) {
+  const Literal both = run(R"(HloModule m
+    body {
+      t = (s32[], s32[]) parameter(0)
+      i = s32[] get-tuple-element(t), index=0
+      a = s32[] get-tuple-element(t), index=1
+      one = s32[] constant(1)
+      j = s32[] add(i, one)
+      b = s32[] add(a, i)
+      ROOT r = (s32[], s32[]) tuple(j, b)
+      k = s32[] get-tuple-element(r), index=0
+      seen = s32[] custom-call(k), custom_call_target="Sharding", custom_call_has_side_effect=true
+    }
+    less {
+      t = (s32[], s32[]) parameter(0)
+      i = s32[] get-tuple-element(t), index=0
+      n = s32[] constant(4)
+      ROOT c = pred[] compare(i, n), direction=LT
+    }
+    ENTRY main {
+      t = (s32[], s32[]) parameter(0)
+      ROOT w = (s32[], s32[]) while(t), condition=less, body=body
+    })",
+                           {Literal::tuple({run_testing::s32_of(0), run_testing::s32_of(5)})});
+  EXPECT_EQ(both.element(0).to_int64(0), 4);
+  EXPECT_EQ(both.element(1).to_int64(0), 11);
+}
+
+// The buffers of a loop's states are written to again, so a state must not be one that somebody
+// else holds.
+TEST(EvaluateScalars, ALoopLeavesTheScalarsOfItsFirstStateAlone) {
+  const Literal all = run(R"(HloModule m
+    body {
+      t = (s32[], s32[]) parameter(0)
+      i = s32[] get-tuple-element(t), index=0
+      a = s32[] get-tuple-element(t), index=1
+      one = s32[] constant(1)
+      j = s32[] add(i, one)
+      ROOT r = (s32[], s32[]) tuple(j, i)
+    }
+    less {
+      t = (s32[], s32[]) parameter(0)
+      i = s32[] get-tuple-element(t), index=0
+      n = s32[] constant(5)
+      ROOT c = pred[] compare(i, n), direction=LT
+    }
+    ENTRY main {
+      t = (s32[], s32[]) parameter(0)
+      w = (s32[], s32[]) while(t), condition=less, body=body
+      ROOT all = ((s32[], s32[]), (s32[], s32[])) tuple(t, w)
+    })",
+                          {Literal::tuple({run_testing::s32_of(0), run_testing::s32_of(9)})});
+  EXPECT_EQ(all.element(0).element(0).to_int64(0), 0);
+  EXPECT_EQ(all.element(0).element(1).to_int64(0), 9);
+  EXPECT_EQ(all.element(1).element(0).to_int64(0), 5);
+  EXPECT_EQ(all.element(1).element(1).to_int64(0), 4);
+}
+
 TEST(EvaluateThreads, OneEvaluatorRunsInFourThreadsAtOnce) {
   auto evaluator = Evaluator::prepare(parsed(R"(HloModule m
     square { x = f32[] parameter(0) c = f32[] constant(0.5) y = f32[] multiply(x, x) ROOT z = f32[] add(y, c) }

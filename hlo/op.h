@@ -1,6 +1,6 @@
 // OpDef: everything that an op means, in one record beside the op (hlo/ops/*.cc). The opcode's facts stand in opcodes.def.
 //
-// A slot has no default: leaving one out does not compile. A slot that has no rule says why, in words that users will read:
+// A slot for a rule has no default: leaving one out does not compile. A slot that has no rule says why, in words that users will read:
 //   .evaluate = No{"rng: its stream is not specified; use rng-bit-generator"}.
 // The slots jvp, transpose and batch are not asked for yet: kLater marks them, in this file alone. The issue that brings
 // derivatives removes the default initialisers below, and from then on every definition without a rule fails to compile.
@@ -74,14 +74,23 @@ class InferArgs {
 class Caller {
  public:
   virtual ~Caller() = default;
-  // The computation's value at the arguments. Arguments at their last use should be moved in, so that updates happen in place.
-  StatusOr<Literal> call(size_t which, std::vector<Literal> arguments) {
-    return call_and_consume(which, arguments);
-  }
-  // The same without a vector: leaves the arguments in any state.
-  virtual StatusOr<Literal> call_and_consume(size_t which, std::span<Literal> arguments) = 0;
+  // The computation's value at the arguments, which are left in any state: those at their last use are updated in place. It comes
+  // in `result`, none of the arguments: empty, or of the computation's type, as from an earlier call, and then its buffers are used
+  // again where nobody else holds them. So a loop's small values need no allocation.
+  virtual Status call_and_consume(size_t which, std::span<Literal> arguments, Literal& result) = 0;
   // The same, and only reads the arguments.
-  virtual StatusOr<Literal> call_on(size_t which, std::span<const Literal> arguments) = 0;
+  virtual Status call_on(size_t which, std::span<const Literal> arguments, Literal& result) = 0;
+  // The same with a result of its own.
+  StatusOr<Literal> call_and_consume(size_t which, std::span<Literal> arguments) {
+    Literal result;
+    HEDDLE_RETURN_IF_ERROR(call_and_consume(which, arguments, result));
+    return result;
+  }
+  StatusOr<Literal> call_on(size_t which, std::span<const Literal> arguments) {
+    Literal result;
+    HEDDLE_RETURN_IF_ERROR(call_on(which, arguments, result));
+    return result;
+  }
   // A computation on scalars at every position of arrays, one a parameter, of equal dimensions. Elementwise bodies run on thousands
   // of elements at a time. Returns an array of these dimensions, or the tuple of such where the computation returns a tuple.
   StatusOr<Literal> map(size_t which, std::span<const Literal> arguments) {
@@ -113,8 +122,20 @@ struct EvalArgs {
   }
 };
 
+// An op on scalars that lie at addresses, for given element types: what its evaluation rule computes, for bodies of loops so small
+// that making Literals would take most of the time. Made by the op's ScalarRule.
+struct ScalarOp {
+  static constexpr size_t kMaxOperands = 3;
+  using Apply = void (*)(const ScalarOp& op, std::span<const std::byte* const> operands, std::byte* result);
+  Apply apply = nullptr;           // null: had by the evaluation rule alone. The result overlaps no operand
+  const void* function = nullptr;  // what apply() applies, where it serves several ops
+  DType from = DType::kInvalid;    // element type of operand 0
+  DType to = DType::kInvalid;      // of the result
+};
+
 using InferFn = StatusOr<Shape> (*)(const InferArgs&);
 using EvaluateFn = StatusOr<Literal> (*)(EvalArgs&);
+using ScalarRule = ScalarOp (*)(const Attrs& attrs, DType from, DType to);
 struct RuleArgs;  // of derivative and batching rules, to come with them
 using DerivativeFn = void (*)(RuleArgs&);
 
@@ -129,6 +150,8 @@ struct OpDef {
   Slot<InferFn> infer;
   // Value, by the book: the oracle. Shapes were verified before.
   Slot<EvaluateFn> evaluate;
+  // The same for scalars, of elementwise ops that are worth it; must share its arithmetic with `evaluate`.
+  ScalarRule scalar = nullptr;
   Slot<DerivativeFn> jvp = kLater;
   Slot<DerivativeFn> transpose = kLater;
   Slot<DerivativeFn> batch = kLater;

@@ -49,7 +49,9 @@ StatusOr<Literal> Evaluator::run(std::vector<Literal> arguments, const RunOption
   HEDDLE_RETURN_IF_ERROR(check_arguments(plan_->module, arguments));
   try {
     EvaluationRun run(*plan_, options.seed);
-    return run.call(plan_->module.entry, {arguments.data(), arguments.data()});
+    Literal result;
+    HEDDLE_RETURN_IF_ERROR(run.call(plan_->module.entry, {arguments.data(), arguments.data()}, result));
+    return result;
   } catch (const std::bad_alloc&) {
     return out_of_memory(plan_->module);
   } catch (const std::length_error&) {  // a std::vector that could never be that long

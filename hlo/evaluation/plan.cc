@@ -1,6 +1,7 @@
 #include "heddle/hlo/evaluation/internal/plan.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "heddle/hlo/evaluation/internal/lift.h"
 #include "heddle/hlo/verify.h"
@@ -39,6 +40,9 @@ Status check_devices(const Module& module, const Instruction& instruction) {
                        " partitions, and the interpreter is one device; run it on a backend with as many");
 }
 
+// Bytes are all that there is of the value.
+bool is_plain_scalar(const Shape& shape) { return shape.is_scalar() && !shape.has_layout(); }
+
 // Plans one computation: gives each value a slot, and each use its kind.
 class RoutineMaker {
  public:
@@ -60,6 +64,7 @@ class RoutineMaker {
       HEDDLE_RETURN_IF_ERROR(explain(order_[i], add(order_[i], static_cast<int64_t>(i))));
     }
     routine_.root = use(computation_.root, kAtRoot, 0);
+    if (at(computation_.root).opcode == Opcode::kTuple && !root_is_read_) routine_.root.kind = Source::Kind::kResult;
     return std::move(routine_);
   }
 
@@ -70,8 +75,9 @@ class RoutineMaker {
   // Where a value lies and how it is read. Positions are those of the order; operand numbers tell
   // the uses of one step apart.
   struct Value {
-    bool is_constant = false;
-    uint32_t index = 0;  // of its slot, or of the constant
+    bool is_constant = false;        // and no scalar
+    DType scalar = DType::kInvalid;  // in the table of scalars
+    uint32_t index = 0;              // in that table, or of its slot or of the constant
     int64_t last_read = kNever;
     size_t last_operand = 0;
     bool whole = false;                  // read otherwise than by get-tuple-element
@@ -88,7 +94,9 @@ class RoutineMaker {
         note_read(instruction, instruction.operands[k], static_cast<int64_t>(i), k);
       }
     }
+    root_is_read_ = value_of(computation_.root).last_read != kNever;
     value_of(computation_.root).last_read = kAtRoot;
+    value_of(computation_.root).last_operand = 0;
     value_of(computation_.root).whole = true;
   }
 
@@ -120,24 +128,42 @@ class RoutineMaker {
     }
   }
 
-  uint32_t allocate() {
-    if (free_.empty()) return routine_.slot_count++;
-    uint32_t slot = free_.back();
-    free_.pop_back();
-    return slot;
+  // Gives the value its place. A place among the scalars is never given twice.
+  void allocate(InstructionId id) {
+    Value& value = value_of(id);
+    if (is_plain_scalar(at(id).shape)) {
+      value.scalar = at(id).shape.dtype();
+      value.index = static_cast<uint32_t>(routine_.scalars.size());
+      routine_.scalars.emplace_back();
+    } else if (free_.empty()) {
+      value.index = routine_.slot_count++;
+    } else {
+      value.index = free_.back();
+      free_.pop_back();
+    }
+  }
+
+  void release(const Value& value) {
+    if (value.scalar == DType::kInvalid) free_.push_back(value.index);
   }
 
   void add_parameter(InstructionId id) {
-    if (!value_of(id).whole) return;
+    const Value& value = value_of(id);
+    if (!value.whole) return;
     const auto number = static_cast<uint32_t>(at(id).attrs.get<ParameterAttrs>().number);
-    value_of(id).index = allocate();
-    routine_.bindings.push_back({number, value_of(id).index});
+    allocate(id);
+    routine_.bindings.push_back({number, value.index, value.scalar});
   }
 
   Status add_constant(InstructionId id, const Literal& literal) {
     if (literal.is_elided()) {
       return failed_precondition(
           "is elided, {...}, so its value is not known; print the module with all its constants");
+    }
+    if (is_plain_scalar(at(id).shape)) {
+      allocate(id);
+      std::memcpy(routine_.scalars.back().bytes, literal.bytes(), static_cast<size_t>(literal.byte_size()));
+      return {};
     }
     value_of(id).is_constant = true;
     value_of(id).index = static_cast<uint32_t>(routine_.constants.size());
@@ -148,10 +174,13 @@ class RoutineMaker {
   // The use of a value as operand number `operand` of the step at `position`.
   Source use(InstructionId id, int64_t position, size_t operand) {
     const Value& value = value_of(id);
-    if (value.is_constant) return {Source::Kind::kConstant, value.index};
+    if (value.is_constant) return {.kind = Source::Kind::kConstant, .index = value.index};
+    if (value.scalar != DType::kInvalid) {
+      return {.kind = Source::Kind::kScalar, .scalar = value.scalar, .index = value.index};
+    }
     const bool last = value.last_read == position && value.last_operand == operand;
-    if (last) free_.push_back(value.index);
-    return {last ? Source::Kind::kLastSlot : Source::Kind::kSlot, value.index};
+    if (last) release(value);
+    return {.kind = last ? Source::Kind::kLastSlot : Source::Kind::kSlot, .index = value.index};
   }
 
   // Takes the operands first: the result may have the slot that the last use of one leaves.
@@ -168,10 +197,24 @@ class RoutineMaker {
   }
 
   void finish(Step step, InstructionId id) {
-    step.slot = value_of(id).index = allocate();
-    step.unused = value_of(id).last_read == kNever;
-    if (step.unused) free_.push_back(step.slot);
+    const Value& value = value_of(id);
+    allocate(id);
+    step.slot = value.index;
+    step.scalar = value.scalar;
+    step.unused = value.last_read == kNever;
+    if (step.unused) release(value);
     routine_.steps.push_back(step);
+  }
+
+  // None where it takes a rule.
+  ScalarOp scalar_op_of(const Instruction& instruction) const {
+    const ScalarRule rule = definition(instruction.opcode).scalar;
+    if (rule == nullptr || !is_plain_scalar(instruction.shape)) return {};
+    if (instruction.operands.empty() || instruction.operands.size() > ScalarOp::kMaxOperands) return {};
+    for (InstructionId id : instruction.operands) {
+      if (!is_plain_scalar(at(id).shape)) return {};
+    }
+    return rule(instruction.attrs, at(instruction.operands[0]).shape.dtype(), instruction.shape.dtype());
   }
 
   Status add_rule(InstructionId id, int64_t position) {
@@ -180,26 +223,16 @@ class RoutineMaker {
     HEDDLE_RETURN_IF_ERROR(check_devices(module_, at(id)));
     Step step = make_step(Step::Kind::kRule, id, position);
     step.rule = evaluate.rule();
+    step.scalar_op = scalar_op_of(at(id));
+    if (step.scalar_op.apply != nullptr) step.kind = Step::Kind::kScalarOp;
     finish(step, id);
     return {};
   }
 
   void add_tuple(InstructionId id, int64_t position) {
     Step step = make_step(Step::Kind::kTuple, id, position);
-    if (id == computation_.root) step.recycled = empty_argument_like(at(id).shape, position);
+    step.at_root = id == computation_.root && !root_is_read_;
     finish(step, id);
-  }
-
-  // A parameter of this type whose elements were all read before `position`, and nothing else of it
-  // is read.
-  int32_t empty_argument_like(const Shape& shape, int64_t position) {
-    for (size_t n = 0; n < computation_.parameter_count(); ++n) {
-      const Value& value = value_of(computation_.parameters[n]);
-      const bool is_empty = !value.whole && value.last_read < position;
-      if (is_empty && same_type(computation_.parameter_shape(n), shape))
-        return static_cast<int32_t>(n);
-    }
-    return -1;
   }
 
   Status add_element(InstructionId id, int64_t position) {
@@ -221,7 +254,7 @@ class RoutineMaker {
     const bool last = from.last_read == position;
     step.takes = (last || !from.whole) && from.element_reads[index] == position;
     step.drops = last && !step.from_argument;
-    if (step.drops) free_.push_back(from.index);
+    if (step.drops) release(from);
     finish(step, id);
     return {};
   }
@@ -231,6 +264,7 @@ class RoutineMaker {
   const std::vector<InstructionId> order_;
   std::vector<Value> values_;  // by instruction
   std::vector<uint32_t> free_;
+  bool root_is_read_ = false;  // inside of the computation
   Routine routine_;
 };
 

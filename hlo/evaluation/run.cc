@@ -14,11 +14,11 @@ class CallSite final : public Caller, public RandomSource {
  public:
   CallSite(EvaluationRun& run, const Instruction& instruction) : run_(run), instruction_(instruction) {}
 
-  StatusOr<Literal> call_and_consume(size_t which, std::span<Literal> arguments) override {
-    return run_.call(id_of(which), {arguments.data(), arguments.data()});
+  Status call_and_consume(size_t which, std::span<Literal> arguments, Literal& result) override {
+    return run_.call(id_of(which), {arguments.data(), arguments.data()}, result);
   }
-  StatusOr<Literal> call_on(size_t which, std::span<const Literal> arguments) override {
-    return run_.call(id_of(which), {arguments.data(), nullptr});
+  Status call_on(size_t which, std::span<const Literal> arguments, Literal& result) override {
+    return run_.call(id_of(which), {arguments.data(), nullptr}, result);
   }
   StatusOr<Literal> map(size_t which, InstructionId value, std::span<const Literal> arguments) override {
     return run_.map(id_of(which), value, arguments);
@@ -36,13 +36,14 @@ class CallSite final : public Caller, public RandomSource {
   const Instruction& instruction_;
 };
 
-Literal take(Source source, std::vector<Literal>& slots, const Routine& routine) {
-  switch (source.kind) {
-    case Source::Kind::kSlot: return slots[source.index];
-    case Source::Kind::kLastSlot: return std::move(slots[source.index]);
-    case Source::Kind::kConstant: return routine.constants[source.index];
-  }
-  return {};
+// The bytes of a scalar as a literal, in its own buffer where that will do.
+void put_scalar(const ScalarBytes& scalar, DType dtype, Literal& to) {
+  if (!to.is_unique() || !to.shape().is_scalar(dtype)) to = Literal::uninitialised(Shape::scalar(dtype));
+  std::memcpy(to.mutable_bytes(), scalar.bytes, static_cast<size_t>(storage_bytes(dtype)));
+}
+
+void take_scalar(const Literal& from, DType dtype, ScalarBytes& to) {
+  std::memcpy(to.bytes, from.bytes(), static_cast<size_t>(storage_bytes(dtype)));
 }
 
 // The element of an argument or of a tuple in a slot: moved out where it is not read again.
@@ -55,23 +56,7 @@ Literal argument_element(const Step& step, Arguments arguments) {
 
 Literal slot_element(const Step& step, Literal& tuple) {
   if (!step.takes) return tuple.elements()[step.element];
-  Literal element = std::move(tuple.mutable_elements()[step.element]);
-  if (step.drops) tuple = Literal();
-  return element;
-}
-
-// At the root of a loop's body, the tuple that the argument came in takes the results: nothing is allocated.
-Literal make_tuple(const Routine& routine, const Step& step, std::vector<Literal>& slots, Arguments arguments) {
-  const Source* sources = routine.sources.data() + step.first_source;
-  if (step.recycled >= 0 && arguments.own != nullptr) {
-    Literal tuple = std::move(arguments.own[step.recycled]);
-    std::vector<Literal>& elements = tuple.mutable_elements();
-    for (uint32_t i = 0; i < step.source_count; ++i) elements[i] = take(sources[i], slots, routine);
-    return tuple;
-  }
-  std::vector<Literal> elements(step.source_count);
-  for (uint32_t i = 0; i < step.source_count; ++i) elements[i] = take(sources[i], slots, routine);
-  return Literal::tuple(std::move(elements));
+  return std::move(tuple.mutable_elements()[step.element]);
 }
 
 // A constant stays in its operand's place from run to run, unless the rule moved it out or wrote to its copy.
@@ -86,34 +71,83 @@ Status located(const Status& status, const Instruction& instruction) {
 
 }  // namespace
 
-StatusOr<Literal> EvaluationRun::call(ComputationId id, Arguments arguments) {
-  const Routine& routine = plan_.routines[id.value];
-  Frame& frame = frames_[id.value];
-  if (frame.slots.size() < routine.slot_count) frame.slots.resize(routine.slot_count);
-  if (frame.operands.size() < routine.sources.size()) frame.operands.resize(routine.sources.size());
-  for (const auto& [parameter, slot] : routine.bindings) {
-    if (arguments.own != nullptr) {
-      frame.slots[slot] = std::move(arguments.own[parameter]);
-    } else {
-      frame.slots[slot] = arguments.values[parameter];
-    }
+void EvaluationRun::Frame::take(Source source, const Routine& routine, Literal& to) {
+  switch (source.kind) {
+    case Source::Kind::kSlot: to = slots[source.index]; return;
+    case Source::Kind::kLastSlot: to = std::move(slots[source.index]); return;
+    case Source::Kind::kConstant: to = routine.constants[source.index]; return;
+    case Source::Kind::kScalar: put_scalar(scalars[source.index], source.scalar, to); return;
+    case Source::Kind::kResult: return;
   }
-  for (const Step& step : routine.steps) {
-    if (Status status = execute(routine, frame, step, arguments); !status.ok()) return status;
-  }
-  return take(routine.root, frame.slots, routine);
 }
 
-Status EvaluationRun::execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments) {
+// At the root, an earlier result takes the elements: in a loop nothing is allocated.
+void EvaluationRun::Frame::make_tuple(const Step& step, const Routine& routine, Literal& result) {
+  const Source* sources = routine.sources.data() + step.first_source;
+  if (step.at_root && result.is_tuple() && result.elements().size() == step.source_count) {
+    for (uint32_t i = 0; i < step.source_count; ++i) take(sources[i], routine, result.mutable_elements()[i]);
+    return;
+  }
+  std::vector<Literal> elements(step.source_count);
+  for (uint32_t i = 0; i < step.source_count; ++i) take(sources[i], routine, elements[i]);
+  (step.at_root ? result : slots[step.slot]) = Literal::tuple(std::move(elements));
+}
+
+void EvaluationRun::Frame::apply_scalar_op(const Step& step, const Routine& routine) {
+  const Source* sources = routine.sources.data() + step.first_source;
+  const std::byte* operands[ScalarOp::kMaxOperands];
+  for (uint32_t i = 0; i < step.source_count; ++i) operands[i] = scalars[sources[i].index].bytes;
+  step.scalar_op.apply(step.scalar_op, {operands, step.source_count}, scalars[step.slot].bytes);
+}
+
+void EvaluationRun::Frame::take_element(const Step& step, Arguments arguments) {
+  if (step.scalar != DType::kInvalid) {
+    const Literal& tuple = step.from_argument ? arguments.values[step.tuple] : slots[step.tuple];
+    take_scalar(tuple.elements()[step.element], step.scalar, scalars[step.slot]);
+    if (step.drops) slots[step.tuple] = Literal();
+    return;
+  }
+  Literal element = step.from_argument ? argument_element(step, arguments) : slot_element(step, slots[step.tuple]);
+  if (step.drops) slots[step.tuple] = Literal();
+  slots[step.slot] = std::move(element);
+}
+
+void EvaluationRun::Frame::bind(const Routine::Binding& binding, Arguments arguments) {
+  const Literal& argument = arguments.values[binding.parameter];
+  if (binding.scalar != DType::kInvalid) {
+    take_scalar(argument, binding.scalar, scalars[binding.slot]);
+  } else if (arguments.own != nullptr) {
+    slots[binding.slot] = std::move(arguments.own[binding.parameter]);
+  } else {
+    slots[binding.slot] = argument;
+  }
+}
+
+void EvaluationRun::Frame::prepare(const Routine& routine) {
+  if (slots.size() < routine.slot_count) slots.resize(routine.slot_count);
+  if (operands.size() < routine.sources.size()) operands.resize(routine.sources.size());
+  if (scalars.size() < routine.scalars.size()) scalars = routine.scalars;
+}
+
+Status EvaluationRun::call(ComputationId id, Arguments arguments, Literal& result) {
+  const Routine& routine = plan_.routines[id.value];
+  Frame& frame = frames_[id.value];
+  frame.prepare(routine);
+  for (const Routine::Binding& binding : routine.bindings) frame.bind(binding, arguments);
+  for (const Step& step : routine.steps) {
+    if (Status status = execute(routine, frame, step, arguments, result); !status.ok()) return status;
+  }
+  frame.take(routine.root, routine, result);
+  return {};
+}
+
+Status EvaluationRun::execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments,
+                              Literal& result) {
   switch (step.kind) {
+    case Step::Kind::kScalarOp: frame.apply_scalar_op(step, routine); return {};
     case Step::Kind::kRule: return apply_rule(routine, frame, step);
-    case Step::Kind::kTuple:
-      frame.slots[step.slot] = make_tuple(routine, step, frame.slots, arguments);
-      return {};
-    case Step::Kind::kElement:
-      frame.slots[step.slot] = step.from_argument ? argument_element(step, arguments)
-                                                  : slot_element(step, frame.slots[step.tuple]);
-      return {};
+    case Step::Kind::kTuple: frame.make_tuple(step, routine, result); return {};
+    case Step::Kind::kElement: frame.take_element(step, arguments); return {};
   }
   return {};
 }
@@ -125,17 +159,22 @@ Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Ste
     if (sources[i].kind == Source::Kind::kConstant) {
       place_constant(routine.constants[sources[i].index], operands[i]);
     } else {
-      operands[i] = take(sources[i], frame.slots, routine);
+      frame.take(sources[i], routine, operands[i]);
     }
   }
   CallSite site(*this, *step.instruction);
   EvalArgs in{*step.instruction, {operands, step.source_count}, site, routine.computation};
   StatusOr<Literal> result = step.rule(in);
   for (uint32_t i = 0; i < step.source_count; ++i) {
-    if (sources[i].kind != Source::Kind::kConstant) operands[i] = Literal();
+    const bool stays = sources[i].kind == Source::Kind::kConstant || sources[i].kind == Source::Kind::kScalar;
+    if (!stays) operands[i] = Literal();
   }
   if (!result.ok()) return located(result.status(), *step.instruction);
-  if (!step.unused) frame.slots[step.slot] = *std::move(result);
+  if (step.scalar != DType::kInvalid) {
+    take_scalar(*result, step.scalar, frame.scalars[step.slot]);
+  } else if (!step.unused) {
+    frame.slots[step.slot] = *std::move(result);
+  }
   return {};
 }
 
@@ -206,7 +245,8 @@ Status EvaluationRun::map_chunks(const MapCall& call, std::span<Literal> results
     for (size_t i = 0; i < chunks.size(); ++i) {
       chunks[i] = chunk_of(call.arguments[i], start, count, int64_t{1} << log2_size);
     }
-    HEDDLE_ASSIGN_OR_RETURN(Literal value, run->call(run->plan().module.entry, {chunks.data(), chunks.data()}));
+    Literal value;
+    HEDDLE_RETURN_IF_ERROR(run->call(run->plan().module.entry, {chunks.data(), chunks.data()}, value));
     put(value, start, count, results);
   }
   return {};
@@ -219,12 +259,13 @@ Status EvaluationRun::map_elements(const MapCall& call, std::span<Literal> resul
   }
   std::vector<Literal> scalars;
   for (const Literal& argument : call.arguments) scalars.emplace_back(Shape::scalar(argument.shape().dtype()));
+  Literal value;
   for (int64_t at = 0; at < call.arguments[0].element_count(); ++at) {
     for (size_t i = 0; i < scalars.size(); ++i) {
       const auto width = static_cast<size_t>(storage_bytes(scalars[i].shape().dtype()));
       std::memcpy(scalars[i].mutable_bytes(), call.arguments[i].bytes() + width * static_cast<size_t>(at), width);
     }
-    HEDDLE_ASSIGN_OR_RETURN(Literal value, this->call(call.computation, {scalars.data(), nullptr}));
+    HEDDLE_RETURN_IF_ERROR(this->call(call.computation, {scalars.data(), nullptr}, value));
     put(value, at, 1, results);
   }
   return {};

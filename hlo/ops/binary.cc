@@ -100,6 +100,7 @@ HEDDLE_BINARY(kShiftRightArithmetic, {.accepts = kIntegers, .integer = [](auto x
 constinit const OpDef kComplexDef = {.opcode = Opcode::kComplex,
                                      .operand_names = kBinaryOperands,
                                      .infer = infer_complex,
-                                     .evaluate = evaluate_row<kComplexRow>};
+                                     .evaluate = evaluate_row<kComplexRow>,
+                                     .scalar = scalar_row<kComplexRow>};
 
 }  // namespace heddle::hlo

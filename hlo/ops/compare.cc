@@ -68,18 +68,25 @@ Literal keys_of(const Literal& x) {
   return out;
 }
 
+const ElementwiseRow& row_of(const CompareAttrs& attrs) { return kDirections[static_cast<size_t>(attrs.direction)]; }
+
 StatusOr<Literal> evaluate(EvalArgs& in) {
   const auto& attrs = in.attrs<CompareAttrs>();
-  const ElementwiseRow& row = kDirections[static_cast<size_t>(attrs.direction)];
   if (attrs.type == ComparisonType::kTotalOrder) {
     for (Literal& operand : in.operands) operand = keys_of(operand);
   }
-  return evaluate_elementwise(in, row);
+  return evaluate_elementwise(in, row_of(attrs));
+}
+
+ScalarOp scalar(const Attrs& attrs, DType from, DType to) {
+  const auto& compare = attrs.get<CompareAttrs>();
+  if (compare.type == ComparisonType::kTotalOrder) return {};
+  return scalar_elementwise(row_of(compare), from, to);
 }
 
 }  // namespace
 
 constinit const OpDef kCompareDef = {
-    .opcode = Opcode::kCompare, .operand_names = kBinaryOperands, .infer = infer, .evaluate = evaluate};
+    .opcode = Opcode::kCompare, .operand_names = kBinaryOperands, .infer = infer, .evaluate = evaluate, .scalar = scalar};
 
 }  // namespace heddle::hlo

@@ -3,6 +3,7 @@
 // stochastic-convert(x, random): to an integer, away from zero where the fraction of x exceeds random / 2^bits.
 // copy: the operand, which may be a tuple.
 #include <cmath>
+#include <cstring>
 
 #include "heddle/hlo/blocks.h"
 #include "heddle/hlo/ops/elementwise.h"
@@ -35,23 +36,40 @@ void convert(DType from, const std::byte* x, DType to, std::byte* out, int64_t c
   }
 }
 
+void convert_elements(DType from, const std::byte* x, DType to, std::byte* out, int64_t count) {
+  const bool between_integers = !is_floating(from) && !is_floating(to) && !is_complex(to);
+  if (is_complex(from)) {
+    convert<std::complex<double>>(from, x, to, out, count);
+  } else if (between_integers) {
+    convert<int64_t>(from, x, to, out, count);
+  } else {
+    const WideInt rounding = real_part(to) == f64 ? WideInt::kNearestEven : WideInt::kOdd;
+    convert<double>(from, x, to, out, count, rounding);
+  }
+}
+
 StatusOr<Literal> evaluate_convert(EvalArgs& in) {
   const DType from = in[0].shape().dtype();
   const DType to = in.result().dtype();
   if (from == to) return std::move(in.operands[0]).reshaped(in.result());
-  const std::byte* x = in[0].bytes();
-  const int64_t count = in.result().element_count();
   Literal out = Literal::uninitialised(in.result());
-  const bool between_integers = !is_floating(from) && !is_floating(to) && !is_complex(to);
-  if (is_complex(from)) {
-    convert<std::complex<double>>(from, x, to, out.mutable_bytes(), count);
-  } else if (between_integers) {
-    convert<int64_t>(from, x, to, out.mutable_bytes(), count);
-  } else {
-    const WideInt rounding = real_part(to) == f64 ? WideInt::kNearestEven : WideInt::kOdd;
-    convert<double>(from, x, to, out.mutable_bytes(), count, rounding);
-  }
+  convert_elements(from, in[0].bytes(), to, out.mutable_bytes(), in.result().element_count());
   return out;
+}
+
+ScalarOp scalar_copy(const Attrs&, DType from, DType to) {
+  auto copy = [](const ScalarOp& op, std::span<const std::byte* const> operands, std::byte* result) {
+    std::memcpy(result, operands[0], static_cast<size_t>(storage_bytes(op.to)));
+  };
+  return {.apply = copy, .from = from, .to = to};
+}
+
+ScalarOp scalar_convert(const Attrs& attrs, DType from, DType to) {
+  if (from == to) return scalar_copy(attrs, from, to);
+  auto convert_one = [](const ScalarOp& op, std::span<const std::byte* const> operands, std::byte* result) {
+    convert_elements(op.from, operands[0], op.to, result, 1);
+  };
+  return {.apply = convert_one, .from = from, .to = to};
 }
 
 StatusOr<Shape> infer_stochastic(const InferArgs& in) {
@@ -105,7 +123,8 @@ StatusOr<Literal> evaluate_copy(EvalArgs& in) {
 constinit const OpDef kConvertDef = {.opcode = Opcode::kConvert,
                                      .operand_names = kUnaryOperands,
                                      .infer = infer_convert,
-                                     .evaluate = evaluate_convert};
+                                     .evaluate = evaluate_convert,
+                                     .scalar = scalar_convert};
 
 constinit const OpDef kStochasticConvertDef = {.opcode = Opcode::kStochasticConvert,
                                                .operand_names = kStochasticOperands,
@@ -113,6 +132,6 @@ constinit const OpDef kStochasticConvertDef = {.opcode = Opcode::kStochasticConv
                                                .evaluate = evaluate_stochastic};
 
 constinit const OpDef kCopyDef = {
-    .opcode = Opcode::kCopy, .operand_names = kUnaryOperands, .infer = infer_copy, .evaluate = evaluate_copy};
+    .opcode = Opcode::kCopy, .operand_names = kUnaryOperands, .infer = infer_copy, .evaluate = evaluate_copy, .scalar = scalar_copy};
 
 }  // namespace heddle::hlo

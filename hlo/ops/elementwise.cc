@@ -10,7 +10,7 @@ namespace heddle::hlo {
 namespace {
 
 constexpr int64_t kBlock = 256;
-constexpr size_t kMaxOperands = 3;
+constexpr size_t kMaxOperands = ScalarOp::kMaxOperands;
 
 int set_of(DType dtype) {
   switch (kind_of(dtype)) {
@@ -92,6 +92,24 @@ void compute(Block<T> block, std::span<const Source> in, DType from, std::byte* 
   }
 }
 
+void compute(const ElementwiseRow& row, std::span<const Source> in, DType from, std::byte* out, DType to, int64_t count) {
+  if (is_complex(from) || is_complex(to)) {
+    const bool wide = row.complex.wide != nullptr && (from == c128 || to == c128);
+    compute(wide ? row.complex.wide : row.complex.narrow, in, from, out, to, count);
+  } else if (is_floating(from)) {
+    const bool wide = row.real.wide != nullptr && from == f64;
+    compute(wide ? row.real.wide : row.real.narrow, in, from, out, to, count);
+  } else {
+    compute(is_signed(from) ? row.integer.on_signed : row.integer.on_unsigned, in, from, out, to, count);
+  }
+}
+
+void apply_row(const ScalarOp& op, std::span<const std::byte* const> operands, std::byte* result) {
+  Source sources[kMaxOperands];
+  for (size_t k = 0; k < operands.size(); ++k) sources[k] = {operands[k], storage_bytes(op.from)};
+  compute(*static_cast<const ElementwiseRow*>(op.function), {sources, operands.size()}, op.from, result, op.to, 1);
+}
+
 }  // namespace
 
 Status check_elements(const InferArgs& in, size_t i, int accepts) {
@@ -153,17 +171,12 @@ Literal evaluate_elementwise(EvalArgs& in, const ElementwiseRow& row, DType read
   }
   const std::span<const Source> operands(sources, in.size());
   Literal out = result_buffer(in);
-  std::byte* bytes = out.mutable_bytes();
-  if (is_complex(from) || is_complex(to)) {
-    const bool wide = row.complex.wide != nullptr && (from == c128 || to == c128);
-    compute(wide ? row.complex.wide : row.complex.narrow, operands, from, bytes, to, count);
-  } else if (is_floating(from)) {
-    const bool wide = row.real.wide != nullptr && from == f64;
-    compute(wide ? row.real.wide : row.real.narrow, operands, from, bytes, to, count);
-  } else {
-    compute(is_signed(from) ? row.integer.on_signed : row.integer.on_unsigned, operands, from, bytes, to, count);
-  }
+  compute(row, operands, from, out.mutable_bytes(), to, count);
   return out;
+}
+
+ScalarOp scalar_elementwise(const ElementwiseRow& row, DType from, DType to) {
+  return {.apply = apply_row, .function = &row, .from = from, .to = to};
 }
 
 }  // namespace heddle::hlo

@@ -132,6 +132,9 @@ Literal evaluate_elementwise(EvalArgs& in, const ElementwiseRow& row, DType read
 // from it, or else a new one. Take the addresses of the operands first: they stay good.
 Literal result_buffer(EvalArgs& in);
 
+// The same for scalars.
+ScalarOp scalar_elementwise(const ElementwiseRow& row, DType from, DType to);
+
 template <const ElementwiseRow& kRow>
 StatusOr<Shape> infer_row(const InferArgs& in) {
   return infer_elementwise(in, kRow);
@@ -140,14 +143,19 @@ template <const ElementwiseRow& kRow>
 StatusOr<Literal> evaluate_row(EvalArgs& in) {
   return evaluate_elementwise(in, kRow);
 }
+template <const ElementwiseRow& kRow>
+ScalarOp scalar_row(const Attrs&, DType from, DType to) {
+  return scalar_elementwise(kRow, from, to);
+}
 
 // The definition of an op from its row. A macro, since it defines a constant named after the op.
-#define HEDDLE_ELEMENTWISE(op, names, ...)                        \
-  constexpr ElementwiseRow op##Row = __VA_ARGS__;                 \
-  constinit const OpDef op##Def = {.opcode = Opcode::op,          \
-                                   .operand_names = names,        \
-                                   .infer = infer_row<op##Row>,   \
-                                   .evaluate = evaluate_row<op##Row>};
+#define HEDDLE_ELEMENTWISE(op, names, ...)                           \
+  constexpr ElementwiseRow op##Row = __VA_ARGS__;                    \
+  constinit const OpDef op##Def = {.opcode = Opcode::op,             \
+                                   .operand_names = names,           \
+                                   .infer = infer_row<op##Row>,      \
+                                   .evaluate = evaluate_row<op##Row>, \
+                                   .scalar = scalar_row<op##Row>};
 #define HEDDLE_UNARY(op, ...) HEDDLE_ELEMENTWISE(op, kUnaryOperands, __VA_ARGS__)
 #define HEDDLE_BINARY(op, ...) HEDDLE_ELEMENTWISE(op, kBinaryOperands, __VA_ARGS__)
 

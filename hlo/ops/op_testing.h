@@ -19,8 +19,8 @@ inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // For ops that call nothing.
 class NoCaller final : public Caller {
  public:
-  StatusOr<Literal> call_and_consume(size_t, std::span<Literal>) override { return internal_error("calls nothing"); }
-  StatusOr<Literal> call_on(size_t, std::span<const Literal>) override { return internal_error("calls nothing"); }
+  Status call_and_consume(size_t, std::span<Literal>, Literal&) override { return internal_error("calls nothing"); }
+  Status call_on(size_t, std::span<const Literal>, Literal&) override { return internal_error("calls nothing"); }
   StatusOr<Literal> map(size_t, InstructionId, std::span<const Literal>) override {
     return internal_error("calls nothing");
   }

@@ -137,13 +137,13 @@ class Strips {
     if (outer_ != 0) width_ = static_cast<size_t>(slice_.byte_size() / outer_);
   }
 
-  [[nodiscard]] Literal read(const Literal& stacked, int64_t index) const {
-    Literal slice = Literal::uninitialised(slice_);
+  // Into the buffer of `slice` where that is one of a slice, and nobody else's.
+  void read(const Literal& stacked, int64_t index, Literal& slice) const {
+    if (!slice.is_unique() || slice.shape() != slice_) slice = Literal::uninitialised(slice_);
     std::byte* to = slice.mutable_bytes();
     const std::byte* from = stacked.bytes();
     for (int64_t i = 0; i < outer_; ++i, to += width_)
       std::memcpy(to, from + offset(i, index), width_);
-    return slice;
   }
 
   void write(Literal& stacked, int64_t index, const Literal& slice) const {
@@ -165,7 +165,7 @@ class Strips {
 };
 
 // The state of a scan that runs: the arguments of the next call of the body, and the outputs as far
-// as they are known.
+// as they are known. Between calls the last result holds the buffers that the next one is written to.
 class Scanner {
  public:
   explicit Scanner(EvalArgs& in)
@@ -190,14 +190,14 @@ class Scanner {
   }
 
   Status step(int64_t index) {
-    for (size_t i = 0; i < inputs_; ++i) arguments_[i] = read_[i].read(in_[i], index);
-    HEDDLE_ASSIGN_OR_RETURN(Literal result, in_.caller.call_and_consume(0, arguments_));
-    if (!result.is_tuple()) {
-      take(0, index, std::move(result));
+    for (size_t i = 0; i < inputs_; ++i) read_[i].read(in_[i], index, arguments_[i]);
+    HEDDLE_RETURN_IF_ERROR(in_.caller.call_and_consume(0, arguments_, result_));
+    if (!result_.is_tuple()) {
+      take(0, index, result_);
       return {};
     }
-    for (size_t i = 0; i < result.elements().size(); ++i)
-      take(i, index, std::move(result.mutable_elements()[i]));
+    for (size_t i = 0; i < result_.elements().size(); ++i)
+      take(i, index, result_.mutable_elements()[i]);
     return {};
   }
 
@@ -210,17 +210,20 @@ class Scanner {
   }
 
  private:
-  void take(size_t i, int64_t index, Literal value) {
+  // Leaves a scalar for the next result to be written to; an array's buffer comes from its op.
+  void take(size_t i, int64_t index, Literal& value) {
     if (i < outputs_.size()) {
       write_[i].write(outputs_[i], index, value);
     } else {
-      arguments_[inputs_ + i - outputs_.size()] = std::move(value);
+      std::swap(arguments_[inputs_ + i - outputs_.size()], value);
     }
+    if (!value.shape().is_scalar()) value = Literal();
   }
 
   EvalArgs& in_;
   const size_t inputs_;
   std::vector<Literal> arguments_;
+  Literal result_;
   std::vector<Literal> outputs_;
   std::vector<Strips> read_;
   std::vector<Strips> write_;

@@ -112,7 +112,7 @@ StatusOr<Literal> scatter_by_calls(EvalArgs& in, std::span<const int64_t> positi
     if (positions[i] == Selection::kNone) continue;
     std::vector<Literal> arguments = {read_strided(result, positions[i], one, one),
                                       read_strided(in[1], static_cast<int64_t>(i), one, one)};
-    HEDDLE_ASSIGN_OR_RETURN(const Literal value, in.caller.call(1, std::move(arguments)));
+    HEDDLE_ASSIGN_OR_RETURN(const Literal value, in.caller.call_and_consume(1, arguments));
     write_strided(result, positions[i], one, value);
   }
   return result;

@@ -140,8 +140,8 @@ class Sorter {
       std::memcpy(sides_[2 * i].mutable_bytes(), values_[i].bytes() + static_cast<size_t>(left) * width, width);
       std::memcpy(sides_[2 * i + 1].mutable_bytes(), values_[i].bytes() + static_cast<size_t>(right) * width, width);
     }
-    HEDDLE_ASSIGN_OR_RETURN(const Literal less, in_.caller.call_on(0, sides_));
-    return less.values<bool>()[0];
+    HEDDLE_RETURN_IF_ERROR(in_.caller.call_on(0, sides_, less_));
+    return less_.values<bool>()[0];
   }
 
   static void gather(const Literal& values, int64_t start, const Order& order, Literal& to) {
@@ -159,6 +159,7 @@ class Sorter {
   std::vector<Literal> values_;
   std::vector<std::vector<uint64_t>> keys_;
   std::vector<Literal> sides_;  // scalars: left and right of each operand
+  Literal less_;
 };
 
 StatusOr<Literal> evaluate(EvalArgs& in) { return Sorter(in).run(); }

@@ -81,16 +81,26 @@ StatusOr<Literal> evaluate_select(EvalArgs& in) {
   return out;
 }
 
+ScalarOp scalar_select(const Attrs&, DType from, DType to) {
+  auto choose_one = [](const ScalarOp& op, std::span<const std::byte* const> operands, std::byte* result) {
+    const bool pick = *reinterpret_cast<const bool*>(operands[0]);
+    std::memcpy(result, operands[pick ? 1 : 2], static_cast<size_t>(storage_bytes(op.to)));
+  };
+  return {.apply = choose_one, .from = from, .to = to};
+}
+
 }  // namespace
 
 constinit const OpDef kClampDef = {.opcode = Opcode::kClamp,
                                    .operand_names = kClampOperands,
                                    .infer = infer_clamp,
-                                   .evaluate = evaluate_row<kClampRow>};
+                                   .evaluate = evaluate_row<kClampRow>,
+                                   .scalar = scalar_row<kClampRow>};
 
 constinit const OpDef kSelectDef = {.opcode = Opcode::kSelect,
                                     .operand_names = kSelectOperands,
                                     .infer = infer_select,
-                                    .evaluate = evaluate_select};
+                                    .evaluate = evaluate_select,
+                                    .scalar = scalar_select};
 
 }  // namespace heddle::hlo

@@ -21,12 +21,23 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return in[0];
 }
 
+// What a body leaves of its state: the buffers of scalars are worth writing to again, arrays would only be kept for longer.
+void drop_arrays(Literal& state) {
+  if (!state.is_tuple()) return;
+  for (Literal& element : state.mutable_elements()) {
+    if (!element.shape().is_scalar()) element = Literal();
+  }
+}
+
+// Two states take turns: the next one is written over what is left of the one before.
 StatusOr<Literal> evaluate(EvalArgs& in) {
-  Literal state = std::move(in.operands[0]);
-  for (;;) {
-    HEDDLE_ASSIGN_OR_RETURN(const Literal goes_on, in.caller.call_on(kCondition, {&state, 1}));
-    if (!goes_on.values<bool>()[0]) return state;
-    HEDDLE_ASSIGN_OR_RETURN(state, in.caller.call_and_consume(kBody, {&state, 1}));
+  Literal states[2] = {std::move(in.operands[0])};
+  Literal goes_on;
+  for (size_t now = 0;; now = 1 - now) {
+    HEDDLE_RETURN_IF_ERROR(in.caller.call_on(kCondition, {&states[now], 1}, goes_on));
+    if (!goes_on.values<bool>()[0]) return std::move(states[now]);
+    HEDDLE_RETURN_IF_ERROR(in.caller.call_and_consume(kBody, {&states[now], 1}, states[1 - now]));
+    drop_arrays(states[now]);
   }
 }
 

@@ -275,6 +275,52 @@ TEST_P(OpLaws, LoopsGiveTheOpsValueAndPassesKeepIt) {
   });
 }
 
+// The sample's op, of arrays, as a program on scalars.
+hlo::Module on_scalars(const Sample& sample) {
+  const hlo::Computation& whole = sample.module.entry_computation();
+  const hlo::Instruction& op = whole.root_instruction();
+  hlo::Module out;
+  ComputationBuilder to(out);
+  std::vector<InstructionId> operands;
+  for (InstructionId id : op.operands)
+    operands.push_back(to.parameter(Shape::scalar(whole.at(id).shape.dtype())));
+  const Shape result = Shape::scalar(op.shape.dtype());
+  const InstructionId root = *to.add(op.opcode, operands, op.attrs, {}, &result);
+  out.entry = out.add(std::move(to).finish(root));
+  return out;
+}
+
+// Element i; of a scalar, which stands for all elements, itself.
+Literal element_of(const Literal& array, int64_t i) {
+  Literal out = Literal::uninitialised(Shape::scalar(array.shape().dtype()));
+  const auto width = static_cast<size_t>(out.byte_size());
+  const int64_t at = array.shape().is_scalar() ? 0 : i;
+  std::memcpy(out.mutable_bytes(), array.bytes() + static_cast<size_t>(at) * width, width);
+  return out;
+}
+
+// The interpreter has a way of its own for scalars.
+TEST_P(OpLaws, ElementwiseOpsGiveAScalarWhatTheyGiveAnElement) {
+  if (!hlo::has_trait(GetParam(), hlo::kElementwise)) return;
+  for_each_sample([](const Sample& sample) {
+    const hlo::Computation& whole = sample.module.entry_computation();
+    const std::optional<Literal> want = value_of(sample);
+    if (!want || !want->shape().is_array() || want->shape().is_dynamic()) return;
+    auto evaluator = hlo::Evaluator::prepare(on_scalars(sample));
+    ASSERT_TRUE(evaluator.ok()) << evaluator.status();
+    for (int64_t i = 0; i < want->element_count(); ++i) {
+      std::vector<Literal> arguments;
+      for (InstructionId id : whole.root_instruction().operands) {
+        const int64_t number = whole.at(id).attrs.get<hlo::ParameterAttrs>().number;
+        arguments.push_back(element_of(sample.arguments[static_cast<size_t>(number)], i));
+      }
+      auto got = evaluator->run(arguments);
+      ASSERT_TRUE(got.ok()) << got.status();
+      ASSERT_TRUE(*got == element_of(*want, i)) << i << ": " << hlo::print_literal(*got);
+    }
+  });
+}
+
 // A law on few samples says little: that no change empties the table unseen.
 TEST(Samples, AreManyOfEveryElementType) {
   std::map<DType, int> of_type;

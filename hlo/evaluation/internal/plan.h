@@ -3,6 +3,9 @@
 //
 // Tuples come apart: get-tuple-element runs as soon as its tuple is there and moves the element out where nobody else reads it. So
 // the carries of a loop reach the body's ops, and leave through the root tuple, without a copy and without a second owner.
+//
+// Scalars are bytes in a table, not Literals: moving a Literal costs more than an addition. They become Literals, in buffers that
+// stay, where something else than a ScalarOp reads them.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +21,42 @@
 
 namespace heddle::hlo {
 
+// A scalar of any element type, in its first bytes.
+struct ScalarBytes {
+  alignas(16) std::byte bytes[16] = {};
+};
+
 // Where an operand is read.
 struct Source {
   enum class Kind : uint8_t {
     kSlot,      // copied (which shares its bytes)
     kLastSlot,  // moved out: no later step reads it
     kConstant,  // copied from the plan
+    kScalar,    // copied from the table of scalars
+    kResult,    // of the root: its step put it there
   };
   Kind kind = Kind::kSlot;
+  DType scalar = DType::kInvalid;  // kScalar
   uint32_t index = 0;
 };
 
 // One instruction to run.
 struct Step {
-  enum class Kind : uint8_t { kRule, kTuple, kElement };
+  enum class Kind : uint8_t { kScalarOp, kRule, kTuple, kElement };
   Kind kind = Kind::kRule;
+  DType scalar = DType::kInvalid;  // element type of a result that goes to the table of scalars; else it goes to a slot
   bool from_argument = false;  // kElement: the tuple is argument `tuple` of the call; else it lies in slot `tuple`
   bool takes = false;          // kElement: this element is not read again, so it is moved out
   bool drops = false;          // kElement: the tuple in the slot is not read again
   bool unused = false;         // nobody reads the result
-  uint32_t slot = 0;           // of the result
+  bool at_root = false;        // kTuple: goes to the result of the call
+  uint32_t slot = 0;           // of the result; or its number in the table of scalars
   uint32_t tuple = 0;          // kElement
   uint32_t element = 0;        // kElement
-  int32_t recycled = -1;       // kTuple at the root: the argument of the same type, now empty, whose husk becomes the result
   uint32_t first_source = 0;   // of its operands, in Routine::sources
   uint32_t source_count = 0;
-  EvaluateFn rule = nullptr;
+  EvaluateFn rule = nullptr;   // kRule
+  ScalarOp scalar_op;          // kScalarOp
   const Instruction* instruction = nullptr;
 };
 
@@ -53,11 +66,13 @@ struct Routine {
   struct Binding {
     uint32_t parameter;
     uint32_t slot;
+    DType scalar;  // as in Step
   };
   std::vector<Binding> bindings;  // parameters that are read otherwise than element by element
   std::vector<Step> steps;
   std::vector<Source> sources;
   std::vector<Literal> constants;
+  std::vector<ScalarBytes> scalars;  // the table as a run finds it: constants, and zeros for what steps write
   Source root;
   uint32_t slot_count = 0;
   int depth = 0;  // of calls below and with this one

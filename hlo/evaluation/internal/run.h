@@ -24,8 +24,8 @@ class EvaluationRun {
   explicit EvaluationRun(const EvaluationPlan& plan, uint64_t seed = 0)
       : plan_(plan), frames_(plan.routines.size()), seed_(seed) {}
 
-  // The value of a computation that the plan reaches; types of the arguments were checked.
-  StatusOr<Literal> call(ComputationId id, Arguments arguments);
+  // The value of a computation that the plan reaches; types of the arguments were checked. See Caller for `result`.
+  Status call(ComputationId id, Arguments arguments, Literal& result);
 
   // See Caller::map().
   StatusOr<Literal> map(ComputationId id, InstructionId value, std::span<const Literal> arguments);
@@ -39,10 +39,18 @@ class EvaluationRun {
   // Computations call only what stands before them, so each is active at most once: a frame a computation is enough.
   struct Frame {
     std::vector<Literal> slots;
-    std::vector<Literal> operands;  // by Routine::sources; empty but for constants, outside of their step
+    std::vector<Literal> operands;  // by Routine::sources; empty but for constants and scalars, outside of their step
+    std::vector<ScalarBytes> scalars;
+
+    void prepare(const Routine& routine);
+    void bind(const Routine::Binding& binding, Arguments arguments);
+    void take(Source source, const Routine& routine, Literal& to);
+    void take_element(const Step& step, Arguments arguments);
+    void make_tuple(const Step& step, const Routine& routine, Literal& result);
+    void apply_scalar_op(const Step& step, const Routine& routine);
   };
 
-  Status execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments);
+  Status execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments, Literal& result);
   Status apply_rule(const Routine& routine, Frame& frame, const Step& step);
   struct MapCall;
   EvaluationRun* lifted(const EvaluationPlan::LiftKey& key);
