@@ -16,6 +16,7 @@
 #include "heddle/random/continuous.h"
 #include "heddle/random/discrete.h"
 #include "heddle/random/keys.h"
+#include "heddle/random/multivariate.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/scan/associative.h"

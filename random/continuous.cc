@@ -12,6 +12,7 @@ namespace {
 using random_internal::exponential_of;
 using random_internal::gumbel_of;
 using random_internal::normal_of;
+using random_internal::rademacher_of;
 using random_internal::Request;
 using random_internal::sample;
 using random_internal::uniform_of;
@@ -70,6 +71,16 @@ Located maxwell_of(const Request& r) {
   return sqrt(squares.with(sum(squares.operand(), {.axes = {-1}})));
 }
 
+Tensor complex_normal(const Operand& key, const Dimensions& shape, DType part,
+                      const Options& options) {
+  return sample("random::normal", key, shape, part, options, [](const Request& r) {
+    std::vector<Words> keys = r.split(2);
+    Located re = normal_of(r.of(keys[0])) / std::numbers::sqrt2;
+    Located im = normal_of(r.of(keys[1])) / std::numbers::sqrt2;
+    return re.with(complex(re.operand(), im.operand()));
+  });
+}
+
 }  // namespace
 
 Tensor uniform(Operand key, const Dimensions& shape, DType dtype, Operand low, Operand high,
@@ -84,6 +95,7 @@ Tensor uniform(Operand key, const Dimensions& shape, DType dtype, Operand low, O
 }
 
 Tensor normal(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  if (is_complex(dtype)) return complex_normal(key, shape, dtype == c128 ? f64 : f32, options);
   return sample("random::normal", key, shape, dtype, options, &normal_of);
 }
 
@@ -121,6 +133,23 @@ Tensor cauchy(Operand key, const Dimensions& shape, DType dtype, const Options& 
 
 Tensor maxwell(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
   return sample("random::maxwell", key, shape, dtype, options, &maxwell_of);
+}
+
+Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const Dimensions& shape,
+                            DType dtype, const Options& options) {
+  constexpr std::string_view kOp = "random::double_sided_maxwell";
+  SourceLocation at = key.at();
+  auto shape_of = [](const Operand& x) {
+    return x.is_tensor() ? x.tensor().shape() : Shape::scalar(f32);
+  };
+  Dimensions own = broadcast_shapes(shape_of(loc), shape_of(scale), kOp, at);
+  Dimensions sizes = shape.empty() ? own : shape;
+  sizes.insert(sizes.end(), own.begin(), own.end());
+  return sample(kOp, key, {loc, scale}, sizes, dtype, options, [](const Request& r, Parameters p) {
+    std::vector<Words> keys = r.split(2);
+    Located size = maxwell_of(r.of(keys[0]));
+    return rademacher_of(r.of(keys[1])) * size * p[1] + p[0];
+  });
 }
 
 Tensor pareto(Operand key, Operand b, const Dimensions& shape, DType dtype,

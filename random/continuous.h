@@ -17,7 +17,8 @@ namespace heddle::random {
 // From low up to, not including, high.
 Tensor uniform(Operand key, const Dimensions& shape = {}, DType dtype = f32, Operand low = 0.0,
                Operand high = 1.0, const Options& options = {});
-// Mean 0, variance 1. source: inverse of the distribution function, by special::erf_inv
+// Mean 0, variance 1. source: inverse of the distribution function, by special::erf_inv. c64 and
+// c128 too: both parts have variance 1/2
 Tensor normal(Operand key, const Dimensions& shape = {}, DType dtype = f32,
               const Options& options = {});
 // A standard normal number, given that it lies between lower and upper.
@@ -38,6 +39,10 @@ Tensor cauchy(Operand key, const Dimensions& shape = {}, DType dtype = f32,
               const Options& options = {});
 Tensor maxwell(Operand key, const Dimensions& shape = {}, DType dtype = f32,
                const Options& options = {});  // length of three normal numbers
+// The same with a random sign, times scale plus loc. The sample is [shape.., axes of loc and
+// scale], and their axes stand twice where `shape` is empty, as in JAX.
+Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const Dimensions& shape = {},
+                            DType dtype = f32, const Options& options = {});
 
 Tensor pareto(Operand key, Operand b, const Dimensions& shape = {}, DType dtype = f32,
               const Options& options = {});  // from 1 on, density b x^-(b+1)

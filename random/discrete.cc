@@ -7,6 +7,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
+#include "heddle/trace/selecting.h"
 
 namespace heddle::random {
 namespace {
@@ -181,7 +182,7 @@ Tensor rademacher(Operand key, const Dimensions& shape, DType dtype, const Optio
 }
 
 Tensor categorical(Operand key, Operand logits, int64_t axis, const Dimensions& shape,
-                   const Options& options) {
+                   const Options& options, bool replace) {
   constexpr std::string_view kOp = "random::categorical";
   SourceLocation at = key.at();
   Tensor x = as_tensor(logits);
@@ -196,8 +197,22 @@ Tensor categorical(Operand key, Operand logits, int64_t axis, const Dimensions& 
     throw Error(invalid_argument(kOp, ": shape is [", join(sizes, ","), "]; it must end in [",
                                  join(batch, ","), "], logits without axis ", axis),
                 at);
+  int64_t extra = static_cast<int64_t>(sizes.size() - batch.size());
+  if (!replace) {
+    int64_t draws = Shape(f32, {sizes.begin(), sizes.begin() + extra}).element_count();
+    if (draws > x.dim(along))
+      throw Error(
+          invalid_argument(kOp, ": ", draws, " draws without replacement from ", x.dim(along),
+                           " positions; there must be at least as many positions"),
+          at);
+    return one_program(kOp, at, [&] {
+      Located noise = gumbel_of({words_of(kOp, key), x.shape().dimensions(), x.dtype(), options});
+      Located perturbed = noise + Located(x, at);
+      Tensor greatest = top_k(perturbed.operand(), draws, along).indices;
+      return reshape({moveaxis({greatest, at}, along, 0), at}, sizes);
+    });
+  }
   return one_program(kOp, at, [&] {
-    int64_t extra = static_cast<int64_t>(sizes.size() - batch.size());
     Dimensions drawn = sizes;
     drawn.insert(drawn.begin() + extra + along, x.dim(along));
     Located noise = gumbel_of({words_of(kOp, key), drawn, x.dtype(), options});

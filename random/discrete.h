@@ -27,9 +27,10 @@ Tensor rademacher(Operand key, const Dimensions& shape = {}, DType dtype = s32,
                   const Options& options = {});
 // Positions along `axis` of logits, drawn with probability softmax(logits), s32. `shape` ends in
 // that of logits without the axis, which is the default; axes before that are further draws.
-// source: the Gumbel-max trick, E. Gumbel (1954)
+// Without `replace` the further draws of one distribution are distinct. source: the Gumbel-max
+// trick, E. Gumbel (1954). errors: also where there are more draws than positions to replace none
 Tensor categorical(Operand key, Operand logits, int64_t axis = -1, const Dimensions& shape = {},
-                   const Options& options = {});
+                   const Options& options = {}, bool replace = true);
 
 // Counts of events at rate lam, a C++ number or f32 tensor. source: below 10 D. Knuth, TAOCP 2,
 // section 3.4.1; from there on W. Hoermann, The transformed rejection method (1993). cost: a loop

@@ -20,11 +20,19 @@
 
 namespace heddle::random {
 
+// How many bits small values get. Those of kLow are as even as the dtype's numbers in [1/2, 1), so
+// that rare events never, or too often, occur; kHigh and kHighest draw twice as many, which costs
+// about twice as much.
+enum class Mode : uint8_t { kLow, kHigh, kHighest };
+
 struct Options {
   // How bits are laid out over an array: each element hashes its own position (JAX's
   // jax_threefry_partitionable, on by default), or positions are hashed in pairs (JAX's before
   // 0.5).
   bool partitionable = true;
+  // For bernoulli (kHighest as kHigh), gumbel, and what is drawn by gumbel: categorical, and choice
+  // with p without replacement. Nothing else looks at it. kHighest is of f32, else kHigh.
+  Mode mode = Mode::kLow;
 };
 
 // A key: u32[2]. `seed` is a C++ integer or an integer scalar; its 64 bits are the key (32-bit ones

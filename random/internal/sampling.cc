@@ -30,6 +30,44 @@ Located one_to_two(const Request& r) {
   return filled.with(bitcast_convert(filled.operand(), r.dtype));
 }
 
+Dimensions twice(Dimensions shape) {
+  shape.insert(shape.begin(), 2);
+  return shape;
+}
+
+// [2, ..] -> two of [..].
+std::pair<Located, Located> halves_of(const Located& x) {
+  auto half = [&](int64_t i) {
+    Tensor part = slice_in_dim(x.operand(), i, i + 1);
+    return x.with(squeeze({part, x.at()}, {0}));
+  };
+  return {half(0), half(1)};
+}
+
+Located leading_zeros(const Located& bits) { return bits.with(clz(bits.operand())); }
+
+// The f32 in (0, 1) whose binary digits are those of 64 random bits, cut off after its mantissa.
+Located fraction_of_bits(const Located& high, const Located& low) {
+  Located zeros_high = leading_zeros(high), zeros_low = leading_zeros(low);
+  Located all_low = zeros_high == 32;
+  Located mantissa =
+      (high << zeros_high) | where(all_low, low << zeros_low, low >> (32 - zeros_high));
+  mantissa = (mantissa >> 8) & 0x7FFFFF;  // without its leading 1
+  Located exponent = (126 - where(all_low, zeros_low + 32, zeros_high)) << 23;
+  Located bits = exponent | mantissa;
+  return bits.with(bitcast_convert(bits.operand(), f32));
+}
+
+// From 64 bits of a number, or of 1 less it where that is smaller.
+Located gumbel_of_all_bits(const Request& r) {
+  auto [high, low] = halves_of(random_bits(r.words, 32, twice(r.shape), r.options));
+  Located small = high < uint64_t{0x80000000};
+  Located low_negative = ~low + 1;
+  Located high_negative = ~high + (low == 0).astype(u32);
+  Located x = fraction_of_bits(where(small, high, high_negative), where(small, low, low_negative));
+  return where(small, -log(-log1p(-x)), -log(-log(x)));
+}
+
 }  // namespace
 
 Located uniform_of(const Request& r) { return one_to_two(r) - 1.0; }
@@ -52,14 +90,25 @@ Located normal_of(const Request& r) {
 Located exponential_of(const Request& r) { return -log1p(-uniform_of(r)); }
 
 Located gumbel_of(const Request& r) {
-  return -log(-log(uniform_of(r, float_limits(r.dtype).smallest_normal, 1.0)));
+  if (r.options.mode == Mode::kHighest && r.dtype == f32) return gumbel_of_all_bits(r);
+  FloatLimits limits = float_limits(r.dtype);
+  if (r.options.mode == Mode::kLow) return -log(-log(uniform_of(r, limits.smallest_normal, 1.0)));
+  auto [high, low] = halves_of(uniform_of(r.of(r.words, twice(r.shape))));
+  Located filled = high + limits.epsilon * low + limits.smallest_normal;
+  return -log(-log1p(-where(high >= 0.5, high, filled)));
 }
 
-Located bernoulli_of(const Request& r, const Located& p) { return uniform_of(r) < p; }
+Located bernoulli_of(const Request& r, const Located& p) {
+  if (r.options.mode == Mode::kLow) return uniform_of(r) < p;
+  auto [high, low] = halves_of(uniform_of(r.of(r.words, twice(r.shape))));
+  return low * float_limits(r.dtype).epsilon < p - high;
+}
 
 Located rademacher_of(const Request& r) {
-  Located heads =
-      bernoulli_of({r.words, r.shape, f32, r.options}, constant({r.words, {}, f32, {}}, 0.5));
+  // What JAX draws: in the width that its numbers have beside such a dtype.
+  DType drawn = bit_width(r.dtype) == 64 ? f64 : f32;
+  Request fair{r.words, r.shape, drawn, {.partitionable = r.options.partitionable}};
+  Located heads = bernoulli_of(fair, constant(fair, 0.5));
   return heads.astype(r.dtype) * 2 - 1;
 }
 

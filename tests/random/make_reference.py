@@ -36,6 +36,20 @@ ODDS = grid([0.1, 0.5, 0.9, 0.25])
 COUNTS = grid([5.0, 40.0, 3.0, 100.0])
 
 
+def PARTS(dtype):
+    """Probabilities of outcomes, in rows; one outcome cannot occur."""
+    return jnp.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.0, 0.25, 0.25]], dtype)
+
+
+def COVARIANCE(dtype):
+    return jnp.array([[2.0, 0.5, -0.25], [0.5, 1.0, 0.125], [-0.25, 0.125, 3.0]], dtype)
+
+
+def parts(z):
+    """Real and imaginary parts as a last axis."""
+    return jnp.stack([z.real, z.imag], -1)
+
+
 def chain(key, shape, dtype):
     """Three draws of a loop that carries its key."""
     out = []
@@ -101,6 +115,41 @@ CASES = {
     "ball": (lambda k, s, d: random.ball(k, 3, 2.0, s, d), ["f32"], [(4,)]),
     "poisson": (lambda k, s, d: random.poisson(k, RATES(s, np.float32), s, d), ["s32"], [(35,)]),
     "binomial": (lambda k, s, d: random.binomial(k, COUNTS(s, d), ODDS(s, d), s, d), ["f32"], [(24,)]),
+    "bernoulli_high": (lambda k, s, d: random.bernoulli(k, np.float32(0.3), s, mode="high"), ["pred"], SHAPES + WIDE),
+    "bernoulli_rare": (lambda k, s, d: random.bernoulli(k, np.float32(1e-3), s, mode="high"), ["pred"], [(1500,)]),
+    "gumbel_high": (lambda k, s, d: random.gumbel(k, s, d, mode="high"), FLOATS, WIDE),
+    "gumbel_highest": (lambda k, s, d: random.gumbel(k, s, d, mode="highest"), ["f32", "f64"], SHAPES + WIDE),
+    "categorical_high": (
+        lambda k, s, d: random.categorical(k, jnp.log(jnp.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]], np.float32)), shape=(8, 2),
+                                           mode="high").astype(np.int32), ["s32"], [()]),
+    "categorical_once": (
+        lambda k, s, d: random.categorical(k, jnp.log(jnp.array([[0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.3, 0.2]], np.float32)),
+                                           shape=(3, 2), replace=False).astype(np.int32), ["s32"], [()]),
+    "choice_weighted_once_high": (
+        lambda k, s, d: random.choice(k, 5, s, replace=False, p=jnp.array([0.1, 0.2, 0.3, 0.15, 0.25], np.float32),
+                                      mode="high").astype(np.int32), ["s32"], [(4,)]),
+    "multinomial": (lambda k, s, d: random.multinomial(k, jnp.array([7.0, 120.0], d), PARTS(d)), ["f32"], [()]),
+    "multinomial_wide": (
+        lambda k, s, d: random.multinomial(k, jnp.array(30.0, d), PARTS(d)[0], shape=(6, 4)), ["f32"], [()]),
+    "normal_complex": (lambda k, s, d: parts(random.normal(k, s, np.result_type(d, np.complex64))), ["f32", "f64"], SHAPES + WIDE),
+    "double_sided_maxwell": (
+        lambda k, s, d: random.double_sided_maxwell(k, np.array([0.5, -1.0], d), np.array(2.0, d), s, d), FLOATS, [(), (3,)]),
+    "multivariate_normal": (
+        lambda k, s, d: random.multivariate_normal(k, jnp.array([1.0, -2.0, 0.5], d), COVARIANCE(d), s, d), ["f32", "f64"],
+        [(), (7,)]),
+    "multivariate_normal_eigh": (
+        lambda k, s, d: random.multivariate_normal(k, jnp.array([1.0, -2.0, 0.5], d), COVARIANCE(d), s, d, method="eigh"),
+        ["f32", "f64"], [(7,)]),
+    "multivariate_normal_svd": (
+        lambda k, s, d: random.multivariate_normal(k, jnp.array([1.0, -2.0, 0.5], d), COVARIANCE(d), s, d, method="svd"),
+        ["f32", "f64"], [(7,)]),
+    "orthogonal": (lambda k, s, d: random.orthogonal(k, 4, s, d), ["f32", "f64"], [(), (3,)]),
+    "orthogonal_wide": (lambda k, s, d: random.orthogonal(k, 2, s, d, m=5), ["f32", "f64"], [(2,)]),
+    "orthogonal_complex": (
+        lambda k, s, d: parts(random.orthogonal(k, 3, s, np.result_type(d, np.complex64))), ["f32", "f64"], [(2,)]),
+    "rademacher_wide": (lambda k, s, d: random.rademacher(k, s, d), ["s64", "f64"], [(24,)]),
+    "generalized_normal_wide": (lambda k, s, d: random.generalized_normal(k, 1.5, s, d), ["f64"], [(10,)]),
+    "ball_wide": (lambda k, s, d: random.ball(k, 3, 2.0, s, d), ["f64"], [(4,)]),
 }
 
 

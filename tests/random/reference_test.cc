@@ -44,6 +44,27 @@ Tensor randint_all(const Row& row, Tensor key) {
   return random::randint(key, row.shape, least, top, row.dtype, row.options);
 }
 
+// Probabilities of outcomes, in rows; one outcome cannot occur.
+Tensor odds(const Row& row) {
+  return array<double>({{0.1, 0.2, 0.3, 0.4}, {0.5, 0.0, 0.25, 0.25}}).astype(row.dtype);
+}
+
+Tensor parts_of(const Tensor& z) { return stack({real(z), imag(z)}, -1); }
+DType complex_of(DType dtype) { return dtype == f64 ? c128 : c64; }
+
+random::Options in_mode(const Row& row, random::Mode mode) {
+  return {.partitionable = row.options.partitionable, .mode = mode};
+}
+
+Sampler multivariate_normal_by(random::CovarianceRoot root) {
+  return [root](const Row& r, Tensor k) {
+    Tensor mean = array<double>({1.0, -2.0, 0.5}).astype(r.dtype);
+    Tensor covariance =
+        array<double>({{2.0, 0.5, -0.25}, {0.5, 1.0, 0.125}, {-0.25, 0.125, 3.0}}).astype(r.dtype);
+    return random::multivariate_normal(k, mean, covariance, r.shape, r.options, root);
+  };
+}
+
 const Tensor& small_grid() {
   static const Tensor kGrid = reshape(arange(12), {4, 3});
   return kGrid;
@@ -88,6 +109,8 @@ const std::map<std::string, Sampler>& exact_samplers() {
       {"bernoulli", [](const Row& r, Tensor k) { return bernoulli(k, 0.3, r.shape, r.options); }},
       {"rademacher",
        [](const Row& r, Tensor k) { return rademacher(k, r.shape, r.dtype, r.options); }},
+      {"rademacher_wide",
+       [](const Row& r, Tensor k) { return rademacher(k, r.shape, r.dtype, r.options); }},
       {"categorical",
        [](const Row& r, Tensor k) {
          Tensor p = array<float>({{0.1f, 0.2f, 0.7f}, {0.3f, 0.3f, 0.4f}});
@@ -108,6 +131,35 @@ const std::map<std::string, Sampler>& exact_samplers() {
        }},
       {"uniform",
        [](const Row& r, Tensor k) { return uniform(k, r.shape, r.dtype, 0.0, 1.0, r.options); }},
+      {"bernoulli_high",
+       [](const Row& r, Tensor k) { return bernoulli(k, 0.3, r.shape, in_mode(r, Mode::kHigh)); }},
+      {"bernoulli_rare",
+       [](const Row& r, Tensor k) { return bernoulli(k, 1e-3, r.shape, in_mode(r, Mode::kHigh)); }},
+      {"categorical_high",
+       [](const Row& r, Tensor k) {
+         Tensor p = array<float>({{0.1f, 0.2f, 0.7f}, {0.3f, 0.3f, 0.4f}});
+         return categorical(k, log(p), -1, {8, 2}, in_mode(r, Mode::kHigh));
+       }},
+      {"categorical_once",
+       [](const Row& r, Tensor k) {
+         Tensor p = array<float>({{0.1f, 0.2f, 0.3f, 0.4f}, {0.25f, 0.25f, 0.3f, 0.2f}});
+         return categorical(k, log(p), -1, {3, 2}, r.options, /*replace=*/false);
+       }},
+      {"choice_weighted_once_high",
+       [](const Row& r, Tensor k) {
+         return choice(k, 5, r.shape,
+                       {.replace = false,
+                        .p = array<float>({0.1f, 0.2f, 0.3f, 0.15f, 0.25f}),
+                        .options = in_mode(r, Mode::kHigh)});
+       }},
+      {"multinomial",
+       [](const Row& r, Tensor k) {
+         return multinomial(k, array<double>({7.0, 120.0}).astype(r.dtype), odds(r), {}, r.options);
+       }},
+      {"multinomial_wide",
+       [](const Row& r, Tensor k) {
+         return multinomial(k, 30, odds(r)[0], {6, 4}, r.options);
+       }},
   };
   return kSamplers;
 }
@@ -166,6 +218,38 @@ const std::map<std::string, Sampler>& rounded_samplers() {
          return generalized_normal(k, 1.5, r.shape, r.dtype, r.options);
        }},
       {"ball", [](const Row& r, Tensor k) { return ball(k, 3, 2.0, r.shape, r.dtype, r.options); }},
+      {"generalized_normal_wide",
+       [](const Row& r, Tensor k) {
+         return generalized_normal(k, 1.5, r.shape, r.dtype, r.options);
+       }},
+      {"ball_wide",
+       [](const Row& r, Tensor k) { return ball(k, 3, 2.0, r.shape, r.dtype, r.options); }},
+      {"gumbel_high",
+       [](const Row& r, Tensor k) { return gumbel(k, r.shape, r.dtype, in_mode(r, Mode::kHigh)); }},
+      {"gumbel_highest",
+       [](const Row& r, Tensor k) {
+         return gumbel(k, r.shape, r.dtype, in_mode(r, Mode::kHighest));
+       }},
+      {"normal_complex",
+       [](const Row& r, Tensor k) {
+         return parts_of(normal(k, r.shape, complex_of(r.dtype), r.options));
+       }},
+      {"double_sided_maxwell",
+       [](const Row& r, Tensor k) {
+         Tensor loc = array<double>({0.5, -1.0}).astype(r.dtype);
+         return double_sided_maxwell(k, loc, 2.0, r.shape, r.dtype, r.options);
+       }},
+      {"multivariate_normal", multivariate_normal_by(CovarianceRoot::kCholesky)},
+      {"multivariate_normal_eigh", multivariate_normal_by(CovarianceRoot::kEigh)},
+      {"multivariate_normal_svd", multivariate_normal_by(CovarianceRoot::kSvd)},
+      {"orthogonal",
+       [](const Row& r, Tensor k) { return orthogonal(k, 4, r.shape, r.dtype, -1, r.options); }},
+      {"orthogonal_wide",
+       [](const Row& r, Tensor k) { return orthogonal(k, 2, r.shape, r.dtype, 5, r.options); }},
+      {"orthogonal_complex",
+       [](const Row& r, Tensor k) {
+         return parts_of(orthogonal(k, 3, r.shape, complex_of(r.dtype), -1, r.options));
+       }},
   };
   return kSamplers;
 }
@@ -235,6 +319,18 @@ double allowed_ulps(const std::string& function, DType dtype) {
       {"uniform_range", {2, 2, 2, 0}},
       {"wald", {12, 2, 3, 0}},
       {"weibull_min", {1, 43, 0, 0}},
+      {"ball_wide", {0, 2, 0, 0}},
+      {"double_sided_maxwell", {2, 9, 0, 1}},
+      {"generalized_normal_wide", {0, 9, 0, 0}},
+      {"gumbel_high", {1, 37, 0, 0}},
+      {"gumbel_highest", {1, 37, 0, 0}},
+      {"multivariate_normal", {1, 9, 0, 0}},
+      {"multivariate_normal_eigh", {7, 9, 0, 0}},
+      {"multivariate_normal_svd", {4, 11, 0, 0}},
+      {"normal_complex", {1, 9, 0, 0}},
+      {"orthogonal", {3.5, 7.5, 0, 0}},
+      {"orthogonal_complex", {1.5, 2, 0, 0}},
+      {"orthogonal_wide", {1.3, 2.5, 0, 0}},
   };
   auto found = kAllowed.find(function);
   if (found == kAllowed.end()) return 0;
