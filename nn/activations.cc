@@ -76,6 +76,32 @@ Tensor selu(Operand x) {
   return activation("selu", x, [&](const Located& v) { return kScale * elu_of(v, kAlpha); });
 }
 
+Tensor sigmoid(Operand x) {
+  return activation("sigmoid", x, [](const Located& v) { return logistic(v); });
+}
+
+Tensor mish(Operand x) {
+  return activation("mish", x, [](const Located& v) { return v * tanh(softplus_of(v)); });
+}
+
+// The side that is not taken must not overflow: its derivative would be NaN.
+Tensor sparse_plus(Operand x) {
+  return activation("sparse_plus", x, [](const Located& v) {
+    Located inside = maximum(minimum(v, 1), -1);
+    return where(v <= -1, 0, where(v >= 1, v, square(inside + 1) / 4));
+  });
+}
+
+Tensor squareplus(Operand x, double b) {
+  return activation("squareplus", x,
+                    [&](const Located& v) { return (v + sqrt(square(v) + b)) / 2; });
+}
+
+Tensor sparse_sigmoid(Operand x) {
+  return activation("sparse_sigmoid", x,
+                    [](const Located& v) { return 0.5 * maximum(minimum(v + 1, 2), 0); });
+}
+
 Tensor silu(Operand x) {
   return activation("silu", x, [](const Located& v) { return v * logistic(v); });
 }

@@ -21,10 +21,15 @@ Tensor elu(Operand x, double alpha = 1);            // x, below 0 alpha * expm1(
 Tensor celu(Operand x, double alpha = 1);           // x, below 0 alpha * expm1(x / alpha)
 // elu scaled so that means 0 and variances 1 are kept. source: Klambauer et al. 2017
 Tensor selu(Operand x);
-Tensor silu(Operand x);          // x * logistic(x); also called swish
+Tensor sigmoid(Operand x);       // 1 / (1 + exp(-x)); `logistic` outside nn
+Tensor silu(Operand x);          // x * sigmoid(x); also called swish
+Tensor mish(Operand x);          // x * tanh(softplus(x)). source: Misra 2019
 Tensor softplus(Operand x);      // log(1 + exp(x)), without overflow
-Tensor soft_sign(Operand x);     // x / (|x| + 1)
-Tensor log_sigmoid(Operand x);   // log(logistic(x)), without overflow
+Tensor sparse_plus(Operand x);   // 0 up to -1, x from 1, between them (x + 1)^2 / 4
+Tensor squareplus(Operand x, double b = 4);  // (x + sqrt(x * x + b)) / 2. source: Barron 2021
+Tensor soft_sign(Operand x);                 // x / (|x| + 1)
+Tensor log_sigmoid(Operand x);               // log(sigmoid(x)), without overflow
+Tensor sparse_sigmoid(Operand x);            // (x + 1) / 2, between 0 and 1
 Tensor hard_tanh(Operand x);     // x between -1 and 1
 Tensor hard_sigmoid(Operand x);  // relu6(x + 3) / 6
 Tensor hard_silu(Operand x);     // x * relu6(x + 3) / 6

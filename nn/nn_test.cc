@@ -13,8 +13,8 @@
 #include "heddle/nn/normalization.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/support_test.h"
 #include "heddle/trace/shaping.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle::nn {
 namespace {
@@ -58,6 +58,18 @@ const Activation kActivations[] = {
     {"selu", selu,
      [](double x) { return 1.0507009873554804934 * elu_of(x, 1.6732632423543772848); }},
     {"silu", silu, [](double x) { return x * logistic_of(x); }},
+    {"sigmoid", sigmoid, logistic_of},
+    {"mish", mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+    {"sparse_plus", sparse_plus,
+     [](double x) { return x <= -1  ? 0
+                           : x >= 1 ? x
+                                    : (x + 1) * (x + 1) / 4; }},
+    {"squareplus", [](Operand x) { return squareplus(x); },
+     [](double x) { return (x + std::sqrt(x * x + 4)) / 2; }, [](double x) { return std::abs(x); }},
+    {"sparse_sigmoid", sparse_sigmoid,
+     [](double x) { return x <= -1  ? 0
+                           : x >= 1 ? 1
+                                    : (x + 1) / 2; }},
     {"softplus", softplus, [](double x) { return std::log1p(std::exp(x)); }},
     {"log_sigmoid", log_sigmoid, [](double x) { return -std::log1p(std::exp(-x)); }},
     {"soft_sign", soft_sign, [](double x) { return x / (1 + std::abs(x)); }},

@@ -28,7 +28,6 @@ struct Entry {
 struct Plugins {
   std::mutex mutex;
   std::map<std::string, Entry, std::less<>> by_name;
-  bool enabled = false;
 };
 
 // Never destroyed, as the backends that it makes.
@@ -113,13 +112,17 @@ void add_files(const std::string& folders, Plugins& to) {
 }  // namespace
 
 Status enable_plugins() {
-  Plugins& all = plugins();
-  std::scoped_lock lock(all.mutex);
-  if (all.enabled) return {};
-  all.enabled = true;
-  HEDDLE_RETURN_IF_ERROR(runtime::register_backend(kFamily, make_known));
-  Status status = add_all(environment_variable(kVariable), all);
-  add_files(environment_variable(kFolders), all);
+  static std::once_flag once;
+  Status status;
+  std::call_once(once, [&] {
+    // Without the plugins' mutex: backends are made under the registry's, and take this one then.
+    status = runtime::register_backend(kFamily, make_known);
+    if (!status.ok()) return;
+    Plugins& all = plugins();
+    std::scoped_lock lock(all.mutex);
+    status = add_all(environment_variable(kVariable), all);
+    add_files(environment_variable(kFolders), all);
+  });
   return status;
 }
 

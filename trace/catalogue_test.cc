@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "heddle/base/counters.h"
 #include "heddle/trace/contractions.h"
@@ -13,10 +14,12 @@
 #include "heddle/trace/program.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
@@ -34,6 +37,16 @@ TEST(Creation, RangesAndConstants) {
               ElementsAre(0, 0, 1, 0, 0, 0, 1, 0, 0));
   EXPECT_THAT(tril(ones({3, 3})).to_vector<float>(), ElementsAre(1, 0, 0, 1, 1, 0, 1, 1, 1));
   EXPECT_THAT(triu(ones({2, 3}), 1).to_vector<float>(), ElementsAre(0, 1, 1, 0, 0, 1));
+}
+
+TEST(Creation, RangesOfFloatsAndOfAGivenDtype) {
+  EXPECT_EQ(arange(2.5).shape(), Shape(f32, {3}));
+  EXPECT_THAT(arange(2.5).to_vector<float>(), ElementsAre(0, 1, 2));
+  EXPECT_EQ(arange(3, f64).shape(), Shape(f64, {3}));
+  EXPECT_THAT(arange(int64_t{2}, 5, s16).to_vector<int>(), ElementsAre(2, 3, 4));
+  EXPECT_EQ(arange(2, 5, s16).dtype(), s16);
+  EXPECT_EQ(arange(uint8_t{3}).shape(), Shape(s32, {3}));
+  EXPECT_EQ(arange(-1, f32).size(), 0);
 }
 
 TEST(Creation, MovesNoByte) {
@@ -57,6 +70,49 @@ TEST(Shaping, MovesElementsAsNumpyDoes) {
   EXPECT_EQ(stack({grid(), grid()}, -1).shape(), Shape(f32, {2, 3, 2}));
   EXPECT_THAT(split(arange(6), 3)[2].to_vector<int>(), ElementsAre(4, 5));
   EXPECT_THAT(pad(arange(2), 9, {{1, -1, 1}}).to_vector<int>(), ElementsAre(9, 0, 9));
+}
+
+TEST(Shaping, StartsMixValuesAndNumbers) {
+  Tensor x = reshape(arange(12), {3, 4});
+  Tensor i = scalar<int64_t>(1);
+  EXPECT_THAT(dynamic_slice(x, {i, 2}, {1, 2}).to_vector<int>(), ElementsAre(6, 7));
+  EXPECT_THAT(dynamic_slice(x, {5, 0}, {1, 2}).to_vector<int>(), ElementsAre(8, 9));  // clamped
+  EXPECT_THAT(dynamic_slice(x, std::vector<Tensor>{i, i}, {1, 1}).to_vector<int>(), ElementsAre(5));
+  Tensor y = dynamic_update_slice(x, full({1, 2}, -1, s32), {i + 1, 2});
+  EXPECT_THAT(y[2].to_vector<int>(), ElementsAre(8, 9, -1, -1));
+  EXPECT_THAT(error_of([&] {
+                dynamic_slice(x, {scalar<uint8_t>(0), 300}, {1, 2});
+              }),
+              AllOf(HasSubstr("dynamic_slice: operand is the C++ number 300, which no u8 holds"),
+                    HasSubstr("catalogue_test.cc:")));
+}
+
+TEST(Elementwise, ClampIsOneOp) {
+  Tensor x = arange(5);
+  EXPECT_THAT(clamp(1, x, 3).to_vector<int>(), ElementsAre(1, 1, 2, 3, 3));
+  EXPECT_THAT(clamp(array<int>({9, 0, 0, 0, 3}), x, 4).to_vector<int>(),
+              ElementsAre(4, 1, 2, 3, 4));
+}
+
+TEST(Errors, OfEveryOpEndWithTheCallersLine) {
+  Tensor x = ones({3});
+  Tensor y = ones({3, 1});
+  // The message itself ends in a bracket.
+  EXPECT_THAT(error_of([&] {
+                concat({x, y});
+              }),
+              HasSubstr("operand 0, f32[3] [catalogue_test.cc:"));
+  EXPECT_THAT(error_of([&] { sort(x, 5); }), HasSubstr("sort: axis is 5"));
+  EXPECT_THAT(error_of([] { (void)placeholder({3}, f32).item<float>(); }),
+              HasSubstr("placeholder"));
+}
+
+TEST(Tensor, StreamsAsItsStateAndType) {
+  std::ostringstream out;
+  Counters before = counters();
+  out << ones({3});
+  EXPECT_EQ(out.str(), "ready f32[3]");
+  EXPECT_EQ((counters() - before).downloads, 0);
 }
 
 TEST(Elementwise, NumbersReachTheEndsOfIntegerDtypes) {

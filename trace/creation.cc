@@ -87,8 +87,6 @@ Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation a
                .at = at});
 }
 
-Tensor arange(int64_t stop, SourceLocation at) { return arange_integers(0, stop, 1, at); }
-
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at) {
   if (step == 0) throw Error(invalid_argument("arange: step is 0; it must not be"), at);
   int64_t span = step > 0 ? stop - start : start - stop;
@@ -108,8 +106,9 @@ Tensor arange(double start, double stop, double step, DType dtype, SourceLocatio
                 at);
   double count = std::ceil((stop - start) / step);
   return one_program("arange", at, [&] {
-    Tensor steps = iota(dtype, {count > 0 ? static_cast<int64_t>(count) : 0}, 0, at);
-    return add({multiply({steps, at}, {step, at}), at}, {start, at});
+    Tensor out = iota(dtype, {count > 0 ? static_cast<int64_t>(count) : 0}, 0, at);
+    if (step != 1) out = multiply({out, at}, {step, at});
+    return start == 0 ? out : add({out, at}, {start, at});
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/trace/operand.h"
@@ -26,14 +27,31 @@ Tensor iota(DType dtype, const Dimensions& shape, int64_t axis,
             SourceLocation at = SourceLocation::here());
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at);  // of arange
 // start, start + step, .. below stop (numpy's count: ceil((stop - start) / step)). Integers give
-// s32, or s64 where they do not fit.
-Tensor arange(int64_t stop, SourceLocation at = SourceLocation::here());
+// s32, or s64 where they do not fit; floating-point numbers f32, or the dtype that is given.
+template <std::integral Stop>
+Tensor arange(Stop stop, SourceLocation at = SourceLocation::here()) {
+  return arange_integers(0, stop, 1, at);
+}
 template <std::integral Start, std::integral Stop, std::integral Step = int>
 Tensor arange(Start start, Stop stop, Step step = 1, SourceLocation at = SourceLocation::here()) {
   return arange_integers(start, stop, step, at);
 }
 Tensor arange(double start, double stop, double step, DType dtype = f32,
               SourceLocation at = SourceLocation::here());
+template <class Stop>
+requires std::is_arithmetic_v<Stop> Tensor arange(Stop stop, DType dtype,
+                                                  SourceLocation at = SourceLocation::here()) {
+  return arange(0.0, static_cast<double>(stop), 1.0, dtype, at);
+}
+template <std::floating_point Stop>
+Tensor arange(Stop stop, SourceLocation at = SourceLocation::here()) {
+  return arange(0.0, stop, 1.0, f32, at);
+}
+template <class Start, class Stop>
+requires std::is_arithmetic_v<Start> && std::is_arithmetic_v<Stop> Tensor
+arange(Start start, Stop stop, DType dtype, SourceLocation at = SourceLocation::here()) {
+  return arange(static_cast<double>(start), static_cast<double>(stop), 1.0, dtype, at);
+}
 // `count` values evenly from start to stop, both included.
 Tensor linspace(double start, double stop, int64_t count, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());

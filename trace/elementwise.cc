@@ -1,6 +1,7 @@
 #include "heddle/trace/elementwise.h"
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/recorder.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 using hlo::Opcode;
 using trace_internal::emit;
+using trace_internal::one_program;
 
 Tensor unary(Opcode opcode, const Operand& x) {
   return emit({.opcode = opcode, .operands = {as_tensor(x)}, .at = x.at()});
@@ -141,6 +143,22 @@ Tensor where(Operand condition, Operand x, Operand y) {
 
 Tensor clip(Operand x, Operand low, Operand high) {
   return minimum({maximum(x, low), x.at()}, high);
+}
+
+Tensor clamp(Operand low, Operand x, Operand high) {
+  return one_program("clamp", x.at(), [&] {
+    Tensor value = as_tensor(x);
+    auto bound = [&](const Operand& b) {
+      return b.is_tensor() ? b.tensor() : constant_like(b, value.dtype(), "clamp");
+    };
+    std::vector<Tensor> operands{bound(low), value, bound(high)};
+    // The op wants both bounds to be scalars, or both to be arrays.
+    if (operands[0].rank() != operands[2].rank()) {
+      for (Tensor& each : operands)
+        if (each.rank() == 0) each = broadcast_to(each, value.shape().dimensions(), x.at());
+    }
+    return emit({.opcode = Opcode::kClamp, .operands = std::move(operands), .at = x.at()});
+  });
 }
 
 Tensor reduce_precision(Operand x, int64_t exponent_bits, int64_t mantissa_bits) {

@@ -88,6 +88,8 @@ inline Tensor bitwise_not(Operand x) { return logical_not(x); }
 Tensor where(Operand condition, Operand x, Operand y);
 // min(max(x, low), high); low and high broadcast to x.
 Tensor clip(Operand x, Operand low, Operand high);
+// The same as one op, in the order of jax.lax: low and high are scalars or have the shape of x.
+Tensor clamp(Operand low, Operand x, Operand high);
 
 // Rounded to a float of fewer bits and back, ties to even.
 Tensor reduce_precision(Operand x, int64_t exponent_bits, int64_t mantissa_bits);

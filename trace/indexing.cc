@@ -416,8 +416,10 @@ Tensor comes_first(const Tensor& a, const Tensor& b, bool descending) {
 }  // namespace
 
 Tensor sort(Operand operand, int64_t axis, bool descending) {
+  Tensor x = as_tensor(operand);
+  int64_t along = axis_of("sort", x.shape(), axis, operand.at());
   auto before = [&](std::span<const Tensor> t) { return comes_first(t[0], t[1], descending); };
-  return sort_by({as_tensor(operand)}, before, axis, true, operand.at())[0];
+  return sort_by({x}, before, along, true, operand.at())[0];
 }
 
 Tensor argsort(Operand operand, int64_t axis, bool descending) {

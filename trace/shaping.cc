@@ -50,6 +50,20 @@ std::vector<Tensor> starts_along(const Tensor& x, const Tensor& index, int64_t a
   return starts;
 }
 
+// `operands`, then the starts, C++ integers as constants of the dtype that the first tensor has.
+std::vector<Tensor> with_starts(std::vector<Tensor> operands, const Starts& starts,
+                                std::string_view op) {
+  DType dtype = s32;
+  for (const Operand& start : starts.each()) {
+    if (!start.is_tensor()) continue;
+    dtype = start.tensor().dtype();
+    break;
+  }
+  for (const Operand& start : starts.each())
+    operands.push_back(start.is_tensor() ? start.tensor() : constant_like(start, dtype, op));
+  return operands;
+}
+
 Tensor scalar_index(const Operand& index, std::string_view op) {
   Tensor value = as_tensor(index);
   if (!value.shape().is_scalar() || !is_integer(value.dtype())) {
@@ -303,23 +317,29 @@ Tensor slice_in_dim(Operand operand, int64_t start, int64_t limit, int64_t strid
   return slice({x, operand.at()}, starts, limits, strides);
 }
 
-Tensor dynamic_slice(Operand operand, const std::vector<Tensor>& starts, const Dimensions& sizes) {
-  std::vector<Tensor> operands{as_tensor(operand)};
-  operands.insert(operands.end(), starts.begin(), starts.end());
-  return emit({.opcode = Opcode::kDynamicSlice,
-               .operands = std::move(operands),
-               .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = sizes},
-               .at = operand.at()});
+Starts::Starts(const std::vector<Tensor>& each, SourceLocation at) {
+  for (const Tensor& start : each) each_.emplace_back(start, at);
 }
 
-Tensor dynamic_update_slice(Operand operand, Operand update, const std::vector<Tensor>& starts) {
-  Tensor x = as_tensor(operand);
-  std::vector<Tensor> operands{x, update.is_tensor()
-                                      ? update.tensor()
-                                      : constant_like(update, x.dtype(), "dynamic_update_slice")};
-  operands.insert(operands.end(), starts.begin(), starts.end());
-  return emit(
-      {.opcode = Opcode::kDynamicUpdateSlice, .operands = std::move(operands), .at = operand.at()});
+Tensor dynamic_slice(Operand operand, const Starts& starts, const Dimensions& sizes) {
+  return one_program("dynamic_slice", operand.at(), [&] {
+    std::vector<Tensor> operands = with_starts({as_tensor(operand)}, starts, "dynamic_slice");
+    return emit({.opcode = Opcode::kDynamicSlice,
+                 .operands = std::move(operands),
+                 .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = sizes},
+                 .at = operand.at()});
+  });
+}
+
+Tensor dynamic_update_slice(Operand operand, Operand update, const Starts& starts) {
+  constexpr std::string_view kOp = "dynamic_update_slice";
+  return one_program(kOp, operand.at(), [&] {
+    Tensor x = as_tensor(operand);
+    Tensor block = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype(), kOp);
+    return emit({.opcode = Opcode::kDynamicUpdateSlice,
+                 .operands = with_starts({x, block}, starts, kOp),
+                 .at = operand.at()});
+  });
 }
 
 Tensor dynamic_index_in_dim(Operand operand, Operand index, int64_t axis, bool keep_dims) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <vector>
@@ -46,9 +47,21 @@ Tensor repeat(Operand x, int64_t count, int64_t axis);
 Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
              const std::vector<int64_t>& strides = {});
 Tensor slice_in_dim(Operand x, int64_t start, int64_t limit, int64_t stride = 1, int64_t axis = 0);
-// From starts that are values: each an integer scalar, clamped so that the slice lies inside.
-Tensor dynamic_slice(Operand x, const std::vector<Tensor>& starts, const Dimensions& sizes);
-Tensor dynamic_update_slice(Operand x, Operand update, const std::vector<Tensor>& starts);
+// Where a block of x begins, one entry an axis: integer scalars of one dtype, and C++ integers,
+// which take that dtype (s32 beside no tensor). Refers to its tensors: an argument, not a variable.
+class Starts {
+ public:
+  Starts(std::initializer_list<Operand> each) : each_(each) {}  // implicit: {i, 0}
+  Starts(const std::vector<Tensor>& each, SourceLocation at = SourceLocation::here());
+  [[nodiscard]] const std::vector<Operand>& each() const { return each_; }
+
+ private:
+  std::vector<Operand> each_;
+};
+
+// The block of `sizes` from starts that are values, clamped so that it lies inside x.
+Tensor dynamic_slice(Operand x, const Starts& starts, const Dimensions& sizes);
+Tensor dynamic_update_slice(Operand x, Operand update, const Starts& starts);
 // One position of an axis, which goes unless keep_dims.
 Tensor dynamic_index_in_dim(Operand x, Operand index, int64_t axis = 0, bool keep_dims = true);
 Tensor dynamic_update_index_in_dim(Operand x, Operand update, Operand index, int64_t axis = 0);

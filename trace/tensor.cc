@@ -1,6 +1,7 @@
 #include "heddle/trace/tensor.h"
 
 #include <cstring>
+#include <ostream>
 
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/evaluate.h"
@@ -96,7 +97,7 @@ void read_as(const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
 
 void require_one_element(const Tensor& tensor, SourceLocation at) {
   const Node& node = node_of(tensor, "item", at);
-  if (node.shape.element_count() != 1) {
+  if (node.buffer && node.shape.element_count() != 1) {
     throw Error(invalid_argument("item: operand is ", to_string(node.shape),
                                  "; it must have one element, read others with to_vector"),
                 at);
@@ -149,6 +150,10 @@ std::string to_string(const Tensor& tensor) {
   if (node.scope) return cat("traced ", to_string(node.shape));
   if (!node.buffer) return to_string(trace_internal::placeholder_of(node));
   return cat(to_string(node.buffer->state()), " ", to_string(node.shape));
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return out << to_string(tensor);
 }
 
 Tensor placeholder(const Shape& shape, SourceLocation at) {

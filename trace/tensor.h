@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -114,6 +115,7 @@ class Tensor {
 
 // "traced f32[3]", "placeholder #12 bf16[4] made at train.cc:41", "ready f32[3]", "no value".
 std::string to_string(const Tensor& tensor);
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // to_string; moves no byte
 
 // A tensor that takes no memory: an argument for trace(), to be bound when the program runs.
 // Reading it is an error.
