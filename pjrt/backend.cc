@@ -218,6 +218,8 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name
     HEDDLE_RETURN_IF_ERROR(check_create_option(name, option));
   for (const EnvironmentVariable& variable : plugin.environment)
     set_environment_variable(variable.name, variable.value);
+  if (plugin.small_while_loop_bytes)
+    add_xla_option("xla_cpu_small_while_loop_byte_threshold", *plugin.small_while_loop_bytes);
   set_environment_variable("TF_CPP_MIN_LOG_LEVEL", "1");  // XLA's notes; its warnings stay
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Api> api, Api::load(name, plugin.library));
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Client> client,

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "heddle/base/strings.h"
+#include "heddle/pjrt/finder.h"
 #include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/internal/plugin_file.h"
 #include "heddle/runtime/registry.h"
@@ -96,7 +97,8 @@ Status add_all(std::string_view text, Plugins& to) {
   return {};
 }
 
-// NAME.json in each folder. Earlier folders, and names that were given otherwise, count more.
+// NAME.json in each folder, and what Python packages below it hold. Earlier folders, and names that
+// were given otherwise, count more.
 void add_files(const std::string& folders, Plugins& to) {
   std::istringstream in(folders);
   for (std::string folder; std::getline(in, folder, ':');) {
@@ -106,6 +108,9 @@ void add_files(const std::string& folders, Plugins& to) {
       const std::string path = file.path().string();
       (void)add(file.path().stem().string(), read_plugin_file(path), path, to);
     }
+    for (FoundPlugin& found : find_plugins(folder))
+      (void)add(std::move(found.name), DevicePlugin{.library = std::move(found.library)}, folder,
+                to);
   }
 }
 

@@ -4,12 +4,14 @@
 //   set_default_device("pjrt:xla-cpu");  // or "pjrt:xla-cpu:1"
 //
 // A plugin is also found by the environment variable HEDDLE_PLUGINS=NAME:PATH,NAME:PATH, by a file
-// NAME.json in a folder of HEDDLE_PLUGIN_PATH=FOLDER:FOLDER, and every path of a library is a name:
-// "pjrt:/opt/plugin.so". See docs/plugins.md.
+// NAME.json in a folder of HEDDLE_PLUGIN_PATH=FOLDER:FOLDER, in the Python packages below such a
+// folder (finder.h), and every path of a library is a name: "pjrt:/opt/plugin.so". See
+// docs/plugins.md.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,6 +39,11 @@ struct DevicePlugin {
   std::string library;  // path of the shared library
   std::vector<CreateOption> create_options;
   std::vector<EnvironmentVariable> environment;
+  // XLA's CPU compiles a loop to one kernel where a trip of it reads and writes fewer bytes than
+  // this (its default: 1024), and else dispatches each op of each trip. A great number makes loops
+  // of small ops faster, and loops around large dots far slower, for a kernel has no fast dot. Set
+  // before the plugin is loaded; the first of a process counts.
+  std::optional<int64_t> small_while_loop_bytes;
   // For every program, before its own: XLA's debug options by name.
   std::vector<runtime::BackendOption> compile_options;
   // What each device may have in flight; a launch that finds no room waits for the oldest.

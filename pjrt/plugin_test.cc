@@ -5,6 +5,8 @@
 #include <fstream>
 #include <map>
 
+#include "heddle/pjrt/finder.h"
+#include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/internal/plugin_file.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/registry.h"
@@ -74,9 +76,14 @@ TEST(PluginEnvironment, ListsAndFoldersAreRead) {
   write_file(folder() + "broken.json", "{\"libary\": 1}");
   setenv("HEDDLE_PLUGINS", cat("listed:", HEDDLE_PJRT_MOCK, ",gone:/no/such.so").c_str(), 1);
   setenv("HEDDLE_PLUGIN_PATH", cat("/no/such/folder:", folder()).c_str(), 1);
+  const std::string package = folder() + "xla_plugins/in_a_package_pjrt/";
+  std::filesystem::create_directories(package);
+  std::filesystem::remove(package + "some_pjrt.so");
+  std::filesystem::create_symlink(HEDDLE_PJRT_MOCK, package + "some_pjrt.so");
   ASSERT_EQ(enable_plugins(), Status());
   mock_plugin().reset(with_evaluator());
   EXPECT_TRUE(runtime::find_backend("pjrt:listed").ok());
+  EXPECT_TRUE(runtime::find_backend("pjrt:in-a-package").ok());
   EXPECT_THAT(message_of(runtime::find_backend("pjrt:gone").status()),
               HasSubstr("plugin gone: /no/such.so is no file"));
   EXPECT_THAT(message_of(runtime::find_backend("pjrt:broken").status()),
@@ -103,7 +110,8 @@ TEST(PluginFile, HoldsAllThatARecordHolds) {
     "environment": {"A": "b"},
     "compile_options": {"xla_c": "d"},
     "launches": 8,
-    "bytes": "1000000000000"
+    "bytes": "1000000000000",
+    "small_while_loop_bytes": "1000000000"
   })");
   const auto plugin = read_plugin_file(path);
   ASSERT_TRUE(plugin.ok()) << plugin.status();
@@ -122,6 +130,41 @@ TEST(PluginFile, HoldsAllThatARecordHolds) {
   EXPECT_EQ(plugin->compile_options[0].value, "d");
   EXPECT_EQ(plugin->limits.launches, 8);
   EXPECT_EQ(plugin->limits.bytes, 1000000000000);
+  EXPECT_EQ(plugin->small_while_loop_bytes, 1000000000);
+}
+
+TEST(PluginFinder, FindsThePluginsOfPythonPackages) {
+  const std::filesystem::path root = folder() + "prefix";
+  const auto put = [&](const std::string& file) {
+    std::filesystem::create_directories((root / file).parent_path());
+    write_file(root / file, "");
+    return (root / file).string();
+  };
+  const std::string cpu = put("xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so");
+  put("xla_plugins/xla_cpu_pjrt/include/pjrt_c_api.h");
+  const std::string packages = "lib/python3.11/site-packages/";
+  put(packages + "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so");  // the prefix itself counts first
+  put(packages + "jax_plugins/xla_cuda13/__init__.py");
+  const std::string cuda = put(packages + "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
+  const std::string tpu = put("lib/python3.12/dist-packages/libtpu/libtpu.so");
+  put("lib/python2.7/site-packages/libtpu/libtpu.so");
+  std::vector<std::string> found;
+  for (const FoundPlugin& each : find_plugins(root.string()))
+    found.push_back(cat(each.name, " ", each.library));
+  EXPECT_THAT(found, ElementsAre("tpu " + tpu, "xla-cpu " + cpu, "xla-cuda13 " + cuda));
+  EXPECT_TRUE(find_plugins((root / "none").string()).empty());
+}
+
+// ctest gives each test a process of its own.
+TEST(PluginEnvironment, TheLoopSettingIsAddedToTheFlags) {
+  setenv("XLA_FLAGS", "--xla_a=1", /*overwrite=*/1);
+  add_xla_option("xla_cpu_option", 7);
+  EXPECT_EQ(environment_variable("XLA_FLAGS"),
+            "--xla_a=1 --xla_backend_extra_options=xla_cpu_option=7");
+  add_xla_option("xla_cpu_option", 8);  // the user's own, or an earlier plugin's, counts
+  EXPECT_EQ(environment_variable("XLA_FLAGS"),
+            "--xla_a=1 --xla_backend_extra_options=xla_cpu_option=7");
+  unsetenv("XLA_FLAGS");
 }
 
 TEST(PluginFile, WhatIsWrongIsTold) {

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "heddle/base/strings.h"
+
 namespace heddle::pjrt {
 namespace {
 
@@ -54,6 +56,13 @@ std::string environment_variable(const char* name) {
 
 void set_environment_variable(const std::string& name, const std::string& value) {
   setenv(name.c_str(), value.c_str(), /*overwrite=*/0);
+}
+
+void add_xla_option(const std::string& name, int64_t value) {
+  std::string flags = environment_variable("XLA_FLAGS");
+  if (flags.find(name) != std::string::npos) return;
+  append(flags, flags.empty() ? "" : " ", "--xla_backend_extra_options=", name, "=", value);
+  setenv("XLA_FLAGS", flags.c_str(), /*overwrite=*/1);
 }
 
 std::vector<std::string> flag_names(const std::string& flags) {

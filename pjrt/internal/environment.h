@@ -1,6 +1,7 @@
 // The one place of pjrt/ where environment variables are read or set.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace heddle::pjrt {
 
 // Sets it where the process has none of that name.
 void set_environment_variable(const std::string& name, const std::string& value);
+
+// Adds a flag to XLA_FLAGS, unless it names an option of that name.
+void add_xla_option(const std::string& name, int64_t value);
 
 // XLA ends the process over a flag in XLA_FLAGS that it does not know. A flag that a plugin knows
 // stands in its file by name, so that the others are told before it is loaded.

@@ -75,6 +75,8 @@ StatusOr<DevicePlugin> read_plugin_file(const std::string& path) {
     plugin.environment.push_back({name, value});
   for (const auto& [name, value] : message.compile_options())
     plugin.compile_options.push_back({name, value});
+  if (message.has_small_while_loop_bytes())
+    plugin.small_while_loop_bytes = message.small_while_loop_bytes();
   if (message.launches() > 0) plugin.limits.launches = message.launches();
   if (message.bytes() > 0) plugin.limits.bytes = message.bytes();
   return plugin;
