@@ -1,5 +1,6 @@
 // A plugin as a backend: devices, transfers, programs.
 #include <atomic>
+#include <mutex>
 
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
@@ -11,6 +12,7 @@
 #include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/program.h"
+#include "heddle/pjrt/internal/spmd.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/pjrt/plugin.h"
 
@@ -43,7 +45,7 @@ std::vector<BackendOption> merged(std::vector<BackendOption> options,
   return options;
 }
 
-class PluginBackend final : public runtime::Backend {
+class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend {
  public:
   PluginBackend(const std::string& name, std::shared_ptr<const Client> client,
                 const DevicePlugin& plugin)
@@ -78,6 +80,33 @@ class PluginBackend final : public runtime::Backend {
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, compile({}));
     return std::make_shared<PjrtExecutable>(module, device, client_, std::move(loaded),
                                             std::move(compile), throttle(device));
+  }
+
+  StatusOr<std::shared_ptr<runtime::SpmdExecutable>> compile_for_grid(
+      const hlo::Module& module, const runtime::CompileOptions& options,
+      const runtime::DeviceGrid& grid) override {
+    HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
+    HEDDLE_ASSIGN_OR_RETURN(const runtime::EntryShardings shardings,
+                            runtime::entry_shardings(module));
+    HEDDLE_ASSIGN_OR_RETURN(runtime::TileShapes tiles,
+                            runtime::tile_shapes(module, shardings, grid.partitions));
+    HEDDLE_ASSIGN_OR_RETURN(
+        const hlo::Module prepared,
+        prepare_spmd(module, client_->api()->minor(), grid.partitions, shardings));
+    std::vector<int> ids;
+    PjrtSpmdExecutable::Parts parts{.client = client_, .launching = launching_};
+    for (const Device* device : grid.devices) {
+      ids.push_back(device_of(*device).id);
+      parts.throttles.push_back(throttle(*device));
+    }
+    const auto all_options = merged(options_, options.backend_options);
+    StatusOr<std::shared_ptr<const Loaded>> loaded = Loaded::compile(
+        client_, hlo::to_proto(prepared),
+        spmd_compile_options(ids, grid.replicas, grid.partitions, all_options), tiles.results);
+    if (!loaded.ok()) return explained(loaded.status(), module);
+    parts.loaded = *std::move(loaded);
+    return std::make_shared<PjrtSpmdExecutable>(module, grid, std::move(tiles.parameters),
+                                                std::move(tiles.results), std::move(parts));
   }
 
  private:
@@ -202,6 +231,7 @@ class PluginBackend final : public runtime::Backend {
   const std::shared_ptr<const Client> client_;
   const std::vector<BackendOption> options_;
   std::vector<std::shared_ptr<runtime::Throttle>> throttles_;  // by device
+  const std::shared_ptr<std::mutex> launching_ = std::make_shared<std::mutex>();
   std::atomic<ZeroCopy> zero_copy_{ZeroCopy::kUnknown};
 };
 

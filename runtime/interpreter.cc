@@ -8,8 +8,10 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/evaluate.h"
+#include "heddle/runtime/internal/joint_interpreter.h"
 #include "heddle/runtime/internal/literal_buffer.h"
 #include "heddle/runtime/internal/work_queue.h"
+#include "heddle/runtime/spmd.h"
 
 namespace heddle::runtime {
 namespace {
@@ -181,7 +183,7 @@ class InterpreterExecutable final : public Executable {
   WorkQueue* queue_;                                // null: on the caller's thread
 };
 
-class Interpreter final : public Backend {
+class Interpreter final : public Backend, public SpmdBackend {
  public:
   explicit Interpreter(const InterpreterOptions& options)
       : Backend("interpreter"),
@@ -199,18 +201,28 @@ class Interpreter final : public Backend {
   StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
                                                        const CompileOptions& options,
                                                        Device& device) override {
-    if (!options.backend_options.empty()) {
-      return invalid_argument(
-          "compile ", module.name, ": option \"", options.backend_options[0].name,
-          "\" is not known to backend interpreter, which has none; leave it out");
-    }
+    HEDDLE_RETURN_IF_ERROR(check_options(module, options));
     HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
     WorkQueue* queue = queues_.empty() ? nullptr : queues_[static_cast<size_t>(device.id())].get();
     return std::make_shared<InterpreterExecutable>(std::move(evaluator), device, queue,
                                                    before_run_, next_seed_);
   }
 
+  StatusOr<std::shared_ptr<SpmdExecutable>> compile_for_grid(const hlo::Module& module,
+                                                             const CompileOptions& options,
+                                                             const DeviceGrid& grid) override {
+    HEDDLE_RETURN_IF_ERROR(check_options(module, options));
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
+    return make_joint_interpreter(std::move(evaluator), grid);
+  }
+
  private:
+  static Status check_options(const hlo::Module& module, const CompileOptions& options) {
+    if (options.backend_options.empty()) return {};
+    return invalid_argument("compile ", module.name, ": option \"", options.backend_options[0].name,
+                            "\" is not known to backend interpreter, which has none; leave it out");
+  }
+
   StatusOr<BufferPtr> copy_to_device(Device& device, const void* data,
                                      const Shape& shape) override {
     Literal value = Literal::uninitialised(shape);

@@ -25,6 +25,7 @@ using conformance::Result;
 struct Options {
   std::vector<std::string> paths;
   std::string backend = "interpreter";
+  std::string corpus;
   std::string filter;
   std::string json;
   bool round_trips = false;
@@ -60,14 +61,18 @@ void add_json(const Case& item, const Result& result, double ms, std::string& ou
 class Runner {
  public:
   Runner(const Options& options, runtime::Device& device)
-      : options_(options), filter_(options.filter), run_(conformance::on_device(device)) {}
+      : options_(options),
+        filter_(options.filter),
+        run_(conformance::on_device(device)),
+        run_replicas_(conformance::on_replicas(device.backend())) {}
 
   Status run_pack(const std::string& path) {
     HEDDLE_ASSIGN_OR_RETURN(conformance::PackReader pack, conformance::PackReader::open(path));
     while (true) {
       HEDDLE_ASSIGN_OR_RETURN(std::optional<Case> item, pack.next());
       if (!item.has_value()) return {};
-      if (options_.filter.empty() || std::regex_search(item->name, filter_)) run(*item);
+      const bool wanted = options_.corpus.empty() || item->corpus == options_.corpus;
+      if (wanted && (options_.filter.empty() || std::regex_search(item->name, filter_))) run(*item);
     }
   }
 
@@ -91,7 +96,7 @@ class Runner {
   void run(const Case& item) {
     progress_.show(totals_.counts[0] + totals_.counts[1] + totals_.counts[2], item.name);
     const auto start = std::chrono::steady_clock::now();
-    const Result result = options_.round_trips ? round_trip(item) : conformance::run_case(item, run_);
+    const Result result = options_.round_trips ? round_trip(item) : conformance::run_case(item, run_, run_replicas_);
     const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
     ++totals_.counts[static_cast<size_t>(result.outcome)];
     if (result.on_xla_value) ++totals_.on_xla_value;
@@ -112,6 +117,7 @@ class Runner {
   const Options& options_;
   std::regex filter_;
   conformance::RunModule run_;
+  conformance::RunReplicas run_replicas_;
   Totals totals_;
   Progress progress_;
 };
@@ -149,6 +155,7 @@ void add_conformance_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("conformance", "Runs cases with expected results");
   command->add_option("PATH", options->paths, "packs (*.cases.gz) or folders of them")->required();
   command->add_option("--backend", options->backend, "what runs them")->capture_default_str();
+  command->add_option("--corpus", options->corpus, "run the cases of this corpus: jaxtests, stablehlo, apps or spmd");
   command->add_option("--filter", options->filter, "run the cases whose name matches")
       ->check(CLI::Validator(check_regex, "REGEX"));
   command->add_option("--json", options->json, "write every outcome to this file");

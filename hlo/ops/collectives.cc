@@ -1,10 +1,11 @@
-// Collectives: ops in which devices take part together. Where one device is a group of its own they
-// are evaluated: its values come back to it. Larger groups are verified and passed on to backends
-// that have several devices; types are believed after the checks that are cheap and certain.
+// Collectives: ops in which devices take part together. One device alone gets its values back;
+// several meet (rendezvous.h) where they are evaluated together. Types are believed after the
+// checks that are cheap and certain.
 #include <algorithm>
 #include <cstring>
 
 #include "heddle/hlo/ops/indices.h"
+#include "heddle/hlo/ops/joint.h"
 #include "heddle/hlo/ops/region.h"
 #include "heddle/hlo/ops/starts.h"
 
@@ -153,6 +154,7 @@ StatusOr<Literal> as_result(const EvalArgs& in, Literal value) {
 
 // What a device has from a group of its own: its operands.
 StatusOr<Literal> evaluate_alone(EvalArgs& in) {
+  if (this_seat() != nullptr) return evaluate_jointly(in);
   HEDDLE_RETURN_IF_ERROR(check_alone(in));
   if (in.result().is_tuple() && in.size() == 1 && !in[0].shape().is_tuple())
     return as_result(in, Literal::tuple(taken(in)));
@@ -161,6 +163,7 @@ StatusOr<Literal> evaluate_alone(EvalArgs& in) {
 
 // (operands, results, contexts..)
 StatusOr<Literal> evaluate_start_alone(EvalArgs& in) {
+  if (this_seat() != nullptr) return start_jointly(in);
   HEDDLE_RETURN_IF_ERROR(check_alone(in));
   const Literal value = bundled(taken(in));
   return with_contexts(in, {value, value});
@@ -186,11 +189,13 @@ StatusOr<Literal> permuted_alone(EvalArgs& in) {
 }
 
 StatusOr<Literal> evaluate_permute(EvalArgs& in) {
+  if (this_seat() != nullptr) return evaluate_jointly(in);
   HEDDLE_ASSIGN_OR_RETURN(Literal value, permuted_alone(in));
   return as_result(in, std::move(value));
 }
 
 StatusOr<Literal> evaluate_permute_start(EvalArgs& in) {
+  if (this_seat() != nullptr) return start_jointly(in);
   const Literal sent = bundled({in.operands.begin(), in.operands.end()});
   HEDDLE_ASSIGN_OR_RETURN(Literal value, permuted_alone(in));
   return with_contexts(in, {sent, std::move(value)});

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/blocks.h"
+#include "heddle/hlo/ops/rendezvous.h"
 #include "heddle/hlo/ops/rules.h"
 #include "heddle/hlo/ops/strides.h"
 
@@ -85,8 +86,13 @@ StatusOr<Literal> evaluate_iota(EvalArgs& in) {
   return out;
 }
 
-// The interpreter is one device.
-StatusOr<Literal> evaluate_id(EvalArgs& in) { return Literal(in.result()); }
+// One device alone is number 0.
+StatusOr<Literal> evaluate_id(EvalArgs& in) {
+  const Seat* seat = this_seat();
+  if (seat == nullptr) return Literal(in.result());
+  const bool is_replica = in.instruction.opcode == Opcode::kReplicaId;
+  return Literal::scalar(u32, is_replica ? seat->replica() : seat->partition());
+}
 
 }  // namespace
 

@@ -1,18 +1,13 @@
 #include "heddle/pjrt/internal/program.h"
+#include "heddle/pjrt/internal/spmd.h"
 #include "heddle/pjrt/proto/compile_options.pb.h"
 
 namespace heddle::pjrt {
 
-std::string compile_options(int device, const std::vector<runtime::BackendOption>& options) {
-  proto::CompileOptions message;
-  proto::BuildOptions& build = *message.mutable_build_options();
-  build.set_device_ordinal(-1);
-  build.set_replica_count(1);
-  build.set_partition_count(1);
-  proto::DeviceAssignment& assignment = *build.mutable_device_assignment();
-  assignment.set_replica_count(1);
-  assignment.set_partition_count(1);
-  assignment.add_partitions()->add_replica_device_ids(device);
+namespace {
+
+void append_overrides(const std::vector<runtime::BackendOption>& options,
+                      proto::CompileOptions& message) {
   for (const runtime::BackendOption& option : options) {
     proto::OptionOverride& set = *message.add_env_option_overrides();
     set.set_name(option.name);
@@ -23,6 +18,32 @@ std::string compile_options(int device, const std::vector<runtime::BackendOption
       set.mutable_value()->set_text(option.value);
     }
   }
+}
+
+}  // namespace
+
+std::string compile_options(int device, const std::vector<runtime::BackendOption>& options) {
+  return spmd_compile_options({device}, 1, 1, options);
+}
+
+std::string spmd_compile_options(const std::vector<int>& devices, int64_t replicas,
+                                 int64_t partitions,
+                                 const std::vector<runtime::BackendOption>& options) {
+  proto::CompileOptions message;
+  proto::BuildOptions& build = *message.mutable_build_options();
+  build.set_device_ordinal(-1);
+  build.set_replica_count(replicas);
+  build.set_partition_count(partitions);
+  build.set_use_spmd_partitioning(partitions > 1);
+  proto::DeviceAssignment& assignment = *build.mutable_device_assignment();
+  assignment.set_replica_count(static_cast<int32_t>(replicas));
+  assignment.set_partition_count(static_cast<int32_t>(partitions));
+  for (int64_t p = 0; p < partitions; ++p) {
+    auto& of_partition = *assignment.add_partitions();
+    for (int64_t r = 0; r < replicas; ++r)
+      of_partition.add_replica_device_ids(devices[static_cast<size_t>(r * partitions + p)]);
+  }
+  append_overrides(options, message);
   return message.SerializeAsString();
 }
 

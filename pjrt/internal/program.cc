@@ -44,7 +44,7 @@ Status check_signature(const hlo::Module& module, int plugin_minor) {
   if (extras.replica_count <= 1 && extras.num_partitions <= 1) return {};
   return unimplemented("compile ", module.name, ": a program of ", extras.replica_count,
                        " replicas and ", extras.num_partitions,
-                       " partitions; a program of one device is offered so far");
+                       " partitions; compile it for as many devices (runtime/spmd.h)");
 }
 
 bool is_flat(const hlo::Computation& entry) {

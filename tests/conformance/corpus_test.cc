@@ -1,8 +1,8 @@
 // The conformance corpora: every case keeps its module through text and proto, and evaluates to its
 // expected result.
 //
-// The corpus `apps` is in this folder. Where ../shared/conformance is there, beside the checkout,
-// its other corpora are run too.
+// The corpora `apps` and `spmd` are in this folder. Where ../shared/conformance is there, beside
+// the checkout, its other corpora are run too.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include <map>
 
 #include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/evaluate_together.h"
 #include "heddle/tools/conformance/run.h"
 
 namespace heddle::conformance {
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kOwn = "tests/conformance/apps";
+constexpr const char* kOwnSpmd = "tests/conformance/spmd";
 constexpr const char* kShared = "../shared/conformance";
 // Failures printed in full; the rest are counted.
 constexpr int kShown = 20;
@@ -34,8 +36,7 @@ std::vector<std::string> packs_of(const std::vector<std::string>& folders) {
 }
 
 std::vector<std::string> all_packs() {
-  return packs_of(
-      {kOwn, cat(kShared, "/jaxtests"), cat(kShared, "/stablehlo"), cat(kShared, "/spmd")});
+  return packs_of({kOwn, kOwnSpmd, cat(kShared, "/jaxtests"), cat(kShared, "/stablehlo")});
 }
 
 // apps_conds
@@ -78,6 +79,14 @@ StatusOr<Literal> evaluate(const hlo::Module& module, std::vector<Literal> argum
   return hlo::evaluate(module, std::move(arguments));
 }
 
+// All devices of a case, evaluated together.
+StatusOr<std::vector<Literal>> evaluate_replicas(
+    const hlo::Module& module, const std::vector<std::vector<Literal>>& arguments) {
+  HEDDLE_ASSIGN_OR_RETURN(const hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
+  return hlo::evaluate_together(evaluator, {.replicas = static_cast<int64_t>(arguments.size())},
+                                arguments);
+}
+
 // Cases whose expected value we do not give, with the cause: name, tab, reason. One that passes
 // after all must leave the list.
 std::map<std::string, std::string> known_differences() {
@@ -96,7 +105,7 @@ TEST_P(Corpus, EvaluatesToItsExpectedResults) {
   std::map<std::string, int> skips;
   size_t passed = 0;
   for (const Case& item : cases_) {
-    Result result = run_case(item, evaluate);
+    Result result = run_case(item, evaluate, evaluate_replicas);
     if (auto listed = known.find(item.name); listed != known.end()) {
       EXPECT_EQ(result.outcome, Outcome::kFailed)
           << item.name << " is in known_differences.tsv, and passes: take it out";

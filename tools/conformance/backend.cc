@@ -1,5 +1,7 @@
 #include "heddle/tools/conformance/backend.h"
 
+#include "heddle/runtime/interpreter.h"
+#include "heddle/runtime/spmd.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::conformance {
@@ -46,6 +48,37 @@ StatusOr<Literal> run_on_device(runtime::Device& device, const hlo::Module& modu
 RunModule on_device(runtime::Device& device) {
   return [&device](const hlo::Module& module, std::vector<Literal> arguments) {
     return run_on_device(device, module, arguments);
+  };
+}
+
+StatusOr<std::vector<Literal>> run_on_replicas(runtime::Backend& backend, const hlo::Module& module,
+                                               const std::vector<std::vector<Literal>>& arguments) {
+  runtime::DeviceGrid grid{.replicas = static_cast<int64_t>(arguments.size())};
+  if (backend.devices().size() < arguments.size()) {
+    return unimplemented("needs ", arguments.size(), " devices; ", backend.name(), " has ",
+                         backend.devices().size());
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) grid.devices.push_back(backend.devices()[i].get());
+  HEDDLE_ASSIGN_OR_RETURN(auto program, runtime::compile_spmd(module, {}, grid));
+  runtime::DeviceBuffers inputs(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    for (const Literal& argument : arguments[i])
+      HEDDLE_RETURN_IF_ERROR(upload(*grid.devices[i], argument, inputs[i]));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(runtime::DeviceBuffers outputs, program->execute(inputs));
+  std::vector<Literal> results;
+  for (const std::vector<BufferPtr>& output : outputs) {
+    std::span<const BufferPtr> left = output;
+    HEDDLE_ASSIGN_OR_RETURN(results.emplace_back(), download(module.entry_computation().result_shape(), left));
+  }
+  return results;
+}
+
+RunReplicas on_replicas(runtime::Backend& backend) {
+  return [&backend](const hlo::Module& module, const std::vector<std::vector<Literal>>& arguments) {
+    if (backend.name() != "interpreter") return run_on_replicas(backend, module, arguments);
+    const auto enough = runtime::make_interpreter({.devices = static_cast<int>(arguments.size())});
+    return run_on_replicas(*enough, module, arguments);
   };
 }
 

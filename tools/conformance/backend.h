@@ -14,4 +14,13 @@ namespace heddle::conformance {
 // run_on_device() with the device bound. The device must outlive it.
 [[nodiscard]] RunModule on_device(runtime::Device& device);
 
+// The same on the first devices of a backend, as many as there are lists of arguments: each is a replica of one program.
+// errors   Unimplemented where there are fewer devices
+[[nodiscard]] StatusOr<std::vector<Literal>> run_on_replicas(runtime::Backend& backend, const hlo::Module& module,
+                                                             const std::vector<std::vector<Literal>>& arguments);
+
+// run_on_replicas() with the backend bound, which must outlive it. The interpreter, of whose devices any number can be had, is
+// made with enough of them.
+[[nodiscard]] RunReplicas on_replicas(runtime::Backend& backend);
+
 }  // namespace heddle::conformance

@@ -33,6 +33,24 @@ Result judge(const Case& item, const Literal& got) {
   return failed(found + sensitivity(item));
 }
 
+Result not_run(const Status& status) {
+  const std::string message = message_of(status);
+  return absl::IsUnimplemented(status) ? skipped(message) : failed(message);
+}
+
+Result run_replicas(const Case& item, const hlo::Module& module, const RunReplicas& run) {
+  if (run == nullptr) return skipped(cat("needs ", item.replicas.size(), " devices"));
+  std::vector<std::vector<Literal>> arguments;
+  for (const Replica& replica : item.replicas) arguments.push_back(replica.arguments);
+  const StatusOr<std::vector<Literal>> got = run(module, arguments);
+  if (!got.ok()) return not_run(got.status());
+  for (size_t i = 0; i < item.replicas.size(); ++i) {
+    const std::string found = difference((*got)[i], item.replicas[i].expected, item.tolerances);
+    if (!found.empty()) return failed(cat("replica ", i, ": ", found, sensitivity(item)));
+  }
+  return {};
+}
+
 // The wire gives names to what has none.
 bool same_name(const std::string& before, const std::string& after) { return before.empty() || before == after; }
 
@@ -76,17 +94,13 @@ std::string_view to_string(Outcome outcome) {
   return "";
 }
 
-Result run_case(const Case& item, const RunModule& run) {
+Result run_case(const Case& item, const RunModule& run, const RunReplicas& replicas) {
   StatusOr<hlo::Module> module = hlo::from_proto(item.module);
   if (!module.ok()) return failed(message_of(module.status()));
-  if (!item.replicas.empty()) return skipped(cat("needs ", item.replicas.size(), " devices"));
-  StatusOr<Literal> got = [&] {
-    const FlushSubnormals as_xla_does(item.expected_from == "xla-cpu");
-    return run(*module, item.arguments);
-  }();
-  if (got.ok()) return judge(item, *got);
-  const std::string message = message_of(got.status());
-  return got.status().code() == absl::StatusCode::kUnimplemented ? skipped(message) : failed(message);
+  const FlushSubnormals as_xla_does(item.expected_from == "xla-cpu");
+  if (!item.replicas.empty()) return run_replicas(item, *module, replicas);
+  StatusOr<Literal> got = run(*module, item.arguments);
+  return got.ok() ? judge(item, *got) : not_run(got.status());
 }
 
 Status check_proto_round_trip(const hlo::Module& module) {

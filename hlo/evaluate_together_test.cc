@@ -1,0 +1,157 @@
+#include "heddle/hlo/evaluate_together.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/hlo/evaluation/internal/testing.h"
+
+namespace heddle::hlo {
+namespace {
+
+using run_testing::floats;
+using run_testing::numbers;
+using run_testing::parsed;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kAdd =
+    "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n";
+
+StatusOr<std::vector<Literal>> together(const std::string& entry, const DeviceCounts& devices,
+                                        std::vector<std::vector<Literal>> arguments) {
+  const auto evaluator = Evaluator::prepare(parsed(cat(kAdd, entry)));
+  return evaluate_together(evaluator.value(), devices, std::move(arguments));
+}
+
+// Device i has the argument {i, 10 * i}.
+std::vector<std::vector<Literal>> one_each(int64_t devices) {
+  std::vector<std::vector<Literal>> out;
+  for (int64_t i = 0; i < devices; ++i)
+    out.push_back({floats({static_cast<float>(i), static_cast<float>(10 * i)})});
+  return out;
+}
+
+std::vector<std::vector<double>> results(const std::string& op, const DeviceCounts& devices) {
+  const auto got = together(cat("ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] ", op, " }"),
+                            devices, one_each(devices.total()));
+  if (!got.ok()) throw std::runtime_error(message_of(got.status()));
+  std::vector<std::vector<double>> out;
+  for (const Literal& each : *got) out.push_back(numbers(each));
+  return out;
+}
+
+std::string error(const std::string& op, const DeviceCounts& devices) {
+  const auto got = together(cat("ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] ", op, " }"),
+                            devices, one_each(devices.total()));
+  return message_of(got.status());
+}
+
+using Rows = std::vector<std::vector<double>>;
+
+// Two replicas of two partitions: devices 0 and 1 are replica 0.
+constexpr DeviceCounts kSquare{2, 2};
+
+TEST(Together, WithoutAChannelGroupsAreOfReplicas) {
+  EXPECT_EQ(results("all-reduce(p), replica_groups={}, to_apply=add", kSquare),
+            (Rows{{2, 20}, {4, 40}, {2, 20}, {4, 40}}));
+}
+
+TEST(Together, WithAChannelAllPartitionsTakePart) {
+  EXPECT_EQ(results("all-reduce(p), channel_id=1, replica_groups={{0},{1}}, to_apply=add", kSquare),
+            (Rows{{1, 10}, {1, 10}, {5, 50}, {5, 50}}));
+}
+
+TEST(Together, GlobalNumbersCountReplicaByReplica) {
+  EXPECT_EQ(results("all-reduce(p), channel_id=1, replica_groups={{0,3},{1,2}}, "
+                    "use_global_device_ids=true, to_apply=add",
+                    kSquare),
+            (Rows{{3, 30}, {3, 30}, {3, 30}, {3, 30}}));
+  EXPECT_EQ(results("all-reduce(p), channel_id=1, replica_groups=[2,2]<=[2,2]T(1,0), "
+                    "use_global_device_ids=true, to_apply=add",
+                    kSquare),
+            (Rows{{2, 20}, {4, 40}, {2, 20}, {4, 40}}));
+}
+
+TEST(Together, PermutesAndExchangesOfAChannelAreOfPartitions) {
+  EXPECT_EQ(results("collective-permute(p), channel_id=1, source_target_pairs={{0,1}}", kSquare),
+            (Rows{{0, 0}, {0, 0}, {0, 0}, {2, 20}}));
+  EXPECT_EQ(results("all-to-all(p), channel_id=1, replica_groups={{0,1}}, dimensions={0}", kSquare),
+            (Rows{{0, 1}, {0, 10}, {2, 3}, {20, 30}}));
+}
+
+TEST(Together, OrderInAGroupIsThatOfTheGroup) {
+  const auto got = together(
+      "ENTRY main { p = f32[2] parameter(0) ROOT r = f32[4] all-gather(p), replica_groups={{1,0}}, "
+      "dimensions={0} }",
+      {2, 1}, one_each(2));
+  EXPECT_THAT(numbers(got.value()[0]), ElementsAre(1, 10, 0, 0));
+}
+
+// Everybody holds all of x; inside, each its own half.
+TEST(Together, ManualPartsWorkOnTiles) {
+  const auto got = together(R"(ENTRY main {
+      x = f32[4] parameter(0)
+      cut = f32[4] custom-call(x), custom_call_target="Sharding", sharding={devices=[2]<=[2]}
+      tile = f32[2] custom-call(cut), custom_call_target="SPMDFullToShardShape", sharding={manual}
+      id = u32[] partition-id()
+      n = f32[] convert(id)
+      b = f32[2] broadcast(n), dimensions={}
+      y = f32[2] add(tile, b)
+      ROOT out = f32[4] custom-call(y), custom_call_target="SPMDShardToFullShape", sharding={devices=[2]<=[2]} })",
+                            {1, 2}, {{floats({1, 2, 3, 4})}, {floats({1, 2, 3, 4})}});
+  EXPECT_THAT(numbers(got.value()[0]), ElementsAre(1, 2, 4, 5));
+  EXPECT_EQ(got.value()[0], got.value()[1]);
+}
+
+TEST(Together, DevicesThatWaitForEverAreToldSo) {
+  // Device 0 leaves the loop before device 1 does.
+  const auto got = together(R"(
+      body { s = (f32[2], f32[]) parameter(0)
+        v = f32[2] get-tuple-element(s), index=0
+        n = f32[] get-tuple-element(s), index=1
+        w = f32[2] all-reduce(v), replica_groups={{0,1}}, to_apply=add
+        one = f32[] constant(1)
+        m = f32[] subtract(n, one)
+        ROOT t = (f32[2], f32[]) tuple(w, m) }
+      cond { s = (f32[2], f32[]) parameter(0)
+        n = f32[] get-tuple-element(s), index=1
+        zero = f32[] constant(0)
+        ROOT c = pred[] compare(n, zero), direction=GT }
+      ENTRY main { p = f32[2] parameter(0)
+        i = u32[] replica-id()
+        n = f32[] convert(i)
+        t = (f32[2], f32[]) tuple(p, n)
+        w = (f32[2], f32[]) while(t), body=body, condition=cond
+        ROOT r = f32[2] get-tuple-element(w), index=0 })",
+                            {2, 1}, one_each(2));
+  EXPECT_EQ(message_of(got.status()),
+            "device 1: all-reduce w: waits for devices that never come; all devices of a group "
+            "must reach the same collectives in the same order");
+}
+
+TEST(Together, TheFirstErrorIsTheCauseNotThoseWhoGaveUp) {
+  const auto got = together(
+      "ENTRY main { p = f32[2] parameter(0) q = f32[2] custom-call(p), "
+      "custom_call_target=\"not_there\" ROOT r = f32[2] all-reduce(q), replica_groups={}, "
+      "to_apply=add }",
+      {2, 1}, one_each(2));
+  EXPECT_THAT(message_of(got.status()), HasSubstr("target not_there has no function"));
+}
+
+TEST(Together, WrongGroupsAreErrors) {
+  EXPECT_THAT(error("all-reduce(p), replica_groups={{0}}, to_apply=add", {2, 1}),
+              HasSubstr("device 1: all-reduce: replica_groups leave out 1; must name each of 2 "
+                        "once"));
+  EXPECT_THAT(error("all-reduce(p), replica_groups={{0,1,2}}, to_apply=add", {2, 1}),
+              HasSubstr("replica_groups name 2; must be less than 2"));
+  EXPECT_THAT(error("all-to-all(p), replica_groups={{0}}, dimensions={0}", {2, 1}),
+              HasSubstr("leave out 1"));
+  EXPECT_EQ(
+      message_of(
+          together("ENTRY main { ROOT p = f32[2] parameter(0) }", {2, 1}, one_each(1)).status()),
+      "evaluate main: has arguments for 1 devices; must have them for 2 replicas of 1 "
+      "partitions");
+}
+
+}  // namespace
+}  // namespace heddle::hlo

@@ -1,0 +1,127 @@
+#include "heddle/pjrt/internal/spmd.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "heddle/hlo/tiles.h"
+#include "heddle/pjrt/abi/executable.h"
+#include "heddle/pjrt/internal/program.h"
+
+namespace heddle::pjrt {
+
+using runtime::BufferPtr;
+using runtime::DeviceBuffers;
+
+StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor, int64_t partitions,
+                                   const runtime::EntryShardings& shardings) {
+  hlo::Module single = module;  // the counts of the grid hold, not those of the header
+  if (single.extras->replica_count != 1 || single.extras->num_partitions != 1) {
+    single.extras.mutate().replica_count = 1;
+    single.extras.mutate().num_partitions = 1;
+  }
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, prepare(single, plugin_minor));
+  if (partitions == 1) return out;
+  hlo::Computation& entry = out.computations[out.entry.value];
+  const auto set = [&](hlo::InstructionId id, hlo::Sharding sharding) {
+    entry.instructions[id.value].extras.mutate().sharding = Box<hlo::Sharding>(std::move(sharding));
+  };
+  for (size_t i = 0; i < entry.parameter_count(); ++i)
+    set(entry.parameters[i], shardings.parameters[i]);
+  set(entry.root,
+      entry.result_shape().is_tuple() ? hlo::tuple_of(shardings.results) : shardings.results[0]);
+  return out;
+}
+
+PjrtSpmdExecutable::PjrtSpmdExecutable(const hlo::Module& module, runtime::DeviceGrid grid,
+                                       std::vector<Shape> parameter_shapes,
+                                       std::vector<Shape> result_shapes, Parts parts)
+    : SpmdExecutable(module, std::move(grid), std::move(parameter_shapes),
+                     std::move(result_shapes)),
+      parts_(std::move(parts)),
+      order_(parts_.throttles.size()) {
+  for (const Shape& shape : this->result_shapes()) bytes_in_flight_ += shape.byte_size();
+  bytes_in_flight_ += parts_.loaded->scratch_bytes().value_or(0);
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  std::ranges::sort(order_, {}, [&](size_t i) { return this->grid().devices[i]->id(); });
+}
+
+// What one run holds on to until it is started.
+struct PjrtSpmdExecutable::Launch {
+  std::vector<std::vector<Pin>> pins;  // by device, from here on
+  std::vector<std::vector<abi::Buffer*>> arguments;
+  std::vector<std::vector<abi::Buffer*>> outputs;
+};
+
+Status PjrtSpmdExecutable::pin(const DeviceBuffers& arguments, Launch& launch) const {
+  for (const std::vector<BufferPtr>& of_device : arguments) {
+    auto& pins = launch.pins.emplace_back();
+    auto& handles = launch.arguments.emplace_back();
+    for (size_t i = 0; i < of_device.size(); ++i) {
+      pins.emplace_back(static_cast<const PjrtBuffer&>(*of_device[i]));  // of the grid's device
+      handles.push_back(pins.back().get());
+      // execute() saw the buffers whole, so another thread released this one since.
+      if (handles.back() == nullptr)
+        return runtime::deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]);
+    }
+    launch.outputs.emplace_back(result_shapes().size());
+  }
+  return {};
+}
+
+StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments) {
+  Launch launch;
+  HEDDLE_RETURN_IF_ERROR(pin(arguments, launch));
+  std::vector<int64_t> kept(parameter_shapes().size());  // the run may take no argument's memory
+  std::iota(kept.begin(), kept.end(), int64_t{0});
+  abi::ExecuteOptions options{.head = {sizeof(options)},
+                              .non_donatable_input_indices = kept.data(),
+                              .non_donatable_input_indices_count = kept.size(),
+                              .use_major_to_minor_data_layout_for_callbacks = true};
+  std::vector<abi::Buffer* const*> argument_lists;
+  std::vector<abi::Buffer**> output_lists;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    argument_lists.push_back(launch.arguments[i].data());
+    output_lists.push_back(launch.outputs[i].data());
+  }
+  abi::LoadedExecutableExecuteArgs args{.executable = parts_.loaded->handle(),
+                                        .options = &options,
+                                        .argument_lists = argument_lists.data(),
+                                        .devices_count = arguments.size(),
+                                        .args_count = kept.size(),
+                                        .output_lists = output_lists.data()};
+  std::vector<runtime::Throttle::Ticket> tickets;  // in order_
+  for (size_t i : order_) tickets.push_back(parts_.throttles[i]->acquire(bytes_in_flight_));
+  {
+    const std::scoped_lock lock(*parts_.launching);
+    HEDDLE_RETURN_IF_ERROR(annotate(parts_.client->api()->call(args), "run ", name(), ": "));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(DeviceBuffers results, results_of(launch));
+  for (size_t n = 0; n < order_.size() && !result_shapes().empty(); ++n) {
+    static_cast<PjrtBuffer&>(*results[order_[n]].front()).hold_until_done(std::move(tickets[n]));
+  }
+  return results;
+}
+
+StatusOr<DeviceBuffers> PjrtSpmdExecutable::results_of(const Launch& launch) const {
+  DeviceBuffers results;
+  Status status;
+  for (size_t device = 0; device < launch.outputs.size(); ++device) {
+    auto& of_device = results.emplace_back();
+    for (size_t i = 0; i < result_shapes().size(); ++i) {
+      abi::Buffer* handle = launch.outputs[device][i];
+      if (handle == nullptr) {
+        status = parts_.client->api()->error(absl::StatusCode::kInternal, "LoadedExecutableExecute",
+                                             "gave no result ", i, " for device ", device,
+                                             "; the plugin is at fault");
+        continue;
+      }
+      const Shape& shape = result_shapes()[i];
+      of_device.push_back(std::make_shared<PjrtBuffer>(parts_.client, *grid().devices[device],
+                                                       shape, shape.byte_size(), handle));
+    }
+  }
+  if (!status.ok()) return status;
+  return results;
+}
+
+}  // namespace heddle::pjrt
