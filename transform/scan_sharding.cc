@@ -15,9 +15,8 @@ std::vector<Sharding> result_shardings(const hlo::Instruction& scan) {
   if (!scan.extras->sharding.has_value()) return {};
   const Sharding& whole = *scan.extras->sharding;
   size_t results = scan.shape.is_tuple() ? scan.shape.elements().size() : 1;
-  if (whole.type != Sharding::Type::kTuple || whole.tuple.size() != leaf_count(scan.shape)) {
-    return std::vector<Sharding>(results, whole);
-  }
+  if (whole.type != Sharding::Type::kTuple) return std::vector<Sharding>(results, whole);
+  if (whole.tuple.size() != leaf_count(scan.shape)) return {};  // of another type: none is better
   std::vector<Sharding> out;
   auto at = whole.tuple.begin();
   for (const Shape& shape : scan.shape.elements()) {

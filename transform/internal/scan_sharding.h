@@ -10,8 +10,9 @@ namespace heddle::transform {
 // Number of arrays in a (nested) tuple; 1 for an array.
 size_t leaf_count(const Shape& shape);
 
-// One sharding a result of `scan`, which has one a leaf; empty where the scan has none. A result
-// that is itself a tuple gets a sharding of type kTuple.
+// One sharding a result of `scan`, which has one a leaf, or one for all; empty where the scan has
+// none, or a tuple sharding of another number of leaves, which would be wrong on any result. A
+// result that is itself a tuple gets a sharding of type kTuple.
 std::vector<hlo::Sharding> result_shardings(const hlo::Instruction& scan);
 
 // The sharding of a tuple of these: a tuple sharding of their leaves. `shape` is the tuple's;
