@@ -2,6 +2,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/runtime/internal/memory.h"
+#include "heddle/runtime/internal/mesh_transfer.h"
 #include "heddle/runtime/transfer_guard.h"
 
 namespace heddle::runtime {
@@ -32,6 +33,7 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
                                " whose values were elided as {...}; "
                                "print the module with its constants in full");
   }
+  if (is_mesh(device)) return to_devices(device, literal, hlo::Sharding(), what);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
   StatusOr<BufferPtr> buffer =
       within_memory([&] { return device.backend().copy_to_device(device, literal.bytes(), shape); },
@@ -43,6 +45,8 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
 StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape& shape,
                                    std::shared_ptr<const void> owner, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
+  if (is_mesh(device))
+    return to_device(device, Literal::borrowed(shape, data, std::move(owner)), what);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
   if (can_lend(data)) {
     HEDDLE_ASSIGN_OR_RETURN(BufferPtr lent,
@@ -65,6 +69,9 @@ StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
                             " has no bytes; it must be an array");
   }
   if (buffer.is_deleted()) return deleted_error("download", buffer.shape());
+  if (ShardedBuffer* sharded = as_sharded(buffer)) {
+    return within_memory([&] { return assemble(*sharded, what); }, "download: ", buffer.shape());
+  }
   // Before the memory is asked for: a run that failed may have promised more than there is.
   HEDDLE_RETURN_IF_ERROR(buffer.await());
   const auto copy = [&]() -> StatusOr<Literal> {

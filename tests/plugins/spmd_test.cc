@@ -1,0 +1,135 @@
+// Several devices of real XLA: the corpus of collectives, and arrays spread over a mesh. Skipped
+// where the plugin is not there: ./dev setup-plugin xla-cpu.
+#include "heddle/runtime/spmd.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <thread>
+
+#include "heddle/hlo/text.h"
+#include "heddle/runtime/mesh.h"
+#include "heddle/runtime/transfer.h"
+#include "heddle/tests/plugins/four_devices.h"
+#include "heddle/tools/conformance/backend.h"
+#include "heddle/tools/conformance/run.h"
+
+namespace heddle {
+namespace {
+
+using runtime::BufferPtr;
+using runtime::Device;
+using ::testing::ElementsAre;
+
+class SpmdOnXla : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (four_xla_devices().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  }
+  static Device& mesh() { return *runtime::mesh_device(four_xla_devices()).value(); }
+};
+
+TEST_F(SpmdOnXla, CorpusGivesTheExpectedResults) {
+  runtime::Backend& backend = four_xla_devices()[0]->backend();
+  const auto cases = conformance::read_pack("tests/conformance/spmd/spmd.cases.gz").value();
+  EXPECT_EQ(cases.size(), 13u);
+  for (const conformance::Case& item : cases) {
+    const conformance::Result result = conformance::run_case(
+        item, conformance::on_device(*four_xla_devices()[0]), conformance::on_replicas(backend));
+    EXPECT_EQ(result.outcome, conformance::Outcome::kPassed) << item.name << ": " << result.message;
+  }
+}
+
+hlo::Sharding sharding(const std::string& text) {
+  const hlo::Module module =
+      hlo::parse_text(cat("ENTRY main { ROOT x = f32[] parameter(0), sharding=", text, " }"))
+          .value();
+  return *module.entry_computation().root_instruction().extras->sharding;
+}
+
+Literal counted(std::vector<int64_t> sizes) {
+  Literal out(Shape(f32, std::move(sizes)));
+  std::iota(out.mutable_values<float>().begin(), out.mutable_values<float>().end(), 0.0f);
+  return out;
+}
+
+std::vector<BufferPtr> run(const std::string& text, const std::vector<BufferPtr>& arguments) {
+  Device& mesh = *runtime::mesh_device(four_xla_devices()).value();
+  const auto program = mesh.backend().compile(hlo::parse_text(text).value(), {}, mesh);
+  if (!program.ok()) throw std::runtime_error(message_of(program.status()));
+  auto results = (*program)->execute(arguments);
+  if (!results.ok()) throw std::runtime_error(message_of(results.status()));
+  return *std::move(results);
+}
+
+// XLA's partitioner splits the contraction, and sums the parts.
+TEST_F(SpmdOnXla, ADotOverASplitDimension) {
+  const BufferPtr x =
+      runtime::to_devices(mesh(), counted({3, 8}), sharding("{devices=[1,4]<=[4]}")).value();
+  const BufferPtr w =
+      runtime::to_devices(mesh(), counted({8, 2}), sharding("{devices=[4,1]<=[4]}")).value();
+  const auto out = run(R"(ENTRY main {
+      x = f32[3,8] parameter(0)
+      w = f32[8,2] parameter(1)
+      ROOT y = f32[3,2] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} })",
+                       {x, w});
+  EXPECT_THAT(runtime::to_host(*out[0]).value().values<float>(),
+              ElementsAre(280, 308, 728, 820, 1176, 1332));
+}
+
+TEST_F(SpmdOnXla, ArraysThatDoNotDivide) {
+  const BufferPtr x =
+      runtime::to_devices(mesh(), counted({5}), sharding("{devices=[4]<=[4]}")).value();
+  const auto out = run(R"(
+      add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+      ENTRY main {
+      x = f32[5] parameter(0)
+      one = f32[] constant(1)
+      ones = f32[5] broadcast(one), dimensions={}
+      y = f32[5] add(x, ones)
+      s = f32[5] custom-call(y), custom_call_target="Sharding", sharding={devices=[4]<=[4]}
+      zero = f32[] constant(0)
+      sum = f32[] reduce(y, zero), dimensions={0}, to_apply=add
+      ROOT t = (f32[5], f32[]) tuple(s, sum) })",
+                       {x});
+  EXPECT_THAT(runtime::to_host(*out[0]).value().values<float>(), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(runtime::to_host(*out[1]).value().values<float>(), ElementsAre(15));
+}
+
+TEST_F(SpmdOnXla, ArgumentsAreMovedFromDeviceToDevice) {
+  const BufferPtr rows =
+      runtime::to_devices(mesh(), counted({4, 4}), sharding("{devices=[4,1]<=[4]}")).value();
+  const auto out =
+      run("ENTRY main { ROOT x = f32[4,4] parameter(0), sharding={devices=[1,4]<=[4]} }", {rows});
+  EXPECT_EQ(hlo::to_string(*runtime::sharding_of(*out[0])), "{devices=[1,4]<=[4]}");
+  EXPECT_EQ(runtime::to_host(*out[0]).value(), counted({4, 4}));
+}
+
+// Launches of several threads do not wait for each other crosswise.
+TEST_F(SpmdOnXla, ThreadsLaunchCollectivesAtOnce) {
+  constexpr int kThreads = 3, kRuns = 20;
+  const std::string text = R"(
+      add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+      ENTRY main { x = f32[8] parameter(0), sharding={devices=[4]<=[4]}
+      zero = f32[] constant(0)
+      ROOT sum = f32[] reduce(x, zero), dimensions={0}, to_apply=add })";
+  const auto program = mesh().backend().compile(hlo::parse_text(text).value(), {}, mesh()).value();
+  const BufferPtr x =
+      runtime::to_devices(mesh(), counted({8}), sharding("{devices=[4]<=[4]}")).value();
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kRuns; ++i) {
+        const auto out = program->execute({&x, 1});
+        right += out.ok() && runtime::to_host(*(*out)[0]).value().to_double(0) == 28;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, kThreads * kRuns);
+}
+
+}  // namespace
+}  // namespace heddle
