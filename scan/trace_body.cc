@@ -2,6 +2,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/builder.h"
+#include "heddle/trace/collectives.h"
 #include "heddle/transform/import.h"
 
 namespace heddle::scan_internal {
@@ -39,6 +40,8 @@ bool may_keep(const BodyRequest& request, const Body& body) {
 }  // namespace
 
 BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check) {
+  // What collectives are depends on the mesh that they are traced for.
+  if (const Mesh* mesh = trace_internal::manual_mesh()) append(request.structure, to_string(*mesh));
   BodyKey key{request.callable.identity, request.kind, request.callable.types, request.structure,
               request.parameters};
   if (key.identity.known()) {

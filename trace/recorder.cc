@@ -125,6 +125,8 @@ hlo::InstructionId Recorder::add(const Operation& operation) {
   }
   if (!operation.backend_config.empty())
     builder_.mutable_at(*id).extras.mutate().backend_config = operation.backend_config;
+  if (operation.sharding)
+    builder_.mutable_at(*id).extras.mutate().sharding = Box<hlo::Sharding>(*operation.sharding);
   return *id;
 }
 

@@ -34,6 +34,7 @@ struct Operation {
   SourceLocation at = {};
   hlo::FrontendAttributes frontend_attributes = {};
   std::string backend_config = {};
+  std::shared_ptr<const hlo::Sharding> sharding = {};  // null: not said
 };
 
 // Records (or runs) an operation with one result.

@@ -6,6 +6,7 @@
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/literal.h"
+#include "heddle/runtime/mesh.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
@@ -48,6 +49,8 @@ Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at) {
   node->shape = buffer->shape();
   node->where = at;
   node->id = next_value_id();
+  if (const hlo::Sharding* sharding = runtime::sharding_of(*buffer))
+    node->sharding = std::make_shared<const hlo::Sharding>(*sharding);
   node->buffer = std::move(buffer);
   return Tensor(std::move(node));
 }

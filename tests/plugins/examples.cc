@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/examples/decoder.h"
 #include "heddle/examples/plot.h"
 #include "heddle/heddle.h"
 

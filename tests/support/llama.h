@@ -12,7 +12,8 @@ inline constexpr int64_t kLayers = 126, kModel = 16384, kFeedForward = 53248, kH
                          kKeyHeads = 8;
 inline constexpr int64_t kHead = kModel / kHeads, kKeys = kKeyHeads * kHead;
 
-// One layer's weights; as placeholders, each with a leading axis of layers. Matrices are [in, out].
+// One layer's weights; as placeholders, each with a leading axis of layers. Matrices are [in, out],
+// and on a mesh of axes "data" and "model" cut along both.
 struct Layer {
   Tensor norm_1, q, k, v, o, norm_2, gate, up, down;
   static constexpr auto kFields =
@@ -21,20 +22,22 @@ struct Layer {
              field("gate", &Layer::gate), field("up", &Layer::up), field("down", &Layer::down));
 };
 
-inline Layer stacked(int64_t layers) {
-  auto weight = [&](Dimensions sizes) {
+inline Layer stacked(int64_t layers, const Mesh* mesh = nullptr) {
+  const Spec rows{None{}, "model", "data"}, columns{None{}, "data", "model"};
+  auto weight = [&](Dimensions sizes, const Spec& spec = {}) {
     sizes.insert(sizes.begin(), layers);
-    return placeholder(sizes, bf16);
+    if (mesh == nullptr) return placeholder(sizes, bf16);
+    return placeholder(sizes, bf16, {.sharding = Sharding(*mesh, spec.axes())});
   };
   return {weight({kModel}),
-          weight({kModel, kModel}),
-          weight({kModel, kKeys}),
-          weight({kModel, kKeys}),
-          weight({kModel, kModel}),
+          weight({kModel, kModel}, columns),
+          weight({kModel, kKeys}, columns),
+          weight({kModel, kKeys}, columns),
+          weight({kModel, kModel}, rows),
           weight({kModel}),
-          weight({kModel, kFeedForward}),
-          weight({kModel, kFeedForward}),
-          weight({kFeedForward, kModel})};
+          weight({kModel, kFeedForward}, columns),
+          weight({kModel, kFeedForward}, columns),
+          weight({kFeedForward, kModel}, rows)};
 }
 
 // Root-mean-square norm over the last axis, computed in f32.
@@ -63,6 +66,17 @@ inline Tensor layer(Layer l, Tensor h) {
 inline Program decoder(int64_t layers, int64_t tokens) {
   return trace([](Layer ls, Tensor x) { return scan_layers(layer, ls, x); }, stacked(layers),
                placeholder({tokens, kModel}, bf16));
+}
+
+// The same over a mesh: tokens over "data", as they enter each layer and as they leave.
+inline Program decoder(int64_t layers, int64_t tokens, const Mesh& mesh) {
+  const Sharding rows(mesh, {"data"});
+  return trace(
+      [rows](Layer ls, Tensor x) {
+        return scan_layers([rows](Layer l, Tensor h) { return with_sharding(layer(l, h), rows); },
+                           ls, x);
+      },
+      stacked(layers, &mesh), placeholder({tokens, kModel}, bf16, {.sharding = rows}));
 }
 
 }  // namespace heddle::llama

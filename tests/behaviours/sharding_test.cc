@@ -1,0 +1,127 @@
+// Behaviours of scan under shardings, with the numbers of spec/torch-xla-control-flow.md.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/heddle.h"
+#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/verify.h"
+#include "heddle/runtime/interpreter.h"
+#include "heddle/tests/support/llama.h"
+
+namespace heddle {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<Device*> four() {
+  static runtime::Backend& backend = *runtime::make_interpreter({.devices = 4}).release();
+  std::vector<Device*> out;
+  for (const auto& device : backend.devices()) out.push_back(device.get());
+  return out;
+}
+
+const Mesh& square() {
+  static const Mesh& mesh = *new Mesh({{"data", 2}, {"model", 2}}, four());
+  return mesh;
+}
+
+Tensor ramp(std::vector<int64_t> shape, const Sharding& sharding) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < Shape(f32, shape).element_count(); ++i)
+    values.push_back(static_cast<float>(i % 7) - 3);
+  return array(values, std::move(shape), sharding);
+}
+
+std::string layout(const Tensor& x) { return hlo::to_string(*sharding_of(x)); }
+
+// 35. Carry, xs and ys keep their shardings through the loop; the scanned axis is whole.
+TEST(ScanSharding, Behaviour35CarryXsAndYs) {
+  const Sharding rows(square(), {"data"}), stacked(square(), {None{}, "data"});
+  const Tensor init = ramp({4, 2}, rows), xs = ramp({5, 4, 2}, stacked);
+  const auto run = [&](const Tensor& h0, const Tensor& x) {
+    const auto step = [&](Tensor h, Tensor each) {
+      h = with_sharding(tanh(h + each), rows);
+      return std::pair(h, h * 2);
+    };
+    auto [last, ys] = scan(step, h0, x);
+    return std::pair(with_sharding(last, rows), with_sharding(ys, stacked));
+  };
+  const Program program = trace(run, init, xs);
+  EXPECT_THAT(program.hlo_text(), HasSubstr("parameter(0), sharding={devices=[2,1,2]<=[4]"));
+  const auto [last, ys] = program.call<std::pair<Tensor, Tensor>>(init, xs);
+  EXPECT_EQ(layout(last), "{devices=[2,1,2]<=[4] last_tile_dim_replicate}");
+  EXPECT_EQ(layout(ys), "{devices=[1,2,1,2]<=[4] last_tile_dim_replicate}");
+  const auto [one_last, one_ys] = run(array(init.to_literal()), array(xs.to_literal()));
+  EXPECT_EQ(last.to_literal(), one_last.to_literal());
+  EXPECT_EQ(ys.to_literal(), one_ys.to_literal());
+}
+
+// 36 (its forward half). A stack of layers whose weights are cut along both axes of a mesh.
+TEST(ScanSharding, Behaviour36TwoDimensionalLayers) {
+  const Sharding cut(square(), {None{}, "data", "model"}), rows(square(), {"data"});
+  const Tensor weights = ramp({3, 4, 4}, cut), x = ramp({2, 4}, rows);
+  const auto run = [&](const Tensor& w, const Tensor& h0) {
+    return scan_layers([](Tensor layer, Tensor h) { return tanh(matmul(h, layer) * 0.2); }, w, h0);
+  };
+  const Tensor y = trace(run, weights, x).call<Tensor>(weights, x);
+  EXPECT_EQ(y.to_literal(), run(array(weights.to_literal()), array(x.to_literal())).to_literal());
+}
+
+// Collectives are traced once with the step; a step without captures is another one on another
+// mesh.
+TEST(ScanSharding, CollectivesInsideAScan) {
+  const auto step = [](Tensor h, Tensor x) {
+    h = psum(h * 0.5 + x, "model");
+    return std::pair(h, h);
+  };
+  const auto stack = [&](Tensor h0, Tensor xs) { return scan(step, h0, xs); };
+  for (const int64_t model : {1, 2, 4}) {
+    const Mesh mesh({{"data", 4 / model}, {"model", model}}, four());
+    const Sharding columns(mesh, {"model"}), stacked(mesh, {None{}, "model"});
+    const Tensor h0 = ramp({4}, columns), xs = ramp({3, 4}, stacked);
+    const auto [last, ys] =
+        shard_map(stack, mesh, {{"model"}, {None{}, "model"}}, {{}, {None{}}})(h0, xs);
+    // The same by hand: what every device has is the sum over parts, in each step.
+    const std::vector<float> h = h0.to_vector<float>(), x = xs.to_vector<float>();
+    const auto width = static_cast<size_t>(4 / model);
+    std::vector<float> now(h), expected;
+    for (size_t t = 0; t < 3; ++t) {
+      std::vector<float> sum(width);
+      for (size_t i = 0; i < 4; ++i) sum[i % width] += now[i] * 0.5f + x[4 * t + i];
+      for (size_t i = 0; i < 4; ++i) now[i] = sum[i % width];
+      expected.insert(expected.end(), sum.begin(), sum.end());
+    }
+    EXPECT_EQ(ys.to_vector<float>(), expected) << to_string(mesh);
+    EXPECT_EQ(last.to_vector<float>(),
+              std::vector<float>(expected.end() - 4 / model, expected.end()));
+  }
+}
+
+// Llama 3.1 405B over 8 x 16 devices that are not there.
+TEST(ScanSharding, ShardedPlaceholdersStage405B) {
+  const Mesh mesh({{"data", 8}, {"model", 16}});
+  const Counters before = counters();
+  const Program program = llama::decoder(llama::kLayers, 128, mesh);
+  const Program lowered = program.lowered();
+  const Counters done = counters() - before;
+  EXPECT_EQ(done.uploads, 0);
+  EXPECT_EQ(done.upload_bytes + done.aliased_bytes, 0);
+  EXPECT_EQ(done.compiles, 0);
+  EXPECT_TRUE(hlo::verify(lowered.module()).ok());
+  int64_t bytes = 0;
+  const hlo::Computation& entry = lowered.module().entry_computation();
+  for (const hlo::InstructionId id : entry.parameters) {
+    const hlo::Instruction& parameter = entry.at(id);
+    ASSERT_TRUE(parameter.extras->sharding.has_value()) << parameter.name;
+    const auto tiles = hlo::tiles_of(*parameter.extras->sharding, parameter.shape, mesh.size());
+    ASSERT_TRUE(tiles.ok()) << tiles.status();
+    bytes += tiles->shape.byte_size();
+  }
+  EXPECT_GT(bytes, int64_t{6} * 1000 * 1000 * 1000);
+  EXPECT_LT(bytes, int64_t{7} * 1000 * 1000 * 1000);
+  EXPECT_THAT(program.hlo_text(), HasSubstr("sharding={devices=[1,8,16]<=[128]}"));
+  EXPECT_THAT(program.hlo_text(), HasSubstr("custom_call_target=\"Sharding\""));
+}
+
+}  // namespace
+}  // namespace heddle

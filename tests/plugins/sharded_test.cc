@@ -1,0 +1,187 @@
+// The tracing surface on four devices of real XLA: shardings, shard_map, and the decoder of
+// examples/ in parallel. Skipped where the plugin is not there: ./dev setup-plugin xla-cpu.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "heddle/examples/decoder.h"
+#include "heddle/heddle.h"
+#include "heddle/runtime/interpreter.h"
+#include "heddle/tests/plugins/four_devices.h"
+
+namespace heddle {
+namespace {
+
+using examples::Layer;
+using examples::Size;
+using ::testing::ElementsAre;
+
+// Four of the interpreter's: the oracle.
+const std::vector<Device*>& four_evaluators() {
+  static const auto& devices = *new std::vector<Device*>([] {
+    auto& backend = *runtime::make_interpreter({.devices = 4}).release();
+    std::vector<Device*> out;
+    for (const auto& device : backend.devices()) out.push_back(device.get());
+    return out;
+  }());
+  return devices;
+}
+
+void expect_close(const Tensor& got, const Tensor& want, const std::string& what) {
+  const std::vector<float> a = got.to_vector<float>(), b = want.to_vector<float>();
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (size_t i = 0; i < a.size(); ++i)
+    ASSERT_NEAR(a[i], b[i], 1e-5 * std::max(1.0f, std::abs(b[i]))) << what << " [" << i << "]";
+}
+
+struct Grid {
+  int64_t data, model;
+};
+constexpr Grid kGrids[] = {{1, 1}, {2, 1}, {1, 2}, {4, 1}, {1, 4}, {2, 2}};
+
+class ShardedOnXla : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (four_xla_devices().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  }
+  static Mesh mesh_of(const Grid& grid, const std::vector<Device*>& from = four_xla_devices()) {
+    return Mesh({{"data", grid.data}, {"model", grid.model}},
+                {from.begin(), from.begin() + grid.data * grid.model});
+  }
+};
+
+const Size kSize{.layers = 3, .d = 32, .ffn = 64, .heads = 8, .kv_heads = 4, .dh = 4};
+
+struct Inputs {
+  Layer layers;
+  Tensor x;
+};
+
+Inputs inputs() {
+  Layer layers = make_layers(kSize, [key = 0](Dimensions shape) mutable {
+    return random::normal(random::key(++key), shape) * 0.1;
+  });
+  return {layers, random::normal(random::key(0), {4, 6, kSize.d})};
+}
+
+Inputs placed(const Inputs& from, const Mesh& mesh) {
+  const Specs specs = examples::tensor_parallel();
+  size_t next = 0;
+  Layer layers = tree_map(
+      [&](const Tensor& leaf) { return device_put(leaf, Sharding(mesh, specs[next++].axes())); },
+      from.layers);
+  return {layers, device_put(from.x, Sharding(mesh, {"data"}))};
+}
+
+Tensor by_the_partitioner(const Mesh& mesh, const Inputs& in) {
+  const Program program = trace(
+      [&](Layer l, Tensor x) {
+        return with_sharding(examples::decode(kSize, l, x), Sharding(mesh, {"data"}));
+      },
+      in.layers, in.x);
+  return program.call<Tensor>(in.layers, in.x);
+}
+
+Tensor by_hand(const Mesh& mesh, const Inputs& in) {
+  const int64_t n = mesh.axes()[1].size;
+  const Size part{kSize.layers,       kSize.d, kSize.ffn / n, kSize.heads / n,
+                  kSize.kv_heads / n, kSize.dh};
+  Specs specs = examples::tensor_parallel();
+  specs.push_back({"data"});
+  const auto on_device = [part](Layer l, Tensor x) {
+    return examples::decode(part, l, x, [](Tensor share) { return psum(share, "model"); });
+  };
+  return shard_map(on_device, mesh, specs, {{"data"}})(in.layers, in.x);
+}
+
+TEST_F(ShardedOnXla, DecoderIsThatOfOneDevice) {
+  const Inputs one = inputs();  // on the interpreter
+  const Tensor expected = examples::decode(kSize, one.layers, one.x);
+  for (const Grid& grid : kGrids) {
+    const Mesh mesh = mesh_of(grid);
+    const Inputs in = placed(one, mesh);
+    expect_close(by_the_partitioner(mesh, in), expected, cat("partitioner on ", to_string(mesh)));
+    expect_close(by_hand(mesh, in), expected, cat("shard_map on ", to_string(mesh)));
+  }
+}
+
+// The second call moves no byte and compiles nothing.
+TEST_F(ShardedOnXla, RepeatedCallsAreOneLaunchEach) {
+  const Mesh mesh = mesh_of({2, 2});
+  const Inputs in = placed(inputs(), mesh);
+  (void)by_hand(mesh, in).wait();
+  const Counters before = counters();
+  const Tensor y = by_hand(mesh, in);
+  const Counters done = counters() - before;
+  EXPECT_EQ(done.uploads + done.downloads + done.compiles, 0);
+  EXPECT_EQ(done.executions, 1);
+  EXPECT_EQ(y.node()->buffer->device().name(), "mesh(pjrt:xla-cpu:0,1,2,3):0");
+}
+
+TEST_F(ShardedOnXla, AllReduceInAScan) {
+  const Mesh mesh({{"i", 4}}, four_xla_devices());
+  const Tensor x = array(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}, {8}, Sharding(mesh, {"i"}));
+  const auto fn = shard_map(
+      [](Tensor part) {
+        const auto step = [](Tensor h, None) {
+          h = psum(h, "i") * 0.5;
+          return std::pair(h, sum(h));
+        };
+        return scan(step, part, None{}, {.length = 3});
+      },
+      mesh, {{"i"}}, {{}, {}});
+  const auto [last, sums] = fn(x);
+  EXPECT_THAT(last.to_vector<float>(), ElementsAre(24, 32));
+  EXPECT_THAT(sums.to_vector<float>(), ElementsAre(14, 28, 56));
+}
+
+// Every collective, on XLA and on the evaluator.
+TEST_F(ShardedOnXla, CollectivesAreTheEvaluators) {
+  const auto all = [](Tensor x) {
+    const MeshAxes both{"data", "model"};
+    Tensor gathered = all_gather(x, "model", {.tiled = true});
+    Tensor moved = all_to_all(reshape(gathered, {2, 4, 2}), "data", 1, 0);
+    Tensor ring = permute(x, both, {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+    Tensor index = axis_index({"model", "data"}).astype(f32);
+    return std::tuple(psum(x, "data"), pmax(x, both), pmean(x, "model"), moved,
+                      reduce_scatter(gathered, "model", {.tiled = true}), ring, index + ring,
+                      all_reduce(x * 0.1, both, Combine::kProduct));
+  };
+  const Specs out(8, Spec{{"data", "model"}});
+  const auto run = [&](const std::vector<Device*>& devices) {
+    const Mesh mesh = mesh_of({2, 2}, devices);
+    std::vector<float> values(64);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 11) - 4;
+    const Tensor x = array(values, {32, 2}, Sharding(mesh, {{"data", "model"}}));
+    return flatten(shard_map(all, mesh, {Spec{{"data", "model"}}}, out)(x));
+  };
+  const std::vector<Tensor> xla = run(four_xla_devices()), evaluator = run(four_evaluators());
+  for (size_t i = 0; i < xla.size(); ++i) expect_close(xla[i], evaluator[i], cat("result ", i));
+}
+
+TEST_F(ShardedOnXla, ShardingsInsideALoop) {
+  const Mesh mesh = mesh_of({2, 2});
+  const Sharding rows(mesh, {"data"}), columns(mesh, {None{}, "model"});
+  const auto run = [&](Tensor h0, Tensor xs, bool marked) {
+    const auto step = [&](Tensor h, Tensor x) {
+      Tensor wide = matmul(h, x);
+      if (marked) wide = with_sharding(wide, columns);
+      h = tanh(wide);
+      return std::pair(marked ? with_sharding(h, rows) : h, sum(h));
+    };
+    return scan(step, h0, xs);
+  };
+  const Tensor h0 = random::normal(random::key(1), {4, 4});
+  const Tensor xs = random::normal(random::key(2), {5, 4, 4});
+  const auto [last, ys] = run(h0, xs, false);
+  const Tensor h = device_put(h0, rows),
+               x = device_put(xs, Sharding(mesh, {None{}, None{}, "model"}));
+  const Program program = trace([&](Tensor a, Tensor b) { return run(a, b, true); }, h, x);
+  const auto [sharded_last, sharded_ys] = program.call<std::pair<Tensor, Tensor>>(h, x);
+  expect_close(sharded_last, last, "last");
+  expect_close(sharded_ys, ys, "ys");
+}
+
+}  // namespace
+}  // namespace heddle

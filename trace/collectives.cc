@@ -1,0 +1,337 @@
+#include "heddle/trace/collectives.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "heddle/hlo/attributes.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/recorder.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle {
+
+namespace trace_internal {
+namespace {
+
+thread_local const Mesh* current_mesh = nullptr;
+
+}  // namespace
+
+ManualScope::ManualScope(const Mesh& mesh) : mesh_(mesh), outer_(current_mesh) {
+  current_mesh = &mesh_;
+}
+ManualScope::~ManualScope() { current_mesh = outer_; }
+
+const Mesh* manual_mesh() { return current_mesh; }
+
+}  // namespace trace_internal
+
+namespace {
+
+using hlo::Opcode;
+using trace_internal::emit;
+
+// As JAX has it: one channel, which says that groups are of partitions.
+constexpr int64_t kChannel = 1;
+
+// The groups of devices that differ along some axes of the mesh alone.
+class Groups {
+ public:
+  Groups(std::string_view op, const MeshAxes& axes, SourceLocation at) {
+    const Mesh* mesh = trace_internal::manual_mesh();
+    if (mesh == nullptr) {
+      throw Error(failed_precondition(op,
+                                      ": is outside of shard_map; only inside does each device "
+                                      "have a part of its own"),
+                  at);
+    }
+    if (axes.names().empty())
+      throw Error(invalid_argument(op, ": names no mesh axis; must name one or more"), at);
+    std::vector<bool> inside(mesh->axes().size());
+    for (const std::string& name : axes.names()) {
+      inner_.push_back(mesh->axis(name, at));
+      if (inside[inner_.back()])
+        throw Error(invalid_argument(op, ": names mesh axis ", name, " twice; must name it once"),
+                    at);
+      inside[inner_.back()] = true;
+    }
+    for (size_t axis = 0; axis < inside.size(); ++axis) {
+      if (!inside[axis]) outer_.push_back(axis);
+    }
+    strides_.assign(inside.size(), 1);
+    for (size_t axis = inside.size(); axis-- > 1;)
+      strides_[axis - 1] = strides_[axis] * mesh->axes()[axis].size;
+    for (const Mesh::Axis& axis : mesh->axes()) sizes_.push_back(axis.size);
+  }
+
+  [[nodiscard]] int64_t size() const {
+    int64_t size = 1;
+    for (size_t axis : inner_) size *= sizes_[axis];
+    return size;
+  }
+  // Each is alone: there is nothing to be done together.
+  [[nodiscard]] bool is_alone() const { return size() == 1; }
+  [[nodiscard]] const std::vector<size_t>& inner() const { return inner_; }
+  [[nodiscard]] int64_t stride(size_t axis) const { return strides_[axis]; }
+  [[nodiscard]] int64_t size_of(size_t axis) const { return sizes_[axis]; }
+
+  [[nodiscard]] std::vector<hlo::Dims> lists() const {
+    std::vector<hlo::Dims> out;
+    for (int64_t first : numbers(outer_)) {
+      hlo::Dims& group = out.emplace_back();
+      for (int64_t offset : numbers(inner_)) group.push_back(first + offset);
+    }
+    return out;
+  }
+
+ private:
+  // Device numbers along these axes, the last of which changes fastest.
+  [[nodiscard]] hlo::Dims numbers(const std::vector<size_t>& axes) const {
+    hlo::Dims out = {0};
+    for (size_t axis : axes) {
+      hlo::Dims next;
+      for (int64_t base : out) {
+        for (int64_t i = 0; i < sizes_[axis]; ++i) next.push_back(base + i * strides_[axis]);
+      }
+      out = std::move(next);
+    }
+    return out;
+  }
+
+  std::vector<size_t> inner_;  // as the caller named them
+  std::vector<size_t> outer_;
+  hlo::Dims sizes_;
+  hlo::Dims strides_;
+};
+
+hlo::CollectiveAttrs attrs_of(const Groups& groups, hlo::Dims dimensions = {}) {
+  hlo::CollectiveAttrs attrs;
+  attrs.channel_id = kChannel;
+  attrs.replica_groups.groups = groups.lists();
+  attrs.use_global_device_ids = true;
+  attrs.dimensions = std::move(dimensions);
+  return attrs;
+}
+
+Opcode combiner(Combine combine) {
+  switch (combine) {
+    case Combine::kSum: return Opcode::kAdd;
+    case Combine::kProduct: return Opcode::kMultiply;
+    case Combine::kMax: return Opcode::kMaximum;
+    case Combine::kMin: return Opcode::kMinimum;
+  }
+  return Opcode::kAdd;
+}
+
+const Shape& shape_of(const Tensor& x, std::string_view op, SourceLocation at) {
+  return trace_internal::node_of(x, op, at).shape;
+}
+
+int64_t axis_of(const Shape& shape, int64_t axis, std::string_view op, SourceLocation at) {
+  const int64_t index = axis < 0 ? axis + shape.rank() : axis;
+  if (!shape.has_dimension(index))
+    throw Error(invalid_argument(op, ": axis is ", axis, "; x is ", shape), at);
+  return index;
+}
+
+Tensor reshaped(const Tensor& x, std::vector<int64_t> sizes, SourceLocation at) {
+  return emit({.opcode = Opcode::kReshape,
+               .operands = {x},
+               .attrs = hlo::ReshapeAttrs{},
+               .declared = Shape(x.dtype(), std::move(sizes)),
+               .at = at});
+}
+
+std::vector<int64_t> with_size(std::vector<int64_t> sizes, int64_t axis, int64_t size) {
+  sizes[static_cast<size_t>(axis)] = size;
+  return sizes;
+}
+
+void check_multiple(const Shape& shape, int64_t axis, int64_t n, std::string_view op,
+                    SourceLocation at) {
+  if (shape.dimension(axis) % n == 0) return;
+  throw Error(invalid_argument(op, ": axis ", axis, " of x, ", shape, ", goes to a group of ", n,
+                               " devices; its size must be a multiple"),
+              at);
+}
+
+}  // namespace
+
+Tensor all_reduce(const Tensor& x, const MeshAxes& axes, Combine combine, SourceLocation at) {
+  const Groups groups("all_reduce", axes, at);
+  const Shape& shape = shape_of(x, "all_reduce", at);
+  if (groups.is_alone()) return x;
+  return emit({.opcode = Opcode::kAllReduce,
+               .operands = {x},
+               .attrs = attrs_of(groups),
+               .called = {trace_internal::scalar_computation(combiner(combine), shape.dtype())},
+               .declared = shape,
+               .at = at});
+}
+
+Tensor psum(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
+  return all_reduce(x, axes, Combine::kSum, at);
+}
+Tensor pmax(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
+  return all_reduce(x, axes, Combine::kMax, at);
+}
+Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
+  return all_reduce(x, axes, Combine::kMin, at);
+}
+Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
+  const int64_t n = Groups("pmean", axes, at).size();
+  return divide({psum(x, axes, at), at}, {static_cast<double>(n), at});
+}
+
+Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options,
+                  SourceLocation at) {
+  const Groups groups("all_gather", axes, at);
+  const Shape& shape = shape_of(x, "all_gather", at);
+  std::vector<int64_t> sizes = shape.dimensions();
+  int64_t axis = options.axis;
+  if (options.tiled) {
+    axis = axis_of(shape, axis, "all_gather", at);
+  } else {
+    if (axis < 0) axis += shape.rank() + 1;
+    if (axis < 0 || axis > shape.rank())
+      throw Error(invalid_argument("all_gather: new axis is ", options.axis, "; x is ", shape), at);
+    sizes.insert(sizes.begin() + axis, 1);
+  }
+  Tensor part = options.tiled ? x : reshaped(x, sizes, at);
+  if (groups.is_alone()) return part;
+  sizes[static_cast<size_t>(axis)] *= groups.size();
+  return emit({.opcode = Opcode::kAllGather,
+               .operands = {part},
+               .attrs = attrs_of(groups, {axis}),
+               .declared = Shape(shape.dtype(), std::move(sizes)),
+               .at = at});
+}
+
+Tensor reduce_scatter(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options,
+                      SourceLocation at) {
+  const Groups groups("reduce_scatter", axes, at);
+  const Shape& shape = shape_of(x, "reduce_scatter", at);
+  const int64_t axis = axis_of(shape, options.axis, "reduce_scatter", at);
+  check_multiple(shape, axis, groups.size(), "reduce_scatter", at);
+  if (!options.tiled && shape.dimension(axis) != groups.size()) {
+    throw Error(
+        invalid_argument("reduce_scatter: axis ", axis, " of x, ", shape, ", goes to a group of ",
+                         groups.size(), " devices; it must be as long, or be tiled"),
+        at);
+  }
+  std::vector<int64_t> sizes =
+      with_size(shape.dimensions(), axis, shape.dimension(axis) / groups.size());
+  Tensor out = x;
+  if (!groups.is_alone()) {
+    out = emit({.opcode = Opcode::kReduceScatter,
+                .operands = {x},
+                .attrs = attrs_of(groups, {axis}),
+                .called = {trace_internal::scalar_computation(Opcode::kAdd, shape.dtype())},
+                .declared = Shape(shape.dtype(), sizes),
+                .at = at});
+  }
+  if (options.tiled) return out;
+  sizes.erase(sizes.begin() + axis);
+  return reshaped(out, std::move(sizes), at);
+}
+
+namespace {
+
+// [.., n * s, ..] along `split` to [.., n * c, ..] along `concat`: blocks become a part of it.
+Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n, SourceLocation at) {
+  std::vector<int64_t> sizes = x.shape().dimensions();
+  std::vector<int64_t> blocks = with_size(sizes, split, sizes[static_cast<size_t>(split)] / n);
+  const std::vector<int64_t> one_block = blocks;
+  blocks.insert(blocks.begin() + split, n);
+  std::vector<int64_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  order.erase(order.begin() + split);
+  const int64_t target = concat + (concat > split ? 1 : 0);  // of `concat` among the blocks' axes
+  order.insert(std::ranges::find(order, target), split);
+  Tensor turned = emit({.opcode = Opcode::kTranspose,
+                        .operands = {reshaped(x, std::move(blocks), at)},
+                        .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)},
+                        .at = at});
+  return reshaped(turned, with_size(one_block, concat, one_block[static_cast<size_t>(concat)] * n),
+                  at);
+}
+
+}  // namespace
+
+Tensor all_to_all(const Tensor& x, const MeshAxes& axes, int64_t split_axis, int64_t concat_axis,
+                  SourceLocation at) {
+  const Groups groups("all_to_all", axes, at);
+  const Shape& shape = shape_of(x, "all_to_all", at);
+  const int64_t split = axis_of(shape, split_axis, "all_to_all", at);
+  const int64_t concat = axis_of(shape, concat_axis, "all_to_all", at);
+  check_multiple(shape, split, groups.size(), "all_to_all", at);
+  if (groups.is_alone()) return x;
+  hlo::CollectiveAttrs attrs = attrs_of(groups, {split});
+  attrs.use_global_device_ids = false;  // all-to-all has none: with a channel groups are partitions
+  Tensor out = emit({.opcode = Opcode::kAllToAll,
+                     .operands = {x},
+                     .attrs = std::move(attrs),
+                     .declared = shape,
+                     .at = at});
+  return split == concat ? out : blocks_moved(out, split, concat, groups.size(), at);
+}
+
+Tensor permute(const Tensor& x, const MeshAxes& axes,
+               const std::vector<std::pair<int64_t, int64_t>>& pairs, SourceLocation at) {
+  const Groups groups("permute", axes, at);
+  const Shape& shape = shape_of(x, "permute", at);
+  const int64_t n = groups.size();
+  std::vector<bool> taken(static_cast<size_t>(n));
+  for (const auto& [from, to] : pairs) {
+    if (from < 0 || from >= n || to < 0 || to >= n || taken[static_cast<size_t>(to)]) {
+      throw Error(invalid_argument("permute: has the pair (", from, ", ", to, ") in a group of ", n,
+                                   " devices; both must be below ", n,
+                                   ", and each device gets one value at most"),
+                  at);
+    }
+    taken[static_cast<size_t>(to)] = true;
+  }
+  hlo::CollectivePermuteAttrs attrs;
+  attrs.channel_id = kChannel;
+  for (const hlo::Dims& group : groups.lists()) {
+    for (const auto& [from, to] : pairs)
+      attrs.source_target_pairs.push_back(
+          {group[static_cast<size_t>(from)], group[static_cast<size_t>(to)]});
+  }
+  if (groups.is_alone()) return pairs.empty() ? zeros_like({x, at}) : x;
+  return emit({.opcode = Opcode::kCollectivePermute,
+               .operands = {x},
+               .attrs = std::move(attrs),
+               .declared = shape,
+               .at = at});
+}
+
+Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
+  const Groups groups("axis_index", axes, at);
+  if (groups.is_alone()) return trace_internal::emit_constant(Literal::scalar(s32, int64_t{0}), at);
+  // XLA takes the number of a device for known only where it is told that the value is its own.
+  auto manual = std::make_shared<hlo::Sharding>();
+  manual->type = hlo::Sharding::Type::kManual;
+  const Tensor device = emit({.opcode = Opcode::kPartitionId,
+                              .declared = Shape::scalar(u32),
+                              .at = at,
+                              .sharding = std::move(manual)});
+  Tensor index;
+  for (size_t axis : groups.inner()) {
+    Tensor along = device;
+    if (groups.stride(axis) > 1) along = divide({along, at}, {groups.stride(axis), at});
+    along = remainder({along, at}, {groups.size_of(axis), at});
+    index = index.is_valid()
+                ? add({multiply({index, at}, {groups.size_of(axis), at}), at}, {along, at})
+                : along;
+  }
+  return index.astype(s32, at);
+}
+
+int64_t axis_size(const MeshAxes& axes, SourceLocation at) {
+  return Groups("axis_size", axes, at).size();
+}
+
+}  // namespace heddle

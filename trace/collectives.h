@@ -1,0 +1,86 @@
+// Collectives: ops in which the devices of a mesh take part together, each with its own part. They
+// stand in the function that shard_map() runs (trace/shard_map.h), also in loops inside of it.
+//
+// `axes` names mesh axes: the devices whose other coordinates are equal are a group. The words are
+// those of jax.lax.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/source_location.h"
+#include "heddle/trace/mesh.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+enum class Combine : uint8_t { kSum, kProduct, kMax, kMin };
+
+// The x of a group combined element by element: every device of it gets the result, of x's type.
+//
+// errors   for all here: Error outside of shard_map(), or for an axis that its mesh has not
+Tensor all_reduce(const Tensor& x, const MeshAxes& axes, Combine combine = Combine::kSum,
+                  SourceLocation at = SourceLocation::here());
+Tensor psum(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
+Tensor pmax(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
+Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
+// psum over the number of devices in the group.
+Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
+
+struct CollectiveOptions {
+  int64_t axis = 0;  // of x, or of the result where it is new; negative axes count from the end
+  // True: parts lie one after the other along `axis`. False: along an axis of their own, `axis`,
+  // as long as the group.
+  bool tiled = false;
+};
+
+// The x of a group, one after the other in the order of the group. x: [..]; result: [.., n, ..]
+// with the new axis at `axis`, or with that axis n times as long where tiled.
+Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options = {},
+                  SourceLocation at = SourceLocation::here());
+
+// psum, of which each device keeps its own part along `axis`; that axis goes, or where tiled is n
+// times as short.
+// errors   Error where the axis is not n long, or no multiple of n where tiled
+Tensor reduce_scatter(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options = {},
+                      SourceLocation at = SourceLocation::here());
+
+// Part i of x along split_axis goes to device i of the group; what comes is joined along
+// concat_axis. x keeps its number of elements; split_axis is n times as short, concat_axis n times
+// as long.
+// errors   Error where split_axis is no multiple of n
+Tensor all_to_all(const Tensor& x, const MeshAxes& axes, int64_t split_axis, int64_t concat_axis,
+                  SourceLocation at = SourceLocation::here());
+
+// x of another device: each pair is (from, to), positions in the group. Who gets none has zeros.
+// errors   Error for positions that are not in the group, or a `to` that is there twice
+Tensor permute(const Tensor& x, const MeshAxes& axes,
+               const std::vector<std::pair<int64_t, int64_t>>& pairs,
+               SourceLocation at = SourceLocation::here());
+
+// The position of this device in its group: s32[].
+Tensor axis_index(const MeshAxes& axes, SourceLocation at = SourceLocation::here());
+// The number of devices in a group.
+int64_t axis_size(const MeshAxes& axes, SourceLocation at = SourceLocation::here());
+
+namespace trace_internal {
+
+// While it lives, this thread traces what one device of the mesh does.
+class ManualScope {
+ public:
+  explicit ManualScope(const Mesh& mesh);
+  ~ManualScope();
+  ManualScope(const ManualScope&) = delete;
+  ManualScope& operator=(const ManualScope&) = delete;
+
+ private:
+  const Mesh mesh_;
+  const Mesh* outer_;
+};
+
+// Null outside.
+const Mesh* manual_mesh();
+
+}  // namespace trace_internal
+}  // namespace heddle

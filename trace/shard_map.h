@@ -1,0 +1,91 @@
+// shard_map: a function that runs on each device of a mesh, on that device's parts; devices talk by
+// collectives (trace/collectives.h).
+//
+//   auto mean_square = shard_map(
+//       [](Tensor x) { return psum(sum(square(x)), "data") / (axis_size("data") * x.size()); },
+//       mesh, {{"data"}}, {{}});
+//   Tensor y = mean_square(x);  // x: f32[8,4] in parts of f32[4,4] on two devices; y: f32[]
+#pragma once
+
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/function_ref.h"
+#include "heddle/trace/collectives.h"
+#include "heddle/trace/mesh.h"
+#include "heddle/trace/tree.h"
+
+namespace heddle {
+
+// How an array is cut, by its axes: {"data", None{}}; {} is whole.
+class Spec {
+ public:
+  Spec() = default;
+  Spec(std::initializer_list<MeshAxes> axes) : axes_(axes) {}
+  explicit Spec(std::vector<MeshAxes> axes) : axes_(std::move(axes)) {}
+  [[nodiscard]] const std::vector<MeshAxes>& axes() const { return axes_; }
+
+ private:
+  std::vector<MeshAxes> axes_;
+};
+using Specs = std::vector<Spec>;
+
+namespace trace_internal {
+
+struct ShardMap {
+  Mesh mesh;
+  Specs in;
+  Specs out;
+  SourceLocation at;
+};
+
+// `leaves` of all arguments, `counts` of each. The body gets their parts.
+std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> leaves,
+                                  std::span<const size_t> counts,
+                                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> body);
+
+}  // namespace trace_internal
+
+// Returns a function of the same trees of full arrays. Tensors that `fn` captures are whole on
+// every device. Inside a trace it is a part of the program; outside it runs, on the devices of its
+// arguments, which have to be the mesh's.
+//
+// fn        callable on trees of parts; returns a tree of parts
+// in_specs  one for each argument (all leaves of it alike), or one for each leaf of all arguments
+// out_specs one for all results, or one for each leaf; an axis of the mesh that a spec does not
+// name
+//           says that devices along it return equal values
+// errors    Error where specs are of another number, or an axis of an array does not divide
+// cost      fn runs once, whatever the number of devices
+template <class Fn>
+auto shard_map(Fn fn, Mesh mesh, Specs in_specs, Specs out_specs,
+               SourceLocation at = SourceLocation::here()) {
+  return [
+    fn = std::move(fn),
+    map = trace_internal::ShardMap{std::move(mesh), std::move(in_specs), std::move(out_specs), at}
+  ]<Tree... Args>(const Args&... args) {
+    using Out = decltype(fn(args...));
+    static_assert(Tree<Out>, "a mapped function returns a tree of Tensors (or None)");
+    const std::vector<TreeSpec> specs{tree_spec(args)...};
+    std::vector<Tensor> leaves;
+    (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
+    std::vector<size_t> counts;
+    for (const TreeSpec& spec : specs) counts.push_back(leaf_count(spec));
+    TreeSpec result;
+    const std::vector<Tensor> out =
+        trace_internal::run_shard_map(map, leaves, counts, [&](std::span<const Tensor> parts) {
+          Out value = [&]<size_t... I>(std::index_sequence<I...>) {
+            std::tuple<Args...> arguments{unflatten<Args>(specs[I], parts)...};  // left to right
+            return std::apply(fn, std::move(arguments));
+          }
+          (std::index_sequence_for<Args...>());
+          result = tree_spec(value);
+          return flatten(value);
+        });
+    std::span<const Tensor> rest(out);
+    return unflatten<Out>(result, rest);
+  };
+}
+
+}  // namespace heddle
