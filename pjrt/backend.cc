@@ -116,6 +116,7 @@ class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend
       const std::shared_ptr<const Client>& client, const hlo::Module& module,
       const std::string& options, const std::vector<int>& donated) {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, prepare(module, client->api()->minor(), donated));
+    drop_shardings(prepared);
     std::vector<Shape> results;
     runtime::append_leaves(module.entry_computation().result_shape(), results);
     StatusOr<std::shared_ptr<const Loaded>> loaded =

@@ -18,6 +18,17 @@ StatusOr<Literal> identity(CustomCall& call) {
   return call.take(0);
 }
 
+// Into and out of the part of a program that is written for one device of several: where there is
+// one, both are all of it. With several devices custom-call itself answers (joint.h).
+StatusOr<Literal> same_view(CustomCall& call) {
+  HEDDLE_RETURN_IF_ERROR(call.check_size(1));
+  if (same_type(call[0].shape(), call.result())) return call.take(0);
+  return unimplemented("custom-call: ", call.target(), ": makes ", call.result(), " of ",
+                       call[0].shape(),
+                       ", which is a part on one of several devices; run it on a "
+                       "mesh device (runtime/mesh.h)");
+}
+
 // A group of values to be sharded alike: nothing, on one device.
 StatusOr<Literal> nothing(CustomCall& call) { return Literal(call.result()); }
 
@@ -191,8 +202,8 @@ constexpr Builtin kBuiltins[] = {
     {"LayoutConstraint", identity},
     {"MoveToDevice", identity},
     {"MoveToHost", identity},
-    {"SPMDFullToShardShape", identity},
-    {"SPMDShardToFullShape", identity},
+    {"SPMDFullToShardShape", same_view},
+    {"SPMDShardToFullShape", same_view},
     {"Sharding", identity},
     {"TopK", top_k_call},
     {"annotate_device_placement", identity},

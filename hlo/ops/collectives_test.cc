@@ -51,6 +51,15 @@ TEST(Collectives, SeveralOperandsComeBackAsATuple) {
   EXPECT_THAT(numbers(tuple.element(0)), ElementsAre(1, 2, 3));
 }
 
+TEST(Collectives, PartsOfSeveralDevicesNeedAMesh) {
+  EXPECT_EQ(
+      error_of(program("ROOT r = f32[1] custom-call(x), "
+                       "custom_call_target=\"SPMDFullToShardShape\""),
+               {kX}),
+      "custom-call: SPMDFullToShardShape: makes f32[1] of f32[3], which is a part on one of several "
+      "devices; run it on a mesh device (runtime/mesh.h)");
+}
+
 TEST(Collectives, ADeviceToWhichNothingIsSentHasZeros) {
   EXPECT_THAT(
       numbers(run(program("ROOT r = f32[3] collective-permute(x), source_target_pairs={}"), {kX})),

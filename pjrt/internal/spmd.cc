@@ -32,6 +32,15 @@ StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor, 
   return out;
 }
 
+void drop_shardings(hlo::Module& module) {
+  for (hlo::Computation& computation : module.computations) {
+    for (hlo::Instruction& instruction : computation.instructions) {
+      if (instruction.extras->sharding.has_value())
+        instruction.extras.mutate().sharding.reset();
+    }
+  }
+}
+
 PjrtSpmdExecutable::PjrtSpmdExecutable(const hlo::Module& module, runtime::DeviceGrid grid,
                                        std::vector<Shape> parameter_shapes,
                                        std::vector<Shape> result_shapes, Parts parts)

@@ -49,6 +49,9 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
                                                  int64_t partitions,
                                                  const runtime::EntryShardings& shardings);
 
+// Takes all shardings out: on one device they name devices that are not there.
+void drop_shardings(hlo::Module& module);
+
 // Returns serialised compile options. `devices` are the plugin's numbers, replica by replica.
 [[nodiscard]] std::string spmd_compile_options(const std::vector<int>& devices, int64_t replicas,
                                                int64_t partitions,

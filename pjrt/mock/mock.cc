@@ -296,17 +296,11 @@ void run(const Program& program, const Memories& arguments, const Memories& resu
   }
 }
 
-abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
-  const auto& options = *args.options;
-  static std::mutex mutex;  // several threads may launch
-  std::unique_lock lock(mutex);
-  seen().kept.assign(
-      options.non_donatable_input_indices,
-      options.non_donatable_input_indices + options.non_donatable_input_indices_count);
-  lock.unlock();
+// The part of one device of a run.
+void launch(abi::LoadedExecutableExecuteArgs& args, size_t device) {
   Memories arguments, results;
   for (size_t i = 0; i < args.args_count; ++i)
-    arguments.push_back(args.argument_lists[0][i]->memory);
+    arguments.push_back(args.argument_lists[device][i]->memory);
   const auto program = args.executable->program;
   for (size_t i = 0; i < program->results.size(); ++i) {
     Array array = program->results[i];
@@ -314,7 +308,7 @@ abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
     for (int64_t dim : array.dims) size *= static_cast<size_t>(dim);
     array.bytes.resize(size);
     results.push_back(std::make_shared<Memory>(seen(), std::move(array)));
-    args.output_lists[0][i] = buffer_of(results.back());
+    args.output_lists[device][i] = buffer_of(results.back());
   }
   auto work = [program, arguments = std::move(arguments), results = std::move(results)] {
     run(*program, arguments, results);
@@ -325,6 +319,17 @@ abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
   } else {
     worker->add(std::move(work));
   }
+}
+
+abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
+  const auto& options = *args.options;
+  static std::mutex mutex;  // several threads may launch
+  std::unique_lock lock(mutex);
+  seen().kept.assign(
+      options.non_donatable_input_indices,
+      options.non_donatable_input_indices + options.non_donatable_input_indices_count);
+  lock.unlock();
+  for (size_t device = 0; device < args.devices_count; ++device) launch(args, device);
   return nullptr;
 }
 
@@ -340,8 +345,10 @@ void take_back(abi::ClientBufferFromHostBufferArgs& args) {
   delete std::exchange(args.buffer, nullptr);
 }
 void take_back(abi::LoadedExecutableExecuteArgs& args) {
-  for (size_t i = 0; i < args.executable->program->results.size(); ++i)
-    delete std::exchange(args.output_lists[0][i], nullptr);
+  for (size_t device = 0; device < args.devices_count; ++device) {
+    for (size_t i = 0; i < args.executable->program->results.size(); ++i)
+      delete std::exchange(args.output_lists[device][i], nullptr);
+  }
 }
 template <class Args>
 void take_back(Args&) {}

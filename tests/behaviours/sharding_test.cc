@@ -34,8 +34,8 @@ Tensor ramp(std::vector<int64_t> shape, const Sharding& sharding) {
 
 std::string layout(const Tensor& x) { return hlo::to_string(*sharding_of(x)); }
 
-// 35. Carry, xs and ys keep their shardings through the loop; the scanned axis is whole.
-TEST(ScanSharding, Behaviour35CarryXsAndYs) {
+// Carry, xs and ys keep their shardings through the loop; the scanned axis is whole.
+TEST(TorchXlaSpmd, N35_CarryXsAndYsKeepTheirShardings) {
   const Sharding rows(square(), {"data"}), stacked(square(), {None{}, "data"});
   const Tensor init = ramp({4, 2}, rows), xs = ramp({5, 4, 2}, stacked);
   const auto run = [&](const Tensor& h0, const Tensor& x) {
@@ -56,8 +56,8 @@ TEST(ScanSharding, Behaviour35CarryXsAndYs) {
   EXPECT_EQ(ys.to_literal(), one_ys.to_literal());
 }
 
-// 36 (its forward half). A stack of layers whose weights are cut along both axes of a mesh.
-TEST(ScanSharding, Behaviour36TwoDimensionalLayers) {
+// The forward half of it. A stack of layers whose weights are cut along both axes of a mesh.
+TEST(TorchXlaSpmd, N36_LayersCutAlongBothAxesOfAMesh) {
   const Sharding cut(square(), {None{}, "data", "model"}), rows(square(), {"data"});
   const Tensor weights = ramp({3, 4, 4}, cut), x = ramp({2, 4}, rows);
   const auto run = [&](const Tensor& w, const Tensor& h0) {
@@ -69,7 +69,7 @@ TEST(ScanSharding, Behaviour36TwoDimensionalLayers) {
 
 // Collectives are traced once with the step; a step without captures is another one on another
 // mesh.
-TEST(ScanSharding, CollectivesInsideAScan) {
+TEST(Sharding, CollectivesInsideAScan) {
   const auto step = [](Tensor h, Tensor x) {
     h = psum(h * 0.5 + x, "model");
     return std::pair(h, h);
@@ -98,7 +98,7 @@ TEST(ScanSharding, CollectivesInsideAScan) {
 }
 
 // Llama 3.1 405B over 8 x 16 devices that are not there.
-TEST(ScanSharding, ShardedPlaceholdersStage405B) {
+TEST(Sharding, ShardedPlaceholdersStage405B) {
   const Mesh mesh({{"data", 8}, {"model", 16}});
   const Counters before = counters();
   const Program program = llama::decoder(llama::kLayers, 128, mesh);

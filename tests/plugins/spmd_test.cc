@@ -106,6 +106,22 @@ TEST_F(SpmdOnXla, ArgumentsAreMovedFromDeviceToDevice) {
   EXPECT_EQ(runtime::to_host(*out[0]).value(), counted({4, 4}));
 }
 
+// A program that says where its arrays lie runs on one device, too.
+TEST_F(SpmdOnXla, OneDeviceTakesNoNoticeOfShardings) {
+  Device& one = *four_xla_devices()[1];
+  const auto program = one.backend().compile(
+      hlo::parse_text(
+          "ENTRY main { x = f32[8] parameter(0), sharding={devices=[4]<=[4]} s = f32[8] "
+          "custom-call(x), custom_call_target=\"Sharding\", "
+          "sharding={devices=[4]<=[4]} ROOT y = f32[8] add(x, s) }")
+          .value(),
+      {}, one);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const BufferPtr x = runtime::to_device(one, counted({8})).value();
+  const auto out = (*program)->execute({&x, 1}).value();
+  EXPECT_EQ(runtime::to_host(*out[0]).value().to_double(7), 14);
+}
+
 // Launches of several threads do not wait for each other crosswise.
 TEST_F(SpmdOnXla, ThreadsLaunchCollectivesAtOnce) {
   constexpr int kThreads = 3, kRuns = 20;

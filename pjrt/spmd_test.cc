@@ -1,0 +1,126 @@
+// Programs of several devices of a plugin, on the mock: what crosses the interface.
+#include "heddle/runtime/spmd.h"
+
+#include "heddle/pjrt/proto/compile_options.pb.h"
+#include "heddle/pjrt/support_test.h"
+#include "heddle/runtime/mesh.h"
+
+namespace heddle::pjrt {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Spmd : public MockTest {
+ protected:
+  runtime::DeviceGrid both(int64_t replicas, int64_t partitions) {
+    return {.replicas = replicas, .partitions = partitions, .devices = {&device(0), &device(1)}};
+  }
+  // x on device 0, and ten times as much on device 1.
+  runtime::DeviceBuffers arguments(std::vector<float> x) {
+    std::vector<float> tenfold = x;
+    for (float& value : tenfold) value *= 10;
+    return {{runtime::to_device(device(0), vector_of(x)).value()},
+            {runtime::to_device(device(1), vector_of(tenfold)).value()}};
+  }
+  StatusOr<std::shared_ptr<runtime::SpmdExecutable>> compile(const std::string& text,
+                                                             const runtime::DeviceGrid& grid) {
+    return runtime::compile_spmd(module_of(text), {}, grid);
+  }
+};
+
+constexpr const char* kNegate = "ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] negate(x) }";
+
+TEST_F(Spmd, EachDeviceHasItsArgumentsAndResults) {
+  start(with_evaluator());
+  const auto program = compile(kNegate, both(2, 1)).value();
+  const auto results = program->execute(arguments({1, 2})).value();
+  EXPECT_THAT(floats_of(*results[0][0]).value(), ElementsAre(-1, -2));
+  EXPECT_THAT(floats_of(*results[1][0]).value(), ElementsAre(-10, -20));
+  EXPECT_EQ(&results[1][0]->device(), &device(1));
+  EXPECT_THAT(mock_plugin().seen().kept, ElementsAre(0));
+  EXPECT_EQ(throttle_of(device(1))->load().peak_launches, 1);
+  EXPECT_EQ(throttle_of(device(1))->load().launches, 0);
+}
+
+// What XLA is told: counts, SPMD only where there are partitions, and the devices by partition.
+TEST_F(Spmd, OptionsSayWhichDevicesRunWhat) {
+  mock::Settings settings = with_evaluator();
+  std::string options;
+  settings.compile = [&](std::string_view code, std::string_view said) {
+    options = said;
+    return evaluated(code, said);
+  };
+  start(std::move(settings));
+  proto::CompileOptions read;
+  ASSERT_TRUE(compile(kNegate, both(2, 1)).ok());
+  ASSERT_TRUE(read.ParseFromString(options));
+  EXPECT_EQ(read.build_options().replica_count(), 2);
+  EXPECT_FALSE(read.build_options().use_spmd_partitioning());
+  ASSERT_EQ(read.build_options().device_assignment().partitions_size(), 1);
+  EXPECT_EQ(read.build_options().device_assignment().partitions(0).replica_device_ids_size(), 2);
+  ASSERT_TRUE(compile(kNegate, both(1, 2)).ok());
+  ASSERT_TRUE(read.ParseFromString(options));
+  EXPECT_EQ(read.build_options().partition_count(), 2);
+  EXPECT_TRUE(read.build_options().use_spmd_partitioning());
+  EXPECT_EQ(read.build_options().device_assignment().partitions_size(), 2);
+}
+
+// The mock's partitioner is none, but it gets what XLA's would.
+TEST_F(Spmd, ShardingsGoToThePluginAndTilesComeBack) {
+  mock::Settings settings = with_evaluator();
+  std::string code;
+  settings.compile = [&](std::string_view said, std::string_view options) {
+    code = said;
+    mock::Program program = evaluated(said, options);
+    program.results[0].dims = {2};
+    return program;
+  };
+  start(std::move(settings));
+  const auto program = compile(
+      "ENTRY main { x = f32[4] parameter(0), "
+      "sharding={devices=[2]<=[2]} y = f32[4] negate(x) ROOT s = f32[4] "
+      "custom-call(y), custom_call_target=\"Sharding\", "
+      "sharding={devices=[2]<=[2]} }",
+      both(1, 2));
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ((*program)->parameter_shapes()[0], Shape(f32, {2}));
+  EXPECT_EQ((*program)->result_shapes()[0], Shape(f32, {2}));
+  EXPECT_THAT(hlo::print(hlo::from_proto(code).value()),
+              HasSubstr("parameter(0), sharding={devices=[2]<=[2]}"));
+}
+
+TEST_F(Spmd, APluginThatDidNotCutIsAtFault) {
+  start(with_evaluator());
+  const auto program = compile(
+      "ENTRY main { x = f32[4] parameter(0) ROOT s = f32[4] "
+      "custom-call(x), custom_call_target=\"Sharding\", "
+      "sharding={devices=[2]<=[2]} }",
+      both(1, 2));
+  EXPECT_THAT(message_of(program.status()),
+              HasSubstr("result 0 is f32[4]; the program says f32[2]; the plugin is at fault"));
+}
+
+TEST_F(Spmd, FaultsOfARunNameTheCall) {
+  mock::Settings settings = with_evaluator();
+  settings.failing[abi::Slot::kLoadedExecutableExecute] = {.code = 8, .message = "no room"};
+  start(std::move(settings));
+  const auto program = compile(kNegate, both(2, 1)).value();
+  const Status status = program->execute(arguments({1, 2})).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(message_of(status),
+              HasSubstr("run main: plugin mock (PJRT 0.114): LoadedExecutableExecute: no room"));
+  EXPECT_EQ(throttle_of(device(0))->load().launches, 0);
+}
+
+TEST_F(Spmd, AResultThatIsNotThereIsAnError) {
+  mock::Settings settings = with_evaluator();
+  settings.empty_handed.insert(abi::Slot::kLoadedExecutableExecute);
+  start(std::move(settings));
+  const auto program = compile(kNegate, both(2, 1)).value();
+  EXPECT_THAT(message_of(program->execute(arguments({1, 2})).status()),
+              HasSubstr("gave no result 0 for device"));
+}
+
+}  // namespace
+}  // namespace heddle::pjrt
