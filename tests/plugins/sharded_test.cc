@@ -9,6 +9,7 @@
 #include "heddle/heddle.h"
 #include "heddle/runtime/interpreter.h"
 #include "heddle/tests/plugins/four_devices.h"
+#include "heddle/trace/node.h"
 
 namespace heddle {
 namespace {
@@ -141,7 +142,7 @@ TEST_F(ShardedOnXla, CollectivesAreTheEvaluators) {
   const auto all = [](Tensor x) {
     const MeshAxes both{"data", "model"};
     Tensor gathered = all_gather(x, "model", {.tiled = true});
-    Tensor moved = all_to_all(reshape(gathered, {2, 4, 2}), "data", 1, 0);
+    Tensor moved = all_to_all(reshape(gathered, {2, 8, 2}), "data", 1, 0);
     Tensor ring = permute(x, both, {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
     Tensor index = axis_index({"model", "data"}).astype(f32);
     return std::tuple(psum(x, "data"), pmax(x, both), pmean(x, "model"), moved,
