@@ -141,4 +141,13 @@ Tensor pinv(Operand operand, std::optional<double> rtol) {
   })[0];
 }
 
+Tensor matrix_rank(Operand operand, std::optional<double> rtol) {
+  const Located a = matrices_of("matrix_rank", "a", operand);
+  return as_program("matrix_rank", a.at(), [&]() -> std::vector<Located> {
+    const Located s = a.with(svdvals(a.operand()));
+    const Located kept = s > greatest(s) * rtol.value_or(default_tolerance(a));
+    return {a.with(sum(kept.astype(s32).operand(), {.axes = {-1}}))};
+  })[0];
+}
+
 }  // namespace heddle::linalg

@@ -39,5 +39,8 @@ Lstsq lstsq(Operand a, Operand b, std::optional<double> rcond = {});
 // a[.., m, n] -> [.., n, m], the inverse of Moore and Penrose, by singular values; those up to rtol
 // times the greatest count as 0. rtol is 10 max(m, n) epsilon unless given.
 Tensor pinv(Operand a, std::optional<double> rtol = {});
+// a[.., m, n] -> s32[..]: how many singular values are above rtol times the greatest. rtol is
+// max(m, n) epsilon unless given.
+Tensor matrix_rank(Operand a, std::optional<double> rtol = {});
 
 }  // namespace heddle::linalg

@@ -112,6 +112,14 @@ TEST_P(Solving, PinvIsMooreAndPenroses) {
   EXPECT_EQ(pinv(draw({0, 3})).shape(), Shape(dtype(), {3, 0}));
 }
 
+TEST_P(Solving, MatrixRankCountsSingularValues) {
+  const Tensor a = matmul(draw({2, 5, 2}), draw({2, 2, 4}, 2));
+  EXPECT_THAT(matrix_rank(a).to_vector<int>(), ElementsAre(2, 2));
+  EXPECT_THAT(matrix_rank(draw({4, 3})).to_vector<int>(), ElementsAre(3));
+  EXPECT_THAT(matrix_rank(zeros({3, 4}, dtype())).to_vector<int>(), ElementsAre(0));
+  EXPECT_THAT(matrix_rank(eye(3, 3, 0, dtype()), 2).to_vector<int>(), ElementsAre(0));
+}
+
 TEST_P(Solving, PowersMultiply) {
   const Tensor a = regular({2, 3, 3}) / 4;
   EXPECT_LE(distance(matrix_power(a, 5), matmul(a, matmul(matmul(a, a), matmul(a, a)))), near());

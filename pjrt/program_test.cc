@@ -7,8 +7,6 @@
 
 #include "heddle/hlo/verify.h"
 #include "heddle/pjrt/internal/expand.h"
-#include "heddle/pjrt/internal/lapack.h"
-#include "heddle/pjrt/internal/lapack_lu.h"
 #include "heddle/pjrt/support_test.h"
 
 namespace heddle::pjrt {
@@ -52,99 +50,6 @@ TEST_P(MulhiOf, IsTheSameByOlderOps) {
 
 INSTANTIATE_TEST_SUITE_P(Integers, MulhiOf, ::testing::Values(s8, u8, s16, u16, s32, u32, s64, u64),
                          [](const auto& info) { return std::string(to_string(info.param)); });
-
-// P A = L U, by columns of `at(i, j)`.
-template <class T>
-void expect_factors(const Literal& a, const Literal& factors, const Literal& pivots, int64_t matrix,
-                    int64_t m, int64_t n) {
-  const auto offset = static_cast<size_t>(matrix * m * n);
-  std::vector<T> want(a.values<T>().begin() + static_cast<std::ptrdiff_t>(offset),
-                      a.values<T>().begin() + static_cast<std::ptrdiff_t>(offset) + m * n);
-  const int64_t p = std::min(m, n);
-  for (int64_t k = 0; k < p; ++k) {
-    const int64_t row = pivots.to_int64(matrix * p + k) - 1;
-    ASSERT_TRUE(row >= k && row < m);
-    std::swap_ranges(want.begin() + k * n, want.begin() + (k + 1) * n, want.begin() + row * n);
-  }
-  const auto lu = factors.values<T>().subspan(offset);
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      T sum = 0;
-      for (int64_t k = 0; k <= std::min({i, j, p - 1}); ++k) {
-        const T left = k == i ? T(1) : lu[static_cast<size_t>(i * n + k)];
-        EXPECT_TRUE(k >= i || std::abs(left) <= 1.5);  // pivoted by |re| + |im|
-        sum += left * lu[static_cast<size_t>(k * n + j)];
-      }
-      EXPECT_LE(std::abs(sum - want[static_cast<size_t>(i * n + j)]), 1e-12) << i << "," << j;
-    }
-  }
-}
-
-template <class T>
-void check_lu(DType dtype, int64_t batch, int64_t m, int64_t n) {
-  const hlo::Module module =
-      module_of(lu_text({.dtype = dtype, .batch = batch, .rows = m, .columns = n}));
-  ASSERT_EQ(hlo::verify(module, hlo::Stage::kHlo), Status());
-  Literal a(Shape(dtype, {batch, m, n}));
-  std::mt19937 random(5);
-  std::normal_distribution<double> normal;
-  for (T& value : a.mutable_values<T>()) {
-    if constexpr (std::is_same_v<T, double>) {
-      value = normal(random);
-    } else {
-      value = {normal(random), normal(random)};
-    }
-  }
-  const Literal result = hlo::evaluate(module, {a}).value();
-  for (int64_t i = 0; i < batch; ++i) {
-    expect_factors<T>(a, result.element(0), result.element(1), i, m, n);
-    EXPECT_EQ(result.element(2).to_int64(i), 0);
-  }
-}
-
-TEST(Lu, FactorsRealMatricesOfEveryForm) {
-  check_lu<double>(f64, 1, 1, 1);
-  check_lu<double>(f64, 3, 5, 5);
-  check_lu<double>(f64, 2, 6, 3);
-  check_lu<double>(f64, 2, 3, 6);
-}
-
-TEST(Lu, FactorsComplexMatrices) { check_lu<std::complex<double>>(c128, 2, 4, 4); }
-
-TEST(Lu, TellsTheFirstPivotThatIsZero) {
-  const hlo::Module module =
-      module_of(lu_text({.dtype = f64, .batch = 1, .rows = 3, .columns = 3}));
-  // The second column is the first one twice.
-  const Literal a = Literal::from<double>(Shape(f64, {1, 3, 3}), {1, 2, 0, 2, 4, 0, 3, 6, 1});
-  const Literal result = hlo::evaluate(module, {a}).value();
-  EXPECT_EQ(result.element(2).to_int64(0), 2);
-}
-
-TEST(Lapack, CallsBecomeOpsAndTheRestStays) {
-  const hlo::Module module = module_of(R"(HloModule m
-ENTRY e {
-  a = f32[2,3,3]{1,2,0} parameter(0)
-  b = f32[2,3,1]{1,2,0} parameter(1)
-  x = f32[2,3,1]{1,2,0} custom-call(a, b), custom_call_target="lapack_strsm_ffi", backend_config={diag = 85 : ui8, side = 76 : ui8, trans_x = 84 : ui8, uplo = 76 : ui8}
-  c = (f32[2,3,3]{1,2,0}, s32[2]{0}) custom-call(a), custom_call_target="lapack_spotrf_ffi", backend_config={uplo = 76 : ui8}
-  l = (f32[2,3,3]{1,2,0}, s32[2,3]{1,0}, s32[2]{0}) custom-call(a), custom_call_target="lapack_sgetrf_ffi", backend_config={}
-  q = (f32[2,3,3]{1,2,0}, f32[2,3]{1,0}) custom-call(a), custom_call_target="lapack_sgeqrf_ffi", backend_config={}
-  other = f32[] custom-call(a), custom_call_target="lapack_sgesdd_ffi"
-  ROOT t = (f32[2,3,1]{1,2,0}, (f32[2,3,3]{1,2,0}, s32[2]{0}), (f32[2,3,3]{1,2,0}, s32[2,3]{1,0}, s32[2]{0}), (f32[2,3,3]{1,2,0}, f32[2,3]{1,0}), f32[]) tuple(x, c, l, q, other)
-})");
-  EXPECT_TRUE(has_lapack(module));
-  const auto expanded = expand_lapack(module);
-  ASSERT_TRUE(expanded.ok()) << expanded.status();
-  EXPECT_EQ(hlo::verify(*expanded, hlo::Stage::kHlo), Status());
-  EXPECT_FALSE(has_lapack(*expanded));
-  const std::string text = hlo::print(*expanded, {.form = hlo::PrintOptions::Form::kShort});
-  EXPECT_THAT(text, HasSubstr("triangular-solve"));
-  EXPECT_THAT(text, HasSubstr("left_side=true, lower=true, unit_diagonal=true, "
-                              "transpose_a=TRANSPOSE"));
-  EXPECT_THAT(text, HasSubstr("cholesky"));
-  EXPECT_THAT(text, HasSubstr("custom_call_target=\"Qr\""));
-  EXPECT_THAT(text, HasSubstr("lapack_sgesdd_ffi"));
-}
 
 TEST(Prepare, AliasesOfTheModuleAreLeftOut) {
   const hlo::Module module = module_of(R"(HloModule m, input_output_alias={ {}: (0, {}, may-alias) }

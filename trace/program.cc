@@ -7,6 +7,7 @@
 #include "heddle/hlo/wire.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/run_module.h"
+#include "heddle/transform/lapack/expand.h"
 #include "heddle/transform/lower.h"
 
 namespace heddle {
@@ -50,8 +51,9 @@ const TreeSpec& Program::result_spec() const { return state_->result_spec; }
 
 Program Program::lowered() const {
   auto state = std::make_shared<State>(*state_);
-  state->module =
-      std::make_shared<const hlo::Module>(value_or_throw(transform::lower(*state_->module), {}));
+  hlo::Module module = value_or_throw(transform::lower(*state_->module), {});
+  if (transform::has_lapack(module)) module = value_or_throw(transform::expand_lapack(module), {});
+  state->module = std::make_shared<const hlo::Module>(std::move(module));
   state->compiled = std::make_shared<Compiled>();
   return Program(std::move(state));
 }

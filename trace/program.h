@@ -34,7 +34,8 @@ class Program {
   // Names, paths and types of arguments, captured tensors and results.
   [[nodiscard]] const Signature& signature() const;
   [[nodiscard]] const hlo::Module& module() const;
-  // The same program as plain HLO, which any XLA reads: scan lowered to while.
+  // The same program as plain HLO, which any XLA reads: scan lowered to while, and calls of LAPACK
+  // to loops (transform/lapack/expand.h).
   [[nodiscard]] Program lowered() const;
   // The structure that fn returned.
   [[nodiscard]] const TreeSpec& result_spec() const;

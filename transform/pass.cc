@@ -8,14 +8,18 @@ namespace {
 std::span<const Pass> find_passes(std::string_view name) {
   if (name == "lower") return kLowerPipeline;
   if (name == "flatten") return kFlattenPipeline;
-  const Pass* found = std::ranges::find(kPasses, name, &Pass::name);
-  if (found == std::end(kPasses)) return {};
-  return {found, 1};
+  for (std::span<const Pass> passes :
+       {std::span<const Pass>(kPasses), std::span<const Pass>(kRoundingPasses)}) {
+    const auto found = std::ranges::find(passes, name, &Pass::name);
+    if (found != passes.end()) return {&*found, 1};
+  }
+  return {};
 }
 
 std::string known_names() {
   std::string names = "lower, flatten";
   for (const Pass& pass : kPasses) append(names, ", ", pass.name);
+  for (const Pass& pass : kRoundingPasses) append(names, ", ", pass.name);
   return names;
 }
 

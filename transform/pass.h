@@ -12,6 +12,7 @@
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/transform/lapack/expand.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
@@ -27,12 +28,15 @@ struct Pass {
   bool settles = false;
 };
 
-// Every pass, by name.
+// Every pass that keeps values bit for bit, by name.
 inline constexpr Pass kPasses[] = {
     {"inline", inline_calls},     {"lower-scan", lower_scan, hlo::Stage::kHlo},
     {"merge-equal", merge_equal}, {"remove-unused", remove_unused},
     {"simplify", simplify},
 };
+
+// Those that keep values to their accuracy, not bit for bit.
+inline constexpr Pass kRoundingPasses[] = {{"expand-lapack", expand_lapack}};
 
 namespace pass_internal {
 
@@ -43,8 +47,8 @@ inline constexpr Pass settling(std::string_view name,
 
 }  // namespace pass_internal
 
-// From what was traced to what any XLA reads: while and no scan. Calls stay, so that a combine computation is one computation.
-// Running it twice is running it once.
+// From what was traced to what any XLA reads: while and no scan. Calls stay, so that a combine
+// computation is one computation. Running it twice is running it once.
 inline constexpr Pass kLowerPipeline[] = {
     {"simplify", simplify},
     {"lower-scan", lower_scan, hlo::Stage::kHlo},  // from here: while, and no scan

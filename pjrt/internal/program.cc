@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "heddle/pjrt/internal/expand.h"
-#include "heddle/pjrt/internal/lapack.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/transform/emitter.h"
+#include "heddle/transform/lapack/expand.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -163,8 +163,8 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
   if (has_opcode(out, Opcode::kScan)) {
     HEDDLE_ASSIGN_OR_RETURN(out, transform::lower_scan(out));
   }
-  if (has_lapack(out)) {
-    HEDDLE_ASSIGN_OR_RETURN(out, expand_lapack(out));
+  if (transform::has_lapack(out)) {
+    HEDDLE_ASSIGN_OR_RETURN(out, transform::expand_lapack(out));
   }
   if (has_opcode(out, Opcode::kMulhi)) {
     HEDDLE_ASSIGN_OR_RETURN(out, expand_mulhi(out));

@@ -1,13 +1,14 @@
-#include "heddle/pjrt/internal/lapack_lu.h"
-
+// LU factorisation with partial pivoting, from a text with names in it.
 #include <algorithm>
 #include <cctype>
 #include <string_view>
 #include <utility>
 
 #include "heddle/base/strings.h"
+#include "heddle/hlo/text.h"
+#include "heddle/transform/lapack/internal/problem.h"
 
-namespace heddle::pjrt {
+namespace heddle::transform::lapack {
 namespace {
 
 // The greater value, and the smaller index of equal ones.
@@ -161,16 +162,18 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 
 // Puts values in place of the words that are one capital: types T and R (of its parts), sizes B, M,
 // N and P, the zero Z and the one U of T.
-std::string filled(std::string_view text, const LuSignature& signature) {
+std::string filled(std::string_view text, const Shape& matrices) {
+  const DType dtype = matrices.dtype();
+  const int64_t m = matrices.dimension(1), n = matrices.dimension(2);
   const std::pair<char, std::string> kWords[] = {
-      {'Z', is_complex(signature.dtype) ? "(0, 0)" : "0"},
-      {'U', is_complex(signature.dtype) ? "(1, 0)" : "1"},
-      {'T', cat(signature.dtype)},
-      {'R', cat(real_part(signature.dtype))},
-      {'B', cat(signature.batch)},
-      {'M', cat(signature.rows)},
-      {'N', cat(signature.columns)},
-      {'P', cat(std::min(signature.rows, signature.columns))},
+      {'Z', is_complex(dtype) ? "(0, 0)" : "0"},
+      {'U', is_complex(dtype) ? "(1, 0)" : "1"},
+      {'T', cat(dtype)},
+      {'R', cat(real_part(dtype))},
+      {'B', cat(matrices.dimension(0))},
+      {'M', cat(m)},
+      {'N', cat(n)},
+      {'P', cat(std::min(m, n))},
   };
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -188,9 +191,11 @@ std::string filled(std::string_view text, const LuSignature& signature) {
 
 }  // namespace
 
-std::string lu_text(const LuSignature& signature) {
-  const std::string_view size = is_complex(signature.dtype) ? kComplexSize : kRealSize;
-  return filled(cat("HloModule getrf\n", kGreater, kStepHead, size, kStepTail, kBatch), signature);
+StatusOr<hlo::Module> lu_module(const Problem& problem) {
+  const Shape& matrices = problem.operands[0];
+  const std::string_view size = is_complex(matrices.dtype()) ? kComplexSize : kRealSize;
+  return hlo::parse_text(
+      filled(cat("HloModule getrf\n", kGreater, kStepHead, size, kStepTail, kBatch), matrices));
 }
 
-}  // namespace heddle::pjrt
+}  // namespace heddle::transform::lapack

@@ -1,0 +1,446 @@
+#include "heddle/transform/lapack/expand.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/text.h"
+#include "heddle/hlo/verify.h"
+
+namespace heddle::transform {
+namespace {
+
+using ::testing::HasSubstr;
+using Complex = std::complex<double>;
+
+hlo::Module parsed(const std::string& text) {
+  auto module = hlo::parse_text(text);
+  if (!module.ok()) throw std::runtime_error(message_of(module.status()));
+  return *std::move(module);
+}
+
+// One call on its operands.
+hlo::Module program(const std::string& target, const std::vector<Literal>& operands,
+                    const std::string& result, const std::string& config) {
+  std::string text = "HloModule m\nENTRY main {\n", names;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    append(text, "  a", i, " = ", operands[i].shape(), " parameter(", i, ")\n");
+    append(names, i == 0 ? "" : ", ", "a", i);
+  }
+  append(text, "  ROOT r = ", result, " custom-call(", names, "), custom_call_target=\"", target,
+         "\", api_version=API_VERSION_TYPED_FFI, backend_config=", config, "\n}\n");
+  return parsed(text);
+}
+
+hlo::Module expanded(const hlo::Module& module) {
+  const auto out = expand_lapack(module);
+  if (!out.ok()) throw std::runtime_error(message_of(out.status()));
+  EXPECT_EQ(hlo::verify(*out, hlo::Stage::kHlo), Status());
+  EXPECT_FALSE(has_lapack(*out));
+  return *out;
+}
+
+// By the loops, and by the evaluator's own LAPACK.
+Literal by_loops(const std::string& target, const std::vector<Literal>& operands,
+                 const std::string& result, const std::string& config) {
+  return hlo::evaluate(expanded(program(target, operands, result, config)), operands).value();
+}
+Literal by_evaluator(const std::string& target, const std::vector<Literal>& operands,
+                     const std::string& result, const std::string& config) {
+  return hlo::evaluate(program(target, operands, result, config), operands).value();
+}
+
+Complex number(const Literal& x, size_t i) {
+  if (x.shape().dtype() == c128) return x.values<Complex>()[i];
+  if (x.shape().dtype() == c64) return Complex(x.values<std::complex<float>>()[i]);
+  return x.to_double(static_cast<int64_t>(i));
+}
+
+void set(Literal& x, size_t i, Complex value) {
+  const DType dtype = x.shape().dtype();
+  if (dtype == f32) x.mutable_values<float>()[i] = static_cast<float>(value.real());
+  if (dtype == f64) x.mutable_values<double>()[i] = value.real();
+  if (dtype == c64) x.mutable_values<std::complex<float>>()[i] = std::complex<float>(value);
+  if (dtype == c128) x.mutable_values<Complex>()[i] = value;
+}
+
+Literal random_literal(DType dtype, std::vector<int64_t> sizes, uint32_t seed) {
+  std::mt19937 bits(seed);
+  std::normal_distribution<double> normal;
+  Literal out(Shape(dtype, std::move(sizes)));
+  for (size_t i = 0; i < static_cast<size_t>(out.element_count()); ++i) {
+    const double re = normal(bits);
+    set(out, i, {re, normal(bits)});
+  }
+  return out;
+}
+
+// Matrix number `at` of a batch, or a vector as a diagonal.
+struct Matrix {
+  int64_t rows = 0, columns = 0;
+  std::vector<Complex> values;
+  Complex& operator()(int64_t i, int64_t j) { return values[static_cast<size_t>(i * columns + j)]; }
+  Complex operator()(int64_t i, int64_t j) const {
+    return values[static_cast<size_t>(i * columns + j)];
+  }
+};
+
+Matrix matrix_of(const Literal& x, int64_t at) {
+  const Shape& shape = x.shape();
+  const int64_t m = shape.dimension(shape.rank() - 2), n = shape.dimension(shape.rank() - 1);
+  Matrix out{m, n, {}};
+  for (int64_t i = 0; i < m * n; ++i)
+    out.values.push_back(number(x, static_cast<size_t>(at * m * n + i)));
+  return out;
+}
+
+// [m,n] with row `at` of x on its diagonal.
+Matrix diagonal_of(const Literal& x, int64_t at, int64_t m, int64_t n) {
+  Matrix out{m, n, std::vector<Complex>(static_cast<size_t>(m * n))};
+  const int64_t size = x.shape().dimension(x.shape().rank() - 1);
+  for (int64_t i = 0; i < size; ++i) out(i, i) = number(x, static_cast<size_t>(at * size + i));
+  return out;
+}
+
+Matrix product(const Matrix& a, const Matrix& b) {
+  Matrix out{a.rows, b.columns, std::vector<Complex>(static_cast<size_t>(a.rows * b.columns))};
+  for (int64_t i = 0; i < a.rows; ++i) {
+    for (int64_t k = 0; k < a.columns; ++k) {
+      for (int64_t j = 0; j < b.columns; ++j) out(i, j) += a(i, k) * b(k, j);
+    }
+  }
+  return out;
+}
+
+Matrix adjoint(const Matrix& a) {
+  Matrix out{a.columns, a.rows, std::vector<Complex>(a.values.size())};
+  for (int64_t i = 0; i < a.rows; ++i) {
+    for (int64_t j = 0; j < a.columns; ++j) out(j, i) = std::conj(a(i, j));
+  }
+  return out;
+}
+
+// The Frobenius norm of a - b; NaN where one is.
+double distance(const Matrix& a, const Matrix& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) sum += std::norm(a.values[i] - b.values[i]);
+  return std::sqrt(sum);
+}
+double size_of(const Matrix& a) {
+  return distance(a, {a.rows, a.columns, std::vector<Complex>(a.values.size())});
+}
+
+// How far columns are from orthonormal.
+double unitarity(const Matrix& a) {
+  Matrix one{a.columns, a.columns,
+             std::vector<Complex>(static_cast<size_t>(a.columns * a.columns))};
+  for (int64_t i = 0; i < a.columns; ++i) one(i, i) = 1;
+  return distance(product(adjoint(a), a), one);
+}
+
+double epsilon_of(DType dtype) {
+  return real_part(dtype) == f32 ? std::numeric_limits<float>::epsilon()
+                                 : std::numeric_limits<double>::epsilon();
+}
+
+bool all_nan(const Matrix& a) {
+  return std::ranges::all_of(a.values, [](Complex x) { return std::isnan(x.real()); });
+}
+
+std::string letter_of(DType dtype) {
+  if (dtype == f32) return "s";
+  if (dtype == f64) return "d";
+  return dtype == c64 ? "c" : "z";
+}
+
+// Hermitian parts of random matrices.
+Literal random_hermitian(DType dtype, int64_t batch, int64_t n, uint32_t seed) {
+  Literal out = random_literal(dtype, {batch, n, n}, seed);
+  for (int64_t at = 0; at < batch; ++at) {
+    const Matrix a = matrix_of(out, at), b = adjoint(a);
+    for (size_t i = 0; i < a.values.size(); ++i)
+      set(out, static_cast<size_t>(at) * a.values.size() + i, (a.values[i] + b.values[i]) / 2.0);
+  }
+  return out;
+}
+
+std::string eigh_target(DType dtype) {
+  return cat("lapack_", letter_of(dtype), is_complex(dtype) ? "heevd" : "syevd", "_ffi");
+}
+std::string eigh_result(const Shape& a) {
+  const Shape values(real_part(a.dtype()), {a.dimension(0), a.dimension(1)});
+  return cat("(", a, ", ", values, ", s32[", a.dimension(0), "])");
+}
+Literal eigh_by_loops(const Literal& a, char uplo = 'L', char mode = 'V') {
+  return by_loops(eigh_target(a.shape().dtype()), {a}, eigh_result(a.shape()),
+                  cat("{mode = ", int{mode}, " : ui8, uplo = ", int{uplo}, " : ui8}"));
+}
+
+// a v = v w with orthonormal v and ascending w, to the rounding of matrices of a's size.
+void expect_eigenpairs(const Literal& a, const Literal& out) {
+  const int64_t n = a.shape().dimension(1);
+  for (int64_t at = 0; at < a.shape().dimension(0); ++at) {
+    SCOPED_TRACE(cat(a.shape(), " matrix ", at));
+    const Matrix x = matrix_of(a, at), v = matrix_of(out.element(0), at),
+                 w = diagonal_of(out.element(1), at, n, n);
+    const double unit = epsilon_of(a.shape().dtype()) * static_cast<double>(n + 4);
+    EXPECT_LE(distance(product(x, v), product(v, w)), 4 * unit * size_of(x));
+    EXPECT_LE(unitarity(v), 4 * unit);
+    for (int64_t i = 1; i < n; ++i) EXPECT_LE(w(i - 1, i - 1).real(), w(i, i).real());
+    EXPECT_EQ(out.element(2).to_int64(at), 0);
+  }
+}
+
+class LoopsOf : public ::testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Numbers, LoopsOf, ::testing::Values(f32, f64, c64, c128),
+                         [](const auto& info) { return cat(info.param); });
+
+TEST_P(LoopsOf, EighFindsEigenpairsOfEverySize) {
+  for (int64_t n : {1, 2, 3, 4, 5, 8, 13, 24}) {
+    const Literal a = random_hermitian(GetParam(), 2, n, static_cast<uint32_t>(n));
+    expect_eigenpairs(a, eigh_by_loops(a));
+  }
+}
+
+TEST_P(LoopsOf, EighFindsLapacksEigenvalues) {
+  const Literal a = random_hermitian(GetParam(), 3, 7, 1);
+  const Literal want = by_evaluator(eigh_target(GetParam()), {a}, eigh_result(a.shape()),
+                                    "{mode = 78 : ui8, uplo = 76 : ui8}");
+  const Literal got = eigh_by_loops(a, 'L', 'N');
+  for (int64_t i = 0; i < 21; ++i) {
+    EXPECT_NEAR(got.element(1).to_double(i), want.element(1).to_double(i),
+                20 * epsilon_of(GetParam()));
+  }
+}
+
+TEST_P(LoopsOf, EighReadsOneTriangle) {
+  const Literal a = random_hermitian(GetParam(), 1, 5, 3);
+  for (char uplo : {'L', 'U'}) {
+    Literal half = a;
+    for (size_t i = 0; i < 5; ++i) {
+      for (size_t j = 0; j < 5; ++j) {
+        if (uplo == 'L' ? j > i : i > j) set(half, i * 5 + j, 77);
+      }
+    }
+    expect_eigenpairs(a, eigh_by_loops(half, uplo));
+  }
+}
+
+// Equal eigenvalues, no rotation at all, and sizes whose squares overflow or vanish.
+TEST_P(LoopsOf, EighOfMatricesThatAreSpecial) {
+  const double largest = real_part(GetParam()) == f32 ? 1e37 : 1e300;
+  Literal a(Shape(GetParam(), {6, 4, 4}));
+  for (size_t i = 0; i < 4; ++i) {
+    set(a, 16 + i * 5, 1);                                     // the identity
+    set(a, 32 + i * 5, 4.0 - static_cast<double>(i));          // in descending order
+    for (size_t j = 0; j < 4; ++j) set(a, 48 + i * 4 + j, 1);  // of rank 1
+    for (size_t j = 0; j < 4; ++j) set(a, 64 + i * 4 + j, largest);
+    for (size_t j = 0; j < 4; ++j) set(a, 80 + i * 4 + j, 1 / largest);
+  }
+  expect_eigenpairs(a, eigh_by_loops(a));
+}
+
+TEST_P(LoopsOf, EighOfMatricesThatAreNotFiniteIsNan) {
+  Literal a = random_hermitian(GetParam(), 3, 4, 9);
+  set(a, 4, std::numeric_limits<double>::quiet_NaN());
+  set(a, 32, std::numeric_limits<double>::infinity());
+  const Literal out = eigh_by_loops(a);
+  EXPECT_EQ(out.element(2).to_int64(0), 1);
+  EXPECT_EQ(out.element(2).to_int64(1), 0);
+  EXPECT_EQ(out.element(2).to_int64(2), 1);
+  for (int64_t at : {0, 2}) {
+    EXPECT_TRUE(all_nan(matrix_of(out.element(0), at)));
+    EXPECT_TRUE(std::isnan(out.element(1).to_double(at * 4)));
+  }
+  EXPECT_FALSE(all_nan(matrix_of(out.element(0), 1)));
+}
+
+struct SvdCase {
+  int64_t m, n;
+  char mode;
+};
+std::string svd_result(const Shape& a, char mode) {
+  const int64_t b = a.dimension(0), m = a.dimension(1), n = a.dimension(2), k = std::min(m, n);
+  return cat("(", a, ", ", Shape(real_part(a.dtype()), {b, k}), ", ",
+             Shape(a.dtype(), {b, m, mode == 'A' ? m : k}), ", ",
+             Shape(a.dtype(), {b, mode == 'A' ? n : k, n}), ", s32[", b, "])");
+}
+Literal svd_by_loops(const Literal& a, char mode) {
+  return by_loops(cat("lapack_", letter_of(a.shape().dtype()), "gesdd_ffi"), {a},
+                  svd_result(a.shape(), mode), cat("{mode = ", int{mode}, " : ui8}"));
+}
+
+// a = u s vh with orthonormal columns of u and rows of vh, and descending s.
+void expect_svd(const Literal& a, const Literal& out) {
+  const Shape& shape = a.shape();
+  const int64_t k = std::min(shape.dimension(1), shape.dimension(2));
+  for (int64_t at = 0; at < shape.dimension(0); ++at) {
+    SCOPED_TRACE(cat(shape, " matrix ", at));
+    const Matrix x = matrix_of(a, at), u = matrix_of(out.element(2), at),
+                 vh = matrix_of(out.element(3), at),
+                 s = diagonal_of(out.element(1), at, u.columns, vh.rows);
+    const double unit = epsilon_of(shape.dtype()) * static_cast<double>(x.rows + x.columns + 4);
+    EXPECT_LE(distance(product(product(u, s), vh), x), 4 * unit * size_of(x));
+    EXPECT_LE(unitarity(u), 4 * unit);
+    EXPECT_LE(unitarity(adjoint(vh)), 4 * unit);
+    EXPECT_GE(s(k - 1, k - 1).real(), 0);
+    for (int64_t i = 1; i < k; ++i) EXPECT_GE(s(i - 1, i - 1).real(), s(i, i).real());
+    EXPECT_EQ(out.element(4).to_int64(at), 0);
+  }
+}
+
+constexpr SvdCase kSvdCases[] = {{1, 1, 'A'}, {2, 2, 'A'},  {3, 3, 'S'},  {5, 3, 'A'},  {5, 3, 'S'},
+                                 {3, 5, 'A'}, {3, 5, 'S'},  {6, 1, 'A'},  {1, 6, 'S'},  {1, 6, 'A'},
+                                 {9, 9, 'A'}, {4, 11, 'A'}, {17, 6, 'A'}, {20, 20, 'S'}};
+
+TEST_P(LoopsOf, SvdFactorsMatricesOfEveryForm) {
+  for (const SvdCase& each : kSvdCases) {
+    const Literal a = random_literal(GetParam(), {2, each.m, each.n}, 5);
+    expect_svd(a, svd_by_loops(a, each.mode));
+  }
+}
+
+TEST_P(LoopsOf, SvdFindsLapacksValues) {
+  for (const SvdCase& each : kSvdCases) {
+    const Literal a = random_literal(GetParam(), {2, each.m, each.n}, 6);
+    const Literal want = by_evaluator(cat("lapack_", letter_of(GetParam()), "gesdd_ffi"), {a},
+                                      svd_result(a.shape(), 'S'), "{mode = 83 : ui8}");
+    const Literal got = svd_by_loops(a, 'N');
+    const int64_t k = std::min(each.m, each.n);
+    const double unit = epsilon_of(GetParam()) * static_cast<double>(each.m + each.n + 4);
+    for (int64_t i = 0; i < 2 * k; ++i) {
+      EXPECT_NEAR(got.element(1).to_double(i), want.element(1).to_double(i),
+                  unit * want.element(1).to_double(i - i % k));
+    }
+  }
+}
+
+// Ranks 0, 1 and 2, and sizes whose squares overflow or vanish.
+TEST_P(LoopsOf, SvdOfMatricesThatLackRank) {
+  const double largest = real_part(GetParam()) == f32 ? 1e37 : 1e300;
+  for (const SvdCase& each : {SvdCase{4, 4, 'A'}, SvdCase{6, 4, 'A'}, SvdCase{4, 7, 'S'}}) {
+    Literal a(Shape(GetParam(), {5, each.m, each.n}));
+    const auto size = static_cast<size_t>(each.m * each.n);
+    for (size_t i = 0; i < size; ++i) {
+      const auto row = static_cast<double>(i / static_cast<size_t>(each.n));
+      const auto column = static_cast<double>(i % static_cast<size_t>(each.n));
+      set(a, size + i, 1);
+      set(a, 2 * size + i, {row + column, 1 + row});
+      set(a, 3 * size + i, largest);
+      set(a, 4 * size + i, 1 / largest);
+    }
+    expect_svd(a, svd_by_loops(a, each.mode));
+  }
+}
+
+TEST_P(LoopsOf, SvdOfMatricesThatAreNotFiniteIsNan) {
+  Literal a = random_literal(GetParam(), {2, 4, 3}, 9);
+  set(a, 4, std::numeric_limits<double>::quiet_NaN());
+  const Literal out = svd_by_loops(a, 'S');
+  EXPECT_EQ(out.element(4).to_int64(0), 1);
+  EXPECT_EQ(out.element(4).to_int64(1), 0);
+  for (int64_t i : {2, 3}) EXPECT_TRUE(all_nan(matrix_of(out.element(i), 0)));
+  EXPECT_TRUE(std::isnan(out.element(1).to_double(0)));
+}
+
+TEST(Loops, SvdOfAnEmptyMatrixHasIdentities) {
+  const Literal out = svd_by_loops(Literal(Shape(f32, {2, 3, 0})), 'A');
+  EXPECT_EQ(unitarity(matrix_of(out.element(2), 1)), 0);
+  EXPECT_EQ(out.element(2).shape(), Shape(f32, {2, 3, 3}));
+}
+
+TEST_P(LoopsOf, TridiagonalSystemsAreSolvedAsLapackDoes) {
+  const DType dtype = GetParam();
+  for (int64_t n : {1, 2, 3, 6}) {
+    std::vector<Literal> operands;
+    for (uint32_t i = 0; i < 3; ++i) operands.push_back(random_literal(dtype, {4, n}, i));
+    operands.push_back(random_literal(dtype, {4, n, 2}, 8));
+    for (size_t i = 0; i < static_cast<size_t>(n); ++i) set(operands[1], i, 0);  // must pivot
+    if (n > 1) set(operands[0], static_cast<size_t>(n) + 1, 0);                  // need not
+    const std::string target = cat("lapack_", letter_of(dtype), "gtsv_ffi");
+    const std::string line = cat(Shape(dtype, {4, n}));
+    const std::string result =
+        cat("(", line, ", ", line, ", ", line, ", ", operands[3].shape(), ", s32[4])");
+    const Literal want = by_evaluator(target, operands, result, "{}"),
+                  got = by_loops(target, operands, result, "{}");
+    for (int64_t k = 0; k < 5; ++k) {
+      const Literal &x = got.element(k), &y = want.element(k);
+      for (size_t i = 0; i < static_cast<size_t>(x.element_count()); ++i) {
+        const double size = std::max(1.0, std::abs(number(y, i)));
+        EXPECT_LE(std::abs(number(x, i) - number(y, i)), 2000 * epsilon_of(dtype) * size)
+            << "n " << n << " result " << k << " element " << i;
+      }
+    }
+  }
+}
+
+TEST_P(LoopsOf, LuIsLapacks) {
+  const DType dtype = GetParam();
+  for (const SvdCase& each : {SvdCase{1, 1}, SvdCase{5, 5}, SvdCase{6, 3}, SvdCase{3, 6}}) {
+    const Literal a = random_literal(dtype, {3, each.m, each.n}, 5);
+    const std::string result =
+        cat("(", a.shape(), ", s32[3,", std::min(each.m, each.n), "], s32[3])");
+    const std::string target = cat("lapack_", letter_of(dtype), "getrf_ffi");
+    const Literal want = by_evaluator(target, {a}, result, "{}"),
+                  got = by_loops(target, {a}, result, "{}");
+    for (int64_t k = 0; k < 3; ++k) {
+      const Literal &x = got.element(k), &y = want.element(k);
+      for (size_t i = 0; i < static_cast<size_t>(x.element_count()); ++i)
+        EXPECT_LE(std::abs(number(x, i) - number(y, i)), 100 * epsilon_of(dtype));
+    }
+  }
+}
+
+TEST(Loops, LuTellsTheFirstPivotThatIsZero) {
+  // The second column is the first one twice.
+  const Literal a = Literal::from<double>(Shape(f64, {1, 3, 3}), {1, 2, 0, 2, 4, 0, 3, 6, 1});
+  const Literal out = by_loops("lapack_dgetrf_ffi", {a}, "(f64[1,3,3], s32[1,3], s32[1])", "{}");
+  EXPECT_EQ(out.element(2).to_int64(0), 2);
+}
+
+TEST(Expand, CallsBecomeOpsAndTheRestStays) {
+  const hlo::Module module = parsed(R"(HloModule m
+ENTRY e {
+  a = f32[2,3,3]{1,2,0} parameter(0)
+  b = f32[2,3,1]{1,2,0} parameter(1)
+  x = f32[2,3,1]{1,2,0} custom-call(a, b), custom_call_target="lapack_strsm_ffi", backend_config={diag = 85 : ui8, side = 76 : ui8, trans_x = 84 : ui8, uplo = 76 : ui8}
+  c = (f32[2,3,3]{1,2,0}, s32[2]{0}) custom-call(a), custom_call_target="lapack_spotrf_ffi", backend_config={uplo = 76 : ui8}
+  l = (f32[2,3,3]{1,2,0}, s32[2,3]{1,0}, s32[2]{0}) custom-call(a), custom_call_target="lapack_sgetrf_ffi", backend_config={}
+  q = (f32[2,3,3]{1,2,0}, f32[2,3]{1,0}) custom-call(a), custom_call_target="lapack_sgeqrf_ffi", backend_config={}
+  other = f32[] custom-call(a), custom_call_target="lapack_sgeev_ffi"
+  ROOT t = (f32[2,3,1]{1,2,0}, (f32[2,3,3]{1,2,0}, s32[2]{0}), (f32[2,3,3]{1,2,0}, s32[2,3]{1,0}, s32[2]{0}), (f32[2,3,3]{1,2,0}, f32[2,3]{1,0}), f32[]) tuple(x, c, l, q, other)
+})");
+  EXPECT_TRUE(has_lapack(module));
+  const std::string text = hlo::print(expanded(module), {.form = hlo::PrintOptions::Form::kShort});
+  EXPECT_THAT(text, HasSubstr("triangular-solve"));
+  EXPECT_THAT(text, HasSubstr("left_side=true, lower=true, unit_diagonal=true, "
+                              "transpose_a=TRANSPOSE"));
+  EXPECT_THAT(text, HasSubstr("cholesky"));
+  EXPECT_THAT(text, HasSubstr("custom_call_target=\"Qr\""));
+  EXPECT_THAT(text, HasSubstr("lapack_sgeev_ffi"));
+}
+
+TEST(Expand, EqualCallsAreOneComputation) {
+  const hlo::Module module = parsed(R"(HloModule m
+ENTRY e {
+  a = f32[4,3,3] parameter(0)
+  b = f32[2,2,3,3] parameter(1)
+  x = (f32[4,3,3], s32[4,3], s32[4]) custom-call(a), custom_call_target="lapack_sgetrf_ffi", backend_config={}
+  y = (f32[2,2,3,3], s32[2,2,3], s32[2,2]) custom-call(b), custom_call_target="lapack_sgetrf_ffi", backend_config={}
+  ROOT t = ((f32[4,3,3], s32[4,3], s32[4]), (f32[2,2,3,3], s32[2,2,3], s32[2,2])) tuple(x, y)
+})");
+  const hlo::Module out = expanded(module);
+  const auto is_getrf = [](const hlo::Computation& each) { return each.name == "getrf"; };
+  EXPECT_EQ(std::ranges::count_if(out.computations, is_getrf), 1);
+}
+
+}  // namespace
+}  // namespace heddle::transform

@@ -1,0 +1,16 @@
+// Householder's reflections of batches of matrices.
+#pragma once
+
+#include "heddle/transform/lapack/internal/arrays.h"
+
+namespace heddle::transform::lapack {
+
+// a[b,m,n] = q r, m >= n: orthonormal columns of q[b,m,k], n <= k <= m, and r[b,n,n] upper
+// triangular with a real diagonal. A column that depends on those before it has 0 there, and q's
+// column is orthonormal all the same. source: LAPACK's geqrf and orgqr
+struct Qr {
+  Array q, r;
+};
+Qr qr(const Array& a, int64_t k);
+
+}  // namespace heddle::transform::lapack

@@ -1,0 +1,75 @@
+#include "heddle/transform/lapack/internal/reflectors.h"
+
+namespace heddle::transform::lapack {
+namespace {
+
+// 1 - tau v v^H, each of a batch.
+struct Reflector {
+  Array v;    // [b,m,1], with a 1 in its row, zeros above
+  Array tau;  // [b,1,1]
+};
+
+// x without tau v v^H x.
+Array reflected(const Array& x, const Array& v, const Array& tau) {
+  return x - tau * v * matmul(adjoint(v), x);
+}
+
+// The one that brings what is below row `at` of a column [b,m,1] to zero.
+Reflector reflector(const Array& column, const Array& at) {
+  const Array row = column.scope().iota({1, column.size(1), 1}, 1);
+  const Array is_at = row == at, is_below = row > at;
+  const Array head = sum(select(is_at, column, 0.0), {1});
+  const Array tail = sum(select(is_below, squared_size(column), 0.0), {1});
+  const Array size = sqrt(squared_size(head) + tail);
+  const Array is_done = (tail == 0.0) & (imag(head) == 0.0);
+  const Array beta = select(is_done, size.number(1), select(real(head) >= 0.0, -size, size));
+  const Array divisor = select(is_done, head.number(1), head - beta);
+  const Array below = select(is_below, column / divisor, 0.0);
+  return {select(is_at, column.number(1), below),
+          select(is_done, head.number(0), (beta - head) / beta)};
+}
+
+struct Factors {
+  Array r;           // [b,m,n]: upper triangular but for rounding
+  Array reflectors;  // [b,m,n]: one a column
+  Array taus;        // [b,1,n]
+};
+
+Factors factors(const Array& a) {
+  const int64_t batch = a.size(0), n = a.size(2);
+  Scope& scope = a.scope();
+  const Arrays last =
+      repeat(n, {a, scope.zeros(a.shape()), scope.zeros(Shape(a.dtype(), {batch, 1, n}))},
+             [](Scope&, const Array& i, const Arrays& now) -> Arrays {
+               const Reflector h = reflector(pick(now[0], 2, i), i);
+               return {reflected(now[0], h.v, conjugate(h.tau)), put(now[1], h.v, 2, i),
+                       put(now[2], h.tau, 2, i)};
+             });
+  return {last[0], last[1], last[2]};
+}
+
+// The first k columns of the product of the reflections.
+Array product_of(const Factors& from, int64_t k) {
+  Scope& scope = from.r.scope();
+  const int64_t batch = from.r.size(0), m = from.r.size(1), n = from.r.size(2);
+  const Array diagonal = scope.iota({1, m, k}, 1) == scope.iota({1, m, k}, 2);
+  const Array start = stretched(convert(diagonal, from.r.dtype()), {batch, m, k});
+  return repeat(n, {start, from.reflectors, from.taus},
+                [n](Scope& body, const Array& i, const Arrays& now) -> Arrays {
+                  const Array at = body.number(s32, static_cast<double>(n - 1)) - i;
+                  const Array q = reflected(now[0], pick(now[1], 2, at), pick(now[2], 2, at));
+                  return {q, now[1], now[2]};
+                })[0];
+}
+
+}  // namespace
+
+Qr qr(const Array& a, int64_t k) {
+  const Factors found = factors(a);
+  const int64_t n = a.size(2);
+  const Array square = slice(found.r, 1, 0, n);
+  const Array row = a.scope().iota({1, n, n}, 1), column = a.scope().iota({1, n, n}, 2);
+  return {product_of(found, k), select(row <= column, square, 0.0)};
+}
+
+}  // namespace heddle::transform::lapack
