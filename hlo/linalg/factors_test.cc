@@ -257,6 +257,34 @@ TYPED_TEST(Factors, GeqrfAndOrgqrGiveQR) {
   }
 }
 
+// Q c, Q^H c, c Q and c Q^H are what products with all of Q are.
+TYPED_TEST(Factors, OrmqrMultipliesByQ) {
+  using T = TypeParam;
+  const bool is_real = std::is_same_v<T, double>;
+  for (const Letter& letter : letters<T>()) {
+    const Literal a = random_literal<T>(letter.dtype, kBatch, 5, 5, 9);
+    const std::string tau = cat(letter.dtype, "[", kBatch, ",5]");
+    const Literal out =
+        call(target_of(letter.letter, "geqrf"), {a}, cat("(", a.shape(), ", ", tau, ")"));
+    const Literal all = call(target_of(letter.letter, is_real ? "orgqr" : "ungqr"),
+                             {out.element(0), out.element(1)}, to_string(a.shape()));
+    for (int form = 0; form < 4; ++form) {
+      const bool left = form < 2, transpose = form % 2 == 1;
+      const Literal c = random_literal<T>(letter.dtype, kBatch, left ? 5 : 2, left ? 2 : 5, 4);
+      const Literal got = call(target_of(letter.letter, is_real ? "ormqr" : "unmqr"),
+                               {out.element(0), out.element(1), c}, to_string(c.shape()),
+                               cat("{left = ", left ? "true" : "false",
+                                   ", transpose = ", transpose ? "true" : "false", "}"));
+      for (int64_t at = 0; at < kBatch; ++at) {
+        const Matrix<T> q = read_matrix<T>(all, at), x = read_matrix<T>(c, at);
+        const Matrix<T> factor = transpose ? adjoint(q) : q;
+        EXPECT_LE(distance(read_matrix<T>(got, at), left ? product(factor, x) : product(x, factor)),
+                  tolerance(letter.dtype, 5));
+      }
+    }
+  }
+}
+
 TEST(Geqrf, HasTheSignsOfHouseholder) {
   const Literal a = Literal::from<double>(Shape(f64, {2, 2}), {3, 1, 4, 1});
   const Literal out = call("lapack_dgeqrf_ffi", {a}, "(f64[2,2], f64[2])");

@@ -115,6 +115,35 @@ StatusOr<Literal> orgqr(CustomCall& call, DType dtype) {
   return std::move(batch).finish();
 }
 
+// ormqr(a, tau, c), left, transpose: Q c, Q^H c, c Q or c Q^H, with Q from what geqrf gives.
+template <class T>
+StatusOr<Literal> ormqr(CustomCall& call, DType dtype) {
+  Batch batch(call);
+  HEDDLE_RETURN_IF_ERROR(call.check_size(3));
+  HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
+  HEDDLE_RETURN_IF_ERROR(batch.check_operand(1, dtype, 1));
+  HEDDLE_RETURN_IF_ERROR(batch.check_operand(2, dtype, 2));
+  HEDDLE_ASSIGN_OR_RETURN(const bool left, call.boolean("left"));
+  HEDDLE_ASSIGN_OR_RETURN(const bool transposed, call.boolean("transpose"));
+  const int64_t m = batch.rows(2), n = batch.columns(2), k = batch.columns(1);
+  if (batch.rows(0) != (left ? m : n) || batch.columns(0) < k || batch.rows(0) < k) {
+    return call.error("operands are ", call[0].shape(), ", ", call[1].shape(), " and ",
+                      call[2].shape(), "; a must have as many rows as c has ",
+                      left ? "rows" : "columns", ", and no fewer columns than tau has elements");
+  }
+  HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {m, n})}));
+  for (int64_t at = 0; at < batch.size(); ++at) {
+    const std::vector<T> tau = batch.vector<T>(1, at);
+    const Matrix<T> c = batch.matrix<T>(2, at);
+    const Reflectors<T> q =
+        unpack(columns_of(batch.matrix<T>(0, at), 0, k), std::span<const T>(tau));
+    const Matrix<T> given = left ? c : adjoint(c);  // c Q = (Q^H c^H)^H
+    const Matrix<T> product = left == transposed ? times_adjoint(q, given) : times(q, given);
+    batch.put(0, at, left ? product : adjoint(product));
+  }
+  return std::move(batch).finish();
+}
+
 StatusOr<Triangular> triangular_form(const Batch& batch) {
   HEDDLE_ASSIGN_OR_RETURN(const char side, batch.character("side", "LR"));
   HEDDLE_ASSIGN_OR_RETURN(const char uplo, batch.character("uplo", "LU"));
@@ -274,10 +303,12 @@ constexpr LapackRoutine kRoutines[] = {
     {"gtsv", gtsv<double>, gtsv<Complex>, gtsv<float>},
     {"hetrd", nullptr, sytrd<Complex>},
     {"orgqr", orgqr<double>, nullptr},
+    {"ormqr", ormqr<double>, nullptr},
     {"potrf", potrf<double>, potrf<Complex>, potrf<float>},
     {"sytrd", sytrd<double>, nullptr},
     {"trsm", trsm<double>, trsm<Complex>, trsm<float>},
     {"ungqr", nullptr, orgqr<Complex>},
+    {"unmqr", nullptr, ormqr<Complex>},
 };
 
 }  // namespace

@@ -53,6 +53,12 @@ Matrix<T> times(const Reflectors<T>& q, Matrix<T> c) {
   return c;
 }
 
+template <class T>
+Matrix<T> times_adjoint(const Reflectors<T>& q, Matrix<T> c) {
+  for (const Reflector<T>& h : q) apply_left(h, conjugate(h.tau), c, 0, c.columns());
+  return c;
+}
+
 namespace {
 
 // Makes the reflector of column j from row `first` on, and applies its adjoint to the columns
@@ -210,6 +216,7 @@ Hessenberg<T> hessenberg(Matrix<T> a, int64_t low, int64_t high) {
   template void apply_left(const Reflector<T>&, T, Matrix<T>&, int64_t, int64_t);  \
   template void apply_right(const Reflector<T>&, T, Matrix<T>&, int64_t, int64_t); \
   template Matrix<T> times(const Reflectors<T>&, Matrix<T>);                       \
+  template Matrix<T> times_adjoint(const Reflectors<T>&, Matrix<T>);               \
   template QR<T> qr(Matrix<T>);                                                    \
   template PivotedQR<T> pivoted_qr(Matrix<T>, const std::vector<bool>&);           \
   template Matrix<T> pack(const Reflectors<T>&, Matrix<T>, int64_t);               \

@@ -246,7 +246,7 @@ TEST(Gees, GivesSchurVectors) {
                                   "(f64[2,4,4], f64[2,4,4], f64[2,4], f64[2,4], s32[2], s32[2])",
                                   "{mode = 86 : ui8, sort = 83 : ui8}")
                              .status()),
-              HasSubstr("give sort = N"));
+              HasSubstr("must be N"));
 }
 
 // Whatever stands beside it in the batch is not touched.

@@ -96,7 +96,7 @@ ComputationId Writer::combiner(Opcode opcode, DType dtype) {
   if (known != combiners_.end()) return known->second;
   Scope scope(*this);
   const Array a = scope.parameter(Shape::scalar(dtype)), b = scope.parameter(Shape::scalar(dtype));
-  const ComputationId id = std::move(scope).finish(binary(opcode, a, b));
+  const ComputationId id = std::move(scope).finish_with(binary(opcode, a, b));
   combiners_.emplace(std::pair(opcode, dtype), id);
   return id;
 }
@@ -109,7 +109,7 @@ ComputationId Writer::comparator(hlo::ComparisonDirection direction,
     operands.push_back(scope.parameter(Shape::scalar(dtype)));
     operands.push_back(scope.parameter(Shape::scalar(dtype)));
   }
-  return std::move(scope).finish(compare(direction, operands[0], operands[1]));
+  return std::move(scope).finish_with(compare(direction, operands[0], operands[1]));
 }
 
 hlo::Module Writer::finish(ComputationId entry) && {
@@ -142,7 +142,7 @@ ComputationId Scope::finish(const Arrays& results) && {
   for (const Array& each : results) ids.push_back(each.id());
   return writer_.add(std::move(builder_).finish(emit_.tuple(std::move(ids))));
 }
-ComputationId Scope::finish(const Array& result) && {
+ComputationId Scope::finish_with(const Array& result) && {
   return writer_.add(std::move(builder_).finish(result.id()));
 }
 
@@ -332,7 +332,7 @@ Arrays loop(const Arrays& state, FunctionRef<Array(Scope&, const Arrays&)> condi
   const Shape shape = tuple_shape(state);
   Scope test(outside.writer());
   const Array is_more = condition(test, elements(test, test.parameter(shape).id()));
-  const ComputationId condition_id = std::move(test).finish(is_more);
+  const ComputationId condition_id = std::move(test).finish_with(is_more);
   Scope body(outside.writer());
   const Arrays next = step(body, elements(body, body.parameter(shape).id()));
   const ComputationId body_id = std::move(body).finish(next);

@@ -48,9 +48,10 @@ struct Loops {
   StatusOr<hlo::Module> (*write)(const Problem&);
 };
 constexpr Loops kLoops[] = {
-    {"gesdd", 2, lapack::svd_module},  {"gesvd", 2, lapack::svd_module},
-    {"getrf", 2, lapack::lu_module},   {"gtsv", 1, lapack::tridiagonal_module},
-    {"heevd", 2, lapack::eigh_module}, {"syevd", 2, lapack::eigh_module},
+    {"gesdd", 2, lapack::svd_module},   {"gesvd", 2, lapack::svd_module},
+    {"getrf", 2, lapack::lu_module},    {"gtsv", 1, lapack::tridiagonal_module},
+    {"heevd", 2, lapack::eigh_module},  {"ormqr", 2, lapack::ormqr_module},
+    {"unmqr", 2, lapack::ormqr_module}, {"syevd", 2, lapack::eigh_module},
 };
 
 const Loops* find_loops(std::string_view routine) {
@@ -71,13 +72,17 @@ Shape flat(const Shape& shape, int64_t batch_rank) {
   return {shape.dtype(), std::move(sizes)};
 }
 
+std::vector<Shape> results_of(const Instruction& call) {
+  return call.shape.is_tuple() ? call.shape.elements() : std::vector<Shape>{call.shape};
+}
+
 Problem problem_of(const Loops& loops, const hlo::Computation& computation,
                    const Instruction& call) {
   Problem problem{.config = call.extras->backend_config};
   const int64_t batch = computation.at(call.operands[0]).shape.rank() - loops.matrix_rank;
   for (InstructionId id : call.operands)
     problem.operands.push_back(flat(computation.at(id).shape, batch));
-  for (const Shape& result : call.shape.elements()) problem.results.push_back(flat(result, batch));
+  for (const Shape& result : results_of(call)) problem.results.push_back(flat(result, batch));
   return problem;
 }
 
@@ -114,8 +119,11 @@ class Expansion {
     const ComputationId callee = into_[loops];
     const InstructionId result = emit_.op(Opcode::kCall, into_.into().at(callee).result_shape(),
                                           std::move(operands), hlo::CallAttrs(), {callee});
-    for (int64_t i = 0; i < call_.shape.element_shapes(); ++i)
-      elements.push_back(reshape(emit_.element(result, i), plain(call_.shape.element(i))));
+    for (const Shape& shape : results_of(call_)) {
+      const auto number = static_cast<int64_t>(elements.size());
+      elements.push_back(reshape(emit_.element(result, number), plain(shape)));
+    }
+    if (!call_.shape.is_tuple()) return elements[0];
     return emit_.tuple(std::move(elements));
   }
 
@@ -270,6 +278,10 @@ char lapack::Problem::option(std::string_view name) const {
   const size_t at = config.find(cat(name, " = "));
   if (at == std::string::npos) return '\0';
   return static_cast<char>(std::atoi(config.c_str() + at + name.size() + 3));
+}
+
+bool lapack::Problem::flag(std::string_view name) const {
+  return config.find(cat(name, " = true")) != std::string::npos;
 }
 
 bool has_lapack(const hlo::Module& module) {

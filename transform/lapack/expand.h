@@ -11,6 +11,7 @@ namespace heddle::transform {
 //   lapack_?potrf_ffi  cholesky; its info is 1 where the matrix is not positive definite
 //   lapack_?getrf_ffi  a loop over the columns, with partial pivoting as in LAPACK's getf2
 //   lapack_?gtsv_ffi   loops over the rows, with partial pivoting
+//   lapack_?ormqr_ffi, lapack_?unmqr_ffi   a loop over the reflectors
 //   lapack_?syevd_ffi, lapack_?heevd_ffi, lapack_?gesdd_ffi, lapack_?gesvd_ffi   Jacobi's
 //   rotations, in loops: vectors have signs of their own. info is 1, and all is NaN, where the
 //   matrix is not finite or the sweeps do not converge lapack_?geqrf_ffi, lapack_?orgqr_ffi,

@@ -399,6 +399,27 @@ TEST_P(LoopsOf, LuIsLapacks) {
   }
 }
 
+TEST_P(LoopsOf, OrmqrMultipliesAsLapackDoes) {
+  const DType dtype = GetParam();
+  const std::string target =
+      cat("lapack_", letter_of(dtype), is_complex(dtype) ? "unmqr" : "ormqr", "_ffi");
+  for (int form = 0; form < 4; ++form) {
+    const bool left = form < 2;
+    const std::string config = cat("{left = ", left ? "true" : "false",
+                                   ", transpose = ", form % 2 == 1 ? "true" : "false", "}");
+    const Literal c = random_literal(
+        dtype, left ? std::vector<int64_t>{2, 6, 3} : std::vector<int64_t>{2, 3, 6}, 2);
+    const std::vector<Literal> operands = {random_literal(dtype, {2, 6, 4}, 3),
+                                           random_literal(dtype, {2, 4}, 4), c};
+    const Literal want = by_evaluator(target, operands, to_string(c.shape()), config),
+                  got = by_loops(target, operands, to_string(c.shape()), config);
+    for (int64_t at : {0, 1}) {
+      const Matrix x = matrix_of(want, at);
+      EXPECT_LE(distance(matrix_of(got, at), x), 100 * epsilon_of(dtype) * size_of(x));
+    }
+  }
+}
+
 TEST(Loops, LuTellsTheFirstPivotThatIsZero) {
   // The second column is the first one twice.
   const Literal a = Literal::from<double>(Shape(f64, {1, 3, 3}), {1, 2, 0, 2, 4, 0, 3, 6, 1});

@@ -48,28 +48,28 @@ Factors factors(const Array& a) {
   return {last[0], last[1], last[2]};
 }
 
-// The first k columns of the product of the reflections.
-Array product_of(const Factors& from, int64_t k) {
-  Scope& scope = from.r.scope();
-  const int64_t batch = from.r.size(0), m = from.r.size(1), n = from.r.size(2);
-  const Array diagonal = scope.iota({1, m, k}, 1) == scope.iota({1, m, k}, 2);
-  const Array start = stretched(convert(diagonal, from.r.dtype()), {batch, m, k});
-  return repeat(n, {start, from.reflectors, from.taus},
-                [n](Scope& body, const Array& i, const Arrays& now) -> Arrays {
-                  const Array at = body.number(s32, static_cast<double>(n - 1)) - i;
-                  const Array q = reflected(now[0], pick(now[1], 2, at), pick(now[2], 2, at));
-                  return {q, now[1], now[2]};
+}  // namespace
+
+Array times(const Array& reflectors, const Array& taus, bool is_adjoint, const Array& c) {
+  const int64_t k = reflectors.size(2);
+  return repeat(k, {c, reflectors, taus},
+                [&](Scope& body, const Array& i, const Arrays& now) -> Arrays {
+                  const Array back = body.number(s32, static_cast<double>(k - 1)) - i;
+                  const Array at = is_adjoint ? i : back;
+                  const Array tau = pick(now[2], 2, at);
+                  return {reflected(now[0], pick(now[1], 2, at), is_adjoint ? conjugate(tau) : tau),
+                          now[1], now[2]};
                 })[0];
 }
 
-}  // namespace
-
 Qr qr(const Array& a, int64_t k) {
   const Factors found = factors(a);
-  const int64_t n = a.size(2);
+  const int64_t batch = a.size(0), m = a.size(1), n = a.size(2);
+  const Array is_diagonal = a.scope().iota({1, m, k}, 1) == a.scope().iota({1, m, k}, 2);
+  const Array identity = stretched(convert(is_diagonal, a.dtype()), {batch, m, k});
   const Array square = slice(found.r, 1, 0, n);
   const Array row = a.scope().iota({1, n, n}, 1), column = a.scope().iota({1, n, n}, 2);
-  return {product_of(found, k), select(row <= column, square, 0.0)};
+  return {times(found.reflectors, found.taus, false, identity), select(row <= column, square, 0.0)};
 }
 
 }  // namespace heddle::transform::lapack

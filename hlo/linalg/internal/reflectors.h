@@ -34,9 +34,11 @@ void apply_left(const Reflector<T>& h, T tau, Matrix<T>& a, int64_t from, int64_
 template <class T>
 void apply_right(const Reflector<T>& h, T tau, Matrix<T>& a, int64_t from, int64_t to);
 
-// H1 H2 .. Hk c.
+// H1 H2 .. Hk c, and (H1 H2 .. Hk)^H c.
 template <class T>
 Matrix<T> times(const Reflectors<T>& q, Matrix<T> c);
+template <class T>
+Matrix<T> times_adjoint(const Reflectors<T>& q, Matrix<T> c);
 
 // The first `columns` columns of H1 .. Hk, of `rows` rows.
 template <class T>

@@ -60,7 +60,8 @@ class Scope {
 
   // The computation with a tuple of these as its result.
   [[nodiscard]] hlo::ComputationId finish(const Arrays& results) &&;
-  [[nodiscard]] hlo::ComputationId finish(const Array& result) &&;
+  // The computation with this as its result, as conditions and combiners have it.
+  [[nodiscard]] hlo::ComputationId finish_with(const Array& result) &&;
 
   Writer& writer() { return writer_; }
   Emitter& emit() { return emit_; }

@@ -19,6 +19,8 @@ struct Problem {
 
   // The letter of an option; '\0' where it is not there.
   [[nodiscard]] char option(std::string_view name) const;
+  // `left = true`.
+  [[nodiscard]] bool flag(std::string_view name) const;
 };
 
 // Each returns a module from the operands to a tuple of the results.
@@ -37,6 +39,9 @@ StatusOr<hlo::Module> svd_module(const Problem& problem);
 // getrf: the factors in one matrix, pivots counted from 1, and the number of the first pivot that
 // is zero, else 0. A loop over the columns, in the order of operations of LAPACK's getf2.
 StatusOr<hlo::Module> lu_module(const Problem& problem);
+
+// ormqr and unmqr: a loop over the reflectors.
+StatusOr<hlo::Module> ormqr_module(const Problem& problem);
 
 // gtsv: a loop down the rows with partial pivoting, and one up again.
 StatusOr<hlo::Module> tridiagonal_module(const Problem& problem);

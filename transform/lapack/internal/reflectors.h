@@ -13,4 +13,8 @@ struct Qr {
 };
 Qr qr(const Array& a, int64_t k);
 
+// H1 H2 .. Hk c, or, `adjoint`, Hk^H .. H1^H c, with c[b,m,n] and H = 1 - tau v v^H for each column
+// v of reflectors[b,m,k] and taus[b,1,k].
+Array times(const Array& reflectors, const Array& taus, bool is_adjoint, const Array& c);
+
 }  // namespace heddle::transform::lapack
