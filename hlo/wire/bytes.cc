@@ -132,14 +132,13 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
-std::string valid_utf8(const std::string& text) {
-  std::string out = text;
-  for (size_t i = plain_length(out); i < out.size();) {
-    size_t length = character_at(out, i);
-    if (length == 0) out[i] = '?';
+std::string valid_utf8(std::string text) {
+  for (size_t i = plain_length(text); i < text.size();) {
+    size_t length = character_at(text, i);
+    if (length == 0) text[i] = '?';
     i += length == 0 ? 1 : length;
   }
-  return out;
+  return text;
 }
 
 std::string_view shorten(std::string_view name) { return name.substr(0, 80); }

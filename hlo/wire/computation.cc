@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "heddle/hlo/normal_form.h"
+#include "heddle/hlo/wire/internal/repeats.h"
 
 namespace heddle::hlo::wire {
 namespace {
@@ -102,8 +103,9 @@ class ComputationReader {
 
   Status add(std::string_view bytes) {
     arena_.Reset();
+    const std::string_view rest = repeats_.strip(bytes, static_cast<uint32_t>(out_.instructions.size()));
     auto& from = *google::protobuf::Arena::CreateMessage<proto::HloInstructionProto>(&arena_);
-    HEDDLE_RETURN_IF_ERROR(annotate(parse(bytes, from), "instruction ", out_.instructions.size(), ": "));
+    HEDDLE_RETURN_IF_ERROR(annotate(parse(rest, from), "instruction ", out_.instructions.size(), ": "));
     Instruction& to = out_.instructions.emplace_back();
     const Status status = take(from, to);
     return status.ok() ? status : annotate(status, "instruction ", label(to.name, out_.instructions.size() - 1), ": ");
@@ -115,14 +117,40 @@ class ComputationReader {
     const std::optional<Opcode> opcode = parse_opcode(from.opcode());
     if (!opcode.has_value()) return invalid_argument("opcode \"", shorten(from.opcode()), "\" is not known");
     to.opcode = *opcode;
-    if (!from.has_shape()) return invalid_argument("has no shape");
-    HEDDLE_ASSIGN_OR_RETURN(to.shape, read_shape(from.shape()));
+    HEDDLE_RETURN_IF_ERROR(take_shape(from, to.shape));
     HEDDLE_ASSIGN_OR_RETURN(to.attrs, take_attrs(to.opcode, to.shape, from));
     HEDDLE_RETURN_IF_ERROR(take_ids(from, to));
     from.clear_opcode();
-    from.clear_shape();
     from.clear_name();
+    copy_repeated_extras(to);
     return take_extras(from, to.extras);
+  }
+
+  Status take_shape(proto::HloInstructionProto& from, Shape& to) {
+    if (const Instruction* like = earlier(Repeats::Field::kShape)) {
+      to = like->shape;
+      return {};
+    }
+    if (!from.has_shape()) return invalid_argument("has no shape");
+    HEDDLE_ASSIGN_OR_RETURN(to, read_shape(from.shape()));
+    from.clear_shape();
+    return {};
+  }
+
+  void copy_repeated_extras(Instruction& to) {
+    using Field = Repeats::Field;
+    const Instruction* like = nullptr;
+    if ((like = earlier(Field::kMetadata))) to.extras.mutate().metadata = like->extras->metadata;
+    if ((like = earlier(Field::kSharding))) to.extras.mutate().sharding = like->extras->sharding;
+    if ((like = earlier(Field::kFrontendAttributes))) {
+      to.extras.mutate().frontend_attributes = like->extras->frontend_attributes;
+    }
+  }
+
+  // The instruction that says the same in this field; null where the message itself has to be asked.
+  const Instruction* earlier(Repeats::Field field) const {
+    const std::optional<uint32_t> position = repeats_.earlier(field);
+    return position ? &out_.instructions[*position] : nullptr;
   }
 
   // Operands and control predecessors are kept as written until all instructions are there.
@@ -278,6 +306,7 @@ class ComputationReader {
   Positions positions_;  // by local id
   std::unordered_map<uint32_t, std::vector<InstructionId>> controls_;
   bool is_ordered_ = true;
+  Repeats repeats_;
   std::unique_ptr<char[]> arena_bytes_ = std::make_unique<char[]>(kArenaBytes);
   google::protobuf::Arena arena_{arena_bytes_.get(), kArenaBytes};
 };

@@ -123,15 +123,25 @@ void write_accuracy(std::string_view text, proto::ResultAccuracy& to) {
 }
 
 // XLA writes many parts that hold nothing; being there means nothing.
-bool has_nothing(proto::HloInstructionProto& from) {
-  if (from.frontend_attributes().ByteSizeLong() == 0) from.clear_frontend_attributes();
-  if (from.metadata().ByteSizeLong() == 0) from.clear_metadata();
-  if (from.statistics_viz().ByteSizeLong() == 0) from.clear_statistics_viz();
-  if (from.parameter_replication().ByteSizeLong() == 0) from.clear_parameter_replication();
-  if (from.result_accuracy().ByteSizeLong() == 0) from.clear_result_accuracy();
-  if (from.original_value().ByteSizeLong() == 0) from.clear_original_value();
-  if (from.precision_config().ByteSizeLong() == 0) from.clear_precision_config();
-  return from.ByteSizeLong() == 0;
+template <class Part>
+bool has_nothing(bool is_there, const Part& part) {
+  return !is_there || part.ByteSizeLong() == 0;
+}
+
+void clear_empty_parts(proto::HloInstructionProto& from) {
+  if (has_nothing(from.has_frontend_attributes(), from.frontend_attributes())) from.clear_frontend_attributes();
+  if (has_nothing(from.has_metadata(), from.metadata())) from.clear_metadata();
+  if (has_nothing(from.has_statistics_viz(), from.statistics_viz())) from.clear_statistics_viz();
+  if (has_nothing(from.has_parameter_replication(), from.parameter_replication())) from.clear_parameter_replication();
+  if (has_nothing(from.has_result_accuracy(), from.result_accuracy())) from.clear_result_accuracy();
+  if (has_nothing(from.has_original_value(), from.original_value())) from.clear_original_value();
+  if (has_nothing(from.has_precision_config(), from.precision_config())) from.clear_precision_config();
+}
+
+// Has a part that take_parts() reads.
+bool has_parts(const proto::HloInstructionProto& from) {
+  return from.has_metadata() || from.has_sharding() || from.has_frontend_attributes() || !from.backend_config().empty() ||
+         from.has_statistics_viz() || from.has_result_accuracy() || from.has_parameter_replication();
 }
 
 void take_texts(proto::HloInstructionProto& from, InstructionExtras& to) {
@@ -145,6 +155,23 @@ void take_texts(proto::HloInstructionProto& from, InstructionExtras& to) {
   from.clear_result_accuracy();
 }
 
+Status take_parts(proto::HloInstructionProto& from, InstructionExtras& to) {
+  if (from.has_sharding()) {
+    HEDDLE_ASSIGN_OR_RETURN(Sharding sharding, take_sharding(*from.mutable_sharding()));
+    to.sharding = Box(std::move(sharding));
+    from.clear_sharding();
+  }
+  if (from.has_frontend_attributes()) {
+    to.frontend_attributes = take_frontend_attributes(*from.mutable_frontend_attributes());
+    from.clear_frontend_attributes();
+  }
+  const auto& replicated = from.parameter_replication().replicated_at_leaf_buffers();
+  to.parameter_replication.assign(replicated.begin(), replicated.end());
+  from.clear_parameter_replication();
+  take_texts(from, to);
+  return {};
+}
+
 }  // namespace
 
 void write_frontend_attributes(const FrontendAttributes& attributes, proto::FrontendAttributes& to) {
@@ -155,11 +182,16 @@ void write_frontend_attributes(const FrontendAttributes& attributes, proto::Fron
   }
 }
 
-FrontendAttributes read_frontend_attributes(const proto::FrontendAttributes& from) {
+FrontendAttributes take_frontend_attributes(proto::FrontendAttributes& from) {
   FrontendAttributes to;
+  to.reserve(static_cast<size_t>(from.map_size()));
   // What is no UTF-8 is changed here and not only when it is written: the attributes of equal modules are equal.
-  for (const auto& entry : from.map()) to.emplace_back(valid_utf8(entry.key()), valid_utf8(entry.value()));
-  std::ranges::stable_sort(to, {}, &FrontendAttributes::value_type::first);
+  for (auto& entry : *from.mutable_map()) {
+    to.emplace_back(valid_utf8(std::move(*entry.mutable_key())), valid_utf8(std::move(*entry.mutable_value())));
+  }
+  const auto key = &FrontendAttributes::value_type::first;
+  if (std::ranges::adjacent_find(to, std::ranges::greater_equal(), key) == to.end()) return to;  // as most are
+  std::ranges::stable_sort(to, {}, key);
   // Of equal keys the last counts, as in any map of a proto.
   const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
   to.erase(to.begin(), std::unique(to.rbegin(), to.rend(), same_key).base());
@@ -190,22 +222,11 @@ void write_extras(const Instruction& instruction, proto::HloInstructionProto& to
 }
 
 Status take_extras(proto::HloInstructionProto& from, Box<InstructionExtras>& to) {
-  if (has_nothing(from)) return {};
-  InstructionExtras& extras = to.mutate();
-  if (from.has_sharding()) {
-    HEDDLE_ASSIGN_OR_RETURN(Sharding sharding, take_sharding(*from.mutable_sharding()));
-    extras.sharding = Box(std::move(sharding));
-    from.clear_sharding();
-  }
-  extras.frontend_attributes = read_frontend_attributes(from.frontend_attributes());
-  from.clear_frontend_attributes();
-  const auto& replicated = from.parameter_replication().replicated_at_leaf_buffers();
-  extras.parameter_replication.assign(replicated.begin(), replicated.end());
-  from.clear_parameter_replication();
-  take_texts(from, extras);
-  extras.unknown_proto = bytes_of(from);
+  clear_empty_parts(from);
+  if (has_parts(from)) HEDDLE_RETURN_IF_ERROR(take_parts(from, to.mutate()));
+  if (std::string rest = bytes_of(from); !rest.empty()) to.mutate().unknown_proto = std::move(rest);
   static const InstructionExtras kNone;
-  if (extras == kNone) to.reset();
+  if (to.has_value() && *to == kNone) to.reset();
   return {};
 }
 

@@ -148,7 +148,7 @@ Status take_header(proto::HloModuleProto& from, Module& module) {
     extras.buffer_donors.push_back(
         {entry.parameter_number(), {entry.parameter_shape_index().begin(), entry.parameter_shape_index().end()}});
   }
-  extras.frontend_attributes = read_frontend_attributes(from.frontend_attributes());
+  extras.frontend_attributes = take_frontend_attributes(*from.mutable_frontend_attributes());
   from.clear_is_dynamic();
   from.clear_input_output_alias();
   from.clear_buffer_donor();

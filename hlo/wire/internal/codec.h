@@ -57,10 +57,10 @@ Attrs cut_slice_sizes(std::span<const Shape* const> operands, const Attrs& attrs
 // ---- extras.cc
 // Metadata and all else that any instruction may carry, but for ids. A traced instruction without metadata gets its line.
 void write_extras(const Instruction& instruction, proto::HloInstructionProto& to);
-// The last part of an instruction to be taken: whatever is left is kept as bytes.
+// The last part of an instruction to be taken: whatever is left is kept as bytes. Extras that `to` has already stay.
 Status take_extras(proto::HloInstructionProto& from, Box<InstructionExtras>& to);
 void write_frontend_attributes(const FrontendAttributes& attributes, proto::FrontendAttributes& to);
-FrontendAttributes read_frontend_attributes(const proto::FrontendAttributes& from);
+FrontendAttributes take_frontend_attributes(proto::FrontendAttributes& from);
 
 // ---- module_extras.cc
 // The header of a module, but for names, ids and the schedule.
@@ -88,7 +88,7 @@ std::string bytes_of(const google::protobuf::MessageLite& message);
 void merge(const std::string& bytes, google::protobuf::Message& message);
 bool is_valid_utf8(std::string_view text);
 // The text with ? for each byte that is not UTF-8, which XLA's readers refuse.
-std::string valid_utf8(const std::string& text);
+std::string valid_utf8(std::string text);
 // At most 80 characters, for error messages.
 std::string_view shorten(std::string_view name);
 
