@@ -20,7 +20,8 @@ struct Counters {
   int64_t upload_bytes = 0;
   int64_t downloads = 0;       // device to host copies
   int64_t download_bytes = 0;
-  int64_t aliased_bytes = 0;   // host memory lent to a device without a copy
+  int64_t aliased_bytes = 0;   // memory that host and device share without a copy
+  int64_t throttle_waits = 0;  // launches and uploads that waited for room on their device
   static constexpr auto kFields =
       fields(field("traces", &Counters::traces),
              field("combine_hits", &Counters::combine_hits),
@@ -31,7 +32,8 @@ struct Counters {
              field("upload_bytes", &Counters::upload_bytes),
              field("downloads", &Counters::downloads),
              field("download_bytes", &Counters::download_bytes),
-             field("aliased_bytes", &Counters::aliased_bytes));
+             field("aliased_bytes", &Counters::aliased_bytes),
+             field("throttle_waits", &Counters::throttle_waits));
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 

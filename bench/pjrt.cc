@@ -3,8 +3,10 @@
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <new>
 
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
@@ -14,8 +16,37 @@
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/transfer.h"
 
+// Allocations of the benchmark's thread, the plugin's own in them: what ours adds is the difference
+// to the raw call.
+namespace {
+thread_local int64_t allocations = 0;
+}
+
+[[gnu::noinline]] void* operator new(size_t bytes) {
+  ++allocations;
+  void* memory = std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
 namespace heddle {
 namespace {
+
+// Shows allocations by iteration.
+class Allocations {
+ public:
+  explicit Allocations(benchmark::State& state) : state_(state), before_(allocations) {}
+  ~Allocations() {
+    state_.counters["allocations"] = benchmark::Counter(static_cast<double>(allocations - before_),
+                                                        benchmark::Counter::kAvgIterations);
+  }
+
+ private:
+  benchmark::State& state_;
+  const int64_t before_;
+};
 
 namespace abi = pjrt::abi;
 
@@ -105,6 +136,7 @@ void raw_execute_and_wait(benchmark::State& state) {
   if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
   const Raw& r = raw();
   abi::ExecuteOptions options{.head = {sizeof(options)}};
+  const Allocations counted(state);
   for (auto _ : state) {
     abi::Buffer* result = nullptr;
     abi::Buffer* const* arguments = &r.argument;
@@ -130,6 +162,7 @@ BENCHMARK(raw_execute_and_wait);
 void raw_upload(benchmark::State& state) {
   if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
   const Literal values(Shape(f32, {state.range(0)}));
+  const Allocations counted(state);
   const auto semantics = static_cast<abi::HostSemantics>(state.range(1));
   for (auto _ : state) {
     raw().destroy(
@@ -152,16 +185,33 @@ void execute_and_wait(benchmark::State& state) {
   if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
   const auto program = device().backend().compile(increment(), {}, device()).value();
   const std::vector arguments = {runtime::to_device(device(), Literal::scalar(f32, 1.0)).value()};
+  std::vector<runtime::BufferPtr> results(1);
+  const Allocations counted(state);
+  for (auto _ : state) {
+    if (!program->execute_into(arguments, results).ok()) std::abort();
+    if (!results[0]->await().ok()) std::abort();
+    results[0].reset();  // as the raw calls do, so that memory has the same fate
+  }
+}
+BENCHMARK(execute_and_wait);
+
+// Results in a vector of their own, each time.
+void execute_anew_and_wait(benchmark::State& state) {
+  if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
+  const auto program = device().backend().compile(increment(), {}, device()).value();
+  const std::vector arguments = {runtime::to_device(device(), Literal::scalar(f32, 1.0)).value()};
+  const Allocations counted(state);
   for (auto _ : state) {
     const auto results = program->execute(arguments).value();
     if (!results[0]->await().ok()) std::abort();
   }
 }
-BENCHMARK(execute_and_wait);
+BENCHMARK(execute_anew_and_wait);
 
 void upload(benchmark::State& state) {
   if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
   const Literal values(Shape(f32, {state.range(0)}));
+  const Allocations counted(state);
   for (auto _ : state) benchmark::DoNotOptimize(runtime::to_device(device(), values).value());
 }
 BENCHMARK(upload)->Arg(1)->Arg(1 << 22);
@@ -169,6 +219,7 @@ BENCHMARK(upload)->Arg(1)->Arg(1 << 22);
 void lend(benchmark::State& state) {
   if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
   const Literal values(Shape(f32, {state.range(0)}));
+  const Allocations counted(state);
   for (auto _ : state) {
     benchmark::DoNotOptimize(
         runtime::lend_to_device(device(), values.bytes(), values.shape(), values.owner()).value());
@@ -197,6 +248,41 @@ ENTRY main {
   }
 }
 BENCHMARK(update)->ArgName("donated")->Arg(0)->Arg(1);
+
+// ---- The throttle: launches of one program of 1 MB, by several threads.
+
+constexpr int kUnthrottled = 1 << 20;
+
+void launches(benchmark::State& state) {
+  if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
+  static const hlo::Module module = hlo::parse_text(R"(HloModule steps
+ENTRY main {
+  x = f32[262144] parameter(0)
+  y = f32[262144] exponential(x)
+  z = f32[262144] sine(y)
+  ROOT out = f32[262144] multiply(z, z)
+})")
+                                        .value();
+  static const auto program = device().backend().compile(module, {}, device()).value();
+  static const auto x = runtime::to_device(device(), Literal(Shape(f32, {1 << 18}))).value();
+  runtime::Throttle& throttle = device().throttle();
+  if (state.thread_index() == 0) {
+    synchronize(device());
+    throttle.set_limits({.launches = static_cast<int>(state.range(0))});
+    throttle.reset_peaks();
+  }
+  const std::vector arguments = {x};
+  std::vector<runtime::BufferPtr> results(1);
+  for (auto _ : state) {
+    if (!program->execute_into(arguments, results).ok()) std::abort();
+  }
+  results.clear();
+  if (state.thread_index() != 0) return;
+  state.counters["peak_in_flight"] = throttle.load().peak_launches;
+  throttle.set_limits({});
+}
+BENCHMARK(launches)->ArgName("window")->Arg(32)->Arg(kUnthrottled)->UseRealTime();
+BENCHMARK(launches)->ArgName("window")->Arg(32)->Arg(kUnthrottled)->Threads(4)->UseRealTime();
 
 }  // namespace
 }  // namespace heddle

@@ -1,4 +1,7 @@
 // A plugin as a backend: devices, transfers, programs.
+#include "heddle/pjrt/internal/backend.h"
+
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -7,10 +10,13 @@
 #include "heddle/hlo/verify.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/pjrt/abi/buffer.h"
+#include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/internal/buffer.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/internal/executable.h"
+#include "heddle/pjrt/internal/host_calls.h"
+#include "heddle/pjrt/internal/host_view.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/internal/spmd.h"
 #include "heddle/pjrt/internal/types.h"
@@ -45,21 +51,25 @@ std::vector<BackendOption> merged(std::vector<BackendOption> options,
   return options;
 }
 
-class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend {
+// Half of what the device has free, where it says so and nobody else does.
+runtime::Throttle::Limits limits_of(const Client& client, const Client::Device& device,
+                                    runtime::Throttle::Limits limits) {
+  abi::DeviceMemoryStatsArgs args{.device = device.handle};
+  if (limits.bytes != INT64_MAX || !client.api()->call(args).ok() || !args.bytes_limit_is_set)
+    return limits;
+  limits.bytes = std::max<int64_t>((args.bytes_limit - args.bytes_in_use) / 2, 1);
+  return limits;
+}
+
+class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
  public:
   PluginBackend(const std::string& name, std::shared_ptr<const Client> client,
                 const DevicePlugin& plugin)
-      : Backend(cat("pjrt:", name)),
-        client_(std::move(client)),
+      : PjrtBackend(cat("pjrt:", name), std::move(client), plugin.library),
         options_(merged({}, default_options(*client_, plugin))) {
     for (const Client::Device& device : client_->devices()) {
-      add_device(device.kind);
-      throttles_.push_back(std::make_shared<runtime::Throttle>(plugin.limits));
+      add_device(device.kind).throttle().set_limits(limits_of(*client_, device, plugin.limits));
     }
-  }
-
-  const std::shared_ptr<runtime::Throttle>& throttle(const Device& device) const {
-    return throttles_[static_cast<size_t>(device.id())];
   }
 
   std::string version() const override {
@@ -67,19 +77,37 @@ class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend
     return cat("PJRT ", api.major(), ".", api.minor(), ", platform ", client_->platform());
   }
 
+  Hash128 program_hash(const hlo::Module& module, const runtime::CompileOptions& options,
+                       const Device& device) const override {
+    Hasher hasher;
+    hash_value(hasher, hlo::hash_of(module));
+    hash_value(hasher, options_for(options, device));
+    return hasher.digest();
+  }
+
+  StatusOr<std::shared_ptr<runtime::Executable>> load_module(const hlo::Module& module,
+                                                             const runtime::CompileOptions& options,
+                                                             Device& device,
+                                                             std::string_view serialized) override {
+    HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
+    // The plugin has to know the handler of the program's calls.
+    HEDDLE_RETURN_IF_ERROR(with_host_calls(module, client_).status());
+    HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded,
+                            Loaded::deserialize(client_, serialized, results_of(module)));
+    return std::make_shared<PjrtExecutable>(module, device, client_, std::move(loaded),
+                                            compiler_of(module, options, device),
+                                            program_hash(module, options, device));
+  }
+
  protected:
   StatusOr<std::shared_ptr<runtime::Executable>> compile_module(
       const hlo::Module& module, const runtime::CompileOptions& options, Device& device) override {
     HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
-    const int id = device_of(device).id;
-    auto compile = [client = client_, module,
-                    options = compile_options(id, merged(options_, options.backend_options))](
-                       const std::vector<int>& donated) {
-      return compile_for(client, module, options, donated);
-    };
+    auto compile = compiler_of(module, options, device);
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, compile({}));
     return std::make_shared<PjrtExecutable>(module, device, client_, std::move(loaded),
-                                            std::move(compile), throttle(device));
+                                            std::move(compile),
+                                            program_hash(module, options, device));
   }
 
   StatusOr<std::shared_ptr<runtime::SpmdExecutable>> compile_for_grid(
@@ -97,7 +125,7 @@ class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend
     PjrtSpmdExecutable::Parts parts{.client = client_, .launching = launching_};
     for (const Device* device : grid.devices) {
       ids.push_back(device_of(*device).id);
-      parts.throttles.push_back(throttle(*device));
+      parts.throttles.push_back(device->throttle().shared_from_this());
     }
     const auto all_options = merged(options_, options.backend_options);
     StatusOr<std::shared_ptr<const Loaded>> loaded = Loaded::compile(
@@ -112,15 +140,33 @@ class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend
  private:
   enum class ZeroCopy : uint8_t { kUnknown, kYes, kNo };
 
+  std::string options_for(const runtime::CompileOptions& options, const Device& device) const {
+    return compile_options(device_of(device).id, merged(options_, options.backend_options));
+  }
+
+  PjrtExecutable::Compile compiler_of(const hlo::Module& module,
+                                      const runtime::CompileOptions& options,
+                                      const Device& device) const {
+    return [client = client_, module,
+            options = options_for(options, device)](const std::vector<int>& donated) {
+      return compile_for(client, module, options, donated);
+    };
+  }
+
+  static std::vector<Shape> results_of(const hlo::Module& module) {
+    std::vector<Shape> results;
+    runtime::append_leaves(module.entry_computation().result_shape(), results);
+    return results;
+  }
+
   static StatusOr<std::shared_ptr<const Loaded>> compile_for(
       const std::shared_ptr<const Client>& client, const hlo::Module& module,
       const std::string& options, const std::vector<int>& donated) {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, prepare(module, client->api()->minor(), donated));
     drop_shardings(prepared);
-    std::vector<Shape> results;
-    runtime::append_leaves(module.entry_computation().result_shape(), results);
+    HEDDLE_ASSIGN_OR_RETURN(prepared, with_host_calls(prepared, client));
     StatusOr<std::shared_ptr<const Loaded>> loaded =
-        Loaded::compile(client, hlo::to_proto(prepared), options, results);
+        Loaded::compile(client, hlo::to_proto(prepared), options, results_of(module));
     if (!loaded.ok()) return explained(loaded.status(), module);
     return loaded;
   }
@@ -131,12 +177,36 @@ class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend
 
   StatusOr<BufferPtr> copy_to_device(Device& device, const void* data,
                                      const Shape& shape) override {
-    HEDDLE_ASSIGN_OR_RETURN(Upload upload,
-                            start_upload(device, data, shape, abi::HostSemantics::kDuringCall));
-    auto buffer =
-        std::make_shared<PjrtBuffer>(client_, device, shape, shape.byte_size(), upload.buffer);
+    return copy_now(device, data, shape, {});
+  }
+
+  StatusOr<BufferPtr> copy_strided_to_device(Device& device, const void* data, const Shape& shape,
+                                             std::span<const int64_t> byte_strides) override {
+    return copy_now(device, data, shape, byte_strides);
+  }
+
+  // Without strides, from row-major memory.
+  StatusOr<BufferPtr> copy_now(Device& device, const void* data, const Shape& shape,
+                               std::span<const int64_t> byte_strides) const {
+    HEDDLE_ASSIGN_OR_RETURN(
+        Upload upload,
+        start_upload(device, data, shape, abi::HostSemantics::kDuringCall, byte_strides));
+    BufferPtr buffer = buffer_of(device, shape, shape.byte_size(), upload.buffer);
     HEDDLE_RETURN_IF_ERROR(upload.host_is_free.await());
     return buffer;
+  }
+
+  // Uploads that follow one another are mostly of one type, which they share.
+  std::shared_ptr<const Shape> type_of(const Shape& shape) const {
+    std::scoped_lock lock(type_mutex_);
+    if (last_type_ == nullptr || !(*last_type_ == shape))
+      last_type_ = std::make_shared<const Shape>(shape);
+    return last_type_;
+  }
+
+  BufferPtr buffer_of(Device& device, const Shape& shape, int64_t held_bytes,
+                      abi::Buffer* handle) const {
+    return PjrtBuffer::make(client_, device, type_of(shape), shape.byte_size(), held_bytes, handle);
   }
 
   StatusOr<BufferPtr> borrow(Device& device, const void* data, const Shape& shape,
@@ -146,39 +216,55 @@ class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend
       return nullptr;
     }
     HEDDLE_ASSIGN_OR_RETURN(Upload upload,
-                            start_upload(device, data, shape, abi::HostSemantics::kZeroCopy));
-    auto buffer =
-        std::make_shared<PjrtBuffer>(client_, device, shape, /*held_bytes=*/0, upload.buffer);
+                            start_upload(device, data, shape, abi::HostSemantics::kZeroCopy, {}));
+    BufferPtr buffer = buffer_of(device, shape, /*held_bytes=*/0, upload.buffer);
     const bool lent = uses_in_place(upload.buffer, data);
     zero_copy_.store(lent ? ZeroCopy::kYes : ZeroCopy::kNo, std::memory_order_relaxed);
-    // The event lives in its own callback, which lets go of the memory.
-    const auto event = std::make_shared<Event>(std::move(upload.host_is_free));
-    Status status = event->on_ready([event, owner](const Status&) {});
+    if (upload.host_is_free.is_null()) return lent ? buffer : nullptr;
+    const std::shared_ptr<Held> held = make_held(std::move(upload.host_is_free));
+    held->owner = std::move(owner);
+    Status status = let_go_later(held);
     if (!status.ok()) {
       buffer.reset();
-      HEDDLE_RETURN_IF_ERROR(event->await());
+      HEDDLE_RETURN_IF_ERROR(held->event.await());
       if (!absl::IsUnimplemented(status)) return status;
       return nullptr;
     }
-    if (!lent) return nullptr;
-    return buffer;
+    return lent ? buffer : nullptr;
   }
 
   Status copy_to_host(runtime::Buffer& buffer, void* data) override {
-    const Pin pinned(static_cast<PjrtBuffer&>(buffer));
-    if (pinned.get() == nullptr) return runtime::deleted_error("download", buffer.shape());
+    HEDDLE_ASSIGN_OR_RETURN(std::function<Status()> finish, start_copy_to_host(buffer, data));
+    return finish();
+  }
+
+  StatusOr<std::function<Status()>> start_copy_to_host(runtime::Buffer& buffer,
+                                                       void* data) override {
+    auto& source = static_cast<PjrtBuffer&>(buffer);
+    auto pinned = std::make_shared<const Pin>(source);
+    if (pinned->get() == nullptr) return runtime::deleted_error("download", buffer.shape());
     RowMajorLayout layout(buffer.shape().rank());
     const auto size = static_cast<size_t>(buffer.size_bytes());
     std::byte nothing;  // an empty array has no bytes to point at
-    abi::BufferToHostBufferArgs args{.src = pinned.get(),
+    abi::BufferToHostBufferArgs args{.src = pinned->get(),
                                      .host_layout = layout.get(),
                                      .dst = size == 0 ? &nothing : data,
                                      .dst_size = size};
-    HEDDLE_RETURN_IF_ERROR(check_size(pinned.get(), layout, buffer));
+    HEDDLE_RETURN_IF_ERROR(check_size(pinned->get(), layout, buffer));
     HEDDLE_RETURN_IF_ERROR(client_->api()->call(args));
-    HEDDLE_RETURN_IF_ERROR(Event(client_->api(), args.event).await());
-    extend_small_integers(buffer.shape().dtype(), {static_cast<std::byte*>(data), size});
-    return {};
+    auto event = std::make_shared<const Event>(client_->api(), args.event);
+    return [event, pinned, keep = source.shared_from_this(), size, data] {
+      HEDDLE_RETURN_IF_ERROR(event->await());
+      extend_small_integers(keep->shape().dtype(), {static_cast<std::byte*>(data), size});
+      return Status();
+    };
+  }
+
+  StatusOr<Literal> share_with_host(runtime::Buffer& buffer) override {
+    auto& source = static_cast<PjrtBuffer&>(buffer);
+    HEDDLE_RETURN_IF_ERROR(buffer.await());
+    HEDDLE_ASSIGN_OR_RETURN(HostView view, view_of(client_, source));
+    return Literal::borrowed(buffer.shape(), view.data, std::move(view.owner));
   }
 
   // What the plugin means to write must be what there is room for.
@@ -199,7 +285,8 @@ class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend
   };
 
   StatusOr<Upload> start_upload(const Device& device, const void* data, const Shape& shape,
-                                abi::HostSemantics semantics) const {
+                                abi::HostSemantics semantics,
+                                std::span<const int64_t> byte_strides) const {
     const Api& api = *client_->api();
     HEDDLE_RETURN_IF_ERROR(annotate(check_transferable(shape, api.minor()), "upload: "));
     const std::byte nothing{};
@@ -209,6 +296,8 @@ class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend
         .type = element_type(shape.dtype()),
         .dims = shape.dimensions().data(),
         .dims_count = shape.dimensions().size(),
+        .byte_strides = byte_strides.empty() ? nullptr : byte_strides.data(),
+        .byte_strides_count = byte_strides.size(),
         .host_buffer_semantics = semantics,
         .device = device_of(device).handle,
     };
@@ -229,19 +318,14 @@ class PluginBackend final : public runtime::Backend, public runtime::SpmdBackend
            pointer.buffer_pointer == reinterpret_cast<uintptr_t>(data);
   }
 
-  const std::shared_ptr<const Client> client_;
   const std::vector<BackendOption> options_;
-  std::vector<std::shared_ptr<runtime::Throttle>> throttles_;  // by device
   const std::shared_ptr<std::mutex> launching_ = std::make_shared<std::mutex>();
   std::atomic<ZeroCopy> zero_copy_{ZeroCopy::kUnknown};
+  mutable std::mutex type_mutex_;
+  mutable std::shared_ptr<const Shape> last_type_;
 };
 
 }  // namespace
-
-std::shared_ptr<runtime::Throttle> throttle_of(const Device& device) {
-  const auto* backend = dynamic_cast<const PluginBackend*>(&device.backend());
-  return backend == nullptr ? nullptr : backend->throttle(device);
-}
 
 StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name,
                                                          const DevicePlugin& plugin) {

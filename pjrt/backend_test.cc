@@ -300,16 +300,16 @@ TEST_F(LatePlugin, AnErrorOfARunComesFromItsResults) {
 
 TEST_F(LatePlugin, ALaunchThatFindsNoRoomWaitsForTheOldest) {
   const BufferPtr x = on_device({1, 2});
-  throttle_of(device())->set_limits({.launches = 2});
+  device().throttle().set_limits({.launches = 2});
   const BufferPtr a = add(x, x).value(), b = add(x, x).value();
   BufferPtr c;
   std::thread other([&] { c = add(x, x).value(); });
-  while (throttle_of(device())->load().waits == 0) std::this_thread::yield();
+  while (device().throttle().load().waits == 0) std::this_thread::yield();
   EXPECT_EQ(c, nullptr);
   mock_plugin().open();
   other.join();
   EXPECT_THAT(*floats_of(*c), ElementsAre(2, 4));
-  EXPECT_EQ(throttle_of(device())->load().peak_launches, 2);
+  EXPECT_EQ(device().throttle().load().peak_launches, 2);
 }
 
 // The plugin takes every launch at once, and holds memory for each.
@@ -322,7 +322,7 @@ ENTRY main {
   x = f32[1000] parameter(0)
   ROOT y = f32[1000] negate(x)
 })"));
-  throttle_of(device())->set_limits({.launches = 32, .bytes = 10 * kArray});
+  device().throttle().set_limits({.launches = 32, .bytes = 10 * kArray});
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
@@ -330,7 +330,7 @@ ENTRY main {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(throttle_of(device())->load().peak_bytes, 10 * kArray);
+  EXPECT_LE(device().throttle().load().peak_bytes, 10 * kArray);
   // The argument, what is in flight, and a result in each thread's hands.
   EXPECT_LE(mock_plugin().seen().peak_bytes, (1 + 10 + 4) * kArray);
 }

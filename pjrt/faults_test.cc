@@ -1,6 +1,7 @@
 // Every fault of a plugin is an error that names plugin, version and call; and nothing leaks.
 #include <algorithm>
 
+#include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
 
 namespace heddle::pjrt {
@@ -26,7 +27,29 @@ Status whole_life() {
   HEDDLE_RETURN_IF_ERROR(sum[0]->await());
   HEDDLE_ASSIGN_OR_RETURN(std::vector<float> got, floats_of(*sum[0]));
   EXPECT_EQ(got, (std::vector<float>{21, 42}));
+  EXPECT_GT(add->cost().result_bytes, 0);
   return {};
+}
+
+// What only some plugins can: views, and programs as bytes.
+Status further_life() {
+  HEDDLE_ASSIGN_OR_RETURN(auto backend, make_backend("mock", {.library = HEDDLE_PJRT_MOCK}));
+  runtime::Device& device = *backend->devices()[0];
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr x, runtime::to_device(device, vector_of({1, 2})));
+  HEDDLE_ASSIGN_OR_RETURN(const Literal view, runtime::view_on_host(*x));
+  EXPECT_EQ(view, vector_of({1, 2}));
+  HEDDLE_ASSIGN_OR_RETURN(auto add, backend->compile(add_module(), {}, device));
+  HEDDLE_ASSIGN_OR_RETURN(const std::string bytes, serialize(*add));
+  HEDDLE_ASSIGN_OR_RETURN(add, load(bytes, add_module(), {}, device));
+  return {};
+}
+
+bool is_further(Slot slot) {
+  constexpr Slot kFurther[] = {Slot::kBufferIncreaseExternalReferenceCount,
+                               Slot::kBufferDecreaseExternalReferenceCount,
+                               Slot::kBufferOpaqueDeviceMemoryDataPointer,
+                               Slot::kExecutableSerialize, Slot::kExecutableDeserializeAndLoad};
+  return std::ranges::find(kFurther, slot) != std::end(kFurther);
 }
 
 // Calls that Heddle can do without.
@@ -37,18 +60,26 @@ bool is_optional(Slot slot) {
                                 Slot::kBufferUnsafePointer,
                                 Slot::kExecutableOutputElementTypes,
                                 Slot::kExecutableOutputDimensions,
+                                Slot::kExecutableGetCompiledMemoryStats,
+                                Slot::kExecutableGetCostAnalysis,
+                                Slot::kDeviceMemoryStats,
+                                Slot::kClientPlatformVersion,
                                 Slot::kEventError};
   return std::ranges::find(kOptional, slot) != std::end(kOptional);
 }
 
 // Calls whose errors nobody could act on.
-bool is_destroyer(Slot slot) { return name_of(slot).ends_with("Destroy"); }
+bool is_destroyer(Slot slot) {
+  return name_of(slot).ends_with("Destroy") || slot == Slot::kBufferDecreaseExternalReferenceCount;
+}
 
-std::vector<Slot> slots_of_the_mock() {
+std::vector<Slot> slots_of_the_mock(bool further) {
   mock_plugin().reset({});
   std::vector<Slot> slots;
   for (int i = 0; i < abi::kSlotCount; ++i) {
-    if (mock_plugin().table()->rows[i] != nullptr) slots.push_back(static_cast<Slot>(i));
+    const auto slot = static_cast<Slot>(i);
+    if (mock_plugin().table()->rows[i] != nullptr && is_further(slot) == further)
+      slots.push_back(slot);
   }
   return slots;
 }
@@ -90,7 +121,33 @@ TEST_P(EachCall, AnUnimplementedOneIsAnErrorOrIsDoneWithout) {
   EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": not here")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Mock, EachCall, ::testing::ValuesIn(slots_of_the_mock()),
+INSTANTIATE_TEST_SUITE_P(Mock, EachCall, ::testing::ValuesIn(slots_of_the_mock(false)),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+class EachFurtherCall : public MockTest, public ::testing::WithParamInterface<Slot> {};
+
+TEST_P(EachFurtherCall, AnErrorNamesPluginVersionAndCall) {
+  mock_plugin().reset({.compile = evaluated});
+  EXPECT_EQ(further_life(), Status());
+  mock_plugin().reset({.compile = evaluated, .failing = {{GetParam(), {.message = "broken"}}}});
+  const Status status = further_life();
+  if (is_destroyer(GetParam())) {
+    EXPECT_EQ(status, Status());
+    return;
+  }
+  EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": broken")));
+}
+
+TEST_P(EachFurtherCall, OneThatIsNotThereIsToldByName) {
+  mock_plugin().reset({.compile = evaluated, .absent = {GetParam()}});
+  const Status status = further_life();
+  if (is_destroyer(GetParam())) return;
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(message_of(status),
+              HasSubstr(cat(kLabel, name_of(GetParam()), ": the plugin has no such function")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Mock, EachFurtherCall, ::testing::ValuesIn(slots_of_the_mock(true)),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_F(Faults, SuccessWithoutAHandleIsAnError) {

@@ -46,7 +46,8 @@ struct DevicePlugin {
   std::optional<int64_t> small_while_loop_bytes;
   // For every program, before its own: XLA's debug options by name.
   std::vector<runtime::BackendOption> compile_options;
-  // What each device may have in flight; a launch that finds no room waits for the oldest.
+  // What each device may have in flight; a launch that finds no room waits for the oldest. Without
+  // a number of bytes: half of what the device has free at the start, where it says.
   runtime::Throttle::Limits limits;
 };
 
@@ -66,9 +67,6 @@ struct DevicePlugin {
 // errors   what is wrong with the library, an option, or the plugin's own
 [[nodiscard]] StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name,
                                                                        const DevicePlugin& plugin);
-
-// What the device of a plugin's backend has in flight, and its limits; null for other devices.
-[[nodiscard]] std::shared_ptr<runtime::Throttle> throttle_of(const runtime::Device& device);
 
 // What is known by name.
 struct KnownPlugin {

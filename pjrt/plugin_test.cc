@@ -90,7 +90,7 @@ TEST(PluginEnvironment, ListsAndFoldersAreRead) {
               HasSubstr("broken.json: "));
   const auto described = find_device("pjrt:described");
   ASSERT_TRUE(described.ok()) << described.status();
-  EXPECT_EQ(throttle_of(**described)->limits().launches, 3);
+  EXPECT_EQ((**described).throttle().limits().launches, 3);
 }
 
 TEST(PluginEnvironment, AListThatCannotBeReadIsAnError) {

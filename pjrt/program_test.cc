@@ -78,6 +78,22 @@ ENTRY e {
   EXPECT_EQ(aliases[1].output_index, (std::vector<int64_t>{0}));
 }
 
+TEST(Prepare, ATypeThatThePluginHasNotIsRefusedWithTheOp) {
+  const hlo::Module module = module_of(R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  narrow = f8e8m0fnu[2] convert(x)
+  ROOT y = f32[2] convert(narrow)
+})");
+  EXPECT_TRUE(prepare(module, 63).ok());
+  const Status status = prepare(module, 62).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(
+      message_of(status),
+      "compile m: convert narrow: arrays of f8e8m0fnu came with PJRT 0.63; convert to another "
+      "type, or use a newer plugin");
+}
+
 TEST(Prepare, ProgramsOfSeveralDevicesAreRefused) {
   const hlo::Module module =
       module_of("HloModule m, replica_count=4\nENTRY e { ROOT x = f32[] parameter(0) }");

@@ -1,15 +1,37 @@
 // Random calls, seeded: every value is the one that a model says, every misuse is an error, and at
-// the end nothing is alive.
+// the end nothing is alive. HEDDLE_RANDOM_SECONDS=600 makes each test that long, with ever new
+// seeds; without it they take a moment.
+#include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <random>
 #include <thread>
 
 #include "heddle/pjrt/support_test.h"
+#include "heddle/runtime/dlpack.h"
 
 namespace heddle::pjrt {
 namespace {
 
 constexpr int kCalls = 3000;
+
+// How long the tests go on. 0: three seeds.
+std::chrono::seconds length() {
+  const char* text = std::getenv("HEDDLE_RANDOM_SECONDS");
+  return std::chrono::seconds(text == nullptr ? 0 : std::atoi(text));
+}
+
+// Calls run(seed) with seeds of this thread's until the time is over, and once at least.
+template <class Run>
+void for_seeds(uint32_t first, uint32_t step, const Run& run) {
+  const auto end = std::chrono::steady_clock::now() + length();
+  uint32_t seed = first;
+  do {
+    SCOPED_TRACE(seed);
+    run(seed);
+    seed += step;
+  } while (std::chrono::steady_clock::now() < end && !::testing::Test::HasFailure());
+}
 
 // Buffers with what they must hold; nothing: given away or released.
 struct Model {
@@ -30,13 +52,16 @@ class RandomCalls : public MockTest {
         continue;
       }
       Model& x = models[random() % models.size()];
-      switch (random() % 5) {
+      switch (random() % 12) {
         case 0: check_download(x); break;
-        case 1: EXPECT_EQ(x.buffer->await().ok(), x.values.has_value()); break;
-        case 2:
-          x.buffer->release();
-          x.values.reset();
+        case 1: EXPECT_EQ(runtime::wait(*x.buffer).ok(), x.values.has_value()); break;
+        case 2: release(x); break;
+        case 3: check_late_download(x, random); break;
+        case 4: check_view(x, random); break;
+        case 5:
+          if (random() % 10 == 0) synchronize(device());
           break;
+        case 6: EXPECT_EQ(x.buffer->is_deleted(), !x.values.has_value()); break;
         default: run(x, models[random() % models.size()], random, models);
       }
     }
@@ -48,12 +73,55 @@ class RandomCalls : public MockTest {
     const std::vector<float> values = {static_cast<float>(random() % 10),
                                        static_cast<float>(random() % 10)};
     const Literal literal = vector_of(values);
-    runtime::Device& to = device();
-    auto buffer = random() % 2 == 0 ? runtime::to_device(to, literal)
-                                    : runtime::lend_to_device(to, literal.bytes(), literal.shape(),
-                                                              literal.owner());
+    const auto buffer = upload(literal, random);
     EXPECT_TRUE(buffer.ok()) << buffer.status();
     return {*buffer, values};
+  }
+
+  StatusOr<BufferPtr> upload(const Literal& literal, std::mt19937& random) {
+    switch (random() % 4) {
+      case 0: return runtime::to_device(device(), literal);
+      case 1: {
+        const float* values = literal.values<float>().data();
+        const float backwards[] = {values[1], values[0]};
+        return runtime::to_device(
+            device(), runtime::StridedArray{
+                          .data = backwards + 1, .shape = literal.shape(), .byte_strides = {-4}});
+      }
+      case 2: {
+        const BufferPtr other = runtime::to_device(device(), literal).value();
+        return runtime::from_dlpack(device(), runtime::to_dlpack(*other).value());
+      }
+      default:
+        return runtime::lend_to_device(device(), literal.bytes(), literal.shape(), literal.owner());
+    }
+  }
+
+  // A run, a view or a download that was started may go on.
+  static void release(Model& model) {
+    model.buffer->release();
+    model.values.reset();
+  }
+
+  static void check_late_download(Model& model, std::mt19937& random) {
+    auto download = runtime::start_to_host(*model.buffer);
+    ASSERT_EQ(download.ok(), model.values.has_value()) << download.status();
+    if (!download.ok()) return;
+    const std::vector<float> values = *model.values;
+    if (random() % 2 == 0) release(model);
+    if (random() % 4 == 0) return;  // dropped
+    const auto got = download->await();
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ(*got, vector_of(values));
+  }
+
+  static void check_view(Model& model, std::mt19937& random) {
+    const auto view = runtime::view_on_host(*model.buffer);
+    ASSERT_EQ(view.ok(), model.values.has_value()) << view.status();
+    if (!view.ok()) return;
+    const std::vector<float> values = *model.values;
+    if (random() % 2 == 0) release(model);
+    EXPECT_EQ(*view, vector_of(values));
   }
 
   static void check_download(const Model& model) {
@@ -67,12 +135,15 @@ class RandomCalls : public MockTest {
     if (random() % 3 == 0) options.donate = {0};
     const bool is_legal = x.values.has_value() && y.values.has_value() &&
                           (options.donate.empty() || x.buffer != y.buffer);
-    const auto results = program_->execute(std::vector{x.buffer, y.buffer}, options);
-    ASSERT_EQ(results.ok(), is_legal) << results.status();
+    options.only_if_room = random() % 4 == 0;
+    std::vector<BufferPtr> results(1);
+    const Status status = program_->execute_into(std::vector{x.buffer, y.buffer}, results, options);
+    if (options.only_if_room && absl::IsUnavailable(status)) return;
+    ASSERT_EQ(status.ok(), is_legal) << status;
     if (!is_legal) return;
     std::vector<float> sum = {(*x.values)[0] + (*y.values)[0], (*x.values)[1] + (*y.values)[1]};
     if (!options.donate.empty()) x.values.reset();
-    if (sum[0] < 1e6f) models.push_back({(*results)[0], std::move(sum)});
+    if (sum[0] < 1e6f) models.push_back({results[0], std::move(sum)});
   }
 
  protected:
@@ -86,15 +157,20 @@ class RandomCalls : public MockTest {
 TEST_F(RandomCalls, GiveWhatTheModelSays) {
   start(with_evaluator());
   program_ = compiled(add_module());
-  for (uint32_t seed = 1; seed <= 3; ++seed) call(seed);
+  for_seeds(1, 3, [this](uint32_t seed) {
+    for (uint32_t i = 0; i < 3; ++i) call(seed + i);
+  });
 }
 
 TEST_F(RandomCalls, GiveWhatTheModelSaysWhereThePluginIsAsynchronous) {
   start({.compile = evaluated, .asynchronous = true});
-  throttle_of(device())->set_limits({.launches = 4});
+  device().throttle().set_limits({.launches = 4, .bytes = 40});
   program_ = compiled(add_module());
   std::vector<std::thread> threads;
-  for (uint32_t seed = 1; seed <= 3; ++seed) threads.emplace_back([this, seed] { call(seed); });
+  for (uint32_t seed = 1; seed <= 3; ++seed) {
+    threads.emplace_back(
+        [this, seed] { for_seeds(seed, 3, [this](uint32_t next) { call(next); }); });
+  }
   for (std::thread& thread : threads) thread.join();
 }
 

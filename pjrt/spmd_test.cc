@@ -39,8 +39,8 @@ TEST_F(Spmd, EachDeviceHasItsArgumentsAndResults) {
   EXPECT_THAT(floats_of(*results[1][0]).value(), ElementsAre(-10, -20));
   EXPECT_EQ(&results[1][0]->device(), &device(1));
   EXPECT_THAT(mock_plugin().seen().kept, ElementsAre(0));
-  EXPECT_EQ(throttle_of(device(1))->load().peak_launches, 1);
-  EXPECT_EQ(throttle_of(device(1))->load().launches, 0);
+  EXPECT_EQ(device(1).throttle().load().peak_launches, 1);
+  EXPECT_EQ(device(1).throttle().load().launches, 0);
 }
 
 // What XLA is told: counts, SPMD only where there are partitions, and the devices by partition.
@@ -110,7 +110,7 @@ TEST_F(Spmd, FaultsOfARunNameTheCall) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(message_of(status),
               HasSubstr("run main: plugin mock (PJRT 0.114): LoadedExecutableExecute: no room"));
-  EXPECT_EQ(throttle_of(device(0))->load().launches, 0);
+  EXPECT_EQ(device(0).throttle().load().launches, 0);
 }
 
 TEST_F(Spmd, AResultThatIsNotThereIsAnError) {

@@ -23,7 +23,11 @@ int64_t total_bytes(const std::vector<Shape>& shapes) {
 }  // namespace
 
 Device::Device(Backend& backend, int id, std::string kind)
-    : backend_(&backend), id_(id), kind_(std::move(kind)), serial_(next_serial()) {}
+    : backend_(&backend),
+      id_(id),
+      kind_(std::move(kind)),
+      serial_(next_serial()),
+      throttle_(std::make_shared<Throttle>(Throttle::Limits{})) {}
 
 std::string Device::name() const { return cat(backend_->name(), ":", id_); }
 
@@ -38,18 +42,27 @@ void Device::add_bytes(int64_t bytes) {
 }
 
 Buffer::Buffer(Device& device, Shape shape, int64_t held_bytes)
-    : device_(&device),
-      shape_(std::move(shape)),
-      size_bytes_(shape_.byte_size()),
-      held_bytes_(held_bytes) {
+    : Buffer(device, std::make_shared<const Shape>(std::move(shape)), 0, held_bytes) {
+  size_bytes_ = shape_->byte_size();
+}
+
+Buffer::Buffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes,
+               int64_t held_bytes)
+    : device_(&device), shape_(std::move(shape)), size_bytes_(size_bytes), held_bytes_(held_bytes) {
   device_->add_bytes(held_bytes);
 }
+
+void Buffer::hold_until_ready(Throttle::Ticket /*ticket*/) {}
 
 Buffer::~Buffer() { forget_bytes(); }
 
 void Buffer::forget_bytes() {
   device_->add_bytes(-held_bytes_.exchange(0, std::memory_order_relaxed));
 }
+
+Status wait(Buffer& buffer) { return buffer.await(); }
+
+void synchronize(Device& device) { device.throttle().drain(); }
 
 Status deleted_error(std::string_view op, const Shape& shape) {
   return failed_precondition(
@@ -80,15 +93,50 @@ ProgramCost Executable::cost() const {
 
 StatusOr<std::vector<BufferPtr>> Executable::execute(std::span<const BufferPtr> arguments,
                                                      const ExecuteOptions& options) {
+  HEDDLE_RETURN_IF_ERROR(check(arguments, options));
+  count(&Counters::executions);
+  return run(arguments, options);
+}
+
+Status Executable::execute_into(std::span<const BufferPtr> arguments, std::span<BufferPtr> results,
+                                const ExecuteOptions& options) {
+  HEDDLE_RETURN_IF_ERROR(check(arguments, options));
+  if (results.size() != result_shapes_.size()) {
+    return invalid_argument("run ", name_, ": got room for ", results.size(), " results; it has ",
+                            result_shapes_.size());
+  }
+  count(&Counters::executions);
+  return run_into(arguments, results, options);
+}
+
+Status Executable::run_into(std::span<const BufferPtr> arguments, std::span<BufferPtr> results,
+                            const ExecuteOptions& options) {
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<BufferPtr> made, run(arguments, options));
+  std::ranges::move(made, results.begin());
+  return {};
+}
+
+StatusOr<Throttle::Ticket> Executable::admit(int64_t bytes, const ExecuteOptions& options) const {
+  Throttle& throttle = device_->throttle();
+  if (!options.only_if_room) return throttle.acquire(bytes);
+  if (std::optional<Throttle::Ticket> ticket = throttle.try_acquire(bytes); ticket.has_value())
+    return *std::move(ticket);
+  const Throttle::Load load = throttle.load();
+  return make_error(absl::StatusCode::kUnavailable, "run ", name_, ": ", device_->name(), " has ",
+                    load.launches, " launches and ", load.bytes,
+                    " bytes in flight, and no room for one of ", bytes,
+                    " bytes; try again later, or let it wait");
+}
+
+Status Executable::check(std::span<const BufferPtr> arguments,
+                         const ExecuteOptions& options) const {
   if (arguments.size() != parameter_shapes_.size()) {
     return invalid_argument("run ", name_, ": got ", arguments.size(), " arguments; it takes ",
                             parameter_shapes_.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i)
     HEDDLE_RETURN_IF_ERROR(check_argument(i, arguments[i]));
-  if (!options.donate.empty()) HEDDLE_RETURN_IF_ERROR(check_donations(arguments, options.donate));
-  count(&Counters::executions);
-  return run(arguments, options);
+  return options.donate.empty() ? Status() : check_donations(arguments, options.donate);
 }
 
 Status Executable::check_argument(size_t number, const BufferPtr& argument) const {
@@ -131,6 +179,21 @@ Status Executable::check_donations(std::span<const BufferPtr> arguments,
     }
   }
   return {};
+}
+
+StatusOr<BufferPtr> Backend::copy_strided_to_device(Device& /*device*/, const void* /*data*/,
+                                                    const Shape& shape,
+                                                    std::span<const int64_t> /*byte_strides*/) {
+  return unimplemented("upload: ", shape, " with strides");
+}
+
+StatusOr<std::function<Status()>> Backend::start_copy_to_host(Buffer& buffer, void* data) {
+  HEDDLE_RETURN_IF_ERROR(copy_to_host(buffer, data));
+  return [] { return Status(); };
+}
+
+StatusOr<Literal> Backend::share_with_host(Buffer& /*buffer*/) {
+  return unimplemented("backend ", name_, " has no memory that the host can read; copy instead");
 }
 
 Device& Backend::add_device(std::string kind) {

@@ -11,11 +11,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/base/fields.h"
@@ -23,12 +25,15 @@
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/module.h"
 #include "heddle/placeholder/placeholder.h"
+#include "heddle/runtime/throttle.h"
 
 namespace heddle::runtime {
 
 class Backend;
 class Buffer;
 class Device;
+class Download;
+struct StridedArray;
 using BufferPtr = std::shared_ptr<Buffer>;
 
 // One processor with its memory. Made by its backend, which owns it.
@@ -52,6 +57,9 @@ class Device {
   [[nodiscard]] int64_t peak_bytes() const { return peak_bytes_.load(std::memory_order_relaxed); }
   void reset_peak();  // to what is live now
 
+  // What may be in flight, and what is: runtime/throttle.h.
+  [[nodiscard]] Throttle& throttle() const { return *throttle_; }
+
  private:
   friend class Buffer;
   void add_bytes(int64_t bytes);
@@ -60,6 +68,7 @@ class Device {
   int id_;
   std::string kind_;
   uint64_t serial_;
+  std::shared_ptr<Throttle> throttle_;
   std::atomic<int64_t> live_bytes_{0};
   std::atomic<int64_t> peak_bytes_{0};
 };
@@ -72,7 +81,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] const Shape& shape() const { return *shape_; }
   [[nodiscard]] Device& device() const { return *device_; }
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
 
@@ -80,7 +89,7 @@ class Buffer {
   [[nodiscard]] virtual ValueState state() const = 0;
   // await() would return at once.
   [[nodiscard]] bool is_ready() const { return state() != ValueState::kPending; }
-  [[nodiscard]] bool is_deleted() const { return state() == ValueState::kDonated; }
+  [[nodiscard]] virtual bool is_deleted() const { return state() == ValueState::kDonated; }
 
   // Waits until the bytes are there.
   //
@@ -92,18 +101,32 @@ class Buffer {
   // afterwards is an error.
   virtual void release() = 0;
 
+  // For transfers and runs: keeps their room on the device until the bytes are there, or never will
+  // be. Unless overridden, they are there.
+  virtual void hold_until_ready(Throttle::Ticket ticket);
+
  protected:
   // `held_bytes` of the device's memory: size_bytes(), or 0 where the memory is lent by the host.
   Buffer(Device& device, Shape shape, int64_t held_bytes);
+  // Shares the type with others of its kind, which costs no copy.
+  Buffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes,
+         int64_t held_bytes);
   // For release(): takes the bytes out of the device's account, once.
   void forget_bytes();
 
  private:
   Device* device_;
-  Shape shape_;
+  std::shared_ptr<const Shape> shape_;
   int64_t size_bytes_;
   std::atomic<int64_t> held_bytes_;
 };
+
+// As await() of the buffer.
+[[nodiscard]] Status wait(Buffer& buffer);
+
+// Waits until every run and upload that was started on the device before this call is done, and for
+// nothing that others start meanwhile. What failed tells so by its own buffers.
+void synchronize(Device& device);
 
 // The error of reading a buffer that is gone: FailedPrecondition that names its type and the
 // repair.
@@ -130,6 +153,8 @@ struct ExecuteOptions {
   // Arguments whose memory the run may take: their buffers are deleted, whether or not the run
   // succeeds.
   std::vector<int> donate;
+  // Unavailable instead of a wait, where the device has as much in flight as it may.
+  bool only_if_room = false;
 };
 
 // What a program needs. Where a backend cannot say, nothing.
@@ -138,6 +163,11 @@ struct ProgramCost {
   int64_t result_bytes = 0;
   std::optional<int64_t> scratch_bytes;  // the most that one run holds beside the above
   std::optional<int64_t> code_bytes;
+  std::optional<int64_t> peak_bytes;  // of all of them together, at one moment
+  std::optional<double> flops;
+  std::optional<double> bytes_accessed;  // read and written by the ops
+  // All that the backend says, by its own names.
+  std::vector<std::pair<std::string, double>> properties;
 };
 
 // A compiled program on one device. May be executed from several threads at once.
@@ -161,9 +191,16 @@ class Executable {
   // errors   InvalidArgument that names the argument whose count, type or device is wrong, or a
   //          donation that is none; FailedPrecondition for a deleted argument; what the run itself
   //          finds comes back here or from the results' await()
-  // cost     no byte moves between host and device
+  // cost     no byte moves between host and device; waits where the device's throttle has no room
   [[nodiscard]] StatusOr<std::vector<BufferPtr>> execute(std::span<const BufferPtr> arguments,
                                                          const ExecuteOptions& options = {});
+
+  // The same into buffers of the caller's, one per result, whose old values go. A loop that keeps
+  // them allocates nothing by itself.
+  // errors   as execute(), which leave them as they were; InvalidArgument for another number
+  [[nodiscard]] Status execute_into(std::span<const BufferPtr> arguments,
+                                    std::span<BufferPtr> results,
+                                    const ExecuteOptions& options = {});
 
  protected:
   Executable(const hlo::Module& module, Device& device);
@@ -171,8 +208,18 @@ class Executable {
   // execute() after its checks: arguments are of this device and of the right types.
   [[nodiscard]] virtual StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> arguments,
                                                              const ExecuteOptions& options) = 0;
+  // The same for execute_into().
+  [[nodiscard]] virtual Status run_into(std::span<const BufferPtr> arguments,
+                                        std::span<BufferPtr> results,
+                                        const ExecuteOptions& options);
+  // For run(): room on the device for a launch of so many bytes.
+  // errors   Unavailable where there is none and the options forbid to wait
+  [[nodiscard]] StatusOr<Throttle::Ticket> admit(int64_t bytes,
+                                                 const ExecuteOptions& options) const;
 
  private:
+  [[nodiscard]] Status check(std::span<const BufferPtr> arguments,
+                             const ExecuteOptions& options) const;
   [[nodiscard]] Status check_argument(size_t number, const BufferPtr& argument) const;
   [[nodiscard]] Status check_donations(std::span<const BufferPtr> arguments,
                                        const std::vector<int>& donate) const;
@@ -219,7 +266,10 @@ class Backend {
   friend StatusOr<BufferPtr> to_device(Device&, const Literal&, std::string_view);
   friend StatusOr<BufferPtr> lend_to_device(Device&, const void*, const Shape&,
                                             std::shared_ptr<const void>, std::string_view);
+  friend StatusOr<BufferPtr> to_device(Device&, const StridedArray&, std::string_view);
   friend StatusOr<Literal> to_host(Buffer&, std::string_view);
+  friend StatusOr<Download> start_to_host(Buffer&, std::string_view);
+  friend StatusOr<Literal> view_on_host(Buffer&, std::string_view);
 
   // Copies row-major bytes of shape.byte_size(); they may change or go once this has returned.
   virtual StatusOr<BufferPtr> copy_to_device(Device& device, const void* data,
@@ -231,6 +281,18 @@ class Backend {
   // Waits for the buffer and writes its row-major bytes to `data`.
   virtual Status copy_to_host(Buffer& buffer, void* data) = 0;
 
+  // copy_to_device() from memory where a step along dimension i is byte_strides[i] bytes. Where it
+  // is Unimplemented, as here, the bytes are gathered first.
+  virtual StatusOr<BufferPtr> copy_strided_to_device(Device& device, const void* data,
+                                                     const Shape& shape,
+                                                     std::span<const int64_t> byte_strides);
+  // copy_to_host() that may return before the bytes are there: the function waits for them, and is
+  // called once. Unless overridden, waits itself.
+  virtual StatusOr<std::function<Status()>> start_copy_to_host(Buffer& buffer, void* data);
+  // Waits for the buffer and shares its memory, which stays as long as the literal. Unless
+  // overridden, Unimplemented.
+  virtual StatusOr<Literal> share_with_host(Buffer& buffer);
+
   std::string name_;
   std::vector<std::unique_ptr<Device>> devices_;
 };
@@ -239,4 +301,5 @@ class Backend {
 
 namespace heddle {
 using runtime::Device;
-}
+using runtime::synchronize;
+}  // namespace heddle

@@ -55,6 +55,7 @@ class FlatEvaluator {
   }
 
   StatusOr<Literal> run(std::vector<Literal> leaves) const {
+    const Throttle::Exempt own_work;  // of functions that the program calls
     if (before_run_) HEDDLE_RETURN_IF_ERROR(before_run_());
     if (has_tuples_) leaves = nested(std::move(leaves));
     return evaluator_.run(std::move(leaves), {.seed = next_seed_->fetch_add(1)});
@@ -73,7 +74,8 @@ class FlatEvaluator {
 
   hlo::Evaluator evaluator_;
   std::function<Status()> before_run_;
-  std::shared_ptr<std::atomic<uint64_t>> next_seed_;  // of the backend, which a late run may outlive
+  std::shared_ptr<std::atomic<uint64_t>>
+      next_seed_;  // of the backend, which a late run may outlive
   bool has_tuples_ = false;
 };
 
@@ -109,13 +111,17 @@ class InterpreterExecutable final : public Executable {
       : Executable(evaluator.module(), device),
         evaluator_(std::make_shared<const FlatEvaluator>(
             std::move(evaluator), std::move(before_run), std::move(next_seed))),
-        queue_(queue) {}
+        queue_(queue) {
+    for (const Shape& result : result_shapes()) result_bytes_ += result.byte_size();
+  }
 
  protected:
   StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers,
                                        const ExecuteOptions& options) override {
+    HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket, admit(result_bytes_, options));
     HEDDLE_ASSIGN_OR_RETURN(Arguments arguments, take_arguments(buffers, options));
-    return queue_ == nullptr ? run_now(arguments) : run_later(std::move(arguments));
+    if (queue_ == nullptr) return run_now(arguments);
+    return run_later(std::move(arguments), std::move(ticket));
   }
 
  private:
@@ -157,15 +163,17 @@ class InterpreterExecutable final : public Executable {
     return buffers;
   }
 
-  StatusOr<std::vector<BufferPtr>> run_later(Arguments arguments) const {
+  StatusOr<std::vector<BufferPtr>> run_later(Arguments arguments, Throttle::Ticket ticket) const {
     Slots slots(result_shapes().size());
     std::vector<BufferPtr> buffers(slots.size());
     for (size_t i = 0; i < slots.size(); ++i) {
       slots[i] = std::make_shared<Slot>();
       buffers[i] = result_buffer(i, slots[i]);
     }
+    // In a pointer, since the queue's functions are copyable.
+    auto held = std::make_shared<Throttle::Ticket>(std::move(ticket));
     queue_->submit([evaluator = evaluator_, arguments = std::move(arguments),
-                    slots = std::move(slots)]() mutable {
+                    slots = std::move(slots), held = std::move(held)]() mutable {
       StatusOr<std::vector<Literal>> values = values_of(arguments);
       arguments.clear();  // what was donated is the run's alone from here
       fill(slots,
@@ -181,6 +189,7 @@ class InterpreterExecutable final : public Executable {
 
   std::shared_ptr<const FlatEvaluator> evaluator_;  // shared with runs that outlive this executable
   WorkQueue* queue_;                                // null: on the caller's thread
+  int64_t result_bytes_ = 0;
 };
 
 class Interpreter final : public Backend, public SpmdBackend {
@@ -204,8 +213,8 @@ class Interpreter final : public Backend, public SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(check_options(module, options));
     HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
     WorkQueue* queue = queues_.empty() ? nullptr : queues_[static_cast<size_t>(device.id())].get();
-    return std::make_shared<InterpreterExecutable>(std::move(evaluator), device, queue,
-                                                   before_run_, next_seed_);
+    return std::make_shared<InterpreterExecutable>(std::move(evaluator), device, queue, before_run_,
+                                                   next_seed_);
   }
 
   StatusOr<std::shared_ptr<SpmdExecutable>> compile_for_grid(const hlo::Module& module,
@@ -240,6 +249,18 @@ class Interpreter final : public Backend, public SpmdBackend {
     std::shared_ptr<Slot> slot = static_cast<LiteralBuffer&>(buffer).use();
     if (slot == nullptr) return deleted_error("download", buffer.shape());
     return slot->copy_to(data);
+  }
+
+  StatusOr<std::function<Status()>> start_copy_to_host(Buffer& buffer, void* data) override {
+    std::shared_ptr<Slot> slot = static_cast<LiteralBuffer&>(buffer).use();
+    if (slot == nullptr) return deleted_error("download", buffer.shape());
+    return [slot, data] { return slot->copy_to(data); };
+  }
+
+  StatusOr<Literal> share_with_host(Buffer& buffer) override {
+    std::shared_ptr<Slot> slot = static_cast<LiteralBuffer&>(buffer).use();
+    if (slot == nullptr) return deleted_error("download", buffer.shape());
+    return slot->share();
   }
 
   static BufferPtr make_buffer(Device& device, Literal value, int64_t held_bytes) {

@@ -1,54 +1,105 @@
 #include "heddle/runtime/throttle.h"
 
 #include <algorithm>
+#include <chrono>
+
+#include "heddle/base/counters.h"
 
 namespace heddle::runtime {
 
-// A launch of more bytes than there may be goes when it is alone.
-bool Throttle::has_room(int64_t bytes) const {
-  if (load_.launches == 0) return true;
-  return load_.launches < limits_.launches && bytes <= limits_.bytes - load_.bytes;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+thread_local int exemptions = 0;
+
+}  // namespace
+
+Throttle::Exempt::Exempt() { ++exemptions; }
+Throttle::Exempt::~Exempt() { --exemptions; }
+
+// What needs more bytes than there may be goes when it is alone.
+bool Throttle::has_room(int64_t bytes, Kind kind) const {
+  if (load_.launches == 0 && load_.uploads == 0) return true;
+  if (kind == Kind::kLaunch && load_.launches >= limits_.launches) return false;
+  return bytes <= limits_.bytes - load_.bytes;
 }
 
-void Throttle::take(int64_t bytes) {
-  load_.launches += 1;
+Throttle::Ticket Throttle::take(int64_t bytes, Kind kind) {
+  (kind == Kind::kLaunch ? load_.launches : load_.uploads) += 1;
   load_.bytes += bytes;
   load_.peak_launches = std::max(load_.peak_launches, load_.launches);
   load_.peak_bytes = std::max(load_.peak_bytes, load_.bytes);
-}
-
-Throttle::Ticket Throttle::acquire(int64_t bytes) {
-  std::unique_lock lock(mutex_);
-  const uint64_t arrival = next_arrival_++;
-  const auto is_served = [&] { return next_served_ == arrival && has_room(bytes); };
-  if (!is_served()) {
-    ++load_.waits;
-    changed_.wait(lock, is_served);
+  if (free_entries_.empty()) {
+    free_entries_.push_back(numbers_.size());
+    numbers_.push_back(0);
+    free_entries_.reserve(numbers_.capacity());  // giving back allocates nothing
   }
-  ++next_served_;
-  take(bytes);
-  if (next_served_ != next_arrival_) changed_.notify_all();  // the next one may have room too
-  return {shared_from_this(), bytes};
+  const size_t entry = free_entries_.back();
+  free_entries_.pop_back();
+  numbers_[entry] = next_number_++;
+  return {shared_from_this(), bytes, entry, kind};
 }
 
-std::optional<Throttle::Ticket> Throttle::try_acquire(int64_t bytes) {
-  std::scoped_lock lock(mutex_);
-  if (next_served_ != next_arrival_ || !has_room(bytes)) return std::nullopt;
-  take(bytes);
-  return Ticket(shared_from_this(), bytes);
+Throttle::Ticket Throttle::acquire(int64_t bytes, Kind kind) {
+  if (exemptions > 0) return {};
+  std::unique_lock lock(mutex_);
+  if (first_ == nullptr && has_room(bytes, kind)) return take(bytes, kind);
+  ++load_.waits;
+  count(&Counters::throttle_waits);
+  const Clock::time_point begin = Clock::now();
+  Waiting self{.bytes = bytes, .kind = kind};
+  (first_ == nullptr ? first_ : last_->next) = &self;
+  last_ = &self;
+  self.served.wait(lock, [&] { return self.ticket.has_value(); });
+  load_.waited_ns += std::chrono::nanoseconds(Clock::now() - begin).count();
+  return *std::move(self.ticket);
 }
 
-void Throttle::give_back(int64_t bytes) {
+std::optional<Throttle::Ticket> Throttle::try_acquire(int64_t bytes, Kind kind) {
+  if (exemptions > 0) return Ticket();
   std::scoped_lock lock(mutex_);
-  load_.launches -= 1;
-  load_.bytes -= bytes;
-  if (next_served_ != next_arrival_) changed_.notify_all();
+  if (first_ != nullptr || !has_room(bytes, kind)) return std::nullopt;
+  return take(bytes, kind);
+}
+
+void Throttle::serve_waiting() {
+  if (load_.launches >= std::max(limits_.launches - limits_.launches / 4, 1)) return;
+  while (first_ != nullptr && has_room(first_->bytes, first_->kind)) {
+    Waiting& served = *first_;
+    first_ = served.next;
+    served.ticket = take(served.bytes, served.kind);
+    served.served.notify_one();  // with the lock held: it goes from its stack when it has it
+  }
+}
+
+void Throttle::give_back(const Ticket& ticket) {
+  std::scoped_lock lock(mutex_);
+  (ticket.kind_ == Kind::kLaunch ? load_.launches : load_.uploads) -= 1;
+  load_.bytes -= ticket.bytes_;
+  numbers_[ticket.entry_] = 0;
+  free_entries_.push_back(ticket.entry_);
+  serve_waiting();
+  if (drains_ > 0) drained_.notify_all();
+}
+
+bool Throttle::is_done_before(uint64_t number) const {
+  return std::ranges::none_of(numbers_, [&](uint64_t n) { return n != 0 && n < number; });
+}
+
+void Throttle::drain() {
+  std::unique_lock lock(mutex_);
+  const uint64_t end = next_number_;
+  ++drains_;
+  drained_.wait(lock, [&] { return is_done_before(end); });
+  --drains_;
 }
 
 void Throttle::set_limits(Limits limits) {
   std::scoped_lock lock(mutex_);
   limits_ = limits;
-  changed_.notify_all();
+  limits_.launches = std::max(limits.launches, 1);
+  serve_waiting();
 }
 
 Throttle::Limits Throttle::limits() const {
@@ -59,6 +110,12 @@ Throttle::Limits Throttle::limits() const {
 Throttle::Load Throttle::load() const {
   std::scoped_lock lock(mutex_);
   return load_;
+}
+
+void Throttle::reset_peaks() {
+  std::scoped_lock lock(mutex_);
+  load_.peak_launches = load_.launches;
+  load_.peak_bytes = load_.bytes;
 }
 
 }  // namespace heddle::runtime

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -118,6 +119,90 @@ TEST(Throttle, KeepsItsLimitsAmongManyThreads) {
   EXPECT_LE(t->load().peak_launches, 3);
   EXPECT_LE(t->load().peak_bytes, 10);
   EXPECT_EQ(t->load().launches, 0);
+}
+
+TEST(Throttle, UploadsCountBytesAlone) {
+  const auto t = throttle({.launches = 1, .bytes = 100});
+  const auto launch = t->acquire(50);
+  auto upload = t->try_acquire(50, Throttle::Kind::kUpload);
+  ASSERT_TRUE(upload.has_value());
+  EXPECT_EQ(t->load().launches, 1);
+  EXPECT_EQ(t->load().uploads, 1);
+  EXPECT_EQ(t->load().bytes, 100);
+  EXPECT_FALSE(t->try_acquire(1, Throttle::Kind::kUpload).has_value());
+  upload.reset();
+  EXPECT_TRUE(t->try_acquire(1, Throttle::Kind::kUpload).has_value());
+}
+
+TEST(Throttle, WhoWaitsIsWokenWhenAQuarterIsDone) {
+  const auto t = throttle({.launches = 8});
+  Tickets held;
+  for (int i = 0; i < 8; ++i) held.push_back(t->acquire(1));
+  std::atomic<bool> served = false;
+  std::thread other([&] {
+    const auto ticket = t->acquire(1);
+    served = true;
+  });
+  until_waiting(*t, 1);
+  held.pop_back();
+  EXPECT_EQ(t->load().launches, 7);  // not yet
+  held.pop_back();
+  EXPECT_EQ(t->load().launches, 6);
+  held.pop_back();
+  other.join();
+  EXPECT_TRUE(served);
+  EXPECT_GT(t->load().waited_ns, 0);
+}
+
+TEST(Throttle, DrainWaitsForWhatIsInFlight) {
+  const auto t = throttle({.launches = 8});
+  Tickets held;
+  held.push_back(t->acquire(1));
+  std::atomic<bool> released = false;
+  std::thread other([&] {
+    t->drain();
+    EXPECT_TRUE(released);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  released = true;
+  held.clear();
+  other.join();
+}
+
+// There is no moment without a launch in flight.
+TEST(Throttle, DrainDoesNotWaitForWhatComesLater) {
+  const auto t = throttle({.launches = 8});
+  Throttle::Ticket held = t->acquire(1);
+  std::atomic<bool> drained = false;
+  std::thread other([&] {
+    t->drain();
+    drained = true;
+  });
+  while (!drained) held = t->acquire(1);  // the new one first, then the old one goes
+  other.join();
+}
+
+TEST(Throttle, DrainingWhereNothingIsInFlightReturnsAtOnce) { throttle({})->drain(); }
+
+TEST(Throttle, ADevicesOwnWorkIsNotHeldBack) {
+  const auto t = throttle({.launches = 1});
+  const auto held = t->acquire(1);
+  {
+    const Throttle::Exempt own_work;
+    const auto nested = t->acquire(1);
+    EXPECT_TRUE(t->try_acquire(1).has_value());
+  }
+  EXPECT_EQ(t->load().peak_launches, 1);
+  EXPECT_FALSE(t->try_acquire(1).has_value());
+}
+
+TEST(Throttle, PeaksBeginAnew) {
+  const auto t = throttle({.launches = 8});
+  { const auto a = t->acquire(30), b = t->acquire(40); }
+  const auto held = t->acquire(5);
+  t->reset_peaks();
+  EXPECT_EQ(t->load().peak_launches, 1);
+  EXPECT_EQ(t->load().peak_bytes, 5);
 }
 
 }  // namespace

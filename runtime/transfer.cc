@@ -1,8 +1,11 @@
 #include "heddle/runtime/transfer.h"
 
+#include <utility>
+
 #include "heddle/base/counters.h"
 #include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
+#include "heddle/runtime/internal/strided.h"
 #include "heddle/runtime/transfer_guard.h"
 
 namespace heddle::runtime {
@@ -18,9 +21,30 @@ Status check_array(const Shape& shape) {
 
 bool can_lend(const void* data) { return reinterpret_cast<uintptr_t>(data) % kLendAlignment == 0; }
 
-void count_upload(const Shape& shape) {
+// For reading a buffer.
+Status check_download(Buffer& buffer, std::string_view what) {
+  HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kDeviceToHost, buffer.shape(), what));
+  if (!buffer.shape().is_array()) {
+    return invalid_argument("download: a value of type ", buffer.shape(),
+                            " has no bytes; it must be an array");
+  }
+  return buffer.is_deleted() ? deleted_error("download", buffer.shape()) : Status();
+}
+
+void count_download(const Shape& shape) {
+  count(&Counters::downloads);
+  count(&Counters::download_bytes, shape.byte_size());
+}
+
+// A copy to the device by copy(), within its throttle.
+template <class Copy>
+StatusOr<BufferPtr> upload(Device& device, const Shape& shape, const Copy& copy) {
+  Throttle::Ticket ticket = device.throttle().acquire(shape.byte_size(), Throttle::Kind::kUpload);
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr buffer, within_memory(copy, "upload: ", shape));
+  buffer->hold_until_ready(std::move(ticket));
   count(&Counters::uploads);
   count(&Counters::upload_bytes, shape.byte_size());
+  return buffer;
 }
 
 }  // namespace
@@ -35,11 +59,8 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
   }
   if (is_mesh(device)) return to_devices(device, literal, hlo::Sharding(), what);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
-  StatusOr<BufferPtr> buffer =
-      within_memory([&] { return device.backend().copy_to_device(device, literal.bytes(), shape); },
-                    "upload: ", shape);
-  if (buffer.ok()) count_upload(shape);
-  return buffer;
+  return upload(device, shape,
+                [&] { return device.backend().copy_to_device(device, literal.bytes(), shape); });
 }
 
 StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape& shape,
@@ -56,19 +77,32 @@ StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape
       return lent;
     }
   }
-  StatusOr<BufferPtr> buffer = within_memory(
-      [&] { return device.backend().copy_to_device(device, data, shape); }, "upload: ", shape);
-  if (buffer.ok()) count_upload(shape);
-  return buffer;
+  return upload(device, shape,
+                [&] { return device.backend().copy_to_device(device, data, shape); });
+}
+
+StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array, std::string_view what) {
+  const Shape& shape = array.shape;
+  HEDDLE_RETURN_IF_ERROR(check_array(shape));
+  if (array.byte_strides.size() != shape.dimensions().size()) {
+    return invalid_argument("upload: ", shape, " has ", array.byte_strides.size(),
+                            " strides; it must have one a dimension");
+  }
+  if (is_mesh(device))
+    return to_device(device, gathered(array.data, shape, array.byte_strides), what);
+  HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
+  return upload(device, shape, [&]() -> StatusOr<BufferPtr> {
+    Backend& backend = device.backend();
+    StatusOr<BufferPtr> buffer =
+        backend.copy_strided_to_device(device, array.data, shape, array.byte_strides);
+    if (!absl::IsUnimplemented(buffer.status())) return buffer;
+    const Literal dense = gathered(array.data, shape, array.byte_strides);
+    return backend.copy_to_device(device, dense.bytes(), shape);
+  });
 }
 
 StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
-  HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kDeviceToHost, buffer.shape(), what));
-  if (!buffer.shape().is_array()) {
-    return invalid_argument("download: a value of type ", buffer.shape(),
-                            " has no bytes; it must be an array");
-  }
-  if (buffer.is_deleted()) return deleted_error("download", buffer.shape());
+  HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
   if (ShardedBuffer* sharded = as_sharded(buffer)) {
     return within_memory([&] { return assemble(*sharded, what); }, "download: ", buffer.shape());
   }
@@ -80,9 +114,47 @@ StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
     return literal;
   };
   HEDDLE_ASSIGN_OR_RETURN(Literal literal, within_memory(copy, "download: ", buffer.shape()));
-  count(&Counters::downloads);
-  count(&Counters::download_bytes, buffer.size_bytes());
+  count_download(buffer.shape());
   return literal;
+}
+
+StatusOr<Download> start_to_host(Buffer& buffer, std::string_view what) {
+  HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
+  if (as_sharded(buffer) != nullptr) {
+    return unimplemented("download: ", buffer.shape(), " lies in tiles on ", buffer.device().name(),
+                         "; read it with to_host()");
+  }
+  const auto start = [&]() -> StatusOr<Download> {
+    Literal literal = Literal::uninitialised(buffer.shape());
+    HEDDLE_ASSIGN_OR_RETURN(
+        std::function<Status()> finish,
+        buffer.device().backend().start_copy_to_host(buffer, literal.mutable_bytes()));
+    return Download(std::move(literal), std::move(finish));
+  };
+  return within_memory(start, "download: ", buffer.shape());
+}
+
+StatusOr<Literal> Download::await() {
+  if (finish_ == nullptr) return failed_precondition("download: it was waited for before");
+  HEDDLE_RETURN_IF_ERROR(std::exchange(finish_, nullptr)());
+  count_download(literal_.shape());
+  return std::move(literal_);
+}
+
+// The bytes come, wanted or not, to memory that has to be there.
+Download::~Download() {
+  if (finish_ != nullptr) (void)await();
+}
+
+StatusOr<Literal> view_on_host(Buffer& buffer, std::string_view what) {
+  HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
+  if (as_sharded(buffer) != nullptr) {
+    return unimplemented("view: ", buffer.shape(), " lies in tiles on ", buffer.device().name(),
+                         "; read it with to_host()");
+  }
+  StatusOr<Literal> view = buffer.device().backend().share_with_host(buffer);
+  if (view.ok()) count(&Counters::aliased_bytes, buffer.size_bytes());
+  return view;
 }
 
 }  // namespace heddle::runtime

@@ -2,8 +2,11 @@
 // count calls and bytes (base/counters.h) and obey the TransferGuard in force.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "heddle/base/status.h"
 #include "heddle/hlo/literal.h"
@@ -14,6 +17,13 @@ namespace heddle::runtime {
 // Memory that is lent has to start at a multiple of this.
 inline constexpr size_t kLendAlignment = 64;
 
+// An array in host memory that need not be row-major: a slice, a transposed matrix, a broadcast.
+struct StridedArray {
+  const void* data = nullptr;         // the element at 0, 0, ..
+  Shape shape;                        // what it is on the device, row-major
+  std::vector<int64_t> byte_strides;  // a step along each dimension; negative and 0 too
+};
+
 // Copies an array to the device. The literal may change or go once this has returned. An empty
 // array counts 1 upload of 0 bytes.
 //
@@ -21,6 +31,11 @@ inline constexpr size_t kLendAlignment = 64;
 // errors   FailedPrecondition under a guard, or for an elided literal; InvalidArgument for a tuple;
 //          else the backend's
 [[nodiscard]] StatusOr<BufferPtr> to_device(Device& device, const Literal& literal,
+                                            std::string_view what = "");
+
+// The same from memory with strides.
+// errors   InvalidArgument too, for strides of another number than dimensions
+[[nodiscard]] StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array,
                                             std::string_view what = "");
 
 // Lends host memory to the device without a copy: row-major bytes, which must not change while
@@ -39,5 +54,40 @@ inline constexpr size_t kLendAlignment = 64;
 // errors   FailedPrecondition under a guard (before any wait), or for a deleted buffer; the error
 //          of the run that made the buffer
 [[nodiscard]] StatusOr<Literal> to_host(Buffer& buffer, std::string_view what = "");
+
+// A download on its way. Counted when it is done; it is waited for where it is dropped.
+class Download {
+ public:
+  Download(Download&& from) noexcept
+      : literal_(std::move(from.literal_)), finish_(std::exchange(from.finish_, nullptr)) {}
+  Download& operator=(Download&&) = delete;
+  ~Download();
+
+  // Waits for the bytes. Once.
+  // errors   that of the run that should have made them, or of the transfer
+  [[nodiscard]] StatusOr<Literal> await();
+
+ private:
+  friend StatusOr<Download> start_to_host(Buffer&, std::string_view);
+  Download(Literal literal, std::function<Status()> finish)
+      : literal_(std::move(literal)), finish_(std::move(finish)) {}
+  Literal literal_;  // the bytes are on their way to it
+  std::function<Status()> finish_;
+};
+
+// Starts a copy to the host and returns at once, as far as the backend can. The buffer may be
+// dropped or released meanwhile.
+//
+// errors   as to_host()
+[[nodiscard]] StatusOr<Download> start_to_host(Buffer& buffer, std::string_view what = "");
+
+// Waits for the buffer and returns a literal that shares its memory. The memory stays as long as
+// the literal, also where the buffer is released; a run that is given the buffer meanwhile writes
+// elsewhere. A literal that is written to copies first.
+//
+// errors   as to_host(), also under a guard, since on another backend it would be a copy;
+//          Unimplemented where the host cannot read the memory as it is
+// cost     aliased_bytes grows by the size
+[[nodiscard]] StatusOr<Literal> view_on_host(Buffer& buffer, std::string_view what = "");
 
 }  // namespace heddle::runtime

@@ -81,12 +81,23 @@ Status check_version(std::string_view name, const abi::Table& table) {
   return {};
 }
 
+// Calls visit(extension) until it says true, and returns that one. A list may be a ring.
+template <class Visit>
+const abi::Extension* find_extension(const abi::Extension* first, const Visit& visit) {
+  size_t seen = 0;
+  for (const abi::Extension* at = first; at != nullptr && seen < kMostExtensions; at = at->next) {
+    if (visit(*at)) return at;
+    ++seen;
+  }
+  return nullptr;
+}
+
 std::vector<abi::ExtensionType> types_of(const abi::Extension* first) {
   std::vector<abi::ExtensionType> types;
-  for (const abi::Extension* at = first; at != nullptr && types.size() < kMostExtensions;
-       at = at->next) {
-    types.push_back(at->type);
-  }
+  (void)find_extension(first, [&](const abi::Extension& extension) {
+    types.push_back(extension.type);
+    return false;
+  });
   return types;
 }
 
@@ -137,6 +148,11 @@ Api::Api(std::string name, const abi::Table* table)
       table_(table),
       row_count_(rows_of(*table)),
       extensions_(types_of(table->head.extensions)) {}
+
+const abi::Extension* Api::extension(abi::ExtensionType type) const {
+  return find_extension(table_->head.extensions,
+                        [&](const abi::Extension& extension) { return extension.type == type; });
+}
 
 Status Api::check_rows() const {
   std::vector<std::string_view> missing;

@@ -38,6 +38,10 @@ class Api {
   [[nodiscard]] bool has(abi::Slot slot) const { return row(slot) != nullptr; }
   // The types of its extensions, in the plugin's order.
   [[nodiscard]] const std::vector<abi::ExtensionType>& extensions() const { return extensions_; }
+  // The first one of a type; null where it has none.
+  [[nodiscard]] const abi::Extension* extension(abi::ExtensionType type) const;
+  // The same for all that is loaded from one library.
+  [[nodiscard]] const abi::Table* table() const { return table_; }
 
   // Calls the function that takes `args`, whose outputs are written only if it succeeds.
   // errors   the plugin's; Unimplemented where it has no such function

@@ -1,98 +1,104 @@
 #include "heddle/pjrt/internal/buffer.h"
 
 #include "heddle/pjrt/abi/buffer.h"
+#include "heddle/pjrt/internal/recycled.h"
 
 namespace heddle::pjrt {
 
-PjrtBuffer::PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device, Shape shape,
-                       int64_t held_bytes, abi::Buffer* handle)
-    : Buffer(device, std::move(shape), held_bytes), client_(std::move(client)), handle_(handle) {}
+std::shared_ptr<PjrtBuffer> PjrtBuffer::make(std::shared_ptr<const Client> client,
+                                             runtime::Device& device,
+                                             std::shared_ptr<const Shape> shape, int64_t size_bytes,
+                                             int64_t held_bytes, abi::Buffer* handle) {
+  return std::allocate_shared<PjrtBuffer>(Recycled<PjrtBuffer>(), std::move(client), device,
+                                          std::move(shape), size_bytes, held_bytes, handle);
+}
+
+PjrtBuffer::PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device,
+                       std::shared_ptr<const Shape> shape, int64_t size_bytes, int64_t held_bytes,
+                       abi::Buffer* handle)
+    : Buffer(device, std::move(shape), size_bytes, held_bytes),
+      client_(std::move(client)),
+      handle_(handle) {}
 
 PjrtBuffer::~PjrtBuffer() {
-  deleted_ = true;
-  destroy_unused();
+  if (!deleted_.load(std::memory_order_relaxed)) unpin();
 }
 
 abi::Buffer* PjrtBuffer::pin() const {
-  std::scoped_lock lock(mutex_);
-  if (deleted_) return nullptr;
-  ++users_;
+  int users = users_.load(std::memory_order_relaxed);
+  do {
+    if (users == 0 || is_deleted()) return nullptr;
+  } while (!users_.compare_exchange_weak(users, users + 1, std::memory_order_acquire));
   return handle_;
 }
 
 void PjrtBuffer::unpin() const {
-  std::scoped_lock lock(mutex_);
-  --users_;
-  destroy_unused();
-}
-
-void PjrtBuffer::destroy_unused() const {
-  if (!deleted_ || users_ > 0 || handle_ == nullptr) return;
-  client_->api()->destroy(abi::BufferDestroyArgs{.buffer = std::exchange(handle_, nullptr)});
+  if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  client_->api()->destroy(abi::BufferDestroyArgs{.buffer = handle_});
 }
 
 void PjrtBuffer::release() {
-  {
-    std::scoped_lock lock(mutex_);
-    deleted_ = true;
-    destroy_unused();
-  }
+  if (deleted_.exchange(true, std::memory_order_acq_rel)) return;
+  unpin();
   forget_bytes();
 }
 
-void PjrtBuffer::ask() const {
-  if (done_.load(std::memory_order_relaxed)) return;
+StatusOr<std::shared_ptr<Held>> PjrtBuffer::ready() const {
+  std::scoped_lock lock(mutex_);
   if (ready_ == nullptr) {
     abi::BufferReadyEventArgs args{.buffer = handle_};
-    error_ = client_->api()->call(args);
-    if (!error_.ok()) return done_.store(true, std::memory_order_release);
-    ready_ = std::make_shared<const Event>(client_->api(), args.event);
+    HEDDLE_RETURN_IF_ERROR(client_->api()->call(args));
+    ready_ = make_held(Event(client_->api(), args.event));
   }
+  return ready_;
 }
 
-void PjrtBuffer::hold_until_done(runtime::Throttle::Ticket ticket) const {
-  std::shared_ptr<const Event> ready;
+void PjrtBuffer::finish(const Status& error) const {
+  std::scoped_lock lock(mutex_);
+  if (done_.load(std::memory_order_relaxed)) return;
+  error_ = error;
+  done_.store(true, std::memory_order_release);
+}
+
+void PjrtBuffer::hold_until_ready(runtime::Throttle::Ticket ticket) {
+  const Pin pinned(*this);
+  if (pinned.get() == nullptr) return;
+  abi::BufferReadyEventArgs args{.buffer = handle_};
+  if (Status status = client_->api()->call(args); !status.ok()) return finish(status);
+  Event event(client_->api(), args.event);
+  // Short runs are over by now: whoever waits will have nothing to ask for.
+  if (event.is_ready().value_or(false)) return finish(event.await());
+  const std::shared_ptr<Held> held = make_held(std::move(event));
   {
     std::scoped_lock lock(mutex_);
-    if (!deleted_) ask();
-    ready = ready_;
+    if (ready_ == nullptr) ready_ = held;
   }
-  if (ready == nullptr || ready->is_ready().value_or(false)) return;
-  // The event lives in its own callback.
-  auto held = std::make_shared<runtime::Throttle::Ticket>(std::move(ticket));
-  if (!ready->on_ready([ready, held](const Status&) {}).ok()) (void)ready->await();
+  keep_room(held, std::move(ticket));
 }
 
 ValueState PjrtBuffer::state() const {
-  std::scoped_lock lock(mutex_);
-  if (deleted_) return ValueState::kDonated;
-  ask();
-  if (done_.load(std::memory_order_relaxed)) return ValueState::kReady;
-  StatusOr<bool> ready = ready_->is_ready();
-  if (ready.ok() && !*ready) return ValueState::kPending;
+  const Pin pinned(*this);
+  if (pinned.get() == nullptr) return ValueState::kDonated;
+  if (done_.load(std::memory_order_acquire)) return ValueState::kReady;
+  const StatusOr<std::shared_ptr<Held>> asked = ready();
+  if (!asked.ok()) {
+    finish(asked.status());
+    return ValueState::kReady;
+  }
   // The error, if there is one, is read by await(): it is not asked for before the event happened.
-  return ValueState::kReady;
+  const StatusOr<bool> happened = (*asked)->event.is_ready();
+  return happened.ok() && !*happened ? ValueState::kPending : ValueState::kReady;
 }
 
 Status PjrtBuffer::await() {
-  if (done_.load(std::memory_order_acquire)) {
-    std::scoped_lock lock(mutex_);
-    if (!deleted_) return error_;
-  }
+  if (done_.load(std::memory_order_acquire) && !is_deleted()) return error_;
   const Pin pinned(*this);
   if (pinned.get() == nullptr) return runtime::deleted_error("await", shape());
-  std::shared_ptr<const Event> ready;
-  {
-    std::scoped_lock lock(mutex_);
-    ask();
-    if (done_.load(std::memory_order_relaxed)) return error_;
-    ready = ready_;
+  if (!done_.load(std::memory_order_acquire)) {
+    const StatusOr<std::shared_ptr<Held>> asked = ready();
+    finish(asked.ok() ? (*asked)->event.await() : asked.status());
   }
-  Status result = ready->await();
-  std::scoped_lock lock(mutex_);
-  error_ = result;
-  done_.store(true, std::memory_order_release);
-  return result;
+  return error_;
 }
 
 }  // namespace heddle::pjrt

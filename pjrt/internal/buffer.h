@@ -4,7 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <string_view>
+#include <utility>
 
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/event.h"
@@ -15,37 +15,46 @@ namespace heddle::pjrt {
 
 // The plugin's buffer is destroyed when the last call that uses it has returned: runs that were
 // started with it hold its memory by themselves.
-class PjrtBuffer final : public runtime::Buffer {
+class PjrtBuffer final : public runtime::Buffer, public std::enable_shared_from_this<PjrtBuffer> {
  public:
   // Takes the plugin's buffer, which is of `shape`.
-  PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device, Shape shape,
-             int64_t held_bytes, abi::Buffer* handle);
+  [[nodiscard]] static std::shared_ptr<PjrtBuffer> make(std::shared_ptr<const Client> client,
+                                                        runtime::Device& device,
+                                                        std::shared_ptr<const Shape> shape,
+                                                        int64_t size_bytes, int64_t held_bytes,
+                                                        abi::Buffer* handle);
+  // For make().
+  PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device,
+             std::shared_ptr<const Shape> shape, int64_t size_bytes, int64_t held_bytes,
+             abi::Buffer* handle);
   ~PjrtBuffer() override;
 
   [[nodiscard]] ValueState state() const override;
+  [[nodiscard]] bool is_deleted() const override {
+    return deleted_.load(std::memory_order_acquire);
+  }
   [[nodiscard]] Status await() override;
   void release() override;
-
-  // Keeps the ticket until the bytes are there or never will be. A plugin that cannot call back is
-  // waited for.
-  void hold_until_done(runtime::Throttle::Ticket ticket) const;
+  // A plugin that cannot call back is waited for.
+  void hold_until_ready(runtime::Throttle::Ticket ticket) override;
 
   // The plugin's buffer for a call, or null where it is deleted. Each is followed by unpin().
   [[nodiscard]] abi::Buffer* pin() const;
   void unpin() const;
 
  private:
-  // Where it stands, asking the plugin only until it is known to be done. With mutex_ held.
-  void ask() const;
-  void destroy_unused() const;
+  // Its ready event, asked for once. Pinned by the caller.
+  [[nodiscard]] StatusOr<std::shared_ptr<Held>> ready() const;
+  // The error is final.
+  void finish(const Status& error) const;
 
   const std::shared_ptr<const Client> client_;
+  abi::Buffer* const handle_;
+  mutable std::atomic<int> users_{1};  // pins, and one until it is deleted
+  std::atomic<bool> deleted_{false};
+  mutable std::atomic<bool> done_{false};  // error_ is final
   mutable std::mutex mutex_;
-  mutable abi::Buffer* handle_;
-  mutable int users_ = 0;
-  mutable bool deleted_ = false;
-  mutable std::atomic<bool> done_{false};       // error_ is final
-  mutable std::shared_ptr<const Event> ready_;  // null before it was asked for
+  mutable std::shared_ptr<Held> ready_;  // null before it was asked for
   mutable Status error_;
 };
 

@@ -3,6 +3,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "heddle/pjrt/internal/recycled.h"
+
 namespace heddle::pjrt {
 namespace {
 
@@ -68,6 +70,39 @@ Status Event::await_by_callback() const {
   std::unique_lock lock(state->mutex);
   state->changed.wait(lock, [&] { return state->done; });
   return state->result;
+}
+
+std::shared_ptr<Held> make_held(Event event) {
+  return std::allocate_shared<Held>(Recycled<Held>(), Held{std::move(event)});
+}
+
+namespace {
+
+// Of what was held, or of its readers: the error is asked for again by whom it concerns.
+void happened(abi::Error* error, void* argument) {
+  const std::shared_ptr<Held> held = std::move(static_cast<Held*>(argument)->self);
+  (void)held->event.api().take(error, name_of(abi::Slot::kEventOnReady));
+  held->ticket = {};
+  held->owner = nullptr;
+}
+
+}  // namespace
+
+Status let_go_later(const std::shared_ptr<Held>& held) {
+  held->self = held;
+  abi::EventOnReadyArgs args{
+      .event = held->event.get(), .callback = &happened, .user_arg = held.get()};
+  Status status = held->event.api().call(args);
+  if (!status.ok()) held->self = nullptr;
+  return status;
+}
+
+void keep_room(const std::shared_ptr<Held>& held, runtime::Throttle::Ticket ticket) {
+  if (held->event.is_ready().value_or(false)) return;
+  held->ticket = std::move(ticket);
+  if (let_go_later(held).ok()) return;
+  (void)held->event.await();
+  held->ticket = {};
 }
 
 }  // namespace heddle::pjrt

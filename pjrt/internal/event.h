@@ -7,6 +7,7 @@
 
 #include "heddle/base/status.h"
 #include "heddle/pjrt/internal/api.h"
+#include "heddle/runtime/throttle.h"
 
 namespace heddle::pjrt {
 
@@ -36,11 +37,34 @@ class Event {
   // no callbacks; `then` is not called
   [[nodiscard]] Status on_ready(std::function<void(Status)> then) const;
 
+  [[nodiscard]] const Api& api() const { return *api_; }
+  [[nodiscard]] abi::Event* get() const { return event_; }
+
  private:
   [[nodiscard]] Status await_by_callback() const;
 
   std::shared_ptr<const Api> api_;
   abi::Event* event_ = nullptr;
 };
+
+// What is held until an event happened: host memory that is lent, room on a device. The event lives
+// here, and this in the event's callback.
+struct Held {
+  Event event;
+  std::shared_ptr<const void> owner = nullptr;
+  runtime::Throttle::Ticket ticket = {};
+  std::shared_ptr<Held> self = nullptr;  // while the callback is to come
+};
+
+// Made anew for each buffer, so its memory is used again.
+[[nodiscard]] std::shared_ptr<Held> make_held(Event event);
+
+// Lets go of `held` when its event happened: at once where it has, else on a thread of the
+// plugin's.
+// errors   where the plugin takes no callbacks: it is held as long as its owners wish
+[[nodiscard]] Status let_go_later(const std::shared_ptr<Held>& held);
+
+// Keeps room on a device until the event happened. A plugin that takes no callbacks is waited for.
+void keep_room(const std::shared_ptr<Held>& held, runtime::Throttle::Ticket ticket);
 
 }  // namespace heddle::pjrt

@@ -18,6 +18,19 @@ namespace {
 template <class T>
 using Few = absl::InlinedVector<T, 16>;
 
+// A number by XLA's name for it.
+void append_property(const abi::NamedValue& property, runtime::ProgramCost& cost) {
+  const std::string name(property.name, property.name_size);
+  double value = property.value.number;
+  if (property.type == abi::NamedValueType::kInt64)
+    value = static_cast<double>(property.value.integer);
+  else if (property.type != abi::NamedValueType::kFloat)
+    return;
+  if (name == "flops") cost.flops = value;
+  if (name == "bytes accessed") cost.bytes_accessed = value;
+  cost.properties.emplace_back(name, value);
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<const Loaded>> Loaded::compile(std::shared_ptr<const Client> client,
@@ -41,30 +54,71 @@ StatusOr<std::shared_ptr<const Loaded>> Loaded::compile(std::shared_ptr<const Cl
     return api.error(Code::kInternal, name_of(args.kSlot),
                      "succeeded without a program; the plugin is at fault");
   }
-  std::shared_ptr<Loaded> loaded(new Loaded(std::move(client), args.executable));
-  HEDDLE_RETURN_IF_ERROR(loaded->check_results(results));
+  return checked(std::shared_ptr<Loaded>(new Loaded(std::move(client), args.executable)), results);
+}
+
+StatusOr<std::shared_ptr<const Loaded>> Loaded::deserialize(std::shared_ptr<const Client> client,
+                                                            std::string_view bytes,
+                                                            const std::vector<Shape>& results) {
+  abi::ExecutableDeserializeAndLoadArgs args{.client = client->handle(),
+                                             .serialized_executable = bytes.data(),
+                                             .serialized_executable_size = bytes.size()};
+  const Api& api = *client->api();
+  HEDDLE_RETURN_IF_ERROR(api.call(args));
+  if (args.loaded_executable == nullptr) {
+    return api.error(Code::kInternal, name_of(args.kSlot),
+                     "succeeded without a program; the plugin is at fault");
+  }
+  return checked(std::shared_ptr<Loaded>(new Loaded(std::move(client), args.loaded_executable)),
+                 results);
+}
+
+StatusOr<std::shared_ptr<const Loaded>> Loaded::checked(std::shared_ptr<Loaded> loaded,
+                                                        const std::vector<Shape>& results) {
+  HEDDLE_RETURN_IF_ERROR(loaded->describe([&](abi::Executable* program) {
+    loaded->read_sizes(program);
+    return loaded->check_results(program, results);
+  }));
   return loaded;
+}
+
+StatusOr<std::string> Loaded::serialize() const {
+  std::string bytes;
+  HEDDLE_RETURN_IF_ERROR(describe([&](abi::Executable* program) -> Status {
+    abi::ExecutableSerializeArgs args{.executable = program};
+    HEDDLE_RETURN_IF_ERROR(api().call(args));
+    if (args.serialized_bytes != nullptr)
+      bytes.assign(args.serialized_bytes, args.serialized_bytes_size);
+    if (args.serialized_executable_deleter != nullptr)
+      args.serialized_executable_deleter(args.serialized_executable);
+    return {};
+  }));
+  return bytes;
 }
 
 Loaded::~Loaded() { api().destroy(abi::LoadedExecutableDestroyArgs{.executable = handle_}); }
 
-// Its results are written into arrays of ours, so their number must be right before the first run.
-Status Loaded::check_results(const std::vector<Shape>& results) {
+template <class Use>
+Status Loaded::describe(const Use& use) const {
   abi::LoadedExecutableGetExecutableArgs got{.loaded_executable = handle_};
   HEDDLE_RETURN_IF_ERROR(api().call(got));
   const auto destroy = [this](abi::Executable* program) {
     api().destroy(abi::ExecutableDestroyArgs{.executable = program});
   };
   const std::unique_ptr<abi::Executable, decltype(destroy)> program(got.executable, destroy);
-  abi::ExecutableNumOutputsArgs args{.executable = program.get()};
+  return use(program.get());
+}
+
+// Its results are written into arrays of ours, so their number must be right before the first run.
+Status Loaded::check_results(abi::Executable* program, const std::vector<Shape>& results) const {
+  abi::ExecutableNumOutputsArgs args{.executable = program};
   HEDDLE_RETURN_IF_ERROR(api().call(args));
   if (args.outputs_count != results.size()) {
     return api().error(Code::kInternal, name_of(args.kSlot), "the program has ", results.size(),
                        " results and the plugin gives ", args.outputs_count,
                        "; the plugin is at fault");
   }
-  read_sizes(program.get());
-  return check_types(program.get(), results);
+  return check_types(program, results);
 }
 
 Status Loaded::check_types(abi::Executable* program, const std::vector<Shape>& results) const {
@@ -91,35 +145,62 @@ void Loaded::read_sizes(abi::Executable* program) {
   if (!api().call(args).ok()) return;
   scratch_bytes_ = args.temp_size_in_bytes;
   code_bytes_ = args.generated_code_size_in_bytes;
+  if (args.peak_memory_in_bytes > 0) peak_bytes_ = args.peak_memory_in_bytes;  // since 0.72
+}
+
+void Loaded::append_cost(runtime::ProgramCost& cost) const {
+  cost.scratch_bytes = scratch_bytes_;
+  cost.code_bytes = code_bytes_;
+  cost.peak_bytes = peak_bytes_;
+  (void)describe([&](abi::Executable* program) -> Status {
+    abi::ExecutableGetCostAnalysisArgs args{.executable = program};
+    HEDDLE_RETURN_IF_ERROR(api().call(args));
+    for (size_t i = 0; i < args.properties_count; ++i) append_property(args.properties[i], cost);
+    return {};
+  });
 }
 
 PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                                std::shared_ptr<const Client> client,
                                std::shared_ptr<const Loaded> loaded, Compile compile,
-                               std::shared_ptr<runtime::Throttle> throttle)
+                               const Hash128& program_hash)
     : Executable(module, device),
       client_(std::move(client)),
       plain_(std::move(loaded)),
       compile_(std::move(compile)),
-      throttle_(std::move(throttle)) {
-  const runtime::ProgramCost cost = PjrtExecutable::cost();
-  bytes_in_flight_ = cost.result_bytes + cost.scratch_bytes.value_or(0);
+      program_hash_(program_hash),
+      types_(std::make_shared<const std::vector<Shape>>(result_shapes())) {
+  for (const Shape& shape : *types_) sizes_.push_back(shape.byte_size());
+  bytes_in_flight_ = Executable::cost().result_bytes + plain_->scratch_bytes().value_or(0);
 }
 
 runtime::ProgramCost PjrtExecutable::cost() const {
   runtime::ProgramCost cost = Executable::cost();
-  cost.scratch_bytes = plain_->scratch_bytes();
-  cost.code_bytes = plain_->code_bytes();
+  plain_->append_cost(cost);
   return cost;
 }
 
 StatusOr<std::vector<BufferPtr>> PjrtExecutable::run(std::span<const BufferPtr> arguments,
                                                      const runtime::ExecuteOptions& options) {
-  if (options.donate.empty()) return launch(*plain_, arguments, {});
-  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, loaded_for(options.donate));
-  StatusOr<std::vector<BufferPtr>> results = launch(*loaded, arguments, options.donate);
-  for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
+  std::vector<BufferPtr> results(types_->size());
+  HEDDLE_RETURN_IF_ERROR(run_into(arguments, results, options));
   return results;
+}
+
+Status PjrtExecutable::run_into(std::span<const BufferPtr> arguments, std::span<BufferPtr> results,
+                                const runtime::ExecuteOptions& options) {
+  Few<BufferPtr> made(results.size());  // the place of a result may be an argument's
+  if (options.donate.empty()) {
+    HEDDLE_RETURN_IF_ERROR(launch(*plain_, arguments, {made.data(), made.size()}, options));
+  } else {
+    HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, loaded_for(options.donate));
+    Status status = launch(*loaded, arguments, {made.data(), made.size()}, options);
+    if (absl::IsUnavailable(status) && options.only_if_room) return status;
+    for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
+    HEDDLE_RETURN_IF_ERROR(status);
+  }
+  std::ranges::move(made, results.begin());
+  return {};
 }
 
 StatusOr<std::shared_ptr<const Loaded>> PjrtExecutable::loaded_for(std::vector<int> donated) {
@@ -132,9 +213,9 @@ StatusOr<std::shared_ptr<const Loaded>> PjrtExecutable::loaded_for(std::vector<i
   return donating_.emplace(std::move(donated), std::move(loaded)).first->second;
 }
 
-StatusOr<std::vector<BufferPtr>> PjrtExecutable::launch(const Loaded& loaded,
-                                                        std::span<const BufferPtr> arguments,
-                                                        const std::vector<int>& donated) const {
+Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> arguments,
+                              std::span<BufferPtr> results,
+                              const runtime::ExecuteOptions& how) const {
   Few<Pin> pins;
   Few<abi::Buffer*> handles;
   Few<int64_t> kept;  // arguments that the run may not take, whatever the program says
@@ -144,35 +225,39 @@ StatusOr<std::vector<BufferPtr>> PjrtExecutable::launch(const Loaded& loaded,
     // execute() saw the buffers whole, so another thread released this one since.
     if (handles.back() == nullptr)
       return runtime::deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]);
-    const bool is_donated = std::ranges::find(donated, static_cast<int>(i)) != donated.end();
+    const bool is_donated = std::ranges::find(how.donate, static_cast<int>(i)) != how.donate.end();
     if (!is_donated) kept.push_back(static_cast<int64_t>(i));
   }
   abi::ExecuteOptions options{.head = {sizeof(options)},
                               .non_donatable_input_indices = kept.data(),
                               .non_donatable_input_indices_count = kept.size(),
                               .use_major_to_minor_data_layout_for_callbacks = true};
-  Few<abi::Buffer*> outputs(result_shapes().size());
+  Few<abi::Buffer*> outputs(results.size());
   abi::Buffer* const* const argument_list = handles.data();
   abi::Buffer** const output_list = outputs.data();
-  abi::LoadedExecutableExecuteArgs args{.executable = loaded.handle(),
-                                        .options = &options,
-                                        .argument_lists = &argument_list,
-                                        .devices_count = 1,
-                                        .args_count = handles.size(),
-                                        .output_lists = &output_list};
-  runtime::Throttle::Ticket ticket = throttle_->acquire(bytes_in_flight_);
+  abi::Event* complete = nullptr;  // asked for where no result says it
+  abi::LoadedExecutableExecuteArgs args{
+      .executable = loaded.handle(),
+      .options = &options,
+      .argument_lists = &argument_list,
+      .devices_count = 1,
+      .args_count = handles.size(),
+      .output_lists = &output_list,
+      .device_complete_events = outputs.empty() ? &complete : nullptr};
+  HEDDLE_ASSIGN_OR_RETURN(runtime::Throttle::Ticket ticket, admit(bytes_in_flight_, how));
   Status status = client_->api()->call(args);
   if (!status.ok()) return annotate(status, "run ", name(), ": ");
-  StatusOr<std::vector<BufferPtr>> results = results_of(outputs);
-  if (results.ok() && !results->empty())
-    static_cast<PjrtBuffer&>(*results->front()).hold_until_done(std::move(ticket));
-  return results;
+  HEDDLE_RETURN_IF_ERROR(take_results(outputs, results));
+  if (!results.empty()) {
+    results.front()->hold_until_ready(std::move(ticket));
+  } else if (complete != nullptr) {
+    keep_room(make_held(Event(client_->api(), complete)), std::move(ticket));
+  }
+  return {};
 }
 
-StatusOr<std::vector<BufferPtr>> PjrtExecutable::results_of(
-    std::span<abi::Buffer* const> handles) const {
-  std::vector<BufferPtr> results;
-  results.reserve(handles.size());
+Status PjrtExecutable::take_results(std::span<abi::Buffer* const> handles,
+                                    std::span<BufferPtr> results) const {
   Status status;
   for (size_t i = 0; i < handles.size(); ++i) {
     if (handles[i] == nullptr) {
@@ -180,12 +265,11 @@ StatusOr<std::vector<BufferPtr>> PjrtExecutable::results_of(
                                      i, "; the plugin is at fault");
       continue;
     }
-    const Shape& shape = result_shapes()[i];
-    results.push_back(
-        std::make_shared<PjrtBuffer>(client_, device(), shape, shape.byte_size(), handles[i]));
+    results[i] =
+        PjrtBuffer::make(client_, device(), std::shared_ptr<const Shape>(types_, &(*types_)[i]),
+                         sizes_[i], sizes_[i], handles[i]);
   }
-  if (!status.ok()) return status;
-  return results;
+  return status;
 }
 
 }  // namespace heddle::pjrt

@@ -6,12 +6,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "heddle/base/hash.h"
 #include "heddle/pjrt/internal/buffer.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/runtime/backend.h"
-#include "heddle/runtime/throttle.h"
 
 namespace heddle::pjrt {
 
@@ -23,6 +25,11 @@ class Loaded {
   [[nodiscard]] static StatusOr<std::shared_ptr<const Loaded>> compile(
       std::shared_ptr<const Client> client, const std::string& module, const std::string& options,
       const std::vector<Shape>& results);
+  // Loads what serialize() gave, in this process or another.
+  // errors   as compile()
+  [[nodiscard]] static StatusOr<std::shared_ptr<const Loaded>> deserialize(
+      std::shared_ptr<const Client> client, std::string_view bytes,
+      const std::vector<Shape>& results);
   ~Loaded();
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
@@ -31,20 +38,30 @@ class Loaded {
   [[nodiscard]] const Api& api() const { return *client_->api(); }
   // Where the plugin says.
   [[nodiscard]] std::optional<int64_t> scratch_bytes() const { return scratch_bytes_; }
-  [[nodiscard]] std::optional<int64_t> code_bytes() const { return code_bytes_; }
+  // Adds what the plugin says of the program: sizes, and the analysis of its ops.
+  void append_cost(runtime::ProgramCost& cost) const;
+  // errors   the plugin's; Unimplemented where it cannot
+  [[nodiscard]] StatusOr<std::string> serialize() const;
 
  private:
   Loaded(std::shared_ptr<const Client> client, abi::LoadedExecutable* handle)
       : client_(std::move(client)), handle_(handle) {}
-  [[nodiscard]] Status check_results(const std::vector<Shape>& results);
+  [[nodiscard]] static StatusOr<std::shared_ptr<const Loaded>> checked(
+      std::shared_ptr<Loaded> loaded, const std::vector<Shape>& results);
+  // Calls use(program) with the plugin's description of the program.
+  template <class Use>
+  [[nodiscard]] Status describe(const Use& use) const;
+  [[nodiscard]] Status check_results(abi::Executable* program,
+                                     const std::vector<Shape>& results) const;
+  void read_sizes(abi::Executable* program);
   [[nodiscard]] Status check_types(abi::Executable* program,
                                    const std::vector<Shape>& results) const;
-  void read_sizes(abi::Executable* program);
 
   std::shared_ptr<const Client> client_;
   abi::LoadedExecutable* handle_;
   std::optional<int64_t> scratch_bytes_;
   std::optional<int64_t> code_bytes_;
+  std::optional<int64_t> peak_bytes_;
 };
 
 // Runs are asynchronous as far as the plugin's are. A run that is given arguments' memory needs a
@@ -57,28 +74,39 @@ class PjrtExecutable final : public runtime::Executable {
 
   PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                  std::shared_ptr<const Client> client, std::shared_ptr<const Loaded> loaded,
-                 Compile compile, std::shared_ptr<runtime::Throttle> throttle);
+                 Compile compile, const Hash128& program_hash);
 
   [[nodiscard]] runtime::ProgramCost cost() const override;
+
+  // The program without donations.
+  [[nodiscard]] const Loaded& loaded() const { return *plain_; }
+  // Of the module and the options that it was compiled from.
+  [[nodiscard]] const Hash128& program_hash() const { return program_hash_; }
 
  protected:
   [[nodiscard]] StatusOr<std::vector<runtime::BufferPtr>> run(
       std::span<const runtime::BufferPtr> arguments,
       const runtime::ExecuteOptions& options) override;
+  [[nodiscard]] Status run_into(std::span<const runtime::BufferPtr> arguments,
+                                std::span<runtime::BufferPtr> results,
+                                const runtime::ExecuteOptions& options) override;
 
  private:
   [[nodiscard]] StatusOr<std::shared_ptr<const Loaded>> loaded_for(std::vector<int> donated);
-  [[nodiscard]] StatusOr<std::vector<runtime::BufferPtr>> launch(
-      const Loaded& loaded, std::span<const runtime::BufferPtr> arguments,
-      const std::vector<int>& donated) const;
-  [[nodiscard]] StatusOr<std::vector<runtime::BufferPtr>> results_of(
-      std::span<abi::Buffer* const> handles) const;
+  [[nodiscard]] Status launch(const Loaded& loaded, std::span<const runtime::BufferPtr> arguments,
+                              std::span<runtime::BufferPtr> results,
+                              const runtime::ExecuteOptions& options) const;
+  [[nodiscard]] Status take_results(std::span<abi::Buffer* const> handles,
+                                    std::span<runtime::BufferPtr> results) const;
 
   const std::shared_ptr<const Client> client_;
   const std::shared_ptr<const Loaded> plain_;
   const Compile compile_;
-  const std::shared_ptr<runtime::Throttle> throttle_;  // of the device
-  int64_t bytes_in_flight_ = 0;                        // what a run holds: results and scratch
+  const Hash128 program_hash_;
+  // The types of the results, which they share; and their sizes.
+  const std::shared_ptr<const std::vector<Shape>> types_;
+  std::vector<int64_t> sizes_;
+  int64_t bytes_in_flight_ = 0;  // what a run holds: results and scratch
   std::mutex mutex_;
   std::map<std::vector<int>, std::shared_ptr<const Loaded>> donating_;
 };

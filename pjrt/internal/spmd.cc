@@ -35,8 +35,7 @@ StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor, 
 void drop_shardings(hlo::Module& module) {
   for (hlo::Computation& computation : module.computations) {
     for (hlo::Instruction& instruction : computation.instructions) {
-      if (instruction.extras->sharding.has_value())
-        instruction.extras.mutate().sharding.reset();
+      if (instruction.extras->sharding.has_value()) instruction.extras.mutate().sharding.reset();
     }
   }
 }
@@ -106,7 +105,7 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments) 
   }
   HEDDLE_ASSIGN_OR_RETURN(DeviceBuffers results, results_of(launch));
   for (size_t n = 0; n < order_.size() && !result_shapes().empty(); ++n) {
-    static_cast<PjrtBuffer&>(*results[order_[n]].front()).hold_until_done(std::move(tickets[n]));
+    results[order_[n]].front()->hold_until_ready(std::move(tickets[n]));
   }
   return results;
 }
@@ -125,8 +124,9 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::results_of(const Launch& launch) con
         continue;
       }
       const Shape& shape = result_shapes()[i];
-      of_device.push_back(std::make_shared<PjrtBuffer>(parts_.client, *grid().devices[device],
-                                                       shape, shape.byte_size(), handle));
+      of_device.push_back(PjrtBuffer::make(parts_.client, *grid().devices[device],
+                                           std::make_shared<const Shape>(shape), shape.byte_size(),
+                                           shape.byte_size(), handle));
     }
   }
   if (!status.ok()) return status;

@@ -6,7 +6,7 @@
 #include "heddle/pjrt/abi/buffer.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/abi/executable.h"
-#include "heddle/pjrt/mock/objects.h"
+#include "heddle/pjrt/mock/enter.h"
 
 namespace heddle::pjrt::mock {
 namespace {
@@ -47,6 +47,9 @@ MockPlugin& plugin() {
   static MockPlugin& instance = *new MockPlugin;
   return instance;
 }
+
+}  // namespace
+
 Seen& seen() { return plugin().seen(); }
 const Settings& settings() { return plugin().settings(); }
 
@@ -57,15 +60,6 @@ abi::Error* fail_if(const std::optional<Fault>& fault) {
 
 abi::Event* event_of(std::shared_ptr<Moment> moment) {
   return new abi::Event{Alive(seen().events), std::move(moment)};
-}
-
-std::optional<Fault> fault_of(const std::string& message) {
-  if (message.empty()) return std::nullopt;
-  return Fault{.message = message};
-}
-
-abi::Buffer* buffer_of(std::shared_ptr<Memory> memory) {
-  return new abi::Buffer{Alive(seen().buffers), std::move(memory)};
 }
 
 size_t width_of(abi::BufferType type) {
@@ -87,12 +81,35 @@ size_t width_of(abi::BufferType type) {
   }
 }
 
+bool is_destroyer(Slot slot) {
+  return slot == Slot::kEventDestroy || slot == Slot::kClientDestroy ||
+         slot == Slot::kLoadedExecutableDestroy || slot == Slot::kExecutableDestroy ||
+         slot == Slot::kBufferDestroy;
+}
+
+namespace {
+
+std::optional<Fault> fault_of(const std::string& message) {
+  if (message.empty()) return std::nullopt;
+  return Fault{.message = message};
+}
+
+abi::Buffer* buffer_of(std::shared_ptr<Memory> memory) {
+  return new abi::Buffer{Alive(seen().buffers), std::move(memory)};
+}
+
 // ---- The calls.
 
 abi::Error* answer(abi::PluginInitializeArgs&) { return nullptr; }
 
 abi::Error* answer(abi::PluginAttributesArgs& args) {
-  args.attributes_count = 0;
+  static const abi::NamedValue kXla{.name = "xla_version",
+                                    .name_size = 11,
+                                    .type = abi::NamedValueType::kInt64,
+                                    .value = {.integer = 2},
+                                    .value_size = 1};
+  args.attributes = &kXla;
+  args.attributes_count = settings().is_xla ? 1 : 0;
   return nullptr;
 }
 
@@ -176,6 +193,7 @@ abi::Error* answer(abi::ClientCompileArgs& args) {
   auto program = std::make_shared<Program>(
       settings().compile({args.program->code, args.program->code_size},
                          {args.compile_options, args.compile_options_size}));
+  program->code.assign(args.program->code, args.program->code_size);
   args.executable =
       new abi::LoadedExecutable{Alive(seen().programs), args.client, std::move(program)};
   return nullptr;
@@ -220,15 +238,35 @@ abi::Error* answer(abi::ExecutableOutputDimensionsArgs& args) {
   return nullptr;
 }
 
+// The elements in row-major order, by the host's strides.
+void copy_from_host(const abi::ClientBufferFromHostBufferArgs& args, Array& to) {
+  const auto* from = static_cast<const std::byte*>(args.data);
+  const size_t width = width_of(args.type);
+  if (args.byte_strides == nullptr) {
+    if (!to.bytes.empty()) std::memcpy(to.bytes.data(), from, to.bytes.size());
+    return;
+  }
+  for (size_t at = 0; at < to.bytes.size(); at += width) {
+    int64_t rest = static_cast<int64_t>(at / width), offset = 0;
+    for (size_t d = to.dims.size(); d-- > 0; rest /= to.dims[d])
+      offset += rest % to.dims[d] * args.byte_strides[d];
+    std::memcpy(&to.bytes[at], from + offset, width);
+  }
+}
+
 abi::Error* answer(abi::ClientBufferFromHostBufferArgs& args) {
   if (args.device == nullptr) return fail({.code = 3, .message = "no device"});
   Array array{.type = args.type, .dims = {args.dims, args.dims + args.dims_count}, .bytes = {}};
   size_t size = width_of(args.type);
   for (int64_t dim : array.dims) size *= static_cast<size_t>(dim);
-  const auto* bytes = static_cast<const std::byte*>(args.data);
-  array.bytes.assign(bytes, bytes + size);
+  array.bytes.resize(size);
+  copy_from_host(args, array);
   auto memory = std::make_shared<Memory>(seen(), std::move(array));
-  memory->ready->happen(fault_of(settings().host_error));
+  if (settings().late_uploads) {
+    args.client->worker->add([memory] { memory->ready->happen(); });
+  } else {
+    memory->ready->happen(fault_of(settings().host_error));
+  }
   const bool lends =
       args.host_buffer_semantics >= abi::HostSemantics::kZeroCopy && !settings().copies;
   if (lends) memory->lent = args.data;
@@ -249,14 +287,12 @@ abi::Error* answer(abi::BufferReadyEventArgs& args) {
 }
 
 abi::Error* answer(abi::BufferIsOnCpuArgs& args) {
-  args.is_on_cpu = true;
+  args.is_on_cpu = !settings().off_host;
   return nullptr;
 }
 
 abi::Error* answer(abi::BufferUnsafePointerArgs& args) {
-  const Memory& memory = *args.buffer->memory;
-  const void* at = memory.lent == nullptr ? memory.array.bytes.data() : memory.lent;
-  args.buffer_pointer = reinterpret_cast<uintptr_t>(at);
+  args.buffer_pointer = reinterpret_cast<uintptr_t>(args.buffer->memory->data());
   return nullptr;
 }
 
@@ -310,8 +346,12 @@ void launch(abi::LoadedExecutableExecuteArgs& args, size_t device) {
     results.push_back(std::make_shared<Memory>(seen(), std::move(array)));
     args.output_lists[device][i] = buffer_of(results.back());
   }
-  auto work = [program, arguments = std::move(arguments), results = std::move(results)] {
+  const auto complete = std::make_shared<Moment>();
+  if (args.device_complete_events != nullptr)
+    args.device_complete_events[device] = event_of(complete);
+  auto work = [program, complete, arguments = std::move(arguments), results = std::move(results)] {
     run(*program, arguments, results);
+    complete->happen();
   };
   Worker* worker = args.executable->client->worker.get();
   if (worker == nullptr) {
@@ -335,47 +375,27 @@ abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
 
 // ---- The table.
 
-// Undoes what a call gave, for one that is to give nothing.
-void take_back(abi::ClientCreateArgs& args) {
+// Undo what a call gave.
+void undo(abi::ClientCreateArgs& args) {
   if (args.client->worker != nullptr) plugin().remove_worker(args.client->worker.get());
   delete std::exchange(args.client, nullptr);
 }
-void take_back(abi::ClientCompileArgs& args) { delete std::exchange(args.executable, nullptr); }
-void take_back(abi::ClientBufferFromHostBufferArgs& args) {
-  delete std::exchange(args.buffer, nullptr);
-}
-void take_back(abi::LoadedExecutableExecuteArgs& args) {
+void undo(abi::ClientCompileArgs& args) { delete std::exchange(args.executable, nullptr); }
+void undo(abi::ClientBufferFromHostBufferArgs& args) { delete std::exchange(args.buffer, nullptr); }
+void undo(abi::LoadedExecutableExecuteArgs& args) {
   for (size_t device = 0; device < args.devices_count; ++device) {
     for (size_t i = 0; i < args.executable->program->results.size(); ++i)
       delete std::exchange(args.output_lists[device][i], nullptr);
   }
 }
 template <class Args>
-void take_back(Args&) {}
-
-bool is_destroyer(Slot slot) {
-  return slot == Slot::kEventDestroy || slot == Slot::kClientDestroy ||
-         slot == Slot::kLoadedExecutableDestroy || slot == Slot::kExecutableDestroy ||
-         slot == Slot::kBufferDestroy;
+void undo(Args& args) {
+  take_back(args);
 }
 
 template <class Args>
-abi::Error* enter(Args* args) {
-  ++seen().calls[static_cast<size_t>(Args::kSlot)];
-  const size_t wanted = sizeof(Args) + settings().longer_by;
-  if (args->head.struct_size < wanted) {
-    return fail({.code = 3,
-                 .message = "Unexpected size: expected " + std::to_string(wanted) + ", got " +
-                            std::to_string(args->head.struct_size)});
-  }
-  const auto fault = settings().failing.find(Args::kSlot);
-  if (fault != settings().failing.end()) {
-    if (is_destroyer(Args::kSlot)) (void)answer(*args);  // goes and complains
-    return fail(fault->second);
-  }
-  abi::Error* error = answer(*args);
-  if (error == nullptr && settings().empty_handed.contains(Args::kSlot)) take_back(*args);
-  return error;
+abi::Error* row(Args* args) {
+  return enter<Args>(args, &answer, &undo);
 }
 
 void destroy_error(abi::ErrorDestroyArgs* args) { delete args->error; }
@@ -394,7 +414,7 @@ abi::Error* tell_code(abi::ErrorGetCodeArgs* args) {
 
 template <class... Args>
 void add_rows(abi::Table& table) {
-  ((table.rows[static_cast<size_t>(Args::kSlot)] = reinterpret_cast<void*>(&enter<Args>)), ...);
+  ((table.rows[static_cast<size_t>(Args::kSlot)] = reinterpret_cast<void*>(&row<Args>)), ...);
 }
 
 void MockPlugin::reset(Settings settings) {
@@ -415,6 +435,7 @@ void MockPlugin::reset(Settings settings) {
   table_.rows[static_cast<size_t>(Slot::kErrorDestroy)] = reinterpret_cast<void*>(&destroy_error);
   table_.rows[static_cast<size_t>(Slot::kErrorMessage)] = reinterpret_cast<void*>(&tell_message);
   table_.rows[static_cast<size_t>(Slot::kErrorGetCode)] = reinterpret_cast<void*>(&tell_code);
+  add_extra_rows(table_);
   for (Slot slot : settings_.absent) table_.rows[static_cast<size_t>(slot)] = nullptr;
   table_.head.struct_size = settings_.table_size;
   table_.version = {.head = {.struct_size = sizeof(abi::Version)},
@@ -424,7 +445,7 @@ void MockPlugin::reset(Settings settings) {
                      {.type = static_cast<abi::ExtensionType>(99)});
   for (size_t i = 0; i < extensions_.size(); ++i)
     extensions_[i].next = &extensions_[(i + 1) % extensions_.size()];
-  table_.head.extensions = extensions_.empty() ? nullptr : extensions_.data();
+  table_.head.extensions = add_extra_extensions(extensions_.empty() ? nullptr : extensions_.data());
 }
 
 }  // namespace

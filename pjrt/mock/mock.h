@@ -28,6 +28,7 @@ struct Array {
 struct Program {
   std::vector<Array> results;
   std::function<std::vector<Array>(const std::vector<const Array*>&)> run;
+  std::string code = {};  // what it was compiled from
 };
 
 struct Fault {
@@ -47,15 +48,22 @@ struct Settings {
   std::set<abi::Slot> empty_handed;    // these succeed and give nothing
   size_t longer_by = 0;                // structures must have so many bytes more than they have
   int devices = 2;
-  bool asynchronous = false;   // runs happen on a thread, without bound
-  bool held = false;           // ... and not before open()
-  std::string run_error;       // not empty: every run fails by it, through its events
-  std::string host_error;      // the same for uploads
-  int more_results = 0;        // tells of more results than the program has
-  bool other_types = false;    // tells of results of another type
-  int64_t more_bytes = 0;      // has more bytes for the host than the array
-  bool copies = false;         // never uses host memory in place
-  int endless_extensions = 0;  // so many, in a ring
+  bool asynchronous = false;                     // runs happen on a thread, without bound
+  bool held = false;                             // ... and not before open()
+  std::function<void(bool)> crossing = nullptr;  // true: a call enters the mock; false: it leaves
+  std::string run_error;      // not empty: every run fails by it, through its events
+  std::string host_error;     // the same for uploads
+  int more_results = 0;       // tells of more results than the program has
+  bool other_types = false;   // tells of results of another type
+  int64_t more_bytes = 0;     // has more bytes for the host than the array
+  bool copies = false;        // never uses host memory in place
+  bool late_uploads = false;  // arrays are there when the thread comes to them: asynchronous only
+  int64_t bytes_limit = 0;    // of a device's memory, told where it is not 0
+  int64_t scratch_bytes = 0;  // of each program
+  std::string platform_version = {};  // empty: it cannot tell
+  bool off_host = false;              // buffers are in memory that the host cannot read
+  bool is_xla = false;                // has the attribute that XLA's plugins have
+  int endless_extensions = 0;         // so many, in a ring
 };
 
 // What the plugin saw.

@@ -132,7 +132,11 @@ struct Memory {
   Seen& seen;
   Array array;
   int64_t size;
-  const void* lent = nullptr;  // the host's memory, where it is used in place
+  const void* lent = nullptr;      // the host's memory, where it is used in place
+  std::atomic<int> references{0};  // external ones
+  [[nodiscard]] const void* data() const {
+    return lent == nullptr ? static_cast<const void*>(array.bytes.data()) : lent;
+  }
   std::shared_ptr<Moment> ready = std::make_shared<Moment>();
   std::shared_ptr<Moment> host_is_free = std::make_shared<Moment>();
 };

@@ -1,0 +1,130 @@
+// The calls that Heddle can do without.
+#include "heddle/pjrt/abi/buffer.h"
+#include "heddle/pjrt/abi/client.h"
+#include "heddle/pjrt/abi/executable.h"
+#include "heddle/pjrt/mock/enter.h"
+
+namespace heddle::pjrt::abi {
+
+struct SerializedExecutable {
+  mock::Alive alive;
+  std::string bytes;
+};
+
+}  // namespace heddle::pjrt::abi
+
+namespace heddle::pjrt::mock {
+namespace {
+
+// ---- Buffers.
+
+abi::Error* answer(abi::BufferIncreaseExternalReferenceCountArgs& args) {
+  ++args.buffer->memory->references;
+  return nullptr;
+}
+
+abi::Error* answer(abi::BufferDecreaseExternalReferenceCountArgs& args) {
+  if (--args.buffer->memory->references >= 0) return nullptr;
+  args.buffer->memory->references = 0;
+  return fail({.code = 3, .message = "zero reference count"});
+}
+
+abi::Error* answer(abi::BufferOpaqueDeviceMemoryDataPointerArgs& args) {
+  args.device_memory_ptr = const_cast<void*>(args.buffer->memory->data());
+  return nullptr;
+}
+
+abi::Error* answer(abi::DeviceMemoryStatsArgs& args) {
+  if (settings().bytes_limit == 0) return fail({.code = 12, .message = "no statistics"});
+  args.bytes_in_use = seen().bytes;
+  args.bytes_limit = settings().bytes_limit;
+  args.bytes_limit_is_set = true;
+  return nullptr;
+}
+
+abi::Error* answer(abi::ClientPlatformVersionArgs& args) {
+  if (settings().platform_version.empty()) return fail({.code = 12, .message = "not told"});
+  args.platform_version = settings().platform_version.data();
+  args.platform_version_size = settings().platform_version.size();
+  return nullptr;
+}
+
+// ---- Programs.
+
+abi::Error* answer(abi::ExecutableGetCompiledMemoryStatsArgs& args) {
+  args.generated_code_size_in_bytes = 100;
+  args.temp_size_in_bytes = settings().scratch_bytes;
+  args.peak_memory_in_bytes = 1000;
+  return nullptr;
+}
+
+abi::Error* answer(abi::ExecutableGetCostAnalysisArgs& args) {
+  const auto number = [](const char* name, float value) {
+    return abi::NamedValue{.head = {sizeof(abi::NamedValue)},
+                           .name = name,
+                           .name_size = std::char_traits<char>::length(name),
+                           .type = abi::NamedValueType::kFloat,
+                           .value = {.number = value},
+                           .value_size = 1};
+  };
+  static const abi::NamedValue kProperties[] = {number("flops", 2), number("bytes accessed", 24)};
+  args.properties = kProperties;
+  args.properties_count = std::size(kProperties);
+  return nullptr;
+}
+
+constexpr char kMark[] = "mock:";
+
+abi::Error* answer(abi::ExecutableSerializeArgs& args) {
+  auto* serialized =
+      new abi::SerializedExecutable{Alive(seen().programs), kMark + args.executable->program->code};
+  args.serialized_bytes = serialized->bytes.data();
+  args.serialized_bytes_size = serialized->bytes.size();
+  args.serialized_executable = serialized;
+  args.serialized_executable_deleter = [](abi::SerializedExecutable* gone) { delete gone; };
+  return nullptr;
+}
+
+abi::Error* answer(abi::ExecutableDeserializeAndLoadArgs& args) {
+  const std::string_view bytes(args.serialized_executable, args.serialized_executable_size);
+  if (!bytes.starts_with(kMark)) return fail({.message = "proto deserialization failed"});
+  const std::string_view code = bytes.substr(sizeof(kMark) - 1);
+  auto program = std::make_shared<Program>(settings().compile(code, ""));
+  program->code = code;
+  args.loaded_executable =
+      new abi::LoadedExecutable{Alive(seen().programs), args.client, std::move(program)};
+  return nullptr;
+}
+
+void undo(abi::ExecutableDeserializeAndLoadArgs& args) {
+  delete std::exchange(args.loaded_executable, nullptr);
+}
+template <class Args>
+void undo(Args& args) {
+  take_back(args);
+}
+
+template <class Args>
+abi::Error* row(Args* args) {
+  return enter<Args>(args, &answer, &undo);
+}
+
+template <class... Args>
+void add_rows(abi::Table& table) {
+  ((table.rows[static_cast<size_t>(Args::kSlot)] = reinterpret_cast<void*>(&row<Args>)), ...);
+}
+
+}  // namespace
+
+void add_extra_rows(abi::Table& table) {
+  add_rows<abi::BufferIncreaseExternalReferenceCountArgs,
+           abi::BufferDecreaseExternalReferenceCountArgs,
+           abi::BufferOpaqueDeviceMemoryDataPointerArgs, abi::DeviceMemoryStatsArgs,
+           abi::ClientPlatformVersionArgs, abi::ExecutableGetCompiledMemoryStatsArgs,
+           abi::ExecutableGetCostAnalysisArgs, abi::ExecutableSerializeArgs,
+           abi::ExecutableDeserializeAndLoadArgs>(table);
+}
+
+abi::Extension* add_extra_extensions(abi::Extension* next) { return next; }
+
+}  // namespace heddle::pjrt::mock

@@ -1,0 +1,167 @@
+#include "heddle/pjrt/serialized.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "heddle/base/hash.h"
+#include "heddle/base/strings.h"
+#include "heddle/pjrt/abi/client.h"
+#include "heddle/pjrt/internal/backend.h"
+
+namespace heddle::pjrt {
+namespace {
+
+// Mark, checksum of the rest, then texts: each its length in 8 bytes, least first, and itself.
+constexpr std::string_view kMark = "heddle program 1\n";
+
+struct Header {
+  std::string version;   // of the interface: "0.81"
+  std::string platform;  // the plugin's words
+  std::string build;     // of the library
+  std::string device;    // the plugin's number
+  std::string program;   // module and options, by hash
+};
+
+struct Part {
+  std::string_view name;
+  std::string Header::*text;
+};
+constexpr Part kParts[] = {
+    {"PJRT version", &Header::version},      {"platform", &Header::platform},
+    {"build of the plugin", &Header::build}, {"device", &Header::device},
+    {"program", &Header::program},
+};
+
+void append_number(uint64_t number, std::string& to) {
+  for (int i = 0; i < 8; ++i) to.push_back(static_cast<char>(number >> (8 * i)));
+}
+
+void append_text(std::string_view text, std::string& to) {
+  append_number(text.size(), to);
+  to += text;
+}
+
+// Reads what append_..() wrote; false where there is too little.
+bool read_number(std::string_view& from, uint64_t& number) {
+  if (from.size() < 8) return false;
+  number = 0;
+  for (size_t i = 0; i < 8; ++i) number |= uint64_t{static_cast<unsigned char>(from[i])} << (8 * i);
+  from.remove_prefix(8);
+  return true;
+}
+
+bool read_text(std::string_view& from, std::string_view& text) {
+  uint64_t size = 0;
+  if (!read_number(from, size) || size > from.size()) return false;
+  text = from.substr(0, size);
+  from.remove_prefix(size);
+  return true;
+}
+
+Hash128 hash_of_text(std::string_view text) {
+  Hasher hasher;
+  hasher.add_bytes(text.data(), text.size());
+  return hasher.digest();
+}
+
+// A library has no version of its own: its size, and pages of it at even distances. Another build
+// differs in most of them.
+std::string build_of(const std::string& library) {
+  constexpr off_t kPages = 64;
+  std::array<char, 4096> page{};
+  Hasher hasher;
+  const int file = open(library.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "unknown";
+  const off_t size = lseek(file, 0, SEEK_END);
+  for (off_t i = 0; i < kPages; ++i) {
+    const ssize_t got = pread(file, page.data(), page.size(), size / kPages * i);
+    if (got > 0) hasher.add_bytes(page.data(), static_cast<size_t>(got));
+  }
+  close(file);
+  return cat(size, " bytes, ", to_string(hasher.digest()));
+}
+
+std::string platform_of(const Client& client) {
+  abi::ClientPlatformVersionArgs args{.client = client.handle()};
+  const bool told = client.api()->call(args).ok() && args.platform_version != nullptr;
+  return cat(client.platform(), " ",
+             told ? std::string_view(args.platform_version, args.platform_version_size)
+                  : "of unknown version");
+}
+
+Header header_of(const PjrtBackend& backend, const runtime::Device& device,
+                 const Hash128& program) {
+  const Client& client = *backend.client();
+  return {.version = cat(client.api()->major(), ".", client.api()->minor()),
+          .platform = platform_of(client),
+          .build = build_of(backend.library()),
+          .device = cat(client.devices()[static_cast<size_t>(device.id())].id),
+          .program = to_string(program)};
+}
+
+Status damaged(std::string_view how) {
+  return invalid_argument("load program: the bytes are ", how,
+                          "; compile the program, and serialise it anew");
+}
+
+// Returns what stands behind the header, which must be `here`.
+StatusOr<std::string_view> payload_for(std::string_view bytes, const Header& here,
+                                       std::string_view name) {
+  if (!bytes.starts_with(kMark)) return damaged("no serialised program of this Heddle");
+  bytes.remove_prefix(kMark.size());
+  Hash128 sum;
+  if (!read_number(bytes, sum.low) || !read_number(bytes, sum.high)) return damaged("cut off");
+  if (hash_of_text(bytes) != sum) return damaged("damaged or cut off");
+  for (const Part& part : kParts) {
+    std::string_view text;
+    if (!read_text(bytes, text)) return damaged("damaged");
+    if (text == here.*part.text) continue;
+    return failed_precondition("load program ", name, ": its ", part.name, " is ", text,
+                               "; here it is ", here.*part.text,
+                               "; compile the program, and serialise it anew");
+  }
+  std::string_view payload;
+  if (!read_text(bytes, payload) || !bytes.empty()) return damaged("damaged");
+  return payload;
+}
+
+}  // namespace
+
+StatusOr<std::string> serialize(const runtime::Executable& program) {
+  const auto* compiled = dynamic_cast<const PjrtExecutable*>(&program);
+  if (compiled == nullptr) {
+    return invalid_argument("serialize ", program.name(), ": it was compiled for ",
+                            program.device().name(),
+                            ", which is no plugin's; serialise programs of plugins");
+  }
+  const auto& backend = static_cast<const PjrtBackend&>(program.device().backend());
+  const Header header = header_of(backend, program.device(), compiled->program_hash());
+  HEDDLE_ASSIGN_OR_RETURN(const std::string payload, compiled->loaded().serialize());
+  std::string rest;
+  for (const Part& part : kParts) append_text(header.*part.text, rest);
+  append_text(payload, rest);
+  const Hash128 sum = hash_of_text(rest);
+  std::string bytes(kMark);
+  append_number(sum.low, bytes);
+  append_number(sum.high, bytes);
+  return bytes + rest;
+}
+
+StatusOr<std::shared_ptr<runtime::Executable>> load(std::string_view bytes,
+                                                    const hlo::Module& module,
+                                                    const runtime::CompileOptions& options,
+                                                    runtime::Device& device) {
+  auto* backend = dynamic_cast<PjrtBackend*>(&device.backend());
+  if (backend == nullptr) {
+    return invalid_argument("load program ", module.name, ": ", device.name(),
+                            " is no plugin's device; compile it there");
+  }
+  const Header here = header_of(*backend, device, backend->program_hash(module, options, device));
+  HEDDLE_ASSIGN_OR_RETURN(const std::string_view payload, payload_for(bytes, here, module.name));
+  return backend->load_module(module, options, device, payload);
+}
+
+}  // namespace heddle::pjrt

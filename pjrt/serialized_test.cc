@@ -1,0 +1,146 @@
+// Programs as bytes: what is refused before a plugin sees it.
+#include "heddle/pjrt/serialized.h"
+
+#include <random>
+
+#include "heddle/pjrt/support_test.h"
+#include "heddle/runtime/interpreter.h"
+#include "heddle/testing.h"
+
+namespace heddle::pjrt {
+namespace {
+
+using abi::Slot;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Serialized : public MockTest {
+ protected:
+  Serialized() { start(with_evaluator()); }
+
+  std::string bytes() { return serialize(*compiled(add_module())).value(); }
+  StatusOr<std::shared_ptr<Executable>> loaded(std::string_view bytes) {
+    return load(bytes, add_module(), {}, device());
+  }
+  static int calls() {
+    return mock_plugin().seen().calls[static_cast<size_t>(Slot::kExecutableDeserializeAndLoad)];
+  }
+};
+
+TEST_F(Serialized, AProgramComesBack) {
+  const std::string saved = bytes();
+  std::shared_ptr<Executable> program;
+  const Effects effects = effects_of([&] { program = loaded(saved).value(); });
+  EXPECT_EQ(effects.compiles, 0);
+  const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
+  EXPECT_THAT(*floats_of(*program->execute(std::vector{x, y}).value()[0]), ElementsAre(11, 22));
+  // What it was compiled from is there for donations too, and for the next bytes.
+  EXPECT_THAT(*floats_of(*program->execute(std::vector{x, y}, {.donate = {0}}).value()[0]),
+              ElementsAre(11, 22));
+  EXPECT_EQ(serialize(*program).value(), saved);
+}
+
+TEST_F(Serialized, EveryCutIsRefusedBeforeThePluginSeesIt) {
+  const std::string saved = bytes();
+  for (size_t size = 0; size < saved.size(); ++size) {
+    const Status status = loaded(std::string_view(saved).substr(0, size)).status();
+    ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << size;
+    ASSERT_THAT(message_of(status), StartsWith("load program: the bytes are "));
+  }
+  EXPECT_EQ(loaded(saved + "x").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(calls(), 0);
+}
+
+TEST_F(Serialized, EveryFlippedBitIsRefusedBeforeThePluginSeesIt) {
+  std::string saved = bytes();
+  for (size_t i = 0; i < saved.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      saved[i] = static_cast<char>(saved[i] ^ (1 << bit));
+      ASSERT_EQ(loaded(saved).status().code(), absl::StatusCode::kInvalidArgument) << i;
+      saved[i] = static_cast<char>(saved[i] ^ (1 << bit));
+    }
+  }
+  EXPECT_EQ(calls(), 0);
+  EXPECT_TRUE(loaded(saved).ok());
+}
+
+TEST_F(Serialized, RandomBytesAreRefused) {
+  std::mt19937 random(3);
+  const std::string saved = bytes();
+  for (int i = 0; i < 2000; ++i) {
+    std::string text = i % 2 == 0 ? saved.substr(0, 17) : "";  // behind the mark, or all of it
+    for (uint32_t n = random() % 300; n > 0; --n) text.push_back(static_cast<char>(random()));
+    ASSERT_FALSE(loaded(text).ok());
+  }
+  EXPECT_EQ(calls(), 0);
+}
+
+TEST_F(Serialized, WhatIsOfAnotherProgramOptionOrDeviceIsRefusedByName) {
+  const std::string saved = bytes();
+  const auto refusal = [&](const hlo::Module& module, const runtime::CompileOptions& options,
+                           runtime::Device& device) {
+    const Status status = load(saved, module, options, device).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    return message_of(status);
+  };
+  hlo::Module other = module_of(R"(HloModule add
+ENTRY main {
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  ROOT sum = f32[2] subtract(x, y)
+})");
+  EXPECT_THAT(refusal(other, {}, device()), StartsWith("load program add: its program is "));
+  EXPECT_THAT(refusal(add_module(), {.backend_options = {{"xla_a", "b"}}}, device()),
+              StartsWith("load program add: its program is "));
+  EXPECT_EQ(refusal(add_module(), {}, device(1)),
+            "load program add: its device is 10; here it is 11; compile the program, and "
+            "serialise it anew");
+  EXPECT_EQ(calls(), 0);
+}
+
+TEST_F(Serialized, WhatIsOfAnotherVersionIsRefused) {
+  const std::string saved = bytes();
+  start({.compile = evaluated, .minor = 81});
+  EXPECT_EQ(message_of(loaded(saved).status()),
+            "load program add: its PJRT version is 0.114; here it is 0.81; compile the program, "
+            "and serialise it anew");
+}
+
+TEST_F(Serialized, WhatIsOfAnotherPlatformIsRefused) {
+  const std::string saved = bytes();
+  start({.compile = evaluated, .platform_version = "13.1"});
+  EXPECT_EQ(message_of(loaded(saved).status()),
+            "load program add: its platform is mock of unknown version; here it is mock 13.1; "
+            "compile the program, and serialise it anew");
+}
+
+TEST_F(Serialized, OtherBackendsHaveNoneToGiveOrTake) {
+  const auto interpreter = runtime::make_interpreter();
+  runtime::Device& there = *interpreter->devices()[0];
+  const auto program = interpreter->compile(add_module(), {}, there).value();
+  EXPECT_EQ(message_of(serialize(*program).status()),
+            "serialize add: it was compiled for interpreter:0, which is no plugin's; serialise "
+            "programs of plugins");
+  EXPECT_EQ(message_of(load(bytes(), add_module(), {}, there).status()),
+            "load program add: interpreter:0 is no plugin's device; compile it there");
+}
+
+TEST_F(Serialized, APluginThatCannotSaysSo) {
+  start({.compile = evaluated, .absent = {Slot::kExecutableSerialize}});
+  EXPECT_EQ(message_of(serialize(*compiled(add_module())).status()),
+            "plugin mock (PJRT 0.114): ExecutableSerialize: the plugin has no such function");
+}
+
+TEST_F(Serialized, ThePluginsErrorsNameIt) {
+  const std::string saved = bytes();
+  mock_plugin().settings().failing = {{Slot::kExecutableDeserializeAndLoad, {.message = "broken"}}};
+  EXPECT_THAT(message_of(loaded(saved).status()),
+              HasSubstr("plugin mock (PJRT 0.114): ExecutableDeserializeAndLoad: broken"));
+  mock_plugin().settings().failing.clear();
+  mock_plugin().settings().empty_handed = {Slot::kExecutableDeserializeAndLoad};
+  EXPECT_THAT(message_of(loaded(saved).status()), HasSubstr("succeeded without a program"));
+}
+
+}  // namespace
+}  // namespace heddle::pjrt

@@ -1,0 +1,291 @@
+// Real XLA: the official behaviours of what Heddle itself does not call. docs/plugins.md has the
+// table of all of them.
+#include <algorithm>
+#include <numeric>
+
+#include "heddle/pjrt/abi/extras.h"
+#include "heddle/pjrt/xla_cpu_support_test.h"
+
+namespace heddle::pjrt {
+namespace {
+
+using abi::Slot;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class XlaCpuMore : public XlaCpuCalls {
+ protected:
+  abi::Device* first() const { return client_->devices()[0].handle; }
+  abi::Memory* memory() const {
+    abi::DeviceDefaultMemoryArgs args{.device = first()};
+    EXPECT_EQ(api_->call(args), Status());
+    return args.memory;
+  }
+  std::vector<float> floats(abi::Buffer* buffer, size_t count) const {
+    std::vector<float> got(count);
+    abi::BufferToHostBufferArgs read{
+        .src = buffer, .dst = got.data(), .dst_size = count * sizeof(float)};
+    EXPECT_EQ(api_->call(read), Status());
+    EXPECT_EQ(Event(api_, read.event).await(), Status());
+    return got;
+  }
+  abi::LoadedExecutable* compiled() {
+    return compile(hlo::to_proto(add_module()), "hlo", compile_options(0, {})).value();
+  }
+  void destroy_program(abi::LoadedExecutable* program) {
+    api_->destroy(abi::LoadedExecutableDestroyArgs{.executable = program});
+  }
+};
+
+TEST_F(XlaCpuMore, MemoriesAreDescribed) {
+  const abi::Extension* found = api_->extension(abi::ExtensionType::kMemoryDescriptions);
+  ASSERT_NE(found, nullptr);
+  const auto& extension = *reinterpret_cast<const abi::MemoryDescriptionsExtension*>(found);
+  abi::DeviceGetDescriptionArgs described{.device = first()};
+  ASSERT_EQ(api_->call(described), Status());
+  abi::DeviceDescriptionMemoryDescriptionsArgs args{
+      .head = {sizeof(args)}, .device_description = described.device_description};
+  ASSERT_EQ(api_->take(extension.memory_descriptions(&args), "memory descriptions"), Status());
+  // This plugin describes none; its memories have kinds all the same.
+  if (args.memory_descriptions_count > 0) {
+    EXPECT_LT(args.default_memory_index, args.memory_descriptions_count);
+  }
+  abi::MemoryKindArgs known{.memory = memory()};
+  ASSERT_EQ(api_->call(known), Status());
+  EXPECT_EQ(std::string(known.kind, known.kind_size), "device");
+  for (size_t i = 0; i < args.memory_descriptions_count; ++i) {
+    abi::MemoryDescriptionKindArgs kind{.head = {sizeof(kind)},
+                                        .memory_description = args.memory_descriptions[i]};
+    ASSERT_EQ(api_->take(extension.kind(&kind), "memory kind"), Status());
+    EXPECT_GT(kind.kind_size, 0u);
+    EXPECT_NE(kind.kind_id, 0);
+  }
+}
+
+TEST_F(XlaCpuMore, NoProgramIsDestroyedWithoutHarm) { destroy_program(nullptr); }
+
+TEST_F(XlaCpuMore, AViewOfMemoryIsABuffer) {
+  alignas(64) float values[] = {1, 2, 3, 4};
+  const int64_t dims[] = {4};
+  int deleted = 0;
+  abi::ClientCreateViewOfDeviceBufferArgs args{
+      .client = client_->handle(),
+      .device_buffer_ptr = values,
+      .dims = dims,
+      .dims_count = 1,
+      .element_type = abi::BufferType::kF32,
+      .device = first(),
+      .on_delete_callback = [](void*, void* count) { ++*static_cast<int*>(count); },
+      .on_delete_callback_arg = &deleted};
+  ASSERT_EQ(api_->call(args), Status());
+  EXPECT_THAT(floats(args.buffer, 4), ElementsAre(1, 2, 3, 4));
+  abi::BufferUnsafePointerArgs pointer{.buffer = args.buffer};
+  ASSERT_EQ(api_->call(pointer), Status());
+  EXPECT_EQ(pointer.buffer_pointer, reinterpret_cast<uintptr_t>(values));
+  EXPECT_EQ(deleted, 0);
+  destroy(args.buffer);
+  EXPECT_EQ(deleted, 1);
+}
+
+TEST_F(XlaCpuMore, AViewOfUnalignedMemoryIsRefused) {
+  alignas(64) float values[] = {1, 2, 3, 4};
+  const int64_t dims[] = {2};
+  abi::ClientCreateViewOfDeviceBufferArgs args{.client = client_->handle(),
+                                               .device_buffer_ptr = values + 1,
+                                               .dims = dims,
+                                               .dims_count = 1,
+                                               .element_type = abi::BufferType::kF32,
+                                               .device = first()};
+  EXPECT_THAT(message_of(api_->call(args)), HasSubstr("align"));
+}
+
+TEST_F(XlaCpuMore, RawBytesAreCopiedFromAnOffset) {
+  abi::Buffer* buffer = uploaded(vector_of({1, 2, 3}));
+  float got[2] = {};
+  abi::BufferCopyRawToHostArgs args{
+      .buffer = buffer, .dst = got, .offset = 4, .transfer_size = sizeof(got)};
+  ASSERT_EQ(api_->call(args), Status());
+  EXPECT_EQ(Event(api_, args.event).await(), Status());
+  EXPECT_THAT(got, ElementsAre(2, 3));
+  // An offset out of range is an error: of the call, or of its event.
+  args = {.buffer = buffer, .dst = got, .offset = 8, .transfer_size = sizeof(got)};
+  const Status status = api_->call(args);
+  EXPECT_FALSE(status.ok() && Event(api_, args.event).await().ok());
+  destroy(buffer);
+}
+
+TEST_F(XlaCpuMore, AProgramTellsWhereItRuns) {
+  abi::LoadedExecutable* program = compiled();
+  abi::LoadedExecutableGetDeviceAssignmentArgs args{.executable = program};
+  ASSERT_EQ(api_->call(args), Status());
+  // One replica, one partition, on device 0.
+  EXPECT_EQ(std::string(args.serialized_bytes, args.serialized_bytes_size),
+            std::string("\x08\x01\x10\x01\x1A\x03\x0A\x01\x00", 9));
+  args.deleter(args.serialized_device_assignment);
+  destroy_program(program);
+}
+
+TEST_F(XlaCpuMore, AContextOfARunIsMadeAndGoes) {
+  abi::ExecuteContextCreateArgs args;
+  ASSERT_EQ(api_->call(args), Status());
+  EXPECT_NE(args.context, nullptr);
+  api_->destroy(abi::ExecuteContextDestroyArgs{.context = args.context});
+}
+
+TEST_F(XlaCpuMore, ABufferIsFilledPieceByPiece) {
+  const int64_t dims[] = {4};
+  abi::ShapeSpec spec{
+      .head = {sizeof(spec)}, .dims = dims, .dims_count = 1, .element_type = abi::BufferType::kF32};
+  abi::ClientCreateBuffersForAsyncHostToDeviceArgs made{.client = client_->handle(),
+                                                        .shape_specs = &spec,
+                                                        .shape_specs_count = 1,
+                                                        .memory = memory()};
+  ASSERT_EQ(api_->call(made), Status());
+  abi::AsyncHostToDeviceTransferManagerRetrieveBufferArgs got{.transfer_manager =
+                                                                  made.transfer_manager};
+  ASSERT_EQ(api_->call(got), Status());
+  abi::BufferReadyEventArgs ready{.buffer = got.buffer_out};
+  ASSERT_EQ(api_->call(ready), Status());
+  const Event filled(api_, ready.event);
+  const float values[] = {1, 2, 3, 4};
+  for (int piece = 0; piece < 2; ++piece) {
+    EXPECT_FALSE(*filled.is_ready());
+    abi::AsyncHostToDeviceTransferManagerTransferDataArgs args{
+        .transfer_manager = made.transfer_manager,
+        .data = values + 2 * piece,
+        .offset = 8 * piece,
+        .transfer_size = 8,
+        .is_last_transfer = piece == 1};
+    ASSERT_EQ(api_->call(args), Status());
+    EXPECT_EQ(Event(api_, args.done_with_h2d_transfer).await(), Status());
+  }
+  EXPECT_EQ(filled.await(), Status());
+  EXPECT_THAT(floats(got.buffer_out, 4), ElementsAre(1, 2, 3, 4));
+  destroy(got.buffer_out);
+  api_->destroy(
+      abi::AsyncHostToDeviceTransferManagerDestroyArgs{.transfer_manager = made.transfer_manager});
+}
+
+TEST_F(XlaCpuMore, AnErrorOfAPieceIsTheBuffers) {
+  const int64_t dims[] = {4};
+  abi::ShapeSpec spec{
+      .head = {sizeof(spec)}, .dims = dims, .dims_count = 1, .element_type = abi::BufferType::kF32};
+  abi::ClientCreateBuffersForAsyncHostToDeviceArgs made{.client = client_->handle(),
+                                                        .shape_specs = &spec,
+                                                        .shape_specs_count = 1,
+                                                        .memory = memory()};
+  ASSERT_EQ(api_->call(made), Status());
+  abi::AsyncHostToDeviceTransferManagerRetrieveBufferArgs got{.transfer_manager =
+                                                                  made.transfer_manager};
+  ASSERT_EQ(api_->call(got), Status());
+  abi::AsyncHostToDeviceTransferManagerSetBufferErrorArgs args{
+      .transfer_manager = made.transfer_manager,
+      .error_code = abi::ErrorCode::kUnknown,
+      .error_message = "mine",
+      .error_message_size = 4};
+  ASSERT_EQ(api_->call(args), Status());
+  abi::BufferReadyEventArgs ready{.buffer = got.buffer_out};
+  ASSERT_EQ(api_->call(ready), Status());
+  EXPECT_THAT(message_of(Event(api_, ready.event).await()), HasSubstr("mine"));
+  destroy(got.buffer_out);
+  api_->destroy(
+      abi::AsyncHostToDeviceTransferManagerDestroyArgs{.transfer_manager = made.transfer_manager});
+}
+
+TEST_F(XlaCpuMore, ABufferIsCopiedToAnotherMemory) {
+  abi::Buffer* buffer = uploaded(vector_of({1, 2, 3}));
+  abi::DeviceDefaultMemoryArgs there{.device = client_->devices()[1].handle};
+  ASSERT_EQ(api_->call(there), Status());
+  abi::BufferCopyToMemoryArgs args{.buffer = buffer, .dst_memory = there.memory};
+  ASSERT_EQ(api_->call(args), Status());
+  EXPECT_THAT(floats(args.dst_buffer, 3), ElementsAre(1, 2, 3));
+  destroy(buffer);
+  destroy(args.dst_buffer);
+}
+
+TEST_F(XlaCpuMore, AnAliasStandsForABufferThatComesLater) {
+  const int64_t dims[] = {3};
+  abi::ClientCreateAliasBufferArgs made{.client = client_->handle(),
+                                        .memory = memory(),
+                                        .shape_dims = dims,
+                                        .shape_num_dims = 1,
+                                        .shape_element_type = abi::BufferType::kF32};
+  ASSERT_EQ(api_->call(made), Status());
+  abi::BufferReadyEventArgs ready{.buffer = made.alias_buffer};
+  ASSERT_EQ(api_->call(ready), Status());
+  const Event filled(api_, ready.event);
+  EXPECT_FALSE(*filled.is_ready());
+  abi::Buffer* buffer = uploaded(vector_of({1, 2, 3}));
+  abi::ClientFulfillAliasBufferArgs args{.client = client_->handle(),
+                                         .buffer = buffer,
+                                         .fulfill_alias_buffer_cb = made.fulfill_alias_buffer_cb};
+  ASSERT_EQ(api_->call(args), Status());
+  EXPECT_EQ(filled.await(), Status());
+  EXPECT_THAT(floats(made.alias_buffer, 3), ElementsAre(1, 2, 3));
+  destroy(buffer);
+  destroy(made.alias_buffer);
+}
+
+TEST_F(XlaCpuMore, AProgramIsLoadedTwiceFromItsBytes) {
+  abi::LoadedExecutable* program = compiled();
+  abi::LoadedExecutableGetExecutableArgs got{.loaded_executable = program};
+  ASSERT_EQ(api_->call(got), Status());
+  abi::ExecutableFingerprintArgs print{.executable = got.executable};
+  ASSERT_EQ(api_->call(print), Status());
+  EXPECT_GT(print.executable_fingerprint_size, 0u);
+  abi::ExecutableSerializeArgs saved{.executable = got.executable};
+  ASSERT_EQ(api_->call(saved), Status());
+  for (int i = 0; i < 2; ++i) {
+    abi::ExecutableDeserializeAndLoadArgs args{
+        .client = client_->handle(),
+        .serialized_executable = saved.serialized_bytes,
+        .serialized_executable_size = saved.serialized_bytes_size};
+    ASSERT_EQ(api_->call(args), Status());
+    destroy_program(args.loaded_executable);
+  }
+  saved.serialized_executable_deleter(saved.serialized_executable);
+  api_->destroy(abi::ExecutableDestroyArgs{.executable = got.executable});
+  destroy_program(program);
+}
+
+TEST_F(XlaCpuMore, ABufferTellsItsLayout) {
+  const abi::Extension* found = api_->extension(abi::ExtensionType::kLayouts);
+  ASSERT_NE(found, nullptr);
+  const auto& extension = *reinterpret_cast<const abi::LayoutsExtension*>(found);
+  abi::Buffer* buffer = uploaded(Literal(Shape(f32, {2, 3})));
+  abi::LayoutsBufferMemoryLayoutArgs args{.head = {sizeof(args)}, .buffer = buffer};
+  ASSERT_EQ(api_->take(extension.buffer_memory_layout(&args), "layout"), Status());
+  abi::LayoutsMemoryLayoutSerializeArgs text{.head = {sizeof(text)}, .layout = args.layout};
+  ASSERT_EQ(api_->take(extension.serialize(&text), "layout"), Status());
+  EXPECT_EQ(std::string(text.serialized_bytes, text.serialized_bytes_size), "{1,0}");
+  text.deleter(text.serialized_layout);
+  abi::LayoutsMemoryLayoutDestroyArgs gone{.head = {sizeof(gone)}, .layout = args.layout};
+  EXPECT_EQ(api_->take(extension.destroy(&gone), "layout"), Status());
+  destroy(buffer);
+}
+
+TEST_F(XlaCpuMore, IntegersOfFourBitsArePackedAndSayWhatTheyAre) {
+  abi::Buffer* buffer = uploaded(Literal(Shape(s4, {4})));
+  abi::BufferElementTypeArgs type{.buffer = buffer};
+  abi::BufferOnDeviceSizeInBytesArgs size{.buffer = buffer};
+  ASSERT_EQ(api_->call(type), Status());
+  ASSERT_EQ(api_->call(size), Status());
+  EXPECT_EQ(type.type, abi::BufferType::kS4);
+  EXPECT_EQ(size.on_device_size_in_bytes, 2u);
+  destroy(buffer);
+}
+
+// What came after this plugin: a newer one is asked for it by the same table.
+TEST_F(XlaCpuMore, FunctionsOfLaterVersionsAreAbsentAndNotCalled) {
+  const std::pair<Slot, int> kLater[] = {{Slot::kClientCreateErrorBuffer, 82},
+                                         {Slot::kDevicePoisonExecution, 85},
+                                         {Slot::kEventCreate, 89},
+                                         {Slot::kEventSet, 89},
+                                         {Slot::kBufferBitcast, 98}};
+  for (const auto& [slot, since] : kLater)
+    EXPECT_EQ(api_->has(slot), api_->minor() >= since) << name_of(slot);
+}
+
+}  // namespace
+}  // namespace heddle::pjrt
