@@ -9,7 +9,8 @@ namespace {
 
 // What load() and store() take.
 template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
+using Wide = std::conditional_t<std::is_same_v<T, float>, double,
+                                std::conditional_t<std::is_same_v<T, SingleComplex>, Complex, T>>;
 
 int64_t dimension_from_end(const Shape& shape, int64_t i) {
   return shape.dimension(shape.rank() - 1 - i);
@@ -53,9 +54,11 @@ void write_matrix(const Matrix<T>& matrix, int64_t at, Literal& literal) {
 }
 
 template Matrix<float> read_matrix(const Literal&, int64_t);
+template Matrix<SingleComplex> read_matrix(const Literal&, int64_t);
 template Matrix<double> read_matrix(const Literal&, int64_t);
 template Matrix<Complex> read_matrix(const Literal&, int64_t);
 template void write_matrix(const Matrix<float>&, int64_t, Literal&);
+template void write_matrix(const Matrix<SingleComplex>&, int64_t, Literal&);
 template void write_matrix(const Matrix<double>&, int64_t, Literal&);
 template void write_matrix(const Matrix<Complex>&, int64_t, Literal&);
 

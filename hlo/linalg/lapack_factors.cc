@@ -158,6 +158,11 @@ StatusOr<Triangular> triangular_form(const Batch& batch) {
                     .by_reciprocal = true};
 }
 
+template <class T>
+void scale_by(Matrix<T>& b, T alpha) {
+  for (T& x : b.values()) x *= alpha;
+}
+
 // trsm(a, b), side, uplo, trans_x, diag: x with op(a) x = b or x op(a) = b. Newer programs give a
 // scalar factor of b, alpha, too.
 template <class T>
@@ -182,7 +187,7 @@ StatusOr<Literal> trsm(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {m, n})}));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> b = batch.matrix<T>(1, at);
-    for (T& x : b.values()) x *= alpha;
+    if (call.size() == 3) scale_by(b, alpha);
     solve_triangular(form, batch.matrix<T>(0, at), b);
     batch.put(0, at, b);
   }
@@ -299,14 +304,14 @@ constexpr LapackRoutine kRoutines[] = {
     {"gehrd", gehrd<double>, gehrd<Complex>},
     {"geqp3", geqp3<double>, geqp3<Complex>},
     {"geqrf", geqrf<double>, geqrf<Complex>},
-    {"getrf", getrf<double>, getrf<Complex>, getrf<float>},
+    {"getrf", getrf<double>, getrf<Complex>, getrf<float>, getrf<SingleComplex>},
     {"gtsv", gtsv<double>, gtsv<Complex>, gtsv<float>},
     {"hetrd", nullptr, sytrd<Complex>},
     {"orgqr", orgqr<double>, nullptr},
     {"ormqr", ormqr<double>, nullptr},
     {"potrf", potrf<double>, potrf<Complex>, potrf<float>},
     {"sytrd", sytrd<double>, nullptr},
-    {"trsm", trsm<double>, trsm<Complex>, trsm<float>},
+    {"trsm", trsm<double>, trsm<Complex>, trsm<float>, trsm<SingleComplex>},
     {"ungqr", nullptr, orgqr<Complex>},
     {"unmqr", nullptr, ormqr<Complex>},
 };

@@ -11,11 +11,44 @@ auto size_of(const T& x) {
   return std::abs(real_of(x)) + std::abs(imag_of(x));
 }
 
+// The kernels under LAPACK fuse one of the two products of each part with their sum; in the
+// imaginary part the order of the factors counts. That and what follows was fitted to OpenBLAS's
+// results: LU of up to 4 rows and triangular solves of 2, 4 and 8 have its bits.
+SingleComplex fused_product(SingleComplex x, SingleComplex y) {
+  return {std::fma(x.real(), y.real(), -(x.imag() * y.imag())),
+          std::fma(x.real(), y.imag(), x.imag() * y.real())};
+}
+
 // a + x y: of real numbers rounded once, as the kernels under LAPACK do it.
 template <class T>
 T plus_product(T a, T x, T y) {
   if constexpr (std::is_floating_point_v<T>) return std::fma(x, y, a);
-  if constexpr (!std::is_floating_point_v<T>) return a + x * y;
+  if constexpr (std::is_same_v<T, SingleComplex>) return a + fused_product(x, y);
+  if constexpr (std::is_same_v<T, Complex>) return a + x * y;
+}
+
+// 1 / x: of complex f32 by Smith's rule, with the sum of squares rounded once or twice.
+template <class T>
+T reciprocal(T x, bool is_fused) {
+  if constexpr (!std::is_same_v<T, SingleComplex>) return T(1) / x;
+  if constexpr (std::is_same_v<T, SingleComplex>) {
+    const bool by_real = std::abs(x.real()) >= std::abs(x.imag());
+    const float greater = by_real ? x.real() : x.imag(), less = by_real ? x.imag() : x.real();
+    const float ratio = less / greater;
+    const float squares = is_fused ? std::fma(ratio, ratio, 1.0F) : 1.0F + ratio * ratio;
+    const float scale = 1.0F / (greater * squares);
+    return by_real ? T(scale, -ratio * scale) : T(ratio * scale, -scale);
+  }
+}
+
+// By the reciprocal of a pivot.
+template <class T>
+T divided(T x, T factor) {
+  if constexpr (!std::is_same_v<T, SingleComplex>) return x * factor;
+  if constexpr (std::is_same_v<T, SingleComplex>) {
+    return {x.real() * factor.real() - x.imag() * factor.imag(),
+            x.real() * factor.imag() + x.imag() * factor.real()};
+  }
 }
 
 // The first `count` terms of row i of a times column j, summed in order: with one rounding a term,
@@ -48,7 +81,13 @@ void reduce_column(Matrix<T>& a, int64_t j, const std::vector<int64_t>& pivots) 
   for (size_t i = 0; i < pivots.size(); ++i) {
     std::swap(a(static_cast<int64_t>(i), j), a(pivots[i], j));
   }
-  for (int64_t i = 1; i < std::min(j, a.rows()); ++i) a(i, j) -= plain_dot(a, i, j, i);
+  for (int64_t i = 1; i < std::min(j, a.rows()); ++i) {
+    if constexpr (std::is_same_v<T, SingleComplex>) {
+      for (int64_t k = 0; k < i; ++k) a(i, j) -= fused_product(a(k, j), a(i, k));
+    } else {
+      a(i, j) -= plain_dot(a, i, j, i);
+    }
+  }
   for (int64_t i = j; i < a.rows(); ++i) a(i, j) -= fused_dot(a, i, j, j);
 }
 
@@ -68,8 +107,8 @@ int lu(Matrix<T>& a, std::vector<int64_t>& pivots) {
       continue;
     }
     for (int64_t k = 0; k <= j; ++k) std::swap(a(j, k), a(pivot, k));
-    const T factor = T(1) / a(j, j);
-    for (int64_t i = j + 1; i < a.rows(); ++i) a(i, j) *= factor;
+    const T factor = reciprocal(a(j, j), false);
+    for (int64_t i = j + 1; i < a.rows(); ++i) a(i, j) = divided(a(i, j), factor);
   }
   return info;
 }
@@ -110,16 +149,20 @@ void solve_triangular(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) 
     const T value = flip ? a(k, i) : a(i, k);
     return form.transposed == Transposed::kConjugate ? conjugate(value) : value;
   };
-  auto divide = [&](T& x, T by) { x = form.by_reciprocal ? x * (T(1) / by) : x / by; };
+  const auto quotient = [&](T x, T by) {
+    if (!form.by_reciprocal) return x / by;
+    if constexpr (std::is_same_v<T, SingleComplex>) return fused_product(reciprocal(by, true), x);
+    return x * (T(1) / by);
+  };
   auto unknown = [&](int64_t i, int64_t j) -> T& { return form.left ? b(i, j) : b(j, i); };
   const int64_t count = form.left ? b.columns() : b.rows();
   for (int64_t j = 0; j < count; ++j) {
     for (int64_t step = 0; step < n; ++step) {
       const int64_t k = lower ? step : n - 1 - step;
-      if (!form.unit_diagonal) divide(unknown(k, j), coefficient(k, k));
+      if (!form.unit_diagonal) unknown(k, j) = quotient(unknown(k, j), coefficient(k, k));
       const T x = unknown(k, j);
       for (int64_t i = lower ? k + 1 : 0; i < (lower ? n : k); ++i) {
-        unknown(i, j) = plus_product(unknown(i, j), -coefficient(i, k), x);
+        unknown(i, j) = plus_product(unknown(i, j), x, -coefficient(i, k));
       }
     }
   }
@@ -185,5 +228,8 @@ HEDDLE_INSTANTIATE(float)
 HEDDLE_INSTANTIATE(double)
 HEDDLE_INSTANTIATE(Complex)
 #undef HEDDLE_INSTANTIATE
+template int lu(Matrix<SingleComplex>&, std::vector<int64_t>&);
+template void solve_triangular(const Triangular&, const Matrix<SingleComplex>&,
+                               Matrix<SingleComplex>&);
 
 }  // namespace heddle::hlo::linalg

@@ -18,7 +18,8 @@ struct LapackRoutine {
   std::string_view name;
   LapackFunction real = nullptr;
   LapackFunction complex = nullptr;
-  LapackFunction single = nullptr;  // for f32, where it is not computed in double
+  LapackFunction single = nullptr;          // for f32, where it is not computed in double
+  LapackFunction single_complex = nullptr;  // for c64, likewise
 };
 
 // Factors and solutions (lapack_factors.cc), eigenvalues and singular values (lapack_values.cc).

@@ -16,16 +16,20 @@
 namespace heddle::hlo::linalg {
 
 using Complex = std::complex<double>;
+using SingleComplex = std::complex<float>;  // of the few routines that compute in f32
 
 inline double conjugate(double x) { return x; }
 inline float conjugate(float x) { return x; }
 inline Complex conjugate(Complex x) { return std::conj(x); }
+inline SingleComplex conjugate(SingleComplex x) { return std::conj(x); }
 inline double real_of(double x) { return x; }
 inline float real_of(float x) { return x; }
 inline double real_of(Complex x) { return x.real(); }
+inline float real_of(SingleComplex x) { return x.real(); }
 inline double imag_of(double) { return 0; }
 inline float imag_of(float) { return 0; }
 inline double imag_of(Complex x) { return x.imag(); }
+inline float imag_of(SingleComplex x) { return x.imag(); }
 
 // Column-major: a column is a span.
 template <class T>
