@@ -43,7 +43,8 @@ Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   return one_program(lower ? "tril" : "triu", at, [&] {
-    return where({triangle(x, k, lower, at), at}, {x, at}, {zeros_like({x, at}), at});
+    const Tensor kept = triangle(x, k, lower, at), zero = zeros_like({x, at});  // in this order
+    return where({kept, at}, {x, at}, {zero, at});
   });
 }
 

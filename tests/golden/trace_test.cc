@@ -45,6 +45,15 @@ Program scan_in_reverse_without_outputs() {
                vector(4), matrix(5, 4));
 }
 
+Program least_squares_by_qr() {
+  return trace(
+      [](Tensor a, Tensor b) {
+        auto [q, r] = linalg::qr(a);
+        return linalg::triangular_solve(r, matmul(transpose(q), b), {.left_side = true});
+      },
+      matrix(5, 2), vector(5));
+}
+
 Program scan_in_a_scan() {
   auto inner = [](Tensor sum, Tensor x) { return std::pair(sum + x, None{}); };
   auto outer = [&](Tensor sum, Tensor row) {
@@ -178,6 +187,7 @@ const std::map<std::string, Program (*)()>& programs() {
       {"indexing-reads-and-writes", indexing_reads_and_writes},
       {"cumsum-in-reverse", cumsum_in_reverse},
       {"mixed-types", mixed_types},
+      {"least-squares-by-qr", least_squares_by_qr},
   };
   return *kPrograms;
 }

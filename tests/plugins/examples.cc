@@ -18,6 +18,9 @@
 namespace heddle::examples::branches {
 #include "heddle/examples/branches.cc"
 }
+namespace heddle::examples::curve_fit {
+#include "heddle/examples/curve_fit.cc"
+}
 namespace heddle::examples::decoder {
 #include "heddle/examples/decoder.cc"
 }
@@ -45,8 +48,9 @@ int without_arguments(int, char**) {
 
 }  // namespace
 
-const Example kExamples[6] = {
+const Example kExamples[7] = {
     {"branches", without_arguments<branches::run>},
+    {"curve_fit", without_arguments<curve_fit::run>},
     {"decoder", without_arguments<decoder::run>},
     {"nile", nile::run},
     {"rnn", without_arguments<rnn::run>},

@@ -8,6 +8,6 @@ struct Example {
   int (*run)(int argc, char** argv);  // their main()
 };
 
-extern const Example kExamples[6];
+extern const Example kExamples[7];
 
 }  // namespace heddle::examples
