@@ -1,4 +1,4 @@
-// Random floats. Names, algorithms and bits are those of jax.random; docs/ops.md says which samples
+// Random floats. Names, algorithms and bits are those of jax.random; docs/functions.md says which samples
 // are equal in every bit and which differ in their last ones, since a logarithm is rounded
 // otherwise.
 //
@@ -30,13 +30,13 @@ Tensor lognormal(Operand key, Operand sigma = 1.0, const Dimensions& shape = {},
 Tensor exponential(Operand key, const Dimensions& shape = {}, DType dtype = f32,
                    const Options& options = {});  // of mean 1
 Tensor gumbel(Operand key, const Dimensions& shape = {}, DType dtype = f32,
-              const Options& options = {});
+              const Options& options = {});  // -log(-log(u)) of uniform u
 Tensor laplace(Operand key, const Dimensions& shape = {}, DType dtype = f32,
-               const Options& options = {});
+               const Options& options = {});  // density exp(-|x|) / 2
 Tensor logistic(Operand key, const Dimensions& shape = {}, DType dtype = f32,
-                const Options& options = {});
+                const Options& options = {});  // log(u / (1 - u)) of uniform u
 Tensor cauchy(Operand key, const Dimensions& shape = {}, DType dtype = f32,
-              const Options& options = {});
+              const Options& options = {});  // density 1 / (pi (1 + x^2))
 Tensor maxwell(Operand key, const Dimensions& shape = {}, DType dtype = f32,
                const Options& options = {});  // length of three normal numbers
 // The same with a random sign, times scale plus loc. The sample is [shape.., axes of loc and
@@ -47,11 +47,14 @@ Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const Dimen
 Tensor pareto(Operand key, Operand b, const Dimensions& shape = {}, DType dtype = f32,
               const Options& options = {});  // from 1 on, density b x^-(b+1)
 Tensor rayleigh(Operand key, Operand scale, const Dimensions& shape = {}, DType dtype = f32,
-                const Options& options = {});
+                const Options& options = {});  // length of two normal numbers, times scale
 Tensor weibull_min(Operand key, Operand scale, Operand concentration, const Dimensions& shape = {},
-                   DType dtype = f32, const Options& options = {});
-Tensor triangular(Operand key, Operand left, Operand mode, Operand right,
-                  const Dimensions& shape = {}, DType dtype = f32, const Options& options = {});
+                   DType dtype = f32,
+                   const Options& options = {});  // scale * exponential^(1 / concentration)
+Tensor triangular(
+    Operand key, Operand left, Operand mode, Operand right, const Dimensions& shape = {},
+    DType dtype = f32,
+    const Options& options = {});  // density rising from left to mode, falling to right
 // The inverse Gaussian of mean `mean` and shape 1. source: J. Michael, W. Schucany and R. Haas,
 // The American Statistician 30 (1976)
 Tensor wald(Operand key, Operand mean, const Dimensions& shape = {}, DType dtype = f32,

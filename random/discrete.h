@@ -1,5 +1,5 @@
 // Random integers, booleans, orders and choices. Names, algorithms and values are those of
-// jax.random; docs/ops.md says which are equal in every bit.
+// jax.random; docs/functions.md says which are equal in every bit.
 //
 // key      u32[2] (random/keys.h)
 // shape    of the sample; parameters broadcast to it. Where there are parameters, an empty one is

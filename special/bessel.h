@@ -2,7 +2,7 @@
 //
 // x is a float (f16, bf16, f32, f64; f16 and bf16 are computed in f32); the result has its shape
 // and dtype. source: S. Moshier, Cephes, i0.c, i1.c and their f32 forms: Chebyshev series in |x| /
-// 2 - 2 up to 8 and in 32 / |x| - 2 beyond. Greatest errors, as measured, are in docs/ops.md.
+// 2 - 2 up to 8 and in 32 / |x| - 2 beyond. Greatest errors, as measured, are in docs/functions.md.
 // errors: all throw Error (InvalidArgument) with the op, the operand's type and the caller's line
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace heddle::special {
 
-Tensor i0(Operand x);
-Tensor i1(Operand x);
+Tensor i0(Operand x);  // of order 0
+Tensor i1(Operand x);  // of order 1
 // exp(-|x|) i0(x) and exp(-|x|) i1(x), which do not overflow.
 Tensor bessel_i0e(Operand x);
 Tensor bessel_i1e(Operand x);

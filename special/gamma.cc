@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "heddle/special/internal/factors.h"
 #include "heddle/special/internal/lanczos.h"
 
 namespace heddle::special {
@@ -13,6 +14,7 @@ using special_internal::digamma_of;
 using special_internal::evaluate;
 using special_internal::gamma_of;
 using special_internal::lgamma_of;
+using special_internal::log_beta;
 using special_internal::zeta_of;
 using trace_internal::Located;
 using Arguments = std::span<const Located>;
@@ -25,6 +27,13 @@ Located gammasgn_of(const Located& x) {
   Located negative = ((x < 0.0) & odd) | minus_zero;
   Located undefined = ((x < 0.0) & (x == whole)) | is_nan(x);
   return where(undefined, NAN, where(negative, -1.0, x.like(1.0)));
+}
+
+Located betaln_of(const Located& a, const Located& b) {
+  Located low = minimum(a, b);
+  Located elsewhere = lgamma_of(a) + lgamma_of(b) - lgamma_of(a + b);
+  Located value = where(low > 0.0, log_beta(a, b), elsewhere);
+  return where((low > 0.0) & (maximum(a, b) == INFINITY), -INFINITY, value);
 }
 
 // (-1)^(n+1) n! zeta(n + 1, x).
@@ -50,9 +59,7 @@ Tensor gamma(Operand x) {
 }
 
 Tensor betaln(Operand a, Operand b) {
-  return evaluate("betaln", {a, b}, [](Arguments v) {
-    return lgamma_of(v[0]) + lgamma_of(v[1]) - lgamma_of(v[0] + v[1]);
-  });
+  return evaluate("betaln", {a, b}, [](Arguments v) { return betaln_of(v[0], v[1]); });
 }
 
 Tensor digamma(Operand x) {

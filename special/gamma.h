@@ -3,7 +3,7 @@
 //
 // Operands are floats of one dtype (f16, bf16, f32, f64; f16 and bf16 are computed in f32) that
 // broadcast as numpy's do; the result has their dtype. Greatest errors, as measured, are in
-// docs/ops.md. errors: all throw Error (InvalidArgument) with the op, the operand types and the
+// docs/functions.md. errors: all throw Error (InvalidArgument) with the op, the operand types and the
 // caller's line
 #pragma once
 
@@ -19,7 +19,8 @@ Tensor lgamma(Operand x);
 Tensor gammasgn(Operand x);
 Tensor gamma(Operand x);
 inline Tensor gammaln(Operand x) { return lgamma(x); }
-// log |beta(a, b)| = lgamma(a) + lgamma(b) - lgamma(a + b).
+// log |beta(a, b)| = lgamma(a) + lgamma(b) - lgamma(a + b), for positive operands by Lanczos's
+// approximation of all three, so that their digits do not cancel.
 Tensor betaln(Operand a, Operand b);
 
 // The derivative of log(gamma(x)): NaN at 0, -1, ...  source: as lgamma's; DLMF 5.5.4
@@ -33,7 +34,7 @@ Tensor zeta(Operand x, Operand q);
 
 // The regularised incomplete gamma function P(a, x) = integral of t^(a-1) e^-t from 0 to x, over
 // gamma(a), and Q = 1 - P. NaN for a < 0 or x < 0. source: the series DLMF 8.11.4 and the continued
-// fraction DLMF 8.9.2, as in Cephes, igam.c. cost: loops until all elements have converged
+// fraction DLMF 8.9.2, as in Cephes, igam.c; Q of small x by DLMF 8.7.1. cost: loops until all elements have converged
 Tensor igamma(Operand a, Operand x);
 Tensor igammac(Operand a, Operand x);
 inline Tensor gammainc(Operand a, Operand x) { return igamma(a, x); }
@@ -45,7 +46,8 @@ Tensor igamma_grad_a(Operand a, Operand x);
 Tensor random_gamma_grad(Operand a, Operand x);
 
 // The regularised incomplete beta function I_x(a, b); NaN outside a, b >= 0, 0 <= x <= 1.
-// source: the continued fraction DLMF 8.17.22 by Lentz's method, with the symmetry 8.17.4.
+// source: A. DiDonato and A. Morris, ACM TOMS 18 (1992), section 7: a continued fraction, by
+// Lentz's method, with the symmetry DLMF 8.17.4.
 // cost: a loop until all elements have converged, of at most 200 (f64: 600) steps
 Tensor betainc(Operand a, Operand b, Operand x);
 

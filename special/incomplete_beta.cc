@@ -1,36 +1,23 @@
-// I_x(a, b) by its continued fraction, which converges fast left of (a + 1) / (a + b + 2); right of
-// it the fraction of I_(1-x)(b, a) is taken.
+// I_x(a, b) by a continued fraction, which converges fast left of (a + 1) / (a + b + 2); right of it
+// the fraction of I_(1-x)(b, a) is taken.
 #include <cmath>
 
 #include "heddle/scan/loops.h"
 #include "heddle/special/gamma.h"
-#include "heddle/special/internal/lanczos.h"
+#include "heddle/special/internal/factors.h"
 
 namespace heddle::special {
 namespace {
 
 using special_internal::any_of;
 using special_internal::evaluate;
-using special_internal::lgamma_of;
+using special_internal::log_ratio;
+using special_internal::power_over_gamma;
 using trace_internal::Located;
 using Arguments = std::span<const Located>;
 
-// The n-th partial numerator, n = 1, 2, ..: 1, and from then on DLMF 8.17.23.
-Located numerator(const Located& step, const Located& a, const Located& b, const Located& x) {
-  Located n = step.astype(a.dtype());
-  Located m = floor((n - 1.0) / 2.0);
-  Located even = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-  // Of m = 0, without the quotient a / a.
-  Located first = -(a + b) * x / (a + 1.0);
-  Located odd = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-  Located is_even = (n - 2.0 * floor(n / 2.0)) == 0.0;
-  Located zero = a.like(0.0);  // scalar conditions, stretched to a's shape
-  Located later = where(zero + m == 0.0, first, even);
-  return where(zero + n == 1.0, 1.0, where((zero == 0.0) & is_even, later, odd));
-}
-
 struct LentzState {
-  Tensor active;  // pred[]
+  Tensor active;  // pred: not converged
   Tensor step;    // s32[]
   Tensor c, d;    // quotients of successive numerators and denominators
   Tensor value;
@@ -39,45 +26,74 @@ struct LentzState {
       field("c", &LentzState::c), field("d", &LentzState::d), field("value", &LentzState::value));
 };
 
-// Lentz's method, with Thompson and Barnett's `small` in place of zeros; all denominators are 1.
-// source: Press et al., Numerical Recipes, section 5.2
-Located continued_fraction(const Located& a, const Located& b, const Located& x) {
+// The n-th terms of the fraction, without the factor a of the first two numerators.
+struct Terms {
+  Located numerator, denominator;
+};
+Terms terms_at(const Located& n, const Located& a, const Located& b, const Located& x,
+               const Located& margin) {
+  Located spread = a + 2.0 * n;
+  Located w = x / (spread - 1.0);
+  Located first = where(n == 1.0, w, (a + n - 1.0) * w);
+  Located numerator = first * ((a + b + n - 1.0) * w) * n * (b - n);
+  Located denominator =
+      n + n * (b - n) * w + (a + n) / (spread + 1.0) * (margin + 1.0 + n * (2.0 - x));
+  return {numerator, denominator};
+}
+
+// a beta(a, b) I_x(a, b) / (x^a y^b), y = 1 - x, by Lentz's method, with Thompson and Barnett's
+// `small` in place of zeros. source: A. DiDonato and A. Morris, ACM TOMS 18 (1992), algorithm 708,
+// section 7; the even part of DLMF 8.17.22. Left of a / (a + b) all terms up to n = b are positive
+Located continued_fraction(const Located& a, const Located& b, const Located& x, const Located& y) {
   SourceLocation at = a.at();
   double small = float_limits(a.dtype()).epsilon_below;
   int most = a.dtype() == f64 ? 600 : 200;
+  Located margin = a * y - b * x;
+  auto not_zero = [&](const Located& t) {
+    return where(abs(t) < float_limits(a.dtype()).smallest_normal, small, t);
+  };
   auto running = [&](const LentzState& s) {
-    return ((Located(s.step, at) < most) & Located(s.active, at)).tensor();
+    return ((Located(s.step, at) < most) & any_of({s.active, at})).tensor();
   };
-  auto not_zero = [&](const Located& t) { return where(abs(t) < small, small, t); };
   auto advance = [&](const LentzState& s) {
-    Located step(s.step, at);
-    Located p = numerator(step, a, b, x);
-    Located c = not_zero(1.0 + p / Located(s.c, at));
-    Located d = 1.0 / not_zero(1.0 + p * Located(s.d, at));
+    Located step = Located(s.step, at) + 1;
+    Terms t = terms_at(a.like(0.0) + step.astype(a.dtype()), a, b, x, margin);
+    Located c = not_zero(t.denominator + t.numerator / Located(s.c, at));
+    Located d = 1.0 / not_zero(t.denominator + t.numerator * Located(s.d, at));
     Located change = c * d;
-    return LentzState{any_of(abs(change - 1.0) >= small).tensor(), (step + 1).tensor(), c.tensor(),
-                      d.tensor(), (Located(s.value, at) * change).tensor()};
+    // A factor of 1 + epsilon at each further step would add up where other elements are slower.
+    Located active(s.active, at), value(s.value, at);
+    Located unconverged = active & (abs(change - 1.0) >= small);
+    return LentzState{unconverged.tensor(), step.tensor(), c.tensor(), d.tensor(),
+                      where(active, value * change, value).tensor()};
   };
-  Tensor tiny = a.like(small).tensor();
-  LentzState start{scalar(true, at), scalar(1, at), tiny, a.like(0.0).tensor(), tiny};
-  return a.with(while_loop(running, advance, start, at).value);
+  Located first = not_zero((margin + 1.0) / (a + 1.0));
+  LentzState start{(a == a).tensor(), scalar(0, at), first.tensor(), a.like(0.0).tensor(),
+                   first.tensor()};
+  return 1.0 / a.with(while_loop(running, advance, start, at).value);
 }
 
-// x^a (1 - x)^b / (a beta(a, b)). Next to a = 0, a gamma(a) is 1.
-Located prefactor(const Located& a, const Located& b, const Located& x) {
-  Located rest = lgamma_of(b) - lgamma_of(a + b);
-  Located log_right = log1p(-x) * b;
-  Located near_zero = exp(log_right - rest);
-  Located regular = exp(log(x) * a + log_right - (lgamma_of(a) + rest)) / a;
-  return where(a < 2.0 * float_limits(a.dtype()).smallest_normal, near_zero, regular);
+// x^a y^b / (a beta(a, b)).
+Located prefactor(const Located& a, const Located& b, const Located& x, const Located& y) {
+  Located both = a + b;
+  Located difference = x * b - y * a;
+  Located power = log_ratio(difference, a, x * both) + log_ratio(-difference, b, y * both);
+  // power_over_gamma lacks a factor below 1.
+  Located rest = power_over_gamma(a) * (power_over_gamma(b) / power_over_gamma(both));
+  return exp(power) * rest * (minimum(b, 1.0) / minimum(both, 1.0)) / maximum(a, 1.0);
 }
 
 Located betainc_of(const Located& a, const Located& b, const Located& x) {
-  Located direct = x < (a + 1.0) / (a + b + 2.0);
+  // A small I must not be 1 less something: for small b the fraction is taken up to where I is near
+  // a half, though it converges slowly there.
+  Located steep = (b < 2.0) & (x < 0.995) & (x < a / (a + 1.5 * b));
+  Located direct = (x < (a + 1.0) / (a + b + 2.0)) | steep;
   Located p = where(direct, a, b);
   Located q = where(direct, b, a);
-  Located y = where(direct, x, 1.0 - x);
-  Located value = continued_fraction(p, q, y) * prefactor(p, q, y);
+  Located other = 1.0 - x;
+  Located y = where(direct, x, other);
+  Located z = where(direct, other, x);
+  Located value = continued_fraction(p, q, y, z) * prefactor(p, q, y, z);
   value = where(direct, value, 1.0 - value);
 
   // All of the distribution lies at 0, or at 1.

@@ -1,11 +1,12 @@
 // P and Q by whichever of two expansions converges at a point: the series for x below 1 or a, the
-// continued fraction elsewhere. Both run on all elements; an element that is done, or belongs to
+// continued fraction elsewhere; Q of small x by a third, so that it is no difference from 1. Both run on all elements; an element that is done, or belongs to
 // the other one, keeps its values. The derivatives with respect to a are carried along.
 #include <cmath>
 #include <vector>
 
 #include "heddle/scan/loops.h"
 #include "heddle/special/gamma.h"
+#include "heddle/special/internal/factors.h"
 #include "heddle/special/internal/lanczos.h"
 
 namespace heddle::special {
@@ -14,6 +15,9 @@ namespace {
 using special_internal::any_of;
 using special_internal::digamma_of;
 using special_internal::evaluate;
+using special_internal::lgamma1p;
+using special_internal::log_ratio;
+using special_internal::power_over_gamma;
 using trace_internal::Located;
 using Arguments = std::span<const Located>;
 
@@ -185,13 +189,15 @@ struct Point {
 };
 
 Point point_at(const Located& a, const Located& x, Wanted wanted = Wanted::kValue) {
-  special_internal::GammaFactor factor = special_internal::gamma_factor(a, x);
-  Located underflow = factor.power < -std::log(float_limits(a.dtype()).largest);
+  Located power = log_ratio(x - a, a, x);
+  // Below the least denormal number.
+  Located underflow = power < -1.25 * std::log(float_limits(a.dtype()).largest);
   Located outside = (x < 0.0) | (a < 0.0) | ((a == 0.0) & (x == 0.0)) | is_nan(a) | is_nan(x);
   Located ends = (x == 0.0) | (a == 0.0) | (x == INFINITY) | (a == INFINITY);
   // The derivative of samples has the factor in numerator and denominator.
   if (wanted == Wanted::kSampleDerivative) underflow = outside;
-  return {a, x, exp(factor.power) * factor.rest, outside, ~(outside | underflow | ends)};
+  return {a, x, exp(power) * (power_over_gamma(a) * minimum(a, 1.0)), outside,
+          ~(outside | underflow | ends)};
 }
 
 // P by the series where x is small, 1 - Q by the fraction where it is large; the same of the
@@ -214,12 +220,30 @@ Located igamma_of(const Located& a, const Located& x) {
   return where(p.outside, NAN, inside);
 }
 
+// Q for x up to 1.5, as 1 - x^a / gamma(1 + a) less the rest of the series in powers of x: so it
+// keeps its digits where P is near 1.
+Located upper_of_small(const Located& a, const Located& x) {
+  int terms = a.dtype() == f64 ? 24 : 16;
+  Located power = x.like(1.0);
+  Located rest = x.like(0.0);
+  for (int k = 1; k < terms; ++k) {
+    power = power * (x / -static_cast<double>(k));
+    rest = rest + power / (a + static_cast<double>(k));
+  }
+  Located log_first = a * log(x) - lgamma1p(a);
+  return -expm1(log_first) - exp(log_first) * a * rest;
+}
+
 Located igammac_of(const Located& a, const Located& x) {
   Point p = point_at(a, x);
-  Located use_series = (x < 1.0) | (x < a);
+  // Where P is more than about a half.
+  Located small = (x <= 1.5) & where(x <= 0.5, a * log(x) > -0.4, 1.1 * x >= a);
+  Located use_series = ~small & ((x <= 1.1) | (x < a));
+  Located use_fraction = ~small & ~use_series;
   Expansion s = series(a, x, p.regular & use_series, Wanted::kValue);
-  Expansion f = fraction(a, x, p.regular & ~use_series, Wanted::kValue);
+  Expansion f = fraction(a, x, p.regular & use_fraction, Wanted::kValue);
   Located inside = where(use_series, 1.0 - s.sum * p.factor / a, f.sum * p.factor);
+  inside = where(small, upper_of_small(a, x), inside);
   inside = where((a == INFINITY) | (x == 0.0), 1.0, inside);
   inside = where((x == INFINITY) | (a == 0.0), 0.0, inside);
   return where(p.outside, NAN, inside);

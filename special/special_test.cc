@@ -88,6 +88,29 @@ TEST(Special, IncompleteIntegralsEnds) {
   EXPECT_THAT(beta(2, 3, 1.5), IsNan());
 }
 
+// How many ulps of the expected value.
+double ulps(double got, double expected) {
+  return std::abs(got - expected) / std::ldexp(0x1p-52, std::ilogb(expected));
+}
+
+// Where digits would be lost: small differences from 1, and powers of large operands. Values by
+// mpmath, to 50 digits.
+TEST(Special, IncompleteIntegralsKeepTheirDigits) {
+  EXPECT_LT(ulps(at(special::igammac, 1e-3, 0.5), 0.0005600666564707498), 50);
+  EXPECT_LT(ulps(at(special::igammac, 0.05, 0.83), 0.015352989444657374), 50);
+  EXPECT_LT(ulps(at(special::igamma, 1e4, 1e4), 0.5013298083399552), 300);
+  EXPECT_LT(ulps(at(special::betaln, 1e-10, 1e10), 23.02585092758015), 4);
+  EXPECT_EQ(at(special::betaln, 3, kInf), -kInf);
+  EXPECT_EQ(at(special::betaln, 0, 3), kInf);
+  auto beta = [](double a, double b, double x) {
+    return special::betainc(scalar(a), scalar(b), scalar(x)).item<double>();
+  };
+  EXPECT_LT(ulps(beta(40, 0.15, 0.98), 0.0522154105228929), 50);
+  EXPECT_LT(ulps(beta(1e-3, 5e-4, 0.3), 0.33305109948170625), 50);
+  EXPECT_LT(ulps(beta(3000, 2000, 0.6), 0.4992322120544092), 300);
+  EXPECT_NEAR(special::betainc(1e-30F, 2.0F, 0.5F).item<float>(), 1, 1e-6);
+}
+
 TEST(Special, ZeroTimesItsLogarithmIsZero) {
   EXPECT_EQ(at(special::xlogy, 0, 0), 0);
   EXPECT_THAT(at(special::xlogy, 0, NAN), IsNan());

@@ -88,14 +88,6 @@ Located gamma_of(const Located& x) {
   return where(x == INFINITY, INFINITY, where(at_pole, NAN, where(x < 0.5, reflected, value)));
 }
 
-GammaFactor gamma_factor(const Located& a, const Located& x) {
-  Located t = a + (kG - 0.5);
-  Located d = (x - t) / t;
-  Located near = a * (log1p(d) - d) - (kG - 0.5) * d;
-  Located far = a * log(x / t) + (t - x);
-  return {where(abs(d) < 0.5, near, far), sqrt(t / (2 * pi)) / lanczos_series(a - 1.0).sum};
-}
-
 Located digamma_of(const Located& x) {
   Located z = series_argument(x);
   Series series = lanczos_series(z);

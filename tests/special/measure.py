@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the special functions on many points, and writes the table of docs/ops.md between its two marks.
+"""Measures the special functions on many points, and writes the table of docs/functions.md between its two marks.
 
   V/bin/python tests/special/measure.py build/release/heddle_tests_special [POINTS or a table made before]
 
@@ -48,7 +48,7 @@ def main():
     given = sys.argv[2] if len(sys.argv) > 2 else "10000"
     points, made = (int(given), None) if given.isdigit() else (0, given)
     table = "".join(rows(measure(program, points, made)))
-    document = ROOT / "docs/ops.md"
+    document = ROOT / "docs/functions.md"
     text = document.read_text()
     head, rest = text.split(BEGIN)
     tail = rest.split(END)[1]

@@ -1,5 +1,5 @@
 // Every point of the reference table, which mpmath made, in f32 and f64: no error may pass the
-// greatest one of 10^4 points, as tests/special/measure.py found it (docs/ops.md).
+// greatest one of 10^4 points, as tests/special/measure.py found it (docs/functions.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,12 +51,12 @@ const std::map<std::string, Function>& functions() {
       {"digamma", {one(digamma), 7.9, 11, 1}},
       {"polygamma", {two(polygamma), 26, 22, 0}},
       {"zeta", {two(zeta), 8.1, 4.0, 0}},
-      {"betaln", {two(betaln), 910, 840, 1}},
-      {"igamma", {two(igamma), 1200, 990, 0}},
-      {"igammac", {two(igammac), 1400, 1700, 0}},
-      {"igamma_grad_a", {two(igamma_grad_a), 210, 1100, 0}},
+      {"betaln", {two(betaln), 6.1, 6.0, 1}},
+      {"igamma", {two(igamma), 130, 230, 0}},
+      {"igammac", {two(igammac), 36, 53, 0}},
+      {"igamma_grad_a", {two(igamma_grad_a), 220, 570, 0}},
       {"random_gamma_grad", {two(random_gamma_grad), 240, 420, 0}},
-      {"betainc", {three(betainc), 3600, 7500, 0}},
+      {"betainc", {three(betainc), 62, 61, 0}},
       {"i0", {one(i0), 5.2, 4.0, 0}},
       {"i1", {one(i1), 14, 11, 0}},
       {"bessel_i0e", {one(bessel_i0e), 6.4, 6.0, 0}},
