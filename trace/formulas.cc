@@ -1,0 +1,170 @@
+#include "heddle/trace/formulas.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/floats.h"
+#include "heddle/trace/located.h"
+
+namespace heddle {
+namespace {
+
+using trace_internal::Located;
+using trace_internal::one_program;
+
+Located floating(std::string_view op, const Operand& x) {
+  Located value(as_tensor(x), x.at());
+  if (is_floating(value.dtype())) return value;
+  throw Error(invalid_argument(op, ": x is ", value.tensor().shape(),
+                               "; it must be of floats, cast it with astype(f32)"),
+              x.at());
+}
+
+// A formula of one operand of floats.
+template <class Fn>
+Tensor formula(std::string_view op, const Operand& x, Fn&& fn) {
+  Located value = floating(op, x);
+  return one_program(op, x.at(), [&] { return fn(value).tensor(); });
+}
+
+// A formula of two operands, broadcast against each other; `floats` refuses others.
+template <class Fn>
+Tensor formula(std::string_view op, const Operand& x, const Operand& y, bool floats, Fn&& fn) {
+  return one_program(op, x.at(), [&] {
+    OperandPair pair = unify(x, y, op);
+    Located a(pair.a, x.at()), b(pair.b, x.at());
+    if (floats) floating(op, a.operand());
+    return fn(a, b).tensor();
+  });
+}
+
+Located is_inf_of(const Located& x) { return ~is_finite(x) & ~is_nan(x); }
+
+// The sign bit as the sign of the integer of the same bits.
+Located signbit_of(const Located& x) {
+  const int64_t bits = bit_width(x.dtype());
+  const DType integer = bits == 8 ? s8 : bits == 16 ? s16 : bits == 32 ? s32 : s64;
+  return x.with(bitcast_convert(x.operand(), integer)) < 0;
+}
+
+// The remainder, moved by y where its sign is not that of y.
+Located mod_of(const Located& x, const Located& y) {
+  Located rest = x % y;
+  return where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest);
+}
+
+}  // namespace
+
+Tensor log2(Operand x) {
+  return formula("log2", x, [](const Located& v) { return log(v) / std::numbers::ln2; });
+}
+
+Tensor log10(Operand x) {
+  return formula("log10", x, [](const Located& v) { return log(v) / std::numbers::ln10; });
+}
+
+Tensor exp2(Operand x) {
+  return formula("exp2", x, [](const Located& v) { return power(2, v); });
+}
+
+Tensor trunc(Operand x) {
+  return formula("trunc", x, [](const Located& v) { return where(v < 0, ceil(v), floor(v)); });
+}
+
+Tensor sinc(Operand x) {
+  return formula("sinc", x, [](const Located& v) {
+    Located turn = std::numbers::pi * where(v == 0, 1, v);  // 1: no division by 0
+    return where(v == 0, 1, sin(turn) / turn);
+  });
+}
+
+Tensor deg2rad(Operand x) {
+  return formula("deg2rad", x, [](const Located& v) { return v * (std::numbers::pi / 180); });
+}
+
+Tensor rad2deg(Operand x) {
+  return formula("rad2deg", x, [](const Located& v) { return v * (180 / std::numbers::pi); });
+}
+
+Tensor is_inf(Operand x) { return formula("is_inf", x, is_inf_of); }
+
+Tensor signbit(Operand x) { return formula("signbit", x, signbit_of); }
+
+Tensor hypot(Operand x, Operand y) {
+  return formula("hypot", x, y, /*floats=*/true, [](const Located& a, const Located& b) {
+    Located high = maximum(abs(a), abs(b));
+    Located low = minimum(abs(a), abs(b));
+    Located ratio = low / where(high == 0, 1, high);
+    return where(is_inf_of(a) | is_inf_of(b), INFINITY, high * sqrt(1 + square(ratio)));
+  });
+}
+
+Tensor logaddexp(Operand x, Operand y) {
+  return formula("logaddexp", x, y, /*floats=*/true, [](const Located& a, const Located& b) {
+    Located apart = a - b;  // NaN of equal infinities
+    return where(is_nan(apart), a + b, maximum(a, b) + log1p(exp(-abs(apart))));
+  });
+}
+
+Tensor copysign(Operand x, Operand y) {
+  return formula("copysign", x, y, /*floats=*/true, [](const Located& a, const Located& b) {
+    return where(signbit_of(a) == signbit_of(b), a, -a);
+  });
+}
+
+Tensor mod(Operand x, Operand y) { return formula("mod", x, y, /*floats=*/false, mod_of); }
+
+Tensor floor_divide(Operand x, Operand y) {
+  return formula("floor_divide", x, y, /*floats=*/false, [](const Located& a, const Located& b) {
+    if (!is_floating(a.dtype())) {
+      Located whole = a / b;
+      return where((a % b != 0) & ((a < 0) != (b < 0)), whole - 1, whole);
+    }
+    // Exactly a multiple of b is divided, so that rounding is of a number next to an integer.
+    Located whole = (a - mod_of(a, b)) / b;
+    return whole.with(round(whole.operand()));
+  });
+}
+
+Tensor conj(Operand operand) {
+  Located x(as_tensor(operand), operand.at());
+  if (!is_complex(x.dtype())) return x.tensor();
+  return one_program("conj", x.at(), [&] {
+    return complex({real(x.operand()), x.at()}, (-x.with(imag(x.operand()))).operand());
+  });
+}
+
+Tensor angle(Operand operand) {
+  Located x(as_tensor(operand), operand.at());
+  if (!is_complex(x.dtype()))
+    return formula("angle", operand, [](const Located& v) {
+      return where(is_nan(v), v, where(v < 0, v.like(std::numbers::pi), v.like(0)));
+    });
+  return one_program("angle", x.at(), [&] {
+    return atan2({imag(x.operand()), x.at()}, {real(x.operand()), x.at()});
+  });
+}
+
+Tensor nan_to_num(Operand x, double nan) {
+  return formula("nan_to_num", x, [&](const Located& v) {
+    const double largest = float_limits(v.dtype()).largest;
+    Located finite = minimum(maximum(v, -largest), largest);
+    return where(is_nan(v), nan, finite);
+  });
+}
+
+Tensor is_close(Operand x, Operand y, const Tolerance& within) {
+  return formula("is_close", x, y, /*floats=*/true, [&](const Located& a, const Located& b) {
+    Located near = abs(a - b) <= within.absolute + within.relative * abs(b);
+    Located close = (a == b) | (is_finite(a) & is_finite(b) & near);
+    return within.equal_nan ? close | (is_nan(a) & is_nan(b)) : close;
+  });
+}
+
+Tensor all_close(Operand x, Operand y, const Tolerance& within) {
+  return one_program("all_close", x.at(), [&] { return all({is_close(x, y, within), x.at()}); });
+}
+
+}  // namespace heddle

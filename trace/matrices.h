@@ -1,0 +1,38 @@
+// Matrices from vectors, vectors from matrices, and products of both beside those of
+// trace/contractions.h. Names are those of jax.numpy; matrices are the last two axes.
+// errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
+// and the caller's line
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// Diagonal k of matrices [.., m, n] -> [.., length]; above the main one where k > 0.
+Tensor diagonal(Operand x, int64_t k = 0);
+// Of a vector [n] the matrix [n + |k|, n + |k|] with it on diagonal k, zeros elsewhere; of a matrix
+// its diagonal k.
+Tensor diag(Operand x, int64_t k = 0);
+
+// Sum of products along the last axes: [.., n] and [..', n] -> [.., ..'].
+Tensor inner(Operand x, Operand y);
+// Sum of conj(x) * y over all elements: x and y have one size.
+Tensor vdot(Operand x, Operand y);
+// The vector product of the last axes, which have size 3; the others broadcast.
+Tensor cross(Operand x, Operand y);
+// Kronecker's product, of one rank: axis i has size x.dim(i) * y.dim(i).
+Tensor kron(Operand x, Operand y);
+
+// Coordinates of a grid: for vectors [n0], [n1], .. as many arrays, where array i holds vector i
+// along its axis. kRowsFirst ("ij") gives shapes [n0, n1, ..], kColumnsFirst ("xy", as in
+// jax.numpy) [n1, n0, ..].
+enum class GridOrder : uint8_t { kRowsFirst, kColumnsFirst };
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors,
+                             GridOrder order = GridOrder::kColumnsFirst,
+                             SourceLocation at = SourceLocation::here());
+
+}  // namespace heddle

@@ -1,0 +1,34 @@
+// Functions of sequences: differences, integrals, convolution. Names are those of jax.numpy;
+// negative axes count from the end.
+// errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
+// and the caller's line
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// x[i + 1] - x[i] along an axis, `order` times over; of pred whether the two differ.
+Tensor diff(Operand x, int64_t order = 1, int64_t axis = -1);
+
+// The integral of y along an axis by the trapezoidal rule, over points `step` apart; or at the
+// places x, a vector along that axis.
+Tensor trapezoid(Operand y, double step = 1, int64_t axis = -1);
+Tensor trapezoid_at(Operand y, Operand x, int64_t axis = -1);
+
+// Where the shorter of two vectors overlaps the longer: everywhere (n + m - 1 elements), so that as
+// many come out as the longer has, or only where it overlaps whole.
+enum class Overlap : uint8_t { kFull, kSame, kValid };
+// sum over j of x[i - j] y[j], of vectors of floats or complex numbers.
+Tensor convolve(Operand x, Operand y, Overlap overlap = Overlap::kFull);
+// sum over j of x[i + j] conj(y[j]).
+Tensor correlate(Operand x, Operand y, Overlap overlap = Overlap::kValid);
+
+// Positions (s32) of the first `size` elements of a vector that are not 0, in order; `fill` where
+// there are fewer.
+Tensor nonzero(Operand x, int64_t size, int64_t fill = 0);
+
+}  // namespace heddle

@@ -1,0 +1,187 @@
+#include "heddle/trace/statistics.h"
+
+#include <cmath>
+
+#include "heddle/trace/axes.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/formulas.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/located.h"
+#include "heddle/trace/matrices.h"
+
+namespace heddle {
+namespace {
+
+using trace_internal::axis_of;
+using trace_internal::Located;
+using trace_internal::one_program;
+
+// x, and the axis to work along: all elements in a row where none was given.
+struct Along {
+  Tensor x;
+  int64_t axis;
+};
+
+Along along(std::string_view op, const Operand& operand, std::optional<int64_t> axis) {
+  Tensor x = as_tensor(operand);
+  if (axis) return {x, axis_of(op, x.shape(), *axis, operand.at())};
+  return {ravel({x, operand.at()}), 0};
+}
+
+Tensor quantile_of(std::string_view op, const Operand& operand, double q,
+                   std::optional<int64_t> axis) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand);
+  if (!is_floating(x.dtype()))
+    throw Error(invalid_argument(op, ": x is ", x.shape(),
+                                 "; it must be of floats, cast it with astype(f32)"),
+                at);
+  if (!(q >= 0 && q <= 1))
+    throw Error(invalid_argument(op, ": q is ", q, "; it must be in 0 .. 1"), at);
+  return one_program(op, at, [&] {
+    Along values = along(op, operand, axis);
+    const int64_t n = values.x.dim(values.axis);
+    if (n == 0)
+      throw Error(invalid_argument(op, ": x is ", x.shape(), "; it must have elements"), at);
+    Tensor sorted = sort({values.x, at}, values.axis);
+    auto row = [&](int64_t i) {
+      Tensor part = slice_in_dim({sorted, at}, i, i + 1, 1, values.axis);
+      return Located(squeeze({part, at}, {values.axis}), at);
+    };
+    const double position = q * static_cast<double>(n - 1);
+    const auto low = static_cast<int64_t>(std::floor(position));
+    const double rest = position - static_cast<double>(low);
+    // A NaN sorts after every number. Weights of 0 are left out: they would make NaN of infinities.
+    Located value = rest == 0 ? row(low) : row(low) * (1 - rest) + row(low + 1) * rest;
+    return where(is_nan(row(n - 1)), NAN, value).tensor();
+  });
+}
+
+}  // namespace
+
+Tensor quantile(Operand x, double q, std::optional<int64_t> axis) {
+  return quantile_of("quantile", x, q, axis);
+}
+
+Tensor median(Operand x, std::optional<int64_t> axis) {
+  return quantile_of("median", x, 0.5, axis);
+}
+
+Tensor average(Operand operand, Operand weights, std::optional<int64_t> axis) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand), w = as_tensor(weights);
+  const bool is_vector = w.rank() == 1 && axis && x.rank() != 1;
+  if (!is_vector && w.shape().dimensions() != x.shape().dimensions())
+    throw Error(invalid_argument("average: weights are ", w.shape(), "; they must have the shape ",
+                                 x.shape(), " of x, or be a vector along an axis that is given"),
+                at);
+  return one_program("average", at, [&] {
+    Along values = along("average", operand, axis);
+    Tensor spread = w;
+    if (is_vector) {
+      if (w.size() != values.x.dim(values.axis))
+        throw Error(invalid_argument("average: weights are ", w.shape(), "; axis ", *axis,
+                                     " of x, ", x.shape(), ", has another size"),
+                    at);
+      spread = broadcast_in_dim({w, at}, values.x.shape().dimensions(), {values.axis});
+    } else if (!axis) {
+      spread = ravel({w, at});
+    }
+    Located v(values.x, at), s(spread, at);
+    const Reduction over{.axes = {values.axis}};
+    return (sum(v * s, over) / sum(s, over)).tensor();
+  });
+}
+
+Tensor ptp(Operand x, const Reduction& over) {
+  return one_program("ptp", x.at(), [&] {
+    return subtract({max(x, over), x.at()}, {min(x, over), x.at()});
+  });
+}
+
+Tensor count_nonzero(Operand x, const Reduction& over) {
+  return one_program("count_nonzero", x.at(), [&] {
+    Tensor value = as_tensor(x);
+    Tensor is = value.dtype() == pred ? value : not_equal(x, {0, x.at()});
+    return sum({is.astype(s32, x.at()), x.at()}, over);
+  });
+}
+
+Tensor nan_sum(Operand x, const Reduction& over) {
+  return one_program("nan_sum", x.at(), [&] {
+    Located v(as_tensor(x), x.at());
+    return sum(where(is_nan(v), 0, v), over).tensor();
+  });
+}
+
+Tensor nan_mean(Operand x, const Reduction& over) {
+  return one_program("nan_mean", x.at(), [&] {
+    Located v(as_tensor(x), x.at());
+    Located total = sum(where(is_nan(v), 0, v), over);
+    return (total / sum((~is_nan(v)).astype(v.dtype()), over)).tensor();
+  });
+}
+
+Tensor cov(Operand operand, int64_t ddof) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand);
+  if (x.rank() != 2 || !(is_floating(x.dtype()) || is_complex(x.dtype())))
+    throw Error(invalid_argument("cov: x is ", x.shape(),
+                                 "; it must be of floats or complex numbers, [variables, n]"),
+                at);
+  return one_program("cov", at, [&] {
+    Located v(x, at);
+    Located centred = v - mean(v, {.axes = {1}, .keep_dims = true});
+    Located products(inner(centred.operand(), {conj(centred.operand()), at}), at);
+    return (products / static_cast<double>(x.dim(1) - ddof)).tensor();
+  });
+}
+
+Tensor corrcoef(Operand operand) {
+  SourceLocation at = operand.at();
+  return one_program("corrcoef", at, [&] {
+    Located c(cov(operand), at);
+    Tensor variances = diagonal(c.operand());
+    if (is_complex(variances.dtype())) variances = real({variances, at});
+    Located deviation = sqrt(Located(variances, at)).astype(c.dtype());
+    Located rows = c.with(expand_dims(deviation.operand(), 1));
+    return (c / rows / deviation).tensor();
+  });
+}
+
+Tensor bincount(Operand operand, int64_t length) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand);
+  if (!is_integer(x.dtype()) || length < 0)
+    throw Error(invalid_argument("bincount: x is ", x.shape(), " and length ", length,
+                                 "; x must be of integers and length 0 or more"),
+                at);
+  return one_program("bincount", at, [&] {
+    // One place more, for those that are not counted: positions outside are clamped.
+    Located v(ravel({x, at}), at);
+    Located place = where((v >= 0) & (v < length), v.astype(s64), length);
+    Tensor none = zeros({length + 1}, s32);
+    Tensor counts = heddle::at(none, {{place.tensor(), at}}, at).add({1, at});
+    return slice_in_dim({counts, at}, 0, length);
+  });
+}
+
+Tensor histogram(Operand operand, int64_t bins, double low, double high) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand);
+  if (bins < 1 || !(low < high) || !is_floating(x.dtype()))
+    throw Error(
+        invalid_argument("histogram: x is ", x.shape(), ", bins ", bins, " of ", low, " .. ", high,
+                         "; x must be of floats, bins 1 or more, low less than high"),
+        at);
+  return one_program("histogram", at, [&] {
+    Located v(x, at);
+    Located place = floor((v - low) * (static_cast<double>(bins) / (high - low)));
+    Located inside = (v >= low) & (v <= high);
+    Located bin = where(inside, minimum(place, static_cast<double>(bins - 1)), -1);
+    return bincount({bin.astype(s32).tensor(), at}, bins);
+  });
+}
+
+}  // namespace heddle

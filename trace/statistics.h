@@ -1,0 +1,40 @@
+// Statistics beyond sums and means. Names are those of jax.numpy; negative axes count from the end.
+// errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
+// and the caller's line
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/reductions.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// The value below which the part q (0 .. 1) of the elements along an axis lies: between the two
+// that are next to position q (n - 1) of the sorted ones, in proportion. NaN where any is NaN. Of
+// floats; without an axis over all elements.
+Tensor quantile(Operand x, double q, std::optional<int64_t> axis = {});
+Tensor median(Operand x, std::optional<int64_t> axis = {});  // quantile 0.5
+
+// sum(weights * x) / sum(weights); the weights have x's shape, or are a vector along `axis`.
+Tensor average(Operand x, Operand weights, std::optional<int64_t> axis = {});
+
+Tensor ptp(Operand x, const Reduction& over = {});            // max - min
+Tensor count_nonzero(Operand x, const Reduction& over = {});  // s32
+// As if NaN were not there; of nothing but NaN the sum is 0 and the mean is NaN.
+Tensor nan_sum(Operand x, const Reduction& over = {});
+Tensor nan_mean(Operand x, const Reduction& over = {});
+
+// Of rows of observations, x: [variables, n] -> [variables, variables]; the sums are divided by
+// n - ddof. corrcoef divides by both deviations.
+Tensor cov(Operand x, int64_t ddof = 1);
+Tensor corrcoef(Operand x);
+
+// How often each of 0 .. length - 1 is in x, of integers: s32[length]. Others are not counted.
+Tensor bincount(Operand x, int64_t length);
+// How many elements of x lie in each of `bins` equal parts of low .. high, both ends included; s32.
+Tensor histogram(Operand x, int64_t bins, double low, double high);
+
+}  // namespace heddle

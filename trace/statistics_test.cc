@@ -1,0 +1,167 @@
+// Statistics, matrices and sequences against what numpy 2 gives, and at the edges.
+#include "heddle/trace/statistics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "heddle/base/counters.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/matrices.h"
+#include "heddle/trace/sequences.h"
+#include "heddle/trace/shaping.h"
+#include "heddle/trace/support_test.h"
+
+namespace heddle {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsNan;
+
+std::vector<double> of(const Tensor& x) { return x.to_vector<double>(); }
+Tensor rows() { return array<double>({3, 1, 4, 1, 5, 9, 2, 6, 5, 3}, {2, 5}); }
+auto near(double x) { return DoubleNear(x, 1e-8); }
+
+TEST(Statistics, Quantiles) {
+  EXPECT_THAT(quantile(rows(), 0.3).item<double>(), near(2.7));
+  EXPECT_THAT(of(quantile(rows(), 0.3, 1)), ElementsAre(near(1.4), near(3.4)));
+  EXPECT_EQ(median(rows()).item<double>(), 3.5);
+  EXPECT_THAT(of(median(rows(), 0)), ElementsAre(6, 1.5, 5, 3, 4));
+  EXPECT_EQ(quantile(rows(), 1).item<double>(), 9);
+  EXPECT_EQ(quantile(array<double>({INFINITY, 1, 2}), 0.5).item<double>(), 2);
+  EXPECT_THAT(median(array<double>({NAN, 1, 2})).item<double>(), IsNan());
+  EXPECT_THAT(error_of([] { median(zeros({0})); }), HasSubstr("median: x is f32[0]"));
+  EXPECT_THAT(error_of([] { quantile(ones({2}), 2); }),
+              HasSubstr("quantile: q is 2; it must be in 0 .. 1 [statistics_test.cc:"));
+}
+
+TEST(Statistics, Averages) {
+  EXPECT_THAT(of(average(rows(), array<double>({1, 2, 3, 4, 0}), 1)),
+              ElementsAre(near(2.1), near(5.1)));
+  EXPECT_THAT(average(rows(), rows()).item<double>(), near(5.3076923076923075));
+  EXPECT_THAT(error_of([] {
+                average(ones({2, 3}), ones({2}), 1);
+              }),
+              HasSubstr("average: weights are f32[2]; axis 1 of x, f32[2,3], has another size"));
+  Tensor x = array<float>({1, NAN, 3});
+  EXPECT_EQ(nan_sum(x).item<float>(), 4);
+  EXPECT_EQ(nan_mean(x).item<float>(), 2);
+  EXPECT_THAT(nan_mean(array<float>({NAN})).item<float>(), IsNan());
+  EXPECT_THAT(of(ptp(rows(), {.axes = {1}})), ElementsAre(4, 7));
+  EXPECT_EQ(count_nonzero(array<double>({0, -0.0, 2, NAN})).item<int>(), 2);
+  EXPECT_EQ(count_nonzero(array<bool>({true, false, true})).item<int>(), 2);
+}
+
+TEST(Statistics, Covariances) {
+  EXPECT_THAT(of(cov(rows())), ElementsAre(near(3.2), near(0.75), near(0.75), near(7.5)));
+  EXPECT_THAT(of(corrcoef(rows())),
+              ElementsAre(near(1), near(0.15309311), near(0.15309311), near(1)));
+}
+
+TEST(Statistics, Counts) {
+  Tensor x = array<int>({1, 3, 1, -1, 4, 0});
+  EXPECT_THAT(bincount(x, 4).to_vector<int>(), ElementsAre(1, 2, 0, 1));
+  EXPECT_EQ(bincount(x, 0).size(), 0);
+  EXPECT_THAT(bincount(array<uint8_t>({255, 0}), 2).to_vector<int>(), ElementsAre(1, 0));
+  EXPECT_THAT(histogram(rows(), 4, 1, 9).to_vector<int>(), ElementsAre(3, 3, 3, 1));
+  EXPECT_THAT(histogram(array<float>({NAN, INFINITY, 0.5}), 2, 0, 1).to_vector<int>(),
+              ElementsAre(0, 1));
+}
+
+TEST(Matrices, Diagonals) {
+  Tensor x = reshape(arange(6), {2, 3});
+  EXPECT_THAT(diagonal(x).to_vector<int>(), ElementsAre(0, 4));
+  EXPECT_THAT(diagonal(x, 1).to_vector<int>(), ElementsAre(1, 5));
+  EXPECT_THAT(diagonal(x, 2).to_vector<int>(), ElementsAre(2));
+  EXPECT_THAT(diagonal(x, -1).to_vector<int>(), ElementsAre(3));
+  EXPECT_EQ(diagonal(x, 3).size(), 0);
+  EXPECT_EQ(diagonal(x, -2).size(), 0);
+  EXPECT_EQ(diagonal(zeros({2, 0, 3})).shape(), Shape(f32, {2, 0}));
+  EXPECT_THAT(diagonal(reshape(arange(8), {2, 2, 2})).to_vector<int>(), ElementsAre(0, 3, 4, 7));
+  EXPECT_THAT(diag(array<int>({1, 2})).to_vector<int>(), ElementsAre(1, 0, 0, 2));
+  EXPECT_THAT(diag(array<int>({1, 2}), 1).to_vector<int>(), ElementsAre(0, 1, 0, 0, 0, 2, 0, 0, 0));
+  EXPECT_THAT(diag(array<int>({1, 2}), -1).to_vector<int>(),
+              ElementsAre(0, 0, 0, 1, 0, 0, 0, 2, 0));
+  EXPECT_THAT(diag(x, 1).to_vector<int>(), ElementsAre(1, 5));
+  EXPECT_THAT(error_of([] { diag(ones({2, 2, 2})); }), HasSubstr("diag: x is f32[2,2,2]"));
+}
+
+TEST(Matrices, Products) {
+  EXPECT_THAT(of(cross(array<double>({1, 2, 3}), array<double>({-1, 0.5, 2}))),
+              ElementsAre(2.5, -5, 2.5));
+  EXPECT_EQ(cross(ones({4, 3}), ones({3})).shape(), Shape(f32, {4, 3}));
+  Tensor a = array<int>({1, 2, 3, 4}, {2, 2}), b = array<int>({0, 1, 2, 3}, {2, 2});
+  EXPECT_THAT(kron(a, b).to_vector<int>(),
+              ElementsAre(0, 1, 0, 2, 2, 3, 4, 6, 0, 3, 0, 4, 6, 9, 8, 12));
+  EXPECT_THAT(inner(a, b).to_vector<int>(), ElementsAre(2, 8, 4, 18));
+  Tensor z = complex(array<float>({1, 2}), array<float>({3, 4}));
+  EXPECT_EQ(real(vdot(z, z)).item<float>(), 30);
+  EXPECT_EQ(imag(vdot(z, z)).item<float>(), 0);
+}
+
+TEST(Matrices, Grids) {
+  const std::vector<Tensor> axes = {arange(2), arange(3)};
+  const std::vector<Tensor> xy = meshgrid(axes);
+  EXPECT_EQ(xy[0].shape(), Shape(s32, {3, 2}));
+  EXPECT_THAT(xy[0].to_vector<int>(), ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(xy[1].to_vector<int>(), ElementsAre(0, 0, 1, 1, 2, 2));
+  const std::vector<Tensor> ij = meshgrid(axes, GridOrder::kRowsFirst);
+  EXPECT_THAT(ij[0].to_vector<int>(), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_TRUE(meshgrid({}).empty());
+}
+
+TEST(Sequences, DifferencesAndIntegrals) {
+  EXPECT_THAT(of(diff(rows(), 2)), ElementsAre(5, -6, 7, 11, -5, -1));
+  EXPECT_THAT(of(diff(rows(), 1, 0)), ElementsAre(6, 1, 2, 4, -2));
+  EXPECT_EQ(diff(ones({1}), 3).size(), 0);
+  EXPECT_THAT(diff(array<bool>({true, true, false})).to_vector<bool>(), ElementsAre(false, true));
+  EXPECT_THAT(of(trapezoid(rows(), 0.5)), ElementsAre(5, 9.5));
+  EXPECT_EQ(trapezoid_at(rows()[0], array<double>({0, 1, 3, 4, 7})).item<double>(), 18.5);
+  EXPECT_THAT(error_of([] { trapezoid_at(ones({3}), ones({2})); }),
+              HasSubstr("trapezoid_at: x is f32[2]; it must be a vector of 3 elements"));
+}
+
+TEST(Sequences, Convolutions) {
+  Tensor a = array<double>({1, 2, 4, 8, -3}), b = array<double>({2, -1, 0.5});
+  Tensor c = array<double>({1, 3});
+  EXPECT_THAT(of(convolve(a, b)), ElementsAre(2, 3, 6.5, 13, -12, 7, -1.5));
+  EXPECT_THAT(of(convolve(b, a, Overlap::kSame)), ElementsAre(3, 6.5, 13, -12, 7));
+  EXPECT_THAT(of(convolve(a, b, Overlap::kValid)), ElementsAre(6.5, 13, -12));
+  EXPECT_THAT(of(convolve(a, c, Overlap::kSame)), ElementsAre(1, 5, 10, 20, 21));
+  EXPECT_THAT(of(correlate(a, b, Overlap::kFull)), ElementsAre(0.5, 0, 2, 4, -1.5, 19, -6));
+  EXPECT_THAT(of(correlate(b, a, Overlap::kFull)), ElementsAre(-6, 19, -1.5, 4, 2, 0, 0.5));
+  EXPECT_THAT(of(correlate(a, b, Overlap::kSame)), ElementsAre(0, 2, 4, -1.5, 19));
+  EXPECT_THAT(of(correlate(c, a, Overlap::kSame)), ElementsAre(-1, 28, 14, 7, 3));
+  EXPECT_THAT(of(correlate(a, b)), ElementsAre(2, 4, -1.5));
+  Tensor z = complex(array<float>({1, 2}), array<float>({3, 4}));
+  EXPECT_EQ(imag(correlate(z, z)).item<float>(), 0);
+  EXPECT_EQ(real(correlate(z, z)).item<float>(), 30);
+  EXPECT_THAT(error_of([] {
+                convolve(ones({2}), ones({2, 2}));
+              }),
+              HasSubstr("convolve: operands are f32[2] and f32[2,2]"));
+}
+
+TEST(Sequences, PositionsOfWhatIsNotZero) {
+  Tensor x = array<int>({0, 5, 0, -2, 7});
+  EXPECT_THAT(nonzero(x, 4, -1).to_vector<int>(), ElementsAre(1, 3, 4, -1));
+  EXPECT_THAT(nonzero(x, 2).to_vector<int>(), ElementsAre(1, 3));
+  EXPECT_THAT(nonzero(x, 7, 9).to_vector<int>(), ElementsAre(1, 3, 4, 9, 9, 9, 9));
+  EXPECT_THAT(nonzero(zeros({0}), 1, 9).to_vector<int>(), ElementsAre(9));
+}
+
+TEST(Statistics, AreOneProgramEach) {
+  Tensor x = rows();
+  Counters before = counters();
+  corrcoef(x);
+  histogram(x, 4, 1, 9);
+  EXPECT_EQ((counters() - before).executions, 2);
+}
+
+}  // namespace
+}  // namespace heddle
