@@ -338,7 +338,7 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name
   set_environment_variable("TF_CPP_MIN_LOG_LEVEL", "1");  // XLA's notes; its warnings stay
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Api> api, Api::load(name, plugin.library));
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Client> client,
-                          Client::create(std::move(api), plugin.create_options));
+                          Client::create(std::move(api), plugin.create_options, plugin.key_values));
   return std::make_unique<PluginBackend>(name, std::move(client), plugin);
 }
 

@@ -22,6 +22,8 @@
 
 namespace heddle::pjrt {
 
+class KeyValueStore;  // pjrt/key_value_store.h
+
 // A setting of a plugin's client. The type is part of it: plugins take no other.
 struct CreateOption {
   std::string name;
@@ -49,6 +51,8 @@ struct DevicePlugin {
   // What each device may have in flight; a launch that finds no room waits for the oldest. Without
   // a number of bytes: half of what the device has free at the start, where it says.
   runtime::Throttle::Limits limits;
+  // Where the processes of one program meet; null: there is one process.
+  std::shared_ptr<const KeyValueStore> key_values = nullptr;
 };
 
 // Makes the plugin known as the backend pjrt:NAME. It is loaded at the first use.

@@ -6,9 +6,42 @@
 namespace heddle::pjrt::abi {
 
 // The store that processes share, as the plugin calls it.
-struct KeyValueGetArgs;
-struct KeyValueTryGetArgs;
-struct KeyValuePutArgs;
+using CallbackError = Error* (*)(int code, const char* message, size_t message_size);
+using ValueDeleter = void (*)(char* value);
+
+struct KeyValueGetArgs {
+  Head head;
+  const char* key = {};
+  size_t key_size = {};
+  int timeout_in_ms = {};
+  CallbackError* callback_error = {};
+  void* user_arg = {};
+  char* value = {};
+  size_t value_size = {};
+  ValueDeleter value_deleter = {};
+};
+
+struct KeyValueTryGetArgs {
+  Head head;
+  const char* key = {};
+  size_t key_size = {};
+  CallbackError* callback_error = {};
+  void* user_arg = {};
+  char* value = {};
+  size_t value_size = {};
+  ValueDeleter value_deleter = {};
+};
+
+struct KeyValuePutArgs {
+  Head head;
+  const char* key = {};
+  size_t key_size = {};
+  const char* value = {};
+  size_t value_size = {};
+  CallbackError* callback_error = {};
+  void* user_arg = {};
+};
+
 using KeyValueGetCallback = Error* (*)(KeyValueGetArgs*);
 using KeyValueTryGetCallback = Error* (*)(KeyValueTryGetArgs*);
 using KeyValuePutCallback = Error* (*)(KeyValuePutArgs*);

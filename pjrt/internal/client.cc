@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/pjrt/abi/client.h"
+#include "heddle/pjrt/internal/key_values.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -93,26 +94,29 @@ bool is_float_option(std::string_view name) {
   });
 }
 
-StatusOr<std::shared_ptr<const Client>> Client::create(std::shared_ptr<const Api> api,
-                                                       const std::vector<CreateOption>& options) {
+StatusOr<std::shared_ptr<const Client>> Client::create(
+    std::shared_ptr<const Api> api, const std::vector<CreateOption>& options,
+    std::shared_ptr<const KeyValueStore> key_values) {
   std::vector<abi::NamedValue> values(options.size());
   for (size_t i = 0; i < options.size(); ++i) {
     HEDDLE_RETURN_IF_ERROR(check_create_option(api->name(), options[i]));
     write_value(options[i], values[i]);
   }
   abi::ClientCreateArgs args{.create_options = values.data(), .options_count = values.size()};
+  if (key_values != nullptr) set_key_values(*key_values, args);
   HEDDLE_RETURN_IF_ERROR(api->call(args));
   if (args.client == nullptr) {
     return api->error(absl::StatusCode::kInternal, name_of(args.kSlot),
                       "succeeded without a client; the plugin is at fault");
   }
-  std::shared_ptr<Client> client(new Client(std::move(api), args.client));
+  std::shared_ptr<Client> client(new Client(std::move(api), std::move(key_values), args.client));
   HEDDLE_RETURN_IF_ERROR(client->read_facts());
   return client;
 }
 
-Client::Client(std::shared_ptr<const Api> api, abi::Client* handle)
-    : api_(std::move(api)), handle_(handle) {}
+Client::Client(std::shared_ptr<const Api> api, std::shared_ptr<const KeyValueStore> key_values,
+               abi::Client* handle)
+    : api_(std::move(api)), key_values_(std::move(key_values)), handle_(handle) {}
 
 Client::~Client() { api_->destroy(abi::ClientDestroyArgs{.client = handle_}); }
 

@@ -21,7 +21,8 @@ class Client {
 
   // errors   InvalidArgument for an option of the wrong type; the plugin's
   [[nodiscard]] static StatusOr<std::shared_ptr<const Client>> create(
-      std::shared_ptr<const Api> api, const std::vector<CreateOption>& options);
+      std::shared_ptr<const Api> api, const std::vector<CreateOption>& options,
+      std::shared_ptr<const KeyValueStore> key_values = nullptr);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -36,13 +37,15 @@ class Client {
   [[nodiscard]] bool is_xla() const { return is_xla_; }
 
  private:
-  Client(std::shared_ptr<const Api> api, abi::Client* handle);
+  Client(std::shared_ptr<const Api> api, std::shared_ptr<const KeyValueStore> key_values,
+         abi::Client* handle);
   [[nodiscard]] Status read_facts();
   [[nodiscard]] Status read_devices();
   [[nodiscard]] StatusOr<Device> read_device(abi::Device* handle) const;
   void read_attributes();
 
   std::shared_ptr<const Api> api_;
+  std::shared_ptr<const KeyValueStore> key_values_;  // which the plugin may call while it lives
   abi::Client* handle_;
   std::string platform_;
   std::vector<Device> devices_;

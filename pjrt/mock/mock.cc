@@ -139,7 +139,35 @@ abi::Error* answer(abi::EventOnReadyArgs& args) {
   return nullptr;
 }
 
+// What plugins for several processes do: tells the others of this one, and waits for their word.
+abi::Error* meet_the_others(const abi::ClientCreateArgs& args) {
+  if (args.kv_put_callback == nullptr) return nullptr;
+  abi::CallbackError fail_with = [](int code, const char* message, size_t size) {
+    return fail({.code = code, .message = std::string(message, size)});
+  };
+  const std::string key = "mock/devices", value = std::to_string(settings().devices);
+  abi::KeyValuePutArgs put{.head = {sizeof(put)},
+                           .key = key.data(),
+                           .key_size = key.size(),
+                           .value = value.data(),
+                           .value_size = value.size(),
+                           .callback_error = &fail_with,
+                           .user_arg = args.kv_put_user_arg};
+  if (abi::Error* error = args.kv_put_callback(&put)) return error;
+  const std::string other = "mock/go";
+  abi::KeyValueGetArgs get{.head = {sizeof(get)},
+                           .key = other.data(),
+                           .key_size = other.size(),
+                           .timeout_in_ms = 200,
+                           .callback_error = &fail_with,
+                           .user_arg = args.kv_get_user_arg};
+  if (abi::Error* error = args.kv_get_callback(&get)) return error;
+  get.value_deleter(get.value);
+  return nullptr;
+}
+
 abi::Error* answer(abi::ClientCreateArgs& args) {
+  if (abi::Error* error = meet_the_others(args)) return error;
   auto* client = new abi::Client{Alive(seen().clients), {}, {}, nullptr};
   client->devices.resize(static_cast<size_t>(settings().devices));
   for (size_t i = 0; i < client->devices.size(); ++i) {
