@@ -5,6 +5,7 @@
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
 #include "heddle/runtime/internal/memory.h"
+#include "heddle/runtime/mesh.h"
 
 namespace heddle::runtime {
 namespace {
@@ -62,7 +63,9 @@ void Buffer::forget_bytes() {
 
 Status wait(Buffer& buffer) { return buffer.await(); }
 
-void synchronize(Device& device) { device.throttle().drain(); }
+void synchronize(Device& device) {
+  for (Device* part : devices_of(device)) part->throttle().drain();
+}
 
 Status deleted_error(std::string_view op, const Shape& shape) {
   return failed_precondition(

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/text.h"
@@ -170,6 +173,19 @@ TEST(Mesh, ReleasedTilesAreADonatedArray) {
   x->release();
   EXPECT_TRUE(x->is_deleted());
   EXPECT_EQ(to_host(*x).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// What is in flight is so on the devices that the mesh is made of.
+TEST(Mesh, IsSynchronizedByItsDevices) {
+  std::atomic<bool> done{false};
+  std::thread run([&, ticket = four()[2]->throttle().acquire(1)]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    done = true;
+    const Throttle::Ticket gone = std::move(ticket);
+  });
+  synchronize(mesh());
+  EXPECT_TRUE(done);
+  run.join();
 }
 
 // Devices that have arguments of their own.
