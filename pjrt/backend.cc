@@ -240,22 +240,28 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
   StatusOr<std::function<Status()>> start_copy_to_host(runtime::Buffer& buffer,
                                                        void* data) override {
-    auto& source = static_cast<PjrtBuffer&>(buffer);
-    auto pinned = std::make_shared<const Pin>(source);
-    if (pinned->get() == nullptr) return runtime::deleted_error("download", buffer.shape());
+    // Declared in this order, since the pin must go before what it pins.
+    struct Use {
+      explicit Use(PjrtBuffer& of) : held(of.shared_from_this()), pin(of) {}
+      const std::shared_ptr<PjrtBuffer> held;
+      const Pin pin;
+    };
+    const auto use = std::make_shared<const Use>(static_cast<PjrtBuffer&>(buffer));
+    abi::Buffer* const handle = use->pin.get();
+    if (handle == nullptr) return runtime::deleted_error("download", buffer.shape());
     RowMajorLayout layout(buffer.shape().rank());
     const auto size = static_cast<size_t>(buffer.size_bytes());
     std::byte nothing;  // an empty array has no bytes to point at
-    abi::BufferToHostBufferArgs args{.src = pinned->get(),
+    abi::BufferToHostBufferArgs args{.src = handle,
                                      .host_layout = layout.get(),
                                      .dst = size == 0 ? &nothing : data,
                                      .dst_size = size};
-    HEDDLE_RETURN_IF_ERROR(check_size(pinned->get(), layout, buffer));
+    HEDDLE_RETURN_IF_ERROR(check_size(handle, layout, buffer));
     HEDDLE_RETURN_IF_ERROR(client_->api()->call(args));
     auto event = std::make_shared<const Event>(client_->api(), args.event);
-    return [event, pinned, keep = source.shared_from_this(), size, data] {
+    return [event, use, size, data] {
       HEDDLE_RETURN_IF_ERROR(event->await());
-      extend_small_integers(keep->shape().dtype(), {static_cast<std::byte*>(data), size});
+      extend_small_integers(use->held->shape().dtype(), {static_cast<std::byte*>(data), size});
       return Status();
     };
   }
