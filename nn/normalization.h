@@ -29,6 +29,6 @@ struct Norm {
   double epsilon = 1e-6;
 };
 Tensor layer_norm(Operand x, const Norm& norm = {});
-Tensor rms_norm(Operand x, const Norm& norm = {});
+Tensor rms_norm(Operand x, const Norm& norm = {});  // RMS normalisation, likewise
 
 }  // namespace heddle::nn

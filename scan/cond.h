@@ -93,7 +93,7 @@ auto switch_case(Operand index, const std::tuple<Fns...>& branches, const Operan
   return unflatten<Result>(result, rest);
 }
 
-// errors: also where the vector is empty
+// The same with branches of one type. errors: also where there is none
 template <class Fn, Tree... Operands>
 auto switch_case(Operand index, const std::vector<Fn>& branches, const Operands&... operands) {
   using namespace scan_internal;

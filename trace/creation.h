@@ -18,9 +18,9 @@ Tensor full(const Dimensions& shape, Operand value, DType dtype = f32);
 Tensor zeros(const Dimensions& shape, DType dtype = f32,
              SourceLocation at = SourceLocation::here());
 Tensor ones(const Dimensions& shape, DType dtype = f32, SourceLocation at = SourceLocation::here());
-Tensor full_like(Operand x, Operand value);
-Tensor zeros_like(Operand x);
-Tensor ones_like(Operand x);
+Tensor full_like(Operand x, Operand value);  // `value` in the shape and dtype of x
+Tensor zeros_like(Operand x);                // 0 likewise
+Tensor ones_like(Operand x);                 // 1 likewise
 
 // 0, 1, .. along `axis` of an array.
 Tensor iota(DType dtype, const Dimensions& shape, int64_t axis,

@@ -13,21 +13,21 @@
 namespace heddle {
 
 // One operand; the result has its shape and dtype unless told.
-Tensor abs(Operand x);  // absolute value; complex: magnitude, a real type
-Tensor acos(Operand x);
-Tensor acosh(Operand x);
-Tensor asin(Operand x);
-Tensor asinh(Operand x);
-Tensor atan(Operand x);
-Tensor atanh(Operand x);
-Tensor cbrt(Operand x);  // cube root
-Tensor ceil(Operand x);
-Tensor cos(Operand x);
-Tensor cosh(Operand x);
-Tensor erf(Operand x);  // error function
-Tensor exp(Operand x);
-Tensor expm1(Operand x);  // exp(x) - 1, accurate near 0
-Tensor floor(Operand x);
+Tensor abs(Operand x);               // absolute value; complex: magnitude, a real type
+Tensor acos(Operand x);              // the angle whose cosine is x
+Tensor acosh(Operand x);             // inverse of cosh
+Tensor asin(Operand x);              // the angle whose sine is x
+Tensor asinh(Operand x);             // inverse of sinh
+Tensor atan(Operand x);              // the angle whose tangent is x
+Tensor atanh(Operand x);             // inverse of tanh
+Tensor cbrt(Operand x);              // cube root
+Tensor ceil(Operand x);              // least integer that is not below x
+Tensor cos(Operand x);               // cosine
+Tensor cosh(Operand x);              // hyperbolic cosine
+Tensor erf(Operand x);               // error function
+Tensor exp(Operand x);               // e to the x
+Tensor expm1(Operand x);             // exp(x) - 1, accurate near 0
+Tensor floor(Operand x);             // greatest integer that is not above x
 Tensor imag(Operand x);              // imaginary part
 Tensor is_finite(Operand x);         // pred: neither infinite nor NaN
 Tensor log(Operand x);               // natural logarithm
@@ -42,14 +42,14 @@ Tensor round_half_away(Operand x);   // to the nearest integer, ties away from z
 Tensor round(Operand x);             // to the nearest integer, ties to even
 Tensor rsqrt(Operand x);             // 1 / sqrt(x)
 Tensor sign(Operand x);              // -1, 0 or 1; keeps -0 and NaN
-Tensor sin(Operand x);
-Tensor sinh(Operand x);
-Tensor sqrt(Operand x);
-Tensor tan(Operand x);
-Tensor tanh(Operand x);
-Tensor square(Operand x);      // x * x
-Tensor reciprocal(Operand x);  // 1 / x
-Tensor is_nan(Operand x);      // pred
+Tensor sin(Operand x);               // sine
+Tensor sinh(Operand x);              // hyperbolic sine
+Tensor sqrt(Operand x);              // square root
+Tensor tan(Operand x);               // tangent
+Tensor tanh(Operand x);              // hyperbolic tangent
+Tensor square(Operand x);            // x * x
+Tensor reciprocal(Operand x);        // 1 / x
+Tensor is_nan(Operand x);            // pred: whether x is no number
 
 // Two operands.
 Tensor add(Operand x, Operand y);          // x + y; pred: or
@@ -71,12 +71,12 @@ Tensor complex(Operand x, Operand y);                 // c64 from f32 parts, c12
 Tensor mulhi(Operand x, Operand y);                   // the high half of the product of integers
 
 // Comparisons give pred. With a NaN all are false but not_equal.
-Tensor equal(Operand x, Operand y);
-Tensor not_equal(Operand x, Operand y);
-Tensor greater(Operand x, Operand y);
-Tensor greater_equal(Operand x, Operand y);
-Tensor less(Operand x, Operand y);
-Tensor less_equal(Operand x, Operand y);
+Tensor equal(Operand x, Operand y);          // x == y
+Tensor not_equal(Operand x, Operand y);      // x != y
+Tensor greater(Operand x, Operand y);        // x > y
+Tensor greater_equal(Operand x, Operand y);  // x >= y
+Tensor less(Operand x, Operand y);           // x < y
+Tensor less_equal(Operand x, Operand y);     // x <= y
 
 // Of pred (or integers, bit by bit).
 inline Tensor logical_and(Operand x, Operand y) { return bitwise_and(x, y); }

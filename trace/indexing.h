@@ -80,7 +80,7 @@ At at(const Tensor& x, std::vector<IndexEntry> entries,
 
 // Ascending along an axis; stable. A NaN sorts after every number.
 Tensor sort(Operand x, int64_t axis = -1, bool descending = false);
-Tensor argsort(Operand x, int64_t axis = -1, bool descending = false);  // s32
+Tensor argsort(Operand x, int64_t axis = -1, bool descending = false);  // s32: the order
 // HLO's sort: several operands go together; `before` (a0, b0, a1, b1, ..) -> pred[] says whether a
 // comes first.
 std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,

@@ -22,23 +22,23 @@ struct Reduction {
 };
 
 // Over no elements: 0, 1, the least and the greatest value of the dtype.
-Tensor sum(Operand x, const Reduction& over = {});
-Tensor prod(Operand x, const Reduction& over = {});
-Tensor max(Operand x, const Reduction& over = {});
-Tensor min(Operand x, const Reduction& over = {});
+Tensor sum(Operand x, const Reduction& over = {});   // over no elements 0
+Tensor prod(Operand x, const Reduction& over = {});  // the product; over no elements 1
+Tensor max(Operand x, const Reduction& over = {});   // the greatest; a NaN is greater
+Tensor min(Operand x, const Reduction& over = {});   // the least; a NaN is less
 // Of pred: whether all (any) are true; over no elements true (false).
-Tensor all(Operand x, const Reduction& over = {});
-Tensor any(Operand x, const Reduction& over = {});
+Tensor all(Operand x, const Reduction& over = {});  // of pred: whether all are true
+Tensor any(Operand x, const Reduction& over = {});  // of pred: whether one is true
 
 // Of floats and complex numbers. var and std divide by the count minus `ddof`.
-Tensor mean(Operand x, const Reduction& over = {});
-Tensor var(Operand x, const Reduction& over = {}, int64_t ddof = 0);
-Tensor std_dev(Operand x, const Reduction& over = {}, int64_t ddof = 0);
+Tensor mean(Operand x, const Reduction& over = {});  // of floats and complex numbers
+Tensor var(Operand x, const Reduction& over = {}, int64_t ddof = 0);      // variance
+Tensor std_dev(Operand x, const Reduction& over = {}, int64_t ddof = 0);  // its root
 
 // Without overflow: the maximum is taken out first.
-Tensor logsumexp(Operand x, const Reduction& over = {});
-Tensor softmax(Operand x, int64_t axis = -1);
-Tensor log_softmax(Operand x, int64_t axis = -1);
+Tensor logsumexp(Operand x, const Reduction& over = {});  // log(sum(exp(x)))
+Tensor softmax(Operand x, int64_t axis = -1);             // exp(x) / sum(exp(x))
+Tensor log_softmax(Operand x, int64_t axis = -1);         // its logarithm
 
 // s32 position of the greatest (least) along an axis; the first of equals; a NaN counts as the
 // greatest (least).

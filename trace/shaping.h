@@ -17,11 +17,11 @@ namespace heddle {
 
 // One size may be -1: what is left.
 Tensor reshape(Operand x, const Dimensions& shape);
-Tensor ravel(Operand x);
+Tensor ravel(Operand x);  // as one axis
 // Axes in their new order; empty: reversed.
 Tensor transpose(Operand x, const std::vector<int64_t>& axes = {});
-Tensor swapaxes(Operand x, int64_t axis1, int64_t axis2);
-Tensor moveaxis(Operand x, int64_t from, int64_t to);
+Tensor swapaxes(Operand x, int64_t axis1, int64_t axis2);  // two axes change places
+Tensor moveaxis(Operand x, int64_t from, int64_t to);      // one axis goes elsewhere
 // A new axis of size 1 at `axis` of the result.
 Tensor expand_dims(Operand x, int64_t axis);
 // Without axes of size 1: those listed, or all.
@@ -32,16 +32,16 @@ Tensor broadcast_in_dim(Operand x, const Dimensions& shape, const std::vector<in
 // Along an existing axis, and along a new one. All dtypes equal, all shapes equal (but along the
 // axis).
 Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0,
-              SourceLocation at = SourceLocation::here());
+              SourceLocation at = SourceLocation::here());  // along an axis that they have
 Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0,
-             SourceLocation at = SourceLocation::here());
+             SourceLocation at = SourceLocation::here());  // along a new axis
 // Into `count` equal parts, or at the given positions.
 std::vector<Tensor> split(Operand x, int64_t count, int64_t axis = 0);
 std::vector<Tensor> split_at(Operand x, const std::vector<int64_t>& positions, int64_t axis = 0);
-Tensor flip(Operand x, const std::vector<int64_t>& axes = {});
-Tensor roll(Operand x, int64_t shift, int64_t axis);
-Tensor tile(Operand x, const std::vector<int64_t>& repeats);
-Tensor repeat(Operand x, int64_t count, int64_t axis);
+Tensor flip(Operand x, const std::vector<int64_t>& axes = {});  // reversed; empty: all axes
+Tensor roll(Operand x, int64_t shift, int64_t axis);  // what leaves at one end enters at the other
+Tensor tile(Operand x, const std::vector<int64_t>& repeats);  // copies side by side, an axis each
+Tensor repeat(Operand x, int64_t count, int64_t axis);        // each element so many times
 
 // x[start:limit:stride] in every axis; empty strides are 1.
 Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,

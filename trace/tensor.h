@@ -175,7 +175,7 @@ requires std::is_arithmetic_v<T> Tensor scalar(T value,
 template <class T>
 Tensor array(std::initializer_list<std::initializer_list<T>> rows,
              SourceLocation at = SourceLocation::here());
-Tensor array(const Literal& literal, SourceLocation at = SourceLocation::here());
+Tensor array(const Literal& literal, SourceLocation at = SourceLocation::here());  // as it is
 
 template <class T>
 std::vector<T> Tensor::to_vector(SourceLocation at) const {

@@ -102,10 +102,10 @@ struct Windows {
 // The greatest element, the sum, the mean under each place. Padding takes no part in a maximum (of
 // nothing: the least value of the dtype) and adds 0 to a sum. avg_pool (of floats) divides by the
 // window's size, or with count_padding = false by the number of elements of x under it.
-Tensor max_pool(Operand x, const Windows& windows);
-Tensor min_pool(Operand x, const Windows& windows);
-Tensor sum_pool(Operand x, const Windows& windows);
-Tensor avg_pool(Operand x, const Windows& windows, bool count_padding = true);
+Tensor max_pool(Operand x, const Windows& windows);  // the greatest element under each place
+Tensor min_pool(Operand x, const Windows& windows);  // the least
+Tensor sum_pool(Operand x, const Windows& windows);  // the sum
+Tensor avg_pool(Operand x, const Windows& windows, bool count_padding = true);  // the mean
 
 // jax.lax.reduce_window: combines the elements under each place by `fn` (a, b) -> a on scalars,
 // which must be associative, with `init` (a scalar or number) as its identity. Empty axes: as many

@@ -1,0 +1,53 @@
+// One call of every function of the tracing surface, to be traced: what it lowers to and the dtypes
+// that it takes are read off the trace (ops_page.cc). A new public function needs a line here.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "heddle/heddle.h"
+
+namespace heddle::laws {
+
+// The parameters of the trace; `t` is the dtype that is tried.
+struct Inputs {
+  DType t;
+  Tensor x, y;      // t[3,2]
+  Tensor v;         // t[3]
+  Tensor m;         // t[2,3,3]
+  Tensor s;         // t[]
+  Tensor image;     // t[1,5,5,2]
+  Tensor kernel;    // t[3,3,2,4]
+  Tensor heads;     // t[1,4,2,8]
+  Tensor rows;      // s32[2]
+  Tensor position;  // s32[]
+  Tensor key;       // u32[2]
+  Tensor choice;    // pred[3,2]
+  Tensor yes;       // pred[]
+  static std::vector<Shape> shapes(DType t);
+  static Inputs of(DType t, std::span<const Tensor> parameters);
+};
+
+struct FunctionSample {
+  std::string_view name;  // "special::erfc"; all overloads of a name share it
+  std::function<std::vector<Tensor>(const Inputs&)> call;
+  bool typed = true;  // whether a dtype is tried: that of an operand, or asked for
+};
+std::vector<FunctionSample> core_samples();       // of trace/ and scan/
+std::vector<FunctionSample> everyday_samples();   // of trace/, those made of others
+std::vector<FunctionSample> catalogue_samples();  // of linalg/, special/, random/ and nn/
+
+// Public functions, or whole headers, that record no operation of their own, and why.
+struct Unrecorded {
+  std::string_view what;  // "float_limits" or "trace/tree.h"
+  std::string_view reason;
+};
+std::span<const Unrecorded> unrecorded();
+
+// Samples of functions on operands of the tried dtype.
+FunctionSample one(std::string_view name, Tensor (*fn)(Operand));
+FunctionSample two(std::string_view name, Tensor (*fn)(Operand, Operand));
+
+}  // namespace heddle::laws
