@@ -73,13 +73,6 @@ Tensor trunc(Operand x) {
   return formula("trunc", x, [](const Located& v) { return where(v < 0, ceil(v), floor(v)); });
 }
 
-Tensor sinc(Operand x) {
-  return formula("sinc", x, [](const Located& v) {
-    Located turn = std::numbers::pi * where(v == 0, 1, v);  // 1: no division by 0
-    return where(v == 0, 1, sin(turn) / turn);
-  });
-}
-
 Tensor deg2rad(Operand x) {
   return formula("deg2rad", x, [](const Located& v) { return v * (std::numbers::pi / 180); });
 }

@@ -14,7 +14,6 @@ Tensor log2(Operand x);
 Tensor log10(Operand x);
 Tensor exp2(Operand x);                  // 2 to the x
 Tensor trunc(Operand x);                 // to the nearest integer on the side of 0
-Tensor sinc(Operand x);                  // sin(pi x) / (pi x), 1 at 0
 Tensor deg2rad(Operand x);               // x pi / 180
 Tensor rad2deg(Operand x);               // x 180 / pi
 Tensor is_inf(Operand x);                // pred: infinite, of either sign

@@ -67,7 +67,6 @@ const Unary kUnary[] = {
     {"log10", log10, std::log10},
     {"exp2", exp2, std::exp2},
     {"trunc", trunc, std::trunc},
-    {"sinc", sinc, [](double x) { return x == 0 ? 1 : std::sin(M_PI * x) / (M_PI * x); }},
     {"deg2rad", deg2rad, [](double x) { return x * M_PI / 180; }},
     {"rad2deg", rad2deg, [](double x) { return x * 180 / M_PI; }},
 };
