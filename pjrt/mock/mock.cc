@@ -326,7 +326,8 @@ abi::Error* answer(abi::BufferUnsafePointerArgs& args) {
 
 abi::Error* answer(abi::BufferToHostBufferArgs& args) {
   const std::shared_ptr<Memory> memory = args.src->memory;
-  const size_t size = memory->array.bytes.size() + static_cast<size_t>(settings().more_bytes);
+  // Not that of the bytes, which a run that is going on may be writing.
+  const auto size = static_cast<size_t>(memory->size + settings().more_bytes);
   if (args.dst == nullptr) {
     args.dst_size = size;
     return nullptr;
