@@ -111,6 +111,11 @@ size_t put_values(Batch& batch, size_t k, int64_t at, const std::vector<Complex>
   return k + 2;
 }
 
+// The unit in the last place of 1.
+double ulp_of(DType dtype) {
+  return real_part(dtype) == f32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+}
+
 // geev(a), compute_left, compute_right, each V or N: (eigenvalues, left eigenvectors, right
 // eigenvectors, info). Vectors that are not asked for are zeros.
 template <class T>
@@ -126,7 +131,7 @@ StatusOr<Literal> geev(CustomCall& call, DType dtype) {
   results.insert(results.end(), {vectors, vectors, info_shape()});
   HEDDLE_RETURN_IF_ERROR(batch.check_results(results));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Eigenpairs<T> found = eigenpairs(batch.matrix<T>(0, at), left == 'V', right == 'V');
+    const Eigenpairs<T> found = eigenpairs(batch.matrix<T>(0, at), left == 'V', right == 'V', ulp_of(dtype));
     const size_t next = put_values<T>(batch, 0, at, found.values);
     if (left == 'V') batch.put(next, at, found.left);
     if (right == 'V') batch.put(next + 1, at, found.right);
@@ -136,7 +141,7 @@ StatusOr<Literal> geev(CustomCall& call, DType dtype) {
 }
 
 template <class T>
-Schur<T> schur_of(Matrix<T> a) {
+Schur<T> schur_of(Matrix<T> a, double ulp) {
   const int64_t n = a.rows();
   if (!all_finite(a)) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -146,7 +151,7 @@ Schur<T> schur_of(Matrix<T> a) {
   const double factor = scale_for(a);
   scale(a, factor);
   const Balance balanced = balance(a, false);
-  Schur<T> out = schur(std::move(a), balanced.low, balanced.high);
+  Schur<T> out = schur(std::move(a), balanced.low, balanced.high, ulp);
   undo_balance(balanced, false, out.z);
   scale(out.t, 1 / factor);
   for (Complex& value : out.values) value /= factor;
@@ -170,7 +175,7 @@ StatusOr<Literal> gees(CustomCall& call, DType dtype) {
   results.insert(results.end(), {info_shape(), info_shape()});
   HEDDLE_RETURN_IF_ERROR(batch.check_results(results));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Schur<T> found = schur_of(batch.matrix<T>(0, at));
+    const Schur<T> found = schur_of(batch.matrix<T>(0, at), ulp_of(dtype));
     batch.put(0, at, found.t);
     batch.put(1, at, found.z);
     const size_t next = put_values<T>(batch, 2, at, found.values);

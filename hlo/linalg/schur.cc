@@ -21,21 +21,21 @@ double size_of(Complex x) { return std::abs(x.real()) + std::abs(x.imag()); }
 
 // h(k, k - 1) is negligible beside the 2 x 2 block around it.
 template <class T>
-bool is_negligible(const Matrix<T>& h, int64_t k, int64_t low, int64_t high) {
+bool is_negligible(const Matrix<T>& h, int64_t k, int64_t low, int64_t high, double ulp) {
   const double coupling = size_of(h(k, k - 1));
-  const double smallest = kSmallest * (static_cast<double>(high - low) / kUlp);
+  const double smallest = kSmallest * (static_cast<double>(high - low) / ulp);
   if (coupling <= smallest) return true;
   double around = size_of(h(k - 1, k - 1)) + size_of(h(k, k));
   if (around == 0) {
     if (k - 2 >= low) around += size_of(h(k - 1, k - 2));
     if (k + 1 < high) around += size_of(h(k + 1, k));
   }
-  if (coupling > kUlp * around) return false;
+  if (coupling > ulp * around) return false;
   const double other = size_of(h(k - 1, k)), apart = size_of(h(k - 1, k - 1) - h(k, k));
   const double ab = std::max(coupling, other), ba = std::min(coupling, other);
   const double aa = std::max(size_of(h(k, k)), apart), bb = std::min(size_of(h(k, k)), apart);
   const double sum = aa + ab;
-  return ba * (ab / sum) <= std::max(smallest, kUlp * (bb * (aa / sum)));
+  return ba * (ab / sum) <= std::max(smallest, ulp * (bb * (aa / sum)));
 }
 
 // A real 2 x 2 block [a b; c d], rotated to be upper triangular, or to equal diagonal elements
@@ -120,8 +120,8 @@ Block standardised(Block m) {
 
 class RealIteration {
  public:
-  RealIteration(Schur<double>& out, int64_t low, int64_t high)
-      : out_(out), h_(out.t), low_(low), high_(high) {}
+  RealIteration(Schur<double>& out, int64_t low, int64_t high, double ulp)
+      : out_(out), h_(out.t), low_(low), high_(high), ulp_(ulp) {}
 
   void run() {
     const int64_t limit = 30 * std::max<int64_t>(10, high_ - low_);
@@ -145,7 +145,7 @@ class RealIteration {
  private:
   int64_t find_start(int64_t from, int64_t end) {
     int64_t k = end;
-    while (k > from && !is_negligible(h_, k, low_, high_)) --k;
+    while (k > from && !is_negligible(h_, k, low_, high_, ulp_)) --k;
     if (k > low_) h_(k, k - 1) = 0;
     return k;
   }
@@ -204,7 +204,7 @@ class RealIteration {
       const double around =
           std::abs(h_(m - 1, m - 1)) + std::abs(h_(m, m)) + std::abs(h_(m + 1, m + 1));
       if (std::abs(h_(m, m - 1)) * (std::abs(v[1]) + std::abs(v[2])) <=
-          kUlp * std::abs(v[0]) * around)
+          ulp_ * std::abs(v[0]) * around)
         break;
       v = first_column(--m, shifts);
     }
@@ -243,12 +243,13 @@ class RealIteration {
   Schur<double>& out_;
   Matrix<double>& h_;
   const int64_t low_, high_;
+  const double ulp_;
 };
 
 class ComplexIteration {
  public:
-  ComplexIteration(Schur<Complex>& out, int64_t low, int64_t high)
-      : out_(out), h_(out.t), low_(low), high_(high) {}
+  ComplexIteration(Schur<Complex>& out, int64_t low, int64_t high, double ulp)
+      : out_(out), h_(out.t), low_(low), high_(high), ulp_(ulp) {}
 
   void run() {
     const int64_t limit = 30 * std::max<int64_t>(10, high_ - low_);
@@ -269,7 +270,7 @@ class ComplexIteration {
  private:
   int64_t find_start(int64_t from, int64_t end) {
     int64_t k = end;
-    while (k > from && !is_negligible(h_, k, low_, high_)) --k;
+    while (k > from && !is_negligible(h_, k, low_, high_, ulp_)) --k;
     if (k > low_) h_(k, k - 1) = 0;
     return k;
   }
@@ -307,11 +308,14 @@ class ComplexIteration {
   Schur<Complex>& out_;
   Matrix<Complex>& h_;
   const int64_t low_, high_;
+  const double ulp_;
 };
 
-void iterate(Schur<double>& out, int64_t low, int64_t high) { RealIteration(out, low, high).run(); }
-void iterate(Schur<Complex>& out, int64_t low, int64_t high) {
-  ComplexIteration(out, low, high).run();
+void iterate(Schur<double>& out, int64_t low, int64_t high, double ulp) {
+  RealIteration(out, low, high, ulp).run();
+}
+void iterate(Schur<Complex>& out, int64_t low, int64_t high, double ulp) {
+  ComplexIteration(out, low, high, ulp).run();
 }
 
 template <class T>
@@ -334,18 +338,18 @@ std::vector<Complex> values_of(const Matrix<T>& t) {
 }  // namespace
 
 template <class T>
-Schur<T> schur(Matrix<T> a, int64_t low, int64_t high) {
+Schur<T> schur(Matrix<T> a, int64_t low, int64_t high, double ulp) {
   const int64_t n = a.rows();
   Hessenberg<T> reduced = hessenberg(std::move(a), low, high);
   Schur<T> out;
   out.z = columns_of(reduced.q, n, n);
   out.t = std::move(reduced.h);
-  iterate(out, low, high);
+  iterate(out, low, high, ulp);
   out.values = values_of(out.t);
   return out;
 }
 
-template Schur<double> schur(Matrix<double>, int64_t, int64_t);
-template Schur<Complex> schur(Matrix<Complex>, int64_t, int64_t);
+template Schur<double> schur(Matrix<double>, int64_t, int64_t, double);
+template Schur<Complex> schur(Matrix<Complex>, int64_t, int64_t, double);
 
 }  // namespace heddle::hlo::linalg

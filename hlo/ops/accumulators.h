@@ -12,6 +12,7 @@
 
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/opcode.h"
+#include "heddle/hlo/ops/complex_math.h"
 
 namespace heddle::hlo {
 
@@ -68,11 +69,11 @@ namespace accumulators_internal {
 inline uint64_t bits(int64_t x) { return static_cast<uint64_t>(x); }
 inline double sum(double a, double b) { return a + b; }
 inline double product(double a, double b) { return a * b; }
-// A NaN on either side stays.
-inline double minimum(double a, double b) { return b < a || b != b ? b : a; }
-inline double maximum(double a, double b) { return b > a || b != b ? b : a; }
+// A NaN on either side stays, and -0 < +0.
+inline double minimum(double a, double b) { return b < a || b != b || (a == b && std::signbit(b)) ? b : a; }
+inline double maximum(double a, double b) { return b > a || b != b || (a == b && std::signbit(a)) ? b : a; }
 inline std::complex<double> complex_product(std::complex<double> a, std::complex<double> b) {
-  return a * b;
+  return complex_math::multiply(a, b);
 }
 inline int64_t add(int64_t a, int64_t b) { return static_cast<int64_t>(bits(a) + bits(b)); }
 inline int64_t multiply(int64_t a, int64_t b) { return static_cast<int64_t>(bits(a) * bits(b)); }

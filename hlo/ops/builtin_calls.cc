@@ -1,11 +1,15 @@
 // The custom-call targets that need no registration, but for LAPACK's (hlo/linalg/).
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <numeric>
+#include <vector>
 
+#include "heddle/hlo/blocks.h"
 #include "heddle/hlo/internal/custom_calls.h"
 #include "heddle/hlo/linalg/internal/lapack.h"
 #include "heddle/hlo/op.h"
+#include "heddle/hlo/ops/complex_math.h"
 #include "heddle/hlo/ops/permute.h"
 #include "heddle/hlo/ops/topk.h"
 
@@ -193,6 +197,90 @@ class ApproximateTopK {
 
 StatusOr<Literal> approximate_top_k(CustomCall& call) { return ApproximateTopK(call).run(); }
 
+// The elements of an array as T.
+template <class T>
+std::vector<T> numbers_of(const Literal& x) {
+  std::vector<T> out(static_cast<size_t>(x.element_count()));
+  load(x.shape().dtype(), x.bytes(), x.element_count(), out.data());
+  return out;
+}
+
+// cpu_csr_sparse_dense_ffi(data, outer, inner, dense): a sparse matrix times a vector or matrix. Its row i has data[k] in column
+// inner[k], for k from outer[i] to outer[i + 1].
+class SparseTimesDense {
+ public:
+  explicit SparseTimesDense(CustomCall& call) : call_(call) {}
+
+  StatusOr<Literal> run() {
+    HEDDLE_RETURN_IF_ERROR(check());
+    columns_ = call_[3].shape().rank() == 2 ? call_[3].shape().dimension(1) : 1;
+    outer_ = numbers_of<int64_t>(call_[1]);
+    inner_ = numbers_of<int64_t>(call_[2]);
+    HEDDLE_RETURN_IF_ERROR(check_indices());
+    const DType dtype = call_.result().dtype();
+    if (is_complex(dtype)) return multiply<std::complex<double>>();
+    return is_floating(dtype) ? multiply<double>() : multiply<int64_t>();
+  }
+
+ private:
+  Status check() {
+    HEDDLE_RETURN_IF_ERROR(call_.check_size(4));
+    const Shape &data = call_[0].shape(), &outer = call_[1].shape(), &inner = call_[2].shape(), &dense = call_[3].shape();
+    const bool arrays = data.is_array() && outer.is_array() && inner.is_array() && dense.is_array() && call_.result().is_array();
+    const bool ranks = arrays && data.rank() == 1 && outer.rank() == 1 && inner.rank() == 1 && (dense.rank() == 1 || dense.rank() == 2);
+    if (!ranks || !is_integer(outer.dtype()) || !is_integer(inner.dtype()) || inner.dimension(0) != data.dimension(0) ||
+        outer.dimension(0) == 0 || dense.dtype() != data.dtype()) {
+      return call_.error("operands are ", data, ", ", outer, ", ", inner, " and ", dense,
+                         "; must be n elements, a row's first element each and n at the end, n columns, and a vector or matrix");
+    }
+    std::vector<int64_t> sizes = dense.dimensions();
+    sizes[0] = outer.dimension(0) - 1;
+    if (same_type(call_.result(), Shape(data.dtype(), sizes))) return {};
+    return call_.error("the result is ", call_.result(), "; must be ", Shape(data.dtype(), sizes));
+  }
+
+  Status check_indices() {
+    const auto elements = static_cast<int64_t>(inner_.size());
+    const int64_t rows = call_[3].shape().dimension(0);
+    const bool in_order = std::ranges::is_sorted(outer_) && outer_.front() >= 0 && outer_.back() <= elements;
+    if (in_order && std::ranges::all_of(inner_, [&](int64_t k) { return k >= 0 && k < rows; })) return {};
+    return call_.error("an index is out of bounds of the ", elements, " elements and ", rows, " columns");
+  }
+
+  template <class T>
+  Literal multiply() {
+    const std::vector<T> data = numbers_of<T>(call_[0]), dense = numbers_of<T>(call_[3]);
+    Literal out = Literal::uninitialised(call_.result());
+    std::vector<T> sums(static_cast<size_t>(out.element_count()));
+    for (size_t row = 0; row + 1 < outer_.size(); ++row) {
+      T* to = sums.data() + static_cast<int64_t>(row) * columns_;
+      for (int64_t k = outer_[row]; k < outer_[row + 1]; ++k) {
+        const T* from = dense.data() + inner_[static_cast<size_t>(k)] * columns_;
+        for (int64_t j = 0; j < columns_; ++j) add_product(to[j], data[static_cast<size_t>(k)], from[j]);
+      }
+    }
+    store(out.shape().dtype(), sums.data(), out.element_count(), out.mutable_bytes());
+    return out;
+  }
+
+  template <class T>
+  static void add_product(T& to, T a, T b) {
+    if constexpr (std::is_same_v<T, int64_t>) {
+      to = static_cast<int64_t>(static_cast<uint64_t>(to) + static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    } else if constexpr (std::is_same_v<T, double>) {
+      to += a * b;
+    } else {
+      to += complex_math::multiply(a, b);
+    }
+  }
+
+  CustomCall& call_;
+  int64_t columns_ = 1;
+  std::vector<int64_t> outer_, inner_;
+};
+
+StatusOr<Literal> sparse_times_dense(CustomCall& call) { return SparseTimesDense(call).run(); }
+
 struct Builtin {
   std::string_view target;
   StatusOr<Literal> (*function)(CustomCall&);
@@ -207,6 +295,8 @@ constexpr Builtin kBuiltins[] = {
     {"Sharding", identity},
     {"TopK", top_k_call},
     {"annotate_device_placement", identity},
+    {"cpu_csr_sparse_dense_ffi", sparse_times_dense},
+    {"dce_sink", nothing},
     {"shape_assertion", shape_assertion},
     {"xla.sdy.FuncResultSharding", identity},
     {"xla.sdy.GlobalToLocalShape", identity},

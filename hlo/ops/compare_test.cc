@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "heddle/hlo/native.h"
 #include "heddle/hlo/ops/op_testing.h"
@@ -144,13 +145,21 @@ TEST(Clamp, OfManyBlocksBindsAll) {
   EXPECT_THAT(integers(z), testing::Each(5));
 }
 
+// XLA compares the real parts alone.
+TEST(Clamp, OfComplexNumbersGoesByTheRealParts) {
+  using C = std::complex<double>;
+  const Literal z = evaluate(Opcode::kClamp, {Literal::from<C>(Shape(c128, {}), {C(1, 2)}), Literal::from<C>(Shape(c128, {6}), {C(0, 9), C(1, 7), C(1.5, 3), C(2, 9), C(3, 0), C(kNaN, 0)}),
+                                              Literal::from<C>(Shape(c128, {}), {C(2, 4)})});
+  EXPECT_THAT(z.values<C>(), ElementsAre(C(1, 2), C(1, 2), C(1.5, 3), C(2, 9), C(2, 4), C(2, 4)));
+}
+
 TEST(ClampShape, RefusesBoundsOfOtherShapes) {
   EXPECT_EQ(infer(Opcode::kClamp, {Shape(f32, {}), Shape(f32, {2}), Shape(f32, {2})}),
             "clamp: min is f32[]; must be f32[2] as x; broadcast it first");
   EXPECT_EQ(infer(Opcode::kClamp, {Shape(s32, {}), Shape(f32, {2}), Shape(f32, {})}),
             "clamp: min is s32[]; must be f32[], of the elements of x; convert it first");
-  EXPECT_EQ(infer(Opcode::kClamp, {Shape(c64, {}), Shape(c64, {2}), Shape(c64, {})}),
-            "clamp: x is c64[2]; its elements must be pred, integers or floats");
+  EXPECT_EQ(infer(Opcode::kClamp, {Shape(c64, {}), Shape(c64, {2}), Shape(c64, {3})}),
+            "clamp: min is c64[]; must be c64[2] as x; broadcast it first");
 }
 
 class Select : public testing::TestWithParam<DType> {};

@@ -108,7 +108,7 @@ TEST(ComplexOp, DividingByInfinityGivesZero) {
 
 TEST(ComplexOp, AbsoluteValuesDoNotOverflow) {
   EXPECT_EQ(evaluate(Opcode::kAbs, {scalar(C128(3e307, 4e307))}).to_double(0), 5e307);
-  EXPECT_EQ(evaluate(Opcode::kAbs, {scalar(C64(kInf, kNaN))}).to_double(0), kInf);
+  EXPECT_EQ(evaluate(Opcode::kAbs, {scalar(C64(-kInf, 1))}).to_double(0), kInf);
 }
 
 TEST(ComplexOp, NearZeroExpm1AndLog1pKeepTheirDigits) {
@@ -118,6 +118,36 @@ TEST(ComplexOp, NearZeroExpm1AndLog1pKeepTheirDigits) {
 }
 
 TEST(ComplexOp, TanhOfLargeNumbersIsOne) { EXPECT_EQ(apply(Opcode::kTanh, C64(1000, 1)).real(), 1); }
+
+// Products of functions of the parts, as XLA has them, not Annex G's table.
+TEST(ComplexOp, ZeroTimesInfinityIsNaN) {
+  const auto is_nan = [](C64 z) { return std::isnan(z.real()) && std::isnan(z.imag()); };
+  for (float inf : {INFINITY, -INFINITY}) {
+    EXPECT_TRUE(is_nan(apply(Opcode::kCos, C64(inf, 0))));
+    EXPECT_TRUE(is_nan(apply(Opcode::kTan, C64(inf, 0))));
+    EXPECT_TRUE(is_nan(apply(Opcode::kTanh, C64(0, inf))));
+    EXPECT_TRUE(is_nan(apply(Opcode::kExp, C64(-inf, inf))));
+    EXPECT_TRUE(is_nan(apply(Opcode::kLogistic, C64(inf, -inf))));
+    EXPECT_TRUE(std::isnan(apply(Opcode::kSin, C64(0, inf)).real()));
+    EXPECT_EQ(apply(Opcode::kSin, C64(0, inf)).imag(), inf);
+  }
+  EXPECT_TRUE(std::isnan(apply(Opcode::kSin, C64(0, -100)).real()));  // sinh(100) is infinite as f32
+  EXPECT_EQ(apply(Opcode::kSin, C128(0, -100)).real(), 0);
+}
+
+TEST(ComplexOp, NaNInOnePartIsNaN) {
+  for (const C64 z : {C64(INFINITY, NAN), C64(NAN, -INFINITY)}) {
+    EXPECT_TRUE(std::isnan(evaluate(Opcode::kAbs, {scalar(z)}).to_double(0)));
+    EXPECT_TRUE(std::isnan(apply(Opcode::kLog, z).real()));
+    EXPECT_TRUE(std::isnan(apply(Opcode::kLog1p, z).real()));
+    EXPECT_TRUE(std::isnan(apply(Opcode::kSqrt, z).real()));
+  }
+}
+
+TEST(ComplexOp, RootsOfNegativeNumbersAreAboveTheRealAxis) {
+  for (double zero : {0.0, -0.0}) EXPECT_EQ(apply(Opcode::kSqrt, C128(-4, zero)), C128(0, 2));
+  EXPECT_EQ(apply(Opcode::kSqrt, C128(-4, -1e-300)).imag(), -2);
+}
 
 TEST(ComplexOp, PowersOfZero) {
   EXPECT_EQ(apply(Opcode::kPower, C64(0, 0), C64(0, 0)), C64(1, 0));

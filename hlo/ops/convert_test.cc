@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "heddle/base/subnormals.h"
 #include "heddle/hlo/native.h"
 #include "heddle/hlo/ops/op_testing.h"
 
@@ -188,6 +189,24 @@ TEST(ReducePrecision, RoundsTiesToEven) {
 TEST(ReducePrecision, KeepsNaNUnlessThereIsNoMantissa) {
   EXPECT_TRUE(std::isnan(reduced(array(f32, {kNaN}), 5, 2).to_double(0)));
   EXPECT_EQ(reduced(array(f32, {kNaN}), 5, 0).to_double(0), kInf);
+}
+
+// Where subnormals are flushed, the unit of f64's own is nothing to divide by.
+TEST(ReducePrecision, KeepsZerosWhereSubnormalsAreFlushed) {
+  const FlushSubnormals flushed(true);
+  const std::vector<double> got = numbers(reduced(array(f64, {0, -0.0, 1.25}), 5, 1));
+  EXPECT_THAT(got, ElementsAre(0, 0, 1));
+  EXPECT_TRUE(std::signbit(got[1]));
+}
+
+// f8e4m3fn has numbers up to 448, where 4 exponent bits end at 240; its least subnormal is no normal number of 4 bits.
+TEST(ReducePrecision, OfSmallFloatsIsRoundedAsF16) {
+  const Literal got = reduced(array(f8e4m3fn, {240, 256, 0x1p-6, 0x1p-9}), 4, 3);
+  EXPECT_EQ(got.to_double(0), 240);
+  EXPECT_TRUE(std::isnan(got.to_double(1)));  // infinity, which the type does not have
+  EXPECT_EQ(got.to_double(2), 0x1p-6);
+  EXPECT_EQ(got.to_double(3), 0);
+  EXPECT_THAT(numbers(reduced(array(f4e2m1fn, {2, 3, 4}), 2, 1)), ElementsAre(2, 3, 6));
 }
 
 TEST(ReducePrecision, ToAsManyBitsKeepsEveryNumber) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "heddle/hlo/blocks.h"
+#include "heddle/hlo/ops/complex_math.h"
 #include "heddle/hlo/ops/matmul.h"
 #include "heddle/hlo/ops/permute.h"
 #include "heddle/hlo/ops/window.h"
@@ -23,6 +24,9 @@ bool is_finite(int64_t) { return true; }
 template <class T>
 void add_product(T& to, T a, T b) {
   to += a * b;
+}
+void add_product(std::complex<double>& to, std::complex<double> a, std::complex<double> b) {
+  to += complex_math::multiply(a, b);
 }
 void add_product(int64_t& to, int64_t a, int64_t b) {
   to = static_cast<int64_t>(static_cast<uint64_t>(to) +

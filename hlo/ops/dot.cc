@@ -1,10 +1,12 @@
-// dot(lhs, rhs): sums of products over the contracting dimensions, for each batch position. The result's dimensions are: batch, what
-// is left of lhs, what is left of rhs. Its element type is the instruction's own.
+// dot(lhs, rhs): sums of products over the contracting dimensions, for each batch position. The
+// result's dimensions are: batch, what is left of lhs, what is left of rhs. Its element type is the
+// instruction's own.
 #include <algorithm>
 
 #include "heddle/hlo/blocks.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/dot_like.h"
+#include "heddle/hlo/ops/elements.h"
 #include "heddle/hlo/ops/matmul.h"
 #include "heddle/hlo/ops/permute.h"
 #include "heddle/hlo/ops/region.h"
@@ -24,15 +26,14 @@ Status check_side(const InferArgs& in, size_t side, const Dims& batch, const Dim
 
 Status check_pairs(const InferArgs& in, std::string_view kind, const Dims& lhs, const Dims& rhs) {
   if (lhs.size() != rhs.size()) {
-    return in.error("lhs has ", lhs.size(), " ", kind, " dimensions and rhs ", rhs.size(),
-                    "; both must have as many");
+    return in.error("lhs has ", lhs.size(), " ", kind, " dimensions and rhs ", rhs.size(), "; both must have as many");
   }
   for (size_t i = 0; i < lhs.size(); ++i) {
     const int64_t left = in[0].dimension(lhs[i]);
     const int64_t right = in[1].dimension(rhs[i]);
     if (left == right) continue;
-    return in.error("rhs is ", to_string(in[1]), "; ", kind, " dimension ", rhs[i], " must be ", left,
-                    " as dimension ", lhs[i], " of lhs, ", to_string(in[0]));
+    return in.error("rhs is ", to_string(in[1]), "; ", kind, " dimension ", rhs[i], " must be ", left, " as dimension ", lhs[i],
+                    " of lhs, ", to_string(in[0]));
   }
   return {};
 }
@@ -82,9 +83,9 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 // One operand as a stack of matrices.
 struct Side {
-  Literal values;           // [batch.., ..] dense, in the order that matmul() takes
+  Literal values;  // [batch.., ..] dense, in the order that matmul() takes
   bool transposed = false;
-  int64_t free = 1;         // elements
+  int64_t free = 1;  // elements
   int64_t depth = 1;
 };
 
@@ -100,7 +101,8 @@ bool is_in_place(const Shape& shape, Dims order) {
   return std::ranges::is_sorted(order);
 }
 
-// `depth_last`: matmul() takes [free, depth], else [depth, free]. The other order is as good where it saves moving elements.
+// `depth_last`: matmul() takes [free, depth], else [depth, free]. The other order is as good where
+// it saves moving elements.
 Side arrange(const Literal& x, const Dims& batch, const Dims& contracting, bool depth_last, bool may_transpose) {
   const Dims free = other_dimensions(x.shape().rank(), in_order(batch, contracting, {}));
   Side side;
@@ -157,28 +159,27 @@ void multiply(const Side& lhs, const Side& rhs, bool in_f32, Literal& out) {
 // Sums of more terms are made in f64.
 constexpr int64_t kFewTerms = 16;
 
-// A few terms of f32 or c64 are summed in f32, in order: where they cancel, all that is left is the roundings, and programs are
-// compared with XLA's. Of many terms XLA's order is its own, and the sum that is rounded once is nearer to the truth.
-bool is_summed_in_f32(const EvalArgs& in, const DotAttrs& attrs) {
-  const DType result = in.result().dtype();
-  if (result != f32 && result != c64) return false;
+// A few terms of f32 or c64 are summed in f32, in order: where they cancel, all that is left is the
+// roundings, and programs are compared with XLA's. Of many terms XLA's order is its own, and the
+// sum that is rounded once is nearer to the truth.
+bool is_summed_in_f32(const EvalArgs& in, const DotAttrs& attrs, DType sums) {
+  if (sums != f32 && sums != c64) return false;
   int64_t terms = 1;
   for (int64_t d : attrs.lhs_contracting_dims) terms *= in[0].shape().dimension(d);
   const auto is_wide = [](const Literal& x) { return x.shape().dtype() == f64 || x.shape().dtype() == c128; };
   return terms <= kFewTerms && !is_wide(in[0]) && !is_wide(in[1]);
 }
 
-// Other sums are made in f64 (c128, and modulo 2^64 for integers) and rounded once, to the result's type.
-StatusOr<Literal> evaluate(EvalArgs& in) {
-  const auto& attrs = in.attrs<DotAttrs>();
-  const DType types[] = {in[0].shape().dtype(), in[1].shape().dtype(), in.result().dtype()};
+// Other sums are made in f64 (c128, and modulo 2^64 for integers) and rounded once, to `sums`.
+Literal product(const EvalArgs& in, const DotAttrs& attrs, DType sums) {
+  const DType types[] = {in[0].shape().dtype(), in[1].shape().dtype(), sums};
   const bool complex = std::ranges::any_of(types, is_complex);
   const bool floating = std::ranges::any_of(types, is_floating);
-  const bool in_f32 = is_summed_in_f32(in, attrs);
+  const bool in_f32 = is_summed_in_f32(in, attrs, sums);
   const bool may_transpose = !complex && floating && !in_f32;
   const Side lhs = arrange(in[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims, true, may_transpose);
   const Side rhs = arrange(in[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims, false, may_transpose);
-  Literal out = Literal::uninitialised(in.result());
+  Literal out = Literal::uninitialised(in.result().with_dtype(sums));
   if (out.element_count() == 0) return out;
   if (complex) {
     multiply<std::complex<double>>(lhs, rhs, in_f32, out);
@@ -188,6 +189,24 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
     multiply<int64_t>(lhs, rhs, false, out);
   }
   return out;
+}
+
+// The type of the sums: the result's, but for a result that cannot hold the products of its
+// operands. Complex sums keep their real part then, and sums of floats become floats of the
+// operands' type before they become integers.
+DType type_of_sums(DType lhs, DType rhs, DType result) {
+  if (is_complex(lhs) || is_complex(rhs)) {
+    if (is_complex(result)) return result;
+    return lhs == c128 || rhs == c128 ? c128 : c64;
+  }
+  const bool to_integers = !is_floating(result) && !is_complex(result);
+  return to_integers && is_floating(lhs) && lhs == rhs ? lhs : result;
+}
+
+StatusOr<Literal> evaluate(EvalArgs& in) {
+  const DType result = in.result().dtype();
+  Literal sums = product(in, in.attrs<DotAttrs>(), type_of_sums(in[0].shape().dtype(), in[1].shape().dtype(), result));
+  return converted(sums, result).reshaped(in.result());
 }
 
 }  // namespace

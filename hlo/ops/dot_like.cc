@@ -18,12 +18,9 @@ Status check_paired_dims(const InferArgs& in, std::string_view what, const Dims&
 }
 
 Status check_dot_result(const InferArgs& in) {
-  const DType result = in.declared()->dtype();
-  const bool complex = is_complex(in[0].dtype()) || is_complex(in[1].dtype());
-  if (is_array_element(result) && (!complex || is_complex(result))) return {};
-  return in.error("result is declared as ", *in.declared(), "; must be an array of ",
-                  complex ? "complex numbers, as operands are " : "numbers, as operands are ",
-                  in[0], " and ", in[1]);
+  if (is_array_element(in.declared()->dtype())) return {};
+  return in.error("result is declared as ", *in.declared(), "; must be an array of numbers, as operands are ", in[0],
+                  " and ", in[1]);
 }
 
 StatusOr<Shape> infer_dot(const InferArgs& in, const Shape& x, const Shape& y,

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
+#include <limits>
 #include <random>
 
 #include "heddle/hlo/evaluation/internal/testing.h"
@@ -165,6 +167,39 @@ TEST(Dot, SizesAroundBlocksAgreeWithTheDefinition) {
   }
   expect_definition({{200, 20, 10}, {0}, {2}}, {{200, 10, 20}, {0}, {1}}, f32, f32,
                     f32);  // more than one block of matrices
+}
+
+// 81.5 + 0.25 + 0.1875: 82 in bf16, 81.9375 in f32.
+TEST(Dot, IntegerResultsOfFloatsAreSumsOfTheirTypeFirst) {
+  const auto sum = [](DType operands, DType result) {
+    return numbers(dot({{3}, {}, {0}}, {{3}, {}, {0}}, op_testing::array(operands, {81.5, 0.25, 0.1875}),
+                       op_testing::array(operands, {1, 1, 1}), result))[0];
+  };
+  EXPECT_EQ(sum(bf16, s32), 82);
+  EXPECT_EQ(sum(f32, s32), 81);
+  EXPECT_EQ(sum(f32, s4), 7);
+}
+
+TEST(Dot, RealResultsOfComplexNumbersAreTheRealParts) {
+  using C = std::complex<float>;
+  const Literal x = Literal::from<C>(Shape(c64, {2}), {C(1, 2), C(0, 1)}), y = Literal::from<C>(Shape(c64, {2}), {C(3, -1), C(2, 3)});
+  EXPECT_EQ(numbers(dot({{2}, {}, {0}}, {{2}, {}, {0}}, x, y, f32))[0], 2);
+  EXPECT_EQ(numbers(dot({{2}, {}, {0}}, {{2}, {}, {0}}, x, y, s32))[0], 2);
+}
+
+// (inf + inf i) (1 + i) = (inf - inf) + (inf + inf) i, however many terms there are and whatever their type.
+TEST(Dot, ComplexProductsOfInfinitiesAreThoseOfTheirParts) {
+  using C = std::complex<double>;
+  const double inf = std::numeric_limits<double>::infinity();
+  for (int64_t n : {1, 2, 5, 20}) {
+    std::vector<C> values(static_cast<size_t>(n), C(1, 1));
+    const Literal y = Literal::from<C>(Shape(c128, {n}), values);
+    values[0] = C(inf, inf);
+    const Literal x = Literal::from<C>(Shape(c128, {n}), values);
+    const C sum = dot({{n}, {}, {0}}, {{n}, {}, {0}}, x, y, c128).values<C>()[0];
+    EXPECT_TRUE(std::isnan(sum.real())) << n;
+    EXPECT_EQ(sum.imag(), inf) << n;
+  }
 }
 
 TEST(Dot, OverNothingIsZero) {

@@ -1,8 +1,8 @@
 #include "heddle/hlo/ops/matmul.h"
 
 #include <Eigen/Core>
-
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace heddle::hlo {
@@ -52,6 +52,15 @@ void multiply_in_steps(const MatmulSizes& sizes, const Wide* a, const Wide* b, W
   }
 }
 
+// The real and the imaginary parts of a matrix.
+struct Parts {
+  Parts(const std::complex<double>* x, int64_t count) {
+    std::transform(x, x + count, std::back_inserter(real), [](std::complex<double> each) { return each.real(); });
+    std::transform(x, x + count, std::back_inserter(imag), [](std::complex<double> each) { return each.imag(); });
+  }
+  std::vector<double> real, imag;
+};
+
 }  // namespace
 
 void matmul_in_f32(const MatmulSizes& sizes, const double* a, const double* b, double* c) {
@@ -72,11 +81,18 @@ void matmul(const MatmulSizes& sizes, const double* a, const double* b, double* 
   }
 }
 
-void matmul(const MatmulSizes& sizes, const std::complex<double>* a, const std::complex<double>* b,
-            std::complex<double>* c) {
-  using C = std::complex<double>;
-  Out<C>(c, sizes.rows, sizes.columns).noalias() =
-      In<C>(a, sizes.rows, sizes.depth) * In<C>(b, sizes.depth, sizes.columns);
+// By the parts: std::complex makes of infinities what the definition, products and sums of parts,
+// does not.
+void matmul(const MatmulSizes& sizes, const std::complex<double>* a, const std::complex<double>* b, std::complex<double>* c) {
+  const Parts x(a, sizes.rows * sizes.depth), y(b, sizes.depth * sizes.columns);
+  const auto count = static_cast<size_t>(sizes.rows * sizes.columns);
+  std::vector<double> one(count), other(count);
+  matmul(sizes, x.real.data(), y.real.data(), one.data());
+  matmul(sizes, x.imag.data(), y.imag.data(), other.data());
+  for (size_t i = 0; i < count; ++i) c[i].real(one[i] - other[i]);
+  matmul(sizes, x.real.data(), y.imag.data(), one.data());
+  matmul(sizes, x.imag.data(), y.real.data(), other.data());
+  for (size_t i = 0; i < count; ++i) c[i].imag(one[i] + other[i]);
 }
 
 void matmul(const MatmulSizes& sizes, const int64_t* a, const int64_t* b, int64_t* c) {

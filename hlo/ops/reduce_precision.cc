@@ -1,6 +1,7 @@
 // reduce-precision(x), exponent_bits, mantissa_bits: x rounded to a narrower float and back. Ties go to the even mantissa, what is
 // too large becomes infinite, what is too small for a normal number becomes a zero of its sign. NaN stays, but without mantissa
-// bits there is no NaN, and it becomes infinite.
+// bits there is no NaN, and it becomes infinite. The floats of 8 bits and less are f16 numbers for it: what is too large for the bits
+// asked for is infinite before it is rounded to their own format.
 #include <bit>
 #include <cmath>
 
@@ -20,7 +21,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return in[0];
 }
 
-// How many exponent and mantissa bits a float type has.
+// How many exponent and mantissa bits the numbers have that it works on.
 struct Format {
   int exponent_bits;
   int mantissa_bits;
@@ -29,15 +30,10 @@ struct Format {
 Format format_of(DType dtype) {
   switch (dtype) {
     case DType::kF64: return {11, 52};
-    case DType::kF32: return {8, 23};
+    case DType::kF32:
+    case DType::kF8E8M0FNU: return {8, 23};
     case DType::kBF16: return {8, 7};
-    case DType::kF16:
-    case DType::kF8E5M2:
-    case DType::kF8E5M2FNUZ: return {5, dtype == f16 ? 10 : 2};
-    case DType::kF8E3M4: return {3, 4};
-    case DType::kF4E2M1FN: return {2, 1};
-    case DType::kF8E8M0FNU: return {8, 0};
-    default: return {4, 3};
+    default: return {5, 10};
   }
 }
 
@@ -67,6 +63,7 @@ class Reducer {
 
   double operator()(double x) const {
     if (x != x) return no_nan_ ? std::copysign(HUGE_VAL, x) : x;
+    if (x == 0 || std::isinf(x)) return x;
     if (dropped_ > 0) x = round(x);
     if (x == 0 || std::isinf(x)) return x;
     const int exponent = std::ilogb(x);

@@ -101,6 +101,14 @@ TEST(Reduce, MinimumAndMaximumKeepNaN) {
   EXPECT_THAT(numbers(reduced("maximum", floats({1, 5, 3}), f32_of(-1), {0})), ElementsAre(5));
 }
 
+TEST(Reduce, MinimumAndMaximumTellZerosApart) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const Literal& x : {floats({0, -0.f}), floats({-0.f, 0}), floats({-0.f, 0, -0.f})}) {
+    EXPECT_TRUE(std::signbit(reduced("minimum", x, f32_of(inf), {0}).values<float>()[0]));
+    EXPECT_FALSE(std::signbit(reduced("maximum", x, f32_of(-inf), {0}).values<float>()[0]));
+  }
+}
+
 TEST(Reduce, IntegersWrapAndCompareByTheirSign) {
   const auto u8_of = [](uint8_t v) { return Literal::from<uint8_t>(Shape::scalar(u8), {v}); };
   const Literal bytes = Literal::from<uint8_t>(Shape(u8, {3}), {200, 100, 5});
@@ -162,6 +170,15 @@ TEST(Reduce, ComplexSumsAndProducts) {
   EXPECT_EQ(
       reduced("multiply", x, Literal::from<C>(Shape::scalar(c64), {C(1, 0)}), {0}).values<C>()[0],
       C(5, 5));
+}
+
+// As multiply has it, which makes NaN of inf - inf.
+TEST(Reduce, ComplexProductsOfInfinitiesAreThoseOfTheirParts) {
+  using C = std::complex<float>;
+  const float inf = std::numeric_limits<float>::infinity();
+  const Literal x = Literal::from<C>(Shape(c64, {2}), {C(inf, inf), C(1, 1)});
+  const C product = reduced("multiply", x, Literal::from<C>(Shape::scalar(c64), {C(1, 0)}), {0}).values<C>()[0];
+  EXPECT_TRUE(std::isnan(product.real()));
 }
 
 TEST(Reduce, NegativeZerosSumToNegativeZero) {

@@ -1,4 +1,5 @@
 // clamp(min, x, max) = minimum(maximum(x, min), max), NaN where any of them is: bounds of x's type, or two scalars for all elements.
+// Complex numbers go by their real parts alone: min where x's is not above it, max where it is not within max's.
 // select(pred, on_true, on_false): an element of the one or the other; pred[], or one pred an element.
 #include <cstring>
 
@@ -11,7 +12,7 @@ constexpr std::string_view kClampOperands[] = {"min", "x", "max"};
 constexpr std::string_view kSelectOperands[] = {"pred", "on_true", "on_false"};
 
 StatusOr<Shape> infer_clamp(const InferArgs& in) {
-  HEDDLE_RETURN_IF_ERROR(check_elements(in, 1, kPreds | kIntegers | kFloats));
+  HEDDLE_RETURN_IF_ERROR(check_elements(in, 1, kPreds | kIntegers | kFloats | kComplexes));
   const bool scalars = in[0].rank() == 0 && in[2].rank() == 0;
   for (size_t bound : {size_t{0}, size_t{2}}) {
     if (!scalars) HEDDLE_RETURN_IF_ERROR(check_same(in, bound, 1));
@@ -28,21 +29,24 @@ double clamp(double min, double x, double max) {
   return raised > max ? max : raised;
 }
 
-constexpr ElementwiseRow kClampRow = {
-    .real = [](double min, double x, double max) { return clamp(min, x, max); },
-    .integer =
-        [](auto min, auto x, auto max, int) {
-          const auto raised = x < min ? min : x;
-          return raised > max ? max : raised;
-        }};
+constexpr ElementwiseRow kClampRow = {.real = [](double min, double x, double max) { return clamp(min, x, max); },
+                                      .integer =
+                                          [](auto min, auto x, auto max, int) {
+                                            const auto raised = x < min ? min : x;
+                                            return raised > max ? max : raised;
+                                          },
+                                      .complex =
+                                          [](std::complex<double> min, std::complex<double> x, std::complex<double> max) {
+                                            const auto raised = min.real() >= x.real() ? min : x;
+                                            return raised.real() <= max.real() ? raised : max;
+                                          }};
 
 StatusOr<Shape> infer_select(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_elements(in, 0, kPreds));
   if (!in[1].is_array()) return in.error("on_true is ", in[1], "; must be an array");
   HEDDLE_RETURN_IF_ERROR(check_same(in, 2, 1));
   if (in[0].rank() != 0 && !same_dimensions(in[0], in[1])) {
-    return in.error("pred is ", in[0], "; must be pred[] or ", in[1].with_dtype(pred),
-                    ", with the dimensions of on_true");
+    return in.error("pred is ", in[0], "; must be pred[] or ", in[1].with_dtype(pred), ", with the dimensions of on_true");
   }
   return in[1];
 }

@@ -5,8 +5,9 @@
 
 RUNNER is the folder of the corpus's reference runner (hclib.py, xrun.py). The elements of each argument are drawn again from its
 own elements; floats may turn their sign, and some cases get NaN, infinities, zeros and extremes. Loops keep their integers
-in range. OUT then holds packs for `heddle conformance`. Needs jax[cpu]==0.10.2 and protobuf (tests only)."""
-import argparse, gzip, glob, os, sys, zlib
+in range. OUT then holds packs for `heddle conformance`. A loop may never end on other inputs: each pack has a process of its own, which is
+stopped and started again behind the case after 40 seconds of silence. Needs jax[cpu]==0.10.2 and protobuf (tests only)."""
+import argparse, gzip, glob, os, select, subprocess, sys, zlib
 import numpy as np
 from google.protobuf.internal.encoder import _VarintBytes
 
@@ -14,6 +15,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument('runner'); parser.add_argument('out'); parser.add_argument('paths', nargs='+')
 parser.add_argument('--every', type=int, default=1); parser.add_argument('--offset', type=int, default=0)
 parser.add_argument('--seed', type=int, default=0)
+parser.add_argument('--worker', type=int, default=-1, help='used by the script itself: the ordinal to start from')
 args = parser.parse_args()
 sys.path.insert(0, args.runner)
 import hclib, xrun
@@ -73,21 +75,58 @@ def remake(case):
     case.expected_from = 'xla-cpu'
 
 
+def work(pack, target, start):
+    """Appends the cases from `start` on; says each ordinal when it begins."""
+    with gzip.open(pack, 'rb') as source, open(target, 'ab') as sink:
+        for n, case in enumerate(hclib.read_delimited(source, pb.Case)):
+            if n < start or case.corpus == 'spmd' or n % args.every != args.offset or not case.snapshot.arguments:
+                continue
+            print(n, flush=True)
+            try:
+                remake(case)
+            except Exception:  # what jaxlib cannot run from its proto
+                print('failed', flush=True)
+                continue
+            data = case.SerializeToString()
+            sink.write(_VarintBytes(len(data)) + data)
+            sink.flush()
+            print('made', flush=True)
+
+
+def watch(pack, raw, counts):
+    """Runs workers until one comes to the end of the pack."""
+    start = 0
+    while True:
+        options = ['--every', str(args.every), '--offset', str(args.offset), '--seed', str(args.seed), '--worker', str(start)]
+        worker = subprocess.Popen([sys.executable, __file__, args.runner, raw, pack, *options], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, bufsize=0)
+        while select.select([worker.stdout], [], [], 40)[0]:
+            line = worker.stdout.readline().decode().strip()
+            if not line:
+                break
+            if line.isdigit():
+                start = int(line) + 1
+            else:
+                counts[line] += 1
+        else:
+            worker.kill()
+        if worker.wait() == 0:
+            return
+        counts['stopped'] += 1  # it hung, or took XLA down
+
+
+if args.worker >= 0:
+    work(args.paths[0], args.out, args.worker)
+    sys.exit()
 for path in args.paths:
     for pack in sorted(glob.glob(path + '/**/*.cases.gz', recursive=True)) if os.path.isdir(path) else [path]:
-        made = failed = 0
+        counts = dict(made=0, failed=0, stopped=0)
         target = os.path.join(args.out, *pack.split(os.sep)[-2:])
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        with gzip.open(pack, 'rb') as source, gzip.open(target, 'wb') as sink:
-            for n, case in enumerate(hclib.read_delimited(source, pb.Case)):
-                if case.corpus == 'spmd' or n % args.every != args.offset or not case.snapshot.arguments:
-                    continue
-                try:
-                    remake(case)
-                except Exception as error:  # what jaxlib cannot run from its proto
-                    failed += 1
-                    continue
-                data = case.SerializeToString()
-                sink.write(_VarintBytes(len(data)) + data)
-                made += 1
-        print(target, made, 'made,', failed, 'that XLA cannot run', flush=True)
+        raw = target + '.raw'
+        open(raw, 'wb').close()
+        watch(pack, raw, counts)
+        with open(raw, 'rb') as source, gzip.open(target, 'wb') as sink:
+            sink.write(source.read())
+        os.remove(raw)
+        print(target, counts['made'], 'made,', counts['failed'], 'that XLA cannot run,', counts['stopped'], 'stopped', flush=True)

@@ -49,8 +49,8 @@ constexpr Row kRows[] = {
     {"float", "compare($t[$d], $t[$d]) -> pred[$d], direction=GT, type=FLOAT"},
     {"signed", "compare($t[$d], $t[$d]) -> pred[$d], direction=LT, type=SIGNED"},
     {"unsigned pred", "compare($t[$d], $t[$d]) -> pred[$d], direction=LT, type=UNSIGNED"},
-    {"pred int float", "clamp($t[$d], $t[$d], $t[$d]) -> $t[$d]"},
-    {"pred int float", "clamp($t[], $t[3,2], $t[]) -> $t[3,2]"},
+    {"all", "clamp($t[$d], $t[$d], $t[$d]) -> $t[$d]"},
+    {"all", "clamp($t[], $t[3,2], $t[]) -> $t[3,2]"},
     {"all", "select(pred[$d], $t[$d], $t[$d]) -> $t[$d]"},
     {"all", "select(pred[], $t[3,2], $t[3,2]) -> $t[3,2]"},
 
@@ -171,9 +171,10 @@ constexpr Row kRows[] = {
     {"all",
      "dot($t[5,2,3], $t[5,3,4]) -> $t[5,2,4], lhs_batch_dims={0}, lhs_contracting_dims={2}, "
      "rhs_batch_dims={0}, rhs_contracting_dims={1}"},
+    {"all", "dot($t[2,3], $t[3,4]) -> s32[2,4], lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
     {"all", "dot($t[2], $t[4]) -> $t[2,4], lhs_contracting_dims={}, rhs_contracting_dims={}"},
     {"all", "dot($t[2,0], $t[0,4]) -> $t[2,4], lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
-    {"pred int float",
+    {"all",
      "dot($t[3,2], $t[2]) -> f32[3], lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
      "operand_precision={high,highest}"},
     {"float +",
