@@ -252,23 +252,25 @@ class SparseTimesDense {
     const std::vector<T> data = numbers_of<T>(call_[0]), dense = numbers_of<T>(call_[3]);
     Literal out = Literal::uninitialised(call_.result());
     std::vector<T> sums(static_cast<size_t>(out.element_count()));
+    const bool in_f32 = out.shape().dtype() == f32;
     for (size_t row = 0; row + 1 < outer_.size(); ++row) {
       T* to = sums.data() + static_cast<int64_t>(row) * columns_;
       for (int64_t k = outer_[row]; k < outer_[row + 1]; ++k) {
         const T* from = dense.data() + inner_[static_cast<size_t>(k)] * columns_;
-        for (int64_t j = 0; j < columns_; ++j) add_product(to[j], data[static_cast<size_t>(k)], from[j]);
+        for (int64_t j = 0; j < columns_; ++j) add_product(to[j], data[static_cast<size_t>(k)], from[j], in_f32);
       }
     }
     store(out.shape().dtype(), sums.data(), out.element_count(), out.mutable_bytes());
     return out;
   }
 
+  // In f32 every step is rounded, as there: doubles hold a product of two floats, and a sum.
   template <class T>
-  static void add_product(T& to, T a, T b) {
+  static void add_product(T& to, T a, T b, [[maybe_unused]] bool in_f32) {
     if constexpr (std::is_same_v<T, int64_t>) {
       to = static_cast<int64_t>(static_cast<uint64_t>(to) + static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
     } else if constexpr (std::is_same_v<T, double>) {
-      to += a * b;
+      to = in_f32 ? static_cast<double>(static_cast<float>(to + static_cast<double>(static_cast<float>(a * b)))) : to + a * b;
     } else {
       to += complex_math::multiply(a, b);
     }
