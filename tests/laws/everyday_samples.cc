@@ -18,7 +18,6 @@ std::vector<FunctionSample> formulas() {
       one("log10", log10),
       one("log2", log2),
       one("signbit", signbit),
-      one("sinc", sinc),
       one("trunc", trunc),
       two("copysign", copysign),
       two("floor_divide", floor_divide),
