@@ -1,5 +1,6 @@
 // sort(x..), dimensions={d}, to_apply=less: the rows of all operands along d, reordered together so that less(later, earlier) holds
-// for none. less gets (left, right) of each operand in turn. Stable, whether is_stable asks for it or not.
+// for none. less gets (left, right) of each operand in turn. Without is_stable, equals come as std::sort leaves them, which is what XLA's
+// CPU calls: programs that sort pairs by their firsts show it in rows of more than 16.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -42,7 +43,7 @@ using Order = std::vector<int64_t>;  // the row's positions, as they come in the
 // The rows to sort: every operand as [rows, length].
 class Sorter {
  public:
-  explicit Sorter(EvalArgs& in) : in_(in) {
+  explicit Sorter(EvalArgs& in) : in_(in), is_stable_(in.attrs<SortAttrs>().is_stable) {
     const int64_t dimension = in.attrs<SortAttrs>().dimensions[0];
     permutation_ = other_dimensions(in[0].shape().rank(), {&dimension, 1});
     permutation_.push_back(dimension);
@@ -89,11 +90,25 @@ class Sorter {
         const uint64_t right = keys_[k][static_cast<size_t>(start + b.second)];
         if (left != right) return left < right;
       }
-      return a.second < b.second;
+      return is_stable_ && a.second < b.second;
     });
     Order order;
     order.reserve(first.size());
     for (const auto& [key, i] : first) order.push_back(i);
+    return order;
+  }
+
+  // From the stable order to that of std::sort. Ranks stand for the comparator, so that one that contradicts itself cannot lead
+  // std::sort out of the row.
+  StatusOr<Order> unsettled(int64_t start, Order order) {
+    Order ranks(order.size());
+    for (size_t i = 1; i < order.size(); ++i) {
+      HEDDLE_ASSIGN_OR_RETURN(const bool differs, is_less(start + order[i - 1], start + order[i]));
+      ranks[static_cast<size_t>(order[i])] = ranks[static_cast<size_t>(order[i - 1])] + (differs ? 1 : 0);
+    }
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](int64_t a, int64_t b) { return ranks[static_cast<size_t>(a)] < ranks[static_cast<size_t>(b)]; });
     return order;
   }
 
@@ -112,7 +127,7 @@ class Sorter {
       }
       std::swap(order, merged);
     }
-    return order;
+    return is_stable_ ? order : unsettled(start, std::move(order));
   }
 
   Status merge(int64_t start, std::span<const int64_t> left, std::span<const int64_t> right, int64_t* to) {
@@ -154,6 +169,7 @@ class Sorter {
   }
 
   EvalArgs& in_;
+  const bool is_stable_;
   std::vector<int64_t> permutation_;
   int64_t length_ = 0;
   std::vector<Literal> values_;

@@ -1,4 +1,4 @@
-// sort: keys of every kind, and comparators that are called. Against std::stable_sort.
+// sort: keys of every kind, and comparators that are called. Against std::stable_sort, and without is_stable against XLA's CPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,17 +93,20 @@ TEST(Sort, JaxComparatorPutsNaNsLastAndKeepsZerosInPlace) {
 }
 
 // Sorts pairs (key, position) by `body` on the keys; the positions tell the order of equal keys.
-std::vector<double> order_of(std::string_view body, const std::vector<int32_t>& keys) {
+std::vector<double> order_of(std::string_view body, const std::vector<int32_t>& keys,
+                             bool is_stable = true) {
   const std::string type = cat("s32[", keys.size(), "]");
   Literal positions(Shape(s32, {static_cast<int64_t>(keys.size())}));
   std::iota(positions.mutable_values<int32_t>().begin(), positions.mutable_values<int32_t>().end(),
             0);
-  const Literal sorted = run(cat("HloModule m\n less { a = s32[] parameter(0) b = s32[] "
-                                 "parameter(1) i = s32[] parameter(2) j = s32[] parameter(3) ",
-                                 body, " }\n ENTRY main { k = ", type, " parameter(0) i = ", type,
-                                 " parameter(1) ROOT y = (", type, ", ", type,
-                                 ") sort(k, i), dimensions={0}, is_stable=true, to_apply=less }"),
-                             {Literal::from<int32_t>(positions.shape(), keys), positions});
+  const Literal sorted =
+      run(cat("HloModule m\n less { a = s32[] parameter(0) b = s32[] "
+              "parameter(1) i = s32[] parameter(2) j = s32[] parameter(3) ",
+              body, " }\n ENTRY main { k = ", type, " parameter(0) i = ", type,
+              " parameter(1) ROOT y = (", type, ", ", type,
+              ") sort(k, i), dimensions={0}, is_stable=", is_stable ? "true" : "false",
+              ", to_apply=less }"),
+          {Literal::from<int32_t>(positions.shape(), keys), positions});
   return numbers(sorted.element(1));
 }
 
@@ -145,11 +148,27 @@ TEST(Sort, ByCallsIsStable) {
   }
 }
 
+// What jax.lax.sort(.., is_stable=False) gives for keys 7 i mod 5 on XLA's CPU.
+TEST(Sort, UnstableEqualsComeAsOnXlasCpu) {
+  std::vector<int32_t> keys(20);
+  for (int32_t i = 0; i < 20; ++i) keys[static_cast<size_t>(i)] = 7 * i % 5;
+  const auto expected =
+      ElementsAre(0, 5, 15, 10, 18, 3, 13, 8, 1, 16, 11, 6, 9, 14, 4, 19, 12, 7, 17, 2);
+  EXPECT_THAT(order_of("ROOT c = pred[] compare(a, b), direction=LT", keys, false), expected);
+  EXPECT_THAT(order_of("one = s32[] constant(1)  d = s32[] subtract(b, a)  ROOT c = pred[] "
+                       "compare(d, one), direction=GE",
+                       keys, false),
+              expected);
+}
+
 TEST(Sort, AComparatorThatIsNoOrderLosesNoElement) {
-  std::vector<double> order =
-      order_of("z = s32[] add(a, b)  ROOT c = pred[] compare(z, a), direction=GE", many_ties(100));
-  std::ranges::sort(order);
-  for (size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], static_cast<double>(i));
+  for (bool is_stable : {true, false}) {
+    std::vector<double> order =
+        order_of("z = s32[] add(a, b)  ROOT c = pred[] compare(z, a), direction=GE", many_ties(100),
+                 is_stable);
+    std::ranges::sort(order);
+    for (size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], static_cast<double>(i));
+  }
 }
 
 constexpr std::string_view kByTwoKeys = R"(HloModule m

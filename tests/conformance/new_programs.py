@@ -76,7 +76,9 @@ def run(area, packs):
 
 signal.signal(signal.SIGALRM, on_alarm)
 packs = capture.Packs(hclib, xrun, args.out, capture.known_structures(hclib, args.corpora))
-for area in AREAS:
-    start = time.time()
-    print(area, run(area, packs), f'{time.time() - start:.0f} s', flush=True)
-packs.close()
+try:
+    for area in AREAS:
+        start = time.time()
+        print(area, run(area, packs), f'{time.time() - start:.0f} s', flush=True)
+finally:  # so that what was made is there after an interrupt
+    packs.close()
