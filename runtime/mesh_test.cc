@@ -10,10 +10,10 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/text.h"
-#include "heddle/runtime/interpreter.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/spmd.h"
+#include "heddle/runtime/support_test.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/runtime/transfer_guard.h"
 
@@ -32,20 +32,12 @@ hlo::Sharding sharding(const std::string& text) {
 }
 
 Literal counted(std::vector<int64_t> sizes) {
-  Literal out(Shape(f32, std::move(sizes)));
+  Literal out(f32(std::move(sizes)));
   std::iota(out.mutable_values<float>().begin(), out.mutable_values<float>().end(), 0.0f);
   return out;
 }
 
-// Four devices of an interpreter that lives as long as the process, as meshes do.
-std::vector<Device*> four() {
-  static Backend& backend = *make_interpreter({.devices = 4}).release();
-  std::vector<Device*> out;
-  for (const auto& device : backend.devices()) out.push_back(device.get());
-  return out;
-}
-
-Device& mesh() { return *mesh_device(four()).value(); }
+Device& mesh() { return *mesh_device(four_devices()).value(); }
 
 std::vector<BufferPtr> run(Device& device, const std::string& text,
                            const std::vector<BufferPtr>& arguments) {
@@ -59,16 +51,16 @@ std::vector<BufferPtr> run(Device& device, const std::string& text,
 TEST(Mesh, IsTheSameDeviceForTheSameDevices) {
   EXPECT_EQ(&mesh(), &mesh());
   EXPECT_EQ(mesh().name(), "mesh(interpreter:0,1,2,3):0");
-  EXPECT_EQ(devices_of(mesh()), four());
-  EXPECT_EQ(mesh_device(std::vector{four()[2]}).value(), four()[2]);
+  EXPECT_EQ(devices_of(mesh()), four_devices());
+  EXPECT_EQ(mesh_device(std::vector{four_devices()[2]}).value(), four_devices()[2]);
 }
 
 TEST(Mesh, OfNoDevicesOrOneTwiceIsAnError) {
   EXPECT_EQ(message_of(mesh_device({}).status()), "mesh: has no devices; must have at least one");
-  EXPECT_EQ(message_of(mesh_device(std::vector{four()[1], four()[1]}).status()),
+  EXPECT_EQ(message_of(mesh_device(std::vector{four_devices()[1], four_devices()[1]}).status()),
             "mesh: has interpreter:1 twice; must have it once");
   Device* other = find_device("interpreter").value();
-  EXPECT_EQ(message_of(mesh_device(std::vector{four()[1], other}).status()),
+  EXPECT_EQ(message_of(mesh_device(std::vector{four_devices()[1], other}).status()),
             "mesh: has interpreter:0 and interpreter:1; all its devices must be of one backend");
 }
 
@@ -80,7 +72,7 @@ TEST(Mesh, UploadsCutAndDownloadsJoin) {
   Counters moved = counters() - before;
   EXPECT_EQ(moved.uploads, 4);
   EXPECT_EQ(moved.upload_bytes, 4 * 2 * 6 * 4);  // each half to two devices
-  EXPECT_EQ(four()[3]->live_bytes(), 2 * 6 * 4);
+  EXPECT_EQ(four_devices()[3]->live_bytes(), 2 * 6 * 4);
   EXPECT_EQ(mesh().live_bytes(), 0);
   EXPECT_EQ(to_host(*buffer).value(), x);
   moved = counters() - before;
@@ -92,7 +84,7 @@ TEST(Mesh, PlainUploadsAreCopiesForEveryDevice) {
   const BufferPtr buffer = to_device(mesh(), counted({3})).value();
   EXPECT_EQ(*sharding_of(*buffer), hlo::Sharding());
   EXPECT_EQ(to_host(*buffer).value(), counted({3}));
-  EXPECT_EQ(sharding_of(*to_device(*four()[0], counted({3})).value()), nullptr);
+  EXPECT_EQ(sharding_of(*to_device(*four_devices()[0], counted({3})).value()), nullptr);
 }
 
 TEST(Mesh, GuardsHoldForEveryTile) {
@@ -155,7 +147,7 @@ TEST(Mesh, MistakesSayWhatIsWrong) {
   EXPECT_EQ(compile("ENTRY main { ROOT x = f32[8] parameter(0), sharding={devices=[2]<=[2]} }"),
             "compile main: parameter 0: sharding {devices=[2]<=[2]}: is of other devices than 0 .. "
             "3; must name each once");
-  const BufferPtr x = to_device(*four()[0], counted({8})).value();
+  const BufferPtr x = to_device(*four_devices()[0], counted({8})).value();
   const auto program =
       mesh()
           .backend()
@@ -178,7 +170,7 @@ TEST(Mesh, ReleasedTilesAreADonatedArray) {
 // What is in flight is so on the devices that the mesh is made of.
 TEST(Mesh, IsSynchronizedByItsDevices) {
   std::atomic<bool> done{false};
-  std::thread run([&, ticket = four()[2]->throttle().acquire(1)]() mutable {
+  std::thread run([&, ticket = four_devices()[2]->throttle().acquire(1)]() mutable {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     done = true;
     const Throttle::Ticket gone = std::move(ticket);
@@ -190,7 +182,7 @@ TEST(Mesh, IsSynchronizedByItsDevices) {
 
 // Devices that have arguments of their own.
 TEST(Spmd, ReplicasRunOnTheirOwnArguments) {
-  const DeviceGrid grid{.replicas = 4, .devices = four()};
+  const DeviceGrid grid{.replicas = 4, .devices = four_devices()};
   const auto program =
       compile_spmd(
           module_of(
@@ -199,15 +191,14 @@ TEST(Spmd, ReplicasRunOnTheirOwnArguments) {
           {}, grid)
           .value();
   DeviceBuffers arguments;
-  for (Device* device : four()) {
+  for (Device* device : four_devices()) {
     const auto i = static_cast<float>(device->id());
-    arguments.push_back(
-        {to_device(*device, Literal::from<float>(Shape(f32, {2}), {i, 2 * i})).value()});
+    arguments.push_back({to_device(*device, vector_of({i, 2 * i})).value()});
   }
   const DeviceBuffers results = program->execute(arguments).value();
   EXPECT_THAT(to_host(*results[1][0]).value().values<float>(), ElementsAre(1, 2));
   EXPECT_THAT(to_host(*results[2][0]).value().values<float>(), ElementsAre(5, 10));
-  EXPECT_EQ(&results[3][0]->device(), four()[3]);
+  EXPECT_EQ(&results[3][0]->device(), four_devices()[3]);
 
   std::swap(arguments[0], arguments[1]);
   EXPECT_EQ(message_of(program->execute(arguments).status()),
@@ -220,12 +211,14 @@ TEST(Spmd, ReplicasRunOnTheirOwnArguments) {
 
 TEST(Spmd, GridsAreChecked) {
   const hlo::Module module = module_of("ENTRY main { ROOT x = f32[8] parameter(0) }");
-  EXPECT_EQ(message_of(compile_spmd(module, {}, {.replicas = 3, .devices = four()}).status()),
-            "compile main: 4 devices for 3 replicas of 1 partitions; must be as many as their "
-            "product");
   EXPECT_EQ(
-      message_of(
-          compile_spmd(module, {}, {.replicas = 2, .devices = {four()[0], four()[0]}}).status()),
+      message_of(compile_spmd(module, {}, {.replicas = 3, .devices = four_devices()}).status()),
+      "compile main: 4 devices for 3 replicas of 1 partitions; must be as many as their "
+      "product");
+  EXPECT_EQ(
+      message_of(compile_spmd(module, {},
+                              {.replicas = 2, .devices = {four_devices()[0], four_devices()[0]}})
+                     .status()),
       "compile main: interpreter:0 is in the grid twice; must be there once");
   EXPECT_THAT(message_of(compile_spmd(module, {}, {.devices = {&mesh()}}).status()),
               HasSubstr("has programs of one device only"));

@@ -10,6 +10,7 @@
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/runtime/backend.h"
+#include "heddle/runtime/interpreter.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::runtime {
@@ -98,6 +99,14 @@ class HollowBackend final : public Backend {
 
   std::function<Status()> on_compile_;
 };
+
+// Four devices of an interpreter that lives as long as the process, as meshes do.
+inline std::vector<Device*> four_devices() {
+  static Backend& backend = *make_interpreter({.devices = 4}).release();
+  std::vector<Device*> out;
+  for (const auto& device : backend.devices()) out.push_back(device.get());
+  return out;
+}
 
 inline std::shared_ptr<Executable> compiled(const hlo::Module& module, Device& device) {
   return device.backend().compile(module, {}, device).value();

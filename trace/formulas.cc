@@ -11,21 +11,14 @@
 namespace heddle {
 namespace {
 
+using trace_internal::floating;
 using trace_internal::Located;
 using trace_internal::one_program;
-
-Located floating(std::string_view op, const Operand& x) {
-  Located value(as_tensor(x), x.at());
-  if (is_floating(value.dtype())) return value;
-  throw Error(invalid_argument(op, ": x is ", value.tensor().shape(),
-                               "; it must be of floats, cast it with astype(f32)"),
-              x.at());
-}
 
 // A formula of one operand of floats.
 template <class Fn>
 Tensor formula(std::string_view op, const Operand& x, Fn&& fn) {
-  Located value = floating(op, x);
+  Located value = floating(op, "x", x);
   return one_program(op, x.at(), [&] { return fn(value).tensor(); });
 }
 
@@ -35,7 +28,7 @@ Tensor formula(std::string_view op, const Operand& x, const Operand& y, bool flo
   return one_program(op, x.at(), [&] {
     OperandPair pair = unify(x, y, op);
     Located a(pair.a, x.at()), b(pair.b, x.at());
-    if (floats) floating(op, a.operand());
+    if (floats) floating(op, "x", a.operand());
     return fn(a, b).tensor();
   });
 }

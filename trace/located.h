@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -139,6 +140,9 @@ inline Located sum(const Located& x, const Reduction& over) {
 inline Located mean(const Located& x, const Reduction& over) {
   return x.with(heddle::mean(x.operand(), over));
 }
+
+// x of floats. errors: throws Error naming `op` and the operand where it is of anything else
+Located floating(std::string_view op, std::string_view name, const Operand& x);
 
 // c[0] x^(n-1) + .. + c[n-1] by Horner's rule, the highest power first.
 Located polynomial(const Located& x, std::span<const double> coefficients);

@@ -1,7 +1,6 @@
 #include "heddle/trace/mesh.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "heddle/hlo/attributes.h"
@@ -220,20 +219,6 @@ Tensor marked(const Tensor& x, hlo::Sharding sharding, SourceLocation at) {
                .declared = x.shape(),
                .at = at,
                .sharding = std::make_shared<const hlo::Sharding>(std::move(sharding))});
-}
-
-Literal literal_from_bytes(const void* data, size_t count, DType dtype,
-                           std::vector<int64_t> dimensions, SourceLocation at) {
-  const Shape shape(dtype, std::move(dimensions));
-  throw_if_error(annotate(check_shape(shape), "array: "), at);
-  if (static_cast<size_t>(shape.element_count()) != count) {
-    throw Error(invalid_argument("array: has ", count, " values; ", to_string(shape), " takes ",
-                                 shape.element_count()),
-                at);
-  }
-  Literal literal = Literal::uninitialised(shape);
-  if (count > 0) std::memcpy(literal.mutable_bytes(), data, static_cast<size_t>(shape.byte_size()));
-  return literal;
 }
 
 }  // namespace trace_internal

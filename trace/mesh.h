@@ -147,13 +147,6 @@ Tensor device_put(const Tensor& x, const Sharding& sharding,
 // How a placeholder or a concrete tensor is laid out; null where nobody said, and on one device.
 [[nodiscard]] std::shared_ptr<const hlo::Sharding> sharding_of(const Tensor& tensor);
 
-namespace trace_internal {
-
-Literal literal_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
-                           SourceLocation at);
-
-}  // namespace trace_internal
-
 template <class T>
 Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, const Sharding& sharding,
              SourceLocation at) {

@@ -8,8 +8,8 @@
 #include "heddle/base/counters.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/tiles.h"
-#include "heddle/runtime/interpreter.h"
 #include "heddle/runtime/registry.h"
+#include "heddle/runtime/support_test.h"
 #include "heddle/trace/collectives.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/elementwise.h"
@@ -27,19 +27,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<Device*> four() {
-  static runtime::Backend& backend = *runtime::make_interpreter({.devices = 4}).release();
-  std::vector<Device*> out;
-  for (const auto& device : backend.devices()) out.push_back(device.get());
-  return out;
-}
-
 const Mesh& square() {
-  static const Mesh& mesh = *new Mesh({{"data", 2}, {"model", 2}}, four());
+  static const Mesh& mesh = *new Mesh({{"data", 2}, {"model", 2}}, runtime::four_devices());
   return mesh;
 }
 const Mesh& line() {
-  static const Mesh& mesh = *new Mesh({{"i", 4}}, four());
+  static const Mesh& mesh = *new Mesh({{"i", 4}}, runtime::four_devices());
   return mesh;
 }
 
@@ -116,7 +109,7 @@ TEST(Mesh, MistakesSayWhatIsWrong) {
         Mesh({{"x", 2}, {"x", 2}});
       },
       "Mesh: has axes (x, x); each must have a name of its own");
-  expect([] { Mesh({{"x", 2}}, four()); }, "Mesh: has 4 devices; axes (x) need 2");
+  expect([] { Mesh({{"x", 2}}, runtime::four_devices()); }, "Mesh: has 4 devices; axes (x) need 2");
   expect([] { Sharding(line(), {"j"}); }, "Mesh(i=4): has no axis \"j\"; it has (i)");
   expect(
       [] {

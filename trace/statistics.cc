@@ -14,6 +14,7 @@ namespace heddle {
 namespace {
 
 using trace_internal::axis_of;
+using trace_internal::floating;
 using trace_internal::Located;
 using trace_internal::one_program;
 
@@ -32,11 +33,7 @@ Along along(std::string_view op, const Operand& operand, std::optional<int64_t> 
 Tensor quantile_of(std::string_view op, const Operand& operand, double q,
                    std::optional<int64_t> axis) {
   SourceLocation at = operand.at();
-  Tensor x = as_tensor(operand);
-  if (!is_floating(x.dtype()))
-    throw Error(invalid_argument(op, ": x is ", x.shape(),
-                                 "; it must be of floats, cast it with astype(f32)"),
-                at);
+  const Tensor x = floating(op, "x", operand).tensor();
   if (!(q >= 0 && q <= 1))
     throw Error(invalid_argument(op, ": q is ", q, "; it must be in 0 .. 1"), at);
   return one_program(op, at, [&] {

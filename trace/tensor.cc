@@ -78,9 +78,9 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLo
   return node.buffer;
 }
 
-Tensor array_from_bytes(const void* data, size_t count, DType dtype,
-                        std::vector<int64_t> dimensions, SourceLocation at) {
-  Shape shape(dtype, std::move(dimensions));
+Literal literal_from_bytes(const void* data, size_t count, DType dtype,
+                           std::vector<int64_t> dimensions, SourceLocation at) {
+  const Shape shape(dtype, std::move(dimensions));
   throw_if_error(annotate(check_shape(shape), "array: "), at);
   if (static_cast<size_t>(shape.element_count()) != count) {
     throw Error(invalid_argument("array: has ", count, " values; ", to_string(shape), " takes ",
@@ -89,7 +89,12 @@ Tensor array_from_bytes(const void* data, size_t count, DType dtype,
   }
   Literal literal = Literal::uninitialised(shape);
   if (count > 0) std::memcpy(literal.mutable_bytes(), data, static_cast<size_t>(shape.byte_size()));
-  return array(literal, at);
+  return literal;
+}
+
+Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
+                        SourceLocation at) {
+  return array(literal_from_bytes(data, count, dtype, std::move(shape), at), at);
 }
 
 void read_as(const Tensor& tensor, DType dtype, void* out, SourceLocation at) {

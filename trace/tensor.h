@@ -142,6 +142,9 @@ constexpr DType dtype_of() {
     static_assert(!sizeof(T), "no dtype holds this C++ type");
 }
 
+// `count` elements of `dtype`, row-major. errors: throws Error where the shape takes another count
+Literal literal_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
+                           SourceLocation at);
 Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
                         SourceLocation at);
 // Downloads and converts to `dtype`, then writes the bytes; the caller made room for size()

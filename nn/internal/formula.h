@@ -1,4 +1,4 @@
-// How neural-net functions are written: formulas on floats, checked once.
+// How neural-net functions are written: formulas of one program, in floats wide enough.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,8 @@
 
 namespace heddle::nn_internal {
 
+using trace_internal::floating;
 using trace_internal::Located;
-
-// x of floats. errors: throws Error naming `op` and the operand where it is of anything else
-Located floating(std::string_view op, std::string_view name, const Operand& x);
 
 // x in f32 at least: what statistics and sums of many terms are taken in.
 inline Located wide_of(const Located& x) { return x.astype(x.dtype() == f64 ? f64 : f32); }

@@ -5,7 +5,7 @@
 #include "heddle/heddle.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/hlo/verify.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/runtime/support_test.h"
 #include "heddle/tests/support/llama.h"
 
 namespace heddle {
@@ -13,15 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<Device*> four() {
-  static runtime::Backend& backend = *runtime::make_interpreter({.devices = 4}).release();
-  std::vector<Device*> out;
-  for (const auto& device : backend.devices()) out.push_back(device.get());
-  return out;
-}
-
 const Mesh& square() {
-  static const Mesh& mesh = *new Mesh({{"data", 2}, {"model", 2}}, four());
+  static const Mesh& mesh = *new Mesh({{"data", 2}, {"model", 2}}, runtime::four_devices());
   return mesh;
 }
 
@@ -76,7 +69,7 @@ TEST(Sharding, CollectivesInsideAScan) {
   };
   const auto stack = [&](Tensor h0, Tensor xs) { return scan(step, h0, xs); };
   for (const int64_t model : {1, 2, 4}) {
-    const Mesh mesh({{"data", 4 / model}, {"model", model}}, four());
+    const Mesh mesh({{"data", 4 / model}, {"model", model}}, runtime::four_devices());
     const Sharding columns(mesh, {"model"}), stacked(mesh, {None{}, "model"});
     const Tensor h0 = ramp({4}, columns), xs = ramp({3, 4}, stacked);
     const auto [last, ys] =
