@@ -1,5 +1,6 @@
 // reduce(x.., init..), dimensions={..}, to_apply=f: all elements along the dimensions combined by f, beginning with init. Order and
-// grouping are not defined, and init is an identity of f. Here the elements keep their order, and init comes first.
+// grouping are not defined, and init is an identity of f. Here the elements keep their order, and init comes first. Floats of 8 and 4 bits
+// are rounded at each step, as the body says and XLA does.
 #include <cstring>
 
 #include "heddle/hlo/op.h"
@@ -59,24 +60,20 @@ class Reducer {
     for (int64_t d : other_dimensions(shape.rank(), dimensions)) columns_ *= shape.dimension(d);
   }
 
-  // Rows of a type of their own cannot be paired, only be taken into accumulators; and a few long rows need no pairing.
   StatusOr<Literal> run() {
-    Values accumulators;
-    for (size_t i = 0; i < inputs_; ++i) accumulators.push_back(repeated(converted(in_[inputs_ + i], type_of(i)), Shape(type_of(i), {columns_})));
+    Values accumulators = initial(columns_);
     if (rows_ > 0 && columns_ > 0) {
       Values values;
       for (size_t i = 0; i < inputs_; ++i) values.push_back(arranged(i));
-      const bool in_turn = columns_ >= kLongRow || rows_ <= kFewRows || !has_one_type();
-      HEDDLE_ASSIGN_OR_RETURN(accumulators, in_turn ? take_in_turn(std::move(accumulators), values)
-                                                    : take_in_pairs(std::move(accumulators), std::move(values)));
+      HEDDLE_ASSIGN_OR_RETURN(values, take_windows(std::move(values)));
+      HEDDLE_ASSIGN_OR_RETURN(accumulators, take_in_turn(std::move(accumulators), values));
     }
     return result(std::move(accumulators));
   }
 
  private:
   using Values = std::vector<Literal>;
-  static constexpr int64_t kLongRow = 64;
-  static constexpr int64_t kFewRows = 8;
+  static constexpr int64_t kWindow = 32;
 
   const Computation& body() const { return in_.caller.computation(0); }
   DType type_of(size_t parameter) const { return body().parameter_shape(parameter).dtype(); }
@@ -95,15 +92,11 @@ class Reducer {
     return converted(permuted(in_[i], order_), type_of(inputs_ + i)).reshaped(Shape(type_of(inputs_ + i), {rows_, columns_}));
   }
 
-  // Rows first, first + step, .. of [rows, columns], `count` of them, one after the other.
-  Literal rows_of(const Literal& values, int64_t first, int64_t step, int64_t count) const {
-    const DType dtype = values.shape().dtype();
-    const auto width = static_cast<size_t>(storage_bytes(dtype) * columns_);
-    Literal out = Literal::uninitialised(Shape(dtype, {count * columns_}));
-    std::byte* to = out.mutable_bytes();
-    for (int64_t i = 0; i < count; ++i, to += width) {
-      std::memcpy(to, values.bytes() + static_cast<size_t>(first + i * step) * width, width);
-    }
+  // `count` elements of each array, from `first` on.
+  static Values rows_of(const Values& values, int64_t first, int64_t count) {
+    Values out;
+    for (const Literal& each : values) out.push_back(Literal::uninitialised(Shape(each.shape().dtype(), {count})));
+    copy_elements(values, first, count, out, 0);
     return out;
   }
 
@@ -114,40 +107,57 @@ class Reducer {
     return Values{std::move(value)};
   }
 
+  Values initial(int64_t elements) const {
+    Values out;
+    for (size_t i = 0; i < inputs_; ++i) out.push_back(repeated(converted(in_[inputs_ + i], type_of(i)), Shape(type_of(i), {elements})));
+    return out;
+  }
+
   StatusOr<Values> take_in_turn(Values accumulators, const Values& values) const {
-    for (int64_t r = 0; r < rows_; ++r) {
-      Values row;
-      for (const Literal& each : values) row.push_back(rows_of(each, r, 1, 1));
-      HEDDLE_ASSIGN_OR_RETURN(accumulators, combine(std::move(accumulators), row));
+    const int64_t columns = accumulators[0].element_count();
+    for (int64_t r = 0; r < values[0].element_count() / columns; ++r) {
+      HEDDLE_ASSIGN_OR_RETURN(accumulators, combine(std::move(accumulators), rows_of(values, r * columns, columns)));
       for (size_t i = 0; i < inputs_; ++i) accumulators[i] = converted(accumulators[i], type_of(i));
     }
     return accumulators;
   }
 
-  // Neighbours are combined until one row is left, so the order of elements is kept.
-  StatusOr<Values> take_in_pairs(Values accumulators, Values values) const {
-    for (int64_t rows = rows_; rows > 1; rows = (rows + 1) / 2) {
-      Values even, odd;
-      for (const Literal& each : values) {
-        even.push_back(rows_of(each, 0, 2, rows / 2));
-        odd.push_back(rows_of(each, 1, 2, rows / 2));
+  // While there are many rows, every 32 neighbours become one: a long column takes few calls. Of a single float these are the windows of
+  // XLA's CPU, centred and each beginning with init, so that bodies that round, or hang on the order in another way, give its values.
+  // Rows of a type other than the body's result can only be taken in turn.
+  StatusOr<Values> take_windows(Values values) const {
+    const bool as_xla = inputs_ == 1 && is_floating(type_of(0));
+    for (int64_t rows = rows_; rows > kWindow && has_one_type();) {
+      const int64_t windows = (rows + kWindow - 1) / kWindow, size = windows * columns_;
+      const int64_t before = as_xla ? (windows * kWindow - rows) / 2 : 0;
+      const Values taps = by_taps(values, before, windows);
+      values = as_xla ? initial(size) : rows_of(taps, 0, size);
+      for (int64_t tap = as_xla ? 0 : 1; tap < kWindow; ++tap) {
+        HEDDLE_ASSIGN_OR_RETURN(Values next, combine(values, rows_of(taps, tap * size, size)));
+        if (tap < before) copy_elements(values, 0, columns_, next, 0);
+        if ((windows - 1) * kWindow - before + tap >= rows) copy_elements(values, size - columns_, columns_, next, size - columns_);
+        values = std::move(next);
       }
-      HEDDLE_ASSIGN_OR_RETURN(Values pairs, combine(std::move(even), odd));
-      for (size_t i = 0; i < inputs_; ++i) values[i] = with_last_row(std::move(pairs[i]), values[i], rows);
+      rows = windows;
     }
-    return combine(std::move(accumulators), values);
+    return values;
   }
 
-  // An odd row out goes up as it is.
-  Literal with_last_row(Literal pairs, const Literal& from, int64_t rows) const {
-    if (rows % 2 == 0) return pairs;
-    const DType dtype = pairs.shape().dtype();
-    const auto width = static_cast<size_t>(storage_bytes(dtype) * columns_);
-    const auto size = static_cast<size_t>(pairs.byte_size());
-    Literal out = Literal::uninitialised(Shape(dtype, {(rows + 1) / 2 * columns_}));
-    std::memcpy(out.mutable_bytes(), pairs.bytes(), size);
-    std::memcpy(out.mutable_bytes() + size, from.bytes() + static_cast<size_t>(rows - 1) * width, width);
+  // [rows, columns] as [kWindow, windows, columns]: the first rows of all windows, the second ones, .. Some of the first and the last window
+  // are init, and are not to be taken.
+  Values by_taps(const Values& values, int64_t before, int64_t windows) const {
+    Values out = initial(windows * kWindow * columns_);
+    copy_elements(values, 0, values[0].element_count(), out, before * columns_);
+    constexpr int64_t kOrder[] = {1, 0, 2};
+    for (size_t i = 0; i < inputs_; ++i) out[i] = permuted(out[i].reshaped(Shape(type_of(i), {windows, kWindow, columns_})), kOrder);
     return out;
+  }
+
+  static void copy_elements(const Values& from, int64_t first, int64_t count, Values& to, int64_t at) {
+    for (size_t i = 0; i < from.size(); ++i) {
+      const int64_t width = storage_bytes(from[i].shape().dtype());
+      std::memcpy(to[i].mutable_bytes() + width * at, from[i].bytes() + width * first, static_cast<size_t>(width * count));
+    }
   }
 
   Literal result(Values accumulators) const {
@@ -166,9 +176,15 @@ class Reducer {
   int64_t columns_ = 1;
 };
 
+// A sum of the types that XLA computes in itself, and whose steps the result shows.
+bool rounds_at_each_step(Opcode op, DType dtype) {
+  return is_floating(dtype) && storage_bytes(dtype) == 1 && (op == Opcode::kAdd || op == Opcode::kMultiply);
+}
+
 StatusOr<Literal> evaluate(EvalArgs& in) {
   if (in.size() == 2 && !in.result().is_tuple()) {
-    if (const auto op = native_reducer(in.caller.computation(0))) {
+    const auto op = native_reducer(in.caller.computation(0));
+    if (op && !rounds_at_each_step(*op, in.result().dtype())) {
       return reduce_native(*op, in[0], in[1], in.attrs<DimensionsAttrs>().dimensions, in.result());
     }
   }

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "heddle/hlo/evaluation/internal/testing.h"
+#include "heddle/hlo/ops/elements.h"
 
 namespace heddle::hlo {
 namespace {
@@ -242,12 +243,64 @@ void expect_argmax(int64_t rows, int64_t columns) {
   }
 }
 
-TEST(Reduce, TwoOperandsThroughABodyInPairsAndInTurn) {
+TEST(Reduce, TwoOperandsThroughABodyInTurnAndByWindows) {
   expect_argmax(1, 1);
-  expect_argmax(7, 3);      // few rows: in turn
-  expect_argmax(1000, 1);   // in pairs
-  expect_argmax(37, 5);     // in pairs, odd rows out
-  expect_argmax(100, 200);  // long rows: in turn
+  expect_argmax(7, 3);   // in turn
+  expect_argmax(32, 2);  // in turn, the most there are
+  expect_argmax(33, 5);  // two windows, one row in the last
+  expect_argmax(64, 1);
+  expect_argmax(1000, 1);
+  expect_argmax(3000, 3);  // windows of windows
+}
+
+// Values of XLA's CPU, f(a, b) = a * 1.0001 + b over ones from 2: it begins each window of 32 with init, and centres them.
+TEST(Reduce, ABodyThatHangsOnTheOrderIsTakenInXlasWindows) {
+  const auto over_ones = [](int64_t n) {
+    const Literal ones = repeated(Literal::scalar(f32, 1.0), Shape(f32, {n}));
+    return run(cat("HloModule m\n f { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] constant(1.0001) d = f32[] "
+                   "multiply(a, c) ROOT e = f32[] add(d, b) }\n ENTRY main { x = f32[",
+                   n, "] parameter(0) two = f32[] constant(2) ROOT r = f32[] reduce(x, two), dimensions={0}, to_apply=f }"),
+               {ones})
+        .to_double(0);
+  };
+  EXPECT_FLOAT_EQ(over_ones(20), 22.023018);
+  EXPECT_FLOAT_EQ(over_ones(33), 39.034523);
+  EXPECT_FLOAT_EQ(over_ones(100), 110.16699);
+  EXPECT_FLOAT_EQ(over_ones(2000), 2138.8584);
+}
+
+TEST(Reduce, TwoOperandsBeginWithTheInitialValuesOnce) {
+  const Literal r = run(R"(HloModule m
+    both {
+      a = s32[] parameter(0)
+      b = s32[] parameter(1)
+      c = s32[] parameter(2)
+      d = s32[] parameter(3)
+      ac = s32[] add(a, c)
+      bd = s32[] add(b, d)
+      ROOT r = (s32[], s32[]) tuple(ac, bd)
+    }
+    ENTRY main {
+      x = s32[1100] iota(), iota_dimension=0
+      two = s32[] constant(2)
+      ROOT r = (s32[], s32[]) reduce(x, x, two, two), dimensions={0}, to_apply=both
+    })",
+                        {});
+  EXPECT_EQ(r.element(0).to_double(0), 1100 * 1099 / 2 + 2);
+  EXPECT_EQ(r.element(1).to_double(0), 1100 * 1099 / 2 + 2);
+}
+
+// As XLA's CPU gives them, lax.reduce_sum of ones and of the numbers below.
+TEST(Reduce, SumsOfFloatsOf8BitsAreRoundedAtEachStep) {
+  const auto sum = [](DType dtype, int64_t n) {
+    return reduced("add", repeated(Literal::scalar(dtype, 1.0), Shape(dtype, {n})), Literal::scalar(dtype, 0.0), {0}).to_double(0);
+  };
+  EXPECT_EQ(sum(f8e5m2, 100), 32);  // in windows of 32, which stay at 8
+  EXPECT_EQ(sum(f8e4m3fn, 100), 64);
+  Literal x(Shape(f8e3m4, {5}));
+  constexpr double kNumbers[] = {1.5, 1.1875, 0.84375, -2.625, -1.6875};
+  for (size_t i = 0; i < 5; ++i) *(x.mutable_bytes() + i) = *Literal::scalar(f8e3m4, kNumbers[i]).bytes();
+  EXPECT_THAT(numbers(reduced("add", x, Literal::scalar(f8e3m4, 0.0), {0})), ElementsAre(-0.6875));
 }
 
 TEST(Reduce, KeepsTheOrderOfElements) {

@@ -85,7 +85,6 @@ def reductions():
         yield f'welford_{key}', jitted(lambda a, d=dims: lax.reduce((jnp.ones_like(a), a, a * 0), (np.float32(0),) * 3, welford, d), x)
         yield f'logaddexp_{key}', jitted(lambda a, d=dims: lax.reduce(a, np.float32(-np.inf), jnp.logaddexp, d), x)
         yield f'branch_{key}', jitted(lambda a, d=dims: lax.reduce(a, np.float32(0), lambda p, q: lax.cond(p > q, lambda: p + 0.5 * q, lambda: q + 0.5 * p), d) if a.size else a, x)
-        yield f'loop_{key}', jitted(lambda a, d=dims: lax.reduce(a.astype('int32'), np.int32(0), lambda p, q: lax.fori_loop(0, 2, lambda i, v: v ^ (q << i), p), d), x)
         yield f'precision_{key}', jitted(lambda a, d=dims: lax.reduce(lax.reduce_precision(a, 5, 10), np.float32(1), lambda p, q: lax.reduce_precision(p * q, 8, 7), d), x)
         yield f'arg_{key}', jitted(lambda a, d=dims: lax.reduce((a, lax.iota('int32', a.size).reshape(a.shape)), (np.float32(-np.inf), np.int32(-1)), lambda p, q: (jnp.maximum(p[0], q[0]), jnp.where(p[0] >= q[0], p[1], q[1])), d), x)
         for name in ['int8', 'uint8', 'int16', 'bool', 'uint32']:
