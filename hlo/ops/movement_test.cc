@@ -221,6 +221,14 @@ TEST(Reshape, SharesTheBytes) {
   EXPECT_EQ(evaluate(Opcode::kBitcast, {x}, NoAttrs{}, Shape(s32, {3, 2})).bytes(), x.bytes());
 }
 
+TEST(Bitcast, OfElementsUnderAByteIsReadAsTheOtherType) {
+  const Literal minus_two = Literal::scalar(f4e2m1fn, -2.0);  // 1100
+  const Literal as_signed = evaluate(Opcode::kBitcast, {minus_two}, NoAttrs{}, Shape(s4, {}));
+  EXPECT_EQ(as_signed.to_int64(0), -4);
+  EXPECT_EQ(evaluate(Opcode::kBitcast, {as_signed}, NoAttrs{}, Shape(u4, {})).to_int64(0), 12);
+  EXPECT_EQ(evaluate(Opcode::kBitcast, {as_signed}, NoAttrs{}, Shape(f4e2m1fn, {})), minus_two);
+}
+
 TEST(Bitcast, RefusesTiles) {
   Layout tiled;
   tiled.minor_to_major = {1, 0};

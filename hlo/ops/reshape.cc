@@ -72,6 +72,17 @@ Literal through_memory(const Literal& x, const Shape& from, const Shape& to) {
   return out;
 }
 
+// The bits of a byte above the element are its sign where the type has one, as convert reads them, and else zeros.
+void renew_high_bits(Literal& x) {
+  const DType dtype = x.shape().dtype();
+  const int unused = 8 - static_cast<int>(bit_width(dtype));
+  std::byte* bytes = x.mutable_bytes();
+  for (int64_t i = 0; i < x.element_count(); ++i) {
+    const auto top = static_cast<uint8_t>(static_cast<uint8_t>(bytes[i]) << unused);
+    bytes[i] = std::byte(is_signed(dtype) ? static_cast<uint8_t>(static_cast<int8_t>(top) >> unused) : static_cast<uint8_t>(top >> unused));
+  }
+}
+
 StatusOr<Literal> evaluate_bitcast(EvalArgs& in) {
   const Shape& from = in.operand_shape(0);
   const Shape& to = in.result();
@@ -79,8 +90,9 @@ StatusOr<Literal> evaluate_bitcast(EvalArgs& in) {
     return unimplemented("bitcast: x ", from, " or the result ", to,
                          " has a tiled layout, whose padding the interpreter does not hold");
   }
-  if (is_row_major(from) && is_row_major(to)) return std::move(in.operands[0]).reshaped(to);
-  return through_memory(in[0], from, to);
+  Literal out = is_row_major(from) && is_row_major(to) ? std::move(in.operands[0]).reshaped(to) : through_memory(in[0], from, to);
+  if (from.dtype() != to.dtype() && bit_width(to.dtype()) < 8) renew_high_bits(out);
+  return out;
 }
 
 constexpr std::string_view kNames[] = {"x"};
