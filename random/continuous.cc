@@ -75,9 +75,13 @@ Tensor complex_normal(const Operand& key, const Dimensions& shape, DType part,
                       const Options& options) {
   return sample("random::normal", key, shape, part, options, [](const Request& r) {
     std::vector<Words> keys = r.split(2);
-    Located re = normal_of(r.of(keys[0])) / std::numbers::sqrt2;
-    Located im = normal_of(r.of(keys[1])) / std::numbers::sqrt2;
-    return re.with(complex(re.operand(), im.operand()));
+    // In complex numbers throughout, as JAX does it: the bits are those of a complex division.
+    auto made_of = [](const Located& re, const Located& im) {
+      return re.with(complex(re.operand(), im.operand()));
+    };
+    Located re = normal_of(r.of(keys[0])), im = normal_of(r.of(keys[1])), none = re.like(0.0);
+    return (made_of(re, none) + made_of(none, re.like(1.0)) * made_of(im, none)) /
+           std::numbers::sqrt2;
   });
 }
 

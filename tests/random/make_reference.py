@@ -3,14 +3,21 @@
 
   python3 -m venv V && V/bin/pip install "jax[cpu]==0.10.2"
   V/bin/python tests/random/make_reference.py > tests/random/reference.txt
+  V/bin/python tests/random/make_reference.py build/plugins/xla_cpu_pjrt.so > tests/random/reference_xla.txt
 
 A line is: function; dtype; shape; partitionable (0 or 1); seed; the elements' bits in hexadecimal. The functions, with
 their arguments, are those of `CASES` here and of reference_test.cc. 64-bit dtypes are drawn in JAX's 64-bit mode, all
 others in its 32-bit mode.
+
+With a PJRT plugin JAX draws on it, each sample as one program: what our programs are compared with on the same
+compiler. It writes the functions of floats alone, for one seed and their last shape, and skips what a bare plugin has
+no LAPACK for.
 """
 import os
+import sys
 
-os.environ["JAX_PLATFORMS"] = "cpu"
+PLUGIN = sys.argv[1] if len(sys.argv) > 1 else None
+os.environ["JAX_PLATFORMS"] = "cpu" if PLUGIN is None else "plugin"
 
 import jax
 import jax.numpy as jnp
@@ -162,17 +169,36 @@ def bits_of(array):
     return " ".join(f"{int(x):0{width}x}" for x in unsigned.reshape(-1))
 
 
-def main():
-    for name, (function, dtypes, shapes) in CASES.items():
+def line(name, dtype, shape, partitionable, seed, wrap=lambda f: f):
+    function = CASES[name][0]
+    with jax.enable_x64(dtype in ("f64", "s64", "u64")), jax.threefry_partitionable(partitionable):
+        result = wrap(lambda key: function(key, shape, NUMPY[dtype]))(random.key(seed))
+        sizes = ",".join(map(str, shape))
+        return f"{name};{dtype};{sizes};{int(partitionable)};{seed};{bits_of(result)}"
+
+
+def on_jaxlib():
+    for name, (_, dtypes, shapes) in CASES.items():
         for dtype in dtypes:
             for shape in shapes:
                 for partitionable in (True, False):
                     for seed in (0, 1234567) if shape != (33,) else (7,):
-                        with jax.enable_x64(dtype in ("f64", "s64", "u64")), jax.threefry_partitionable(partitionable):
-                            result = function(random.key(seed), shape, NUMPY[dtype])
-                            sizes = ",".join(map(str, shape))
-                            print(f"{name};{dtype};{sizes};{int(partitionable)};{seed};{bits_of(result)}")
+                        print(line(name, dtype, shape, partitionable, seed))
+
+
+# Drawn on the host by JAX, or by LAPACK.
+NOT_ON_PLUGINS = {"key", "split", "fold_in", "multivariate_normal", "multivariate_normal_eigh", "multivariate_normal_svd"}
+
+
+def on_plugin():
+    from jax._src import xla_bridge
+    xla_bridge.register_plugin("plugin", library_path=PLUGIN, options={})
+    for name, (_, dtypes, shapes) in CASES.items():
+        if name in NOT_ON_PLUGINS or name.startswith("orthogonal"):
+            continue
+        for dtype in (d for d in dtypes if d in FLOATS):
+            print(line(name, dtype, shapes[-1], True, 1234567, jax.jit))
 
 
 if __name__ == "__main__":
-    main()
+    on_plugin() if PLUGIN else on_jaxlib()

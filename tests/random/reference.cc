@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -55,15 +57,22 @@ std::vector<uint64_t> bits_of(const Literal& literal) {
   return out;
 }
 
-std::vector<double> floats_of(const std::vector<uint64_t>& bits, DType dtype) {
-  Literal literal(Shape(dtype, {static_cast<int64_t>(bits.size())}));
-  auto width = static_cast<size_t>(storage_bytes(dtype));
-  std::vector<double> out;
-  for (size_t i = 0; i < bits.size(); ++i)
-    std::memcpy(literal.mutable_bytes() + i * width, &bits[i], width);
-  for (size_t i = 0; i < bits.size(); ++i)
-    out.push_back(literal.to_double(static_cast<int64_t>(i)));
-  return out;
+double distance(const Literal& got, const Row& row) {
+  if (got.element_count() != static_cast<int64_t>(row.bits.size())) return INFINITY;
+  Literal want(Shape(row.dtype, {got.element_count()}));
+  const auto width = static_cast<size_t>(storage_bytes(row.dtype));
+  for (size_t i = 0; i < row.bits.size(); ++i)
+    std::memcpy(want.mutable_bytes() + i * width, &row.bits[i], width);
+  double worst = 0;
+  for (int64_t i = 0; i < want.element_count(); ++i) {
+    const double expected = want.to_double(i), value = got.to_double(i);
+    if (value == expected) continue;
+    double size = std::max(1.0, std::abs(expected));
+    double ulp = std::ldexp(float_limits(row.dtype).epsilon, std::ilogb(size));
+    double ulps = std::abs(value - expected) / ulp;
+    worst = std::isnan(ulps) ? INFINITY : std::max(worst, ulps);
+  }
+  return worst;
 }
 
 }  // namespace heddle::random_test

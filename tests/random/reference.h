@@ -26,7 +26,8 @@ std::string describe(const Row& row);
 
 // The elements' bits.
 std::vector<uint64_t> bits_of(const Literal& literal);
-// The floats of `dtype` that have the bits.
-std::vector<double> floats_of(const std::vector<uint64_t>& bits, DType dtype);
+// Largest distance to the row's floats, in ulps of the greater of |expected| and 1 (what is near 0
+// comes from cancelling); infinite for another count of elements.
+double distance(const Literal& got, const Row& row);
 
 }  // namespace heddle::random_test

@@ -241,9 +241,9 @@ const std::map<std::string, Sampler>& rounded_samplers() {
   return kSamplers;
 }
 
-std::vector<Row> rows_of(const std::map<std::string, Sampler>& samplers) {
+std::vector<Row> rows_of(const std::map<std::string, Sampler>& samplers, const std::string& table) {
   std::vector<Row> rows;
-  for (Row& row : read_reference("tests/random/reference.txt"))
+  for (Row& row : read_reference(table))
     if (samplers.count(row.function)) rows.push_back(std::move(row));
   return rows;
 }

@@ -17,8 +17,9 @@ const std::map<std::string, Sampler>& exact_samplers();
 // Whose floats come of logarithms, roots and the like, which backends round differently.
 const std::map<std::string, Sampler>& rounded_samplers();
 
-// The table's rows that these know.
-std::vector<Row> rows_of(const std::map<std::string, Sampler>& samplers);
+// The rows of a table that these know.
+std::vector<Row> rows_of(const std::map<std::string, Sampler>& samplers,
+                         const std::string& table = "tests/random/reference.txt");
 Literal sampled(const std::map<std::string, Sampler>& samplers, const Row& row);
 
 }  // namespace heddle::random_test

@@ -1,6 +1,8 @@
-// The reference table on real XLA, which made it: where a program is JAX's own graph the bits are
-// JAX's own, floats too.
+// What jax.random draws on real XLA, against the same draws of ours on it: the same compiler rounds
+// logarithms and the like alike, so that floats are equal in every bit where the graph is JAX's.
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "heddle/heddle.h"
 #include "heddle/runtime/registry.h"
@@ -10,25 +12,35 @@
 namespace heddle::random_test {
 namespace {
 
-TEST(RandomOnXla, BitsAreJaxs) {
+// Greatest distances in ulps where XLA compiles another program than ours: JAX draws each gamma
+// number in a loop of its own on a CPU, and the sums of maxwell stand in another fusion.
+double allowed_ulps(const Row& row) {
+  static const std::map<std::string, double> kAllowed = {
+      {"gamma f32", 0.25},
+      {"loggamma f32", 1.5},
+      {"beta f32", 0.25},
+      {"maxwell f32", 1},
+      {"maxwell f16", 1},
+      {"double_sided_maxwell f32", 1},
+      {"double_sided_maxwell f16", 1},
+  };
+  auto found = kAllowed.find(cat(row.function, " ", to_string(row.dtype)));
+  return found == kAllowed.end() ? 0 : found->second;
+}
+
+TEST(RandomOnXla, FloatsHaveTheBitsOfJaxsOnIt) {
   if (xla_cpu_library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-  auto xla = pjrt::make_backend("xla-cpu", {.library = xla_cpu_library()}).value();
-  std::map<std::string, std::pair<int, int>> counts;
+  const auto xla = pjrt::make_backend("xla-cpu", {.library = xla_cpu_library()}).value();
   const runtime::DefaultDevice scope(*xla->devices()[0]);
+  int rows = 0;
   for (const auto* samplers : {&exact_samplers(), &rounded_samplers()}) {
-    for (const Row& row : rows_of(*samplers)) {
-      auto& [equal, all] = counts[cat(row.function, "_", to_string(row.dtype))];
-      ++all;
-      try {
-        equal += bits_of(sampled(*samplers, row)) == row.bits;
-      } catch (const Error& e) {
-        std::cout << describe(row) << e.what() << "\n";
-      }
+    for (const Row& row : rows_of(*samplers, "tests/random/reference_xla.txt")) {
+      ++rows;
+      const double apart = distance(sampled(*samplers, row), row);
+      EXPECT_LE(apart, allowed_ulps(row)) << describe(row);
     }
   }
-  for (const auto& [what, count] : counts)
-    if (count.first != count.second)
-      std::cout << what << " " << count.first << " of " << count.second << "\n";
+  EXPECT_EQ(rows, 100);
 }
 
 }  // namespace
