@@ -32,6 +32,9 @@ using runtime::Device;
 // XLA's CPU takes max(NaN, x) for x unless it is told otherwise; JAX always tells it.
 constexpr std::string_view kFastMinMax = "xla_cpu_enable_fast_min_max";
 
+// XLA's of JAX 0.8: Shardy had been JAX's own choice for a release.
+constexpr int kShardyMinor = 80;
+
 // What every program of the plugin is compiled with, before its own options.
 std::vector<BackendOption> default_options(const Client& client, const DevicePlugin& plugin) {
   std::vector<BackendOption> options;
@@ -118,16 +121,16 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                             runtime::entry_shardings(module));
     HEDDLE_ASSIGN_OR_RETURN(runtime::TileShapes tiles,
                             runtime::tile_shapes(module, shardings, grid.partitions));
-    HEDDLE_ASSIGN_OR_RETURN(
-        const hlo::Module prepared,
-        prepare_spmd(module, client_->api()->minor(), grid.partitions, shardings));
+    auto all_options = merged(options_, options.backend_options);
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, prepare_spmd(module, client_->api()->minor(),
+                                                               grid.partitions, shardings));
+    HEDDLE_RETURN_IF_ERROR(choose_partitioner(
+        prepared, all_options, grid, client_->is_xla() && client_->api()->minor() >= kShardyMinor));
     std::vector<int> ids;
     PjrtSpmdExecutable::Parts parts{.client = client_, .launching = launching_};
     for (const Device* device : grid.devices) {
       ids.push_back(device_of(*device).id);
-      parts.throttles.push_back(device->throttle().shared_from_this());
     }
-    const auto all_options = merged(options_, options.backend_options);
     StatusOr<std::shared_ptr<const Loaded>> loaded = Loaded::compile(
         client_, hlo::to_proto(prepared),
         spmd_compile_options(ids, grid.replicas, grid.partitions, all_options), tiles.results);

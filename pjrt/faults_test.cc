@@ -1,6 +1,11 @@
 // Every fault of a plugin is an error that names plugin, version and call; and nothing leaks.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
 
+#include "heddle/hlo/custom_call.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
 
@@ -149,6 +154,46 @@ TEST_P(EachFurtherCall, OneThatIsNotThereIsToldByName) {
 
 INSTANTIATE_TEST_SUITE_P(Mock, EachFurtherCall, ::testing::ValuesIn(slots_of_the_mock(true)),
                          [](const auto& info) { return std::string(name_of(info.param)); });
+
+// The functions whose arguments stand in the sources: EachCall and EachFurtherCall have them all.
+TEST_F(Faults, EveryFunctionThatHeddleCallsIsOneOfTheMocks) {
+  std::set<std::string> called;
+  for (const char* folder : {"pjrt", "pjrt/internal"}) {
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+      const std::string path = file.path().string();
+      if (!file.is_regular_file() || path.ends_with("_test.cc") || path.ends_with("_test.h"))
+        continue;
+      std::ifstream in(path);
+      const std::string text(std::istreambuf_iterator<char>(in), {});
+      const std::regex arguments("abi::(\\w+)Args\\b");
+      for (std::sregex_iterator at(text.begin(), text.end(), arguments), end; at != end; ++at)
+        called.insert((*at)[1]);
+    }
+  }
+  EXPECT_GT(called.size(), 30u);
+  mock_plugin().reset({});
+  for (int i = 0; i < abi::kSlotCount; ++i) {
+    const std::string name(name_of(static_cast<Slot>(i)));
+    if (name == "EventError") continue;  // the mock has it to see that it is never called
+    EXPECT_EQ(called.contains(name), mock_plugin().table()->rows[i] != nullptr) << name;
+  }
+}
+
+// The one function that is not in the table: it stands in an extension.
+TEST_F(Faults, AHandlerThatThePluginRefusesNamesTheCall) {
+  const auto same = [](hlo::CustomCall& call) { return StatusOr<Literal>(call[0]); };
+  ASSERT_EQ(hlo::register_custom_call("faults_test.same", same), Status());
+  const hlo::Module module = module_of(
+      "ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] custom-call(x), "
+      "custom_call_target=\"faults_test.same\" }");
+  mock::Settings settings = with_evaluator();
+  settings.platform = "cpu";
+  settings.handler_error = "no handlers today";
+  start(std::move(settings));
+  EXPECT_EQ(message_of(backend_->compile(module, {}, device()).status()),
+            cat(kLabel, "FfiRegisterHandler: no handlers today"));
+  hlo::unregister_custom_call("faults_test.same");
+}
 
 TEST_F(Faults, SuccessWithoutAHandleIsAnError) {
   const std::pair<Slot, std::string> kCases[] = {

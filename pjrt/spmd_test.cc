@@ -66,6 +66,53 @@ TEST_F(Spmd, OptionsSayWhichDevicesRunWhat) {
   EXPECT_EQ(read.build_options().device_assignment().partitions_size(), 2);
 }
 
+// XLA's plugins since JAX 0.8 are given Shardy's form; others, and who asks for it, GSPMD's.
+class Partitioner : public Spmd {
+ protected:
+  static constexpr const char* kSplit =
+      "ENTRY main { x = f32[4] parameter(0), sharding={devices=[2]<=[2]} ROOT y = f32[4] negate(x) "
+      "}";
+  // What the plugin is handed.
+  StatusOr<std::string> handed(mock::Settings settings, runtime::CompileOptions options = {}) {
+    std::string text, said;
+    settings.compile = [&](std::string_view code, std::string_view bytes) {
+      text = hlo::print(hlo::from_proto(code).value());
+      said = bytes;
+      return mock::Program{.results = {{.type = abi::BufferType::kF32, .dims = {4}}}};
+    };
+    start(std::move(settings));
+    HEDDLE_RETURN_IF_ERROR(runtime::compile_spmd(module_of(kSplit), options, both(1, 2)).status());
+    proto::CompileOptions read;
+    EXPECT_TRUE(read.ParseFromString(said));
+    const bool is_shardy = text.find("xla.sdy.sharding") != std::string::npos;
+    EXPECT_EQ(read.build_options().use_shardy_partitioner(), is_shardy);
+    EXPECT_EQ(read.env_option_overrides_size(), 0);
+    return is_shardy ? "shardy" : "gspmd";
+  }
+  static mock::Settings xla(int minor) {
+    mock::Settings settings;
+    settings.is_xla = true;
+    settings.minor = minor;
+    return settings;
+  }
+};
+
+TEST_F(Partitioner, IsShardyWhereThePluginPrefersIt) {
+  EXPECT_EQ(handed({}).value(), "gspmd");
+  EXPECT_EQ(handed(xla(79)).value(), "gspmd");
+  EXPECT_EQ(handed(xla(80)).value(), "shardy");
+}
+
+TEST_F(Partitioner, IsTheOneThatTheProgramAsksFor) {
+  const auto asked = [](const char* value) {
+    return runtime::CompileOptions{.backend_options = {{"use_shardy_partitioner", value}}};
+  };
+  EXPECT_EQ(handed(xla(100), asked("false")).value(), "gspmd");
+  EXPECT_EQ(handed({}, asked("true")).value(), "shardy");
+  EXPECT_EQ(message_of(handed({}, asked("1")).status()),
+            "option use_shardy_partitioner: is \"1\"; it must be true or false");
+}
+
 // The mock's partitioner is none, but it gets what XLA's would.
 TEST_F(Spmd, ShardingsGoToThePluginAndTilesComeBack) {
   mock::Settings settings = with_evaluator();

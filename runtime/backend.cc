@@ -4,6 +4,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
+#include "heddle/runtime/internal/admission.h"
 #include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/mesh.h"
 
@@ -120,15 +121,7 @@ Status Executable::run_into(std::span<const BufferPtr> arguments, std::span<Buff
 }
 
 StatusOr<Throttle::Ticket> Executable::admit(int64_t bytes, const ExecuteOptions& options) const {
-  Throttle& throttle = device_->throttle();
-  if (!options.only_if_room) return throttle.acquire(bytes);
-  if (std::optional<Throttle::Ticket> ticket = throttle.try_acquire(bytes); ticket.has_value())
-    return *std::move(ticket);
-  const Throttle::Load load = throttle.load();
-  return make_error(absl::StatusCode::kUnavailable, "run ", name_, ": ", device_->name(), " has ",
-                    load.launches, " launches and ", load.bytes,
-                    " bytes in flight, and no room for one of ", bytes,
-                    " bytes; try again later, or let it wait");
+  return admit_run(name_, *device_, bytes, options.only_if_room);
 }
 
 Status Executable::check(std::span<const BufferPtr> arguments,

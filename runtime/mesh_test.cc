@@ -87,6 +87,82 @@ TEST(Mesh, PlainUploadsAreCopiesForEveryDevice) {
   EXPECT_EQ(sharding_of(*to_device(*four_devices()[0], counted({3})).value()), nullptr);
 }
 
+// The tiles come down at the same time, each once; the buffer may go meanwhile.
+TEST(Mesh, DownloadsAreStartedTileByTile) {
+  const Literal x = counted({4, 6});
+  BufferPtr buffer = to_devices(mesh(), x, sharding("{devices=[2,2]<=[4]}")).value();
+  const Counters before = counters();
+  Download download = start_to_host(*buffer).value();
+  buffer->release();
+  buffer.reset();
+  EXPECT_EQ(download.await().value(), x);
+  EXPECT_EQ((counters() - before).downloads, 4);
+  EXPECT_EQ((counters() - before).download_bytes, x.byte_size());
+  EXPECT_EQ(message_of(download.await().status()), "download: it was waited for before");
+}
+
+TEST(Mesh, ADownloadOfCopiesIsOfOneDevice) {
+  const BufferPtr buffer = to_device(mesh(), counted({3})).value();
+  const Counters before = counters();
+  EXPECT_EQ(start_to_host(*buffer)->await().value(), counted({3}));
+  EXPECT_EQ((counters() - before).downloads, 1);
+  buffer->release();
+  EXPECT_EQ(start_to_host(*buffer).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(Mesh, CopiesAreViewedAndTilesOneByOne) {
+  const BufferPtr copies = to_device(mesh(), counted({3})).value();
+  const Counters before = counters();
+  const Literal view = view_on_host(*copies).value();
+  EXPECT_EQ(view, counted({3}));
+  EXPECT_EQ((counters() - before).aliased_bytes, 12);
+  EXPECT_EQ((counters() - before).downloads, 0);
+  const BufferPtr tiles = to_devices(mesh(), counted({8}), sharding("{devices=[4]<=[4]}")).value();
+  EXPECT_EQ(message_of(view_on_host(*tiles).status()),
+            "view: f32[8] lies in 4 tiles on mesh(interpreter:0,1,2,3):0; view its parts(), or "
+            "read it with to_host()");
+  const auto& parts = static_cast<const ShardedBuffer&>(*tiles).parts();
+  EXPECT_THAT(view_on_host(*parts[3])->values<float>(), ElementsAre(6, 7));
+}
+
+// One array in the host's memory is that of all four.
+TEST(Mesh, LentMemoryIsEveryDevices) {
+  alignas(64) static const float kValues[] = {1, 2, 3};
+  const Counters before = counters();
+  const BufferPtr lent =
+      lend_to_device(mesh(), kValues, Shape(f32, {3}), std::make_shared<int>(0)).value();
+  EXPECT_EQ((counters() - before).uploads, 0);
+  EXPECT_EQ((counters() - before).aliased_bytes, 4 * 12);
+  EXPECT_THAT(view_on_host(*lent)->values<float>(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(static_cast<const void*>(view_on_host(*lent)->bytes()), kValues);
+}
+
+// A launch is one on every device: where one of them has no room, none takes it.
+TEST(Mesh, ATryWithoutRoomOnADeviceIsUnavailable) {
+  const BufferPtr x = to_devices(mesh(), counted({8}), sharding("{devices=[4]<=[4]}")).value();
+  const auto program = mesh()
+                           .backend()
+                           .compile(module_of("ENTRY main { x = f32[8] parameter(0) ROOT y = "
+                                              "f32[8] negate(x) }"),
+                                    {}, mesh())
+                           .value();
+  const ExecuteOptions now{.donate = {0}, .only_if_room = true};
+  Throttle& throttle = four()[2]->throttle();
+  const Throttle::Limits limits = throttle.limits();
+  throttle.set_limits({.launches = 1});
+  {
+    const Throttle::Ticket other = throttle.acquire(0);
+    const Status status = program->execute({&x, 1}, now).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(message_of(status), HasSubstr("run main: interpreter:2 has 1 launches"));
+    EXPECT_FALSE(x->is_deleted());
+    EXPECT_EQ(four()[0]->throttle().load().launches, 0);
+  }
+  EXPECT_TRUE(program->execute({&x, 1}, now).ok());
+  EXPECT_TRUE(x->is_deleted());
+  throttle.set_limits(limits);
+}
+
 TEST(Mesh, GuardsHoldForEveryTile) {
   const TransferGuard guard(TransferGuard::Policy::kForbid);
   EXPECT_THAT(

@@ -1,9 +1,11 @@
 #include "heddle/runtime/spmd.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/tiles.h"
+#include "heddle/runtime/internal/admission.h"
 #include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/internal/mesh_executable.h"
 
@@ -100,19 +102,31 @@ SpmdExecutable::SpmdExecutable(const hlo::Module& module, DeviceGrid grid,
       parameter_shapes_(std::move(parameter_shapes)),
       result_shapes_(std::move(result_shapes)) {}
 
-StatusOr<DeviceBuffers> SpmdExecutable::execute(const DeviceBuffers& arguments) {
-  StatusOr<DeviceBuffers> results = launch(arguments);
+StatusOr<DeviceBuffers> SpmdExecutable::execute(const DeviceBuffers& arguments, bool only_if_room) {
+  StatusOr<DeviceBuffers> results = launch(arguments, only_if_room);
   if (results.ok()) count(&Counters::executions);
   return results;
 }
 
-StatusOr<DeviceBuffers> SpmdExecutable::launch(const DeviceBuffers& arguments) {
+StatusOr<std::vector<Throttle::Ticket>> SpmdExecutable::admit(int64_t bytes,
+                                                              bool only_if_room) const {
+  std::vector<size_t> order(grid_.devices.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t i) { return grid_.devices[i]->id(); });
+  std::vector<Throttle::Ticket> tickets(order.size());
+  for (size_t i : order) {
+    HEDDLE_ASSIGN_OR_RETURN(tickets[i], admit_run(name_, *grid_.devices[i], bytes, only_if_room));
+  }
+  return tickets;
+}
+
+StatusOr<DeviceBuffers> SpmdExecutable::launch(const DeviceBuffers& arguments, bool only_if_room) {
   if (arguments.size() != grid_.devices.size()) {
     return invalid_argument("run ", name_, ": got arguments for ", arguments.size(),
                             " devices; it runs on ", grid_.devices.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) HEDDLE_RETURN_IF_ERROR(check(i, arguments[i]));
-  return run(arguments);
+  return run(arguments, only_if_room);
 }
 
 Status SpmdExecutable::check(size_t device, const std::vector<BufferPtr>& arguments) const {

@@ -46,17 +46,26 @@ class SpmdExecutable {
   // `executions`.
   //
   // errors   InvalidArgument that names the device and the argument whose count, type or place is
-  //          wrong; FailedPrecondition for a deleted argument; the backend's
-  [[nodiscard]] StatusOr<DeviceBuffers> execute(const DeviceBuffers& arguments);
+  //          wrong; FailedPrecondition for a deleted argument; Unavailable where a device has no
+  //          room and the caller does not want to wait; the backend's
+  [[nodiscard]] StatusOr<DeviceBuffers> execute(const DeviceBuffers& arguments,
+                                                bool only_if_room = false);
   // The same, not counted: for who has.
-  [[nodiscard]] StatusOr<DeviceBuffers> launch(const DeviceBuffers& arguments);
+  [[nodiscard]] StatusOr<DeviceBuffers> launch(const DeviceBuffers& arguments,
+                                               bool only_if_room = false);
 
  protected:
   // Shapes are those of one device.
   SpmdExecutable(const hlo::Module& module, DeviceGrid grid, std::vector<Shape> parameter_shapes,
                  std::vector<Shape> result_shapes);
 
-  [[nodiscard]] virtual StatusOr<DeviceBuffers> run(const DeviceBuffers& arguments) = 0;
+  [[nodiscard]] virtual StatusOr<DeviceBuffers> run(const DeviceBuffers& arguments,
+                                                    bool only_if_room) = 0;
+  // For run(): room for a launch of so many bytes on every device, in the order of the grid. They
+  // are asked in the order of their numbers, so that two programs never wait for each other's.
+  // errors   Unavailable where there is none on a device and the caller does not want to wait
+  [[nodiscard]] StatusOr<std::vector<Throttle::Ticket>> admit(int64_t bytes,
+                                                              bool only_if_room) const;
 
  private:
   [[nodiscard]] Status check(size_t device, const std::vector<BufferPtr>& arguments) const;

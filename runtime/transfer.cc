@@ -47,6 +47,21 @@ StatusOr<BufferPtr> upload(Device& device, const Shape& shape, const Copy& copy)
   return buffer;
 }
 
+// Every device of a mesh has all of it.
+StatusOr<BufferPtr> lend_to_all(Device& mesh, const void* data, const Shape& shape,
+                                const std::shared_ptr<const void>& owner, std::string_view what) {
+  const std::vector<Device*> devices = devices_of(mesh);
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Tiles tiles, hlo::tiles_of(hlo::Sharding(), shape,
+                                                          static_cast<int64_t>(devices.size())));
+  std::vector<BufferPtr> parts;
+  for (Device* device : devices) {
+    HEDDLE_ASSIGN_OR_RETURN(parts.emplace_back(),
+                            lend_to_device(*device, data, shape, owner, what));
+  }
+  return std::make_shared<ShardedBuffer>(mesh, shape, hlo::Sharding(), std::move(tiles),
+                                         std::move(parts));
+}
+
 }  // namespace
 
 StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::string_view what) {
@@ -66,8 +81,7 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
 StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape& shape,
                                    std::shared_ptr<const void> owner, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
-  if (is_mesh(device))
-    return to_device(device, Literal::borrowed(shape, data, std::move(owner)), what);
+  if (is_mesh(device)) return lend_to_all(device, data, shape, owner, what);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
   if (can_lend(data)) {
     HEDDLE_ASSIGN_OR_RETURN(BufferPtr lent,
@@ -120,24 +134,46 @@ StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
 
 StatusOr<Download> start_to_host(Buffer& buffer, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
-  if (as_sharded(buffer) != nullptr) {
-    return unimplemented("download: ", buffer.shape(), " lies in tiles on ", buffer.device().name(),
-                         "; read it with to_host()");
+  if (const ShardedBuffer* sharded = as_sharded(buffer)) {
+    return within_memory([&] { return Download::of_tiles(*sharded, what); },
+                         "download: ", buffer.shape());
   }
   const auto start = [&]() -> StatusOr<Download> {
     Literal literal = Literal::uninitialised(buffer.shape());
     HEDDLE_ASSIGN_OR_RETURN(
         std::function<Status()> finish,
         buffer.device().backend().start_copy_to_host(buffer, literal.mutable_bytes()));
-    return Download(std::move(literal), std::move(finish));
+    return Download(std::move(literal), [finish = std::move(finish)](Literal& out) {
+      HEDDLE_RETURN_IF_ERROR(finish());
+      count_download(out.shape());
+      return Status();
+    });
   };
   return within_memory(start, "download: ", buffer.shape());
 }
 
+StatusOr<Download> Download::of_tiles(const ShardedBuffer& buffer, std::string_view what) {
+  const hlo::Tiles& tiles = buffer.tiles();
+  const auto holders = tiles.is_whole() ? std::vector<int64_t>{0} : tiles.holders();
+  const auto parts = std::make_shared<std::vector<Download>>();
+  for (int64_t holder : holders) {
+    HEDDLE_ASSIGN_OR_RETURN(Download part,
+                            start_to_host(*buffer.parts()[static_cast<size_t>(holder)], what));
+    parts->push_back(std::move(part));
+  }
+  if (tiles.is_whole()) return std::move((*parts)[0]);
+  return Download(Literal::uninitialised(buffer.shape()), [parts, holders, tiles](Literal& out) {
+    for (size_t i = 0; i < parts->size(); ++i) {
+      HEDDLE_ASSIGN_OR_RETURN(const Literal tile, (*parts)[i].await());
+      hlo::place(tile, tiles.start(holders[i]), out);
+    }
+    return Status();
+  });
+}
+
 StatusOr<Literal> Download::await() {
   if (finish_ == nullptr) return failed_precondition("download: it was waited for before");
-  HEDDLE_RETURN_IF_ERROR(std::exchange(finish_, nullptr)());
-  count_download(literal_.shape());
+  HEDDLE_RETURN_IF_ERROR(std::exchange(finish_, nullptr)(literal_));
   return std::move(literal_);
 }
 
@@ -148,9 +184,11 @@ Download::~Download() {
 
 StatusOr<Literal> view_on_host(Buffer& buffer, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
-  if (as_sharded(buffer) != nullptr) {
-    return unimplemented("view: ", buffer.shape(), " lies in tiles on ", buffer.device().name(),
-                         "; read it with to_host()");
+  if (const ShardedBuffer* sharded = as_sharded(buffer)) {
+    if (sharded->tiles().is_whole()) return view_on_host(*sharded->parts()[0], what);
+    return unimplemented("view: ", buffer.shape(), " lies in ", sharded->tiles().count(),
+                         " tiles on ", buffer.device().name(),
+                         "; view its parts(), or read it with to_host()");
   }
   StatusOr<Literal> view = buffer.device().backend().share_with_host(buffer);
   if (view.ok()) count(&Counters::aliased_bytes, buffer.size_bytes());

@@ -14,6 +14,8 @@
 
 namespace heddle::runtime {
 
+class ShardedBuffer;
+
 // Memory that is lent has to start at a multiple of this.
 inline constexpr size_t kLendAlignment = 64;
 
@@ -38,12 +40,13 @@ struct StridedArray {
 [[nodiscard]] StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array,
                                             std::string_view what = "");
 
-// Lends host memory to the device without a copy: row-major bytes, which must not change while
-// `owner` is held. Copies (and counts an upload) where the memory is not aligned to kLendAlignment
+// Lends host memory to the device, or to every device of a mesh, without a copy: row-major bytes,
+// which must not change while `owner` is held. Copies (and counts an upload) where the memory is not aligned to kLendAlignment
 // or the backend cannot use it. A program never writes to lent memory.
 //
 // errors   as to_device(): a guard forbids lending too, since another backend would copy
-// cost     aliased_bytes grows by the size, or upload_bytes where it was copied
+// cost     aliased_bytes grows by the size, or upload_bytes where it was copied; on a mesh for each
+//          device
 [[nodiscard]] StatusOr<BufferPtr> lend_to_device(Device& device, const void* data,
                                                  const Shape& shape,
                                                  std::shared_ptr<const void> owner,
@@ -69,14 +72,19 @@ class Download {
 
  private:
   friend StatusOr<Download> start_to_host(Buffer&, std::string_view);
-  Download(Literal literal, std::function<Status()> finish)
+  // Waits for the bytes of the literal, and counts them.
+  using Finish = std::function<Status(Literal&)>;
+  Download(Literal literal, Finish finish)
       : literal_(std::move(literal)), finish_(std::move(finish)) {}
+  static StatusOr<Download> of_tiles(const ShardedBuffer& buffer, std::string_view what);
+
   Literal literal_;  // the bytes are on their way to it
-  std::function<Status()> finish_;
+  Finish finish_;
 };
 
 // Starts a copy to the host and returns at once, as far as the backend can. The buffer may be
-// dropped or released meanwhile.
+// dropped or released meanwhile. Of a buffer of a mesh each tile is a download, and they run at the
+// same time.
 //
 // errors   as to_host()
 [[nodiscard]] StatusOr<Download> start_to_host(Buffer& buffer, std::string_view what = "");
@@ -86,7 +94,8 @@ class Download {
 // elsewhere. A literal that is written to copies first.
 //
 // errors   as to_host(), also under a guard, since on another backend it would be a copy;
-//          Unimplemented where the host cannot read the memory as it is
+//          Unimplemented where the host cannot read the memory as it is, as that of an array that
+//          a mesh has in several tiles; each of ShardedBuffer::parts() has a view of its own
 // cost     aliased_bytes grows by the size
 [[nodiscard]] StatusOr<Literal> view_on_host(Buffer& buffer, std::string_view what = "");
 

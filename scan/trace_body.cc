@@ -41,7 +41,8 @@ bool may_keep(const BodyRequest& request, const Body& body) {
 
 BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check) {
   // What collectives are depends on the mesh that they are traced for.
-  if (const Mesh* mesh = trace_internal::manual_mesh()) append(request.structure, to_string(*mesh));
+  if (const auto* scope = trace_internal::ManualScope::current())
+    append(request.structure, to_string(scope->mesh()), " ", join(scope->axes(), ","));
   BodyKey key{request.callable.identity, request.kind, request.callable.types, request.structure,
               request.parameters};
   if (key.identity.known()) {

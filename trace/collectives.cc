@@ -15,16 +15,22 @@ namespace heddle {
 namespace trace_internal {
 namespace {
 
-thread_local const Mesh* current_mesh = nullptr;
+thread_local const ManualScope* current_scope = nullptr;
 
 }  // namespace
 
-ManualScope::ManualScope(const Mesh& mesh) : mesh_(mesh), outer_(current_mesh) {
-  current_mesh = &mesh_;
+ManualScope::ManualScope(const Mesh& mesh, const std::vector<std::string>& axes)
+    : mesh_(mesh), axes_(axes), outer_(current_scope) {
+  if (outer_ != nullptr) axes_.insert(axes_.end(), outer_->axes_.begin(), outer_->axes_.end());
+  current_scope = this;
 }
-ManualScope::~ManualScope() { current_mesh = outer_; }
+ManualScope::~ManualScope() { current_scope = outer_; }
 
-const Mesh* manual_mesh() { return current_mesh; }
+bool ManualScope::has(const std::string& axis) const {
+  return std::ranges::find(axes_, axis) != axes_.end();
+}
+
+const ManualScope* ManualScope::current() { return current_scope; }
 
 }  // namespace trace_internal
 
@@ -40,8 +46,8 @@ constexpr int64_t kChannel = 1;
 class Groups {
  public:
   Groups(std::string_view op, const MeshAxes& axes, SourceLocation at) {
-    const Mesh* mesh = trace_internal::manual_mesh();
-    if (mesh == nullptr) {
+    const auto* scope = trace_internal::ManualScope::current();
+    if (scope == nullptr) {
       throw Error(failed_precondition(op,
                                       ": is outside of shard_map; only inside does each device "
                                       "have a part of its own"),
@@ -49,9 +55,16 @@ class Groups {
     }
     if (axes.names().empty())
       throw Error(invalid_argument(op, ": names no mesh axis; must name one or more"), at);
+    const Mesh* mesh = &scope->mesh();
     std::vector<bool> inside(mesh->axes().size());
     for (const std::string& name : axes.names()) {
       inner_.push_back(mesh->axis(name, at));
+      if (!scope->has(name)) {
+        throw Error(invalid_argument(op, ": mesh axis ", name,
+                                     " is not of the shard_map around; add it to its .axes, or "
+                                     "stand in a shard_map of that axis"),
+                    at);
+      }
       if (inside[inner_.back()])
         throw Error(invalid_argument(op, ": names mesh axis ", name, " twice; must name it once"),
                     at);

@@ -66,21 +66,26 @@ int64_t axis_size(const MeshAxes& axes, SourceLocation at = SourceLocation::here
 
 namespace trace_internal {
 
-// While it lives, this thread traces what one device of the mesh does.
+// While it lives, this thread traces what one device of the mesh does, on parts along these of its
+// axes, and along those of the scope around.
 class ManualScope {
  public:
-  explicit ManualScope(const Mesh& mesh);
+  ManualScope(const Mesh& mesh, const std::vector<std::string>& axes);
   ~ManualScope();
   ManualScope(const ManualScope&) = delete;
   ManualScope& operator=(const ManualScope&) = delete;
 
+  [[nodiscard]] const Mesh& mesh() const { return mesh_; }
+  [[nodiscard]] const std::vector<std::string>& axes() const { return axes_; }
+  [[nodiscard]] bool has(const std::string& axis) const;
+  // Null outside.
+  static const ManualScope* current();
+
  private:
   const Mesh mesh_;
-  const Mesh* outer_;
+  std::vector<std::string> axes_;
+  const ManualScope* outer_;
 };
-
-// Null outside.
-const Mesh* manual_mesh();
 
 }  // namespace trace_internal
 }  // namespace heddle

@@ -7,6 +7,7 @@
 #include "heddle/hlo/literal.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/transfer.h"
+#include "heddle/trace/collectives.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/recorder.h"
 
@@ -227,6 +228,11 @@ Tensor with_sharding(const Tensor& x, const Sharding& sharding, SourceLocation a
   const trace_internal::Node& node = trace_internal::node_of(x, "with_sharding", at);
   hlo::Sharding wanted = sharding.to_hlo(node.shape.rank(), at);
   if (sharding.mesh().size() == 1) return x;
+  if (trace_internal::ManualScope::current() != nullptr) {
+    throw Error(failed_precondition("with_sharding: stands inside of shard_map, where each device "
+                                    "has its own part; lay arrays out by in_specs and out_specs"),
+                at);
+  }
   return trace_internal::marked(x, std::move(wanted), at);
 }
 

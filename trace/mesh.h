@@ -127,7 +127,7 @@ Tensor placeholder(std::vector<int64_t> shape, DType dtype, const PlaceholderOpt
 // x, laid out like this: what stands between is XLA's to choose. In a trace a mark for the
 // partitioner, which changes no value; outside, x is moved from device to device where it is on
 // the mesh. On one device, x.
-// errors: Error where spec has more entries than x has axes
+// errors: Error where spec has more entries than x has axes, or inside of shard_map
 Tensor with_sharding(const Tensor& x, const Sharding& sharding,
                      SourceLocation at = SourceLocation::here());
 

@@ -288,6 +288,57 @@ TEST(ShardMap, IsTracedOnceAndAsJaxWritesIt) {
                               "use_global_device_ids=true"));
 }
 
+// Along "model" every device does the same on equal values, until the inner one cuts them.
+TEST(ShardMap, InsideOfAnotherTakesOtherAxes) {
+  const auto inner = shard_map(
+      [](Tensor part) { return part * 10 + axis_index("model").astype(f32) + psum(part, "model"); },
+      square(), {{"model"}}, {{"model"}}, {.axes = {"model"}});
+  const auto outer =
+      shard_map([&](Tensor x) { return inner(x) + axis_index("data").astype(f32) * 100; }, square(),
+                {{"data"}}, {{"data"}}, {.axes = {"data"}});
+  const Tensor x = array(counted(8), {8}, Sharding(square(), {"data"}));
+  // data 0 has 0 1 2 3: its parts are 0 1 and 2 3, whose sum is 2 4.
+  EXPECT_THAT(outer(x).to_vector<float>(), ElementsAre(2, 14, 23, 35, 150, 162, 171, 183));
+  EXPECT_EQ(trace(outer, placeholder({8}, f32)).hlo_text().find("SPMDFullToShardShape"),
+            trace(outer, placeholder({8}, f32)).hlo_text().rfind("SPMDFullToShardShape"));
+}
+
+TEST(ShardMap, WithoutAxesTheInnerTakesWhatIsLeft) {
+  const auto inner = shard_map(
+      [](Tensor part) {
+        return psum(part, {"data", "model"});
+      },
+      square(), {{None{}, "model"}}, {{}});
+  const auto outer = shard_map(inner, square(), {{"data"}}, {{}}, {.axes = {"data"}});
+  const Tensor x = array(counted(8), {2, 4}, Sharding(square(), {"data"}));
+  EXPECT_THAT(outer(x).to_vector<float>(), ElementsAre(0 + 2 + 4 + 6, 1 + 3 + 5 + 7));
+}
+
+TEST(ShardMap, MistakesWithAxesSayWhatIsWrong) {
+  const auto run = [&](auto fn, const Specs& in, const ShardMapOptions& options) {
+    return error_of([&] { shard_map(fn, square(), in, {{}}, options)(placeholder({4}, f32)); });
+  };
+  const auto same = [](Tensor t) { return t; };
+  EXPECT_THAT(run(same, {{"model"}}, {.axes = {"data"}}),
+              HasSubstr("shard_map: in_specs P(model) names mesh axis model, which it does not "
+                        "take; it takes (data)"));
+  EXPECT_THAT(run([](Tensor t) { return psum(t, "model"); }, {{}}, {.axes = {"data"}}),
+              HasSubstr("all_reduce: mesh axis model is not of the shard_map around; add it to its "
+                        ".axes, or stand in a shard_map of that axis"));
+  EXPECT_THAT(run([&](Tensor t) { return shard_map(same, square(), {{}}, {{}})(t); }, {{}}, {}),
+              HasSubstr("shard_map: the shard_map around has all axes of Mesh(data=2, model=2); "
+                        "give it .axes"));
+  EXPECT_THAT(
+      run([&](Tensor t) { return shard_map(same, square(), {{}}, {{}}, {.axes = {"data"}})(t); },
+          {{}}, {.axes = {"data"}}),
+      HasSubstr("shard_map: mesh axis data is of the shard_map around"));
+  EXPECT_THAT(run([&](Tensor t) { return shard_map(same, line(), {{}}, {{}})(t); }, {{}}, {}),
+              HasSubstr("shard_map: is on Mesh(i=4), inside of one on another mesh, Mesh(data=2, "
+                        "model=2)"));
+  EXPECT_THAT(run([](Tensor t) { return with_sharding(t, Sharding(square(), {})); }, {{}}, {}),
+              HasSubstr("with_sharding: stands inside of shard_map"));
+}
+
 TEST(ShardMap, OnOneDeviceIsTheFunction) {
   const Mesh mesh({{"i", 1}});
   const auto fn = shard_map([](Tensor x) { return psum(x, "i") + axis_index("i").astype(f32); },

@@ -1,7 +1,10 @@
 #include "heddle/trace/shard_map.h"
 
+#include <algorithm>
+
 #include "heddle/base/counters.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/recorder.h"
 
@@ -43,23 +46,136 @@ const Spec& spec_of(const Specs& specs, size_t leaf, std::span<const size_t> cou
               at);
 }
 
+// The mesh axes that a shard_map takes, and no shard_map around has.
+std::vector<std::string> axes_of(const ShardMap& map) {
+  const ManualScope* around = ManualScope::current();
+  if (around != nullptr && around->mesh() != map.mesh) {
+    throw Error(invalid_argument("shard_map: is on ", to_string(map.mesh),
+                                 ", inside of one on another mesh, ", to_string(around->mesh()),
+                                 "; both must be on one mesh"),
+                map.at);
+  }
+  std::vector<std::string> axes;
+  for (const Mesh::Axis& axis : map.mesh.axes()) {
+    if (around == nullptr || !around->has(axis.name)) axes.push_back(axis.name);
+  }
+  for (const std::string& name : map.axes.names()) {
+    (void)map.mesh.axis(name, map.at);
+    if (std::ranges::find(axes, name) != axes.end()) continue;
+    throw Error(invalid_argument("shard_map: mesh axis ", name,
+                                 " is of the shard_map around; use collectives over it as they "
+                                 "are, and leave it out of .axes"),
+                map.at);
+  }
+  if (axes.empty()) {
+    throw Error(
+        invalid_argument("shard_map: the shard_map around has all axes of ", to_string(map.mesh),
+                         "; give it .axes, or call the function as it "
+                         "is"),
+        map.at);
+  }
+  return map.axes.names().empty() ? axes : map.axes.names();
+}
+
+// How an array is cut, by axes that the shard_map takes.
+Sharding sharding_of(const ShardMap& map, const std::vector<std::string>& axes, const Spec& spec,
+                     std::string_view what) {
+  Sharding sharding(map.mesh, spec.axes(), map.at);
+  for (const MeshAxes& entry : sharding.spec()) {
+    for (const std::string& name : entry.names()) {
+      if (std::ranges::find(axes, name) != axes.end()) continue;
+      throw Error(
+          invalid_argument("shard_map: ", what, " ", to_string(sharding), " names mesh axis ", name,
+                           ", which it does not take; it takes (", join(axes, ", "), ")"),
+          map.at);
+    }
+  }
+  return sharding;
+}
+
+// The type of a leaf's part.
+Shape part_shape(const ShardMap& map, const Shape& whole, const Sharding& sharding, size_t number) {
+  try {
+    return sharding.part(whole, map.at);
+  } catch (const Error& error) {
+    throw Error(annotate(error.status(), "shard_map: leaf ", number, " of the arguments: "),
+                map.at);
+  }
+}
+
+// Inside of another shard_map: each device cuts its part out of what it has, and the parts of the
+// results are gathered.
+class Inner {
+ public:
+  explicit Inner(const ShardMap& map) : map_(map), axes_(axes_of(map)) {}
+
+  std::vector<Tensor> run(std::span<const Tensor> leaves, std::span<const size_t> counts,
+                          FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn) {
+    const ManualScope scope(map_.mesh, axes_);
+    std::vector<Tensor> parts;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      const Spec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs", map_.at);
+      parts.push_back(part_of(leaves[i], sharding_of(map_, axes_, spec, "in_specs"), i));
+    }
+    std::vector<Tensor> results = fn(parts);
+    const size_t total = results.size();
+    for (size_t i = 0; i < total; ++i) {
+      const Spec& spec = spec_of(map_.out, i, std::span(&total, 1), total, "out_specs", map_.at);
+      results[i] = whole_of(results[i], sharding_of(map_, axes_, spec, "out_specs"));
+    }
+    return results;
+  }
+
+ private:
+  [[nodiscard]] Tensor part_of(const Tensor& x, const Sharding& sharding, size_t number) const {
+    const Shape& whole = node_of(x, "shard_map", map_.at).shape;
+    const Shape part = part_shape(map_, whole, sharding, number);
+    if (part == whole) return x;
+    std::vector<Tensor> operands = {x};
+    for (int64_t d = 0; d < whole.rank(); ++d) {
+      operands.push_back(
+          sharding.parts(d) == 1
+              ? emit_constant(Literal::scalar(s32, int64_t{0}), map_.at)
+              : multiply({axis_index(sharding.spec()[static_cast<size_t>(d)], map_.at), map_.at},
+                         {part.dimension(d), map_.at}));
+    }
+    return emit({.opcode = hlo::Opcode::kDynamicSlice,
+                 .operands = std::move(operands),
+                 .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = part.dimensions()},
+                 .at = map_.at});
+  }
+
+  [[nodiscard]] Tensor whole_of(Tensor part, const Sharding& sharding) const {
+    (void)sharding.to_hlo(part.rank(), map_.at);  // of no more axes than it has
+    for (size_t d = 0; d < sharding.spec().size(); ++d) {
+      const MeshAxes& axes = sharding.spec()[d];
+      if (axes.names().empty()) continue;
+      part = all_gather(part, axes, {.axis = static_cast<int64_t>(d), .tiled = true}, map_.at);
+    }
+    return part;
+  }
+
+  const ShardMap& map_;
+  const std::vector<std::string> axes_;
+};
+
 // What one device does, traced on parts.
 class Body {
  public:
-  explicit Body(const ShardMap& map) : map_(map) {}
+  explicit Body(const ShardMap& map) : map_(map), axes_(axes_of(map)) {}
 
   // The parts of all leaves, in the trace around.
   void enter(std::span<const Tensor> leaves, std::span<const size_t> counts) {
     for (size_t i = 0; i < leaves.size(); ++i) {
       const Spec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs", map_.at);
-      parts_.push_back(part_of(leaves[i], Sharding(map_.mesh, spec.axes(), map_.at), i));
+      parts_.push_back(part_of(leaves[i], sharding_of(map_, axes_, spec, "in_specs"), i));
     }
   }
 
   std::vector<Tensor> run(FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn) {
     count(&Counters::traces);
     Traced traced = [&] {
-      const ManualScope scope(map_.mesh);
+      const ManualScope scope(map_.mesh, axes_);
       Recorder recorder("shard_map", map_.at);
       std::vector<Tensor> parameters;
       for (const Tensor& part : parts_)
@@ -77,7 +193,8 @@ class Body {
   }
 
   // The whole array that parts of the result make.
-  Tensor leave(const Tensor& part, const Sharding& sharding) const {
+  Tensor leave(const Tensor& part, const Spec& spec) const {
+    const Sharding sharding = sharding_of(map_, axes_, spec, "out_specs");
     std::vector<int64_t> sizes = part.shape().dimensions();
     const hlo::Sharding layout = sharding.to_hlo(part.rank(), map_.at);
     for (size_t d = 0; d < sizes.size(); ++d) sizes[d] *= sharding.parts(static_cast<int64_t>(d));
@@ -90,14 +207,7 @@ class Body {
  private:
   Tensor part_of(const Tensor& x, const Sharding& sharding, size_t number) const {
     const Shape& shape = node_of(x, "shard_map", map_.at).shape;
-    const Shape part = [&] {
-      try {
-        return sharding.part(shape, map_.at);
-      } catch (const Error& error) {
-        throw Error(annotate(error.status(), "shard_map: leaf ", number, " of the arguments: "),
-                    map_.at);
-      }
-    }();
+    const Shape part = part_shape(map_, shape, sharding, number);
     if (map_.mesh.size() == 1) return x;
     const Tensor marked = call(
         "Sharding", x, shape,
@@ -106,6 +216,7 @@ class Body {
   }
 
   const ShardMap& map_;
+  const std::vector<std::string> axes_;
   std::vector<Tensor> parts_;
 };
 
@@ -114,10 +225,9 @@ class Body {
 std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> leaves,
                                   std::span<const size_t> counts,
                                   FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> body) {
-  if (manual_mesh() != nullptr) {
-    throw Error(unimplemented("shard_map: is inside of another shard_map; take the collectives of "
-                              "both to one mesh and one shard_map"),
-                map.at);
+  if (ManualScope::current() != nullptr) {
+    count(&Counters::traces);
+    return Inner(map).run(leaves, counts, body);
   }
   return in_program("shard_map", map.at, [&] {
     Body inside(map);
@@ -126,7 +236,7 @@ std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> l
     const size_t total = results.size();
     for (size_t i = 0; i < total; ++i) {
       const Spec& spec = spec_of(map.out, i, std::span(&total, 1), total, "out_specs", map.at);
-      results[i] = inside.leave(results[i], Sharding(map.mesh, spec.axes(), map.at));
+      results[i] = inside.leave(results[i], spec);
     }
     return results;
   });

@@ -31,12 +31,18 @@ class Spec {
 };
 using Specs = std::vector<Spec>;
 
+struct ShardMapOptions {
+  // The mesh axes along which `fn` has parts and talks. None: all that no shard_map around has.
+  MeshAxes axes = {};
+};
+
 namespace trace_internal {
 
 struct ShardMap {
   Mesh mesh;
   Specs in;
   Specs out;
+  MeshAxes axes;
   SourceLocation at;
 };
 
@@ -56,14 +62,20 @@ std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> l
 // out_specs one for all results, or one for each leaf; an axis of the mesh that a spec does not
 // name
 //           says that devices along it return equal values
-// errors    Error where specs are of another number, or an axis of an array does not divide
+// options   .axes: along the other axes of the mesh every device does the same on equal values. A
+//           shard_map inside, also in a loop, may take them: it cuts what each device has, and puts
+//           its results together again by all_gather
+// errors    Error where specs are of another number, or an axis of an array does not divide; where
+//           specs or collectives name an axis that is not of .axes, or .axes one that a shard_map
+//           around has
 // cost      fn runs once, whatever the number of devices
 template <class Fn>
-auto shard_map(Fn fn, Mesh mesh, Specs in_specs, Specs out_specs,
+auto shard_map(Fn fn, Mesh mesh, Specs in_specs, Specs out_specs, ShardMapOptions options = {},
                SourceLocation at = SourceLocation::here()) {
   return [
     fn = std::move(fn),
-    map = trace_internal::ShardMap{std::move(mesh), std::move(in_specs), std::move(out_specs), at}
+    map = trace_internal::ShardMap{std::move(mesh), std::move(in_specs), std::move(out_specs),
+                                   std::move(options.axes), at}
   ]<Tree... Args>(const Args&... args) {
     using Out = decltype(fn(args...));
     static_assert(Tree<Out>, "a mapped function returns a tree of Tensors (or None)");

@@ -9,7 +9,8 @@ std::span<const Pass> find_passes(std::string_view name) {
   if (name == "lower") return kLowerPipeline;
   if (name == "flatten") return kFlattenPipeline;
   for (std::span<const Pass> passes :
-       {std::span<const Pass>(kPasses), std::span<const Pass>(kRoundingPasses)}) {
+       {std::span<const Pass>(kPasses), std::span<const Pass>(kRoundingPasses),
+        std::span<const Pass>(kXlaPasses)}) {
     const auto found = std::ranges::find(passes, name, &Pass::name);
     if (found != passes.end()) return {&*found, 1};
   }
@@ -20,6 +21,7 @@ std::string known_names() {
   std::string names = "lower, flatten";
   for (const Pass& pass : kPasses) append(names, ", ", pass.name);
   for (const Pass& pass : kRoundingPasses) append(names, ", ", pass.name);
+  for (const Pass& pass : kXlaPasses) append(names, ", ", pass.name);
   return names;
 }
 

@@ -14,6 +14,7 @@
 #include "heddle/hlo/verify.h"
 #include "heddle/transform/lapack/expand.h"
 #include "heddle/transform/passes.h"
+#include "heddle/transform/shardy.h"
 
 namespace heddle::transform {
 
@@ -37,6 +38,9 @@ inline constexpr Pass kPasses[] = {
 
 // Those that keep values to their accuracy, not bit for bit.
 inline constexpr Pass kRoundingPasses[] = {{"expand-lapack", expand_lapack}};
+
+// Those that write what only XLA's compilers read.
+inline constexpr Pass kXlaPasses[] = {{"to-shardy", to_shardy}};
 
 namespace pass_internal {
 

@@ -9,6 +9,7 @@ namespace {
 void append_overrides(const std::vector<runtime::BackendOption>& options,
                       proto::CompileOptions& message) {
   for (const runtime::BackendOption& option : options) {
+    if (option.name == kShardyOption) continue;
     proto::OptionOverride& set = *message.add_env_option_overrides();
     set.set_name(option.name);
     // XLA reads numbers and names from text, and a truth value from nothing but its own type.
@@ -21,6 +22,19 @@ void append_overrides(const std::vector<runtime::BackendOption>& options,
 }
 
 }  // namespace
+
+StatusOr<std::optional<bool>> wants_shardy(const std::vector<runtime::BackendOption>& options) {
+  std::optional<bool> wanted;
+  for (const runtime::BackendOption& option : options) {
+    if (option.name != kShardyOption) continue;
+    if (option.value != "true" && option.value != "false") {
+      return invalid_argument("option ", kShardyOption, ": is \"", option.value,
+                              "\"; it must be true or false");
+    }
+    wanted = option.value == "true";
+  }
+  return wanted;
+}
 
 std::string compile_options(int device, const std::vector<runtime::BackendOption>& options) {
   return spmd_compile_options({device}, 1, 1, options);
@@ -35,6 +49,8 @@ std::string spmd_compile_options(const std::vector<int>& devices, int64_t replic
   build.set_replica_count(replicas);
   build.set_partition_count(partitions);
   build.set_use_spmd_partitioning(partitions > 1);
+  const auto shardy = wants_shardy(options);
+  build.set_use_shardy_partitioner(partitions > 1 && shardy.ok() && shardy->value_or(false));
   proto::DeviceAssignment& assignment = *build.mutable_device_assignment();
   assignment.set_replica_count(static_cast<int32_t>(replicas));
   assignment.set_partition_count(static_cast<int32_t>(partitions));

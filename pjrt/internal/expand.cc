@@ -1,7 +1,7 @@
 #include "heddle/pjrt/internal/expand.h"
 
+#include "heddle/pjrt/internal/rewrite.h"
 #include "heddle/transform/emitter.h"
-#include "heddle/transform/rebuilder.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -92,20 +92,14 @@ class Mulhi {
 
 }  // namespace
 
-StatusOr<hlo::Module> expand_mulhi(const hlo::Module& module) {
-  transform::ModuleRebuilder into(module);
-  for (hlo::ComputationId id : into.order()) {
-    transform::Rebuilder to(into, id);
-    for (InstructionId i : to.order()) {
-      if (to.old(i).opcode == Opcode::kMulhi) {
-        to.replace(i, Mulhi(to.builder(), to.mapped(i)).run());
-      } else {
-        to.copy(i);
-      }
-    }
-    into.replace(id, std::move(to).finish());
-  }
-  return std::move(into).finish();
+hlo::Module expand_mulhi(const hlo::Module& module) {
+  const auto matches = [](const hlo::Computation&, const Instruction& instruction) {
+    return instruction.opcode == Opcode::kMulhi;
+  };
+  return rewritten(module, matches,
+                   [](transform::ModuleRebuilder&, transform::Rebuilder& to, InstructionId i) {
+                     return Mulhi(to.builder(), to.mapped(i)).run();
+                   });
 }
 
 }  // namespace heddle::pjrt

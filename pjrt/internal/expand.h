@@ -1,13 +1,26 @@
 // Ops that are younger than the plugins in use, written with older ones.
 #pragma once
 
-#include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::pjrt {
 
 // expand-mulhi: mulhi(x, y) becomes a multiplication in the type of twice the width and a shift;
 // for 64 bits, four multiplications of halves (Knuth, The Art of Computer Programming 2, 4.3.1 M).
-[[nodiscard]] StatusOr<hlo::Module> expand_mulhi(const hlo::Module& module);
+[[nodiscard]] hlo::Module expand_mulhi(const hlo::Module& module);
+
+// expand-ragged-dot: ragged-dot becomes a dot in which x is repeated for each group, with zeros in
+// the rows of others: groups times the memory of x. What the evaluator states, so that values are
+// its own.
+[[nodiscard]] hlo::Module expand_ragged_dot(const hlo::Module& module);
+
+// expand-complex-bits: bitcast-convert between c128[..] and c64[..,2] goes by the bits of real and
+// imaginary parts.
+[[nodiscard]] hlo::Module expand_complex_bits(const hlo::Module& module);
+[[nodiscard]] bool has_complex_bits(const hlo::Module& module);
+
+// expand-counts: constants {0, 1, 2, ..} of floats of 8 bits and less become iota.
+[[nodiscard]] hlo::Module expand_counts(const hlo::Module& module);
+[[nodiscard]] bool has_counts(const hlo::Module& module);
 
 }  // namespace heddle::pjrt

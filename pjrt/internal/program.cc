@@ -187,9 +187,10 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
   if (transform::has_lapack(out)) {
     HEDDLE_ASSIGN_OR_RETURN(out, transform::expand_lapack(out));
   }
-  if (has_opcode(out, Opcode::kMulhi)) {
-    HEDDLE_ASSIGN_OR_RETURN(out, expand_mulhi(out));
-  }
+  if (has_opcode(out, Opcode::kMulhi)) out = expand_mulhi(out);
+  if (has_opcode(out, Opcode::kRaggedDot)) out = expand_ragged_dot(out);
+  if (has_complex_bits(out)) out = expand_complex_bits(out);
+  if (has_counts(out)) out = expand_counts(out);
   if (!is_flat(out.entry_computation())) out = flattened(out);
   write_header(donated, out);
   return out;

@@ -1,11 +1,11 @@
 #include "heddle/pjrt/internal/spmd.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "heddle/hlo/tiles.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/program.h"
+#include "heddle/transform/shardy.h"
 
 namespace heddle::pjrt {
 
@@ -32,6 +32,20 @@ StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor, 
   return out;
 }
 
+Status choose_partitioner(hlo::Module& module, std::vector<runtime::BackendOption>& options,
+                          const runtime::DeviceGrid& grid, bool prefers_shardy) {
+  HEDDLE_ASSIGN_OR_RETURN(const std::optional<bool> wanted, wants_shardy(options));
+  if (grid.partitions == 1 || !wanted.value_or(prefers_shardy && grid.replicas == 1)) return {};
+  hlo::Module counted = module;
+  counted.extras.mutate().num_partitions = grid.partitions;
+  StatusOr<hlo::Module> written = transform::to_shardy(counted);
+  if (!wanted.has_value() && absl::IsUnimplemented(written.status())) return {};
+  if (!written.ok()) return annotate(written.status(), "compile ", module.name, ": ");
+  module = *std::move(written);
+  if (!wanted.has_value()) options.push_back({std::string(kShardyOption), "true"});
+  return {};
+}
+
 void drop_shardings(hlo::Module& module) {
   for (hlo::Computation& computation : module.computations) {
     for (hlo::Instruction& instruction : computation.instructions) {
@@ -45,12 +59,9 @@ PjrtSpmdExecutable::PjrtSpmdExecutable(const hlo::Module& module, runtime::Devic
                                        std::vector<Shape> result_shapes, Parts parts)
     : SpmdExecutable(module, std::move(grid), std::move(parameter_shapes),
                      std::move(result_shapes)),
-      parts_(std::move(parts)),
-      order_(parts_.throttles.size()) {
+      parts_(std::move(parts)) {
   for (const Shape& shape : this->result_shapes()) bytes_in_flight_ += shape.byte_size();
   bytes_in_flight_ += parts_.loaded->scratch_bytes().value_or(0);
-  std::iota(order_.begin(), order_.end(), size_t{0});
-  std::ranges::sort(order_, {}, [&](size_t i) { return this->grid().devices[i]->id(); });
 }
 
 // What one run holds on to until it is started.
@@ -76,7 +87,7 @@ Status PjrtSpmdExecutable::pin(const DeviceBuffers& arguments, Launch& launch) c
   return {};
 }
 
-StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments) {
+StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments, bool only_if_room) {
   Launch launch;
   HEDDLE_RETURN_IF_ERROR(pin(arguments, launch));
   std::vector<int64_t> kept(parameter_shapes().size());  // the run may take no argument's memory
@@ -97,16 +108,15 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments) 
                                         .devices_count = arguments.size(),
                                         .args_count = kept.size(),
                                         .output_lists = output_lists.data()};
-  std::vector<runtime::Throttle::Ticket> tickets;  // in order_
-  for (size_t i : order_) tickets.push_back(parts_.throttles[i]->acquire(bytes_in_flight_));
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<runtime::Throttle::Ticket> tickets,
+                          admit(bytes_in_flight_, only_if_room));
   {
     const std::scoped_lock lock(*parts_.launching);
     HEDDLE_RETURN_IF_ERROR(annotate(parts_.client->api()->call(args), "run ", name(), ": "));
   }
   HEDDLE_ASSIGN_OR_RETURN(DeviceBuffers results, results_of(launch));
-  for (size_t n = 0; n < order_.size() && !result_shapes().empty(); ++n) {
-    results[order_[n]].front()->hold_until_ready(std::move(tickets[n]));
-  }
+  for (size_t i = 0; i < tickets.size() && !result_shapes().empty(); ++i)
+    results[i].front()->hold_until_ready(std::move(tickets[i]));
   return results;
 }
 

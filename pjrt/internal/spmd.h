@@ -3,13 +3,14 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/runtime/spmd.h"
-#include "heddle/runtime/throttle.h"
 
 namespace heddle::pjrt {
 
@@ -20,8 +21,7 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
   struct Parts {
     std::shared_ptr<const Client> client;
     std::shared_ptr<const Loaded> loaded;
-    std::vector<std::shared_ptr<runtime::Throttle>> throttles;  // by device of the grid
-    std::shared_ptr<std::mutex> launching;                      // one for the client
+    std::shared_ptr<std::mutex> launching;  // one for the client
   };
 
   PjrtSpmdExecutable(const hlo::Module& module, runtime::DeviceGrid grid,
@@ -29,8 +29,8 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
                      Parts parts);
 
  protected:
-  [[nodiscard]] StatusOr<runtime::DeviceBuffers> run(
-      const runtime::DeviceBuffers& arguments) override;
+  [[nodiscard]] StatusOr<runtime::DeviceBuffers> run(const runtime::DeviceBuffers& arguments,
+                                                     bool only_if_room) override;
 
  private:
   struct Launch;
@@ -38,7 +38,6 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
   [[nodiscard]] StatusOr<runtime::DeviceBuffers> results_of(const Launch& launch) const;
 
   const Parts parts_;
-  std::vector<size_t> order_;    // of devices by number: in which throttles are asked
   int64_t bytes_in_flight_ = 0;  // of a run on each device: results and scratch
 };
 
@@ -49,10 +48,27 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
                                                  int64_t partitions,
                                                  const runtime::EntryShardings& shardings);
 
+// The option of a program that chooses XLA's partitioner: "true" is Shardy, "false" GSPMD.
+inline constexpr std::string_view kShardyOption = "use_shardy_partitioner";
+
+// What the options say of it; nothing, where they do not.
+// errors   InvalidArgument for another value than "true" and "false"
+[[nodiscard]] StatusOr<std::optional<bool>> wants_shardy(
+    const std::vector<runtime::BackendOption>& options);
+
+// Puts a module of several partitions into the form of the partitioner that the options choose, and
+// adds the choice to them. Where they say nothing, `prefers_shardy` does, for programs that Shardy
+// has a form for.
+// errors   of wants_shardy(), and of transform::to_shardy() where the options ask for it
+[[nodiscard]] Status choose_partitioner(hlo::Module& module,
+                                        std::vector<runtime::BackendOption>& options,
+                                        const runtime::DeviceGrid& grid, bool prefers_shardy);
+
 // Takes all shardings out: on one device they name devices that are not there.
 void drop_shardings(hlo::Module& module);
 
-// Returns serialised compile options. `devices` are the plugin's numbers, replica by replica.
+// Returns serialised compile options. `devices` are the plugin's numbers, replica by replica. Of
+// options of one name the last counts; kShardyOption is a field of its own.
 [[nodiscard]] std::string spmd_compile_options(const std::vector<int>& devices, int64_t replicas,
                                                int64_t partitions,
                                                const std::vector<runtime::BackendOption>& options);

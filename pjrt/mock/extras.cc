@@ -2,6 +2,7 @@
 #include "heddle/pjrt/abi/buffer.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/abi/executable.h"
+#include "heddle/pjrt/abi/ffi.h"
 #include "heddle/pjrt/mock/enter.h"
 
 namespace heddle::pjrt::abi {
@@ -125,6 +126,14 @@ void add_extra_rows(abi::Table& table) {
            abi::ExecutableDeserializeAndLoadArgs>(table);
 }
 
-abi::Extension* add_extra_extensions(abi::Extension* next) { return next; }
+abi::Extension* add_extra_extensions(abi::Extension* next) {
+  if (settings().handler_error.empty()) return next;
+  static abi::FfiExtension ffi;
+  ffi.base = {.struct_size = sizeof(ffi), .type = abi::ExtensionType::kFfi, .next = next};
+  ffi.register_handler = [](abi::FfiRegisterHandlerArgs*) {
+    return fail({.message = settings().handler_error});
+  };
+  return &ffi.base;
+}
 
 }  // namespace heddle::pjrt::mock

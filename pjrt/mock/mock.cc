@@ -189,8 +189,8 @@ abi::Error* answer(abi::ClientDestroyArgs& args) {
 }
 
 abi::Error* answer(abi::ClientPlatformNameArgs& args) {
-  args.platform_name = "mock";
-  args.platform_name_size = 4;
+  args.platform_name = settings().platform.data();
+  args.platform_name_size = settings().platform.size();
   return nullptr;
 }
 

@@ -51,6 +51,7 @@ struct Settings {
   bool asynchronous = false;                     // runs happen on a thread, without bound
   bool held = false;                             // ... and not before open()
   std::function<void(bool)> crossing = nullptr;  // true: a call enters the mock; false: it leaves
+  std::string handler_error;  // not empty: has an FFI extension, which refuses handlers by it
   std::string run_error;      // not empty: every run fails by it, through its events
   std::string host_error;     // the same for uploads
   int more_results = 0;       // tells of more results than the program has
@@ -60,6 +61,7 @@ struct Settings {
   bool late_uploads = false;  // arrays are there when the thread comes to them: asynchronous only
   int64_t bytes_limit = 0;    // of a device's memory, told where it is not 0
   int64_t scratch_bytes = 0;  // of each program
+  std::string platform = "mock";
   std::string platform_version = {};  // empty: it cannot tell
   bool off_host = false;              // buffers are in memory that the host cannot read
   bool is_xla = false;                // has the attribute that XLA's plugins have

@@ -22,10 +22,13 @@ class JointInterpreter final : public SpmdExecutable {
         evaluator_(std::move(evaluator)),
         parameters_(std::move(parameters)),
         results_(std::move(results)),
-        wholes_(std::move(wholes)) {}
+        wholes_(std::move(wholes)) {
+    for (const Shape& shape : result_shapes()) result_bytes_ += shape.byte_size();
+  }
 
  protected:
-  StatusOr<DeviceBuffers> run(const DeviceBuffers& arguments) override {
+  StatusOr<DeviceBuffers> run(const DeviceBuffers& arguments, bool only_if_room) override {
+    HEDDLE_ASSIGN_OR_RETURN(const auto tickets, admit(result_bytes_, only_if_room));
     std::vector<std::vector<Literal>> tiles;
     for (const std::vector<BufferPtr>& of_device : arguments) {
       HEDDLE_ASSIGN_OR_RETURN(tiles.emplace_back(), values_of(of_device));
@@ -86,6 +89,7 @@ class JointInterpreter final : public SpmdExecutable {
   const std::vector<hlo::Tiles> parameters_;
   const std::vector<hlo::Tiles> results_;
   const std::vector<Shape> wholes_;  // types of the parameters
+  int64_t result_bytes_ = 0;         // on each device
 };
 
 StatusOr<std::vector<hlo::Tiles>> tiles_of_all(const std::vector<Shape>& shapes,

@@ -38,7 +38,8 @@ bool same_layout(const hlo::Tiles& a, const hlo::Tiles& b) {
 }
 
 // The argument in the layout that the program wants: itself, or moved from device to device.
-StatusOr<BufferPtr> laid_out(const BufferPtr& argument, const Sharding& wanted, Device& mesh) {
+StatusOr<BufferPtr> laid_out(const BufferPtr& argument, const Sharding& wanted, Device& mesh,
+                             bool only_if_room) {
   const auto& buffer = static_cast<const ShardedBuffer&>(*argument);  // of the mesh
   HEDDLE_ASSIGN_OR_RETURN(
       const hlo::Tiles tiles,
@@ -47,7 +48,9 @@ StatusOr<BufferPtr> laid_out(const BufferPtr& argument, const Sharding& wanted, 
   HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module,
                           moving_module(buffer.shape(), buffer.sharding(), wanted));
   HEDDLE_ASSIGN_OR_RETURN(const auto program, compile_cached(module, mesh));
-  HEDDLE_ASSIGN_OR_RETURN(std::vector<BufferPtr> moved, program->execute({&argument, 1}));
+  HEDDLE_ASSIGN_OR_RETURN(
+      std::vector<BufferPtr> moved,
+      program->execute({&argument, 1}, {.donate = {}, .only_if_room = only_if_room}));
   return moved[0];
 }
 
@@ -124,13 +127,14 @@ StatusOr<std::vector<BufferPtr>> MeshExecutable::run(std::span<const BufferPtr> 
   HEDDLE_ASSIGN_OR_RETURN(const Variant* variant, variant_for(arguments));
   DeviceBuffers inputs(grid_.devices.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    HEDDLE_ASSIGN_OR_RETURN(const BufferPtr argument,
-                            laid_out(arguments[i], variant->parameters[i], device()));
+    HEDDLE_ASSIGN_OR_RETURN(const BufferPtr argument, laid_out(arguments[i], variant->parameters[i],
+                                                               device(), options.only_if_room));
     const auto& parts = static_cast<const ShardedBuffer&>(*argument).parts();
     for (size_t device = 0; device < inputs.size(); ++device)
       inputs[device].push_back(parts[device]);
   }
-  StatusOr<DeviceBuffers> outputs = variant->program->launch(inputs);
+  StatusOr<DeviceBuffers> outputs = variant->program->launch(inputs, options.only_if_room);
+  if (options.only_if_room && absl::IsUnavailable(outputs.status())) return outputs.status();
   for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
   if (!outputs.ok()) return outputs.status();
   return wrapped(*variant, *std::move(outputs));

@@ -41,16 +41,14 @@ struct Grid {
 };
 constexpr Grid kGrids[] = {{1, 1}, {2, 1}, {1, 2}, {4, 1}, {1, 4}, {2, 2}};
 
-class ShardedOnXla : public ::testing::Test {
+class ShardedOnXla : public OnFourXlaDevices {
  protected:
-  void SetUp() override {
-    if (four_xla_devices().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-  }
-  static Mesh mesh_of(const Grid& grid, const std::vector<Device*>& from = four_xla_devices()) {
+  static Mesh mesh_of(const Grid& grid, const std::vector<Device*>& from = four()) {
     return Mesh({{"data", grid.data}, {"model", grid.model}},
                 {from.begin(), from.begin() + grid.data * grid.model});
   }
 };
+HEDDLE_BY_EACH_PARTITIONER(ShardedOnXla);
 
 const Size kSize{.layers = 3, .d = 32, .ffn = 64, .heads = 8, .kv_heads = 4, .dh = 4};
 
@@ -96,7 +94,7 @@ Tensor by_hand(const Mesh& mesh, const Inputs& in) {
   return shard_map(on_device, mesh, specs, {{"data"}})(in.layers, in.x);
 }
 
-TEST_F(ShardedOnXla, DecoderIsThatOfOneDevice) {
+TEST_P(ShardedOnXla, DecoderIsThatOfOneDevice) {
   const Inputs one = inputs();  // on the interpreter
   const Tensor expected = examples::decode(kSize, one.layers, one.x);
   for (const Grid& grid : kGrids) {
@@ -108,7 +106,7 @@ TEST_F(ShardedOnXla, DecoderIsThatOfOneDevice) {
 }
 
 // The second call moves no byte and compiles nothing.
-TEST_F(ShardedOnXla, RepeatedCallsAreOneLaunchEach) {
+TEST_P(ShardedOnXla, RepeatedCallsAreOneLaunchEach) {
   const Mesh mesh = mesh_of({2, 2});
   const Inputs in = placed(inputs(), mesh);
   (void)by_hand(mesh, in).wait();
@@ -120,8 +118,8 @@ TEST_F(ShardedOnXla, RepeatedCallsAreOneLaunchEach) {
   EXPECT_EQ(y.node()->buffer->device().name(), "mesh(pjrt:xla-cpu:0,1,2,3):0");
 }
 
-TEST_F(ShardedOnXla, AllReduceInAScan) {
-  const Mesh mesh({{"i", 4}}, four_xla_devices());
+TEST_P(ShardedOnXla, AllReduceInAScan) {
+  const Mesh mesh({{"i", 4}}, four());
   const Tensor x = array(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}, {8}, Sharding(mesh, {"i"}));
   const auto fn = shard_map(
       [](Tensor part) {
@@ -138,7 +136,7 @@ TEST_F(ShardedOnXla, AllReduceInAScan) {
 }
 
 // Every collective, on XLA and on the evaluator.
-TEST_F(ShardedOnXla, CollectivesAreTheEvaluators) {
+TEST_P(ShardedOnXla, CollectivesAreTheEvaluators) {
   const auto all = [](Tensor x) {
     const MeshAxes both{"data", "model"};
     Tensor gathered = all_gather(x, "model", {.tiled = true});
@@ -157,11 +155,66 @@ TEST_F(ShardedOnXla, CollectivesAreTheEvaluators) {
     const Tensor x = array(values, {32, 2}, Sharding(mesh, {{"data", "model"}}));
     return flatten(shard_map(all, mesh, {Spec{{"data", "model"}}}, out)(x));
   };
-  const std::vector<Tensor> xla = run(four_xla_devices()), evaluator = run(four_evaluators());
+  const std::vector<Tensor> xla = run(four()), evaluator = run(four_evaluators());
   for (size_t i = 0; i < xla.size(); ++i) expect_close(xla[i], evaluator[i], cat("result ", i));
 }
 
-TEST_F(ShardedOnXla, ShardingsInsideALoop) {
+// The outer one cuts rows; the inner one, in a loop and on the other axis, columns of the weights.
+TEST_P(ShardedOnXla, ShardMapInsideOfShardMap) {
+  const auto run = [&](const std::vector<Device*>& devices) {
+    const Mesh mesh = mesh_of({2, 2}, devices);
+    const auto wide = shard_map(
+        [](Tensor h, Tensor w) { return pmax(tanh(matmul(h, w)), "model") + matmul(h, w); }, mesh,
+        {{}, {None{}, "model"}}, {{None{}, "model"}}, {.axes = {"model"}});
+    const auto layers = shard_map(
+        [&](Tensor x, Tensor w) {
+          const auto step = [&](Tensor h, None) {
+            const Tensor next = wide(h, w);
+            return std::pair(next * 0.5 + pmean(next, "data"), sum(next));
+          };
+          return scan(step, x, None{}, {.length = 3});
+        },
+        mesh, {{"data"}, {}}, {{"data"}, {"data"}}, {.axes = {"data"}});
+    const Tensor x = random::normal(random::key(1), {4, 6}),
+                 w = random::normal(random::key(2), {6, 6});
+    const auto whole = Sharding(mesh, {});
+    const auto in_program = trace(
+        [&](Tensor a, Tensor b) {
+          const auto [last, sums] = layers(a, b);
+          return std::pair(last, reshape(sums, {3, 2}));
+        },
+        x, w);
+    return in_program.call<std::pair<Tensor, Tensor>>(device_put(x, whole), device_put(w, whole));
+  };
+  const auto [last, sums] = run(four());
+  const auto [evaluated_last, evaluated_sums] = run(four_evaluators());
+  expect_close(last, evaluated_last, "last");
+  expect_close(sums, evaluated_sums, "sums");
+}
+
+// A loop outside, whose step is the shard_map.
+TEST_P(ShardedOnXla, ShardMapInsideALoop) {
+  const auto run = [&](const std::vector<Device*>& devices) {
+    const Mesh mesh({{"i", 4}}, devices);
+    const auto mixed = shard_map(
+        [](Tensor part) {
+          return part * 0.5 + permute(part, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+        },
+        mesh, {{"i"}}, {{"i"}});
+    const Tensor x = random::normal(random::key(1), {8, 3});
+    const auto loop = trace(
+        [&](Tensor h) {
+          return scan([&](Tensor c, None) { return std::pair(mixed(c), None{}); }, h, None{},
+                      {.length = 5})
+              .first;
+        },
+        x);
+    return loop.call<Tensor>(device_put(x, Sharding(mesh, {"i"})));
+  };
+  expect_close(run(four()), run(four_evaluators()), "last");
+}
+
+TEST_P(ShardedOnXla, ShardingsInsideALoop) {
   const Mesh mesh = mesh_of({2, 2});
   const Sharding rows(mesh, {"data"}), columns(mesh, {None{}, "model"});
   const auto run = [&](Tensor h0, Tensor xs, bool marked) {

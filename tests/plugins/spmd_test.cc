@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "heddle/base/counters.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/transfer.h"
@@ -22,21 +23,19 @@ using runtime::BufferPtr;
 using runtime::Device;
 using ::testing::ElementsAre;
 
-class SpmdOnXla : public ::testing::Test {
+class SpmdOnXla : public OnFourXlaDevices {
  protected:
-  void SetUp() override {
-    if (four_xla_devices().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-  }
-  static Device& mesh() { return *runtime::mesh_device(four_xla_devices()).value(); }
+  static Device& mesh() { return *runtime::mesh_device(four()).value(); }
 };
+HEDDLE_BY_EACH_PARTITIONER(SpmdOnXla);
 
-TEST_F(SpmdOnXla, CorpusGivesTheExpectedResults) {
-  runtime::Backend& backend = four_xla_devices()[0]->backend();
+TEST_P(SpmdOnXla, CorpusGivesTheExpectedResults) {
+  runtime::Backend& backend = four()[0]->backend();
   const auto cases = conformance::read_pack("tests/conformance/spmd/spmd.cases.gz").value();
   EXPECT_EQ(cases.size(), 13u);
   for (const conformance::Case& item : cases) {
     const conformance::Result result = conformance::run_case(
-        item, conformance::on_device(*four_xla_devices()[0]), conformance::on_replicas(backend));
+        item, conformance::on_device(*four()[0]), conformance::on_replicas(backend));
     EXPECT_EQ(result.outcome, conformance::Outcome::kPassed) << item.name << ": " << result.message;
   }
 }
@@ -54,8 +53,8 @@ Literal counted(std::vector<int64_t> sizes) {
   return out;
 }
 
-std::vector<BufferPtr> run(const std::string& text, const std::vector<BufferPtr>& arguments) {
-  Device& mesh = *runtime::mesh_device(four_xla_devices()).value();
+std::vector<BufferPtr> run(Device& mesh, const std::string& text,
+                           const std::vector<BufferPtr>& arguments) {
   const auto program = mesh.backend().compile(hlo::parse_text(text).value(), {}, mesh);
   if (!program.ok()) throw std::runtime_error(message_of(program.status()));
   auto results = (*program)->execute(arguments);
@@ -64,12 +63,12 @@ std::vector<BufferPtr> run(const std::string& text, const std::vector<BufferPtr>
 }
 
 // XLA's partitioner splits the contraction, and sums the parts.
-TEST_F(SpmdOnXla, ADotOverASplitDimension) {
+TEST_P(SpmdOnXla, ADotOverASplitDimension) {
   const BufferPtr x =
       runtime::to_devices(mesh(), counted({3, 8}), sharding("{devices=[1,4]<=[4]}")).value();
   const BufferPtr w =
       runtime::to_devices(mesh(), counted({8, 2}), sharding("{devices=[4,1]<=[4]}")).value();
-  const auto out = run(R"(ENTRY main {
+  const auto out = run(mesh(), R"(ENTRY main {
       x = f32[3,8] parameter(0)
       w = f32[8,2] parameter(1)
       ROOT y = f32[3,2] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} })",
@@ -78,10 +77,13 @@ TEST_F(SpmdOnXla, ADotOverASplitDimension) {
               ElementsAre(280, 308, 728, 820, 1176, 1332));
 }
 
-TEST_F(SpmdOnXla, ArraysThatDoNotDivide) {
+// GSPMD fills the last part up, so programs with such arrays are its, unless Shardy is asked for.
+TEST(SpmdOnXlaAsItIs, ArraysThatDoNotDivide) {
+  if (four_xla_devices().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  Device& mesh = *runtime::mesh_device(four_xla_devices()).value();
   const BufferPtr x =
-      runtime::to_devices(mesh(), counted({5}), sharding("{devices=[4]<=[4]}")).value();
-  const auto out = run(R"(
+      runtime::to_devices(mesh, counted({5}), sharding("{devices=[4]<=[4]}")).value();
+  const auto out = run(mesh, R"(
       add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
       ENTRY main {
       x = f32[5] parameter(0)
@@ -97,18 +99,50 @@ TEST_F(SpmdOnXla, ArraysThatDoNotDivide) {
   EXPECT_THAT(runtime::to_host(*out[1]).value().values<float>(), ElementsAre(15));
 }
 
-TEST_F(SpmdOnXla, ArgumentsAreMovedFromDeviceToDevice) {
+TEST(SpmdOnXlaAsItIs, ShardySaysWhatItCannotCut) {
+  if (four_xla_devices().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  Device& mesh = *runtime::mesh_device(four_devices_of("Shardy")).value();
+  const auto module =
+      hlo::parse_text("ENTRY main { ROOT x = f32[5] parameter(0), sharding={devices=[4]<=[4]} }");
+  const auto program = mesh.backend().compile(*module, {}, mesh);
+  EXPECT_THAT(message_of(program.status()),
+              ::testing::HasSubstr("compile main: to-shardy: sharding {devices=[4]<=[4]} cuts "
+                                   "dimension 0 of f32[5] in 4 parts"));
+}
+
+TEST_P(SpmdOnXla, ArgumentsAreMovedFromDeviceToDevice) {
   const BufferPtr rows =
       runtime::to_devices(mesh(), counted({4, 4}), sharding("{devices=[4,1]<=[4]}")).value();
   const auto out =
-      run("ENTRY main { ROOT x = f32[4,4] parameter(0), sharding={devices=[1,4]<=[4]} }", {rows});
+      run(mesh(), "ENTRY main { ROOT x = f32[4,4] parameter(0), sharding={devices=[1,4]<=[4]} }",
+          {rows});
   EXPECT_EQ(hlo::to_string(*runtime::sharding_of(*out[0])), "{devices=[1,4]<=[4]}");
   EXPECT_EQ(runtime::to_host(*out[0]).value(), counted({4, 4}));
 }
 
+// What a mesh's devices have comes down at once, tile by tile; a whole array is viewed in place.
+TEST_P(SpmdOnXla, DownloadsAndViewsOfTiles) {
+  const BufferPtr x =
+      runtime::to_devices(mesh(), counted({8}), sharding("{devices=[4]<=[4]}")).value();
+  const auto out = run(mesh(), R"(ENTRY main {
+      x = f32[8] parameter(0)
+      y = f32[8] add(x, x)
+      s = f32[8] custom-call(y), custom_call_target="Sharding", sharding={devices=[4]<=[4]}
+      w = f32[8] custom-call(x), custom_call_target="Sharding", sharding={replicated}
+      ROOT t = (f32[8], f32[8]) tuple(s, w) })",
+                       {x});
+  const Counters before = counters();
+  EXPECT_THAT(runtime::start_to_host(*out[0])->await().value().values<float>(),
+              ElementsAre(0, 2, 4, 6, 8, 10, 12, 14));
+  EXPECT_EQ((counters() - before).downloads, 4);
+  EXPECT_EQ(runtime::view_on_host(*out[1]).value(), counted({8}));
+  EXPECT_EQ((counters() - before).downloads, 4);
+  EXPECT_EQ((counters() - before).aliased_bytes, 32);
+}
+
 // A program that says where its arrays lie runs on one device, too.
-TEST_F(SpmdOnXla, OneDeviceTakesNoNoticeOfShardings) {
-  Device& one = *four_xla_devices()[1];
+TEST_P(SpmdOnXla, OneDeviceTakesNoNoticeOfShardings) {
+  Device& one = *four()[1];
   const auto program = one.backend().compile(
       hlo::parse_text(
           "ENTRY main { x = f32[8] parameter(0), sharding={devices=[4]<=[4]} s = f32[8] "
@@ -123,7 +157,7 @@ TEST_F(SpmdOnXla, OneDeviceTakesNoNoticeOfShardings) {
 }
 
 // Launches of several threads do not wait for each other crosswise.
-TEST_F(SpmdOnXla, ThreadsLaunchCollectivesAtOnce) {
+TEST_P(SpmdOnXla, ThreadsLaunchCollectivesAtOnce) {
   constexpr int kThreads = 3, kRuns = 20;
   const std::string text = R"(
       add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }

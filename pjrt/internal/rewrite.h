@@ -1,0 +1,40 @@
+// The shape of passes that write some instructions otherwise and leave the rest.
+#pragma once
+
+#include <algorithm>
+
+#include "heddle/hlo/module.h"
+#include "heddle/transform/rebuilder.h"
+
+namespace heddle::pjrt {
+
+// matches(computation, instruction) says which; write(into, to, i) appends what is read in place of
+// instruction i of `to`, and returns it.
+template <class Matches, class Write>
+hlo::Module rewritten(const hlo::Module& module, const Matches& matches, const Write& write) {
+  transform::ModuleRebuilder into(module);
+  for (hlo::ComputationId id : into.order()) {
+    transform::Rebuilder to(into, id);
+    for (hlo::InstructionId i : to.order()) {
+      if (matches(to.from(), to.old(i))) {
+        to.replace(i, write(into, to, i));
+      } else {
+        to.copy(i);
+      }
+    }
+    into.replace(id, std::move(to).finish());
+  }
+  return std::move(into).finish();
+}
+
+// Whether any instruction does.
+template <class Matches>
+bool any_instruction(const hlo::Module& module, const Matches& matches) {
+  return std::ranges::any_of(module.computations, [&](const hlo::Computation& computation) {
+    return std::ranges::any_of(computation.instructions, [&](const hlo::Instruction& instruction) {
+      return matches(computation, instruction);
+    });
+  });
+}
+
+}  // namespace heddle::pjrt

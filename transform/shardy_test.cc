@@ -1,0 +1,60 @@
+// What to-shardy refuses; tests/golden/to-shardy shows what it writes.
+#include "heddle/transform/shardy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/hlo/text.h"
+
+namespace heddle::transform {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Of a program on six devices that marks a parameter so.
+std::string refusal(const std::string& sharding, const std::string& other = "{replicated}") {
+  const auto module = hlo::parse_text(cat(
+      "HloModule m, num_partitions=6\nENTRY main { x = f32[12,12] parameter(0), sharding=",
+      sharding, " ROOT y = f32[12,12] custom-call(x), custom_call_target=\"Sharding\", sharding=",
+      other, " }"));
+  EXPECT_TRUE(module.ok()) << module.status();
+  return message_of(to_shardy(*module).status());
+}
+
+TEST(ToShardy, RefusesWhatNoMeshHas) {
+  EXPECT_THAT(refusal("{devices=[2,3]0,2,4,1,3,5}"),
+              HasSubstr("has devices in an order of its own; write it as <=[..]"));
+  EXPECT_THAT(refusal("{devices=[2,3]<=[6]}", "{devices=[3,2]<=[6]}"),
+              HasSubstr("shardings cut 6 devices in 2 and in 3, which no one mesh does"));
+  EXPECT_THAT(refusal("{devices=[2,3]<=[3,2]}"),
+              HasSubstr("cuts a dimension across axes of its devices"));
+  EXPECT_THAT(refusal("{devices=[2,2]<=[4]}"),
+              HasSubstr("is of other devices than the 6 of the program"));
+  EXPECT_THAT(refusal("{devices=[1,5]<=[5]}"), HasSubstr("is of other devices"));
+  EXPECT_THAT(refusal("{manual}"), HasSubstr("places no elements"));
+}
+
+TEST(ToShardy, RefusesPartsThatAreNotFull) {
+  const auto module = hlo::parse_text(
+      "HloModule m, num_partitions=2\nENTRY main { ROOT x = f32[4,5] parameter(0), "
+      "sharding={devices=[1,2]<=[2]} }");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(message_of(to_shardy(*module).status()),
+            "to-shardy: sharding {devices=[1,2]<=[2]} cuts dimension 1 of f32[4,5] in 2 parts, of "
+            "which it is no multiple; leave it to GSPMD");
+}
+
+TEST(ToShardy, RefusesMarksWithoutTheirCall) {
+  const auto module = hlo::parse_text(
+      "HloModule m, num_partitions=2\nENTRY main { x = f32[4] parameter(0) "
+      "s = f32[4] custom-call(x), custom_call_target=\"Sharding\", sharding={devices=[2]<=[2]} "
+      "p = f32[2] custom-call(s), custom_call_target=\"SPMDFullToShardShape\", sharding={manual} "
+      "q = f32[2] sine(p) ROOT w = f32[4] custom-call(q), "
+      "custom_call_target=\"SPMDShardToFullShape\", sharding={devices=[2]<=[2]} }");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_THAT(message_of(to_shardy(*module).status()),
+              HasSubstr("custom-call w is not at the edge of a shard_map's call"));
+}
+
+}  // namespace
+}  // namespace heddle::transform
