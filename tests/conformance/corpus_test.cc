@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <regex>
 
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/evaluate_together.h"
@@ -87,15 +88,16 @@ StatusOr<std::vector<Literal>> evaluate_replicas(
                                 arguments);
 }
 
-// Cases whose expected value we do not give, with the cause: name, tab, reason. One that passes
-// after all must leave the list.
+// Cases whose expected value we do not give, with the cause: the rows "| `name` | cause |" of
+// docs/conformance.md. One that passes after all must leave the table.
 std::map<std::string, std::string> known_differences() {
   std::map<std::string, std::string> out;
-  std::ifstream in("tests/conformance/known_differences.tsv");
-  for (std::string line; std::getline(in, line);) {
-    const size_t tab = line.find('\t');
-    if (tab != std::string::npos) out.emplace(line.substr(0, tab), line.substr(tab + 1));
-  }
+  std::ifstream in("docs/conformance.md");
+  const std::regex row(R"(\| `([^`]+)` \| (.+) \|)");
+  std::string line;
+  while (std::getline(in, line) && line != "## The failures") continue;
+  for (std::smatch m; std::getline(in, line) && !line.starts_with("## ");)
+    if (std::regex_match(line, m, row)) out.emplace(m.str(1), m.str(2));
   return out;
 }
 
@@ -108,7 +110,7 @@ TEST_P(Corpus, EvaluatesToItsExpectedResults) {
     Result result = run_case(item, evaluate, evaluate_replicas);
     if (auto listed = known.find(item.name); listed != known.end()) {
       EXPECT_EQ(result.outcome, Outcome::kFailed)
-          << item.name << " is in known_differences.tsv, and passes: take it out";
+          << item.name << " is in docs/conformance.md, and passes: take it out";
       result = {Outcome::kSkipped, cat("known difference: ", listed->second)};
     }
     if (result.outcome == Outcome::kFailed) fail(item, result.message);
