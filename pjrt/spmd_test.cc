@@ -160,6 +160,21 @@ TEST_F(Spmd, FaultsOfARunNameTheCall) {
   EXPECT_EQ(device(0).throttle().load().launches, 0);
 }
 
+TEST_F(Spmd, ATryWithoutRoomOnOneDeviceTakesNoneOnOthers) {
+  start(with_evaluator());
+  const auto program = compile(kNegate, both(2, 1)).value();
+  device(1).throttle().set_limits({.launches = 1});
+  std::optional<runtime::Throttle::Ticket> other = device(1).throttle().acquire(0);
+  const Status status = program->execute(arguments({1, 2}), /*only_if_room=*/true).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(message_of(status), HasSubstr("run main: pjrt:mock:1 has 1 launches"));
+  EXPECT_EQ(device(0).throttle().load().launches, 0);
+  EXPECT_EQ(mock_plugin().seen().calls[static_cast<size_t>(abi::Slot::kLoadedExecutableExecute)],
+            0);
+  other.reset();
+  EXPECT_TRUE(program->execute(arguments({1, 2}), /*only_if_room=*/true).ok());
+}
+
 TEST_F(Spmd, AResultThatIsNotThereIsAnError) {
   mock::Settings settings = with_evaluator();
   settings.empty_handed.insert(abi::Slot::kLoadedExecutableExecute);

@@ -149,10 +149,14 @@ class RaggedDot {
     return within(sums, limit);
   }
 
-  // x, no less than 0 and no more than the limit.
+  // x, no less than 0 and no more than the limit. (No clamp: XLA complains of its scalar bounds when
+  // it computes constants.)
   InstructionId within(InstructionId x, int64_t limit) {
-    return emit_.op(Opcode::kClamp, emit_.shape(x),
-                    {emit_.scalar(s64, 0), x, emit_.scalar(s64, limit)});
+    const auto all = [&](int64_t value) {
+      return emit_.op(Opcode::kBroadcast, emit_.shape(x), {emit_.scalar(s64, value)},
+                      hlo::DimensionsAttrs());
+    };
+    return binary(Opcode::kMinimum, binary(Opcode::kMaximum, x, all(0)), all(limit));
   }
 
   // [prefix.., groups] over an array [groups, x..]. Dimensions of a broadcast ascend.
