@@ -30,6 +30,7 @@
 #include "heddle/special/gamma.h"
 #include "heddle/special/logarithms.h"
 #include "heddle/special/normal.h"
+#include "heddle/trace/aliases.h"
 #include "heddle/trace/collectives.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"

@@ -6,6 +6,7 @@
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/formulas.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/selecting.h"
 
@@ -23,7 +24,7 @@ Located solved(const Located& a, const Located& b, const TriangularOptions& opti
   const bool conjugates = options.conjugate_a && is_complex(a.dtype());
   if (options.transpose_a)
     attrs.transpose_a = conjugates ? hlo::TransposeA::kAdjoint : hlo::TransposeA::kTranspose;
-  const Located matrix = conjugates && !options.transpose_a ? conjugate(a) : a;
+  const Located matrix = conjugates && !options.transpose_a ? a.with(conj(a.operand())) : a;
   return a.with(emit({.opcode = hlo::Opcode::kTriangularSolve,
                       .operands = {matrix.tensor(), b.tensor()},
                       .attrs = attrs,

@@ -176,29 +176,29 @@ TEST(Spectra, OfWhatIsNotFiniteIsNaN) {
 }
 
 TEST(FactorErrors, NameTheOperand) {
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 cholesky(zeros({2, 3}));
               }),
               HasSubstr("cholesky: a is f32[2,3]; its last two axes must have the same size"));
-  EXPECT_THAT(message_of([] { lu(zeros({3})); }),
+  EXPECT_THAT(error_of([] { lu(zeros({3})); }),
               HasSubstr("lu: a is f32[3]; must have rank 2 or more"));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 svd(zeros({3, 3}, s32));
               }),
               HasSubstr("svd: a is s32[3,3]; must be of f32, f64, c64 or c128"));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 triangular_solve(zeros({2, 2}), zeros({3}), {.left_side = true});
               }),
               HasSubstr("triangular_solve: b is f32[3]; must have 2 rows, as a, f32[2,2], has"));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 triangular_solve(zeros({2, 2}), zeros({2}, f64));
               }),
               HasSubstr("triangular_solve: b is f64[2]; must be of f32 as a"));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 triangular_solve(zeros({2, 2, 2}), zeros({3, 2, 2}));
               }),
               HasSubstr("triangular_solve: leading axes: operands are f32[2] and f32[3]"));
-  EXPECT_THAT(message_of([] { lu_pivots_to_permutation(zeros({3}, s32), 2); }),
+  EXPECT_THAT(error_of([] { lu_pivots_to_permutation(zeros({3}, s32), 2); }),
               HasSubstr("lu_pivots_to_permutation: pivots are s32[3]; must be s32[.., k] with k at "
                         "most size, 2"));
 }

@@ -7,6 +7,7 @@
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/spectra.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/matrices.h"
 
 namespace heddle::linalg {
 namespace {
@@ -53,7 +54,7 @@ Located parity(const Located& a, const Tensor& pivots) {
 
 std::vector<Located> slogdet_of(const Located& a) {
   const Lu factors = lu(a.operand());
-  const Located diagonal = diagonal_of(a.with(factors.lu));
+  const Located diagonal = a.with(heddle::diagonal({factors.lu, a.at()}));
   const Located direction = a.with(prod(sign(diagonal).operand(), {.axes = {-1}}));
   const Located logarithm = a.with(sum(log(abs(diagonal)).operand(), {.axes = {-1}}));
   const Located singular = a.with(any((diagonal == 0.0).operand(), {.axes = {-1}}));
@@ -111,7 +112,7 @@ Tensor det(Operand operand) {
   const Located a = square_of("det", "a", operand);
   return as_program("det", a.at(), [&]() -> std::vector<Located> {
     const Lu factors = lu(a.operand());
-    const Located diagonal = diagonal_of(a.with(factors.lu));
+    const Located diagonal = a.with(heddle::diagonal({factors.lu, a.at()}));
     return {a.with(prod(diagonal.operand(), {.axes = {-1}})) * parity(a, factors.pivots)};
   })[0];
 }

@@ -192,25 +192,25 @@ TEST_P(Solving, NormsOfMatricesAreOfSingularValues) {
 }
 
 TEST(SolvingErrors, NameTheOperand) {
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 solve(zeros({2, 2}), zeros({3, 1}));
               }),
               HasSubstr("solve: b is f32[3,1]; must have 2 rows, as a, f32[2,2], has"));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 det(zeros({2, 3}));
               }),
               HasSubstr("det: a is f32[2,3]; its last two axes must have the same size"));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 norm(zeros({2, 2, 2}), {.order = 2});
               }),
               HasSubstr("norm: x is f32[2,2,2] and 3 axes are reduced; an order takes one"));
-  EXPECT_THAT(message_of([] { norm(zeros({2}), {.order = MatrixNorm::kNuclear}); }),
+  EXPECT_THAT(error_of([] { norm(zeros({2}), {.order = MatrixNorm::kNuclear}); }),
               HasSubstr("norm: order is of no norm of vectors of x, f32[2]; must be a number"));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 norm(zeros({2, 2}), {.order = 3});
               }),
               HasSubstr("norm: order is of no norm of matrices of x, f32[2,2]; must be 1, -1"));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 expm(zeros({2, 2}, bf16));
               }),
               HasSubstr("expm: a is bf16[2,2]; must be of f32, f64, c64 or c128"));

@@ -51,6 +51,7 @@ Tensor normalized(std::string_view op, const Operand& operand, const Norm& norm,
 
 Tensor standardize(Operand x, const Standardization& over) {
   Located value = floating("standardize", "x", x);
+  trace_internal::axes_of("standardize", value.tensor().shape(), over.axes, x.at());
   return formula("standardize", x.at(), [&] {
     return standardized(wide_of(value), over.axes, over.epsilon).astype(value.dtype());
   });

@@ -1,5 +1,5 @@
-// Random floats. Names, algorithms and bits are those of jax.random; docs/functions.md says which samples
-// are equal in every bit and which differ in their last ones, since a logarithm is rounded
+// Random floats. Names, algorithms and bits are those of jax.random; docs/functions.md says which
+// samples are equal in every bit and which differ in their last ones, since a logarithm is rounded
 // otherwise.
 //
 // key      u32[2] (random/keys.h)

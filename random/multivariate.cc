@@ -11,6 +11,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/matrices.h"
 
 namespace heddle::random {
 namespace {
@@ -50,6 +51,10 @@ Located root_of(const Located& covariance, CovarianceRoot root) {
 
 void check_moments(std::string_view op, const Shape& mean, const Shape& covariance,
                    SourceLocation at) {
+  if (mean.dtype() != f32 && mean.dtype() != f64)
+    throw Error(invalid_argument(op, ": mean is ", mean,
+                                 "; it must be of f32 or f64, cast it with astype(f32)"),
+                at);
   if (mean.rank() == 0)
     throw Error(invalid_argument(op, ": mean is ", mean, "; it must have rank 1 or more"), at);
   const int64_t n = mean.dimensions().back();
@@ -125,9 +130,8 @@ Tensor orthogonal(Operand key, int64_t n, const Dimensions& shape, DType dtype, 
     Tensor z = normal(key, tall, dtype, options);
     linalg::Qr qr = linalg::qr({z, at});
     // Without the signs of r's diagonal q would depend on how it was factored.
-    Tensor on_diagonal = eye(std::min(n, columns), -1, 0, dtype, at);
-    Located diagonal(sum({qr.r * on_diagonal, at}, {.axes = {-2}, .keep_dims = true}), at);
-    Located q = Located(qr.q, at) * sign(diagonal);
+    Located signs = sign(Located(expand_dims({diagonal({qr.r, at}), at}, -2), at));
+    Located q = Located(qr.q, at) * signs;
     return n < columns ? swapaxes(q.operand(), -1, -2) : q.tensor();
   });
 }

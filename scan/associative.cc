@@ -1,9 +1,12 @@
-// Odd-even recursion (G. Blelloch, Prefix sums and their applications, 1990): combine neighbours,
+// associative_scan: odd-even recursion (G. Blelloch, Prefix sums and their applications, 1990): combine neighbours,
 // scan the half-length sequence, then combine its results with the even elements and interleave.
 #include "heddle/scan/associative.h"
 
+#include <cmath>
+
 #include "heddle/scan/trace_body.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
@@ -109,11 +112,79 @@ std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements,
 
 namespace {
 
-// A running combination as a structured scan: the first element starts it, so that no identity is
+// XLA's ReduceWindowRewriter has it so: tiles of 16 elements.
+constexpr int64_t kTile = 16;
+
+// Rows [n, ..] to the combination of all up to each: the first starts it, so that no identity is
 // needed.
 template <class Combine>
+Tensor up_to_each(const Tensor& rows, SourceLocation at) {
+  const int64_t n = rows.dim(0);
+  if (n < 2) return rows;
+  const Tensor first = slice_in_dim({rows, at}, 0, 1);
+  auto step = [](Tensor carry, Tensor row) {  // captureless: traced once
+    Tensor next = Combine{}(carry, row);
+    return std::pair(next, next);
+  };
+  const Tensor rest =
+      scan(step, squeeze({first, at}, {0}), slice_in_dim({rows, at}, 1, n), {}, at).second;
+  return concat({first, rest}, 0, at);
+}
+
+// Rows [n, ..] to the combination of all from each on, also taken from the lower to the higher.
+template <class Combine>
+Tensor from_each(const Tensor& rows, SourceLocation at) {
+  const int64_t n = rows.dim(0);
+  if (n < 2) return rows;
+  auto step = [](Tensor carry, std::pair<Tensor, Tensor> x) {
+    const auto& [row, place] = x;
+    const Dimensions& shape = carry.shape().dimensions();
+    Tensor longer = Combine{}(carry, broadcast_to(row, shape));
+    return std::pair(where(iota(s32, shape, 0) < place, longer, carry), None{});
+  };
+  const std::pair later(slice_in_dim({rows, at}, 1, n), arange(1, n, 1, at).astype(s32, at));
+  return scan(step, rows, later, {}, at).first;
+}
+
+// Rows [n, ..]: those of a tile, then the totals of tiles, each tile with what is before (behind)
+// it.
+template <class Combine>
+Tensor in_tiles(const Tensor& rows, double identity, bool reverse, SourceLocation at) {
+  const int64_t n = rows.dim(0), tiles = (n + kTile - 1) / kTile;
+  const auto run = [&](const Tensor& x) {
+    return reverse ? from_each<Combine>(x, at) : up_to_each<Combine>(x, at);
+  };
+  if (tiles < 2) return run(rows);
+  std::vector<Padding> padding(static_cast<size_t>(rows.rank()));
+  padding[0].high = tiles * kTile - n;
+  Dimensions shape = rows.shape().dimensions();
+  shape[0] = kTile;
+  shape.insert(shape.begin(), tiles);
+  Tensor table = reshape({pad({rows, at}, {identity, at}, padding), at}, shape);
+  Tensor within = run(moveaxis({table, at}, 1, 0));  // [16, tiles, ..]
+  const auto part = [&](const Tensor& x, int64_t axis, int64_t from, int64_t to) {
+    return slice_in_dim({x, at}, from, to, 1, axis);
+  };
+  // Of what is before each tile but the first (behind each but the last): [tiles - 1, ..].
+  Tensor total =
+      squeeze({reverse ? part(within, 0, 0, 1) : part(within, 0, kTile - 1, kTile), at}, {0});
+  total = in_tiles<Combine>(total, identity, reverse, at);
+  total = reverse ? part(total, 0, 1, tiles) : part(total, 0, 0, tiles - 1);
+  Tensor edge = reverse ? part(within, 1, tiles - 1, tiles) : part(within, 1, 0, 1);
+  Tensor others = reverse ? part(within, 1, 0, tiles - 1) : part(within, 1, 1, tiles);
+  others = Combine{}(broadcast_to(total, others.shape().dimensions(), at), others);
+  Tensor all = reverse ? concat({others, edge}, 1, at) : concat({edge, others}, 1, at);
+  Dimensions flat = rows.shape().dimensions();
+  flat[0] = tiles * kTile;
+  return part(reshape({moveaxis({all, at}, 0, 1), at}, flat), 0, 0, n);
+}
+
+// `exact`: any order of combining gives the same, so that the reverse is the running result of the
+// array from its end. `identity` fills the last tile of the other reverse; what is combined forwards
+// never gets to see it.
+template <class Combine>
 Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, bool reverse,
-                  Combine) {
+                  bool exact, double identity, Combine) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (x.dtype() == pred)
@@ -122,19 +193,13 @@ Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, b
                 at);
   int64_t along = trace_internal::axis_of(name, x.shape(), axis, at);
   if (x.shape().dimension(along) < 2) return x;
+  const bool turn = reverse && (exact || is_integer(x.dtype()));
   return trace_internal::one_program(name, at, [&] {
-    int64_t n = x.shape().dimension(along);
     Tensor rows = moveaxis({x, at}, along, 0);
-    Tensor first =
-        squeeze({slice_in_dim({rows, at}, reverse ? n - 1 : 0, reverse ? n : 1), at}, {0});
-    Tensor others = reverse ? slice_in_dim({rows, at}, 0, n - 1) : slice_in_dim({rows, at}, 1, n);
-    auto step = [](Tensor carry, Tensor row) {  // captureless: traced once
-      Tensor next = Combine{}(carry, row);
-      return std::pair(next, next);
-    };
-    Tensor rest = scan(step, first, others, {.reverse = reverse}, at).second;
-    Tensor edge = expand_dims({first, at}, 0);
-    Tensor out = reverse ? concat({rest, edge}, 0, at) : concat({edge, rest}, 0, at);
+    if (turn) rows = flip({rows, at}, {0});
+    const bool backwards = reverse && !turn;
+    Tensor out = in_tiles<Combine>(rows, backwards ? identity : 0, backwards, at);
+    if (turn) out = flip({out, at}, {0});
     return moveaxis({out, at}, 0, along);
   });
 }
@@ -143,23 +208,23 @@ Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, b
 }  // namespace scan_internal
 
 Tensor cumsum(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cumsum", x, axis, reverse,
+  return scan_internal::cumulative("cumsum", x, axis, reverse, false, 0,
                                    [](const Tensor& a, const Tensor& b) { return a + b; });
 }
 Tensor cumprod(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cumprod", x, axis, reverse,
+  return scan_internal::cumulative("cumprod", x, axis, reverse, false, 1,
                                    [](const Tensor& a, const Tensor& b) { return a * b; });
 }
 Tensor cummax(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cummax", x, axis, reverse,
+  return scan_internal::cumulative("cummax", x, axis, reverse, true, 0,
                                    [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
 }
 Tensor cummin(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cummin", x, axis, reverse,
+  return scan_internal::cumulative("cummin", x, axis, reverse, true, 0,
                                    [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
 }
 Tensor cumlogsumexp(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cumlogsumexp", x, axis, reverse,
+  return scan_internal::cumulative("cumlogsumexp", x, axis, reverse, false, -INFINITY,
                                    [](const Tensor& a, const Tensor& b) {
                                      Tensor top = maximum(a, b);
                                      Tensor safe = where(is_finite(top), top, zeros_like(top));

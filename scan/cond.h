@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,18 +30,11 @@ auto flat_branch(Fn& fn, const Operands& operands) {
   };
 }
 
-}  // namespace scan_internal
+template <class T>
+concept TreeOrNumber = Tree<T> || std::is_arithmetic_v<T>;
 
-// on_true(operands..) where `predicate` is true, else on_false(operands..). Branches may capture
-// tensors, and need no operands.
-//
-// predicate  pred[]; a numeric scalar is compared with zero
-// returns    what both branches return: one type, one structure
-// errors     Error naming the path and both types where the branches differ; what the predicate is,
-// where it is no scalar
 template <class OnTrue, class OnFalse, Tree... Operands>
-auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operands&... operands) {
-  using namespace scan_internal;
+auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operands&... operands) {
   using Result = std::remove_cvref_t<std::invoke_result_t<OnTrue&, Operands...>>;
   static_assert(
       std::is_same_v<Result, std::remove_cvref_t<std::invoke_result_t<OnFalse&, Operands...>>>,
@@ -56,6 +50,22 @@ auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operand
       {flatten(all), structure_of(all), spec}, &result, predicate.at());
   std::span<const Tensor> rest(leaves);
   return unflatten<Result>(result, rest);
+}
+
+}  // namespace scan_internal
+
+// on_true(operands..) where `predicate` is true, else on_false(operands..). Branches may capture
+// tensors, and need no operands.
+//
+// predicate  pred[]; a numeric scalar is compared with zero
+// operands   trees; a C++ number is a scalar of its type's dtype
+// returns    what both branches return: one type, one structure
+// errors     Error naming the path and both types where the branches differ; what the predicate is,
+// where it is no scalar
+template <class OnTrue, class OnFalse, scan_internal::TreeOrNumber... Operands>
+auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operands&... operands) {
+  return scan_internal::cond_on(predicate, on_true, on_false,
+                                scan_internal::as_tree(operands, predicate.at())...);
 }
 
 // branches[index](operands..); an index outside 0 .. n-1 is clamped. One branch is called without

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "heddle/base/counters.h"
+#include "heddle/hlo/literal.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
@@ -146,6 +150,52 @@ TEST(AssociativeScan, EqualsRunningSum) {
   Tensor out = associative_scan([](Tensor a, Tensor b) { return a + b; }, x);
   EXPECT_THAT(out.to_vector<float>(), ElementsAre(1, 3, 6, 10, 15, 21, 28));
   EXPECT_THAT(cumsum(x).to_vector<float>(), ElementsAre(1, 3, 6, 10, 15, 21, 28));
+}
+
+// Two vectors of 1000 numbers whose sums and products round. Expected: the sums of the elements'
+// bits that jax 0.10.2 gives on a CPU.
+TEST(Cumulative, SumsAndProductsHaveTheBitsOfJax) {
+  const Tensor x = 1.0 / (arange(1000) + 1).astype(f32), near_one = 1.0 + x / 64.0;
+  const auto bits = [](const Tensor& t) {
+    uint64_t total = 0;
+    for (uint32_t word : bitcast_convert(t, u32).to_vector<uint32_t>()) total += word;
+    return total;
+  };
+  EXPECT_EQ(bits(cumsum(x)), 1087296697025U);
+  EXPECT_EQ(bits(cumsum(x, 0, /*reverse=*/true)), 1057936418696U);
+  EXPECT_EQ(bits(cumprod(near_one)), 1066248122301U);
+  EXPECT_EQ(bits(cumprod(near_one, 0, /*reverse=*/true)), 1065486327679U);
+}
+
+// One after the other they would stay at 256.
+TEST(Cumulative, ManySmallFloatsAreNotLost) {
+  EXPECT_EQ(cumsum(ones({4096}, bf16))[-1].item<double>(), 4096);
+  EXPECT_EQ(cumsum(ones({4096}, f16), 0, true)[0].item<double>(), 4096);
+  EXPECT_EQ(cumlogsumexp(zeros({1000}, bf16))[-1].item<double>(), 6.875);
+  const double whole = cumlogsumexp(zeros({1000}), 0, /*reverse=*/true)[0].item<double>();
+  EXPECT_NEAR(whole, std::log(1000.0), 1e-6);
+}
+
+TEST(Cumulative, AlongAnyAxisAndLengthAreRunningResults) {
+  for (const int64_t n : {1, 2, 15, 16, 17, 33, 256, 300}) {
+    const Tensor x = remainder(iota(s32, {2, n, 3}, 1) * 7 + iota(s32, {2, n, 3}, 2), 5) + 1;
+    for (const bool reverse : {false, true}) {
+      // No order makes a difference to these.
+      Tensor sums = cumsum(x, 1, reverse), greatest = cummax(x, 1, reverse);
+      EXPECT_EQ(sums.to_literal(), cumsum(x.astype(f32), 1, reverse).astype(s32).to_literal());
+      const std::vector<int> in = x.to_vector<int>(), sum = sums.to_vector<int>(),
+                             most = greatest.to_vector<int>();
+      for (int64_t lane = 0; lane < 6; ++lane) {
+        int total = 0, top = 0;
+        for (int64_t step = 0; step < n; ++step) {
+          const int64_t row = reverse ? n - 1 - step : step;
+          const auto i = static_cast<size_t>((lane / 3 * n + row) * 3 + lane % 3);
+          ASSERT_EQ(sum[i], total += in[i]) << n << " " << i;
+          ASSERT_EQ(most[i], top = std::max(top, in[i])) << n << " " << i;
+        }
+      }
+    }
+  }
 }
 
 TEST(Map, AppliesToEachRow) {

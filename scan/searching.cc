@@ -22,7 +22,7 @@ Located before(const Located& a, const Located& b) {
   return (a < b) | (is_nan(b) & ~is_nan(a));
 }
 
-// The answer lies in low .. high.
+// The answer is above low, or 0, and up to high.
 struct Interval {
   Tensor low, high;
   static constexpr auto kFields =
@@ -50,18 +50,17 @@ Tensor searchsorted(Operand sorted_operand, Operand value_operand, Side side) {
     Located wanted(values, at);
     Located zero(zeros(values.shape().dimensions(), s32, at), at);
     if (size == 0) return zero.tensor();
+    // The places that jax looks at, so that rounded sums, which are not quite sorted, give the same.
     auto halve = [&](const Tensor&, const Interval& s) {
       Located low(s.low, at), high(s.high, at);
-      Located open = low < high;
-      Located middle = (low + high) >> 1;
+      Located middle = low + ((high - low) >> 1);
       Located found(take({sorted, at}, middle.operand()), at);
-      Located beyond = side == Side::kLeft ? before(found, wanted) : ~before(wanted, found);
-      return Interval{where(open & beyond, middle + 1, low).tensor(),
-                      where(open & ~beyond, middle, high).tensor()};
+      Located left = side == Side::kLeft ? ~before(found, wanted) : before(wanted, found);
+      return Interval{where(left, low, middle).tensor(), where(left, middle, high).tensor()};
     };
     int steps = std::bit_width(static_cast<uint64_t>(size));
     Interval start{zero.tensor(), zero.like(size).tensor()};
-    return fori_loop({0, at}, {steps, at}, halve, start, at).low;
+    return fori_loop({0, at}, {steps, at}, halve, start, at).high;
   });
 }
 

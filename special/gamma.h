@@ -3,8 +3,8 @@
 //
 // Operands are floats of one dtype (f16, bf16, f32, f64; f16 and bf16 are computed in f32) that
 // broadcast as numpy's do; the result has their dtype. Greatest errors, as measured, are in
-// docs/functions.md. errors: all throw Error (InvalidArgument) with the op, the operand types and the
-// caller's line
+// docs/functions.md. errors: all throw Error (InvalidArgument) with the op, the operand types and
+// the caller's line
 #pragma once
 
 #include "heddle/trace/operand.h"
@@ -34,7 +34,8 @@ Tensor zeta(Operand x, Operand q);
 
 // The regularised incomplete gamma function P(a, x) = integral of t^(a-1) e^-t from 0 to x, over
 // gamma(a), and Q = 1 - P. NaN for a < 0 or x < 0. source: the series DLMF 8.11.4 and the continued
-// fraction DLMF 8.9.2, as in Cephes, igam.c; Q of small x by DLMF 8.7.1. cost: loops until all elements have converged
+// fraction DLMF 8.9.2, as in Cephes, igam.c; Q of small x by DLMF 8.7.1. cost: loops until all
+// elements have converged
 Tensor igamma(Operand a, Operand x);
 Tensor igammac(Operand a, Operand x);
 inline Tensor gammainc(Operand a, Operand x) { return igamma(a, x); }

@@ -1,6 +1,7 @@
 // P and Q by whichever of two expansions converges at a point: the series for x below 1 or a, the
-// continued fraction elsewhere; Q of small x by a third, so that it is no difference from 1. Both run on all elements; an element that is done, or belongs to
-// the other one, keeps its values. The derivatives with respect to a are carried along.
+// continued fraction elsewhere; Q of small x by a third, so that it is no difference from 1. Both
+// run on all elements; an element that is done, or belongs to the other one, keeps its values. The
+// derivatives with respect to a are carried along.
 #include <cmath>
 #include <vector>
 

@@ -7,6 +7,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/located.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -37,6 +38,7 @@ const ManualScope* ManualScope::current() { return current_scope; }
 namespace {
 
 using hlo::Opcode;
+using trace_internal::axis_of;
 using trace_internal::emit;
 
 // As JAX has it: one channel, which says that groups are of partitions.
@@ -142,19 +144,9 @@ const Shape& shape_of(const Tensor& x, std::string_view op, SourceLocation at) {
   return trace_internal::node_of(x, op, at).shape;
 }
 
-int64_t axis_of(const Shape& shape, int64_t axis, std::string_view op, SourceLocation at) {
-  const int64_t index = axis < 0 ? axis + shape.rank() : axis;
-  if (!shape.has_dimension(index))
-    throw Error(invalid_argument(op, ": axis is ", axis, "; x is ", shape), at);
-  return index;
-}
-
-Tensor reshaped(const Tensor& x, std::vector<int64_t> sizes, SourceLocation at) {
-  return emit({.opcode = Opcode::kReshape,
-               .operands = {x},
-               .attrs = hlo::ReshapeAttrs{},
-               .declared = Shape(x.dtype(), std::move(sizes)),
-               .at = at});
+// x, of pred as numbers to be added.
+Tensor countable(const Tensor& x, std::string_view op, SourceLocation at) {
+  return shape_of(x, op, at).dtype() == pred ? x.astype(s32, at) : x;
 }
 
 std::vector<int64_t> with_size(std::vector<int64_t> sizes, int64_t axis, int64_t size) {
@@ -172,9 +164,12 @@ void check_multiple(const Shape& shape, int64_t axis, int64_t n, std::string_vie
 
 }  // namespace
 
-Tensor all_reduce(const Tensor& x, const MeshAxes& axes, Combine combine, SourceLocation at) {
-  const Groups groups("all_reduce", axes, at);
-  const Shape& shape = shape_of(x, "all_reduce", at);
+namespace {
+
+Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes, Combine combine,
+                SourceLocation at) {
+  const Groups groups(op, axes, at);
+  const Shape& shape = shape_of(x, op, at);
   if (groups.is_alone()) return x;
   return emit({.opcode = Opcode::kAllReduce,
                .operands = {x},
@@ -184,17 +179,24 @@ Tensor all_reduce(const Tensor& x, const MeshAxes& axes, Combine combine, Source
                .at = at});
 }
 
+}  // namespace
+
+Tensor all_reduce(const Tensor& x, const MeshAxes& axes, Combine combine, SourceLocation at) {
+  return combined("all_reduce", x, axes, combine, at);
+}
 Tensor psum(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
-  return all_reduce(x, axes, Combine::kSum, at);
+  return combined("psum", countable(x, "psum", at), axes, Combine::kSum, at);
 }
 Tensor pmax(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
-  return all_reduce(x, axes, Combine::kMax, at);
+  return combined("pmax", x, axes, Combine::kMax, at);
 }
 Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
-  return all_reduce(x, axes, Combine::kMin, at);
+  return combined("pmin", x, axes, Combine::kMin, at);
 }
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
   const int64_t n = Groups("pmean", axes, at).size();
+  (void)shape_of(x, "pmean", at);
+  trace_internal::require_inexact("pmean", {x, at});
   return divide({psum(x, axes, at), at}, {static_cast<double>(n), at});
 }
 
@@ -205,14 +207,17 @@ Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions
   std::vector<int64_t> sizes = shape.dimensions();
   int64_t axis = options.axis;
   if (options.tiled) {
-    axis = axis_of(shape, axis, "all_gather", at);
+    axis = axis_of("all_gather", shape, axis, at);
   } else {
     if (axis < 0) axis += shape.rank() + 1;
     if (axis < 0 || axis > shape.rank())
-      throw Error(invalid_argument("all_gather: new axis is ", options.axis, "; x is ", shape), at);
+      throw Error(
+          invalid_argument("all_gather: new axis is ", options.axis, "; the result has axes ",
+                           -shape.rank() - 1, " .. ", shape.rank()),
+          at);
     sizes.insert(sizes.begin() + axis, 1);
   }
-  Tensor part = options.tiled ? x : reshaped(x, sizes, at);
+  Tensor part = options.tiled ? x : reshape({x, at}, sizes);
   if (groups.is_alone()) return part;
   sizes[static_cast<size_t>(axis)] *= groups.size();
   return emit({.opcode = Opcode::kAllGather,
@@ -222,11 +227,12 @@ Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions
                .at = at});
 }
 
-Tensor reduce_scatter(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options,
+Tensor reduce_scatter(const Tensor& part, const MeshAxes& axes, const CollectiveOptions& options,
                       SourceLocation at) {
   const Groups groups("reduce_scatter", axes, at);
-  const Shape& shape = shape_of(x, "reduce_scatter", at);
-  const int64_t axis = axis_of(shape, options.axis, "reduce_scatter", at);
+  const Tensor x = countable(part, "reduce_scatter", at);
+  const Shape& shape = x.shape();
+  const int64_t axis = axis_of("reduce_scatter", shape, options.axis, at);
   check_multiple(shape, axis, groups.size(), "reduce_scatter", at);
   if (!options.tiled && shape.dimension(axis) != groups.size()) {
     throw Error(
@@ -247,7 +253,7 @@ Tensor reduce_scatter(const Tensor& x, const MeshAxes& axes, const CollectiveOpt
   }
   if (options.tiled) return out;
   sizes.erase(sizes.begin() + axis);
-  return reshaped(out, std::move(sizes), at);
+  return reshape({out, at}, sizes);
 }
 
 namespace {
@@ -264,11 +270,11 @@ Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n, S
   const int64_t target = concat + (concat > split ? 1 : 0);  // of `concat` among the blocks' axes
   order.insert(std::ranges::find(order, target), split);
   Tensor turned = emit({.opcode = Opcode::kTranspose,
-                        .operands = {reshaped(x, std::move(blocks), at)},
+                        .operands = {reshape({x, at}, blocks)},
                         .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)},
                         .at = at});
-  return reshaped(turned, with_size(one_block, concat, one_block[static_cast<size_t>(concat)] * n),
-                  at);
+  return reshape({turned, at},
+                 with_size(one_block, concat, one_block[static_cast<size_t>(concat)] * n));
 }
 
 }  // namespace
@@ -277,8 +283,8 @@ Tensor all_to_all(const Tensor& x, const MeshAxes& axes, int64_t split_axis, int
                   SourceLocation at) {
   const Groups groups("all_to_all", axes, at);
   const Shape& shape = shape_of(x, "all_to_all", at);
-  const int64_t split = axis_of(shape, split_axis, "all_to_all", at);
-  const int64_t concat = axis_of(shape, concat_axis, "all_to_all", at);
+  const int64_t split = axis_of("all_to_all", shape, split_axis, at);
+  const int64_t concat = axis_of("all_to_all", shape, concat_axis, at);
   check_multiple(shape, split, groups.size(), "all_to_all", at);
   if (groups.is_alone()) return x;
   hlo::CollectiveAttrs attrs = attrs_of(groups, {split});

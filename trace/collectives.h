@@ -22,10 +22,11 @@ enum class Combine : uint8_t { kSum, kProduct, kMax, kMin };
 // errors   for all here: Error outside of shard_map(), or for an axis that its mesh has not
 Tensor all_reduce(const Tensor& x, const MeshAxes& axes, Combine combine = Combine::kSum,
                   SourceLocation at = SourceLocation::here());
+// The sum; of pred how many are true, in s32.
 Tensor psum(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
 Tensor pmax(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
 Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
-// psum over the number of devices in the group.
+// psum over the number of devices in the group, of floats or complex numbers.
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
 
 struct CollectiveOptions {
@@ -41,7 +42,7 @@ Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions
                   SourceLocation at = SourceLocation::here());
 
 // psum, of which each device keeps its own part along `axis`; that axis goes, or where tiled is n
-// times as short.
+// times as short. jax.lax calls it psum_scatter.
 // errors   Error where the axis is not n long, or no multiple of n where tiled
 Tensor reduce_scatter(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options = {},
                       SourceLocation at = SourceLocation::here());
@@ -54,6 +55,7 @@ Tensor all_to_all(const Tensor& x, const MeshAxes& axes, int64_t split_axis, int
                   SourceLocation at = SourceLocation::here());
 
 // x of another device: each pair is (from, to), positions in the group. Who gets none has zeros.
+// jax.lax calls it ppermute.
 // errors   Error for positions that are not in the group, or a `to` that is there twice
 Tensor permute(const Tensor& x, const MeshAxes& axes,
                const std::vector<std::pair<int64_t, int64_t>>& pairs,

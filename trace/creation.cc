@@ -1,5 +1,6 @@
 #include "heddle/trace/creation.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "heddle/hlo/attributes.h"
@@ -39,6 +40,14 @@ Tensor triangle(const Tensor& x, int64_t k, bool lower, SourceLocation at) {
                : less_equal({shifted, at}, {column, at});
 }
 
+template <class Number>
+void check_count(bool countable, Number start, Number stop, Number step, SourceLocation at) {
+  if (countable) return;
+  throw Error(invalid_argument("arange: start is ", start, ", stop ", stop, " and step ", step,
+                               "; there must be fewer than 2^63 values between"),
+              at);
+}
+
 Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
@@ -50,8 +59,9 @@ Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
 
 }  // namespace
 
-Tensor full(const Dimensions& shape, Operand value, DType dtype) {
+Tensor full(const Dimensions& shape, Operand value, std::optional<DType> given) {
   SourceLocation at = value.at();
+  const DType dtype = given.value_or(value.is_tensor() ? as_tensor(value).dtype() : f32);
   throw_if_error(annotate(check_shape(Shape(dtype, shape)), "full: "), at);
   return one_program("full", at, [&] {
     Tensor scalar =
@@ -90,22 +100,29 @@ Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation a
 
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at) {
   if (step == 0) throw Error(invalid_argument("arange: step is 0; it must not be"), at);
-  int64_t span = step > 0 ? stop - start : start - stop;
-  int64_t stride = step > 0 ? step : -step;
-  int64_t count = span <= 0 ? 0 : (span + stride - 1) / stride;
+  // Of all int64_t: what lies between may need the 64th bit.
+  const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(stop);
+  const bool none = step > 0 ? start >= stop : start <= stop;
+  const uint64_t span = step > 0 ? to - from : from - to;
+  const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
+  const uint64_t count = none ? 0 : (span - 1) / stride + 1;
+  check_count(count <= INT64_MAX, start, stop, step, at);
   bool fits = start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN && stop <= INT32_MAX;
+  // The values fit where start and stop do; a step that does not goes around, as they then do.
+  if (fits) step = static_cast<int32_t>(step);
   return one_program("arange", at, [&] {
-    Tensor out = iota(fits ? s32 : s64, {count}, 0, at);
+    Tensor out = iota(fits ? s32 : s64, {static_cast<int64_t>(count)}, 0, at);
     if (step != 1) out = multiply({out, at}, {step, at});
     return start == 0 ? out : add({out, at}, {start, at});
   });
 }
 
 Tensor arange(double start, double stop, double step, DType dtype, SourceLocation at) {
-  if (!(step != 0))
+  if (step == 0 || std::isnan(step))
     throw Error(invalid_argument("arange: step is ", step, "; it must be a number other than 0"),
                 at);
   double count = std::ceil((stop - start) / step);
+  check_count(count < 0x1p63, start, stop, step, at);  // not of NaN either
   return one_program("arange", at, [&] {
     Tensor out = iota(dtype, {count > 0 ? static_cast<int64_t>(count) : 0}, 0, at);
     if (step != 1) out = multiply({out, at}, {step, at});
@@ -116,12 +133,19 @@ Tensor arange(double start, double stop, double step, DType dtype, SourceLocatio
 Tensor linspace(double start, double stop, int64_t count, DType dtype, SourceLocation at) {
   if (count < 0)
     throw Error(invalid_argument("linspace: count is ", count, "; it must be 0 or more"), at);
+  const bool exact = is_integer(dtype) || dtype == pred;
+  const DType wide = !exact ? dtype : bit_width(dtype) == 64 ? f64 : f32;
   return one_program("linspace", at, [&] {
-    if (count == 1) return full({1}, {start, at}, dtype);
-    Tensor t = divide({iota(dtype, {count}, 0, at), at}, {static_cast<double>(count - 1), at});
+    if (count == 1) {
+      const Tensor one = full({1}, {start, at}, wide);
+      return exact ? floor({one, at}).astype(dtype, at) : one;
+    }
+    const double last = static_cast<double>(std::max<int64_t>(count - 1, 1));
+    Tensor t = divide({iota(wide, {count}, 0, at), at}, {last, at});
     // Weighted from both ends, so that the last value is stop itself.
     Tensor rest = subtract({1.0, at}, {t, at});
-    return add({multiply({rest, at}, {start, at}), at}, {multiply({t, at}, {stop, at}), at});
+    Tensor out = add({multiply({rest, at}, {start, at}), at}, {multiply({t, at}, {stop, at}), at});
+    return exact ? floor({out, at}).astype(dtype, at) : out;
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace heddle {
 
 using Dimensions = std::vector<int64_t>;
 
-// `value` everywhere. errors: Error where `dtype` cannot hold the value
-Tensor full(const Dimensions& shape, Operand value, DType dtype = f32);
+// `value` everywhere. Without a dtype that of a tensor is kept, and numbers give f32.
+// errors: Error where `dtype` cannot hold the number
+Tensor full(const Dimensions& shape, Operand value, std::optional<DType> dtype = {});
 Tensor zeros(const Dimensions& shape, DType dtype = f32,
              SourceLocation at = SourceLocation::here());
 Tensor ones(const Dimensions& shape, DType dtype = f32, SourceLocation at = SourceLocation::here());
@@ -27,7 +29,8 @@ Tensor iota(DType dtype, const Dimensions& shape, int64_t axis,
             SourceLocation at = SourceLocation::here());
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at);  // of arange
 // start, start + step, .. below stop (numpy's count: ceil((stop - start) / step)). Integers give
-// s32, or s64 where they do not fit; floating-point numbers f32, or the dtype that is given.
+// s32, or s64 where start and stop do not fit; floating-point numbers f32, or the dtype that is given.
+// errors: Error for a step of 0 and a count that is not finite
 template <std::integral Stop>
 Tensor arange(Stop stop, SourceLocation at = SourceLocation::here()) {
   return arange_integers(0, stop, 1, at);
@@ -52,7 +55,8 @@ requires std::is_arithmetic_v<Start> && std::is_arithmetic_v<Stop> Tensor
 arange(Start start, Stop stop, DType dtype, SourceLocation at = SourceLocation::here()) {
   return arange(static_cast<double>(start), static_cast<double>(stop), 1.0, dtype, at);
 }
-// `count` values evenly from start to stop, both included.
+// `count` values evenly from start to stop, both included. For integers they are computed in f32
+// (f64 for 64 bits) and rounded down.
 Tensor linspace(double start, double stop, int64_t count, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());
 // Ones on diagonal k of a rows x columns matrix (columns < 0: as many as rows).

@@ -135,6 +135,11 @@ class Einsum {
     return {x, letters};
   }
 
+  // In the dtype of x, as contractions are: sum() widens small integers.
+  [[nodiscard]] Tensor sum_of(const Tensor& x, const std::vector<int64_t>& axes) const {
+    return sum({x, at_}, {.axes = axes}).astype(x.dtype(), at_);
+  }
+
   // A letter that stands twice: keep the diagonal, by masking and summing one of the two axes.
   Labelled take_diagonals(Labelled term) const {
     for (size_t i = 0; i < term.letters.size(); ++i) {
@@ -144,7 +149,7 @@ class Einsum {
       Tensor on = equal({iota(s32, shape, static_cast<int64_t>(i), at_), at_},
                         {iota(s32, shape, static_cast<int64_t>(j), at_), at_});
       Tensor masked = where({on, at_}, {term.x, at_}, {zeros_like({term.x, at_}), at_});
-      term.x = sum({masked, at_}, {.axes = {static_cast<int64_t>(j)}});
+      term.x = sum_of(masked, {static_cast<int64_t>(j)});
       term.letters.erase(j, 1);
       --i;
     }
@@ -162,7 +167,7 @@ class Einsum {
       else
         kept.push_back(c);
     }
-    if (!gone.empty()) term.x = sum({term.x, at_}, {.axes = gone});
+    if (!gone.empty()) term.x = sum_of(term.x, gone);
     term.letters = kept;
     return term;
   }

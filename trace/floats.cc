@@ -45,14 +45,14 @@ bool has_float_limits(DType dtype) {
   return dtype == f16 || dtype == bf16 || dtype == f32 || dtype == f64;
 }
 
-FloatLimits float_limits(DType dtype) {
+FloatLimits float_limits(DType dtype, SourceLocation at) {
   if (dtype == f16) return limits_of(10, -14, 15);
   if (dtype == bf16) return limits_of(7, -126, 127);
   if (dtype == f32) return limits_of(23, -126, 127);
   if (dtype == f64) return limits_of(52, -1022, 1023);
   throw Error(invalid_argument("float_limits: dtype is ", to_string(dtype),
                                "; it must be f16, bf16, f32 or f64"),
-              {});
+              at);
 }
 
 Tensor nextafter(Operand x, Operand y) {

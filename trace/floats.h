@@ -23,7 +23,7 @@ struct FloatLimits {
 // Whether limits are known: f16, bf16, f32 and f64.
 bool has_float_limits(DType dtype);
 // errors: Error (InvalidArgument) for a dtype whose limits are not known
-FloatLimits float_limits(DType dtype);
+FloatLimits float_limits(DType dtype, SourceLocation at = SourceLocation::here());
 
 // The float next to x on the way to y; y where they are equal, NaN where either is. x and y
 // broadcast. errors: Error where they are not f16, bf16, f32 or f64

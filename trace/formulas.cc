@@ -35,17 +35,41 @@ Tensor formula(std::string_view op, const Operand& x, const Operand& y, bool flo
 
 Located is_inf_of(const Located& x) { return ~is_finite(x) & ~is_nan(x); }
 
-// The sign bit as the sign of the integer of the same bits.
+// The sign bit as the sign of the integer of the same bits; f8e8m0fnu has none.
 Located signbit_of(const Located& x) {
+  if (x.dtype() == f8e8m0fnu) return x.with(full(x.dimensions(), {false, x.at()}, pred));
   const int64_t bits = bit_width(x.dtype());
-  const DType integer = bits == 8 ? s8 : bits == 16 ? s16 : bits == 32 ? s32 : s64;
+  const DType integer = bits == 4 ? s4 : bits == 8 ? s8 : bits == 16 ? s16 : bits == 32 ? s32 : s64;
   return x.with(bitcast_convert(x.operand(), integer)) < 0;
 }
 
 // The remainder, moved by y where its sign is not that of y.
 Located mod_of(const Located& x, const Located& y) {
-  Located rest = x % y;
+  Located rest = x % (is_floating(y.dtype()) ? y : where(y == 0, 1, y));
   return where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest);
+}
+
+Located floor_divide_integers(const Located& x, const Located& y) {
+  Located whole = x / y;
+  if (is_unsigned(x.dtype())) return whole;
+  return where((x % y != 0) & (sign(x) != sign(y)), whole - 1, whole);
+}
+
+// As CPython's float_divmod: exactly a multiple of y is divided, so that what is rounded is next to
+// an integer, and 1 is taken off where the remainder's sign is not that of y.
+Located floor_divide_floats(const Located& x, const Located& y) {
+  Located rest = x % y;
+  Located whole = where(y == 0, x, x - rest) / y;
+  whole = where((rest != 0) & (sign(y) != sign(rest)), whole - 1, whole);
+  return whole.with(round(whole.operand()));
+}
+
+// Neither pred nor complex.
+void require_real_numbers(std::string_view op, const Located& x) {
+  if (is_floating(x.dtype()) || is_integer(x.dtype())) return;
+  throw Error(invalid_argument(op, ": operands are of ", to_string(x.dtype()),
+                               "; they must be of integers or floats, cast them with astype(f32)"),
+              x.at());
 }
 
 }  // namespace
@@ -100,17 +124,17 @@ Tensor copysign(Operand x, Operand y) {
   });
 }
 
-Tensor mod(Operand x, Operand y) { return formula("mod", x, y, /*floats=*/false, mod_of); }
+Tensor mod(Operand x, Operand y) {
+  return formula("mod", x, y, /*floats=*/false, [](const Located& a, const Located& b) {
+    require_real_numbers("mod", a);
+    return mod_of(a, b);
+  });
+}
 
 Tensor floor_divide(Operand x, Operand y) {
   return formula("floor_divide", x, y, /*floats=*/false, [](const Located& a, const Located& b) {
-    if (!is_floating(a.dtype())) {
-      Located whole = a / b;
-      return where((a % b != 0) & ((a < 0) != (b < 0)), whole - 1, whole);
-    }
-    // Exactly a multiple of b is divided, so that rounding is of a number next to an integer.
-    Located whole = (a - mod_of(a, b)) / b;
-    return whole.with(round(whole.operand()));
+    require_real_numbers("floor_divide", a);
+    return is_floating(a.dtype()) ? floor_divide_floats(a, b) : floor_divide_integers(a, b);
   });
 }
 
@@ -126,7 +150,7 @@ Tensor angle(Operand operand) {
   Located x(as_tensor(operand), operand.at());
   if (!is_complex(x.dtype()))
     return formula("angle", operand, [](const Located& v) {
-      return where(is_nan(v), v, where(v < 0, v.like(std::numbers::pi), v.like(0)));
+      return where(is_nan(v), v, where(signbit_of(v), v.like(std::numbers::pi), v.like(0)));
     });
   return one_program("angle", x.at(), [&] {
     return atan2({imag(x.operand()), x.at()}, {real(x.operand()), x.at()});
@@ -135,6 +159,7 @@ Tensor angle(Operand operand) {
 
 Tensor nan_to_num(Operand x, double nan) {
   return formula("nan_to_num", x, [&](const Located& v) {
+    trace_internal::require_ieee_float("nan_to_num", "x", v.dtype(), v.at());
     const double largest = float_limits(v.dtype()).largest;
     Located finite = minimum(maximum(v, -largest), largest);
     return where(is_nan(v), nan, finite);

@@ -22,11 +22,12 @@ Tensor hypot(Operand x, Operand y);      // sqrt(x * x + y * y), without overflo
 Tensor logaddexp(Operand x, Operand y);  // log(exp(x) + exp(y)), without overflow
 Tensor copysign(Operand x, Operand y);   // |x| with the sign bit of y
 
-// Of integers or floats: the quotient rounded toward -inf, and what is left, of the sign of y.
+// Of integers or floats: the quotient rounded toward -inf, and what is left, of the sign of y. Of
+// integers by 0, as jax.numpy has it: -2 (-1 of 0, the greatest of unsigned ones), and 0 is left.
 Tensor floor_divide(Operand x, Operand y);
 Tensor mod(Operand x, Operand y);
 
-// Of complex numbers; real ones are their own conjugates, and have the angle 0 or pi.
+// Of complex numbers; real ones are their own conjugates, and have the angle 0 or, with a sign bit, pi.
 Tensor conj(Operand x);   // the conjugate
 Tensor angle(Operand x);  // atan2(imag(x), real(x)), a real type
 

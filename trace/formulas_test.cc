@@ -11,6 +11,7 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/floats.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
 
@@ -20,6 +21,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsNan;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kUnit = std::numeric_limits<double>::epsilon();
@@ -153,6 +155,21 @@ TEST(Formulas, RoundDownAlsoForIntegers) {
   EXPECT_THAT(mod(array<uint8_t>({250, 7}), 16).to_vector<int>(), ElementsAre(10, 7));
 }
 
+// What jax.numpy gives where a quotient is infinite or there is none.
+TEST(Formulas, RoundDownBesideInfinitiesAndByZero) {
+  Tensor x = array<double>({-1, 1, 5, -7.5, 1, -1, kInf, -kInf});
+  Tensor y = array<double>({kInf, kInf, 0, 2, -kInf, -kInf, kInf, 3});
+  EXPECT_THAT(floor_divide(x, y).to_vector<double>(),
+              ElementsAre(-1, 0, kInf, -4, -1, 0, IsNan(), IsNan()));
+  EXPECT_THAT(mod(x, y).to_vector<double>(),
+              ElementsAre(kInf, 1, IsNan(), 0.5, -kInf, -1, IsNan(), IsNan()));
+  Tensor whole = array<int>({5, -5, 0});
+  EXPECT_THAT(floor_divide(whole, 0).to_vector<int>(), ElementsAre(-2, -2, -1));
+  EXPECT_THAT(mod(whole, 0).to_vector<int>(), ElementsAre(0, 0, 0));
+  EXPECT_THAT(error_of([] { floor_divide(array<bool>({true}), array<bool>({true})); }),
+              HasSubstr("floor_divide: operands are of pred; they must be of integers or floats"));
+}
+
 TEST(Formulas, TellFloatsApart) {
   Tensor x = array<double>({-kInf, -0.0, 0, 1, kInf, NAN});
   EXPECT_THAT(is_inf(x).to_vector<bool>(), ElementsAre(true, false, false, false, true, false));
@@ -161,6 +178,14 @@ TEST(Formulas, TellFloatsApart) {
   for (DType dtype : {f16, bf16, f32, f64})
     EXPECT_THAT(signbit(slice_in_dim(x, 0, 5).astype(dtype)).to_vector<bool>(),
                 ElementsAre(true, true, false, false, false));
+  EXPECT_THAT(signbit(array<double>({-2, -0.0, 0, 3}).astype(f4e2m1fn)).to_vector<bool>(),
+              ElementsAre(true, true, false, false));
+  EXPECT_THAT(signbit(array<double>({0.25, 128}).astype(f8e8m0fnu)).to_vector<bool>(),
+              ElementsAre(false, false));
+  EXPECT_EQ(copysign(scalar(2.0).astype(f4e2m1fn), scalar(-1.0).astype(f4e2m1fn)).item<double>(),
+            -2);
+  EXPECT_EQ(copysign(scalar(2.0).astype(f8e8m0fnu), scalar(64.0).astype(f8e8m0fnu)).item<double>(),
+            2);
   EXPECT_THAT(nan_to_num(x, -1).to_vector<double>(),
               ElementsAre(-std::numeric_limits<double>::max(), 0, 0, 1,
                           std::numeric_limits<double>::max(), -1));
@@ -181,7 +206,8 @@ TEST(Formulas, OfComplexNumbers) {
   EXPECT_THAT(imag(conj(z)).to_vector<float>(), ElementsAre(-2, 0));
   EXPECT_THAT(angle(z).to_vector<float>(),
               ElementsAre(std::atan2(2.0F, 1.0F), std::atan2(0.0F, -1.0F)));
-  EXPECT_THAT(angle(array<double>({-2, 3})).to_vector<double>(), ElementsAre(M_PI, 0));
+  EXPECT_THAT(angle(array<double>({-2, 3, -0.0, 0, NAN})).to_vector<double>(),
+              ElementsAre(M_PI, 0, M_PI, 0, IsNan()));
   EXPECT_THAT(conj(array<int>({4})).to_vector<int>(), ElementsAre(4));
 }
 
@@ -192,6 +218,10 @@ TEST(Formulas, RefuseWhatTheyHaveNoMeaningFor) {
   EXPECT_THAT(
       error_of([] { hypot(ones({2}), ones({3})); }),
       AllOf(HasSubstr("hypot: operands are f32[2] and f32[3]"), HasSubstr("formulas_test.cc:")));
+  EXPECT_THAT(error_of([] { nan_to_num(ones({1}, f8e5m2)); }),
+              AllOf(HasSubstr("nan_to_num: x is f8e5m2"), HasSubstr("formulas_test.cc:")));
+  EXPECT_THAT(error_of([] { float_limits(s32); }),
+              AllOf(HasSubstr("float_limits: dtype is s32"), HasSubstr("formulas_test.cc:")));
 }
 
 }  // namespace

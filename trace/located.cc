@@ -1,5 +1,6 @@
 #include "heddle/trace/located.h"
 
+#include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 
 namespace heddle::trace_internal {
@@ -10,6 +11,19 @@ Located floating(std::string_view op, std::string_view name, const Operand& x) {
   throw Error(invalid_argument(op, ": ", name, " is ", value.tensor().shape(),
                                "; it must be of floats, cast it with astype(f32)"),
               x.at());
+}
+
+void require_inexact(std::string_view op, const Operand& x) {
+  const Tensor value = as_tensor(x);
+  if (is_floating(value.dtype()) || is_complex(value.dtype())) return;
+  throw Error(invalid_argument(op, ": x is ", value.shape(),
+                               "; it must be of floats, cast it with astype(f32)"),
+              x.at());
+}
+
+Reduction checked(std::string_view op, const Operand& x, Reduction over) {
+  over.axes = axes_of(op, as_tensor(x).shape(), over.axes, x.at());
+  return over;
 }
 
 Located polynomial(const Located& x, std::span<const double> coefficients) {

@@ -144,6 +144,13 @@ inline Located mean(const Located& x, const Reduction& over) {
 // x of floats. errors: throws Error naming `op` and the operand where it is of anything else
 Located floating(std::string_view op, std::string_view name, const Operand& x);
 
+// errors: throws Error naming `op` where x is of integers or pred
+void require_inexact(std::string_view op, const Operand& x);
+
+// `over` with its axes checked and counted from the start, so that a function in a function that is
+// handed it has nothing to say of them. errors: throws Error naming `op` and the axis
+Reduction checked(std::string_view op, const Operand& x, Reduction over);
+
 // c[0] x^(n-1) + .. + c[n-1] by Horner's rule, the highest power first.
 Located polynomial(const Located& x, std::span<const double> coefficients);
 

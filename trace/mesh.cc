@@ -129,7 +129,12 @@ Sharding::Sharding(Mesh mesh, std::vector<MeshAxes> spec, SourceLocation at)
   }
 }
 
-int64_t Sharding::parts(int64_t axis) const {
+int64_t Sharding::parts(int64_t axis, SourceLocation at) const {
+  if (axis < 0) {
+    throw Error(invalid_argument("Sharding: ", to_string(*this), " is asked for the parts of axis ",
+                                 axis, "; axes are counted from the first, which is 0"),
+                at);
+  }
   int64_t parts = 1;
   if (axis >= static_cast<int64_t>(spec_.size())) return parts;
   for (const std::string& name : spec_[static_cast<size_t>(axis)].names())

@@ -98,8 +98,9 @@ class Sharding {
 
   [[nodiscard]] const Mesh& mesh() const { return mesh_; }
   [[nodiscard]] const std::vector<MeshAxes>& spec() const { return spec_; }
-  // In how many parts an axis is cut.
-  [[nodiscard]] int64_t parts(int64_t axis) const;
+  // In how many parts an axis is cut, counted from the first: a Sharding knows no rank.
+  // errors: Error for an axis below 0
+  [[nodiscard]] int64_t parts(int64_t axis, SourceLocation at = SourceLocation::here()) const;
   // As XLA has it, for arrays of this rank: {devices=[2,1,4]<=[8] last_tile_dim_replicate}, in its
   // shortest form. errors: Error where spec has more entries
   [[nodiscard]] hlo::Sharding to_hlo(int64_t rank,
@@ -150,11 +151,16 @@ Tensor device_put(const Tensor& x, const Sharding& sharding,
 template <class T>
 Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, const Sharding& sharding,
              SourceLocation at) {
-  static_assert(!std::is_same_v<T, bool>, "bools have no bytes of their own; use uint8_t");
-  return array(
-      trace_internal::literal_from_bytes(values.data(), values.size(),
-                                         trace_internal::dtype_of<T>(), std::move(shape), at),
-      sharding, at);
+  const auto placed = [&](const void* data, DType dtype) {
+    return array(trace_internal::literal_from_bytes(data, values.size(), dtype, std::move(shape), at),
+                 sharding, at);
+  };
+  if constexpr (std::is_same_v<T, bool>) {  // bools have no bytes of their own
+    const std::vector<uint8_t> bytes(values.begin(), values.end());
+    return placed(bytes.data(), pred);
+  } else {
+    return placed(values.data(), trace_internal::dtype_of<T>());
+  }
 }
 
 }  // namespace heddle

@@ -127,6 +127,11 @@ TEST(Mesh, MistakesSayWhatIsWrong) {
         (void)Mesh({{"x", 2}}).device();
       },
       "Mesh(x=2): has no devices, so nothing runs on it; give it some when it is made");
+  EXPECT_EQ(Sharding(line(), {"i"}).parts(0), 4);
+  EXPECT_EQ(Sharding(line(), {"i"}).parts(7), 1);
+  expect([] { (void)Sharding(line(), {"i"}).parts(-1); },
+         "Sharding: P(i) is asked for the parts of axis -1; axes are counted from the first, which "
+         "is 0 [mesh_test.cc:");
 }
 
 TEST(Placeholder, SaysHowItIsLaidOut) {
@@ -148,6 +153,13 @@ TEST(Array, GoesToEachDeviceInParts) {
   EXPECT_EQ((counters() - before).upload_bytes, 4 * 6 * 4);
   EXPECT_EQ(x.to_vector<float>(), counted(12));
   EXPECT_EQ(hlo::to_string(*sharding_of(x)), "{devices=[2,1,2]<=[4] last_tile_dim_replicate}");
+}
+
+TEST(Array, OfBoolsGoesThereToo) {
+  const std::vector<bool> values = {true, false, false, true};
+  const Tensor x = array(values, {4}, Sharding(line(), {"i"}));
+  EXPECT_EQ(x.dtype(), pred);
+  EXPECT_EQ(x.to_vector<bool>(), values);
 }
 
 TEST(Array, OpsOnItRunOnTheMesh) {
@@ -190,6 +202,17 @@ TEST(ShardMap, Reductions) {
   EXPECT_THAT(mapped([](Tensor x) { return pmean(x, "i"); }, {{}}), ElementsAre(3, 4));
   EXPECT_THAT(mapped([](Tensor x) { return all_reduce(x + 1, "i", Combine::kProduct); }, {{}}),
               ElementsAre(1 * 3 * 5 * 7, 2 * 4 * 6 * 8));
+}
+
+// As sum() counts them: not whether any is true.
+TEST(ShardMap, SumsOfPredAreCounts) {
+  const auto odd = [](const Tensor& x) { return greater(x, 1.5); };
+  EXPECT_THAT(mapped([&](Tensor x) { return psum(odd(x), "i").astype(f32); }, {{}}),
+              ElementsAre(3, 3));
+  const auto scattered = [&](Tensor x) {
+    return reduce_scatter(concat({odd(x), odd(x)}), "i").astype(f32) + ones({1});
+  };
+  EXPECT_THAT(mapped(scattered, {{"i"}}), ElementsAre(4, 4, 4, 4));
 }
 
 TEST(ShardMap, ReductionsAlongOneAxisOfTwo) {
@@ -323,7 +346,7 @@ TEST(ShardMap, MistakesWithAxesSayWhatIsWrong) {
               HasSubstr("shard_map: in_specs P(model) names mesh axis model, which it does not "
                         "take; it takes (data)"));
   EXPECT_THAT(run([](Tensor t) { return psum(t, "model"); }, {{}}, {.axes = {"data"}}),
-              HasSubstr("all_reduce: mesh axis model is not of the shard_map around; add it to its "
+              HasSubstr("psum: mesh axis model is not of the shard_map around; add it to its "
                         ".axes, or stand in a shard_map of that axis"));
   EXPECT_THAT(run([&](Tensor t) { return shard_map(same, square(), {{}}, {{}})(t); }, {{}}, {}),
               HasSubstr("shard_map: the shard_map around has all axes of Mesh(data=2, model=2); "
@@ -369,8 +392,10 @@ TEST(ShardMap, MistakesSayWhatIsWrong) {
               HasSubstr("all_to_all: axis 0 of x, f32[2], goes to a group of 4 devices; its size "
                         "must be a multiple"));
   EXPECT_THAT(run([](Tensor t) { return reduce_scatter(t, "i", {.axis = 1}); }, {{"i"}}, {{"i"}}),
-              HasSubstr("reduce_scatter: axis is 1; x is f32[2]"));
-  EXPECT_THAT(error_of([&] { psum(x, "i"); }), HasSubstr("all_reduce: is outside of shard_map"));
+              HasSubstr("reduce_scatter: axis is 1; f32[2] has axes -1 .. 0"));
+  EXPECT_THAT(run([](Tensor t) { return pmean(t.astype(s32), "i"); }, {{"i"}}, {{"i"}}),
+              HasSubstr("pmean: x is s32[2]; it must be of floats, cast it with astype(f32)"));
+  EXPECT_THAT(error_of([&] { psum(x, "i"); }), HasSubstr("psum: is outside of shard_map"));
   EXPECT_THAT(error_of([&] { shard_map(same, line(), {{"i"}}, {{"i"}})(placeholder({6}, f32)); }),
               HasSubstr("shard_map: leaf 0 of the arguments: Sharding: P(i) cuts axis 0 of f32[6] "
                         "in 4 parts; its size must be a multiple"));

@@ -49,10 +49,10 @@ const Signature& Program::signature() const { return state_->signature; }
 const hlo::Module& Program::module() const { return *state_->module; }
 const TreeSpec& Program::result_spec() const { return state_->result_spec; }
 
-Program Program::lowered() const {
+Program Program::lowered(SourceLocation at) const {
   auto state = std::make_shared<State>(*state_);
-  hlo::Module module = value_or_throw(transform::lower(*state_->module), {});
-  if (transform::has_lapack(module)) module = value_or_throw(transform::expand_lapack(module), {});
+  hlo::Module module = value_or_throw(transform::lower(*state_->module), at);
+  if (transform::has_lapack(module)) module = value_or_throw(transform::expand_lapack(module), at);
   state->module = std::make_shared<const hlo::Module>(std::move(module));
   state->compiled = std::make_shared<Compiled>();
   return Program(std::move(state));

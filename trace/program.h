@@ -36,7 +36,7 @@ class Program {
   [[nodiscard]] const hlo::Module& module() const;
   // The same program as plain HLO, which any XLA reads: scan lowered to while, and calls of LAPACK
   // to loops (transform/lapack/expand.h).
-  [[nodiscard]] Program lowered() const;
+  [[nodiscard]] Program lowered(SourceLocation at = SourceLocation::here()) const;
   // The structure that fn returned.
   [[nodiscard]] const TreeSpec& result_spec() const;
 
@@ -49,12 +49,39 @@ class Program {
   [[nodiscard]] Program bind(const Tensor& placeholder, const Tensor& value,
                              SourceLocation at = SourceLocation::here()) const;
 
-  // Runs it on trees like those it was traced with; Out is what fn returned.
+  // Runs it on trees like those it was traced with; Out is what fn returned. Nothing can stand
+  // behind a list of any length, so errors know the line of the call with up to 4 arguments; with
+  // more, use call_at.
+  template <Tree Out>
+  Out call(SourceLocation at = SourceLocation::here()) const {
+    return call_at<Out>(at);
+  }
+  template <Tree Out, Tree A>
+  Out call(const A& a, SourceLocation at = SourceLocation::here()) const {
+    return call_at<Out>(at, a);
+  }
+  template <Tree Out, Tree A, Tree B>
+  Out call(const A& a, const B& b, SourceLocation at = SourceLocation::here()) const {
+    return call_at<Out>(at, a, b);
+  }
+  template <Tree Out, Tree A, Tree B, Tree C>
+  Out call(const A& a, const B& b, const C& c, SourceLocation at = SourceLocation::here()) const {
+    return call_at<Out>(at, a, b, c);
+  }
+  template <Tree Out, Tree A, Tree B, Tree C, Tree D>
+  Out call(const A& a, const B& b, const C& c, const D& d,
+           SourceLocation at = SourceLocation::here()) const {
+    return call_at<Out>(at, a, b, c, d);
+  }
+  template <Tree Out, Tree A, Tree B, Tree C, Tree D, Tree... More>
+  requires(sizeof...(More) > 0) Out
+      call(const A& a, const B& b, const C& c, const D& d, const More&... more)
+  const { return call_at<Out>({}, a, b, c, d, more...); }
   template <Tree Out, Tree... Args>
-  Out call(const Args&... args) const {
+  Out call_at(SourceLocation at, const Args&... args) const {
     std::vector<Tensor> leaves;
     (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
-    std::vector<Tensor> results = run(leaves, {});
+    std::vector<Tensor> results = run(leaves, at);
     std::span<const Tensor> rest(results);
     return unflatten<Out>(result_spec(), rest);
   }

@@ -10,6 +10,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/extremes.h"
+#include "heddle/trace/located.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -19,10 +20,13 @@ namespace {
 using hlo::Opcode;
 using trace_internal::axes_of;
 using trace_internal::axis_of;
+using trace_internal::checked;
 using trace_internal::emit;
 using trace_internal::emit_constant;
 using trace_internal::extreme;
+using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::require_inexact;
 using trace_internal::scalar_computation;
 
 std::vector<int64_t> reduced_axes(std::string_view op, const Shape& shape, const Reduction& over,
@@ -53,14 +57,6 @@ Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, L
                        .at = at});
     return over.keep_dims ? restore_dims(out, x.shape(), axes, at) : out;
   });
-}
-
-void require_inexact(std::string_view op, const Operand& x) {
-  DType dtype = as_tensor(x).dtype();
-  if (is_floating(dtype) || is_complex(dtype)) return;
-  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(),
-                               "; it must be of floats, cast it with astype(f32)"),
-              x.at());
 }
 
 void require_real(std::string_view op, const Operand& x) {
@@ -105,14 +101,14 @@ Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool ke
     Tensor position = iota(s32, x.shape().dimensions(), along, at);
     Tensor worst = emit_constant(extreme(x.dtype(), greatest), at);
     auto better = [&](std::span<const Tensor> t) -> std::vector<Tensor> {
-      const Tensor &a = t[0], &i = t[1], &b = t[2], &j = t[3];
-      Tensor wins = greatest ? greater(a, b) : less(a, b);
+      const Located a(t[0], at), i(t[1], at), b(t[2], at), j(t[3], at);
+      Located wins = greatest ? a > b : a < b;
       if (is_floating(a.dtype())) wins = wins | is_nan(a);
-      Tensor ties = is_floating(a.dtype()) ? equal(a, b) | (is_nan(a) & is_nan(b)) : equal(a, b);
+      Located ties = is_floating(a.dtype()) ? (a == b) | (is_nan(a) & is_nan(b)) : a == b;
       // A NaN beats a number; among equals (two NaN too) the lower position stays.
       if (is_floating(a.dtype())) wins = wins & ~(is_nan(a) & is_nan(b));
-      Tensor keep = wins | (ties & less(i, j));
-      return {where(keep, a, b), where(keep, i, j)};
+      Located keep = wins | (ties & (i < j));
+      return {where(keep, a, b).tensor(), where(keep, i, j).tensor()};
     };
     std::vector<Tensor> out = reduce(
         {x, position}, {worst, constant_like({INT32_MAX, at}, s32, name)}, better, {along}, at);
@@ -122,14 +118,24 @@ Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool ke
 
 }  // namespace
 
+namespace {
+
+// As numpy has it: small integers would soon go around, and pred is counted.
+Tensor widened(const Operand& x) {
+  const Tensor t = as_tensor(x);
+  const bool is_small = t.dtype() == pred || (is_integer(t.dtype()) && bit_width(t.dtype()) < 32);
+  if (!is_small) return t;
+  return t.astype(is_unsigned(t.dtype()) ? u32 : s32, x.at());
+}
+
+}  // namespace
+
 Tensor sum(Operand x, const Reduction& over) {
-  Tensor t = as_tensor(x);
-  if (t.dtype() == pred) t = t.astype(s32, x.at());  // numpy's: a count of the true ones
+  const Tensor t = widened(x);
   return reduce_by("sum", Opcode::kAdd, {t, x.at()}, Literal::scalar(t.dtype(), int64_t{0}), over);
 }
 Tensor prod(Operand x, const Reduction& over) {
-  Tensor t = as_tensor(x);
-  if (t.dtype() == pred) t = t.astype(s32, x.at());
+  const Tensor t = widened(x);
   return reduce_by("prod", Opcode::kMultiply, {t, x.at()}, Literal::scalar(t.dtype(), int64_t{1}),
                    over);
 }
@@ -170,12 +176,16 @@ Tensor var(Operand x, const Reduction& over, int64_t ddof) {
   });
 }
 
-Tensor std_dev(Operand x, const Reduction& over, int64_t ddof) {
+Tensor std_dev(Operand x, const Reduction& given, int64_t ddof) {
+  require_inexact("std_dev", x);
+  const Reduction over = checked("std_dev", x, given);
   return one_program("std_dev", x.at(), [&] { return sqrt({var(x, over, ddof), x.at()}); });
 }
 
-Tensor logsumexp(Operand x, const Reduction& over) {
+Tensor logsumexp(Operand x, const Reduction& given) {
   require_inexact("logsumexp", x);
+  require_real("logsumexp", x);
+  const Reduction over = checked("logsumexp", x, given);
   SourceLocation at = x.at();
   return one_program("logsumexp", at, [&] {
     Tensor t = as_tensor(x);
@@ -191,7 +201,9 @@ Tensor logsumexp(Operand x, const Reduction& over) {
 
 Tensor softmax(Operand x, int64_t axis) {
   require_inexact("softmax", x);
+  require_real("softmax", x);
   SourceLocation at = x.at();
+  axis = axis_of("softmax", as_tensor(x).shape(), axis, at);
   return one_program("softmax", at, [&] {
     Tensor t = as_tensor(x);
     Tensor e = exp({subtract({t, at}, {safe_maximum(t, {.axes = {axis}}, at), at}), at});
@@ -201,7 +213,9 @@ Tensor softmax(Operand x, int64_t axis) {
 
 Tensor log_softmax(Operand x, int64_t axis) {
   require_inexact("log_softmax", x);
+  require_real("log_softmax", x);
   SourceLocation at = x.at();
+  axis = axis_of("log_softmax", as_tensor(x).shape(), axis, at);
   return one_program("log_softmax", at, [&] {
     Tensor t = as_tensor(x);
     Tensor shifted = subtract({t, at}, {safe_maximum(t, {.axes = {axis}}, at), at});

@@ -80,6 +80,7 @@ Tensor trapezoid(Operand operand, double step, int64_t axis) {
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
   const int64_t along = axis_of("trapezoid", y.tensor().shape(), axis, at);
+  trace_internal::require_inexact("trapezoid", operand);
   return one_program("trapezoid", at, [&] { return trapezoid_of(y, along, step); });
 }
 
@@ -88,6 +89,7 @@ Tensor trapezoid_at(Operand operand, Operand places, int64_t axis) {
   Located y(as_tensor(operand), at);
   Tensor x = as_tensor(places);
   const int64_t along = axis_of("trapezoid_at", y.tensor().shape(), axis, at);
+  trace_internal::require_inexact("trapezoid_at", operand);
   if (x.rank() != 1 || x.size() != y.tensor().dim(along))
     throw Error(invalid_argument("trapezoid_at: x is ", x.shape(), "; it must be a vector of ",
                                  y.tensor().dim(along), " elements, as axis ", axis, " of y, ",

@@ -14,7 +14,7 @@ namespace heddle {
 // x[i + 1] - x[i] along an axis, `order` times over; of pred whether the two differ.
 Tensor diff(Operand x, int64_t order = 1, int64_t axis = -1);
 
-// The integral of y along an axis by the trapezoidal rule, over points `step` apart; or at the
+// The integral of y, of floats or complex numbers, along an axis by the trapezoidal rule, over points `step` apart; or at the
 // places x, a vector along that axis.
 Tensor trapezoid(Operand y, double step = 1, int64_t axis = -1);
 Tensor trapezoid_at(Operand y, Operand x, int64_t axis = -1);

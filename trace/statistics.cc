@@ -14,6 +14,7 @@ namespace heddle {
 namespace {
 
 using trace_internal::axis_of;
+using trace_internal::checked;
 using trace_internal::floating;
 using trace_internal::Located;
 using trace_internal::one_program;
@@ -68,6 +69,11 @@ Tensor median(Operand x, std::optional<int64_t> axis) {
 Tensor average(Operand operand, Operand weights, std::optional<int64_t> axis) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), w = as_tensor(weights);
+  trace_internal::require_inexact("average", operand);
+  if (w.dtype() != x.dtype())
+    throw Error(invalid_argument("average: weights are ", w.shape(), "; x is ", x.shape(),
+                                 ", cast them with astype(", to_string(x.dtype()), ")"),
+                at);
   const bool is_vector = w.rank() == 1 && axis && x.rank() != 1;
   if (!is_vector && w.shape().dimensions() != x.shape().dimensions())
     throw Error(invalid_argument("average: weights are ", w.shape(), "; they must have the shape ",
@@ -91,13 +97,19 @@ Tensor average(Operand operand, Operand weights, std::optional<int64_t> axis) {
   });
 }
 
-Tensor ptp(Operand x, const Reduction& over) {
+Tensor ptp(Operand x, const Reduction& given) {
+  if (is_complex(as_tensor(x).dtype()))
+    throw Error(invalid_argument("ptp: x is ", as_tensor(x).shape(),
+                                 "; complex numbers have no order, take abs(x) or real(x)"),
+                x.at());
+  const Reduction over = checked("ptp", x, given);
   return one_program("ptp", x.at(), [&] {
     return subtract({max(x, over), x.at()}, {min(x, over), x.at()});
   });
 }
 
-Tensor count_nonzero(Operand x, const Reduction& over) {
+Tensor count_nonzero(Operand x, const Reduction& given) {
+  const Reduction over = checked("count_nonzero", x, given);
   return one_program("count_nonzero", x.at(), [&] {
     Tensor value = as_tensor(x);
     Tensor is = value.dtype() == pred ? value : not_equal(x, {0, x.at()});
@@ -105,14 +117,19 @@ Tensor count_nonzero(Operand x, const Reduction& over) {
   });
 }
 
-Tensor nan_sum(Operand x, const Reduction& over) {
+Tensor nan_sum(Operand x, const Reduction& given) {
+  const Reduction over = checked("nan_sum", x, given);
   return one_program("nan_sum", x.at(), [&] {
+    if (!is_floating(as_tensor(x).dtype()) && !is_complex(as_tensor(x).dtype()))
+      return sum(x, over);  // integers are numbers
     Located v(as_tensor(x), x.at());
     return sum(where(is_nan(v), 0, v), over).tensor();
   });
 }
 
-Tensor nan_mean(Operand x, const Reduction& over) {
+Tensor nan_mean(Operand x, const Reduction& given) {
+  trace_internal::require_inexact("nan_mean", x);
+  const Reduction over = checked("nan_mean", x, given);
   return one_program("nan_mean", x.at(), [&] {
     Located v(as_tensor(x), x.at());
     Located total = sum(where(is_nan(v), 0, v), over);
@@ -156,9 +173,11 @@ Tensor bincount(Operand operand, int64_t length) {
                 at);
   return one_program("bincount", at, [&] {
     // One place more, for those that are not counted: positions outside are clamped.
-    Located v(ravel({x, at}), at);
+    // Compared in 64 bits, which hold the length; u64 by itself, whose greatest are no s64.
+    Located given(ravel({x, at}), at);
+    Located v = given.dtype() == u64 ? given : given.astype(s64);
     Located place = where((v >= 0) & (v < length), v.astype(s64), length);
-    Tensor none = zeros({length + 1}, s32);
+    Tensor none = zeros({length + 1}, s32, at);
     Tensor counts = heddle::at(none, {{place.tensor(), at}}, at).add({1, at});
     return slice_in_dim({counts, at}, 0, length);
   });

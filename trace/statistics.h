@@ -18,12 +18,13 @@ namespace heddle {
 Tensor quantile(Operand x, double q, std::optional<int64_t> axis = {});
 Tensor median(Operand x, std::optional<int64_t> axis = {});  // quantile 0.5
 
-// sum(weights * x) / sum(weights); the weights have x's shape, or are a vector along `axis`.
+// sum(weights * x) / sum(weights), of floats or complex numbers; the weights have x's shape, or are a
+// vector along `axis`.
 Tensor average(Operand x, Operand weights, std::optional<int64_t> axis = {});
 
 Tensor ptp(Operand x, const Reduction& over = {});            // max - min
 Tensor count_nonzero(Operand x, const Reduction& over = {});  // s32
-// As if NaN were not there; of nothing but NaN the sum is 0 and the mean is NaN.
+// As if NaN were not there; of nothing but NaN the sum is 0 and the mean, of floats, is NaN.
 Tensor nan_sum(Operand x, const Reduction& over = {});
 Tensor nan_mean(Operand x, const Reduction& over = {});
 

@@ -68,6 +68,10 @@ TEST(Statistics, Counts) {
   EXPECT_THAT(bincount(x, 4).to_vector<int>(), ElementsAre(1, 2, 0, 1));
   EXPECT_EQ(bincount(x, 0).size(), 0);
   EXPECT_THAT(bincount(array<uint8_t>({255, 0}), 2).to_vector<int>(), ElementsAre(1, 0));
+  // The length is no number of the dtype.
+  EXPECT_THAT(bincount(array<uint8_t>({255, 0}), 256).to_vector<int>()[255], 1);
+  EXPECT_THAT(bincount(array<int8_t>({-1, 127}), 300).to_vector<int>()[127], 1);
+  EXPECT_THAT(bincount(array<uint64_t>({UINT64_MAX, 1}), 2).to_vector<int>(), ElementsAre(0, 1));
   EXPECT_THAT(histogram(rows(), 4, 1, 9).to_vector<int>(), ElementsAre(3, 3, 3, 1));
   EXPECT_THAT(histogram(array<float>({NAN, INFINITY, 0.5}), 2, 0, 1).to_vector<int>(),
               ElementsAre(0, 1));

@@ -7,6 +7,7 @@
 #include "heddle/trace/custom_call.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
+#include "heddle/trace/formulas.h"
 #include "heddle/trace/selecting.h"
 
 namespace heddle::linalg_internal {
@@ -24,15 +25,6 @@ std::string_view name_for(std::string_view routine, DType dtype) {
   if (is_complex(dtype) && routine == "orgqr") return "ungqr";
   if (is_complex(dtype) && routine == "syevd") return "heevd";
   return routine;
-}
-
-// pred: row == column, in the shape of x.
-Located on_diagonal(const Located& x) {
-  const auto position = [&](int64_t axis) {
-    return x.with(iota(s32, x.dimensions(), axis, x.at()));
-  };
-  const int64_t rank = x.tensor().rank();
-  return position(rank - 2) == position(rank - 1);
 }
 
 }  // namespace
@@ -105,13 +97,7 @@ std::pair<Located, Located> broadcast_batches(std::string_view op, const Located
 
 Located transposed(const Located& x) { return x.with(swapaxes(x.operand(), -2, -1)); }
 
-Located conjugate(const Located& x) {
-  if (!is_complex(x.dtype())) return x;
-  const Located re = x.with(real(x.operand())), im = x.with(imag(x.operand()));
-  return x.with(complex(re.operand(), (-im).operand()));
-}
-
-Located adjoint(const Located& x) { return conjugate(transposed(x)); }
+Located adjoint(const Located& x) { return x.with(conj(transposed(x).operand())); }
 
 Located product(const Located& a, const Located& b) {
   return a.with(matmul(a.operand(), b.operand()));
@@ -119,11 +105,6 @@ Located product(const Located& a, const Located& b) {
 
 Located identity(const Located& x, const Dimensions& batch, int64_t m, int64_t n) {
   return x.with(broadcast_to(eye(m, n, 0, x.dtype(), x.at()), with_axes(batch, {m, n}), x.at()));
-}
-
-Located diagonal_of(const Located& x) {
-  const Located kept = where(on_diagonal(x), x, 0.0);
-  return x.with(sum(kept.operand(), {.axes = {-1}}));
 }
 
 Located hermitian_part(const Located& x) { return (x + adjoint(x)) / 2.0; }

@@ -36,12 +36,10 @@ double epsilon_of(DType dtype);
 std::pair<Located, Located> broadcast_batches(std::string_view op, const Located& a,
                                               const Located& b);
 Located transposed(const Located& x);  // the last two axes
-Located conjugate(const Located& x);
 Located adjoint(const Located& x);
 Located product(const Located& a, const Located& b);
 // Ones on the diagonal of [batch.., m, n], of x's dtype.
 Located identity(const Located& x, const Dimensions& batch, int64_t m, int64_t n);
-Located diagonal_of(const Located& x);  // [.., n, n] -> [.., n]
 Located hermitian_part(const Located& x);
 // x[.., :m, :n].
 Located corner(const Located& x, int64_t m, int64_t n);

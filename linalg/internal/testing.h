@@ -5,12 +5,11 @@
 
 #include <cmath>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/trace/contractions.h"
-#include "heddle/trace/error.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle::linalg_internal {
 
@@ -47,15 +46,5 @@ inline Tensor positive_tensor(const Dimensions& batch, int64_t n, DType dtype) {
 }
 
 inline double tolerance(DType dtype) { return real_dtype(dtype) == f32 ? 2e-4 : 2e-12; }
-
-template <class Fn>
-std::string message_of(Fn fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 }  // namespace heddle::linalg_internal

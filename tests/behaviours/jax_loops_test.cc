@@ -301,6 +301,17 @@ TEST(Jax, N135_UnrollGrowsTheLoweredLoopAndFullUnrollHasNone) {
   EXPECT_GT(text(4).size(), text(1).size());
 }
 
+// Slices of one step lose their axis at once, and nothing else has an axis of size 1.
+TEST(Jax, N136_NoUnitDimensionInTheLoop) {
+  const std::string text =
+      trace([](Tensor xs) { return scan(kSum, zeros({3}), xs); }, placeholder({7, 3}, f32))
+          .lowered()
+          .hlo_text();
+  EXPECT_EQ(occurrences(text, " while("), 1u);
+  EXPECT_EQ(occurrences(text, "= f32[1,3]"), 2u) << text;  // the slice read, the row written
+  EXPECT_EQ(occurrences(text, "= f32[7,1,3]") + occurrences(text, "= f32[1,1,3]"), 0u) << text;
+}
+
 TEST(Jax, N138_MapEqualsTheVectorisedFunction) {
   Tensor xs = array<float>({1, 2, 3});
   EXPECT_EQ(map([](Tensor x) { return sin(x) * 2; }, xs).to_vector<float>(),

@@ -251,6 +251,24 @@ TEST(Jax, N084_SwitchTracedEqualsSwitchAtOnce) {
     EXPECT_EQ(program.call<Tensor>(scalar<int>(i)).item<int>(), f(scalar<int>(i)).item<int>());
 }
 
+// A number among the operands is a tensor in the branches and in the result.
+TEST(Jax, N087_NumberAsOperandComesBackAsATensor) {
+  const auto same = [](Tensor t) { return t; };
+  const Tensor out = cond(true, same, same, 3.5f);
+  EXPECT_EQ(out.shape(), Shape(f32, {}));
+  EXPECT_EQ(out.item<float>(), 3.5f);
+}
+
+TEST(Jax, N088_NumbersAndTensorsTogetherAsOperands) {
+  const auto first = [](Tensor a, Tensor b) { return std::pair(a, b); };
+  const auto second = [](Tensor a, Tensor b) { return std::pair(a * 2, b + 1.0); };
+  for (const bool which : {true, false}) {
+    const auto [number, tensor] = cond(which, first, second, 7, ones({2}));
+    EXPECT_EQ(number.item<int>(), which ? 7 : 14);
+    EXPECT_EQ(tensor.to_vector<float>()[1], which ? 1 : 2);
+  }
+}
+
 TEST(Jax, N089_SwitchClamps) {
   auto f = [](Tensor i) {
     return switch_case(i,

@@ -1,4 +1,4 @@
-// Behaviours of scan under shardings, with the numbers of spec/torch-xla-control-flow.md.
+// Behaviours of loops on several devices, by their numbers in the lists of docs/behaviours.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include "heddle/hlo/verify.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/tests/support/llama.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
@@ -60,9 +61,34 @@ TEST(TorchXlaSpmd, N36_LayersCutAlongBothAxesOfAMesh) {
   EXPECT_EQ(y.to_literal(), run(array(weights.to_literal()), array(x.to_literal())).to_literal());
 }
 
+// pmap's error of too many shards.
+TEST(JaxSpmd, N031_ShardsInALoopThatDoNotDivide) {
+  const auto body = [](Tensor, Tensor v) {
+    return shard_map([](Tensor x) { return x * 2; }, square(), {{"data"}}, {{"data"}})(v);
+  };
+  EXPECT_THAT(error_of([&] { fori_loop(0, 3, body, ones({3})); }),
+              HasSubstr("shard_map: leaf 0 of the arguments: Sharding: P(data) cuts axis 0 of "
+                        "f32[3] in 2 parts; its size must be a multiple [sharding_test.cc:"));
+}
+
+TEST(JaxSpmd, N049_ShardMapInALoopBodyEqualsTheDenseResult) {
+  const Sharding rows(square(), {{"data", "model"}});
+  const Specs rows_of_both = {Spec({{"data", "model"}})};
+  const Tensor x = ramp({4, 3}, rows);
+  const auto dense = [](Tensor v) { return tanh(v * 0.5 + 1.0); };
+  const auto loop = [&](auto step, const Tensor& init) {
+    return trace([&](Tensor v) { return fori_loop(0, 3, step, v); }, init)
+        .template call<Tensor>(init);
+  };
+  const auto on_parts = shard_map(dense, square(), rows_of_both, rows_of_both);
+  const Tensor got = loop([&](Tensor, Tensor v) { return on_parts(v); }, x);
+  const Tensor want = loop([&](Tensor, Tensor v) { return dense(v); }, array(x.to_literal()));
+  EXPECT_EQ(got.to_literal(), want.to_literal());
+}
+
 // Collectives are traced once with the step; a step without captures is another one on another
 // mesh.
-TEST(Sharding, CollectivesInsideAScan) {
+TEST(JaxSpmd, N141_CollectivesInsideAScan) {
   const auto step = [](Tensor h, Tensor x) {
     h = psum(h * 0.5 + x, "model");
     return std::pair(h, h);

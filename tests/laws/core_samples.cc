@@ -61,6 +61,13 @@ std::vector<FunctionSample> elementwise() {
       one("square", square),
       one("reciprocal", reciprocal),
       one("is_nan", is_nan),
+      one("isnan", isnan),
+      one("isinf", isinf),
+      one("isfinite", isfinite),
+      {"isclose", [](In i) { return Tensors{isclose(i.x, i.y)}; }},
+      {"allclose", [](In i) { return Tensors{allclose(i.x, i.y)}; }},
+      {"nansum", [](In i) { return Tensors{nansum(i.x)}; }},
+      {"nanmean", [](In i) { return Tensors{nanmean(i.x)}; }},
       two("add", add),
       two("subtract", subtract),
       two("multiply", multiply),
@@ -373,6 +380,11 @@ std::vector<FunctionSample> devices() {
               [](Tensor x) {
                 return permute(x, "i", {{0, 1}});
               }),
+      on_each("ppermute",
+              [](Tensor x) {
+                return ppermute(x, "i", {{0, 1}});
+              }),
+      on_each("psum_scatter", [](Tensor x) { return psum_scatter(x, "i", {.axis = 1}); }),
       on_each("axis_index", [](Tensor) { return axis_index("i"); }),
       {"with_sharding",
        [](In i) {

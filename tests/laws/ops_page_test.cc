@@ -58,6 +58,8 @@ template <class T>
 requires std::is_arithmetic_v<T> Tensor lid(T of, Lid lid = {}) {
   return open(of);
 }
+template <class A, class B>
+requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> Tensor both(A a, B b);
 
 Tensor silent(Operand x);
 
@@ -72,6 +74,7 @@ Tensor hidden(Operand x);
               ElementsAre("box::open | Tensor open(Operand x, double by = 1) | Opens x [.., n]",
                           "box::shut | Tensor shut(Operand x) | the other way: e",
                           "box::lid | Tensor lid(T of, Lid lid = {}) | Opens x [.., n]",
+                          "box::both | Tensor both(A a, B b) | Opens x [.., n]",
                           "box::silent | Tensor silent(Operand x) | "));
 }
 

@@ -25,6 +25,7 @@ import numpy as np
 
 random = jax.random
 FLOATS = ["f32", "f64", "f16", "bf16"]
+HALVES = ["f32", "f16", "bf16"]
 SIGNED = ["s8", "s16", "s32", "s64"]
 UNSIGNED = ["u8", "u16", "u32", "u64"]
 NUMPY = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": jnp.bfloat16, "pred": np.bool_}
@@ -46,6 +47,11 @@ COUNTS = grid([5.0, 40.0, 3.0, 100.0])
 def PARTS(dtype):
     """Probabilities of outcomes, in rows; one outcome cannot occur."""
     return jnp.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.0, 0.25, 0.25]], dtype)
+
+
+def FALLING(n, dtype):
+    """Weights 1, 1/2, 1/3, .. whose sums round: most of all in 16 bits."""
+    return jnp.asarray((np.float32(1) / np.arange(1, n + 1, dtype=np.float32)).astype(dtype))
 
 
 def COVARIANCE(dtype):
@@ -157,6 +163,10 @@ CASES = {
     "rademacher_wide": (lambda k, s, d: random.rademacher(k, s, d), ["s64", "f64"], [(24,)]),
     "generalized_normal_wide": (lambda k, s, d: random.generalized_normal(k, 1.5, s, d), ["f64"], [(10,)]),
     "ball_wide": (lambda k, s, d: random.ball(k, 3, 2.0, s, d), ["f64"], [(4,)]),
+    "choice_weighted_64": (lambda k, s, d: random.choice(k, 64, s, p=FALLING(64, d)).astype(np.int32), HALVES, WIDE),
+    "choice_weighted_1000": (lambda k, s, d: random.choice(k, 1000, s, p=FALLING(1000, d)).astype(np.int32), HALVES, WIDE),
+    "multinomial_40": (
+        lambda k, s, d: random.multinomial(k, jnp.array(500.0, d), FALLING(40, d) / np.array(4.5, d)), ["f32"], [()]),
 }
 
 

@@ -37,6 +37,9 @@ Tensor odds(const Row& row) {
   return array<double>({{0.1, 0.2, 0.3, 0.4}, {0.5, 0.0, 0.25, 0.25}}).astype(row.dtype);
 }
 
+// Weights 1, 1/2, 1/3, ..
+Tensor falling(int64_t n, DType dtype) { return (1.0 / (arange(n) + 1).astype(f32)).astype(dtype); }
+
 Tensor parts_of(const Tensor& z) { return stack({real(z), imag(z)}, -1); }
 DType complex_of(DType dtype) { return dtype == f64 ? c128 : c64; }
 
@@ -146,6 +149,18 @@ const std::map<std::string, Sampler>& exact_samplers() {
       {"multinomial_wide",
        [](const Row& r, Tensor k) {
          return multinomial(k, 30, odds(r)[0], {6, 4}, r.options);
+       }},
+      {"choice_weighted_64",
+       [](const Row& r, Tensor k) {
+         return choice(k, 64, r.shape, {.p = falling(64, r.dtype), .options = r.options});
+       }},
+      {"choice_weighted_1000",
+       [](const Row& r, Tensor k) {
+         return choice(k, 1000, r.shape, {.p = falling(1000, r.dtype), .options = r.options});
+       }},
+      {"multinomial_40",
+       [](const Row& r, Tensor k) {
+         return multinomial(k, 500, falling(40, r.dtype) / 4.5, {}, r.options);
        }},
   };
   return kSamplers;

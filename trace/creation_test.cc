@@ -1,0 +1,64 @@
+// Constants and ranges against what jax.numpy gives, and at the edges of their dtypes.
+#include "heddle/trace/creation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "heddle/trace/support_test.h"
+
+namespace heddle {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Creation, LinspaceOfIntegersIsRoundedDown) {
+  EXPECT_THAT(linspace(0, 10, 5, s32).to_vector<int>(), ElementsAre(0, 2, 5, 7, 10));
+  EXPECT_THAT(linspace(-10, 3, 7, s32).to_vector<int>(), ElementsAre(-10, -8, -6, -4, -2, 0, 3));
+  EXPECT_THAT(linspace(0, 200, 4, u8).to_vector<int>(), ElementsAre(0, 66, 133, 200));
+  EXPECT_THAT(linspace(0, 1LL << 40, 2, s64).to_vector<int64_t>(), ElementsAre(0, 1LL << 40));
+  EXPECT_THAT(linspace(2.5, 9, 1, s32).to_vector<int>(), ElementsAre(2));
+  EXPECT_THAT(linspace(-1, 1, 5).to_vector<float>(), ElementsAre(-1, -0.5, 0, 0.5, 1));
+  EXPECT_EQ(linspace(0, 1, 0, s32).size(), 0);
+}
+
+TEST(Creation, FullKeepsTheDtypeOfATensor) {
+  EXPECT_EQ(full({2}, scalar(0.1)).dtype(), f64);
+  EXPECT_THAT(full({2}, scalar(0.1)).to_vector<double>(), ElementsAre(0.1, 0.1));
+  EXPECT_EQ(full({2}, scalar<int>(3)).dtype(), s32);
+  EXPECT_EQ(full({2}, scalar(0.1), f16).dtype(), f16);
+  EXPECT_EQ(full({2}, 3).dtype(), f32);
+}
+
+TEST(Creation, RangesOfIntegersUpToTheirLimits) {
+  constexpr int64_t kLeast = INT64_MIN, kMost = INT64_MAX;
+  EXPECT_THAT(arange(kLeast, kMost, kMost).to_vector<int64_t>(),
+              ElementsAre(kLeast, -1, kMost - 1));
+  EXPECT_THAT(arange(kMost, kLeast, kLeast).to_vector<int64_t>(), ElementsAre(kMost, -1));
+  EXPECT_EQ(arange(kMost, kLeast, 1).size(), 0);
+  EXPECT_THAT(error_of([] { arange(kLeast, kMost); }),
+              AllOf(HasSubstr("arange: start is -9223372036854775808"),
+                    HasSubstr("fewer than 2^63 values"), HasSubstr("creation_test.cc:")));
+  // The step needs 33 bits, the values 32.
+  Tensor wide = arange(int64_t{INT32_MIN}, int64_t{INT32_MAX}, int64_t{3'000'000'000});
+  EXPECT_EQ(wide.dtype(), s32);
+  EXPECT_THAT(wide.to_vector<int>(), ElementsAre(INT32_MIN, 852'516'352));
+  EXPECT_THAT(arange(0, 5, int64_t{1} << 40).to_vector<int>(), ElementsAre(0));
+}
+
+TEST(Creation, RangesOfFloatsHaveACount) {
+  EXPECT_THAT(arange(0.0, 1.0, 0.375).to_vector<float>(), ElementsAre(0, 0.375, 0.75));
+  EXPECT_EQ(arange(0.0, -INFINITY, 1.0).size(), 0);
+  EXPECT_THAT(error_of([] { arange(0.0, INFINITY, 1.0); }),
+              HasSubstr("arange: start is 0, stop inf and step 1; there must be fewer than 2^63"));
+  EXPECT_THAT(error_of([] { arange(0.0, NAN, 1.0); }), HasSubstr("arange: start is 0, stop nan"));
+  EXPECT_THAT(error_of([] { arange(0.0, 1.0, NAN); }),
+              HasSubstr("arange: step is nan; it must be a number other than 0"));
+}
+
+}  // namespace
+}  // namespace heddle

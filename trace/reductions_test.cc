@@ -1,0 +1,96 @@
+// Reductions: the dtypes of their results, the names and lines in their errors.
+#include "heddle/trace/reductions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "heddle/hlo/module.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/program.h"
+#include "heddle/trace/sequences.h"
+#include "heddle/trace/statistics.h"
+#include "heddle/trace/support_test.h"
+
+namespace heddle {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(Reductions, SumsOfSmallIntegersDoNotGoAround) {
+  EXPECT_EQ(sum(array<int8_t>({100, 100})).item<int>(), 200);
+  EXPECT_EQ(prod(array<uint8_t>({20, 20})).item<unsigned>(), 400U);
+  const std::pair<DType, DType> kResults[] = {
+      {pred, s32}, {s4, s32},  {s8, s32},  {s16, s32}, {s32, s32},   {s64, s64}, {u4, u32},
+      {u8, u32},   {u16, u32}, {u32, u32}, {u64, u64}, {bf16, bf16}, {f16, f16}, {f32, f32}};
+  for (const auto& [of, result] : kResults) {
+    EXPECT_EQ(sum(zeros({2}, of)).dtype(), result) << to_string(of);
+    EXPECT_EQ(prod(zeros({2}, of)).dtype(), result) << to_string(of);
+  }
+  EXPECT_EQ(einsum("ii->", array<int8_t>({1, 2, 3, 4}, {2, 2})).dtype(), s8);  // as dot
+}
+
+// Not `max`, `sum` or `mean`, which they are made of.
+TEST(Reductions, ErrorsNameTheFunctionThatWasCalled) {
+  const Tensor x = ones({2, 3}), whole = arange(3);
+  const Tensor z = complex(x, x);
+  const Reduction third{.axes = {2}};
+  const auto expect = [](const std::function<void()>& call, const std::string& text) {
+    EXPECT_THAT(error_of(call), AllOf(StartsWith(text), HasSubstr("reductions_test.cc:")));
+  };
+  const std::string no_axis = ": axis is 2; f32[2,3] has axes -2 .. 1";
+  expect([&] { softmax(x, 2); }, "softmax" + no_axis);
+  expect([&] { log_softmax(x, 2); }, "log_softmax" + no_axis);
+  expect([&] { logsumexp(x, third); }, "logsumexp" + no_axis);
+  expect([&] { std_dev(x, third); }, "std_dev" + no_axis);
+  expect([&] { ptp(x, third); }, "ptp" + no_axis);
+  expect([&] { nan_sum(x, third); }, "nan_sum" + no_axis);
+  expect([&] { nan_mean(x, third); }, "nan_mean" + no_axis);
+  expect([&] { count_nonzero(x, third); }, "count_nonzero" + no_axis);
+  expect([&] { std_dev(whole); }, "std_dev: x is s32[3]; it must be of floats");
+  expect([&] { softmax(z); }, "softmax: x is c64[2,3]; complex numbers have no order");
+  expect([&] { ptp(z); }, "ptp: x is c64[2,3]; complex numbers have no order");
+}
+
+// One rule for what divides: integers are cast by the caller, as for mean.
+TEST(Reductions, MeansAreOfFloats) {
+  const Tensor whole = array<int>({1, 2});
+  const std::string text = ": x is s32[2]; it must be of floats, cast it with astype(f32)";
+  EXPECT_THAT(error_of([&] { mean(whole); }), StartsWith("mean" + text));
+  EXPECT_THAT(error_of([&] { average(whole, whole); }), StartsWith("average" + text));
+  EXPECT_THAT(error_of([&] { nan_mean(whole); }), StartsWith("nan_mean" + text));
+  EXPECT_THAT(error_of([&] { trapezoid(whole); }), StartsWith("trapezoid" + text));
+  EXPECT_THAT(error_of([&] { trapezoid_at(whole, whole); }), StartsWith("trapezoid_at" + text));
+  EXPECT_THAT(error_of([&] { average(ones({2}), whole); }),
+              StartsWith("average: weights are s32[2]; x is f32[2], cast them with astype(f32)"));
+  EXPECT_EQ(nan_sum(whole).item<int>(), 3);
+}
+
+// Where instructions of a program come from, its regions too.
+std::vector<std::string> foreign_lines(const Program& program) {
+  std::vector<std::string> out;
+  for (const hlo::Computation& computation : program.module().computations) {
+    for (const hlo::Instruction& instruction : computation.instructions) {
+      const std::string file = instruction.at.known() ? instruction.at.file : "";
+      if (!file.empty() && !file.ends_with("reductions_test.cc"))
+        out.push_back(cat(instruction.name, " ", to_string(instruction.at)));
+    }
+  }
+  return out;
+}
+
+TEST(Reductions, RecordTheLineOfTheUser) {
+  const Program program = trace([](Tensor x) { return argmax(x, 0); }, placeholder({4}, f32));
+  EXPECT_THAT(foreign_lines(program), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace heddle
