@@ -130,7 +130,7 @@ TEST(Mesh, LentMemoryIsEveryDevices) {
   alignas(64) static const float kValues[] = {1, 2, 3};
   const Counters before = counters();
   const BufferPtr lent =
-      lend_to_device(mesh(), kValues, Shape(f32, {3}), std::make_shared<int>(0)).value();
+      lend_to_device(mesh(), kValues, f32({3}), std::make_shared<int>(0)).value();
   EXPECT_EQ((counters() - before).uploads, 0);
   EXPECT_EQ((counters() - before).aliased_bytes, 4 * 12);
   EXPECT_THAT(view_on_host(*lent)->values<float>(), ElementsAre(1, 2, 3));
@@ -147,7 +147,7 @@ TEST(Mesh, ATryWithoutRoomOnADeviceIsUnavailable) {
                                     {}, mesh())
                            .value();
   const ExecuteOptions now{.donate = {0}, .only_if_room = true};
-  Throttle& throttle = four()[2]->throttle();
+  Throttle& throttle = four_devices()[2]->throttle();
   const Throttle::Limits limits = throttle.limits();
   throttle.set_limits({.launches = 1});
   {
@@ -156,7 +156,7 @@ TEST(Mesh, ATryWithoutRoomOnADeviceIsUnavailable) {
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(message_of(status), HasSubstr("run main: interpreter:2 has 1 launches"));
     EXPECT_FALSE(x->is_deleted());
-    EXPECT_EQ(four()[0]->throttle().load().launches, 0);
+    EXPECT_EQ(four_devices()[0]->throttle().load().launches, 0);
   }
   EXPECT_TRUE(program->execute({&x, 1}, now).ok());
   EXPECT_TRUE(x->is_deleted());
