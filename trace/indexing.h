@@ -31,8 +31,11 @@ struct Slice {
   int64_t step = 1;
 };
 
+struct NewAxis {};   // an axis of size 1 that x has not
+struct Ellipsis {};  // all of as many axes as the other entries leave over
+
 // One entry of x[{..}]: a position, a slice, a scalar integer tensor (a position that is a value),
-// or an integer tensor (take). Notes the caller's line.
+// an integer tensor, a new axis or an ellipsis. Notes the caller's line.
 class IndexEntry {
  public:
   template <std::integral T>
@@ -40,10 +43,12 @@ class IndexEntry {
       : value_(static_cast<int64_t>(position)), at_(at) {}
   IndexEntry(const Slice& slice, SourceLocation at = SourceLocation::here())
       : value_(slice), at_(at) {}
+  IndexEntry(NewAxis axis, SourceLocation at = SourceLocation::here()) : value_(axis), at_(at) {}
+  IndexEntry(Ellipsis rest, SourceLocation at = SourceLocation::here()) : value_(rest), at_(at) {}
   IndexEntry(const Tensor& indices, SourceLocation at = SourceLocation::here())
       : value_(indices), at_(at) {}
 
-  using Value = std::variant<int64_t, Slice, Tensor>;
+  using Value = std::variant<int64_t, Slice, NewAxis, Ellipsis, Tensor>;
   [[nodiscard]] const Value& value() const { return value_; }
   [[nodiscard]] SourceLocation at() const { return at_; }
 
@@ -52,13 +57,20 @@ class IndexEntry {
   SourceLocation at_;
 };
 
-// x[i], x[{i, Slice{1, 4}, j}]: entries go to the leading axes; positions remove their axis. At
-// most one entry may be a tensor of rank 1 or more. errors: Error naming the axis, where a C++
-// position is out of range (tensor positions are clamped)
+// x[i], x[{i, Slice{1, 4}, j}]: entries go to the leading axes, as numpy's do; positions remove
+// their axis. Tensors of rank 1 or more broadcast together, and pick one element (or slice of the
+// other axes) for each place of their common shape. Its axes stand where the tensors stood; in
+// front where a slice, a new axis or an ellipsis stands between tensors or positions. Negative
+// indices count from the end; a tensor's that are outside are clamped.
+// errors: Error naming the axis, where a C++ position is out of range; also for more entries than
+// axes, for two ellipses, for tensors that do not broadcast, and for masks (tensors of pred)
 Tensor index(Operand x, const std::vector<IndexEntry>& entries);
 
 // x.at(..).set(v) and the like: a new tensor, with the part at the entries replaced or combined
-// with v (which broadcasts to it).
+// with v (which broadcasts to it). One index tensor is clamped as it is when reading; of several,
+// those places where an index is outside are left out. Where places repeat, `set` leaves one of
+// the values. A mask, a tensor of pred with the leading sizes of x, may be the only entry: v then
+// broadcasts to the axes of x that the mask has not.
 class At {
  public:
   At(Tensor x, std::vector<IndexEntry> entries, SourceLocation at)

@@ -1,0 +1,30 @@
+#include "heddle/trace/positions.h"
+
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+
+namespace heddle::trace_internal {
+
+Tensor from_start(const Tensor& indices, int64_t size, SourceLocation at) {
+  if (is_unsigned(indices.dtype())) return indices;
+  return where({less({indices, at}, {0, at}), at}, {add({indices, at}, {size, at}), at},
+               {indices, at});
+}
+
+Tensor widened(const Tensor& indices, SourceLocation at) {
+  return bit_width(indices.dtype()) < 32 ? indices.astype(s32, at) : indices;
+}
+
+void require_integers(std::string_view op, const Tensor& indices, SourceLocation at) {
+  if (is_integer(indices.dtype())) return;
+  throw Error(invalid_argument(op, ": indices are ", indices.shape(),
+                               "; they must be integers, cast them with astype(s32)"),
+              at);
+}
+
+Status nothing_to_take(std::string_view op, const Shape& shape, int64_t axis) {
+  return invalid_argument(op, ": axis ", axis, " of ", shape,
+                          " has size 0; there is nothing to take");
+}
+
+}  // namespace heddle::trace_internal
