@@ -1,4 +1,5 @@
-// Of trace/formulas.h, matrices.h, sequences.h and statistics.h, and what stands beside them.
+// Of those headers of trace/ whose functions are made of others: formulas.h, statistics.h and the
+// like.
 #include "heddle/tests/laws/function_samples.h"
 
 namespace heddle::laws {
@@ -70,11 +71,179 @@ std::vector<FunctionSample> statistics() {
   };
 }
 
+std::vector<FunctionSample> numbers() {
+  return {
+      two("fmax", fmax),
+      two("fmin", fmin),
+      two("fmod", fmod),
+      two("heaviside", heaviside),
+      two("logaddexp2", logaddexp2),
+      one("is_neginf", is_neginf),
+      one("is_posinf", is_posinf),
+      one("spacing", spacing),
+      {"around", [](In i) { return Tensors{around(i.x, 2)}; }},
+      {"divmod",
+       [](In i) {
+         Division d = divmod(i.x, i.y);
+         return Tensors{d.quotient, d.remainder};
+       }},
+      {"modf",
+       [](In i) {
+         Parts p = modf(i.x);
+         return Tensors{p.fraction, p.whole};
+       }},
+      {"frexp",
+       [](In i) {
+         Exponents e = frexp(i.x);
+         return Tensors{e.mantissa, e.exponent};
+       }},
+      {"ldexp",
+       [](In i) {
+         return Tensors{ldexp(i.v[{0, NewAxis{}}], i.rows)};
+       }},
+      {"select", [](In i) { return Tensors{select({i.choice}, {i.x}, i.y)}; }},
+      {"choose",
+       [](In i) {
+         return Tensors{choose(i.rows, {i.x, i.y})};
+       }},
+      {"array_equal", [](In i) { return Tensors{array_equal(i.x, i.y)}; }},
+      {"packbits", [](In i) { return Tensors{packbits(i.x)}; }},
+      {"unpackbits", [](In i) { return Tensors{unpackbits(i.x)}; }},
+  };
+}
+
+std::vector<FunctionSample> arranging() {
+  auto parts = [](Tensor (*fn)(const std::vector<Tensor>&, SourceLocation)) {
+    return [fn](In i) { return Tensors{fn({i.x, i.y}, {})}; };
+  };
+  return {
+      one("atleast_1d", atleast_1d),
+      one("atleast_2d", atleast_2d),
+      one("atleast_3d", atleast_3d),
+      one("fliplr", fliplr),
+      one("flipud", flipud),
+      one("matrix_transpose", matrix_transpose),
+      {"vstack", parts(vstack)},
+      {"hstack", parts(hstack)},
+      {"dstack", parts(dstack)},
+      {"column_stack", parts(column_stack)},
+      {"block",
+       [](In i) {
+         return Tensors{block({{i.x, i.y}})};
+       }},
+      {"array_split", [](In i) { return array_split(i.v, 2); }},
+      {"unstack", [](In i) { return unstack(i.x); }},
+      {"broadcast_arrays",
+       [](In i) {
+         return broadcast_arrays({i.x, i.s});
+       }},
+      {"insert", [](In i) { return Tensors{insert(i.x, 1, i.s)}; }},
+      {"without", [](In i) { return Tensors{without(i.x, {1})}; }},
+      {"resize",
+       [](In i) {
+         return Tensors{resize(i.x, {2, 4})};
+       }},
+      {"rot90", [](In i) { return Tensors{rot90(i.x)}; }},
+      {"rollaxis", [](In i) { return Tensors{rollaxis(i.x, 1)}; }},
+      {"repeat_each", [](In i) { return Tensors{repeat_each(i.x, i.rows, 4, 1)}; }},
+      {"pad_with",
+       [](In i) {
+         return Tensors{pad_with(i.v, PadMode::kReflect, {{1, 1}})};
+       }},
+  };
+}
+
+std::vector<FunctionSample> grids() {
+  auto window = [](Tensor (*fn)(int64_t, DType, SourceLocation)) {
+    return [fn](In i) { return Tensors{fn(4, i.t, {})}; };
+  };
+  return {
+      {"tri", [](In i) { return Tensors{tri(3, 3, 0, i.t)}; }},
+      {"tril_indices", [](In) { return tril_indices(3); }, false},
+      {"triu_indices", [](In) { return triu_indices(3); }, false},
+      {"diag_indices", [](In) { return diag_indices(3); }, false},
+      {"indices",
+       [](In) {
+         return Tensors{indices({2, 3})};
+       },
+       false},
+      {"open_grid",
+       [](In i) {
+         return open_grid({i.v, i.v});
+       }},
+      {"unravel_index",
+       [](In i) {
+         return unravel_index(i.v, {3, 4});
+       }},
+      {"ravel_multi_index",
+       [](In i) {
+         return Tensors{ravel_multi_index({i.v, i.v}, {3, 4})};
+       }},
+      {"diagflat", [](In i) { return Tensors{diagflat(i.x)}; }},
+      {"fill_diagonal", [](In i) { return Tensors{fill_diagonal(i.x, i.s)}; }},
+      {"vander", [](In i) { return Tensors{vander(i.v)}; }},
+      {"logspace", [](In i) { return Tensors{logspace(0, 2, 4, 10, i.t)}; }},
+      {"geomspace", [](In i) { return Tensors{geomspace(1, 8, 4, i.t)}; }},
+      {"bartlett", window(bartlett)},
+      {"blackman", window(blackman)},
+      {"hamming", window(hamming)},
+      {"hanning", window(hanning)},
+      {"polyval", [](In i) { return Tensors{polyval(i.v, i.x)}; }},
+      {"polyadd", [](In i) { return Tensors{polyadd(i.v, i.v)}; }},
+      {"polysub", [](In i) { return Tensors{polysub(i.v, i.v)}; }},
+      {"polymul", [](In i) { return Tensors{polymul(i.v, i.v)}; }},
+      {"polydiv",
+       [](In i) {
+         Quotient q = polydiv(i.v, i.v);
+         return Tensors{q.quotient, q.remainder};
+       }},
+      {"polyder", [](In i) { return Tensors{polyder(i.v)}; }},
+      {"polyint", [](In i) { return Tensors{polyint(i.v)}; }},
+      {"poly", [](In i) { return Tensors{poly(i.v)}; }},
+  };
+}
+
+std::vector<FunctionSample> nan_statistics_and_orders() {
+  auto over = [](Tensor (*fn)(Operand, const Reduction&)) {
+    return [fn](In i) { return Tensors{fn(i.x, {})}; };
+  };
+  auto segments = [](Tensor (*fn)(Operand, Operand, int64_t)) {
+    return [fn](In i) { return Tensors{fn(transpose(i.x), i.rows, 4)}; };
+  };
+  return {
+      {"nan_max", over(nan_max)},
+      {"nan_min", over(nan_min)},
+      {"nan_prod", over(nan_prod)},
+      {"nan_var", [](In i) { return Tensors{nan_var(i.x)}; }},
+      {"nan_std", [](In i) { return Tensors{nan_std(i.x)}; }},
+      {"nan_argmax", [](In i) { return Tensors{nan_argmax(i.x, 0)}; }},
+      {"nan_argmin", [](In i) { return Tensors{nan_argmin(i.x, 0)}; }},
+      {"nan_quantile", [](In i) { return Tensors{nan_quantile(i.v, 0.5)}; }},
+      {"nan_median", [](In i) { return Tensors{nan_median(i.v)}; }},
+      {"nan_percentile", [](In i) { return Tensors{nan_percentile(i.v, 50)}; }},
+      {"percentile", [](In i) { return Tensors{percentile(i.v, 50)}; }},
+      {"segment_sum", segments(segment_sum)},
+      {"segment_prod", segments(segment_prod)},
+      {"segment_max", segments(segment_max)},
+      {"segment_min", segments(segment_min)},
+      {"lexsort",
+       [](In i) {
+         return Tensors{lexsort({i.x, i.y})};
+       }},
+      {"partition", [](In i) { return Tensors{partition(i.v, 1)}; }},
+      {"argpartition", [](In i) { return Tensors{argpartition(i.v, 1)}; }},
+      {"sort_complex", [](In i) { return Tensors{sort_complex(i.v)}; }},
+      {"put_along_axis",
+       [](In i) { return Tensors{put_along_axis(i.x, i.rows[NewAxis{}], i.s, 0)}; }},
+  };
+}
+
 }  // namespace
 
 std::vector<FunctionSample> everyday_samples() {
   std::vector<FunctionSample> samples;
-  for (const auto& part : {formulas(), matrices_and_sequences(), statistics()})
+  for (const auto& part : {formulas(), matrices_and_sequences(), statistics(), numbers(),
+                           arranging(), grids(), nan_statistics_and_orders()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -1,0 +1,337 @@
+#include "heddle/trace/arranging.h"
+
+#include <algorithm>
+
+#include "heddle/trace/axes.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/reductions.h"
+
+namespace heddle {
+namespace {
+
+using trace_internal::axis_of;
+using trace_internal::in_program;
+using trace_internal::one_program;
+
+Tensor with_rank(const Tensor& x, int64_t rank, SourceLocation at) {
+  if (x.rank() >= rank) return x;
+  Dimensions shape = x.shape().dimensions();
+  while (static_cast<int64_t>(shape.size()) < rank)
+    shape.insert(shape.size() == 2 ? shape.end() : shape.begin(), 1);
+  return reshape({x, at}, shape);
+}
+
+Tensor joined(std::string_view op, const std::vector<Tensor>& parts, int64_t rank, int64_t axis,
+              SourceLocation at) {
+  if (parts.empty()) throw Error(invalid_argument(op, ": has no parts; give at least one"), at);
+  return one_program(op, at, [&] {
+    std::vector<Tensor> all;
+    for (const Tensor& part : parts) all.push_back(with_rank(part, rank, at));
+    return concat(all, all[0].rank() == 1 ? 0 : axis, at);
+  });
+}
+
+// The elements of an axis at fixed positions, by runs of neighbours: slices, joined.
+Tensor positions_of(const Tensor& x, const std::vector<int64_t>& positions, int64_t axis,
+                    SourceLocation at) {
+  std::vector<Tensor> parts;
+  for (size_t i = 0; i < positions.size();) {
+    size_t end = i + 1;
+    const int64_t step = end < positions.size() && positions[end] == positions[i] - 1 ? -1 : 1;
+    while (end < positions.size() && positions[end] == positions[end - 1] + step) ++end;
+    const int64_t first = positions[i], last = positions[end - 1];
+    Tensor run = slice_in_dim({x, at}, std::min(first, last), std::max(first, last) + 1, 1, axis);
+    parts.push_back(step < 0 ? flip({run, at}, {axis}) : run);
+    i = end;
+  }
+  if (parts.empty()) return slice_in_dim({x, at}, 0, 0, 1, axis);
+  return parts.size() == 1 ? parts[0] : concat(parts, axis, at);
+}
+
+// Which element of n stands at position i, which may be outside.
+int64_t source_of(int64_t i, int64_t n, PadMode mode) {
+  const auto cyclic = [](int64_t at, int64_t period) { return ((at % period) + period) % period; };
+  switch (mode) {
+    case PadMode::kEdge: return std::clamp<int64_t>(i, 0, n - 1);
+    case PadMode::kWrap: return cyclic(i, n);
+    case PadMode::kSymmetric: {
+      const int64_t at = cyclic(i, 2 * n);
+      return std::min(at, 2 * n - 1 - at);
+    }
+    case PadMode::kReflect: {
+      if (n == 1) return 0;
+      const int64_t at = cyclic(i, 2 * n - 2);
+      return std::min(at, 2 * n - 2 - at);
+    }
+  }
+  return 0;
+}
+
+Tensor padded(const Tensor& x, PadMode mode, const Padding& p, int64_t axis, SourceLocation at) {
+  const int64_t n = x.dim(axis);
+  if (p.low <= 0 && p.high <= 0) return slice_in_dim({x, at}, -p.low, n + p.high, 1, axis);
+  if (mode == PadMode::kEdge) {
+    auto edge = [&](int64_t i, int64_t count) {
+      return repeat({slice_in_dim({x, at}, i, i + 1, 1, axis), at}, count, axis);
+    };
+    return concat({edge(0, std::max<int64_t>(p.low, 0)),
+                   slice_in_dim({x, at}, std::max<int64_t>(-p.low, 0),
+                                n + std::min<int64_t>(p.high, 0), 1, axis),
+                   edge(n - 1, std::max<int64_t>(p.high, 0))},
+                  axis, at);
+  }
+  std::vector<int64_t> sources;
+  for (int64_t i = -p.low; i < n + p.high; ++i) sources.push_back(source_of(i, n, mode));
+  return positions_of(x, sources, axis, at);
+}
+
+}  // namespace
+
+Tensor atleast_1d(Operand x) { return with_rank(as_tensor(x), 1, x.at()); }
+Tensor atleast_2d(Operand x) { return with_rank(as_tensor(x), 2, x.at()); }
+
+Tensor atleast_3d(Operand operand) {
+  Tensor x = as_tensor(operand);
+  return one_program("atleast_3d", operand.at(), [&] { return with_rank(x, 3, operand.at()); });
+}
+
+Tensor vstack(const std::vector<Tensor>& parts, SourceLocation at) {
+  return joined("vstack", parts, 2, 0, at);
+}
+
+Tensor hstack(const std::vector<Tensor>& parts, SourceLocation at) {
+  return joined("hstack", parts, 1, 1, at);
+}
+
+Tensor dstack(const std::vector<Tensor>& parts, SourceLocation at) {
+  return joined("dstack", parts, 3, 2, at);
+}
+
+Tensor column_stack(const std::vector<Tensor>& parts, SourceLocation at) {
+  return one_program("column_stack", at, [&] {
+    std::vector<Tensor> columns;
+    for (const Tensor& part : parts) {
+      Tensor wide = with_rank(part, 1, at);
+      columns.push_back(wide.rank() == 1 ? expand_dims({wide, at}, 1) : wide);
+    }
+    return joined("column_stack", columns, 2, 1, at);
+  });
+}
+
+Tensor block(const std::vector<std::vector<Tensor>>& rows, SourceLocation at) {
+  return one_program("block", at, [&] {
+    int64_t rank = rows.size() > 1 ? 2 : 1;
+    for (const std::vector<Tensor>& row : rows) {
+      for (const Tensor& part : row) rank = std::max(rank, part.rank());
+    }
+    std::vector<Tensor> wide;
+    for (const std::vector<Tensor>& row : rows) {
+      std::vector<Tensor> parts;
+      for (const Tensor& part : row) {
+        Dimensions shape = part.shape().dimensions();
+        shape.insert(shape.begin(), static_cast<size_t>(rank - part.rank()), 1);
+        parts.push_back(reshape({part, at}, shape));
+      }
+      wide.push_back(joined("block", parts, rank, -1, at));
+    }
+    return rows.size() == 1 ? wide[0] : joined("block", wide, rank, -2, at);
+  });
+}
+
+std::vector<Tensor> array_split(Operand operand, int64_t count, int64_t axis) {
+  Tensor x = as_tensor(operand);
+  const int64_t size = x.dim(axis_of("array_split", x.shape(), axis, operand.at()));
+  if (count < 1)
+    throw Error(invalid_argument("array_split: count is ", count, "; it must be 1 or more"),
+                operand.at());
+  std::vector<int64_t> positions;
+  for (int64_t i = 1; i < count; ++i)
+    positions.push_back(i * (size / count) + std::min(i, size % count));
+  return split_at(operand, positions, axis);
+}
+
+std::vector<Tensor> unstack(Operand operand, int64_t axis) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  const int64_t along = axis_of("unstack", x.shape(), axis, at);
+  if (x.dim(along) == 0) return {};
+  return in_program("unstack", at, [&] {
+    std::vector<Tensor> parts;
+    for (int64_t i = 0; i < x.dim(along); ++i) {
+      Tensor part = slice_in_dim({x, at}, i, i + 1, 1, along);
+      parts.push_back(squeeze({part, at}, {along}));
+    }
+    return parts;
+  });
+}
+
+std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs, SourceLocation at) {
+  if (xs.empty()) return {};
+  Shape common = xs[0].shape();
+  for (const Tensor& x : xs)
+    common = Shape(x.dtype(), broadcast_shapes(common, x.shape(), "broadcast_arrays", at));
+  return in_program("broadcast_arrays", at, [&] {
+    std::vector<Tensor> out;
+    for (const Tensor& x : xs) out.push_back(broadcast_to(x, common.dimensions(), at));
+    return out;
+  });
+}
+
+Tensor insert(Operand operand, int64_t position, Operand values, int64_t axis) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  const int64_t along = axis_of("insert", x.shape(), axis, at), size = x.dim(along);
+  const int64_t place = position < 0 ? position + size : position;
+  if (place < 0 || place > size)
+    throw Error(
+        invalid_argument("insert: position is ", position, "; axis ", axis, " of ", x.shape(),
+                         " has size ", size, ", it must be in ", -size, " .. ", size),
+        at);
+  return one_program("insert", at, [&] {
+    Tensor given =
+        values.is_tensor() ? values.tensor() : constant_like(values, x.dtype(), "insert");
+    Dimensions shape = x.shape().dimensions();
+    shape.erase(shape.begin() + along);
+    Tensor row = expand_dims({broadcast_to(given, shape, at), at}, along);
+    std::vector<Tensor> sides = split_at({x, at}, {place}, along);
+    return concat({sides[0], row, sides[1]}, along, at);
+  });
+}
+
+Tensor without(Operand operand, const std::vector<int64_t>& positions, int64_t axis) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  const int64_t along = axis_of("without", x.shape(), axis, at), size = x.dim(along);
+  std::vector<bool> goes(static_cast<size_t>(size));
+  for (int64_t position : positions) {
+    if (position < -size || position >= size)
+      throw Error(invalid_argument("without: position ", position, " is outside axis ", axis,
+                                   " of ", x.shape(), ", which has size ", size),
+                  at);
+    goes[static_cast<size_t>(position < 0 ? position + size : position)] = true;
+  }
+  std::vector<int64_t> stays;
+  for (int64_t i = 0; i < size; ++i) {
+    if (!goes[static_cast<size_t>(i)]) stays.push_back(i);
+  }
+  return one_program("without", at, [&] { return positions_of(x, stays, along, at); });
+}
+
+Tensor resize(Operand operand, const Dimensions& shape) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  return one_program("resize", at, [&] {
+    int64_t count = 1;
+    for (int64_t size : shape) count *= size;
+    if (x.size() == 0) return zeros(shape, x.dtype(), at);
+    Tensor all = tile({ravel({x, at}), at}, {(count + x.size() - 1) / x.size()});
+    return reshape({slice_in_dim({all, at}, 0, count), at}, shape);
+  });
+}
+
+Tensor fliplr(Operand x) { return flip(x, {axis_of("fliplr", as_tensor(x).shape(), 1, x.at())}); }
+Tensor flipud(Operand x) { return flip(x, {axis_of("flipud", as_tensor(x).shape(), 0, x.at())}); }
+
+Tensor rot90(Operand operand, int64_t times, int64_t from, int64_t toward) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  const std::vector<int64_t> axes = trace_internal::axes_of("rot90", x.shape(), {from, toward}, at);
+  return one_program("rot90", at, [&] {
+    switch (((times % 4) + 4) % 4) {
+      case 1: return swapaxes({flip({x, at}, {axes[1]}), at}, axes[0], axes[1]);
+      case 2: return flip({x, at}, axes);
+      case 3: return flip({swapaxes({x, at}, axes[0], axes[1]), at}, {axes[1]});
+      default: return x;
+    }
+  });
+}
+
+Tensor roll(Operand operand, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes) {
+  SourceLocation at = operand.at();
+  if (shifts.size() != axes.size())
+    throw Error(invalid_argument("roll: has ", shifts.size(), " shifts and ", axes.size(),
+                                 " axes; give as many of both"),
+                at);
+  return one_program("roll", at, [&] {
+    Tensor out = as_tensor(operand);
+    for (size_t i = 0; i < axes.size(); ++i) out = roll({out, at}, shifts[i], axes[i]);
+    return out;
+  });
+}
+
+Tensor rollaxis(Operand operand, int64_t axis, int64_t start) {
+  Tensor x = as_tensor(operand);
+  const int64_t from = axis_of("rollaxis", x.shape(), axis, operand.at());
+  const int64_t before = start < 0 ? start + x.rank() : start;
+  if (before < 0 || before > x.rank())
+    throw Error(invalid_argument("rollaxis: start is ", start, "; x is ", x.shape(),
+                                 ", it must be in ", -x.rank(), " .. ", x.rank()),
+                operand.at());
+  return moveaxis(operand, from, from < before ? before - 1 : before);
+}
+
+Tensor matrix_transpose(Operand operand) {
+  Tensor x = as_tensor(operand);
+  if (x.rank() < 2)
+    throw Error(
+        invalid_argument("matrix_transpose: x is ", x.shape(), "; it must have rank 2 or more"),
+        operand.at());
+  return swapaxes(operand, -2, -1);
+}
+
+Tensor repeat_each(Operand operand, Operand how_often, int64_t total, int64_t axis) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand), counts = as_tensor(how_often);
+  const int64_t along = axis_of("repeat_each", x.shape(), axis, at), size = x.dim(along);
+  if (counts.rank() != 1 || counts.size() != size || !is_integer(counts.dtype()))
+    throw Error(invalid_argument("repeat_each: counts are ", counts.shape(), "; axis ", axis,
+                                 " of x, ", x.shape(), ", has size ", size,
+                                 ", they must be a vector of as many integers"),
+                at);
+  if (total < 0 || (size == 0 && total > 0))
+    throw Error(invalid_argument("repeat_each: total is ", total, "; x is ", x.shape(),
+                                 ", it must be 0 or more, and 0 where there is nothing to repeat"),
+                at);
+  return one_program("repeat_each", at, [&] {
+    // Place p takes the element before whose end it lies: as many elements end at or before p.
+    Tensor each = counts.astype(s64, at);
+    Tensor order = iota(s64, {size, size}, 0, at), other = iota(s64, {size, size}, 1, at);
+    Tensor below = where({less_equal({other, at}, {order, at}), at},
+                         {broadcast_to(each, {size, size}, at), at}, {0, at});
+    Tensor ends = sum({below, at}, {.axes = {1}});
+    Tensor places = iota(s64, {total, size}, 0, at);
+    Tensor ended = less_equal({broadcast_to(ends, {total, size}, at), at}, {places, at});
+    Tensor source = sum({ended.astype(s32, at), at}, {.axes = {1}});
+    return take({x, at}, {source, at}, along);
+  });
+}
+
+Tensor pad_with(Operand operand, PadMode mode, const std::vector<Padding>& padding) {
+  Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  if (static_cast<int64_t>(padding.size()) != x.rank())
+    throw Error(invalid_argument("pad_with: padding has ", padding.size(), " entries; x is ",
+                                 x.shape(), ", give one an axis"),
+                at);
+  return one_program("pad_with", at, [&] {
+    Tensor out = x;
+    for (size_t i = 0; i < padding.size(); ++i) {
+      const Padding& p = padding[i];
+      const auto axis = static_cast<int64_t>(i);
+      const int64_t size = x.dim(axis);
+      if (p.low == 0 && p.high == 0 && p.interior == 0) continue;
+      if (p.interior != 0 || size == 0 ||
+          size + std::min<int64_t>(p.low, 0) + std::min<int64_t>(p.high, 0) < 0)
+        throw Error(invalid_argument("pad_with: padding of axis ", axis, " is ", p.low, ", ",
+                                     p.high, ", interior ", p.interior, "; x is ", x.shape(),
+                                     ", it needs elements there, no interior, and at most all cut"),
+                    at);
+      out = padded(out, mode, p, axis, at);
+    }
+    return out;
+  });
+}
+
+}  // namespace heddle

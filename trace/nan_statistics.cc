@@ -1,0 +1,206 @@
+#include "heddle/trace/nan_statistics.h"
+
+#include <cmath>
+
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/extremes.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/located.h"
+#include "heddle/trace/recorder.h"
+#include "heddle/trace/selecting.h"
+#include "heddle/trace/statistics.h"
+
+namespace heddle {
+namespace {
+
+using trace_internal::axis_of;
+using trace_internal::floating;
+using trace_internal::Located;
+using trace_internal::one_program;
+
+// How many numbers there are, in x's dtype.
+Located count_of(const Located& x, const Reduction& over) {
+  return sum((~is_nan(x)).astype(x.dtype()), over);
+}
+
+// The extreme of the numbers, `worst` standing for NaN; NaN where there are no numbers.
+template <class Reduce>
+Tensor nan_extreme(std::string_view op, const Operand& operand, const Reduction& over, double worst,
+                   Reduce&& reduce) {
+  Located x = floating(op, "x", operand);
+  return one_program(op, x.at(), [&] {
+    Located found = x.with(reduce(where(is_nan(x), worst, x).operand(), over));
+    return where(x.with(all(is_nan(x).operand(), over)), NAN, found).tensor();
+  });
+}
+
+Located variance_of(const Located& x, const Reduction& over, int64_t ddof) {
+  const Reduction kept{.axes = over.axes, .keep_dims = true};
+  Located zeroed = where(is_nan(x), 0, x);
+  Located centre = sum(zeroed, kept) / count_of(x, kept);
+  Located squares = where(is_nan(x), 0, square(x - centre));
+  Located left = count_of(x, over) - static_cast<double>(ddof);
+  return where(left > 0, sum(squares, over) / left, NAN);
+}
+
+template <class Find>
+Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, double worst,
+                    Find&& find) {
+  Located x = floating(op, "x", operand);
+  const int64_t along = axis_of(op, x.tensor().shape(), axis, x.at());
+  return one_program(op, x.at(), [&] {
+    Located none = x.with(all(is_nan(x).operand(), {.axes = {along}}));
+    Located found = x.with(find(where(is_nan(x), worst, x).operand(), along, false));
+    return where(none, -1, found).tensor();
+  });
+}
+
+// Between the two numbers next to position q (count - 1) of the sorted ones: NaN sort last.
+Tensor nan_quantile_of(std::string_view op, const Operand& operand, double q,
+                       std::optional<int64_t> axis) {
+  Located given = floating(op, "x", operand);
+  SourceLocation at = given.at();
+  if (!(q >= 0 && q <= 1))
+    throw Error(invalid_argument(op, ": q is ", q, "; it must be in 0 .. 1"), at);
+  const int64_t along = axis ? axis_of(op, given.tensor().shape(), *axis, at) : 0;
+  return one_program(op, at, [&] {
+    Located x = axis ? given : given.with(ravel(given.operand()));
+    if (x.tensor().dim(along) == 0)
+      throw Error(
+          invalid_argument(op, ": x is ", given.tensor().shape(), "; it must have elements"), at);
+    const DType wide = x.dtype() == f64 ? f64 : f32;
+    Located sorted = x.with(sort(x.operand(), along));
+    Located last = count_of(x.astype(wide), {.axes = {along}, .keep_dims = true}) - 1;
+    Located position = maximum(last, 0) * q;
+    Located low = floor(position), part = (position - low).astype(x.dtype());
+    auto value = [&](const Located& place) {
+      return x.with(take_along_axis(sorted.operand(), place.astype(s32).operand(), along));
+    };
+    Located below = value(low), above = value(ceil(position));
+    // Weights of 0 are left out: they would make NaN of infinities.
+    Located between = where(part == 0, below, below * (1 - part) + above * part);
+    return squeeze({between.tensor(), at}, {along});
+  });
+}
+
+double part_of(std::string_view op, double percent, SourceLocation at) {
+  if (percent >= 0 && percent <= 100) return percent / 100;
+  throw Error(invalid_argument(op, ": q is ", percent, "; it must be in 0 .. 100"), at);
+}
+
+template <class Combine>
+Tensor segments_of(std::string_view op, const Operand& operand, const Operand& which, int64_t count,
+                   FunctionRef<Tensor(DType)> start, Combine&& combine) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand), ids = as_tensor(which);
+  if (x.rank() == 0 || ids.rank() != 1 || !is_integer(ids.dtype()) || ids.size() != x.dim(0) ||
+      count < 0)
+    throw Error(
+        invalid_argument(op, ": ids are ", ids.shape(), ", segments ", count, "; x is ", x.shape(),
+                         ", ids must be a vector of integers, one for each row, and "
+                         "segments 0 or more"),
+        at);
+  return one_program(op, at, [&] {
+    Dimensions shape = x.shape().dimensions();
+    shape[0] = count;
+    ScatterDims dims{.update_window_dims = {},
+                     .inserted_window_dims = {0},
+                     .scatter_dims_to_operand_dims = {0},
+                     .index_vector_dim = 1};
+    for (int64_t i = 1; i < x.rank(); ++i) dims.update_window_dims.push_back(i);
+    Tensor wide = bit_width(ids.dtype()) < 32 ? ids.astype(s32, at) : ids;
+    Tensor none = broadcast_to(start(x.dtype()), shape, at);
+    return scatter({none, at}, {wide, at}, {x, at}, dims, combine);
+  });
+}
+
+}  // namespace
+
+Tensor nan_prod(Operand operand, const Reduction& over) {
+  Located x = floating("nan_prod", "x", operand);
+  return one_program("nan_prod", x.at(),
+                     [&] { return prod(where(is_nan(x), 1, x).operand(), over); });
+}
+
+Tensor nan_max(Operand x, const Reduction& over) {
+  return nan_extreme("nan_max", x, over, -INFINITY,
+                     [](const Operand& v, const Reduction& r) { return max(v, r); });
+}
+
+Tensor nan_min(Operand x, const Reduction& over) {
+  return nan_extreme("nan_min", x, over, INFINITY,
+                     [](const Operand& v, const Reduction& r) { return min(v, r); });
+}
+
+Tensor nan_var(Operand operand, const Reduction& over, int64_t ddof) {
+  Located x = floating("nan_var", "x", operand);
+  return one_program("nan_var", x.at(), [&] { return variance_of(x, over, ddof).tensor(); });
+}
+
+Tensor nan_std(Operand operand, const Reduction& over, int64_t ddof) {
+  Located x = floating("nan_std", "x", operand);
+  return one_program("nan_std", x.at(), [&] { return sqrt(variance_of(x, over, ddof)).tensor(); });
+}
+
+Tensor nan_argmax(Operand x, int64_t axis) {
+  return nan_position("nan_argmax", x, axis, -INFINITY, argmax);
+}
+
+Tensor nan_argmin(Operand x, int64_t axis) {
+  return nan_position("nan_argmin", x, axis, INFINITY, argmin);
+}
+
+Tensor nan_quantile(Operand x, double q, std::optional<int64_t> axis) {
+  return nan_quantile_of("nan_quantile", x, q, axis);
+}
+
+Tensor nan_median(Operand x, std::optional<int64_t> axis) {
+  return nan_quantile_of("nan_median", x, 0.5, axis);
+}
+
+Tensor percentile(Operand x, double q, std::optional<int64_t> axis) {
+  return quantile(x, part_of("percentile", q, x.at()), axis);
+}
+
+Tensor nan_percentile(Operand x, double q, std::optional<int64_t> axis) {
+  return nan_quantile_of("nan_percentile", x, part_of("nan_percentile", q, x.at()), axis);
+}
+
+Tensor segment_sum(Operand x, Operand ids, int64_t segments) {
+  return segments_of(
+      "segment_sum", x, ids, segments,
+      [&](DType dtype) {
+        return constant_like({0, x.at()}, dtype, "segment_sum");
+      },
+      [](const Tensor& a, const Tensor& b) { return add(a, b); });
+}
+
+Tensor segment_prod(Operand x, Operand ids, int64_t segments) {
+  return segments_of(
+      "segment_prod", x, ids, segments,
+      [&](DType dtype) {
+        return constant_like({1, x.at()}, dtype, "segment_prod");
+      },
+      [](const Tensor& a, const Tensor& b) { return multiply(a, b); });
+}
+
+Tensor segment_max(Operand x, Operand ids, int64_t segments) {
+  return segments_of(
+      "segment_max", x, ids, segments,
+      [&](DType dtype) {
+        return trace_internal::emit_constant(trace_internal::extreme(dtype, true), x.at());
+      },
+      [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
+}
+
+Tensor segment_min(Operand x, Operand ids, int64_t segments) {
+  return segments_of(
+      "segment_min", x, ids, segments,
+      [&](DType dtype) {
+        return trace_internal::emit_constant(trace_internal::extreme(dtype, false), x.at());
+      },
+      [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
+}
+
+}  // namespace heddle

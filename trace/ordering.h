@@ -1,0 +1,33 @@
+// Orders by several keys, parts of orders, and writing along an axis. Names are those of jax.numpy;
+// negative axes count from the end.
+// errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
+// and the caller's line
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/selecting.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// s32: the order along an axis by the last key, of equals by the one before it, and so on; stable.
+// A NaN comes after every number. Keys have one shape.
+Tensor lexsort(const std::vector<Tensor>& keys, int64_t axis = -1,
+               SourceLocation at = SourceLocation::here());
+// Such that element k along an axis (negative: from the end) is the one that sorting puts there,
+// none before it is greater and none behind it less. All elements are sorted, which is one such
+// order. argpartition gives the positions, s32.
+Tensor partition(Operand x, int64_t k, int64_t axis = -1);
+Tensor argpartition(Operand x, int64_t k, int64_t axis = -1);
+// Complex numbers along an axis, by their real and then by their imaginary parts.
+Tensor sort_complex(Operand x, int64_t axis = -1);
+
+// x with `values`, which broadcast to the indices, at indices along an axis: out[.., indices[..,
+// i, ..], ..] = values[.., i, ..]. `indices` (integers; negative ones count from the end) has x's
+// rank and, but for the axis, x's sizes. Indices outside write nothing.
+Tensor put_along_axis(Operand x, Operand indices, Operand values, int64_t axis);
+
+}  // namespace heddle
