@@ -1,34 +1,18 @@
-// x[{..}] and x.at({..}): entries taken apart into slices, positions and tensors of indices.
+#include "heddle/trace/index_entries.h"
+
 #include <algorithm>
 #include <optional>
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/indexing.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle {
+namespace trace_internal {
 namespace {
-
-using trace_internal::from_start;
-using trace_internal::nothing_to_take;
-using trace_internal::one_program;
-using trace_internal::require_integers;
-using trace_internal::widened;
-
-// A tensor of indices of rank 1 or more, or null.
-const Tensor* array_of(const IndexEntry& entry) {
-  const Tensor* t = std::get_if<Tensor>(&entry.value());
-  return t != nullptr && t->rank() > 0 ? t : nullptr;
-}
-
-int64_t count_arrays(const std::vector<IndexEntry>& entries) {
-  return std::ranges::count_if(entries, [](const auto& e) { return array_of(e) != nullptr; });
-}
 
 bool is_new_axis(const IndexEntry& entry) { return std::holds_alternative<NewAxis>(entry.value()); }
 bool is_ellipsis(const IndexEntry& entry) {
@@ -61,12 +45,24 @@ void check_masks(const std::vector<IndexEntry>& entries, SourceLocation at) {
   }
 }
 
-// x with its new axes, and one entry for each axis: a position, a slice or a tensor.
-struct Entries {
-  Tensor x;
-  std::vector<IndexEntry> each;
-  bool apart;
-};
+// The axes of the one array, `rank` of them from `first` on, before all others.
+Tensor moved_to_front(const Tensor& out, int64_t first, int64_t rank, SourceLocation at) {
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < out.rank(); ++i)
+    order.push_back(i < rank ? first + i : i < first + rank ? i - rank : i);
+  return transpose({out, at}, order);
+}
+
+}  // namespace
+
+const Tensor* array_of(const IndexEntry& entry) {
+  const Tensor* t = std::get_if<Tensor>(&entry.value());
+  return t != nullptr && t->rank() > 0 ? t : nullptr;
+}
+
+int64_t count_arrays(const std::vector<IndexEntry>& entries) {
+  return std::ranges::count_if(entries, [](const auto& e) { return array_of(e) != nullptr; });
+}
 
 Entries entries_of(const Tensor& x, const std::vector<IndexEntry>& given, SourceLocation at) {
   check_masks(given, at);
@@ -98,66 +94,6 @@ Entries entries_of(const Tensor& x, const std::vector<IndexEntry>& given, Source
   return out;
 }
 
-// Tensors of indices that go together, along axes of one array.
-class Together {
- public:
-  Together(SourceLocation at) : at_(at) {}
-
-  void add(const Tensor& indices, int64_t axis) {
-    require_integers("index", indices, at_);
-    arrays_.push_back(widened(indices, at_));
-    axes_.push_back(axis);
-    const int64_t bits = bit_width(indices.dtype());
-    if (bits > 32 || (bits == 32 && is_unsigned(indices.dtype()))) dtype_ = s64;
-  }
-  [[nodiscard]] const std::vector<int64_t>& axes() const { return axes_; }
-  [[nodiscard]] DType dtype() const { return dtype_; }
-
-  // The shape that they broadcast to.
-  [[nodiscard]] Dimensions shape() const {
-    Shape common(dtype_, {});
-    for (const Tensor& array : arrays_)
-      common = Shape(array.dtype(), broadcast_shapes(common, array.shape(), "index", at_));
-    return common.dimensions();
-  }
-  // Array i, from the start of its axis of x, in one dtype.
-  [[nodiscard]] Tensor positions(size_t i, const Tensor& x) const {
-    const int64_t size = x.dim(axes_[i]);
-    if (size == 0 && arrays_[i].size() > 0)
-      throw Error(nothing_to_take("index", x.shape(), axes_[i]), at_);
-    return from_start(arrays_[i], size, at_).astype(dtype_, at_);
-  }
-
-  // The slices of x that they pick; the axes of shape() stand at `place` of the result.
-  [[nodiscard]] Tensor gathered(const Tensor& x, int64_t place) const {
-    const Dimensions common = shape();
-    const auto rank = static_cast<int64_t>(common.size());
-    std::vector<Tensor> columns;
-    for (size_t i = 0; i < arrays_.size(); ++i)
-      columns.push_back(broadcast_to(positions(i, x), common, at_));
-    GatherDims dims{.offset_dims = {},
-                    .collapsed_slice_dims = axes_,
-                    .start_index_map = axes_,
-                    .index_vector_dim = rank};
-    Dimensions sizes = x.shape().dimensions();
-    for (int64_t axis : axes_) sizes[static_cast<size_t>(axis)] = 1;
-    for (int64_t i = 0; i < x.rank() - static_cast<int64_t>(axes_.size()); ++i)
-      dims.offset_dims.push_back(i < place ? i : i + rank);
-    return gather({x, at_}, {stack(columns, rank, at_), at_}, dims, sizes);
-  }
-
- private:
-  SourceLocation at_;
-  std::vector<Tensor> arrays_;
-  std::vector<int64_t> axes_;
-  DType dtype_ = s32;
-};
-
-// Where start .. stop of a slice lie in an axis of `size`, as numpy has it: the elements are start,
-// start + step, .. as many as `count`.
-struct Range {
-  int64_t start, stop, count;
-};
 Range range_of(const Slice& slice, int64_t size) {
   const bool back = slice.step < 0;
   auto bound = [&](std::optional<int64_t> given, int64_t otherwise) {
@@ -171,378 +107,137 @@ Range range_of(const Slice& slice, int64_t size) {
   return {start, stop, reach > 0 ? (reach + step - 1) / step : 0};
 }
 
-// x[{..}] taken apart: a static slice with strides, then positions that are values, then arrays of
-// indices: one by take(), several by one gather.
-class Indexing {
- public:
-  Indexing(const Tensor& x, const Entries& entries, SourceLocation at)
-      : x_(x), entries_(entries.each), apart_(entries.apart), at_(at) {}
+void Together::add(const Tensor& indices, int64_t axis) {
+  require_integers("index", indices, at_);
+  arrays_.push_back(widened(indices, at_));
+  axes_.push_back(axis);
+  const int64_t bits = bit_width(indices.dtype());
+  if (bits > 32 || (bits == 32 && is_unsigned(indices.dtype()))) dtype_ = s64;
+}
 
-  [[nodiscard]] Tensor get() const {
-    Tensor out = x_;
-    int64_t axis = 0, first = 0;
-    Together several(at_);
-    const int64_t arrays = count_arrays(entries_);
-    for (const IndexEntry& entry : entries_) {
-      const Tensor* array = array_of(entry);
-      if (array != nullptr && (several.axes().empty() || arrays == 1)) first = axis;
-      if (array != nullptr && arrays > 1)
-        several.add(*array, axis++);
-      else
-        axis += std::visit([&](const auto& e) { return apply(e, axis, out); }, entry.value());
-    }
-    if (arrays > 1) return several.gathered(out, apart_ ? 0 : first);
-    return arrays == 1 && apart_ ? moved_to_front(out, first) : out;
+Dimensions Together::shape() const {
+  Shape common(dtype_, {});
+  for (const Tensor& array : arrays_)
+    common = Shape(array.dtype(), broadcast_shapes(common, array.shape(), "index", at_));
+  return common.dimensions();
+}
+
+Tensor Together::positions(size_t i, const Tensor& x) const {
+  const int64_t size = x.dim(axes_[i]);
+  if (size == 0 && arrays_[i].size() > 0)
+    throw Error(nothing_to_take("index", x.shape(), axes_[i]), at_);
+  return from_start(arrays_[i], size, at_).astype(dtype_, at_);
+}
+
+Tensor Together::gathered(const Tensor& x, int64_t place) const {
+  const Dimensions common = shape();
+  const auto rank = static_cast<int64_t>(common.size());
+  std::vector<Tensor> columns;
+  for (size_t i = 0; i < arrays_.size(); ++i)
+    columns.push_back(broadcast_to(positions(i, x), common, at_));
+  GatherDims dims{.offset_dims = {},
+                  .collapsed_slice_dims = axes_,
+                  .start_index_map = axes_,
+                  .index_vector_dim = rank};
+  Dimensions sizes = x.shape().dimensions();
+  for (int64_t axis : axes_) sizes[static_cast<size_t>(axis)] = 1;
+  for (int64_t i = 0; i < x.rank() - static_cast<int64_t>(axes_.size()); ++i)
+    dims.offset_dims.push_back(i < place ? i : i + rank);
+  return gather({x, at_}, {stack(columns, rank, at_), at_}, dims, sizes);
+}
+
+Tensor Indexing::get() const {
+  Tensor out = x_;
+  int64_t axis = 0, first = 0;
+  Together several(at_);
+  const int64_t arrays = count_arrays(entries_);
+  for (const IndexEntry& entry : entries_) {
+    const Tensor* array = array_of(entry);
+    if (array != nullptr && (several.axes().empty() || arrays == 1)) first = axis;
+    if (array != nullptr && arrays > 1)
+      several.add(*array, axis++);
+    else
+      axis += std::visit([&](const auto& e) { return apply(e, axis, out); }, entry.value());
   }
+  if (arrays > 1) return several.gathered(out, apart_ ? 0 : first);
+  if (arrays == 0 || !apart_) return out;
+  return moved_to_front(out, first, array_of(*std::ranges::find_if(entries_, array_of))->rank(),
+                        at_);
+}
 
-  // The shape of get() where no entry is a slice of a part or an array, and nothing recorded.
-  [[nodiscard]] Dimensions block_shape() const {
-    Dimensions shape;
-    for (int64_t axis = 0; axis < x_.rank(); ++axis) {
-      auto entry = static_cast<size_t>(axis);
-      if (entry >= entries_.size() || std::holds_alternative<Slice>(entries_[entry].value()))
-        shape.push_back(x_.dim(axis));
-      else if (const int64_t* position = std::get_if<int64_t>(&entries_[entry].value()))
-        (void)checked(*position, axis, x_.shape(), at_);
-      else
-        require_integers("index", std::get<Tensor>(entries_[entry].value()), at_);
-    }
-    return shape;
+Dimensions Indexing::block_shape() const {
+  Dimensions shape;
+  for (int64_t axis = 0; axis < x_.rank(); ++axis) {
+    auto entry = static_cast<size_t>(axis);
+    if (entry >= entries_.size() || std::holds_alternative<Slice>(entries_[entry].value()))
+      shape.push_back(x_.dim(axis));
+    else if (const int64_t* position = std::get_if<int64_t>(&entries_[entry].value()))
+      (void)checked(*position, axis, x_.shape(), at_);
+    else
+      require_integers("index", std::get<Tensor>(entries_[entry].value()), at_);
   }
+  return shape;
+}
 
-  // The flat positions of the elements that get() picks, in its shape: what scatter needs, whatever
-  // the entries are.
-  [[nodiscard]] Tensor positions() const {
-    DType dtype = x_.size() > INT32_MAX ? s64 : s32;
-    Tensor flat = reshape({iota(dtype, {x_.size()}, 0, at_), at_}, x_.shape().dimensions());
-    return Indexing(flat, {flat, entries_, apart_}, at_).get();
+Tensor Indexing::positions() const {
+  DType dtype = x_.size() > INT32_MAX ? s64 : s32;
+  Tensor flat = reshape({iota(dtype, {x_.size()}, 0, at_), at_}, x_.shape().dimensions());
+  return Indexing(flat, {flat, entries_, apart_}, at_).get();
+}
+
+int64_t Indexing::checked(int64_t position, int64_t axis, const Shape& shape, SourceLocation at) {
+  int64_t size = shape.dimension(axis);
+  int64_t from_start = position < 0 ? position + size : position;
+  if (from_start >= 0 && from_start < size) return from_start;
+  throw Error(invalid_argument("index: position ", position, " is outside axis ", axis, " of ",
+                               shape, ", which has size ", size),
+              at);
+}
+
+int64_t Indexing::apply(int64_t position, int64_t axis, Tensor& out) const {
+  int64_t at = checked(position, axis, out.shape(), at_);
+  out = squeeze({slice_in_dim({out, at_}, at, at + 1, 1, axis), at_}, {axis});
+  return 0;
+}
+
+int64_t Indexing::apply(const Slice& slice, int64_t axis, Tensor& out) const {
+  int64_t size = out.dim(axis);
+  if (slice.step == 0)
+    throw Error(invalid_argument("index: slice of axis ", axis, " has step 0; it must not be"),
+                at_);
+  const Range range = range_of(slice, size);
+  // A slice from the end is the slice of the same elements, reversed.
+  if (slice.step < 0) {
+    int64_t lowest = range.start + (range.count - 1) * slice.step;
+    Tensor part = range.count == 0
+                      ? slice_in_dim({out, at_}, 0, 0, 1, axis)
+                      : slice_in_dim({out, at_}, lowest, range.start + 1, -slice.step, axis);
+    out = flip({part, at_}, {axis});
+  } else if (range.start != 0 || range.stop != size || slice.step != 1) {
+    out =
+        slice_in_dim({out, at_}, range.start, std::max(range.start, range.stop), slice.step, axis);
   }
+  return 1;
+}
 
-  // A position from the start.
-  static int64_t checked(int64_t position, int64_t axis, const Shape& shape, SourceLocation at) {
-    int64_t size = shape.dimension(axis);
-    int64_t from_start = position < 0 ? position + size : position;
-    if (from_start >= 0 && from_start < size) return from_start;
-    throw Error(invalid_argument("index: position ", position, " is outside axis ", axis, " of ",
-                                 shape, ", which has size ", size),
-                at);
-  }
-
- private:
-  template <class... Parts>
-  [[noreturn]] void fail(const Parts&... parts) const {
-    throw Error(invalid_argument("index: ", parts...), at_);
-  }
-
-  // The axes of the one array, which are at `first`, before all others.
-  [[nodiscard]] Tensor moved_to_front(const Tensor& out, int64_t first) const {
-    const int64_t rank = array_of(*std::ranges::find_if(entries_, array_of))->rank();
-    std::vector<int64_t> order;
-    for (int64_t i = 0; i < out.rank(); ++i)
-      order.push_back(i < rank ? first + i : i < first + rank ? i - rank : i);
-    return transpose({out, at_}, order);
-  }
-
-  // Each returns how many axes of the result the entry leaves behind.
-  int64_t apply(int64_t position, int64_t axis, Tensor& out) const {
-    int64_t at = checked(position, axis, out.shape(), at_);
-    out = squeeze({slice_in_dim({out, at_}, at, at + 1, 1, axis), at_}, {axis});
+int64_t Indexing::apply(const Tensor& indices, int64_t axis, Tensor& out) const {
+  require_integers("index", indices, at_);
+  if (indices.rank() == 0) {
+    Tensor position = from_start(widened(indices, at_), out.dim(axis), at_);
+    out = dynamic_index_in_dim({out, at_}, {position, at_}, axis, /*keep_dims=*/false);
     return 0;
   }
-
-  int64_t apply(const Slice& slice, int64_t axis, Tensor& out) const {
-    int64_t size = out.dim(axis);
-    if (slice.step == 0) fail("slice of axis ", axis, " has step 0; it must not be");
-    const Range range = range_of(slice, size);
-    // A slice from the end is the slice of the same elements, reversed.
-    if (slice.step < 0) {
-      int64_t lowest = range.start + (range.count - 1) * slice.step;
-      Tensor part = range.count == 0
-                        ? slice_in_dim({out, at_}, 0, 0, 1, axis)
-                        : slice_in_dim({out, at_}, lowest, range.start + 1, -slice.step, axis);
-      out = flip({part, at_}, {axis});
-    } else if (range.start != 0 || range.stop != size || slice.step != 1) {
-      out = slice_in_dim({out, at_}, range.start, std::max(range.start, range.stop), slice.step,
-                         axis);
-    }
-    return 1;
-  }
-
-  // entries_of() has taken these away.
-  int64_t apply(NewAxis, int64_t, Tensor&) const { return 1; }
-  int64_t apply(Ellipsis, int64_t, Tensor&) const { return 1; }
-
-  int64_t apply(const Tensor& indices, int64_t axis, Tensor& out) const {
-    require_integers("index", indices, at_);
-    if (indices.rank() == 0) {
-      Tensor position = from_start(widened(indices, at_), out.dim(axis), at_);
-      out = dynamic_index_in_dim({out, at_}, {position, at_}, axis, /*keep_dims=*/false);
-      return 0;
-    }
-    out = take({out, at_}, {indices, at_}, axis);
-    return indices.rank();
-  }
-
-  const Tensor& x_;
-  const std::vector<IndexEntry>& entries_;
-  bool apart_;
-  SourceLocation at_;
-};
-
-bool is_whole(const IndexEntry& entry) {
-  const Slice* s = std::get_if<Slice>(&entry.value());
-  return s != nullptr && !s->start && !s->stop && s->step == 1;
+  out = take({out, at_}, {indices, at_}, axis);
+  return indices.rank();
 }
 
-bool is_one_position(const std::vector<IndexEntry>& entries) {
-  return std::ranges::all_of(entries, [](const IndexEntry& e) {
-    if (const Tensor* t = std::get_if<Tensor>(&e.value())) return t->rank() == 0;
-    return !std::holds_alternative<Slice>(e.value()) || is_whole(e);
-  });
-}
-
-// A contiguous block: whole axes and single positions. One dynamic-update-slice, in place inside
-// loops.
-Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value,
-                    SourceLocation at) {
-  std::vector<Tensor> starts;
-  Dimensions sizes = x.shape().dimensions();
-  bool wide = false;
-  for (const IndexEntry& entry : entries) {
-    if (const Tensor* t = std::get_if<Tensor>(&entry.value())) wide |= bit_width(t->dtype()) > 32;
-  }
-  DType dtype = wide ? s64 : s32;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    Tensor start = constant_like({0, at}, dtype, "at");
-    if (i < entries.size()) {
-      if (const int64_t* p = std::get_if<int64_t>(&entries[i].value()))
-        start = constant_like({*p < 0 ? *p + sizes[i] : *p, at}, dtype, "at");
-      if (const Tensor* t = std::get_if<Tensor>(&entries[i].value()))
-        start = from_start(widened(*t, at), sizes[i], at).astype(dtype, at);
-      if (!std::holds_alternative<Slice>(entries[i].value())) sizes[i] = 1;
-    }
-    starts.push_back(start);
-  }
-  return dynamic_update_slice({x, at}, {reshape({value, at}, sizes), at}, starts);
-}
-
-// The axis of the one array of indices where all other entries are whole axes.
-std::optional<size_t> axis_of_rows(const std::vector<IndexEntry>& entries) {
-  std::optional<size_t> axis;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (is_whole(entries[i])) continue;
-    if (axis || !std::holds_alternative<Tensor>(entries[i].value())) return std::nullopt;
-    axis = i;
-  }
-  return axis;
-}
-
-// Whole slices of x at the indices along an axis, clamped as take() clamps them: one scatter.
-Tensor update_rows(const Tensor& x, const Tensor& indices, int64_t axis, const Tensor& value,
-                   SourceLocation at, FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
-  require_integers("index", indices, at);
-  int64_t size = x.dim(axis);
-  if (size == 0 && indices.size() > 0) throw Error(nothing_to_take("at", x.shape(), axis), at);
-  Tensor rows = from_start(widened(indices, at), size, at);
-  rows = clip({rows, at}, {0, at}, {std::max<int64_t>(size, 1) - 1, at});
-  Dimensions shape = x.shape().dimensions();
-  shape.erase(shape.begin() + axis);
-  const Dimensions& inserted = rows.shape().dimensions();
-  shape.insert(shape.begin() + axis, inserted.begin(), inserted.end());
-  ScatterDims dims{.update_window_dims = {},
-                   .inserted_window_dims = {axis},
-                   .scatter_dims_to_operand_dims = {axis},
-                   .index_vector_dim = rows.rank()};
-  for (int64_t i = 0; i < x.rank() - 1; ++i)
-    dims.update_window_dims.push_back(i < axis ? i : i + rows.rank());
-  return scatter({x, at}, {rows, at}, {broadcast_to(value, shape, at), at}, dims, combine);
-}
-
-// Any entries: elements one by one.
-Tensor update_elements(const Tensor& x, const Tensor& positions, const Tensor& value,
-                       SourceLocation at,
-                       FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
-  Tensor update = broadcast_to(value, positions.shape().dimensions(), at);
-  Tensor flat = scatter({reshape({x, at}, {x.size()}), at},
-                        {reshape({positions, at}, {update.size(), 1}), at},
-                        {reshape({update, at}, {update.size()}), at},
-                        {.update_window_dims = {},
-                         .inserted_window_dims = {0},
-                         .scatter_dims_to_operand_dims = {0},
-                         .index_vector_dim = 1},
-                        combine);
-  return reshape({flat, at}, x.shape().dimensions());
-}
-
-// Several arrays of indices, and what else there is: one scatter. Axes taken whole are its windows;
-// positions, arrays and parts of axes give it a column of indices each.
-class ManyPlaces {
- public:
-  ManyPlaces(const Entries& entries, SourceLocation at)
-      : x_(entries.x), entries_(entries.each), arrays_(at), at_(at) {
-    for (int64_t axis = 0; axis < x_.rank(); ++axis) {
-      if (const Tensor* array = array_of(entry(axis))) arrays_.add(*array, axis);
-    }
-    common_ = arrays_.shape();
-    bool placed = entries.apart;
-    if (placed) add_common();
-    for (int64_t axis = 0; axis < x_.rank(); ++axis) {
-      if (array_of(entry(axis)) != nullptr && !placed) {
-        placed = true;
-        add_common();
-      }
-      add_axis(axis);
-    }
-  }
-
-  [[nodiscard]] Tensor updated(const Tensor& value,
-                               FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) const {
-    std::vector<Tensor> columns;
-    for (int64_t axis : indexed_) columns.push_back(column(axis));
-    const auto rank = static_cast<int64_t>(places_.size());
-    ScatterDims dims{.update_window_dims = windows_,
-                     .inserted_window_dims = indexed_,
-                     .scatter_dims_to_operand_dims = indexed_,
-                     .index_vector_dim = rank};
-    return scatter({x_, at_}, {stack(columns, rank, at_), at_},
-                   {broadcast_to(value, shape_, at_), at_}, dims, combine);
-  }
-
- private:
-  [[nodiscard]] const IndexEntry& entry(int64_t axis) const {
-    return entries_[static_cast<size_t>(axis)];
-  }
-
-  void add_common() {
-    common_at_ = static_cast<int64_t>(places_.size());
-    places_.insert(places_.end(), common_.begin(), common_.end());
-    shape_.insert(shape_.end(), common_.begin(), common_.end());
-  }
-
-  void add_axis(int64_t axis) {
-    if (is_whole(entry(axis))) {
-      windows_.push_back(static_cast<int64_t>(shape_.size()));
-      shape_.push_back(x_.dim(axis));
-      return;
-    }
-    indexed_.push_back(axis);
-    const Slice* slice = std::get_if<Slice>(&entry(axis).value());
-    if (slice == nullptr) return;
-    if (slice->step == 0)
-      throw Error(invalid_argument("index: slice of axis ", axis, " has step 0; it must not be"),
-                  at_);
-    slice_at_.push_back(static_cast<int64_t>(places_.size()));
-    places_.push_back(range_of(*slice, x_.dim(axis)).count);
-    shape_.push_back(places_.back());
-  }
-
-  // Where along the axis each of the places lies.
-  [[nodiscard]] Tensor column(int64_t axis) const {
-    const DType dtype = arrays_.dtype();
-    const auto& value = entry(axis).value();
-    if (const Slice* slice = std::get_if<Slice>(&value)) {
-      const auto before = std::count_if(entries_.begin(), entries_.begin() + axis, [](auto& e) {
-        return std::holds_alternative<Slice>(e.value()) && !is_whole(e);
-      });
-      Tensor steps = iota(dtype, places_, slice_at_[static_cast<size_t>(before)], at_);
-      steps = multiply({steps, at_}, {slice->step, at_});
-      return add({steps, at_}, {range_of(*slice, x_.dim(axis)).start, at_});
-    }
-    if (const int64_t* position = std::get_if<int64_t>(&value))
-      return full(places_, {Indexing::checked(*position, axis, x_.shape(), at_), at_}, dtype);
-    const Tensor& indices = std::get<Tensor>(value);
-    if (indices.rank() == 0) {
-      require_integers("index", indices, at_);
-      Tensor position = from_start(widened(indices, at_), x_.dim(axis), at_);
-      return broadcast_to(position.astype(dtype, at_), places_, at_);
-    }
-    const auto which = std::ranges::find(arrays_.axes(), axis) - arrays_.axes().begin();
-    Tensor spread = broadcast_to(arrays_.positions(static_cast<size_t>(which), x_), common_, at_);
-    std::vector<int64_t> mapping;
-    for (size_t i = 0; i < common_.size(); ++i)
-      mapping.push_back(common_at_ + static_cast<int64_t>(i));
-    return broadcast_in_dim({spread, at_}, places_, mapping);
-  }
-
-  const Tensor& x_;
-  const std::vector<IndexEntry>& entries_;
-  Together arrays_;
-  SourceLocation at_;
-  Dimensions common_;              // what the arrays broadcast to
-  int64_t common_at_ = 0;          // where it stands in places_
-  Dimensions places_;              // of the scatter: common_ and parts of axes
-  Dimensions shape_;               // of the update: places_ and windows
-  std::vector<int64_t> slice_at_;  // of each part of an axis, in places_
-  std::vector<int64_t> windows_;   // axes of the update
-  std::vector<int64_t> indexed_;   // axes of x
-};
-
-using Combine = FunctionRef<Tensor(const Tensor&, const Tensor&)>;
-
-// The lone mask of the entries, if it is one.
-const Tensor* mask_of(const std::vector<IndexEntry>& entries) {
-  const Tensor* t = entries.size() == 1 ? std::get_if<Tensor>(&entries[0].value()) : nullptr;
-  return t != nullptr && t->dtype() == pred ? t : nullptr;
-}
-
-Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& value, bool set,
-                    Combine combine, SourceLocation at) {
-  const Dimensions& sizes = x.shape().dimensions();
-  if (mask.rank() > x.rank() ||
-      !std::ranges::equal(mask.shape().dimensions(), std::span(sizes).first(mask.rank())))
-    throw Error(invalid_argument("at: mask is ", mask.shape(), "; x is ", x.shape(),
-                                 ", the mask must have its leading sizes"),
-                at);
-  if (value.rank() > x.rank() - mask.rank())
-    throw Error(invalid_argument("at: value is ", value.shape(), "; x is ", x.shape(),
-                                 " and the mask ", mask.shape(),
-                                 ", the value must broadcast to the axes that the mask has not"),
-                at);
-  std::vector<int64_t> leading;
-  for (int64_t i = 0; i < mask.rank(); ++i) leading.push_back(i);
-  Tensor update = broadcast_to(value, sizes, at);
-  return where({broadcast_in_dim({mask, at}, sizes, leading), at},
-               {set ? update : combine(x, update), at}, {x, at});
-}
-
-Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& update, bool set,
-                      Combine combine, SourceLocation at) {
-  Indexing indexing(x, entries, at);
-  if (is_one_position(entries.each)) {
-    Tensor block = broadcast_to(update, indexing.block_shape(), at);
-    return update_block(x, entries.each, set ? block : combine(indexing.get(), block), at);
-  }
-  if (std::optional<size_t> axis = axis_of_rows(entries.each))
-    return update_rows(x, std::get<Tensor>(entries.each[*axis].value()),
-                       static_cast<int64_t>(*axis), update, at, combine);
-  if (count_arrays(entries.each) > 1) return ManyPlaces(entries, at).updated(update, combine);
-  return update_elements(x, indexing.positions(), update, at, combine);
-}
-
-Tensor updated(const Tensor& x, const std::vector<IndexEntry>& given, const Operand& value,
-               SourceLocation at, bool set, Combine combine) {
-  return one_program("at", at, [&] {
-    Tensor update = value.is_tensor() ? value.tensor() : constant_like(value, x.dtype(), "at");
-    if (update.dtype() != x.dtype()) {
-      throw Error(invalid_argument("at: value is ", update.shape(), "; x is ", x.shape(),
-                                   ", cast the value with astype(", x.dtype(), ")"),
-                  at);
-    }
-    if (const Tensor* mask = mask_of(given))
-      return update_where(*mask, x, update, set, combine, at);
-    const Entries entries = entries_of(x, given, at);
-    Tensor out = update_entries(entries.x, entries, update, set, combine, at);
-    return out.rank() == x.rank() ? out : reshape({out, at}, x.shape().dimensions());
-  });
-}
-
-}  // namespace
+}  // namespace trace_internal
 
 Tensor index(Operand operand, const std::vector<IndexEntry>& entries) {
   Tensor x = as_tensor(operand);
-  return one_program("index", operand.at(), [&] {
-    const Entries all = entries_of(x, entries, operand.at());
-    return Indexing(all.x, all, operand.at()).get();
+  return trace_internal::one_program("index", operand.at(), [&] {
+    const trace_internal::Entries all = trace_internal::entries_of(x, entries, operand.at());
+    return trace_internal::Indexing(all.x, all, operand.at()).get();
   });
 }
 
@@ -552,36 +247,6 @@ Tensor Tensor::operator[](const IndexEntry& entry) const {
 
 Tensor Tensor::operator[](std::initializer_list<IndexEntry> entries) const {
   return index({*this, entries.size() == 0 ? SourceLocation() : entries.begin()->at()}, entries);
-}
-
-At Tensor::at(std::initializer_list<IndexEntry> entries, SourceLocation location) const {
-  return {*this, entries, location};
-}
-
-At at(const Tensor& x, std::vector<IndexEntry> entries, SourceLocation location) {
-  return {x, std::move(entries), location};
-}
-
-Tensor At::get() const { return index({x_, location_}, entries_); }
-Tensor At::set(Operand value) const {
-  return updated(x_, entries_, value, location_, true,
-                 [](const Tensor&, const Tensor& update) { return update; });
-}
-Tensor At::add(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return heddle::add(a, b); });
-}
-Tensor At::multiply(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return heddle::multiply(a, b); });
-}
-Tensor At::min(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
-}
-Tensor At::max(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
 }
 
 }  // namespace heddle

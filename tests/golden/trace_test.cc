@@ -158,6 +158,15 @@ Program indexing_reads_and_writes() {
       matrix(5, 3), placeholder({}, s32), vector(2, s32));
 }
 
+Program indexing_by_several_tensors() {
+  return trace(
+      [](Tensor x, Tensor rows, Tensor columns) {
+        Tensor picked = x[{rows, Slice{}, columns}];
+        return x.at({rows, Slice{}, columns}).add(picked * 2);
+      },
+      placeholder({4, 2, 5}, f32), vector(3, s32), vector(3, s32));
+}
+
 Program cumsum_in_reverse() {
   return trace([](Tensor x) { return cumsum(x, 1, true); }, matrix(2, 5));
 }
@@ -185,6 +194,7 @@ const std::map<std::string, Program (*)()>& programs() {
       {"einsum-of-attention", einsum_of_attention},
       {"softmax-over-the-last-axis", softmax_over_the_last_axis},
       {"indexing-reads-and-writes", indexing_reads_and_writes},
+      {"indexing-by-several-tensors", indexing_by_several_tensors},
       {"cumsum-in-reverse", cumsum_in_reverse},
       {"mixed-types", mixed_types},
       {"least-squares-by-qr", least_squares_by_qr},
