@@ -32,8 +32,7 @@ RightSide right_side(std::string_view op, const Located& a, const Operand& opera
 }
 Located as_columns(const RightSide& side) { return side.is_vector ? column(side.b) : side.b; }
 
-Located solution(const Located& a, const Located& b) {
-  const Lu factors = lu(a.operand());
+Located solved(const Lu& factors, const Located& a, const Located& b) {
   const Operand packed(factors.lu, a.at());
   const Located right = broadcast_batches("solve", a, b).second;
   const Dimensions order_shape = with_axes(batch_of(right), {rows(a)});
@@ -42,6 +41,8 @@ Located solution(const Located& a, const Located& b) {
                                     {.left_side = true, .lower = true, .unit_diagonal = true});
   return a.with(triangular_solve(packed, {y, a.at()}, {.left_side = true}));
 }
+
+Located solution(const Located& a, const Located& b) { return solved(lu(a.operand()), a, b); }
 
 // 1 or -1 for an even or odd number of exchanges, of a's dtype: [..].
 Located parity(const Located& a, const Tensor& pivots) {
@@ -97,6 +98,29 @@ Tensor solve(Operand left, Operand right) {
   const RightSide side = right_side("solve", a, right);
   return as_program("solve", a.at(), [&]() -> std::vector<Located> {
     const Located x = solution(a, as_columns(side));
+    return {side.is_vector ? swept(x) : x};
+  })[0];
+}
+
+Tensor lu_solve(const Lu& factors, Operand right) {
+  const Located a = square_of("lu_solve", "factors.lu", {factors.lu, right.at()});
+  const RightSide side = right_side("lu_solve", a, right);
+  return as_program("lu_solve", a.at(), [&]() -> std::vector<Located> {
+    const Located x = solved(factors, a, as_columns(side));
+    return {side.is_vector ? swept(x) : x};
+  })[0];
+}
+
+Tensor cho_solve(Operand factor, Operand right, bool lower) {
+  const Located a = square_of("cho_solve", "factor", factor);
+  const RightSide side = right_side("cho_solve", a, right);
+  return as_program("cho_solve", a.at(), [&]() -> std::vector<Located> {
+    // L L^H x = b, or U^H U x = b: the conjugate transpose stands first or last.
+    TriangularOptions first{.left_side = true, .lower = lower}, second = first;
+    TriangularOptions& turned = lower ? second : first;
+    turned.transpose_a = turned.conjugate_a = true;
+    const Tensor y = triangular_solve(a.operand(), as_columns(side).operand(), first);
+    const Located x = a.with(triangular_solve(a.operand(), {y, a.at()}, second));
     return {side.is_vector ? swept(x) : x};
   })[0];
 }

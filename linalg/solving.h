@@ -3,8 +3,11 @@
 // by a division by 0.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "heddle/linalg/factors.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -15,6 +18,22 @@ namespace heddle::linalg {
 Tensor solve(Operand a, Operand b);
 // a[.., n, n] -> its inverse: solve(a, identity).
 Tensor inv(Operand a);
+
+// The same of factors that there are: lu(a), or L of cholesky(a) (the upper triangle U where not
+// `lower`).
+Tensor lu_solve(const Lu& factors, Operand b);
+Tensor cho_solve(Operand factor, Operand b, bool lower = true);
+
+// x with tensordot(a, x, x.rank()) = b, for a of b's axes and then x's, both of as many elements.
+Tensor tensorsolve(Operand a, Operand b);
+// The inverse of a as a matrix, whose first `axes` axes are its rows, of as many elements as the
+// others: [columns.., rows..].
+Tensor tensorinv(Operand a, int64_t axes = 2);
+
+// The polynomial of a degree that is nearest to points x[n], y[n] or y[n, k], by least squares: its
+// coefficients [degree + 1] or [degree + 1, k], the highest power first. Singular values up to
+// n epsilon times the greatest count as 0. source: numpy.polyfit, with columns scaled to length 1
+Tensor polyfit(Operand x, Operand y, int64_t degree);
 
 // a[.., n, n] -> [..]: the product of U's diagonal, times -1 for each exchange of rows; 1 where n
 // is 0.

@@ -126,6 +126,21 @@ Tensor hard_silu(Operand x) {
   return activation("hard_silu", x, [](const Located& v) { return v * hard_sigmoid_of(v); });
 }
 
+Tensor log1mexp(Operand x) {
+  return activation("log1mexp", x, [](const Located& v) {
+    return where(v < std::numbers::ln2, log(-expm1(-v)), log1p(-exp(-v)));
+  });
+}
+
+Tensor logmeanexp(Operand x, const Reduction& over) {
+  return activation("logmeanexp", x, [&](const Located& v) {
+    const Tensor total = logsumexp(v.operand(), over);
+    const int64_t places = total.size();
+    const double count = static_cast<double>(v.tensor().size()) / static_cast<double>(places);
+    return v.with(total) - (places == 0 ? 0.0 : std::log(count));
+  });
+}
+
 Tensor gelu(Operand x, const Gelu& form) {
   return activation("gelu", x, form.approximate ? gelu_tanh : gelu_exact);
 }

@@ -1,6 +1,6 @@
 // Activations. Names and formulas are those of jax.nn.
 //
-// All but glu are elementwise and keep shape and dtype (they compute in it, but exact gelu, which
+// All but glu and logmeanexp are elementwise and keep shape and dtype (they compute in it, but exact gelu, which
 // computes 16-bit floats in f32). Where a function multiplies x by a gate that falls to 0 (silu,
 // gelu, hard_silu), -inf gives NaN, as in jax.nn.
 // errors: all but relu and relu6 throw Error (InvalidArgument) where x is not of floats, with the
@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "heddle/trace/operand.h"
+#include "heddle/trace/reductions.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::nn {
@@ -21,18 +22,22 @@ Tensor elu(Operand x, double alpha = 1);            // x, below 0 alpha * expm1(
 Tensor celu(Operand x, double alpha = 1);           // x, below 0 alpha * expm1(x / alpha)
 // elu scaled so that means 0 and variances 1 are kept. source: Klambauer et al. 2017
 Tensor selu(Operand x);
-Tensor sigmoid(Operand x);       // 1 / (1 + exp(-x)); `logistic` outside nn
-Tensor silu(Operand x);          // x * sigmoid(x); also called swish
-Tensor mish(Operand x);          // x * tanh(softplus(x)). source: Misra 2019
-Tensor softplus(Operand x);      // log(1 + exp(x)), without overflow
-Tensor sparse_plus(Operand x);   // 0 up to -1, x from 1, between them (x + 1)^2 / 4
+Tensor sigmoid(Operand x);                   // 1 / (1 + exp(-x)); `logistic` outside nn
+Tensor silu(Operand x);                      // x * sigmoid(x); also called swish
+Tensor mish(Operand x);                      // x * tanh(softplus(x)). source: Misra 2019
+Tensor softplus(Operand x);                  // log(1 + exp(x)), without overflow
+Tensor sparse_plus(Operand x);               // 0 up to -1, x from 1, between them (x + 1)^2 / 4
 Tensor squareplus(Operand x, double b = 4);  // (x + sqrt(x * x + b)) / 2. source: Barron 2021
 Tensor soft_sign(Operand x);                 // x / (|x| + 1)
 Tensor log_sigmoid(Operand x);               // log(sigmoid(x)), without overflow
 Tensor sparse_sigmoid(Operand x);            // (x + 1) / 2, between 0 and 1
-Tensor hard_tanh(Operand x);     // x between -1 and 1
-Tensor hard_sigmoid(Operand x);  // relu6(x + 3) / 6
-Tensor hard_silu(Operand x);     // x * relu6(x + 3) / 6
+Tensor hard_tanh(Operand x);                 // x between -1 and 1
+Tensor hard_sigmoid(Operand x);              // relu6(x + 3) / 6
+Tensor hard_silu(Operand x);                 // x * relu6(x + 3) / 6
+inline Tensor swish(Operand x) { return silu(x); }            // silu
+inline Tensor hard_swish(Operand x) { return hard_silu(x); }  // hard_silu
+// log(1 - exp(-x)) for x > 0, without cancellation. source: Maechler 2012
+Tensor log1mexp(Operand x);
 
 // x times the normal distribution's probability of less than x. By default approximated by
 // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), within 5e-4; else exact, by erfc, so
@@ -41,6 +46,9 @@ struct Gelu {
   bool approximate = true;
 };
 Tensor gelu(Operand x, const Gelu& form = {});
+
+// log(mean(exp(x))), without overflow; NaN over no elements.
+Tensor logmeanexp(Operand x, const Reduction& over = {});
 
 // a * logistic(b), where a and b are the halves of x along `axis`. errors: an axis of odd size
 Tensor glu(Operand x, int64_t axis = -1);

@@ -76,6 +76,9 @@ const Activation kActivations[] = {
     {"hard_tanh", hard_tanh, [](double x) { return std::min(std::max(x, -1.0), 1.0); }},
     {"hard_sigmoid", hard_sigmoid, [](double x) { return relu6_of(x + 3) / 6; }},
     {"hard_silu", hard_silu, [](double x) { return x * relu6_of(x + 3) / 6; }},
+    {"swish", swish, [](double x) { return x / (1 + std::exp(-x)); },
+     [](double x) { return std::abs(x); }},
+    {"hard_swish", hard_swish, [](double x) { return x * relu6_of(x + 3) / 6; }},
     {"gelu", [](Operand x) { return gelu(x); },
      [](double x) {
        double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
@@ -377,6 +380,18 @@ TEST(Losses, HuberIsSquareThenLinear) {
   EXPECT_THAT(l2_loss(array<float>({3, -1}), array<float>({1, -1})).to_vector<float>(),
               ElementsAre(2, 0));
   EXPECT_EQ(l2_loss(scalar<float>(4)).item<float>(), 8);
+}
+
+// Against what jax.nn gives.
+TEST(Activations, LogarithmsOfDifferencesAndMeans) {
+  auto near = [](double x) { return testing::DoubleNear(x, 1e-14 * std::abs(x)); };
+  EXPECT_THAT(log1mexp(array<double>({0, 1e-10, 0.5, 2, 50})).to_vector<double>(),
+              ElementsAre(-INFINITY, near(-23.025850929990458), near(-0.9327521295671887),
+                          near(-0.14541345786885906), near(-1.9287498479639178e-22)));
+  Tensor x = array<double>({1, 2, 3, 1000, 1000, 1000}, {2, 3});
+  EXPECT_THAT(logmeanexp(x, {.axes = {-1}}).to_vector<double>(),
+              ElementsAre(near(2.3089936757762706), near(1000)));
+  EXPECT_EQ(logmeanexp(x, {.axes = {-1}, .keep_dims = true}).shape(), Shape(f64, {2, 1}));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "heddle/special/internal/formula.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
 
 namespace heddle::special {
 namespace {
@@ -96,6 +98,23 @@ Tensor i0(Operand x) {
 
 Tensor i1(Operand x) {
   return evaluate("i1", {x}, [](Arguments v) { return unscaled(scaled_i1(v[0]), v[0]); });
+}
+
+Tensor kaiser(int64_t n, double beta, DType dtype, SourceLocation at) {
+  if (n < 0 || !is_floating(dtype))
+    throw Error(invalid_argument("kaiser: n is ", n, " and dtype ", to_string(dtype),
+                                 "; n must be 0 or more and dtype of floats"),
+                at);
+  return trace_internal::one_program("kaiser", at, [&] {
+    if (n <= 1) return ones({n}, dtype, at);
+    const DType wide = dtype == f64 ? f64 : f32;
+    const Located place(iota(wide, {n}, 0, at), at);
+    const Located part = place * (2.0 / static_cast<double>(n - 1)) - 1;
+    const Located angle = beta * sqrt(maximum(1 - square(part), 0));
+    const Located above = angle.with(i0(angle.operand()));
+    const Located below = angle.with(i0(angle.like(beta).operand()));
+    return (above / below).astype(dtype).tensor();
+  });
 }
 
 }  // namespace heddle::special

@@ -6,6 +6,8 @@
 // errors: all throw Error (InvalidArgument) with the op, the operand's type and the caller's line
 #pragma once
 
+#include <cstdint>
+
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -18,5 +20,10 @@ Tensor bessel_i0e(Operand x);
 Tensor bessel_i1e(Operand x);
 inline Tensor i0e(Operand x) { return bessel_i0e(x); }
 inline Tensor i1e(Operand x) { return bessel_i1e(x); }
+
+// The window of n points i0(beta sqrt(1 - (2 i / (n - 1) - 1)^2)) / i0(beta), 1 in its middle, of
+// jax.numpy. errors: also for n < 0, and a dtype that is not of floats
+Tensor kaiser(int64_t n, double beta, DType dtype = f32,
+              SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle::special

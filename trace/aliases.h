@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "heddle/trace/collectives.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/formulas.h"
+#include "heddle/trace/nan_statistics.h"
+#include "heddle/trace/numbers.h"
 #include "heddle/trace/statistics.h"
 
 namespace heddle {
@@ -31,6 +34,38 @@ inline Tensor allclose(Operand x, Operand y, const Tolerance& within = {}) {
 inline Tensor nansum(Operand x, const Reduction& over = {}) { return nan_sum(x, over); }
 // nan_mean
 inline Tensor nanmean(Operand x, const Reduction& over = {}) { return nan_mean(x, over); }
+// nan_prod
+inline Tensor nanprod(Operand x, const Reduction& over = {}) { return nan_prod(x, over); }
+// nan_max
+inline Tensor nanmax(Operand x, const Reduction& over = {}) { return nan_max(x, over); }
+// nan_min
+inline Tensor nanmin(Operand x, const Reduction& over = {}) { return nan_min(x, over); }
+// nan_var
+inline Tensor nanvar(Operand x, const Reduction& over = {}, int64_t ddof = 0) {
+  return nan_var(x, over, ddof);
+}
+// nan_std
+inline Tensor nanstd(Operand x, const Reduction& over = {}, int64_t ddof = 0) {
+  return nan_std(x, over, ddof);
+}
+// nan_argmax
+inline Tensor nanargmax(Operand x, int64_t axis) { return nan_argmax(x, axis); }
+// nan_argmin
+inline Tensor nanargmin(Operand x, int64_t axis) { return nan_argmin(x, axis); }
+// nan_median
+inline Tensor nanmedian(Operand x, std::optional<int64_t> axis = {}) { return nan_median(x, axis); }
+// nan_quantile
+inline Tensor nanquantile(Operand x, double q, std::optional<int64_t> axis = {}) {
+  return nan_quantile(x, q, axis);
+}
+// nan_percentile
+inline Tensor nanpercentile(Operand x, double q, std::optional<int64_t> axis = {}) {
+  return nan_percentile(x, q, axis);
+}
+// is_posinf
+inline Tensor isposinf(Operand x) { return is_posinf(x); }
+// is_neginf
+inline Tensor isneginf(Operand x) { return is_neginf(x); }
 // permute
 inline Tensor ppermute(const Tensor& x, const MeshAxes& axes,
                        const std::vector<std::pair<int64_t, int64_t>>& pairs,

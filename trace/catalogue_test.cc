@@ -180,6 +180,29 @@ TEST(Contractions, RankThreeTimesMatrixIsOneDot) {  // torch_xla no. 37
   EXPECT_EQ(text.find(" transpose("), std::string::npos);
 }
 
+// Products of three and four operands are those of pairs, whatever order is taken.
+TEST(Contractions, ManyOperandsAndPairsOfAxes) {
+  Tensor a = reshape(arange(6), {2, 3}).astype(f32), b = reshape(arange(12), {3, 4}).astype(f32),
+         c = reshape(arange(20), {4, 5}).astype(f32), v = array<float>({1, 2, 3});
+  EXPECT_EQ(einsum("ij,jk,kl->il", {a, b, c}).to_vector<float>(),
+            matmul(matmul(a, b), c).to_vector<float>());
+  EXPECT_EQ(einsum("ij,jk,j->k", {a, b, v}).to_vector<float>(),
+            sum(matmul(a * v, b), {.axes = {0}}).to_vector<float>());
+  EXPECT_EQ(einsum("ij,jk,kl,j", {a, b, c, v}).to_vector<float>(),
+            matmul(matmul(a * v, b), c).to_vector<float>());
+  EXPECT_EQ(einsum("j,j,j->", {v, v, v}).item<float>(), 36);
+  EXPECT_EQ(tensordot(a, b, {-1}, {0}).to_vector<float>(), matmul(a, b).to_vector<float>());
+  EXPECT_EQ(tensordot(b, a, {0}, {1}).shape(), Shape(f32, {4, 2}));
+  EXPECT_THAT(error_of([&] {
+                tensordot(a, b, {0}, {0, 1});
+              }),
+              HasSubstr("tensordot: has 1 axes of a and 2 of b; give as many of both"));
+  EXPECT_THAT(error_of([&] {
+                einsum("ij,jk->ik", {a, b, c});
+              }),
+              HasSubstr("names 2 operands; 3 were given"));
+}
+
 // einsum against a plain loop over all letters.
 TEST(Contractions, EinsumBatchedDiagonalAndImplicit) {
   Tensor a = reshape(arange(12), {2, 2, 3}).astype(f32);

@@ -147,4 +147,17 @@ Tensor tensordot(Operand left, Operand right, int64_t axes) {
   return dot_of("tensordot", a, b, pairs, {}, left.at());
 }
 
+Tensor tensordot(Operand left, Operand right, const std::vector<int64_t>& a_axes,
+                 const std::vector<int64_t>& b_axes) {
+  Tensor a = as_tensor(left);
+  Tensor b = as_tensor(right);
+  if (a_axes.size() != b_axes.size()) {
+    throw Error(invalid_argument("tensordot: has ", a_axes.size(), " axes of a and ", b_axes.size(),
+                                 " of b; give as many of both"),
+                left.at());
+  }
+  return dot_of("tensordot", a, b, {.lhs_contracting = a_axes, .rhs_contracting = b_axes}, {},
+                left.at());
+}
+
 }  // namespace heddle

@@ -36,11 +36,17 @@ Tensor dot(Operand a, Operand b);
 Tensor outer(Operand a, Operand b);
 // Sums over the last `axes` axes of a and the first `axes` axes of b.
 Tensor tensordot(Operand a, Operand b, int64_t axes = 2);
+// Over pairs of axes: a_axes[i] with b_axes[i]; what is left of a, then what is left of b.
+Tensor tensordot(Operand a, Operand b, const std::vector<int64_t>& a_axes,
+                 const std::vector<int64_t>& b_axes);
 
-// einsum("bij,bjk->bik", a, b): one or two operands, explicit or implicit output ("ij,jk"), "..."
+// einsum("bij,bjk->bik", a, b): explicit or implicit output ("ij,jk"), "..."
 // for broadcast leading axes. A letter that stands twice in one operand takes the diagonal; one
 // that is missing in the output is summed.
 Tensor einsum(std::string_view spec, Operand a);
 Tensor einsum(std::string_view spec, Operand a, Operand b);
+// Of any number of operands, a pair at a time: next the one whose product is smallest.
+Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands,
+              SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle

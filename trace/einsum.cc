@@ -1,9 +1,11 @@
-// einsum: letters become axes of one dot. Each operand is first reduced to distinct letters
+// einsum: letters become axes of a dot, of one for each pair of operands. Each operand is first reduced to distinct letters
 // (diagonals taken, lone letters summed); letters of both operands are batch axes where the output
-// has them, else contracted.
+// or another operand has them, else contracted.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
@@ -33,11 +35,15 @@ class Einsum {
     std::vector<Labelled> terms;
     for (size_t i = 0; i < operands.size(); ++i) terms.push_back(label(operands[i], inputs[i]));
     for (Labelled& term : terms) term = take_diagonals(std::move(term));
-    for (size_t i = 0; i < terms.size(); ++i) {
-      terms[i] =
-          sum_lone_letters(std::move(terms[i]), terms.size() == 2 ? terms[1 - i].letters : "");
+    for (size_t i = 0; i < terms.size(); ++i)
+      terms[i] = sum_lone_letters(std::move(terms[i]), letters_beside(terms, i, i));
+    while (terms.size() > 1) {
+      auto [i, j] = terms.size() == 2 ? std::pair(size_t{0}, size_t{1}) : smallest_product(terms);
+      Labelled product = contract(terms[i], terms[j], letters_beside(terms, i, j));
+      terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(j));
+      terms[i] = std::move(product);
     }
-    return arrange(terms.size() == 2 ? contract(terms[0], terms[1]) : terms[0]);
+    return arrange(terms[0]);
   }
 
  private:
@@ -156,13 +162,52 @@ class Einsum {
     return term;
   }
 
-  // Letters that neither the other operand nor the output has.
-  Labelled sum_lone_letters(Labelled term, const std::string& other) const {
+  // The letters of the output and of all terms but two.
+  [[nodiscard]] std::string letters_beside(const std::vector<Labelled>& terms, size_t i,
+                                           size_t j) const {
+    std::string letters = output_;
+    for (size_t k = 0; k < terms.size(); ++k) {
+      if (k != i && k != j) letters += terms[k].letters;
+    }
+    return letters;
+  }
+
+  // The pair whose product has the fewest elements, the first of equals.
+  [[nodiscard]] std::pair<size_t, size_t> smallest_product(
+      const std::vector<Labelled>& terms) const {
+    std::pair<size_t, size_t> best{0, 1};
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < terms.size(); ++i) {
+      for (size_t j = i + 1; j < terms.size(); ++j) {
+        const double size = product_size(terms[i], terms[j], letters_beside(terms, i, j));
+        if (size >= least) continue;
+        least = size;
+        best = {i, j};
+      }
+    }
+    return best;
+  }
+
+  [[nodiscard]] double product_size(const Labelled& a, const Labelled& b,
+                                    const std::string& wanted) const {
+    double size = 1;
+    for (char c : a.letters) {
+      if (wanted.find(c) != std::string::npos || b.letters.find(c) == std::string::npos)
+        size *= static_cast<double>(sizes_.at(c));
+    }
+    for (char c : b.letters) {
+      if (a.letters.find(c) == std::string::npos) size *= static_cast<double>(sizes_.at(c));
+    }
+    return size;
+  }
+
+  // Letters that nothing else wants.
+  Labelled sum_lone_letters(Labelled term, const std::string& wanted) const {
     std::vector<int64_t> gone;
     std::string kept;
     for (size_t i = 0; i < term.letters.size(); ++i) {
       char c = term.letters[i];
-      if (other.find(c) == std::string::npos && output_.find(c) == std::string::npos)
+      if (wanted.find(c) == std::string::npos)
         gone.push_back(static_cast<int64_t>(i));
       else
         kept.push_back(c);
@@ -172,13 +217,14 @@ class Einsum {
     return term;
   }
 
-  [[nodiscard]] Labelled contract(const Labelled& a, const Labelled& b) const {
+  [[nodiscard]] Labelled contract(const Labelled& a, const Labelled& b,
+                                  const std::string& wanted) const {
     DotAxes axes;
     std::string batch, left, right;
     for (size_t i = 0; i < a.letters.size(); ++i) {
       size_t j = b.letters.find(a.letters[i]);
       bool shared = j != std::string::npos;
-      bool kept = output_.find(a.letters[i]) != std::string::npos;
+      bool kept = wanted.find(a.letters[i]) != std::string::npos;
       if (!shared) left.push_back(a.letters[i]);
       if (!shared) continue;
       (kept ? axes.lhs_batch : axes.lhs_contracting).push_back(static_cast<int64_t>(i));
@@ -214,6 +260,10 @@ Tensor einsum(std::string_view spec, Operand a, Operand b) {
   Tensor x = as_tensor(a);
   Tensor y = as_tensor(b);
   return one_program("einsum", a.at(), [&] { return Einsum(spec, a.at()).run({x, y}); });
+}
+
+Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands, SourceLocation at) {
+  return one_program("einsum", at, [&] { return Einsum(spec, at).run(operands); });
 }
 
 }  // namespace heddle

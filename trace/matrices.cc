@@ -35,6 +35,12 @@ Tensor component(const Tensor& x, int64_t i, SourceLocation at) {
   return squeeze({slice_in_dim({x, at}, i, i + 1, 1, -1), at}, {-1});
 }
 
+void require_last_two(std::string_view op, const Operand& a) {
+  const Tensor x = as_tensor(a);
+  if (x.rank() >= 2) return;
+  throw Error(invalid_argument(op, ": a is ", x.shape(), "; it must have rank 2 or more"), a.at());
+}
+
 }  // namespace
 
 Tensor diagonal(Operand operand, int64_t k) {
@@ -71,6 +77,36 @@ Tensor vdot(Operand left, Operand right) {
   SourceLocation at = left.at();
   return one_program("vdot", at, [&] {
     return inner({ravel({conj(left), at}), at}, {ravel(right), at});
+  });
+}
+
+Tensor vecdot(Operand left, Operand right) {
+  SourceLocation at = left.at();
+  return one_program("vecdot", at, [&] {
+    Tensor products = multiply({conj(left), at}, right);
+    if (products.rank() == 0)
+      throw Error(invalid_argument("vecdot: operands are ", products.shape(),
+                                   "; they must have rank 1 or more"),
+                  at);
+    return sum({products, at}, {.axes = {-1}}).astype(products.dtype(), at);
+  });
+}
+
+Tensor matvec(Operand left, Operand right) {
+  SourceLocation at = left.at();
+  return one_program("matvec", at, [&] {
+    require_last_two("matvec", left);
+    Tensor column = expand_dims({as_tensor(right), at}, -1);
+    return squeeze({matmul(left, {column, at}), at}, {-1});
+  });
+}
+
+Tensor vecmat(Operand left, Operand right) {
+  SourceLocation at = left.at();
+  return one_program("vecmat", at, [&] {
+    require_last_two("vecmat", {as_tensor(right), at});
+    Tensor row = expand_dims({conj(left), at}, -2);
+    return squeeze({matmul({row, at}, right), at}, {-2});
   });
 }
 

@@ -15,6 +15,7 @@ namespace heddle {
 namespace {
 
 using trace_internal::axis_of;
+using trace_internal::checked;
 using trace_internal::floating;
 using trace_internal::Located;
 using trace_internal::one_program;
@@ -26,9 +27,10 @@ Located count_of(const Located& x, const Reduction& over) {
 
 // The extreme of the numbers, `worst` standing for NaN; NaN where there are no numbers.
 template <class Reduce>
-Tensor nan_extreme(std::string_view op, const Operand& operand, const Reduction& over, double worst,
-                   Reduce&& reduce) {
+Tensor nan_extreme(std::string_view op, const Operand& operand, const Reduction& given,
+                   double worst, Reduce&& reduce) {
   Located x = floating(op, "x", operand);
+  const Reduction over = checked(op, operand, given);
   return one_program(op, x.at(), [&] {
     Located found = x.with(reduce(where(is_nan(x), worst, x).operand(), over));
     return where(x.with(all(is_nan(x).operand(), over)), NAN, found).tensor();
@@ -117,8 +119,9 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
 
 }  // namespace
 
-Tensor nan_prod(Operand operand, const Reduction& over) {
+Tensor nan_prod(Operand operand, const Reduction& given) {
   Located x = floating("nan_prod", "x", operand);
+  const Reduction over = checked("nan_prod", operand, given);
   return one_program("nan_prod", x.at(),
                      [&] { return prod(where(is_nan(x), 1, x).operand(), over); });
 }
@@ -133,13 +136,15 @@ Tensor nan_min(Operand x, const Reduction& over) {
                      [](const Operand& v, const Reduction& r) { return min(v, r); });
 }
 
-Tensor nan_var(Operand operand, const Reduction& over, int64_t ddof) {
+Tensor nan_var(Operand operand, const Reduction& given, int64_t ddof) {
   Located x = floating("nan_var", "x", operand);
+  const Reduction over = checked("nan_var", operand, given);
   return one_program("nan_var", x.at(), [&] { return variance_of(x, over, ddof).tensor(); });
 }
 
-Tensor nan_std(Operand operand, const Reduction& over, int64_t ddof) {
+Tensor nan_std(Operand operand, const Reduction& given, int64_t ddof) {
   Located x = floating("nan_std", "x", operand);
+  const Reduction over = checked("nan_std", operand, given);
   return one_program("nan_std", x.at(), [&] { return sqrt(variance_of(x, over, ddof)).tensor(); });
 }
 

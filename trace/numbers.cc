@@ -259,7 +259,7 @@ Tensor packbits(Operand operand, int64_t axis) {
     Located groups(reshape({pad({bits, at}, {0, at}, room), at}, shape), at);
     Located weights = Located(iota(u8, shape, along + 1, at), at);
     Located placed = groups << (7 - weights);
-    return sum(placed, {.axes = {along + 1}}).tensor();
+    return sum(placed, {.axes = {along + 1}}).astype(u8).tensor();
   });
 }
 

@@ -5,6 +5,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/formulas.h"
+#include "heddle/trace/grids.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
 #include "heddle/trace/statistics.h"
@@ -26,6 +27,45 @@ Neighbours neighbours(const Located& x, int64_t axis) {
   const int64_t n = x.dimensions()[static_cast<size_t>(axis)];
   return {x.with(slice_in_dim(x.operand(), std::min<int64_t>(n, 1), n, 1, axis)),
           x.with(slice_in_dim(x.operand(), 0, std::max<int64_t>(n - 1, 0), 1, axis))};
+}
+
+// Elements first .. limit of an axis.
+Located part_of(const Located& x, int64_t first, int64_t limit, int64_t axis) {
+  return x.with(slice_in_dim(x.operand(), first, limit, 1, axis));
+}
+
+void require_slope(std::string_view op, const Located& y, int64_t axis) {
+  const Tensor& t = y.tensor();
+  if ((is_floating(t.dtype()) || is_complex(t.dtype())) && t.dim(axis) >= 2) return;
+  throw Error(invalid_argument(op, ": y is ", t.shape(),
+                               "; it must be of floats or complex numbers, with 2 elements or more "
+                               "along axis ",
+                               axis),
+              y.at());
+}
+
+// A vector along an axis of an array of `rank`.
+Located spread(const Located& x, int64_t rank, int64_t axis) {
+  Dimensions shape(static_cast<size_t>(rank), 1);
+  shape[static_cast<size_t>(axis)] = -1;
+  return x.with(reshape(x.operand(), shape));
+}
+
+// The slopes between neighbours at both ends, and those of the parabola through three between them:
+// of the slopes on both sides each weighs as the width of the other.
+Tensor slopes(const Located& y, const Located& widths, int64_t axis) {
+  Neighbours pair = neighbours(y, axis);
+  const Located slope = (pair.after - pair.before) / widths;
+  const int64_t n = slope.tensor().dim(axis);
+  std::vector<Tensor> parts = {part_of(slope, 0, 1, axis).tensor()};
+  if (n > 1) {
+    const Neighbours sides = neighbours(slope, axis), width = neighbours(widths, axis);
+    const Located between =
+        (sides.before * width.after + sides.after * width.before) / (width.before + width.after);
+    parts.push_back(between.tensor());
+  }
+  parts.push_back(part_of(slope, n - 1, n, axis).tensor());
+  return concat(parts, axis, y.at());
 }
 
 // Sum of the means of neighbours, times the widths between them.
@@ -76,6 +116,53 @@ Tensor diff(Operand operand, int64_t order, int64_t axis) {
   });
 }
 
+Tensor ediff1d(Operand operand, const std::vector<Tensor>& before,
+               const std::vector<Tensor>& behind) {
+  SourceLocation at = operand.at();
+  return one_program("ediff1d", at, [&] {
+    std::vector<Tensor> parts = before;
+    parts.push_back(diff({ravel(operand), at}));
+    parts.insert(parts.end(), behind.begin(), behind.end());
+    return parts.size() == 1 ? parts[0] : concat(parts, 0, at);
+  });
+}
+
+Tensor gradient(Operand operand, double step, int64_t axis) {
+  SourceLocation at = operand.at();
+  Located y(as_tensor(operand), at);
+  const int64_t along = axis_of("gradient", y.tensor().shape(), axis, at);
+  require_slope("gradient", y, along);
+  return one_program("gradient", at, [&] {
+    const int64_t n = y.tensor().dim(along);
+    const Located first = part_of(y, 1, 2, along) - part_of(y, 0, 1, along);
+    const Located last = part_of(y, n - 1, n, along) - part_of(y, n - 2, n - 1, along);
+    std::vector<Tensor> parts = {(first / step).tensor()};
+    if (n > 2) {
+      const Located across = part_of(y, 2, n, along) - part_of(y, 0, n - 2, along);
+      parts.push_back((across / (2 * step)).tensor());
+    }
+    parts.push_back((last / step).tensor());
+    return concat(parts, along, at);
+  });
+}
+
+Tensor gradient_at(Operand operand, Operand places, int64_t axis) {
+  SourceLocation at = operand.at();
+  Located y(as_tensor(operand), at);
+  Tensor x = as_tensor(places);
+  const int64_t along = axis_of("gradient_at", y.tensor().shape(), axis, at);
+  require_slope("gradient_at", y, along);
+  if (x.rank() != 1 || x.size() != y.tensor().dim(along))
+    throw Error(invalid_argument("gradient_at: x is ", x.shape(), "; it must be a vector of ",
+                                 y.tensor().dim(along), " elements, as axis ", axis, " of y, ",
+                                 y.tensor().shape()),
+                at);
+  return one_program("gradient_at", at, [&] {
+    Located widths = spread(Located(diff({x, at}), at), y.tensor().rank(), along);
+    return slopes(y, widths.astype(y.dtype()), along);
+  });
+}
+
 Tensor trapezoid(Operand operand, double step, int64_t axis) {
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
@@ -96,10 +183,7 @@ Tensor trapezoid_at(Operand operand, Operand places, int64_t axis) {
                                  y.tensor().shape()),
                 at);
   return one_program("trapezoid_at", at, [&] {
-    Dimensions shape(static_cast<size_t>(y.tensor().rank()), 1);
-    shape[static_cast<size_t>(along)] = -1;
-    Located widths(reshape({diff({x, at}), at}, shape), at);
-    return trapezoid_of(y, along, widths);
+    return trapezoid_of(y, along, spread(Located(diff({x, at}), at), y.tensor().rank(), along));
   });
 }
 
@@ -140,6 +224,62 @@ Tensor nonzero(Operand operand, int64_t size, int64_t fill) {
     Tensor first = slice_in_dim({padded, at}, 0, size);
     Tensor found = less({iota(s32, {size}, 0, at), at}, {count_nonzero({is, at}), at});
     return where({found, at}, {first, at}, {fill, at});
+  });
+}
+
+Tensor argwhere(Operand operand, int64_t size) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand);
+  if (x.rank() == 0 || size < 0)
+    throw Error(invalid_argument("argwhere: x is ", x.shape(), " and size ", size,
+                                 "; x must have rank 1 or more and size be 0 or more"),
+                at);
+  return one_program("argwhere", at, [&] {
+    if (x.size() == 0) return zeros({size, x.rank()}, s32, at);
+    Tensor flat = nonzero({ravel({x, at}), at}, size);
+    return stack(unravel_index({flat, at}, x.shape().dimensions()), 1, at);
+  });
+}
+
+namespace {
+
+// Places of an axis where the condition is true, and `fill` behind them.
+Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_t axis,
+                  const Operand& fill, std::string_view op, SourceLocation at) {
+  Dimensions shape = x.shape().dimensions();
+  shape[static_cast<size_t>(axis)] = size;
+  Tensor filler = fill.is_tensor() ? fill.tensor() : constant_like(fill, x.dtype(), op);
+  if (x.dim(axis) == 0) return broadcast_to(filler, shape, at);
+  Tensor taken = take({x, at}, {nonzero({condition, at}, size), at}, axis);
+  Tensor place = iota(s32, shape, axis, at);
+  return where({less({place, at}, {count_nonzero({condition, at}), at}), at}, {taken, at},
+               {filler, at});
+}
+
+}  // namespace
+
+Tensor compress(Operand condition, Operand operand, int64_t size, int64_t axis, Operand fill) {
+  SourceLocation at = condition.at();
+  Tensor is = as_tensor(condition), x = as_tensor(operand);
+  const int64_t along = axis_of("compress", x.shape(), axis, at);
+  if (is.rank() != 1 || is.size() != x.dim(along))
+    throw Error(invalid_argument("compress: condition is ", is.shape(), "; x is ", x.shape(),
+                                 ", it must be a vector of ", x.dim(along), " elements, as axis ",
+                                 axis, " has"),
+                at);
+  return one_program("compress", at,
+                     [&] { return compressed(is, x, size, along, fill, "compress", at); });
+}
+
+Tensor extract(Operand condition, Operand operand, int64_t size, Operand fill) {
+  SourceLocation at = condition.at();
+  Tensor is = as_tensor(condition), x = as_tensor(operand);
+  if (is.shape().dimensions() != x.shape().dimensions())
+    throw Error(invalid_argument("extract: condition is ", is.shape(), "; x is ", x.shape(),
+                                 ", it must have its shape"),
+                at);
+  return one_program("extract", at, [&] {
+    return compressed(ravel({is, at}), ravel({x, at}), size, 0, fill, "extract", at);
   });
 }
 

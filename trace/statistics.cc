@@ -31,13 +31,30 @@ Along along(std::string_view op, const Operand& operand, std::optional<int64_t> 
   return {ravel({x, operand.at()}), 0};
 }
 
-Tensor quantile_of(std::string_view op, const Operand& operand, double q,
-                   std::optional<int64_t> axis) {
+// Of the elements before and behind a position, `rest` of the way from one to the other.
+Located between_of(const Located& low, const Located& high, double rest, Between between) {
+  switch (between) {
+    // Weights of 0 are left out: they would make NaN of infinities.
+    case Between::kLinear: return rest == 0 ? low : low * (1 - rest) + high * rest;
+    case Between::kLower: return low;
+    case Between::kHigher: return rest == 0 ? low : high;
+    case Between::kNearest: return rest <= 0.5 ? low : high;
+    case Between::kMidpoint: return rest == 0 ? low : (low + high) * 0.5;
+  }
+  return low;
+}
+
+// One row for each part.
+std::vector<Tensor> quantiles_of(std::string_view op, const Operand& operand,
+                                 const std::vector<double>& parts, std::optional<int64_t> axis,
+                                 Between between) {
   SourceLocation at = operand.at();
   const Tensor x = floating(op, "x", operand).tensor();
-  if (!(q >= 0 && q <= 1))
-    throw Error(invalid_argument(op, ": q is ", q, "; it must be in 0 .. 1"), at);
-  return one_program(op, at, [&] {
+  for (double q : parts) {
+    if (!(q >= 0 && q <= 1))
+      throw Error(invalid_argument(op, ": q is ", q, "; it must be in 0 .. 1"), at);
+  }
+  return trace_internal::in_program(op, at, [&] {
     Along values = along(op, operand, axis);
     const int64_t n = values.x.dim(values.axis);
     if (n == 0)
@@ -47,23 +64,36 @@ Tensor quantile_of(std::string_view op, const Operand& operand, double q,
       Tensor part = slice_in_dim({sorted, at}, i, i + 1, 1, values.axis);
       return Located(squeeze({part, at}, {values.axis}), at);
     };
-    const double position = q * static_cast<double>(n - 1);
-    const auto low = static_cast<int64_t>(std::floor(position));
-    const double rest = position - static_cast<double>(low);
-    // A NaN sorts after every number. Weights of 0 are left out: they would make NaN of infinities.
-    Located value = rest == 0 ? row(low) : row(low) * (1 - rest) + row(low + 1) * rest;
-    return where(is_nan(row(n - 1)), NAN, value).tensor();
+    std::vector<Tensor> out;
+    for (double q : parts) {
+      const double position = q * static_cast<double>(n - 1);
+      const auto low = static_cast<int64_t>(std::floor(position));
+      const double rest = position - static_cast<double>(low);
+      const Located below = row(low), above = rest == 0 ? below : row(low + 1);
+      // A NaN sorts after every number.
+      Located value = between_of(below, above, rest, between);
+      out.push_back(where(is_nan(row(n - 1)), NAN, value).tensor());
+    }
+    return out;
   });
 }
 
 }  // namespace
 
-Tensor quantile(Operand x, double q, std::optional<int64_t> axis) {
-  return quantile_of("quantile", x, q, axis);
+Tensor quantile(Operand x, double q, std::optional<int64_t> axis, Between between) {
+  return quantiles_of("quantile", x, {q}, axis, between)[0];
+}
+
+Tensor quantile(Operand x, const std::vector<double>& q, std::optional<int64_t> axis,
+                Between between) {
+  SourceLocation at = x.at();
+  if (q.empty()) throw Error(invalid_argument("quantile: has no parts; give at least one"), at);
+  return one_program("quantile", at,
+                     [&] { return stack(quantiles_of("quantile", x, q, axis, between), 0, at); });
 }
 
 Tensor median(Operand x, std::optional<int64_t> axis) {
-  return quantile_of("median", x, 0.5, axis);
+  return quantiles_of("median", x, {0.5}, axis, Between::kLinear)[0];
 }
 
 Tensor average(Operand operand, Operand weights, std::optional<int64_t> axis) {
@@ -164,7 +194,7 @@ Tensor corrcoef(Operand operand) {
   });
 }
 
-Tensor bincount(Operand operand, int64_t length) {
+Tensor bincount(Operand operand, int64_t length, std::optional<Operand> weights) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (!is_integer(x.dtype()) || length < 0)
@@ -177,8 +207,14 @@ Tensor bincount(Operand operand, int64_t length) {
     Located given(ravel({x, at}), at);
     Located v = given.dtype() == u64 ? given : given.astype(s64);
     Located place = where((v >= 0) & (v < length), v.astype(s64), length);
-    Tensor none = zeros({length + 1}, s32, at);
-    Tensor counts = heddle::at(none, {{place.tensor(), at}}, at).add({1, at});
+    Tensor each = weights ? as_tensor(*weights) : Tensor();
+    if (weights && each.shape().dimensions() != x.shape().dimensions())
+      throw Error(invalid_argument("bincount: weights are ", each.shape(), "; x is ", x.shape(),
+                                   ", they must have its shape"),
+                  at);
+    Tensor none = zeros({length + 1}, weights ? each.dtype() : s32, at);
+    At counting = heddle::at(none, {{place.tensor(), at}}, at);
+    Tensor counts = weights ? counting.add({ravel({each, at}), at}) : counting.add({1, at});
     return slice_in_dim({counts, at}, 0, length);
   });
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "heddle/trace/operand.h"
 #include "heddle/trace/reductions.h"
@@ -12,10 +13,16 @@
 
 namespace heddle {
 
-// The value below which the part q (0 .. 1) of the elements along an axis lies: between the two
-// that are next to position q (n - 1) of the sorted ones, in proportion. NaN where any is NaN. Of
-// floats; without an axis over all elements.
-Tensor quantile(Operand x, double q, std::optional<int64_t> axis = {});
+// What stands for the two elements next to a position: something between them in proportion, the
+// lower or the higher one, the nearer one (the lower in the middle), or their mean.
+enum class Between : uint8_t { kLinear, kLower, kHigher, kNearest, kMidpoint };
+// The value below which the part q (0 .. 1) of the elements along an axis lies: that at position
+// q (n - 1) of the sorted ones. NaN where any is NaN. Of floats; without an axis over all elements.
+Tensor quantile(Operand x, double q, std::optional<int64_t> axis = {},
+                Between between = Between::kLinear);
+// For each of several parts: [parts, ..].
+Tensor quantile(Operand x, const std::vector<double>& q, std::optional<int64_t> axis = {},
+                Between between = Between::kLinear);
 Tensor median(Operand x, std::optional<int64_t> axis = {});  // quantile 0.5
 
 // sum(weights * x) / sum(weights), of floats or complex numbers; the weights have x's shape, or are a
@@ -33,8 +40,9 @@ Tensor nan_mean(Operand x, const Reduction& over = {});
 Tensor cov(Operand x, int64_t ddof = 1);
 Tensor corrcoef(Operand x);
 
-// How often each of 0 .. length - 1 is in x, of integers: s32[length]. Others are not counted.
-Tensor bincount(Operand x, int64_t length);
+// How often each of 0 .. length - 1 is in x, of integers: s32[length]. Others are not counted. With
+// weights, of x's shape, their sums.
+Tensor bincount(Operand x, int64_t length, std::optional<Operand> weights = {});
 // How many elements of x lie in each of `bins` equal parts of low .. high, both ends included; s32.
 Tensor histogram(Operand x, int64_t bins, double low, double high);
 

@@ -40,6 +40,22 @@ TEST(Statistics, Quantiles) {
               HasSubstr("quantile: q is 2; it must be in 0 .. 1 [statistics_test.cc:"));
 }
 
+TEST(Statistics, QuantilesOfManyPartsAndKinds) {
+  Tensor x = array<double>({4, 1, 3, 2});
+  EXPECT_THAT(of(quantile(x, {0, 0.4, 1})), ElementsAre(1, near(2.2), 4));
+  EXPECT_EQ(quantile(rows(), {0.5, 0.2}, 1).shape(), Shape(f64, {2, 2}));
+  EXPECT_EQ(quantile(x, 0.4, {}, Between::kLower).item<double>(), 2);
+  EXPECT_EQ(quantile(x, 0.4, {}, Between::kHigher).item<double>(), 3);
+  EXPECT_EQ(quantile(x, 0.4, {}, Between::kNearest).item<double>(), 2);
+  EXPECT_EQ(quantile(x, 0.6, {}, Between::kNearest).item<double>(), 3);
+  EXPECT_EQ(quantile(x, 0.4, {}, Between::kMidpoint).item<double>(), 2.5);
+  EXPECT_EQ(quantile(x, 1, {}, Between::kHigher).item<double>(), 4);
+  EXPECT_THAT(error_of([&] {
+                quantile(x, {0.5, -1});
+              }),
+              HasSubstr("quantile: q is -1; it must be in 0 .. 1"));
+}
+
 TEST(Statistics, Averages) {
   EXPECT_THAT(of(average(rows(), array<double>({1, 2, 3, 4, 0}), 1)),
               ElementsAre(near(2.1), near(5.1)));
@@ -67,6 +83,10 @@ TEST(Statistics, Counts) {
   Tensor x = array<int>({1, 3, 1, -1, 4, 0});
   EXPECT_THAT(bincount(x, 4).to_vector<int>(), ElementsAre(1, 2, 0, 1));
   EXPECT_EQ(bincount(x, 0).size(), 0);
+  Tensor weights = array<float>({1, 2, 4, 8, 16, 32});
+  EXPECT_THAT(of(bincount(x, 4, weights)), ElementsAre(32, 5, 0, 2));
+  EXPECT_THAT(error_of([&] { bincount(x, 4, ones({2})); }),
+              HasSubstr("bincount: weights are f32[2]; x is s32[6], they must have its shape"));
   EXPECT_THAT(bincount(array<uint8_t>({255, 0}), 2).to_vector<int>(), ElementsAre(1, 0));
   // The length is no number of the dtype.
   EXPECT_THAT(bincount(array<uint8_t>({255, 0}), 256).to_vector<int>()[255], 1);
@@ -130,6 +150,27 @@ TEST(Sequences, DifferencesAndIntegrals) {
               HasSubstr("trapezoid_at: x is f32[2]; it must be a vector of 3 elements"));
 }
 
+TEST(Sequences, Gradients) {
+  Tensor y = array<double>({1, 2, 4, 7, 11});
+  EXPECT_THAT(of(gradient(y)), ElementsAre(1, 1.5, 2.5, 3.5, 4));
+  EXPECT_THAT(of(gradient(array<double>({1, 2, 6, 3, 4, 5}, {2, 3}), 2, 0)),
+              ElementsAre(1, 1, -0.5, 1, 1, -0.5));
+  EXPECT_THAT(of(gradient_at(y, array<double>({0, 1, 1.5, 3.5, 4}))),
+              ElementsAre(1, near(3), near(3.5), near(6.7), near(8)));
+  EXPECT_THAT(of(gradient_at(array<double>({1, 4}), array<double>({0, 2}))), ElementsAre(1.5, 1.5));
+  EXPECT_THAT(error_of([] {
+                gradient(ones({2, 1}));
+              }),
+              HasSubstr("gradient: y is f32[2,1]; it must be of floats or complex numbers, with 2 "
+                        "elements or more along axis 1"));
+  EXPECT_THAT(error_of([&] { gradient_at(y, ones({2}, f64)); }),
+              HasSubstr("gradient_at: x is f64[2]; it must be a vector of 5 elements"));
+  EXPECT_THAT(ediff1d(array<int>({{1, 2}, {4, 7}}), {array<int>({-9})}, {array<int>({88})})
+                  .to_vector<int>(),
+              ElementsAre(-9, 1, 2, 3, 88));
+  EXPECT_EQ(ediff1d(scalar<int>(1)).size(), 0);
+}
+
 TEST(Sequences, Convolutions) {
   Tensor a = array<double>({1, 2, 4, 8, -3}), b = array<double>({2, -1, 0.5});
   Tensor c = array<double>({1, 3});
@@ -157,6 +198,21 @@ TEST(Sequences, PositionsOfWhatIsNotZero) {
   EXPECT_THAT(nonzero(x, 2).to_vector<int>(), ElementsAre(1, 3));
   EXPECT_THAT(nonzero(x, 7, 9).to_vector<int>(), ElementsAre(1, 3, 4, 9, 9, 9, 9));
   EXPECT_THAT(nonzero(zeros({0}), 1, 9).to_vector<int>(), ElementsAre(9));
+}
+
+TEST(Sequences, PositionsAndElementsOfWhatIsTrue) {
+  Tensor x = array<int>({{0, 5, 0}, {7, 0, 9}});
+  EXPECT_THAT(argwhere(x, 4).to_vector<int>(), ElementsAre(0, 1, 1, 0, 1, 2, 0, 0));
+  EXPECT_EQ(argwhere(zeros({0, 2}), 3).shape(), Shape(s32, {3, 2}));
+  Tensor rows = compress(array<bool>({true, false, true}), x, 3, 1, -1);
+  EXPECT_THAT(rows.to_vector<int>(), ElementsAre(0, 0, -1, 7, 9, -1));
+  EXPECT_THAT(compress(array<bool>({false, true}), x, 1, 0).to_vector<int>(), ElementsAre(7, 0, 9));
+  EXPECT_THAT(extract(x > 5, x, 3).to_vector<int>(), ElementsAre(7, 9, 0));
+  EXPECT_THAT(error_of([&] { compress(ones({2}), x, 1, 1); }),
+              HasSubstr("compress: condition is f32[2]; x is s32[2,3], it must be a vector of 3 "
+                        "elements, as axis 1 has"));
+  EXPECT_THAT(error_of([&] { extract(ones({2}), x, 1); }),
+              HasSubstr("extract: condition is f32[2]; x is s32[2,3], it must have its shape"));
 }
 
 TEST(Statistics, AreOneProgramEach) {

@@ -56,6 +56,44 @@ std::vector<FunctionSample> matrices() {
   };
 }
 
+std::vector<FunctionSample> more_matrices() {
+  using namespace linalg;
+  return {
+      {"linalg::multi_dot",
+       [](In i) {
+         return Tensors{multi_dot({i.x, transpose(i.x), i.v})};
+       }},
+      {"linalg::trace", [](In i) { return Tensors{linalg::trace(i.m)}; }},
+      {"linalg::polar",
+       [](In i) {
+         Polar p = polar(i.m);
+         return Tensors{p.u, p.p};
+       }},
+      {"linalg::vector_norm", [](In i) { return Tensors{vector_norm(i.m)}; }},
+      {"linalg::matrix_norm", [](In i) { return Tensors{matrix_norm(i.m)}; }},
+      {"linalg::cond", [](In i) { return Tensors{cond(i.m)}; }},
+      {"linalg::lu_solve", [](In i) { return Tensors{lu_solve(lu(i.m), i.m)}; }},
+      {"linalg::cho_solve", [](In i) { return Tensors{cho_solve(i.m, i.m)}; }},
+      {"linalg::tensorsolve", [](In i) { return Tensors{tensorsolve(i.m[0], i.v)}; }},
+      {"linalg::tensorinv", [](In i) { return Tensors{tensorinv(i.m[0], 1)}; }},
+      {"linalg::polyfit", [](In i) { return Tensors{polyfit(i.v, i.v, 1)}; }},
+      {"linalg::block_diag",
+       [](In i) {
+         return Tensors{block_diag({i.x, i.v})};
+       }},
+      {"linalg::toeplitz", [](In i) { return Tensors{toeplitz(i.v)}; }},
+      {"linalg::hankel", [](In i) { return Tensors{hankel(i.v)}; }},
+      {"linalg::circulant", [](In i) { return Tensors{circulant(i.v)}; }},
+      {"linalg::companion", [](In i) { return Tensors{companion(i.v)}; }},
+      {"linalg::leslie",
+       [](In i) {
+         return Tensors{leslie(i.v, i.x[Slice{0, 2}][{Slice{}, 0}])};
+       }},
+      {"linalg::hilbert", [](In i) { return Tensors{hilbert(3, i.t)}; }},
+      {"linalg::hadamard", [](In i) { return Tensors{hadamard(4, i.t)}; }},
+  };
+}
+
 std::vector<FunctionSample> special_functions() {
   namespace sp = special;
   return {
@@ -64,6 +102,14 @@ std::vector<FunctionSample> special_functions() {
       one("special::bessel_i0e", sp::bessel_i0e),
       one("special::bessel_i1e", sp::bessel_i1e),
       one("special::i0e", sp::i0e),
+      {"special::kaiser", [](In i) { return Tensors{sp::kaiser(4, 8.6, i.t)}; }},
+      one("special::exp1", sp::exp1),
+      one("special::expi", sp::expi),
+      one("special::dawsn", sp::dawsn),
+      one("special::factorial", sp::factorial),
+      two("special::comb", sp::comb),
+      two("special::poch", sp::poch),
+      {"special::multigammaln", [](In i) { return Tensors{sp::multigammaln(i.x, 2)}; }},
       one("special::i1e", sp::i1e),
       one("special::lgamma", sp::lgamma),
       one("special::gammasgn", sp::gammasgn),
@@ -105,6 +151,9 @@ std::vector<FunctionSample> distributions() {
   using Plain = Tensor (*)(Operand, const Dimensions&, DType, const rd::Options&);
   auto plain = [](std::string_view name, Plain fn) {
     return FunctionSample{name, [fn](In i) { return Tensors{fn(i.key, {4}, i.t, {})}; }};
+  };
+  auto weights = [](std::string_view name, Tensor (*fn)(Operand, const Dimensions&, DType)) {
+    return FunctionSample{name, [fn](In i) { return Tensors{fn(i.key, {2, 3}, i.t)}; }};
   };
   return {
       {"random::key", [](In i) { return Tensors{rd::key(i.s)}; }},
@@ -152,6 +201,20 @@ std::vector<FunctionSample> distributions() {
       {"random::choice", [](In i) { return Tensors{rd::choice(i.key, i.x, {4})}; }},
       {"random::multivariate_normal",
        [](In i) { return Tensors{rd::multivariate_normal(i.key, i.v, i.m)}; }},
+      {"random::variance_scaling",
+       [](In i) {
+         return Tensors{rd::variance_scaling(i.key, {2, 3}, {}, i.t)};
+       }},
+      weights("random::glorot_uniform", rd::glorot_uniform),
+      weights("random::glorot_normal", rd::glorot_normal),
+      weights("random::he_uniform", rd::he_uniform),
+      weights("random::he_normal", rd::he_normal),
+      weights("random::lecun_uniform", rd::lecun_uniform),
+      weights("random::lecun_normal", rd::lecun_normal),
+      {"random::orthogonal_weights",
+       [](In i) {
+         return Tensors{rd::orthogonal_weights(i.key, {3, 2}, 1, -1, i.t)};
+       }},
       {"random::orthogonal", [](In i) { return Tensors{rd::orthogonal(i.key, 3, {}, i.t)}; }},
       {"random::multinomial", [](In i) { return Tensors{rd::multinomial(i.key, i.s, i.v)}; }},
   };
@@ -177,6 +240,10 @@ std::vector<FunctionSample> nets() {
       one("nn::hard_tanh", nn::hard_tanh),
       one("nn::hard_sigmoid", nn::hard_sigmoid),
       one("nn::hard_silu", nn::hard_silu),
+      one("nn::hard_swish", nn::hard_swish),
+      one("nn::swish", nn::swish),
+      one("nn::log1mexp", nn::log1mexp),
+      {"nn::logmeanexp", [](In i) { return Tensors{nn::logmeanexp(i.x)}; }},
       {"nn::gelu", [](In i) { return Tensors{nn::gelu(i.x)}; }},
       {"nn::glu", [](In i) { return Tensors{nn::glu(i.x)}; }},
       {"nn::dot_product_attention",
@@ -200,7 +267,8 @@ std::vector<FunctionSample> nets() {
 
 std::vector<FunctionSample> catalogue_samples() {
   std::vector<FunctionSample> samples;
-  for (const auto& part : {matrices(), special_functions(), distributions(), nets()})
+  for (const auto& part :
+       {matrices(), more_matrices(), special_functions(), distributions(), nets()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -36,6 +36,13 @@ std::vector<FunctionSample> matrices_and_sequences() {
       two("kron", kron),
       two("vdot", vdot),
       two("inner", inner),
+      two("vecdot", vecdot),
+      {"matvec", [](In i) { return Tensors{matvec(i.m, i.v)}; }},
+      {"vecmat", [](In i) { return Tensors{vecmat(i.v, i.m)}; }},
+      {"hfft", [](In i) { return Tensors{hfft(i.v)}; }},
+      {"ihfft", [](In i) { return Tensors{ihfft(i.v)}; }},
+      {"dct", [](In i) { return Tensors{dct(i.v)}; }},
+      {"idct", [](In i) { return Tensors{idct(i.v)}; }},
       {"cross", [](In i) { return Tensors{cross(i.m, i.m)}; }},
       {"diag", [](In i) { return Tensors{diag(i.v)}; }},
       {"diagonal", [](In i) { return Tensors{diagonal(i.m)}; }},
@@ -46,6 +53,12 @@ std::vector<FunctionSample> matrices_and_sequences() {
       {"convolve", [](In i) { return Tensors{convolve(i.v, i.v)}; }},
       {"correlate", [](In i) { return Tensors{correlate(i.v, i.v)}; }},
       {"diff", [](In i) { return Tensors{diff(i.x)}; }},
+      {"ediff1d", [](In i) { return Tensors{ediff1d(i.x)}; }},
+      {"gradient", [](In i) { return Tensors{gradient(i.x)}; }},
+      {"gradient_at", [](In i) { return Tensors{gradient_at(i.v, i.v)}; }},
+      {"argwhere", [](In i) { return Tensors{argwhere(i.x, 2)}; }},
+      {"compress", [](In i) { return Tensors{compress(i.v, i.x, 2)}; }},
+      {"extract", [](In i) { return Tensors{extract(i.choice, i.x, 2)}; }},
       {"nonzero", [](In i) { return Tensors{nonzero(i.v, 2)}; }},
       {"trapezoid", [](In i) { return Tensors{trapezoid(i.v)}; }},
       {"trapezoid_at", [](In i) { return Tensors{trapezoid_at(i.v, i.v)}; }},
@@ -211,6 +224,20 @@ std::vector<FunctionSample> nan_statistics_and_orders() {
     return [fn](In i) { return Tensors{fn(transpose(i.x), i.rows, 4)}; };
   };
   return {
+      {"nanmax", over(nanmax)},
+      {"nanmin", over(nanmin)},
+      {"nanprod", over(nanprod)},
+      {"nanvar", [](In i) { return Tensors{nanvar(i.x)}; }},
+      {"nanstd", [](In i) { return Tensors{nanstd(i.x)}; }},
+      {"nanargmax", [](In i) { return Tensors{nanargmax(i.x, 0)}; }},
+      {"nanargmin", [](In i) { return Tensors{nanargmin(i.x, 0)}; }},
+      {"nanquantile", [](In i) { return Tensors{nanquantile(i.v, 0.5)}; }},
+      {"nanmedian", [](In i) { return Tensors{nanmedian(i.v)}; }},
+      {"nanpercentile", [](In i) { return Tensors{nanpercentile(i.v, 50)}; }},
+      {"nancumsum", [](In i) { return Tensors{nancumsum(i.x)}; }},
+      {"nancumprod", [](In i) { return Tensors{nancumprod(i.x)}; }},
+      one("isneginf", isneginf),
+      one("isposinf", isposinf),
       {"nan_max", over(nan_max)},
       {"nan_min", over(nan_min)},
       {"nan_prod", over(nan_prod)},
@@ -238,12 +265,38 @@ std::vector<FunctionSample> nan_statistics_and_orders() {
   };
 }
 
+std::vector<FunctionSample> loops() {
+  auto set = [](Set (*fn)(Operand, Operand, int64_t, Operand)) {
+    return [fn](In i) {
+      Set out = fn(i.x, i.v, 3, 0);
+      return Tensors{out.values, out.number};
+    };
+  };
+  return {
+      two("gcd", gcd),
+      two("lcm", lcm),
+      two("isin", isin),
+      {"union1d", set(union1d)},
+      {"intersect1d", set(intersect1d)},
+      {"setdiff1d", set(setdiff1d)},
+      {"setxor1d", set(setxor1d)},
+      {"nan_cumsum", [](In i) { return Tensors{nan_cumsum(i.x)}; }},
+      {"nan_cumprod", [](In i) { return Tensors{nan_cumprod(i.x)}; }},
+      {"unwrap", [](In i) { return Tensors{unwrap(i.v)}; }},
+      {"digitize", [](In i) { return Tensors{digitize(i.x, i.v)}; }},
+      {"histogram_at", [](In i) { return Tensors{histogram_at(i.x, i.v)}; }},
+      {"histogram2d_at", [](In i) { return Tensors{histogram2d_at(i.x, i.y, i.v, i.v)}; }},
+      {"histogram_bin_edges", [](In i) { return Tensors{histogram_bin_edges(i.x, 4)}; }},
+      {"interp", [](In i) { return Tensors{interp(i.x, i.v, i.v)}; }},
+  };
+}
+
 }  // namespace
 
 std::vector<FunctionSample> everyday_samples() {
   std::vector<FunctionSample> samples;
   for (const auto& part : {formulas(), matrices_and_sequences(), statistics(), numbers(),
-                           arranging(), grids(), nan_statistics_and_orders()})
+                           arranging(), grids(), nan_statistics_and_orders(), loops()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -1,0 +1,168 @@
+// Products of many matrices, traces, polar factors and condition numbers.
+#include <cmath>
+#include <limits>
+
+#include "heddle/linalg/functions.h"
+#include "heddle/linalg/internal/matrices.h"
+#include "heddle/linalg/solving.h"
+#include "heddle/linalg/spectra.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/matrices.h"
+
+namespace heddle::linalg {
+namespace {
+
+using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
+
+// Where to split the product of matrices first .. last, of sizes[i] x sizes[i + 1], so that it takes
+// the fewest multiplications. source: the dynamic programme of Cormen et al., section 15.2
+class Order {
+ public:
+  explicit Order(const std::vector<int64_t>& sizes)
+      : count_(sizes.size() - 1), cost_(count_ * count_), split_(count_ * count_) {
+    for (size_t length = 2; length <= count_; ++length) {
+      for (size_t first = 0; first + length <= count_; ++first)
+        choose(sizes, first, first + length - 1);
+    }
+  }
+  [[nodiscard]] size_t split(size_t first, size_t last) const {
+    return split_[first * count_ + last];
+  }
+
+ private:
+  void choose(const std::vector<int64_t>& sizes, size_t first, size_t last) {
+    double& best = cost_[first * count_ + last];
+    best = std::numeric_limits<double>::infinity();
+    for (size_t middle = first; middle < last; ++middle) {
+      const double outer = static_cast<double>(sizes[first]) *
+                           static_cast<double>(sizes[middle + 1]) *
+                           static_cast<double>(sizes[last + 1]);
+      const double total =
+          cost_[first * count_ + middle] + cost_[(middle + 1) * count_ + last] + outer;
+      if (total >= best) continue;
+      best = total;
+      split_[first * count_ + last] = middle;
+    }
+  }
+
+  size_t count_;
+  std::vector<double> cost_;
+  std::vector<size_t> split_;
+};
+
+Tensor multiplied(const std::vector<Tensor>& matrices, const Order& order, size_t first,
+                  size_t last, SourceLocation at) {
+  if (first == last) return matrices[first];
+  const size_t middle = order.split(first, last);
+  Tensor left = multiplied(matrices, order, first, middle, at);
+  Tensor right = multiplied(matrices, order, middle + 1, last, at);
+  return matmul({left, at}, {right, at});
+}
+
+// The matrices, a vector at either end as a row or column, and their sizes.
+std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64_t>& sizes,
+                             SourceLocation at) {
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < given.size(); ++i) {
+    Tensor each = given[i];
+    if (each.rank() == 1 && i == 0) each = expand_dims({each, at}, 0);
+    if (each.rank() == 1 && i + 1 == given.size()) each = expand_dims({each, at}, 1);
+    if (each.rank() != 2 || (i > 0 && each.dim(0) != sizes.back()))
+      throw Error(invalid_argument("multi_dot: matrix ", i, " is ", given[i].shape(),
+                                   "; it must be a matrix (the first and last may be vectors) with "
+                                   "as many rows as the one before has columns"),
+                  at);
+    if (i == 0) sizes.push_back(each.dim(0));
+    sizes.push_back(each.dim(1));
+    out.push_back(each);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
+  if (matrices.size() < 2)
+    throw Error(invalid_argument("multi_dot: has ", matrices.size(), " matrices; give two or more"),
+                at);
+  return trace_internal::one_program("multi_dot", at, [&] {
+    std::vector<int64_t> sizes;
+    const std::vector<Tensor> chain = chain_of(matrices, sizes, at);
+    Tensor product = multiplied(chain, Order(sizes), 0, chain.size() - 1, at);
+    std::vector<int64_t> ends;
+    if (matrices.front().rank() == 1) ends.push_back(0);
+    if (matrices.back().rank() == 1) ends.push_back(1);
+    return ends.empty() ? product : squeeze({product, at}, ends);
+  });
+}
+
+Tensor trace(Operand a, int64_t k) {
+  SourceLocation at = a.at();
+  return trace_internal::one_program("trace", at, [&] {
+    return sum({diagonal(a, k), at}, {.axes = {-1}});
+  });
+}
+
+Polar polar(Operand operand) {
+  const Located a = matrices_of("polar", "a", operand);
+  std::vector<Tensor> out = as_program("polar", a.at(), [&]() -> std::vector<Located> {
+    const Svd factors = svd(a.operand(), /*full_matrices=*/false);
+    const Located vh = a.with(factors.vh), s = a.with(factors.s).astype(a.dtype());
+    return {product(a.with(factors.u), vh), product(adjoint(vh), column(s) * vh)};
+  });
+  return {out[0], out[1]};
+}
+
+Tensor vector_norm(Operand x, double order, const std::vector<int64_t>& axes, bool keep_dims) {
+  SourceLocation at = x.at();
+  Located numbers = numbers_of("vector_norm", "x", x, 0);
+  return trace_internal::one_program("vector_norm", at, [&] {
+    if (axes.size() == 1) return norm(x, {.order = order, .axes = axes, .keep_dims = keep_dims});
+    // Several axes are one long vector: brought to the end, and flattened.
+    const int64_t rank = numbers.tensor().rank();
+    std::vector<int64_t> moved =
+        trace_internal::axes_of("vector_norm", numbers.tensor().shape(), axes, at);
+    std::vector<int64_t> stays;
+    Dimensions shape, kept = numbers.dimensions();
+    for (int64_t i = 0; i < rank; ++i) {
+      const bool goes = axes.empty() || std::ranges::count(moved, i) > 0;
+      if (goes) kept[static_cast<size_t>(i)] = 1;
+      if (goes && axes.empty()) moved.push_back(i);
+      if (goes) continue;
+      stays.push_back(i);
+      shape.push_back(numbers.tensor().dim(i));
+    }
+    int64_t length = 1;
+    for (int64_t axis : moved) length *= numbers.tensor().dim(axis);
+    shape.push_back(length);
+    std::vector<int64_t> order_of_axes = stays;
+    order_of_axes.insert(order_of_axes.end(), moved.begin(), moved.end());
+    Tensor flat = reshape({transpose(x, order_of_axes), at}, shape);
+    Tensor out = norm({flat, at}, {.order = order, .axes = {-1}});
+    return keep_dims ? reshape({out, at}, kept) : out;
+  });
+}
+
+Tensor matrix_norm(Operand x, NormOrder order, bool keep_dims) {
+  matrices_of("matrix_norm", "x", x);
+  return norm(x, {.order = order, .axes = {-2, -1}, .keep_dims = keep_dims});
+}
+
+Tensor cond(Operand operand, std::optional<NormOrder> order) {
+  const Located a = order ? square_of("cond", "a", operand) : matrices_of("cond", "a", operand);
+  return as_program("cond", a.at(), [&]() -> std::vector<Located> {
+    if (order) {
+      const Located of_a = a.with(matrix_norm(a.operand(), *order));
+      return {of_a * a.with(matrix_norm({inv(a.operand()), a.at()}, *order))};
+    }
+    const Located s = a.with(svdvals(a.operand()));
+    if (s.tensor().dim(-1) == 0)
+      throw Error(invalid_argument("cond: a is ", a.tensor().shape(), "; it must have elements"),
+                  a.at());
+    return {a.with(max(s.operand(), {.axes = {-1}})) / a.with(min(s.operand(), {.axes = {-1}}))};
+  })[0];
+}
+
+}  // namespace heddle::linalg

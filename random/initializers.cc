@@ -1,0 +1,123 @@
+#include "heddle/random/initializers.h"
+
+#include <cmath>
+
+#include "heddle/random/multivariate.h"
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/floats.h"
+#include "heddle/trace/located.h"
+
+namespace heddle::random {
+namespace {
+
+using trace_internal::axes_of;
+using trace_internal::axis_of;
+using trace_internal::Located;
+using trace_internal::one_program;
+
+// The deviation of a normal number that is cut off at two deviations.
+constexpr double kTruncatedDeviation = 0.87962566103423978;
+
+double count_of(const Dimensions& shape, const std::vector<int64_t>& axes) {
+  double count = 1;
+  for (int64_t axis : axes) count *= static_cast<double>(shape[static_cast<size_t>(axis)]);
+  return count;
+}
+
+// Inputs, or outputs, each times the window.
+double fan_of(const Shape& shape, const VarianceScaling& how, SourceLocation at) {
+  const Dimensions& sizes = shape.dimensions();
+  auto count = [&](const std::vector<int64_t>& axes) {
+    return count_of(sizes, axes.empty() ? axes : axes_of("variance_scaling", shape, axes, at));
+  };
+  double all = 1;
+  for (int64_t size : sizes) all *= static_cast<double>(size);
+  const double in = count(how.in_axes), out = count(how.out_axes);
+  const double window = all / in / out / count(how.batch_axes);
+  switch (how.fan) {
+    case Fan::kIn: return in * window;
+    case Fan::kOut: return out * window;
+    case Fan::kAverage: return (in * window + out * window) / 2;
+    case Fan::kGeometric: return std::sqrt(in * window * out * window);
+  }
+  return 0;
+}
+
+Tensor with(const Operand& key, const Dimensions& shape, DType dtype, double scale, Fan fan,
+            WeightDistribution distribution) {
+  return variance_scaling(key, shape, {.scale = scale, .fan = fan, .distribution = distribution},
+                          dtype);
+}
+
+}  // namespace
+
+Tensor variance_scaling(Operand key, const Dimensions& shape, const VarianceScaling& how,
+                        DType dtype) {
+  SourceLocation at = key.at();
+  trace_internal::require_ieee_float("variance_scaling", "dtype", dtype, at);
+  const double fan = fan_of(Shape(dtype, shape), how, at);
+  return one_program("variance_scaling", at, [&] {
+    if (Shape(dtype, shape).element_count() == 0) return zeros(shape, dtype, at);
+    const Located variance(full({}, {how.scale / fan, at}, dtype), at);
+    auto times = [&](const Tensor& sample, const Located& deviation) {
+      return (Located(sample, at) * deviation).tensor();
+    };
+    switch (how.distribution) {
+      case WeightDistribution::kTruncatedNormal:
+        return times(truncated_normal(key, {-2.0, at}, {2.0, at}, shape, dtype),
+                     sqrt(variance) / kTruncatedDeviation);
+      case WeightDistribution::kNormal: return times(normal(key, shape, dtype), sqrt(variance));
+      case WeightDistribution::kUniform:
+        return times(uniform(key, shape, dtype, {-1.0, at}, {1.0, at}), sqrt(3 * variance));
+    }
+    return Tensor();
+  });
+}
+
+Tensor glorot_uniform(Operand key, const Dimensions& shape, DType dtype) {
+  return with(key, shape, dtype, 1, Fan::kAverage, WeightDistribution::kUniform);
+}
+
+Tensor glorot_normal(Operand key, const Dimensions& shape, DType dtype) {
+  return with(key, shape, dtype, 1, Fan::kAverage, WeightDistribution::kTruncatedNormal);
+}
+
+Tensor he_uniform(Operand key, const Dimensions& shape, DType dtype) {
+  return with(key, shape, dtype, 2, Fan::kIn, WeightDistribution::kUniform);
+}
+
+Tensor he_normal(Operand key, const Dimensions& shape, DType dtype) {
+  return with(key, shape, dtype, 2, Fan::kIn, WeightDistribution::kTruncatedNormal);
+}
+
+Tensor lecun_uniform(Operand key, const Dimensions& shape, DType dtype) {
+  return with(key, shape, dtype, 1, Fan::kIn, WeightDistribution::kUniform);
+}
+
+Tensor lecun_normal(Operand key, const Dimensions& shape, DType dtype) {
+  return with(key, shape, dtype, 1, Fan::kIn, WeightDistribution::kTruncatedNormal);
+}
+
+Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale, int64_t axis,
+                          DType dtype) {
+  SourceLocation at = key.at();
+  const Shape whole(dtype, shape);
+  if (shape.size() < 2)
+    throw Error(invalid_argument("orthogonal_weights: shape is of rank ", shape.size(),
+                                 "; it must have rank 2 or more"),
+                at);
+  const int64_t along = axis_of("orthogonal_weights", whole, axis, at);
+  return one_program("orthogonal_weights", at, [&] {
+    if (whole.element_count() == 0) return zeros(shape, dtype, at);
+    const int64_t columns = shape[static_cast<size_t>(along)];
+    const Tensor q = orthogonal(key, whole.element_count() / columns, {}, dtype, columns);
+    Dimensions apart = shape;
+    apart.erase(apart.begin() + along);
+    apart.push_back(columns);
+    const Tensor moved = moveaxis({reshape({q, at}, apart), at}, -1, along);
+    return multiply({moved, at}, {scale, at});
+  });
+}
+
+}  // namespace heddle::random

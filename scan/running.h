@@ -1,0 +1,36 @@
+// Running sums of what has NaN in it, angles without jumps, and greatest common divisors: functions
+// that loop. Names are those of jax.numpy; negative axes count from the end.
+// errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
+// and the caller's line
+#pragma once
+
+#include <cstdint>
+#include <numbers>
+#include <optional>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle {
+
+// cumsum and cumprod where a NaN counts as 0, and as 1. Of floats.
+Tensor nan_cumsum(Operand x, int64_t axis = 0);
+Tensor nan_cumprod(Operand x, int64_t axis = 0);
+inline Tensor nancumsum(Operand x, int64_t axis = 0) { return nan_cumsum(x, axis); }
+inline Tensor nancumprod(Operand x, int64_t axis = 0) { return nan_cumprod(x, axis); }
+
+// Angles along an axis moved by multiples of the period, so that neighbours differ by at most half
+// of it; those that differ by less than `jump` (at least half a period) stay. Of floats.
+struct Unwrap {
+  int64_t axis = -1;
+  double period = 2 * std::numbers::pi;
+  std::optional<double> jump = {};
+};
+Tensor unwrap(Operand x, const Unwrap& how = {});
+
+// The greatest integer that divides both, and the least that both divide; never negative, and
+// gcd(0, 0) is 0. source: Euclid's algorithm. cost: a loop until all elements are found
+Tensor gcd(Operand x, Operand y);
+Tensor lcm(Operand x, Operand y);
+
+}  // namespace heddle

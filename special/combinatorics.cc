@@ -1,0 +1,75 @@
+#include "heddle/special/combinatorics.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "heddle/special/gamma.h"
+#include "heddle/special/internal/formula.h"
+#include "heddle/trace/error.h"
+
+namespace heddle::special {
+namespace {
+
+using special_internal::evaluate;
+using trace_internal::Located;
+using Arguments = std::span<const Located>;
+
+Located gamma_at(const Located& x) { return x.with(gamma(x.operand())); }
+Located lgamma_at(const Located& x) { return x.with(lgamma(x.operand())); }
+Located sign_at(const Located& x) { return x.with(gammasgn(x.operand())); }
+Located is_whole(const Located& x) { return x == floor(x); }
+
+// 1 / ((n + 1) beta(n - k + 1, k + 1)), which does not overflow before the result does.
+Located comb_of(const Located& n, const Located& k) {
+  const Located inside = (k >= 0) & (k <= n);
+  const Located top = where(inside, n, 0), chosen = where(inside, k, 0);
+  const Located rest = top - chosen + 1, taken = chosen + 1;
+  const Located log_beta = top.with(betaln(rest.operand(), taken.operand()));
+  const Located ways = exp(-log_beta) / (top + 1);
+  const Located whole = ways.with(round(ways.operand()));
+  const Located count = where(is_whole(top) & is_whole(chosen), whole, ways);
+  return where(is_nan(n) | is_nan(k), NAN, where(inside, count, 0));
+}
+
+// By the sizes and signs of both; at a pole of both by the reflection formula, where x (x + 1) ..
+// runs upward to 0.
+Located poch_of(const Located& x, const Located& m) {
+  const Located sum = x + m;
+  const Located by_size = exp(lgamma_at(sum) - lgamma_at(x)) * sign_at(sum) * sign_at(x);
+  const Located poles = (x <= 0) & is_whole(x) & is_whole(m);
+  const Located up = where(poles, 1 - x, 1), left = where(poles, maximum(1 - sum, 1), 1);
+  const Located turned = exp(lgamma_at(up) - lgamma_at(left));
+  const Located odd = abs(m) % 2;
+  const Located reflected = where(sum > 0, 0, where(odd == 1, -turned, turned));
+  return where(m == 0, 1, where(poles, reflected, by_size));
+}
+
+}  // namespace
+
+Tensor factorial(Operand n) {
+  return evaluate("factorial", {n}, [](Arguments v) {
+    const Located value = gamma_at(maximum(v[0], 0) + 1);
+    return where(v[0] < 0, 0, where(is_whole(v[0]), v[0].with(round(value.operand())), value));
+  });
+}
+
+Tensor comb(Operand n, Operand k) {
+  return evaluate("comb", {n, k}, [](Arguments v) { return comb_of(v[0], v[1]); });
+}
+
+Tensor poch(Operand x, Operand m) {
+  return evaluate("poch", {x, m}, [](Arguments v) { return poch_of(v[0], v[1]); });
+}
+
+Tensor multigammaln(Operand x, int64_t d) {
+  if (d < 1)
+    throw Error(invalid_argument("multigammaln: d is ", d, "; it must be 1 or more"), x.at());
+  return evaluate("multigammaln", {x}, [&](Arguments v) {
+    const double half = static_cast<double>(d - 1) / 2;
+    Located out = v[0].like(static_cast<double>(d) * half / 2 * std::log(std::numbers::pi));
+    for (int64_t j = 0; j < d; ++j) out = out + lgamma_at(v[0] - static_cast<double>(j) / 2);
+    return where(v[0] > half, out, NAN);
+  });
+}
+
+}  // namespace heddle::special

@@ -1,0 +1,25 @@
+// Counting: factorials, combinations, rising factorials. Names are those of jax.scipy.special.
+//
+// Operands are floats of one dtype (f16, bf16, f32, f64; f16 and bf16 are computed in f32) that
+// broadcast as numpy's do; the result has their dtype. They need not be whole. errors: all throw
+// Error (InvalidArgument) with the op, the operand types and the caller's line
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::special {
+
+// n!, gamma(n + 1); 0 for n < 0.
+Tensor factorial(Operand n);
+// How many ways there are to choose k of n: whole where both are, 0 unless 0 <= k <= n.
+Tensor comb(Operand n, Operand k);
+// x (x + 1) .. (x + m - 1), gamma(x + m) / gamma(x). source: DLMF 5.2.5, 5.2.6
+Tensor poch(Operand x, Operand m);
+// log of the gamma function of d x d matrices, for x > (d - 1) / 2; NaN elsewhere. source: DLMF
+// 35.3.1
+Tensor multigammaln(Operand x, int64_t d);
+
+}  // namespace heddle::special
