@@ -5,6 +5,7 @@
 
 #include "heddle/hlo/evaluation/internal/plan.h"
 #include "heddle/hlo/evaluation/internal/run.h"
+#include "heddle/hlo/evaluation/internal/sizes.h"
 
 namespace heddle::hlo {
 namespace {
@@ -21,7 +22,7 @@ Status check_arguments(const Module& module, const std::vector<Literal>& argumen
                             " arguments; got ", arguments.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!same_type(arguments[i].shape(), entry.parameter_shape(i))) {
+    if (!stands_for(arguments[i].shape(), entry.parameter_shape(i))) {
       return invalid_argument("evaluate: ", parameter_name(entry, i), " of ", module.name, " is ",
                               to_string(entry.parameter_shape(i)), "; its argument is ",
                               to_string(arguments[i].shape()));

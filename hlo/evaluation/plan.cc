@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "heddle/hlo/evaluation/internal/lift.h"
+#include "heddle/hlo/evaluation/internal/sizes.h"
 #include "heddle/hlo/verify.h"
 
 namespace heddle::hlo {
@@ -223,6 +224,7 @@ class RoutineMaker {
     HEDDLE_RETURN_IF_ERROR(check_devices(module_, at(id)));
     Step step = make_step(Step::Kind::kRule, id, position);
     step.rule = evaluate.rule();
+    step.at_sizes = depends_on_sizes(computation_, at(id));
     step.scalar_op = scalar_op_of(at(id));
     if (step.scalar_op.apply != nullptr) step.kind = Step::Kind::kScalarOp;
     finish(step, id);

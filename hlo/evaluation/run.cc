@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "heddle/hlo/evaluation/internal/sizes.h"
+
 namespace heddle::hlo {
 namespace {
 
@@ -164,7 +166,7 @@ Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Ste
   }
   CallSite site(*this, *step.instruction);
   EvalArgs in{*step.instruction, {operands, step.source_count}, site, routine.computation};
-  StatusOr<Literal> result = step.rule(in);
+  StatusOr<Literal> result = step.at_sizes ? apply_at_sizes(step, in) : step.rule(in);
   for (uint32_t i = 0; i < step.source_count; ++i) {
     const bool stays = sources[i].kind == Source::Kind::kConstant || sources[i].kind == Source::Kind::kScalar;
     if (!stays) operands[i] = Literal();
@@ -176,6 +178,16 @@ Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Ste
     frame.slots[step.slot] = *std::move(result);
   }
   return {};
+}
+
+StatusOr<Literal> EvaluationRun::apply_at_sizes(const Step& step, EvalArgs& in) {
+  HEDDLE_ASSIGN_OR_RETURN(const Sized sized, at_sizes(plan_.module, *in.computation, *step.instruction, in.operands));
+  EvalArgs now{sized.instruction, in.operands, in.caller};
+  HEDDLE_ASSIGN_OR_RETURN(Literal result, step.rule(now));
+  if (sized.cut) result = at_dimensions(result, *sized.cut);
+  const Shape& declared = step.instruction->shape;  // whose bounds a value may fill
+  if (declared.is_array() && same_dimensions(result.shape(), declared)) return std::move(result).reshaped(declared);
+  return result;
 }
 
 // Runs of lifted computations are kept like frames. Null where the value is not had by elementwise ops.

@@ -22,7 +22,7 @@ Status check_labels(const InferArgs& in, std::string_view what, const Shape& sha
 Status check_all_labels(const InferArgs& in, const ConvolutionDims& dims) {
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 1));
-  HEDDLE_RETURN_IF_ERROR(check_declared_array(in));
+  if (!in.declared()->is_array()) return in.error("result is declared as ", *in.declared(), "; must be an array");
   HEDDLE_RETURN_IF_ERROR(
       check_labels(in, "x", in[0], dims.input_batch, dims.input_feature, dims.input_spatial));
   HEDDLE_RETURN_IF_ERROR(check_rank(in, 1, in[0].rank()));

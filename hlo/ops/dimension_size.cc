@@ -2,8 +2,8 @@
 // size): x with dimension d dynamic, of this size. dynamic-reshape(x, size..): x under dimensions
 // whose sizes are operands; the declared type bounds them.
 //
-// The interpreter's values fill their bounds: a dynamic dimension has its largest size, and giving
-// it a smaller one is an error.
+// The rules here see types without bounds: the evaluator holds values at the sizes that they have, and
+// rewrites the instruction to them (hlo/evaluation/internal/sizes.h).
 #include "heddle/hlo/ops/indices.h"
 #include "heddle/hlo/ops/rules.h"
 
@@ -62,7 +62,7 @@ Status check_full(const EvalArgs& in, size_t i, int64_t d) {
   return unimplemented(
       to_string(in.instruction.opcode), ": dimension ", d, " of the result ", in.result(),
       " is given the size ", size,
-      ", and the interpreter's arrays fill their bounds; pad to static shapes and mask");
+      ", and by itself the rule gives arrays that fill their bounds; evaluate the module");
 }
 
 StatusOr<Literal> evaluate_set(EvalArgs& in) {

@@ -104,6 +104,12 @@ bool same_but_for_dynamic_flags(const Shape& a, const Shape& b) {
          std::ranges::equal(a.elements(), b.elements(), same_but_for_dynamic_flags);
 }
 
+// A `?` of the first agrees with every size.
+bool same_where_known(const Shape& a, const Shape& b) {
+  return a.dtype() == b.dtype() && std::ranges::equal(a.dimensions(), b.dimensions(), [](int64_t x, int64_t y) { return x == y || x == Shape::kUnbounded; }) &&
+         std::ranges::equal(a.elements(), b.elements(), same_where_known);
+}
+
 }  // namespace
 
 Shape settle(const InferArgs& in, Shape inferred) {
@@ -113,6 +119,7 @@ Shape settle(const InferArgs& in, Shape inferred) {
 
 StatusOr<Shape> check_declared(const InferArgs& in, const Shape& expected) {
   if (same_but_for_dynamic_flags(*in.declared(), expected)) return *in.declared();
+  if (same_where_known(*in.declared(), expected)) return expected;
   return in.error("result is declared as ", *in.declared(), "; must be ", expected);
 }
 

@@ -9,6 +9,7 @@
 #include "heddle/hlo/ops/comparator.h"
 #include "heddle/hlo/ops/permute.h"
 #include "heddle/hlo/ops/region.h"
+#include "heddle/hlo/ops/rules.h"
 
 namespace heddle::hlo {
 namespace {
@@ -35,7 +36,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_takes(in, 0, "comparator", parameters));
   HEDDLE_RETURN_IF_ERROR(check_returns(in, 0, "comparator", Shape::scalar(pred)));
   if (results.size() == 1) return results[0];
-  return Shape::tuple(std::move(results));
+  return settle(in, Shape::tuple(std::move(results)));
 }
 
 using Order = std::vector<int64_t>;  // the row's positions, as they come in the result

@@ -50,6 +50,7 @@ struct Step {
   bool drops = false;          // kElement: the tuple in the slot is not read again
   bool unused = false;         // nobody reads the result
   bool at_root = false;        // kTuple: goes to the result of the call
+  bool at_sizes = false;       // kRule: of dynamic dimensions, see sizes.h
   uint32_t slot = 0;           // of the result; or its number in the table of scalars
   uint32_t tuple = 0;          // kElement
   uint32_t element = 0;        // kElement

@@ -52,6 +52,7 @@ class EvaluationRun {
 
   Status execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments, Literal& result);
   Status apply_rule(const Routine& routine, Frame& frame, const Step& step);
+  StatusOr<Literal> apply_at_sizes(const Step& step, EvalArgs& in);
   struct MapCall;
   EvaluationRun* lifted(const EvaluationPlan::LiftKey& key);
   Status map_chunks(const MapCall& call, std::span<Literal> results);
