@@ -214,6 +214,41 @@ TEST_P(ShardedOnXla, ShardMapInsideALoop) {
   expect_close(run(four()), run(four_evaluators()), "last");
 }
 
+// Whatever the order of mesh axes, elements lie where the sharding says: each tile is read from its
+// own device.
+TEST_P(ShardedOnXla, EveryLayoutIsWhereItSays) {
+  const Mesh mesh = mesh_of({2, 2});
+  const std::vector<Spec> specs = {{},
+                                   {"data"},
+                                   {"model"},
+                                   {None{}, "data"},
+                                   {"model", "data"},
+                                   Spec{{"data", "model"}},
+                                   Spec{{"model", "data"}},
+                                   {None{}, MeshAxes{"model", "data"}}};
+  std::vector<float> values(64);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  for (const Spec& from : specs) {
+    const Tensor x = array(values, {8, 8}, Sharding(mesh, from.axes()));
+    const Program program = trace(
+        [&](Tensor in) {
+          std::vector<Tensor> out;
+          for (const Spec& to : specs)
+            out.push_back(with_sharding(in + 1, Sharding(mesh, to.axes())));
+          return out;
+        },
+        x);
+    const auto out = program.call<std::vector<Tensor>>(x);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const Sharding to(mesh, specs[i].axes());
+      EXPECT_EQ(*sharding_of(out[i]), to.to_hlo(2)) << to_string(to);
+      std::vector<float> got = out[i].to_vector<float>();
+      for (float& value : got) value -= 1;
+      EXPECT_EQ(got, values) << to_string(Sharding(mesh, from.axes())) << " to " << to_string(to);
+    }
+  }
+}
+
 TEST_P(ShardedOnXla, ShardingsInsideALoop) {
   const Mesh mesh = mesh_of({2, 2});
   const Sharding rows(mesh, {"data"}), columns(mesh, {None{}, "model"});
