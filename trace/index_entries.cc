@@ -111,8 +111,12 @@ void Together::add(const Tensor& indices, int64_t axis) {
   require_integers("index", indices, at_);
   arrays_.push_back(widened(indices, at_));
   axes_.push_back(axis);
-  const int64_t bits = bit_width(indices.dtype());
-  if (bits > 32 || (bits == 32 && is_unsigned(indices.dtype()))) dtype_ = s64;
+  widen(indices.dtype());
+}
+
+void Together::widen(DType dtype) {
+  const int64_t bits = bit_width(dtype);
+  if (bits > 32 || (bits == 32 && is_unsigned(dtype))) dtype_ = s64;
 }
 
 Dimensions Together::shape() const {

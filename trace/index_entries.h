@@ -35,6 +35,8 @@ class Together {
   explicit Together(SourceLocation at) : at_(at) {}
 
   void add(const Tensor& indices, int64_t axis);
+  // dtype() holds the positions of this one too.
+  void widen(DType dtype);
   [[nodiscard]] const std::vector<int64_t>& axes() const { return axes_; }
   [[nodiscard]] DType dtype() const { return dtype_; }
   // The shape that they broadcast to.

@@ -20,7 +20,8 @@ namespace heddle {
 enum class IndexMode : uint8_t { kClip, kFill };
 
 // x's slices at `indices` along an axis: the axis is replaced by the axes of `indices` (integers;
-// negative ones count from the end).
+// negative ones count from the end). errors: Error for indices that are no integers, an axis that x has
+// not, and any index into an axis of size 0
 Tensor take(Operand x, Operand indices, int64_t axis = 0, IndexMode mode = IndexMode::kClip);
 
 // start:stop:step of one axis; what is left out reaches to the end. Negative positions count from
@@ -67,8 +68,8 @@ class IndexEntry {
 Tensor index(Operand x, const std::vector<IndexEntry>& entries);
 
 // x.at(..).set(v) and the like: a new tensor, with the part at the entries replaced or combined
-// with v (which broadcasts to it). One index tensor is clamped as it is when reading; of several,
-// those places where an index is outside are left out. Where places repeat, `set` leaves one of
+// with v (which broadcasts to it). Places where an index tensor is outside are
+// left out, as in JAX (IndexMode::kFill): nothing is written there. Where places repeat, `set` leaves one of
 // the values. A mask, a tensor of pred with the leading sizes of x, may be the only entry: v then
 // broadcasts to the axes of x that the mask has not.
 class At {
@@ -90,7 +91,8 @@ class At {
 At at(const Tensor& x, std::vector<IndexEntry> entries,
       SourceLocation location = SourceLocation::here());
 
-// Ascending along an axis; stable. A NaN sorts after every number.
+// Ascending along an axis; stable. A NaN sorts after every number. errors: Error for an axis that x
+// has not
 Tensor sort(Operand x, int64_t axis = -1, bool descending = false);
 Tensor argsort(Operand x, int64_t axis = -1, bool descending = false);  // s32: the order
 // HLO's sort: several operands go together; `before` (a0, b0, a1, b1, ..) -> pred[] says whether a
@@ -100,6 +102,7 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
                             bool stable = true, SourceLocation at = SourceLocation::here());
 
 // HLO's gather and scatter; the fields are those of the HLO text, explained in docs/tracing.md.
+// errors: Error naming the rule of the dims or shapes that is broken
 struct GatherDims {
   std::vector<int64_t> offset_dims;
   std::vector<int64_t> collapsed_slice_dims;
@@ -120,7 +123,7 @@ struct ScatterDims {
   int64_t index_vector_dim = 0;
   bool unique_indices = false;
 };
-// `combine` (current, update) -> new, on scalars.
+// `combine` (current, update) -> new, on scalars. Updates that would reach outside are left out.
 Tensor scatter(Operand x, Operand indices, Operand updates, const ScatterDims& dims,
                FunctionRef<Tensor(const Tensor&, const Tensor&)> combine);
 

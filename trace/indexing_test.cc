@@ -62,14 +62,13 @@ TEST(Indexing, SetReplacesAndAddAccumulates) {
   EXPECT_THAT((zeros({3}).at({twice}).add(1.0).to_vector<float>()), ElementsAre(0, 2, 0));
 }
 
-// Rows along any axis, one scatter: nothing of x is read for it, and indices are clamped as those
-// of x[..] are.
+// Rows along any axis, one scatter: nothing of x is read for it.
 TEST(Indexing, RowsAreUpdatedByOneScatter) {
   Tensor x = zeros({2, 4});
   Tensor columns = array<int>({{1, -1}, {1, 9}});
   Tensor value = reshape(arange(8), {2, 2, 2}).astype(f32);
   EXPECT_THAT((x.at({Slice{}, columns}).add(value).to_vector<float>()),
-              ElementsAre(0, 2, 0, 4, 0, 10, 0, 12));
+              ElementsAre(0, 2, 0, 1, 0, 10, 0, 5));  // not at 9
   EXPECT_THAT((x.at({Slice{}, array<int>({2})}).set(7.0).to_vector<float>()),
               ElementsAre(0, 0, 7, 0, 0, 0, 7, 0));
   EXPECT_THAT((x.at({array<int64_t>({1})}).max(3.0).to_vector<float>()),
@@ -88,7 +87,37 @@ TEST(Indexing, SettingABlockReadsNothing) {
   StatusOr<Program> program = trace(set_row, placeholder({5, 3}, f32), placeholder({}, s32));
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_THAT(program->hlo_text(), Not(HasSubstr(" dynamic-slice(")));
-  EXPECT_THAT(program->hlo_text(), HasSubstr(" dynamic-update-slice("));
+  EXPECT_THAT(program->hlo_text(), HasSubstr(" scatter("));
+  std::string fixed = trace(
+                          [](Tensor t) {
+                            return t.at({2, Slice{}}).set(1.0);
+                          },
+                          placeholder({5, 3}, f32))
+                          .hlo_text();
+  EXPECT_THAT(fixed, HasSubstr(" dynamic-update-slice("));
+}
+
+// As in JAX: nothing is written, neither to the last element nor from the end twice over.
+TEST(Indexing, UpdatesOutsideAreLeftOut) {
+  Tensor x = zeros({3}), square = zeros({2, 2});
+  auto at = [](int i) { return scalar<int>(i); };
+  EXPECT_THAT(x.at({at(5)}).set(1.0).to_vector<float>(), ElementsAre(0, 0, 0));
+  EXPECT_THAT(x.at({at(-4)}).add(1.0).to_vector<float>(), ElementsAre(0, 0, 0));
+  EXPECT_THAT(x.at({at(-1)}).set(1.0).to_vector<float>(), ElementsAre(0, 0, 1));
+  EXPECT_THAT(x.at({array<int>({1, 7, -9})}).add(1.0).to_vector<float>(), ElementsAre(0, 1, 0));
+  EXPECT_THAT((square.at({1, at(2)}).set(1.0).to_vector<float>()), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT((square.at({at(1), scalar<int64_t>(-2)}).max(1.0).to_vector<float>()),
+              ElementsAre(0, 0, 1, 0));
+  EXPECT_THAT((square.at({at(2), Slice{}}).set(1.0).to_vector<float>()), ElementsAre(0, 0, 0, 0));
+  // With parts of axes.
+  EXPECT_THAT((square.at({Slice{0, 1}, at(2)}).set(1.0).to_vector<float>()),
+              ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT((square.at({array<int>({0, 2}), Slice{1, 2}}).add(1.0).to_vector<float>()),
+              ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(
+      (square.at({scalar<int64_t>(int64_t{1} << 32), Slice{0, 1}}).set(1.0).to_vector<float>()),
+      ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(zeros({0}).at({at(0)}).set(1.0).size(), 0);
 }
 
 TEST(Indexing, TakeClipsOrFills) {

@@ -30,6 +30,8 @@ bool is_whole(const IndexEntry& entry) {
   return s != nullptr && !s->start && !s->stop && s->step == 1;
 }
 
+bool is_value(const IndexEntry& entry) { return std::holds_alternative<Tensor>(entry.value()); }
+
 bool is_one_position(const std::vector<IndexEntry>& entries) {
   return std::ranges::all_of(entries, [](const IndexEntry& e) {
     if (const Tensor* t = std::get_if<Tensor>(&e.value())) return t->rank() == 0;
@@ -37,29 +39,52 @@ bool is_one_position(const std::vector<IndexEntry>& entries) {
   });
 }
 
-// A contiguous block: whole axes and single positions. One dynamic-update-slice, in place inside
-// loops.
+// A contiguous block: whole axes and single positions, which are known to be inside. One
+// dynamic-update-slice, in place inside loops.
 Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value,
                     SourceLocation at) {
   std::vector<Tensor> starts;
   Dimensions sizes = x.shape().dimensions();
-  bool wide = false;
-  for (const IndexEntry& entry : entries) {
-    if (const Tensor* t = std::get_if<Tensor>(&entry.value())) wide |= bit_width(t->dtype()) > 32;
-  }
-  DType dtype = wide ? s64 : s32;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    Tensor start = constant_like({0, at}, dtype, "at");
+    int64_t start = 0;
     if (i < entries.size()) {
-      if (const int64_t* p = std::get_if<int64_t>(&entries[i].value()))
-        start = constant_like({*p < 0 ? *p + sizes[i] : *p, at}, dtype, "at");
-      if (const Tensor* t = std::get_if<Tensor>(&entries[i].value()))
-        start = from_start(widened(*t, at), sizes[i], at).astype(dtype, at);
-      if (!std::holds_alternative<Slice>(entries[i].value())) sizes[i] = 1;
+      if (const int64_t* p = std::get_if<int64_t>(&entries[i].value())) {
+        start = *p < 0 ? *p + sizes[i] : *p;
+        sizes[i] = 1;
+      }
     }
-    starts.push_back(start);
+    starts.push_back(constant_like({start, at}, s32, "at"));
   }
   return dynamic_update_slice({x, at}, {reshape({value, at}, sizes), at}, starts);
+}
+
+// The same where positions are values: one scatter, also in place, which does nothing where one of
+// them is outside.
+Tensor update_slab(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value,
+                   SourceLocation at, FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+  ScatterDims dims{.update_window_dims = {},
+                   .inserted_window_dims = {},
+                   .scatter_dims_to_operand_dims = {},
+                   .index_vector_dim = 0};
+  std::vector<Tensor> positions;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (std::holds_alternative<Slice>(entries[i].value())) continue;
+    const auto axis = static_cast<int64_t>(i);
+    const Tensor* t = std::get_if<Tensor>(&entries[i].value());
+    const Tensor position =
+        t != nullptr ? widened(*t, at)
+                     : constant_like({std::get<int64_t>(entries[i].value()), at}, s64, "at");
+    dims.inserted_window_dims.push_back(axis);
+    positions.push_back(from_start(position, x.dim(axis), at));
+  }
+  dims.scatter_dims_to_operand_dims = dims.inserted_window_dims;
+  for (int64_t i = 0; i < value.rank(); ++i) dims.update_window_dims.push_back(i);
+  const bool alike = std::ranges::all_of(
+      positions, [&](const Tensor& t) { return t.dtype() == positions[0].dtype(); });
+  if (!alike) {
+    for (Tensor& position : positions) position = position.astype(s64, at);
+  }
+  return scatter({x, at}, {stack(positions, 0, at), at}, {value, at}, dims, combine);
 }
 
 // The axis of the one array of indices where all other entries are whole axes.
@@ -73,14 +98,12 @@ std::optional<size_t> axis_of_rows(const std::vector<IndexEntry>& entries) {
   return axis;
 }
 
-// Whole slices of x at the indices along an axis, clamped as take() clamps them: one scatter.
+// Whole slices of x at the indices along an axis; one scatter, which leaves out those outside.
 Tensor update_rows(const Tensor& x, const Tensor& indices, int64_t axis, const Tensor& value,
                    SourceLocation at, FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   require_integers("index", indices, at);
   int64_t size = x.dim(axis);
-  if (size == 0 && indices.size() > 0) throw Error(nothing_to_take("at", x.shape(), axis), at);
   Tensor rows = from_start(widened(indices, at), size, at);
-  rows = clip({rows, at}, {0, at}, {std::max<int64_t>(size, 1) - 1, at});
   Dimensions shape = x.shape().dimensions();
   shape.erase(shape.begin() + axis);
   const Dimensions& inserted = rows.shape().dimensions();
@@ -110,7 +133,8 @@ Tensor update_elements(const Tensor& x, const Tensor& positions, const Tensor& v
   return reshape({flat, at}, x.shape().dimensions());
 }
 
-// Several arrays of indices, and what else there is: one scatter. Axes taken whole are its windows;
+// Arrays of indices, or positions that are values, and what else there is: one scatter, which leaves
+// out the places where one is outside. Axes taken whole are its windows;
 // positions, arrays and parts of axes give it a column of indices each.
 class ManyPlaces {
  public:
@@ -118,6 +142,7 @@ class ManyPlaces {
       : x_(entries.x), entries_(entries.each), arrays_(at), at_(at) {
     for (int64_t axis = 0; axis < x_.rank(); ++axis) {
       if (const Tensor* array = array_of(entry(axis))) arrays_.add(*array, axis);
+      if (const Tensor* t = std::get_if<Tensor>(&entry(axis).value())) arrays_.widen(t->dtype());
     }
     common_ = arrays_.shape();
     bool placed = entries.apart;
@@ -247,12 +272,15 @@ Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& upd
   Indexing indexing(x, entries, at);
   if (is_one_position(entries.each)) {
     Tensor block = broadcast_to(update, indexing.block_shape(), at);
+    if (std::ranges::any_of(entries.each, is_value))
+      return update_slab(x, entries.each, block, at, combine);
     return update_block(x, entries.each, set ? block : combine(indexing.get(), block), at);
   }
   if (std::optional<size_t> axis = axis_of_rows(entries.each))
     return update_rows(x, std::get<Tensor>(entries.each[*axis].value()),
                        static_cast<int64_t>(*axis), update, at, combine);
-  if (count_arrays(entries.each) > 1) return ManyPlaces(entries, at).updated(update, combine);
+  if (std::ranges::any_of(entries.each, is_value))
+    return ManyPlaces(entries, at).updated(update, combine);
   return update_elements(x, indexing.positions(), update, at, combine);
 }
 
@@ -290,19 +318,27 @@ Tensor At::set(Operand value) const {
 }
 Tensor At::add(Operand value) const {
   return updated(x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return heddle::add(a, b); });
+                 [at = location_](const Tensor& a, const Tensor& b) {
+                   return heddle::add({a, at}, {b, at});
+                 });
 }
 Tensor At::multiply(Operand value) const {
   return updated(x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return heddle::multiply(a, b); });
+                 [at = location_](const Tensor& a, const Tensor& b) {
+                   return heddle::multiply({a, at}, {b, at});
+                 });
 }
 Tensor At::min(Operand value) const {
   return updated(x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
+                 [at = location_](const Tensor& a, const Tensor& b) {
+                   return minimum({a, at}, {b, at});
+                 });
 }
 Tensor At::max(Operand value) const {
   return updated(x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
+                 [at = location_](const Tensor& a, const Tensor& b) {
+                   return maximum({a, at}, {b, at});
+                 });
 }
 
 }  // namespace heddle
