@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "heddle/hlo/custom_call.h"
 #include "heddle/hlo/evaluation/internal/testing.h"
 
 namespace heddle::hlo {
@@ -151,6 +152,98 @@ TEST(Together, WrongGroupsAreErrors) {
           together("ENTRY main { ROOT p = f32[2] parameter(0) }", {2, 1}, one_each(1)).status()),
       "evaluate main: has arguments for 1 devices; must have them for 2 replicas of 1 "
       "partitions");
+}
+
+// The header of the modules that JAX's partitioned programs are.
+TEST(Together, HeadersThatCountDevicesAreTaken) {
+  const auto evaluator = Evaluator::prepare(parsed(
+      cat("HloModule m, num_partitions=2\n", kAdd,
+          "ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] all-reduce(p), channel_id=1, "
+          "replica_groups={{0,1}}, use_global_device_ids=true, to_apply=add }")));
+  const auto got = evaluate_together(evaluator.value(), {1, 2}, one_each(2));
+  ASSERT_EQ(got.status(), Status());
+  EXPECT_THAT(numbers(got->at(1)), ElementsAre(1, 10));
+  EXPECT_THAT(message_of(evaluator->run({floats({1, 2})}).status()),
+              HasSubstr("2 partitions, and the interpreter is one device"));
+}
+
+TEST(Together, FourDevicesShareInMeshesAndIotas) {
+  EXPECT_EQ(results("all-reduce(p), channel_id=1, replica_groups=mesh['a'=2,'b'=2] {'a'}, "
+                    "use_global_device_ids=true, to_apply=add",
+                    {1, 4}),
+            (Rows{{2, 20}, {4, 40}, {2, 20}, {4, 40}}));
+  EXPECT_EQ(
+      results("all-to-all(p), channel_id=1, replica_groups=[2,2]<=[2,2]T(1,0), dimensions={0}",
+              {1, 4}),
+      (Rows{{0, 2}, {1, 3}, {0, 20}, {10, 30}}));
+}
+
+TEST(Together, BroadcastsAreOfTheFirstOfAGroup) {
+  EXPECT_EQ(results("collective-broadcast(p), channel_id=1, replica_groups={{1,0},{2,3}}", {1, 4}),
+            (Rows{{1, 10}, {1, 10}, {2, 20}, {2, 20}}));
+}
+
+TEST(Together, StartsGiveWhatTheirDonesTake) {
+  const auto got = together(
+      "ENTRY main { p = f32[2] parameter(0) "
+      "s = (f32[2], f32[4]) all-gather-start(p), replica_groups={{0,1}}, dimensions={0} "
+      "g = f32[4] all-gather-done(s) "
+      "t = (f32[2], f32[2], u32[]) collective-permute-start(p), source_target_pairs={{0,1},{1,0}} "
+      "c = f32[2] collective-permute-done(t) ROOT r = (f32[4], f32[2]) tuple(g, c) }",
+      {2, 1}, one_each(2));
+  ASSERT_EQ(got.status(), Status());
+  for (const size_t device : {0, 1})
+    EXPECT_THAT(numbers(got->at(device).element(0)), ElementsAre(0, 0, 1, 10));
+  EXPECT_THAT(numbers(got->at(0).element(1)), ElementsAre(1, 10));
+  EXPECT_THAT(numbers(got->at(1).element(1)), ElementsAre(0, 0));
+}
+
+// (sum of x, sum of x * y): the accumulators of both operands come first.
+TEST(Together, CombinersMayTakeAllOperandsAtOnce) {
+  const auto got = together(
+      "both { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) "
+      "j = s32[] parameter(3) more = pred[] compare(b, a), direction=GT "
+      "x = f32[] select(more, b, a) k = s32[] select(more, j, i) "
+      "ROOT t = (f32[], s32[]) tuple(x, k) }\n"
+      "ENTRY main { p = f32[2] parameter(0) id = u32[] replica-id() n = s32[] convert(id) "
+      "i = s32[2] broadcast(n), dimensions={} "
+      "ROOT r = (f32[2], s32[2]) all-reduce(p, i), replica_groups={}, to_apply=both }",
+      {3, 1}, one_each(3));
+  ASSERT_EQ(got.status(), Status());
+  EXPECT_THAT(numbers(got->at(1).element(0)), ElementsAre(2, 20));
+  EXPECT_THAT(numbers(got->at(1).element(1)), ElementsAre(2, 2));
+}
+
+TEST(Together, WrongDimensionsOfStartsAreErrors) {
+  const auto got = together(
+      "ENTRY main { p = f32[2] parameter(0) s = (f32[2], f32[4]) all-gather-start(p), "
+      "replica_groups={{0,1}}, dimensions={7} ROOT g = f32[4] all-gather-done(s) }",
+      {2, 1}, one_each(2));
+  EXPECT_THAT(message_of(got.status()), HasSubstr("dimensions are {7}; must be one of f32[2]"));
+}
+
+TEST(Together, ADeviceThatAGroupNamesTwiceIsAnError) {
+  EXPECT_THAT(error("all-reduce(p), replica_groups={{0,0},{1}}, to_apply=add", {2, 1}),
+              HasSubstr("replica_groups name 0 twice"));
+}
+
+// What a function runs of its own is one device, alone.
+TEST(Together, RunsInsideOfACustomCallHaveNoSeat) {
+  const auto inner = Evaluator::prepare(parsed(
+      cat(kAdd,
+          "ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] all-reduce(p), replica_groups={}, "
+          "to_apply=add }")));
+  ASSERT_EQ(
+      register_custom_call("test.alone", [&](CustomCall& call) { return inner->run({call[0]}); }),
+      Status());
+  const auto got = together(
+      "ENTRY main { p = f32[2] parameter(0) q = f32[2] custom-call(p), "
+      "custom_call_target=\"test.alone\" ROOT r = f32[2] all-reduce(q), replica_groups={}, "
+      "to_apply=add }",
+      {2, 1}, one_each(2));
+  unregister_custom_call("test.alone");
+  ASSERT_EQ(got.status(), Status());
+  EXPECT_THAT(numbers(got->at(0)), ElementsAre(1, 10));
 }
 
 }  // namespace

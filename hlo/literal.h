@@ -92,7 +92,7 @@ class Literal {
   void write(const void* data, size_t size_bytes);
 
   Shape shape_;
-  std::shared_ptr<Storage> storage_;  // null: zero bytes, or a tuple
+  std::shared_ptr<Storage> storage_;  // null: of a tuple, a token or nothing
   std::vector<Literal> elements_;
 };
 

@@ -1,6 +1,7 @@
 #include "heddle/hlo/op.h"
 
 #include "heddle/hlo/internal/check_type.h"
+#include "heddle/hlo/internal/device_lists.h"
 
 namespace heddle::hlo {
 namespace {
@@ -26,6 +27,10 @@ StatusOr<Shape> apply_rule(Opcode opcode, std::span<const Shape* const> operands
   if (declared != nullptr) HEDDLE_RETURN_IF_ERROR(check_shape(*declared));
   if (declared == nullptr && has_trait(opcode, kDeclared)) {
     return invalid_argument(to_string(opcode), ": has no result type; this op's type cannot be inferred");
+  }
+  if (attrs.holds<CollectiveAttrs>()) {
+    HEDDLE_RETURN_IF_ERROR(annotate(check_replica_groups(attrs.get<CollectiveAttrs>().replica_groups),
+                                    to_string(opcode), ": "));
   }
   const OpDef& op = definition(opcode);
   if (!op.infer) return invalid_argument(to_string(opcode), ": ", op.infer.reason());

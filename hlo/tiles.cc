@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "heddle/hlo/internal/device_lists.h"
 #include "heddle/hlo/ops/strides.h"
 #include "heddle/hlo/text/internal/values.h"
 
@@ -16,46 +17,14 @@ int64_t product(std::span<const int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-// 0, 1, .. as an array of `reshape`, transposed, in row-major order.
-Dims devices_of_iota(const Dims& reshape, Dims transpose) {
-  const size_t rank = reshape.size();
-  if (transpose.empty()) {
-    transpose.resize(rank);
-    std::iota(transpose.begin(), transpose.end(), 0);
-  }
-  Dims strides(rank, 1);
-  for (size_t d = rank; d-- > 1;) strides[d - 1] = strides[d] * reshape[d];
-  Dims out = {0};
-  for (int64_t axis : transpose) {
-    Dims next;
-    for (int64_t base : out) {
-      for (int64_t i = 0; i < reshape[static_cast<size_t>(axis)]; ++i)
-        next.push_back(base + i * strides[static_cast<size_t>(axis)]);
-    }
-    out = std::move(next);
-  }
-  return out;
-}
-
-bool is_permutation_of_axes(const Dims& transpose, size_t rank) {
-  Dims sorted = transpose;
-  std::ranges::sort(sorted);
-  Dims axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  return transpose.empty() || sorted == axes;
-}
-
 // Every device of 0 .. count-1 once.
 Status check_devices(const Sharding& sharding, int64_t count) {
   const auto wrong = [&] {
     return invalid_argument("sharding ", to_string(sharding), ": is of other devices than 0 .. ",
                             count - 1, "; must name each once");
   };
-  const bool is_iota = !sharding.iota_reshape.empty();
+  HEDDLE_RETURN_IF_ERROR(check_sharding(sharding));
   if (product(sharding.tile_dimensions) != count) return wrong();
-  if (is_iota && (product(sharding.iota_reshape) != count ||
-                  !is_permutation_of_axes(sharding.iota_transpose, sharding.iota_reshape.size())))
-    return wrong();
   Dims devices = devices_in_order(sharding);
   std::ranges::sort(devices);
   for (size_t i = 0; i < devices.size(); ++i) {
@@ -183,20 +152,16 @@ void place(const Literal& tile, std::span<const int64_t> start, Literal& whole) 
                Strides(tile.shape()), inside.sizes, width);
 }
 
-namespace {
-
-size_t count_leaves(const Shape& shape) {
+size_t leaf_count(const Shape& shape) {
   if (!shape.is_tuple()) return 1;
   size_t leaves = 0;
-  for (const Shape& element : shape.elements()) leaves += count_leaves(element);
+  for (const Shape& element : shape.elements()) leaves += leaf_count(element);
   return leaves;
 }
 
-}  // namespace
-
 StatusOr<std::vector<const Sharding*>> leaf_shardings(const Sharding* sharding,
                                                       const Shape& shape) {
-  const size_t leaves = count_leaves(shape);
+  const size_t leaves = leaf_count(shape);
   if (sharding == nullptr || sharding->type != Type::kTuple)
     return std::vector<const Sharding*>(leaves, sharding);
   if (sharding->tuple.size() != leaves) {

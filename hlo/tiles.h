@@ -36,7 +36,7 @@ struct Tiles {
                                        int64_t devices);
 
 // Returns the devices of a {devices=..} sharding in the order of its tiles, dimensions along which
-// tiles repeat included. Not checked.
+// tiles repeat included. Not checked: for what tiles_of() or verify() has taken.
 [[nodiscard]] std::vector<int64_t> devices_in_order(const Sharding& sharding);
 
 // Returns the tile that starts at `start`, of type `tile`. Where it reaches past the array, zeros.
@@ -44,6 +44,9 @@ struct Tiles {
 
 // Writes a tile to its place; what reaches past the array is left out.
 void place(const Literal& tile, std::span<const int64_t> start, Literal& whole);
+
+// Returns the number of arrays in a (nested) tuple; 1 for an array.
+[[nodiscard]] size_t leaf_count(const Shape& shape);
 
 // Returns the sharding of each leaf of a type: parts of a tuple sharding, or copies of one sharding
 // for all; null where there is none.

@@ -94,9 +94,10 @@ TEST(Tiles, ThatDoNotFitAreErrors) {
             "sharding {devices=[2]<=[2]}: is of other devices than 0 .. 3; must name each once");
   EXPECT_EQ(error("{devices=[4]0,1,1,3}", {6}, 4),
             "sharding {devices=[4]0,1,1,3}: is of other devices than 0 .. 3; must name each once");
-  EXPECT_EQ(error("{devices=[4]<=[2,2]T(0,0)}", {6}, 4),
-            "sharding {devices=[4]<=[2,2]T(0,0)}: is of other devices than 0 .. 3; must name each "
-            "once");
+  Sharding twice = sharding("{devices=[4]<=[2,2]}");
+  twice.iota_transpose = {0, 0};
+  EXPECT_EQ(message_of(tiles_of(twice, Shape(f32, {6}), 4).status()),
+            "sharding: T(0,0): must name each of 2 dimensions once");
   EXPECT_EQ(error("{manual}", {6}, 4),
             "sharding {manual}: does not place elements on devices; use {replicated} or "
             "{devices=..}");

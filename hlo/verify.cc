@@ -1,6 +1,7 @@
 #include "heddle/hlo/verify.h"
 
 #include "heddle/hlo/internal/check_type.h"
+#include "heddle/hlo/internal/device_lists.h"
 
 namespace heddle::hlo {
 namespace {
@@ -54,6 +55,8 @@ class Verifier {
       for (InstructionId id : instruction.extras->control_predecessors) {
         if (id.value >= i) return invalid_argument("control predecessor ", id.value, " is not defined before");
       }
+      if (instruction.extras->sharding.has_value())
+        HEDDLE_RETURN_IF_ERROR(check_sharding(*instruction.extras->sharding));
     }
     return check_type(instruction.opcode, operands_, instruction.attrs, callees_, instruction.shape);
   }

@@ -1,15 +1,11 @@
 #include "heddle/transform/internal/scan_sharding.h"
 
+#include "heddle/hlo/tiles.h"
+
 namespace heddle::transform {
 
+using hlo::leaf_count;
 using hlo::Sharding;
-
-size_t leaf_count(const Shape& shape) {
-  if (!shape.is_tuple()) return 1;
-  size_t leaves = 0;
-  for (const Shape& element : shape.elements()) leaves += leaf_count(element);
-  return leaves;
-}
 
 std::vector<Sharding> result_shardings(const hlo::Instruction& scan) {
   if (!scan.extras->sharding.has_value()) return {};

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "heddle/hlo/tiles.h"
 #include "heddle/transform/internal/scan_sharding.h"
 #include "heddle/transform/trip_count.h"
 
 namespace heddle::transform {
+
+using hlo::leaf_count;
 namespace {
 
 // The items of a list of one a leaf that belong to kept elements; the list as it is if it is not

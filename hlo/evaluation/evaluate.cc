@@ -6,6 +6,7 @@
 #include "heddle/hlo/evaluation/internal/plan.h"
 #include "heddle/hlo/evaluation/internal/run.h"
 #include "heddle/hlo/evaluation/internal/sizes.h"
+#include "heddle/hlo/ops/rendezvous.h"
 
 namespace heddle::hlo {
 namespace {
@@ -47,7 +48,9 @@ StatusOr<Evaluator> Evaluator::prepare(Module module) {
 }
 
 StatusOr<Literal> Evaluator::run(std::vector<Literal> arguments, const RunOptions& options) const {
+  const SeatScope seat;
   HEDDLE_RETURN_IF_ERROR(check_arguments(plan_->module, arguments));
+  if (this_seat() == nullptr) HEDDLE_RETURN_IF_ERROR(plan_->alone);
   try {
     EvaluationRun run(*plan_, options.seed);
     Literal result;

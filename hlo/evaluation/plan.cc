@@ -33,8 +33,8 @@ bool joins_devices(const Instruction& instruction) {
          instruction.opcode == Opcode::kReplicaId || instruction.opcode == Opcode::kPartitionId;
 }
 
-// A module for several devices runs here as long as nothing asks which device this is, or for the others.
-Status check_devices(const Module& module, const Instruction& instruction) {
+// A module for several devices runs on one alone as long as nothing asks which device this is, or for the others.
+Status check_alone(const Module& module, const Instruction& instruction) {
   const int64_t replicas = module.extras->replica_count, partitions = module.extras->num_partitions;
   if ((replicas <= 1 && partitions <= 1) || !joins_devices(instruction)) return {};
   return unimplemented("is for the module's ", replicas, " replicas and ", partitions,
@@ -68,6 +68,9 @@ class RoutineMaker {
     if (at(computation_.root).opcode == Opcode::kTuple && !root_is_read_) routine_.root.kind = Source::Kind::kResult;
     return std::move(routine_);
   }
+
+  // Why one device alone cannot run what was made, where it cannot.
+  [[nodiscard]] const Status& alone() const { return alone_; }
 
  private:
   static constexpr int64_t kNever = -1;
@@ -221,7 +224,7 @@ class RoutineMaker {
   Status add_rule(InstructionId id, int64_t position) {
     const Slot<EvaluateFn>& evaluate = definition(at(id).opcode).evaluate;
     if (!evaluate) return unimplemented(evaluate.reason());
-    HEDDLE_RETURN_IF_ERROR(check_devices(module_, at(id)));
+    if (alone_.ok()) alone_ = explain(id, check_alone(module_, at(id)));
     Step step = make_step(Step::Kind::kRule, id, position);
     step.rule = evaluate.rule();
     step.at_sizes = depends_on_sizes(computation_, at(id));
@@ -268,6 +271,7 @@ class RoutineMaker {
   std::vector<uint32_t> free_;
   bool root_is_read_ = false;  // inside of the computation
   Routine routine_;
+  Status alone_;
 };
 
 // What can run at all: from the entry, through live instructions.
@@ -326,6 +330,7 @@ Status plan_routines(EvaluationPlan& plan) {
     const Computation& computation = plan.module.computations[c];
     RoutineMaker maker(plan.module, computation, evaluation_order(computation, reach.live(c), reach.effects()));
     HEDDLE_ASSIGN_OR_RETURN(plan.routines[c], maker.make());
+    if (plan.alone.ok()) plan.alone = maker.alone();
     plan.routines[c].depth = depth_of(plan.routines[c], plan.routines);
     if (plan.routines[c].depth > kMaxDepth) {
       return resource_exhausted("evaluate: computations call each other more than ", kMaxDepth,

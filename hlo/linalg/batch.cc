@@ -92,7 +92,8 @@ Status Batch::check_results(const std::vector<Shape>& trailing) {
   if (!same_type(call_.result(), expected)) {
     return call_.error("result is declared as ", call_.result(), "; its operands give ", expected);
   }
-  for (const Shape& shape : shapes) results_.emplace_back(shape);
+  for (const Shape& shape : shapes)
+    results_.push_back(has_values() ? Literal(shape) : Literal::elided(shape));
   return {};
 }
 

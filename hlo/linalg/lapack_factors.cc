@@ -163,6 +163,11 @@ void scale_by(Matrix<T>& b, T alpha) {
   for (T& x : b.values()) x *= alpha;
 }
 
+template <class T>
+T scalar(const Literal& literal) {
+  return read_matrix<T>(Literal(literal).reshaped(Shape(literal.shape().dtype(), {1, 1})), 0)(0, 0);
+}
+
 // trsm(a, b), side, uplo, trans_x, diag: x with op(a) x = b or x op(a) = b. Newer programs give a
 // scalar factor of b, alpha, too.
 template <class T>
@@ -178,16 +183,12 @@ StatusOr<Literal> trsm(CustomCall& call, DType dtype) {
     return call.error("b is ", call[1].shape(), "; its ", form.left ? "rows" : "columns",
                       " must be as many as those of a, ", call[0].shape());
   }
-  T alpha(1);
-  if (call.size() == 3) {
-    if (!call[2].shape().is_scalar(dtype))
-      return call.error("alpha is ", call[2].shape(), "; must be ", dtype, "[]");
-    alpha = read_matrix<T>(Literal(call[2]).reshaped(Shape(dtype, {1, 1})), 0)(0, 0);
-  }
+  if (call.size() == 3 && !call[2].shape().is_scalar(dtype))
+    return call.error("alpha is ", call[2].shape(), "; must be ", dtype, "[]");
   HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {m, n})}));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> b = batch.matrix<T>(1, at);
-    if (call.size() == 3) scale_by(b, alpha);
+    if (call.size() == 3) scale_by(b, scalar<T>(call[2]));
     solve_triangular(form, batch.matrix<T>(0, at), b);
     batch.put(0, at, b);
   }

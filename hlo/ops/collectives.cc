@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "heddle/hlo/internal/device_lists.h"
 #include "heddle/hlo/ops/indices.h"
 #include "heddle/hlo/ops/joint.h"
 #include "heddle/hlo/ops/region.h"
@@ -25,13 +26,26 @@ StatusOr<Shape> infer_same(const InferArgs& in) {
   return check_declared(in, types_of_operands(in));
 }
 
-// A combiner takes one accumulator and one value for each operand.
+// A combiner takes two scalars of the operands' element type, or the accumulators of all operands and
+// then their values, and returns what it accumulates. Its values are computed in its own types, so
+// they must be the operands'.
 Status check_combiner(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
+  HEDDLE_RETURN_IF_ERROR(check_arrays(in));
   HEDDLE_RETURN_IF_ERROR(check_callee(in, 0, "to_apply"));
-  size_t parameters = in.called()[0]->parameter_count();
-  if (parameters == 2 || parameters == 2 * in.size()) return {};
-  return in.error("to_apply takes ", parameters, " parameters; must take 2");
+  const bool takes_all = in.called()[0]->parameter_count() > 2;
+  std::vector<Shape> scalars;
+  for (const Shape* operand : in.operands()) {
+    scalars.push_back(Shape::scalar(operand->dtype()));
+    if (takes_all) continue;
+    HEDDLE_RETURN_IF_ERROR(check_takes(in, 0, "to_apply", std::vector<Shape>(2, scalars.back())));
+    HEDDLE_RETURN_IF_ERROR(check_returns(in, 0, "to_apply", scalars.back()));
+  }
+  if (!takes_all) return {};
+  HEDDLE_RETURN_IF_ERROR(check_returns(in, 0, "to_apply", Shape::tuple(scalars)));
+  std::vector<Shape> both = scalars;
+  both.insert(both.end(), scalars.begin(), scalars.end());
+  return check_takes(in, 0, "to_apply", both);
 }
 
 StatusOr<Shape> infer_all_reduce(const InferArgs& in) {
@@ -117,12 +131,12 @@ StatusOr<Shape> infer_permute(const InferArgs& in) {
   return *in.declared();
 }
 
-// How many devices a group has; 0 where the text does not say it plainly.
-int64_t group_size(const ReplicaGroups& groups) {
-  if (!groups.mesh_axes.empty() || !groups.mesh_axes_proto.empty()) return 0;
-  if (!groups.iota_tile.empty()) return groups.iota_tile.back();
+// How many devices the largest group has; 0 where the form of the groups is not known.
+int64_t group_size(const ReplicaGroups& replica_groups) {
+  const StatusOr<std::vector<Dims>> groups = groups_of(replica_groups);
+  if (!groups.ok()) return 0;
   int64_t size = 1;  // no groups: all devices, of which there is one
-  for (const Dims& group : groups.groups) size = std::max(size, static_cast<int64_t>(group.size()));
+  for (const Dims& group : *groups) size = std::max(size, static_cast<int64_t>(group.size()));
   return size;
 }
 
@@ -152,8 +166,8 @@ StatusOr<Literal> as_result(const EvalArgs& in, Literal value) {
                        ", and the interpreter is one; run it on a backend with several");
 }
 
-// What a device has from a group of its own: its operands.
-StatusOr<Literal> evaluate_alone(EvalArgs& in) {
+// What a device has from its group; from one of its own: its operands.
+StatusOr<Literal> evaluate_group(EvalArgs& in) {
   if (this_seat() != nullptr) return evaluate_jointly(in);
   HEDDLE_RETURN_IF_ERROR(check_alone(in));
   if (in.result().is_tuple() && in.size() == 1 && !in[0].shape().is_tuple())
@@ -161,8 +175,8 @@ StatusOr<Literal> evaluate_alone(EvalArgs& in) {
   return as_result(in, bundled(taken(in)));
 }
 
-// (operands, results, contexts..)
-StatusOr<Literal> evaluate_start_alone(EvalArgs& in) {
+// The same for the start of an asynchronous pair: (operands, results, contexts..).
+StatusOr<Literal> start_group(EvalArgs& in) {
   if (this_seat() != nullptr) return start_jointly(in);
   HEDDLE_RETURN_IF_ERROR(check_alone(in));
   const Literal value = bundled(taken(in));
@@ -174,10 +188,10 @@ StatusOr<Literal> evaluate_whole(EvalArgs& in) { return std::move(in.operands[0]
 // Device 0 gets what is sent to it, or zeros.
 StatusOr<Literal> permuted_alone(EvalArgs& in) {
   const auto& attrs = in.attrs<CollectivePermuteAttrs>();
-  int64_t devices = 1;
+  int64_t last = 0;
   for (const SourceTarget& pair : attrs.source_target_pairs)
-    devices = std::max({devices, pair.source + 1, pair.target + 1});
-  if (devices > 1) return needs_devices(in, devices);
+    last = std::max({last, pair.source, pair.target});
+  if (last > 0) return needs_devices(in, std::min(last, INT64_MAX - 1) + 1);
   if (!attrs.slice_sizes.empty()) {
     return unimplemented(
         "collective-permute: the form with slice_sizes, which writes into an operand, is not "
@@ -203,6 +217,7 @@ StatusOr<Literal> evaluate_permute_start(EvalArgs& in) {
 
 // Slices of rows of the input, each written to its place in the output.
 StatusOr<Literal> evaluate_ragged_all_to_all(EvalArgs& in) {
+  if (this_seat() != nullptr) return evaluate_jointly(in);
   HEDDLE_RETURN_IF_ERROR(check_alone(in));
   const std::vector<int64_t> from = all_indices(in[2]), sizes = all_indices(in[3]),
                              to = all_indices(in[4]);
@@ -236,16 +251,16 @@ constexpr No kUnknown{
                                  .infer = shape_rule,          \
                                  .evaluate = value_rule}
 
-HEDDLE_COLLECTIVE(kAllReduce, infer_all_reduce, evaluate_alone);
-HEDDLE_COLLECTIVE(kAllReduceStart, infer_all_reduce, evaluate_alone);
+HEDDLE_COLLECTIVE(kAllReduce, infer_all_reduce, evaluate_group);
+HEDDLE_COLLECTIVE(kAllReduceStart, infer_all_reduce, evaluate_group);
 HEDDLE_COLLECTIVE(kAllReduceDone, infer_same, evaluate_whole);
-HEDDLE_COLLECTIVE(kReduceScatter, infer_reduce_scatter, evaluate_alone);
-HEDDLE_COLLECTIVE(kAllGather, infer_all_gather, evaluate_alone);
-HEDDLE_COLLECTIVE(kAllGatherStart, infer_start, evaluate_start_alone);
+HEDDLE_COLLECTIVE(kReduceScatter, infer_reduce_scatter, evaluate_group);
+HEDDLE_COLLECTIVE(kAllGather, infer_all_gather, evaluate_group);
+HEDDLE_COLLECTIVE(kAllGatherStart, infer_start, start_group);
 HEDDLE_COLLECTIVE(kAllGatherDone, infer_done, evaluate_done);
-HEDDLE_COLLECTIVE(kAllToAll, infer_all_to_all, evaluate_alone);
+HEDDLE_COLLECTIVE(kAllToAll, infer_all_to_all, evaluate_group);
 HEDDLE_COLLECTIVE(kRaggedAllToAll, infer_ragged_all_to_all, evaluate_ragged_all_to_all);
-HEDDLE_COLLECTIVE(kCollectiveBroadcast, infer_same, evaluate_alone);
+HEDDLE_COLLECTIVE(kCollectiveBroadcast, infer_same, evaluate_group);
 HEDDLE_COLLECTIVE(kCollectiveReduce, believe, kUnknown);
 HEDDLE_COLLECTIVE(kCollectivePermute, infer_permute, evaluate_permute);
 HEDDLE_COLLECTIVE(kCollectivePermuteStart, infer_start, evaluate_permute_start);

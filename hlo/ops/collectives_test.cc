@@ -52,12 +52,12 @@ TEST(Collectives, SeveralOperandsComeBackAsATuple) {
 }
 
 TEST(Collectives, PartsOfSeveralDevicesNeedAMesh) {
-  EXPECT_EQ(
-      error_of(program("ROOT r = f32[1] custom-call(x), "
-                       "custom_call_target=\"SPMDFullToShardShape\""),
-               {kX}),
-      "custom-call: SPMDFullToShardShape: makes f32[1] of f32[3], which is a part on one of several "
-      "devices; run it on a mesh device (runtime/mesh.h)");
+  EXPECT_EQ(error_of(program("ROOT r = f32[1] custom-call(x), "
+                             "custom_call_target=\"SPMDFullToShardShape\""),
+                     {kX}),
+            "custom-call: SPMDFullToShardShape: makes f32[1] of f32[3], which is a part on one of "
+            "several "
+            "devices; run it on a mesh device (runtime/mesh.h)");
 }
 
 TEST(Collectives, ADeviceToWhichNothingIsSentHasZeros) {
@@ -123,6 +123,38 @@ TEST(Collectives, OfSeveralDevicesSayWhatTheyNeed) {
   EXPECT_THAT(
       error_of("HloModule m, num_partitions=8\n ENTRY main { ROOT i = u32[] partition-id() }"),
       HasSubstr("8 partitions"));
+}
+
+TEST(Collectives, CombinersAreOfTheOperandsTypes) {
+  const auto error = [](const std::string& combiner, const std::string& op) {
+    return message_of(
+        parse_text(cat("HloModule m\n f { ", combiner, " }\n ENTRY main { x = f32[4] parameter(0) ",
+                       "ROOT r = f32[4] ", op, " }"))
+            .status());
+  };
+  const std::string reduce = "all-reduce(x), replica_groups={}, to_apply=f";
+  EXPECT_THAT(
+      error("a = f64[] parameter(0) b = f64[] parameter(1) ROOT c = f64[] add(a, b)", reduce),
+      HasSubstr("all-reduce: to_apply takes f64[] as parameter 0; must take f32[]"));
+  EXPECT_THAT(
+      error("a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = (f32[]) tuple(a)", reduce),
+      HasSubstr("to_apply returns (f32[]); must return f32[]"));
+  EXPECT_THAT(error("a = f32[4] parameter(0) b = f32[4] parameter(1) ROOT c = f32[4] add(a, b)",
+                    "reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=f"),
+              HasSubstr("reduce-scatter: to_apply takes f32[4] as parameter 0; must take f32[]"));
+  EXPECT_THAT(error("ROOT a = f32[] parameter(0)", reduce),
+              HasSubstr("to_apply takes 1 parameters; must take 2"));
+  EXPECT_THAT(error("a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] parameter(2) ROOT d = "
+                    "f32[] add(a, b)",
+                    reduce),
+              HasSubstr("to_apply returns f32[]; must return (f32[])"));
+}
+
+TEST(Collectives, NumbersAtTheEndOfTheirRangeAreNoTrouble) {
+  EXPECT_THAT(error_of(program("ROOT r = f32[3] collective-permute(x), "
+                               "source_target_pairs={{9223372036854775807,0}}"),
+                       {kX}),
+              HasSubstr("the interpreter is one"));
 }
 
 TEST(Collectives, AModuleForSeveralDevicesRunsWhereNothingAsksForThem) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/hlo/internal/device_lists.h"
 #include "heddle/hlo/ops/starts.h"
 #include "heddle/hlo/tiles.h"
 
@@ -63,38 +64,23 @@ Dims all_numbers(int64_t count) {
   return all;
 }
 
-// The groups as lists. An iota form is an assignment of devices to tiles, one tile a group.
-std::vector<Dims> groups_of(const ReplicaGroups& groups) {
-  if (groups.iota_tile.empty()) return groups.groups;
-  Sharding order;
-  order.type = Sharding::Type::kOther;
-  order.tile_dimensions = groups.iota_tile;
-  order.iota_reshape = groups.iota_reshape;
-  order.iota_transpose = groups.iota_transpose;
-  const Dims flat = devices_in_order(order);
-  const auto size = static_cast<size_t>(groups.iota_tile.back());
-  std::vector<Dims> out;
-  for (size_t i = 0; i + size <= flat.size(); i += size)
-    out.emplace_back(flat.begin() + static_cast<std::ptrdiff_t>(i),
-                     flat.begin() + static_cast<std::ptrdiff_t>(i + size));
-  return out;
-}
-
 // Those that take part with this device, in the order of their group.
 StatusOr<Dims> members_of(const EvalArgs& in, const Seat& seat) {
   const auto& attrs = in.attrs<CollectiveAttrs>();
-  if (!attrs.replica_groups.mesh_axes.empty() || !attrs.replica_groups.mesh_axes_proto.empty()) {
-    return unimplemented(to_string(in.instruction.opcode),
-                         ": replica_groups by the axes of a mesh are not evaluated; list them");
-  }
   const Numbers numbers = numbers_of(in.instruction.opcode, attrs);
-  std::vector<Dims> groups = groups_of(attrs.replica_groups);
+  StatusOr<std::vector<Dims>> lists = groups_of(attrs.replica_groups);
+  if (!lists.ok()) return annotate(lists.status(), to_string(in.instruction.opcode), ": ");
+  std::vector<Dims> groups = *std::move(lists);
   if (groups.empty()) groups = {all_numbers(count_of(seat, numbers))};
   const int64_t self = own_number(seat, numbers);
   for (const Dims& group : groups) {
     if (std::ranges::find(group, self) == group.end()) continue;
     Dims devices;
     for (int64_t number : group) {
+      if (std::ranges::count(group, number) > 1) {
+        return invalid_argument(to_string(in.instruction.opcode), ": replica_groups name ", number,
+                                " twice; must name each of ", count_of(seat, numbers), " once");
+      }
       if (number >= 0 && number < count_of(seat, numbers)) {
         append_devices(seat, numbers, number, devices);
         continue;
@@ -169,6 +155,19 @@ class Collective {
     return Values{std::move(value)};
   }
 
+  // A start is believed, not checked, when it is made.
+  Status check_dimension() const {
+    const Dims& dimensions = in_.attrs<CollectiveAttrs>().dimensions;
+    for (const Literal& operand : in_.operands) {
+      if (dimensions.size() == 1 && operand.shape().is_array() && dimensions[0] >= 0 &&
+          dimensions[0] < operand.shape().rank())
+        continue;
+      return invalid_argument(to_string(in_.instruction.opcode), ": dimensions are {",
+                              join(dimensions, ","), "}; must be one of ", operand.shape());
+    }
+    return {};
+  }
+
   StatusOr<Values> scattered() {
     HEDDLE_ASSIGN_OR_RETURN(Values sums, reduced());
     for (Literal& sum : sums) sum = part(sum, self_);
@@ -176,6 +175,7 @@ class Collective {
   }
 
   StatusOr<Values> gathered() {
+    HEDDLE_RETURN_IF_ERROR(check_dimension());
     Values out;
     for (size_t i = 0; i < in_.size(); ++i) {
       Values parts;

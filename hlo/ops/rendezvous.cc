@@ -1,19 +1,29 @@
 #include "heddle/hlo/ops/rendezvous.h"
 
 #include <algorithm>
+#include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/internal/device_lists.h"
 
 namespace heddle::hlo {
 namespace {
 
 thread_local const Seat* current_seat = nullptr;
+thread_local const Seat* offered_seat = nullptr;
 
 }  // namespace
 
 const Seat* this_seat() { return current_seat; }
+
+SeatScope::SeatScope()
+    : outer_(std::exchange(current_seat, std::exchange(offered_seat, nullptr))) {}
+SeatScope::~SeatScope() { current_seat = outer_; }
+
+void offer_seat(const Seat& seat) { offered_seat = &seat; }
 
 Status Rendezvous::broken(const Instruction& at) const {
   const std::string what = cat(to_string(at.opcode), at.name.empty() ? "" : " ", at.name);
@@ -57,31 +67,55 @@ void Rendezvous::leave(bool failed) {
   changed_.notify_all();
 }
 
+namespace {
+
+// The result of each device, or its error.
+using Results = std::vector<StatusOr<Literal>>;
+
+// One thread a device. Where the system has no more threads, those that run are told that the
+// others have failed.
+Status run_all(const Evaluator& evaluator, const DeviceCounts& devices,
+               std::vector<std::vector<Literal>> arguments, uint64_t seed, Results& results) {
+  Rendezvous rendezvous(devices.total());
+  Status status;
+  std::vector<std::thread> threads;
+  threads.reserve(results.size());
+  const auto run = [&](size_t i) {
+    const Seat seat{&rendezvous, devices, static_cast<int64_t>(i)};
+    offer_seat(seat);
+    results[i] = evaluator.run(std::move(arguments[i]), {.seed = seed});
+    rendezvous.leave(!results[i].ok());
+  };
+  try {
+    for (size_t i = 0; i < results.size(); ++i) threads.emplace_back(run, i);
+  } catch (const std::system_error& error) {
+    status = resource_exhausted("evaluate ", evaluator.module().name, ": has ", results.size(),
+                                " devices, each a thread; ", threads.size(),
+                                " could be started: ", error.what());
+    for (size_t i = threads.size(); i < results.size(); ++i) rendezvous.leave(/*failed=*/true);
+  }
+  for (std::thread& thread : threads) thread.join();
+  return status;
+}
+
+}  // namespace
+
 StatusOr<std::vector<Literal>> evaluate_together(const Evaluator& evaluator,
                                                  const DeviceCounts& devices,
                                                  std::vector<std::vector<Literal>> arguments,
                                                  uint64_t seed) {
-  const auto count = static_cast<size_t>(std::max<int64_t>(devices.total(), 0));
-  if (devices.replicas < 1 || devices.partitions < 1 || arguments.size() != count) {
+  const Dims counts = {devices.replicas, devices.partitions};
+  const std::optional<int64_t> count = device_count(counts);
+  if (!count || arguments.size() != static_cast<size_t>(*count)) {
     return invalid_argument("evaluate ", evaluator.module().name, ": has arguments for ",
                             arguments.size(), " devices; must have them for ", devices.replicas,
                             " replicas of ", devices.partitions, " partitions");
   }
-  Rendezvous rendezvous(devices.total());
-  std::vector<StatusOr<Literal>> results(count, Literal());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < count; ++i) {
-    threads.emplace_back([&, i] {
-      const Seat seat{&rendezvous, devices, static_cast<int64_t>(i)};
-      current_seat = &seat;
-      results[i] = evaluator.run(std::move(arguments[i]), {.seed = seed});
-      rendezvous.leave(!results[i].ok());
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  Results results(arguments.size(), Literal());
+  HEDDLE_RETURN_IF_ERROR(run_all(evaluator, devices, std::move(arguments), seed, results));
   // That others had to give up says less than why one did.
   for (const bool aborted : {false, true}) {
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < results.size(); ++i) {
       if (!results[i].ok() && absl::IsAborted(results[i].status()) == aborted)
         return annotate(results[i].status(), "device ", i, ": ");
     }

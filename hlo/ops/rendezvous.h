@@ -61,4 +61,19 @@ struct Seat {
 // Null: one device, alone.
 [[nodiscard]] const Seat* this_seat();
 
+// The time of one run, which takes the seat that this thread offers (offer_seat) and none
+// otherwise: what a custom-call function runs of its own is alone.
+class SeatScope {
+ public:
+  SeatScope();
+  ~SeatScope();
+  SeatScope(const SeatScope&) = delete;
+  SeatScope& operator=(const SeatScope&) = delete;
+
+ private:
+  const Seat* outer_;
+};
+// For the next run of this thread; the seat outlives it.
+void offer_seat(const Seat& seat);
+
 }  // namespace heddle::hlo

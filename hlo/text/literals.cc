@@ -1,4 +1,5 @@
 // Literals: { { 1, 2 }, { 3, 4 } }, ( {1}, 2.5 ), {...}.
+#include <algorithm>
 #include <span>
 
 #include "heddle/hlo/text/internal/elements.h"
@@ -76,11 +77,7 @@ class ArrayReader {
   ArrayReader(TextCursor& in, const Shape& shape) : in_(in), shape_(shape) {}
 
   bool read(Literal& literal) {
-    size_t start = in_.position();
-    if (shape_.rank() > 0 && accept_elided()) {
-      literal = Literal::elided(shape_);
-      return true;
-    }
+    const size_t start = in_.position();
     if (shape_.is_dynamic())
       return in_.fail("a constant cannot be of dynamic size: ", to_string(shape_));
     // An element takes a character and, but for the last one, a comma or a blank.
@@ -94,13 +91,6 @@ class ArrayReader {
   }
 
  private:
-  bool accept_elided() {
-    size_t start = in_.position();
-    if (in_.accept('{') && in_.accept("...") && in_.accept('}')) return true;
-    in_.rewind(start);
-    return false;
-  }
-
   bool read_dimension(int64_t dimension) {
     if (!in_.expect('{')) return false;
     if (shape_.element_count() == 0 && in_.accept('}'))
@@ -133,6 +123,27 @@ class ArrayReader {
   std::byte* at_ = nullptr;
 };
 
+bool accept_elided(TextCursor& in) {
+  const size_t start = in.position();
+  if (in.accept('{') && in.accept("...") && in.accept('}')) return true;
+  in.rewind(start);
+  return false;
+}
+
+// Of a tuple: the tuple of such, since a literal of a tuple has its elements.
+Literal elided(const Shape& shape) {
+  if (!shape.is_tuple()) return Literal::elided(shape);
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) elements.push_back(elided(element));
+  return Literal::tuple(std::move(elements));
+}
+
+// A tuple that was elided as a whole is printed so.
+bool is_all_elided(const Literal& literal) {
+  if (!literal.is_tuple()) return literal.is_elided();
+  return !literal.elements().empty() && std::ranges::all_of(literal.elements(), is_all_elided);
+}
+
 bool read_tuple(TextCursor& in, const Shape& shape, Literal& literal) {
   std::vector<Literal> elements;
   if (!in.expect('(')) return false;
@@ -148,6 +159,10 @@ bool read_tuple(TextCursor& in, const Shape& shape, Literal& literal) {
 }  // namespace
 
 void write_literal(std::string& out, const Literal& literal, int64_t max_elements) {
+  if (is_all_elided(literal)) {
+    out.append("{...}");
+    return;
+  }
   if (literal.is_tuple()) {
     for (size_t i = 0; i < literal.elements().size(); ++i) {
       out.append(i == 0 ? "( " : ", ");
@@ -159,7 +174,7 @@ void write_literal(std::string& out, const Literal& literal, int64_t max_element
   if (!literal.shape().is_array()) return;
   bool too_long =
       max_elements >= 0 && literal.shape().rank() > 0 && literal.element_count() > max_elements;
-  if (too_long || literal.is_elided()) {
+  if (too_long) {
     out.append("{...}");
   } else {
     ArrayWriter(out, literal).write();
@@ -167,6 +182,11 @@ void write_literal(std::string& out, const Literal& literal, int64_t max_element
 }
 
 bool read_literal(TextCursor& in, const Shape& shape, Literal& literal) {
+  const bool may_be_elided = shape.is_tuple() || (shape.is_array() && shape.rank() > 0);
+  if (may_be_elided && accept_elided(in)) {
+    literal = elided(shape);
+    return true;
+  }
   if (shape.is_tuple()) return read_tuple(in, shape, literal);
   if (!shape.is_array()) return in.fail("a constant cannot be of type ", to_string(shape));
   return ArrayReader(in, shape).read(literal);

@@ -274,7 +274,7 @@ const Sample kSamples[] = {
     {"f32[4]{0} ragged-all-to-all(%p0, %p1, %p2, %p2, %p2, /*index=5*/%p2), replica_groups={{0,1}}",
      {"f32[4]", "f32[4]", "s32[2]"}},
     {"f32[4]{0} collective-broadcast(%p0), replica_groups={{0,1}}", {"f32[4]"}},
-    {"f32[4]{0} collective-reduce(%p0), replica_groups=mesh[a=2,b=2] {a}, to_apply=%sum",
+    {"f32[4]{0} collective-reduce(%p0), replica_groups=mesh['a'=2,'b'=2] {'a'}, to_apply=%sum",
      {"f32[4]"}},
     {"f32[4]{0} collective-permute(%p0), channel_id=2, source_target_pairs={{0,1},{1,0}}",
      {"f32[4]"}},

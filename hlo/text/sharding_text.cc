@@ -1,10 +1,17 @@
 // Shardings and groups of devices. A form that is newer than this reader is kept as text.
+#include "heddle/hlo/internal/device_lists.h"
+#include "heddle/hlo/internal/mesh_axes.h"
 #include "heddle/hlo/text/internal/values.h"
+#include "heddle/hlo/wire/internal/places.h"
 
 namespace heddle::hlo::text {
 namespace {
 
 using Type = Sharding::Type;
+
+// What stands before the bytes of groups in a form that is not known; XLA refuses it, which is
+// better than other groups.
+constexpr std::string_view kUnknownGroups = "mesh_axes_proto";
 
 struct TypeName {
   Type type;
@@ -77,6 +84,30 @@ bool read_last_tile_dims(TextCursor& in, Sharding& sharding) {
          });
 }
 
+// {..} of one place, {{..}, {..}} of several.
+bool read_metadata(TextCursor& in, Sharding& sharding) {
+  std::vector<Metadata> all;
+  const size_t start = in.position();
+  if (!in.expect('{')) return false;
+  const bool is_list = in.peek() == '{';
+  if (!is_list) in.rewind(start);
+  const auto read = [&] { return Codec<Metadata>::read(in, all.emplace_back()); };
+  if (is_list ? !read_items(in, '}', read) : !read()) return false;
+  wire::add_sharding_metadata(all, sharding.unknown_proto);
+  return true;
+}
+
+void write_metadata(std::string& out, const Sharding& sharding) {
+  const std::vector<Metadata> all = wire::sharding_metadata(sharding.unknown_proto);
+  if (all.empty()) return;
+  out.append(all.size() == 1 ? " metadata=" : " metadata={");
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i > 0) out.append(", ");
+    Codec<Metadata>::write(out, all[i]);
+  }
+  if (all.size() > 1) out.push_back('}');
+}
+
 enum class Found : uint8_t { kKnown, kNewer, kError };
 
 Found known_if(bool ok) { return ok ? Found::kKnown : Found::kError; }
@@ -96,6 +127,7 @@ Found read_item(TextCursor& in, Sharding& sharding) {
   }
   if (word == "last_tile_dims")
     return known_if(in.expect('=') && read_last_tile_dims(in, sharding));
+  if (word == "metadata") return known_if(in.expect('=') && read_metadata(in, sharding));
   if (word == "shard_as" || word == "shard_like") {
     sharding.is_shard_group = true;
     sharding.shard_group_type =
@@ -118,7 +150,11 @@ bool read_one(TextCursor& in, Sharding& sharding) {
   size_t start = in.position();
   if (!in.expect('{')) return false;
   Found found = read_items_of_one(in, sharding);
-  if (found != Found::kNewer) return found == Found::kKnown;
+  if (found == Found::kKnown) {
+    const Status status = check_sharding(sharding);
+    return status.ok() || in.fail_at(start, status);
+  }
+  if (found == Found::kError) return false;
   in.rewind(start);
   sharding = Sharding{.type = Type::kUnknown};
   return read_group(in, sharding.unknown_text);
@@ -155,6 +191,7 @@ void write_one(std::string& out, const Sharding& sharding) {
     bool as = sharding.shard_group_type == Sharding::GroupType::kAs;
     append(out, as ? " shard_as " : " shard_like ", sharding.shard_group_id);
   }
+  write_metadata(out, sharding);
   out.push_back('}');
 }
 
@@ -190,6 +227,9 @@ bool Codec<Sharding>::read(TextCursor& in, Sharding& value) {
 void Codec<ReplicaGroups>::write(std::string& out, const ReplicaGroups& value) {
   if (!value.mesh_axes.empty()) {
     out.append(value.mesh_axes);
+  } else if (!value.mesh_axes_proto.empty()) {
+    append(out, kUnknownGroups, "=");
+    append_quoted(out, value.mesh_axes_proto);
   } else if (!value.iota_tile.empty()) {
     out.push_back('[');
     write_list(out, value.iota_tile);
@@ -200,35 +240,22 @@ void Codec<ReplicaGroups>::write(std::string& out, const ReplicaGroups& value) {
   }
 }
 
-namespace {
-
-// A mesh and its axes, mesh[a=2,b=2] {a}: everything up to the ',' before the next attribute, or to
-// the line's end.
-bool read_mesh_axes(TextCursor& in, std::string& value) {
-  size_t start = in.position();
-  size_t end = start;
-  int64_t depth = 0;
-  for (; in.raw(end - start) != '\0' && in.raw(end - start) != '\n'; ++end) {
-    char c = in.raw(end - start);
-    if (c == ']' || c == '}' || c == ')') --depth;
-    if (depth < 0 || (depth == 0 && c == ',')) break;
-    if (c == '[' || c == '{' || c == '(') ++depth;
-  }
-  value = in.between(start, end);
-  in.rewind(end);
-  return !value.empty() || in.fail_expected("replica groups");
-}
-
-}  // namespace
-
 bool Codec<ReplicaGroups>::read(TextCursor& in, ReplicaGroups& value) {
   value = ReplicaGroups{};
   if (in.accept('[')) {
     return read_list(in, ']', value.iota_tile) && in.expect("<=") &&
+           (!value.iota_tile.empty() || in.fail("replica_groups: [] has no sizes")) &&
            read_iota(in, value.iota_reshape, value.iota_transpose);
   }
-  if (in.peek() != '{') return read_mesh_axes(in, value.mesh_axes);
-  return Codec<std::vector<Dims>>::read(in, value.groups);
+  if (in.accept_word(kUnknownGroups))
+    return in.expect('=') && in.read_string(value.mesh_axes_proto);
+  if (in.peek() == '{') return Codec<std::vector<Dims>>::read(in, value.groups);
+  const size_t start = in.position();
+  MeshAxes axes;
+  if (!read_mesh_axes(in, axes)) return false;
+  const Status status = check_mesh_axes(axes);
+  value.mesh_axes = to_string(axes);
+  return status.ok() || in.fail_at(start, status);
 }
 
 void Codec<DomainAttrs>::write(std::string& out, const DomainAttrs& value) {

@@ -5,55 +5,10 @@
 
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/internal/codec.h"
+#include "heddle/hlo/wire/internal/places.h"
 
 namespace heddle::hlo::wire {
 namespace {
-
-// Moves a text out; one that is not there costs nothing.
-template <class Message>
-void take_text(Message& from, const std::string& (Message::*get)() const, std::string* (Message::*access)(),
-               std::string& to) {
-  if (!(from.*get)().empty()) to = std::exchange(*(from.*access)(), std::string());
-}
-
-// ---- metadata
-
-void take_metadata(proto::OpMetadata& from, Metadata& to) {
-  using M = proto::OpMetadata;
-  take_text(from, &M::op_type, &M::mutable_op_type, to.op_type);
-  take_text(from, &M::op_name, &M::mutable_op_name, to.op_name);
-  take_text(from, &M::source_file, &M::mutable_source_file, to.source_file);
-  take_text(from, &M::deduplicated_name, &M::mutable_deduplicated_name, to.deduplicated_name);
-  take_text(from, &M::scheduling_name, &M::mutable_scheduling_name, to.scheduling_name);
-  to.source_line = from.source_line();
-  to.source_end_line = from.source_end_line();
-  to.source_column = from.source_column();
-  to.source_end_column = from.source_end_column();
-  to.stack_frame_id = from.stack_frame_id();
-  to.profile_type.assign(from.profile_type().begin(), from.profile_type().end());
-  from.clear_source_line();
-  from.clear_source_end_line();
-  from.clear_source_column();
-  from.clear_source_end_column();
-  from.clear_stack_frame_id();
-  from.clear_profile_type();
-  to.unknown_proto = bytes_of(from);
-}
-
-void write_metadata(const Metadata& from, proto::OpMetadata& to) {
-  merge(from.unknown_proto, to);
-  to.set_op_type(valid_utf8(from.op_type));
-  to.set_op_name(valid_utf8(from.op_name));
-  to.set_source_file(valid_utf8(from.source_file));
-  to.set_deduplicated_name(valid_utf8(from.deduplicated_name));
-  to.set_scheduling_name(valid_utf8(from.scheduling_name));
-  to.set_source_line(static_cast<int32_t>(from.source_line));
-  to.set_source_end_line(static_cast<int32_t>(from.source_end_line));
-  to.set_source_column(static_cast<int32_t>(from.source_column));
-  to.set_source_end_column(static_cast<int32_t>(from.source_end_column));
-  to.set_stack_frame_id(static_cast<int32_t>(from.stack_frame_id));
-  for (int64_t type : from.profile_type) to.add_profile_type(static_cast<int32_t>(type));
-}
 
 // ---- what the IR keeps as text: {visualizing_index=1,stat-1=33}, {mode=highest}, {tolerance={atol=0,rtol=1e-05,ulps=2}}
 
@@ -141,7 +96,8 @@ void clear_empty_parts(proto::HloInstructionProto& from) {
 // Has a part that take_parts() reads.
 bool has_parts(const proto::HloInstructionProto& from) {
   return from.has_metadata() || from.has_sharding() || from.has_frontend_attributes() || !from.backend_config().empty() ||
-         from.has_statistics_viz() || from.has_result_accuracy() || from.has_parameter_replication();
+         from.has_statistics_viz() || from.has_result_accuracy() || from.has_parameter_replication() ||
+         from.has_original_value();
 }
 
 void take_texts(proto::HloInstructionProto& from, InstructionExtras& to) {
@@ -168,6 +124,7 @@ Status take_parts(proto::HloInstructionProto& from, InstructionExtras& to) {
   const auto& replicated = from.parameter_replication().replicated_at_leaf_buffers();
   to.parameter_replication.assign(replicated.begin(), replicated.end());
   from.clear_parameter_replication();
+  take_origin(from, to);
   take_texts(from, to);
   return {};
 }
@@ -218,6 +175,7 @@ void write_extras(const Instruction& instruction, proto::HloInstructionProto& to
     to.mutable_parameter_replication()->add_replicated_at_leaf_buffers(replicated);
   }
   if (!extras.statistics.empty()) write_statistics(extras.statistics, *to.mutable_statistics_viz());
+  if (!extras.origin.empty()) write_origin(extras.origin, to);
   if (!extras.result_accuracy.empty()) write_accuracy(extras.result_accuracy, *to.mutable_result_accuracy());
 }
 

@@ -1,5 +1,7 @@
 #include <numeric>
+#include <optional>
 
+#include "heddle/hlo/internal/mesh_axes.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/internal/codec.h"
 
@@ -86,6 +88,23 @@ void write_iota(const ReplicaGroups& from, proto::IotaReplicaGroupListProto& to)
   write_permutation(from.iota_transpose, from.iota_reshape.size(), *to.mutable_iota_transpose_perm());
 }
 
+std::string mesh_axes_bytes(const MeshAxes& from) {
+  proto::MeshAxesReplicaGroupListProto to;
+  for (const MeshAxes::Axis& axis : from.axes) {
+    to.mutable_mesh()->add_axes()->set_name(axis.name);
+    to.mutable_mesh()->mutable_axes()->rbegin()->set_size(axis.size);
+  }
+  if (!from.devices.empty()) to.mutable_mesh()->mutable_device_ids()->Add(from.devices.begin(), from.devices.end());
+  for (const MeshAxes::Part& part : from.parts) {
+    proto::AxisRefProto& axis = *to.add_axes();
+    axis.set_mesh_axis_index(part.axis);
+    if (part.size == 0) continue;
+    axis.mutable_sub_axis_info()->set_pre_size(part.before);
+    axis.mutable_sub_axis_info()->set_size(part.size);
+  }
+  return bytes_of(to);
+}
+
 ReplicaGroups read_groups(const google::protobuf::RepeatedPtrField<proto::ReplicaGroup>& from) {
   ReplicaGroups to;
   for (const proto::ReplicaGroup& group : from) {
@@ -99,6 +118,24 @@ ReplicaGroups read_replica_groups(const proto::HloInstructionProto& from) {
   if (from.has_iota_collective_device_list()) return take_iota(from.iota_collective_device_list());
   if (list.has_iota_replica_group_list()) return take_iota(list.iota_replica_group_list());
   return read_groups(list.replica_groups_size() > 0 ? list.replica_groups() : from.replica_groups());
+}
+
+// Of what text can say: its fields are known, and it is of axes.
+std::optional<MeshAxes> read_mesh_axes(const std::string& bytes) {
+  proto::MeshAxesReplicaGroupListProto from;
+  MeshAxes to;
+  if (!from.ParseFromString(bytes)) return {};
+  for (const proto::MeshProto::MeshAxis& axis : from.mesh().axes()) to.axes.push_back({axis.name(), axis.size()});
+  to.devices.assign(from.mesh().device_ids().begin(), from.mesh().device_ids().end());
+  for (const proto::AxisRefProto& axis : from.axes()) {
+    MeshAxes::Part& part = to.parts.emplace_back();
+    part.axis = axis.mesh_axis_index();
+    if (!axis.has_sub_axis_info()) continue;
+    part.before = axis.sub_axis_info().pre_size();
+    part.size = axis.sub_axis_info().size();
+  }
+  if (!check_mesh_axes(to).ok() || mesh_axes_bytes(to) != bytes_of(from)) return {};
+  return to;
 }
 
 }  // namespace
@@ -125,6 +162,10 @@ StatusOr<Sharding> take_sharding(proto::OpSharding& from) { return take_nested(f
 // A plain list goes to the old field, which XLA of every age reads.
 void write_replica_groups(const ReplicaGroups& groups, proto::HloInstructionProto& to) {
   to.set_mesh_axes_replica_group_list(groups.mesh_axes_proto);
+  if (const auto axes = parse_mesh_axes(groups.mesh_axes); axes.ok()) {
+    to.set_mesh_axes_replica_group_list(mesh_axes_bytes(*axes));
+    return;
+  }
   if (!groups.iota_tile.empty()) {
     write_iota(groups, *to.mutable_collective_device_list()->mutable_iota_replica_group_list());
     return;
@@ -134,7 +175,10 @@ void write_replica_groups(const ReplicaGroups& groups, proto::HloInstructionProt
 
 StatusOr<ReplicaGroups> take_replica_groups(proto::HloInstructionProto& from) {
   ReplicaGroups groups = read_replica_groups(from);
-  groups.mesh_axes_proto = from.mesh_axes_replica_group_list();
+  if (const std::string& bytes = from.mesh_axes_replica_group_list(); !bytes.empty()) {
+    const std::optional<MeshAxes> axes = read_mesh_axes(bytes);
+    (axes ? groups.mesh_axes : groups.mesh_axes_proto) = axes ? to_string(*axes) : bytes;
+  }
   from.clear_replica_groups();
   from.clear_collective_device_list();
   from.clear_iota_collective_device_list();

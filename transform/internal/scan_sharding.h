@@ -7,9 +7,6 @@
 
 namespace heddle::transform {
 
-// Number of arrays in a (nested) tuple; 1 for an array.
-size_t leaf_count(const Shape& shape);
-
 // One sharding a result of `scan`, which has one a leaf, or one for all; empty where the scan has
 // none, or a tuple sharding of another number of leaves, which would be wrong on any result. A
 // result that is itself a tuple gets a sharding of type kTuple.

@@ -293,6 +293,10 @@ Array put(const Array& x, const Array& part, int64_t dimension, const Array& at)
   return x.scope().wrap(emit(x).update(x.id(), part.id(), dimension, at.id()));
 }
 
+Array on_diagonal(Scope& scope, int64_t m, int64_t n) {
+  return scope.iota({1, m, n}, 1) == scope.iota({1, m, n}, 2);
+}
+
 Array transpose(const Array& x) {
   return make(x, Opcode::kTranspose, Shape(x.dtype(), {x.size(0), x.size(2), x.size(1)}), {x.id()},
               hlo::DimensionsAttrs{.dimensions = {0, 2, 1}});

@@ -25,11 +25,6 @@ struct State {
   }
 };
 
-// pred [1,n,n].
-Array on_diagonal(Scope& scope, int64_t n) {
-  return scope.iota({1, n, n}, 1) == scope.iota({1, n, n}, 2);
-}
-
 // The Hermitian matrix of one triangle; its diagonal is real.
 Array hermitian(const Array& a, bool lower) {
   Scope& scope = a.scope();
@@ -44,7 +39,7 @@ Array hermitian(const Array& a, bool lower) {
 Array couplings(const Array& rest) {
   const int64_t h = rest.size(1) / 2;
   const Array corner = slice(slice(rest, 1, 0, h), 2, h, h);
-  return sum(select(on_diagonal(rest.scope(), h), corner, 0.0), {2});
+  return sum(select(on_diagonal(rest.scope(), h, h), corner, 0.0), {2});
 }
 
 Array as_row(const Array& x) { return reshape(x, {x.size(0), 1, x.size(1)}); }
@@ -122,7 +117,7 @@ StatusOr<hlo::Module> eigh_module(const Problem& problem) {
   const Scaled given = scaled(hermitian(a, problem.option("uplo") == 'L'));
   const Array goal = squares_of(given.matrix) * (epsilon_of(a.dtype()) * epsilon_of(a.dtype()));
   const Array padded = pad_end(pad_end(given.matrix, 1, even - n), 2, even - n);
-  const Array is_diagonal = on_diagonal(main, even);
+  const Array is_diagonal = on_diagonal(main, even, even);
   Arrays vectors;
   if (problem.option("mode") == 'V') {
     const Array identity = convert(is_diagonal, a.dtype());

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <tuple>
 
+#include "heddle/hlo/lapack.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/import.h"
 #include "heddle/transform/lapack/internal/arrays.h"
@@ -19,17 +19,6 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 using lapack::Problem;
-
-// "lapack_sgetrf_ffi" is getrf; empty for what is no such call.
-std::string_view routine_of(const Instruction& instruction) {
-  if (instruction.opcode != Opcode::kCustomCall) return "";
-  std::string_view target = instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target;
-  constexpr std::string_view kPrefix = "lapack_", kSuffix = "_ffi";
-  if (!target.starts_with(kPrefix) || !target.ends_with(kSuffix)) return "";
-  target.remove_prefix(kPrefix.size() + 1);  // and the letter of the type
-  target.remove_suffix(kSuffix.size());
-  return target;
-}
 
 Shape plain(Shape shape) {
   shape.clear_layout();
@@ -57,6 +46,23 @@ constexpr Loops kLoops[] = {
 const Loops* find_loops(std::string_view routine) {
   const Loops* found = std::ranges::find(kLoops, routine, &Loops::routine);
   return found == std::end(kLoops) ? nullptr : found;
+}
+
+bool is_expanded(std::string_view routine) {
+  constexpr std::string_view kOps[] = {"trsm", "potrf", "geqrf", "orgqr", "ungqr"};
+  return find_loops(routine) != nullptr || std::ranges::find(kOps, routine) != std::end(kOps);
+}
+
+// The routine of a call that is written here; empty for others, and for calls that are not what the
+// routine takes: who runs them says what is wrong with them.
+std::string_view routine_of(const hlo::Computation& computation, const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kCustomCall) return "";
+  const auto& target = instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target;
+  const auto name = hlo::lapack_name(target);
+  if (!name || !is_expanded(name->routine)) return "";
+  std::vector<const Shape*> operands;
+  for (InstructionId id : instruction.operands) operands.push_back(&computation.at(id).shape);
+  return hlo::check_lapack_call(instruction, operands).ok() ? name->routine : "";
 }
 
 // f32[2,3,m,n] as f32[6,m,n].
@@ -128,6 +134,7 @@ class Expansion {
   }
 
  private:
+  // With a scalar behind the matrices: of b times that.
   InstructionId solve() {
     const char transposed = option("trans_x");
     hlo::TriangularSolveAttrs attrs{.left_side = option("side") == 'L',
@@ -135,7 +142,14 @@ class Expansion {
                                     .unit_diagonal = option("diag") == 'U'};
     if (transposed == 'T') attrs.transpose_a = hlo::TransposeA::kTranspose;
     if (transposed == 'C') attrs.transpose_a = hlo::TransposeA::kAdjoint;
-    return emit_.op(Opcode::kTriangularSolve, plain(call_.shape), call_.operands, attrs);
+    const Shape shape = plain(call_.shape);
+    InstructionId b = call_.operands[1];
+    if (call_.operands.size() == 3) {
+      const InstructionId alpha =
+          emit_.op(Opcode::kBroadcast, shape, {call_.operands[2]}, hlo::DimensionsAttrs());
+      b = emit_.op(Opcode::kMultiply, shape, {b, alpha});
+    }
+    return emit_.op(Opcode::kTriangularSolve, shape, {call_.operands[0], b}, attrs);
   }
 
   // The other triangle is that of the operand, as LAPACK leaves it.
@@ -205,13 +219,8 @@ class Expansion {
   const Instruction& call_;
 };
 
-bool is_expanded(std::string_view routine) {
-  constexpr std::string_view kOps[] = {"trsm", "potrf", "geqrf", "orgqr", "ungqr"};
-  return find_loops(routine) != nullptr || std::ranges::find(kOps, routine) != std::end(kOps);
-}
-
-// Of matrices without elements: results that are matrices are identities (LAPACK's u and v^H of
-// them), the others zeros.
+// A factorisation of matrices without elements: results that are matrices are identities (LAPACK's u
+// and v^H of them), the others zeros.
 hlo::Module empty_module(const Problem& problem) {
   lapack::Writer writer;
   lapack::Scope main(writer);
@@ -220,21 +229,23 @@ hlo::Module empty_module(const Problem& problem) {
   for (const Shape& shape : problem.results) {
     const bool is_matrix = shape.rank() == 3;
     const std::vector<int64_t>& sizes = shape.dimensions();
-    results.push_back(is_matrix ? convert(main.iota(sizes, 1) == main.iota(sizes, 2), shape.dtype())
-                                : main.zeros(shape));
+    results.push_back(
+        is_matrix ? stretched(convert(on_diagonal(main, sizes[1], sizes[2]), shape.dtype()), sizes)
+                  : main.zeros(shape));
   }
   return std::move(writer).finish(std::move(main).finish(results));
 }
 
 StatusOr<hlo::Module> written_as(const Loops& loops, const Problem& problem) {
-  if (problem.operands[0].element_count() == 0) return empty_module(problem);
+  const bool is_product = loops.write == lapack::ormqr_module;  // of c with no reflectors it is c
+  if (problem.operands[0].element_count() == 0 && !is_product) return empty_module(problem);
   return loops.write(problem);
 }
 
 // Appends the computation of the call, where it is of a routine with loops that is not here yet.
 Status add_loops(const hlo::Computation& computation, const Instruction& call, Written& written,
                  hlo::Module& out) {
-  const std::string_view routine = routine_of(call);
+  const std::string_view routine = routine_of(computation, call);
   const Loops* loops = find_loops(routine);
   if (loops == nullptr) return {};
   const Problem problem = problem_of(*loops, computation, call);
@@ -261,9 +272,8 @@ StatusOr<hlo::Module> with_loops(const hlo::Module& module, Written& written) {
 
 // What is read in place of a call.
 InstructionId expanded(ModuleRebuilder& into, Rebuilder& to, InstructionId i,
-                       const Written& written) {
+                       std::string_view routine, const Written& written) {
   const Instruction call = to.mapped(i);
-  const std::string_view routine = routine_of(call);
   Emitter emit(to.builder(), call);
   Expansion expansion(into, emit, call);
   const Loops* loops = find_loops(routine);
@@ -275,19 +285,17 @@ InstructionId expanded(ModuleRebuilder& into, Rebuilder& to, InstructionId i,
 }  // namespace
 
 char lapack::Problem::option(std::string_view name) const {
-  const size_t at = config.find(cat(name, " = "));
-  if (at == std::string::npos) return '\0';
-  return static_cast<char>(std::atoi(config.c_str() + at + name.size() + 3));
+  return static_cast<char>(std::atoi(std::string(hlo::lapack_option(config, name)).c_str()));
 }
 
 bool lapack::Problem::flag(std::string_view name) const {
-  return config.find(cat(name, " = true")) != std::string::npos;
+  return hlo::lapack_option(config, name) == "true";
 }
 
 bool has_lapack(const hlo::Module& module) {
   return std::ranges::any_of(module.computations, [](const hlo::Computation& computation) {
-    return std::ranges::any_of(computation.instructions, [](const Instruction& instruction) {
-      return is_expanded(routine_of(instruction));
+    return std::ranges::any_of(computation.instructions, [&](const Instruction& instruction) {
+      return !routine_of(computation, instruction).empty();
     });
   });
 }
@@ -299,10 +307,11 @@ StatusOr<hlo::Module> expand_lapack(const hlo::Module& module) {
   for (ComputationId id : into.order()) {
     Rebuilder to(into, id);
     for (InstructionId i : to.order()) {
-      if (is_expanded(routine_of(to.old(i)))) {
-        to.replace(i, expanded(into, to, i, written));
-      } else {
+      const std::string_view routine = routine_of(to.from(), to.old(i));
+      if (routine.empty()) {
         to.copy(i);
+      } else {
+        to.replace(i, expanded(into, to, i, routine, written));
       }
     }
     into.replace(id, std::move(to).finish());

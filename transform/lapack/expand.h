@@ -12,12 +12,14 @@ namespace heddle::transform {
 //   lapack_?getrf_ffi  a loop over the columns, with partial pivoting as in LAPACK's getf2
 //   lapack_?gtsv_ffi   loops over the rows, with partial pivoting
 //   lapack_?ormqr_ffi, lapack_?unmqr_ffi   a loop over the reflectors
-//   lapack_?syevd_ffi, lapack_?heevd_ffi, lapack_?gesdd_ffi, lapack_?gesvd_ffi   Jacobi's
-//   rotations, in loops: vectors have signs of their own. info is 1, and all is NaN, where the
-//   matrix is not finite or the sweeps do not converge lapack_?geqrf_ffi, lapack_?orgqr_ffi,
-//   lapack_?ungqr_ffi   the custom calls that XLA has for them
+//   lapack_?syevd_ffi, lapack_?heevd_ffi, lapack_?gesdd_ffi, lapack_?gesvd_ffi
+//       Jacobi's rotations, in loops: vectors have signs of their own. info is 1, and all is NaN,
+//       where the matrix is not finite or the sweeps do not converge
+//   lapack_?geqrf_ffi, lapack_?orgqr_ffi, lapack_?ungqr_ffi   the custom calls that XLA has for them
+//
 // Others stay as they are: the nonsymmetric eigenvalue problem and the reductions to Hessenberg and
-// tridiagonal form. Layouts that the calls ask for are dropped: they say how LAPACK is handed its
+// tridiagonal form, and calls whose operands, options or results are not those of their routine
+// (hlo/lapack.h). Layouts that the calls ask for are dropped: they say how LAPACK is handed its
 // matrices, and not which matrices.
 //
 // So a module runs where there is no LAPACK. Results have LAPACK's accuracy and not its bits: it is

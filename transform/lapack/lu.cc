@@ -39,7 +39,7 @@ constexpr std::string_view kComplexSize = R"(  re = R[M] real(candidates)
 )";
 
 // Step k: the greatest element of column k from row k on comes to the diagonal, by an exchange of
-// rows; what is below it is divided by it; the product of column and row is taken off the rest.
+// rows (as isamax finds it: a NaN is taken where it stands first, and no other one is); what is below it is divided by it; the product of column and row is taken off the rest.
 constexpr std::string_view kStepHead = R"(
 more {
   state = (s32[], T[M,N], s32[P], s32[]) parameter(0)
@@ -67,7 +67,13 @@ step {
 constexpr std::string_view kStepTail = R"(  is_candidate = pred[M] compare(row, k_row), direction=GE
   less = R[] constant(-1)
   lesses = R[M] broadcast(less), dimensions={}
-  sizes = R[M] select(is_candidate, size, lesses)
+  most = R[] constant(inf)
+  mosts = R[M] broadcast(most), dimensions={}
+  is_nan = pred[M] compare(size, size), direction=NE
+  is_at = pred[M] compare(row, k_row), direction=EQ
+  nan_size = R[M] select(is_at, mosts, lesses)
+  known = R[M] select(is_nan, nan_size, size)
+  sizes = R[M] select(is_candidate, known, lesses)
   best = (R[], s32[]) reduce(sizes, row, less, zero), dimensions={0}, to_apply=greater
   index = s32[] get-tuple-element(best), index=1
   pivot = s32[] maximum(index, k)

@@ -10,6 +10,7 @@ StatusOr<hlo::Module> ormqr_module(const Problem& problem) {
   const Array a = main.parameter(problem.operands[0]), tau = main.parameter(problem.operands[1]),
               c = main.parameter(problem.operands[2]);
   const int64_t batch = a.size(0), m = a.size(1), k = tau.size(1);
+  if (k == 0) return std::move(writer).finish(std::move(main).finish({c}));
   const Array packed = slice(a, 2, 0, k);
   const Array row = main.iota({1, m, k}, 1), column = main.iota({1, m, k}, 2);
   const Array below = select(row > column, packed, 0.0);

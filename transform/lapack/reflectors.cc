@@ -65,7 +65,7 @@ Array times(const Array& reflectors, const Array& taus, bool is_adjoint, const A
 Qr qr(const Array& a, int64_t k) {
   const Factors found = factors(a);
   const int64_t batch = a.size(0), m = a.size(1), n = a.size(2);
-  const Array is_diagonal = a.scope().iota({1, m, k}, 1) == a.scope().iota({1, m, k}, 2);
+  const Array is_diagonal = on_diagonal(a.scope(), m, k);
   const Array identity = stretched(convert(is_diagonal, a.dtype()), {batch, m, k});
   const Array square = slice(found.r, 1, 0, n);
   const Array row = a.scope().iota({1, n, n}, 1), column = a.scope().iota({1, n, n}, 2);

@@ -64,7 +64,7 @@ Found jacobi(const Array& a, bool vectors) {
   Scope& scope = a.scope();
   Arrays parts = {transpose(a)};
   if (vectors) {
-    const Array is_diagonal = scope.iota({1, n, n}, 1) == scope.iota({1, n, n}, 2);
+    const Array is_diagonal = on_diagonal(scope, n, n);
     parts.push_back(stretched(convert(is_diagonal, a.dtype()), {batch, n, n}));
   }
   const auto [last, is_done] = orthogonalised(pad_end(concatenate(parts, 2), 1, even - n), n);
@@ -87,7 +87,7 @@ Array orthonormal(const Array& columns, const Array& values) {
   const Array units = select(is_kept, columns / select(is_kept, size, 1.0), 0.0);
   const Qr factors = qr(units, n);
   Scope& scope = columns.scope();
-  const Array is_diagonal = scope.iota({1, n, n}, 1) == scope.iota({1, n, n}, 2);
+  const Array is_diagonal = on_diagonal(scope, n, n);
   const Array diagonal = sum(real(select(is_diagonal, factors.r, 0.0)), {1});
   return factors.q * select(diagonal >= 0.0, diagonal.number(1), -1.0);
 }

@@ -82,6 +82,7 @@ struct Routine {
 struct EvaluationPlan {
   Module module;
   std::vector<Routine> routines;  // by computation; empty for one that is never called
+  Status alone;                   // why one device alone cannot run it: the module counts on others
 
   // A value of a computation on scalars, for arrays of 2^log2_size elements; made at the first call. Null where it is not had by
   // elementwise ops alone.

@@ -21,6 +21,8 @@ int64_t batch_size(const Shape& shape, int64_t count);
 // The type of LAPACK's `info`, one a matrix.
 inline Shape info_shape() { return Shape::scalar(s32); }
 
+// Of operands without values (Literal::elided) it is a batch of no matrices, whose types are
+// checked all the same.
 class Batch {
  public:
   explicit Batch(CustomCall& call) : call_(call) {}
@@ -32,7 +34,7 @@ class Batch {
   // element type and of these trailing dimensions, after the batch.
   Status check_results(const std::vector<Shape>& trailing);
 
-  [[nodiscard]] int64_t size() const { return size_; }
+  [[nodiscard]] int64_t size() const { return has_values() ? size_ : 0; }
   [[nodiscard]] int64_t rows(size_t i) const;
   [[nodiscard]] int64_t columns(size_t i) const;  // of a vector: its length
 
@@ -61,6 +63,8 @@ class Batch {
   [[nodiscard]] CustomCall& call() const { return call_; }
 
  private:
+  [[nodiscard]] bool has_values() const { return call_.size() == 0 || !call_[0].is_elided(); }
+
   CustomCall& call_;
   int64_t size_ = 0;
   std::vector<int64_t> dimensions_;  // of the batch

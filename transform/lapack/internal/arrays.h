@@ -145,6 +145,8 @@ Array pad_end(const Array& x, int64_t dimension, int64_t count);  // with zeros
 Array pick(const Array& x, int64_t dimension, const Array& at);
 Array put(const Array& x, const Array& part, int64_t dimension, const Array& at);
 
+// pred [1, m, n]: row and column have the same number.
+Array on_diagonal(Scope& scope, int64_t m, int64_t n);
 // Of batches of matrices, [b, m, n].
 Array transpose(const Array& x);
 Array adjoint(const Array& x);

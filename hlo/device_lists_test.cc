@@ -1,0 +1,156 @@
+#include "heddle/hlo/internal/device_lists.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/hlo/internal/mesh_axes.h"
+#include "heddle/hlo/text.h"
+#include "heddle/hlo/verify.h"
+#include "heddle/hlo/wire.h"
+
+namespace heddle::hlo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string program(const std::string& groups, const std::string& sharding = "{replicated}") {
+  return cat(
+      "HloModule m\nadd { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) "
+      "}\n"
+      "ENTRY main { p = f32[8] parameter(0), sharding=",
+      sharding, "\n ROOT r = f32[8] all-reduce(p), channel_id=1, replica_groups=", groups,
+      ", use_global_device_ids=true, to_apply=add }");
+}
+
+std::vector<Dims> groups(const std::string& text) {
+  const auto module = parse_text(program(text));
+  if (!module.ok()) throw std::runtime_error(message_of(module.status()));
+  const Instruction& root = module->entry_computation().root_instruction();
+  return groups_of(root.attrs.get<CollectiveAttrs>().replica_groups).value();
+}
+
+std::string error(const std::string& groups, const std::string& sharding = "{replicated}") {
+  return message_of(parse_text(program(groups, sharding)).status());
+}
+
+TEST(DeviceLists, GroupsOfEveryForm) {
+  EXPECT_THAT(groups("{{0,2},{1,3}}"), ElementsAre(Dims{0, 2}, Dims{1, 3}));
+  EXPECT_THAT(groups("[2,2]<=[4]"), ElementsAre(Dims{0, 1}, Dims{2, 3}));
+  EXPECT_THAT(groups("[2,2]<=[2,2]T(1,0)"), ElementsAre(Dims{0, 2}, Dims{1, 3}));
+  EXPECT_THAT(groups("mesh['a'=2,'b'=2] {'a'}"), ElementsAre(Dims{0, 2}, Dims{1, 3}));
+  EXPECT_THAT(groups("mesh[a=2,b=2] {b}"), ElementsAre(Dims{0, 1}, Dims{2, 3}));
+  EXPECT_THAT(groups("mesh['a'=2,'b'=2] {'b','a'}"), ElementsAre(Dims{0, 2, 1, 3}));
+}
+
+TEST(DeviceLists, MeshesHavePartsOfAxesAndAnOrderOfTheirOwn) {
+  EXPECT_THAT(groups("mesh['a'=8] {'a':(2)2}"),
+              ElementsAre(Dims{0, 2}, Dims{1, 3}, Dims{4, 6}, Dims{5, 7}));
+  EXPECT_THAT(groups("mesh['a'=8] {'a':(4)2,'a':(1)2}"),
+              ElementsAre(Dims{0, 4, 1, 5}, Dims{2, 6, 3, 7}));
+  EXPECT_THAT(groups("mesh['a'=2,'b'=2], device_ids=(0,2,1,3) {'a'}"),
+              ElementsAre(Dims{0, 1}, Dims{2, 3}));
+  EXPECT_THAT(groups("mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)) {'a'}"),
+              ElementsAre(Dims{0, 1}, Dims{2, 3}));
+}
+
+TEST(DeviceLists, FormsThatAreNoneAreErrors) {
+  EXPECT_THAT(error("[2,0]<=[4]T(7,9)"), HasSubstr("[2,0]<=[4]: sizes must be 1 or more"));
+  EXPECT_THAT(error("[2,2]<=[4]T(7)"), HasSubstr("T(7): must name each of 1 dimensions once"));
+  EXPECT_THAT(error("[2,2]<=[2,2]T(0,0)"), HasSubstr("must name each of 2 dimensions once"));
+  EXPECT_THAT(error("[1,1099511627776]<=[1099511627776]"), HasSubstr("at most 4194304"));
+  EXPECT_THAT(error("[4294967297,2,3]<=[4294967298]"), HasSubstr("on both sides"));
+  EXPECT_THAT(error("[2,2,1]<=[4]"), HasSubstr("must be of two sizes"));
+  EXPECT_THAT(error("[]<=[]"), HasSubstr("replica_groups"));
+  EXPECT_THAT(error("mesh['a'=0] {'a'}"), HasSubstr("must be 1 or more"));
+  EXPECT_THAT(error("mesh['a'=2,'a'=2] {'a'}"), HasSubstr("has two axes a"));
+  EXPECT_THAT(error("mesh['a'=2] {'b'}"), HasSubstr("the mesh has no axis b"));
+  EXPECT_THAT(error("mesh['a'=2] {'a','a'}"), HasSubstr("parts of axis a overlap"));
+  EXPECT_THAT(error("mesh['a'=12] {'a':(2)2,'a':(3)2}"), HasSubstr("parts of axis a overlap"));
+  EXPECT_THAT(error("mesh['a'=6] {'a':(2)2}"), HasSubstr("must divide that"));
+  EXPECT_THAT(error("mesh['a'=2], device_ids=(0,0) {'a'}"), HasSubstr("each of 2 devices once"));
+  EXPECT_THAT(error("mesh['a'=2], device_ids=([0]T(3)) {'a'}"), HasSubstr("device_ids"));
+  EXPECT_THAT(error("mess['a'=2] {'a'}"), HasSubstr("replica groups"));
+}
+
+TEST(DeviceLists, ShardingsThatAreNoneAreErrors) {
+  EXPECT_THAT(error("{}", "{devices=[-2,-2]<=[4]}"), HasSubstr("sizes must be 1 or more"));
+  EXPECT_THAT(error("{}", "{devices=[2]<=[2]T(1)}"), HasSubstr("T(1)"));
+  EXPECT_THAT(error("{}", "{devices=[2]0,1,2}"), HasSubstr("lists 3 devices"));
+  EXPECT_THAT(error("{}", "{{devices=[0]<=[0]}}"), HasSubstr("sizes must be 1 or more"));
+  EXPECT_THAT(error("{}", "{devices=[3037000500,3037000500]<=[3037000500,3037000500]}"),
+              HasSubstr("at most"));
+}
+
+// What no text can say, a module that is made may have.
+TEST(DeviceLists, VerifyChecksThemToo) {
+  const auto module = parse_text(program("[2,2]<=[4]", "{devices=[4]<=[4]}"));
+  Module broken = module.value();
+  Instruction& root = broken.computations[1].instructions[1];
+  CollectiveAttrs attrs = root.attrs.get<CollectiveAttrs>();
+  attrs.replica_groups.iota_transpose = {3};
+  root.attrs = attrs;
+  EXPECT_THAT(message_of(verify(broken)), HasSubstr("all-reduce: replica_groups: T(3)"));
+  EXPECT_FALSE(from_proto(to_proto(broken)).ok());
+  broken = module.value();
+  broken.computations[1].instructions[0].extras.mutate().sharding.mutate().tile_dimensions = {-4};
+  EXPECT_THAT(message_of(verify(broken)), HasSubstr("sharding: [-4]<=[4]"));
+  EXPECT_FALSE(from_proto(to_proto(broken)).ok());
+}
+
+std::string to_proto_and_back(const std::string& text) {
+  const auto module = parse_text(text);
+  if (!module.ok()) return message_of(module.status());
+  const auto back = from_proto(to_proto(*module));
+  if (!back.ok()) return message_of(back.status());
+  EXPECT_EQ(to_proto(*back), to_proto(*module));
+  return print(*back);
+}
+
+TEST(DeviceLists, MeshAxesStayOnTheWayThroughTheWire) {
+  for (const char* groups :
+       {"mesh['a'=2,'b'=2] {'a'}", "mesh['a'=8,'b'=8,'c'=16] {'a':(2)4,'b':(2)4}",
+        "mesh['a'=2,'b'=2], device_ids=(0,2,1,3) {'b','a'}"}) {
+    EXPECT_THAT(to_proto_and_back(program(groups)), HasSubstr(cat("replica_groups=", groups)));
+  }
+  EXPECT_THAT(to_proto_and_back(program("mesh[a=2,b=2] {a}")),
+              HasSubstr("replica_groups=mesh['a'=2,'b'=2] {'a'}"));
+}
+
+// Bytes of a form that is newer than this reader.
+TEST(DeviceLists, UnknownGroupsStayUnknown) {
+  const std::string groups = "mesh_axes_proto=\"\\372\\001\\002hi\"";
+  EXPECT_THAT(to_proto_and_back(program(groups)), HasSubstr(cat("replica_groups=", groups)));
+}
+
+TEST(DeviceLists, MetadataOfShardingsStaysOnTheWayThroughTheWire) {
+  for (const char* sharding :
+       {"{devices=[2,2,2]<=[2,2,2]T(2,0,1) last_tile_dim_replicate metadata={op_name=\"z\"}}",
+        "{maximal device=3 metadata={op_name=\"z\" source_line=3}}",
+        "{{replicated metadata={op_name=\"a\"}}, {replicated}}",
+        "{replicated metadata={{op_name=\"a\"}, {op_name=\"b\"}}}"}) {
+    EXPECT_THAT(to_proto_and_back(program("{}", sharding)), HasSubstr(cat("sharding=", sharding)));
+  }
+}
+
+TEST(DeviceLists, OriginsStayOnTheWayThroughTheWire) {
+  for (const char* origin : {"{{\"param\"}}", "{({\"a\"}, {\"b\" {1}}, {}, ({\"c\" {0,2}}))}",
+                             "{[synthetic_call]}", "{{}}"}) {
+    EXPECT_THAT(to_proto_and_back(program(cat("{}, origin=", origin))),
+                HasSubstr(cat("origin=", origin)));
+  }
+}
+
+TEST(DeviceLists, ElidedTuplesAreRead) {
+  const auto module =
+      parse_text("HloModule m\nENTRY main { ROOT t = (f32[2], (s32[])) constant({...}) }");
+  ASSERT_EQ(module.status(), Status());
+  const Literal& literal =
+      module->entry_computation().root_instruction().attrs.get<ConstantAttrs>().literal;
+  EXPECT_TRUE(literal.element(0).is_elided());
+  EXPECT_TRUE(literal.element(1).element(0).is_elided());
+  EXPECT_TRUE(parse_text(print(*module)).ok()) << print(*module);
+}
+
+}  // namespace
+}  // namespace heddle::hlo

@@ -1,0 +1,204 @@
+#include "heddle/hlo/internal/mesh_axes.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "heddle/base/strings.h"
+#include "heddle/hlo/internal/device_lists.h"
+
+namespace heddle::hlo {
+namespace {
+
+template <class ReadItem>
+bool read_items(TextCursor& in, char close, ReadItem read_item) {
+  for (bool first = true; !in.accept(close); first = false) {
+    if (!first && !in.expect(',')) return false;
+    if (!read_item()) return false;
+  }
+  return true;
+}
+
+bool read_numbers(TextCursor& in, char close, Dims& values) {
+  return read_items(in, close, [&] { return in.read_int(values.emplace_back()); });
+}
+
+bool read_name(TextCursor& in, std::string& name) {
+  if (in.peek() == '\'' || in.peek() == '"') return in.read_string(name);
+  name = in.word();
+  return !name.empty() || in.fail_expected("the name of an axis");
+}
+
+// After "device_ids=(": 0,2,1,3) or [4,2]T(1,0)), which stands for the list.
+bool read_devices(TextCursor& in, Dims& devices) {
+  if (!in.accept('[')) return read_numbers(in, ')', devices);
+  Dims reshape, transpose;
+  if (!read_numbers(in, ']', reshape)) return false;
+  if (in.accept('T') && !(in.expect('(') && read_numbers(in, ')', transpose))) return false;
+  const std::optional<int64_t> count = device_count(reshape);
+  Sharding order;
+  order.type = Sharding::Type::kOther;
+  if (count) order.tile_dimensions = {*count};
+  order.iota_reshape = reshape;
+  order.iota_transpose = transpose;
+  if (const Status status = check_sharding(order); !status.ok())
+    return in.fail("device_ids: ", message_of(status));
+  devices = devices_of_iota(reshape, transpose);
+  return in.expect(')');
+}
+
+// 'b' or 'b':(2)2.
+bool read_part(TextCursor& in, const std::vector<MeshAxes::Axis>& axes, MeshAxes::Part& part) {
+  std::string name;
+  if (!read_name(in, name)) return false;
+  const auto found = std::ranges::find(axes, name, &MeshAxes::Axis::name);
+  if (found == axes.end()) return in.fail("the mesh has no axis ", name);
+  part.axis = found - axes.begin();
+  if (!in.accept(':')) return true;
+  return in.expect('(') && in.read_int(part.before) && in.expect(')') && in.read_int(part.size) &&
+         (part.size > 0 || in.fail("a part of axis ", name, " must have a size of 1 or more"));
+}
+
+Status check_devices(const Dims& devices, int64_t count) {
+  Dims sorted = devices;
+  std::ranges::sort(sorted);
+  Dims all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  if (devices.empty() || sorted == all) return {};
+  return invalid_argument("mesh: device_ids must name each of ", count, " devices once");
+}
+
+int64_t size_of(const MeshAxes& axes, const MeshAxes::Part& part) {
+  return part.size != 0 ? part.size : axes.axes[static_cast<size_t>(part.axis)].size;
+}
+
+// Steps along a part are of this many devices, in row-major order of the mesh.
+int64_t stride_of(const MeshAxes& axes, const MeshAxes::Part& part) {
+  const auto axis = static_cast<size_t>(part.axis);
+  int64_t stride = part.size == 0 ? 1 : axes.axes[axis].size / part.before / part.size;
+  for (size_t d = axis + 1; d < axes.axes.size(); ++d) stride *= axes.axes[d].size;
+  return stride;
+}
+
+Status check_part(const MeshAxes& axes, const MeshAxes::Part& part) {
+  if (part.axis < 0 || part.axis >= static_cast<int64_t>(axes.axes.size()))
+    return invalid_argument("mesh: has no axis number ", part.axis);
+  if (part.size == 0) return {};
+  const MeshAxes::Axis& axis = axes.axes[static_cast<size_t>(part.axis)];
+  const Dims sizes = {part.before, part.size};
+  const std::optional<int64_t> count = device_count(sizes);
+  if (count && axis.size % *count == 0) return {};
+  return invalid_argument("mesh: axis ", axis.name, " is of ", axis.size, "; its part (",
+                          part.before, ")", part.size, " must divide that");
+}
+
+// Parts of one axis are dimensions of one way to see it as an array.
+Status check_apart(const MeshAxes& axes, size_t i, size_t j) {
+  const MeshAxes::Part &a = axes.parts[i], &b = axes.parts[j];
+  const auto& [low, high] =
+      std::minmax(a, b, [](const auto& x, const auto& y) { return x.before < y.before; });
+  if (a.axis != b.axis || high.before % (low.before * size_of(axes, low)) == 0) return {};
+  return invalid_argument("mesh: parts of axis ", axes.axes[static_cast<size_t>(a.axis)].name,
+                          " overlap");
+}
+
+// Devices of one group, as steps from its first one.
+Dims steps_of(const MeshAxes& axes) {
+  Dims steps = {0};
+  for (const MeshAxes::Part& part : axes.parts) {
+    const int64_t stride = stride_of(axes, part);
+    Dims next;
+    for (int64_t step : steps) {
+      for (int64_t i = 0; i < size_of(axes, part); ++i) next.push_back(step + i * stride);
+    }
+    steps = std::move(next);
+  }
+  return steps;
+}
+
+}  // namespace
+
+bool read_mesh_axes(TextCursor& in, MeshAxes& axes) {
+  axes = MeshAxes{};
+  if (!in.accept_word("mesh")) return in.fail_expected("replica groups");
+  const auto read_axis = [&] {
+    MeshAxes::Axis& axis = axes.axes.emplace_back();
+    return read_name(in, axis.name) && in.expect('=') && in.read_int(axis.size);
+  };
+  if (!in.expect('[') || !read_items(in, ']', read_axis)) return false;
+  if (in.accept(',')) {
+    if (!in.accept_word("device_ids")) return in.fail_expected("device_ids");
+    if (!in.expect('=') || !in.expect('(') || !read_devices(in, axes.devices)) return false;
+  }
+  return in.expect('{') &&
+         read_items(in, '}', [&] { return read_part(in, axes.axes, axes.parts.emplace_back()); });
+}
+
+StatusOr<MeshAxes> parse_mesh_axes(std::string_view text) {
+  TextCursor in(text);
+  MeshAxes axes;
+  if (read_mesh_axes(in, axes) && !in.at_end()) in.fail_expected("the end");
+  if (in.failed()) return annotate(in.status(), "replica_groups: ");
+  HEDDLE_RETURN_IF_ERROR(annotate(check_mesh_axes(axes), "replica_groups: "));
+  return axes;
+}
+
+std::string to_string(const MeshAxes& axes) {
+  const auto quoted = [](std::string_view name) {
+    std::string text;
+    append_quoted(text, name);
+    if (text.find_first_of("\\'") == std::string::npos) text.front() = text.back() = '\'';
+    return text;
+  };
+  std::string out = "mesh[";
+  for (size_t i = 0; i < axes.axes.size(); ++i)
+    append(out, i > 0 ? "," : "", quoted(axes.axes[i].name), "=", axes.axes[i].size);
+  out += "]";
+  if (!axes.devices.empty()) append(out, ", device_ids=(", join(axes.devices, ","), ")");
+  out += " {";
+  for (size_t i = 0; i < axes.parts.size(); ++i) {
+    const MeshAxes::Part& part = axes.parts[i];
+    append(out, i > 0 ? "," : "", quoted(axes.axes[static_cast<size_t>(part.axis)].name));
+    if (part.size != 0) append(out, ":(", part.before, ")", part.size);
+  }
+  return out + "}";
+}
+
+Status check_mesh_axes(const MeshAxes& axes) {
+  Dims sizes;
+  for (const MeshAxes::Axis& axis : axes.axes) {
+    sizes.push_back(axis.size);
+    if (std::ranges::count(axes.axes, axis.name, &MeshAxes::Axis::name) > 1)
+      return invalid_argument("mesh: has two axes ", axis.name);
+  }
+  const std::optional<int64_t> count = device_count(sizes);
+  if (!count || axes.axes.empty() || axes.axes.size() > Shape::kMaxRank) {
+    return invalid_argument("mesh: sizes are [", join(sizes, ","),
+                            "]; must be 1 or more, and at most ", kMaxDevices, " devices");
+  }
+  HEDDLE_RETURN_IF_ERROR(check_devices(axes.devices, *count));
+  for (const MeshAxes::Part& part : axes.parts) HEDDLE_RETURN_IF_ERROR(check_part(axes, part));
+  for (size_t i = 0; i < axes.parts.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) HEDDLE_RETURN_IF_ERROR(check_apart(axes, i, j));
+  }
+  return {};
+}
+
+std::vector<Dims> groups_of(const MeshAxes& axes) {
+  const Dims steps = steps_of(axes);
+  Dims sizes;
+  for (const MeshAxes::Axis& axis : axes.axes) sizes.push_back(axis.size);
+  std::vector<bool> is_taken(static_cast<size_t>(*device_count(sizes)));
+  std::vector<Dims> out;
+  for (size_t first = 0; first < is_taken.size(); ++first) {
+    if (is_taken[first]) continue;
+    Dims& group = out.emplace_back();
+    for (int64_t step : steps) {
+      const size_t at = first + static_cast<size_t>(step);
+      is_taken[at] = true;
+      group.push_back(axes.devices.empty() ? static_cast<int64_t>(at) : axes.devices[at]);
+    }
+  }
+  return out;
+}
+
+}  // namespace heddle::hlo
