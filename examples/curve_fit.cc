@@ -10,11 +10,11 @@ using namespace heddle;
 
 // [fit]
 struct Fit {
-  Tensor b;     // f64[2], of y = b0 (1 - exp(-b1 x))
-  Tensor step;  // f64[2], the last
-  Tensor r;     // f64[2, 2] with r^T r = J^T J, J the derivatives of the curve by b
+  Tensor b;       // f64[2], of y = b0 (1 - exp(-b1 x))
+  Tensor r;       // f64[2, 2] with r^T r = J^T J, J the derivatives of the curve by b
+  Tensor moving;  // pred[]: whether the last step was more than a rounding
   static constexpr auto kFields =
-      fields(field("b", &Fit::b), field("step", &Fit::step), field("r", &Fit::r));
+      fields(field("b", &Fit::b), field("r", &Fit::r), field("moving", &Fit::moving));
 };
 
 Tensor curve(Tensor b, Tensor x) { return index(b, {0}) * (1 - exp(-index(b, {1}) * x)); }
@@ -25,14 +25,14 @@ Tensor derivatives(Tensor b, Tensor x) {
 }
 
 Fit fit(Tensor start, Tensor x, Tensor y) {
-  auto moving = [&](Fit f) { return any(abs(f.step) > 1e-12 * abs(f.b)); };
+  auto moving = [](Fit f) { return f.moving; };
   auto step = [&](Fit f) {
     auto [q, r] = linalg::qr(derivatives(f.b, x));
     Tensor target = matmul(transpose(q), y - curve(f.b, x));
     Tensor by = linalg::triangular_solve(r, target, {.left_side = true});
-    return Fit{f.b + by, by, r};
+    return Fit{f.b + by, r, any(abs(by) > 1e-12 * abs(f.b))};
   };
-  return while_loop(moving, step, Fit{start, start, eye(2, 2, 0, f64)});
+  return while_loop(moving, step, Fit{start, eye(2, 2, 0, f64), scalar(true)});
 }
 // [/fit]
 
