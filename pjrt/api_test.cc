@@ -134,6 +134,15 @@ TEST_F(Loading, APluginThatIsNotNewerMayNotAskForLongerStructures) {
               HasSubstr("plugin mock (PJRT 0.114): PluginInitialize: Unexpected size"));
 }
 
+// Their header had another form.
+TEST_F(Loading, ExtensionsOfPluginsBefore45AreNotRead) {
+  EXPECT_THAT((*load({.minor = 44, .endless_extensions = 3}))->extensions(), SizeIs(0));
+  EXPECT_EQ((*load({.minor = 44, .endless_extensions = 3}))
+                ->extension(static_cast<abi::ExtensionType>(99)),
+            nullptr);
+  EXPECT_THAT((*load({.minor = 45, .endless_extensions = 3}))->extensions(), SizeIs(256));
+}
+
 TEST_F(Loading, UnknownExtensionsAreListedAndARingOfThemEnds) {
   EXPECT_THAT((*load({}))->extensions(), SizeIs(0));
   EXPECT_THAT((*load({.endless_extensions = 3}))->extensions(), SizeIs(256));
@@ -145,17 +154,32 @@ TEST(XlaFlags, NamesAreReadFromTheVariable) {
 }
 
 TEST_F(Loading, AFlagThatThePluginDoesNotKnowIsToldBeforeItEndsTheProcess) {
-  // A flag that the plugin knows stands in its file: here a text that is in the mock's.
-  setenv("XLA_FLAGS", "--dst_size=1 --xla_no_such_flag", 1);
-  const auto refused = Api::load("mock", HEDDLE_PJRT_MOCK);
-  setenv("XLA_FLAGS", "--dst_size=1", 1);
-  const auto taken = Api::load("mock", HEDDLE_PJRT_MOCK);
-  unsetenv("XLA_FLAGS");
+  const auto load_with = [](const char* flags) {
+    setenv("XLA_FLAGS", flags, 1);
+    auto api = Api::load("mock", HEDDLE_PJRT_MOCK);
+    unsetenv("XLA_FLAGS");
+    return api;
+  };
+  const auto refused = load_with("--xla_mock_known=1 --xla_no_such_flag");
+  const auto taken = load_with("--xla_mock_known=1 --xla_mock_known_as_well");
+  // XLA takes no beginning of a name for the name.
+  EXPECT_THAT(message_of(load_with("--xla_mock_kno=1").status()),
+              HasSubstr("XLA_FLAGS has --xla_mock_kno, which"));
   EXPECT_EQ(
       message_of(refused.status()),
       "plugin mock: XLA_FLAGS has --xla_no_such_flag, which the plugin does not know and would "
       "end the process over; take it out");
   EXPECT_TRUE(taken.ok()) << taken.status();
+}
+
+TEST(XlaFlags, ConcernOnlyPluginsThatReadThem) {
+  const std::string path = ::testing::TempDir() + "another_vendors.so";
+  std::ofstream(path) << "no word of them";
+  setenv("XLA_FLAGS", "--xla_some_flag", 1);
+  EXPECT_EQ(check_xla_flags("other", path), Status());
+  std::ofstream(path) << "reads XLA_FLAGS";
+  EXPECT_FALSE(check_xla_flags("other", path).ok());
+  unsetenv("XLA_FLAGS");
 }
 
 }  // namespace

@@ -18,9 +18,11 @@
 #include "heddle/pjrt/internal/host_calls.h"
 #include "heddle/pjrt/internal/host_view.h"
 #include "heddle/pjrt/internal/program.h"
+#include "heddle/pjrt/internal/record.h"
 #include "heddle/pjrt/internal/spmd.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/pjrt/plugin.h"
+#include "heddle/runtime/transfer.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -56,10 +58,14 @@ std::vector<BackendOption> merged(std::vector<BackendOption> options,
 
 // Half of what the device has free, where it says so and nobody else does.
 runtime::Throttle::Limits limits_of(const Client& client, const Client::Device& device,
-                                    runtime::Throttle::Limits limits) {
+                                    const InFlight& said) {
+  runtime::Throttle::Limits limits{.launches = said.launches};
   abi::DeviceMemoryStatsArgs args{.device = device.handle};
-  if (limits.bytes != INT64_MAX || !client.api()->call(args).ok() || !args.bytes_limit_is_set)
+  if (said.bytes.has_value()) {
+    limits.bytes = *said.bytes;
     return limits;
+  }
+  if (!client.api()->call(args).ok() || !args.bytes_limit_is_set) return limits;
   limits.bytes = std::max<int64_t>((args.bytes_limit - args.bytes_in_use) / 2, 1);
   return limits;
 }
@@ -67,9 +73,10 @@ runtime::Throttle::Limits limits_of(const Client& client, const Client::Device& 
 class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
  public:
   PluginBackend(const std::string& name, std::shared_ptr<const Client> client,
-                const DevicePlugin& plugin)
-      : PjrtBackend(cat("pjrt:", name), std::move(client), plugin.library),
-        options_(merged({}, default_options(*client_, plugin))) {
+                const DevicePlugin& plugin, std::string build)
+      : PjrtBackend(cat("pjrt:", name), std::move(client), std::move(build)),
+        options_(merged({}, default_options(*client_, plugin))),
+        record_(std::make_shared<const DevicePlugin>(plugin)) {
     for (const Client::Device& device : client_->devices()) {
       add_device(device.kind).throttle().set_limits(limits_of(*client_, device, plugin.limits));
     }
@@ -85,6 +92,9 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     Hasher hasher;
     hash_value(hasher, hlo::hash_of(module));
     hash_value(hasher, options_for(options, device));
+    hash_value(hasher, static_cast<int>(record_->rng));
+    for (const std::string& target : record_->expansions.value_or(std::vector<std::string>{"all"}))
+      hash_value(hasher, target);
     return hasher.digest();
   }
 
@@ -97,9 +107,9 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(with_host_calls(module, client_).status());
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded,
                             Loaded::deserialize(client_, serialized, results_of(module)));
-    return std::make_shared<PjrtExecutable>(module, device, client_, std::move(loaded),
-                                            compiler_of(module, options, device),
-                                            program_hash(module, options, device));
+    return std::make_shared<PjrtExecutable>(
+        module, device, client_, std::move(loaded), compiler_of(module, options, device),
+        program_hash(module, options, device), record_->donation);
   }
 
  protected:
@@ -108,22 +118,24 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
     auto compile = compiler_of(module, options, device);
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, compile({}));
-    return std::make_shared<PjrtExecutable>(module, device, client_, std::move(loaded),
-                                            std::move(compile),
-                                            program_hash(module, options, device));
+    return std::make_shared<PjrtExecutable>(
+        module, device, client_, std::move(loaded), std::move(compile),
+        program_hash(module, options, device), record_->donation);
   }
 
   StatusOr<std::shared_ptr<runtime::SpmdExecutable>> compile_for_grid(
       const hlo::Module& module, const runtime::CompileOptions& options,
       const runtime::DeviceGrid& grid) override {
     HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
+    HEDDLE_ASSIGN_OR_RETURN(const hlo::Module own, fitted(module, *record_));
     HEDDLE_ASSIGN_OR_RETURN(const runtime::EntryShardings shardings,
                             runtime::entry_shardings(module));
     HEDDLE_ASSIGN_OR_RETURN(runtime::TileShapes tiles,
                             runtime::tile_shapes(module, shardings, grid.partitions));
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared,
+                            prepare_spmd(own, client_->api()->minor(), grid.partitions, shardings,
+                                         expansions_of(*record_)));
     auto all_options = merged(options_, options.backend_options);
-    HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, prepare_spmd(module, client_->api()->minor(),
-                                                               grid.partitions, shardings));
     HEDDLE_RETURN_IF_ERROR(choose_partitioner(
         prepared, all_options, grid, client_->is_xla() && client_->api()->minor() >= kShardyMinor));
     std::vector<int> ids;
@@ -150,9 +162,9 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
   PjrtExecutable::Compile compiler_of(const hlo::Module& module,
                                       const runtime::CompileOptions& options,
                                       const Device& device) const {
-    return [client = client_, module,
+    return [client = client_, record = record_, module,
             options = options_for(options, device)](const std::vector<int>& donated) {
-      return compile_for(client, module, options, donated);
+      return compile_for(client, *record, module, options, donated);
     };
   }
 
@@ -163,9 +175,11 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
   }
 
   static StatusOr<std::shared_ptr<const Loaded>> compile_for(
-      const std::shared_ptr<const Client>& client, const hlo::Module& module,
-      const std::string& options, const std::vector<int>& donated) {
-    HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, prepare(module, client->api()->minor(), donated));
+      const std::shared_ptr<const Client>& client, const DevicePlugin& record,
+      const hlo::Module& module, const std::string& options, const std::vector<int>& donated) {
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, fitted(module, record));
+    HEDDLE_ASSIGN_OR_RETURN(
+        prepared, prepare(prepared, client->api()->minor(), donated, expansions_of(record)));
     drop_shardings(prepared);
     HEDDLE_ASSIGN_OR_RETURN(prepared, with_host_calls(prepared, client));
     StatusOr<std::shared_ptr<const Loaded>> loaded =
@@ -214,16 +228,15 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
   StatusOr<BufferPtr> borrow(Device& device, const void* data, const Shape& shape,
                              std::shared_ptr<const void> owner) override {
-    if (shape.byte_size() == 0 || zero_copy_.load(std::memory_order_relaxed) == ZeroCopy::kNo ||
-        !client_->api()->has(abi::Slot::kEventOnReady)) {
-      return nullptr;
-    }
+    if (shape.byte_size() == 0 || is_packed(shape.dtype()) || !takes_loans(device)) return nullptr;
     HEDDLE_ASSIGN_OR_RETURN(Upload upload,
                             start_upload(device, data, shape, abi::HostSemantics::kZeroCopy, {}));
     BufferPtr buffer = buffer_of(device, shape, /*held_bytes=*/0, upload.buffer);
     const bool lent = uses_in_place(upload.buffer, data);
-    zero_copy_.store(lent ? ZeroCopy::kYes : ZeroCopy::kNo, std::memory_order_relaxed);
-    if (upload.host_is_free.is_null()) return lent ? buffer : nullptr;
+    if (upload.host_is_free.is_null()) {  // nothing would say when the memory may go
+      if (!lent) (void)buffer->await();
+      return nullptr;
+    }
     const std::shared_ptr<Held> held = make_held(std::move(upload.host_is_free));
     held->owner = std::move(owner);
     Status status = let_go_later(held);
@@ -234,6 +247,23 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
       return nullptr;
     }
     return lent ? buffer : nullptr;
+  }
+
+  // Whether the plugin uses host memory in place, learnt once from an array that costs nothing to
+  // copy.
+  bool takes_loans(Device& device) const {
+    if (!client_->api()->has(abi::Slot::kEventOnReady)) return false;
+    const ZeroCopy known = zero_copy_.load(std::memory_order_relaxed);
+    if (known != ZeroCopy::kUnknown) return known == ZeroCopy::kYes;
+    alignas(runtime::kLendAlignment) static const float kProbe[16] = {};
+    const Shape shape(f32, {static_cast<int64_t>(std::size(kProbe))});
+    StatusOr<Upload> upload =
+        start_upload(device, kProbe, shape, abi::HostSemantics::kZeroCopy, {});
+    if (!upload.ok()) return false;  // this time
+    const BufferPtr buffer = buffer_of(device, shape, /*held_bytes=*/0, upload->buffer);
+    const bool lent = !upload->host_is_free.is_null() && uses_in_place(upload->buffer, kProbe);
+    zero_copy_.store(lent ? ZeroCopy::kYes : ZeroCopy::kNo, std::memory_order_relaxed);
+    return lent;
   }
 
   Status copy_to_host(runtime::Buffer& buffer, void* data) override {
@@ -298,6 +328,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                 std::span<const int64_t> byte_strides) const {
     const Api& api = *client_->api();
     HEDDLE_RETURN_IF_ERROR(annotate(check_transferable(shape, api.minor()), "upload: "));
+    HEDDLE_RETURN_IF_ERROR(annotate(check_dtype(shape.dtype(), *record_), "upload: "));
     const std::byte nothing{};
     abi::ClientBufferFromHostBufferArgs args{
         .client = client_->handle(),
@@ -328,8 +359,9 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
   }
 
   const std::vector<BackendOption> options_;
+  const std::shared_ptr<const DevicePlugin> record_;
   const std::shared_ptr<std::mutex> launching_ = std::make_shared<std::mutex>();
-  std::atomic<ZeroCopy> zero_copy_{ZeroCopy::kUnknown};
+  mutable std::atomic<ZeroCopy> zero_copy_{ZeroCopy::kUnknown};
   mutable std::mutex type_mutex_;
   mutable std::shared_ptr<const Shape> last_type_;
 };
@@ -338,6 +370,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
 StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name,
                                                          const DevicePlugin& plugin) {
+  HEDDLE_RETURN_IF_ERROR(annotate(check_record(plugin), "plugin ", name, ": "));
   for (const CreateOption& option : plugin.create_options)
     HEDDLE_RETURN_IF_ERROR(check_create_option(name, option));
   for (const EnvironmentVariable& variable : plugin.environment)
@@ -345,10 +378,11 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name
   if (plugin.small_while_loop_bytes)
     add_xla_option("xla_cpu_small_while_loop_byte_threshold", *plugin.small_while_loop_bytes);
   set_environment_variable("TF_CPP_MIN_LOG_LEVEL", "1");  // XLA's notes; its warnings stay
+  std::string build = build_of(plugin.library);  // now: another may come to stand at its path
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Api> api, Api::load(name, plugin.library));
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Client> client,
                           Client::create(std::move(api), plugin.create_options, plugin.key_values));
-  return std::make_unique<PluginBackend>(name, std::move(client), plugin);
+  return std::make_unique<PluginBackend>(name, std::move(client), plugin, std::move(build));
 }
 
 }  // namespace heddle::pjrt

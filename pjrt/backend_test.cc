@@ -123,6 +123,54 @@ TEST_F(OnPlugin, MemoryThatThePluginCopiesIsCountedAsAnUpload) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
+// The plugin packs them, which says nothing of others.
+TEST_F(OnPlugin, ALoanOfFourBitIntegersIsACopyAndLaterLoansAreNot) {
+  alignas(64) static const int8_t small[4] = {1, -2, 3, -4};
+  alignas(64) static const float values[2] = {3, 4};
+  const auto lend = [&](const void* data, const Shape& shape) {
+    const Effects effects = effects_of([&] {
+      const BufferPtr x = runtime::lend_to_device(device(), data, shape, nullptr).value();
+      EXPECT_EQ(std::memcmp(runtime::to_host(*x)->bytes(), data, shape.byte_size()), 0);
+    });
+    return effects.aliased_bytes;
+  };
+  EXPECT_EQ(lend(small, Shape(s4, {4})), 0);
+  EXPECT_EQ(lend(values, Shape(f32, {2})), 8);
+  EXPECT_EQ(lend(small, Shape(s4, {4})), 0);
+  EXPECT_EQ(lend(values, Shape(f32, {2})), 8);
+}
+
+TEST_F(OnPlugin, MemoryIsNotLentToAPluginThatDoesNotSayWhenItMayGo) {
+  mock_plugin().settings().silent_loans = true;
+  alignas(64) static const float values[2] = {3, 4};
+  const auto owner = std::make_shared<int>(0);
+  const Effects effects = effects_of([&] {
+    const BufferPtr x = runtime::lend_to_device(device(), values, Shape(f32, {2}), owner).value();
+    EXPECT_THAT(*floats_of(*x), ElementsAre(3, 4));
+    EXPECT_EQ(owner.use_count(), 1);
+  });
+  EXPECT_EQ(effects.aliased_bytes, 0);
+  EXPECT_EQ(effects.upload_bytes, 8);
+}
+
+// Whether the plugin lends is learnt from an array of its own.
+TEST_F(OnPlugin, NoLoanIsCopiedTwiceByAPluginThatCopies) {
+  start({.compile = evaluated, .copies = true});
+  const Literal large(Shape(f32, {1 << 20}));
+  const BufferPtr x =
+      runtime::lend_to_device(device(), large.bytes(), large.shape(), nullptr).value();
+  EXPECT_LT(mock_plugin().seen().peak_bytes, 2 * large.byte_size());
+}
+
+TEST_F(OnPlugin, APluginNewerThanHeddleGetsLongerProgramsAndOptions) {
+  start({.compile = evaluated, .minor = 120, .nested_longer_by = 16});
+  const BufferPtr x = on_device({1, 2});
+  const auto sum = add(x, x);
+  ASSERT_TRUE(sum.ok()) << sum.status();
+  EXPECT_THAT(*floats_of(**sum), ElementsAre(2, 4));
+  EXPECT_THAT(mock_plugin().seen().kept, ElementsAre(0, 1));
+}
+
 TEST_F(OnPlugin, NothingIsDonatedThatWasNotAskedFor) {
   const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
   ASSERT_TRUE(add(x, y).ok());
@@ -214,6 +262,34 @@ TEST_F(OnPlugin, ManyThreadsUseOneBuffer) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Some use it and some give it away: a run has its value, or is told that it is gone.
+TEST_F(OnPlugin, ManyThreadsUseAndDonateOneBuffer) {
+  start({.compile = evaluated, .asynchronous = true});
+  const BufferPtr y = on_device({10, 20});
+  ASSERT_TRUE(add(y, y).ok());
+  for (int round = 0; round < 20; ++round) {
+    const BufferPtr x = on_device({1, 2});
+    std::atomic<int> done = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 16; ++i) {
+      threads.emplace_back([&, i] {
+        const runtime::ExecuteOptions how{.donate = i % 4 == 3 ? std::vector{0} : std::vector<int>()};
+        const auto sum = add(x, y, how);
+        if (sum.ok()) {
+          EXPECT_THAT(*floats_of(**sum), ElementsAre(11, 22));
+          ++done;
+        } else {
+          EXPECT_EQ(sum.status().code(), absl::StatusCode::kFailedPrecondition) << sum.status();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_GE(done, 1);
+    EXPECT_TRUE(x->is_deleted());
+    EXPECT_EQ(add(x, y).status().code(), absl::StatusCode::kFailedPrecondition);
+  }
+}
+
 TEST_F(OnPlugin, ABufferIsUsedByOneThreadAndReleasedByAnother) {
   ASSERT_TRUE(add(on_device({1, 2}), on_device({1, 2})).ok());
   for (int i = 0; i < 100; ++i) {
@@ -263,6 +339,29 @@ TEST_F(LatePlugin, PendingResultsMayBeDroppedDonatedAndReleased) {
   x->release();
   mock_plugin().open();
   EXPECT_THAT(*floats_of(*second), ElementsAre(3, 6));
+}
+
+// The buffer goes while a run that reads its memory waits; the memory stays until it has.
+TEST_F(LatePlugin, LentMemoryStaysForTheRunsThatReadIt) {
+  const auto lend = [&](std::weak_ptr<const void>& held) {
+    auto memory = std::make_shared<Literal>(vector_of({3, 4}));
+    held = memory;
+    return runtime::lend_to_device(device(), memory->bytes(), memory->shape(), memory).value();
+  };
+  std::weak_ptr<const void> dropped, released, donated;
+  BufferPtr x = lend(dropped), y = lend(released), z = lend(donated);
+  const BufferPtr first = add(x, y).value();
+  const BufferPtr second = add(y, z, {.donate = {1}}).value();
+  x.reset();
+  y->release();
+  z.reset();
+  for (const auto* held : {&dropped, &released, &donated}) EXPECT_FALSE(held->expired());
+  mock_plugin().open();
+  EXPECT_THAT(*floats_of(*first), ElementsAre(6, 8));
+  EXPECT_THAT(*floats_of(*second), ElementsAre(6, 8));
+  runtime::synchronize(device());
+  start({});  // waits for the thread of the runs
+  for (const auto* held : {&dropped, &released, &donated}) EXPECT_TRUE(held->expired());
 }
 
 TEST_F(LatePlugin, ADownloadWaits) {

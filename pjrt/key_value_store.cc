@@ -1,13 +1,17 @@
 // On the wire: a request is what ('p' put, 'g' get, 't' try-get), the timeout in milliseconds, key
-// and value; an answer is a code ('k' ok, 'n' not there, 'd' deadline, 'x' another value) and a
-// value. Integers are 8 bytes, the lowest first; texts have their length before them.
+// and value; an answer is a code ('k' ok, 'n' not there, 'd' deadline, 'x' another value, 'f' full)
+// and a value. Numbers and texts as in bytes.h.
 #include "heddle/pjrt/key_value_store.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -18,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/pjrt/internal/bytes.h"
+
 namespace heddle::pjrt {
 namespace {
 
@@ -25,8 +31,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr uint64_t kMostBytes = uint64_t{64} << 20;  // of a key or a value
+constexpr size_t kPiece = size_t{64} << 10;          // read at once
+constexpr milliseconds kPause(20);                   // before what failed is tried again
+constexpr milliseconds kMostPatience(5000);
 constexpr char kPut = 'p', kGet = 'g', kTryGet = 't';
-constexpr char kOk = 'k', kNotThere = 'n', kDeadline = 'd', kOtherValue = 'x';
+constexpr char kOk = 'k', kNotThere = 'n', kDeadline = 'd', kOtherValue = 'x', kNoRoom = 'f';
 
 // The system's words for what went wrong last.
 std::string system_error() { return std::generic_category().message(errno); }
@@ -46,22 +55,30 @@ class Socket {
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
 
-  [[nodiscard]] bool write(const void* data, size_t size) const {
-    const auto* at = static_cast<const char*>(data);
-    while (size > 0) {
-      const ssize_t done = ::send(fd_, at, size, MSG_NOSIGNAL);
+  // The longest that a call waits for the next bytes to come, or to go.
+  void set_patience(milliseconds receiving, milliseconds sending) const {
+    for (const auto& [option, time] :
+         {std::pair(SO_RCVTIMEO, receiving), std::pair(SO_SNDTIMEO, sending)}) {
+      const auto count = std::max<int64_t>(time.count(), 1);  // 0 is for ever
+      const timeval value{.tv_sec = count / 1000, .tv_usec = count % 1000 * 1000};
+      (void)::setsockopt(fd_, SOL_SOCKET, option, &value, sizeof(value));
+    }
+  }
+
+  [[nodiscard]] bool write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t done = ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
       if (done < 0 && errno == EINTR) continue;
       if (done <= 0) return false;
-      at += done;
-      size -= static_cast<size_t>(done);
+      text.remove_prefix(static_cast<size_t>(done));
     }
     return true;
   }
-  [[nodiscard]] bool read(void* data, size_t size) const {
-    auto* at = static_cast<char*>(data);
+  [[nodiscard]] bool read(char* at, size_t size) const {
     while (size > 0) {
       const ssize_t done = ::recv(fd_, at, size, 0);
       if (done < 0 && errno == EINTR) continue;
+      if (done == 0) errno = ECONNRESET;
       if (done <= 0) return false;
       at += done;
       size -= static_cast<size_t>(done);
@@ -69,31 +86,29 @@ class Socket {
     return true;
   }
   [[nodiscard]] bool read_integer(uint64_t& value) const {
-    unsigned char bytes[8];
-    if (!read(bytes, sizeof(bytes))) return false;
-    value = 0;
-    for (int i = 7; i >= 0; --i) value = value << 8 | bytes[i];
-    return true;
+    char bytes[8];
+    std::string_view text(bytes, sizeof(bytes));
+    return read(bytes, sizeof(bytes)) && read_number(text, value);
   }
-  [[nodiscard]] bool read_text(std::string& text) const {
-    uint64_t size = 0;
-    if (!read_integer(size) || size > kMostBytes) return false;
-    text.resize(size);
-    return read(text.data(), size);
+  // Memory is asked for as the bytes come, whatever was announced, by may_hold(bytes). Where it says
+  // no, the text is read to its end and forgotten, and `fits` is false.
+  template <class MayHold>
+  [[nodiscard]] bool read_text(std::string& text, bool& fits, const MayHold& may_hold) const {
+    uint64_t rest = 0;
+    if (!read_integer(rest) || rest > kMostBytes) return false;
+    std::vector<char> piece(std::min<uint64_t>(rest, kPiece));
+    for (text.clear(); rest > 0; rest -= piece.size()) {
+      piece.resize(std::min<uint64_t>(rest, kPiece));
+      if (!read(piece.data(), piece.size())) return false;
+      fits = fits && may_hold(piece.size());
+      if (fits) text.append(piece.data(), piece.size());
+    }
+    return true;
   }
 
  private:
   int fd_ = -1;
 };
-
-void append_integer(std::string& out, uint64_t value) {
-  for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xFF));
-}
-
-void append_text(std::string& out, std::string_view text) {
-  append_integer(out, text.size());
-  out.append(text);
-}
 
 StatusOr<sockaddr_in> address_of(const std::string& address, int port) {
   sockaddr_in out{};
@@ -109,72 +124,130 @@ StatusOr<sockaddr_in> address_of(const std::string& address, int port) {
 
 // Shared with the threads of the connections.
 struct KeyValueServer::State {
+  using Text = std::shared_ptr<const std::string>;  // answers share it with `values`
+
+  Limits limits;
   Socket listening;
   int port = 0;
   std::thread accepting;
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<std::string, std::string, std::less<>> values;
+  std::map<std::string, Text, std::less<>> values;
+  int64_t bytes = 0;          // of `values`, and of requests that are being read
   std::set<int> connections;  // descriptors, to be shut down at the end
   int serving = 0;
   bool stopped = false;
 
-  void accept_all(const std::shared_ptr<State>& self) {
-    while (true) {
-      Socket connection(::accept(listening.fd(), nullptr, nullptr));
-      const std::scoped_lock lock(mutex);
-      if (stopped) return;
-      if (!connection.is_open()) continue;
-      connections.insert(connection.fd());
-      ++serving;
-      std::thread([self, connection = std::move(connection)] { self->serve(connection); }).detach();
-    }
-  }
-
-  void serve(const Socket& connection) {
+  struct Request {
     char what = 0;
     uint64_t timeout = 0;
     std::string key, value;
-    while (connection.read(&what, 1) && connection.read_integer(timeout) &&
-           connection.read_text(key) && connection.read_text(value)) {
-      std::string answer(1, answer_to(what, timeout, key, value));
-      append_text(answer, value);
-      if (!connection.write(answer.data(), answer.size())) break;
+    bool fits = true;
+    int64_t held = 0;  // of `bytes`
+  };
+
+  void accept_all(const std::shared_ptr<State>& self) {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [&] { return stopped || serving < limits.connections; });
+      if (stopped) return;
+      lock.unlock();
+      Socket connection(::accept4(listening.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      lock.lock();
+      // Without descriptors, memory or threads: others may end meanwhile.
+      if (stopped || !connection.is_open() || !start_serving(self, std::move(connection)))
+        changed.wait_for(lock, kPause, [&] { return stopped; });
     }
-    const std::scoped_lock lock(mutex);
-    connections.erase(connection.fd());
-    --serving;
-    changed.notify_all();
+  }
+
+  // With the mutex held.
+  bool start_serving(const std::shared_ptr<State>& self, Socket connection) {
+    const int fd = connection.fd();
+    try {
+      connections.insert(fd);
+      std::thread([self, connection = std::move(connection)] { self->serve(connection); }).detach();
+    } catch (const std::exception&) {
+      connections.erase(fd);
+      return false;
+    }
+    ++serving;
+    return true;
+  }
+
+  void serve(const Socket& connection) {
+    connection.set_patience(limits.silence, limits.silence);
+    while (true) {
+      Request request;
+      bool goes_on = false;
+      try {
+        goes_on = read_request(connection, request) && answer(connection, request);
+      } catch (const std::exception&) {  // out of memory: this connection ends, and no other
+      }
+      const std::scoped_lock lock(mutex);
+      bytes -= request.held;
+      if (goes_on) continue;
+      connections.erase(connection.fd());
+      --serving;
+      changed.notify_all();
+      return;
+    }
+  }
+
+  bool read_request(const Socket& connection, Request& request) {
+    const auto may_hold = [&](size_t more) {
+      const std::scoped_lock lock(mutex);
+      const auto count = static_cast<int64_t>(more);
+      if (count > limits.bytes - bytes) return false;
+      bytes += count;
+      request.held += count;
+      return true;
+    };
+    return connection.read(&request.what, 1) && connection.read_integer(request.timeout) &&
+           connection.read_text(request.key, request.fits, may_hold) &&
+           connection.read_text(request.value, request.fits, may_hold);
+  }
+
+  bool answer(const Socket& connection, Request& request) {
+    Text value = nullptr;
+    std::string head(1, request.fits ? look_up(request, value) : kNoRoom);
+    append_number(value == nullptr ? 0 : value->size(), head);
+    return connection.write(head) && (value == nullptr || connection.write(*value));
   }
 
   // Puts a value that is asked for into `value`.
-  char answer_to(char what, uint64_t timeout, const std::string& key, std::string& value) {
+  char look_up(Request& request, Text& value) {
     std::unique_lock lock(mutex);
-    if (what == kPut) {
-      const auto [found, is_new] = values.try_emplace(key, value);
-      const bool same = found->second == value;
-      value.clear();
-      changed.notify_all();
-      return is_new || same ? kOk : kOtherValue;
-    }
-    const auto is_there = [&] { return values.contains(key); };
-    if (what == kGet) {
+    if (request.what == kPut) return put(request);
+    const auto is_there = [&] { return values.contains(request.key); };
+    if (request.what == kGet) {
       const auto longest = std::chrono::hours(24 * 365);  // of what the clock can add
-      changed.wait_for(lock, std::min<milliseconds>(milliseconds(timeout), longest),
-                       [&] { return stopped || is_there(); });
+      const uint64_t wanted = std::min<uint64_t>(request.timeout, milliseconds(longest).count());
+      changed.wait_for(lock, milliseconds(wanted), [&] { return stopped || is_there(); });
     }
-    value.clear();
-    if (!is_there()) return what == kGet ? kDeadline : kNotThere;
-    value = values.find(key)->second;
+    if (!is_there()) return request.what == kGet ? kDeadline : kNotThere;
+    value = values.find(request.key)->second;
+    return kOk;
+  }
+
+  // With the mutex held.
+  char put(Request& request) {
+    if (const auto found = values.find(request.key); found != values.end())
+      return *found->second == request.value ? kOk : kOtherValue;
+    values.emplace(std::move(request.key),
+                   std::make_shared<const std::string>(std::move(request.value)));
+    request.held = 0;  // the map's from here on
+    changed.notify_all();
     return kOk;
   }
 };
 
 StatusOr<std::unique_ptr<KeyValueServer>> KeyValueServer::start(int port,
-                                                                const std::string& address) {
+                                                                const std::string& address,
+                                                                const Limits& limits) {
   HEDDLE_ASSIGN_OR_RETURN(sockaddr_in where, address_of(address, port));
   auto state = std::make_shared<State>();
+  state->limits = limits;
   state->listening = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
   socklen_t size = sizeof(where);
@@ -207,15 +280,30 @@ int KeyValueServer::port() const { return state_->port; }
 
 namespace {
 
-Socket connected(const sockaddr_in& where) {
-  Socket out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!out.is_open() ||
-      ::connect(out.fd(), reinterpret_cast<const sockaddr*>(&where), sizeof(where)) != 0)
-    return {};
+// A connection that was made before `end`; not open, with errno, where there is none.
+Socket connected(const sockaddr_in& where, Clock::time_point end) {
+  Socket out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!out.is_open()) return {};
+  if (::connect(out.fd(), reinterpret_cast<const sockaddr*>(&where), sizeof(where)) != 0) {
+    if (errno != EINPROGRESS) return {};
+    pollfd waiting{.fd = out.fd(), .events = POLLOUT, .revents = 0};
+    const auto rest = std::chrono::ceil<milliseconds>(end - Clock::now()).count();
+    const int happened =
+        ::poll(&waiting, 1, static_cast<int>(std::clamp<int64_t>(rest, 0, 1 << 30)));
+    int error = happened == 0 ? ETIMEDOUT : errno;
+    socklen_t size = sizeof(error);
+    if (happened > 0) (void)::getsockopt(out.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+    errno = error;
+    if (happened <= 0 || error != 0) return {};
+  }
+  const int flags = ::fcntl(out.fd(), F_GETFL);
+  (void)::fcntl(out.fd(), F_SETFL, flags & ~O_NONBLOCK);
   const int yes = 1;
   (void)::setsockopt(out.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
   return out;
 }
+
+bool is_timeout(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == ETIMEDOUT; }
 
 }  // namespace
 
@@ -224,30 +312,43 @@ StatusOr<std::shared_ptr<const KeyValueStore>> KeyValueStore::connect(const std:
                                                                       milliseconds timeout) {
   HEDDLE_ASSIGN_OR_RETURN(const sockaddr_in where, address_of(address, port));
   const Clock::time_point end = Clock::now() + timeout;
-  while (!connected(where).is_open()) {
+  while (!connected(where, end).is_open()) {
     if (Clock::now() >= end) {
       return make_error(absl::StatusCode::kDeadlineExceeded, "key-value store: nobody answers at ",
                         address, ":", port, " within ", timeout.count(),
                         " ms; start the server first");
     }
-    std::this_thread::sleep_for(milliseconds(20));
+    std::this_thread::sleep_for(kPause);
   }
-  return std::shared_ptr<const KeyValueStore>(new KeyValueStore(address, port));
+  return std::shared_ptr<const KeyValueStore>(
+      new KeyValueStore(address, port, std::min(timeout, kMostPatience)));
 }
 
 StatusOr<std::string> KeyValueStore::ask(char what, std::string_view key, std::string_view value,
                                          int64_t timeout_ms) const {
   HEDDLE_ASSIGN_OR_RETURN(const sockaddr_in where, address_of(address_, port_));
-  const Socket socket = connected(where);
+  const std::string label = cat("key-value store: key ", key, ": ");
+  if (std::max(key.size(), value.size()) > kMostBytes) {
+    return invalid_argument(label, "key and value have ", key.size(), " and ", value.size(),
+                            " bytes; each may have ", kMostBytes);
+  }
+  const milliseconds wait(std::clamp<int64_t>(timeout_ms, 0, int64_t{1} << 40));
   std::string request(1, what);
-  append_integer(request, static_cast<uint64_t>(std::max<int64_t>(timeout_ms, 0)));
-  append_text(request, key);
-  append_text(request, value);
+  append_number(static_cast<uint64_t>(wait.count()), request);
+  append_text(key, request);
+  append_text(value, request);
+  errno = 0;
+  const Socket socket = connected(where, Clock::now() + patience_);
+  if (socket.is_open()) socket.set_patience(wait + patience_, patience_);
   char code = 0;
   std::string answer;
-  const bool answered = socket.is_open() && socket.write(request.data(), request.size()) &&
-                        socket.read(&code, 1) && socket.read_text(answer);
-  const std::string label = cat("key-value store: key ", key, ": ");
+  bool fits = true;
+  const bool answered = socket.is_open() && socket.write(request) && socket.read(&code, 1) &&
+                        socket.read_text(answer, fits, [](size_t) { return true; });
+  if (!answered && is_timeout(errno)) {
+    return make_error(absl::StatusCode::kDeadlineExceeded, label, "the server at ", address_, ":",
+                      port_, " does not answer within ", (wait + patience_).count(), " ms");
+  }
   if (!answered) {
     return make_error(absl::StatusCode::kUnavailable, label, "the server at ", address_, ":", port_,
                       " is gone");
@@ -258,6 +359,9 @@ StatusOr<std::string> KeyValueStore::ask(char what, std::string_view key, std::s
     case kDeadline:
       return make_error(absl::StatusCode::kDeadlineExceeded, label, "is not there within ",
                         timeout_ms, " ms; is every process started?");
+    case kNoRoom:
+      return resource_exhausted(label, "the server has no room for its ", value.size(),
+                                " bytes; raise KeyValueServer::Limits::bytes");
     default: return make_error(absl::StatusCode::kAlreadyExists, label, "has another value");
   }
 }

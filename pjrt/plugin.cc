@@ -103,10 +103,12 @@ void add_files(const std::string& folders, Plugins& to) {
   std::istringstream in(folders);
   for (std::string folder; std::getline(in, folder, ':');) {
     std::error_code ignored;
-    for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
-      if (file.path().extension() != ".json") continue;
-      const std::string path = file.path().string();
-      (void)add(file.path().stem().string(), read_plugin_file(path), path, to);
+    // A folder that cannot be read further ends the loop; the loop of the language would throw.
+    for (std::filesystem::directory_iterator file(folder, ignored), end; file != end;
+         file.increment(ignored)) {
+      const std::filesystem::path& path = file->path();
+      if (path.extension() != ".json") continue;
+      (void)add(path.stem().string(), read_plugin_file(path.string()), path.string(), to);
     }
     for (FoundPlugin& found : find_plugins(folder))
       (void)add(std::move(found.name), DevicePlugin{.library = std::move(found.library)}, folder,
@@ -120,7 +122,6 @@ Status enable_plugins() {
   static std::once_flag once;
   Status status;
   std::call_once(once, [&] {
-    // Without the plugins' mutex: backends are made under the registry's, and take this one then.
     status = runtime::register_backend(kFamily, make_known);
     if (!status.ok()) return;
     Plugins& all = plugins();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
+#include "heddle/hlo/attributes.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/runtime/throttle.h"
 
@@ -36,6 +37,14 @@ struct EnvironmentVariable {
   std::string value;
 };
 
+// What a device may have in flight; a launch that finds no room waits for the oldest.
+struct InFlight {
+  int launches = runtime::Throttle::Limits{}.launches;  // at least 1
+  // Of all of it together; INT64_MAX: without a limit. Not said: half of what the device has free
+  // at the start, where it says.
+  std::optional<int64_t> bytes = std::nullopt;
+};
+
 // How a plugin is used. All but the library may be left out.
 struct DevicePlugin {
   std::string library;  // path of the shared library
@@ -48,9 +57,17 @@ struct DevicePlugin {
   std::optional<int64_t> small_while_loop_bytes;
   // For every program, before its own: XLA's debug options by name.
   std::vector<runtime::BackendOption> compile_options;
-  // What each device may have in flight; a launch that finds no room waits for the oldest. Without
-  // a number of bytes: half of what the device has free at the start, where it says.
-  runtime::Throttle::Limits limits;
+  InFlight limits;  // of each device
+  // Element types that arrays and programs may have. None: those of the plugin's version.
+  std::vector<DType> dtypes = {};
+  // What rng-bit-generator does where a program leaves it open. kDefault: what the plugin likes.
+  hlo::RandomAlgorithm rng = hlo::RandomAlgorithm::kDefault;
+  // False: the plugin is never given an argument's memory. Donated arguments are deleted all the
+  // same.
+  bool donation = true;
+  // Custom calls that are written as HLO before the plugin sees them, by target. Not said: all that
+  // can be (docs/plugins.md); those that are left are the plugin's, or the host's.
+  std::optional<std::vector<std::string>> expansions = std::nullopt;
   // Where the processes of one program meet; null: there is one process.
   std::shared_ptr<const KeyValueStore> key_values = nullptr;
 };

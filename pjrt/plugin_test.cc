@@ -111,7 +111,11 @@ TEST(PluginFile, HoldsAllThatARecordHolds) {
     "compile_options": {"xla_c": "d"},
     "launches": 8,
     "bytes": "1000000000000",
-    "small_while_loop_bytes": "1000000000"
+    "small_while_loop_bytes": "1000000000",
+    "dtypes": ["f32", "bf16"],
+    "rng": "rng_philox",
+    "donation": false,
+    "expansions": ["lapack_spotrf_ffi"]
   })");
   const auto plugin = read_plugin_file(path);
   ASSERT_TRUE(plugin.ok()) << plugin.status();
@@ -131,6 +135,23 @@ TEST(PluginFile, HoldsAllThatARecordHolds) {
   EXPECT_EQ(plugin->limits.launches, 8);
   EXPECT_EQ(plugin->limits.bytes, 1000000000000);
   EXPECT_EQ(plugin->small_while_loop_bytes, 1000000000);
+  EXPECT_THAT(plugin->dtypes, ElementsAre(f32, bf16));
+  EXPECT_EQ(plugin->rng, hlo::RandomAlgorithm::kPhilox);
+  EXPECT_FALSE(plugin->donation);
+  EXPECT_THAT(plugin->expansions.value(), ElementsAre("lapack_spotrf_ffi"));
+}
+
+TEST(PluginFile, WhatIsNotSaidIsTheDefault) {
+  const std::string path = folder() + "small.json";
+  write_file(path, R"({"library": "a"})");
+  const DevicePlugin small = read_plugin_file(path).value();
+  EXPECT_EQ(small.limits.launches, 32);
+  EXPECT_EQ(small.limits.bytes, std::nullopt);
+  EXPECT_EQ(small.expansions, std::nullopt);
+  EXPECT_TRUE(small.donation);
+  write_file(path, R"({"library": "a", "bytes": 0, "expansions": []})");
+  EXPECT_EQ(read_plugin_file(path)->limits.bytes, INT64_MAX);  // no limit
+  EXPECT_TRUE(read_plugin_file(path)->expansions->empty());
 }
 
 TEST(PluginFinder, FindsThePluginsOfPythonPackages) {
@@ -179,6 +200,15 @@ TEST(PluginFile, WhatIsWrongIsTold) {
               HasSubstr("create option x is a list of other than integers"));
   EXPECT_THAT(refusal(R"({"library": "a", "create_options": {"x": null}})"),
               HasSubstr("create option x must be a bool"));
+  EXPECT_THAT(refusal(R"({"library": "a", "launches": 0})"),
+              HasSubstr("launches in flight are 0; there must be at least 1"));
+  EXPECT_THAT(refusal(R"({"library": "a", "bytes": -1})"), HasSubstr("bytes in flight are -1"));
+  EXPECT_THAT(refusal(R"({"library": "a", "dtypes": ["f31"]})"),
+              HasSubstr("\"f31\" of dtypes is no element type"));
+  EXPECT_THAT(refusal(R"({"library": "a", "rng": "dice"})"),
+              HasSubstr("rng is \"dice\"; it must be rng_default, rng_three_fry, rng_philox"));
+  EXPECT_THAT(refusal(R"({"library": "a", "expansions": [1]})"),
+              HasSubstr("expansions is a list of other than strings"));
   EXPECT_EQ(read_plugin_file("/no/such.json").status().code(), absl::StatusCode::kNotFound);
 }
 

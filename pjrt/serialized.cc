@@ -10,11 +10,12 @@
 #include "heddle/base/strings.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/internal/backend.h"
+#include "heddle/pjrt/internal/bytes.h"
 
 namespace heddle::pjrt {
 namespace {
 
-// Mark, checksum of the rest, then texts: each its length in 8 bytes, least first, and itself.
+// Mark, checksum of the rest, then texts.
 constexpr std::string_view kMark = "heddle program 1\n";
 
 struct Header {
@@ -35,53 +36,10 @@ constexpr Part kParts[] = {
     {"program", &Header::program},
 };
 
-void append_number(uint64_t number, std::string& to) {
-  for (int i = 0; i < 8; ++i) to.push_back(static_cast<char>(number >> (8 * i)));
-}
-
-void append_text(std::string_view text, std::string& to) {
-  append_number(text.size(), to);
-  to += text;
-}
-
-// Reads what append_..() wrote; false where there is too little.
-bool read_number(std::string_view& from, uint64_t& number) {
-  if (from.size() < 8) return false;
-  number = 0;
-  for (size_t i = 0; i < 8; ++i) number |= uint64_t{static_cast<unsigned char>(from[i])} << (8 * i);
-  from.remove_prefix(8);
-  return true;
-}
-
-bool read_text(std::string_view& from, std::string_view& text) {
-  uint64_t size = 0;
-  if (!read_number(from, size) || size > from.size()) return false;
-  text = from.substr(0, size);
-  from.remove_prefix(size);
-  return true;
-}
-
 Hash128 hash_of_text(std::string_view text) {
   Hasher hasher;
   hasher.add_bytes(text.data(), text.size());
   return hasher.digest();
-}
-
-// A library has no version of its own: its size, and pages of it at even distances. Another build
-// differs in most of them.
-std::string build_of(const std::string& library) {
-  constexpr off_t kPages = 64;
-  std::array<char, 4096> page{};
-  Hasher hasher;
-  const int file = open(library.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return "unknown";
-  const off_t size = lseek(file, 0, SEEK_END);
-  for (off_t i = 0; i < kPages; ++i) {
-    const ssize_t got = pread(file, page.data(), page.size(), size / kPages * i);
-    if (got > 0) hasher.add_bytes(page.data(), static_cast<size_t>(got));
-  }
-  close(file);
-  return cat(size, " bytes, ", to_string(hasher.digest()));
 }
 
 std::string platform_of(const Client& client) {
@@ -97,7 +55,7 @@ Header header_of(const PjrtBackend& backend, const runtime::Device& device,
   const Client& client = *backend.client();
   return {.version = cat(client.api()->major(), ".", client.api()->minor()),
           .platform = platform_of(client),
-          .build = build_of(backend.library()),
+          .build = backend.build(),
           .device = cat(client.devices()[static_cast<size_t>(device.id())].id),
           .program = to_string(program)};
 }
@@ -128,7 +86,30 @@ StatusOr<std::string_view> payload_for(std::string_view bytes, const Header& her
   return payload;
 }
 
+Status check_build(const PjrtBackend& backend, std::string_view what) {
+  if (!backend.build().empty()) return {};
+  return failed_precondition(what, ": the library of ", backend.name(),
+                             " could not be read when it was loaded, so nothing tells its programs "
+                             "from those of another build");
+}
+
 }  // namespace
+
+// The size, and pages at even distances. Another build differs in most of them.
+std::string build_of(const std::string& library) {
+  constexpr off_t kPages = 64;
+  std::array<char, 4096> page{};
+  Hasher hasher;
+  const int file = open(library.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  const off_t size = lseek(file, 0, SEEK_END);
+  for (off_t i = 0; i < kPages; ++i) {
+    const ssize_t got = pread(file, page.data(), page.size(), size / kPages * i);
+    if (got > 0) hasher.add_bytes(page.data(), static_cast<size_t>(got));
+  }
+  close(file);
+  return cat(size, " bytes, ", to_string(hasher.digest()));
+}
 
 StatusOr<std::string> serialize(const runtime::Executable& program) {
   const auto* compiled = dynamic_cast<const PjrtExecutable*>(&program);
@@ -138,6 +119,7 @@ StatusOr<std::string> serialize(const runtime::Executable& program) {
                             ", which is no plugin's; serialise programs of plugins");
   }
   const auto& backend = static_cast<const PjrtBackend&>(program.device().backend());
+  HEDDLE_RETURN_IF_ERROR(check_build(backend, cat("serialize ", program.name())));
   const Header header = header_of(backend, program.device(), compiled->program_hash());
   HEDDLE_ASSIGN_OR_RETURN(const std::string payload, compiled->loaded().serialize());
   std::string rest;
@@ -159,6 +141,7 @@ StatusOr<std::shared_ptr<runtime::Executable>> load(std::string_view bytes,
     return invalid_argument("load program ", module.name, ": ", device.name(),
                             " is no plugin's device; compile it there");
   }
+  HEDDLE_RETURN_IF_ERROR(check_build(*backend, cat("load program ", module.name)));
   const Header here = header_of(*backend, device, backend->program_hash(module, options, device));
   HEDDLE_ASSIGN_OR_RETURN(const std::string_view payload, payload_for(bytes, here, module.name));
   return backend->load_module(module, options, device, payload);

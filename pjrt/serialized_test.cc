@@ -1,8 +1,10 @@
 // Programs as bytes: what is refused before a plugin sees it.
 #include "heddle/pjrt/serialized.h"
 
+#include <filesystem>
 #include <random>
 
+#include "heddle/pjrt/internal/backend.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/interpreter.h"
 #include "heddle/testing.h"
@@ -39,6 +41,22 @@ TEST_F(Serialized, AProgramComesBack) {
   EXPECT_THAT(*floats_of(*program->execute(std::vector{x, y}, {.donate = {0}}).value()[0]),
               ElementsAre(11, 22));
   EXPECT_EQ(serialize(*program).value(), saved);
+}
+
+// The file that stands at the path later is another's.
+TEST_F(Serialized, TheBuildIsThatOfTheLibraryThatWasLoaded) {
+  const std::string path = ::testing::TempDir() + "replaced_plugin.so";
+  const auto replace = [&](const char* target) {
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(target, path);
+  };
+  replace(HEDDLE_PJRT_MOCK);
+  backend_ = make_backend("mock", {.library = path}).value();
+  const std::string saved = bytes();
+  replace("/no/such/file");
+  EXPECT_EQ(bytes(), saved);
+  EXPECT_TRUE(loaded(saved).ok());
+  EXPECT_EQ(build_of(path), "");
 }
 
 TEST_F(Serialized, EveryCutIsRefusedBeforeThePluginSeesIt) {

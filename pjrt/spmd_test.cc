@@ -1,9 +1,12 @@
 // Programs of several devices of a plugin, on the mock: what crosses the interface.
 #include "heddle/runtime/spmd.h"
 
+#include <thread>
+
 #include "heddle/pjrt/proto/compile_options.pb.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/mesh.h"
+#include "heddle/testing.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -173,6 +176,34 @@ TEST_F(Spmd, ATryWithoutRoomOnOneDeviceTakesNoneOnOthers) {
             0);
   other.reset();
   EXPECT_TRUE(program->execute(arguments({1, 2}), /*only_if_room=*/true).ok());
+}
+
+// No result says when the run is done.
+TEST_F(Spmd, ARunWithoutResultsIsInFlightUntilItIsDone) {
+  start({.compile = evaluated, .asynchronous = true, .held = true});
+  const auto program =
+      compile("ENTRY main { x = f32[2] parameter(0) ROOT none = () tuple() }", both(2, 1)).value();
+  const runtime::DeviceBuffers x = arguments({1, 2});
+  ASSERT_TRUE(program->execute(x).ok());
+  EXPECT_EQ(device(0).throttle().load().launches, 1);
+  EXPECT_EQ(device(1).throttle().load().launches, 1);
+  std::thread opener([] { mock_plugin().open(); });
+  runtime::synchronize(device(1));
+  EXPECT_EQ(device(1).throttle().load().launches, 0);
+  opener.join();
+}
+
+// As those of one device.
+TEST_F(Spmd, ARunThatFailsCountsAndWrongArgumentsDoNot) {
+  start({.compile = evaluated,
+         .failing = {{abi::Slot::kLoadedExecutableExecute, {.message = "broken"}}}});
+  const auto several = compile(kNegate, both(2, 1)).value();
+  const auto one = compiled(module_of(kNegate));
+  const runtime::DeviceBuffers x = arguments({1, 2});
+  EXPECT_EQ(effects_of([&] { EXPECT_FALSE(several->execute(x).ok()); }).executions, 1);
+  EXPECT_EQ(effects_of([&] { EXPECT_FALSE(one->execute(x[0]).ok()); }).executions, 1);
+  EXPECT_EQ(effects_of([&] { EXPECT_FALSE(several->execute({}).ok()); }).executions, 0);
+  EXPECT_EQ(effects_of([&] { EXPECT_FALSE(one->execute({}).ok()); }).executions, 0);
 }
 
 TEST_F(Spmd, AResultThatIsNotThereIsAnError) {

@@ -156,6 +156,20 @@ TEST_F(Functions, ItsErrorIsTheRuns) {
   EXPECT_THAT(message_of(got.status()), HasSubstr("plugin xla-cpu (PJRT 0."));
 }
 
+// The plugin is C on that side: an exception that left the function would end the process.
+TEST_F(Functions, WhateverOneThrowsIsTheRunsError) {
+  const auto throws = [](const auto& what) {
+    return [what](hlo::CustomCall&) -> StatusOr<Literal> { throw what; };
+  };
+  const auto error_of = [&](hlo::CustomCallFunction function) {
+    hlo::unregister_custom_call("test.scaled");
+    EXPECT_EQ(hlo::register_custom_call("test.scaled", std::move(function)), Status());
+    return message_of(run(kScaled, {Literal(Shape(f32, {2, 3}))}).status());
+  };
+  EXPECT_THAT(error_of(throws(std::runtime_error("no luck"))), HasSubstr("no luck"));
+  EXPECT_THAT(error_of(throws(7)), HasSubstr("the function threw what is no std::exception"));
+}
+
 TEST_F(Functions, TuplesAndComputationsAreHandedOver) {
   ASSERT_EQ(hlo::register_custom_call(
                 "test.twice",

@@ -2,8 +2,6 @@
 // setup-plugin xla-cpu fetches it.
 #pragma once
 
-#include <filesystem>
-
 #include "heddle/pjrt/abi/buffer.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/abi/executable.h"
@@ -11,24 +9,16 @@
 #include "heddle/pjrt/internal/event.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/support_test.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 
 namespace heddle::pjrt {
-
-inline std::string library() {
-  if (!enable_plugins().ok()) return "";
-  for (const KnownPlugin& known : known_plugins()) {
-    if (known.name == "xla-cpu") return known.library;
-  }
-  constexpr char kFetched[] = "build/plugins/xla_cpu_pjrt.so";
-  return std::filesystem::exists(kFetched) ? kFetched : "";
-}
 
 // The interface itself.
 class XlaCpuCalls : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-    api_ = Api::load("xla-cpu", library()).value();
+    if (xla_cpu_library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+    api_ = Api::load("xla-cpu", xla_cpu_library()).value();
     client_ = Client::create(api_, {}).value();
   }
 
@@ -74,8 +64,8 @@ class XlaCpuCalls : public ::testing::Test {
 class XlaCpu : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-    backend_ = make_backend("xla-cpu", {.library = library()}).value();
+    if (xla_cpu_library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+    backend_ = make_backend("xla-cpu", {.library = xla_cpu_library()}).value();
   }
 
   runtime::Device& device(size_t number = 0) { return *backend_->devices()[number]; }

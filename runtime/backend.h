@@ -150,8 +150,9 @@ struct CompileOptions {
 };
 
 struct ExecuteOptions {
-  // Arguments whose memory the run may take: their buffers are deleted, whether or not the run
-  // succeeds.
+  // Arguments whose memory the run may take: their buffers are deleted when it is started, whether
+  // or not it succeeds. An error from before, as of wrong arguments, no room, or a program that
+  // cannot be compiled for the donation, leaves them.
   std::vector<int> donate;
   // Unavailable instead of a wait, where the device has as much in flight as it may.
   bool only_if_room = false;

@@ -110,7 +110,8 @@ StatusOr<BufferPtr> from_dlpack(Device& device, ManagedTensor* tensor, std::stri
                          ", which the host cannot read; copy it to the host first");
   }
   HEDDLE_ASSIGN_OR_RETURN(const Shape shape, shape_of(array));
-  const void* data = static_cast<const std::byte*>(array.data) + array.byte_offset;
+  const auto* begin = static_cast<const std::byte*>(array.data);
+  const void* data = begin == nullptr ? nullptr : begin + array.byte_offset;
   // Not to be deleted where this fails.
   const auto owned = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<const void> owner(tensor, [owned](ManagedTensor* gone) {

@@ -19,11 +19,18 @@ StatusOr<std::unique_ptr<Backend>> make_plain_interpreter(std::string_view argum
   return make_interpreter();
 }
 
+// A backend by the name asked for. Made under a mutex of its own: making one may take long, and may
+// ask for others.
+struct Named {
+  std::mutex making;
+  std::unique_ptr<Backend> made;
+};
+
 struct Registry {
   std::mutex mutex;
   std::map<std::string, BackendFactory, std::less<>> factories{
       {"interpreter", make_plain_interpreter}};
-  std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends;  // by the name asked for
+  std::map<std::string, Named, std::less<>> backends;
   std::atomic<Device*> default_device{nullptr};
 };
 
@@ -68,18 +75,23 @@ Status register_backend(std::string name, BackendFactory factory) {
 }
 
 StatusOr<Backend*> find_backend(std::string_view name) {
-  Registry& r = registry();
-  std::scoped_lock lock(r.mutex);
-  if (auto it = r.backends.find(name); it != r.backends.end()) return it->second.get();
   const std::string_view family = name.substr(0, name.find(':'));
-  auto factory = r.factories.find(family);
+  Registry& r = registry();
+  std::unique_lock lock(r.mutex);
+  const auto factory = r.factories.find(family);
   if (factory == r.factories.end()) {
     return not_found("backend \"", name, "\" is not known; there are: ", join(names_of(r), ", "));
   }
-  const std::string_view argument =
-      family.size() == name.size() ? "" : name.substr(family.size() + 1);
-  HEDDLE_ASSIGN_OR_RETURN(std::unique_ptr<Backend> made, factory->second(argument));
-  return r.backends.emplace(name, std::move(made)).first->second.get();
+  const BackendFactory& make = factory->second;  // neither it nor the entry ever goes
+  Named& named = r.backends.try_emplace(std::string(name)).first->second;
+  lock.unlock();
+  const std::scoped_lock making(named.making);
+  if (named.made == nullptr) {
+    const std::string_view argument =
+        family.size() == name.size() ? "" : name.substr(family.size() + 1);
+    HEDDLE_ASSIGN_OR_RETURN(named.made, make(argument));
+  }
+  return named.made.get();
 }
 
 std::vector<std::string> backend_names() {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <thread>
 
 #include "heddle/runtime/interpreter.h"
@@ -54,6 +55,20 @@ TEST(Registry, ATakenNameIsRefused) {
 TEST(Registry, ANameWithAColonIsRefused) {
   EXPECT_EQ(register_backend("a:b", [](std::string_view) { return make_interpreter(); }),
             invalid_argument("register_backend: name \"a:b\"; it must be a word without a colon"));
+}
+
+// Two clients of one process that wait for each other while they are made.
+TEST(Registry, ABackendThatIsBeingMadeHoldsUpNoOther) {
+  static std::latch both(2);
+  ASSERT_TRUE(register_backend("meeting", [](std::string_view argument) {
+                EXPECT_TRUE(find_device("interpreter").ok());
+                if (argument != "third") both.arrive_and_wait();
+                return make_interpreter();
+              }).ok());
+  std::thread other([] { EXPECT_TRUE(find_backend("meeting:second").ok()); });
+  EXPECT_TRUE(find_backend("meeting:first").ok());
+  other.join();
+  EXPECT_TRUE(find_backend("meeting:third").ok());
 }
 
 TEST(Registry, TwoThreadsFindOneBackend) {

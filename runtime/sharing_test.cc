@@ -58,6 +58,24 @@ TEST_F(Sharing, StridesOfAnotherRankAreRefused) {
       "upload: f32[1,1] has 1 strides; it must have one a dimension");
 }
 
+TEST_F(Sharing, MemoryThatIsNoneIsRefused) {
+  const std::string refusal =
+      "upload: the data of f32[2] is a null pointer; it must point at 8 bytes";
+  EXPECT_EQ(message_of(lend_to_device(device(), nullptr, f32({2}), nullptr).status()), refusal);
+  EXPECT_EQ(message_of(
+                to_device(device(), StridedArray{.shape = f32({2}), .byte_strides = {4}}).status()),
+            refusal);
+  int64_t sizes[] = {2};
+  ManagedTensor tensor{.tensor = {.data = nullptr,
+                                  .device = {},
+                                  .rank = 1,
+                                  .dtype = {.code = dlpack::TypeCode::kFloat, .bits = 32},
+                                  .shape = sizes,
+                                  .byte_offset = 64}};
+  EXPECT_EQ(message_of(from_dlpack(device(), &tensor).status()), refusal);
+  EXPECT_TRUE(lend_to_device(device(), nullptr, f32({0}), nullptr).ok());
+}
+
 TEST_F(Sharing, ADownloadIsCountedWhenItIsDone) {
   const BufferPtr x = on(device(), {1, 2});
   const Effects effects = effects_of([&] {

@@ -103,9 +103,9 @@ SpmdExecutable::SpmdExecutable(const hlo::Module& module, DeviceGrid grid,
       result_shapes_(std::move(result_shapes)) {}
 
 StatusOr<DeviceBuffers> SpmdExecutable::execute(const DeviceBuffers& arguments, bool only_if_room) {
-  StatusOr<DeviceBuffers> results = launch(arguments, only_if_room);
-  if (results.ok()) count(&Counters::executions);
-  return results;
+  HEDDLE_RETURN_IF_ERROR(check(arguments));
+  count(&Counters::executions);
+  return run(arguments, only_if_room);
 }
 
 StatusOr<std::vector<Throttle::Ticket>> SpmdExecutable::admit(int64_t bytes,
@@ -121,12 +121,17 @@ StatusOr<std::vector<Throttle::Ticket>> SpmdExecutable::admit(int64_t bytes,
 }
 
 StatusOr<DeviceBuffers> SpmdExecutable::launch(const DeviceBuffers& arguments, bool only_if_room) {
+  HEDDLE_RETURN_IF_ERROR(check(arguments));
+  return run(arguments, only_if_room);
+}
+
+Status SpmdExecutable::check(const DeviceBuffers& arguments) const {
   if (arguments.size() != grid_.devices.size()) {
     return invalid_argument("run ", name_, ": got arguments for ", arguments.size(),
                             " devices; it runs on ", grid_.devices.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) HEDDLE_RETURN_IF_ERROR(check(i, arguments[i]));
-  return run(arguments, only_if_room);
+  return {};
 }
 
 Status SpmdExecutable::check(size_t device, const std::vector<BufferPtr>& arguments) const {

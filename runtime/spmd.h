@@ -43,7 +43,7 @@ class SpmdExecutable {
   [[nodiscard]] const std::vector<Shape>& result_shapes() const { return result_shapes_; }
 
   // Starts a run on all devices and returns their results, which may be pending. Counted as one of
-  // `executions`.
+  // `executions`, whether or not it succeeds, unless its arguments are wrong.
   //
   // errors   InvalidArgument that names the device and the argument whose count, type or place is
   //          wrong; FailedPrecondition for a deleted argument; Unavailable where a device has no
@@ -68,6 +68,7 @@ class SpmdExecutable {
                                                               bool only_if_room) const;
 
  private:
+  [[nodiscard]] Status check(const DeviceBuffers& arguments) const;
   [[nodiscard]] Status check(size_t device, const std::vector<BufferPtr>& arguments) const;
 
   std::string name_;

@@ -51,6 +51,7 @@ Throttle::Ticket Throttle::acquire(int64_t bytes, Kind kind) {
   Waiting self{.bytes = bytes, .kind = kind};
   (first_ == nullptr ? first_ : last_->next) = &self;
   last_ = &self;
+  if (first_ == &self) look_at_first();
   self.served.wait(lock, [&] { return self.ticket.has_value(); });
   load_.waited_ns += std::chrono::nanoseconds(Clock::now() - begin).count();
   return *std::move(self.ticket);
@@ -63,14 +64,18 @@ std::optional<Throttle::Ticket> Throttle::try_acquire(int64_t bytes, Kind kind) 
   return take(bytes, kind);
 }
 
+void Throttle::look_at_first() {
+  first_->is_for_launches = first_->kind == Kind::kLaunch && load_.launches >= limits_.launches;
+}
+
 void Throttle::serve_waiting() {
-  if (load_.launches >= std::max(limits_.launches - limits_.launches / 4, 1)) return;
   while (first_ != nullptr && has_room(first_->bytes, first_->kind)) {
     Waiting& served = *first_;
     first_ = served.next;
     served.ticket = take(served.bytes, served.kind);
     served.served.notify_one();  // with the lock held: it goes from its stack when it has it
   }
+  if (first_ != nullptr) look_at_first();
 }
 
 void Throttle::give_back(const Ticket& ticket) {
@@ -79,7 +84,9 @@ void Throttle::give_back(const Ticket& ticket) {
   load_.bytes -= ticket.bytes_;
   numbers_[ticket.entry_] = 0;
   free_entries_.push_back(ticket.entry_);
-  serve_waiting();
+  const int few = std::max(limits_.launches - limits_.launches / 4, 1);
+  const bool is_early = first_ != nullptr && first_->is_for_launches && load_.launches >= few;
+  if (!is_early) serve_waiting();
   if (drains_ > 0) drained_.notify_all();
 }
 

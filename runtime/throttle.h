@@ -105,6 +105,7 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
   struct Waiting {
     int64_t bytes;
     Kind kind;
+    bool is_for_launches = false;  // what the first one lacks is launches, and not bytes
     Waiting* next = nullptr;
     std::optional<Ticket> ticket = std::nullopt;
     std::condition_variable served = {};
@@ -113,6 +114,8 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
   [[nodiscard]] bool has_room(int64_t bytes, Kind kind) const;
   [[nodiscard]] Ticket take(int64_t bytes, Kind kind);
   void serve_waiting();
+  // Says what the first one waits for.
+  void look_at_first();
   void give_back(const Ticket& ticket);
   [[nodiscard]] bool is_done_before(uint64_t number) const;
 

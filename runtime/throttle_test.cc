@@ -107,6 +107,33 @@ TEST(Throttle, LargerLimitsLetWaitingLaunchesGo) {
   EXPECT_EQ(t->load().peak_launches, 2);
 }
 
+// Eight of forty are free, though not a quarter.
+TEST(Throttle, LargerLimitsLetWaitingLaunchesGoWithoutAQuarterFree) {
+  const auto t = throttle({.launches = 32});
+  Tickets held;
+  for (int i = 0; i < 32; ++i) held.push_back(t->acquire(1));
+  std::thread other([&] { const auto ticket = t->acquire(1); });
+  until_waiting(*t, 1);
+  t->set_limits({.launches = 40});
+  other.join();
+  EXPECT_EQ(t->load().peak_launches, 33);
+}
+
+// Launches are not what they lack.
+TEST(Throttle, WhoWaitsForBytesGoesWhenTheyAreFree) {
+  for (const auto kind : {Throttle::Kind::kLaunch, Throttle::Kind::kUpload}) {
+    const auto t = throttle({.launches = 8, .bytes = 100});
+    Tickets held;
+    for (int i = 0; i < 7; ++i) held.push_back(t->acquire(1));
+    Throttle::Ticket large = t->acquire(90, Throttle::Kind::kUpload);
+    std::thread other([&] { const auto ticket = t->acquire(50, kind); });
+    until_waiting(*t, 1);
+    large = {};
+    other.join();
+    EXPECT_EQ(t->load().launches, 7);
+  }
+}
+
 TEST(Throttle, KeepsItsLimitsAmongManyThreads) {
   const auto t = throttle({.launches = 3, .bytes = 10});
   std::vector<std::thread> threads;

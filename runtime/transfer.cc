@@ -19,6 +19,12 @@ Status check_array(const Shape& shape) {
                           "; it must be an array; upload each of its leaves");
 }
 
+Status check_data(const void* data, const Shape& shape) {
+  if (data != nullptr || shape.byte_size() == 0) return {};
+  return invalid_argument("upload: the data of ", shape, " is a null pointer; it must point at ",
+                          shape.byte_size(), " bytes");
+}
+
 bool can_lend(const void* data) { return reinterpret_cast<uintptr_t>(data) % kLendAlignment == 0; }
 
 // For reading a buffer.
@@ -81,6 +87,7 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
 StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape& shape,
                                    std::shared_ptr<const void> owner, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
+  HEDDLE_RETURN_IF_ERROR(check_data(data, shape));
   if (is_mesh(device)) return lend_to_all(device, data, shape, owner, what);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
   if (can_lend(data)) {
@@ -102,6 +109,7 @@ StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array, std::st
     return invalid_argument("upload: ", shape, " has ", array.byte_strides.size(),
                             " strides; it must have one a dimension");
   }
+  HEDDLE_RETURN_IF_ERROR(check_data(array.data, shape));
   if (is_mesh(device))
     return to_device(device, gathered(array.data, shape, array.byte_strides), what);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));

@@ -30,6 +30,14 @@ struct ClientCreateViewOfDeviceBufferArgs {
   Memory* memory = {};  // since 0.66
 };
 
+struct BufferDynamicDimensionIndicesArgs {
+  static constexpr Slot kSlot = Slot::kBufferDynamicDimensionIndices;
+  Head head;
+  Buffer* buffer = {};
+  const size_t* dynamic_dim_indices = {};
+  size_t dynamic_dim_indices_count = {};
+};
+
 struct BufferCopyRawToHostArgs {
   static constexpr Slot kSlot = Slot::kBufferCopyRawToHost;
   Head head;

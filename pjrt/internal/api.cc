@@ -23,6 +23,8 @@ constexpr std::string_view kSlotNames[] = {
 constexpr int kOldestMinor = 29;
 // Had a row in the middle of its table for some days, and never a release.
 constexpr int kUnstableMinor = 56;
+// Extensions had no size before, and lay otherwise.
+constexpr int kOldestMinorWithExtensions = 45;
 
 constexpr size_t kTableHeadBytes = offsetof(abi::Table, rows);
 constexpr size_t kMostExtensions = 256;
@@ -92,6 +94,10 @@ const abi::Extension* find_extension(const abi::Extension* first, const Visit& v
   return nullptr;
 }
 
+const abi::Extension* first_extension(const abi::Table& table) {
+  return table.version.minor < kOldestMinorWithExtensions ? nullptr : table.head.extensions;
+}
+
 std::vector<abi::ExtensionType> types_of(const abi::Extension* first) {
   std::vector<abi::ExtensionType> types;
   (void)find_extension(first, [&](const abi::Extension& extension) {
@@ -147,10 +153,10 @@ Api::Api(std::string name, const abi::Table* table)
       label_(label_of(name_, *table)),
       table_(table),
       row_count_(rows_of(*table)),
-      extensions_(types_of(table->head.extensions)) {}
+      extensions_(types_of(first_extension(*table))) {}
 
 const abi::Extension* Api::extension(abi::ExtensionType type) const {
-  return find_extension(table_->head.extensions,
+  return find_extension(first_extension(*table_),
                         [&](const abi::Extension& extension) { return extension.type == type; });
 }
 

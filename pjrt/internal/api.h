@@ -91,17 +91,35 @@ class Api {
   [[nodiscard]] Status absent(abi::Slot slot) const;
   [[nodiscard]] bool wants_longer_structure(const Status& status) const;
 
-  // A plugin newer than this header may refuse the structure as too short. What it gained since is
-  // left zero.
+  // A structure with what it may have gained since this header: zeros.
+  template <class T>
+  struct Longer {
+    explicit Longer(const T& from) : known(from) { known.head.struct_size = sizeof(*this); }
+    T known;
+    uint64_t unknown[16] = {};
+  };
+
+  // A plugin newer than this header may refuse a structure as too short: the arguments, or the
+  // program or the options that they point at.
   template <class Args>
   [[nodiscard]] Status call_longer(abi::Error* (*called)(Args*), Args& args) const {
-    struct {
-      Args args;
-      uint64_t unknown[16] = {};
-    } longer{args};
-    longer.args.head.struct_size = sizeof(longer);
-    Status status = take(called(&longer.args), name_of(Args::kSlot));
-    args = longer.args;
+    Longer<Args> longer(args);
+    const auto call = [&] { return take(called(&longer.known), name_of(Args::kSlot)); };
+    Status status;
+    if constexpr (requires { args.program->code; }) {
+      Longer program(*args.program);
+      longer.known.program = &program.known;
+      status = call();
+      longer.known.program = args.program;
+    } else if constexpr (requires { args.options->launch_id; }) {
+      Longer options(*args.options);
+      longer.known.options = &options.known;
+      status = call();
+      longer.known.options = args.options;
+    } else {
+      status = call();
+    }
+    args = longer.known;
     return status;
   }
 

@@ -14,7 +14,8 @@ namespace heddle::pjrt {
 class PjrtBackend : public runtime::Backend {
  public:
   [[nodiscard]] const std::shared_ptr<const Client>& client() const { return client_; }
-  [[nodiscard]] const std::string& library() const { return library_; }
+  // Tells the plugin's library from other builds of it; empty where it could not be read.
+  [[nodiscard]] const std::string& build() const { return build_; }
 
   // The program that a module and options become on a device.
   [[nodiscard]] virtual Hash128 program_hash(const hlo::Module& module,
@@ -26,13 +27,16 @@ class PjrtBackend : public runtime::Backend {
       std::string_view serialized) = 0;
 
  protected:
-  PjrtBackend(std::string name, std::shared_ptr<const Client> client, std::string library)
-      : Backend(std::move(name)), client_(std::move(client)), library_(std::move(library)) {}
+  PjrtBackend(std::string name, std::shared_ptr<const Client> client, std::string build)
+      : Backend(std::move(name)), client_(std::move(client)), build_(std::move(build)) {}
 
   const std::shared_ptr<const Client> client_;
 
  private:
-  const std::string library_;
+  const std::string build_;
 };
+
+// What a library is now: it has no version of its own. Empty where it cannot be read.
+[[nodiscard]] std::string build_of(const std::string& library);
 
 }  // namespace heddle::pjrt

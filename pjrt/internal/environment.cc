@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <string_view>
 
 #include "heddle/base/strings.h"
 
@@ -37,9 +38,8 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  [[nodiscard]] bool is_open() const { return bytes_ != nullptr; }
-  [[nodiscard]] bool contains(const std::string& text) const {
-    return memmem(bytes_, size_, text.data(), text.size()) != nullptr;
+  [[nodiscard]] bool contains(std::string_view text) const {
+    return bytes_ != nullptr && memmem(bytes_, size_, text.data(), text.size()) != nullptr;
   }
 
  private:
@@ -79,8 +79,9 @@ Status check_xla_flags(const std::string& plugin, const std::string& library) {
   const std::vector<std::string> names = flag_names(environment_variable("XLA_FLAGS"));
   if (names.empty()) return {};
   const MappedFile file(library);
+  if (!file.contains("XLA_FLAGS")) return {};  // not XLA's, or nothing that can be read
   for (const std::string& name : names) {
-    if (!file.is_open() || file.contains(name)) continue;
+    if (file.contains({name.c_str(), name.size() + 1})) continue;  // not a part of a longer name
     return failed_precondition("plugin ", plugin, ": XLA_FLAGS has --", name,
                                ", which the plugin does not know and would end the process over; "
                                "take it out");

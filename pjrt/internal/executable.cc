@@ -163,12 +163,13 @@ void Loaded::append_cost(runtime::ProgramCost& cost) const {
 PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                                std::shared_ptr<const Client> client,
                                std::shared_ptr<const Loaded> loaded, Compile compile,
-                               const Hash128& program_hash)
+                               const Hash128& program_hash, bool donates)
     : Executable(module, device),
       client_(std::move(client)),
       plain_(std::move(loaded)),
       compile_(std::move(compile)),
       program_hash_(program_hash),
+      donates_(donates),
       types_(std::make_shared<const std::vector<Shape>>(result_shapes())) {
   for (const Shape& shape : *types_) sizes_.push_back(shape.byte_size());
   bytes_in_flight_ = Executable::cost().result_bytes + plain_->scratch_bytes().value_or(0);
@@ -193,7 +194,10 @@ Status PjrtExecutable::run_into(std::span<const BufferPtr> arguments, std::span<
   if (options.donate.empty()) {
     HEDDLE_RETURN_IF_ERROR(launch(*plain_, arguments, {made.data(), made.size()}, options));
   } else {
-    HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, loaded_for(options.donate));
+    std::shared_ptr<const Loaded> loaded = plain_;
+    if (donates_) {
+      HEDDLE_ASSIGN_OR_RETURN(loaded, loaded_for(options.donate));
+    }
     Status status = launch(*loaded, arguments, {made.data(), made.size()}, options);
     if (absl::IsUnavailable(status) && options.only_if_room) return status;
     for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
@@ -225,7 +229,8 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
     // execute() saw the buffers whole, so another thread released this one since.
     if (handles.back() == nullptr)
       return runtime::deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]);
-    const bool is_donated = std::ranges::find(how.donate, static_cast<int>(i)) != how.donate.end();
+    const bool is_donated =
+        donates_ && std::ranges::find(how.donate, static_cast<int>(i)) != how.donate.end();
     if (!is_donated) kept.push_back(static_cast<int64_t>(i));
   }
   abi::ExecuteOptions options{.head = {sizeof(options)},

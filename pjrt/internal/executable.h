@@ -74,7 +74,7 @@ class PjrtExecutable final : public runtime::Executable {
 
   PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                  std::shared_ptr<const Client> client, std::shared_ptr<const Loaded> loaded,
-                 Compile compile, const Hash128& program_hash);
+                 Compile compile, const Hash128& program_hash, bool donates);
 
   [[nodiscard]] runtime::ProgramCost cost() const override;
 
@@ -103,6 +103,7 @@ class PjrtExecutable final : public runtime::Executable {
   const std::shared_ptr<const Loaded> plain_;
   const Compile compile_;
   const Hash128 program_hash_;
+  const bool donates_;  // the plugin is given arguments' memory
   // The types of the results, which they share; and their sizes.
   const std::shared_ptr<const std::vector<Shape>> types_;
   std::vector<int64_t> sizes_;

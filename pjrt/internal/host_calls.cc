@@ -14,6 +14,7 @@
 #include "heddle/pjrt/abi/ffi.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/program.h"
+#include "heddle/pjrt/internal/types.h"
 #include "heddle/runtime/throttle.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -72,8 +73,7 @@ std::string bytes_of(std::string_view hex) {
 // ---- The calls in a module.
 
 bool is_passable(const Shape& shape) {
-  return shape.is_array() && !shape.is_dynamic() &&
-         (shape.dtype() == pred || bit_width(shape.dtype()) >= 8);
+  return shape.is_array() && !shape.is_dynamic() && !is_packed(shape.dtype());
 }
 
 bool has_function(const std::vector<std::string>& targets, const std::string& target) {
@@ -255,20 +255,29 @@ bool asks_for_version(const abi::FfiFrame& frame) {
   return true;
 }
 
-// Called by plugins, on any thread. An exception would end there.
+abi::FfiError* error_of(const abi::FfiFrame& frame, absl::StatusCode code, const char* text) {
+  abi::FfiErrorCreateArgs args{
+      .head = {sizeof(args)}, .message = text, .code = static_cast<int32_t>(code)};
+  return frame.api->error_create(&args);
+}
+
+// Called by plugins, on any thread. An exception would end there, of whatever type: also one of
+// putting an error into words.
 abi::FfiError* handle(abi::FfiFrame* frame) {
   if (asks_for_version(*frame) || frame->stage != abi::FfiStage::kExecute) return nullptr;
-  Status status;
   try {
-    status = answer(*frame);
-  } catch (const std::exception& error) {
-    status = internal_error("the function threw: ", error.what());
+    Status status;
+    try {
+      status = answer(*frame);
+    } catch (const std::exception& error) {
+      status = internal_error("the function threw: ", error.what());
+    }
+    if (status.ok()) return nullptr;
+    return error_of(*frame, status.code(), message_of(status).c_str());
+  } catch (...) {
+    return error_of(*frame, absl::StatusCode::kInternal,
+                    "the function threw what is no std::exception, or memory ran out");
   }
-  if (status.ok()) return nullptr;
-  const std::string text = message_of(status);
-  abi::FfiErrorCreateArgs args{
-      .head = {sizeof(args)}, .message = text.c_str(), .code = static_cast<int32_t>(status.code())};
-  return frame->api->error_create(&args);
 }
 
 // ---- Registration.

@@ -1,6 +1,7 @@
 #include "heddle/pjrt/internal/key_values.h"
 
 #include <cstring>
+#include <string_view>
 
 namespace heddle::pjrt {
 namespace {
@@ -27,20 +28,38 @@ abi::Error* answer(const StatusOr<std::string>& value, Args& args) {
   return nullptr;
 }
 
+// No exception may leave for a plugin: those that there are come of too little memory.
+template <class Args, class Work>
+abi::Error* guarded(const Args& args, const Work& work) {
+  try {
+    return work();
+  } catch (...) {
+    constexpr std::string_view kText = "key-value store: the key needs more memory than there is";
+    return (*args.callback_error)(static_cast<int>(absl::StatusCode::kResourceExhausted),
+                                  kText.data(), kText.size());
+  }
+}
+
 abi::Error* get(abi::KeyValueGetArgs* args) {
-  return answer(
-      store_of(args->user_arg).get({args->key, args->key_size}, milliseconds(args->timeout_in_ms)),
-      *args);
+  return guarded(*args, [&] {
+    return answer(store_of(args->user_arg)
+                      .get({args->key, args->key_size}, milliseconds(args->timeout_in_ms)),
+                  *args);
+  });
 }
 
 abi::Error* try_get(abi::KeyValueTryGetArgs* args) {
-  return answer(store_of(args->user_arg).try_get({args->key, args->key_size}), *args);
+  return guarded(*args, [&] {
+    return answer(store_of(args->user_arg).try_get({args->key, args->key_size}), *args);
+  });
 }
 
 abi::Error* put(abi::KeyValuePutArgs* args) {
-  const Status status =
-      store_of(args->user_arg).put({args->key, args->key_size}, {args->value, args->value_size});
-  return status.ok() ? nullptr : failed(status, *args->callback_error);
+  return guarded(*args, [&]() -> abi::Error* {
+    const Status status =
+        store_of(args->user_arg).put({args->key, args->key_size}, {args->value, args->value_size});
+    return status.ok() ? nullptr : failed(status, *args->callback_error);
+  });
 }
 
 }  // namespace

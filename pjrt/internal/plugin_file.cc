@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/pjrt/internal/client.h"
+#include "heddle/pjrt/internal/record.h"
 #include "heddle/pjrt/proto/plugin_file.pb.h"
 
 namespace heddle::pjrt {
@@ -61,6 +63,34 @@ StatusOr<proto::PluginFile> parse(const std::string& path) {
   return message;
 }
 
+Status read_types(const std::string& path, const proto::PluginFile& message, DevicePlugin& to) {
+  for (const std::string& name : message.dtypes()) {
+    const std::optional<DType> dtype = parse_dtype(name);
+    if (!dtype.has_value()) return error(path, "\"", name, "\" of dtypes is no element type");
+    to.dtypes.push_back(*dtype);
+  }
+  if (message.rng().empty()) return {};
+  constexpr auto& kNames = hlo::EnumText<hlo::RandomAlgorithm>::kNames;
+  const auto* found = std::ranges::find(kNames, message.rng());
+  if (found == std::end(kNames)) {
+    return error(path, "rng is \"", message.rng(), "\"; it must be ", join(kNames, ", "));
+  }
+  to.rng = static_cast<hlo::RandomAlgorithm>(found - std::begin(kNames));
+  return {};
+}
+
+Status read_expansions(const std::string& path, const proto::PluginFile& message,
+                       DevicePlugin& to) {
+  if (!message.has_expansions()) return {};
+  to.expansions.emplace();
+  for (const Value& target : message.expansions().values()) {
+    if (target.kind_case() != Value::kStringValue)
+      return error(path, "expansions is a list of other than strings");
+    to.expansions->push_back(target.string_value());
+  }
+  return {};
+}
+
 }  // namespace
 
 StatusOr<DevicePlugin> read_plugin_file(const std::string& path) {
@@ -77,8 +107,12 @@ StatusOr<DevicePlugin> read_plugin_file(const std::string& path) {
     plugin.compile_options.push_back({name, value});
   if (message.has_small_while_loop_bytes())
     plugin.small_while_loop_bytes = message.small_while_loop_bytes();
-  if (message.launches() > 0) plugin.limits.launches = message.launches();
-  if (message.bytes() > 0) plugin.limits.bytes = message.bytes();
+  if (message.has_launches()) plugin.limits.launches = message.launches();
+  if (message.has_bytes()) plugin.limits.bytes = message.bytes() == 0 ? INT64_MAX : message.bytes();
+  if (message.has_donation()) plugin.donation = message.donation();
+  HEDDLE_RETURN_IF_ERROR(read_types(path, message, plugin));
+  HEDDLE_RETURN_IF_ERROR(read_expansions(path, message, plugin));
+  HEDDLE_RETURN_IF_ERROR(annotate(check_record(plugin), "plugin file ", path, ": "));
   return plugin;
 }
 

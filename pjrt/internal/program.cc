@@ -177,15 +177,16 @@ std::string missing_function(const std::string& text) {
 }  // namespace
 
 StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
-                              const std::vector<int>& donated) {
+                              const std::vector<int>& donated,
+                              const transform::CallFilter& expanded) {
   HEDDLE_RETURN_IF_ERROR(check_signature(module, plugin_minor));
   HEDDLE_RETURN_IF_ERROR(check_types(module, plugin_minor));
   hlo::Module out = module;
   if (has_opcode(out, Opcode::kScan)) {
     HEDDLE_ASSIGN_OR_RETURN(out, transform::lower_scan(out));
   }
-  if (transform::has_lapack(out)) {
-    HEDDLE_ASSIGN_OR_RETURN(out, transform::expand_lapack(out));
+  if (transform::has_lapack(out, expanded)) {
+    HEDDLE_ASSIGN_OR_RETURN(out, transform::expand_lapack(out, expanded));
   }
   if (has_opcode(out, Opcode::kMulhi)) out = expand_mulhi(out);
   if (has_opcode(out, Opcode::kRaggedDot)) out = expand_ragged_dot(out);

@@ -13,13 +13,14 @@ using runtime::BufferPtr;
 using runtime::DeviceBuffers;
 
 StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor, int64_t partitions,
-                                   const runtime::EntryShardings& shardings) {
+                                   const runtime::EntryShardings& shardings,
+                                   const transform::CallFilter& expanded) {
   hlo::Module single = module;  // the counts of the grid hold, not those of the header
   if (single.extras->replica_count != 1 || single.extras->num_partitions != 1) {
     single.extras.mutate().replica_count = 1;
     single.extras.mutate().num_partitions = 1;
   }
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, prepare(single, plugin_minor));
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, prepare(single, plugin_minor, {}, expanded));
   if (partitions == 1) return out;
   hlo::Computation& entry = out.computations[out.entry.value];
   const auto set = [&](hlo::InstructionId id, hlo::Sharding sharding) {
@@ -102,12 +103,15 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments, 
     argument_lists.push_back(launch.arguments[i].data());
     output_lists.push_back(launch.outputs[i].data());
   }
-  abi::LoadedExecutableExecuteArgs args{.executable = parts_.loaded->handle(),
-                                        .options = &options,
-                                        .argument_lists = argument_lists.data(),
-                                        .devices_count = arguments.size(),
-                                        .args_count = kept.size(),
-                                        .output_lists = output_lists.data()};
+  std::vector<abi::Event*> complete(arguments.size());  // asked for where no result says it
+  abi::LoadedExecutableExecuteArgs args{
+      .executable = parts_.loaded->handle(),
+      .options = &options,
+      .argument_lists = argument_lists.data(),
+      .devices_count = arguments.size(),
+      .args_count = kept.size(),
+      .output_lists = output_lists.data(),
+      .device_complete_events = result_shapes().empty() ? complete.data() : nullptr};
   HEDDLE_ASSIGN_OR_RETURN(std::vector<runtime::Throttle::Ticket> tickets,
                           admit(bytes_in_flight_, only_if_room));
   {
@@ -115,8 +119,13 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments, 
     HEDDLE_RETURN_IF_ERROR(annotate(parts_.client->api()->call(args), "run ", name(), ": "));
   }
   HEDDLE_ASSIGN_OR_RETURN(DeviceBuffers results, results_of(launch));
-  for (size_t i = 0; i < tickets.size() && !result_shapes().empty(); ++i)
-    results[i].front()->hold_until_ready(std::move(tickets[i]));
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    if (!results[i].empty()) {
+      results[i].front()->hold_until_ready(std::move(tickets[i]));
+    } else if (complete[i] != nullptr) {
+      keep_room(make_held(Event(parts_.client->api(), complete[i])), std::move(tickets[i]));
+    }
+  }
   return results;
 }
 

@@ -11,6 +11,7 @@
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/runtime/spmd.h"
+#include "heddle/transform/lapack/expand.h"
 
 namespace heddle::pjrt {
 
@@ -46,7 +47,8 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
 // errors   of prepare()
 [[nodiscard]] StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor,
                                                  int64_t partitions,
-                                                 const runtime::EntryShardings& shardings);
+                                                 const runtime::EntryShardings& shardings,
+                                                 const transform::CallFilter& expanded = nullptr);
 
 // The option of a program that chooses XLA's partitioner: "true" is Shardy, "false" GSPMD.
 inline constexpr std::string_view kShardyOption = "use_shardy_partitioner";

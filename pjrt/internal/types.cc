@@ -75,8 +75,10 @@ Status check_transferable(const Shape& shape, int plugin_minor) {
   return {};
 }
 
+bool is_packed(DType dtype) { return dtype != pred && bit_width(dtype) < 8; }
+
 void extend_small_integers(DType dtype, std::span<std::byte> bytes) {
-  if (dtype == pred || bit_width(dtype) >= 8) return;
+  if (!is_packed(dtype)) return;
   const int spare = 8 - static_cast<int>(bit_width(dtype));
   for (std::byte& byte : bytes) {
     const auto moved = static_cast<uint8_t>(static_cast<uint8_t>(byte) << spare);

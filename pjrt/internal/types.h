@@ -21,6 +21,9 @@ namespace heddle::pjrt {
 //          after the plugin's version
 [[nodiscard]] Status check_transferable(const Shape& shape, int plugin_minor);
 
+// Under 8 bits: the host has one in a byte, devices several.
+[[nodiscard]] bool is_packed(DType dtype);
+
 // Plugins give types under 8 bits back with what they like in the upper bits of each byte: puts
 // there what a Literal holds, the sign or zeros.
 void extend_small_integers(DType dtype, std::span<std::byte> bytes);

@@ -126,13 +126,36 @@ void add_extra_rows(abi::Table& table) {
            abi::ExecutableDeserializeAndLoadArgs>(table);
 }
 
+std::map<std::string, abi::FfiHandler>& registered_handlers() {
+  static auto& instance = *new std::map<std::string, abi::FfiHandler>;
+  return instance;
+}
+
+namespace {
+
+// The handler is asked for its version by a call that is none.
+abi::Error* register_handler(abi::FfiRegisterHandlerArgs* args) {
+  if (!settings().handler_error.empty()) return fail({.message = settings().handler_error});
+  const auto handler = reinterpret_cast<abi::FfiHandler>(args->handler);
+  abi::FfiMetadata metadata;
+  abi::FfiMetadataExtension question{
+      .base = {.struct_size = sizeof(question),
+               .type = static_cast<abi::ExtensionType>(abi::kFfiMetadata)},
+      .metadata = &metadata};
+  abi::FfiFrame frame{.head = {.struct_size = sizeof(frame), .extensions = &question.base}};
+  (void)handler(&frame);
+  if (metadata.version.minor <= settings().handler_minor)
+    registered_handlers()[std::string(args->target_name, args->target_name_size)] = handler;
+  return nullptr;
+}
+
+}  // namespace
+
 abi::Extension* add_extra_extensions(abi::Extension* next) {
-  if (settings().handler_error.empty()) return next;
+  if (settings().handler_error.empty() && !settings().handler_minor.has_value()) return next;
   static abi::FfiExtension ffi;
   ffi.base = {.struct_size = sizeof(ffi), .type = abi::ExtensionType::kFfi, .next = next};
-  ffi.register_handler = [](abi::FfiRegisterHandlerArgs*) {
-    return fail({.message = settings().handler_error});
-  };
+  ffi.register_handler = &register_handler;
   return &ffi.base;
 }
 

@@ -24,6 +24,10 @@ class MockPlugin final : public Plugin {
     for (Worker* worker : workers_) worker->open();
   }
   const abi::Table* table() override { return &table_; }
+  abi::FfiHandler handler(const std::string& name) override {
+    const auto found = registered_handlers().find(name);
+    return found == registered_handlers().end() ? nullptr : found->second;
+  }
 
   void add_worker(Worker* worker) {
     std::scoped_lock lock(mutex_);
@@ -79,6 +83,13 @@ size_t width_of(abi::BufferType type) {
     case kC128: return 16;
     default: return 1;
   }
+}
+
+// Several of them lie in a byte of a device's memory, as XLA's do: those are not used in place.
+bool is_packed(abi::BufferType type) {
+  using enum abi::BufferType;
+  return type == kS4 || type == kU4 || type == kS2 || type == kU2 || type == kF4E2M1FN ||
+         type == kS1 || type == kU1;
 }
 
 bool is_destroyer(Slot slot) {
@@ -217,10 +228,14 @@ abi::Error* answer(abi::DeviceDescriptionKindArgs& args) {
 }
 
 abi::Error* answer(abi::ClientCompileArgs& args) {
+  if (abi::Error* error =
+          check_size(args.program->head, sizeof(abi::Program), settings().nested_longer_by))
+    return error;
   if (!settings().compile) return fail({.code = 12, .message = "no compiler"});
   auto program = std::make_shared<Program>(
       settings().compile({args.program->code, args.program->code_size},
                          {args.compile_options, args.compile_options_size}));
+  if (program->refused.has_value()) return fail(*program->refused);
   program->code.assign(args.program->code, args.program->code_size);
   args.executable =
       new abi::LoadedExecutable{Alive(seen().programs), args.client, std::move(program)};
@@ -287,19 +302,22 @@ abi::Error* answer(abi::ClientBufferFromHostBufferArgs& args) {
   Array array{.type = args.type, .dims = {args.dims, args.dims + args.dims_count}, .bytes = {}};
   size_t size = width_of(args.type);
   for (int64_t dim : array.dims) size *= static_cast<size_t>(dim);
-  array.bytes.resize(size);
-  copy_from_host(args, array);
-  auto memory = std::make_shared<Memory>(seen(), std::move(array));
+  const bool lends = args.host_buffer_semantics >= abi::HostSemantics::kZeroCopy &&
+                     !settings().copies && !is_packed(args.type);
+  if (!lends) {
+    array.bytes.resize(size);
+    copy_from_host(args, array);
+  }
+  auto memory =
+      std::make_shared<Memory>(seen(), std::move(array), size, lends ? args.data : nullptr);
   if (settings().late_uploads) {
     args.client->worker->add([memory] { memory->ready->happen(); });
   } else {
     memory->ready->happen(fault_of(settings().host_error));
   }
-  const bool lends =
-      args.host_buffer_semantics >= abi::HostSemantics::kZeroCopy && !settings().copies;
-  if (lends) memory->lent = args.data;
   if (!lends) memory->host_is_free->happen(fault_of(settings().host_error));
-  args.done_with_host_buffer = event_of(memory->host_is_free);
+  if (!lends || !settings().silent_loans)
+    args.done_with_host_buffer = event_of(memory->host_is_free);
   args.buffer = buffer_of(std::move(memory));
   return nullptr;
 }
@@ -336,8 +354,8 @@ abi::Error* answer(abi::BufferToHostBufferArgs& args) {
   auto moment = std::make_shared<Moment>();
   args.event = event_of(moment);
   memory->ready->then([memory, moment, dst = args.dst](const std::optional<Fault>& fault) {
-    const auto& bytes = memory->array.bytes;
-    if (!fault.has_value() && !bytes.empty()) std::memcpy(dst, bytes.data(), bytes.size());
+    if (!fault.has_value() && memory->size > 0)
+      std::memcpy(dst, memory->data(), static_cast<size_t>(memory->size));
     moment->happen(fault);
   });
   return nullptr;
@@ -348,10 +366,12 @@ using Memories = std::vector<std::shared_ptr<Memory>>;
 void run(const Program& program, const Memories& arguments, const Memories& results) {
   std::optional<Fault> fault = fault_of(settings().run_error);
   std::vector<const Array*> values;
+  std::deque<Array> read;  // of memory that is lent
   for (const auto& argument : arguments) {
     if (std::optional<Fault> earlier = argument->ready->wait(); earlier.has_value())
       fault = earlier;
-    values.push_back(&argument->array);
+    values.push_back(argument->lent == nullptr ? &argument->array
+                                               : &read.emplace_back(argument->read()));
   }
   std::vector<Array> made;
   if (!fault.has_value() && program.run) made = program.run(values);
@@ -372,7 +392,7 @@ void launch(abi::LoadedExecutableExecuteArgs& args, size_t device) {
     size_t size = width_of(array.type);
     for (int64_t dim : array.dims) size *= static_cast<size_t>(dim);
     array.bytes.resize(size);
-    results.push_back(std::make_shared<Memory>(seen(), std::move(array)));
+    results.push_back(std::make_shared<Memory>(seen(), std::move(array), size));
     args.output_lists[device][i] = buffer_of(results.back());
   }
   const auto complete = std::make_shared<Moment>();
@@ -392,6 +412,9 @@ void launch(abi::LoadedExecutableExecuteArgs& args, size_t device) {
 
 abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
   const auto& options = *args.options;
+  if (abi::Error* error =
+          check_size(options.head, sizeof(abi::ExecuteOptions), settings().nested_longer_by))
+    return error;
   static std::mutex mutex;  // several threads may launch
   std::unique_lock lock(mutex);
   seen().kept.assign(
@@ -449,6 +472,7 @@ void add_rows(abi::Table& table) {
 void MockPlugin::reset(Settings settings) {
   settings_ = std::move(settings);
   seen_ = std::make_unique<Seen>();
+  registered_handlers().clear();
   table_ = abi::Table();
   add_rows<abi::PluginInitializeArgs, abi::PluginAttributesArgs, abi::EventDestroyArgs,
            abi::EventIsReadyArgs, abi::EventErrorArgs, abi::EventAwaitArgs, abi::EventOnReadyArgs,
@@ -483,6 +507,10 @@ void MockPlugin::reset(Settings settings) {
 extern "C" __attribute__((visibility("default"))) heddle::pjrt::mock::Plugin* heddle_pjrt_mock() {
   return &heddle::pjrt::mock::plugin();
 }
+
+// As XLA's plugins have the names of their flags in them.
+extern "C" __attribute__((visibility("default"), used))
+const char* const heddle_mock_flags[] = {"XLA_FLAGS", "xla_mock_known", "xla_mock_known_as_well"};
 
 extern "C" __attribute__((visibility("default"))) const heddle::pjrt::abi::Table* GetPjrtApi() {
   return heddle::pjrt::mock::plugin().table();

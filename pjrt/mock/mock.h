@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "heddle/pjrt/abi/ffi.h"
 #include "heddle/pjrt/abi/table.h"
 
 namespace heddle::pjrt::mock {
@@ -24,16 +26,17 @@ struct Array {
   std::vector<std::byte> bytes;  // row-major
 };
 
+struct Fault {
+  int code = 13;
+  std::string message;
+};
+
 // A compiled program. `results` says the types alone.
 struct Program {
   std::vector<Array> results;
   std::function<std::vector<Array>(const std::vector<const Array*>&)> run;
-  std::string code = {};  // what it was compiled from
-};
-
-struct Fault {
-  int code = 13;
-  std::string message;
+  std::string code = {};                        // what it was compiled from
+  std::optional<Fault> refused = std::nullopt;  // is not compiled
 };
 
 // How the plugin behaves from reset() on.
@@ -47,10 +50,14 @@ struct Settings {
   std::map<abi::Slot, Fault> failing;  // these answer with an error
   std::set<abi::Slot> empty_handed;    // these succeed and give nothing
   size_t longer_by = 0;                // structures must have so many bytes more than they have
+  size_t nested_longer_by = 0;         // ... those that arguments point at
   int devices = 2;
   bool asynchronous = false;                     // runs happen on a thread, without bound
   bool held = false;                             // ... and not before open()
   std::function<void(bool)> crossing = nullptr;  // true: a call enters the mock; false: it leaves
+  // Has an FFI extension, which takes handlers that speak this minor version at most, and passes
+  // over others in silence.
+  std::optional<int> handler_minor = std::nullopt;
   std::string handler_error;  // not empty: has an FFI extension, which refuses handlers by it
   std::string run_error;      // not empty: every run fails by it, through its events
   std::string host_error;     // the same for uploads
@@ -58,6 +65,7 @@ struct Settings {
   bool other_types = false;   // tells of results of another type
   int64_t more_bytes = 0;     // has more bytes for the host than the array
   bool copies = false;        // never uses host memory in place
+  bool silent_loans = false;  // does not say when it is done with memory that it uses in place
   bool late_uploads = false;  // arrays are there when the thread comes to them: asynchronous only
   int64_t bytes_limit = 0;    // of a device's memory, told where it is not 0
   int64_t scratch_bytes = 0;  // of each program
@@ -84,6 +92,8 @@ class Plugin {
   virtual Seen& seen() = 0;
   virtual void open() = 0;  // lets held runs go
   virtual const abi::Table* table() = 0;
+  // One that was registered since reset(); null where there is none of the name.
+  virtual abi::FfiHandler handler(const std::string& name) = 0;
 
  protected:
   ~Plugin() = default;

@@ -116,8 +116,9 @@ class Worker {
 
 // The memory of a buffer: shared by the buffer and the runs that use it.
 struct Memory {
-  Memory(Seen& s, Array a)
-      : seen(s), array(std::move(a)), size(static_cast<int64_t>(array.bytes.size())) {
+  // With `from`: the host's memory, which is read when the array is, and not before.
+  Memory(Seen& s, Array a, size_t bytes, const void* from = nullptr)
+      : seen(s), array(std::move(a)), size(static_cast<int64_t>(bytes)), lent(from) {
     const int64_t now = seen.bytes += size;
     int64_t peak = seen.peak_bytes;
     while (now > peak && !seen.peak_bytes.compare_exchange_weak(peak, now)) {
@@ -131,11 +132,16 @@ struct Memory {
   }
   Seen& seen;
   Array array;
-  int64_t size;
-  const void* lent = nullptr;      // the host's memory, where it is used in place
+  const int64_t size;
+  const void* lent;                // the host's memory, where it is used in place
   std::atomic<int> references{0};  // external ones
   [[nodiscard]] const void* data() const {
     return lent == nullptr ? static_cast<const void*>(array.bytes.data()) : lent;
+  }
+  // The array as it is now.
+  [[nodiscard]] Array read() const {
+    const auto* bytes = static_cast<const std::byte*>(data());
+    return {.type = array.type, .dims = array.dims, .bytes = {bytes, bytes + size}};
   }
   std::shared_ptr<Moment> ready = std::make_shared<Moment>();
   std::shared_ptr<Moment> host_is_free = std::make_shared<Moment>();

@@ -2,7 +2,7 @@
 // the plugin is not there: ./dev setup-plugin xla-cpu. docs/conformance.md has the other corpora.
 #include <gtest/gtest.h>
 
-#include "heddle/tests/plugins/xla_cpu.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/tools/conformance/backend.h"
 #include "heddle/tools/conformance/run.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heddle/pjrt/plugin.h"
-#include "heddle/tests/plugins/xla_cpu.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 
 namespace heddle {
 

@@ -9,7 +9,7 @@
 #include "heddle/heddle.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tests/plugins/differential.h"
-#include "heddle/tests/plugins/xla_cpu.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 
 namespace heddle {
 namespace {

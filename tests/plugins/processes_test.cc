@@ -11,7 +11,7 @@
 
 #include "heddle/heddle.h"
 #include "heddle/pjrt/key_value_store.h"
-#include "heddle/tests/plugins/xla_cpu.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 
 namespace heddle {
 namespace {

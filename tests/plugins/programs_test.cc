@@ -16,7 +16,7 @@
 #include "heddle/runtime/transfer.h"
 #include "heddle/tests/plugins/differential.h"
 #include "heddle/tests/plugins/examples.h"
-#include "heddle/tests/plugins/xla_cpu.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 
 namespace heddle {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "heddle/heddle.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/runtime/registry.h"
-#include "heddle/tests/plugins/xla_cpu.h"
 #include "heddle/tests/random/samplers.h"
 
 namespace heddle::random_test {

@@ -54,12 +54,14 @@ bool is_expanded(std::string_view routine) {
 }
 
 // The routine of a call that is written here; empty for others, and for calls that are not what the
-// routine takes: who runs them says what is wrong with them.
-std::string_view routine_of(const hlo::Computation& computation, const Instruction& instruction) {
+// routine takes or are not wanted: who runs them says what is wrong with them.
+std::string_view routine_of(const hlo::Computation& computation, const Instruction& instruction,
+                            const CallFilter& wanted) {
   if (instruction.opcode != Opcode::kCustomCall) return "";
   const auto& target = instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target;
   const auto name = hlo::lapack_name(target);
   if (!name || !is_expanded(name->routine)) return "";
+  if (wanted != nullptr && !wanted(target)) return "";
   std::vector<const Shape*> operands;
   for (InstructionId id : instruction.operands) operands.push_back(&computation.at(id).shape);
   return hlo::check_lapack_call(instruction, operands).ok() ? name->routine : "";
@@ -243,9 +245,9 @@ StatusOr<hlo::Module> written_as(const Loops& loops, const Problem& problem) {
 }
 
 // Appends the computation of the call, where it is of a routine with loops that is not here yet.
-Status add_loops(const hlo::Computation& computation, const Instruction& call, Written& written,
-                 hlo::Module& out) {
-  const std::string_view routine = routine_of(computation, call);
+Status add_loops(const hlo::Computation& computation, const Instruction& call,
+                 const CallFilter& wanted, Written& written, hlo::Module& out) {
+  const std::string_view routine = routine_of(computation, call, wanted);
   const Loops* loops = find_loops(routine);
   if (loops == nullptr) return {};
   const Problem problem = problem_of(*loops, computation, call);
@@ -258,11 +260,12 @@ Status add_loops(const hlo::Computation& computation, const Instruction& call, W
 }
 
 // The module behind the computations that its calls become.
-StatusOr<hlo::Module> with_loops(const hlo::Module& module, Written& written) {
+StatusOr<hlo::Module> with_loops(const hlo::Module& module, const CallFilter& wanted,
+                                 Written& written) {
   hlo::Module out;
   for (const hlo::Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions)
-      HEDDLE_RETURN_IF_ERROR(add_loops(computation, instruction, written, out));
+      HEDDLE_RETURN_IF_ERROR(add_loops(computation, instruction, wanted, written, out));
   }
   out.entry = import(out, module);
   out.name = module.name;
@@ -292,22 +295,31 @@ bool lapack::Problem::flag(std::string_view name) const {
   return hlo::lapack_option(config, name) == "true";
 }
 
-bool has_lapack(const hlo::Module& module) {
-  return std::ranges::any_of(module.computations, [](const hlo::Computation& computation) {
+bool can_expand(std::string_view target) {
+  const auto name = hlo::lapack_name(target);
+  return name && is_expanded(name->routine);
+}
+
+bool has_lapack(const hlo::Module& module, const CallFilter& wanted) {
+  return std::ranges::any_of(module.computations, [&](const hlo::Computation& computation) {
     return std::ranges::any_of(computation.instructions, [&](const Instruction& instruction) {
-      return !routine_of(computation, instruction).empty();
+      return !routine_of(computation, instruction, wanted).empty();
     });
   });
 }
 
 StatusOr<hlo::Module> expand_lapack(const hlo::Module& module) {
+  return expand_lapack(module, nullptr);
+}
+
+StatusOr<hlo::Module> expand_lapack(const hlo::Module& module, const CallFilter& wanted) {
   Written written;
-  HEDDLE_ASSIGN_OR_RETURN(const hlo::Module from, with_loops(module, written));
+  HEDDLE_ASSIGN_OR_RETURN(const hlo::Module from, with_loops(module, wanted, written));
   ModuleRebuilder into(from);
   for (ComputationId id : into.order()) {
     Rebuilder to(into, id);
     for (InstructionId i : to.order()) {
-      const std::string_view routine = routine_of(to.from(), to.old(i));
+      const std::string_view routine = routine_of(to.from(), to.old(i), wanted);
       if (routine.empty()) {
         to.copy(i);
       } else {

@@ -1,6 +1,9 @@
 // JAX's LAPACK calls, which JAX's own process serves and plugins do not have, written as HLO.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
 
@@ -24,9 +27,17 @@ namespace heddle::transform {
 //
 // So a module runs where there is no LAPACK. Results have LAPACK's accuracy and not its bits: it is
 // not among the passes of transform/passes.h.
+//
+// With `wanted`, only the calls whose targets it says yes to.
+using CallFilter = std::function<bool(std::string_view target)>;
+[[nodiscard]] StatusOr<hlo::Module> expand_lapack(const hlo::Module& module,
+                                                  const CallFilter& wanted);
 [[nodiscard]] StatusOr<hlo::Module> expand_lapack(const hlo::Module& module);
 
 // A call that expand_lapack() writes is in the module.
-[[nodiscard]] bool has_lapack(const hlo::Module& module);
+[[nodiscard]] bool has_lapack(const hlo::Module& module, const CallFilter& wanted = nullptr);
+
+// expand_lapack() writes calls of this target: "lapack_spotrf_ffi".
+[[nodiscard]] bool can_expand(std::string_view target);
 
 }  // namespace heddle::transform

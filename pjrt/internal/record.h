@@ -1,0 +1,26 @@
+// What a plugin's record says of its programs.
+#pragma once
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+#include "heddle/pjrt/plugin.h"
+#include "heddle/transform/lapack/expand.h"
+
+namespace heddle::pjrt {
+
+// errors   InvalidArgument for limits that are none, and for expansions that Heddle has not
+[[nodiscard]] Status check_record(const DevicePlugin& plugin);
+
+// Arrays of the type go to the plugin, as far as its record says.
+// errors   Unimplemented
+[[nodiscard]] Status check_dtype(DType dtype, const DevicePlugin& plugin);
+
+// Returns the module as the record has it: with its generator of random bits where the module
+// leaves that open.
+// errors   Unimplemented that names the op whose element type the record does not list
+[[nodiscard]] StatusOr<hlo::Module> fitted(hlo::Module module, const DevicePlugin& plugin);
+
+// Calls that are written as HLO.
+[[nodiscard]] transform::CallFilter expansions_of(const DevicePlugin& plugin);
+
+}  // namespace heddle::pjrt
