@@ -7,6 +7,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
+#include "heddle/hlo/builder.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/pjrt/abi/buffer.h"
@@ -107,20 +108,21 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(with_host_calls(module, client_).status());
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded,
                             Loaded::deserialize(client_, serialized, results_of(module)));
+    HEDDLE_ASSIGN_OR_RETURN(auto compile, compiler_of(module, options, device));
     return std::make_shared<PjrtExecutable>(
-        module, device, client_, std::move(loaded), compiler_of(module, options, device),
-        program_hash(module, options, device), record_->donation);
+        module, device, client_, std::move(loaded), std::move(compile),
+        program_hash(module, options, device), how_of(options, device));
   }
 
  protected:
   StatusOr<std::shared_ptr<runtime::Executable>> compile_module(
       const hlo::Module& module, const runtime::CompileOptions& options, Device& device) override {
     HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
-    auto compile = compiler_of(module, options, device);
+    HEDDLE_ASSIGN_OR_RETURN(auto compile, compiler_of(module, options, device));
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, compile({}));
     return std::make_shared<PjrtExecutable>(
         module, device, client_, std::move(loaded), std::move(compile),
-        program_hash(module, options, device), record_->donation);
+        program_hash(module, options, device), how_of(options, device));
   }
 
   StatusOr<std::shared_ptr<runtime::SpmdExecutable>> compile_for_grid(
@@ -135,7 +137,8 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared,
                             prepare_spmd(own, client_->api()->minor(), grid.partitions, shardings,
                                          expansions_of(*record_)));
-    auto all_options = merged(options_, options.backend_options);
+    HEDDLE_ASSIGN_OR_RETURN(auto all_options,
+                            checked_options(module, options, grid.devices.size()));
     HEDDLE_RETURN_IF_ERROR(choose_partitioner(
         prepared, all_options, grid, client_->is_xla() && client_->api()->minor() >= kShardyMinor));
     std::vector<int> ids;
@@ -159,11 +162,44 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     return compile_options(device_of(device).id, merged(options_, options.backend_options));
   }
 
-  PjrtExecutable::Compile compiler_of(const hlo::Module& module,
-                                      const runtime::CompileOptions& options,
-                                      const Device& device) const {
+  // Defaults, and what the program says.
+  StatusOr<std::vector<BackendOption>> checked_options(const hlo::Module& module,
+                                                       const runtime::CompileOptions& options,
+                                                       size_t devices) const {
+    std::vector<BackendOption> all = merged(options_, options.backend_options);
+    Status status = check_options(all, devices);
+    if (status.ok()) status = resolve_extra_options([&] { return default_debug_options(); }, all);
+    if (!status.ok()) return annotate(status, "compile ", module.name, ": ");
+    return all;
+  }
+
+  // Those that the plugin compiles with unless told: a program that is told all of them says so.
+  StatusOr<std::string> default_debug_options() const {
+    hlo::Module probe{.name = "probe"};
+    hlo::ComputationBuilder builder(probe);
+    const hlo::InstructionId root = builder.parameter(Shape::scalar(pred));
+    probe.entry = probe.add(std::move(builder).finish(root));
+    HEDDLE_ASSIGN_OR_RETURN(
+        const auto loaded,
+        Loaded::compile(client_, hlo::to_proto(probe),
+                        compile_options(client_->devices()[0].id, {}), {Shape::scalar(pred)}));
+    HEDDLE_ASSIGN_OR_RETURN(const std::string optimized, loaded->optimized_program());
+    return debug_options_of(optimized);
+  }
+
+  PjrtExecutable::How how_of(const runtime::CompileOptions& options, const Device& device) const {
+    const bool portable = is_portable(merged(options_, options.backend_options));
+    return {.donates = record_->donation,
+            .execute_device = portable ? device_of(device).handle : nullptr};
+  }
+
+  StatusOr<PjrtExecutable::Compile> compiler_of(const hlo::Module& module,
+                                                const runtime::CompileOptions& options,
+                                                const Device& device) const {
+    HEDDLE_ASSIGN_OR_RETURN(const std::vector<BackendOption> all,
+                            checked_options(module, options, 1));
     return [client = client_, record = record_, module,
-            options = options_for(options, device)](const std::vector<int>& donated) {
+            options = compile_options(device_of(device).id, all)](const std::vector<int>& donated) {
       return compile_for(client, *record, module, options, donated);
     };
   }

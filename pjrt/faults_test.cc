@@ -36,7 +36,7 @@ Status whole_life() {
   return {};
 }
 
-// What only some plugins can: views, and programs as bytes.
+// What only some plugins can: views, programs as bytes, and what they compile with.
 Status further_life() {
   HEDDLE_ASSIGN_OR_RETURN(auto backend, make_backend("mock", {.library = HEDDLE_PJRT_MOCK}));
   runtime::Device& device = *backend->devices()[0];
@@ -46,14 +46,16 @@ Status further_life() {
   HEDDLE_ASSIGN_OR_RETURN(auto add, backend->compile(add_module(), {}, device));
   HEDDLE_ASSIGN_OR_RETURN(const std::string bytes, serialize(*add));
   HEDDLE_ASSIGN_OR_RETURN(add, load(bytes, add_module(), {}, device));
+  const runtime::CompileOptions options{{{"xla_backend_extra_options", "a=1"}}};
+  HEDDLE_ASSIGN_OR_RETURN(add, backend->compile(add_module(), options, device));
   return {};
 }
 
 bool is_further(Slot slot) {
-  constexpr Slot kFurther[] = {Slot::kBufferIncreaseExternalReferenceCount,
-                               Slot::kBufferDecreaseExternalReferenceCount,
-                               Slot::kBufferOpaqueDeviceMemoryDataPointer,
-                               Slot::kExecutableSerialize, Slot::kExecutableDeserializeAndLoad};
+  constexpr Slot kFurther[] = {
+      Slot::kBufferIncreaseExternalReferenceCount, Slot::kBufferDecreaseExternalReferenceCount,
+      Slot::kBufferOpaqueDeviceMemoryDataPointer,  Slot::kExecutableSerialize,
+      Slot::kExecutableDeserializeAndLoad,         Slot::kExecutableOptimizedProgram};
   return std::ranges::find(kFurther, slot) != std::end(kFurther);
 }
 

@@ -89,6 +89,14 @@ struct ExecutableGetCompiledMemoryStatsArgs {
   int64_t peak_unpadded_heap_bytes = {};           // since 0.104
 };
 
+// Called twice: without memory for the code, it says the size.
+struct ExecutableOptimizedProgramArgs {
+  static constexpr Slot kSlot = Slot::kExecutableOptimizedProgram;
+  Head head;
+  Executable* executable = {};
+  Program* program = {};
+};
+
 struct ExecutableSerializeArgs {
   static constexpr Slot kSlot = Slot::kExecutableSerialize;
   Head head;

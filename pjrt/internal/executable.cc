@@ -96,6 +96,21 @@ StatusOr<std::string> Loaded::serialize() const {
   return bytes;
 }
 
+StatusOr<std::string> Loaded::optimized_program() const {
+  std::string code;
+  HEDDLE_RETURN_IF_ERROR(describe([&](abi::Executable* program) -> Status {
+    abi::Program optimized{.head = {sizeof(optimized)}};
+    abi::ExecutableOptimizedProgramArgs args{.executable = program, .program = &optimized};
+    HEDDLE_RETURN_IF_ERROR(api().call(args));
+    if (std::string_view(optimized.format, optimized.format_size) != "hlo_with_config")
+      return unimplemented("the plugin tells of no options with an optimized program");
+    code.resize(optimized.code_size);
+    optimized.code = code.data();
+    return api().call(args);
+  }));
+  return code;
+}
+
 Loaded::~Loaded() { api().destroy(abi::LoadedExecutableDestroyArgs{.executable = handle_}); }
 
 template <class Use>
@@ -163,13 +178,13 @@ void Loaded::append_cost(runtime::ProgramCost& cost) const {
 PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                                std::shared_ptr<const Client> client,
                                std::shared_ptr<const Loaded> loaded, Compile compile,
-                               const Hash128& program_hash, bool donates)
+                               const Hash128& program_hash, How how)
     : Executable(module, device),
       client_(std::move(client)),
       plain_(std::move(loaded)),
       compile_(std::move(compile)),
       program_hash_(program_hash),
-      donates_(donates),
+      how_(how),
       types_(std::make_shared<const std::vector<Shape>>(result_shapes())) {
   for (const Shape& shape : *types_) sizes_.push_back(shape.byte_size());
   bytes_in_flight_ = Executable::cost().result_bytes + plain_->scratch_bytes().value_or(0);
@@ -195,7 +210,7 @@ Status PjrtExecutable::run_into(std::span<const BufferPtr> arguments, std::span<
     HEDDLE_RETURN_IF_ERROR(launch(*plain_, arguments, {made.data(), made.size()}, options));
   } else {
     std::shared_ptr<const Loaded> loaded = plain_;
-    if (donates_) {
+    if (how_.donates) {
       HEDDLE_ASSIGN_OR_RETURN(loaded, loaded_for(options.donate));
     }
     Status status = launch(*loaded, arguments, {made.data(), made.size()}, options);
@@ -230,7 +245,7 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
     if (handles.back() == nullptr)
       return runtime::deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]);
     const bool is_donated =
-        donates_ && std::ranges::find(how.donate, static_cast<int>(i)) != how.donate.end();
+        how_.donates && std::ranges::find(how.donate, static_cast<int>(i)) != how.donate.end();
     if (!is_donated) kept.push_back(static_cast<int64_t>(i));
   }
   abi::ExecuteOptions options{.head = {sizeof(options)},
@@ -248,7 +263,8 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
       .devices_count = 1,
       .args_count = handles.size(),
       .output_lists = &output_list,
-      .device_complete_events = outputs.empty() ? &complete : nullptr};
+      .device_complete_events = outputs.empty() ? &complete : nullptr,
+      .execute_device = how_.execute_device};
   HEDDLE_ASSIGN_OR_RETURN(runtime::Throttle::Ticket ticket, admit(bytes_in_flight_, how));
   Status status = client_->api()->call(args);
   if (!status.ok()) return annotate(status, "run ", name(), ": ");

@@ -42,6 +42,9 @@ class Loaded {
   void append_cost(runtime::ProgramCost& cost) const;
   // errors   the plugin's; Unimplemented where it cannot
   [[nodiscard]] StatusOr<std::string> serialize() const;
+  // What it compiled: XLA's HloModuleProtoWithConfig.
+  // errors   the plugin's; Unimplemented where it cannot say, or not in this form
+  [[nodiscard]] StatusOr<std::string> optimized_program() const;
 
  private:
   Loaded(std::shared_ptr<const Client> client, abi::LoadedExecutable* handle)
@@ -69,12 +72,17 @@ class Loaded {
 // run waits where the device has enough in flight.
 class PjrtExecutable final : public runtime::Executable {
  public:
+  struct How {
+    bool donates = true;  // the plugin is given arguments' memory
+    // Of a program that was compiled for no device: where it runs.
+    abi::Device* execute_device = nullptr;
+  };
   // Compiles for a donation, given the numbers of the arguments, in ascending order.
   using Compile = std::function<StatusOr<std::shared_ptr<const Loaded>>(const std::vector<int>&)>;
 
   PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                  std::shared_ptr<const Client> client, std::shared_ptr<const Loaded> loaded,
-                 Compile compile, const Hash128& program_hash, bool donates);
+                 Compile compile, const Hash128& program_hash, How how);
 
   [[nodiscard]] runtime::ProgramCost cost() const override;
 
@@ -103,7 +111,7 @@ class PjrtExecutable final : public runtime::Executable {
   const std::shared_ptr<const Loaded> plain_;
   const Compile compile_;
   const Hash128 program_hash_;
-  const bool donates_;  // the plugin is given arguments' memory
+  const How how_;
   // The types of the results, which they share; and their sizes.
   const std::shared_ptr<const std::vector<Shape>> types_;
   std::vector<int64_t> sizes_;

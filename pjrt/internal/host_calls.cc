@@ -184,7 +184,7 @@ StatusOr<std::string_view> attribute_of(const abi::FfiAttributes& attributes) {
     const auto& text = *static_cast<const abi::FfiText*>(attributes.values[i]);
     return std::string_view(text.data, text.size);
   }
-  return internal_error("the call has no attribute ", kAttribute);
+  return make_error(absl::StatusCode::kInternal, "the call has no attribute ", kAttribute);
 }
 
 // The memory of an array that must be of `shape`.
@@ -193,12 +193,14 @@ StatusOr<void*> memory_of(const abi::FfiBuffers& buffers, size_t number, const S
   const std::span<const int64_t> dims(buffer.dims, static_cast<size_t>(buffer.rank));
   if (buffers.types[number] == abi::kFfiBuffer && std::ranges::equal(dims, shape.dimensions()))
     return buffer.data;
-  return internal_error("the plugin passes array ", number, " with other dimensions than ", shape);
+  return make_error(absl::StatusCode::kInternal, "the plugin passes array ", number,
+                    " with other dimensions than ", shape);
 }
 
 Status check_count(const abi::FfiBuffers& buffers, size_t count, std::string_view what) {
   if (buffers.count == static_cast<int64_t>(count)) return {};
-  return internal_error("the plugin passes ", buffers.count, " ", what, " for ", count);
+  return make_error(absl::StatusCode::kInternal, "the plugin passes ", buffers.count, " ", what,
+                    " for ", count);
 }
 
 // The arguments are copied: a function may keep what it is given.
@@ -270,7 +272,7 @@ abi::FfiError* handle(abi::FfiFrame* frame) {
     try {
       status = answer(*frame);
     } catch (const std::exception& error) {
-      status = internal_error("the function threw: ", error.what());
+      status = make_error(absl::StatusCode::kInternal, "the function threw: ", error.what());
     }
     if (status.ok()) return nullptr;
     return error_of(*frame, status.code(), message_of(status).c_str());

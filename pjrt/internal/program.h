@@ -1,7 +1,10 @@
 // What a module becomes before a plugin compiles it.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
@@ -24,6 +27,27 @@ namespace heddle::pjrt {
 // Returns the error of a compile in the words of the program: a function that the plugin has not is
 // Unimplemented, and names the instruction that calls it.
 [[nodiscard]] Status explained(const Status& error, const hlo::Module& module);
+
+// Options of a program that are fields of their own. Any other name is one of XLA's debug options.
+inline constexpr std::string_view kPortableOption = "compile_portable_executable";
+inline constexpr std::string_view kDebugOption = "debug_options";
+inline constexpr std::string_view kExtraOption = "xla_backend_extra_options";
+
+// errors   InvalidArgument for values that these cannot have, and for programs of several devices
+//          that are to be portable
+[[nodiscard]] Status check_options(const std::vector<runtime::BackendOption>& options,
+                                   size_t devices);
+[[nodiscard]] bool is_portable(const std::vector<runtime::BackendOption>& options);
+
+// Puts "name=value,name=value" of kExtraOption into XLA's debug options, which are given as
+// `defaults()` where the options have none.
+// errors   InvalidArgument for other text; of defaults()
+[[nodiscard]] Status resolve_extra_options(const std::function<StatusOr<std::string>()>& defaults,
+                                           std::vector<runtime::BackendOption>& options);
+
+// The debug options in what Loaded::optimized_program() gave.
+// errors   Internal where there are none
+[[nodiscard]] StatusOr<std::string> debug_options_of(std::string_view optimized_program);
 
 // Returns serialised compile options for one run on the device with the plugin's number `device`.
 [[nodiscard]] std::string compile_options(int device,

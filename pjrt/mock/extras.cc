@@ -1,4 +1,7 @@
 // The calls that Heddle can do without.
+#include <cstring>
+#include <string_view>
+
 #include "heddle/pjrt/abi/buffer.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/abi/executable.h"
@@ -97,6 +100,19 @@ abi::Error* answer(abi::ExecutableDeserializeAndLoadArgs& args) {
   return nullptr;
 }
 
+// A program with its options, of which the debug options are these two bytes.
+constexpr std::string_view kOptimized = "\x12\x04\x72\x02\x08\x01";
+
+abi::Error* answer(abi::ExecutableOptimizedProgramArgs& args) {
+  constexpr std::string_view kFormat = "hlo_with_config";
+  args.program->format = kFormat.data();
+  args.program->format_size = kFormat.size();
+  args.program->code_size = kOptimized.size();
+  if (args.program->code != nullptr)
+    std::memcpy(args.program->code, kOptimized.data(), kOptimized.size());
+  return nullptr;
+}
+
 void undo(abi::ExecutableDeserializeAndLoadArgs& args) {
   delete std::exchange(args.loaded_executable, nullptr);
 }
@@ -122,8 +138,8 @@ void add_extra_rows(abi::Table& table) {
            abi::BufferDecreaseExternalReferenceCountArgs,
            abi::BufferOpaqueDeviceMemoryDataPointerArgs, abi::DeviceMemoryStatsArgs,
            abi::ClientPlatformVersionArgs, abi::ExecutableGetCompiledMemoryStatsArgs,
-           abi::ExecutableGetCostAnalysisArgs, abi::ExecutableSerializeArgs,
-           abi::ExecutableDeserializeAndLoadArgs>(table);
+           abi::ExecutableGetCostAnalysisArgs, abi::ExecutableOptimizedProgramArgs,
+           abi::ExecutableSerializeArgs, abi::ExecutableDeserializeAndLoadArgs>(table);
 }
 
 std::map<std::string, abi::FfiHandler>& registered_handlers() {

@@ -1,0 +1,168 @@
+// What a program says of its compilation, as XLA reads it; and that it takes effect.
+#include "heddle/pjrt/internal/executable.h"
+#include "heddle/pjrt/proto/compile_options.pb.h"
+#include "heddle/pjrt/xla_cpu_support_test.h"
+#include "heddle/runtime/spmd.h"
+
+namespace heddle::pjrt {
+namespace {
+
+using runtime::BackendOption;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Options : public MockTest {
+ protected:
+  Options() {
+    mock::Settings settings = with_evaluator();
+    settings.compile = [this](std::string_view code, std::string_view options) {
+      EXPECT_TRUE(sent_.ParseFromArray(options.data(), static_cast<int>(options.size())));
+      return evaluated(code, options);
+    };
+    start(std::move(settings));
+  }
+  Status compile(std::vector<BackendOption> options) {
+    return backend_->compile(add_module(), {std::move(options)}, device(1)).status();
+  }
+  proto::CompileOptions sent_;
+};
+
+TEST_F(Options, NamesOfFieldsAreFieldsAndOthersAreOverrides) {
+  ASSERT_EQ(compile({{"compile_portable_executable", "true"},
+                     {"debug_options", "\x0A\x00"},
+                     {"xla_some", "true"}}),
+            Status());
+  EXPECT_TRUE(sent_.compile_portable_executable());
+  EXPECT_EQ(sent_.build_options().debug_options(), "\x0A\x00");
+  EXPECT_FALSE(sent_.build_options().has_device_assignment());  // XLA refuses both
+  ASSERT_EQ(sent_.env_option_overrides_size(), 1);
+  EXPECT_EQ(sent_.env_option_overrides(0).name(), "xla_some");
+}
+
+TEST_F(Options, WhatTheyCannotBeIsToldBeforeThePluginIsAsked) {
+  EXPECT_EQ(message_of(compile({{"compile_portable_executable", "yes"}})),
+            "compile add: option compile_portable_executable is \"yes\"; it must be true or false");
+  EXPECT_EQ(message_of(compile({{"xla_backend_extra_options", "a=1,b"}})),
+            "compile add: option xla_backend_extra_options: \"b\" must be NAME=VALUE, with commas "
+            "between several");
+  const auto several =
+      runtime::compile_spmd(add_module(), {{{"compile_portable_executable", "true"}}},
+                            {.replicas = 2, .devices = {&device(0), &device(1)}});
+  EXPECT_EQ(message_of(several.status()),
+            "compile add: option compile_portable_executable: a program of 2 devices names them; "
+            "compile it for one, or leave the option out");
+  mock_plugin().settings().failing[abi::Slot::kExecutableOptimizedProgram] = {.code = 12,
+                                                                              .message = "no"};
+  EXPECT_EQ(compile({{"xla_backend_extra_options", "a=1"}}).code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(Options, ExtraOptionsJoinTheDebugOptionsThatAreGiven) {
+  proto::DebugOptions given;
+  (*given.mutable_xla_backend_extra_options())["a"] = "0";
+  (*given.mutable_xla_backend_extra_options())["c"] = "3";
+  ASSERT_EQ(compile({{"debug_options", given.SerializeAsString()},
+                     {"xla_backend_extra_options", "a=1,b=2"}}),
+            Status());
+  proto::DebugOptions got;
+  ASSERT_TRUE(got.ParseFromString(sent_.build_options().debug_options()));
+  EXPECT_EQ(got.xla_backend_extra_options().at("a"), "1");
+  EXPECT_EQ(got.xla_backend_extra_options().at("b"), "2");
+  EXPECT_EQ(got.xla_backend_extra_options().at("c"), "3");
+  EXPECT_EQ(sent_.env_option_overrides_size(), 0);
+}
+
+TEST_F(Options, ExtraOptionsJoinThePluginsDefaultsWhereNoneAreGiven) {
+  ASSERT_EQ(compile({{"xla_backend_extra_options", "a=1"}}), Status());
+  EXPECT_THAT(sent_.build_options().debug_options(), StartsWith("\x08\x01"));  // the mock's
+  proto::DebugOptions got;
+  ASSERT_TRUE(got.ParseFromString(sent_.build_options().debug_options()));
+  EXPECT_EQ(got.xla_backend_extra_options().at("a"), "1");
+}
+
+// ---- On real XLA.
+
+class XlaCpuOptions : public XlaCpuCalls {
+ protected:
+  Status run_on(abi::LoadedExecutable* program, abi::Buffer* x, abi::Device* device) {
+    abi::Buffer* const arguments[] = {x, x};
+    abi::Buffer* const* const list = arguments;
+    abi::Buffer* result = nullptr;
+    abi::Buffer** const results = &result;
+    abi::ExecuteOptions options{.head = {sizeof(options)}};
+    abi::LoadedExecutableExecuteArgs args{.executable = program,
+                                          .options = &options,
+                                          .argument_lists = &list,
+                                          .devices_count = 1,
+                                          .args_count = 2,
+                                          .output_lists = &results,
+                                          .execute_device = device};
+    Status status = api_->call(args);
+    if (status.ok()) destroy(result);
+    return status;
+  }
+};
+
+TEST_F(XlaCpuOptions, APortableProgramBelongsToNoDevice) {
+  abi::LoadedExecutable* program =
+      compile(hlo::to_proto(add_module()), "hlo",
+              compile_options(0, {{"compile_portable_executable", "true"}}))
+          .value();
+  abi::Buffer* x = uploaded(vector_of({1, 2}));
+  EXPECT_FALSE(run_on(program, x, nullptr).ok());
+  EXPECT_EQ(run_on(program, x, client_->devices()[0].handle), Status());
+  destroy(x);
+  api_->destroy(abi::LoadedExecutableDestroyArgs{.executable = program});
+}
+
+TEST_F(XlaCpu, APortableProgramRunsOnItsDevice) {
+  const auto program =
+      backend_->compile(add_module(), {{{"compile_portable_executable", "true"}}}, device(2));
+  ASSERT_TRUE(program.ok()) << program.status();
+  const BufferPtr x = runtime::to_device(device(2), vector_of({1, 2})).value();
+  const auto sum = (*program)->execute(std::vector{x, x});
+  ASSERT_TRUE(sum.ok()) << sum.status();
+  EXPECT_EQ(runtime::to_host(*(*sum)[0]).value(), vector_of({2, 4}));
+}
+
+// XLA's loop setting for one program: it marks the loops that become one kernel. This one does
+// unless told otherwise.
+TEST_F(XlaCpu, TheLoopSettingIsAProgramsOwn) {
+  const hlo::Module loop = module_of(R"(HloModule loop
+body {
+  p = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[8] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  y = f32[8] sine(x)
+  ROOT out = (s32[], f32[8]) tuple(next, y)
+}
+condition {
+  p = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(100)
+  ROOT less = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  zero = s32[] constant(0)
+  first = (s32[], f32[8]) tuple(zero, x)
+  last = (s32[], f32[8]) while(first), condition=condition, body=body
+  ROOT y = f32[8] get-tuple-element(last), index=1
+})");
+  const auto optimized = [&](std::vector<BackendOption> options) {
+    const auto program = backend_->compile(loop, {std::move(options)}, device());
+    EXPECT_TRUE(program.ok()) << program.status();
+    return dynamic_cast<const PjrtExecutable&>(**program).loaded().optimized_program().value();
+  };
+  constexpr char kMark[] = "xla_cpu_small_call";
+  EXPECT_THAT(optimized({}), HasSubstr(kMark));
+  const std::string option = "xla_cpu_small_while_loop_byte_threshold=";
+  EXPECT_THAT(optimized({{"xla_backend_extra_options", option + "1"}}), Not(HasSubstr(kMark)));
+  EXPECT_THAT(optimized({}), HasSubstr(kMark));  // the others' is as it was
+}
+
+}  // namespace
+}  // namespace heddle::pjrt
