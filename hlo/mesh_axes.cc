@@ -5,18 +5,10 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/internal/device_lists.h"
+#include "heddle/hlo/internal/text_items.h"
 
 namespace heddle::hlo {
 namespace {
-
-template <class ReadItem>
-bool read_items(TextCursor& in, char close, ReadItem read_item) {
-  for (bool first = true; !in.accept(close); first = false) {
-    if (!first && !in.expect(',')) return false;
-    if (!read_item()) return false;
-  }
-  return true;
-}
 
 bool read_numbers(TextCursor& in, char close, Dims& values) {
   return read_items(in, close, [&] { return in.read_int(values.emplace_back()); });

@@ -24,8 +24,6 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<int> ints(const Tensor& x) { return x.to_vector<int>(); }
-std::vector<double> of(const Tensor& x) { return x.to_vector<double>(); }
 auto near(double x) { return DoubleNear(x, 1e-13); }
 Tensor square2() { return array<double>({4, 1, 2, 3}, {2, 2}); }
 
@@ -42,7 +40,7 @@ TEST(Structured, ConstantAlongDiagonals) {
   EXPECT_THAT(ints(toeplitz(c, array<int>({1, 4, 5, 6}))),
               ElementsAre(1, 4, 5, 6, 2, 1, 4, 5, 3, 2, 1, 4));
   Tensor z = toeplitz(complex(array<float>({1, 2}), array<float>({1, 3})));
-  EXPECT_THAT(of(imag(z)), ElementsAre(1, -3, 3, 1));
+  EXPECT_THAT(doubles(imag(z)), ElementsAre(1, -3, 3, 1));
   EXPECT_THAT(ints(hankel(c, array<int>({3, 4}))), ElementsAre(1, 2, 2, 3, 3, 4));
   EXPECT_THAT(ints(hankel(c)), ElementsAre(1, 2, 3, 2, 3, 0, 3, 0, 0));
   EXPECT_THAT(ints(circulant(c)), ElementsAre(1, 3, 2, 2, 1, 3, 3, 2, 1));
@@ -53,10 +51,10 @@ TEST(Structured, ConstantAlongDiagonals) {
 }
 
 TEST(Structured, NamedMatrices) {
-  EXPECT_THAT(of(companion(array<double>({2, -10, 31}))), ElementsAre(5, -15.5, 1, 0));
-  EXPECT_THAT(of(leslie(array<double>({1, 2, 3}), array<double>({0.5, 0.25}))),
+  EXPECT_THAT(doubles(companion(array<double>({2, -10, 31}))), ElementsAre(5, -15.5, 1, 0));
+  EXPECT_THAT(doubles(leslie(array<double>({1, 2, 3}), array<double>({0.5, 0.25}))),
               ElementsAre(1, 2, 3, 0.5, 0, 0, 0, 0.25, 0));
-  EXPECT_THAT(of(hilbert(2, f64)), ElementsAre(1, 0.5, 0.5, near(1.0 / 3)));
+  EXPECT_THAT(doubles(hilbert(2, f64)), ElementsAre(1, 0.5, 0.5, near(1.0 / 3)));
   EXPECT_THAT(ints(hadamard(4)), ElementsAre(1, 1, 1, 1, 1, -1, 1, -1, 1, 1, -1, -1, 1, -1, -1, 1));
   EXPECT_EQ(hilbert(0).size(), 0);
   EXPECT_THAT(error_of([] { hadamard(3); }),
@@ -82,12 +80,12 @@ TEST(Products, TracesAndVectors) {
   EXPECT_EQ(trace(reshape(arange(6), {2, 3}), 1).item<int>(), 6);
   Tensor z = complex(array<float>({1, 2}), array<float>({1, 0}));
   Tensor y = complex(array<float>({1, 2, 3, 0}), array<float>({0, 0, 0, 4}));
-  EXPECT_THAT(of(real(vecdot(z, reshape(y, {2, 2})))), ElementsAre(5, 3));
-  EXPECT_THAT(of(imag(vecdot(z, reshape(y, {2, 2})))), ElementsAre(-1, 5));
-  EXPECT_THAT(of(matvec(square2(), array<double>({1, 2}))), ElementsAre(6, 8));
+  EXPECT_THAT(doubles(real(vecdot(z, reshape(y, {2, 2})))), ElementsAre(5, 3));
+  EXPECT_THAT(doubles(imag(vecdot(z, reshape(y, {2, 2})))), ElementsAre(-1, 5));
+  EXPECT_THAT(doubles(matvec(square2(), array<double>({1, 2}))), ElementsAre(6, 8));
   Tensor rows = vecmat(z, square2().astype(c64));
-  EXPECT_THAT(of(real(rows)), ElementsAre(8, 7));
-  EXPECT_THAT(of(imag(rows)), ElementsAre(-4, -1));
+  EXPECT_THAT(doubles(real(rows)), ElementsAre(8, 7));
+  EXPECT_THAT(doubles(imag(rows)), ElementsAre(-4, -1));
   EXPECT_THAT(error_of([] { matvec(ones({2}), ones({2})); }),
               HasSubstr("matvec: a is f32[2]; it must have rank 2 or more"));
   EXPECT_THAT(error_of([] { vecdot(1.0, 2.0); }), HasSubstr("vecdot: operands are f32[]"));
@@ -95,10 +93,10 @@ TEST(Products, TracesAndVectors) {
 
 TEST(Products, PolarFactors) {
   Polar f = polar(square2());
-  EXPECT_THAT(of(f.u), ElementsAre(near(0.9899494936611667), near(-0.14142135623730956),
-                                   near(0.14142135623730964), near(0.9899494936611668)));
-  EXPECT_THAT(of(f.p), ElementsAre(near(4.2426406871192865), near(1.4142135623730947),
-                                   near(1.414213562373095), near(2.8284271247461907)));
+  EXPECT_THAT(doubles(f.u), ElementsAre(near(0.9899494936611667), near(-0.14142135623730956),
+                                        near(0.14142135623730964), near(0.9899494936611668)));
+  EXPECT_THAT(doubles(f.p), ElementsAre(near(4.2426406871192865), near(1.4142135623730947),
+                                        near(1.414213562373095), near(2.8284271247461907)));
   Tensor wide = random_tensor({2, 2, 4}, c128);
   Polar w = polar(wide);
   EXPECT_LT(distance(matmul(w.u, w.p), wide), 1e-13);
@@ -106,10 +104,10 @@ TEST(Products, PolarFactors) {
 
 TEST(Norms, ByVectorAndMatrix) {
   Tensor x = array<double>({3, 4, 0, 5}, {2, 2});
-  EXPECT_THAT(of(vector_norm(x, 1, {1})), ElementsAre(7, 5));
+  EXPECT_THAT(doubles(vector_norm(x, 1, {1})), ElementsAre(7, 5));
   EXPECT_THAT(vector_norm(x).item<double>(), near(std::sqrt(50)));
   EXPECT_EQ(vector_norm(x, INFINITY, {}, true).shape(), Shape(f64, {1, 1}));
-  EXPECT_THAT(of(vector_norm(ones({2, 3, 2}, f64), 1, {0, -1})), ElementsAre(4, 4, 4));
+  EXPECT_THAT(doubles(vector_norm(ones({2, 3, 2}, f64), 1, {0, -1})), ElementsAre(4, 4, 4));
   EXPECT_THAT(matrix_norm(square2(), MatrixNorm::kNuclear).item<double>(),
               near(7.0710678118654755));
   EXPECT_THAT(error_of([] { matrix_norm(ones({2})); }), HasSubstr("matrix_norm: x is f32[2]"));
@@ -143,8 +141,9 @@ TEST(Solving, FromFactorsThatThereAre) {
 
 TEST(Solving, EquationsOfTensors) {
   Tensor d = reshape(diag(array<double>({2, 4, 5, 8})), {2, 2, 2, 2});
-  EXPECT_THAT(of(tensorsolve(d, array<double>({2, 4, 10, 16}, {2, 2}))), ElementsAre(1, 1, 2, 2));
-  EXPECT_THAT(of(tensorinv(d)),
+  EXPECT_THAT(doubles(tensorsolve(d, array<double>({2, 4, 10, 16}, {2, 2}))),
+              ElementsAre(1, 1, 2, 2));
+  EXPECT_THAT(doubles(tensorinv(d)),
               ElementsAre(0.5, 0, 0, 0, 0, 0.25, 0, 0, 0, 0, near(0.2), 0, 0, 0, 0, 0.125));
   EXPECT_EQ(tensorinv(ones({6, 2, 3}), 1).shape(), Shape(f32, {2, 3, 6}));
   EXPECT_THAT(error_of([&] { tensorinv(d, 3); }),
@@ -155,9 +154,9 @@ TEST(Solving, EquationsOfTensors) {
 
 TEST(Solving, PolynomialsNearestToPoints) {
   Tensor x = array<double>({0, 1, 2, 3}), y = array<double>({1, 3, 2, 5});
-  EXPECT_THAT(of(polyfit(x, y, 2)), ElementsAre(near(0.25), near(0.35), near(1.35)));
+  EXPECT_THAT(doubles(polyfit(x, y, 2)), ElementsAre(near(0.25), near(0.35), near(1.35)));
   EXPECT_EQ(polyfit(x, random_tensor({4, 2}, f64), 1).shape(), Shape(f64, {2, 2}));
-  EXPECT_THAT(of(polyfit(x, y, 0)), ElementsAre(near(2.75)));
+  EXPECT_THAT(doubles(polyfit(x, y, 0)), ElementsAre(near(2.75)));
   EXPECT_THAT(error_of([&] { polyfit(x, y, -1); }),
               HasSubstr("polyfit: x is f64[4], y f64[4] and degree -1"));
 }

@@ -20,8 +20,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsNan;
 
-std::vector<double> of(const Tensor& x) { return x.to_vector<double>(); }
-std::vector<int> ints(const Tensor& x) { return x.to_vector<int>(); }
 Tensor row(std::vector<double> x) { return array(x); }
 Tensor edges() { return row({0, 1, 2.5, 4}); }
 auto near(double x) { return DoubleNear(x, 1e-14); }
@@ -43,7 +41,7 @@ TEST(Binning, BinsOfAscendingAndDescendingEdges) {
 TEST(Binning, HistogramsOfEdges) {
   Tensor x = row({0.2, 6.4, 3, 1.6, 1, 4, -1});
   EXPECT_THAT(ints(histogram_at(x, edges())), ElementsAre(1, 2, 2));
-  EXPECT_THAT(of(histogram_at(x, edges(), row({0, 1, 2, 3, 4, 5, 6}))), ElementsAre(0, 7, 7));
+  EXPECT_THAT(doubles(histogram_at(x, edges(), row({0, 1, 2, 3, 4, 5, 6}))), ElementsAre(0, 7, 7));
   EXPECT_THAT(ints(histogram_at(row({NAN}), edges())), ElementsAre(0, 0, 0));
   EXPECT_THAT(ints(histogram_at(array<int>({1, 2, 2}), array<int>({1, 2, 3}))), ElementsAre(1, 2));
   Tensor counts =
@@ -56,19 +54,20 @@ TEST(Binning, HistogramsOfEdges) {
 }
 
 TEST(Binning, EdgesFromLeastToGreatest) {
-  EXPECT_THAT(of(histogram_bin_edges(row({1, 3, 2}), 4)), ElementsAre(1, 1.5, 2, 2.5, 3));
-  EXPECT_THAT(of(histogram_bin_edges(row({2, 2}), 2)), ElementsAre(1.5, 2, 2.5));
+  EXPECT_THAT(doubles(histogram_bin_edges(row({1, 3, 2}), 4)), ElementsAre(1, 1.5, 2, 2.5, 3));
+  EXPECT_THAT(doubles(histogram_bin_edges(row({2, 2}), 2)), ElementsAre(1.5, 2, 2.5));
   EXPECT_THAT(error_of([] { histogram_bin_edges(zeros({0})); }),
               HasSubstr("histogram_bin_edges: x is f32[0], bins 10"));
 }
 
 TEST(Binning, InterpolatesBetweenPoints) {
   Tensor xp = row({1, 2, 4}), fp = row({10, 20, 0});
-  EXPECT_THAT(of(interp(row({0, 1, 1.5, 2, 3, 4, 5, NAN}), xp, fp)),
+  EXPECT_THAT(doubles(interp(row({0, 1, 1.5, 2, 3, 4, 5, NAN}), xp, fp)),
               ElementsAre(10, 10, 15, 20, 10, 0, 0, IsNan()));
-  EXPECT_THAT(of(interp(row({0, 5}), xp, fp, {.left = -1, .right = -2})), ElementsAre(-1, -2));
-  EXPECT_THAT(of(interp(row({-1, 0, 0.5, 5, 6}), row({4, 1, 2}), row({0, 10, 20}), {.period = 5})),
-              ElementsAre(0, 5, 7.5, 5, 10));
+  EXPECT_THAT(doubles(interp(row({0, 5}), xp, fp, {.left = -1, .right = -2})), ElementsAre(-1, -2));
+  EXPECT_THAT(
+      doubles(interp(row({-1, 0, 0.5, 5, 6}), row({4, 1, 2}), row({0, 10, 20}), {.period = 5})),
+      ElementsAre(0, 5, 7.5, 5, 10));
   EXPECT_EQ(interp(7.0, row({1}), row({3})).item<double>(), 3);
   EXPECT_THAT(error_of([&] { interp(row({0}), xp, row({1})); }),
               HasSubstr("interp: x is f64[1], xp f64[3] and fp f64[1]"));
@@ -99,19 +98,20 @@ TEST(Sets, OfTwoArrays) {
 }
 
 TEST(Running, SumsWithoutNan) {
-  EXPECT_THAT(of(nan_cumsum(row({1, NAN, 2}))), ElementsAre(1, 1, 3));
-  EXPECT_THAT(of(nan_cumprod(array<double>({1, NAN, 2, 3}, {2, 2}), -1)), ElementsAre(1, 1, 2, 6));
+  EXPECT_THAT(doubles(nan_cumsum(row({1, NAN, 2}))), ElementsAre(1, 1, 3));
+  EXPECT_THAT(doubles(nan_cumprod(array<double>({1, NAN, 2, 3}, {2, 2}), -1)),
+              ElementsAre(1, 1, 2, 6));
   EXPECT_THAT(error_of([] { nan_cumsum(arange(3)); }), HasSubstr("nan_cumsum: x is s32[3]"));
 }
 
 TEST(Running, AnglesWithoutJumps) {
-  EXPECT_THAT(of(unwrap(row({0, 1, 2, -3, -2, -1}))),
+  EXPECT_THAT(doubles(unwrap(row({0, 1, 2, -3, -2, -1}))),
               ElementsAre(0, 1, 2, near(3.2831853071795862), near(4.283185307179586),
                           near(5.283185307179586)));
-  EXPECT_THAT(of(unwrap(array<double>({0, 3, 1, 1, 2, 0}, {2, 3}), {.axis = 1, .period = 4})),
+  EXPECT_THAT(doubles(unwrap(array<double>({0, 3, 1, 1, 2, 0}, {2, 3}), {.axis = 1, .period = 4})),
               ElementsAre(0, -1, -3, 1, 2, 0));
-  EXPECT_THAT(of(unwrap(row({0, 2, 4, 1}), {.period = 4})), ElementsAre(0, 2, 4, 5));
-  EXPECT_THAT(of(unwrap(row({0, 2.5, 5}), {.period = 4, .jump = 3})), ElementsAre(0, 2.5, 5));
+  EXPECT_THAT(doubles(unwrap(row({0, 2, 4, 1}), {.period = 4})), ElementsAre(0, 2, 4, 5));
+  EXPECT_THAT(doubles(unwrap(row({0, 2.5, 5}), {.period = 4, .jump = 3})), ElementsAre(0, 2.5, 5));
   EXPECT_EQ(unwrap(zeros({0})).size(), 0);
   EXPECT_THAT(error_of([] { unwrap(ones({2}), {.period = 0}); }),
               HasSubstr("unwrap: period is 0; it must be above 0"));

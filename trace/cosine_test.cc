@@ -19,32 +19,33 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-std::vector<double> of(const Tensor& x) { return x.to_vector<double>(); }
 auto near(double x) { return DoubleNear(x, 1e-13); }
 Tensor powers() { return array<double>({1, 2, 4, 8}); }
 
 TEST(Hermitian, ThereAndBack) {
   Tensor z = complex(array<double>({1, 2, 3}), array<double>({0, -1, 1}));
-  EXPECT_THAT(of(hfft(z)), ElementsAre(near(8), near(-4), near(0), near(0)));
-  EXPECT_THAT(of(hfft(z, {.n = 5})),
+  EXPECT_THAT(doubles(hfft(z)), ElementsAre(near(8), near(-4), near(0), near(0)));
+  EXPECT_THAT(doubles(hfft(z, {.n = 5})),
               ElementsAre(near(11), near(-3.3445765167552555), near(-3.4596495484253587),
                           near(2.695717525925148), near(-1.8914914607445343)));
   Tensor back = ihfft(array<double>({1, 2, 3, 4}));
-  EXPECT_THAT(of(real(back)), ElementsAre(near(2.5), near(-0.5), near(-0.5)));
-  EXPECT_THAT(of(imag(back)), ElementsAre(near(0), near(-0.5), near(0)));
+  EXPECT_THAT(doubles(real(back)), ElementsAre(near(2.5), near(-0.5), near(-0.5)));
+  EXPECT_THAT(doubles(imag(back)), ElementsAre(near(0), near(-0.5), near(0)));
   Tensor ortho = hfft(ihfft(powers(), {.scale = FftScale::kOrtho}), {.scale = FftScale::kOrtho});
-  EXPECT_THAT(of(ortho), ElementsAre(near(1), near(2), near(4), near(8)));
+  EXPECT_THAT(doubles(ortho), ElementsAre(near(1), near(2), near(4), near(8)));
   EXPECT_THAT(error_of([] { ihfft(ones({4}, c64)); }), HasSubstr("x is c64[4]"));
 }
 
 TEST(Cosines, ThereAndBack) {
-  EXPECT_THAT(of(dct(powers())), ElementsAre(near(30), near(-14.465047184618374),
-                                             near(4.242640687119286), near(-1.6620499230661108)));
+  EXPECT_THAT(doubles(dct(powers())),
+              ElementsAre(near(30), near(-14.465047184618374), near(4.242640687119286),
+                          near(-1.6620499230661108)));
   EXPECT_THAT(
-      of(dct(powers(), {.ortho = true})),
+      doubles(dct(powers(), {.ortho = true})),
       ElementsAre(near(7.5), near(-5.114166477213515), near(1.5), near(-0.5876233856353132)));
-  EXPECT_THAT(of(idct(powers())), ElementsAre(near(2.05941341217237), near(-2.238524130026576),
-                                              near(1.074310567653481), near(-0.39519984979927547)));
+  EXPECT_THAT(doubles(idct(powers())),
+              ElementsAre(near(2.05941341217237), near(-2.238524130026576), near(1.074310567653481),
+                          near(-0.39519984979927547)));
 }
 
 // All small lengths, odd ones too, along either axis.
@@ -53,7 +54,7 @@ TEST(Cosines, AreInverses) {
     Tensor x = sin(reshape(arange(2 * n), {n, 2}).astype(f64));
     for (bool ortho : {false, true}) {
       Tensor y = idct(dct(x, {.axis = 0, .ortho = ortho}), {.axis = 0, .ortho = ortho});
-      EXPECT_THAT(of(y), Pointwise(testing::DoubleNear(1e-14), of(x))) << n;
+      EXPECT_THAT(doubles(y), Pointwise(testing::DoubleNear(1e-14), doubles(x))) << n;
     }
   }
   EXPECT_THAT(error_of([] { dct(arange(3)); }),

@@ -18,8 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<int> ints(const Tensor& x) { return x.to_vector<int>(); }
-std::vector<double> of(const Tensor& x) { return x.to_vector<double>(); }
 auto near(double x) { return DoubleNear(x, 1e-14); }
 
 TEST(Grids, Triangles) {
@@ -79,20 +77,21 @@ TEST(Grids, Powers) {
   EXPECT_THAT(ints(vander(array<int>({1, 2, 3}))), ElementsAre(1, 1, 1, 4, 2, 1, 9, 3, 1));
   EXPECT_THAT(ints(vander(array<int>({2, 3}), 4, true)), ElementsAre(1, 2, 4, 8, 1, 3, 9, 27));
   EXPECT_EQ(vander(arange(2), 0).shape(), Shape(s32, {2, 0}));
-  EXPECT_THAT(of(logspace(0, 2, 3, 10, f64)), ElementsAre(near(1), near(10), near(100)));
-  EXPECT_THAT(of(geomspace(-1, -8, 4, f64)), ElementsAre(-1, near(-2), near(-4), -8));
-  EXPECT_THAT(of(geomspace(3, 5, 1)), ElementsAre(3));
+  EXPECT_THAT(doubles(logspace(0, 2, 3, 10, f64)), ElementsAre(near(1), near(10), near(100)));
+  EXPECT_THAT(doubles(geomspace(-1, -8, 4, f64)), ElementsAre(-1, near(-2), near(-4), -8));
+  EXPECT_THAT(doubles(geomspace(3, 5, 1)), ElementsAre(3));
   EXPECT_THAT(error_of([] { geomspace(-1, 8); }),
               HasSubstr("geomspace: reaches from -1 to 8; both must be above 0 or both below"));
 }
 
 TEST(Grids, Windows) {
-  EXPECT_THAT(of(bartlett(5, f64)), ElementsAre(0, 0.5, 1, 0.5, 0));
-  EXPECT_THAT(of(hamming(5, f64)),
+  EXPECT_THAT(doubles(bartlett(5, f64)), ElementsAre(0, 0.5, 1, 0.5, 0));
+  EXPECT_THAT(doubles(hamming(5, f64)),
               ElementsAre(near(0.08), near(0.54), near(1), near(0.54), near(0.08)));
-  EXPECT_THAT(of(hanning(4, f64)), ElementsAre(0, near(0.75), near(0.75), near(0)));
-  EXPECT_THAT(of(blackman(5, f64)), ElementsAre(near(0), near(0.34), near(1), near(0.34), near(0)));
-  EXPECT_THAT(of(hamming(1)), ElementsAre(1));
+  EXPECT_THAT(doubles(hanning(4, f64)), ElementsAre(0, near(0.75), near(0.75), near(0)));
+  EXPECT_THAT(doubles(blackman(5, f64)),
+              ElementsAre(near(0), near(0.34), near(1), near(0.34), near(0)));
+  EXPECT_THAT(doubles(hamming(1)), ElementsAre(1));
   EXPECT_EQ(hamming(0).size(), 0);
   EXPECT_THAT(error_of([] { hanning(3, s32); }), HasSubstr("hanning: dtype is s32"));
 }
@@ -117,23 +116,25 @@ TEST(Polynomials, SumsAndProducts) {
 
 TEST(Polynomials, Quotients) {
   Quotient one = polydiv(array<double>({2, 5, 3, 1}), array<double>({1, 2}));
-  EXPECT_THAT(of(one.quotient), ElementsAre(2, 1, 1));
-  EXPECT_THAT(of(one.remainder), ElementsAre(-1));
+  EXPECT_THAT(doubles(one.quotient), ElementsAre(2, 1, 1));
+  EXPECT_THAT(doubles(one.remainder), ElementsAre(-1));
   Quotient two = polydiv(array<double>({3, 5, 2, 7}), array<double>({2, 1, 1}));
-  EXPECT_THAT(of(two.quotient), ElementsAre(1.5, 1.75));
-  EXPECT_THAT(of(two.remainder), ElementsAre(-1.25, 5.25));
-  EXPECT_THAT(of(polydiv(array<double>({6, 4}), array<double>({2})).quotient), ElementsAre(3, 2));
-  EXPECT_THAT(of(polydiv(array<double>({6}), array<double>({2, 1})).remainder), ElementsAre(6));
+  EXPECT_THAT(doubles(two.quotient), ElementsAre(1.5, 1.75));
+  EXPECT_THAT(doubles(two.remainder), ElementsAre(-1.25, 5.25));
+  EXPECT_THAT(doubles(polydiv(array<double>({6, 4}), array<double>({2})).quotient),
+              ElementsAre(3, 2));
+  EXPECT_THAT(doubles(polydiv(array<double>({6}), array<double>({2, 1})).remainder),
+              ElementsAre(6));
 }
 
 TEST(Polynomials, DerivativesIntegralsAndRoots) {
-  EXPECT_THAT(of(polyder(array<double>({4, 3, 2, 1}), 2)), ElementsAre(24, 6));
+  EXPECT_THAT(doubles(polyder(array<double>({4, 3, 2, 1}), 2)), ElementsAre(24, 6));
   EXPECT_EQ(polyder(array<double>({4}), 3).size(), 0);
-  EXPECT_THAT(of(polyint(array<double>({3, 2, 1}), 2)),
+  EXPECT_THAT(doubles(polyint(array<double>({3, 2, 1}), 2)),
               ElementsAre(0.25, near(1.0 / 3), 0.5, 0, 0));
-  EXPECT_THAT(of(poly(array<double>({1, 2, -3}))), ElementsAre(1, 0, -7, 6));
-  EXPECT_THAT(of(poly(zeros({0}))), ElementsAre(1));
-  EXPECT_THAT(of(real(polyder(complex(array<float>({2, 1}), array<float>({0, 1}))))),
+  EXPECT_THAT(doubles(poly(array<double>({1, 2, -3}))), ElementsAre(1, 0, -7, 6));
+  EXPECT_THAT(doubles(poly(zeros({0}))), ElementsAre(1));
+  EXPECT_THAT(doubles(real(polyder(complex(array<float>({2, 1}), array<float>({0, 1}))))),
               ElementsAre(2));
   EXPECT_THAT(error_of([] { polyder(arange(3)); }),
               HasSubstr("polyder: p is s32[3]; it must be of floats or complex numbers"));

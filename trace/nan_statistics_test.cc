@@ -20,17 +20,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsNan;
 
-std::vector<double> of(const Tensor& x) { return x.to_vector<double>(); }
-std::vector<int> ints(const Tensor& x) { return x.to_vector<int>(); }
 Tensor rows() { return array<double>({3, NAN, 1, NAN, NAN, 4}, {2, 3}); }
 auto near(double x) { return DoubleNear(x, 1e-14); }
 
 TEST(NanStatistics, LeaveNanOut) {
   EXPECT_EQ(nan_prod(rows()).item<double>(), 12);
-  EXPECT_THAT(of(nan_prod(rows(), {.axes = {0}})), ElementsAre(3, 1, 4));
+  EXPECT_THAT(doubles(nan_prod(rows(), {.axes = {0}})), ElementsAre(3, 1, 4));
   EXPECT_EQ(nan_max(rows()).item<double>(), 4);
-  EXPECT_THAT(of(nan_max(rows(), {.axes = {0}})), ElementsAre(3, IsNan(), 4));
-  EXPECT_THAT(of(nan_min(rows(), {.axes = {-2}})), ElementsAre(3, IsNan(), 1));
+  EXPECT_THAT(doubles(nan_max(rows(), {.axes = {0}})), ElementsAre(3, IsNan(), 4));
+  EXPECT_THAT(doubles(nan_min(rows(), {.axes = {-2}})), ElementsAre(3, IsNan(), 1));
   EXPECT_EQ(nan_min(array<float>({INFINITY, NAN})).item<float>(), INFINITY);
   EXPECT_THAT(error_of([] { nan_max(ones({2}), {.axes = {1}}); }), HasSubstr("nan_max: axis"));
   EXPECT_THAT(error_of([] { nan_max(ones({2}, s32)); }),
@@ -39,9 +37,10 @@ TEST(NanStatistics, LeaveNanOut) {
 
 TEST(NanStatistics, Variances) {
   EXPECT_THAT(nan_var(rows()).item<double>(), near(1.5555555555555554));
-  EXPECT_THAT(of(nan_var(rows(), {.axes = {0}})), ElementsAre(0, IsNan(), 2.25));
-  EXPECT_THAT(of(nan_var(rows(), {.axes = {1}}, 1)), ElementsAre(2, IsNan()));
-  EXPECT_THAT(of(nan_std(rows(), {.axes = {0}, .keep_dims = true})), ElementsAre(0, IsNan(), 1.5));
+  EXPECT_THAT(doubles(nan_var(rows(), {.axes = {0}})), ElementsAre(0, IsNan(), 2.25));
+  EXPECT_THAT(doubles(nan_var(rows(), {.axes = {1}}, 1)), ElementsAre(2, IsNan()));
+  EXPECT_THAT(doubles(nan_std(rows(), {.axes = {0}, .keep_dims = true})),
+              ElementsAre(0, IsNan(), 1.5));
 }
 
 TEST(NanStatistics, Positions) {
@@ -51,9 +50,9 @@ TEST(NanStatistics, Positions) {
 
 TEST(NanStatistics, Quantiles) {
   EXPECT_EQ(nan_median(rows()).item<double>(), 3);
-  EXPECT_THAT(of(nan_median(rows(), 0)), ElementsAre(3, IsNan(), 2.5));
+  EXPECT_THAT(doubles(nan_median(rows(), 0)), ElementsAre(3, IsNan(), 2.5));
   EXPECT_THAT(nan_quantile(rows(), 0.3).item<double>(), near(2.2));
-  EXPECT_THAT(of(nan_percentile(rows(), 30, 1)), ElementsAre(near(1.6), 4));
+  EXPECT_THAT(doubles(nan_percentile(rows(), 30, 1)), ElementsAre(near(1.6), 4));
   EXPECT_THAT(percentile(array<double>({4, 1, 3, 2}), 40).item<double>(), near(2.2));
   EXPECT_EQ(nan_quantile(array<double>({INFINITY, 1, NAN}), 1).item<double>(), INFINITY);
   EXPECT_THAT(error_of([] { percentile(ones({2}), 101); }),
@@ -66,7 +65,7 @@ TEST(Segments, CombineRowsOfOneNumber) {
   Tensor x = reshape(arange(8), {4, 2}), ids = array<int>({0, 2, 0, 5});
   EXPECT_THAT(ints(segment_sum(x, ids, 3)), ElementsAre(4, 6, 0, 0, 2, 3));
   EXPECT_THAT(ints(segment_prod(x, ids, 3)), ElementsAre(0, 5, 1, 1, 2, 3));
-  EXPECT_THAT(of(segment_max(x.astype(f32), ids, 3)),
+  EXPECT_THAT(doubles(segment_max(x.astype(f32), ids, 3)),
               ElementsAre(4, 5, -INFINITY, -INFINITY, 2, 3));
   EXPECT_THAT(ints(segment_min(x, ids, 2)), ElementsAre(0, 1, INT32_MAX, INT32_MAX));
   EXPECT_THAT(ints(segment_sum(arange(3), array<int>({-1, 0, 0}), 1)), ElementsAre(3));
@@ -92,8 +91,8 @@ TEST(Orders, PartsAndComplexNumbers) {
   EXPECT_THAT(error_of([&] { partition(x, 4); }),
               HasSubstr("partition: k is 4; axis -1 of s32[4] has size 4, k must be in -4 .. 3"));
   Tensor z = complex(array<float>({2, 1, 2, 1}), array<float>({1, 3, -1, 0}));
-  EXPECT_THAT(of(real(sort_complex(z))), ElementsAre(1, 1, 2, 2));
-  EXPECT_THAT(of(imag(sort_complex(z))), ElementsAre(0, 3, -1, 1));
+  EXPECT_THAT(doubles(real(sort_complex(z))), ElementsAre(1, 1, 2, 2));
+  EXPECT_THAT(doubles(imag(sort_complex(z))), ElementsAre(0, 3, -1, 1));
 }
 
 TEST(Orders, WritingAlongAnAxis) {

@@ -20,13 +20,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsNan;
 
-std::vector<double> of(const Tensor& x) { return x.to_vector<double>(); }
 Tensor row(std::vector<double> x) { return array(x); }
 
 TEST(Numbers, AreRoundedToDecimals) {
-  EXPECT_THAT(of(around(row({1.2345, -2.675, 0.5, 1.5}), 2)), ElementsAre(1.23, -2.68, 0.5, 1.5));
-  EXPECT_THAT(of(around(row({1250, 1350, -149}), -2)), ElementsAre(1200, 1400, -100));
-  EXPECT_THAT(of(around(row({0.5, 1.5, NAN}))), ElementsAre(0, 2, IsNan()));
+  EXPECT_THAT(doubles(around(row({1.2345, -2.675, 0.5, 1.5}), 2)),
+              ElementsAre(1.23, -2.68, 0.5, 1.5));
+  EXPECT_THAT(doubles(around(row({1250, 1350, -149}), -2)), ElementsAre(1200, 1400, -100));
+  EXPECT_THAT(doubles(around(row({0.5, 1.5, NAN}))), ElementsAre(0, 2, IsNan()));
   EXPECT_EQ(around(scalar<int>(17), 1).item<int>(), 17);
   EXPECT_EQ(around(scalar<float>(300.2F).astype(f16), 1).item<float>(), 300.25F);
   EXPECT_THAT(error_of([] { around(scalar<int>(17), -1); }), HasSubstr("around: x is s32[]"));
@@ -36,21 +36,22 @@ TEST(Numbers, InfinitiesAndSteps) {
   Tensor x = row({-INFINITY, -1, 0, 2, INFINITY, NAN});
   EXPECT_THAT(is_posinf(x).to_vector<bool>(), ElementsAre(false, false, false, false, true, false));
   EXPECT_THAT(is_neginf(x).to_vector<bool>(), ElementsAre(true, false, false, false, false, false));
-  EXPECT_THAT(of(heaviside(x, 0.5)), ElementsAre(0, 0, 0.5, 1, 1, IsNan()));
+  EXPECT_THAT(doubles(heaviside(x, 0.5)), ElementsAre(0, 0, 0.5, 1, 1, IsNan()));
   EXPECT_THAT(error_of([] { heaviside(ones({2}, s32), 1); }),
               HasSubstr("heaviside: x is s32[2]; it must be of floats"));
 }
 
 TEST(Numbers, LogarithmsOfSums) {
-  EXPECT_THAT(of(logaddexp2(row({1, -INFINITY, 1000, INFINITY}), row({2, -INFINITY, 1000, 3}))),
-              ElementsAre(DoubleNear(2.584962500721156, 1e-15), -INFINITY, 1001, INFINITY));
+  EXPECT_THAT(
+      doubles(logaddexp2(row({1, -INFINITY, 1000, INFINITY}), row({2, -INFINITY, 1000, 3}))),
+      ElementsAre(DoubleNear(2.584962500721156, 1e-15), -INFINITY, 1001, INFINITY));
 }
 
 TEST(Numbers, RemaindersAndExtremes) {
-  EXPECT_THAT(of(fmod(row({5.5, -5.5}), 2)), ElementsAre(1.5, -1.5));
-  EXPECT_THAT(of(fmax(row({NAN, 1, 2, NAN}), row({3, NAN, 5, NAN}))),
+  EXPECT_THAT(doubles(fmod(row({5.5, -5.5}), 2)), ElementsAre(1.5, -1.5));
+  EXPECT_THAT(doubles(fmax(row({NAN, 1, 2, NAN}), row({3, NAN, 5, NAN}))),
               ElementsAre(3, 1, 5, IsNan()));
-  EXPECT_THAT(of(fmin(row({NAN, 1, 2}), row({3, NAN, 5}))), ElementsAre(3, 1, 2));
+  EXPECT_THAT(doubles(fmin(row({NAN, 1, 2}), row({3, NAN, 5}))), ElementsAre(3, 1, 2));
   Division d = divmod(array<int>({7, -7}), 3);
   EXPECT_THAT(d.quotient.to_vector<int>(), ElementsAre(2, -3));
   EXPECT_THAT(d.remainder.to_vector<int>(), ElementsAre(1, 2));
@@ -58,16 +59,16 @@ TEST(Numbers, RemaindersAndExtremes) {
 
 TEST(Numbers, WholePartsHaveTheSign) {
   Parts parts = modf(row({2.5, -2.5, -INFINITY, NAN, -0.0}));
-  EXPECT_THAT(of(parts.fraction), ElementsAre(0.5, -0.5, 0, IsNan(), 0));
-  EXPECT_THAT(of(parts.whole), ElementsAre(2, -2, -INFINITY, IsNan(), 0));
-  EXPECT_TRUE(std::signbit(of(parts.fraction)[2]));
-  EXPECT_TRUE(std::signbit(of(parts.whole)[4]));
+  EXPECT_THAT(doubles(parts.fraction), ElementsAre(0.5, -0.5, 0, IsNan(), 0));
+  EXPECT_THAT(doubles(parts.whole), ElementsAre(2, -2, -INFINITY, IsNan(), 0));
+  EXPECT_TRUE(std::signbit(doubles(parts.fraction)[2]));
+  EXPECT_TRUE(std::signbit(doubles(parts.whole)[4]));
 }
 
 // Also below the least normal number, where bits have to be moved up first.
 TEST(Numbers, MantissasAndExponents) {
   Exponents parts = frexp(row({1, -6.5, 0, 5e-324, INFINITY, NAN, 1.7e308}));
-  EXPECT_THAT(of(parts.mantissa),
+  EXPECT_THAT(doubles(parts.mantissa),
               ElementsAre(0.5, -0.8125, 0, 0.5, INFINITY, IsNan(), DoubleNear(0.9456, 1e-4)));
   EXPECT_THAT(parts.exponent.to_vector<int>(), ElementsAre(1, 3, 0, -1073, 0, 0, 1024));
   Exponents narrow = frexp(array<float>({1e-40F, 3e38F}));
@@ -78,7 +79,7 @@ TEST(Numbers, MantissasAndExponents) {
 
 TEST(Numbers, TimesPowersOfTwo) {
   EXPECT_THAT(
-      of(ldexp(row({0.75, -1, 1e-300, 3, 5e-324}), array<int>({3, -1074, 2000, 5000, 2097}))),
+      doubles(ldexp(row({0.75, -1, 1e-300, 3, 5e-324}), array<int>({3, -1074, 2000, 5000, 2097}))),
       ElementsAre(6, -5e-324, std::ldexp(1e-300, 2000), INFINITY, std::ldexp(1, 1023)));
   EXPECT_EQ(ldexp(scalar<float>(1.5F), -149).item<float>(), std::ldexp(1.5F, -149));
   EXPECT_EQ(ldexp(scalar<float>(1.5F).astype(f16), 3).item<float>(), 12);
@@ -86,7 +87,7 @@ TEST(Numbers, TimesPowersOfTwo) {
 }
 
 TEST(Numbers, Spacing) {
-  EXPECT_THAT(of(spacing(row({1, -4, 0, INFINITY}))),
+  EXPECT_THAT(doubles(spacing(row({1, -4, 0, INFINITY}))),
               ElementsAre(std::ldexp(1, -52), -std::ldexp(1, -50), 5e-324, IsNan()));
 }
 

@@ -23,15 +23,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsNan;
 
-std::vector<double> of(const Tensor& x) { return x.to_vector<double>(); }
 Tensor rows() { return array<double>({3, 1, 4, 1, 5, 9, 2, 6, 5, 3}, {2, 5}); }
 auto near(double x) { return DoubleNear(x, 1e-8); }
 
 TEST(Statistics, Quantiles) {
   EXPECT_THAT(quantile(rows(), 0.3).item<double>(), near(2.7));
-  EXPECT_THAT(of(quantile(rows(), 0.3, 1)), ElementsAre(near(1.4), near(3.4)));
+  EXPECT_THAT(doubles(quantile(rows(), 0.3, 1)), ElementsAre(near(1.4), near(3.4)));
   EXPECT_EQ(median(rows()).item<double>(), 3.5);
-  EXPECT_THAT(of(median(rows(), 0)), ElementsAre(6, 1.5, 5, 3, 4));
+  EXPECT_THAT(doubles(median(rows(), 0)), ElementsAre(6, 1.5, 5, 3, 4));
   EXPECT_EQ(quantile(rows(), 1).item<double>(), 9);
   EXPECT_EQ(quantile(array<double>({INFINITY, 1, 2}), 0.5).item<double>(), 2);
   EXPECT_THAT(median(array<double>({NAN, 1, 2})).item<double>(), IsNan());
@@ -42,7 +41,7 @@ TEST(Statistics, Quantiles) {
 
 TEST(Statistics, QuantilesOfManyPartsAndKinds) {
   Tensor x = array<double>({4, 1, 3, 2});
-  EXPECT_THAT(of(quantile(x, {0, 0.4, 1})), ElementsAre(1, near(2.2), 4));
+  EXPECT_THAT(doubles(quantile(x, {0, 0.4, 1})), ElementsAre(1, near(2.2), 4));
   EXPECT_EQ(quantile(rows(), {0.5, 0.2}, 1).shape(), Shape(f64, {2, 2}));
   EXPECT_EQ(quantile(x, 0.4, {}, Between::kLower).item<double>(), 2);
   EXPECT_EQ(quantile(x, 0.4, {}, Between::kHigher).item<double>(), 3);
@@ -57,7 +56,7 @@ TEST(Statistics, QuantilesOfManyPartsAndKinds) {
 }
 
 TEST(Statistics, Averages) {
-  EXPECT_THAT(of(average(rows(), array<double>({1, 2, 3, 4, 0}), 1)),
+  EXPECT_THAT(doubles(average(rows(), array<double>({1, 2, 3, 4, 0}), 1)),
               ElementsAre(near(2.1), near(5.1)));
   EXPECT_THAT(average(rows(), rows()).item<double>(), near(5.3076923076923075));
   EXPECT_THAT(error_of([] {
@@ -68,14 +67,14 @@ TEST(Statistics, Averages) {
   EXPECT_EQ(nan_sum(x).item<float>(), 4);
   EXPECT_EQ(nan_mean(x).item<float>(), 2);
   EXPECT_THAT(nan_mean(array<float>({NAN})).item<float>(), IsNan());
-  EXPECT_THAT(of(ptp(rows(), {.axes = {1}})), ElementsAre(4, 7));
+  EXPECT_THAT(doubles(ptp(rows(), {.axes = {1}})), ElementsAre(4, 7));
   EXPECT_EQ(count_nonzero(array<double>({0, -0.0, 2, NAN})).item<int>(), 2);
   EXPECT_EQ(count_nonzero(array<bool>({true, false, true})).item<int>(), 2);
 }
 
 TEST(Statistics, Covariances) {
-  EXPECT_THAT(of(cov(rows())), ElementsAre(near(3.2), near(0.75), near(0.75), near(7.5)));
-  EXPECT_THAT(of(corrcoef(rows())),
+  EXPECT_THAT(doubles(cov(rows())), ElementsAre(near(3.2), near(0.75), near(0.75), near(7.5)));
+  EXPECT_THAT(doubles(corrcoef(rows())),
               ElementsAre(near(1), near(0.15309311), near(0.15309311), near(1)));
 }
 
@@ -84,7 +83,7 @@ TEST(Statistics, Counts) {
   EXPECT_THAT(bincount(x, 4).to_vector<int>(), ElementsAre(1, 2, 0, 1));
   EXPECT_EQ(bincount(x, 0).size(), 0);
   Tensor weights = array<float>({1, 2, 4, 8, 16, 32});
-  EXPECT_THAT(of(bincount(x, 4, weights)), ElementsAre(32, 5, 0, 2));
+  EXPECT_THAT(doubles(bincount(x, 4, weights)), ElementsAre(32, 5, 0, 2));
   EXPECT_THAT(error_of([&] { bincount(x, 4, ones({2})); }),
               HasSubstr("bincount: weights are f32[2]; x is s32[6], they must have its shape"));
   EXPECT_THAT(bincount(array<uint8_t>({255, 0}), 2).to_vector<int>(), ElementsAre(1, 0));
@@ -116,7 +115,7 @@ TEST(Matrices, Diagonals) {
 }
 
 TEST(Matrices, Products) {
-  EXPECT_THAT(of(cross(array<double>({1, 2, 3}), array<double>({-1, 0.5, 2}))),
+  EXPECT_THAT(doubles(cross(array<double>({1, 2, 3}), array<double>({-1, 0.5, 2}))),
               ElementsAre(2.5, -5, 2.5));
   EXPECT_EQ(cross(ones({4, 3}), ones({3})).shape(), Shape(f32, {4, 3}));
   Tensor a = array<int>({1, 2, 3, 4}, {2, 2}), b = array<int>({0, 1, 2, 3}, {2, 2});
@@ -140,11 +139,11 @@ TEST(Matrices, Grids) {
 }
 
 TEST(Sequences, DifferencesAndIntegrals) {
-  EXPECT_THAT(of(diff(rows(), 2)), ElementsAre(5, -6, 7, 11, -5, -1));
-  EXPECT_THAT(of(diff(rows(), 1, 0)), ElementsAre(6, 1, 2, 4, -2));
+  EXPECT_THAT(doubles(diff(rows(), 2)), ElementsAre(5, -6, 7, 11, -5, -1));
+  EXPECT_THAT(doubles(diff(rows(), 1, 0)), ElementsAre(6, 1, 2, 4, -2));
   EXPECT_EQ(diff(ones({1}), 3).size(), 0);
   EXPECT_THAT(diff(array<bool>({true, true, false})).to_vector<bool>(), ElementsAre(false, true));
-  EXPECT_THAT(of(trapezoid(rows(), 0.5)), ElementsAre(5, 9.5));
+  EXPECT_THAT(doubles(trapezoid(rows(), 0.5)), ElementsAre(5, 9.5));
   EXPECT_EQ(trapezoid_at(rows()[0], array<double>({0, 1, 3, 4, 7})).item<double>(), 18.5);
   EXPECT_THAT(error_of([] { trapezoid_at(ones({3}), ones({2})); }),
               HasSubstr("trapezoid_at: x is f32[2]; it must be a vector of 3 elements"));
@@ -152,12 +151,13 @@ TEST(Sequences, DifferencesAndIntegrals) {
 
 TEST(Sequences, Gradients) {
   Tensor y = array<double>({1, 2, 4, 7, 11});
-  EXPECT_THAT(of(gradient(y)), ElementsAre(1, 1.5, 2.5, 3.5, 4));
-  EXPECT_THAT(of(gradient(array<double>({1, 2, 6, 3, 4, 5}, {2, 3}), 2, 0)),
+  EXPECT_THAT(doubles(gradient(y)), ElementsAre(1, 1.5, 2.5, 3.5, 4));
+  EXPECT_THAT(doubles(gradient(array<double>({1, 2, 6, 3, 4, 5}, {2, 3}), 2, 0)),
               ElementsAre(1, 1, -0.5, 1, 1, -0.5));
-  EXPECT_THAT(of(gradient_at(y, array<double>({0, 1, 1.5, 3.5, 4}))),
+  EXPECT_THAT(doubles(gradient_at(y, array<double>({0, 1, 1.5, 3.5, 4}))),
               ElementsAre(1, near(3), near(3.5), near(6.7), near(8)));
-  EXPECT_THAT(of(gradient_at(array<double>({1, 4}), array<double>({0, 2}))), ElementsAre(1.5, 1.5));
+  EXPECT_THAT(doubles(gradient_at(array<double>({1, 4}), array<double>({0, 2}))),
+              ElementsAre(1.5, 1.5));
   EXPECT_THAT(error_of([] {
                 gradient(ones({2, 1}));
               }),
@@ -174,15 +174,15 @@ TEST(Sequences, Gradients) {
 TEST(Sequences, Convolutions) {
   Tensor a = array<double>({1, 2, 4, 8, -3}), b = array<double>({2, -1, 0.5});
   Tensor c = array<double>({1, 3});
-  EXPECT_THAT(of(convolve(a, b)), ElementsAre(2, 3, 6.5, 13, -12, 7, -1.5));
-  EXPECT_THAT(of(convolve(b, a, Overlap::kSame)), ElementsAre(3, 6.5, 13, -12, 7));
-  EXPECT_THAT(of(convolve(a, b, Overlap::kValid)), ElementsAre(6.5, 13, -12));
-  EXPECT_THAT(of(convolve(a, c, Overlap::kSame)), ElementsAre(1, 5, 10, 20, 21));
-  EXPECT_THAT(of(correlate(a, b, Overlap::kFull)), ElementsAre(0.5, 0, 2, 4, -1.5, 19, -6));
-  EXPECT_THAT(of(correlate(b, a, Overlap::kFull)), ElementsAre(-6, 19, -1.5, 4, 2, 0, 0.5));
-  EXPECT_THAT(of(correlate(a, b, Overlap::kSame)), ElementsAre(0, 2, 4, -1.5, 19));
-  EXPECT_THAT(of(correlate(c, a, Overlap::kSame)), ElementsAre(-1, 28, 14, 7, 3));
-  EXPECT_THAT(of(correlate(a, b)), ElementsAre(2, 4, -1.5));
+  EXPECT_THAT(doubles(convolve(a, b)), ElementsAre(2, 3, 6.5, 13, -12, 7, -1.5));
+  EXPECT_THAT(doubles(convolve(b, a, Overlap::kSame)), ElementsAre(3, 6.5, 13, -12, 7));
+  EXPECT_THAT(doubles(convolve(a, b, Overlap::kValid)), ElementsAre(6.5, 13, -12));
+  EXPECT_THAT(doubles(convolve(a, c, Overlap::kSame)), ElementsAre(1, 5, 10, 20, 21));
+  EXPECT_THAT(doubles(correlate(a, b, Overlap::kFull)), ElementsAre(0.5, 0, 2, 4, -1.5, 19, -6));
+  EXPECT_THAT(doubles(correlate(b, a, Overlap::kFull)), ElementsAre(-6, 19, -1.5, 4, 2, 0, 0.5));
+  EXPECT_THAT(doubles(correlate(a, b, Overlap::kSame)), ElementsAre(0, 2, 4, -1.5, 19));
+  EXPECT_THAT(doubles(correlate(c, a, Overlap::kSame)), ElementsAre(-1, 28, 14, 7, 3));
+  EXPECT_THAT(doubles(correlate(a, b)), ElementsAre(2, 4, -1.5));
   Tensor z = complex(array<float>({1, 2}), array<float>({3, 4}));
   EXPECT_EQ(imag(correlate(z, z)).item<float>(), 0);
   EXPECT_EQ(real(correlate(z, z)).item<float>(), 30);

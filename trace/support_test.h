@@ -1,10 +1,12 @@
-// What unit tests ask of a call that may throw.
+// What unit tests ask of a call that may throw, and of a tensor.
 #pragma once
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "heddle/trace/error.h"
+#include "heddle/trace/tensor.h"
 
 namespace heddle {
 
@@ -18,5 +20,9 @@ std::string error_of(Fn&& fn) {
   }
   return "no error";
 }
+
+// The elements, whatever their dtype.
+inline std::vector<double> doubles(const Tensor& x) { return x.to_vector<double>(); }
+inline std::vector<int> ints(const Tensor& x) { return x.to_vector<int>(); }
 
 }  // namespace heddle

@@ -47,26 +47,6 @@ Status check_signature(const hlo::Module& module, int plugin_minor) {
                        " partitions; compile it for as many devices (runtime/spmd.h)");
 }
 
-// Element types inside the program, which plugins that do not know them read as others.
-Status check_types(const hlo::Module& module, int plugin_minor) {
-  std::vector<Shape> leaves;
-  for (const hlo::Computation& computation : module.computations) {
-    for (const hlo::Instruction& instruction : computation.instructions) {
-      leaves.clear();
-      runtime::append_leaves(instruction.shape, leaves);
-      for (const Shape& leaf : leaves) {
-        if (!leaf.is_array() || leaf.is_dynamic()) continue;
-        const Status status = check_transferable(leaf, plugin_minor);
-        if (status.ok()) continue;
-        return unimplemented("compile ", module.name, ": ", hlo::to_string(instruction.opcode), " ",
-                             instruction.name, ": ", message_of(status),
-                             instruction.at.known() ? cat(" [", instruction.at, "]") : "");
-      }
-    }
-  }
-  return {};
-}
-
 bool is_flat(const hlo::Computation& entry) {
   const auto is_tuple = [](const Shape& shape) { return shape.is_tuple(); };
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
@@ -180,7 +160,10 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
                               const std::vector<int>& donated,
                               const transform::CallFilter& expanded) {
   HEDDLE_RETURN_IF_ERROR(check_signature(module, plugin_minor));
-  HEDDLE_RETURN_IF_ERROR(check_types(module, plugin_minor));
+  // Inside the program too: plugins that do not know a type read it as another.
+  HEDDLE_RETURN_IF_ERROR(check_arrays(module, [&](const Shape& array) {
+    return array.is_dynamic() ? Status() : check_transferable(array, plugin_minor);
+  }));
   hlo::Module out = module;
   if (has_opcode(out, Opcode::kScan)) {
     HEDDLE_ASSIGN_OR_RETURN(out, transform::lower_scan(out));

@@ -3,31 +3,9 @@
 #include <algorithm>
 
 #include "heddle/base/strings.h"
+#include "heddle/pjrt/internal/types.h"
 
 namespace heddle::pjrt {
-namespace {
-
-Status check_types(const hlo::Module& module, const DevicePlugin& plugin) {
-  std::vector<Shape> leaves;
-  for (const hlo::Computation& computation : module.computations) {
-    for (const hlo::Instruction& instruction : computation.instructions) {
-      leaves.clear();
-      runtime::append_leaves(instruction.shape, leaves);
-      for (const Shape& leaf : leaves) {
-        if (!leaf.is_array()) continue;
-        const Status status = check_dtype(leaf.dtype(), plugin);
-        if (status.ok()) continue;
-        return unimplemented("compile ", module.name, ": ", hlo::to_string(instruction.opcode), " ",
-                             instruction.name, ": ", message_of(status),
-                             instruction.at.known() ? cat(" [", instruction.at, "]") : "");
-      }
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
 Status check_record(const DevicePlugin& plugin) {
   if (plugin.limits.launches < 1) {
     return invalid_argument("launches in flight are ", plugin.limits.launches,
@@ -56,7 +34,8 @@ Status check_dtype(DType dtype, const DevicePlugin& plugin) {
 }
 
 StatusOr<hlo::Module> fitted(hlo::Module module, const DevicePlugin& plugin) {
-  HEDDLE_RETURN_IF_ERROR(check_types(module, plugin));
+  HEDDLE_RETURN_IF_ERROR(
+      check_arrays(module, [&](const Shape& array) { return check_dtype(array.dtype(), plugin); }));
   if (plugin.rng == hlo::RandomAlgorithm::kDefault) return module;
   for (hlo::Computation& computation : module.computations) {
     for (hlo::Instruction& instruction : computation.instructions) {

@@ -1,5 +1,8 @@
 #include "heddle/pjrt/internal/types.h"
 
+#include "heddle/base/strings.h"
+#include "heddle/runtime/backend.h"
+
 namespace heddle::pjrt {
 namespace {
 
@@ -94,6 +97,24 @@ RowMajorLayout::RowMajorLayout(int64_t rank) {
   tiled.head.struct_size = sizeof(abi::TiledLayout);
   tiled.minor_to_major = minor_to_major_;
   tiled.minor_to_major_size = static_cast<size_t>(rank);
+}
+
+Status check_arrays(const hlo::Module& module, const std::function<Status(const Shape&)>& check) {
+  std::vector<Shape> leaves;
+  for (const hlo::Computation& computation : module.computations) {
+    for (const hlo::Instruction& instruction : computation.instructions) {
+      leaves.clear();
+      runtime::append_leaves(instruction.shape, leaves);
+      for (const Shape& leaf : leaves) {
+        const Status status = leaf.is_array() ? check(leaf) : Status();
+        if (status.ok()) continue;
+        return unimplemented("compile ", module.name, ": ", hlo::to_string(instruction.opcode), " ",
+                             instruction.name, ": ", message_of(status),
+                             instruction.at.known() ? cat(" [", instruction.at, "]") : "");
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace heddle::pjrt

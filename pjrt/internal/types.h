@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/shape.h"
+#include "heddle/hlo/module.h"
 #include "heddle/pjrt/abi/table.h"
 
 namespace heddle::pjrt {
@@ -40,5 +41,10 @@ class RowMajorLayout {
   int64_t minor_to_major_[Shape::kMaxRank];
   abi::MemoryLayout layout_;
 };
+
+// Runs `check` on the arrays of all results in the module.
+// errors   Unimplemented, of what `check` says, with the op and its line
+[[nodiscard]] Status check_arrays(const hlo::Module& module,
+                                  const std::function<Status(const Shape&)>& check);
 
 }  // namespace heddle::pjrt

@@ -9,6 +9,7 @@
 
 #include "heddle/base/text_cursor.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/internal/text_items.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::hlo::text {
@@ -80,17 +81,6 @@ void write_raw_or_quoted(std::string& out, std::string_view value);
 bool read_raw_or_quoted(TextCursor& in, std::string& value);
 // A group in braces, kept with them.
 bool read_group(TextCursor& in, std::string& value);
-
-// Items separated by commas up to `close`, which is read too; read_item() reads one and returns
-// false on an error.
-template <class ReadItem>
-bool read_items(TextCursor& in, char close, ReadItem read_item) {
-  for (bool first = true; !in.accept(close); first = false) {
-    if (!first && !in.expect(',')) return false;
-    if (!read_item()) return false;
-  }
-  return true;
-}
 
 // name=value pairs, separated by blanks or commas, up to '}', which is read too. The names of a
 // group are distinct.
