@@ -350,8 +350,8 @@ TEST_F(LatePlugin, LentMemoryStaysForTheRunsThatReadIt) {
   };
   std::weak_ptr<const void> dropped, released, donated;
   BufferPtr x = lend(dropped), y = lend(released), z = lend(donated);
-  const BufferPtr first = add(x, y).value();
-  const BufferPtr second = add(y, z, {.donate = {1}}).value();
+  BufferPtr first = add(x, y).value();
+  BufferPtr second = add(y, z, {.donate = {1}}).value();
   x.reset();
   y->release();
   z.reset();
@@ -360,6 +360,7 @@ TEST_F(LatePlugin, LentMemoryStaysForTheRunsThatReadIt) {
   EXPECT_THAT(*floats_of(*first), ElementsAre(6, 8));
   EXPECT_THAT(*floats_of(*second), ElementsAre(6, 8));
   runtime::synchronize(device());
+  for (BufferPtr* left : {&y, &first, &second}) left->reset();
   start({});  // waits for the thread of the runs
   for (const auto* held : {&dropped, &released, &donated}) EXPECT_TRUE(held->expired());
 }

@@ -13,6 +13,7 @@ using ::testing::HasSubstr;
 class Record : public MockTest {
  protected:
   void start_with(DevicePlugin plugin, mock::Settings settings = with_evaluator()) {
+    add_.reset();
     backend_.reset();
     settings.compile = [this](std::string_view code, std::string_view options) {
       sent_.emplace_back(code);
@@ -24,7 +25,9 @@ class Record : public MockTest {
     ASSERT_TRUE(backend.ok()) << backend.status();
     backend_ = *std::move(backend);
   }
-  static std::string refusal(DevicePlugin plugin) {
+  std::string refusal(DevicePlugin plugin) {
+    add_.reset();
+    backend_.reset();
     plugin.library = HEDDLE_PJRT_MOCK;
     mock_plugin().reset(with_evaluator());
     const auto backend = make_backend("mock", plugin);
@@ -109,7 +112,6 @@ TEST_F(Record, LimitsAreSaidOrRefused) {
   start_with({.limits = {.launches = 3, .bytes = INT64_MAX}}, {.bytes_limit = 1000});
   EXPECT_EQ(device().throttle().limits().launches, 3);
   EXPECT_EQ(device().throttle().limits().bytes, INT64_MAX);  // and not half of what is free
-  backend_.reset();
   EXPECT_EQ(refusal({.limits = {.launches = 0}}),
             "plugin mock: launches in flight are 0; there must be at least 1");
   EXPECT_EQ(refusal({.limits = {.bytes = -5}}),

@@ -41,6 +41,7 @@ class MockPlugin final : public Plugin {
  private:
   Settings settings_;
   std::unique_ptr<Seen> seen_ = std::make_unique<Seen>();
+  std::vector<std::unique_ptr<Seen>> left_;
   abi::Table table_;
   std::vector<abi::Extension> extensions_;
   std::mutex mutex_;
@@ -470,6 +471,8 @@ void add_rows(abi::Table& table) {
 }
 
 void MockPlugin::reset(Settings settings) {
+  // Backends that a process keeps, as its registry does, count down when they go.
+  if (seen_ != nullptr && seen_->clients != 0) left_.push_back(std::move(seen_));
   settings_ = std::move(settings);
   seen_ = std::make_unique<Seen>();
   registered_handlers().clear();
