@@ -5,6 +5,7 @@
 
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/formula.h"
+#include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 
 namespace heddle::special {
@@ -44,6 +45,28 @@ Located poch_of(const Located& x, const Located& m) {
   return where(m == 0, 1, where(poles, reflected, by_size));
 }
 
+// Riemann's zeta from 18 on: the next term is 1e-20.
+long double zeta_from_18(int64_t s) {
+  long double sum = 1;
+  for (int base = 2; base <= 13; ++base) sum += std::pow(static_cast<long double>(base), -s);
+  return sum;
+}
+
+// B_0, B_2, ..
+std::vector<long double> even_bernoulli(int64_t count) {
+  std::vector<long double> b = {
+      1,         1 / 6.0L,       -1 / 30.0L, 1 / 42.0L,      -1 / 30.0L,
+      5 / 66.0L, -691 / 2730.0L, 7 / 6.0L,   -3617 / 510.0L, 43867 / 798.0L};
+  constexpr long double kPi = std::numbers::pi_v<long double>;
+  for (auto k = static_cast<int64_t>(b.size()); k < count; ++k) {
+    const auto n = static_cast<long double>(2 * k);
+    const long double zetas = zeta_from_18(2 * k) / zeta_from_18(2 * k - 2);
+    b.push_back(-b.back() * (n * (n - 1) / (4 * kPi * kPi)) * zetas);
+  }
+  b.resize(static_cast<size_t>(count));
+  return b;
+}
+
 }  // namespace
 
 Tensor factorial(Operand n) {
@@ -70,6 +93,19 @@ Tensor multigammaln(Operand x, int64_t d) {
     for (int64_t j = 0; j < d; ++j) out = out + lgamma_at(v[0] - static_cast<double>(j) / 2);
     return where(v[0] > half, out, NAN);
   });
+}
+
+Tensor bernoulli(int64_t n, DType dtype, SourceLocation at) {
+  if (n < 0 || !is_floating(dtype))
+    throw Error(invalid_argument("bernoulli: n is ", n, " and dtype ", to_string(dtype),
+                                 "; n must be 0 or more and dtype of floats"),
+                at);
+  std::vector<double> values(static_cast<size_t>(n) + 1);
+  const std::vector<long double> even = even_bernoulli(n / 2 + 1);
+  for (size_t k = 0; k < even.size(); ++k) values[2 * k] = static_cast<double>(even[k]);
+  if (n > 0) values[1] = -0.5;
+  return trace_internal::one_program(
+      "bernoulli", at, [&] { return array(values, {n + 1}, at).astype(dtype, at); });
 }
 
 }  // namespace heddle::special

@@ -57,5 +57,24 @@ TEST(Bessel, KaiserWindow) {
   EXPECT_THAT(error_of([] { kaiser(-1, 2); }), HasSubstr("kaiser: n is -1"));
 }
 
+TEST(Combinatorics, BernoullisNumbers) {
+  EXPECT_THAT(doubles(bernoulli(8, f64)),
+              ElementsAre(1, -0.5, 1 / 6.0, 0, -1 / 30.0, 0, 1 / 42.0, 0, -1 / 30.0));
+  const std::vector<double> many = doubles(bernoulli(261, f64));
+  EXPECT_DOUBLE_EQ(many[20], -529.12424242424242);
+  EXPECT_DOUBLE_EQ(many[30], 601580873.90064237);
+  EXPECT_DOUBLE_EQ(many[100], -2.8382249570693707e+78);
+  EXPECT_DOUBLE_EQ(many[258], 1.3352784187354634e+306);
+  EXPECT_EQ(many[260], -INFINITY);
+  EXPECT_EQ(many[261], 0);
+}
+
+TEST(Combinatorics, BernoullisNumbersTypes) {
+  EXPECT_EQ(bernoulli(0).shape(), Shape(f32, {1}));
+  EXPECT_EQ(doubles(bernoulli(66))[66], INFINITY);
+  EXPECT_THAT(error_of([] { bernoulli(-1); }), HasSubstr("bernoulli: n is -1"));
+  EXPECT_THAT(error_of([] { bernoulli(2, s32); }), HasSubstr("dtype s32"));
+}
+
 }  // namespace
 }  // namespace heddle::special

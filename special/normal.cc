@@ -4,11 +4,15 @@
 #include <numbers>
 
 #include "heddle/special/internal/formula.h"
+#include "heddle/special/internal/squares.h"
 
 namespace heddle::special {
 namespace {
 
+using special_internal::bell;
 using special_internal::evaluate;
+using special_internal::split_square;
+using special_internal::Square;
 using trace_internal::Located;
 using trace_internal::polynomial;
 using Arguments = std::span<const Located>;
@@ -58,16 +62,6 @@ Located erfcx_from_one(const Located& z) {
   }
   Located q = 1.0 / (z * z);
   return 1.0 / z * where(z < 2.0, polynomial(q, kInverse32), polynomial(q, kFarInverse32));
-}
-
-// x^2 as a sum: a square without rounding, of x's leading half, and the rest.
-struct Square {
-  Located exact, rest;
-};
-Square split_square(const Located& x) {
-  bool wide = x.dtype() == f64;
-  Located head = x.with(reduce_precision(x.operand(), wide ? 11 : 8, wide ? 25 : 11));
-  return {head * head, (x - head) * (x + head)};
 }
 
 // exp(-x^2): the error of x * x, which exp would multiply by its size, is kept out. 0 for infinite
@@ -141,9 +135,7 @@ Located erf_inv_of(const Located& x) {
 // exp(-x^2 / 2) erfcx(|x| / sqrt(2)) / 2 keeps x itself, and not x / sqrt(2), in the exponential.
 Located ndtr_of(const Located& x) {
   Located z = abs(x) * kSqrtHalf;
-  Square s = split_square(x);
-  Located bell = where(abs(x) > 100.0, 0.0, exp(-0.5 * s.exact) * exp(-0.5 * s.rest));
-  Located tail = 0.5 * bell * erfcx_from_one(maximum(z, 1.0));
+  Located tail = 0.5 * bell(x) * erfcx_from_one(maximum(z, 1.0));
   Located outside = where(x < 0.0, tail, 1.0 - tail);
   Located inside = 0.5 * (1.0 + erf(x * kSqrtHalf));
   return where(z < 1.0, inside, where(is_nan(x), x, outside));

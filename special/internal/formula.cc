@@ -26,11 +26,12 @@ DType common_dtype(std::string_view op, std::initializer_list<Operand> operands)
 
 }  // namespace
 
-Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn) {
+std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Operand> operands,
+                                 Formulas fn) {
   SourceLocation at = operands.begin()->at();
   DType dtype = common_dtype(op, operands);
   DType inside = bit_width(dtype) < 32 ? f32 : dtype;
-  return trace_internal::one_program(op, at, [&] {
+  return trace_internal::in_program(op, at, [&] {
     std::vector<Tensor> tensors;
     Dimensions common;
     for (const Operand& x : operands) {
@@ -40,8 +41,15 @@ Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Fo
     std::vector<Located> arguments;
     for (const Tensor& x : tensors)
       arguments.emplace_back(broadcast_to(x, common, at).astype(inside, at), at);
-    return fn(arguments).astype(dtype).tensor();
+    std::vector<Tensor> results;
+    for (const Located& result : fn(arguments)) results.push_back(result.astype(dtype).tensor());
+    return results;
   });
+}
+
+Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn) {
+  auto alone = [&](std::span<const Located> v) { return std::vector<Located>{fn(v)}; };
+  return evaluate_all(op, operands, alone)[0];
 }
 
 Located chebyshev(const Located& x, std::span<const double> coefficients) {

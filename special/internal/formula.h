@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "heddle/base/function_ref.h"
 #include "heddle/trace/floats.h"
@@ -22,6 +23,11 @@ using Formula = FunctionRef<Located(std::span<const Located>)>;
 // broadcast. f16 and bf16 are computed in f32 and rounded once. errors: Error where they are not
 // floats of one dtype or do not broadcast
 Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn);
+
+// The same for a function of several results.
+using Formulas = FunctionRef<std::vector<Located>(std::span<const Located>)>;
+std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Operand> operands,
+                                 Formulas fn);
 
 // sum' c[k] T_k(x) for a series that lists its highest coefficient first and halves the last, by
 // Clenshaw's recurrence. source: C. W. Clenshaw, MTAC 9 (1955)

@@ -137,6 +137,25 @@ std::vector<FunctionSample> special_functions() {
       two("special::boxcox1p", sp::boxcox1p),
       one("special::exprel", sp::exprel),
       one("special::sinc", sp::sinc),
+      one("special::spence", sp::spence),
+      {"special::sici",
+       [](In i) {
+         sp::SineCosineIntegrals both = sp::sici(i.x);
+         return Tensors{both.si, both.ci};
+       }},
+      {"special::fresnel",
+       [](In i) {
+         sp::FresnelIntegrals both = sp::fresnel(i.x);
+         return Tensors{both.s, both.c};
+       }},
+      two("special::expn", sp::expn),
+      two("special::owens_t", sp::owens_t),
+      {"special::bernoulli", [](In i) { return Tensors{sp::bernoulli(4, i.t)}; }},
+      {"special::bessel_jn", [](In i) { return Tensors{sp::bessel_jn(i.x, 2)}; }},
+      {"special::sph_harm_y",
+       [](In i) {
+         return Tensors{sp::sph_harm_y(i.position, i.position, i.x, i.y, 3)};
+       }},
       one("special::erfc", sp::erfc),
       one("special::erfcx", sp::erfcx),
       one("special::erf_inv", sp::erf_inv),

@@ -96,6 +96,48 @@ def beta_point(r):
     return a, b, f32(min(max(r.betavariate(a, b), 1e-6), 1 - 1e-6))
 
 
+def spence(x):
+    return mp.re(mp.polylog(2, 1 - x))
+
+
+def owens_t(h, a):
+    """The integral with a tangent for its variable, to where e^-72 of the integrand is left."""
+    top = min(mp.atan(a), 12 / max(abs(h), mp.mpf(1)))
+    with mp.workdps(25):
+        parts = mp.quad(lambda v: mp.exp(-((h * mp.tan(v)) ** 2) / 2), mp.linspace(0, top, 9), method="gauss-legendre")
+        return parts * mp.exp(-h * h / 2) / (2 * mp.pi)
+
+
+def owens_point(r):
+    h = abs(either(uniform(0, 6), spread(1e-3, 12))(r))
+    return f32(h * r.choice([-1, 1])), f32(either(uniform(0, 1), spread(1e-3, 100))(r))
+
+
+def off_zeros(function, size, one):
+    """Points where the function, which swings by `size`, is not near 0: an ulp of it is one of its terms."""
+
+    def draw(r):
+        while True:
+            point = one(r)
+            if abs(function(*point)) > 0.3 * size(*point):
+                return point
+
+    return draw
+
+
+def bessel_size(v, z):
+    return (2 / (mp.pi * abs(z))) ** 0.5 if abs(z) > v + 1 else 0
+
+
+def harmonic_point(r):
+    n = r.randint(0, 16)
+    return float(n), float(r.randint(-n, n)), f32(r.uniform(0, 3.14159)), f32(r.uniform(0, 6.28318))
+
+
+def harmonic(n, m, theta, phi):
+    return mp.re(mp.spherharm(int(n), int(m), theta, phi))
+
+
 def each(*ones):
     return lambda r: tuple(f32(one(r)) for one in ones)
 
@@ -137,6 +179,15 @@ FUNCTIONS = {
     "boxcox1p": (lambda x, y: mp.expm1(y * mp.log1p(x)) / y, each(spread(0.01, 100), signed(spread(0.01, 5)))),
     "exprel": (lambda x: mp.expm1(x) / x, each(ANY)),
     "sinc": (lambda x: mp.sinc(mp.pi * x), each(off_poles(signed(spread(1e-3, 20))))),
+    "spence": (spence, each(either(uniform(0, 4), spread(1e-6, 1e6)))),
+    "sici_si": (mp.si, each(signed(either(uniform(0, 10), spread(1e-4, 1e4))))),
+    "sici_ci": (mp.ci, off_zeros(mp.ci, lambda x: min(1, 1 / x), each(either(uniform(0, 10), spread(1e-4, 1e4))))),
+    "fresnel_s": (mp.fresnels, each(signed(either(uniform(0, 4), spread(1e-4, 1e3))))),
+    "fresnel_c": (mp.fresnelc, each(signed(either(uniform(0, 4), spread(1e-4, 1e3))))),
+    "expn": (lambda n, x: mp.expint(int(n), x), each(whole(0, 12), either(uniform(0, 2), spread(1e-5, 60)))),
+    "bessel_jn": (lambda v, z: mp.besselj(int(v), z), off_zeros(mp.besselj, bessel_size, each(whole(0, 8), signed(either(uniform(0, 60), spread(1e-2, 1e4)))))),
+    "sph_harm_y": (harmonic, harmonic_point),
+    "owens_t": (owens_t, owens_point),
 }
 
 

@@ -36,6 +36,19 @@ std::function<Tensor(const Arguments&)> three(Fn fn) {
   return [fn](const Arguments& v) { return fn(v[0], v[1], v[2]); };
 }
 
+// J of the orders v[0], up to 8, at v[1].
+Tensor bessel_of_order(const Arguments& v) {
+  const Tensor rows = special::bessel_jn(v[1], 8);
+  return sum(where(iota(v[0].dtype(), {9, v[0].shape().dimensions()[0]}, 0) == v[0], rows, 0),
+             {.axes = {0}});
+}
+
+// The real part, of the degrees v[0] and orders v[1].
+Tensor real_harmonic(const Arguments& v) {
+  const Tensor y = special::sph_harm_y(v[0].astype(s32), v[1].astype(s32), v[2], v[3], 16);
+  return real(y).astype(v[2].dtype());
+}
+
 const std::map<std::string, Function>& functions() {
   using namespace special;
   static const std::map<std::string, Function> kFunctions = {
@@ -72,6 +85,15 @@ const std::map<std::string, Function>& functions() {
       {"boxcox1p", {two(boxcox1p), 21, 21, 0}},
       {"exprel", {one(exprel), 1.4, 1.0, 0}},
       {"sinc", {one(sinc), 2.4, 2.0, 0}},
+      {"spence", {one(spence), 3.0, 3.0, 0}},
+      {"sici_si", {one([](Operand x) { return sici(x).si; }), 1.2, 1.0, 0}},
+      {"sici_ci", {one([](Operand x) { return sici(x).ci; }), 4.3, 4.0, 0}},
+      {"fresnel_s", {one([](Operand x) { return fresnel(x).s; }), 3.2, 3.0, 0}},
+      {"fresnel_c", {one([](Operand x) { return fresnel(x).c; }), 2.8, 2.0, 0}},
+      {"expn", {two(expn), 6.4, 6.0, 0}},
+      {"bessel_jn", {bessel_of_order, 24, 30, 0}},
+      {"sph_harm_y", {real_harmonic, 46, 46, 1}},
+      {"owens_t", {two(owens_t), 6.1, 9.0, 0}},
   };
   return kFunctions;
 }

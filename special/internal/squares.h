@@ -1,0 +1,17 @@
+// Squares in an exponential, which would multiply the rounding of x * x by its size.
+#pragma once
+
+#include "heddle/special/internal/formula.h"
+
+namespace heddle::special_internal {
+
+// x^2 as a sum: a square without rounding, of x's leading half, and the rest.
+struct Square {
+  Located exact, rest;
+};
+Square split_square(const Located& x);
+
+// exp(-x^2 / 2); 0 for |x| > 100.
+Located bell(const Located& x);
+
+}  // namespace heddle::special_internal
