@@ -136,6 +136,14 @@ def harmonic_point(r):
 
 def harmonic(n, m, theta, phi):
     return mp.re(mp.spherharm(int(n), int(m), theta, phi))
+def choice_point(r):
+    """n, and k not greater."""
+    n = f32(either(whole(0, 60), uniform(0.1, 60))(r))
+    return n, f32(min(n, either(whole(0, 60), uniform(0, 1))(r) if r.random() < 0.5 else r.uniform(0, n)))
+
+
+def log_gamma_of_matrices(x, d):
+    return mp.log(mp.pi) * d * (d - 1) / 4 + sum(mp.loggamma(x - mp.mpf(i) / 2) for i in range(d))
 
 
 def each(*ones):
@@ -178,6 +186,13 @@ FUNCTIONS = {
     "boxcox": (lambda x, y: mp.expm1(y * mp.log(x)) / y, each(spread(0.01, 100), signed(spread(0.01, 5)))),
     "boxcox1p": (lambda x, y: mp.expm1(y * mp.log1p(x)) / y, each(spread(0.01, 100), signed(spread(0.01, 5)))),
     "exprel": (lambda x: mp.expm1(x) / x, each(ANY)),
+    "factorial": (mp.factorial, each(either(uniform(0, 33), whole(0, 33), spread(1e-4, 30)))),
+    "comb": (mp.binomial, choice_point),
+    "poch": (mp.rf, each(spread(0.05, 30), uniform(0, 10))),
+    "multigammaln": (lambda x: log_gamma_of_matrices(x, 3), each(either(uniform(1.05, 40), spread(1.01, 1e4)))),
+    "exp1": (mp.e1, each(spread(1e-4, 80))),
+    "expi": (mp.ei, each(signed(spread(1e-3, 80)))),
+    "dawsn": (lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), each(signed(spread(1e-3, 100)))),
     "sinc": (lambda x: mp.sinc(mp.pi * x), each(off_poles(signed(spread(1e-3, 20))))),
     "spence": (spence, each(either(uniform(0, 4), spread(1e-6, 1e6)))),
     "sici_si": (mp.si, each(signed(either(uniform(0, 10), spread(1e-4, 1e4))))),
