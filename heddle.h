@@ -7,6 +7,7 @@
 #include "heddle/hlo/shape.h"
 #include "heddle/linalg/factors.h"
 #include "heddle/linalg/functions.h"
+#include "heddle/linalg/schur.h"
 #include "heddle/linalg/solving.h"
 #include "heddle/linalg/spectra.h"
 #include "heddle/linalg/structured.h"

@@ -3,9 +3,12 @@
 
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/solving.h"
+#include "heddle/linalg/spectra.h"
+#include "heddle/linalg/structured.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/grids.h"
+#include "heddle/trace/indexing.h"
 
 namespace heddle::linalg {
 namespace {
@@ -28,6 +31,21 @@ void require_points(const Located& x, const Located& y, int64_t degree) {
                        "; x must be a vector [n] with elements, y [n] or [n, k], degree 0 "
                        "or more"),
       x.at());
+}
+
+// The roots of p[n], n > 1. Zeros in front are turned to the end, where each is a root 0 more.
+Located roots_of(const Located& p) {
+  const auto n = static_cast<int32_t>(p.tensor().size());
+  const auto numbers = [&](int64_t count) { return p.with(iota(s32, {count}, 0, p.at())); };
+  const Located present = p != 0, some = any_of(present);
+  const Located first = p.with(argmax(present.operand(), 0)).astype(s32);
+  const Located before = where(some, first, n);
+  const Located turned = p.with(take(p.operand(), ((numbers(n) + first) % n).operand()));
+  const Located monic = where(some, turned, where(numbers(n) == 0, 1.0, turned));
+  const Located found = p.with(eigvals({companion(monic.operand()), p.at()}));
+  const Located order = p.with(argsort((found == 0).astype(s32).operand()));
+  const Located sorted = p.with(take(found.operand(), order.operand()));
+  return where(numbers(n - 1) < n - 1 - before, sorted, NAN);
 }
 
 }  // namespace
@@ -89,6 +107,18 @@ Tensor polyfit(Operand places, Operand values, int64_t degree) {
     const Located found = x.with(lstsq(scaled.operand(), y.operand(), rcond).x);
     const Located divisor = where(scale == 0.0, 1.0, scale);
     return {found / (y.tensor().rank() == 2 ? column(divisor) : divisor)};
+  })[0];
+}
+
+Tensor roots(Operand polynomial) {
+  const Located p = numbers_of("roots", "p", polynomial, 1);
+  if (p.tensor().rank() != 1) {
+    throw Error(invalid_argument("roots: p is ", p.tensor().shape(), "; must be a vector, [n]"),
+                p.at());
+  }
+  return as_program("roots", p.at(), [&]() -> std::vector<Located> {
+    if (p.tensor().size() > 1) return {roots_of(p)};
+    return {p.with(zeros({0}, real_dtype(p.dtype()) == f32 ? c64 : c128, p.at()))};
   })[0];
 }
 

@@ -145,4 +145,21 @@ Qr qr(Operand operand, bool full_matrices) {
   return {out[0], out[1]};
 }
 
+Tensor householder_product(Operand left, Operand right) {
+  const Located a = matrices_of("householder_product", "a", left);
+  const Located taus = numbers_of("householder_product", "taus", right, 1);
+  check_same_dtype("householder_product", a, taus);
+  const int64_t m = rows(a), n = columns(a), k = columns(taus);
+  if (batch_of(a) != batch_of(taus, 1) || n > m || k > n) {
+    throw Error(invalid_argument("householder_product: a is ", a.tensor().shape(), " and taus ",
+                                 taus.tensor().shape(),
+                                 "; must be [.., m, n] and [.., k] with m >= n >= k"),
+                a.at());
+  }
+  return as_program("householder_product", a.at(), [&]() -> std::vector<Located> {
+    if (a.tensor().size() == 0 || k == 0) return {identity(a, batch_of(a), m, n)};
+    return {lapack("orgqr", {a, taus}, {a.tensor().shape()}, "{}")[0]};
+  })[0];
+}
+
 }  // namespace heddle::linalg

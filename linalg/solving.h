@@ -34,6 +34,10 @@ Tensor tensorinv(Operand a, int64_t axes = 2);
 // coefficients [degree + 1] or [degree + 1, k], the highest power first. Singular values up to
 // n epsilon times the greatest count as 0. source: numpy.polyfit, with columns scaled to length 1
 Tensor polyfit(Operand x, Operand y, int64_t degree);
+// The roots of a polynomial p[n], the highest power first: [n - 1], complex, in no order. NaN comes
+// last, once for each zero in front of the highest power there is. source: the eigenvalues of its
+// companion matrix, as numpy.roots
+Tensor roots(Operand p);
 
 // a[.., n, n] -> [..]: the product of U's diagonal, times -1 for each exchange of rows; 1 where n
 // is 0.

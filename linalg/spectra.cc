@@ -4,6 +4,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/linalg/internal/matrices.h"
+#include "heddle/trace/error.h"
 
 namespace heddle::linalg {
 namespace {
@@ -31,6 +32,34 @@ std::vector<Located> eigh_of(const Located& a, const EighOptions& options, bool 
              cat("{", letter("mode", vectors ? 'V' : 'N'), ", ",
                  letter("uplo", options.lower ? 'L' : 'U'), "}"));
   return {if_converged(out[2], out[1]), if_converged(out[2], out[0])};
+}
+
+// Eigenvalues and, where they are asked for, eigenvectors on the right.
+std::vector<Located> eig_of(const Located& a, bool vectors) {
+  const DType type = real_dtype(a.dtype()) == f32 ? c64 : c128;
+  const Dimensions batch = batch_of(a), per_row = with_axes(batch, {rows(a)});
+  if (a.tensor().size() == 0) return {nothing(a, type, per_row), nothing(a, type, a.dimensions())};
+  const Shape values(a.dtype(), per_row), matrices(type, a.dimensions());
+  std::vector<Shape> results = {values};
+  if (!is_complex(a.dtype())) results.push_back(values);
+  results.insert(results.end(), {matrices, matrices, Shape(s32, batch)});
+  const std::vector<Located> out = lapack("geev", {a}, results,
+                                          cat("{", letter("compute_left", 'N'), ", ",
+                                              letter("compute_right", vectors ? 'V' : 'N'), "}"));
+  const Located found =
+      is_complex(a.dtype()) ? out[0] : a.with(complex(out[0].operand(), out[1].operand()));
+  return {if_converged(out.back(), found), if_converged(out.back(), out[out.size() - 2])};
+}
+
+// The matrices with d[.., n] on the diagonal and e[.., n - 1] on both sides of it.
+Located tridiagonal_matrix(const Located& d, const Located& e) {
+  const int64_t n = columns(d);
+  const Located i = d.with(iota(s32, {n, n}, 0, d.at())), j = d.with(iota(s32, {n, n}, 1, d.at()));
+  std::vector<Padding> padding(d.dimensions().size());
+  padding.back().high = 1;
+  const Located beside = e.with(pad(e.operand(), {0.0, e.at()}, padding));
+  const Located row = e.with(expand_dims(beside.operand(), -2));  // element j of e in column j
+  return where(i == j, column(d), where(i == j + 1, row, where(j == i + 1, column(beside), 0.0)));
 }
 
 // Mode A: all of u and vh; S: as much as the values need; N: neither.
@@ -64,6 +93,36 @@ Tensor eigvalsh(Operand operand, const EighOptions& options) {
   const Located a = square_of("eigvalsh", "a", operand);
   return as_program("eigvalsh", a.at(),
                     [&]() -> std::vector<Located> { return {eigh_of(a, options, false)[0]}; })[0];
+}
+
+Eigh eigh_tridiagonal(Operand diagonal, Operand beside) {
+  const Located d = numbers_of("eigh_tridiagonal", "d", diagonal, 1);
+  const Located e = numbers_of("eigh_tridiagonal", "e", beside, 1);
+  Dimensions expected = d.dimensions();
+  expected.back() = std::max<int64_t>(expected.back() - 1, 0);
+  if (is_complex(d.dtype()) || e.tensor().shape() != Shape(d.dtype(), expected)) {
+    throw Error(invalid_argument("eigh_tridiagonal: d is ", d.tensor().shape(), " and e ",
+                                 e.tensor().shape(), "; both must be real, of one dtype, and e ",
+                                 "shorter than d by 1"),
+                d.at());
+  }
+  std::vector<Tensor> out = as_program("eigh_tridiagonal", d.at(), [&]() -> std::vector<Located> {
+    if (columns(d) == 0) return {d, column(d)};
+    return eigh_of(tridiagonal_matrix(d, e), {.symmetrize_input = false}, true);
+  });
+  return {out[0], out[1]};
+}
+
+Eig eig(Operand operand) {
+  const Located a = square_of("eig", "a", operand);
+  std::vector<Tensor> out = as_program("eig", a.at(), [&] { return eig_of(a, true); });
+  return {out[0], out[1]};
+}
+
+Tensor eigvals(Operand operand) {
+  const Located a = square_of("eigvals", "a", operand);
+  return as_program("eigvals", a.at(),
+                    [&]() -> std::vector<Located> { return {eig_of(a, false)[0]}; })[0];
 }
 
 Svd svd(Operand operand, bool full_matrices) {

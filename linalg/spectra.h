@@ -21,6 +21,18 @@ Eigh eigh(Operand a, const EighOptions& options = {});
 // w alone.
 Tensor eigvalsh(Operand a, const EighOptions& options = {});
 
+// Of the symmetric tridiagonal matrices with diagonal d[.., n] and e[.., n - 1] beside it, real.
+Eigh eigh_tridiagonal(Operand d, Operand e);
+
+// a[.., n, n]: a v = v diag(w) with w[.., n] and v[.., n, n] complex, in no order, each column of v
+// of length 1 with a real greatest element.
+struct Eig {
+  Tensor eigenvalues, eigenvectors;
+};
+Eig eig(Operand a);
+// w alone.
+Tensor eigvals(Operand a);
+
 // a[.., m, n] = u diag(s) vh with s[.., min(m, n)] real and descending; orthonormal columns of
 // u[.., m, m] and rows of vh[.., n, n], of which, unless full_matrices, the first min(m, n).
 struct Svd {

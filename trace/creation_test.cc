@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 
 #include "heddle/trace/support_test.h"
@@ -32,6 +33,21 @@ TEST(Creation, FullKeepsTheDtypeOfATensor) {
   EXPECT_EQ(full({2}, scalar<int>(3)).dtype(), s32);
   EXPECT_EQ(full({2}, scalar(0.1), f16).dtype(), f16);
   EXPECT_EQ(full({2}, 3).dtype(), f32);
+}
+
+TEST(Creation, ComplexNumbersGoUpAndDown) {
+  using Complex = std::complex<double>;
+  using Single = std::complex<float>;
+  const Tensor z = array({Single(1, 2), Single(0, -1)});
+  EXPECT_EQ(z.dtype(), c64);
+  EXPECT_THAT(z.to_vector<Complex>(), ElementsAre(Complex(1, 2), Complex(0, -1)));
+  const Tensor i = scalar(Complex(0, 1));
+  EXPECT_EQ(i.dtype(), c128);
+  EXPECT_EQ((i * i).item<Complex>(), Complex(-1, 0));
+  EXPECT_EQ(scalar(2.5).item<Complex>(), Complex(2.5, 0));
+  EXPECT_THAT(error_of([&] { static_cast<void>(z.to_vector<float>()); }),
+              AllOf(HasSubstr("to_vector: operand is c64[2]; its elements do not fit f32"),
+                    HasSubstr("creation_test.cc:")));
 }
 
 TEST(Creation, RangesOfIntegersUpToTheirLimits) {

@@ -6,7 +6,8 @@ namespace heddle::trace_internal {
 
 Literal extreme(DType dtype, bool lowest) {
   if (dtype == pred) return Literal::scalar(pred, static_cast<int64_t>(!lowest));
-  if (is_floating(dtype)) return Literal::scalar(dtype, lowest ? -INFINITY : INFINITY);
+  if (is_floating(dtype) || is_complex(dtype))
+    return Literal::scalar(dtype, lowest ? -INFINITY : INFINITY);
   int64_t bits = bit_width(dtype);
   if (is_unsigned(dtype))
     return Literal::scalar(dtype, lowest       ? int64_t{0}

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -69,6 +70,10 @@ TEST(Segments, CombineRowsOfOneNumber) {
               ElementsAre(4, 5, -INFINITY, -INFINITY, 2, 3));
   EXPECT_THAT(ints(segment_min(x, ids, 2)), ElementsAre(0, 1, INT32_MAX, INT32_MAX));
   EXPECT_THAT(ints(segment_sum(arange(3), array<int>({-1, 0, 0}), 1)), ElementsAre(3));
+  using Complex = std::complex<double>;  // by real, then imaginary part
+  Tensor z = array({Complex(1, 2), Complex(-4, 0), Complex(1, 3)});
+  EXPECT_THAT(segment_max(z, array<int>({0, 2, 0}), 3).to_vector<Complex>(),
+              ElementsAre(Complex(1, 3), Complex(-INFINITY, 0), Complex(-4, 0)));
   EXPECT_EQ(segment_sum(x, ids, 0).shape(), Shape(s32, {0, 2}));
   EXPECT_THAT(error_of([&] { segment_sum(x, arange(3), 2); }),
               HasSubstr("segment_sum: ids are s32[3], segments 2; x is s32[4,2]"));

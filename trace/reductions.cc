@@ -140,11 +140,9 @@ Tensor prod(Operand x, const Reduction& over) {
                    over);
 }
 Tensor max(Operand x, const Reduction& over) {
-  require_real("max", x);
   return reduce_by("max", Opcode::kMaximum, x, extreme(as_tensor(x).dtype(), true), over);
 }
 Tensor min(Operand x, const Reduction& over) {
-  require_real("min", x);
   return reduce_by("min", Opcode::kMinimum, x, extreme(as_tensor(x).dtype(), false), over);
 }
 Tensor all(Operand x, const Reduction& over) {

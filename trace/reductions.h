@@ -26,6 +26,7 @@ struct Reduction {
 // count of the true ones.
 Tensor sum(Operand x, const Reduction& over = {});   // over no elements 0
 Tensor prod(Operand x, const Reduction& over = {});  // the product; over no elements 1
+// Complex numbers are ordered by their real parts, then by their imaginary ones.
 Tensor max(Operand x, const Reduction& over = {});   // the greatest; a NaN is greater
 Tensor min(Operand x, const Reduction& over = {});   // the least; a NaN is less
 // Of pred: whether all (any) are true; over no elements true (false).

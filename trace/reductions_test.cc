@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <functional>
 #include <string>
 
@@ -58,6 +59,13 @@ TEST(Reductions, ErrorsNameTheFunctionThatWasCalled) {
   expect([&] { std_dev(whole); }, "std_dev: x is s32[3]; it must be of floats");
   expect([&] { softmax(z); }, "softmax: x is c64[2,3]; complex numbers have no order");
   expect([&] { ptp(z); }, "ptp: x is c64[2,3]; complex numbers have no order");
+}
+
+TEST(Reductions, ComplexNumbersAreOrderedByTheirRealParts) {
+  using Complex = std::complex<float>;
+  const Tensor z = array({Complex(1, 2), Complex(1, 3), Complex(-4, 0)});
+  EXPECT_EQ(max(z).item<Complex>(), Complex(1, 3));
+  EXPECT_EQ(min(z).item<Complex>(), Complex(-4, 0));
 }
 
 // One rule for what divides: integers are cast by the caller, as for mean.

@@ -98,7 +98,14 @@ Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector
 }
 
 void read_as(const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
-  Literal literal = value_or_throw(converted(tensor.to_literal(at), dtype), at);
+  const Literal given = tensor.to_literal(at);
+  if (is_complex(given.shape().dtype()) && !is_complex(dtype)) {
+    throw Error(invalid_argument("to_vector: operand is ", to_string(given.shape()),
+                                 "; its elements do not fit ", to_string(dtype),
+                                 ", read std::complex<double> or take real(x)"),
+                at);
+  }
+  const Literal literal = value_or_throw(converted(given, dtype), at);
   if (literal.byte_size() > 0)
     std::memcpy(out, literal.bytes(), static_cast<size_t>(literal.byte_size()));
 }

@@ -8,6 +8,7 @@
 // on the default device, through the same programs and caches.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -57,7 +58,8 @@ class Tensor {
   const Tensor& wait(SourceLocation at = SourceLocation::here()) const;
 
   // Copies the value to the host: a download, counted. T may differ from the dtype; elements are
-  // converted. errors: FailedPrecondition for a traced, placeholder or donated tensor
+  // converted, but complex numbers to complex ones alone. errors: FailedPrecondition for a traced,
+  // placeholder or donated tensor
   template <class T>
   [[nodiscard]] std::vector<T> to_vector(SourceLocation at = SourceLocation::here()) const;
   // The only element, likewise. errors: InvalidArgument where there is not exactly one
@@ -125,6 +127,11 @@ Tensor placeholder(const Shape& shape, SourceLocation at = SourceLocation::here(
 
 namespace trace_internal {
 
+template <class T>
+inline constexpr bool kIsNumber =
+    std::is_arithmetic_v<T> || std::is_same_v<T, std::complex<float>> ||
+    std::is_same_v<T, std::complex<double>>;
+
 // The dtype whose elements a T holds.
 template <class T>
 constexpr DType dtype_of() {
@@ -134,6 +141,10 @@ constexpr DType dtype_of() {
     return f32;
   else if constexpr (std::is_same_v<T, double>)
     return f64;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return c64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return c128;
   else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
     return sizeof(T) == 1 ? s8 : sizeof(T) == 2 ? s16 : sizeof(T) == 4 ? s32 : s64;
   else if constexpr (std::is_integral_v<T>)
@@ -148,14 +159,15 @@ Literal literal_from_bytes(const void* data, size_t count, DType dtype, std::vec
 Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
                         SourceLocation at);
 // Downloads and converts to `dtype`, then writes the bytes; the caller made room for size()
-// elements.
+// elements. errors: throws Error for complex numbers that are read as others
 void read_as(const Tensor& tensor, DType dtype, void* out, SourceLocation at);
 void require_one_element(const Tensor& tensor, SourceLocation at);
 
 }  // namespace trace_internal
 
 // Tensors from host data: outside a trace an upload (counted), inside one an HLO constant. Element
-// type: that of T (float -> f32, double -> f64, int -> s32, int64_t -> s64, bool -> pred, ...).
+// type: that of T (float -> f32, double -> f64, int -> s32, int64_t -> s64, bool -> pred,
+// std::complex<float> -> c64, ...).
 // `shape` is row-major; the short form is rank 1.
 template <class T>
 Tensor array(const std::vector<T>& values, std::vector<int64_t> shape,
@@ -170,8 +182,8 @@ Tensor array(std::initializer_list<T> values, SourceLocation at = SourceLocation
 }
 // Rank 0: one number, of T's dtype.
 template <class T>
-requires std::is_arithmetic_v<T> Tensor scalar(T value,
-                                               SourceLocation at = SourceLocation::here()) {
+requires trace_internal::kIsNumber<T> Tensor scalar(T value,
+                                                    SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_from_bytes(&value, 1, trace_internal::dtype_of<T>(), {}, at);
 }
 // Rank 2, row by row. errors: InvalidArgument for rows of unequal length

@@ -76,6 +76,39 @@ std::vector<FunctionSample> more_matrices() {
       {"linalg::cho_solve", [](In i) { return Tensors{cho_solve(i.m, i.m)}; }},
       {"linalg::tensorsolve", [](In i) { return Tensors{tensorsolve(i.m[0], i.v)}; }},
       {"linalg::tensorinv", [](In i) { return Tensors{tensorinv(i.m[0], 1)}; }},
+      {"linalg::householder_product",
+       [](In i) { return Tensors{householder_product(i.m, slice_in_dim(i.m[0], 0, 2))}; }},
+      {"linalg::hessenberg",
+       [](In i) {
+         Hessenberg h = hessenberg(i.m);
+         return Tensors{h.h, h.q};
+       }},
+      {"linalg::schur",
+       [](In i) {
+         Schur s = schur(i.m);
+         return Tensors{s.t, s.z};
+       }},
+      {"linalg::rsf2csf",
+       [](In i) {
+         Schur s = rsf2csf(i.m, i.m);
+         return Tensors{s.t, s.z};
+       }},
+      {"linalg::sqrtm", [](In i) { return Tensors{sqrtm(i.m)}; }},
+      {"linalg::funm",
+       [](In i) { return Tensors{funm(i.m, [](const Tensor& w) { return exp(w); })}; }},
+      {"linalg::solve_sylvester", [](In i) { return Tensors{solve_sylvester(i.m, i.m, i.m)}; }},
+      {"linalg::eig",
+       [](In i) {
+         Eig e = eig(i.m);
+         return Tensors{e.eigenvalues, e.eigenvectors};
+       }},
+      {"linalg::eigvals", [](In i) { return Tensors{eigvals(i.m)}; }},
+      {"linalg::eigh_tridiagonal",
+       [](In i) {
+         Eigh e = eigh_tridiagonal(i.v, slice_in_dim(i.v, 1, 3));
+         return Tensors{e.eigenvalues, e.eigenvectors};
+       }},
+      {"linalg::roots", [](In i) { return Tensors{roots(i.v)}; }},
       {"linalg::polyfit", [](In i) { return Tensors{polyfit(i.v, i.v, 1)}; }},
       {"linalg::block_diag",
        [](In i) {

@@ -136,6 +136,8 @@ def harmonic_point(r):
 
 def harmonic(n, m, theta, phi):
     return mp.re(mp.spherharm(int(n), int(m), theta, phi))
+
+
 def choice_point(r):
     """n, and k not greater."""
     n = f32(either(whole(0, 60), uniform(0.1, 60))(r))

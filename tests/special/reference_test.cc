@@ -85,7 +85,6 @@ const std::map<std::string, Function>& functions() {
       {"boxcox1p", {two(boxcox1p), 21, 21, 0}},
       {"exprel", {one(exprel), 1.4, 1.0, 0}},
       {"sinc", {one(sinc), 2.4, 2.0, 0}},
-<<<<<<< HEAD
       {"spence", {one(spence), 3.0, 3.0, 0}},
       {"sici_si", {one([](Operand x) { return sici(x).si; }), 1.2, 1.0, 0}},
       {"sici_ci", {one([](Operand x) { return sici(x).ci; }), 4.3, 4.0, 0}},
@@ -95,7 +94,6 @@ const std::map<std::string, Function>& functions() {
       {"bessel_jn", {bessel_of_order, 24, 30, 0}},
       {"sph_harm_y", {real_harmonic, 46, 46, 1}},
       {"owens_t", {two(owens_t), 6.1, 9.0, 0}},
-=======
       {"factorial", {one(factorial), 120, 76, 0}},
       {"comb", {two(comb), 94, 96, 0}},
       {"poch", {two(poch), 330, 350, 0}},
@@ -103,7 +101,6 @@ const std::map<std::string, Function>& functions() {
       {"exp1", {one(exp1), 3.8, 4.0, 0}},
       {"expi", {one(expi), 7.7, 8.0, 1}},
       {"dawsn", {one(dawsn), 4.6, 5.0, 0}},
->>>>>>> 20d0a10 (Measure the newest special functions too: 10,000 points each against mpmath)
   };
   return kFunctions;
 }
