@@ -210,7 +210,9 @@ std::map<std::string, std::string> measured_errors() {
                                                       {"igamma", "gammainc"},
                                                       {"igammac", "gammaincc"},
                                                       {"bessel_i0e", "i0e"},
-                                                      {"bessel_i1e", "i1e"}};
+                                                      {"bessel_i1e", "i1e"},
+                                                      {"sici_ci", "sici"},
+                                                      {"fresnel_s", "fresnel"}};
   while (std::getline(in, line) && line != "<!-- measured: special -->") continue;
   for (std::smatch m; std::getline(in, line) && line != "<!-- /measured -->";) {
     if (!std::regex_match(line, m, row)) continue;
