@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -20,14 +19,21 @@
 
 namespace heddle::pjrt {
 
-// Values by key, over TCP. Whoever reaches the port can read and write: keep it inside the cluster.
+// Values by key, over TCP, by one thread. Whoever reaches the port can read and write: keep it
+// inside the cluster.
 class KeyValueServer {
  public:
   // What others can make the server hold.
   struct Limits {
-    int connections = 1024;            // at once, each with a thread; more wait until one ends
-    int64_t bytes = int64_t{1} << 30;  // of keys and values
-    std::chrono::milliseconds silence = std::chrono::seconds(60);  // of a connection, then it ends
+    // At once, each with a descriptor. For one more the get that has waited longest gives way, and
+    // asks again later; where none waits, it is served when another ends.
+    int connections = 1024;
+    // Of keys and values, and 256 for each. What is asked for does not count: a get has its key of
+    // 256 KiB at most.
+    int64_t bytes = int64_t{1} << 30;
+    // For a connection to say all of its request, or to take all of its answer, and 1 s more for
+    // each MiB; then it ends.
+    std::chrono::milliseconds silence = std::chrono::seconds(60);
   };
 
   // Listens on `port` (0: any that is free) of `address`: this computer's own in the network where
@@ -49,8 +55,8 @@ class KeyValueServer {
 
  private:
   struct State;
-  explicit KeyValueServer(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  std::shared_ptr<State> state_;
+  explicit KeyValueServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 // A process's way to the server. Safe from any thread; each call has a connection of its own, so
@@ -58,26 +64,32 @@ class KeyValueServer {
 class KeyValueStore {
  public:
   // Tries until the server is there. Later calls give it no longer than this, and 5 s at most, to
-  // take or send the next bytes, beyond the time that a get() waits for its key.
+  // take all of what they say, and as long to answer all, beyond the time that a get() waits for its
+  // key and 1 s for each MiB.
   // errors   InvalidArgument for what is no IPv4 address; DeadlineExceeded
   [[nodiscard]] static StatusOr<std::shared_ptr<const KeyValueStore>> connect(
       const std::string& address, int port,
       std::chrono::milliseconds timeout = std::chrono::seconds(60));
 
-  // errors   Unavailable without the server; DeadlineExceeded where it does not answer;
+  // errors   InvalidArgument for a key of more than 256 KiB or a value of more than 64 MiB;
+  //          Unavailable without the server; DeadlineExceeded where it does not answer;
   //          AlreadyExists where the key has another value; ResourceExhausted where it has no room
   [[nodiscard]] Status put(std::string_view key, std::string_view value) const;
-  // Waits until the key is there. errors   DeadlineExceeded; Unavailable without the server
+  // Waits until the key is there.
+  // errors   InvalidArgument as in put(); DeadlineExceeded; Unavailable without the server
   [[nodiscard]] StatusOr<std::string> get(std::string_view key,
                                           std::chrono::milliseconds timeout) const;
-  // errors   NotFound; Unavailable without the server; DeadlineExceeded where it does not answer
+  // errors   NotFound; InvalidArgument as in put(); Unavailable without the server;
+  //          DeadlineExceeded where it does not answer
   [[nodiscard]] StatusOr<std::string> try_get(std::string_view key) const;
 
  private:
   KeyValueStore(std::string address, int port, std::chrono::milliseconds patience)
       : address_(std::move(address)), port_(port), patience_(patience) {}
   [[nodiscard]] StatusOr<std::string> ask(char what, std::string_view key, std::string_view value,
-                                          int64_t timeout_ms) const;
+                                          std::chrono::milliseconds timeout) const;
+  [[nodiscard]] StatusOr<char> exchange(const std::string& request, std::chrono::milliseconds wait,
+                                        std::string& answer) const;
 
   std::string address_;
   int port_;

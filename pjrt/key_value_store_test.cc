@@ -1,12 +1,16 @@
 #include "heddle/pjrt/key_value_store.h"
 
 #include <arpa/inet.h>
+#include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -25,7 +29,9 @@ using ::testing::HasSubstr;
 constexpr milliseconds kLong(20000);
 
 struct Served {
-  std::unique_ptr<KeyValueServer> server = KeyValueServer::start().value();
+  explicit Served(const KeyValueServer::Limits& limits = {})
+      : server(KeyValueServer::start(0, "127.0.0.1", limits).value()) {}
+  std::unique_ptr<KeyValueServer> server;
   std::shared_ptr<const KeyValueStore> store =
       KeyValueStore::connect("127.0.0.1", server->port()).value();
 };
@@ -99,21 +105,69 @@ class Raw {
   Raw(const Raw&) = delete;
   Raw& operator=(const Raw&) = delete;
   ~Raw() { ::close(fd_); }
+  // Says nothing more, as one that was closed, but can still hear.
+  void shut() const { ::shutdown(fd_, SHUT_WR); }
   // Waits for the server's end of it.
   [[nodiscard]] bool is_ended() const {
+    const timeval longest{.tv_sec = 10, .tv_usec = 0};
+    EXPECT_EQ(::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof(longest)), 0);
     char byte;
-    return ::recv(fd_, &byte, 1, 0) <= 0;
+    const ssize_t done = ::recv(fd_, &byte, 1, 0);
+    return done == 0 || (done < 0 && errno == ECONNRESET);
   }
+  [[nodiscard]] int fd() const { return fd_; }
 
  private:
   int fd_;
 };
 
-// The first 17 bytes of a request, and the size of a key that does not come.
+// A port of the test's own, where connections are made by the system, but nobody reads.
+class Silent {
+ public:
+  Silent() : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(where);
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&where), size), 0);
+    EXPECT_EQ(::getsockname(fd_, reinterpret_cast<sockaddr*>(&where), &size), 0);
+    port_ = ntohs(where.sin_port);
+  }
+  Silent(const Silent&) = delete;
+  Silent& operator=(const Silent&) = delete;
+  ~Silent() { ::close(fd_); }
+  // `waiting` and one more connect; for others there is no place.
+  void listen(int waiting) const { EXPECT_EQ(::listen(fd_, waiting), 0); }
+  [[nodiscard]] int accepted() const { return ::accept(fd_, nullptr, nullptr); }
+  [[nodiscard]] int port() const { return port_; }
+
+ private:
+  int fd_, port_;
+};
+
+// Says a byte now and then, for 1.5 s at the least, and returns whether the other end went before.
+bool drips(int fd) {
+  for (int i = 0; i < 75; ++i) {
+    if (::send(fd, "x", 1, MSG_NOSIGNAL) != 1) return true;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return false;
+}
+
+// A request of which the value does not come.
 std::string announced(uint64_t size) {
   std::string bytes = "p";
   append_number(0, bytes);
+  append_text("k", bytes);
   append_number(size, bytes);
+  return bytes;
+}
+
+std::string asked(std::string_view key, uint64_t timeout_ms) {
+  std::string bytes = "g";
+  append_number(timeout_ms, bytes);
+  append_text(key, bytes);
+  append_text("", bytes);
   return bytes;
 }
 
@@ -137,9 +191,8 @@ TEST(KeyValues, AnnouncedBytesTakeNoMemory) {
 }
 
 TEST(KeyValues, AServerHoldsNoMoreThanItsLimit) {
-  Served served;
-  served.server = KeyValueServer::start(0, "127.0.0.1", {.bytes = 1000}).value();
-  const auto store = KeyValueStore::connect("127.0.0.1", served.server->port()).value();
+  const Served served({.bytes = 1600});
+  const auto& store = served.store;
   EXPECT_TRUE(store->put("a", std::string(600, 'a')).ok());
   const Status full = store->put("b", std::string(600, 'b'));
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
@@ -150,18 +203,149 @@ TEST(KeyValues, AServerHoldsNoMoreThanItsLimit) {
   EXPECT_EQ(store->get("a", kLong).value(), std::string(600, 'a'));
   EXPECT_EQ(store->put("c", std::string((64 << 20) + 1, 'c')).code(),
             absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(store->try_get(std::string((256 << 10) + 1, 'c')).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(KeyValues, WhatAServerHoldsBesideTheBytesCounts) {
+  const Served served({.bytes = 10000});
+  int keys = 0;
+  while (keys < 100 && served.store->put(cat(keys), "").ok()) ++keys;
+  EXPECT_GT(keys, 10);
+  EXPECT_LT(keys, 50);
+}
+
+TEST(KeyValues, AFullServerCanBeAsked) {
+  const Served served({.bytes = 1000});
+  const std::string other(500, 'b');
+  ASSERT_TRUE(served.store->put("a", std::string(700, 'a')).ok());
+  EXPECT_EQ(served.store->put(other, "").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(served.store->try_get(other).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(served.store->get(other, milliseconds(1)).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(served.store->get("a", kLong).value_or("").size(), 700u);
 }
 
 TEST(KeyValues, ConnectionsBeyondTheLimitWaitAndSilentOnesEnd) {
-  Served served;
-  served.server =
-      KeyValueServer::start(0, "127.0.0.1", {.connections = 2, .silence = milliseconds(200)})
-          .value();
+  const Served served({.connections = 2, .silence = milliseconds(200)});
   const int port = served.server->port();
-  const auto store = KeyValueStore::connect("127.0.0.1", port).value();
   const Raw first(port, announced(8)), second(port, announced(8));
-  EXPECT_TRUE(store->put("a", "b").ok());  // after the silence of those two
+  EXPECT_TRUE(served.store->put("a", "b").ok());  // after the silence of those two
   EXPECT_TRUE(first.is_ended());
+}
+
+TEST(KeyValues, GetsThatWaitGiveWayToWhatTheyWaitFor) {
+  const Served served({.connections = 2});
+  std::vector<std::thread> readers;
+  std::atomic<int> right{0};
+  for (int i = 0; i < 4; ++i)
+    readers.emplace_back([&] { right += served.store->get("late", kLong).value_or("") == "now"; });
+  std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_TRUE(served.store->put("late", "now").ok());
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(right, 4);
+}
+
+TEST(KeyValues, GetsThatGiveWayEndInTime) {
+  const Served served({.connections = 1});
+  const auto get = [&] {
+    EXPECT_EQ(message_of(served.store->get("never", milliseconds(200)).status()),
+              "key-value store: key never: is not there within 200 ms; is every process started?");
+  };
+  std::thread other(get);
+  get();
+  other.join();
+}
+
+TEST(KeyValues, AGetWhoseClientHasGoneEnds) {
+  const Served served;
+  const Raw gone(served.server->port(), asked("never", uint64_t{1} << 40));
+  std::this_thread::sleep_for(milliseconds(20));  // it waits
+  gone.shut();
+  EXPECT_TRUE(gone.is_ended());
+}
+
+TEST(KeyValues, AConnectionThatIsSlowForEverEnds) {
+  const Served served({.silence = milliseconds(100)});
+  EXPECT_TRUE(drips(Raw(served.server->port(), announced(1000)).fd()));
+}
+
+TEST(KeyValues, AServerThatIsSlowForEverIsToldInTime) {
+  const Silent server;
+  server.listen(8);
+  std::thread drip([&] {
+    ::close(server.accepted());  // connect()'s own
+    const int fd = server.accepted();
+    std::string head = "k";
+    append_number(1000, head);
+    EXPECT_EQ(::send(fd, head.data(), head.size(), MSG_NOSIGNAL), std::ssize(head));
+    EXPECT_TRUE(drips(fd));
+    ::close(fd);
+  });
+  const auto store = KeyValueStore::connect("127.0.0.1", server.port(), milliseconds(100)).value();
+  EXPECT_EQ(store->get("a", milliseconds(50)).status().code(), absl::StatusCode::kDeadlineExceeded);
+  drip.join();
+}
+
+TEST(KeyValues, SignalsDoNotEndACall) {
+  const Silent server;
+  server.listen(0);  // connect() takes its only place, which stays taken
+  const auto store = KeyValueStore::connect("127.0.0.1", server.port(), milliseconds(200)).value();
+  struct sigaction nothing {
+  }, before{};
+  nothing.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &nothing, &before), 0);
+  std::atomic<bool> done{false};
+  std::thread signals([&, caller = ::pthread_self()] {
+    for (; !done; std::this_thread::sleep_for(milliseconds(10))) ::pthread_kill(caller, SIGUSR1);
+  });
+  EXPECT_EQ(store->put("a", "b").code(), absl::StatusCode::kDeadlineExceeded);
+  done = true;
+  signals.join();
+  EXPECT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
+}
+
+TEST(KeyValues, AnyTimeCanBeWaited) {
+  const Silent server;
+  std::thread late([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    server.listen(8);
+  });
+  EXPECT_EQ(KeyValueStore::connect("127.0.0.1", server.port(), milliseconds::min()).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(KeyValueStore::connect("127.0.0.1", server.port(), milliseconds::max()).ok());
+  late.join();
+  const Served served;
+  EXPECT_TRUE(served.store->put("a", "b").ok());
+  EXPECT_EQ(served.store->get("a", milliseconds::max()).value_or(""), "b");
+  EXPECT_EQ(served.store->get("b", milliseconds::min()).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+}
+
+// While it lives, no thread starts: their stacks would be larger than what can be addressed.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_attr_t none;
+    EXPECT_EQ(::pthread_getattr_default_np(&before_), 0);
+    EXPECT_EQ(::pthread_attr_init(&none), 0);
+    EXPECT_EQ(::pthread_attr_setstacksize(&none, size_t{1} << 47), 0);
+    EXPECT_EQ(::pthread_setattr_default_np(&none), 0);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+  ~NoThreads() { EXPECT_EQ(::pthread_setattr_default_np(&before_), 0); }
+
+ private:
+  pthread_attr_t before_{};
+};
+
+TEST(KeyValues, AServerWithoutAThreadIsAnError) {
+  const NoThreads none;
+  const Status status = KeyValueServer::start().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(message_of(status),
+              HasSubstr("key-value server: cannot start a thread on 127.0.0.1:0: "));
 }
 
 TEST(KeyValues, AServerWithoutDescriptorsServesAgainWhenThereAreSome) {
@@ -178,74 +362,64 @@ TEST(KeyValues, AServerWithoutDescriptorsServesAgainWhenThereAreSome) {
   EXPECT_EQ(served.store->get("a", kLong).value(), "b");
 }
 
-// Connections are made by the system, but nobody reads.
 TEST(KeyValues, AServerThatDoesNotAnswerIsToldInTime) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in where{};
-  where.sin_family = AF_INET;
-  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(where);
-  ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&where), size), 0);
-  ASSERT_EQ(::listen(fd, 8), 0);
-  ASSERT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&where), &size), 0);
-  const int port = ntohs(where.sin_port);
-  const auto store = KeyValueStore::connect("127.0.0.1", port, milliseconds(100)).value();
+  const Silent server;
+  server.listen(8);
+  const auto store = KeyValueStore::connect("127.0.0.1", server.port(), milliseconds(100)).value();
   const auto begin = std::chrono::steady_clock::now();
   const Status status = store->get("a", milliseconds(50)).status();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(5000));
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(message_of(status), cat("key-value store: key a: the server at 127.0.0.1:", port,
-                                    " does not answer within 150 ms"));
-  ::close(fd);
+  EXPECT_EQ(message_of(status), cat("key-value store: key a: the server at 127.0.0.1:",
+                                    server.port(), " does not answer within 150 ms"));
 }
 
-// What a plugin does with the callbacks.
-TEST(KeyValues, CallbacksAreTheStores) {
-  const Served served;
+// What a plugin is given.
+struct Callbacks {
+  Callbacks() { set_key_values(*served.store, client); }
+  Served served;
   abi::ClientCreateArgs client;
-  set_key_values(*served.store, client);
-  static std::string error;
+  static inline std::string error;
   abi::CallbackError fail = [](int code, const char* message, size_t size) {
     error = cat(code, " ", std::string_view(message, size));
     return reinterpret_cast<abi::Error*>(&error);
   };
+};
+
+TEST(KeyValues, CallbacksAreTheStores) {
+  Callbacks of;
   abi::KeyValuePutArgs put{.key = "k",
                            .key_size = 1,
                            .value = "12",
                            .value_size = 2,
-                           .callback_error = &fail,
-                           .user_arg = client.kv_put_user_arg};
-  EXPECT_EQ(client.kv_put_callback(&put), nullptr);
+                           .callback_error = &of.fail,
+                           .user_arg = of.client.kv_put_user_arg};
+  EXPECT_EQ(of.client.kv_put_callback(&put), nullptr);
   abi::KeyValueGetArgs get{.key = "k",
                            .key_size = 1,
                            .timeout_in_ms = 1000,
-                           .callback_error = &fail,
-                           .user_arg = client.kv_get_user_arg};
-  ASSERT_EQ(client.kv_get_callback(&get), nullptr);
+                           .callback_error = &of.fail,
+                           .user_arg = of.client.kv_get_user_arg};
+  ASSERT_EQ(of.client.kv_get_callback(&get), nullptr);
   EXPECT_EQ(std::string(get.value, get.value_size), "12");
   get.value_deleter(get.value);
-  abi::KeyValueTryGetArgs other{
-      .key = "n", .key_size = 1, .callback_error = &fail, .user_arg = client.kv_try_get_user_arg};
-  EXPECT_NE(client.kv_try_get_callback(&other), nullptr);
-  EXPECT_THAT(error, HasSubstr("5 key-value store: key n: is not there"));
+  abi::KeyValueTryGetArgs other{.key = "n",
+                                .key_size = 1,
+                                .callback_error = &of.fail,
+                                .user_arg = of.client.kv_try_get_user_arg};
+  EXPECT_NE(of.client.kv_try_get_callback(&other), nullptr);
+  EXPECT_THAT(of.error, HasSubstr("5 key-value store: key n: is not there"));
 }
 
 // The plugin's code is C: an exception in it would end the process.
 TEST(KeyValues, NoExceptionLeavesACallback) {
-  const Served served;
-  abi::ClientCreateArgs client;
-  set_key_values(*served.store, client);
-  static std::string error;
-  abi::CallbackError fail = [](int code, const char* message, size_t size) {
-    error = cat(code, " ", std::string_view(message, size));
-    return reinterpret_cast<abi::Error*>(&error);
-  };
+  Callbacks of;
   abi::KeyValueTryGetArgs args{.key = "k",
                                .key_size = size_t{1} << 62,  // cannot be copied
-                               .callback_error = &fail,
-                               .user_arg = client.kv_try_get_user_arg};
-  EXPECT_NE(client.kv_try_get_callback(&args), nullptr);
-  EXPECT_EQ(error, "8 key-value store: the key needs more memory than there is");
+                               .callback_error = &of.fail,
+                               .user_arg = of.client.kv_try_get_user_arg};
+  EXPECT_NE(of.client.kv_try_get_callback(&args), nullptr);
+  EXPECT_EQ(of.error, "8 key-value store: the key needs more memory than there is");
 }
 
 class KeyValuesOfAPlugin : public MockTest {};
