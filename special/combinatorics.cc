@@ -104,8 +104,8 @@ Tensor bernoulli(int64_t n, DType dtype, SourceLocation at) {
   const std::vector<long double> even = even_bernoulli(n / 2 + 1);
   for (size_t k = 0; k < even.size(); ++k) values[2 * k] = static_cast<double>(even[k]);
   if (n > 0) values[1] = -0.5;
-  return trace_internal::one_program(
-      "bernoulli", at, [&] { return array(values, {n + 1}, at).astype(dtype, at); });
+  return trace_internal::one_program("bernoulli", at,
+                                     [&] { return array(values, {n + 1}, at).astype(dtype, at); });
 }
 
 }  // namespace heddle::special

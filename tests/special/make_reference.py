@@ -148,6 +148,28 @@ def log_gamma_of_matrices(x, d):
     return mp.log(mp.pi) * d * (d - 1) / 4 + sum(mp.loggamma(x - mp.mpf(i) / 2) for i in range(d))
 
 
+def kummer_point(r):
+    """Where all terms have one sign, after the reflection for x < 0."""
+    a, b, x = f32(spread(0.05, 20)(r)), f32(spread(0.05, 20)(r)), f32(either(uniform(0, 80), spread(1e-3, 80))(r))
+    return (a, b, x) if r.random() < 0.5 else (a, f32(a + b), -f32(x * r.choice([1, 1, 100])))
+
+
+def gauss_point(r):
+    """The same: c is greater than the lesser of a and b for x < 0."""
+    a, b, c = (f32(spread(0.05, 10)(r)) for _ in range(3))
+    x = f32(either(uniform(-2, 1), near_one(spread(1e-6, 1)), lambda r: -spread(1e-3, 1e4)(r))(r))
+    return a, b, f32(c + min(a, b)) if x < 0 else c, x
+
+
+def wofz(x, y):
+    with mp.workdps(60):
+        z = mp.mpc(x, y)
+        return mp.exp(-z * z) * mp.erfc(-1j * z)
+
+
+UPPER_HALF = (either(uniform(-8, 8), signed(spread(1e-3, 100))), either(uniform(0, 8), spread(1e-3, 100)))
+
+
 def each(*ones):
     return lambda r: tuple(f32(one(r)) for one in ones)
 
@@ -205,6 +227,10 @@ FUNCTIONS = {
     "bessel_jn": (lambda v, z: mp.besselj(int(v), z), off_zeros(mp.besselj, bessel_size, each(whole(0, 8), signed(either(uniform(0, 60), spread(1e-2, 1e4)))))),
     "sph_harm_y": (harmonic, harmonic_point),
     "owens_t": (owens_t, owens_point),
+    "hyp1f1": (mp.hyp1f1, kummer_point),
+    "wofz_re": (lambda x, y: mp.re(wofz(x, y)), each(*UPPER_HALF)),
+    "wofz_im": (lambda x, y: mp.im(wofz(x, y)), each(*UPPER_HALF)),
+    "hyp2f1": (mp.hyp2f1, gauss_point),
 }
 
 

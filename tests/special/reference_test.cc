@@ -22,7 +22,7 @@ struct Function {
   double scale;             // not 0 where terms cancel
 };
 
-// One function of one, two, three operands.
+// One function of one, two, three, four operands.
 template <class Fn>
 std::function<Tensor(const Arguments&)> one(Fn fn) {
   return [fn](const Arguments& v) { return fn(v[0]); };
@@ -35,12 +35,23 @@ template <class Fn>
 std::function<Tensor(const Arguments&)> three(Fn fn) {
   return [fn](const Arguments& v) { return fn(v[0], v[1], v[2]); };
 }
+template <class Fn>
+std::function<Tensor(const Arguments&)> four(Fn fn) {
+  return [fn](const Arguments& v) { return fn(v[0], v[1], v[2], v[3]); };
+}
 
 // J of the orders v[0], up to 8, at v[1].
 Tensor bessel_of_order(const Arguments& v) {
   const Tensor rows = special::bessel_jn(v[1], 8);
   return sum(where(iota(v[0].dtype(), {9, v[0].shape().dimensions()[0]}, 0) == v[0], rows, 0),
              {.axes = {0}});
+}
+
+// A part of w(v[0] + i v[1]).
+Tensor faddeeva(const Arguments& v, Tensor (*part)(Operand)) {
+  const DType wide = v[0].dtype() == f64 ? f64 : f32;
+  const Tensor z = complex(v[0].astype(wide), v[1].astype(wide));
+  return part(special::wofz(z)).astype(v[0].dtype());
 }
 
 // The real part, of the degrees v[0] and orders v[1].
@@ -101,6 +112,10 @@ const std::map<std::string, Function>& functions() {
       {"exp1", {one(exp1), 3.8, 4.0, 0}},
       {"expi", {one(expi), 7.7, 8.0, 1}},
       {"dawsn", {one(dawsn), 4.6, 5.0, 0}},
+      {"hyp1f1", {three(hyp1f1), 160, 250, 0}},
+      {"hyp2f1", {four(hyp2f1), 130, 77, 0}},
+      {"wofz_re", {[](const Arguments& v) { return faddeeva(v, real); }, 5.4, 5.0, 0}},
+      {"wofz_im", {[](const Arguments& v) { return faddeeva(v, imag); }, 19, 44, 0}},
   };
   return kFunctions;
 }
