@@ -165,6 +165,8 @@ TEST_F(Loading, AFlagThatThePluginDoesNotKnowIsToldBeforeItEndsTheProcess) {
   // XLA takes no beginning of a name for the name.
   EXPECT_THAT(message_of(load_with("--xla_mock_kno=1").status()),
               HasSubstr("XLA_FLAGS has --xla_mock_kno, which"));
+  EXPECT_THAT(message_of(load_with("--mock_known=1").status()),
+              HasSubstr("XLA_FLAGS has --mock_known, which"));  // nor an end
   EXPECT_EQ(
       message_of(refused.status()),
       "plugin mock: XLA_FLAGS has --xla_no_such_flag, which the plugin does not know and would "

@@ -7,13 +7,13 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
-#include "heddle/hlo/builder.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/pjrt/abi/buffer.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/internal/buffer.h"
 #include "heddle/pjrt/internal/client.h"
+#include "heddle/pjrt/internal/default_options.h"
 #include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/host_calls.h"
@@ -77,7 +77,9 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                 const DevicePlugin& plugin, std::string build)
       : PjrtBackend(cat("pjrt:", name), std::move(client), std::move(build)),
         options_(merged({}, default_options(*client_, plugin))),
-        record_(std::make_shared<const DevicePlugin>(plugin)) {
+        record_(std::make_shared<const DevicePlugin>(plugin)),
+        defaults_(std::make_shared<DefaultDebugOptions>(
+            client_, plugin.dtypes.empty() ? pred : plugin.dtypes[0])) {
     for (const Client::Device& device : client_->devices()) {
       add_device(device.kind).throttle().set_limits(limits_of(*client_, device, plugin.limits));
     }
@@ -99,11 +101,17 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     return hasher.digest();
   }
 
+  bool compiles_portable(const runtime::CompileOptions& options) const override {
+    return is_portable(merged(options_, options.backend_options));
+  }
+
   StatusOr<std::shared_ptr<runtime::Executable>> load_module(const hlo::Module& module,
                                                              const runtime::CompileOptions& options,
                                                              Device& device,
                                                              std::string_view serialized) override {
     HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
+    if (!record_->dtypes.empty())  // the bytes may be of a time when it said otherwise
+      HEDDLE_RETURN_IF_ERROR(prepared_for(*client_, *record_, module, {}).status());
     // The plugin has to know the handler of the program's calls.
     HEDDLE_RETURN_IF_ERROR(with_host_calls(module, client_).status());
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded,
@@ -137,12 +145,16 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared,
                             prepare_spmd(own, client_->api()->minor(), grid.partitions, shardings,
                                          expansions_of(*record_)));
+    HEDDLE_RETURN_IF_ERROR(check_written(prepared, *record_));
     HEDDLE_ASSIGN_OR_RETURN(auto all_options,
                             checked_options(module, options, grid.devices.size()));
+    HEDDLE_ASSIGN_OR_RETURN(all_options, resolved(module, std::move(all_options), *defaults_));
     HEDDLE_RETURN_IF_ERROR(choose_partitioner(
         prepared, all_options, grid, client_->is_xla() && client_->api()->minor() >= kShardyMinor));
     std::vector<int> ids;
     PjrtSpmdExecutable::Parts parts{.client = client_, .launching = launching_};
+    if (compiles_portable(options))  // and so for one device
+      parts.execute_device = device_of(*grid.devices[0]).handle;
     for (const Device* device : grid.devices) {
       ids.push_back(device_of(*device).id);
     }
@@ -167,40 +179,35 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                                        const runtime::CompileOptions& options,
                                                        size_t devices) const {
     std::vector<BackendOption> all = merged(options_, options.backend_options);
-    Status status = check_options(all, devices);
-    if (status.ok()) status = resolve_extra_options([&] { return default_debug_options(); }, all);
+    const Status status = check_options(all, devices, client_->is_xla());
     if (!status.ok()) return annotate(status, "compile ", module.name, ": ");
     return all;
   }
 
-  // Those that the plugin compiles with unless told: a program that is told all of them says so.
-  StatusOr<std::string> default_debug_options() const {
-    hlo::Module probe{.name = "probe"};
-    hlo::ComputationBuilder builder(probe);
-    const hlo::InstructionId root = builder.parameter(Shape::scalar(pred));
-    probe.entry = probe.add(std::move(builder).finish(root));
-    HEDDLE_ASSIGN_OR_RETURN(
-        const auto loaded,
-        Loaded::compile(client_, hlo::to_proto(probe),
-                        compile_options(client_->devices()[0].id, {}), {Shape::scalar(pred)}));
-    HEDDLE_ASSIGN_OR_RETURN(const std::string optimized, loaded->optimized_program());
-    return debug_options_of(optimized);
+  // As the plugin reads them.
+  static StatusOr<std::vector<BackendOption>> resolved(const hlo::Module& module,
+                                                       std::vector<BackendOption> options,
+                                                       DefaultDebugOptions& defaults) {
+    const Status status = resolve_extra_options([&] { return defaults.get(); }, options);
+    if (!status.ok()) return annotate(status, "compile ", module.name, ": ");
+    return options;
   }
 
   PjrtExecutable::How how_of(const runtime::CompileOptions& options, const Device& device) const {
-    const bool portable = is_portable(merged(options_, options.backend_options));
     return {.donates = record_->donation,
-            .execute_device = portable ? device_of(device).handle : nullptr};
+            .execute_device = compiles_portable(options) ? device_of(device).handle : nullptr};
   }
 
   StatusOr<PjrtExecutable::Compile> compiler_of(const hlo::Module& module,
                                                 const runtime::CompileOptions& options,
                                                 const Device& device) const {
-    HEDDLE_ASSIGN_OR_RETURN(const std::vector<BackendOption> all,
+    HEDDLE_ASSIGN_OR_RETURN(std::vector<BackendOption> checked,
                             checked_options(module, options, 1));
-    return [client = client_, record = record_, module,
-            options = compile_options(device_of(device).id, all)](const std::vector<int>& donated) {
-      return compile_for(client, *record, module, options, donated);
+    return [client = client_, record = record_, defaults = defaults_, module,
+            id = device_of(device).id, checked = std::move(checked)](
+               const std::vector<int>& donated) -> StatusOr<std::shared_ptr<const Loaded>> {
+      HEDDLE_ASSIGN_OR_RETURN(const auto all, resolved(module, checked, *defaults));
+      return compile_for(client, *record, module, compile_options(id, all), donated);
     };
   }
 
@@ -210,13 +217,22 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     return results;
   }
 
+  // The module as the plugin gets it, but for its calls of the host.
+  static StatusOr<hlo::Module> prepared_for(const Client& client, const DevicePlugin& record,
+                                            const hlo::Module& module,
+                                            const std::vector<int>& donated) {
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, fitted(module, record));
+    HEDDLE_ASSIGN_OR_RETURN(out,
+                            prepare(out, client.api()->minor(), donated, expansions_of(record)));
+    HEDDLE_RETURN_IF_ERROR(check_written(out, record));
+    drop_shardings(out);
+    return out;
+  }
+
   static StatusOr<std::shared_ptr<const Loaded>> compile_for(
       const std::shared_ptr<const Client>& client, const DevicePlugin& record,
       const hlo::Module& module, const std::string& options, const std::vector<int>& donated) {
-    HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, fitted(module, record));
-    HEDDLE_ASSIGN_OR_RETURN(
-        prepared, prepare(prepared, client->api()->minor(), donated, expansions_of(record)));
-    drop_shardings(prepared);
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, prepared_for(*client, record, module, donated));
     HEDDLE_ASSIGN_OR_RETURN(prepared, with_host_calls(prepared, client));
     StatusOr<std::shared_ptr<const Loaded>> loaded =
         Loaded::compile(client, hlo::to_proto(prepared), options, results_of(module));
@@ -264,7 +280,8 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
   StatusOr<BufferPtr> borrow(Device& device, const void* data, const Shape& shape,
                              std::shared_ptr<const void> owner) override {
-    if (shape.byte_size() == 0 || is_packed(shape.dtype()) || !takes_loans(device)) return nullptr;
+    if (shape.byte_size() == 0 || is_packed(shape.dtype()) || !takes_loans(device, shape.dtype()))
+      return nullptr;
     HEDDLE_ASSIGN_OR_RETURN(Upload upload,
                             start_upload(device, data, shape, abi::HostSemantics::kZeroCopy, {}));
     BufferPtr buffer = buffer_of(device, shape, /*held_bytes=*/0, upload.buffer);
@@ -286,13 +303,14 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
   }
 
   // Whether the plugin uses host memory in place, learnt once from an array that costs nothing to
-  // copy.
-  bool takes_loans(Device& device) const {
+  // copy: of the type that is to be lent, which the plugin is known to take.
+  bool takes_loans(Device& device, DType dtype) const {
     if (!client_->api()->has(abi::Slot::kEventOnReady)) return false;
     const ZeroCopy known = zero_copy_.load(std::memory_order_relaxed);
     if (known != ZeroCopy::kUnknown) return known == ZeroCopy::kYes;
-    alignas(runtime::kLendAlignment) static const float kProbe[16] = {};
-    const Shape shape(f32, {static_cast<int64_t>(std::size(kProbe))});
+    alignas(runtime::kLendAlignment) static const std::byte kProbe[64] = {};
+    const Shape shape(dtype,
+                      {static_cast<int64_t>(sizeof(kProbe)) / Shape::scalar(dtype).byte_size()});
     StatusOr<Upload> upload =
         start_upload(device, kProbe, shape, abi::HostSemantics::kZeroCopy, {});
     if (!upload.ok()) return false;  // this time
@@ -396,11 +414,26 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
   const std::vector<BackendOption> options_;
   const std::shared_ptr<const DevicePlugin> record_;
+  const std::shared_ptr<DefaultDebugOptions> defaults_;
   const std::shared_ptr<std::mutex> launching_ = std::make_shared<std::mutex>();
   mutable std::atomic<ZeroCopy> zero_copy_{ZeroCopy::kUnknown};
   mutable std::mutex type_mutex_;
   mutable std::shared_ptr<const Shape> last_type_;
 };
+
+// One at a time: a process has one environment, which plugins read while they are loaded. Not the
+// making of the client, which may wait for that of another plugin.
+StatusOr<std::shared_ptr<const Api>> load_in_environment(const std::string& name,
+                                                         const DevicePlugin& plugin) {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  for (const EnvironmentVariable& variable : plugin.environment)
+    set_environment_variable(variable.name, variable.value);
+  if (plugin.small_while_loop_bytes)
+    add_xla_option("xla_cpu_small_while_loop_byte_threshold", *plugin.small_while_loop_bytes);
+  set_environment_variable("TF_CPP_MIN_LOG_LEVEL", "1");  // XLA's notes; its warnings stay
+  return Api::load(name, plugin.library);
+}
 
 }  // namespace
 
@@ -409,13 +442,8 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name
   HEDDLE_RETURN_IF_ERROR(annotate(check_record(plugin), "plugin ", name, ": "));
   for (const CreateOption& option : plugin.create_options)
     HEDDLE_RETURN_IF_ERROR(check_create_option(name, option));
-  for (const EnvironmentVariable& variable : plugin.environment)
-    set_environment_variable(variable.name, variable.value);
-  if (plugin.small_while_loop_bytes)
-    add_xla_option("xla_cpu_small_while_loop_byte_threshold", *plugin.small_while_loop_bytes);
-  set_environment_variable("TF_CPP_MIN_LOG_LEVEL", "1");  // XLA's notes; its warnings stay
   std::string build = build_of(plugin.library);  // now: another may come to stand at its path
-  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Api> api, Api::load(name, plugin.library));
+  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Api> api, load_in_environment(name, plugin));
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Client> client,
                           Client::create(std::move(api), plugin.create_options, plugin.key_values));
   return std::make_unique<PluginBackend>(name, std::move(client), plugin, std::move(build));

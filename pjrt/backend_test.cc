@@ -1,5 +1,7 @@
 // A plugin as a backend, on the mock: results, states, lifetimes, and what is checked before a
 // call.
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "heddle/base/counters.h"
@@ -171,6 +173,32 @@ TEST_F(OnPlugin, APluginNewerThanHeddleGetsLongerProgramsAndOptions) {
   EXPECT_THAT(mock_plugin().seen().kept, ElementsAre(0, 1));
 }
 
+// What it writes into a longer structure comes back.
+TEST_F(OnPlugin, APluginNewerThanHeddleTellsItsDefaultOptions) {
+  start({.compile = evaluated, .minor = 120, .nested_longer_by = 16});
+  EXPECT_EQ(
+      backend_->compile(add_module(), {{{"xla_backend_extra_options", "a=1"}}}, device()).status(),
+      Status());
+}
+
+// A process has one environment, which is set for a plugin and read by it while it is loaded.
+TEST_F(OnPlugin, PluginsAreLoadedOneAfterTheOther) {
+  std::atomic<int> now = 0, most = 0;
+  start({.compile = evaluated, .initialising = [&] {
+           most = std::max(most.load(), ++now);
+           std::this_thread::sleep_for(std::chrono::milliseconds(20));
+           --now;
+         }});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back(
+        [&, i] { EXPECT_TRUE(make_backend(cat("mock", i), {.library = HEDDLE_PJRT_MOCK}).ok()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+  mock_plugin().settings().initialising = nullptr;
+}
+
 TEST_F(OnPlugin, NothingIsDonatedThatWasNotAskedFor) {
   const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
   ASSERT_TRUE(add(x, y).ok());
@@ -273,7 +301,8 @@ TEST_F(OnPlugin, ManyThreadsUseAndDonateOneBuffer) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 16; ++i) {
       threads.emplace_back([&, i] {
-        const runtime::ExecuteOptions how{.donate = i % 4 == 3 ? std::vector{0} : std::vector<int>()};
+        const runtime::ExecuteOptions how{.donate =
+                                              i % 4 == 3 ? std::vector{0} : std::vector<int>()};
         const auto sum = add(x, y, how);
         if (sum.ok()) {
           EXPECT_THAT(*floats_of(**sum), ElementsAre(11, 22));

@@ -1,6 +1,7 @@
 // What a program says of its compilation, as XLA reads it; and that it takes effect.
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/proto/compile_options.pb.h"
+#include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/xla_cpu_support_test.h"
 #include "heddle/runtime/spmd.h"
 
@@ -14,8 +15,8 @@ using ::testing::StartsWith;
 
 class Options : public MockTest {
  protected:
-  Options() {
-    mock::Settings settings = with_evaluator();
+  Options() { start_with(with_evaluator()); }
+  void start_with(mock::Settings settings) {
     settings.compile = [this](std::string_view code, std::string_view options) {
       EXPECT_TRUE(sent_.ParseFromArray(options.data(), static_cast<int>(options.size())));
       return evaluated(code, options);
@@ -25,16 +26,19 @@ class Options : public MockTest {
   Status compile(std::vector<BackendOption> options) {
     return backend_->compile(add_module(), {std::move(options)}, device(1)).status();
   }
+  static int compiles() {
+    return mock_plugin().seen().calls[static_cast<size_t>(abi::Slot::kClientCompile)];
+  }
   proto::CompileOptions sent_;
 };
 
 TEST_F(Options, NamesOfFieldsAreFieldsAndOthersAreOverrides) {
   ASSERT_EQ(compile({{"compile_portable_executable", "true"},
-                     {"debug_options", "\x0A\x00"},
+                     {"debug_options", std::string("\x0A\x00", 2)},
                      {"xla_some", "true"}}),
             Status());
   EXPECT_TRUE(sent_.compile_portable_executable());
-  EXPECT_EQ(sent_.build_options().debug_options(), "\x0A\x00");
+  EXPECT_EQ(sent_.build_options().debug_options(), std::string("\x0A\x00", 2));
   EXPECT_FALSE(sent_.build_options().has_device_assignment());  // XLA refuses both
   ASSERT_EQ(sent_.env_option_overrides_size(), 1);
   EXPECT_EQ(sent_.env_option_overrides(0).name(), "xla_some");
@@ -46,6 +50,8 @@ TEST_F(Options, WhatTheyCannotBeIsToldBeforeThePluginIsAsked) {
   EXPECT_EQ(message_of(compile({{"xla_backend_extra_options", "a=1,b"}})),
             "compile add: option xla_backend_extra_options: \"b\" must be NAME=VALUE, with commas "
             "between several");
+  EXPECT_EQ(message_of(compile({{"use_shardy_partitioner", "maybe"}})),
+            "compile add: option use_shardy_partitioner is \"maybe\"; it must be true or false");
   const auto several =
       runtime::compile_spmd(add_module(), {{{"compile_portable_executable", "true"}}},
                             {.replicas = 2, .devices = {&device(0), &device(1)}});
@@ -79,6 +85,44 @@ TEST_F(Options, ExtraOptionsJoinThePluginsDefaultsWhereNoneAreGiven) {
   proto::DebugOptions got;
   ASSERT_TRUE(got.ParseFromString(sent_.build_options().debug_options()));
   EXPECT_EQ(got.xla_backend_extra_options().at("a"), "1");
+}
+
+// XLA hands other names to LLVM, which ends the process over those that it does not know.
+TEST_F(Options, ExtraOptionsOfXlaBeginWithItsName) {
+  start_with({.is_xla = true});
+  EXPECT_EQ(message_of(compile({{"xla_backend_extra_options", "xla_a=1,b=2"}})),
+            "compile add: option xla_backend_extra_options: \"b\" must begin with xla_: the plugin "
+            "may end the process over other names; leave it out");
+  proto::DebugOptions given;
+  (*given.mutable_xla_backend_extra_options())["c"] = "3";
+  EXPECT_EQ(message_of(compile({{"debug_options", given.SerializeAsString()}})),
+            "compile add: option debug_options: \"c\" must begin with xla_: the plugin may end the "
+            "process over other names; leave it out");
+  EXPECT_EQ(message_of(compile({{"debug_options", "\xFF\xFF"}})),
+            "compile add: option debug_options is no serialised DebugOptions; serialise the "
+            "message, or leave the option out");
+  EXPECT_EQ(compiles(), 0);
+  EXPECT_EQ(compile({{"xla_backend_extra_options", "xla_a=1"}}), Status());
+}
+
+TEST_F(Options, ThePluginIsAskedForItsDefaultsOnce) {
+  ASSERT_EQ(compile({{"xla_backend_extra_options", "a=1"}}), Status());
+  EXPECT_EQ(compiles(), 2);
+  ASSERT_EQ(compile({{"xla_backend_extra_options", "a=2"}}), Status());
+  EXPECT_EQ(compiles(), 3);
+}
+
+TEST_F(Options, AProgramThatIsLoadedAsksForNoDefaults) {
+  const runtime::CompileOptions options{{{"xla_backend_extra_options", "a=1"}}};
+  const std::string saved = serialize(**backend_->compile(add_module(), options, device())).value();
+  start_with(with_evaluator());
+  const auto program = load(saved, add_module(), options, device());
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(compiles(), 0);
+  const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
+  ASSERT_TRUE((*program)->execute(std::vector{x, y}, {.donate = {0}}).ok());
+  EXPECT_EQ(compiles(), 2);  // for the donation, with the defaults
+  EXPECT_THAT(sent_.build_options().debug_options(), StartsWith("\x08\x01"));
 }
 
 // ---- On real XLA.
@@ -124,6 +168,36 @@ TEST_F(XlaCpu, APortableProgramRunsOnItsDevice) {
   const auto sum = (*program)->execute(std::vector{x, x});
   ASSERT_TRUE(sum.ok()) << sum.status();
   EXPECT_EQ(runtime::to_host(*(*sum)[0]).value(), vector_of({2, 4}));
+}
+
+TEST_F(XlaCpu, APortableProgramRunsOnAGridOfOneDevice) {
+  const auto program = runtime::compile_spmd(
+      add_module(), {{{"compile_portable_executable", "true"}}}, {.devices = {&device(1)}});
+  ASSERT_TRUE(program.ok()) << program.status();
+  const BufferPtr x = runtime::to_device(device(1), vector_of({1, 2})).value();
+  const auto sum = (*program)->execute({{x, x}});
+  ASSERT_TRUE(sum.ok()) << sum.status();
+  EXPECT_EQ(runtime::to_host(*(*sum)[0][0]).value(), vector_of({2, 4}));
+}
+
+TEST_F(XlaCpu, APortableProgramIsLoadedOnAnyDevice) {
+  const runtime::CompileOptions options{{{"compile_portable_executable", "true"}}};
+  const auto program = backend_->compile(add_module(), options, device(0)).value();
+  const auto loaded = load(serialize(*program).value(), add_module(), options, device(2));
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const BufferPtr x = runtime::to_device(device(2), vector_of({1, 2})).value();
+  const auto sum = (*loaded)->execute(std::vector{x, x});
+  ASSERT_TRUE(sum.ok()) << sum.status();
+  EXPECT_EQ(runtime::to_host(*(*sum)[0]).value(), vector_of({2, 4}));
+}
+
+TEST_F(XlaCpu, AnExtraOptionThatWouldEndTheProcessIsAnError) {
+  const auto compile = [&](const char* text) {
+    return backend_->compile(add_module(), {{{"xla_backend_extra_options", text}}}, device())
+        .status();
+  };
+  EXPECT_EQ(compile("a=1").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(compile("xla_nonsense=1"), Status());
 }
 
 // XLA's loop setting for one program: it marks the loops that become one kernel. This one does

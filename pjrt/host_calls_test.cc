@@ -103,7 +103,16 @@ class HostCalls : public MockTest {
   std::string called_, config_;  // of the last program
 };
 
-// One test, since a process remembers a handler that a plugin took.
+// The handler is remembered for the plugin that took it.
+TEST_F(HostCalls, AreAskedOfEachPluginAnew) {
+  start_with(0);
+  ASSERT_EQ(compile(), Status());
+  start_with(-1);
+  EXPECT_THAT(message_of(compile()), HasSubstr("does not know it afterwards"));
+  start_with(0);
+  EXPECT_EQ(compile(), Status());
+}
+
 TEST_F(HostCalls, AreMadeByAHandlerThatThePluginTakesAndCheckWhatItIsGiven) {
   start_with(-1);
   EXPECT_EQ(message_of(compile()),

@@ -1,7 +1,9 @@
 // What a plugin's record says of its programs and devices, on the mock.
 #include "heddle/pjrt/internal/record.h"
 
+#include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
+#include "heddle/runtime/spmd.h"
 #include "heddle/testing.h"
 
 namespace heddle::pjrt {
@@ -9,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Record : public MockTest {
  protected:
@@ -61,6 +64,84 @@ ENTRY e {
             "compile m: convert wide: arrays of f64 are none of the plugin's, whose record says "
             "f32, s32, pred; convert to one of them [model.cc:41]");
   EXPECT_EQ(sent_.size(), 1u);
+}
+
+// XLA refuses it too, in words that name neither op nor line.
+TEST_F(Record, AStateThatTheGeneratorHasNotIsRefusedUpFront) {
+  const auto refusal = [&](const char* state) {
+    hlo::Module module =
+        module_of(cat(R"(HloModule m
+ENTRY e {
+  state = )",
+                      state, R"( parameter(0)
+  ROOT bits = ()",
+                      state, R"(, u32[4]) rng-bit-generator(state), algorithm=rng_default
+})"));
+    module.computations[0].instructions[1].at = {"model.cc", 41};
+    return message_of(backend_->compile(module, {}, device()).status());
+  };
+  start_with({.rng = hlo::RandomAlgorithm::kThreeFry});
+  EXPECT_EQ(refusal("u64[3]"),
+            "compile m: rng-bit-generator bits: state is u64[3]; it must be u64[2] for "
+            "rng_three_fry, which the plugin's record says [model.cc:41]");
+  start_with({.rng = hlo::RandomAlgorithm::kPhilox});
+  EXPECT_EQ(refusal("u32[4]"),
+            "compile m: rng-bit-generator bits: state is u32[4]; it must be u64[2] or u64[3] for "
+            "rng_philox, which the plugin's record says [model.cc:41]");
+  EXPECT_TRUE(sent_.empty());
+}
+
+// mulhi of s32 is a product in s64.
+TEST_F(Record, TypesThatAnOpIsWrittenWithAreRefusedToo) {
+  hlo::Module module = module_of(R"(HloModule m
+ENTRY e {
+  x = s32[2] parameter(0)
+  ROOT y = s32[2] mulhi(x, x)
+})");
+  module.computations[0].instructions[1].at = {"model.cc", 41};
+  start_with({.dtypes = {s32}});
+  const auto program = backend_->compile(module, {}, device());
+  EXPECT_EQ(program.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(message_of(program.status()),
+              HasSubstr(": arrays of s64, which an op of the program is written with, are none of "
+                        "the plugin's, whose record says s32; write the op with these "
+                        "[model.cc:41]"));
+  EXPECT_THAT(message_of(runtime::compile_spmd(module, {}, {.devices = {&device()}}).status()),
+              HasSubstr("arrays of s64"));
+  EXPECT_TRUE(sent_.empty());
+  start_with({.dtypes = {s32, s64}});
+  EXPECT_EQ(backend_->compile(module, {}, device()).status(), Status());
+}
+
+// The bytes may be of a record that said otherwise.
+TEST_F(Record, TypesOfAProgramThatIsLoadedAreRefusedToo) {
+  start_with({});
+  const std::string saved = serialize(*compiled(add_module())).value();
+  start_with({.dtypes = {s32}});
+  EXPECT_THAT(message_of(load(saved, add_module(), {}, device()).status()),
+              HasSubstr("arrays of f32 are none of the plugin's"));
+  start_with({.dtypes = {f32}});
+  EXPECT_TRUE(load(saved, add_module(), {}, device()).ok());
+}
+
+TEST_F(Record, MemoryIsLentToAPluginOfAnyTypes) {
+  start_with({.dtypes = {s32}});
+  const Literal lent(Shape(s32, {1024}));
+  const Effects effects = effects_of([&] {
+    ASSERT_TRUE(runtime::lend_to_device(device(), lent.bytes(), lent.shape(), nullptr).ok());
+  });
+  EXPECT_EQ(effects.aliased_bytes, 4096);
+  EXPECT_EQ(effects.upload_bytes, 0);
+}
+
+// Only types of the record are in programs of Heddle's own.
+TEST_F(Record, TheProgramThatTellsDefaultOptionsIsOfItsTypes) {
+  start_with({.dtypes = {f32}});
+  ASSERT_EQ(
+      backend_->compile(add_module(), {{{"xla_backend_extra_options", "a=1"}}}, device()).status(),
+      Status());
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_THAT(hlo::print(hlo::from_proto(sent_[0]).value()), Not(HasSubstr("pred[]")));
 }
 
 TEST_F(Record, RandomBitsAreOfItsGeneratorWhereTheProgramLeavesThatOpen) {

@@ -22,7 +22,7 @@ struct Header {
   std::string version;   // of the interface: "0.81"
   std::string platform;  // the plugin's words
   std::string build;     // of the library
-  std::string device;    // the plugin's number
+  std::string device;    // the plugin's number, or "any"
   std::string program;   // module and options, by hash
 };
 
@@ -50,13 +50,13 @@ std::string platform_of(const Client& client) {
                   : "of unknown version");
 }
 
-Header header_of(const PjrtBackend& backend, const runtime::Device& device,
+Header header_of(const PjrtBackend& backend, const runtime::Device& device, bool portable,
                  const Hash128& program) {
   const Client& client = *backend.client();
   return {.version = cat(client.api()->major(), ".", client.api()->minor()),
           .platform = platform_of(client),
           .build = backend.build(),
-          .device = cat(client.devices()[static_cast<size_t>(device.id())].id),
+          .device = portable ? "any" : cat(client.devices()[static_cast<size_t>(device.id())].id),
           .program = to_string(program)};
 }
 
@@ -120,7 +120,8 @@ StatusOr<std::string> serialize(const runtime::Executable& program) {
   }
   const auto& backend = static_cast<const PjrtBackend&>(program.device().backend());
   HEDDLE_RETURN_IF_ERROR(check_build(backend, cat("serialize ", program.name())));
-  const Header header = header_of(backend, program.device(), compiled->program_hash());
+  const Header header =
+      header_of(backend, program.device(), compiled->is_portable(), compiled->program_hash());
   HEDDLE_ASSIGN_OR_RETURN(const std::string payload, compiled->loaded().serialize());
   std::string rest;
   for (const Part& part : kParts) append_text(header.*part.text, rest);
@@ -142,7 +143,8 @@ StatusOr<std::shared_ptr<runtime::Executable>> load(std::string_view bytes,
                             " is no plugin's device; compile it there");
   }
   HEDDLE_RETURN_IF_ERROR(check_build(*backend, cat("load program ", module.name)));
-  const Header here = header_of(*backend, device, backend->program_hash(module, options, device));
+  const Header here = header_of(*backend, device, backend->compiles_portable(options),
+                                backend->program_hash(module, options, device));
   HEDDLE_ASSIGN_OR_RETURN(const std::string_view payload, payload_for(bytes, here, module.name));
   return backend->load_module(module, options, device, payload);
 }

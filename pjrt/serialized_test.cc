@@ -117,6 +117,18 @@ ENTRY main {
   EXPECT_EQ(calls(), 0);
 }
 
+TEST_F(Serialized, APortableProgramBelongsToNoDevice) {
+  const runtime::CompileOptions portable{{{"compile_portable_executable", "true"}}};
+  const auto program = backend_->compile(add_module(), portable, device(0)).value();
+  const std::string saved = serialize(*program).value();
+  const auto there = load(saved, add_module(), portable, device(1));
+  ASSERT_TRUE(there.ok()) << there.status();
+  const BufferPtr x = runtime::to_device(device(1), vector_of({1, 2})).value();
+  EXPECT_TRUE((*there)->execute(std::vector{x, x}).ok());
+  EXPECT_NE(mock_plugin().seen().execute_device, nullptr);
+  EXPECT_EQ(serialize(**there).value(), saved);
+}
+
 TEST_F(Serialized, WhatIsOfAnotherVersionIsRefused) {
   const std::string saved = bytes();
   start({.compile = evaluated, .minor = 81});

@@ -46,6 +46,20 @@ TEST_F(Spmd, EachDeviceHasItsArgumentsAndResults) {
   EXPECT_EQ(device(1).throttle().load().launches, 0);
 }
 
+// The plugin has to be told where a program runs that was compiled for no device.
+TEST_F(Spmd, APortableProgramOfOneDeviceNamesItInEachRun) {
+  start(with_evaluator());
+  const runtime::DeviceGrid one{.devices = {&device(1)}};
+  const BufferPtr x = runtime::to_device(device(1), vector_of({1, 2})).value();
+  const auto named_by = [&](const runtime::CompileOptions& options) {
+    const auto program = runtime::compile_spmd(module_of(kNegate), options, one).value();
+    EXPECT_TRUE(program->execute({{x}}).ok());
+    return mock_plugin().seen().execute_device;
+  };
+  EXPECT_EQ(named_by({}), nullptr);
+  EXPECT_NE(named_by({{{"compile_portable_executable", "true"}}}), nullptr);
+}
+
 // What XLA is told: counts, SPMD only where there are partitions, and the devices by partition.
 TEST_F(Spmd, OptionsSayWhichDevicesRunWhat) {
   mock::Settings settings = with_evaluator();
@@ -113,7 +127,7 @@ TEST_F(Partitioner, IsTheOneThatTheProgramAsksFor) {
   EXPECT_EQ(handed(xla(100), asked("false")).value(), "gspmd");
   EXPECT_EQ(handed({}, asked("true")).value(), "shardy");
   EXPECT_EQ(message_of(handed({}, asked("1")).status()),
-            "option use_shardy_partitioner: is \"1\"; it must be true or false");
+            "compile main: option use_shardy_partitioner is \"1\"; it must be true or false");
 }
 
 // The mock's partitioner is none, but it gets what XLA's would.

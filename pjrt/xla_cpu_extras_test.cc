@@ -233,6 +233,23 @@ ENTRY main {
   EXPECT_THAT(message_of(got.status()), HasSubstr("the plugin has no function test.nobody"));
 }
 
+// ---- What it takes for something else.
+
+TEST_F(XlaCpu, ConstantsThatCountFromMinusZeroAreWhatTheyAre) {
+  const Literal counted = vector_of({-0.0F, 1, 2, 3});
+  EXPECT_EQ(
+      run("ENTRY main { c = f32[4] constant({-0, 1, 2, 3}) ROOT r = f32[4] copy(c) }", {}).value(),
+      counted);
+  const std::string dot = R"(ENTRY main {
+  c = f8e3m4[4] constant({-0, 1, 2, 3})
+  d = f8e3m4[4] constant({1, 1, 1, 2})
+  ROOT r = f8e3m4[] dot(c, d), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+})";
+  const StatusOr<Literal> product = run(dot, {});
+  ASSERT_TRUE(product.ok()) << product.status();
+  EXPECT_EQ(product->to_double(0), 9);
+}
+
 // ---- What it says of a program.
 
 TEST_F(XlaCpu, ItsAnalysisOfAProgramIsTheCost) {

@@ -159,10 +159,10 @@ StatusOr<Literal> assemble(ShardedBuffer& buffer, std::string_view what) {
   };
   if (tiles.is_whole()) return part(0);
   Literal out = Literal::uninitialised(buffer.shape());
-  for (int64_t holder : tiles.holders()) {
-    HEDDLE_ASSIGN_OR_RETURN(const Literal tile, part(holder));
-    hlo::place(tile, tiles.start(holder), out);
-  }
+  const std::vector<int64_t> holders = tiles.holders();
+  // One after the other: all of them at once, as Download has them, would be as much memory again.
+  HEDDLE_RETURN_IF_ERROR(place_tiles(
+      tiles, holders, [&](size_t i) { return part(holders[i]); }, out));
   return out;
 }
 

@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <numeric>
 #include <thread>
 
 #include "heddle/base/counters.h"
+#include "heddle/hlo/custom_call.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
@@ -283,6 +285,36 @@ TEST(Spmd, ReplicasRunOnTheirOwnArguments) {
   arguments.pop_back();
   EXPECT_EQ(message_of(program->execute(arguments).status()),
             "run main: got arguments for 3 devices; it runs on 4");
+}
+
+// The function that a program calls runs one on a device of its own grid, which is full of it.
+TEST(Spmd, WhatAProgramStartsIsNotHeldBackByTheProgram) {
+  const auto backend = make_interpreter({.devices = 2});
+  const std::vector<Device*> devices = {backend->devices()[0].get(), backend->devices()[1].get()};
+  const auto inner = compiled(identity_module(2), *devices[0]);
+  ASSERT_EQ(hlo::register_custom_call(
+                "mesh_test.inner",
+                [&](hlo::CustomCall& call) -> StatusOr<Literal> {
+                  HEDDLE_ASSIGN_OR_RETURN(const BufferPtr x, to_device(*devices[0], call[0]));
+                  HEDDLE_ASSIGN_OR_RETURN(const auto results, inner->execute({&x, 1}));
+                  return to_host(*results[0]);
+                }),
+            Status());
+  const auto program =
+      compile_spmd(module_of("ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] custom-call(x), "
+                             "custom_call_target=\"mesh_test.inner\" }"),
+                   {}, {.replicas = 2, .devices = devices})
+          .value();
+  const DeviceBuffers arguments = {{on(*devices[0], {1, 2})}, {on(*devices[1], {3, 4})}};
+  for (const Throttle::Limits full : {Throttle::Limits{.launches = 1}, {.bytes = 1}}) {
+    for (Device* device : devices) device->throttle().set_limits(full);
+    auto run = std::async(std::launch::async, [&] { return program->execute(arguments).status(); });
+    const bool ends = run.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    EXPECT_TRUE(ends);
+    for (Device* device : devices) device->throttle().set_limits({});  // so that the test ends
+    EXPECT_EQ(run.get(), Status());
+  }
+  hlo::unregister_custom_call("mesh_test.inner");
 }
 
 TEST(Spmd, GridsAreChecked) {

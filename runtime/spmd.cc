@@ -105,7 +105,8 @@ SpmdExecutable::SpmdExecutable(const hlo::Module& module, DeviceGrid grid,
 StatusOr<DeviceBuffers> SpmdExecutable::execute(const DeviceBuffers& arguments, bool only_if_room) {
   HEDDLE_RETURN_IF_ERROR(check(arguments));
   count(&Counters::executions);
-  return run(arguments, only_if_room);
+  bool started = false;
+  return run(arguments, only_if_room, started);
 }
 
 StatusOr<std::vector<Throttle::Ticket>> SpmdExecutable::admit(int64_t bytes,
@@ -120,9 +121,10 @@ StatusOr<std::vector<Throttle::Ticket>> SpmdExecutable::admit(int64_t bytes,
   return tickets;
 }
 
-StatusOr<DeviceBuffers> SpmdExecutable::launch(const DeviceBuffers& arguments, bool only_if_room) {
+StatusOr<DeviceBuffers> SpmdExecutable::launch(const DeviceBuffers& arguments, bool only_if_room,
+                                               bool& started) {
   HEDDLE_RETURN_IF_ERROR(check(arguments));
-  return run(arguments, only_if_room);
+  return run(arguments, only_if_room, started);
 }
 
 Status SpmdExecutable::check(const DeviceBuffers& arguments) const {

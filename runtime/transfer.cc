@@ -171,11 +171,8 @@ StatusOr<Download> Download::of_tiles(const ShardedBuffer& buffer, std::string_v
   }
   if (tiles.is_whole()) return std::move((*parts)[0]);
   return Download(Literal::uninitialised(buffer.shape()), [parts, holders, tiles](Literal& out) {
-    for (size_t i = 0; i < parts->size(); ++i) {
-      HEDDLE_ASSIGN_OR_RETURN(const Literal tile, (*parts)[i].await());
-      hlo::place(tile, tiles.start(holders[i]), out);
-    }
-    return Status();
+    return place_tiles(
+        tiles, holders, [&](size_t i) { return (*parts)[i].await(); }, out);
   });
 }
 

@@ -75,16 +75,21 @@ using Results = std::vector<StatusOr<Literal>>;
 // One thread a device. Where the system has no more threads, those that run are told that the
 // others have failed.
 Status run_all(const Evaluator& evaluator, const DeviceCounts& devices,
-               std::vector<std::vector<Literal>> arguments, uint64_t seed, Results& results) {
+               std::vector<std::vector<Literal>> arguments, uint64_t seed,
+               const AroundDevice& around, Results& results) {
   Rendezvous rendezvous(devices.total());
   Status status;
   std::vector<std::thread> threads;
   threads.reserve(results.size());
-  const auto run = [&](size_t i) {
+  const auto evaluate = [&](size_t i) {
     const Seat seat{&rendezvous, devices, static_cast<int64_t>(i)};
     offer_seat(seat);
     results[i] = evaluator.run(std::move(arguments[i]), {.seed = seed});
     rendezvous.leave(!results[i].ok());
+  };
+  const auto run = [&](size_t i) {
+    if (around == nullptr) return evaluate(i);
+    around([&] { evaluate(i); });
   };
   try {
     for (size_t i = 0; i < results.size(); ++i) threads.emplace_back(run, i);
@@ -103,7 +108,7 @@ Status run_all(const Evaluator& evaluator, const DeviceCounts& devices,
 StatusOr<std::vector<Literal>> evaluate_together(const Evaluator& evaluator,
                                                  const DeviceCounts& devices,
                                                  std::vector<std::vector<Literal>> arguments,
-                                                 uint64_t seed) {
+                                                 uint64_t seed, const AroundDevice& around) {
   const Dims counts = {devices.replicas, devices.partitions};
   const std::optional<int64_t> count = device_count(counts);
   if (!count || arguments.size() != static_cast<size_t>(*count)) {
@@ -112,7 +117,7 @@ StatusOr<std::vector<Literal>> evaluate_together(const Evaluator& evaluator,
                             " replicas of ", devices.partitions, " partitions");
   }
   Results results(arguments.size(), Literal());
-  HEDDLE_RETURN_IF_ERROR(run_all(evaluator, devices, std::move(arguments), seed, results));
+  HEDDLE_RETURN_IF_ERROR(run_all(evaluator, devices, std::move(arguments), seed, around, results));
   // That others had to give up says less than why one did.
   for (const bool aborted : {false, true}) {
     for (size_t i = 0; i < results.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/base/status.h"
@@ -99,23 +100,37 @@ class Api {
     uint64_t unknown[16] = {};
   };
 
+  // Calls with a longer form of what a pointer of the arguments points at, and gives back what the
+  // plugin writes into it.
+  template <class T, class Call>
+  [[nodiscard]] static Status with_longer(T*& pointer, const Call& call) {
+    if (pointer == nullptr) return call();
+    T* const plain = pointer;
+    Longer<std::remove_const_t<T>> longer(*plain);
+    pointer = &longer.known;
+    const Status status = call();
+    pointer = plain;
+    if constexpr (!std::is_const_v<T>) {
+      *plain = longer.known;
+      plain->head.struct_size = sizeof(T);
+    }
+    return status;
+  }
+
   // A plugin newer than this header may refuse a structure as too short: the arguments, or the
-  // program or the options that they point at.
+  // program, the options or the layout that they point at. The options of a client cannot be longer:
+  // they are elements of an array.
   template <class Args>
   [[nodiscard]] Status call_longer(abi::Error* (*called)(Args*), Args& args) const {
     Longer<Args> longer(args);
     const auto call = [&] { return take(called(&longer.known), name_of(Args::kSlot)); };
     Status status;
     if constexpr (requires { args.program->code; }) {
-      Longer program(*args.program);
-      longer.known.program = &program.known;
-      status = call();
-      longer.known.program = args.program;
+      status = with_longer(longer.known.program, call);
     } else if constexpr (requires { args.options->launch_id; }) {
-      Longer options(*args.options);
-      longer.known.options = &options.known;
-      status = call();
-      longer.known.options = args.options;
+      status = with_longer(longer.known.options, call);
+    } else if constexpr (requires { args.host_layout->layout; }) {
+      status = with_longer(longer.known.host_layout, call);
     } else {
       status = call();
     }

@@ -21,6 +21,8 @@ class PjrtBackend : public runtime::Backend {
   [[nodiscard]] virtual Hash128 program_hash(const hlo::Module& module,
                                              const runtime::CompileOptions& options,
                                              const runtime::Device& device) const = 0;
+  // Its programs of these options belong to no device.
+  [[nodiscard]] virtual bool compiles_portable(const runtime::CompileOptions& options) const = 0;
   // compile(), from what Loaded::serialize() gave.
   [[nodiscard]] virtual StatusOr<std::shared_ptr<runtime::Executable>> load_module(
       const hlo::Module& module, const runtime::CompileOptions& options, runtime::Device& device,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "heddle/pjrt/internal/program.h"
@@ -16,6 +17,61 @@ bool is_truth(std::string_view value) { return value == "true" || value == "fals
 const std::string* find(const std::vector<BackendOption>& options, std::string_view name) {
   const auto found = std::ranges::find(options, name, &BackendOption::name);
   return found == options.end() ? nullptr : &found->value;
+}
+
+Status check_truth(std::string_view name, const std::vector<BackendOption>& options) {
+  const std::string* value = find(options, name);
+  if (value == nullptr || is_truth(*value)) return {};
+  return invalid_argument("option ", name, " is \"", *value, "\"; it must be true or false");
+}
+
+// XLA hands what does not begin so to the command line of LLVM, which ends the process over a name
+// that it does not know.
+Status check_extra_name(std::string_view option, const std::string& name, bool is_xla) {
+  if (!is_xla || name.starts_with("xla_")) return {};
+  return invalid_argument(
+      "option ", option, ": \"", name,
+      "\" must begin with xla_: the plugin may end the process over other names; "
+      "leave it out");
+}
+
+// "name=value,name=value"
+StatusOr<proto::DebugOptions> extra_options_of(const std::string& text) {
+  proto::DebugOptions added;
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    const size_t equals = item.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return invalid_argument("option ", kExtraOption, ": \"", item,
+                              "\" must be NAME=VALUE, with commas between several");
+    }
+    (*added.mutable_xla_backend_extra_options())[item.substr(0, equals)] = item.substr(equals + 1);
+  }
+  return added;
+}
+
+Status check_extra_names(std::string_view option, const proto::DebugOptions& debug, bool is_xla) {
+  std::set<std::string> names;  // a map of the message has no order
+  for (const auto& [name, value] : debug.xla_backend_extra_options()) names.insert(name);
+  for (const std::string& name : names)
+    HEDDLE_RETURN_IF_ERROR(check_extra_name(option, name, is_xla));
+  return {};
+}
+
+Status check_extra_options(const std::vector<BackendOption>& options, bool is_xla) {
+  if (const std::string* extra = find(options, kExtraOption)) {
+    HEDDLE_ASSIGN_OR_RETURN(const proto::DebugOptions added, extra_options_of(*extra));
+    HEDDLE_RETURN_IF_ERROR(check_extra_names(kExtraOption, added, is_xla));
+  }
+  const std::string* debug = find(options, kDebugOption);
+  if (debug == nullptr || !is_xla) return {};
+  proto::DebugOptions given;
+  if (!given.ParseFromString(*debug)) {
+    return invalid_argument("option ", kDebugOption,
+                            " is no serialised DebugOptions; serialise the message, or leave the "
+                            "option out");
+  }
+  return check_extra_names(kDebugOption, given, is_xla);
 }
 
 void set_option(const BackendOption& option, proto::CompileOptions& message) {
@@ -36,12 +92,10 @@ void set_option(const BackendOption& option, proto::CompileOptions& message) {
 
 }  // namespace
 
-Status check_options(const std::vector<BackendOption>& options, size_t devices) {
-  const std::string* portable = find(options, kPortableOption);
-  if (portable != nullptr && !is_truth(*portable)) {
-    return invalid_argument("option ", kPortableOption, " is \"", *portable,
-                            "\"; it must be true or false");
-  }
+Status check_options(const std::vector<BackendOption>& options, size_t devices, bool is_xla) {
+  HEDDLE_RETURN_IF_ERROR(check_truth(kPortableOption, options));
+  HEDDLE_RETURN_IF_ERROR(check_truth(kShardyOption, options));
+  HEDDLE_RETURN_IF_ERROR(check_extra_options(options, is_xla));
   if (is_portable(options) && devices > 1) {
     return invalid_argument("option ", kPortableOption, ": a program of ", devices,
                             " devices names them; compile it for one, or leave the option out");
@@ -58,16 +112,7 @@ Status resolve_extra_options(const std::function<StatusOr<std::string>()>& defau
                              std::vector<BackendOption>& options) {
   const std::string* extra = find(options, kExtraOption);
   if (extra == nullptr) return {};
-  proto::DebugOptions added;
-  std::istringstream items(*extra);
-  for (std::string item; std::getline(items, item, ',');) {
-    const size_t equals = item.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return invalid_argument("option ", kExtraOption, ": \"", item,
-                              "\" must be NAME=VALUE, with commas between several");
-    }
-    (*added.mutable_xla_backend_extra_options())[item.substr(0, equals)] = item.substr(equals + 1);
-  }
+  HEDDLE_ASSIGN_OR_RETURN(const proto::DebugOptions added, extra_options_of(*extra));
   const std::string* given = find(options, kDebugOption);
   StatusOr<std::string> debug = given == nullptr ? defaults() : *given;
   HEDDLE_RETURN_IF_ERROR(annotate(debug.status(), "option ", kExtraOption, ": "));
@@ -88,17 +133,9 @@ StatusOr<std::string> debug_options_of(std::string_view optimized_program) {
   return program.config().debug_options();
 }
 
-StatusOr<std::optional<bool>> wants_shardy(const std::vector<runtime::BackendOption>& options) {
-  std::optional<bool> wanted;
-  for (const runtime::BackendOption& option : options) {
-    if (option.name != kShardyOption) continue;
-    if (option.value != "true" && option.value != "false") {
-      return invalid_argument("option ", kShardyOption, ": is \"", option.value,
-                              "\"; it must be true or false");
-    }
-    wanted = option.value == "true";
-  }
-  return wanted;
+std::optional<bool> wants_shardy(const std::vector<BackendOption>& options) {
+  const std::string* wanted = find(options, kShardyOption);
+  return wanted == nullptr ? std::nullopt : std::optional(*wanted == "true");
 }
 
 std::string compile_options(int device, const std::vector<runtime::BackendOption>& options) {
@@ -114,8 +151,7 @@ std::string spmd_compile_options(const std::vector<int>& devices, int64_t replic
   build.set_replica_count(replicas);
   build.set_partition_count(partitions);
   build.set_use_spmd_partitioning(partitions > 1);
-  const auto shardy = wants_shardy(options);
-  build.set_use_shardy_partitioner(partitions > 1 && shardy.ok() && shardy->value_or(false));
+  build.set_use_shardy_partitioner(partitions > 1 && wants_shardy(options).value_or(false));
   for (const BackendOption& option : options) set_option(option, message);
   if (message.compile_portable_executable()) return message.SerializeAsString();
   proto::DeviceAssignment& assignment = *build.mutable_device_assignment();

@@ -81,7 +81,9 @@ Status check_xla_flags(const std::string& plugin, const std::string& library) {
   const MappedFile file(library);
   if (!file.contains("XLA_FLAGS")) return {};  // not XLA's, or nothing that can be read
   for (const std::string& name : names) {
-    if (file.contains({name.c_str(), name.size() + 1})) continue;  // not a part of a longer name
+    // Not a part of a longer name: texts of a program stand between zeros.
+    const std::string text = '\0' + name + '\0';
+    if (file.contains(text)) continue;
     return failed_precondition("plugin ", plugin, ": XLA_FLAGS has --", name,
                                ", which the plugin does not know and would end the process over; "
                                "take it out");

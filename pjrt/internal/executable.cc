@@ -206,16 +206,19 @@ StatusOr<std::vector<BufferPtr>> PjrtExecutable::run(std::span<const BufferPtr> 
 Status PjrtExecutable::run_into(std::span<const BufferPtr> arguments, std::span<BufferPtr> results,
                                 const runtime::ExecuteOptions& options) {
   Few<BufferPtr> made(results.size());  // the place of a result may be an argument's
+  bool started = false;
   if (options.donate.empty()) {
-    HEDDLE_RETURN_IF_ERROR(launch(*plain_, arguments, {made.data(), made.size()}, options));
+    HEDDLE_RETURN_IF_ERROR(
+        launch(*plain_, arguments, {made.data(), made.size()}, options, started));
   } else {
     std::shared_ptr<const Loaded> loaded = plain_;
     if (how_.donates) {
       HEDDLE_ASSIGN_OR_RETURN(loaded, loaded_for(options.donate));
     }
-    Status status = launch(*loaded, arguments, {made.data(), made.size()}, options);
-    if (absl::IsUnavailable(status) && options.only_if_room) return status;
-    for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
+    const Status status = launch(*loaded, arguments, {made.data(), made.size()}, options, started);
+    if (started) {
+      for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
+    }
     HEDDLE_RETURN_IF_ERROR(status);
   }
   std::ranges::move(made, results.begin());
@@ -233,8 +236,8 @@ StatusOr<std::shared_ptr<const Loaded>> PjrtExecutable::loaded_for(std::vector<i
 }
 
 Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> arguments,
-                              std::span<BufferPtr> results,
-                              const runtime::ExecuteOptions& how) const {
+                              std::span<BufferPtr> results, const runtime::ExecuteOptions& how,
+                              bool& started) const {
   Few<Pin> pins;
   Few<abi::Buffer*> handles;
   Few<int64_t> kept;  // arguments that the run may not take, whatever the program says
@@ -266,6 +269,7 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
       .device_complete_events = outputs.empty() ? &complete : nullptr,
       .execute_device = how_.execute_device};
   HEDDLE_ASSIGN_OR_RETURN(runtime::Throttle::Ticket ticket, admit(bytes_in_flight_, how));
+  started = true;
   Status status = client_->api()->call(args);
   if (!status.ok()) return annotate(status, "run ", name(), ": ");
   HEDDLE_RETURN_IF_ERROR(take_results(outputs, results));

@@ -90,6 +90,8 @@ class PjrtExecutable final : public runtime::Executable {
   [[nodiscard]] const Loaded& loaded() const { return *plain_; }
   // Of the module and the options that it was compiled from.
   [[nodiscard]] const Hash128& program_hash() const { return program_hash_; }
+  // It was compiled for no device.
+  [[nodiscard]] bool is_portable() const { return how_.execute_device != nullptr; }
 
  protected:
   [[nodiscard]] StatusOr<std::vector<runtime::BufferPtr>> run(
@@ -101,9 +103,10 @@ class PjrtExecutable final : public runtime::Executable {
 
  private:
   [[nodiscard]] StatusOr<std::shared_ptr<const Loaded>> loaded_for(std::vector<int> donated);
+  // `started`: the plugin was asked for the run, whatever it answered.
   [[nodiscard]] Status launch(const Loaded& loaded, std::span<const runtime::BufferPtr> arguments,
                               std::span<runtime::BufferPtr> results,
-                              const runtime::ExecuteOptions& options) const;
+                              const runtime::ExecuteOptions& options, bool& started) const;
   [[nodiscard]] Status take_results(std::span<abi::Buffer* const> handles,
                                     std::span<runtime::BufferPtr> results) const;
 

@@ -1,4 +1,4 @@
-// Ops that are younger than the plugins in use, written with older ones.
+// Ops that plugins in use do not know, or compile wrongly, written with others.
 #pragma once
 
 #include "heddle/hlo/module.h"
@@ -19,7 +19,8 @@ namespace heddle::pjrt {
 [[nodiscard]] hlo::Module expand_complex_bits(const hlo::Module& module);
 [[nodiscard]] bool has_complex_bits(const hlo::Module& module);
 
-// expand-counts: constants {0, 1, 2, ..} of floats of 8 bits and less become iota.
+// expand-counts: constants {0, 1, 2, ..} of floats of 8 bits and less become iota, and {-0, 1, 2, ..}
+// of floats what XLA does not take for one.
 [[nodiscard]] hlo::Module expand_counts(const hlo::Module& module);
 [[nodiscard]] bool has_counts(const hlo::Module& module);
 

@@ -128,7 +128,7 @@ class RaggedDot {
   InstructionId bounds(int64_t limit, hlo::ComparisonDirection which) {
     const Shape shape = emit_.shape(op_.operands[2]).with_dtype(s64);
     const InstructionId sizes =
-        within(emit_.op(Opcode::kConvert, plain(shape), {op_.operands[2]}), limit);
+        within(emit_.op(Opcode::kConvert, plain(shape), {convertible(limit)}), limit);
     Dims all(static_cast<size_t>(shape.rank()));  // of group_sizes, as dimensions of the pairs
     std::iota(all.begin(), all.end(), 0);
     Shape pairs = shape;  // [.., from, of]: the sizes that are summed for each group
@@ -149,14 +149,22 @@ class RaggedDot {
     return within(sums, limit);
   }
 
+  // The group sizes, without any that s64 has not.
+  InstructionId convertible(int64_t limit) {
+    const InstructionId sizes = op_.operands[2];
+    if (emit_.shape(sizes).dtype() != u64) return sizes;
+    return binary(Opcode::kMinimum, sizes, all(limit, plain(emit_.shape(sizes))));
+  }
+
   // x, no less than 0 and no more than the limit. (No clamp: XLA complains of its scalar bounds when
   // it computes constants.)
   InstructionId within(InstructionId x, int64_t limit) {
-    const auto all = [&](int64_t value) {
-      return emit_.op(Opcode::kBroadcast, emit_.shape(x), {emit_.scalar(s64, value)},
-                      hlo::DimensionsAttrs());
-    };
-    return binary(Opcode::kMinimum, binary(Opcode::kMaximum, x, all(0)), all(limit));
+    const Shape shape = emit_.shape(x);
+    return binary(Opcode::kMinimum, binary(Opcode::kMaximum, x, all(0, shape)), all(limit, shape));
+  }
+  InstructionId all(int64_t value, const Shape& shape) {
+    return emit_.op(Opcode::kBroadcast, shape, {emit_.scalar(shape.dtype(), value)},
+                    hlo::DimensionsAttrs());
   }
 
   // [prefix.., groups] over an array [groups, x..]. Dimensions of a broadcast ascend.
@@ -180,7 +188,7 @@ class RaggedDot {
                     hlo::CompareAttrs{.direction = direction});
   }
   InstructionId binary(Opcode opcode, InstructionId a, InstructionId b) {
-    return emit_.op(opcode, emit_.shape(a), {a, b});
+    return emit_.op(opcode, plain(emit_.shape(a)), {a, b});
   }
 
   hlo::ComputationId sum() {

@@ -13,10 +13,10 @@
 
 namespace heddle::pjrt {
 
-// Returns the module in the form that XLA reads through a plugin: no scan and no mulhi, parameters
-// and results that are flat arrays in row-major layout, no aliasing between them but that of
-// `donated`, whose numbers are of flat parameters; and no call of LAPACK that `expanded` says yes to
-// (null: none that Heddle can write).
+// Returns the module in the form that XLA reads through a plugin: no scan and nothing of
+// pjrt/internal/expand.h, parameters and results that are flat arrays in row-major layout, no
+// aliasing between them but that of `donated`, whose numbers are of flat parameters; and no call of
+// LAPACK that `expanded` says yes to (null: none that Heddle can write).
 //
 // errors   Unimplemented for a parameter or result that a plugin cannot pass, and for programs of
 //          several devices
@@ -33,15 +33,17 @@ inline constexpr std::string_view kPortableOption = "compile_portable_executable
 inline constexpr std::string_view kDebugOption = "debug_options";
 inline constexpr std::string_view kExtraOption = "xla_backend_extra_options";
 
-// errors   InvalidArgument for values that these cannot have, and for programs of several devices
-//          that are to be portable
+// No two options have one name.
+// errors   InvalidArgument for values that these cannot have, for programs of several devices that
+//          are to be portable, and for names in kExtraOption and kDebugOption that XLA would end the
+//          process over
 [[nodiscard]] Status check_options(const std::vector<runtime::BackendOption>& options,
-                                   size_t devices);
+                                   size_t devices, bool is_xla);
 [[nodiscard]] bool is_portable(const std::vector<runtime::BackendOption>& options);
 
-// Puts "name=value,name=value" of kExtraOption into XLA's debug options, which are given as
+// Puts "name=value,name=value" of kExtraOption, which check_options() has seen, into XLA's debug options, which are given as
 // `defaults()` where the options have none.
-// errors   InvalidArgument for other text; of defaults()
+// errors   of defaults()
 [[nodiscard]] Status resolve_extra_options(const std::function<StatusOr<std::string>()>& defaults,
                                            std::vector<runtime::BackendOption>& options);
 

@@ -6,6 +6,33 @@
 #include "heddle/pjrt/internal/types.h"
 
 namespace heddle::pjrt {
+namespace {
+
+bool has_dtype(const DevicePlugin& plugin, DType dtype) {
+  return plugin.dtypes.empty() || std::ranges::find(plugin.dtypes, dtype) != plugin.dtypes.end();
+}
+
+std::string names_of(const std::vector<DType>& dtypes) {
+  std::vector<std::string> names;
+  for (const DType known : dtypes) names.push_back(cat(known));
+  return join(names, ", ");
+}
+
+// ThreeFry has a state of two words; Philox of two or three.
+Status check_state(const hlo::Module& module, const hlo::Computation& computation,
+                   const hlo::Instruction& bits, hlo::RandomAlgorithm algorithm) {
+  const bool is_threefry = algorithm == hlo::RandomAlgorithm::kThreeFry;
+  const Shape& state = computation.at(bits.operands[0]).shape;
+  if (same_type(state, Shape(u64, {2})) || (!is_threefry && same_type(state, Shape(u64, {3}))))
+    return {};
+  return unimplemented(
+      "compile ", module.name, ": ", to_string(bits.opcode), " ", bits.name, ": state is ", state,
+      "; it must be u64[2]", is_threefry ? " for rng_three_fry" : " or u64[3] for rng_philox",
+      ", which the plugin's record says", bits.at.known() ? cat(" [", bits.at, "]") : "");
+}
+
+}  // namespace
+
 Status check_record(const DevicePlugin& plugin) {
   if (plugin.limits.launches < 1) {
     return invalid_argument("launches in flight are ", plugin.limits.launches,
@@ -25,12 +52,9 @@ Status check_record(const DevicePlugin& plugin) {
 }
 
 Status check_dtype(DType dtype, const DevicePlugin& plugin) {
-  if (plugin.dtypes.empty() || std::ranges::find(plugin.dtypes, dtype) != plugin.dtypes.end())
-    return {};
-  std::vector<std::string> names;
-  for (const DType known : plugin.dtypes) names.push_back(cat(known));
+  if (has_dtype(plugin, dtype)) return {};
   return unimplemented("arrays of ", dtype, " are none of the plugin's, whose record says ",
-                       join(names, ", "), "; convert to one of them");
+                       names_of(plugin.dtypes), "; convert to one of them");
 }
 
 StatusOr<hlo::Module> fitted(hlo::Module module, const DevicePlugin& plugin) {
@@ -42,11 +66,22 @@ StatusOr<hlo::Module> fitted(hlo::Module module, const DevicePlugin& plugin) {
       if (instruction.opcode != hlo::Opcode::kRngBitGenerator) continue;
       auto attrs = instruction.attrs.get<hlo::RngBitGeneratorAttrs>();
       if (attrs.algorithm != hlo::RandomAlgorithm::kDefault) continue;
+      HEDDLE_RETURN_IF_ERROR(check_state(module, computation, instruction, plugin.rng));
       attrs.algorithm = plugin.rng;
       instruction.attrs = attrs;
     }
   }
   return module;
+}
+
+Status check_written(const hlo::Module& module, const DevicePlugin& plugin) {
+  return check_arrays(module, [&](const Shape& array) {
+    if (has_dtype(plugin, array.dtype())) return Status();
+    return unimplemented("arrays of ", array.dtype(),
+                         ", which an op of the program is written "
+                         "with, are none of the plugin's, whose record says ",
+                         names_of(plugin.dtypes), "; write the op with these");
+  });
 }
 
 transform::CallFilter expansions_of(const DevicePlugin& plugin) {

@@ -17,8 +17,13 @@ namespace heddle::pjrt {
 
 // Returns the module as the record has it: with its generator of random bits where the module
 // leaves that open.
-// errors   Unimplemented that names the op whose element type the record does not list
+// errors   Unimplemented that names the op whose element type the record does not list, or whose
+//          state the generator has not
 [[nodiscard]] StatusOr<hlo::Module> fitted(hlo::Module module, const DevicePlugin& plugin);
+
+// The same types in what a fitted module became: its ops may be written with others.
+// errors   Unimplemented that names the op, by the line of the one that it stands for
+[[nodiscard]] Status check_written(const hlo::Module& module, const DevicePlugin& plugin);
 
 // Calls that are written as HLO.
 [[nodiscard]] transform::CallFilter expansions_of(const DevicePlugin& plugin);

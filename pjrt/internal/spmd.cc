@@ -35,7 +35,7 @@ StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor, 
 
 Status choose_partitioner(hlo::Module& module, std::vector<runtime::BackendOption>& options,
                           const runtime::DeviceGrid& grid, bool prefers_shardy) {
-  HEDDLE_ASSIGN_OR_RETURN(const std::optional<bool> wanted, wants_shardy(options));
+  const std::optional<bool> wanted = wants_shardy(options);
   if (grid.partitions == 1 || !wanted.value_or(prefers_shardy && grid.replicas == 1)) return {};
   hlo::Module counted = module;
   counted.extras.mutate().num_partitions = grid.partitions;
@@ -88,7 +88,8 @@ Status PjrtSpmdExecutable::pin(const DeviceBuffers& arguments, Launch& launch) c
   return {};
 }
 
-StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments, bool only_if_room) {
+StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments, bool only_if_room,
+                                                bool& started) {
   Launch launch;
   HEDDLE_RETURN_IF_ERROR(pin(arguments, launch));
   std::vector<int64_t> kept(parameter_shapes().size());  // the run may take no argument's memory
@@ -111,9 +112,11 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments, 
       .devices_count = arguments.size(),
       .args_count = kept.size(),
       .output_lists = output_lists.data(),
-      .device_complete_events = result_shapes().empty() ? complete.data() : nullptr};
+      .device_complete_events = result_shapes().empty() ? complete.data() : nullptr,
+      .execute_device = parts_.execute_device};
   HEDDLE_ASSIGN_OR_RETURN(std::vector<runtime::Throttle::Ticket> tickets,
                           admit(bytes_in_flight_, only_if_room));
+  started = true;
   {
     const std::scoped_lock lock(*parts_.launching);
     HEDDLE_RETURN_IF_ERROR(annotate(parts_.client->api()->call(args), "run ", name(), ": "));

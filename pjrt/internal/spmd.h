@@ -23,6 +23,8 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
     std::shared_ptr<const Client> client;
     std::shared_ptr<const Loaded> loaded;
     std::shared_ptr<std::mutex> launching;  // one for the client
+    // Of a program that was compiled for no device: where it runs.
+    abi::Device* execute_device = nullptr;
   };
 
   PjrtSpmdExecutable(const hlo::Module& module, runtime::DeviceGrid grid,
@@ -31,7 +33,7 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
 
  protected:
   [[nodiscard]] StatusOr<runtime::DeviceBuffers> run(const runtime::DeviceBuffers& arguments,
-                                                     bool only_if_room) override;
+                                                     bool only_if_room, bool& started) override;
 
  private:
   struct Launch;
@@ -53,15 +55,13 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
 // The option of a program that chooses XLA's partitioner: "true" is Shardy, "false" GSPMD.
 inline constexpr std::string_view kShardyOption = "use_shardy_partitioner";
 
-// What the options say of it; nothing, where they do not.
-// errors   InvalidArgument for another value than "true" and "false"
-[[nodiscard]] StatusOr<std::optional<bool>> wants_shardy(
-    const std::vector<runtime::BackendOption>& options);
+// What the options, which check_options() has seen, say of it; nothing, where they do not.
+[[nodiscard]] std::optional<bool> wants_shardy(const std::vector<runtime::BackendOption>& options);
 
 // Puts a module of several partitions into the form of the partitioner that the options choose, and
 // adds the choice to them. Where they say nothing, `prefers_shardy` does, for programs that Shardy
 // has a form for.
-// errors   of wants_shardy(), and of transform::to_shardy() where the options ask for it
+// errors   of transform::to_shardy(), where the options ask for it
 [[nodiscard]] Status choose_partitioner(hlo::Module& module,
                                         std::vector<runtime::BackendOption>& options,
                                         const runtime::DeviceGrid& grid, bool prefers_shardy);
@@ -69,8 +69,8 @@ inline constexpr std::string_view kShardyOption = "use_shardy_partitioner";
 // Takes all shardings out: on one device they name devices that are not there.
 void drop_shardings(hlo::Module& module);
 
-// Returns serialised compile options. `devices` are the plugin's numbers, replica by replica. Of
-// options of one name the last counts; kShardyOption is a field of its own.
+// Returns serialised compile options. `devices` are the plugin's numbers, replica by replica. No two
+// options have one name; kShardyOption is a field of its own.
 [[nodiscard]] std::string spmd_compile_options(const std::vector<int>& devices, int64_t replicas,
                                                int64_t partitions,
                                                const std::vector<runtime::BackendOption>& options);

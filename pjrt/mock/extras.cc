@@ -104,6 +104,9 @@ abi::Error* answer(abi::ExecutableDeserializeAndLoadArgs& args) {
 constexpr std::string_view kOptimized = "\x12\x04\x72\x02\x08\x01";
 
 abi::Error* answer(abi::ExecutableOptimizedProgramArgs& args) {
+  if (abi::Error* error =
+          check_size(args.program->head, sizeof(abi::Program), settings().nested_longer_by))
+    return error;
   constexpr std::string_view kFormat = "hlo_with_config";
   args.program->format = kFormat.data();
   args.program->format_size = kFormat.size();

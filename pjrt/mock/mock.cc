@@ -23,7 +23,10 @@ class MockPlugin final : public Plugin {
     std::scoped_lock lock(mutex_);
     for (Worker* worker : workers_) worker->open();
   }
-  const abi::Table* table() override { return &table_; }
+  const abi::Table* table() override {
+    if (tables_.empty()) reset({});
+    return &tables_.back()->table;
+  }
   abi::FfiHandler handler(const std::string& name) override {
     const auto found = registered_handlers().find(name);
     return found == registered_handlers().end() ? nullptr : found->second;
@@ -42,8 +45,13 @@ class MockPlugin final : public Plugin {
   Settings settings_;
   std::unique_ptr<Seen> seen_ = std::make_unique<Seen>();
   std::vector<std::unique_ptr<Seen>> left_;
-  abi::Table table_;
-  std::vector<abi::Extension> extensions_;
+  // One for each reset(), as for plugins that are loaded one after the other. The old ones stay:
+  // what is loaded is never unloaded.
+  struct Loaded {
+    abi::Table table;
+    std::vector<abi::Extension> extensions;
+  };
+  std::vector<std::unique_ptr<Loaded>> tables_;
   std::mutex mutex_;
   std::set<Worker*> workers_;
 };
@@ -112,7 +120,10 @@ abi::Buffer* buffer_of(std::shared_ptr<Memory> memory) {
 
 // ---- The calls.
 
-abi::Error* answer(abi::PluginInitializeArgs&) { return nullptr; }
+abi::Error* answer(abi::PluginInitializeArgs&) {
+  if (settings().initialising) settings().initialising();
+  return nullptr;
+}
 
 abi::Error* answer(abi::PluginAttributesArgs& args) {
   static const abi::NamedValue kXla{.name = "xla_version",
@@ -344,6 +355,9 @@ abi::Error* answer(abi::BufferUnsafePointerArgs& args) {
 }
 
 abi::Error* answer(abi::BufferToHostBufferArgs& args) {
+  if (abi::Error* error = check_size(args.host_layout->head, sizeof(abi::MemoryLayout),
+                                     settings().nested_longer_by))
+    return error;
   const std::shared_ptr<Memory> memory = args.src->memory;
   // Not that of the bytes, which a run that is going on may be writing.
   const auto size = static_cast<size_t>(memory->size + settings().more_bytes);
@@ -421,6 +435,7 @@ abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
   seen().kept.assign(
       options.non_donatable_input_indices,
       options.non_donatable_input_indices + options.non_donatable_input_indices_count);
+  seen().execute_device = args.execute_device;
   lock.unlock();
   for (size_t device = 0; device < args.devices_count; ++device) launch(args, device);
   return nullptr;
@@ -476,7 +491,8 @@ void MockPlugin::reset(Settings settings) {
   settings_ = std::move(settings);
   seen_ = std::make_unique<Seen>();
   registered_handlers().clear();
-  table_ = abi::Table();
+  Loaded& loaded = *tables_.emplace_back(std::make_unique<Loaded>());
+  abi::Table& table = loaded.table;
   add_rows<abi::PluginInitializeArgs, abi::PluginAttributesArgs, abi::EventDestroyArgs,
            abi::EventIsReadyArgs, abi::EventErrorArgs, abi::EventAwaitArgs, abi::EventOnReadyArgs,
            abi::ClientCreateArgs, abi::ClientDestroyArgs, abi::ClientPlatformNameArgs,
@@ -487,21 +503,22 @@ void MockPlugin::reset(Settings settings) {
            abi::ExecutableOutputElementTypesArgs, abi::ExecutableOutputDimensionsArgs,
            abi::ClientBufferFromHostBufferArgs, abi::BufferDestroyArgs, abi::BufferReadyEventArgs,
            abi::BufferIsOnCpuArgs, abi::BufferUnsafePointerArgs, abi::BufferToHostBufferArgs,
-           abi::LoadedExecutableExecuteArgs>(table_);
-  table_.rows[static_cast<size_t>(Slot::kErrorDestroy)] = reinterpret_cast<void*>(&destroy_error);
-  table_.rows[static_cast<size_t>(Slot::kErrorMessage)] = reinterpret_cast<void*>(&tell_message);
-  table_.rows[static_cast<size_t>(Slot::kErrorGetCode)] = reinterpret_cast<void*>(&tell_code);
-  add_extra_rows(table_);
-  for (Slot slot : settings_.absent) table_.rows[static_cast<size_t>(slot)] = nullptr;
-  table_.head.struct_size = settings_.table_size;
-  table_.version = {.head = {.struct_size = sizeof(abi::Version)},
-                    .major = settings_.major,
-                    .minor = settings_.minor};
-  extensions_.assign(static_cast<size_t>(settings_.endless_extensions),
-                     {.type = static_cast<abi::ExtensionType>(99)});
-  for (size_t i = 0; i < extensions_.size(); ++i)
-    extensions_[i].next = &extensions_[(i + 1) % extensions_.size()];
-  table_.head.extensions = add_extra_extensions(extensions_.empty() ? nullptr : extensions_.data());
+           abi::LoadedExecutableExecuteArgs>(table);
+  table.rows[static_cast<size_t>(Slot::kErrorDestroy)] = reinterpret_cast<void*>(&destroy_error);
+  table.rows[static_cast<size_t>(Slot::kErrorMessage)] = reinterpret_cast<void*>(&tell_message);
+  table.rows[static_cast<size_t>(Slot::kErrorGetCode)] = reinterpret_cast<void*>(&tell_code);
+  add_extra_rows(table);
+  for (Slot slot : settings_.absent) table.rows[static_cast<size_t>(slot)] = nullptr;
+  table.head.struct_size = settings_.table_size;
+  table.version = {.head = {.struct_size = sizeof(abi::Version)},
+                   .major = settings_.major,
+                   .minor = settings_.minor};
+  auto& extensions = loaded.extensions;
+  extensions.assign(static_cast<size_t>(settings_.endless_extensions),
+                    {.type = static_cast<abi::ExtensionType>(99)});
+  for (size_t i = 0; i < extensions.size(); ++i)
+    extensions[i].next = &extensions[(i + 1) % extensions.size()];
+  table.head.extensions = add_extra_extensions(extensions.empty() ? nullptr : extensions.data());
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ struct Settings {
   size_t longer_by = 0;                // structures must have so many bytes more than they have
   size_t nested_longer_by = 0;         // ... those that arguments point at
   int devices = 2;
+  std::function<void()> initialising = nullptr;  // called while the plugin is loaded
   bool asynchronous = false;                     // runs happen on a thread, without bound
   bool held = false;                             // ... and not before open()
   std::function<void(bool)> crossing = nullptr;  // true: a call enters the mock; false: it leaves
@@ -83,6 +84,7 @@ struct Seen {
   std::atomic<int64_t> bytes{0}, peak_bytes{0};                                // of buffers
   std::atomic<int> errors_asked_early{0};  // EventError of a pending event: XLA ends the process
   std::vector<int64_t> kept;               // of the last run: arguments that it might not take
+  const abi::Device* execute_device = nullptr;  // of the last run, where it names one
 };
 
 class Plugin {

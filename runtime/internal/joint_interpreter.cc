@@ -27,30 +27,63 @@ class JointInterpreter final : public SpmdExecutable {
   }
 
  protected:
-  StatusOr<DeviceBuffers> run(const DeviceBuffers& arguments, bool only_if_room) override {
+  StatusOr<DeviceBuffers> run(const DeviceBuffers& arguments, bool only_if_room,
+                              bool& started) override {
     HEDDLE_ASSIGN_OR_RETURN(const auto tickets, admit(result_bytes_, only_if_room));
-    std::vector<std::vector<Literal>> tiles;
-    for (const std::vector<BufferPtr>& of_device : arguments) {
-      HEDDLE_ASSIGN_OR_RETURN(tiles.emplace_back(), values_of(of_device));
-    }
+    HEDDLE_ASSIGN_OR_RETURN(const auto slots, slots_of(arguments));
+    started = true;
+    HEDDLE_ASSIGN_OR_RETURN(const auto tiles, values_of(slots));
     std::vector<std::vector<Literal>> whole = tiles;
     for (size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].is_whole()) assemble(i, tiles, whole);
     }
     HEDDLE_ASSIGN_OR_RETURN(
         const std::vector<Literal> results,
-        hlo::evaluate_together(evaluator_, {grid().replicas, grid().partitions}, std::move(whole)));
+        hlo::evaluate_together(evaluator_, {grid().replicas, grid().partitions}, std::move(whole),
+                               /*seed=*/0, [](const std::function<void()>& work) {
+                                 // Of functions that the program calls: this run has the room.
+                                 const Throttle::Exempt own_work;
+                                 work();
+                               }));
     return buffers_of(results);
   }
 
  private:
-  static StatusOr<std::vector<Literal>> values_of(const std::vector<BufferPtr>& buffers) {
-    std::vector<Literal> values;
-    for (const BufferPtr& buffer : buffers) {
-      const auto slot = static_cast<LiteralBuffer&>(*buffer).use();  // of the grid's device
-      if (slot == nullptr) return deleted_error("run", buffer->shape());
-      HEDDLE_ASSIGN_OR_RETURN(values.emplace_back(), slot->share());
+  // By device, then by argument.
+  using Slots = std::vector<std::vector<std::shared_ptr<Slot>>>;
+
+  static StatusOr<Slots> slots_of(const DeviceBuffers& arguments) {
+    Slots slots;
+    Status error;
+    for (const std::vector<BufferPtr>& of_device : arguments) {
+      auto& row = slots.emplace_back();
+      for (const BufferPtr& buffer : of_device) {
+        auto slot = static_cast<LiteralBuffer&>(*buffer).use();  // of the grid's device
+        // execute() saw the buffers whole, so another thread released this one since.
+        if (slot == nullptr) error.Update(deleted_error("run", buffer->shape()));
+        if (slot != nullptr) row.push_back(std::move(slot));
+      }
     }
+    if (error.ok()) return slots;
+    for (const auto& row : slots) {
+      for (const std::shared_ptr<Slot>& slot : row) slot->end_use();
+    }
+    return error;
+  }
+
+  // Waits for them: for all, also after an error.
+  static StatusOr<std::vector<std::vector<Literal>>> values_of(const Slots& slots) {
+    std::vector<std::vector<Literal>> values;
+    Status error;
+    for (const auto& of_device : slots) {
+      auto& row = values.emplace_back();
+      for (const std::shared_ptr<Slot>& slot : of_device) {
+        StatusOr<Literal> value = slot->share();
+        error.Update(value.status());
+        if (value.ok()) row.push_back(*std::move(value));
+      }
+    }
+    if (!error.ok()) return error;
     return values;
   }
 

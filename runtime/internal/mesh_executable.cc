@@ -133,9 +133,11 @@ StatusOr<std::vector<BufferPtr>> MeshExecutable::run(std::span<const BufferPtr> 
     for (size_t device = 0; device < inputs.size(); ++device)
       inputs[device].push_back(parts[device]);
   }
-  StatusOr<DeviceBuffers> outputs = variant->program->launch(inputs, options.only_if_room);
-  if (options.only_if_room && absl::IsUnavailable(outputs.status())) return outputs.status();
-  for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
+  bool started = false;
+  StatusOr<DeviceBuffers> outputs = variant->program->launch(inputs, options.only_if_room, started);
+  if (started) {
+    for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
+  }
   if (!outputs.ok()) return outputs.status();
   return wrapped(*variant, *std::move(outputs));
 }
