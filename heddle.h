@@ -40,6 +40,7 @@
 #include "heddle/special/hypergeometric.h"
 #include "heddle/special/integrals.h"
 #include "heddle/special/logarithms.h"
+#include "heddle/special/loggamma.h"
 #include "heddle/special/normal.h"
 #include "heddle/special/orthogonal.h"
 #include "heddle/trace/aliases.h"

@@ -186,12 +186,11 @@ std::vector<FunctionSample> special_functions() {
       {"special::hyp1f1", [](In i) { return Tensors{sp::hyp1f1(i.x, i.y, i.x)}; }},
       {"special::hyp2f1", [](In i) { return Tensors{sp::hyp2f1(i.x, i.y, i.y, i.x)}; }},
       one("special::wofz", sp::wofz),
+      one("special::loggamma", sp::loggamma),
       {"special::bernoulli", [](In i) { return Tensors{sp::bernoulli(4, i.t)}; }},
       {"special::bessel_jn", [](In i) { return Tensors{sp::bessel_jn(i.x, 2)}; }},
       {"special::sph_harm_y",
-       [](In i) {
-         return Tensors{sp::sph_harm_y(i.position, i.position, i.x, i.y, 3)};
-       }},
+       [](In i) { return Tensors{sp::sph_harm_y(i.position, i.position, i.x, i.y, 3)}; }},
       one("special::erfc", sp::erfc),
       one("special::erfcx", sp::erfcx),
       one("special::erf_inv", sp::erf_inv),

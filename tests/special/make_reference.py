@@ -231,6 +231,8 @@ FUNCTIONS = {
     "wofz_re": (lambda x, y: mp.re(wofz(x, y)), each(*UPPER_HALF)),
     "wofz_im": (lambda x, y: mp.im(wofz(x, y)), each(*UPPER_HALF)),
     "hyp2f1": (mp.hyp2f1, gauss_point),
+    "loggamma_re": (lambda x, y: mp.re(mp.loggamma(mp.mpc(x, y))), each(either(uniform(-8, 8), off_poles(spread(1e-3, 100))), signed(spread(1e-2, 30)))),
+    "loggamma_im": (lambda x, y: mp.im(mp.loggamma(mp.mpc(x, y))), each(either(uniform(-8, 8), off_poles(spread(1e-3, 100))), signed(spread(1e-2, 30)))),
 }
 
 

@@ -47,11 +47,11 @@ Tensor bessel_of_order(const Arguments& v) {
              {.axes = {0}});
 }
 
-// A part of w(v[0] + i v[1]).
-Tensor faddeeva(const Arguments& v, Tensor (*part)(Operand)) {
+// A part of fn(v[0] + i v[1]).
+Tensor part_of(const Arguments& v, Tensor (*fn)(Operand), Tensor (*part)(Operand)) {
   const DType wide = v[0].dtype() == f64 ? f64 : f32;
   const Tensor z = complex(v[0].astype(wide), v[1].astype(wide));
-  return part(special::wofz(z)).astype(v[0].dtype());
+  return part(fn(z)).astype(v[0].dtype());
 }
 
 // The real part, of the degrees v[0] and orders v[1].
@@ -114,8 +114,10 @@ const std::map<std::string, Function>& functions() {
       {"dawsn", {one(dawsn), 4.6, 5.0, 0}},
       {"hyp1f1", {three(hyp1f1), 160, 250, 0}},
       {"hyp2f1", {four(hyp2f1), 130, 77, 0}},
-      {"wofz_re", {[](const Arguments& v) { return faddeeva(v, real); }, 5.4, 5.0, 0}},
-      {"wofz_im", {[](const Arguments& v) { return faddeeva(v, imag); }, 19, 44, 0}},
+      {"loggamma_re", {[](const Arguments& v) { return part_of(v, loggamma, real); }, 91, 62, 1}},
+      {"loggamma_im", {[](const Arguments& v) { return part_of(v, loggamma, imag); }, 37, 45, 1}},
+      {"wofz_re", {[](const Arguments& v) { return part_of(v, wofz, real); }, 5.4, 5.0, 0}},
+      {"wofz_im", {[](const Arguments& v) { return part_of(v, wofz, imag); }, 19, 44, 0}},
   };
   return kFunctions;
 }
