@@ -4,29 +4,74 @@
 #include <numeric>
 
 #include "heddle/hlo/internal/mesh_axes.h"
+#include "heddle/hlo/wire/internal/places.h"
 
 namespace heddle::hlo {
 namespace {
 
-bool is_permutation(Dims transpose, size_t rank) {
-  std::ranges::sort(transpose);
-  Dims axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  return transpose == axes;
+// [2,4]<=[4,2]T(1,0), the tile and what it is cut of.
+Status check_cut(const Dims& tile, const Dims& reshape, const Dims& transpose) {
+  const std::optional<int64_t> count = device_count(reshape);
+  if (count && device_count(tile) == count && std::max(tile.size(), reshape.size()) <= kMaxSizes)
+    return check_iota(reshape, transpose);
+  return invalid_argument(
+      "[", join(tile, ","), "]<=[", join(reshape, ","), "]: sizes must be 1 or more, at most ",
+      kMaxSizes, " of them, and give as many devices on both sides, at most ", kMaxDevices);
 }
 
-// [2,4]<=[4,2]T(1,0), the tile and what it is cut of.
-Status check_iota(const Dims& tile, const Dims& reshape, const Dims& transpose) {
-  const std::optional<int64_t> count = device_count(reshape);
-  if (!count || device_count(tile) != count) {
-    return invalid_argument("[", join(tile, ","), "]<=[", join(reshape, ","),
-                            "]: sizes must be 1 or more and give as many devices on both sides, at "
-                            "most ",
-                            kMaxDevices);
+Dims order_of(const Dims& reshape, Dims transpose) {
+  if (!transpose.empty()) return transpose;
+  transpose.resize(reshape.size());
+  std::iota(transpose.begin(), transpose.end(), 0);
+  return transpose;
+}
+
+// The device at a position of devices_of_iota(), and where a device stands there.
+class Iota {
+ public:
+  Iota(const Dims& reshape, const Dims& transpose)
+      : reshape_(reshape), order_(order_of(reshape, transpose)), strides_(reshape.size(), 1) {
+    for (size_t d = reshape.size(); d-- > 1;) strides_[d - 1] = strides_[d] * reshape[d];
   }
-  if (transpose.empty() || is_permutation(transpose, reshape.size())) return {};
-  return invalid_argument("T(", join(transpose, ","), "): must name each of ", reshape.size(),
-                          " dimensions once");
+
+  [[nodiscard]] int64_t device_at(int64_t position) const {
+    int64_t device = 0;
+    for (size_t i = order_.size(); i-- > 0;) {
+      const auto axis = static_cast<size_t>(order_[i]);
+      device += position % reshape_[axis] * strides_[axis];
+      position /= reshape_[axis];
+    }
+    return device;
+  }
+
+  [[nodiscard]] int64_t position_of(int64_t device) const {
+    int64_t position = 0;
+    for (int64_t d : order_) {
+      const auto axis = static_cast<size_t>(d);
+      position = position * reshape_[axis] + device / strides_[axis] % reshape_[axis];
+    }
+    return position;
+  }
+
+ private:
+  const Dims& reshape_;
+  Dims order_;
+  Dims strides_;
+};
+
+Dims group_of_iota(const ReplicaGroups& groups, int64_t number) {
+  Dims out;
+  const int64_t size = groups.iota_tile[1];
+  if (number < 0 || number >= groups.iota_tile[0] * size) return out;
+  const Iota iota(groups.iota_reshape, groups.iota_transpose);
+  const int64_t first = iota.position_of(number) / size * size;
+  for (int64_t i = 0; i < size; ++i) out.push_back(iota.device_at(first + i));
+  return out;
+}
+
+Status check_known(const ReplicaGroups& groups) {
+  if (groups.mesh_axes_proto.empty()) return check_replica_groups(groups);
+  return unimplemented("replica_groups are in a form that is not known here; list them");
 }
 
 }  // namespace
@@ -40,33 +85,41 @@ std::optional<int64_t> device_count(std::span<const int64_t> sizes) {
   return count;
 }
 
-Dims devices_of_iota(const Dims& reshape, Dims transpose) {
-  const size_t rank = reshape.size();
-  if (transpose.empty()) {
-    transpose.resize(rank);
-    std::iota(transpose.begin(), transpose.end(), 0);
+bool is_each_once(Dims numbers, int64_t count) {
+  if (static_cast<int64_t>(numbers.size()) != count) return false;
+  std::ranges::sort(numbers);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] != static_cast<int64_t>(i)) return false;
   }
-  Dims strides(rank, 1);
-  for (size_t d = rank; d-- > 1;) strides[d - 1] = strides[d] * reshape[d];
-  Dims out = {0};
-  for (int64_t axis : transpose) {
-    Dims next;
-    for (int64_t base : out) {
-      for (int64_t i = 0; i < reshape[static_cast<size_t>(axis)]; ++i)
-        next.push_back(base + i * strides[static_cast<size_t>(axis)]);
-    }
-    out = std::move(next);
+  return true;
+}
+
+Status check_iota(const Dims& reshape, const Dims& transpose) {
+  if (reshape.size() > kMaxSizes || !device_count(reshape)) {
+    return invalid_argument("[", join(reshape, ","), "]: sizes must be 1 or more, at most ",
+                            kMaxSizes, " of them, and give at most ", kMaxDevices, " devices");
   }
+  const auto rank = static_cast<int64_t>(reshape.size());
+  if (transpose.empty() || is_each_once(transpose, rank)) return {};
+  return invalid_argument("T(", join(transpose, ","), "): must name each of ", rank,
+                          " dimensions once");
+}
+
+Dims devices_of_iota(const Dims& reshape, const Dims& transpose) {
+  const Iota iota(reshape, transpose);
+  Dims out(static_cast<size_t>(device_count(reshape).value_or(0)));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = iota.device_at(static_cast<int64_t>(i));
   return out;
 }
 
 Status check_sharding(const Sharding& sharding) {
   for (const Sharding& part : sharding.tuple) HEDDLE_RETURN_IF_ERROR(check_sharding(part));
-  const bool is_named = !sharding.unknown_proto.empty() && sharding.tile_dimensions.empty();
+  const bool is_named =
+      sharding.tile_dimensions.empty() && wire::is_named_sharding(sharding.unknown_proto);
   if (sharding.type != Sharding::Type::kOther || is_named) return {};
   if (!sharding.iota_reshape.empty()) {
     return annotate(
-        check_iota(sharding.tile_dimensions, sharding.iota_reshape, sharding.iota_transpose),
+        check_cut(sharding.tile_dimensions, sharding.iota_reshape, sharding.iota_transpose),
         "sharding: ");
   }
   const auto listed = static_cast<int64_t>(sharding.tile_devices.size());
@@ -78,28 +131,41 @@ Status check_sharding(const Sharding& sharding) {
 Status check_replica_groups(const ReplicaGroups& groups) {
   if (!groups.mesh_axes.empty()) return parse_mesh_axes(groups.mesh_axes).status();
   if (groups.iota_tile.empty() && groups.iota_reshape.empty()) return {};
-  HEDDLE_RETURN_IF_ERROR(
-      annotate(check_iota(groups.iota_tile, groups.iota_reshape, groups.iota_transpose),
-               "replica_groups: "));
+  HEDDLE_RETURN_IF_ERROR(annotate(
+      check_cut(groups.iota_tile, groups.iota_reshape, groups.iota_transpose), "replica_groups: "));
   if (groups.iota_tile.size() == 2) return {};
   return invalid_argument("replica_groups: [", join(groups.iota_tile, ","),
                           "] must be of two sizes: the groups, and the devices of one");
 }
 
-StatusOr<std::vector<Dims>> groups_of(const ReplicaGroups& groups) {
-  if (!groups.mesh_axes_proto.empty())
-    return unimplemented("replica_groups are in a form that is not known here; list them");
-  HEDDLE_RETURN_IF_ERROR(check_replica_groups(groups));
+bool has_no_groups(const ReplicaGroups& groups) {
+  return groups.mesh_axes.empty() && groups.mesh_axes_proto.empty() && groups.iota_tile.empty() &&
+         groups.groups.empty();
+}
+
+StatusOr<Dims> group_of(const ReplicaGroups& groups, int64_t number) {
+  HEDDLE_RETURN_IF_ERROR(check_known(groups));
   if (!groups.mesh_axes.empty()) {
     HEDDLE_ASSIGN_OR_RETURN(const MeshAxes axes, parse_mesh_axes(groups.mesh_axes));
-    return groups_of(axes);
+    return group_of(axes, number);
   }
-  if (groups.iota_tile.empty()) return groups.groups;
-  const Dims flat = devices_of_iota(groups.iota_reshape, groups.iota_transpose);
-  std::vector<Dims> out;
-  for (auto at = flat.begin(); at != flat.end(); at += groups.iota_tile[1])
-    out.emplace_back(at, at + groups.iota_tile[1]);
-  return out;
+  if (!groups.iota_tile.empty()) return group_of_iota(groups, number);
+  for (const Dims& group : groups.groups) {
+    if (std::ranges::find(group, number) != group.end()) return group;
+  }
+  return Dims();
+}
+
+StatusOr<int64_t> largest_group(const ReplicaGroups& groups) {
+  HEDDLE_RETURN_IF_ERROR(check_known(groups));
+  if (!groups.mesh_axes.empty()) {
+    HEDDLE_ASSIGN_OR_RETURN(const MeshAxes axes, parse_mesh_axes(groups.mesh_axes));
+    return group_size(axes);
+  }
+  if (!groups.iota_tile.empty()) return groups.iota_tile[1];
+  int64_t size = 1;
+  for (const Dims& group : groups.groups) size = std::max(size, static_cast<int64_t>(group.size()));
+  return size;
 }
 
 }  // namespace heddle::hlo

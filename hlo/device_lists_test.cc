@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "heddle/hlo/internal/mesh_axes.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
@@ -27,11 +29,21 @@ std::vector<Dims> groups(const std::string& text) {
   const auto module = parse_text(program(text));
   if (!module.ok()) throw std::runtime_error(message_of(module.status()));
   const Instruction& root = module->entry_computation().root_instruction();
-  return groups_of(root.attrs.get<CollectiveAttrs>().replica_groups).value();
+  const ReplicaGroups& form = root.attrs.get<CollectiveAttrs>().replica_groups;
+  std::vector<Dims> out;  // by their first device
+  for (int64_t device = 0; device < 8; ++device) {
+    Dims group = group_of(form, device).value();
+    if (std::ranges::find(out, group) == out.end() && !group.empty())
+      out.push_back(std::move(group));
+  }
+  EXPECT_EQ(largest_group(form).value(), static_cast<int64_t>(out.empty() ? 1 : out[0].size()));
+  return out;
 }
 
+// The message without the line of the program that it shows.
 std::string error(const std::string& groups, const std::string& sharding = "{replicated}") {
-  return message_of(parse_text(program(groups, sharding)).status());
+  const std::string text = message_of(parse_text(program(groups, sharding)).status());
+  return text.substr(0, text.find('\n'));
 }
 
 TEST(DeviceLists, GroupsOfEveryForm) {
@@ -61,7 +73,8 @@ TEST(DeviceLists, FormsThatAreNoneAreErrors) {
   EXPECT_THAT(error("[1,1099511627776]<=[1099511627776]"), HasSubstr("at most 4194304"));
   EXPECT_THAT(error("[4294967297,2,3]<=[4294967298]"), HasSubstr("on both sides"));
   EXPECT_THAT(error("[2,2,1]<=[4]"), HasSubstr("must be of two sizes"));
-  EXPECT_THAT(error("[]<=[]"), HasSubstr("replica_groups"));
+  EXPECT_THAT(error("[]<=[]"), HasSubstr("replica_groups: [] has no sizes"));
+  EXPECT_THAT(error("mesh_axes_proto=\"\""), HasSubstr("mesh_axes_proto has no bytes"));
   EXPECT_THAT(error("mesh['a'=0] {'a'}"), HasSubstr("must be 1 or more"));
   EXPECT_THAT(error("mesh['a'=2,'a'=2] {'a'}"), HasSubstr("has two axes a"));
   EXPECT_THAT(error("mesh['a'=2] {'b'}"), HasSubstr("the mesh has no axis b"));
@@ -69,14 +82,59 @@ TEST(DeviceLists, FormsThatAreNoneAreErrors) {
   EXPECT_THAT(error("mesh['a'=12] {'a':(2)2,'a':(3)2}"), HasSubstr("parts of axis a overlap"));
   EXPECT_THAT(error("mesh['a'=6] {'a':(2)2}"), HasSubstr("must divide that"));
   EXPECT_THAT(error("mesh['a'=2], device_ids=(0,0) {'a'}"), HasSubstr("each of 2 devices once"));
-  EXPECT_THAT(error("mesh['a'=2], device_ids=([0]T(3)) {'a'}"), HasSubstr("device_ids"));
+  EXPECT_THAT(error("mesh['a'=2], device_ids=([0]T(3)) {'a'}"),
+              HasSubstr("device_ids: [0]: sizes must be 1 or more"));
+  EXPECT_THAT(error("mesh['a'=2], device_ids=([2]T(3)) {'a'}"),
+              HasSubstr("device_ids: T(3): must name each of 1 dimensions once"));
   EXPECT_THAT(error("mess['a'=2] {'a'}"), HasSubstr("replica groups"));
+}
+
+std::string times(int count, std::string_view item) {
+  std::string out;
+  for (int i = 0; i < count; ++i) append(out, i > 0 ? "," : "", item);
+  return out;
+}
+
+// Each of these took more than ten seconds or gigabytes where lists were made of all that is said.
+TEST(DeviceLists, LongListsAreRefusedBeforeAnyWork) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::string ones = times(20000, "1");
+  EXPECT_THAT(error(cat("[1,4194304]<=[4194304,", ones, "]")), HasSubstr("at most 128 of them"));
+  EXPECT_THAT(error(cat("mesh[a=4194304], device_ids=([4194304,", ones, "]) {}")),
+              HasSubstr("device_ids: [4194304,1,1"));
+  EXPECT_THAT(error("{}", cat("{devices=[", ones, ",4194304]<=[4194304]}")),
+              HasSubstr("at most 128 of them"));
+  std::string axes;
+  for (int i = 0; i < 50000; ++i) append(axes, i > 0 ? "," : "", "a", i, "=1");
+  EXPECT_THAT(error(cat("mesh[", axes, "] {}")), HasSubstr("has 50000 axes"));
+  EXPECT_THAT(error(cat("mesh[a=1] {", times(50000, "a:(1)1"), "}")),
+              HasSubstr("groups along 50000"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(DeviceLists, OtherGroupsAreNotListed) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) {
+    for (const char* text : {"mesh[a=4194304] {}", "[4194304,1]<=[2048,2048]T(1,0)"}) {
+      const auto module = parse_text(program(text));
+      const auto& groups = module->entry_computation()
+                               .root_instruction()
+                               .attrs.get<CollectiveAttrs>()
+                               .replica_groups;
+      EXPECT_EQ(group_of(groups, 7).value(), (Dims{7}));
+      EXPECT_EQ(largest_group(groups).value(), 1);
+    }
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
 TEST(DeviceLists, ShardingsThatAreNoneAreErrors) {
   EXPECT_THAT(error("{}", "{devices=[-2,-2]<=[4]}"), HasSubstr("sizes must be 1 or more"));
-  EXPECT_THAT(error("{}", "{devices=[2]<=[2]T(1)}"), HasSubstr("T(1)"));
+  EXPECT_THAT(error("{}", "{devices=[2]<=[2]T(1)}"),
+              HasSubstr("sharding: T(1): must name each of 1 dimensions once"));
   EXPECT_THAT(error("{}", "{devices=[2]0,1,2}"), HasSubstr("lists 3 devices"));
+  EXPECT_THAT(error("{}", "{devices=[]<=[] metadata={op_name=\"z\"}}"),
+              HasSubstr("sharding: devices=[] lists 0 devices"));
   EXPECT_THAT(error("{}", "{{devices=[0]<=[0]}}"), HasSubstr("sizes must be 1 or more"));
   EXPECT_THAT(error("{}", "{devices=[3037000500,3037000500]<=[3037000500,3037000500]}"),
               HasSubstr("at most"));
@@ -121,6 +179,13 @@ TEST(DeviceLists, MeshAxesStayOnTheWayThroughTheWire) {
 TEST(DeviceLists, UnknownGroupsStayUnknown) {
   const std::string groups = "mesh_axes_proto=\"\\372\\001\\002hi\"";
   EXPECT_THAT(to_proto_and_back(program(groups)), HasSubstr(cat("replica_groups=", groups)));
+}
+
+// Text may have any bytes in quotes; a proto string, which a name is, only UTF-8.
+TEST(DeviceLists, NamesOfAxesAreTextInAProto) {
+  const auto module = parse_text(program("mesh['\xff'=2] {'\xff'}"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(to_proto(*module).find('\xff'), std::string::npos);
 }
 
 TEST(DeviceLists, MetadataOfShardingsStaysOnTheWayThroughTheWire) {

@@ -62,6 +62,23 @@ TEST(Together, WithAChannelAllPartitionsTakePart) {
             (Rows{{1, 10}, {1, 10}, {5, 50}, {5, 50}}));
 }
 
+// An all-reduce of arrays of dynamic size: its type, or the error.
+std::string with_sizes(const std::string& size) {
+  const auto got = together(
+      cat("ENTRY main { p = f32[2] parameter(0) u = u32[] replica-id() i = s32[] convert(u) two = "
+          "s32[] constant(2) one = s32[] constant(1) d = f32[<=2] set-dimension-size(p, ",
+          size,
+          "), dimensions={0} ROOT r = f32[<=2] all-reduce(d), replica_groups={}, to_apply=add }"),
+      {2, 1}, one_each(2));
+  return got.ok() ? to_string((*got)[0].shape()) : message_of(got.status());
+}
+
+TEST(Together, MembersGiveAsManyElementsEach) {
+  EXPECT_EQ(with_sizes("two"), "f32[<=2]");
+  EXPECT_EQ(with_sizes("one"), "f32[1]");
+  EXPECT_THAT(with_sizes("i"), HasSubstr("must be of one size"));
+}
+
 TEST(Together, GlobalNumbersCountReplicaByReplica) {
   EXPECT_EQ(results("all-reduce(p), channel_id=1, replica_groups={{0,3},{1,2}}, "
                     "use_global_device_ids=true, to_apply=add",
@@ -198,7 +215,7 @@ TEST(Together, StartsGiveWhatTheirDonesTake) {
   EXPECT_THAT(numbers(got->at(1).element(1)), ElementsAre(0, 0));
 }
 
-// (sum of x, sum of x * y): the accumulators of both operands come first.
+// (the largest of all, and which replica has it): the accumulators of both operands come first.
 TEST(Together, CombinersMayTakeAllOperandsAtOnce) {
   const auto got = together(
       "both { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) "

@@ -1,7 +1,6 @@
 #include "heddle/hlo/internal/mesh_axes.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/internal/device_lists.h"
@@ -9,10 +8,6 @@
 
 namespace heddle::hlo {
 namespace {
-
-bool read_numbers(TextCursor& in, char close, Dims& values) {
-  return read_items(in, close, [&] { return in.read_int(values.emplace_back()); });
-}
 
 bool read_name(TextCursor& in, std::string& name) {
   if (in.peek() == '\'' || in.peek() == '"') return in.read_string(name);
@@ -22,17 +17,11 @@ bool read_name(TextCursor& in, std::string& name) {
 
 // After "device_ids=(": 0,2,1,3) or [4,2]T(1,0)), which stands for the list.
 bool read_devices(TextCursor& in, Dims& devices) {
-  if (!in.accept('[')) return read_numbers(in, ')', devices);
+  if (!in.accept('[')) return read_integers(in, ')', devices);
   Dims reshape, transpose;
-  if (!read_numbers(in, ']', reshape)) return false;
-  if (in.accept('T') && !(in.expect('(') && read_numbers(in, ')', transpose))) return false;
-  const std::optional<int64_t> count = device_count(reshape);
-  Sharding order;
-  order.type = Sharding::Type::kOther;
-  if (count) order.tile_dimensions = {*count};
-  order.iota_reshape = reshape;
-  order.iota_transpose = transpose;
-  if (const Status status = check_sharding(order); !status.ok())
+  if (!read_integers(in, ']', reshape)) return false;
+  if (in.accept('T') && !(in.expect('(') && read_integers(in, ')', transpose))) return false;
+  if (const Status status = check_iota(reshape, transpose); !status.ok())
     return in.fail("device_ids: ", message_of(status));
   devices = devices_of_iota(reshape, transpose);
   return in.expect(')');
@@ -51,11 +40,7 @@ bool read_part(TextCursor& in, const std::vector<MeshAxes::Axis>& axes, MeshAxes
 }
 
 Status check_devices(const Dims& devices, int64_t count) {
-  Dims sorted = devices;
-  std::ranges::sort(sorted);
-  Dims all(static_cast<size_t>(count));
-  std::iota(all.begin(), all.end(), 0);
-  if (devices.empty() || sorted == all) return {};
+  if (devices.empty() || is_each_once(devices, count)) return {};
   return invalid_argument("mesh: device_ids must name each of ", count, " devices once");
 }
 
@@ -156,6 +141,11 @@ std::string to_string(const MeshAxes& axes) {
 }
 
 Status check_mesh_axes(const MeshAxes& axes) {
+  if (axes.axes.empty() || axes.axes.size() > kMaxSizes || axes.parts.size() > kMaxSizes) {
+    return invalid_argument("mesh: has ", axes.axes.size(), " axes, and groups along ",
+                            axes.parts.size(), "; must have 1 axis or more, and at most ",
+                            kMaxSizes, " of both");
+  }
   Dims sizes;
   for (const MeshAxes::Axis& axis : axes.axes) {
     sizes.push_back(axis.size);
@@ -163,7 +153,7 @@ Status check_mesh_axes(const MeshAxes& axes) {
       return invalid_argument("mesh: has two axes ", axis.name);
   }
   const std::optional<int64_t> count = device_count(sizes);
-  if (!count || axes.axes.empty() || axes.axes.size() > Shape::kMaxRank) {
+  if (!count) {
     return invalid_argument("mesh: sizes are [", join(sizes, ","),
                             "]; must be 1 or more, and at most ", kMaxDevices, " devices");
   }
@@ -175,22 +165,26 @@ Status check_mesh_axes(const MeshAxes& axes) {
   return {};
 }
 
-std::vector<Dims> groups_of(const MeshAxes& axes) {
-  const Dims steps = steps_of(axes);
+int64_t group_size(const MeshAxes& axes) {
+  int64_t size = 1;
+  for (const MeshAxes::Part& part : axes.parts) size *= size_of(axes, part);
+  return size;
+}
+
+Dims group_of(const MeshAxes& axes, int64_t device) {
   Dims sizes;
   for (const MeshAxes::Axis& axis : axes.axes) sizes.push_back(axis.size);
-  std::vector<bool> is_taken(static_cast<size_t>(*device_count(sizes)));
-  std::vector<Dims> out;
-  for (size_t first = 0; first < is_taken.size(); ++first) {
-    if (is_taken[first]) continue;
-    Dims& group = out.emplace_back();
-    for (int64_t step : steps) {
-      const size_t at = first + static_cast<size_t>(step);
-      is_taken[at] = true;
-      group.push_back(axes.devices.empty() ? static_cast<int64_t>(at) : axes.devices[at]);
-    }
+  int64_t at = device;
+  if (!axes.devices.empty()) at = std::ranges::find(axes.devices, device) - axes.devices.begin();
+  if (device < 0 || at >= *device_count(sizes)) return {};
+  for (const MeshAxes::Part& part : axes.parts) {
+    const int64_t stride = stride_of(axes, part);
+    at -= at / stride % size_of(axes, part) * stride;
   }
-  return out;
+  Dims group = steps_of(axes);
+  for (int64_t& each : group)
+    each = axes.devices.empty() ? at + each : axes.devices[static_cast<size_t>(at + each)];
+  return group;
 }
 
 }  // namespace heddle::hlo

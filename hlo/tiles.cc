@@ -19,18 +19,13 @@ int64_t product(std::span<const int64_t> sizes) {
 
 // Every device of 0 .. count-1 once.
 Status check_devices(const Sharding& sharding, int64_t count) {
-  const auto wrong = [&] {
-    return invalid_argument("sharding ", to_string(sharding), ": is of other devices than 0 .. ",
-                            count - 1, "; must name each once");
-  };
   HEDDLE_RETURN_IF_ERROR(check_sharding(sharding));
-  if (product(sharding.tile_dimensions) != count) return wrong();
-  Dims devices = devices_in_order(sharding);
-  std::ranges::sort(devices);
-  for (size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i] != static_cast<int64_t>(i)) return wrong();
-  }
-  return static_cast<int64_t>(devices.size()) == count ? Status() : wrong();
+  const bool is_iota = !sharding.iota_reshape.empty();  // which has each once
+  if (device_count(sharding.tile_dimensions) == count &&
+      (is_iota || is_each_once(sharding.tile_devices, count)))
+    return {};
+  return invalid_argument("sharding ", to_string(sharding), ": is of other devices than 0 .. ",
+                          count - 1, "; must name each once");
 }
 
 // Dimensions of the assignment behind those of the array, along which tiles repeat.
@@ -85,17 +80,22 @@ std::vector<int64_t> Tiles::holders() const {
   return out;
 }
 
-StatusOr<Tiles> tiles_of(const Sharding& sharding, const Shape& shape, int64_t devices) {
+Status check_tiles(const Sharding& sharding, const Shape& shape, int64_t devices) {
   if (!shape.is_array())
     return invalid_argument("sharding ", to_string(sharding), ": of a ", shape,
                             "; must be of an array");
-  if (sharding.type == Type::kReplicated || devices == 1) return whole(shape, devices);
+  if (sharding.type == Type::kReplicated || devices == 1) return {};
   if (sharding.type != Type::kOther) {
     return unimplemented("sharding ", to_string(sharding),
                          ": does not place elements on devices; use {replicated} or {devices=..}");
   }
   HEDDLE_RETURN_IF_ERROR(check_rest(sharding, shape));
-  HEDDLE_RETURN_IF_ERROR(check_devices(sharding, devices));
+  return check_devices(sharding, devices);
+}
+
+StatusOr<Tiles> tiles_of(const Sharding& sharding, const Shape& shape, int64_t devices) {
+  HEDDLE_RETURN_IF_ERROR(check_tiles(sharding, shape, devices));
+  if (sharding.type == Type::kReplicated || devices == 1) return whole(shape, devices);
   Tiles tiles;
   const auto rank = static_cast<size_t>(shape.rank());
   tiles.counts.assign(sharding.tile_dimensions.begin(),

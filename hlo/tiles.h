@@ -35,6 +35,9 @@ struct Tiles {
 [[nodiscard]] StatusOr<Tiles> tiles_of(const Sharding& sharding, const Shape& shape,
                                        int64_t devices);
 
+// The same without the tiles: OK where they can be had. Of many devices they are long lists.
+[[nodiscard]] Status check_tiles(const Sharding& sharding, const Shape& shape, int64_t devices);
+
 // Returns the devices of a {devices=..} sharding in the order of its tiles, dimensions along which
 // tiles repeat included. Not checked: for what tiles_of() or verify() has taken.
 [[nodiscard]] std::vector<int64_t> devices_in_order(const Sharding& sharding);

@@ -1,5 +1,7 @@
 #include "heddle/hlo/verify.h"
 
+#include <algorithm>
+
 #include "heddle/hlo/internal/check_type.h"
 #include "heddle/hlo/internal/device_lists.h"
 
@@ -13,6 +15,12 @@ class Verifier {
   Status run() {
     if (module_.entry.value >= module_.computations.size()) {
       return invalid_argument("module ", module_.name, ": has no entry computation");
+    }
+    const Dims devices = {std::max<int64_t>(module_.extras->replica_count, 1),
+                          std::max<int64_t>(module_.extras->num_partitions, 1)};
+    if (!device_count(devices)) {
+      return invalid_argument("module ", module_.name, ": is for ", devices[0], " replicas of ",
+                              devices[1], " partitions; must be at most ", kMaxDevices, " devices");
     }
     for (size_t i = 0; i < module_.computations.size(); ++i) {
       HEDDLE_RETURN_IF_ERROR(annotate(check(i), "module ", module_.name, ", computation ",

@@ -8,8 +8,10 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/tiles.h"
 #include "heddle/runtime/internal/joint_interpreter.h"
 #include "heddle/runtime/internal/literal_buffer.h"
+#include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/internal/work_queue.h"
 #include "heddle/runtime/spmd.h"
 
@@ -32,6 +34,21 @@ Literal nest(const Shape& shape, std::vector<Literal>::iterator& leaf) {
   if (!shape.is_tuple()) return std::move(*leaf++);
   std::vector<Literal> elements;
   for (const Shape& element : shape.elements()) elements.push_back(nest(element, leaf));
+  return Literal::tuple(std::move(elements));
+}
+
+bool same_sizes(const Shape& a, const Shape& b) {
+  return same_dimensions(a, b) && std::ranges::equal(a.elements(), b.elements(), same_sizes);
+}
+
+// A value of dynamic size fills its bounds, with zeros: a buffer is of its type.
+Literal filled(Literal value, const Shape& type) {
+  if (same_sizes(value.shape(), type)) return value;
+  if (!type.is_tuple())
+    return hlo::cut(value, std::vector<int64_t>(type.dimensions().size()), type);
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < type.elements().size(); ++i)
+    elements.push_back(filled(std::move(value.mutable_elements()[i]), type.elements()[i]));
   return Literal::tuple(std::move(elements));
 }
 
@@ -58,7 +75,11 @@ class FlatEvaluator {
     const Throttle::Exempt own_work;  // of functions that the program calls
     if (before_run_) HEDDLE_RETURN_IF_ERROR(before_run_());
     if (has_tuples_) leaves = nested(std::move(leaves));
-    return evaluator_.run(std::move(leaves), {.seed = next_seed_->fetch_add(1)});
+    HEDDLE_ASSIGN_OR_RETURN(Literal result,
+                            evaluator_.run(std::move(leaves), {.seed = next_seed_->fetch_add(1)}));
+    return within_memory(
+        [&]() -> StatusOr<Literal> { return filled(std::move(result), entry().result_shape()); },
+        "run ", evaluator_.module().name);
   }
 
  private:

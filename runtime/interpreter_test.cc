@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "heddle/base/counters.h"
+#include "heddle/hlo/text.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"
 
@@ -43,6 +44,20 @@ TEST_F(InterpreterTest, ARunCountsOneExecutionAndMovesNothing) {
   const std::vector arguments = {on(device_, {1, 2}), on(device_, {10, 20})};
   EXPECT_EQ(effects_of([&] { (void)add_->execute(arguments).value(); }),
             (Counters{.executions = 1}));
+}
+
+// A buffer is of its type: what a value of dynamic size leaves of that is zeros.
+TEST_F(InterpreterTest, ResultsOfDynamicSizeFillTheirBounds) {
+  const auto module = hlo::parse_text(R"(HloModule m
+    ENTRY main { n = s32[] constant(1) x = f32[3] constant({1,2,3})
+      d = f32[<=3] set-dimension-size(x, n), dimensions={0} r = f32[<=3] negate(d)
+      u = (f32[<=3], s32[]) tuple(d, n)
+      ROOT t = (f32[<=3], (f32[<=3], s32[])) tuple(r, u) })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const auto results = compiled(*module, device_)->execute(std::vector<BufferPtr>()).value();
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(values_of(*results[0]), (std::vector<float>{-1, 0, 0}));
+  EXPECT_EQ(values_of(*results[1]), (std::vector<float>{1, 0, 0}));
 }
 
 TEST_F(InterpreterTest, DeclaresItsFlatTypes) {

@@ -46,7 +46,9 @@ class PipelineRun {
 
   Status run(const Pass& pass) {
     auto now = pass.run(module_);
-    if (!now.ok()) return annotate(now.status(), pass.name, ": ");
+    const std::string prefix = cat(pass.name, ": ");  // which passes that others call too have
+    if (!now.ok() && message_of(now.status()).starts_with(prefix)) return now.status();
+    if (!now.ok()) return annotate(now.status(), prefix);
     module_ = *std::move(now);
     stage_ = std::max(stage_, pass.leaves);
     if (options_.verify_each) HEDDLE_RETURN_IF_ERROR(verify_after(pass, module_, stage_));

@@ -62,7 +62,7 @@ std::vector<const Sharding*> result_shardings(const Computation& entry) {
   return out;
 }
 
-// One shard_map of a computation: its call, and where its results become whole again.
+// One shard_map of a computation: where its results become whole again.
 struct Mapped {
   std::vector<InstructionId>
       whole;  // by result: SPMDShardToFullShape; not valid(): nobody reads it
@@ -85,42 +85,41 @@ class Writer {
 
  private:
   Status read_mesh() {
-    const auto add = [&](const Sharding* sharding) {
-      return sharding == nullptr ? Status() : mesh_.add(*sharding);
+    const auto add = [&](const Sharding* sharding, const Shape& shape) {
+      return sharding == nullptr ? Status() : mesh_.add(*sharding, shape);
     };
     for (const Computation& computation : from_.computations) {
       for (const Instruction& instruction : computation.instructions) {
         const bool counts =
             is_call_of(instruction, "Sharding") || is_call_of(instruction, "SPMDShardToFullShape");
         if (counts && !is_manual(instruction))
-          HEDDLE_RETURN_IF_ERROR(add(sharding_of(instruction)));
+          HEDDLE_RETURN_IF_ERROR(add(sharding_of(instruction), instruction.shape));
       }
     }
     const Computation& entry = from_.entry_computation();
     for (InstructionId parameter : entry.parameters) {
       const Sharding* sharding = sharding_of(entry.at(parameter));
-      HEDDLE_RETURN_IF_ERROR(add(sharding));
+      HEDDLE_RETURN_IF_ERROR(add(sharding, entry.at(parameter).shape));
       HEDDLE_RETURN_IF_ERROR(check_divides(sharding, entry.at(parameter).shape));
     }
     const std::vector<const Sharding*> results = result_shardings(entry);
     const Shape& shape = entry.result_shape();
     for (size_t i = 0; i < results.size(); ++i) {
-      HEDDLE_RETURN_IF_ERROR(add(results[i]));
-      HEDDLE_RETURN_IF_ERROR(
-          check_divides(results[i], shape.is_tuple() ? shape.elements()[i] : shape));
+      const Shape& of = shape.is_tuple() ? shape.elements()[i] : shape;
+      HEDDLE_RETURN_IF_ERROR(add(results[i], of));
+      HEDDLE_RETURN_IF_ERROR(check_divides(results[i], of));
     }
     return mesh_.check();
   }
 
-  // Shardy takes a sharding whose parts are not all full for none.
-  [[nodiscard]] Status check_divides(const Sharding* sharding, const Shape& shape) const {
+  // Shardy takes a sharding whose parts are not all full for none. Of one that was added.
+  [[nodiscard]] static Status check_divides(const Sharding* sharding, const Shape& shape) {
     if (sharding == nullptr || !shape.is_array()) return {};
-    const auto tiles = hlo::tiles_of(*sharding, shape, from_.extras->num_partitions);
-    HEDDLE_RETURN_IF_ERROR(annotate(tiles.status(), "to-shardy: "));
-    for (size_t d = 0; d < tiles->counts.size(); ++d) {
-      if (tiles->shape.dimensions()[d] * tiles->counts[d] == shape.dimensions()[d]) continue;
+    const std::vector<int64_t>& counts = sharding->tile_dimensions;  // none where it is replicated
+    for (size_t d = 0; d < counts.size() && d < shape.dimensions().size(); ++d) {
+      if (shape.dimensions()[d] % counts[d] == 0) continue;
       return unimplemented("to-shardy: sharding ", hlo::to_string(*sharding), " cuts dimension ", d,
-                           " of ", shape, " in ", tiles->counts[d],
+                           " of ", shape, " in ", counts[d],
                            " parts, of which it is no multiple; leave it to GSPMD");
     }
     return {};
@@ -216,6 +215,7 @@ class Writer {
   }
 
   static Status only_maps_read(const Computation& computation, InstructionId tile) {
+    if (tile == computation.root) return lost(computation.at(tile));
     for (const Instruction& reader : computation.instructions) {
       if (std::ranges::find(reader.operands, tile) != reader.operands.end() &&
           !is_map(computation, reader))

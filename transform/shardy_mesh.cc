@@ -82,8 +82,9 @@ StatusOr<std::vector<Part>> parts_of(const Sharding& sharding, int64_t devices) 
 
 }  // namespace
 
-Status ShardyMesh::add(const Sharding& sharding) {
+Status ShardyMesh::add(const Sharding& sharding, const Shape& shape) {
   HEDDLE_ASSIGN_OR_RETURN(const std::vector<Part> parts, parts_of(sharding, devices_));
+  HEDDLE_RETURN_IF_ERROR(annotate(hlo::check_tiles(sharding, shape, devices_), "to-shardy: "));
   for (const Part& part : parts) cuts_.insert({part.begin, part.end});
   return {};
 }

@@ -65,7 +65,7 @@ class RoutineMaker {
       HEDDLE_RETURN_IF_ERROR(explain(order_[i], add(order_[i], static_cast<int64_t>(i))));
     }
     routine_.root = use(computation_.root, kAtRoot, 0);
-    if (at(computation_.root).opcode == Opcode::kTuple && !root_is_read_) routine_.root.kind = Source::Kind::kResult;
+    if (is_plain(at(computation_.root), Opcode::kTuple) && !root_is_read_) routine_.root.kind = Source::Kind::kResult;
     return std::move(routine_);
   }
 
@@ -108,7 +108,7 @@ class RoutineMaker {
     Value& value = value_of(id);
     value.last_read = position;
     value.last_operand = operand;
-    if (user.opcode != Opcode::kGetTupleElement) {
+    if (!is_plain(user, Opcode::kGetTupleElement)) {
       value.whole = true;
       return;
     }
@@ -122,7 +122,15 @@ class RoutineMaker {
                       " ", message_of(status), location_of(at(id)));
   }
 
+  // An op that the run does itself, and not by its rule.
+  bool is_plain(const Instruction& instruction, Opcode opcode) const {
+    return instruction.opcode == opcode && !depends_on_sizes(computation_, instruction);
+  }
+
   Status add(InstructionId id, int64_t position) {
+    if (has_unbounded_dimension(at(id).shape))
+      return unimplemented("is ", at(id).shape, "; every dimension must have a size or a bound");
+    if (depends_on_sizes(computation_, at(id))) return add_rule(id, position);
     switch (at(id).opcode) {
       case Opcode::kParameter: return {};  // bound already
       case Opcode::kConstant: return add_constant(id, at(id).attrs.get<ConstantAttrs>().literal);

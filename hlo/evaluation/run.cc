@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "heddle/hlo/evaluation/internal/sizes.h"
+#include "heddle/hlo/internal/call_place.h"
 
 namespace heddle::hlo {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 // Elements that an elementwise body takes at a time: few enough for a dozen temporaries to stay in the cache.
 constexpr int64_t kChunk = 2048;
 
-class CallSite final : public Caller, public RandomSource {
+class CallSite final : public Caller, public RandomSource, public CallPlace {
  public:
   CallSite(EvaluationRun& run, const Instruction& instruction) : run_(run), instruction_(instruction) {}
 
@@ -28,6 +29,7 @@ class CallSite final : public Caller, public RandomSource {
   [[nodiscard]] const Computation& computation(size_t which) const override {
     return run_.plan().module.at(id_of(which));
   }
+  [[nodiscard]] const Instruction& place() const override { return instruction_; }
   [[nodiscard]] uint64_t seed() const override { return run_.seed(); }
   WideCounter advance(uint64_t by) override { return run_.advance_random(by); }
 
@@ -182,12 +184,10 @@ Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Ste
 
 StatusOr<Literal> EvaluationRun::apply_at_sizes(const Step& step, EvalArgs& in) {
   HEDDLE_ASSIGN_OR_RETURN(const Sized sized, at_sizes(plan_.module, *in.computation, *step.instruction, in.operands));
-  EvalArgs now{sized.instruction, in.operands, in.caller};
+  EvalArgs now{sized.instruction, in.operands, in.caller, in.computation};
   HEDDLE_ASSIGN_OR_RETURN(Literal result, step.rule(now));
   if (sized.cut) result = at_dimensions(result, *sized.cut);
-  const Shape& declared = step.instruction->shape;  // whose bounds a value may fill
-  if (declared.is_array() && same_dimensions(result.shape(), declared)) return std::move(result).reshaped(declared);
-  return result;
+  return fitted(std::move(result), step.instruction->shape);
 }
 
 // Runs of lifted computations are kept like frames. Null where the value is not had by elementwise ops.

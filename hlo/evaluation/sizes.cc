@@ -1,6 +1,7 @@
 #include "heddle/hlo/evaluation/internal/sizes.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/indices.h"
@@ -13,20 +14,57 @@ bool has_dynamic_dimension(const Shape& shape) {
   return shape.is_dynamic() || std::ranges::any_of(shape.elements(), has_dynamic_dimension);
 }
 
-// The type without its dynamic flags, bounds as sizes or each dynamic dimension as a `?`.
-Shape with_flags_dropped(const Shape& shape, bool as_unknown) {
+// The static type of other sizes, of the same layout.
+Shape at_sizes_of(const Shape& shape, Dims sizes) {
+  Shape out = shape.with_dimensions(std::move(sizes));
+  if (shape.has_layout()) out.set_layout(shape.layout());
+  return out;
+}
+
+// The type with its bounds as sizes.
+Shape at_bounds(const Shape& shape) {
   if (shape.is_tuple()) {
     std::vector<Shape> elements;
-    for (const Shape& each : shape.elements())
-      elements.push_back(with_flags_dropped(each, as_unknown));
+    for (const Shape& each : shape.elements()) elements.push_back(at_bounds(each));
     return Shape::tuple(std::move(elements));
   }
-  if (!shape.is_array()) return shape;
+  return shape.is_array() ? at_sizes_of(shape, shape.dimensions()) : shape;
+}
+
+// The type with each dynamic dimension as a `?`.
+Shape of_unknown_sizes(const Shape& shape) {
+  if (shape.is_tuple()) {
+    std::vector<Shape> elements;
+    for (const Shape& each : shape.elements()) elements.push_back(of_unknown_sizes(each));
+    return Shape::tuple(std::move(elements));
+  }
+  if (!shape.is_dynamic()) return shape;
   Dims sizes = shape.dimensions();
-  for (int64_t d = 0; as_unknown && d < shape.rank(); ++d) {
+  for (int64_t d = 0; d < shape.rank(); ++d) {
     if (shape.is_dynamic_dimension(d)) sizes[static_cast<size_t>(d)] = Shape::kUnbounded;
   }
-  return shape.with_dimensions(std::move(sizes));
+  Shape out = at_sizes_of(shape, std::move(sizes));
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.is_dynamic_dimension(d)) out.set_dynamic_dimension(d, true);
+  }
+  return out;
+}
+
+Literal without_flags(Literal x) {
+  if (!has_dynamic_dimension(x.shape())) return x;
+  if (!x.is_tuple()) return std::move(x).reshaped(at_bounds(x.shape()));
+  std::vector<Literal> elements;
+  for (Literal& each : x.mutable_elements()) elements.push_back(without_flags(std::move(each)));
+  return Literal::tuple(std::move(elements));
+}
+
+bool same_sizes(const Shape& a, const Shape& b) {
+  return a.dimensions() == b.dimensions() &&
+         std::ranges::equal(a.elements(), b.elements(), same_sizes);
+}
+
+bool is_row_major(const Shape& shape) {
+  return std::ranges::is_sorted(shape.minor_to_major(), std::greater());
 }
 
 class Sizer {
@@ -36,10 +74,7 @@ class Sizer {
       : module_(module), computation_(computation), operands_(operands), out_(instruction) {}
 
   StatusOr<Sized> run() && {
-    for (size_t i = 0; i < operands_.size(); ++i) {
-      if (operands_[i].shape().is_dynamic())
-        operands_[i] = operands_[i].reshaped(with_flags_dropped(operands_[i].shape(), false));
-    }
+    for (Literal& each : operands_) each = without_flags(std::move(each));
     HEDDLE_ASSIGN_OR_RETURN(out_.shape, result());
     return Sized{std::move(out_), std::move(cut_)};
   }
@@ -50,15 +85,21 @@ class Sizer {
   void resize(size_t i, const Dims& sizes) { operands_[i] = at_dimensions(operands_[i], sizes); }
   void fill(size_t i) { resize(i, declared(i).dimensions()); }
   Shape of_sizes(Dims sizes) const { return Shape(out_.shape.dtype(), std::move(sizes)); }
+  [[nodiscard]] bool is_full(size_t i) const {
+    return same_sizes(operands_[i].shape(), declared(i));
+  }
 
   StatusOr<Shape> result() {
     if (has_trait(out_.opcode, kElementwise)) return elementwise();
     switch (out_.opcode) {
-      case Opcode::kGetDimensionSize: return out_.shape;
+      case Opcode::kGetDimensionSize:
+      case Opcode::kTuple:
+      case Opcode::kGetTupleElement:
+      case Opcode::kOptBarrier: return out_.shape;
       case Opcode::kSetDimensionSize: return with_size_set();
       case Opcode::kDynamicReshape: return reshaped_to_operands();
-      case Opcode::kReshape:
-      case Opcode::kBitcast: return reshaped();
+      case Opcode::kReshape: return reshaped();
+      case Opcode::kBitcast: return bitcast();
       case Opcode::kBroadcast: return broadcast();
       case Opcode::kSlice: return sliced();
       case Opcode::kDynamicSlice: return dynamically_sliced();
@@ -69,7 +110,11 @@ class Sizer {
       case Opcode::kMap:
       case Opcode::kReduce:
       case Opcode::kReduceWindow: cut_to_least(); return inferred();
-      default: return operands_.empty() ? with_flags_dropped(out_.shape, false) : inferred();
+      case Opcode::kAllGather:
+      case Opcode::kCopyStart:
+      case Opcode::kReduceScatter:  // whose rules compare the declared sizes
+        return everything_is_full() ? at_bounds(out_.shape) : found(of_unknown_sizes(out_.shape));
+      default: return inferred();
     }
   }
 
@@ -108,14 +153,31 @@ class Sizer {
   }
 
   StatusOr<Shape> reshaped_to_operands() {
+    const Dims& bounds = out_.shape.dimensions();
     Dims sizes;
-    for (size_t i = 1; i < operands_.size(); ++i) sizes.push_back(index_at(operands_[i], 0));
+    bool fits = true;
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      sizes.push_back(index_at(operands_[i + 1], 0));
+      fits = fits && sizes[i] >= 0 && sizes[i] <= bounds[i];
+    }
+    if (!fits) {
+      return invalid_argument("dynamic-reshape: the sizes are {", join(sizes, ","),
+                              "}; must be in the bounds of the result ", out_.shape);
+    }
     Shape shape = of_sizes(std::move(sizes));
-    const bool negative =
-        std::ranges::any_of(shape.dimensions(), [](int64_t size) { return size < 0; });
-    if (!negative && shape.element_count() == operands_[0].element_count()) return shape;
+    if (shape.element_count() == operands_[0].element_count()) return shape;
     return invalid_argument("dynamic-reshape: x is ", operands_[0].shape(), "; the sizes give ",
                             shape, "; must have as many elements");
+  }
+
+  // Through memory: where that is not row-major, only whole arrays lie there as their type says.
+  StatusOr<Shape> bitcast() {
+    const bool was_full = is_full(0);
+    HEDDLE_ASSIGN_OR_RETURN(const Shape shape, reshaped());
+    if (was_full || (is_row_major(declared(0)) && is_row_major(out_.shape)))
+      return at_sizes_of(out_.shape, shape.dimensions());
+    return unimplemented("bitcast: x is ", declared(0), " at the sizes {", join(sizes_of(0), ","),
+                         "}; must fill its bounds where a layout is not row-major");
   }
 
   // Dimensions are taken together as their bounds make equal products; in each such group one dynamic dimension takes what the others
@@ -131,13 +193,13 @@ class Sizer {
     while (from < bounds.size() || to < sizes.size()) {
       const size_t first_from = from, first_to = to;
       int64_t left = 1, right = 1;
-      do {
+      do {  // products end up equal: both types have as many elements
         if (to == sizes.size() || (from < bounds.size() && left <= right)) {
           left *= bounds[from++];
         } else {
           right *= sizes[to++];
         }
-      } while (left != right);
+      } while (left != right && (from < bounds.size() || to < sizes.size()));
       HEDDLE_RETURN_IF_ERROR(solve(first_from, from, first_to, to, sizes));
     }
     return of_sizes(std::move(sizes));
@@ -254,15 +316,71 @@ class Sizer {
     resize(1, y);
   }
 
-  // What the op's own shape rule makes of the sizes.
+  [[nodiscard]] bool everything_is_full() const {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (!is_full(i)) return false;
+    }
+    return true;
+  }
+
+  // What the op's own shape rule makes of the sizes; of whole operands, the declared type.
   StatusOr<Shape> inferred() {
+    if (everything_is_full()) return at_bounds(out_.shape);
     std::vector<const Shape*> shapes;
     for (const Literal& each : operands_) shapes.push_back(&each.shape());
     std::vector<const Computation*> called;
     for (ComputationId id : out_.called) called.push_back(&module_.at(id));
-    const Shape declared = with_flags_dropped(out_.shape, true);
-    return definition(out_.opcode)
-        .infer.rule()(InferArgs(out_.opcode, shapes, out_.attrs, called, &declared));
+    const Shape declared = of_unknown_sizes(out_.shape);
+    HEDDLE_ASSIGN_OR_RETURN(
+        const Shape shape,
+        definition(out_.opcode)
+            .infer.rule()(InferArgs(out_.opcode, shapes, out_.attrs, called, &declared)));
+    return found(shape);
+  }
+
+  // The type with sizes for each `?` that the rule has taken over from the declared type.
+  StatusOr<Shape> found(const Shape& shape) const {
+    if (!shape.is_tuple()) return found(shape, out_.shape, 0);
+    std::vector<Shape> elements;
+    for (size_t i = 0; i < shape.elements().size(); ++i) {
+      const size_t operand = shape.elements().size() == operands_.size() ? i : 0;
+      HEDDLE_ASSIGN_OR_RETURN(elements.emplace_back(),
+                              found(shape.elements()[i], out_.shape.elements()[i], operand));
+    }
+    return Shape::tuple(std::move(elements));
+  }
+
+  StatusOr<Shape> found(const Shape& shape, const Shape& bounds, size_t operand) const {
+    if (shape.is_tuple()) {
+      std::vector<Shape> elements;
+      for (size_t i = 0; i < shape.elements().size(); ++i) {
+        HEDDLE_ASSIGN_OR_RETURN(elements.emplace_back(),
+                                found(shape.elements()[i], bounds.elements()[i], operand));
+      }
+      return Shape::tuple(std::move(elements));
+    }
+    Dims sizes = shape.dimensions();
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] != Shape::kUnbounded) continue;
+      HEDDLE_ASSIGN_OR_RETURN(sizes[d], found_size(bounds, operand, d));
+    }
+    return shape.is_array() ? at_sizes_of(shape, std::move(sizes)) : shape;
+  }
+
+  // Dimension d as the operand has it, or a part or a multiple of it.
+  StatusOr<int64_t> found_size(const Shape& bounds, size_t operand, size_t d) const {
+    const Shape& type = declared(operand);
+    if (type.rank() == bounds.rank()) {
+      const int64_t bound = bounds.dimensions()[d], of = type.dimensions()[d];
+      const int64_t size = sizes_of(operand)[d];
+      if (bound == of) return size;
+      if (out_.opcode == Opcode::kAllGather && of > 0) return bound / of * size;
+      const bool is_part = out_.opcode == Opcode::kReduceScatter && bound > 0;
+      if (is_part && size % (of / bound) == 0) return size / (of / bound);
+    }
+    return unimplemented(to_string(out_.opcode), ": operand ", operand, " is ", type,
+                         " at the sizes {", join(sizes_of(operand), ","), "}; what dimension ", d,
+                         " of the result ", out_.shape, " is then is not known; fill the bounds");
   }
 
   const Module& module_;
@@ -288,7 +406,42 @@ bool hands_on(Opcode opcode) {
   }
 }
 
+// A size is fixed where the type that the value comes of leaves it open.
+bool drops_flags(const Shape& type, const Shape& from) {
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    if (from.is_dynamic_dimension(d) && !type.is_dynamic_dimension(d)) return true;
+  }
+  for (size_t i = 0; i < from.elements().size(); ++i) {
+    if (drops_flags(type.elements()[i], from.elements()[i])) return true;
+  }
+  return false;
+}
+
+// Of an op that hands on.
+bool drops_flags(const Computation& computation, const Instruction& instruction) {
+  const auto operand = [&](size_t i) -> const Shape& {
+    return computation.at(instruction.operands[i]).shape;
+  };
+  switch (instruction.opcode) {
+    case Opcode::kOptBarrier: return drops_flags(instruction.shape, operand(0));
+    case Opcode::kGetTupleElement:
+      return drops_flags(instruction.shape,
+                         operand(0).element(instruction.attrs.get<TupleIndexAttrs>().index));
+    case Opcode::kTuple:
+      for (size_t i = 0; i < instruction.operands.size(); ++i) {
+        if (drops_flags(instruction.shape.elements()[i], operand(i))) return true;
+      }
+      return false;
+    default: return false;  // types of calls agree in flags too
+  }
+}
+
 }  // namespace
+
+bool has_unbounded_dimension(const Shape& shape) {
+  return std::ranges::find(shape.dimensions(), Shape::kUnbounded) != shape.dimensions().end() ||
+         std::ranges::any_of(shape.elements(), has_unbounded_dimension);
+}
 
 Literal at_dimensions(const Literal& x, const Dims& sizes) {
   if (x.shape().dimensions() == sizes) return x;
@@ -302,7 +455,7 @@ Literal at_dimensions(const Literal& x, const Dims& sizes) {
 }
 
 bool depends_on_sizes(const Computation& computation, const Instruction& instruction) {
-  if (hands_on(instruction.opcode)) return false;
+  if (hands_on(instruction.opcode)) return drops_flags(computation, instruction);
   return instruction.opcode == Opcode::kSetDimensionSize ||
          has_dynamic_dimension(instruction.shape) ||
          std::ranges::any_of(instruction.operands, [&](InstructionId id) {
@@ -313,6 +466,27 @@ bool depends_on_sizes(const Computation& computation, const Instruction& instruc
 StatusOr<Sized> at_sizes(const Module& module, const Computation& computation,
                          const Instruction& instruction, std::span<Literal> operands) {
   return Sizer(module, computation, instruction, operands).run();
+}
+
+StatusOr<Literal> fitted(Literal value, const Shape& type) {
+  if (type.is_tuple() && value.shape().element_shapes() == type.element_shapes()) {
+    std::vector<Literal> elements;
+    for (size_t i = 0; i < type.elements().size(); ++i) {
+      HEDDLE_ASSIGN_OR_RETURN(elements.emplace_back(),
+                              fitted(std::move(value.mutable_elements()[i]), type.elements()[i]));
+    }
+    return Literal::tuple(std::move(elements));
+  }
+  if (!type.is_array() || value.shape().rank() != type.rank()) return value;
+  Dims sizes = type.dimensions();
+  for (int64_t d = 0; d < type.rank(); ++d) {
+    if (value.shape().dimension(d) > type.dimension(d))
+      return internal_error("a value of ", value.shape(), " is larger than its type, ", type);
+    if (type.is_dynamic_dimension(d)) sizes[static_cast<size_t>(d)] = value.shape().dimension(d);
+  }
+  if (sizes != value.shape().dimensions()) value = at_dimensions(value, sizes);
+  if (sizes == type.dimensions()) return std::move(value).reshaped(type);
+  return value;
 }
 
 bool stands_for(const Shape& value, const Shape& type) {

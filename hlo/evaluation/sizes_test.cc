@@ -14,6 +14,8 @@ using run_testing::numbers;
 using run_testing::run;
 using run_testing::s32_of;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 // The value of `lines`, whose last one is the root, for d: the first n rows of x = f32[4,2] of 1 .. 8.
 Literal value(std::string_view lines, int32_t n) {
@@ -40,6 +42,15 @@ Literal value(std::string_view lines, int32_t n) {
       )",
                  lines, "\n}"),
              {s32_of(n)});
+}
+
+std::string failure(std::string_view lines, int32_t n) {
+  try {
+    value(lines, n);
+    return "no error";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
 }
 
 TEST(Sizes, ElementsBeyondTheSizeAreNotThere) {
@@ -131,6 +142,93 @@ TEST(Sizes, DynamicReshapeTakesItsSizesFromOperands) {
               ElementsAre(1, 2, 3, 4));
 }
 
+// A type without the flag promises all of its elements: those beyond the size are zeros.
+TEST(Sizes, ThatATypeFixesAreFilled) {
+  for (const char* line :
+       {"r = f32[4,2] reverse(d), dimensions={1}", "r = f32[4,2] opt-barrier(d)",
+        "k = token[] after-all()\n r = f32[4,2] add-dependency(d, k)",
+        "t = (f32[4,2]) tuple(d)\n r = f32[4,2] get-tuple-element(t), index=0",
+        "t = (f32[<=4,2]) tuple(d)\n r = f32[4,2] get-tuple-element(t), index=0",
+        "t = (f32[<=4,2]) tuple(d)\n b = (f32[4,2]) opt-barrier(t)\n r = f32[4,2] "
+        "get-tuple-element(b), index=0",
+        "t = f32[2,4] transpose(d), dimensions={1,0}\n r = f32[4,2] transpose(t), dimensions={1,0}",
+        "r = f32[4,2] slice(d), slice={[0:4], [0:2]}"}) {
+    const Literal squares = value(cat(line, "\n ROOT q = f32[4,2] multiply(r, r)"), 1);
+    std::vector<double> got = numbers(squares);
+    std::ranges::sort(got);
+    EXPECT_THAT(got, ElementsAre(0, 0, 0, 0, 0, 0, 1, 4)) << line;
+  }
+  const Literal tuple = value("ROOT t = (f32[4,2], s32[]) tuple(d, n)", 1);
+  EXPECT_THAT(numbers(tuple.element(0)), ElementsAre(1, 2, 0, 0, 0, 0, 0, 0));
+}
+
+TEST(Sizes, ThatNothingBoundsAreRefused) {
+  EXPECT_EQ(
+      failure("u = f32[?] reshape(x)\n ROOT r = s32[] get-dimension-size(u), dimensions={0}", 1),
+      "reshape: u of main is f32[?]; every dimension must have a size or a bound");
+  EXPECT_THAT(failure("ROOT u = f32[?] broadcast(zero), dimensions={}", 1), HasSubstr("f32[?]"));
+  EXPECT_THAT(failure("u = f32[?] bitcast(x)\n ROOT t = (f32[?]) tuple(u)", 1),
+              HasSubstr("f32[?]"));
+  EXPECT_THAT(failure("k = s32[] constant(8)\n ROOT u = f32[?] dynamic-reshape(x, k)", 1),
+              HasSubstr("f32[?]"));
+}
+
+TEST(Sizes, DynamicReshapeStaysInItsBounds) {
+  EXPECT_EQ(
+      failure("k = s32[] constant(8)\n l = s32[] constant(1)\n ROOT r = f32[<=2,<=4] "
+              "dynamic-reshape(x, k, l)",
+              1),
+      "dynamic-reshape: the sizes are {8,1}; must be in the bounds of the result f32[<=2,<=4]");
+  EXPECT_THAT(failure("h = s32[] constant(65536)\n ROOT r = f32[<=2,<=2,<=2,<=1] "
+                      "dynamic-reshape(d, h, h, h, h)",
+                      0),
+              HasSubstr("must be in the bounds"));
+}
+
+TEST(Sizes, BitcastsGoThroughMemory) {
+  constexpr std::string_view kBitcast =
+      "u = f32[<=4,2]{0,1} copy(d)\n ROOT r = f32[2,<=4]{1,0} bitcast(u)";
+  EXPECT_THAT(numbers(value(kBitcast, 4)), ElementsAre(1, 3, 5, 7, 2, 4, 6, 8));
+  EXPECT_EQ(
+      failure(kBitcast, 2),
+      "bitcast: x is f32[<=4,2] at the sizes {2,2}; must fill its bounds where a layout is not "
+      "row-major");
+  EXPECT_THAT(numbers(value("ROOT r = f32[<=8] bitcast(d)", 2)), ElementsAre(1, 2, 3, 4));
+}
+
+// Their rules believe the declared type, which has bounds and no sizes.
+TEST(Sizes, OfTypesThatAreBelievedComeFromTheOperand) {
+  for (const int32_t n : {4, 1}) {
+    const auto rows = static_cast<size_t>(n);
+    for (const char* op : {"custom-call(d), custom_call_target=\"Sharding\", sharding={replicated}",
+                           "custom-call(d), custom_call_target=\"annotate_device_placement\"",
+                           "all-gather(d), dimensions={0}, replica_groups={}",
+                           "all-reduce(d), replica_groups={}, to_apply=add"}) {
+      EXPECT_THAT(numbers(value(cat("ROOT r = f32[<=4,2] ", op), n)), SizeIs(2 * rows)) << op;
+    }
+    const Literal top =
+        value("ROOT r = (f32[<=4,1], s32[<=4,1]) custom-call(d), custom_call_target=\"TopK\"", n);
+    EXPECT_THAT(numbers(top.element(0)), SizeIs(rows));
+    EXPECT_THAT(
+        numbers(value("c = (f32[<=4,2], f32[<=4,2], u32[]) copy-start(d)\n ROOT r = f32[<=4,2] "
+                      "copy-done(c)",
+                      n)),
+        SizeIs(2 * rows));
+    EXPECT_THAT(numbers(value("one = f32[] constant(1)\n g = f32[<=4,2] rng(zero, one), "
+                              "distribution=rng_uniform\n ROOT r = f32[<=4,2] subtract(g, d)",
+                              n)),
+                SizeIs(2 * rows));
+  }
+  EXPECT_THAT(numbers(value("f = f32[<=4,2] negate(d)\n ROOT r = f32[2,<=5] custom-call(), "
+                            "custom_call_target=\"dce_sink\"",
+                            1)),
+              SizeIs(10));
+  EXPECT_THAT(
+      failure("ROOT r = f32[<=7] custom-call(d), custom_call_target=\"Sharding\"", 3),
+      HasSubstr("custom-call: operand 0 is f32[<=4,2] at the sizes {3,2}; what dimension 0 of "
+                "the result f32[<=7] is then is not known"));
+}
+
 TEST(Sizes, AnArgumentMayBeSmallerThanItsBound) {
   constexpr std::string_view kText = R"(HloModule m
     ENTRY main { x = f32[<=4] parameter(0) ROOT s = s32[] get-dimension-size(x), dimensions={0} })";
@@ -140,7 +238,9 @@ TEST(Sizes, AnArgumentMayBeSmallerThanItsBound) {
 }
 
 TEST(Sizes, ThatDoNotFitAreErrors) {
-  EXPECT_ANY_THROW(value("ROOT r = s32[] get-dimension-size(d), dimensions={0}", 5));
+  EXPECT_EQ(
+      failure("ROOT r = s32[] get-dimension-size(d), dimensions={0}", 5),
+      "set-dimension-size: dimension 0 of x, f32[4,2], is given the size 5; must be in [0, 4]");
   EXPECT_EQ(error_of(R"(HloModule m
     ENTRY main { x = f32[4] parameter(0) n = s32[] constant(5) ROOT d = f32[<=4] set-dimension-size(x, n), dimensions={0} })",
                      {floats({1, 2, 3, 4})}),

@@ -43,7 +43,9 @@ std::string to_string(const MeshAxes& axes);
 // overlap.
 Status check_mesh_axes(const MeshAxes& axes);
 
-// Of what was checked.
-std::vector<Dims> groups_of(const MeshAxes& axes);
+// Of what was checked: how many devices a group has, and the one that a device is in; empty where
+// the mesh does not have it.
+int64_t group_size(const MeshAxes& axes);
+Dims group_of(const MeshAxes& axes, int64_t device);
 
 }  // namespace heddle::hlo

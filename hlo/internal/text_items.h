@@ -1,6 +1,9 @@
 // Lists in HLO's text.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "heddle/base/text_cursor.h"
 
 namespace heddle::hlo {
@@ -14,6 +17,12 @@ bool read_items(TextCursor& in, char close, ReadItem read_item) {
     if (!read_item()) return false;
   }
   return true;
+}
+
+// Integers up to `close`.
+inline bool read_integers(TextCursor& in, char close, std::vector<int64_t>& values) {
+  values.clear();
+  return read_items(in, close, [&] { return in.read_int(values.emplace_back()); });
 }
 
 }  // namespace heddle::hlo

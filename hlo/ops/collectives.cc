@@ -131,15 +131,6 @@ StatusOr<Shape> infer_permute(const InferArgs& in) {
   return *in.declared();
 }
 
-// How many devices the largest group has; 0 where the form of the groups is not known.
-int64_t group_size(const ReplicaGroups& replica_groups) {
-  const StatusOr<std::vector<Dims>> groups = groups_of(replica_groups);
-  if (!groups.ok()) return 0;
-  int64_t size = 1;  // no groups: all devices, of which there is one
-  for (const Dims& group : *groups) size = std::max(size, static_cast<int64_t>(group.size()));
-  return size;
-}
-
 Status needs_devices(const EvalArgs& in, int64_t devices) {
   const std::string count =
       devices > 1 ? cat(devices, " devices") : std::string("the devices of a mesh");
@@ -149,8 +140,10 @@ Status needs_devices(const EvalArgs& in, int64_t devices) {
 }
 
 Status check_alone(const EvalArgs& in) {
-  const int64_t size = group_size(in.instruction.attrs.get<CollectiveAttrs>().replica_groups);
-  return size == 1 ? Status() : needs_devices(in, size);
+  // No groups: all devices, of which there is one.
+  const StatusOr<int64_t> size =
+      largest_group(in.instruction.attrs.get<CollectiveAttrs>().replica_groups);
+  return size.ok() && *size == 1 ? Status() : needs_devices(in, size.ok() ? *size : 0);
 }
 
 std::vector<Literal> taken(EvalArgs& in) {

@@ -46,7 +46,7 @@ T with_range_of_element(T x) {
   return std::isinf(static_cast<Element>(x)) ? std::copysign(std::numeric_limits<T>::infinity(), x) : x;
 }
 
-// XLA multiplies a function of the one part by a function of the other, and so do the four below:
+// XLA multiplies a function of the one part by a function of the other, and so do exp, sin, cos, tan and tanh below:
 // an infinity times 0, or a part that is NaN or has no cosine, makes NaN of both where C's Annex G
 // would keep a 0 or an infinity.
 template <class T>

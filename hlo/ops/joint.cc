@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/hlo/internal/call_place.h"
 #include "heddle/hlo/internal/device_lists.h"
 #include "heddle/hlo/ops/starts.h"
 #include "heddle/hlo/tiles.h"
@@ -67,31 +68,42 @@ Dims all_numbers(int64_t count) {
 // Those that take part with this device, in the order of their group.
 StatusOr<Dims> members_of(const EvalArgs& in, const Seat& seat) {
   const auto& attrs = in.attrs<CollectiveAttrs>();
+  const std::string_view op = to_string(in.instruction.opcode);
   const Numbers numbers = numbers_of(in.instruction.opcode, attrs);
-  StatusOr<std::vector<Dims>> lists = groups_of(attrs.replica_groups);
-  if (!lists.ok()) return annotate(lists.status(), to_string(in.instruction.opcode), ": ");
-  std::vector<Dims> groups = *std::move(lists);
-  if (groups.empty()) groups = {all_numbers(count_of(seat, numbers))};
-  const int64_t self = own_number(seat, numbers);
-  for (const Dims& group : groups) {
-    if (std::ranges::find(group, self) == group.end()) continue;
-    Dims devices;
-    for (int64_t number : group) {
-      if (std::ranges::count(group, number) > 1) {
-        return invalid_argument(to_string(in.instruction.opcode), ": replica_groups name ", number,
-                                " twice; must name each of ", count_of(seat, numbers), " once");
-      }
-      if (number >= 0 && number < count_of(seat, numbers)) {
-        append_devices(seat, numbers, number, devices);
-        continue;
-      }
-      return invalid_argument(to_string(in.instruction.opcode), ": replica_groups name ", number,
-                              "; must be less than ", count_of(seat, numbers));
-    }
-    return devices;
+  const int64_t self = own_number(seat, numbers), count = count_of(seat, numbers);
+  StatusOr<Dims> found = group_of(attrs.replica_groups, self);
+  if (!found.ok()) return annotate(found.status(), op, ": ");
+  const Dims group = has_no_groups(attrs.replica_groups) ? all_numbers(count) : *std::move(found);
+  if (group.empty()) {
+    return invalid_argument(op, ": replica_groups leave out ", self, "; must name each of ", count,
+                            " once");
   }
-  return invalid_argument(to_string(in.instruction.opcode), ": replica_groups leave out ", self,
-                          "; must name each of ", count_of(seat, numbers), " once");
+  Dims devices;
+  for (int64_t number : group) {
+    if (number < 0 || number >= count)
+      return invalid_argument(op, ": replica_groups name ", number, "; must be less than ", count);
+    if (std::ranges::count(group, number) > 1) {
+      return invalid_argument(op, ": replica_groups name ", number, " twice; must name each of ",
+                              count, " once");
+    }
+    append_devices(seat, numbers, number, devices);
+  }
+  return devices;
+}
+
+// Gives `value` and returns what all members gave, which must be of one type: sizes may be dynamic.
+StatusOr<Values> exchange(const EvalArgs& in, const Seat& seat, const Dims& members,
+                          const Literal& value) {
+  const auto* const place = dynamic_cast<const CallPlace*>(&in.caller);
+  const Instruction& at = place == nullptr ? in.instruction : place->place();
+  HEDDLE_ASSIGN_OR_RETURN(Values all, seat.rendezvous->exchange(at, members, seat.device, value));
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (same_type(all[i].shape(), value.shape())) continue;
+    return invalid_argument(to_string(in.instruction.opcode), ": device ", members[i], " gives ",
+                            all[i].shape(), ", device ", seat.device, " ", value.shape(),
+                            "; must be of one size");
+  }
+  return all;
 }
 
 // One collective of one device, with what all members gave: `given[member][operand]`.
@@ -125,8 +137,7 @@ class Collective {
 
   Status meet() {
     const Literal own = Literal::tuple({in_.operands.begin(), in_.operands.end()});
-    HEDDLE_ASSIGN_OR_RETURN(
-        const Values all, seat_.rendezvous->exchange(in_.instruction, members_, seat_.device, own));
+    HEDDLE_ASSIGN_OR_RETURN(const Values all, exchange(in_, seat_, members_, own));
     for (const Literal& each : all) given_.push_back(each.elements());
     return {};
   }
@@ -298,8 +309,7 @@ StatusOr<Literal> change_view(EvalArgs& in) {
   Dims members;
   for (int64_t p = 0; p < seat.devices.partitions; ++p)
     append_devices(seat, Numbers::kPartitions, p, members);
-  HEDDLE_ASSIGN_OR_RETURN(const Values parts,
-                          seat.rendezvous->exchange(in.instruction, members, seat.device, in[0]));
+  HEDDLE_ASSIGN_OR_RETURN(const Values parts, exchange(in, seat, members, in[0]));
   Literal out = Literal::uninitialised(full);
   for (int64_t holder : tiles->holders())
     place(parts[static_cast<size_t>(holder)], tiles->start(holder), out);

@@ -43,16 +43,10 @@ void write_list(std::string& out, const Dims& values) {
   for (size_t i = 0; i < values.size(); ++i) append(out, i > 0 ? "," : "", values[i]);
 }
 
-// Integers up to ']' or ')'.
-bool read_list(TextCursor& in, char close, Dims& values) {
-  values.clear();
-  return read_items(in, close, [&] { return in.read_int(values.emplace_back()); });
-}
-
 // <=[2,2]T(1,0), after the '<='.
 bool read_iota(TextCursor& in, Dims& reshape, Dims& transpose) {
-  if (!in.expect('[') || !read_list(in, ']', reshape)) return false;
-  return !in.accept('T') || (in.expect('(') && read_list(in, ')', transpose));
+  if (!in.expect('[') || !read_integers(in, ']', reshape)) return false;
+  return !in.accept('T') || (in.expect('(') && read_integers(in, ')', transpose));
 }
 
 void write_iota(std::string& out, const Dims& reshape, const Dims& transpose) {
@@ -68,7 +62,7 @@ void write_iota(std::string& out, const Dims& reshape, const Dims& transpose) {
 // After "devices=".
 bool read_tiles(TextCursor& in, Sharding& sharding) {
   sharding.type = Type::kOther;
-  if (!in.expect('[') || !read_list(in, ']', sharding.tile_dimensions)) return false;
+  if (!in.expect('[') || !read_integers(in, ']', sharding.tile_dimensions)) return false;
   if (in.accept("<=")) return read_iota(in, sharding.iota_reshape, sharding.iota_transpose);
   do {
     if (!in.read_int(sharding.tile_devices.emplace_back())) return false;
@@ -243,12 +237,13 @@ void Codec<ReplicaGroups>::write(std::string& out, const ReplicaGroups& value) {
 bool Codec<ReplicaGroups>::read(TextCursor& in, ReplicaGroups& value) {
   value = ReplicaGroups{};
   if (in.accept('[')) {
-    return read_list(in, ']', value.iota_tile) && in.expect("<=") &&
+    return read_integers(in, ']', value.iota_tile) && in.expect("<=") &&
            (!value.iota_tile.empty() || in.fail("replica_groups: [] has no sizes")) &&
            read_iota(in, value.iota_reshape, value.iota_transpose);
   }
   if (in.accept_word(kUnknownGroups))
-    return in.expect('=') && in.read_string(value.mesh_axes_proto);
+    return in.expect('=') && in.read_string(value.mesh_axes_proto) &&
+           (!value.mesh_axes_proto.empty() || in.fail("mesh_axes_proto has no bytes"));
   if (in.peek() == '{') return Codec<std::vector<Dims>>::read(in, value.groups);
   const size_t start = in.position();
   MeshAxes axes;

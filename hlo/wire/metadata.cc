@@ -56,4 +56,9 @@ void add_sharding_metadata(const std::vector<Metadata>& all, std::string& fields
   fields = bytes_of(sharding);
 }
 
+bool is_named_sharding(const std::string& fields) {
+  proto::OpSharding sharding;
+  return !fields.empty() && sharding.ParseFromString(fields) && sharding.has_named_sharding();
+}
+
 }  // namespace heddle::hlo::wire

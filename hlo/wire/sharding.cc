@@ -91,7 +91,7 @@ void write_iota(const ReplicaGroups& from, proto::IotaReplicaGroupListProto& to)
 std::string mesh_axes_bytes(const MeshAxes& from) {
   proto::MeshAxesReplicaGroupListProto to;
   for (const MeshAxes::Axis& axis : from.axes) {
-    to.mutable_mesh()->add_axes()->set_name(axis.name);
+    to.mutable_mesh()->add_axes()->set_name(valid_utf8(axis.name));
     to.mutable_mesh()->mutable_axes()->rbegin()->set_size(axis.size);
   }
   if (!from.devices.empty()) to.mutable_mesh()->mutable_device_ids()->Add(from.devices.begin(), from.devices.end());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
+#include "heddle/hlo/shape.h"
 #include "heddle/hlo/sharding.h"
 
 namespace heddle::transform {
@@ -18,9 +19,10 @@ class ShardyMesh {
  public:
   explicit ShardyMesh(int64_t devices) : devices_(devices), cuts_{1, devices} {}
 
-  // Takes the cuts of a sharding.
-  // errors   InvalidArgument for another number of devices; Unimplemented where it is in no mesh
-  Status add(const hlo::Sharding& sharding);
+  // Takes the cuts of a sharding of an array.
+  // errors   InvalidArgument for other devices, or another number of dimensions; Unimplemented where
+  //          it is in no mesh
+  Status add(const hlo::Sharding& sharding, const Shape& shape);
   // After all were added. errors: Unimplemented where cuts do not nest
   [[nodiscard]] Status check() const;
 

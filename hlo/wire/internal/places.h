@@ -27,10 +27,13 @@ void write_metadata(const Metadata& from, proto::OpMetadata& to);
 // Metadata in serialised fields of OpSharding (Sharding::unknown_proto), and with more of it.
 std::vector<Metadata> sharding_metadata(const std::string& fields);
 void add_sharding_metadata(const std::vector<Metadata>& all, std::string& fields);
+// Those fields say how the array lies, in axes of a mesh that have names.
+bool is_named_sharding(const std::string& fields);
 
 // ---- origin.cc
 // {("a" ..)}, the arrays of an older program that a value comes from: as text where it has the form
-// that XLA prints; another stays where it is, text in the IR and fields in the message.
+// that XLA prints. Fields that say more stay fields; a text that says something else stays text, and the
+// message, which has no field for it, goes without.
 void take_origin(proto::HloInstructionProto& from, InstructionExtras& to);
 void write_origin(const std::string& origin, proto::HloInstructionProto& to);
 
