@@ -142,29 +142,25 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                             runtime::entry_shardings(module));
     HEDDLE_ASSIGN_OR_RETURN(runtime::TileShapes tiles,
                             runtime::tile_shapes(module, shardings, grid.partitions));
-    HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared,
-                            prepare_spmd(own, client_->api()->minor(), grid.partitions, shardings,
-                                         expansions_of(*record_)));
-    HEDDLE_RETURN_IF_ERROR(check_written(prepared, *record_));
     HEDDLE_ASSIGN_OR_RETURN(auto all_options,
                             checked_options(module, options, grid.devices.size()));
     HEDDLE_ASSIGN_OR_RETURN(all_options, resolved(module, std::move(all_options), *defaults_));
-    HEDDLE_RETURN_IF_ERROR(choose_partitioner(
-        prepared, all_options, grid, client_->is_xla() && client_->api()->minor() >= kShardyMinor));
     std::vector<int> ids;
-    PjrtSpmdExecutable::Parts parts{.client = client_, .launching = launching_};
+    for (const Device* device : grid.devices) ids.push_back(device_of(*device).id);
+    const DonatingPrograms::Compile compile =
+        [client = client_, record = record_, own, shardings, grid, ids, all_options,
+         results = tiles.results](const std::vector<int>& donated) {
+          return compile_spmd(client, *record, {own, shardings, grid, ids, all_options}, results,
+                              donated);
+        };
+    HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, compile({}));
+    PjrtSpmdExecutable::Parts parts{
+        .client = client_, .launching = launching_, .donates = record_->donation};
     if (compiles_portable(options))  // and so for one device
       parts.execute_device = device_of(*grid.devices[0]).handle;
-    for (const Device* device : grid.devices) {
-      ids.push_back(device_of(*device).id);
-    }
-    StatusOr<std::shared_ptr<const Loaded>> loaded = Loaded::compile(
-        client_, hlo::to_proto(prepared),
-        spmd_compile_options(ids, grid.replicas, grid.partitions, all_options), tiles.results);
-    if (!loaded.ok()) return explained(loaded.status(), module);
-    parts.loaded = *std::move(loaded);
     return std::make_shared<PjrtSpmdExecutable>(module, grid, std::move(tiles.parameters),
-                                                std::move(tiles.results), std::move(parts));
+                                                std::move(tiles.results), std::move(parts),
+                                                std::move(loaded), compile);
   }
 
  private:
@@ -227,6 +223,32 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(check_written(out, record));
     drop_shardings(out);
     return out;
+  }
+
+  // What a program of several devices is compiled from.
+  struct SpmdSource {
+    const hlo::Module& module;  // fitted
+    const runtime::EntryShardings& shardings;
+    const runtime::DeviceGrid& grid;
+    const std::vector<int>& ids;  // of the devices, the plugin's
+    std::vector<BackendOption> options;
+  };
+  static StatusOr<std::shared_ptr<const Loaded>> compile_spmd(
+      const std::shared_ptr<const Client>& client, const DevicePlugin& record, SpmdSource from,
+      const std::vector<Shape>& results, const std::vector<int>& donated) {
+    const int minor = client->api()->minor();
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared,
+                            prepare_spmd(from.module, minor, from.grid.partitions, from.shardings,
+                                         donated, expansions_of(record)));
+    HEDDLE_RETURN_IF_ERROR(check_written(prepared, record));
+    HEDDLE_RETURN_IF_ERROR(choose_partitioner(prepared, from.options, from.grid,
+                                              client->is_xla() && minor >= kShardyMinor));
+    StatusOr<std::shared_ptr<const Loaded>> loaded = Loaded::compile(
+        client, hlo::to_proto(prepared),
+        spmd_compile_options(from.ids, from.grid.replicas, from.grid.partitions, from.options),
+        results);
+    if (!loaded.ok()) return explained(loaded.status(), from.module);
+    return loaded;
   }
 
   static StatusOr<std::shared_ptr<const Loaded>> compile_for(

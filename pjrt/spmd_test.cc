@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "heddle/pjrt/internal/spmd.h"
 #include "heddle/pjrt/proto/compile_options.pb.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/mesh.h"
@@ -227,6 +228,28 @@ TEST_F(Spmd, AResultThatIsNotThereIsAnError) {
   const auto program = compile(kNegate, both(2, 1)).value();
   EXPECT_THAT(message_of(program->execute(arguments({1, 2})).status()),
               HasSubstr("gave no result 0 for device"));
+}
+
+// Of one type, and cut alike.
+TEST(PrepareSpmd, DonatedArgumentsAreTheMemoryOfResultsThatAreCutAsTheyAre) {
+  const hlo::Module module = module_of(R"(ENTRY main {
+      x = f32[8] parameter(0), sharding={devices=[2]<=[2]}
+      y = f32[8] parameter(1), sharding={replicated}
+      z = f32[8] parameter(2), sharding={devices=[2]1,0}
+      ROOT r = (f32[8], f32[8]) tuple(y, x), sharding={{devices=[2]<=[2]}, {replicated}} })");
+  const runtime::EntryShardings shardings = runtime::entry_shardings(module).value();
+  const auto aliases = [&](int64_t partitions, const std::vector<int>& donated) {
+    std::vector<std::pair<int64_t, int64_t>> out;
+    const hlo::Module prepared = prepare_spmd(module, 100, partitions, shardings, donated).value();
+    for (const hlo::InputOutputAlias& alias : prepared.extras->input_output_alias)
+      out.emplace_back(alias.parameter, alias.output_index[0]);
+    return out;
+  };
+  using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_EQ(aliases(2, {0, 1, 2}), (Pairs{{0, 0}, {1, 1}}));
+  EXPECT_EQ(aliases(2, {2}), Pairs());
+  EXPECT_EQ(aliases(2, {}), Pairs());
+  EXPECT_EQ(aliases(1, {1, 2}), (Pairs{{1, 0}, {2, 1}}));  // one partition has all of everything
 }
 
 }  // namespace

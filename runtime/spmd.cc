@@ -106,7 +106,7 @@ StatusOr<DeviceBuffers> SpmdExecutable::execute(const DeviceBuffers& arguments, 
   HEDDLE_RETURN_IF_ERROR(check(arguments));
   count(&Counters::executions);
   bool started = false;
-  return run(arguments, only_if_room, started);
+  return run(arguments, {.donate = {}, .only_if_room = only_if_room}, started);
 }
 
 StatusOr<std::vector<Throttle::Ticket>> SpmdExecutable::admit(int64_t bytes,
@@ -121,10 +121,10 @@ StatusOr<std::vector<Throttle::Ticket>> SpmdExecutable::admit(int64_t bytes,
   return tickets;
 }
 
-StatusOr<DeviceBuffers> SpmdExecutable::launch(const DeviceBuffers& arguments, bool only_if_room,
-                                               bool& started) {
+StatusOr<DeviceBuffers> SpmdExecutable::launch(const DeviceBuffers& arguments,
+                                               const ExecuteOptions& options, bool& started) {
   HEDDLE_RETURN_IF_ERROR(check(arguments));
-  return run(arguments, only_if_room, started);
+  return run(arguments, options, started);
 }
 
 Status SpmdExecutable::check(const DeviceBuffers& arguments) const {

@@ -52,8 +52,8 @@ class SpmdExecutable {
                                                 bool only_if_room = false);
   // The same, not counted: for who has. `started`: the run was, whatever became of it; else nothing
   // has touched its arguments.
-  [[nodiscard]] StatusOr<DeviceBuffers> launch(const DeviceBuffers& arguments, bool only_if_room,
-                                               bool& started);
+  [[nodiscard]] StatusOr<DeviceBuffers> launch(const DeviceBuffers& arguments,
+                                               const ExecuteOptions& options, bool& started);
 
  protected:
   // Shapes are those of one device.
@@ -61,7 +61,8 @@ class SpmdExecutable {
                  std::vector<Shape> result_shapes);
 
   [[nodiscard]] virtual StatusOr<DeviceBuffers> run(const DeviceBuffers& arguments,
-                                                    bool only_if_room, bool& started) = 0;
+                                                    const ExecuteOptions& options,
+                                                    bool& started) = 0;
   // For run(): room for a launch of so many bytes on every device, in the order of the grid. They
   // are asked in the order of their numbers, so that two programs never wait for each other's.
   // errors   Unavailable where there is none on a device and the caller does not want to wait

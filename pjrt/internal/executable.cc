@@ -181,18 +181,17 @@ PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& devic
                                const Hash128& program_hash, How how)
     : Executable(module, device),
       client_(std::move(client)),
-      plain_(std::move(loaded)),
-      compile_(std::move(compile)),
+      programs_(std::move(loaded), std::move(compile)),
       program_hash_(program_hash),
       how_(how),
       types_(std::make_shared<const std::vector<Shape>>(result_shapes())) {
   for (const Shape& shape : *types_) sizes_.push_back(shape.byte_size());
-  bytes_in_flight_ = Executable::cost().result_bytes + plain_->scratch_bytes().value_or(0);
+  bytes_in_flight_ = Executable::cost().result_bytes + programs_.plain()->scratch_bytes().value_or(0);
 }
 
 runtime::ProgramCost PjrtExecutable::cost() const {
   runtime::ProgramCost cost = Executable::cost();
-  plain_->append_cost(cost);
+  loaded().append_cost(cost);
   return cost;
 }
 
@@ -209,13 +208,13 @@ Status PjrtExecutable::run_into(std::span<const BufferPtr> arguments, std::span<
   bool started = false;
   if (options.donate.empty()) {
     HEDDLE_RETURN_IF_ERROR(
-        launch(*plain_, arguments, {made.data(), made.size()}, options, started));
+        launch(loaded(), arguments, {made.data(), made.size()}, options, started));
   } else {
-    std::shared_ptr<const Loaded> loaded = plain_;
+    std::shared_ptr<const Loaded> program = programs_.plain();
     if (how_.donates) {
-      HEDDLE_ASSIGN_OR_RETURN(loaded, loaded_for(options.donate));
+      HEDDLE_ASSIGN_OR_RETURN(program, programs_.program_for(options.donate));
     }
-    const Status status = launch(*loaded, arguments, {made.data(), made.size()}, options, started);
+    const Status status = launch(*program, arguments, {made.data(), made.size()}, options, started);
     if (started) {
       for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
     }
@@ -225,7 +224,7 @@ Status PjrtExecutable::run_into(std::span<const BufferPtr> arguments, std::span<
   return {};
 }
 
-StatusOr<std::shared_ptr<const Loaded>> PjrtExecutable::loaded_for(std::vector<int> donated) {
+StatusOr<std::shared_ptr<const Loaded>> DonatingPrograms::program_for(std::vector<int> donated) {
   std::ranges::sort(donated);
   donated.erase(std::unique(donated.begin(), donated.end()), donated.end());
   std::scoped_lock lock(mutex_);

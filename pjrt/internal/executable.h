@@ -67,9 +67,29 @@ class Loaded {
   std::optional<int64_t> peak_bytes_;
 };
 
-// Runs are asynchronous as far as the plugin's are. A run that is given arguments' memory needs a
-// program that says so: it is compiled at the first such run, once for each choice of arguments. A
-// run waits where the device has enough in flight.
+// A run that is given arguments' memory needs a program that says so: it is compiled at the first
+// such run, once for each choice of arguments, and counted as one of `compiles`.
+class DonatingPrograms {
+ public:
+  // Compiles for a donation, given the numbers of the arguments, in ascending order.
+  using Compile = std::function<StatusOr<std::shared_ptr<const Loaded>>(const std::vector<int>&)>;
+
+  DonatingPrograms(std::shared_ptr<const Loaded> plain, Compile compile)
+      : plain_(std::move(plain)), compile_(std::move(compile)) {}
+
+  // The program without donations.
+  [[nodiscard]] const std::shared_ptr<const Loaded>& plain() const { return plain_; }
+  [[nodiscard]] StatusOr<std::shared_ptr<const Loaded>> program_for(std::vector<int> donated);
+
+ private:
+  const std::shared_ptr<const Loaded> plain_;
+  const Compile compile_;
+  std::mutex mutex_;
+  std::map<std::vector<int>, std::shared_ptr<const Loaded>> donating_;
+};
+
+// Runs are asynchronous as far as the plugin's are. A run waits where the device has enough in
+// flight.
 class PjrtExecutable final : public runtime::Executable {
  public:
   struct How {
@@ -77,8 +97,7 @@ class PjrtExecutable final : public runtime::Executable {
     // Of a program that was compiled for no device: where it runs.
     abi::Device* execute_device = nullptr;
   };
-  // Compiles for a donation, given the numbers of the arguments, in ascending order.
-  using Compile = std::function<StatusOr<std::shared_ptr<const Loaded>>(const std::vector<int>&)>;
+  using Compile = DonatingPrograms::Compile;
 
   PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                  std::shared_ptr<const Client> client, std::shared_ptr<const Loaded> loaded,
@@ -87,7 +106,7 @@ class PjrtExecutable final : public runtime::Executable {
   [[nodiscard]] runtime::ProgramCost cost() const override;
 
   // The program without donations.
-  [[nodiscard]] const Loaded& loaded() const { return *plain_; }
+  [[nodiscard]] const Loaded& loaded() const { return *programs_.plain(); }
   // Of the module and the options that it was compiled from.
   [[nodiscard]] const Hash128& program_hash() const { return program_hash_; }
   // It was compiled for no device.
@@ -102,7 +121,6 @@ class PjrtExecutable final : public runtime::Executable {
                                 const runtime::ExecuteOptions& options) override;
 
  private:
-  [[nodiscard]] StatusOr<std::shared_ptr<const Loaded>> loaded_for(std::vector<int> donated);
   // `started`: the plugin was asked for the run, whatever it answered.
   [[nodiscard]] Status launch(const Loaded& loaded, std::span<const runtime::BufferPtr> arguments,
                               std::span<runtime::BufferPtr> results,
@@ -111,16 +129,13 @@ class PjrtExecutable final : public runtime::Executable {
                                     std::span<runtime::BufferPtr> results) const;
 
   const std::shared_ptr<const Client> client_;
-  const std::shared_ptr<const Loaded> plain_;
-  const Compile compile_;
+  DonatingPrograms programs_;
   const Hash128 program_hash_;
   const How how_;
   // The types of the results, which they share; and their sizes.
   const std::shared_ptr<const std::vector<Shape>> types_;
   std::vector<int64_t> sizes_;
   int64_t bytes_in_flight_ = 0;  // what a run holds: results and scratch
-  std::mutex mutex_;
-  std::map<std::vector<int>, std::shared_ptr<const Loaded>> donating_;
 };
 
 }  // namespace heddle::pjrt

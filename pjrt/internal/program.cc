@@ -109,7 +109,8 @@ hlo::Module flattened(const hlo::Module& module) {
 
 // Each donated parameter with the first result of its type that has none yet.
 std::vector<hlo::InputOutputAlias> aliases_of(const hlo::Computation& entry,
-                                              const std::vector<int>& donated) {
+                                              const std::vector<int>& donated,
+                                              const MayAlias& may_alias) {
   const Shape& result = entry.result_shape();
   std::vector<Shape> results;
   runtime::append_leaves(result, results);
@@ -119,6 +120,7 @@ std::vector<hlo::InputOutputAlias> aliases_of(const hlo::Computation& entry,
     const Shape& shape = entry.parameter_shape(static_cast<size_t>(parameter));
     for (size_t i = 0; i < results.size(); ++i) {
       if (taken[i] || !same_type(results[i], shape)) continue;
+      if (may_alias != nullptr && !may_alias(parameter, i)) continue;
       taken[i] = true;
       auto& alias = aliases.emplace_back();
       alias.parameter = parameter;
@@ -130,13 +132,13 @@ std::vector<hlo::InputOutputAlias> aliases_of(const hlo::Computation& entry,
 }
 
 // What the header says of layouts and of memory given away is not what plugins are asked for here.
-void write_header(const std::vector<int>& donated, hlo::Module& module) {
+void write_header(const std::vector<int>& donated, const MayAlias& may_alias, hlo::Module& module) {
   const hlo::ModuleExtras& now = *module.extras;
   const bool plain = donated.empty() && now.input_output_alias.empty() &&
                      now.buffer_donors.empty() && !now.entry_result_layout.is_valid();
   if (plain) return;
   hlo::ModuleExtras& extras = module.extras.mutate();
-  extras.input_output_alias = aliases_of(module.entry_computation(), donated);
+  extras.input_output_alias = aliases_of(module.entry_computation(), donated, may_alias);
   extras.buffer_donors.clear();
   extras.entry_parameter_layouts.clear();
   extras.entry_result_layout = Shape();
@@ -158,7 +160,7 @@ std::string missing_function(const std::string& text) {
 
 StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
                               const std::vector<int>& donated,
-                              const transform::CallFilter& expanded) {
+                              const transform::CallFilter& expanded, const MayAlias& may_alias) {
   HEDDLE_RETURN_IF_ERROR(check_signature(module, plugin_minor));
   // Inside the program too: plugins that do not know a type read it as another.
   HEDDLE_RETURN_IF_ERROR(check_arrays(module, [&](const Shape& array) {
@@ -176,7 +178,7 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
   if (has_complex_bits(out)) out = expand_complex_bits(out);
   if (has_counts(out)) out = expand_counts(out);
   if (!is_flat(out.entry_computation())) out = flattened(out);
-  write_header(donated, out);
+  write_header(donated, may_alias, out);
   return out;
 }
 

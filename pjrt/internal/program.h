@@ -13,16 +13,21 @@
 
 namespace heddle::pjrt {
 
+// Whether a flat result may stand in the memory of a flat parameter of its type.
+using MayAlias = std::function<bool(int parameter, size_t result)>;
+
 // Returns the module in the form that XLA reads through a plugin: no scan and nothing of
 // pjrt/internal/expand.h, parameters and results that are flat arrays in row-major layout, no
-// aliasing between them but that of `donated`, whose numbers are of flat parameters; and no call of
-// LAPACK that `expanded` says yes to (null: none that Heddle can write).
+// aliasing between them but that of `donated`, whose numbers are of flat parameters, as far as
+// `may_alias` (null: everywhere) allows; and no call of LAPACK that `expanded` says yes to (null:
+// none that Heddle can write).
 //
 // errors   Unimplemented for a parameter or result that a plugin cannot pass, and for programs of
 //          several devices
 [[nodiscard]] StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
                                             const std::vector<int>& donated = {},
-                                            const transform::CallFilter& expanded = nullptr);
+                                            const transform::CallFilter& expanded = nullptr,
+                                            const MayAlias& may_alias = nullptr);
 
 // Returns the error of a compile in the words of the program: a function that the plugin has not is
 // Unimplemented, and names the instruction that calls it.

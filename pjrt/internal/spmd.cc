@@ -1,6 +1,6 @@
 #include "heddle/pjrt/internal/spmd.h"
 
-#include <numeric>
+#include <algorithm>
 
 #include "heddle/hlo/tiles.h"
 #include "heddle/pjrt/abi/executable.h"
@@ -14,13 +14,18 @@ using runtime::DeviceBuffers;
 
 StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor, int64_t partitions,
                                    const runtime::EntryShardings& shardings,
+                                   const std::vector<int>& donated,
                                    const transform::CallFilter& expanded) {
   hlo::Module single = module;  // the counts of the grid hold, not those of the header
   if (single.extras->replica_count != 1 || single.extras->num_partitions != 1) {
     single.extras.mutate().replica_count = 1;
     single.extras.mutate().num_partitions = 1;
   }
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, prepare(single, plugin_minor, {}, expanded));
+  const MayAlias alike = [&](int parameter, size_t result) {
+    return partitions == 1 ||
+           shardings.parameters[static_cast<size_t>(parameter)] == shardings.results[result];
+  };
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, prepare(single, plugin_minor, donated, expanded, alike));
   if (partitions == 1) return out;
   hlo::Computation& entry = out.computations[out.entry.value];
   const auto set = [&](hlo::InstructionId id, hlo::Sharding sharding) {
@@ -57,12 +62,15 @@ void drop_shardings(hlo::Module& module) {
 
 PjrtSpmdExecutable::PjrtSpmdExecutable(const hlo::Module& module, runtime::DeviceGrid grid,
                                        std::vector<Shape> parameter_shapes,
-                                       std::vector<Shape> result_shapes, Parts parts)
+                                       std::vector<Shape> result_shapes, Parts parts,
+                                       std::shared_ptr<const Loaded> loaded,
+                                       DonatingPrograms::Compile compile)
     : SpmdExecutable(module, std::move(grid), std::move(parameter_shapes),
                      std::move(result_shapes)),
-      parts_(std::move(parts)) {
+      parts_(std::move(parts)),
+      programs_(std::move(loaded), std::move(compile)) {
   for (const Shape& shape : this->result_shapes()) bytes_in_flight_ += shape.byte_size();
-  bytes_in_flight_ += parts_.loaded->scratch_bytes().value_or(0);
+  bytes_in_flight_ += programs_.plain()->scratch_bytes().value_or(0);
 }
 
 // What one run holds on to until it is started.
@@ -88,12 +96,20 @@ Status PjrtSpmdExecutable::pin(const DeviceBuffers& arguments, Launch& launch) c
   return {};
 }
 
-StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments, bool only_if_room,
-                                                bool& started) {
+StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments,
+                                                const runtime::ExecuteOptions& how, bool& started) {
+  std::shared_ptr<const Loaded> program = programs_.plain();
+  const bool donates = parts_.donates && !how.donate.empty();
+  if (donates) {
+    HEDDLE_ASSIGN_OR_RETURN(program, programs_.program_for(how.donate));
+  }
   Launch launch;
   HEDDLE_RETURN_IF_ERROR(pin(arguments, launch));
-  std::vector<int64_t> kept(parameter_shapes().size());  // the run may take no argument's memory
-  std::iota(kept.begin(), kept.end(), int64_t{0});
+  std::vector<int64_t> kept;  // arguments whose memory the run may not take
+  for (size_t i = 0; i < parameter_shapes().size(); ++i) {
+    if (!donates || std::ranges::find(how.donate, static_cast<int>(i)) == how.donate.end())
+      kept.push_back(static_cast<int64_t>(i));
+  }
   abi::ExecuteOptions options{.head = {sizeof(options)},
                               .non_donatable_input_indices = kept.data(),
                               .non_donatable_input_indices_count = kept.size(),
@@ -106,16 +122,16 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments, 
   }
   std::vector<abi::Event*> complete(arguments.size());  // asked for where no result says it
   abi::LoadedExecutableExecuteArgs args{
-      .executable = parts_.loaded->handle(),
+      .executable = program->handle(),
       .options = &options,
       .argument_lists = argument_lists.data(),
       .devices_count = arguments.size(),
-      .args_count = kept.size(),
+      .args_count = parameter_shapes().size(),
       .output_lists = output_lists.data(),
       .device_complete_events = result_shapes().empty() ? complete.data() : nullptr,
       .execute_device = parts_.execute_device};
   HEDDLE_ASSIGN_OR_RETURN(std::vector<runtime::Throttle::Ticket> tickets,
-                          admit(bytes_in_flight_, only_if_room));
+                          admit(bytes_in_flight_, how.only_if_room));
   started = true;
   {
     const std::scoped_lock lock(*parts_.launching);

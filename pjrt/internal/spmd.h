@@ -21,19 +21,21 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
  public:
   struct Parts {
     std::shared_ptr<const Client> client;
-    std::shared_ptr<const Loaded> loaded;
     std::shared_ptr<std::mutex> launching;  // one for the client
+    bool donates = true;                    // the plugin is given arguments' memory
     // Of a program that was compiled for no device: where it runs.
     abi::Device* execute_device = nullptr;
   };
 
   PjrtSpmdExecutable(const hlo::Module& module, runtime::DeviceGrid grid,
                      std::vector<Shape> parameter_shapes, std::vector<Shape> result_shapes,
-                     Parts parts);
+                     Parts parts, std::shared_ptr<const Loaded> loaded,
+                     DonatingPrograms::Compile compile);
 
  protected:
   [[nodiscard]] StatusOr<runtime::DeviceBuffers> run(const runtime::DeviceBuffers& arguments,
-                                                     bool only_if_room, bool& started) override;
+                                                     const runtime::ExecuteOptions& options,
+                                                     bool& started) override;
 
  private:
   struct Launch;
@@ -41,15 +43,18 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
   [[nodiscard]] StatusOr<runtime::DeviceBuffers> results_of(const Launch& launch) const;
 
   const Parts parts_;
+  DonatingPrograms programs_;
   int64_t bytes_in_flight_ = 0;  // of a run on each device: results and scratch
 };
 
 // Returns the module in the form of pjrt/internal/program.h's prepare(), with a sharding on every
-// parameter and on the root where there are several partitions.
+// parameter and on the root where there are several partitions. A donated parameter is the memory of
+// a result that is cut as it is.
 // errors   of prepare()
 [[nodiscard]] StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor,
                                                  int64_t partitions,
                                                  const runtime::EntryShardings& shardings,
+                                                 const std::vector<int>& donated = {},
                                                  const transform::CallFilter& expanded = nullptr);
 
 // The option of a program that chooses XLA's partitioner: "true" is Shardy, "false" GSPMD.

@@ -27,9 +27,9 @@ class JointInterpreter final : public SpmdExecutable {
   }
 
  protected:
-  StatusOr<DeviceBuffers> run(const DeviceBuffers& arguments, bool only_if_room,
+  StatusOr<DeviceBuffers> run(const DeviceBuffers& arguments, const ExecuteOptions& options,
                               bool& started) override {
-    HEDDLE_ASSIGN_OR_RETURN(const auto tickets, admit(result_bytes_, only_if_room));
+    HEDDLE_ASSIGN_OR_RETURN(const auto tickets, admit(result_bytes_, options.only_if_room));
     HEDDLE_ASSIGN_OR_RETURN(const auto slots, slots_of(arguments));
     started = true;
     HEDDLE_ASSIGN_OR_RETURN(const auto tiles, values_of(slots));

@@ -134,7 +134,7 @@ StatusOr<std::vector<BufferPtr>> MeshExecutable::run(std::span<const BufferPtr> 
       inputs[device].push_back(parts[device]);
   }
   bool started = false;
-  StatusOr<DeviceBuffers> outputs = variant->program->launch(inputs, options.only_if_room, started);
+  StatusOr<DeviceBuffers> outputs = variant->program->launch(inputs, options, started);
   if (started) {
     for (int number : options.donate) arguments[static_cast<size_t>(number)]->release();
   }

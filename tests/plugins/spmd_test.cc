@@ -181,5 +181,39 @@ TEST_P(SpmdOnXla, ThreadsLaunchCollectivesAtOnce) {
   EXPECT_EQ(right, kThreads * kRuns);
 }
 
+// A donated array is the memory of a result that is cut as it is, on every device; of one that is
+// cut otherwise it is not.
+TEST_P(SpmdOnXla, DonatedArraysAreTheResultsMemory) {
+  const auto program = mesh()
+                           .backend()
+                           .compile(hlo::parse_text(R"(ENTRY main {
+              x = f32[64,4] parameter(0), sharding={replicated}
+              y = f32[64,4] parameter(1), sharding={devices=[4,1]<=[4]}
+              a = f32[64,4] add(x, x), sharding={replicated}
+              b = f32[64,4] add(y, y), sharding={devices=[4,1]<=[4]}
+              c = f32[64,4] subtract(y, x), sharding={replicated}
+              ROOT r = (f32[64,4], f32[64,4], f32[64,4]) tuple(a, b, c),
+                  sharding={{replicated}, {devices=[4,1]<=[4]}, {replicated}} })")
+                                        .value(),
+                                    {}, mesh())
+                           .value();
+  const Literal values = counted({64, 4});
+  const Counters before = counters();
+  for (int turn = 0; turn < 2; ++turn) {
+    const BufferPtr x = runtime::to_devices(mesh(), values, sharding("{replicated}")).value();
+    const BufferPtr y =
+        runtime::to_devices(mesh(), values, sharding("{devices=[4,1]<=[4]}")).value();
+    const void* memory = runtime::view_on_host(*x)->bytes();
+    const auto results = program->execute(std::vector{x, y}, {.donate = {0, 1}}).value();
+    EXPECT_TRUE(x->is_deleted());
+    EXPECT_TRUE(y->is_deleted());
+    EXPECT_EQ(runtime::view_on_host(*results[0])->bytes(), memory);
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(runtime::to_host(*results[static_cast<size_t>(i)])->values<float>()[255], 510);
+    EXPECT_EQ(runtime::to_host(*results[2])->values<float>()[255], 0);
+  }
+  EXPECT_EQ(counters().compiles - before.compiles, 1);  // the program of the donation, once
+}
+
 }  // namespace
 }  // namespace heddle
