@@ -72,7 +72,10 @@ Located column_by_column(const Located& start, ColumnFn fn) {
 }
 
 // T and Z of LAPACK's gees.
-std::pair<Located, Located> schur_of(const Located& a) {
+struct Form {
+  Located t, z;
+};
+Form schur_of(const Located& a) {
   if (a.tensor().size() == 0) return {a, a};
   const Dimensions batch = batch_of(a);
   const Shape values(a.dtype(), with_axes(batch, {rows(a)})), counts(s32, batch);
@@ -103,10 +106,7 @@ std::vector<Located> hessenberg_of(const Located& a) {
 }
 
 // Rotates rows and columns m - 1 and m of t, and the columns of z, so that t[m, m - 1] is zero.
-struct Rotation {
-  Located t, z;
-};
-Rotation rotated(const Located& t, const Located& z, const Located& m) {
+Form rotated(const Located& t, const Located& z, const Located& m) {
   const auto at = [&](const Located& x, const Located& i, const Located& j) {
     return element(element(x, j), i);
   };
@@ -139,7 +139,7 @@ std::vector<Located> complex_form(const Located& real_t, const Located& real_z) 
   const auto n = static_cast<int32_t>(columns(t));
   if (t.tensor().size() == 0) return {t, z};
   const auto step = [&](const Tensor& i, const Forms& now) {
-    const Rotation turned = rotated(t.with(now.t), z.with(now.z), n - 1 - t.with(i));
+    const Form turned = rotated(t.with(now.t), z.with(now.z), n - 1 - t.with(i));
     return Forms{turned.t.tensor(), turned.z.tensor()};
   };
   const Forms end =
@@ -153,7 +153,8 @@ Located turned_back(const Located& z, const Located& x) {
 }
 
 Located sqrtm_of(const Located& a) {
-  const auto [t, z] = schur_of(as_complex(a));
+  const Form form = schur_of(as_complex(a));
+  const Located &t = form.t, &z = form.z;
   if (t.tensor().size() == 0) return t;
   const Located roots = sqrt(diagonal_of(t));
   const Located ones = identity(t, batch_of(t), rows(t), rows(t));
@@ -167,7 +168,8 @@ Located sqrtm_of(const Located& a) {
 }
 
 Located funm_of(const Located& a, const std::function<Tensor(const Tensor&)>& fn) {
-  const auto [t, z] = schur_of(as_complex(a));
+  const Form form = schur_of(as_complex(a));
+  const Located &t = form.t, &z = form.z;
   const Located eigenvalues = diagonal_of(t);
   const Located values = t.with(fn(eigenvalues.tensor()));
   if (values.tensor().shape() != eigenvalues.tensor().shape()) {
@@ -188,8 +190,8 @@ Located funm_of(const Located& a, const std::function<Tensor(const Tensor&)>& fn
 }
 
 Located sylvester_of(const Located& a, const Located& b, const Located& c) {
-  const auto [r, u] = schur_of(as_complex(a));
-  const auto [s, v] = schur_of(as_complex(b));
+  const Form of_a = schur_of(as_complex(a)), of_b = schur_of(as_complex(b));
+  const Located &r = of_a.t, &u = of_a.z, &s = of_b.t, &v = of_b.z;
   if (c.tensor().size() == 0) return c;
   const Located f = product(product(adjoint(u), as_complex(c)), v);
   const Located all = r.with(scalar(static_cast<int32_t>(rows(r)), r.at()));
@@ -215,8 +217,8 @@ Hessenberg hessenberg(Operand operand) {
 Schur schur(Operand operand, SchurForm form) {
   const Located a = square_of("schur", "a", operand);
   std::vector<Tensor> out = as_program("schur", a.at(), [&]() -> std::vector<Located> {
-    auto [t, z] = schur_of(form == SchurForm::kComplex ? as_complex(a) : a);
-    return {t, z};
+    const Form found = schur_of(form == SchurForm::kComplex ? as_complex(a) : a);
+    return {found.t, found.z};
   });
   return {out[0], out[1]};
 }
