@@ -31,22 +31,26 @@ Shape at_bounds(const Shape& shape) {
   return shape.is_array() ? at_sizes_of(shape, shape.dimensions()) : shape;
 }
 
-// The type with each dynamic dimension as a `?`.
-Shape of_unknown_sizes(const Shape& shape) {
+// The type with a `?` for each dynamic dimension, and for each that is as long as a dynamic one of
+// `like`: there the type has dropped the flag.
+Shape of_unknown_sizes(const Shape& shape, const Shape& like) {
   if (shape.is_tuple()) {
     std::vector<Shape> elements;
-    for (const Shape& each : shape.elements()) elements.push_back(of_unknown_sizes(each));
+    for (const Shape& each : shape.elements()) elements.push_back(of_unknown_sizes(each, like));
     return Shape::tuple(std::move(elements));
   }
-  if (!shape.is_dynamic()) return shape;
+  if (!shape.is_array()) return shape;
+  const auto is_open = [&](int64_t d) {
+    return shape.is_dynamic_dimension(d) ||
+           (like.rank() == shape.rank() && like.is_dynamic_dimension(d) &&
+            like.dimension(d) == shape.dimension(d));
+  };
   Dims sizes = shape.dimensions();
   for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (shape.is_dynamic_dimension(d)) sizes[static_cast<size_t>(d)] = Shape::kUnbounded;
+    if (is_open(d)) sizes[static_cast<size_t>(d)] = Shape::kUnbounded;
   }
   Shape out = at_sizes_of(shape, std::move(sizes));
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (shape.is_dynamic_dimension(d)) out.set_dynamic_dimension(d, true);
-  }
+  for (int64_t d = 0; d < shape.rank(); ++d) out.set_dynamic_dimension(d, is_open(d));
   return out;
 }
 
@@ -113,7 +117,7 @@ class Sizer {
       case Opcode::kAllGather:
       case Opcode::kCopyStart:
       case Opcode::kReduceScatter:  // whose rules compare the declared sizes
-        return everything_is_full() ? at_bounds(out_.shape) : found(of_unknown_sizes(out_.shape));
+        return everything_is_full() ? at_bounds(out_.shape) : found(unknown());
       default: return inferred();
     }
   }
@@ -330,7 +334,7 @@ class Sizer {
     for (const Literal& each : operands_) shapes.push_back(&each.shape());
     std::vector<const Computation*> called;
     for (ComputationId id : out_.called) called.push_back(&module_.at(id));
-    const Shape declared = of_unknown_sizes(out_.shape);
+    const Shape declared = unknown();
     HEDDLE_ASSIGN_OR_RETURN(
         const Shape shape,
         definition(out_.opcode)
@@ -338,14 +342,27 @@ class Sizer {
     return found(shape);
   }
 
+  // Of the elements of a tuple that stand for operands, which one it is.
+  [[nodiscard]] size_t operand_of(size_t element) const {
+    return out_.shape.elements().size() == operands_.size() ? element : 0;
+  }
+
+  // The declared type without the sizes that are to be found.
+  [[nodiscard]] Shape unknown() const {
+    if (!out_.shape.is_tuple()) return of_unknown_sizes(out_.shape, declared(0));
+    std::vector<Shape> elements;
+    for (size_t i = 0; i < out_.shape.elements().size(); ++i)
+      elements.push_back(of_unknown_sizes(out_.shape.elements()[i], declared(operand_of(i))));
+    return Shape::tuple(std::move(elements));
+  }
+
   // The type with sizes for each `?` that the rule has taken over from the declared type.
   StatusOr<Shape> found(const Shape& shape) const {
     if (!shape.is_tuple()) return found(shape, out_.shape, 0);
     std::vector<Shape> elements;
     for (size_t i = 0; i < shape.elements().size(); ++i) {
-      const size_t operand = shape.elements().size() == operands_.size() ? i : 0;
       HEDDLE_ASSIGN_OR_RETURN(elements.emplace_back(),
-                              found(shape.elements()[i], out_.shape.elements()[i], operand));
+                              found(shape.elements()[i], out_.shape.elements()[i], operand_of(i)));
     }
     return Shape::tuple(std::move(elements));
   }

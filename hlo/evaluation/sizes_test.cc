@@ -152,6 +152,8 @@ TEST(Sizes, ThatATypeFixesAreFilled) {
         "t = (f32[<=4,2]) tuple(d)\n b = (f32[4,2]) opt-barrier(t)\n r = f32[4,2] "
         "get-tuple-element(b), index=0",
         "t = f32[2,4] transpose(d), dimensions={1,0}\n r = f32[4,2] transpose(t), dimensions={1,0}",
+        "r = f32[4,2] custom-call(d), custom_call_target=\"Sharding\"",
+        "r = f32[4,2] all-reduce(d), replica_groups={}, to_apply=add",
         "r = f32[4,2] slice(d), slice={[0:4], [0:2]}"}) {
     const Literal squares = value(cat(line, "\n ROOT q = f32[4,2] multiply(r, r)"), 1);
     std::vector<double> got = numbers(squares);
