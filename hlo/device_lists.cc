@@ -9,14 +9,21 @@
 namespace heddle::hlo {
 namespace {
 
+Status check_few(const Dims& sizes) {
+  if (sizes.size() <= kMaxSizes) return {};
+  return invalid_argument("a list has ", sizes.size(), " sizes; must have at most ", kMaxSizes);
+}
+
 // [2,4]<=[4,2]T(1,0), the tile and what it is cut of.
 Status check_cut(const Dims& tile, const Dims& reshape, const Dims& transpose) {
+  HEDDLE_RETURN_IF_ERROR(check_few(tile));
+  HEDDLE_RETURN_IF_ERROR(check_few(reshape));
   const std::optional<int64_t> count = device_count(reshape);
-  if (count && device_count(tile) == count && std::max(tile.size(), reshape.size()) <= kMaxSizes)
-    return check_iota(reshape, transpose);
-  return invalid_argument(
-      "[", join(tile, ","), "]<=[", join(reshape, ","), "]: sizes must be 1 or more, at most ",
-      kMaxSizes, " of them, and give as many devices on both sides, at most ", kMaxDevices);
+  if (count && device_count(tile) == count) return check_iota(reshape, transpose);
+  return invalid_argument("[", join(tile, ","), "]<=[", join(reshape, ","),
+                          "]: sizes must be 1 or more and give as many devices on both sides, at "
+                          "most ",
+                          kMaxDevices);
 }
 
 Dims order_of(const Dims& reshape, Dims transpose) {
@@ -95,9 +102,10 @@ bool is_each_once(Dims numbers, int64_t count) {
 }
 
 Status check_iota(const Dims& reshape, const Dims& transpose) {
-  if (reshape.size() > kMaxSizes || !device_count(reshape)) {
-    return invalid_argument("[", join(reshape, ","), "]: sizes must be 1 or more, at most ",
-                            kMaxSizes, " of them, and give at most ", kMaxDevices, " devices");
+  HEDDLE_RETURN_IF_ERROR(check_few(reshape));
+  if (!device_count(reshape)) {
+    return invalid_argument("[", join(reshape, ","), "]: sizes must be 1 or more and give at most ",
+                            kMaxDevices, " devices");
   }
   const auto rank = static_cast<int64_t>(reshape.size());
   if (transpose.empty() || is_each_once(transpose, rank)) return {};

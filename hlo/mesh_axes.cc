@@ -39,6 +39,13 @@ bool read_part(TextCursor& in, const std::vector<MeshAxes::Axis>& axes, MeshAxes
          (part.size > 0 || in.fail("a part of axis ", name, " must have a size of 1 or more"));
 }
 
+// Before any work that takes each with each.
+Status check_few(const MeshAxes& axes) {
+  if (axes.axes.size() <= kMaxSizes && axes.parts.size() <= kMaxSizes) return {};
+  return invalid_argument("mesh: has ", axes.axes.size(), " axes, and groups along ",
+                          axes.parts.size(), "; must have at most ", kMaxSizes, " of both");
+}
+
 Status check_devices(const Dims& devices, int64_t count) {
   if (devices.empty() || is_each_once(devices, count)) return {};
   return invalid_argument("mesh: device_ids must name each of ", count, " devices once");
@@ -102,6 +109,7 @@ bool read_mesh_axes(TextCursor& in, MeshAxes& axes) {
     return read_name(in, axis.name) && in.expect('=') && in.read_int(axis.size);
   };
   if (!in.expect('[') || !read_items(in, ']', read_axis)) return false;
+  if (const Status status = check_few(axes); !status.ok()) return in.fail(message_of(status));
   if (in.accept(',')) {
     if (!in.accept_word("device_ids")) return in.fail_expected("device_ids");
     if (!in.expect('=') || !in.expect('(') || !read_devices(in, axes.devices)) return false;
@@ -141,11 +149,8 @@ std::string to_string(const MeshAxes& axes) {
 }
 
 Status check_mesh_axes(const MeshAxes& axes) {
-  if (axes.axes.empty() || axes.axes.size() > kMaxSizes || axes.parts.size() > kMaxSizes) {
-    return invalid_argument("mesh: has ", axes.axes.size(), " axes, and groups along ",
-                            axes.parts.size(), "; must have 1 axis or more, and at most ",
-                            kMaxSizes, " of both");
-  }
+  HEDDLE_RETURN_IF_ERROR(check_few(axes));
+  if (axes.axes.empty()) return invalid_argument("mesh: has no axes; must have one or more");
   Dims sizes;
   for (const MeshAxes::Axis& axis : axes.axes) {
     sizes.push_back(axis.size);
