@@ -28,11 +28,22 @@ Located euclidean(const Located& x, const Reduction& over) {
   return sqrt(x.with(sum(total.operand(), over)));
 }
 
+// The greatest of sizes, 0 of none, or the least. errors: for the least of none
+Located extreme_of(const Located& sizes, bool greatest, const Reduction& over) {
+  const bool is_empty =
+      std::ranges::any_of(over.axes, [&](int64_t axis) { return sizes.tensor().dim(axis) == 0; });
+  if (!is_empty)
+    return sizes.with(greatest ? max(sizes.operand(), over) : min(sizes.operand(), over));
+  if (greatest) return sizes.with(sum(sizes.operand(), over));
+  throw Error(invalid_argument("norm: order is that of a least size, of no elements of x, ",
+                               sizes.tensor().shape(), "; x must have elements along its axes"),
+              sizes.at());
+}
+
 Located vector_norm(const Located& x, double order, const Reduction& over) {
   if (order == 2) return euclidean(x, over);
   const Located size = abs(x);
-  if (order == INFINITY) return x.with(max(size.operand(), over));
-  if (order == -INFINITY) return x.with(min(size.operand(), over));
+  if (std::isinf(order)) return extreme_of(size, order > 0, over);
   if (order == 1) return x.with(sum(size.operand(), over));
   if (order == 0) return x.with(sum((x != 0.0).astype(size.dtype()).operand(), over));
   return power(x.with(sum(power(size, order).operand(), over)), 1 / order);
@@ -42,7 +53,7 @@ Located vector_norm(const Located& x, double order, const Reduction& over) {
 Located sums_norm(const Located& x, int64_t along, int64_t across, bool greatest, bool keep) {
   const Located sums = x.with(sum(abs(x).operand(), {.axes = {along}, .keep_dims = true}));
   const Reduction other{.axes = {across}, .keep_dims = true};
-  const Located out = x.with(greatest ? max(sums.operand(), other) : min(sums.operand(), other));
+  const Located out = extreme_of(sums, greatest, other);
   return keep ? out : x.with(squeeze(out.operand(), {along, across}));
 }
 
@@ -77,9 +88,8 @@ Located matrix_norm(const Located& x, const NormOrder& order, const Reduction& o
   if (std::abs(number) != 2)
     throw_order(x, "matrices", "1, -1, 2, -2, INFINITY, -INFINITY, kFrobenius or kNuclear");
   const Located values = values_of(x, over.axes);
-  const Reduction last{.axes = {-1}};
-  return restored(x.with(greatest ? max(values.operand(), last) : min(values.operand(), last)), x,
-                  over);
+  const Reduction last{.axes = {values.tensor().rank() - 1}};
+  return restored(extreme_of(values, greatest, last), x, over);
 }
 
 Located norm_of(const Located& x, const NormOptions& options, const Reduction& over) {

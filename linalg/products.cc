@@ -105,6 +105,23 @@ Tensor trace(Operand a, int64_t k) {
   });
 }
 
+namespace {
+
+Located cond_by_norm(const Located& a, const NormOrder& order) {
+  const Located of_a = a.with(matrix_norm(a.operand(), order));
+  return of_a * a.with(matrix_norm({inv(a.operand()), a.at()}, order));
+}
+
+// The greatest singular value over the least, or the other way round.
+Located cond_by_values(const Located& a, bool greatest_first) {
+  const Located s = a.with(svdvals(a.operand()));
+  const Located greatest = a.with(max(s.operand(), {.axes = {-1}}));
+  const Located least = a.with(min(s.operand(), {.axes = {-1}}));
+  return greatest_first ? greatest / least : least / greatest;
+}
+
+}  // namespace
+
 Polar polar(Operand operand) {
   const Located a = matrices_of("polar", "a", operand);
   std::vector<Tensor> out = as_program("polar", a.at(), [&]() -> std::vector<Located> {
@@ -151,17 +168,19 @@ Tensor matrix_norm(Operand x, NormOrder order, bool keep_dims) {
 }
 
 Tensor cond(Operand operand, std::optional<NormOrder> order) {
-  const Located a = order ? square_of("cond", "a", operand) : matrices_of("cond", "a", operand);
+  // 2 or -2: how singular values are divided; else 0.
+  const double* number = order ? std::get_if<double>(&order->value()) : nullptr;
+  const double by_values = !order ? 2 : number && std::abs(*number) == 2 ? *number : 0;
+  const Located a =
+      by_values == 0 ? square_of("cond", "a", operand) : matrices_of("cond", "a", operand);
+  if (rows(a) == 0 || columns(a) == 0)
+    throw Error(invalid_argument("cond: a is ", a.tensor().shape(), "; it must have elements"),
+                a.at());
   return as_program("cond", a.at(), [&]() -> std::vector<Located> {
-    if (order) {
-      const Located of_a = a.with(matrix_norm(a.operand(), *order));
-      return {of_a * a.with(matrix_norm({inv(a.operand()), a.at()}, *order))};
-    }
-    const Located s = a.with(svdvals(a.operand()));
-    if (s.tensor().dim(-1) == 0)
-      throw Error(invalid_argument("cond: a is ", a.tensor().shape(), "; it must have elements"),
-                  a.at());
-    return {a.with(max(s.operand(), {.axes = {-1}})) / a.with(min(s.operand(), {.axes = {-1}}))};
+    const Located out = by_values == 0 ? cond_by_norm(a, *order) : cond_by_values(a, by_values > 0);
+    // A singular matrix may have a NaN for its inverse's norm.
+    const Located is_given = a.with(any(is_nan(a).operand(), {.axes = {-2, -1}}));
+    return {where(is_nan(out) & ~is_given, INFINITY, out)};
   })[0];
 }
 

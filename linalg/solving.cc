@@ -103,6 +103,11 @@ Tensor solve(Operand left, Operand right) {
 }
 
 Tensor lu_solve(const Lu& factors, Operand right) {
+  if (!factors.lu.is_valid() || !factors.permutation.is_valid())
+    throw Error(
+        invalid_argument("lu_solve: ", factors.lu.is_valid() ? "factors.permutation" : "factors.lu",
+                         " has no value; give what lu(a) returns"),
+        right.at());
   const Located a = square_of("lu_solve", "factors.lu", {factors.lu, right.at()});
   const RightSide side = right_side("lu_solve", a, right);
   return as_program("lu_solve", a.at(), [&]() -> std::vector<Located> {
@@ -121,6 +126,20 @@ Tensor cho_solve(Operand factor, Operand right, bool lower) {
     turned.transpose_a = turned.conjugate_a = true;
     const Tensor y = triangular_solve(a.operand(), as_columns(side).operand(), first);
     const Located x = a.with(triangular_solve(a.operand(), {y, a.at()}, second));
+    return {side.is_vector ? swept(x) : x};
+  })[0];
+}
+
+Tensor solve_triangular(Operand left, Operand right, const SolveTriangular& how) {
+  const Located a = square_of("solve_triangular", "a", left);
+  const RightSide side = right_side("solve_triangular", a, right);
+  return as_program("solve_triangular", a.at(), [&]() -> std::vector<Located> {
+    const Located x = a.with(triangular_solve(a.operand(), as_columns(side).operand(),
+                                              {.left_side = true,
+                                               .lower = how.lower,
+                                               .transpose_a = how.transpose_a,
+                                               .conjugate_a = how.conjugate_a,
+                                               .unit_diagonal = how.unit_diagonal}));
     return {side.is_vector ? swept(x) : x};
   })[0];
 }

@@ -23,6 +23,14 @@ Tensor inv(Operand a);
 // `lower`).
 Tensor lu_solve(const Lu& factors, Operand b);
 Tensor cho_solve(Operand factor, Operand b, bool lower = true);
+// x with op(a) x = b for one triangle of a[.., n, n], the other not being looked at; b as for solve.
+struct SolveTriangular {
+  bool lower = false;
+  bool transpose_a = false;    // op(a) = a^T
+  bool conjugate_a = false;    // op(a) = conj(a), with transpose_a a^H
+  bool unit_diagonal = false;  // ones stand for a's diagonal
+};
+Tensor solve_triangular(Operand a, Operand b, const SolveTriangular& options = {});
 
 // x with tensordot(a, x, x.rank()) = b, for a of b's axes and then x's, both of as many elements.
 Tensor tensorsolve(Operand a, Operand b);

@@ -10,6 +10,8 @@
 #include "heddle/linalg/functions.h"
 #include "heddle/linalg/internal/testing.h"
 #include "heddle/linalg/solving.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/creation.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/matrices.h"
 #include "heddle/trace/support_test.h"
@@ -88,7 +90,8 @@ TEST(Products, TracesAndVectors) {
   EXPECT_THAT(doubles(imag(rows)), ElementsAre(-4, -1));
   EXPECT_THAT(error_of([] { matvec(ones({2}), ones({2})); }),
               HasSubstr("matvec: a is f32[2]; it must have rank 2 or more"));
-  EXPECT_THAT(error_of([] { vecdot(1.0, 2.0); }), HasSubstr("vecdot: operands are f32[]"));
+  EXPECT_THAT(error_of([] { vecdot(1.0, 2.0); }),
+              HasSubstr("vecdot: x is f32[]; it must have rank 1"));
 }
 
 TEST(Products, PolarFactors) {
@@ -159,6 +162,72 @@ TEST(Solving, PolynomialsNearestToPoints) {
   EXPECT_THAT(doubles(polyfit(x, y, 0)), ElementsAre(near(2.75)));
   EXPECT_THAT(error_of([&] { polyfit(x, y, -1); }),
               HasSubstr("polyfit: x is f64[4], y f64[4] and degree -1"));
+}
+
+TEST(Conditions, OfSingularMatrices) {
+  const Tensor singular = ones({2, 2}, f64), zero = zeros({2, 2}, f64);
+  EXPECT_EQ(cond(singular, 1).item<double>(), INFINITY);
+  EXPECT_EQ(cond(singular, MatrixNorm::kFrobenius).item<double>(), INFINITY);
+  EXPECT_GT(cond(singular, 2).item<double>(), 1e15);
+  EXPECT_EQ(cond(zero, -2).item<double>(), INFINITY);
+  const Tensor given = array<double>({1, NAN, 0, 1, 1, 1, 1, 1}, {2, 2, 2});
+  const std::vector<double> both = doubles(cond(given, 1));
+  EXPECT_TRUE(std::isnan(both[0]));
+  EXPECT_EQ(both[1], INFINITY);
+  const Tensor wide = array<double>({1, 2, 3, 4, 5, 7}, {2, 3});
+  EXPECT_NEAR(cond(wide, 2).item<double>() * cond(wide, -2).item<double>(), 1, 1e-12);
+  EXPECT_NEAR(cond(wide, 2).item<double>(), 17.52, 0.005);
+  EXPECT_THAT(error_of([&] { cond(wide, 1); }), HasSubstr("cond: a is f64[2,3]"));
+}
+
+TEST(Norms, OverNoElements) {
+  constexpr double kFar = INFINITY;
+  EXPECT_EQ(vector_norm(zeros({0}), INFINITY).item<double>(), 0);
+  const Tensor none = zeros({0, 2}), also = zeros({2, 0});
+  const std::vector<int64_t> axes = {-2, -1};
+  for (const double order : {1.0, -1.0, 2.0, kFar}) {
+    const Tensor out = norm(none, {.order = order, .axes = axes});
+    EXPECT_EQ(out.item<double>(), 0) << order;
+  }
+  for (const double order : {1.0, 2.0, kFar, -kFar}) {
+    const Tensor out = norm(also, {.order = order, .axes = axes});
+    EXPECT_EQ(out.item<double>(), 0) << order;
+  }
+  const std::string text = ": order is that of a least size, of no elements of x";
+  EXPECT_THAT(error_of([] { vector_norm(zeros({0}), -INFINITY); }),
+              HasSubstr("vector_norm" + text));
+  for (const double order : {-kFar, -2.0})
+    EXPECT_THAT(error_of([&] { norm(none, {.order = order, .axes = axes}); }),
+                HasSubstr("norm" + text));
+}
+
+TEST(Triangles, SolvedAsScipyHasThem) {
+  const Tensor a = array<double>({2, 1, 4, 5}, {2, 2}), b = array<double>({3, 7});
+  const auto of = [&](const SolveTriangular& how) { return doubles(solve_triangular(a, b, how)); };
+  EXPECT_THAT(of({}), ElementsAre(near(0.8), near(1.4)));
+  EXPECT_THAT(of({.lower = true}), ElementsAre(near(1.5), near(0.2)));
+  EXPECT_THAT(of({.lower = true, .unit_diagonal = true}), ElementsAre(near(3), near(-5)));
+  EXPECT_THAT(of({.transpose_a = true}), ElementsAre(near(1.5), near(1.1)));
+  EXPECT_THAT(of({.lower = true, .transpose_a = true, .unit_diagonal = true}),
+              ElementsAre(near(-25), near(7)));
+  const Tensor columns = solve_triangular(a, eye(2, 2, 0, f64));
+  EXPECT_LT(distance(matmul(triu(a), columns), eye(2, 2, 0, f64)), 1e-15);
+  EXPECT_THAT(error_of([&] { solve_triangular(a, ones({3}, f64)); }),
+              HasSubstr("solve_triangular: b is f64[3]; must have 2 rows"));
+}
+
+TEST(Solving, ErrorsNameTheFunctionThatWasCalled) {
+  const Tensor a = square2(), batch = ones({3, 2, 2}, f64), pairs = ones({2, 2, 1}, f64);
+  const auto starts = [](const std::string& name) { return testing::StartsWith(name + ": "); };
+  EXPECT_THAT(error_of([&] { lu_solve(Lu{}, a); }), HasSubstr("lu_solve: factors.lu has no value"));
+  EXPECT_THAT(error_of([&] { lu_solve(lu(batch), pairs); }), starts("lu_solve"));
+  EXPECT_THAT(error_of([&] { cho_solve(batch, pairs); }), starts("cho_solve"));
+  EXPECT_THAT(error_of([&] { multi_dot({a, ones({2, 2})}); }), starts("multi_dot"));
+  EXPECT_THAT(error_of([] { linalg::trace(ones({2})); }), starts("trace"));
+  EXPECT_THAT(error_of([&] { vector_norm(a, NAN, {0}); }), starts("vector_norm"));
+  EXPECT_THAT(error_of([&] { toeplitz(ones({2}), arange(2)); }), starts("toeplitz"));
+  EXPECT_THAT(error_of([&] { hankel(ones({2}), arange(2)); }), starts("hankel"));
+  EXPECT_THAT(error_of([&] { block_diag({ones({2}), arange(2)}); }), starts("block_diag"));
 }
 
 }  // namespace

@@ -44,10 +44,12 @@ double fan_of(const Shape& shape, const VarianceScaling& how, SourceLocation at)
   return 0;
 }
 
-Tensor with(const Operand& key, const Dimensions& shape, DType dtype, double scale, Fan fan,
-            WeightDistribution distribution) {
-  return variance_scaling(key, shape, {.scale = scale, .fan = fan, .distribution = distribution},
-                          dtype);
+Tensor with(std::string_view op, const Operand& key, const Dimensions& shape, DType dtype,
+            double scale, Fan fan, WeightDistribution distribution) {
+  return one_program(op, key.at(), [&] {
+    return variance_scaling(key, shape, {.scale = scale, .fan = fan, .distribution = distribution},
+                            dtype);
+  });
 }
 
 }  // namespace
@@ -76,27 +78,28 @@ Tensor variance_scaling(Operand key, const Dimensions& shape, const VarianceScal
 }
 
 Tensor glorot_uniform(Operand key, const Dimensions& shape, DType dtype) {
-  return with(key, shape, dtype, 1, Fan::kAverage, WeightDistribution::kUniform);
+  return with("glorot_uniform", key, shape, dtype, 1, Fan::kAverage, WeightDistribution::kUniform);
 }
 
 Tensor glorot_normal(Operand key, const Dimensions& shape, DType dtype) {
-  return with(key, shape, dtype, 1, Fan::kAverage, WeightDistribution::kTruncatedNormal);
+  return with("glorot_normal", key, shape, dtype, 1, Fan::kAverage,
+              WeightDistribution::kTruncatedNormal);
 }
 
 Tensor he_uniform(Operand key, const Dimensions& shape, DType dtype) {
-  return with(key, shape, dtype, 2, Fan::kIn, WeightDistribution::kUniform);
+  return with("he_uniform", key, shape, dtype, 2, Fan::kIn, WeightDistribution::kUniform);
 }
 
 Tensor he_normal(Operand key, const Dimensions& shape, DType dtype) {
-  return with(key, shape, dtype, 2, Fan::kIn, WeightDistribution::kTruncatedNormal);
+  return with("he_normal", key, shape, dtype, 2, Fan::kIn, WeightDistribution::kTruncatedNormal);
 }
 
 Tensor lecun_uniform(Operand key, const Dimensions& shape, DType dtype) {
-  return with(key, shape, dtype, 1, Fan::kIn, WeightDistribution::kUniform);
+  return with("lecun_uniform", key, shape, dtype, 1, Fan::kIn, WeightDistribution::kUniform);
 }
 
 Tensor lecun_normal(Operand key, const Dimensions& shape, DType dtype) {
-  return with(key, shape, dtype, 1, Fan::kIn, WeightDistribution::kTruncatedNormal);
+  return with("lecun_normal", key, shape, dtype, 1, Fan::kIn, WeightDistribution::kTruncatedNormal);
 }
 
 Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale, int64_t axis,

@@ -8,6 +8,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/located.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
 
@@ -16,6 +17,7 @@ namespace scan_internal {
 namespace {
 
 using Leaves = std::vector<Tensor>;
+using trace_internal::Located;
 
 class AssociativeScan {
  public:
@@ -115,6 +117,9 @@ namespace {
 // XLA's ReduceWindowRewriter has it so: tiles of 16 elements.
 constexpr int64_t kTile = 16;
 
+// Steps without captures are traced once for all callers, so they have the line of none.
+constexpr SourceLocation kShared;
+
 // Rows [n, ..] to the combination of all up to each: the first starts it, so that no identity is
 // needed.
 template <class Combine>
@@ -123,7 +128,7 @@ Tensor up_to_each(const Tensor& rows, SourceLocation at) {
   if (n < 2) return rows;
   const Tensor first = slice_in_dim({rows, at}, 0, 1);
   auto step = [](Tensor carry, Tensor row) {  // captureless: traced once
-    Tensor next = Combine{}(carry, row);
+    Tensor next = Combine{}(carry, row, kShared);
     return std::pair(next, next);
   };
   const Tensor rest =
@@ -139,8 +144,11 @@ Tensor from_each(const Tensor& rows, SourceLocation at) {
   auto step = [](Tensor carry, std::pair<Tensor, Tensor> x) {
     const auto& [row, place] = x;
     const Dimensions& shape = carry.shape().dimensions();
-    Tensor longer = Combine{}(carry, broadcast_to(row, shape));
-    return std::pair(where(iota(s32, shape, 0) < place, longer, carry), None{});
+    const Located before(carry, kShared), to(place, kShared);
+    const Tensor spread = broadcast_to(row, shape, kShared);
+    const Located longer = before.with(Combine{}(carry, spread, kShared));
+    const Located inside = before.with(iota(s32, shape, 0, kShared)) < to;
+    return std::pair(where(inside, longer, before).tensor(), None{});
   };
   const std::pair later(slice_in_dim({rows, at}, 1, n), arange(1, n, 1, at).astype(s32, at));
   return scan(step, rows, later, {}, at).first;
@@ -172,7 +180,7 @@ Tensor in_tiles(const Tensor& rows, double identity, bool reverse, SourceLocatio
   total = reverse ? part(total, 0, 1, tiles) : part(total, 0, 0, tiles - 1);
   Tensor edge = reverse ? part(within, 1, tiles - 1, tiles) : part(within, 1, 0, 1);
   Tensor others = reverse ? part(within, 1, 0, tiles - 1) : part(within, 1, 1, tiles);
-  others = Combine{}(broadcast_to(total, others.shape().dimensions(), at), others);
+  others = Combine{}(broadcast_to(total, others.shape().dimensions(), at), others, at);
   Tensor all = reverse ? concat({others, edge}, 1, at) : concat({edge, others}, 1, at);
   Dimensions flat = rows.shape().dimensions();
   flat[0] = tiles * kTile;
@@ -209,26 +217,37 @@ Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, b
 
 Tensor cumsum(Operand x, int64_t axis, bool reverse) {
   return scan_internal::cumulative("cumsum", x, axis, reverse, false, 0,
-                                   [](const Tensor& a, const Tensor& b) { return a + b; });
+                                   [](const Tensor& a, const Tensor& b, SourceLocation at) {
+                                     return add({a, at}, {b, at});
+                                   });
 }
 Tensor cumprod(Operand x, int64_t axis, bool reverse) {
   return scan_internal::cumulative("cumprod", x, axis, reverse, false, 1,
-                                   [](const Tensor& a, const Tensor& b) { return a * b; });
+                                   [](const Tensor& a, const Tensor& b, SourceLocation at) {
+                                     return multiply({a, at}, {b, at});
+                                   });
 }
 Tensor cummax(Operand x, int64_t axis, bool reverse) {
   return scan_internal::cumulative("cummax", x, axis, reverse, true, 0,
-                                   [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
+                                   [](const Tensor& a, const Tensor& b, SourceLocation at) {
+                                     return maximum({a, at}, {b, at});
+                                   });
 }
 Tensor cummin(Operand x, int64_t axis, bool reverse) {
   return scan_internal::cumulative("cummin", x, axis, reverse, true, 0,
-                                   [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
+                                   [](const Tensor& a, const Tensor& b, SourceLocation at) {
+                                     return minimum({a, at}, {b, at});
+                                   });
 }
 Tensor cumlogsumexp(Operand x, int64_t axis, bool reverse) {
+  using trace_internal::Located;
+  trace_internal::floating("cumlogsumexp", "x", x);
   return scan_internal::cumulative("cumlogsumexp", x, axis, reverse, false, -INFINITY,
-                                   [](const Tensor& a, const Tensor& b) {
-                                     Tensor top = maximum(a, b);
-                                     Tensor safe = where(is_finite(top), top, zeros_like(top));
-                                     return safe + log(exp(a - safe) + exp(b - safe));
+                                   [](const Tensor& left, const Tensor& right, SourceLocation at) {
+                                     const Located a(left, at), b(right, at);
+                                     const Located top = maximum(a, b);
+                                     const Located safe = where(is_finite(top), top, top.like(0));
+                                     return (safe + log(exp(a - safe) + exp(b - safe))).tensor();
                                    });
 }
 

@@ -4,6 +4,7 @@
 
 #include "heddle/scan/searching.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
@@ -15,10 +16,6 @@ namespace {
 
 using trace_internal::Located;
 using trace_internal::one_program;
-
-Tensor like_other(std::string_view op, const Operand& operand, const Tensor& other) {
-  return operand.is_tensor() ? operand.tensor() : constant_like(operand, other.dtype(), op);
-}
 
 void require_vector(std::string_view op, std::string_view name, const Tensor& x, int64_t least,
                     SourceLocation at) {
@@ -52,7 +49,9 @@ Tensor counted(const Located& place, int64_t bins, const Tensor& like,
                   .inserted_window_dims = {0},
                   .scatter_dims_to_operand_dims = {0},
                   .index_vector_dim = 1},
-                 [](const Tensor& a, const Tensor& b) { return add(a, b); });
+                 [at](const Tensor& a, const Tensor& b) {
+                   return add({a, at}, {b, at});
+                 });
 }
 
 // Points of one period, sorted, with the last one before them and the first one behind them.
@@ -94,7 +93,7 @@ Located element(const Located& v, int64_t i) {
 
 void require_points(const Tensor& x, const Tensor& xp, const Tensor& fp, SourceLocation at) {
   require_vector("interp", "xp", xp, 1, at);
-  if (fp.shape() != xp.shape() || x.dtype() != xp.dtype() || !is_floating(x.dtype()))
+  if (fp.shape() != xp.shape() || !is_floating(x.dtype()))
     throw Error(
         invalid_argument("interp: x is ", x.shape(), ", xp ", xp.shape(), " and fp ", fp.shape(),
                          "; they must be of floats of one dtype, xp and fp vectors of one "
@@ -106,7 +105,8 @@ void require_points(const Tensor& x, const Tensor& xp, const Tensor& fp, SourceL
 
 Tensor digitize(Operand operand, Operand edge_operand, bool right) {
   SourceLocation at = operand.at();
-  Tensor edges = as_tensor(edge_operand), x = like_other("digitize", operand, edges);
+  Tensor edges = as_tensor(edge_operand);
+  Tensor x = trace_internal::like("digitize", "x", operand, edges.dtype(), at);
   require_vector("digitize", "edges", edges, 0, at);
   return one_program("digitize", at, [&] {
     const int64_t n = edges.size();
@@ -161,14 +161,16 @@ Tensor histogram_bin_edges(Operand operand, int64_t bins) {
     Located from = low - wider, to = high + wider;
     Located part(linspace(0, 1, bins + 1, x.dtype() == f64 ? f64 : f32, at), at);
     Located step = part.astype(x.dtype());
-    return where(step == 1, to, from + (to - from) * step).tensor();
+    // Weighted from both ends, whose distance may be no number of the dtype.
+    return where(step == 1, to, from * (1 - step) + to * step).tensor();
   });
 }
 
 Tensor interp(Operand operand, Operand places, Operand values, const Interp& beyond) {
   SourceLocation at = operand.at();
-  Tensor xp = as_tensor(places), fp = like_other("interp", values, xp);
-  Tensor x = like_other("interp", operand, xp);
+  const Tensor xp = as_tensor(places);
+  const Tensor fp = trace_internal::like("interp", "fp", values, xp.dtype(), at);
+  const Tensor x = trace_internal::like("interp", "x", operand, xp.dtype(), at);
   require_points(x, xp, fp, at);
   if (beyond.period && !(*beyond.period > 0))
     throw Error(invalid_argument("interp: period is ", *beyond.period, "; it must be above 0"), at);

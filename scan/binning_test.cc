@@ -6,9 +6,14 @@
 
 #include <cmath>
 
+#include "heddle/hlo/module.h"
+#include "heddle/scan/associative.h"
 #include "heddle/scan/running.h"
+#include "heddle/scan/searching.h"
 #include "heddle/scan/sets.h"
 #include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/program.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
 
@@ -101,7 +106,6 @@ TEST(Running, SumsWithoutNan) {
   EXPECT_THAT(doubles(nan_cumsum(row({1, NAN, 2}))), ElementsAre(1, 1, 3));
   EXPECT_THAT(doubles(nan_cumprod(array<double>({1, NAN, 2, 3}, {2, 2}), -1)),
               ElementsAre(1, 1, 2, 6));
-  EXPECT_THAT(error_of([] { nan_cumsum(arange(3)); }), HasSubstr("nan_cumsum: x is s32[3]"));
 }
 
 TEST(Running, AnglesWithoutJumps) {
@@ -126,6 +130,90 @@ TEST(Running, DivisorsAndMultiples) {
             int64_t{1} << 38);
   EXPECT_THAT(error_of([] { gcd(ones({2}), 2); }),
               HasSubstr("gcd: operands are f32[2]; they must be of integers"));
+}
+
+TEST(Running, EachRepeatedByItsCount) {
+  Tensor x = array<int>({5, 6, 7}), counts = array<int>({2, 0, 3});
+  EXPECT_THAT(ints(repeat_each(x, counts, 7)), ElementsAre(5, 5, 7, 7, 7, 7, 7));
+  EXPECT_THAT(ints(repeat_each(x, counts, 3)), ElementsAre(5, 5, 7));
+  EXPECT_THAT(ints(repeat_each(x, array<int>({2, 0, 1}), 5)), ElementsAre(5, 5, 7, 7, 7));
+  Tensor grid = reshape(arange(6), {2, 3});
+  EXPECT_THAT(ints(repeat_each(grid, array<uint8_t>({1, 0, 1}), 2, 1)), ElementsAre(0, 2, 3, 5));
+  EXPECT_EQ(repeat_each(zeros({0}), zeros({0}, s32), 0).shape(), Shape(f32, {0}));
+  EXPECT_THAT(error_of([&] { repeat_each(x, counts, 3, -2); }),
+              HasSubstr("repeat_each: axis is -2; s32[3] has axes -1 .. 0"));
+  EXPECT_THAT(error_of([&] { repeat_each(grid, counts, 3); }),
+              HasSubstr("repeat_each: counts are s32[3]; axis 0 of x, s32[2,3], has size 2"));
+}
+
+// 20,000 counts once made two arrays of 400 million elements.
+TEST(Running, ManyCountsAreAddedUpOnce) {
+  const Tensor x = arange(20000), counts = (x % 2).astype(s32);
+  EXPECT_THAT(ints(repeat_each(x, counts, 4)), ElementsAre(1, 3, 5, 7));
+}
+
+TEST(Running, IntegersHaveNoNan) {
+  EXPECT_THAT(ints(nan_cumsum(array<int>({1, 2}))), ElementsAre(1, 3));
+  EXPECT_THAT(ints(nan_cumprod(array<int>({2, 3}))), ElementsAre(2, 6));
+  EXPECT_THAT(error_of([] {
+                cumlogsumexp(array<int>({1, 2}));
+              }),
+              testing::StartsWith("cumlogsumexp: x is s32[2]; it must be of floats"));
+  EXPECT_THAT(error_of([] { nan_cumsum(ones({2}), 3); }),
+              testing::StartsWith("nan_cumsum: axis is 3"));
+}
+
+TEST(Binning, EdgesAsFarApartAsThereAre) {
+  EXPECT_THAT(doubles(histogram_bin_edges(row({-1.7e308, 1.7e308}), 2)),
+              ElementsAre(-1.7e308, 0, 1.7e308));
+  EXPECT_THAT(error_of([] { histogram_at(ones({2}), arange(3)); }),
+              testing::StartsWith("histogram_at: "));
+  EXPECT_THAT(error_of([] { digitize(ones({2}), arange(3)); }),
+              testing::StartsWith("digitize: x is f32[2]; it must be of s32"));
+}
+
+TEST(Sets, NumbersTakeTheOtherDtype) {
+  EXPECT_THAT(ints(isin(row({1, 3}), 3)), ElementsAre(0, 1));
+  EXPECT_THAT(ints(isin(array<float>({1, 3}), 3.0)), ElementsAre(0, 1));
+  EXPECT_TRUE(isin(3, row({1, 3})).item<bool>());
+  const std::string text = "fill is f32[]; it must be of s32 as the others, cast it with";
+  EXPECT_THAT(error_of([] { union1d(arange(2), arange(2), 3, scalar<float>(2.5f)); }),
+              HasSubstr("union1d: " + text));
+  const Tensor half = scalar<float>(2.5f);
+  EXPECT_THAT(error_of([&] { unique(arange(2), 3, half); }), HasSubstr("unique: " + text));
+}
+
+std::vector<std::string> foreign_lines(const Program& program) {
+  std::vector<std::string> out;
+  for (const hlo::Computation& computation : program.module().computations) {
+    for (const hlo::Instruction& instruction : computation.instructions) {
+      const std::string file = instruction.at.known() ? instruction.at.file : "";
+      if (!file.empty() && !file.ends_with("binning_test.cc"))
+        out.push_back(cat(instruction.name, " ", to_string(instruction.at)));
+    }
+  }
+  return out;
+}
+
+TEST(Binning, ProgramsHaveTheLineOfTheUser) {
+  const Program program = trace(
+      [](Tensor x, Tensor i) {
+        return std::vector<Tensor>{histogram_at(x, x),
+                                   cumsum(x),
+                                   cumsum(x, 0, true),
+                                   cumlogsumexp(x),
+                                   cumlogsumexp(x, 0, true),
+                                   unwrap(x),
+                                   unique(x, 3).values,
+                                   union1d(x, x, 3).values,
+                                   isin(x, x),
+                                   interp(x, x, x, {.period = 3}),
+                                   repeat_each(x, i, 9),
+                                   nan_cumsum(x),
+                                   digitize(x, x)};
+      },
+      placeholder({40}, f32), placeholder({40}, s32));
+  EXPECT_THAT(foreign_lines(program), testing::IsEmpty());
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include "heddle/scan/associative.h"
 #include "heddle/scan/loops.h"
+#include "heddle/scan/searching.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/formulas.h"
+#include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
 
 namespace heddle {
@@ -41,6 +43,13 @@ Located gcd_of(const Located& x, const Located& y) {
   return x.with(while_loop(unfinished, step, start, x.at()).a);
 }
 
+// x with a number in place of NaN, which integers have none of.
+Tensor with_identity(const Operand& operand, int64_t identity) {
+  const Located x(as_tensor(operand), operand.at());
+  if (!is_floating(x.dtype()) && !is_complex(x.dtype())) return x.tensor();
+  return where(is_nan(x), identity, x).tensor();
+}
+
 // The integers broadcast to each other.
 template <class Fn>
 Tensor of_integers(std::string_view op, const Operand& left, const Operand& right, Fn&& fn) {
@@ -58,15 +67,17 @@ Tensor of_integers(std::string_view op, const Operand& left, const Operand& righ
 }  // namespace
 
 Tensor nan_cumsum(Operand operand, int64_t axis) {
-  Located x = floating("nan_cumsum", "x", operand);
-  return one_program("nan_cumsum", x.at(),
-                     [&] { return cumsum(where(is_nan(x), 0, x).operand(), axis); });
+  return one_program("nan_cumsum", operand.at(), [&] {
+    const Tensor numbers = with_identity(operand, 0);
+    return cumsum({numbers, operand.at()}, axis);
+  });
 }
 
 Tensor nan_cumprod(Operand operand, int64_t axis) {
-  Located x = floating("nan_cumprod", "x", operand);
-  return one_program("nan_cumprod", x.at(),
-                     [&] { return cumprod(where(is_nan(x), 1, x).operand(), axis); });
+  return one_program("nan_cumprod", operand.at(), [&] {
+    const Tensor numbers = with_identity(operand, 1);
+    return cumprod({numbers, operand.at()}, axis);
+  });
 }
 
 Tensor unwrap(Operand operand, const Unwrap& how) {
@@ -84,6 +95,28 @@ Tensor unwrap(Operand operand, const Unwrap& how) {
     Located moved = rest + x.with(cumsum(moves.operand(), along));
     Tensor first = slice_in_dim(x.operand(), 0, 1, 1, along);
     return concat({first, moved.tensor()}, along, x.at());
+  });
+}
+
+Tensor repeat_each(Operand operand, Operand how_often, int64_t total, int64_t axis) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand), counts = as_tensor(how_often);
+  const int64_t along = axis_of("repeat_each", x.shape(), axis, at), size = x.dim(along);
+  if (counts.rank() != 1 || counts.size() != size || !is_integer(counts.dtype()))
+    throw Error(invalid_argument("repeat_each: counts are ", counts.shape(), "; axis ", axis,
+                                 " of x, ", x.shape(), ", has size ", size,
+                                 ", they must be a vector of as many integers"),
+                at);
+  if (total < 0 || (size == 0 && total > 0))
+    throw Error(invalid_argument("repeat_each: total is ", total, "; x is ", x.shape(),
+                                 ", it must be 0 or more, and 0 where there is nothing to repeat"),
+                at);
+  return one_program("repeat_each", at, [&] {
+    // Place p takes the element before whose end it lies: as many elements end at or before p.
+    const Tensor ends = cumsum({counts.astype(s64, at), at});
+    const Tensor places = iota(s64, {total}, 0, at);
+    const Tensor source = searchsorted({ends, at}, {places, at}, Side::kRight);
+    return take({x, at}, {source, at}, along);
   });
 }
 

@@ -1,5 +1,5 @@
-// Running sums of what has NaN in it, angles without jumps, and greatest common divisors: functions
-// that loop. Names are those of jax.numpy; negative axes count from the end.
+// Running sums of what has NaN in it, angles without jumps, elements repeated and greatest common
+// divisors: functions that loop. Names are those of jax.numpy; negative axes count from the end.
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 // and the caller's line
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-// cumsum and cumprod where a NaN counts as 0, and as 1. Of floats.
+// cumsum and cumprod where a NaN counts as 0, and as 1. Of numbers.
 Tensor nan_cumsum(Operand x, int64_t axis = 0);
 Tensor nan_cumprod(Operand x, int64_t axis = 0);
 inline Tensor nancumsum(Operand x, int64_t axis = 0) { return nan_cumsum(x, axis); }
@@ -28,8 +28,13 @@ struct Unwrap {
 };
 Tensor unwrap(Operand x, const Unwrap& how = {});
 
-// The greatest integer that divides both, and the least that both divide; never negative, and
-// gcd(0, 0) is 0. source: Euclid's algorithm. cost: a loop until all elements are found
+// Element i of an axis counts[i] times, for `counts` [size] of integers, 0 or more. Shapes cannot
+// depend on values, so `total` places are filled: what is more is dropped, and places left over
+// repeat the last element. cost: a cumsum of the counts, and a loop of log2(size) gathers
+Tensor repeat_each(Operand x, Operand counts, int64_t total, int64_t axis = 0);
+
+// The greatest integer that divides both, and the least that both divide; gcd(0, 0) is 0. Never
+// negative, but where the least integer of a signed dtype would have to be. source: Euclid's algorithm. cost: a loop until all elements are found
 Tensor gcd(Operand x, Operand y);
 Tensor lcm(Operand x, Operand y);
 

@@ -5,6 +5,7 @@
 #include "heddle/scan/associative.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
@@ -40,6 +41,10 @@ Tensor searchsorted(Operand sorted_operand, Operand value_operand, Side side) {
   if (sorted.rank() != 1)
     throw Error(invalid_argument("searchsorted: sorted is ", sorted.shape(),
                                  "; it must have rank 1, call it for each row with map"),
+                at);
+  if (is_complex(sorted.dtype()))
+    throw Error(invalid_argument("searchsorted: sorted is ", sorted.shape(),
+                                 "; complex numbers are not searched, take abs(x) or real(x)"),
                 at);
   if (values.dtype() != sorted.dtype())
     throw Error(invalid_argument("searchsorted: values are ", values.shape(), " and sorted is ",
@@ -101,8 +106,8 @@ Unique unique_of(const Located& x, int64_t size, const std::optional<Operand>& f
   Located place = x.with(cumsum(starts.astype(s32).operand())) - 1;
 
   auto replace = [](const Tensor&, const Tensor& update) { return update; };
-  auto least = [](const Tensor& a, const Tensor& b) { return minimum(a, b); };
-  auto plus = [](const Tensor& a, const Tensor& b) { return add(a, b); };
+  auto least = [at](const Tensor& a, const Tensor& b) { return minimum({a, at}, {b, at}); };
+  auto plus = [at](const Tensor& a, const Tensor& b) { return add({a, at}, {b, at}); };
   auto nothing = [&](DType dtype) { return Located(zeros({size}, dtype, at), at); };
   Located all_ones = place.like(1);
 
@@ -110,12 +115,11 @@ Unique unique_of(const Located& x, int64_t size, const std::optional<Operand>& f
   // Stable sorting puts the first of equals first, so the least position is it.
   Located first = x.with(scattered(nothing(s32).like(n), place, order, least));
   Located least_element = x.with(slice_in_dim(sorted.operand(), 0, 1));
-  Located filler = fill ? x.with(fill->is_tensor() ? fill->tensor().astype(x.dtype(), at)
-                                                   : constant_like(*fill, x.dtype(), "unique"))
+  Located filler = fill ? x.with(trace_internal::like("unique", "fill", *fill, x.dtype(), at))
                         : x.with(reshape(least_element.operand(), {}));
   Located taken = counts > 0;
   Located values = x.with(scattered(nothing(x.dtype()), place, sorted, replace));
-  Located origin = x.with(reshape(slice_in_dim(order.operand(), 0, 1), {}));
+  Located origin = x.with(reshape({slice_in_dim(order.operand(), 0, 1), at}, {}));
   Located inverse = x.with(scattered(place.like(0), order, place, replace));
   Located last = x.with(slice_in_dim(place.operand(), n - 1, n));
   return {where(taken, values, filler).tensor(), where(taken, first, origin).tensor(),

@@ -2,6 +2,7 @@
 
 #include "heddle/scan/searching.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
@@ -39,8 +40,7 @@ Set set_of(std::string_view op, const Operand& left, const Operand& right, int64
   if (size < 0) throw Error(invalid_argument(op, ": size is ", size, "; it must be 0 or more"), at);
   std::vector<Tensor> out = in_program(op, at, [&] {
     Located x(ravel({a, at}), at), y(ravel({b, at}), at);
-    Tensor filler =
-        fill.is_tensor() ? fill.tensor().astype(a.dtype(), at) : constant_like(fill, a.dtype(), op);
+    const Tensor filler = trace_internal::like(op, "fill", fill, a.dtype(), at);
     Located all(concat({x.tensor(), y.tensor()}, 0, at), at);
     const int64_t n = all.tensor().size();
     if (n == 0) return std::vector<Tensor>{broadcast_to(filler, {size}, at), zeros({}, s32, at)};
@@ -61,7 +61,9 @@ Set set_of(std::string_view op, const Operand& left, const Operand& right, int64
 
 Tensor isin(Operand operand, Operand elements) {
   SourceLocation at = operand.at();
-  Tensor of = as_tensor(elements);
+  const bool adapts = operand.is_tensor() && !elements.is_tensor();
+  Tensor of =
+      adapts ? constant_like(elements, as_tensor(operand).dtype(), "isin") : as_tensor(elements);
   Tensor x = operand.is_tensor() ? operand.tensor() : constant_like(operand, of.dtype(), "isin");
   require_order("isin", x, of, at);
   return one_program("isin", at, [&] { return isin_of(Located(x, at), Located(of, at)).tensor(); });

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
-#include "heddle/trace/reductions.h"
 
 namespace heddle {
 namespace {
@@ -33,18 +33,34 @@ Tensor joined(std::string_view op, const std::vector<Tensor>& parts, int64_t ran
   });
 }
 
-// The elements of an axis at fixed positions, by runs of neighbours: slices, joined.
-Tensor positions_of(const Tensor& x, const std::vector<int64_t>& positions, int64_t axis,
-                    SourceLocation at) {
-  std::vector<Tensor> parts;
+// Neighbours, one after the other or backwards.
+struct Run {
+  int64_t first, last;
+};
+std::vector<Run> runs_of(const std::vector<int64_t>& positions) {
+  std::vector<Run> out;
   for (size_t i = 0; i < positions.size();) {
     size_t end = i + 1;
     const int64_t step = end < positions.size() && positions[end] == positions[i] - 1 ? -1 : 1;
     while (end < positions.size() && positions[end] == positions[end - 1] + step) ++end;
-    const int64_t first = positions[i], last = positions[end - 1];
-    Tensor run = slice_in_dim({x, at}, std::min(first, last), std::max(first, last) + 1, 1, axis);
-    parts.push_back(step < 0 ? flip({run, at}, {axis}) : run);
+    out.push_back({positions[i], positions[end - 1]});
     i = end;
+  }
+  return out;
+}
+
+// From so many slices on, one gather costs less, and makes a program of one size.
+constexpr size_t kManyRuns = 16;
+
+// The elements of an axis at fixed positions, by runs of neighbours: slices, joined.
+Tensor positions_of(const Tensor& x, const std::vector<int64_t>& positions, int64_t axis,
+                    SourceLocation at) {
+  const std::vector<Run> runs = runs_of(positions);
+  if (runs.size() > kManyRuns) return take({x, at}, {array(positions, at), at}, axis);
+  std::vector<Tensor> parts;
+  for (const auto& [first, last] : runs) {
+    Tensor run = slice_in_dim({x, at}, std::min(first, last), std::max(first, last) + 1, 1, axis);
+    parts.push_back(last < first ? flip({run, at}, {axis}) : run);
   }
   if (parts.empty()) return slice_in_dim({x, at}, 0, 0, 1, axis);
   return parts.size() == 1 ? parts[0] : concat(parts, axis, at);
@@ -122,7 +138,7 @@ Tensor column_stack(const std::vector<Tensor>& parts, SourceLocation at) {
 
 Tensor block(const std::vector<std::vector<Tensor>>& rows, SourceLocation at) {
   return one_program("block", at, [&] {
-    int64_t rank = rows.size() > 1 ? 2 : 1;
+    int64_t rank = 2;
     for (const std::vector<Tensor>& row : rows) {
       for (const Tensor& part : row) rank = std::max(rank, part.rank());
     }
@@ -152,6 +168,30 @@ std::vector<Tensor> array_split(Operand operand, int64_t count, int64_t axis) {
   return split_at(operand, positions, axis);
 }
 
+namespace {
+
+std::vector<Tensor> equal_parts(std::string_view op, const Operand& x, int64_t count, int64_t axis,
+                                int64_t rank) {
+  const Tensor given = as_tensor(x);
+  if (given.rank() < rank)
+    throw Error(
+        invalid_argument(op, ": x is ", given.shape(), "; it must have rank ", rank, " or more"),
+        x.at());
+  return in_program(op, x.at(), [&] { return split(x, count, axis); });
+}
+
+}  // namespace
+
+std::vector<Tensor> hsplit(Operand x, int64_t count) {
+  return equal_parts("hsplit", x, count, as_tensor(x).rank() == 1 ? 0 : 1, 1);
+}
+std::vector<Tensor> vsplit(Operand x, int64_t count) {
+  return equal_parts("vsplit", x, count, 0, 2);
+}
+std::vector<Tensor> dsplit(Operand x, int64_t count) {
+  return equal_parts("dsplit", x, count, 2, 3);
+}
+
 std::vector<Tensor> unstack(Operand operand, int64_t axis) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
@@ -179,19 +219,22 @@ std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs, SourceLocati
   });
 }
 
-Tensor insert(Operand operand, int64_t position, Operand values, int64_t axis) {
-  Tensor x = as_tensor(operand);
+Tensor insert(Operand operand, int64_t position, Operand values, std::optional<int64_t> axis) {
+  const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  const int64_t along = axis_of("insert", x.shape(), axis, at), size = x.dim(along);
+  if (!axis && x.rank() != 1)
+    return one_program("insert", at, [&] {
+      return insert({ravel(operand), at}, position, values, 0);
+    });
+  const int64_t along = axis_of("insert", x.shape(), axis.value_or(0), at), size = x.dim(along);
   const int64_t place = position < 0 ? position + size : position;
   if (place < 0 || place > size)
     throw Error(
-        invalid_argument("insert: position is ", position, "; axis ", axis, " of ", x.shape(),
+        invalid_argument("insert: position is ", position, "; axis ", along, " of ", x.shape(),
                          " has size ", size, ", it must be in ", -size, " .. ", size),
         at);
   return one_program("insert", at, [&] {
-    Tensor given =
-        values.is_tensor() ? values.tensor() : constant_like(values, x.dtype(), "insert");
+    Tensor given = trace_internal::like("insert", "value", values, x.dtype(), at);
     Dimensions shape = x.shape().dimensions();
     shape.erase(shape.begin() + along);
     Tensor row = expand_dims({broadcast_to(given, shape, at), at}, along);
@@ -200,14 +243,17 @@ Tensor insert(Operand operand, int64_t position, Operand values, int64_t axis) {
   });
 }
 
-Tensor without(Operand operand, const std::vector<int64_t>& positions, int64_t axis) {
-  Tensor x = as_tensor(operand);
+Tensor without(Operand operand, const std::vector<int64_t>& positions,
+               std::optional<int64_t> axis) {
+  const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  const int64_t along = axis_of("without", x.shape(), axis, at), size = x.dim(along);
+  if (!axis && x.rank() != 1)
+    return one_program("without", at, [&] { return without({ravel(operand), at}, positions, 0); });
+  const int64_t along = axis_of("without", x.shape(), axis.value_or(0), at), size = x.dim(along);
   std::vector<bool> goes(static_cast<size_t>(size));
   for (int64_t position : positions) {
     if (position < -size || position >= size)
-      throw Error(invalid_argument("without: position ", position, " is outside axis ", axis,
+      throw Error(invalid_argument("without: position ", position, " is outside axis ", along,
                                    " of ", x.shape(), ", which has size ", size),
                   at);
     goes[static_cast<size_t>(position < 0 ? position + size : position)] = true;
@@ -224,7 +270,13 @@ Tensor resize(Operand operand, const Dimensions& shape) {
   SourceLocation at = operand.at();
   return one_program("resize", at, [&] {
     int64_t count = 1;
-    for (int64_t size : shape) count *= size;
+    for (int64_t size : shape) {
+      if (size < 0)
+        throw Error(invalid_argument("resize: shape is [", join(shape, ","),
+                                     "]; its sizes must be 0 or more"),
+                    at);
+      count *= size;
+    }
     if (x.size() == 0) return zeros(shape, x.dtype(), at);
     Tensor all = tile({ravel({x, at}), at}, {(count + x.size() - 1) / x.size()});
     return reshape({slice_in_dim({all, at}, 0, count), at}, shape);
@@ -279,33 +331,6 @@ Tensor matrix_transpose(Operand operand) {
         invalid_argument("matrix_transpose: x is ", x.shape(), "; it must have rank 2 or more"),
         operand.at());
   return swapaxes(operand, -2, -1);
-}
-
-Tensor repeat_each(Operand operand, Operand how_often, int64_t total, int64_t axis) {
-  SourceLocation at = operand.at();
-  Tensor x = as_tensor(operand), counts = as_tensor(how_often);
-  const int64_t along = axis_of("repeat_each", x.shape(), axis, at), size = x.dim(along);
-  if (counts.rank() != 1 || counts.size() != size || !is_integer(counts.dtype()))
-    throw Error(invalid_argument("repeat_each: counts are ", counts.shape(), "; axis ", axis,
-                                 " of x, ", x.shape(), ", has size ", size,
-                                 ", they must be a vector of as many integers"),
-                at);
-  if (total < 0 || (size == 0 && total > 0))
-    throw Error(invalid_argument("repeat_each: total is ", total, "; x is ", x.shape(),
-                                 ", it must be 0 or more, and 0 where there is nothing to repeat"),
-                at);
-  return one_program("repeat_each", at, [&] {
-    // Place p takes the element before whose end it lies: as many elements end at or before p.
-    Tensor each = counts.astype(s64, at);
-    Tensor order = iota(s64, {size, size}, 0, at), other = iota(s64, {size, size}, 1, at);
-    Tensor below = where({less_equal({other, at}, {order, at}), at},
-                         {broadcast_to(each, {size, size}, at), at}, {0, at});
-    Tensor ends = sum({below, at}, {.axes = {1}});
-    Tensor places = iota(s64, {total, size}, 0, at);
-    Tensor ended = less_equal({broadcast_to(ends, {total, size}, at), at}, {places, at});
-    Tensor source = sum({ended.astype(s32, at), at}, {.axes = {1}});
-    return take({x, at}, {source, at}, along);
-  });
 }
 
 Tensor pad_with(Operand operand, PadMode mode, const std::vector<Padding>& padding) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "heddle/trace/creation.h"
@@ -28,23 +29,30 @@ Tensor hstack(const std::vector<Tensor>& parts, SourceLocation at = SourceLocati
 Tensor dstack(const std::vector<Tensor>& parts, SourceLocation at = SourceLocation::here());
 // Side by side, vectors as columns.
 Tensor column_stack(const std::vector<Tensor>& parts, SourceLocation at = SourceLocation::here());
-// Rows of blocks: those of a row are joined along the last axis, the rows along the one before.
+// Rows of blocks: those of a row are joined along the last axis, the rows along the one before. The
+// result has rank 2 or more.
 Tensor block(const std::vector<std::vector<Tensor>>& rows,
              SourceLocation at = SourceLocation::here());
 
 // Along an axis into `count` parts whose sizes differ by 1 at most, the greater ones first.
 std::vector<Tensor> array_split(Operand x, int64_t count, int64_t axis = 0);
+// Into `count` equal parts: along axis 1 (of a vector along its own), 0 and 2; at positions by
+// split_at.
+std::vector<Tensor> hsplit(Operand x, int64_t count);
+std::vector<Tensor> vsplit(Operand x, int64_t count);
+std::vector<Tensor> dsplit(Operand x, int64_t count);
 // Each position of an axis, without it.
 std::vector<Tensor> unstack(Operand x, int64_t axis = 0);
 // All in the shape that they broadcast to.
 std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs,
                                      SourceLocation at = SourceLocation::here());
 
-// values, which broadcast to one position of the axis, put before `position` of it; in numpy
-// `insert`.
-Tensor insert(Operand x, int64_t position, Operand values, int64_t axis = 0);
-// Without the positions listed; in numpy `delete`, a word of C++.
-Tensor without(Operand x, const std::vector<int64_t>& positions, int64_t axis = 0);
+// values, which broadcast to one position of the axis, put before `position` of it; without an axis
+// into the flattened array.
+Tensor insert(Operand x, int64_t position, Operand values, std::optional<int64_t> axis = {});
+// Without the positions listed, of an axis or of the flattened array; in numpy `delete`, a word of
+// C++.
+Tensor without(Operand x, const std::vector<int64_t>& positions, std::optional<int64_t> axis = {});
 // x's elements in order, again and again until the shape is full; of nothing zeros.
 Tensor resize(Operand x, const Dimensions& shape);
 
@@ -57,10 +65,6 @@ Tensor roll(Operand x, const std::vector<int64_t>& shifts, const std::vector<int
 // An axis moved back until it stands before `start`.
 Tensor rollaxis(Operand x, int64_t axis, int64_t start = 0);
 Tensor matrix_transpose(Operand x);  // the last two axes change places
-// Element i of an axis counts[i] times, for `counts` [size] of integers, 0 or more. Shapes cannot
-// depend on values, so `total` places are filled: what is more is dropped, and places left over
-// repeat the last one. cost: an array of [total, size]
-Tensor repeat_each(Operand x, Operand counts, int64_t total, int64_t axis = 0);
 
 // What stands outside of x: kEdge, its last element; kReflect, its elements backwards from the last
 // but one; kSymmetric, backwards from the last; kWrap, from the other end.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "heddle/trace/creation.h"
+#include "heddle/trace/program.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
@@ -44,7 +45,7 @@ TEST(Arranging, Blocks) {
   Tensor whole = block({{ones({2, 2}, s32), zeros({2, 1}, s32)}, {array<int>({7, 8, 9})}});
   EXPECT_EQ(whole.shape(), Shape(s32, {3, 3}));
   EXPECT_THAT(of(whole), ElementsAre(1, 1, 0, 1, 1, 0, 7, 8, 9));
-  EXPECT_EQ(block({{pair(1, 2), arange(1)}}).shape(), Shape(s32, {3}));
+  EXPECT_EQ(block({{pair(1, 2), arange(1)}}).shape(), Shape(s32, {1, 3}));
   EXPECT_THAT(error_of([] { block({}); }), HasSubstr("block: has no parts"));
 }
 
@@ -61,7 +62,7 @@ TEST(Arranging, TakingApart) {
 
 TEST(Arranging, InsertingAndRemoving) {
   EXPECT_THAT(of(insert(grid(), 1, 9, 1)), ElementsAre(0, 9, 1, 2, 3, 9, 4, 5));
-  EXPECT_THAT(of(insert(grid(), -1, array<int>({7, 8, 9}))),
+  EXPECT_THAT(of(insert(grid(), -1, array<int>({7, 8, 9}), 0)),
               ElementsAre(0, 1, 2, 7, 8, 9, 3, 4, 5));
   EXPECT_THAT(of(insert(arange(2), 2, 5)), ElementsAre(0, 1, 5));
   EXPECT_THAT(of(without(grid(), {0, -1}, 1)), ElementsAre(1, 4));
@@ -89,7 +90,8 @@ TEST(Arranging, Turning) {
   EXPECT_THAT(of(fliplr(grid())), ElementsAre(2, 1, 0, 5, 4, 3));
   EXPECT_THAT(of(flipud(grid())), ElementsAre(3, 4, 5, 0, 1, 2));
   EXPECT_THAT(of(roll(grid(), {1, -1}, {0, 1})), ElementsAre(4, 5, 3, 1, 2, 0));
-  EXPECT_THAT(error_of([] { fliplr(arange(2)); }), HasSubstr("fliplr: "));
+  EXPECT_THAT(error_of([] { fliplr(arange(2)); }),
+              HasSubstr("fliplr: axis is 1; s32[2] has axes -1 .. 0"));
   EXPECT_THAT(error_of([] {
                 roll(grid(), {1}, {0, 1});
               }),
@@ -107,14 +109,35 @@ TEST(Arranging, AxesMoved) {
               HasSubstr("matrix_transpose: x is s32[2]; it must have rank 2 or more"));
 }
 
-TEST(Arranging, EachRepeatedByItsCount) {
-  Tensor x = array<int>({5, 6, 7}), counts = array<int>({2, 0, 3});
-  EXPECT_THAT(of(repeat_each(x, counts, 7)), ElementsAre(5, 5, 7, 7, 7, 7, 7));
-  EXPECT_THAT(of(repeat_each(x, counts, 3)), ElementsAre(5, 5, 7));
-  EXPECT_THAT(of(repeat_each(grid(), array<uint8_t>({1, 0, 1}), 2, 1)), ElementsAre(0, 2, 3, 5));
-  EXPECT_THAT(error_of([&] { repeat_each(x, counts, 3, -2); }), HasSubstr("repeat_each: "));
-  EXPECT_THAT(error_of([&] { repeat_each(grid(), counts, 3); }),
-              HasSubstr("repeat_each: counts are s32[3]; axis 0 of x, s32[2,3], has size 2"));
+TEST(Arranging, WithoutAnAxisArraysAreFlattened) {
+  const Tensor x = array<int>({{1, 2}, {3, 4}});
+  EXPECT_THAT(of(insert(x, 1, 9)), ElementsAre(1, 9, 2, 3, 4));
+  EXPECT_THAT(of(without(x, {1})), ElementsAre(1, 3, 4));
+}
+
+TEST(Arranging, SplitInThreeDirections) {
+  EXPECT_THAT(of(hsplit(arange(4), 2)[1]), ElementsAre(2, 3));
+  EXPECT_THAT(of(hsplit(grid(), 3)[1]), ElementsAre(1, 4));
+  EXPECT_THAT(of(vsplit(grid(), 2)[1]), ElementsAre(3, 4, 5));
+  const Tensor deep = dsplit(reshape(arange(4), {1, 2, 2}), 2)[0];
+  EXPECT_EQ(deep.shape(), Shape(s32, {1, 2, 1}));
+  EXPECT_THAT(of(deep), ElementsAre(0, 2));
+  EXPECT_THAT(error_of([] { vsplit(arange(2), 2); }),
+              HasSubstr("vsplit: x is s32[2]; it must have rank 2 or more"));
+  EXPECT_THAT(error_of([] { hsplit(arange(5), 2); }), testing::StartsWith("hsplit: "));
+}
+
+// What stands for 20,000 elements is one gather, not as many slices.
+TEST(Arranging, LongPaddingOfOneElementIsOneGather) {
+  const Program program = trace(
+      [](Tensor x) {
+        return pad_with(x, PadMode::kReflect, {{20000, 0}});
+      },
+      placeholder({1}, s32));
+  EXPECT_LT(program.hlo_text().find(" gather("), std::string::npos);
+  EXPECT_EQ(program.hlo_text().find(" slice("), std::string::npos);
+  const Tensor padded = pad_with(array<int>({7}), PadMode::kWrap, {{30, 2}});
+  EXPECT_EQ(of(padded), std::vector<int>(33, 7));
 }
 
 TEST(Arranging, PaddedWithItself) {

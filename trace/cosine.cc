@@ -115,6 +115,32 @@ Tensor dct(Operand operand, const Cosine& over) {
   });
 }
 
+namespace {
+
+// `transform` along each of the axes, all where none is listed.
+Tensor along_each(std::string_view op, const Operand& operand, const std::vector<int64_t>& given,
+                  bool ortho, Tensor (*transform)(Operand, const Cosine&)) {
+  SourceLocation at = operand.at();
+  Tensor x = as_tensor(operand);
+  std::vector<int64_t> axes = trace_internal::axes_of(op, x.shape(), given, at);
+  for (int64_t i = 0; given.empty() && i < x.rank(); ++i) axes.push_back(i);
+  return one_program(op, at, [&] {
+    Tensor out = x;
+    for (int64_t axis : axes) out = transform({out, at}, {.axis = axis, .ortho = ortho});
+    return out;
+  });
+}
+
+}  // namespace
+
+Tensor dctn(Operand x, const std::vector<int64_t>& axes, bool ortho) {
+  return along_each("dctn", x, axes, ortho, dct);
+}
+
+Tensor idctn(Operand x, const std::vector<int64_t>& axes, bool ortho) {
+  return along_each("idctn", x, axes, ortho, idct);
+}
+
 Tensor idct(Operand operand, const Cosine& over) {
   return one_program("idct", operand.at(), [&] {
     const Located y = with_axis_last("idct", operand, over.axis);

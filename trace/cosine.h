@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "heddle/trace/fft.h"
 #include "heddle/trace/operand.h"
@@ -26,5 +27,8 @@ struct Cosine {
 };
 Tensor dct(Operand x, const Cosine& over = {});
 Tensor idct(Operand x, const Cosine& over = {});
+// Along several axes (none: all), one after the other.
+Tensor dctn(Operand x, const std::vector<int64_t>& axes = {}, bool ortho = false);
+Tensor idctn(Operand x, const std::vector<int64_t>& axes = {}, bool ortho = false);
 
 }  // namespace heddle

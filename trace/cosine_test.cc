@@ -33,7 +33,23 @@ TEST(Hermitian, ThereAndBack) {
   EXPECT_THAT(doubles(imag(back)), ElementsAre(near(0), near(-0.5), near(0)));
   Tensor ortho = hfft(ihfft(powers(), {.scale = FftScale::kOrtho}), {.scale = FftScale::kOrtho});
   EXPECT_THAT(doubles(ortho), ElementsAre(near(1), near(2), near(4), near(8)));
-  EXPECT_THAT(error_of([] { ihfft(ones({4}, c64)); }), HasSubstr("x is c64[4]"));
+  EXPECT_THAT(error_of([] { ihfft(ones({4}, c64)); }), HasSubstr("ihfft: x is c64[4]"));
+  EXPECT_THAT(error_of([] { hfft(ones({4}, s32)); }), testing::StartsWith("hfft: "));
+}
+
+TEST(Cosines, OfSeveralAxes) {
+  const Tensor x = array<double>({{0, 2, -2}, {6, 11, -2}});
+  EXPECT_THAT(doubles(dctn(x)),
+              ElementsAre(near(60), near(34.64101615137754), near(-48), near(-42.42640687119285),
+                          near(-14.696938456699067), near(16.97056274847714)));
+  EXPECT_THAT(
+      doubles(idctn(x, {}, /*ortho=*/true)),
+      ElementsAre(near(7.794789204403927), near(4.758890819541681), near(-5.205210795596072),
+                  near(-6.94948974278318), near(-2.4494897427831783), near(2.050510257216822)));
+  EXPECT_THAT(doubles(dctn(x, {0})),
+              ElementsAre(near(12), near(26), near(-8), near(-8.485281374238571),
+                          near(-12.727922061357857), near(0)));
+  EXPECT_THAT(error_of([&] { dctn(x, {2}); }), testing::StartsWith("dctn: axis is 2"));
 }
 
 TEST(Cosines, ThereAndBack) {

@@ -134,18 +134,19 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype, SourceLoc
   if (count < 0)
     throw Error(invalid_argument("linspace: count is ", count, "; it must be 0 or more"), at);
   const bool exact = is_integer(dtype) || dtype == pred;
-  const DType wide = !exact ? dtype : bit_width(dtype) == 64 ? f64 : f32;
+  // 16 bits hold neither the positions nor, from 65520 of them on, their number.
+  const DType wide = is_complex(dtype) ? dtype : bit_width(dtype) == 64 ? f64 : f32;
   return one_program("linspace", at, [&] {
     if (count == 1) {
       const Tensor one = full({1}, {start, at}, wide);
-      return exact ? floor({one, at}).astype(dtype, at) : one;
+      return exact ? floor({one, at}).astype(dtype, at) : one.astype(dtype, at);
     }
     const double last = static_cast<double>(std::max<int64_t>(count - 1, 1));
     Tensor t = divide({iota(wide, {count}, 0, at), at}, {last, at});
     // Weighted from both ends, so that the last value is stop itself.
     Tensor rest = subtract({1.0, at}, {t, at});
     Tensor out = add({multiply({rest, at}, {start, at}), at}, {multiply({t, at}, {stop, at}), at});
-    return exact ? floor({out, at}).astype(dtype, at) : out;
+    return exact ? floor({out, at}).astype(dtype, at) : out.astype(dtype, at);
   });
 }
 

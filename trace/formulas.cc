@@ -157,6 +157,21 @@ Tensor angle(Operand operand) {
   });
 }
 
+Tensor iscomplex(Operand operand) {
+  const Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  return one_program("iscomplex", at, [&] {
+    if (!is_complex(x.dtype())) return full(x.shape().dimensions(), {false, at}, pred);
+    return not_equal({imag({x, at}), at}, {0, at});
+  });
+}
+
+Tensor isreal(Operand operand) {
+  return one_program("isreal", operand.at(), [&] {
+    return logical_not({iscomplex(operand), operand.at()});
+  });
+}
+
 Tensor nan_to_num(Operand x, double nan) {
   return formula("nan_to_num", x, [&](const Located& v) {
     trace_internal::require_ieee_float("nan_to_num", "x", v.dtype(), v.at());

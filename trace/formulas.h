@@ -31,6 +31,9 @@ Tensor mod(Operand x, Operand y);
 Tensor conj(Operand x);   // the conjugate
 Tensor angle(Operand x);  // atan2(imag(x), real(x)), a real type
 
+Tensor iscomplex(Operand x);  // pred: whether the imaginary part is not 0
+Tensor isreal(Operand x);     // pred: whether it is
+
 // NaN replaced by `nan`, infinities by the greatest and least number of the dtype.
 Tensor nan_to_num(Operand x, double nan = 0);
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
@@ -41,6 +42,14 @@ int64_t product_of(const Dimensions& shape) {
 void require_floats(std::string_view op, DType dtype, SourceLocation at) {
   if (is_floating(dtype)) return;
   throw Error(invalid_argument(op, ": dtype is ", to_string(dtype), "; it must be of floats"), at);
+}
+
+// A dtype of 32 bits or more that holds the count as well, where s64 does.
+DType wide_enough(DType dtype, int64_t count) {
+  const bool fits = bit_width(dtype) == 64 || count <= INT32_MAX ||
+                    (dtype == u32 && count <= int64_t{UINT32_MAX});
+  if (!fits) return s64;
+  return bit_width(dtype) < 32 ? s32 : dtype;
 }
 
 // A window of the angles 2 pi i / (n - 1).
@@ -120,7 +129,7 @@ std::vector<Tensor> unravel_index(Operand flat, const Dimensions& shape) {
                 at);
   const int64_t size = product_of(shape);
   return in_program("unravel_index", at, [&] {
-    Located left = bit_width(position.dtype()) < 32 ? position.astype(s32) : position;
+    Located left = position.astype(wide_enough(position.dtype(), size));
     if (is_signed(left.dtype())) {
       left = where(left < 0, left + size, left);
       left = maximum(left, 0);
@@ -151,8 +160,11 @@ Tensor ravel_multi_index(const std::vector<Tensor>& positions, const Dimensions&
             invalid_argument("ravel_multi_index: positions ", i, " are ", positions[i].shape(),
                              "; they must be integers, cast them with astype(s32)"),
             at);
-      Located each = Located(positions[i], at).astype(dtype);
-      out = out * shape[i] + minimum(maximum(each, 0), std::max<int64_t>(shape[i] - 1, 0));
+      // Clamped before it is narrowed: a cast would bring what is outside back in.
+      const Located given(positions[i], at);
+      const Located wide = given.astype(wide_enough(given.dtype(), shape[i]));
+      const Located each = minimum(maximum(wide, 0), std::max<int64_t>(shape[i] - 1, 0));
+      out = out * shape[i] + each.astype(dtype);
     }
     return out.tensor();
   });
@@ -173,8 +185,7 @@ Tensor fill_diagonal(Operand operand, Operand value) {
                                  "; it must be a matrix, or have more axes of one size"),
                 at);
   return one_program("fill_diagonal", at, [&] {
-    Tensor given =
-        value.is_tensor() ? value.tensor() : constant_like(value, x.dtype(), "fill_diagonal");
+    Tensor given = trace_internal::like("fill_diagonal", "value", value, x.dtype(), at);
     const int64_t length = *std::ranges::min_element(shape);
     if (given.rank() > 1 || given.size() == 0)
       throw Error(invalid_argument("fill_diagonal: value is ", given.shape(),
@@ -220,7 +231,7 @@ Tensor logspace(double start, double stop, int64_t count, double base, DType dty
 
 Tensor geomspace(double start, double stop, int64_t count, DType dtype, SourceLocation at) {
   require_floats("geomspace", dtype, at);
-  if (!(start * stop > 0))
+  if (!((start > 0 && stop > 0) || (start < 0 && stop < 0)))  // the product may underflow
     throw Error(invalid_argument("geomspace: reaches from ", start, " to ", stop,
                                  "; both must be above 0 or both below"),
                 at);

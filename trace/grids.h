@@ -34,8 +34,9 @@ std::vector<Tensor> open_grid(const std::vector<Tensor>& vectors,
                               SourceLocation at = SourceLocation::here());
 
 // Positions along each axis of `shape` of those in the flattened array, which are clamped; negative
-// ones count from the end. And back: one tensor of integers for each axis, clamped likewise, but
-// that negative ones count as 0.
+// ones count from the end. They have the dtype of `flat`, but s64 where it does not hold the number of
+// elements, and 32 bits at least. And back: one tensor of integers for each axis, clamped likewise,
+// but that negative ones count as 0.
 std::vector<Tensor> unravel_index(Operand flat, const Dimensions& shape);
 Tensor ravel_multi_index(const std::vector<Tensor>& positions, const Dimensions& shape,
                          SourceLocation at = SourceLocation::here());

@@ -101,7 +101,7 @@ TEST(Polynomials, AreEvaluated) {
   EXPECT_EQ(polyval(array<double>({1, 1}), 2).item<double>(), 3);
   EXPECT_THAT(ints(polyval(zeros({0}, s32), array<int>({0, 3}))), ElementsAre(0, 0));
   EXPECT_THAT(error_of([] { polyval(ones({2}), ones({2}, f64)); }),
-              HasSubstr("polyval: q is f64[2]; p is f32[2], cast q with astype(f32)"));
+              HasSubstr("polyval: x is f64[2]; it must be of f32 as the others"));
 }
 
 TEST(Polynomials, SumsAndProducts) {

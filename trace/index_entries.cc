@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/positions.h"
@@ -103,8 +104,12 @@ Range range_of(const Slice& slice, int64_t size) {
   };
   const int64_t start = bound(slice.start, back ? size - 1 : 0);
   const int64_t stop = bound(slice.stop, back ? -1 : size);
-  const int64_t reach = back ? start - stop : stop - start, step = back ? -slice.step : slice.step;
-  return {start, stop, reach > 0 ? (reach + step - 1) / step : 0};
+  const int64_t reach = back ? start - stop : stop - start;
+  // Without a sign, so that the least step has an opposite and none is too great to add.
+  const auto step = static_cast<uint64_t>(slice.step), stride = back ? -step : step;
+  const int64_t count =
+      reach > 0 ? static_cast<int64_t>(1 + (static_cast<uint64_t>(reach) - 1) / stride) : 0;
+  return {start, stop, count};
 }
 
 void Together::add(const Tensor& indices, int64_t axis) {
@@ -128,14 +133,30 @@ Dimensions Together::shape() const {
 
 Tensor Together::positions(size_t i, const Tensor& x) const {
   const int64_t size = x.dim(axes_[i]);
-  if (size == 0 && arrays_[i].size() > 0)
-    throw Error(nothing_to_take("index", x.shape(), axes_[i]), at_);
-  return from_start(arrays_[i], size, at_).astype(dtype_, at_);
+  Tensor from = from_start(arrays_[i], size, at_);
+  // The greatest of u64 would be negative.
+  if (from.dtype() == u64) from = minimum({from, at_}, {size, at_});
+  return from.astype(dtype_, at_);
+}
+
+Dimensions Together::picked_shape(const Tensor& x, const Dimensions& common, int64_t place) const {
+  Dimensions shape;
+  for (int64_t axis = 0; axis < x.rank(); ++axis) {
+    if (std::ranges::count(axes_, axis) == 0) shape.push_back(x.dim(axis));
+  }
+  shape.insert(shape.begin() + place, common.begin(), common.end());
+  return shape;
 }
 
 Tensor Together::gathered(const Tensor& x, int64_t place) const {
   const Dimensions common = shape();
   const auto rank = static_cast<int64_t>(common.size());
+  for (int64_t axis : axes_) {
+    if (x.dim(axis) > 0) continue;
+    if (std::ranges::count(common, 0) == 0)
+      throw Error(nothing_to_take("index", x.shape(), axis), at_);
+    return zeros(picked_shape(x, common, place), x.dtype(), at_);
+  }
   std::vector<Tensor> columns;
   for (size_t i = 0; i < arrays_.size(); ++i)
     columns.push_back(broadcast_to(positions(i, x), common, at_));
@@ -212,10 +233,11 @@ int64_t Indexing::apply(const Slice& slice, int64_t axis, Tensor& out) const {
   const Range range = range_of(slice, size);
   // A slice from the end is the slice of the same elements, reversed.
   if (slice.step < 0) {
-    int64_t lowest = range.start + (range.count - 1) * slice.step;
+    const int64_t stride = range.count < 2 ? 1 : -slice.step;  // of one element: any
+    int64_t lowest = range.start - (range.count - 1) * stride;
     Tensor part = range.count == 0
                       ? slice_in_dim({out, at_}, 0, 0, 1, axis)
-                      : slice_in_dim({out, at_}, lowest, range.start + 1, -slice.step, axis);
+                      : slice_in_dim({out, at_}, lowest, range.start + 1, stride, axis);
     out = flip({part, at_}, {axis});
   } else if (range.start != 0 || range.stop != size || slice.step != 1) {
     out =

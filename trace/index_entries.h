@@ -41,12 +41,16 @@ class Together {
   [[nodiscard]] DType dtype() const { return dtype_; }
   // The shape that they broadcast to.
   [[nodiscard]] Dimensions shape() const;
-  // Array i, from the start of its axis of x, in one dtype.
+  // Array i, from the start of its axis of x, in one dtype; those outside stay outside.
   [[nodiscard]] Tensor positions(size_t i, const Tensor& x) const;
-  // The slices of x that they pick; the axes of shape() stand at `place` of the result.
+  // The slices of x that they pick; the axes of shape() stand at `place` of the result. errors: throws
+  // Error for positions in an axis of size 0
   [[nodiscard]] Tensor gathered(const Tensor& x, int64_t place) const;
 
  private:
+  [[nodiscard]] Dimensions picked_shape(const Tensor& x, const Dimensions& common,
+                                        int64_t place) const;
+
   SourceLocation at_;
   std::vector<Tensor> arrays_;
   std::vector<int64_t> axes_;

@@ -4,6 +4,7 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/comparing.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/positions.h"
@@ -16,6 +17,7 @@ namespace {
 
 using hlo::Opcode;
 using trace_internal::axis_of;
+using trace_internal::comes_before;
 using trace_internal::emit;
 using trace_internal::from_start;
 using trace_internal::nothing_to_take;
@@ -43,6 +45,13 @@ Tensor take(Operand operand, Operand which, int64_t axis, IndexMode mode) {
   require_integers("take", indices, at);
   int64_t size = x.shape().dimension(along);
   if (size == 0 && indices.size() > 0) throw Error(nothing_to_take("take", x.shape(), axis), at);
+  if (size == 0) {
+    Dimensions shape = x.shape().dimensions();
+    shape.erase(shape.begin() + along);
+    const Dimensions& inserted = indices.shape().dimensions();
+    shape.insert(shape.begin() + along, inserted.begin(), inserted.end());
+    return zeros(shape, x.dtype(), at);
+  }
   return one_program("take", at, [&] {
     Tensor positions = from_start(widened(indices, at), size, at);
     GatherDims dims{.offset_dims = {},
@@ -118,21 +127,12 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
   });
 }
 
-namespace {
-
-// a before b: numbers by value, NaN last.
-Tensor comes_first(const Tensor& a, const Tensor& b, bool descending) {
-  Tensor first = descending ? greater(a, b) : less(a, b);
-  if (!is_floating(a.dtype())) return first;
-  return first | (is_nan(b) & ~is_nan(a));
-}
-
-}  // namespace
-
 Tensor sort(Operand operand, int64_t axis, bool descending) {
   Tensor x = as_tensor(operand);
   int64_t along = axis_of("sort", x.shape(), axis, operand.at());
-  auto before = [&](std::span<const Tensor> t) { return comes_first(t[0], t[1], descending); };
+  auto before = [&](std::span<const Tensor> t) {
+    return comes_before(t[0], t[1], descending, operand.at());
+  };
   return sort_by({x}, before, along, true, operand.at())[0];
 }
 
@@ -141,7 +141,9 @@ Tensor argsort(Operand operand, int64_t axis, bool descending) {
   SourceLocation at = operand.at();
   int64_t along = axis_of("argsort", x.shape(), axis, at);
   return one_program("argsort", at, [&] {
-    auto before = [&](std::span<const Tensor> t) { return comes_first(t[0], t[1], descending); };
+    auto before = [&](std::span<const Tensor> t) {
+      return comes_before(t[0], t[1], descending, at);
+    };
     return sort_by({x, iota(s32, x.shape().dimensions(), along, at)}, before, along, true, at)[1];
   });
 }

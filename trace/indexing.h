@@ -71,7 +71,7 @@ Tensor index(Operand x, const std::vector<IndexEntry>& entries);
 // with v (which broadcasts to it). Places where an index tensor is outside are
 // left out, as in JAX (IndexMode::kFill): nothing is written there. Where places repeat, `set` leaves one of
 // the values. A mask, a tensor of pred with the leading sizes of x, may be the only entry: v then
-// broadcasts to the axes of x that the mask has not.
+// broadcasts to the axes of x that the mask has not, with an axis of size 1 before them or none.
 class At {
  public:
   At(Tensor x, std::vector<IndexEntry> entries, SourceLocation at)
@@ -79,7 +79,9 @@ class At {
   [[nodiscard]] Tensor get() const;
   [[nodiscard]] Tensor set(Operand value) const;
   [[nodiscard]] Tensor add(Operand value) const;
+  [[nodiscard]] Tensor subtract(Operand value) const;
   [[nodiscard]] Tensor multiply(Operand value) const;
+  [[nodiscard]] Tensor divide(Operand value) const;
   [[nodiscard]] Tensor min(Operand value) const;
   [[nodiscard]] Tensor max(Operand value) const;
 
@@ -91,8 +93,8 @@ class At {
 At at(const Tensor& x, std::vector<IndexEntry> entries,
       SourceLocation location = SourceLocation::here());
 
-// Ascending along an axis; stable. A NaN sorts after every number. errors: Error for an axis that x
-// has not
+// Ascending along an axis; stable. A NaN sorts after every number. Complex numbers go by their real
+// and then by their imaginary parts. errors: Error for an axis that x has not
 Tensor sort(Operand x, int64_t axis = -1, bool descending = false);
 Tensor argsort(Operand x, int64_t axis = -1, bool descending = false);  // s32: the order
 // HLO's sort: several operands go together; `before` (a0, b0, a1, b1, ..) -> pred[] says whether a

@@ -41,6 +41,13 @@ void require_last_two(std::string_view op, const Operand& a) {
   throw Error(invalid_argument(op, ": a is ", x.shape(), "; it must have rank 2 or more"), a.at());
 }
 
+// errors: throws Error unless x, an operand called `name`, has an axis to contract
+void require_axis(std::string_view op, std::string_view name, const Tensor& x, SourceLocation at) {
+  if (x.rank() >= 1) return;
+  throw Error(invalid_argument(op, ": ", name, " is ", x.shape(), "; it must have rank 1 or more"),
+              at);
+}
+
 }  // namespace
 
 Tensor diagonal(Operand operand, int64_t k) {
@@ -82,12 +89,15 @@ Tensor vdot(Operand left, Operand right) {
 
 Tensor vecdot(Operand left, Operand right) {
   SourceLocation at = left.at();
+  const Tensor x = as_tensor(left), y = as_tensor(right);
+  require_axis("vecdot", "x", x, at);
+  require_axis("vecdot", "y", y, at);
+  if (x.dim(-1) != y.dim(-1))
+    throw Error(invalid_argument("vecdot: operands are ", x.shape(), " and ", y.shape(),
+                                 "; their last axes must have one size"),
+                at);
   return one_program("vecdot", at, [&] {
     Tensor products = multiply({conj(left), at}, right);
-    if (products.rank() == 0)
-      throw Error(invalid_argument("vecdot: operands are ", products.shape(),
-                                   "; they must have rank 1 or more"),
-                  at);
     return sum({products, at}, {.axes = {-1}}).astype(products.dtype(), at);
   });
 }
@@ -96,7 +106,9 @@ Tensor matvec(Operand left, Operand right) {
   SourceLocation at = left.at();
   return one_program("matvec", at, [&] {
     require_last_two("matvec", left);
-    Tensor column = expand_dims({as_tensor(right), at}, -1);
+    const Tensor vector = as_tensor(right);
+    require_axis("matvec", "x", vector, at);
+    Tensor column = expand_dims({vector, at}, -1);
     return squeeze({matmul(left, {column, at}), at}, {-1});
   });
 }
@@ -104,6 +116,7 @@ Tensor matvec(Operand left, Operand right) {
 Tensor vecmat(Operand left, Operand right) {
   SourceLocation at = left.at();
   return one_program("vecmat", at, [&] {
+    require_axis("vecmat", "x", as_tensor(left), at);
     require_last_two("vecmat", {as_tensor(right), at});
     Tensor row = expand_dims({conj(left), at}, -2);
     return squeeze({matmul({row, at}, right), at}, {-2});

@@ -322,8 +322,9 @@ TEST(ShardMap, InsideOfAnotherTakesOtherAxes) {
   const Tensor x = array(counted(8), {8}, Sharding(square(), {"data"}));
   // data 0 has 0 1 2 3: its parts are 0 1 and 2 3, whose sum is 2 4.
   EXPECT_THAT(outer(x).to_vector<float>(), ElementsAre(2, 14, 23, 35, 150, 162, 171, 183));
-  EXPECT_EQ(trace(outer, placeholder({8}, f32)).hlo_text().find("SPMDFullToShardShape"),
-            trace(outer, placeholder({8}, f32)).hlo_text().rfind("SPMDFullToShardShape"));
+  const std::string text = trace(outer, placeholder({8}, f32)).hlo_text();
+  ASSERT_NE(text.find("SPMDFullToShardShape"), std::string::npos);
+  EXPECT_EQ(text.find("SPMDFullToShardShape"), text.rfind("SPMDFullToShardShape"));
 }
 
 TEST(ShardMap, WithoutAxesTheInnerTakesWhatIsLeft) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/indexing.h"
@@ -25,14 +26,29 @@ Located count_of(const Located& x, const Reduction& over) {
   return sum((~is_nan(x)).astype(x.dtype()), over);
 }
 
-// The extreme of the numbers, `worst` standing for NaN; NaN where there are no numbers.
+bool has_nan(const Operand& x) {
+  const DType dtype = as_tensor(x).dtype();
+  return is_floating(dtype) || is_complex(dtype);
+}
+
+// x with the least (or greatest) value of its dtype in place of NaN, so that no number loses to it.
+Tensor without_nan(const Located& x, bool lowest) {
+  const Tensor worst =
+      trace_internal::emit_constant(trace_internal::extreme(x.dtype(), lowest), x.at());
+  return where(is_nan(x), x.with(worst), x).tensor();
+}
+
+// The extreme of the numbers; NaN where there are no numbers.
 template <class Reduce>
 Tensor nan_extreme(std::string_view op, const Operand& operand, const Reduction& given,
-                   double worst, Reduce&& reduce) {
-  Located x = floating(op, "x", operand);
+                   bool greatest, Reduce&& reduce) {
   const Reduction over = checked(op, operand, given);
+  if (!has_nan(operand))
+    return one_program(op, operand.at(), [&] { return reduce(operand, over); });
+  Located x = floating(op, "x", operand);
   return one_program(op, x.at(), [&] {
-    Located found = x.with(reduce(where(is_nan(x), worst, x).operand(), over));
+    const Tensor numbers = without_nan(x, greatest);
+    Located found = x.with(reduce({numbers, x.at()}, over));
     return where(x.with(all(is_nan(x).operand(), over)), NAN, found).tensor();
   });
 }
@@ -46,14 +62,29 @@ Located variance_of(const Located& x, const Reduction& over, int64_t ddof) {
   return where(left > 0, sum(squares, over) / left, NAN);
 }
 
+// The variance, or its root, rounded to x's dtype once.
+Tensor nan_spread(std::string_view op, const Operand& operand, const Reduction& given, int64_t ddof,
+                  bool root) {
+  const Located x = floating(op, "x", operand);
+  const Reduction over = checked(op, operand, given);
+  return one_program(op, x.at(), [&] {
+    const Located wide = x.with(trace_internal::wide_for_sums(x.tensor(), x.at()));
+    const Located out = variance_of(wide, over, ddof);
+    return (root ? sqrt(out) : out).astype(x.dtype()).tensor();
+  });
+}
+
 template <class Find>
-Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, double worst,
+Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, bool greatest,
                     Find&& find) {
+  const int64_t along = axis_of(op, as_tensor(operand).shape(), axis, operand.at());
+  if (!has_nan(operand))
+    return one_program(op, operand.at(), [&] { return find(operand, along, false); });
   Located x = floating(op, "x", operand);
-  const int64_t along = axis_of(op, x.tensor().shape(), axis, x.at());
   return one_program(op, x.at(), [&] {
     Located none = x.with(all(is_nan(x).operand(), {.axes = {along}}));
-    Located found = x.with(find(where(is_nan(x), worst, x).operand(), along, false));
+    const Tensor numbers = without_nan(x, greatest);
+    Located found = x.with(find({numbers, x.at()}, along, false));
     return where(none, -1, found).tensor();
   });
 }
@@ -120,40 +151,38 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
 }  // namespace
 
 Tensor nan_prod(Operand operand, const Reduction& given) {
-  Located x = floating("nan_prod", "x", operand);
   const Reduction over = checked("nan_prod", operand, given);
-  return one_program("nan_prod", x.at(),
-                     [&] { return prod(where(is_nan(x), 1, x).operand(), over); });
+  return one_program("nan_prod", operand.at(), [&] {
+    if (!has_nan(operand)) return prod(operand, over);
+    const Located x(as_tensor(operand), operand.at());
+    return prod(where(is_nan(x), 1, x).operand(), over);
+  });
 }
 
 Tensor nan_max(Operand x, const Reduction& over) {
-  return nan_extreme("nan_max", x, over, -INFINITY,
+  return nan_extreme("nan_max", x, over, true,
                      [](const Operand& v, const Reduction& r) { return max(v, r); });
 }
 
 Tensor nan_min(Operand x, const Reduction& over) {
-  return nan_extreme("nan_min", x, over, INFINITY,
+  return nan_extreme("nan_min", x, over, false,
                      [](const Operand& v, const Reduction& r) { return min(v, r); });
 }
 
 Tensor nan_var(Operand operand, const Reduction& given, int64_t ddof) {
-  Located x = floating("nan_var", "x", operand);
-  const Reduction over = checked("nan_var", operand, given);
-  return one_program("nan_var", x.at(), [&] { return variance_of(x, over, ddof).tensor(); });
+  return nan_spread("nan_var", operand, given, ddof, /*root=*/false);
 }
 
 Tensor nan_std(Operand operand, const Reduction& given, int64_t ddof) {
-  Located x = floating("nan_std", "x", operand);
-  const Reduction over = checked("nan_std", operand, given);
-  return one_program("nan_std", x.at(), [&] { return sqrt(variance_of(x, over, ddof)).tensor(); });
+  return nan_spread("nan_std", operand, given, ddof, /*root=*/true);
 }
 
 Tensor nan_argmax(Operand x, int64_t axis) {
-  return nan_position("nan_argmax", x, axis, -INFINITY, argmax);
+  return nan_position("nan_argmax", x, axis, true, argmax);
 }
 
 Tensor nan_argmin(Operand x, int64_t axis) {
-  return nan_position("nan_argmin", x, axis, INFINITY, argmin);
+  return nan_position("nan_argmin", x, axis, false, argmin);
 }
 
 Tensor nan_quantile(Operand x, double q, std::optional<int64_t> axis) {
@@ -165,7 +194,8 @@ Tensor nan_median(Operand x, std::optional<int64_t> axis) {
 }
 
 Tensor percentile(Operand x, double q, std::optional<int64_t> axis) {
-  return quantile(x, part_of("percentile", q, x.at()), axis);
+  const double part = part_of("percentile", q, x.at());
+  return one_program("percentile", x.at(), [&] { return quantile(x, part, axis); });
 }
 
 Tensor nan_percentile(Operand x, double q, std::optional<int64_t> axis) {
@@ -178,7 +208,9 @@ Tensor segment_sum(Operand x, Operand ids, int64_t segments) {
       [&](DType dtype) {
         return constant_like({0, x.at()}, dtype, "segment_sum");
       },
-      [](const Tensor& a, const Tensor& b) { return add(a, b); });
+      [at = x.at()](const Tensor& a, const Tensor& b) {
+        return add({a, at}, {b, at});
+      });
 }
 
 Tensor segment_prod(Operand x, Operand ids, int64_t segments) {
@@ -187,7 +219,9 @@ Tensor segment_prod(Operand x, Operand ids, int64_t segments) {
       [&](DType dtype) {
         return constant_like({1, x.at()}, dtype, "segment_prod");
       },
-      [](const Tensor& a, const Tensor& b) { return multiply(a, b); });
+      [at = x.at()](const Tensor& a, const Tensor& b) {
+        return multiply({a, at}, {b, at});
+      });
 }
 
 Tensor segment_max(Operand x, Operand ids, int64_t segments) {
@@ -196,7 +230,9 @@ Tensor segment_max(Operand x, Operand ids, int64_t segments) {
       [&](DType dtype) {
         return trace_internal::emit_constant(trace_internal::extreme(dtype, true), x.at());
       },
-      [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
+      [at = x.at()](const Tensor& a, const Tensor& b) {
+        return maximum({a, at}, {b, at});
+      });
 }
 
 Tensor segment_min(Operand x, Operand ids, int64_t segments) {
@@ -205,7 +241,9 @@ Tensor segment_min(Operand x, Operand ids, int64_t segments) {
       [&](DType dtype) {
         return trace_internal::emit_constant(trace_internal::extreme(dtype, false), x.at());
       },
-      [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
+      [at = x.at()](const Tensor& a, const Tensor& b) {
+        return minimum({a, at}, {b, at});
+      });
 }
 
 }  // namespace heddle

@@ -13,7 +13,8 @@
 
 namespace heddle {
 
-// Of floats: over nothing but NaN the product is 1, the others are NaN.
+// Of floats: over nothing but NaN the product is 1, the others are NaN. Integers are all numbers, but
+// nan_var and nan_std refuse them, as var does; nan_prod is of complex numbers too.
 Tensor nan_prod(Operand x, const Reduction& over = {});
 Tensor nan_max(Operand x, const Reduction& over = {});
 Tensor nan_min(Operand x, const Reduction& over = {});

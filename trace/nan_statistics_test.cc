@@ -32,8 +32,8 @@ TEST(NanStatistics, LeaveNanOut) {
   EXPECT_THAT(doubles(nan_min(rows(), {.axes = {-2}})), ElementsAre(3, IsNan(), 1));
   EXPECT_EQ(nan_min(array<float>({INFINITY, NAN})).item<float>(), INFINITY);
   EXPECT_THAT(error_of([] { nan_max(ones({2}), {.axes = {1}}); }), HasSubstr("nan_max: axis"));
-  EXPECT_THAT(error_of([] { nan_max(ones({2}, s32)); }),
-              HasSubstr("nan_max: x is s32[2]; it must be of floats, cast it with astype(f32)"));
+  EXPECT_THAT(error_of([] { nan_max(ones({2}, c64)); }),
+              HasSubstr("nan_max: x is c64[2]; it must be of floats, cast it with astype(f32)"));
 }
 
 TEST(NanStatistics, Variances) {

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
@@ -95,7 +96,8 @@ Tensor around(Operand operand, int64_t decimals) {
     const double factor = std::pow(10.0, static_cast<double>(std::abs(decimals)));
     const Located scaled = decimals > 0 ? wide * factor : wide / factor;
     const Located whole = x.with(round(scaled.operand()));
-    return (decimals > 0 ? whole / factor : whole * factor).astype(x.dtype()).tensor();
+    const Located out = decimals > 0 ? whole / factor : whole * factor;
+    return where(is_finite(scaled), out, wide).astype(x.dtype()).tensor();
   });
 }
 
@@ -122,7 +124,12 @@ Tensor logaddexp2(Operand x, Operand y) {
 }
 
 Tensor fmod(Operand x, Operand y) {
-  return one_program("fmod", x.at(), [&] { return remainder(x, y); });
+  return one_program("fmod", x.at(), [&] {
+    const OperandPair pair = unify(x, y, "fmod");
+    const Located a(pair.a, x.at()), b(pair.b, x.at());
+    // What is left of a division by 1 is 0.
+    return (is_integer(a.dtype()) ? a % where(b == 0, 1, b) : a % b).tensor();
+  });
 }
 
 Tensor fmax(Operand x, Operand y) {
@@ -173,17 +180,18 @@ Tensor ldexp(Operand operand, Operand exponents) {
                                  "; it must be of integers, cast it with astype(s32)"),
                 x.at());
   return one_program("ldexp", x.at(), [&] {
-    // Three steps reach from the least number to the greatest; the first one takes most of it, so
-    // that only the last may round.
-    const auto reach = static_cast<double>(layout_of(x.dtype()).bias - 1);
-    Located left = n.with(clip(n.astype(f64).operand(), {-3 * reach, x.at()}, {3 * reach, x.at()}));
-    Located out = x;
-    for (int step = 0; step < 3; ++step) {
-      Located now = maximum(minimum(left, reach), -reach);
-      out = out * power_of_two(now.astype(s32), x.dtype());
-      left = left - now;
-    }
-    return out.tensor();
+    const int64_t bias = layout_of(x.dtype()).bias;
+    const Exponents parts = frexp_of(x);
+    // More than from the least number to the greatest changes nothing.
+    const auto reach = static_cast<double>(4 * bias);
+    const Located moved =
+        n.with(clip(n.astype(f64).operand(), {-reach, x.at()}, {reach, x.at()})).astype(s32);
+    const Located exponent = x.with(parts.exponent) + moved;
+    // The first factor leaves a number with all of its bits, so that the last alone rounds.
+    const Located first = maximum(minimum(exponent, bias), 2 - bias);
+    const Located last = maximum(minimum(exponent - first, bias), 1 - bias);
+    return (x.with(parts.mantissa) * power_of_two(first, x.dtype()) * power_of_two(last, x.dtype()))
+        .tensor();
   });
 }
 
@@ -205,8 +213,7 @@ Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& 
                                  choices.size(), " choices; give as many of both, one at least"),
                 at);
   return one_program("select", at, [&] {
-    Tensor out = otherwise.is_tensor() ? otherwise.tensor()
-                                       : constant_like(otherwise, choices[0].dtype(), "select");
+    Tensor out = trace_internal::like("select", "otherwise", otherwise, choices[0].dtype(), at);
     for (size_t i = conditions.size(); i-- > 0;)
       out = where({conditions[i], at}, {choices[i], at}, {out, at});
     return out;
@@ -222,6 +229,7 @@ Tensor choose(Operand which, const std::vector<Tensor>& choices) {
                                  " choices; which must be of integers, with one choice at least"),
                 at);
   return one_program("choose", at, [&] {
+    if (bit_width(index.dtype()) < 32) index = index.astype(s32);  // holds the number of any choice
     Located out(choices.back(), at);
     const auto last = static_cast<int64_t>(choices.size()) - 1;
     for (int64_t i = last - 1; i >= 0; --i)
@@ -244,11 +252,16 @@ Tensor array_equal(Operand left, Operand right, bool equal_nan) {
   });
 }
 
-Tensor packbits(Operand operand, int64_t axis) {
+Tensor packbits(Operand operand, std::optional<int64_t> axis) {
   SourceLocation at = operand.at();
-  Tensor x = as_tensor(operand);
-  const int64_t along = axis_of("packbits", x.shape(), axis, at);
+  const Tensor given = as_tensor(operand);
+  if (given.dtype() != pred && !is_integer(given.dtype()))
+    throw Error(invalid_argument("packbits: x is ", given.shape(),
+                                 "; it must be of integers or pred, compare it with 0"),
+                at);
+  const int64_t along = axis ? axis_of("packbits", given.shape(), *axis, at) : 0;
   return one_program("packbits", at, [&] {
+    const Tensor x = axis ? given : ravel({given, at});
     Tensor bits = (x.dtype() == pred ? x : not_equal({x, at}, {0, at})).astype(u8, at);
     const int64_t n = x.dim(along), bytes = (n + 7) / 8;
     std::vector<Padding> room(static_cast<size_t>(x.rank()));
@@ -263,13 +276,14 @@ Tensor packbits(Operand operand, int64_t axis) {
   });
 }
 
-Tensor unpackbits(Operand operand, int64_t axis) {
+Tensor unpackbits(Operand operand, std::optional<int64_t> axis) {
   SourceLocation at = operand.at();
-  Tensor x = as_tensor(operand);
-  const int64_t along = axis_of("unpackbits", x.shape(), axis, at);
-  if (x.dtype() != u8)
-    throw Error(invalid_argument("unpackbits: x is ", x.shape(), "; it must be of u8"), at);
+  const Tensor given = as_tensor(operand);
+  const int64_t along = axis ? axis_of("unpackbits", given.shape(), *axis, at) : 0;
+  if (given.dtype() != u8)
+    throw Error(invalid_argument("unpackbits: x is ", given.shape(), "; it must be of u8"), at);
   return one_program("unpackbits", at, [&] {
+    const Tensor x = axis ? given : ravel({given, at});
     Dimensions shape = x.shape().dimensions(), merged = shape;
     merged[static_cast<size_t>(along)] *= 8;
     shape.insert(shape.begin() + along + 1, 8);

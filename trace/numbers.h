@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "heddle/trace/operand.h"
@@ -12,8 +13,8 @@
 
 namespace heddle {
 
-// Rounded to so many decimals, ties to even: round(x 10^d) / 10^d. Integers stay as they are, and
-// have no negative decimals.
+// Rounded to so many decimals, ties to even: round(x 10^d) / 10^d; what is too great for that has no
+// such decimals, and stays. Integers stay as they are, and have no negative decimals.
 Tensor around(Operand x, int64_t decimals = 0);
 
 Tensor is_posinf(Operand x);  // pred: inf; of floats
@@ -22,7 +23,8 @@ Tensor is_neginf(Operand x);  // pred: -inf; of floats
 Tensor heaviside(Operand x, Operand at_zero);
 // log2(2^x + 2^y), without overflow.
 Tensor logaddexp2(Operand x, Operand y);
-// What division rounded toward 0 leaves: it has the sign of x, where that of mod has that of y.
+// What division rounded toward 0 leaves: it has the sign of x, where that of mod has that of y. Of
+// integers by 0 it is 0.
 Tensor fmod(Operand x, Operand y);
 // The greater (lesser) one; of a number and a NaN the number.
 Tensor fmax(Operand x, Operand y);
@@ -45,7 +47,7 @@ struct Exponents {
   Tensor mantissa, exponent;
 };
 Exponents frexp(Operand x);
-// x 2^n, for integers n: exact, or rounded to a number below the least normal one.
+// x 2^n, for integers n: exact, or rounded once to a number below the least normal one.
 Tensor ldexp(Operand x, Operand n);
 // How far the next float is, away from 0: of the sign of x. NaN where x is not finite.
 Tensor spacing(Operand x);
@@ -60,9 +62,9 @@ Tensor choose(Operand which, const std::vector<Tensor>& choices);
 // pred[]: whether shapes are equal and all elements are.
 Tensor array_equal(Operand x, Operand y, bool equal_nan = false);
 
-// Bits (anything that is not 0), eight to a u8 along an axis, the greatest first, zeros at the end;
-// and back.
-Tensor packbits(Operand x, int64_t axis = -1);
-Tensor unpackbits(Operand x, int64_t axis = -1);
+// Bits (integers that are not 0, or pred), eight to a u8 along an axis, or of the flattened array;
+// the greatest first, zeros at the end. And back.
+Tensor packbits(Operand x, std::optional<int64_t> axis = {});
+Tensor unpackbits(Operand x, std::optional<int64_t> axis = {});
 
 }  // namespace heddle

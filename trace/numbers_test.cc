@@ -117,7 +117,12 @@ TEST(Numbers, BitsInBytes) {
               ElementsAre(160, 96));
   EXPECT_THAT(unpackbits(array<uint8_t>({5, 130})).to_vector<int>(),
               ElementsAre(0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0));
-  EXPECT_EQ(packbits(zeros({2, 0})).shape(), Shape(u8, {2, 0}));
+  EXPECT_EQ(packbits(zeros({2, 0}, s32), -1).shape(), Shape(u8, {2, 0}));
+  EXPECT_THAT(packbits(array<int>({{1, 0}, {0, 1}})).to_vector<int>(), ElementsAre(144));
+  EXPECT_THAT(unpackbits(array<uint8_t>({{3}, {128}})).to_vector<int>(),
+              ElementsAre(0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(error_of([] { packbits(ones({2})); }),
+              HasSubstr("packbits: x is f32[2]; it must be of integers or pred"));
   EXPECT_THAT(error_of([] { unpackbits(ones({2}, s32)); }),
               HasSubstr("unpackbits: x is s32[2]; it must be of u8"));
 }

@@ -1,6 +1,8 @@
 #include "heddle/trace/ordering.h"
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/comparing.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/located.h"
 #include "heddle/trace/positions.h"
@@ -9,25 +11,19 @@ namespace heddle {
 namespace {
 
 using trace_internal::axis_of;
+using trace_internal::comes_before;
+using trace_internal::is_level;
 using trace_internal::Located;
 using trace_internal::one_program;
 
-// a before b; NaN last.
-Tensor goes_before(const Tensor& a, const Tensor& b) {
-  Tensor first = less(a, b);
-  return is_floating(a.dtype()) ? first | (is_nan(b) & ~is_nan(a)) : first;
-}
-Tensor is_same(const Tensor& a, const Tensor& b) {
-  Tensor same = equal(a, b);
-  return is_floating(a.dtype()) ? same | (is_nan(a) & is_nan(b)) : same;
-}
-
 // By the last key, then by those before it. t: a0, b0, a1, b1, ..
-Tensor by_keys(std::span<const Tensor> t, size_t keys) {
-  Tensor out = goes_before(t[0], t[1]);
-  for (size_t i = 1; i < keys; ++i)
-    out = goes_before(t[2 * i], t[2 * i + 1]) | (is_same(t[2 * i], t[2 * i + 1]) & out);
-  return out;
+Tensor by_keys(std::span<const Tensor> t, size_t keys, SourceLocation at) {
+  Located out(comes_before(t[0], t[1], false, at), at);
+  for (size_t i = 1; i < keys; ++i) {
+    const Tensor &a = t[2 * i], &b = t[2 * i + 1];
+    out = out.with(comes_before(a, b, false, at)) | (out.with(is_level(a, b, at)) & out);
+  }
+  return out.tensor();
 }
 
 void require_position(std::string_view op, const Tensor& x, int64_t k, int64_t axis,
@@ -53,19 +49,19 @@ Tensor lexsort(const std::vector<Tensor>& keys, int64_t axis, SourceLocation at)
   return one_program("lexsort", at, [&] {
     std::vector<Tensor> operands = keys;
     operands.push_back(iota(s32, keys[0].shape().dimensions(), along, at));
-    auto before = [&](std::span<const Tensor> t) { return by_keys(t, keys.size()); };
+    auto before = [&](std::span<const Tensor> t) { return by_keys(t, keys.size(), at); };
     return sort_by(operands, before, along, true, at).back();
   });
 }
 
 Tensor partition(Operand x, int64_t k, int64_t axis) {
   require_position("partition", as_tensor(x), k, axis, x.at());
-  return sort(x, axis);
+  return one_program("partition", x.at(), [&] { return sort(x, axis); });
 }
 
 Tensor argpartition(Operand x, int64_t k, int64_t axis) {
   require_position("argpartition", as_tensor(x), k, axis, x.at());
-  return argsort(x, axis);
+  return one_program("argpartition", x.at(), [&] { return argsort(x, axis); });
 }
 
 Tensor sort_complex(Operand operand, int64_t axis) {
@@ -76,14 +72,7 @@ Tensor sort_complex(Operand operand, int64_t axis) {
                                  "; it must be of complex numbers, use sort"),
                 at);
   const int64_t along = axis_of("sort_complex", x.shape(), axis, at);
-  return one_program("sort_complex", at, [&] {
-    auto before = [](std::span<const Tensor> t) {
-      const std::vector<Tensor> keys{t[2], t[3], t[0], t[1]};
-      return by_keys(keys, 2);
-    };
-    std::vector<Tensor> parts = sort_by({real({x, at}), imag({x, at})}, before, along, true, at);
-    return complex({parts[0], at}, {parts[1], at});
-  });
+  return one_program("sort_complex", at, [&] { return sort({x, at}, along); });
 }
 
 Tensor put_along_axis(Operand operand, Operand which, Operand values, int64_t axis) {
@@ -98,8 +87,7 @@ Tensor put_along_axis(Operand operand, Operand which, Operand values, int64_t ax
                                  x.shape(), ", they must have its sizes but for axis ", axis),
                 at);
   return one_program("put_along_axis", at, [&] {
-    Tensor update =
-        values.is_tensor() ? values.tensor() : constant_like(values, x.dtype(), "put_along_axis");
+    Tensor update = trace_internal::like("put_along_axis", "value", values, x.dtype(), at);
     Tensor place =
         trace_internal::from_start(trace_internal::widened(indices, at), x.dim(along), at);
     ScatterDims dims{.update_window_dims = {},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/located.h"
 
@@ -83,8 +84,7 @@ Located exponents(const Located& p, int64_t skip) {
 Tensor polyval(Operand coefficients, Operand where) {
   SourceLocation at = coefficients.at();
   Located p = vector_of("polyval", "p", as_tensor(coefficients), at);
-  Tensor points = where.is_tensor() ? where.tensor() : constant_like(where, p.dtype(), "polyval");
-  require_same("polyval", p.tensor(), points, at);
+  const Tensor points = trace_internal::like("polyval", "x", where, p.dtype(), at);
   return one_program("polyval", at, [&] {
     Located x(points, at), out = x.like(0);
     const int64_t n = p.tensor().size();

@@ -1,5 +1,6 @@
 #include "heddle/trace/recorder.h"
 
+#include <algorithm>
 #include <map>
 
 #include "heddle/base/counters.h"
@@ -176,12 +177,47 @@ Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, 
   return {std::move(module_), std::move(captures_)};
 }
 
+namespace {
+
+// Functions that call the user's: an error in them is one of the op that it names.
+constexpr std::string_view kCallUsers[] = {
+    "associative_scan", "cond",          "fori_loop", "funm", "map",        "reduce",
+    "reduce_window",    "scan",          "scatter",   "sort", "shard_map",  "switch_case",
+    "while_loop",       "reduce-window", "while",     "call", "conditional"};
+
+// How long the name of an op is that a message begins with; 0 where it begins with none.
+size_t named_length(std::string_view message) {
+  const size_t end = message.find(": ");
+  const bool is_name =
+      end != std::string_view::npos &&
+      message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-:0123456789") == end + 1;
+  return is_name ? end : 0;
+}
+
+// What a function is made of throws errors that name the part, at the line where the user called the
+// function: to him it is the function's error.
+std::vector<Tensor> named(std::string_view what, SourceLocation at,
+                          FunctionRef<std::vector<Tensor>()> fn) {
+  try {
+    return fn();
+  } catch (const Error& error) {
+    const std::string message = message_of(error.status());
+    const size_t length = named_length(message);
+    const bool is_ours =
+        std::string_view(error.where().file) == at.file && error.where().line == at.line;
+    if (!is_ours || length == 0 || std::ranges::count(kCallUsers, what) > 0) throw;
+    throw Error(make_error(error.status().code(), what, message.substr(length)), at);
+  }
+}
+
+}  // namespace
+
 std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
                                FunctionRef<std::vector<Tensor>()> fn) {
-  if (Recorder::current() != nullptr) return fn();
+  if (Recorder::current() != nullptr) return named(what, at, fn);
   Traced traced = [&] {
     Recorder recorder(std::string(what), at);
-    std::vector<Tensor> results = fn();
+    std::vector<Tensor> results = named(what, at, fn);
     return recorder.finish(results, what, at);
   }();
   return run_module(traced.module, traced.captures, what, at);

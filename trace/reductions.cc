@@ -7,6 +7,7 @@
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/extremes.h"
@@ -28,6 +29,7 @@ using trace_internal::Located;
 using trace_internal::one_program;
 using trace_internal::require_inexact;
 using trace_internal::scalar_computation;
+using trace_internal::wide_for_sums;
 
 std::vector<int64_t> reduced_axes(std::string_view op, const Shape& shape, const Reduction& over,
                                   SourceLocation at) {
@@ -158,26 +160,45 @@ Tensor mean(Operand x, const Reduction& over) {
   require_inexact("mean", x);
   double count = static_cast<double>(reduced_count("mean", x, over));
   return one_program("mean", x.at(), [&] {
-    return divide({sum(x, over), x.at()}, {count, x.at()});
+    const Tensor given = as_tensor(x), wide = wide_for_sums(given, x.at());
+    return divide({sum({wide, x.at()}, over), x.at()}, {count, x.at()})
+        .astype(given.dtype(), x.at());
   });
 }
+
+namespace {
+
+Tensor variance_of(const Operand& x, const Reduction& over, double count) {
+  SourceLocation at = x.at();
+  Tensor centred = subtract(x, {mean(x, {.axes = over.axes, .keep_dims = true}), at});
+  Tensor squares =
+      is_complex(centred.dtype()) ? square({abs({centred, at}), at}) : square({centred, at});
+  return divide({sum({squares, at}, over), at}, {count, at});
+}
+
+// The variance, or its root, rounded to x's dtype once.
+Tensor spread_of(std::string_view op, const Operand& x, const Reduction& given, int64_t ddof,
+                 bool root) {
+  require_inexact(op, x);
+  SourceLocation at = x.at();
+  const Reduction over = checked(op, x, given);
+  const auto count = static_cast<double>(reduced_count(op, x, over) - ddof);
+  return one_program(op, at, [&] {
+    const Tensor given_x = as_tensor(x), wide = wide_for_sums(given_x, at);
+    Tensor out = variance_of({wide, at}, over, count);
+    if (root) out = sqrt({out, at});
+    return wide.dtype() == given_x.dtype() ? out : out.astype(given_x.dtype(), at);
+  });
+}
+
+}  // namespace
 
 Tensor var(Operand x, const Reduction& over, int64_t ddof) {
-  require_inexact("var", x);
-  SourceLocation at = x.at();
-  double count = static_cast<double>(reduced_count("var", x, over) - ddof);
-  return one_program("var", at, [&] {
-    Tensor centred = subtract(x, {mean(x, {.axes = over.axes, .keep_dims = true}), at});
-    Tensor squares =
-        is_complex(centred.dtype()) ? square({abs({centred, at}), at}) : square({centred, at});
-    return divide({sum({squares, at}, over), at}, {count, at});
-  });
+  return spread_of("var", x, over, ddof, /*root=*/false);
 }
 
-Tensor std_dev(Operand x, const Reduction& given, int64_t ddof) {
-  require_inexact("std_dev", x);
-  const Reduction over = checked("std_dev", x, given);
-  return one_program("std_dev", x.at(), [&] { return sqrt({var(x, over, ddof), x.at()}); });
+Tensor std_dev(Operand x, const Reduction& over, int64_t ddof) {
+  return spread_of("std_dev", x, over, ddof, /*root=*/true);
 }
 
 Tensor logsumexp(Operand x, const Reduction& given) {

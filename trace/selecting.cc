@@ -74,6 +74,7 @@ Tensor take_along_axis(Operand operand, Operand which, int64_t axis, IndexMode m
   return trace_internal::one_program("take_along_axis", at, [&] {
     Aligned a = aligned(x, indices, along, at);
     int64_t size = x.dim(along);
+    if (size == 0) return zeros(a.indices.shape().dimensions(), x.dtype(), at);
     Located position(bit_width(indices.dtype()) < 32 ? a.indices.astype(s32, at) : a.indices, at);
     if (is_signed(position.dtype())) position = where(position < 0, position + size, position);
     Tensor taken = gather_rows(a.x, position.tensor(), along, at);
@@ -93,10 +94,11 @@ TopK top_k(Operand operand, int64_t k, int64_t axis) {
     throw Error(invalid_argument("top_k: k is ", k, "; axis ", axis, " of ", x.shape(),
                                  " has size ", x.dim(along), ", k must be in 0 .. that"),
                 at);
-  auto before = [](std::span<const Tensor> t) {
-    Tensor greater_one = greater(t[0], t[1]);
-    if (!is_floating(t[0].dtype())) return greater_one;
-    return greater_one | (is_nan(t[0]) & ~is_nan(t[1]));
+  auto before = [at](std::span<const Tensor> t) {
+    const Located a(t[0], at), b(t[1], at);
+    const Located greater_one = a > b;
+    if (!is_floating(a.dtype())) return greater_one.tensor();
+    return (greater_one | (is_nan(a) & ~is_nan(b))).tensor();
   };
   std::vector<Tensor> out = trace_internal::in_program("top_k", at, [&] {
     Tensor position = iota(s32, x.shape().dimensions(), along, at);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/grids.h"
@@ -116,8 +117,8 @@ Tensor diff(Operand operand, int64_t order, int64_t axis) {
   });
 }
 
-Tensor ediff1d(Operand operand, const std::vector<Tensor>& before,
-               const std::vector<Tensor>& behind) {
+Tensor ediff1d(Operand operand, const std::vector<Tensor>& behind,
+               const std::vector<Tensor>& before) {
   SourceLocation at = operand.at();
   return one_program("ediff1d", at, [&] {
     std::vector<Tensor> parts = before;
@@ -157,9 +158,9 @@ Tensor gradient_at(Operand operand, Operand places, int64_t axis) {
                                  y.tensor().dim(along), " elements, as axis ", axis, " of y, ",
                                  y.tensor().shape()),
                 at);
+  trace_internal::like("gradient_at", "places", {x, at}, y.dtype(), at);
   return one_program("gradient_at", at, [&] {
-    Located widths = spread(Located(diff({x, at}), at), y.tensor().rank(), along);
-    return slopes(y, widths.astype(y.dtype()), along);
+    return slopes(y, spread(Located(diff({x, at}), at), y.tensor().rank(), along), along);
   });
 }
 
@@ -227,6 +228,12 @@ Tensor nonzero(Operand operand, int64_t size, int64_t fill) {
   });
 }
 
+Tensor flatnonzero(Operand x, int64_t size, int64_t fill) {
+  return one_program("flatnonzero", x.at(), [&] {
+    return nonzero({ravel(x), x.at()}, size, fill);
+  });
+}
+
 Tensor argwhere(Operand operand, int64_t size) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
@@ -246,9 +253,10 @@ namespace {
 // Places of an axis where the condition is true, and `fill` behind them.
 Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_t axis,
                   const Operand& fill, std::string_view op, SourceLocation at) {
+  if (size < 0) throw Error(invalid_argument(op, ": size is ", size, "; it must be 0 or more"), at);
   Dimensions shape = x.shape().dimensions();
   shape[static_cast<size_t>(axis)] = size;
-  Tensor filler = fill.is_tensor() ? fill.tensor() : constant_like(fill, x.dtype(), op);
+  Tensor filler = trace_internal::like(op, "fill", fill, x.dtype(), at);
   if (x.dim(axis) == 0) return broadcast_to(filler, shape, at);
   Tensor taken = take({x, at}, {nonzero({condition, at}, size), at}, axis);
   Tensor place = iota(s32, shape, axis, at);
@@ -258,17 +266,20 @@ Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_
 
 }  // namespace
 
-Tensor compress(Operand condition, Operand operand, int64_t size, int64_t axis, Operand fill) {
+Tensor compress(Operand condition, Operand operand, int64_t size, std::optional<int64_t> axis,
+                Operand fill) {
   SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
-  const int64_t along = axis_of("compress", x.shape(), axis, at);
-  if (is.rank() != 1 || is.size() != x.dim(along))
+  const int64_t along = axis ? axis_of("compress", x.shape(), *axis, at) : 0;
+  const int64_t count = axis ? x.dim(along) : x.size();
+  if (is.rank() != 1 || is.size() != count)
     throw Error(invalid_argument("compress: condition is ", is.shape(), "; x is ", x.shape(),
-                                 ", it must be a vector of ", x.dim(along), " elements, as axis ",
-                                 axis, " has"),
+                                 ", it must be a vector of ", count, " elements, as ",
+                                 axis ? cat("axis ", *axis) : "x flattened", " has"),
                 at);
-  return one_program("compress", at,
-                     [&] { return compressed(is, x, size, along, fill, "compress", at); });
+  return one_program("compress", at, [&] {
+    return compressed(is, axis ? x : ravel({x, at}), size, along, fill, "compress", at);
+  });
 }
 
 Tensor extract(Operand condition, Operand operand, int64_t size, Operand fill) {

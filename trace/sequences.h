@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "heddle/trace/operand.h"
@@ -15,13 +16,13 @@ namespace heddle {
 // x[i + 1] - x[i] along an axis, `order` times over; of pred whether the two differ.
 Tensor diff(Operand x, int64_t order = 1, int64_t axis = -1);
 
-// diff of the flattened array, with vectors before and behind it.
-Tensor ediff1d(Operand x, const std::vector<Tensor>& before = {},
-               const std::vector<Tensor>& behind = {});
+// diff of the flattened array, with vectors behind and before it.
+Tensor ediff1d(Operand x, const std::vector<Tensor>& behind = {},
+               const std::vector<Tensor>& before = {});
 
 // The derivative of y along an axis of 2 elements or more, of floats or complex numbers: central
 // differences, at the ends of neighbours, of points `step` apart; or at the places x, a vector along
-// that axis, by the parabola through three. source: numpy.gradient, of edge order 1
+// that axis and of y's dtype, by the parabola through three. source: numpy.gradient, of edge order 1
 Tensor gradient(Operand y, double step = 1, int64_t axis = -1);
 Tensor gradient_at(Operand y, Operand x, int64_t axis = -1);
 
@@ -41,12 +42,16 @@ Tensor correlate(Operand x, Operand y, Overlap overlap = Overlap::kValid);
 // Positions (s32) of the first `size` elements of a vector that are not 0, in order; `fill` where
 // there are fewer.
 Tensor nonzero(Operand x, int64_t size, int64_t fill = 0);
+// The same of any array, flattened.
+Tensor flatnonzero(Operand x, int64_t size, int64_t fill = 0);
 // The same of any array, as rows of positions along its axes: s32[size, rank], zeros where there are
 // fewer.
 Tensor argwhere(Operand x, int64_t size);
-// The first `size` places of an axis at which `condition`, a vector, is not 0, and `fill` where there
-// are fewer; and such elements of the whole array, for a condition of its shape: [size].
-Tensor compress(Operand condition, Operand x, int64_t size, int64_t axis = 0, Operand fill = 0);
+// The first `size` places of an axis, or of the flattened array, at which `condition`, a vector, is
+// not 0, and `fill` where there are fewer; and such elements of the whole array, for a condition of
+// its shape: [size].
+Tensor compress(Operand condition, Operand x, int64_t size, std::optional<int64_t> axis = {},
+                Operand fill = 0);
 Tensor extract(Operand condition, Operand x, int64_t size, Operand fill = 0);
 
 }  // namespace heddle

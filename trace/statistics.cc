@@ -4,6 +4,7 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
@@ -92,6 +93,11 @@ Tensor quantile(Operand x, const std::vector<double>& q, std::optional<int64_t> 
                      [&] { return stack(quantiles_of("quantile", x, q, axis, between), 0, at); });
 }
 
+Tensor quantile(Operand x, std::initializer_list<double> q, std::optional<int64_t> axis,
+                Between between) {
+  return quantile(x, std::vector<double>(q), axis, between);
+}
+
 Tensor median(Operand x, std::optional<int64_t> axis) {
   return quantiles_of("median", x, {0.5}, axis, Between::kLinear)[0];
 }
@@ -121,9 +127,10 @@ Tensor average(Operand operand, Operand weights, std::optional<int64_t> axis) {
     } else if (!axis) {
       spread = ravel({w, at});
     }
-    Located v(values.x, at), s(spread, at);
+    const Located v(trace_internal::wide_for_sums(values.x, at), at);
+    const Located s(trace_internal::wide_for_sums(spread, at), at);
     const Reduction over{.axes = {values.axis}};
-    return (sum(v * s, over) / sum(s, over)).tensor();
+    return (sum(v * s, over) / sum(s, over)).astype(x.dtype()).tensor();
   });
 }
 
@@ -161,9 +168,11 @@ Tensor nan_mean(Operand x, const Reduction& given) {
   trace_internal::require_inexact("nan_mean", x);
   const Reduction over = checked("nan_mean", x, given);
   return one_program("nan_mean", x.at(), [&] {
-    Located v(as_tensor(x), x.at());
+    const Tensor given_x = as_tensor(x);
+    const Located v(trace_internal::wide_for_sums(given_x, x.at()), x.at());
     Located total = sum(where(is_nan(v), 0, v), over);
-    return (total / sum((~is_nan(v)).astype(v.dtype()), over)).tensor();
+    const Located numbers = sum((~is_nan(v)).astype(v.dtype()), over);
+    return (total / numbers).astype(given_x.dtype()).tensor();
   });
 }
 
@@ -202,20 +211,19 @@ Tensor bincount(Operand operand, int64_t length, std::optional<Operand> weights)
                                  "; x must be of integers and length 0 or more"),
                 at);
   return one_program("bincount", at, [&] {
-    // One place more, for those that are not counted: positions outside are clamped.
     // Compared in 64 bits, which hold the length; u64 by itself, whose greatest are no s64.
     Located given(ravel({x, at}), at);
     Located v = given.dtype() == u64 ? given : given.astype(s64);
+    // An update outside is left out, and negative places would count from the end.
     Located place = where((v >= 0) & (v < length), v.astype(s64), length);
     Tensor each = weights ? as_tensor(*weights) : Tensor();
     if (weights && each.shape().dimensions() != x.shape().dimensions())
       throw Error(invalid_argument("bincount: weights are ", each.shape(), "; x is ", x.shape(),
                                    ", they must have its shape"),
                   at);
-    Tensor none = zeros({length + 1}, weights ? each.dtype() : s32, at);
+    Tensor none = zeros({length}, weights ? each.dtype() : s32, at);
     At counting = heddle::at(none, {{place.tensor(), at}}, at);
-    Tensor counts = weights ? counting.add({ravel({each, at}), at}) : counting.add({1, at});
-    return slice_in_dim({counts, at}, 0, length);
+    return weights ? counting.add({ravel({each, at}), at}) : counting.add({1, at});
   });
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -22,6 +23,8 @@ Tensor quantile(Operand x, double q, std::optional<int64_t> axis = {},
                 Between between = Between::kLinear);
 // For each of several parts: [parts, ..].
 Tensor quantile(Operand x, const std::vector<double>& q, std::optional<int64_t> axis = {},
+                Between between = Between::kLinear);
+Tensor quantile(Operand x, std::initializer_list<double> q, std::optional<int64_t> axis = {},
                 Between between = Between::kLinear);
 Tensor median(Operand x, std::optional<int64_t> axis = {});  // quantile 0.5
 

@@ -167,7 +167,7 @@ TEST(Sequences, Gradients) {
               HasSubstr("gradient_at: x is f64[2]; it must be a vector of 5 elements"));
   EXPECT_THAT(ediff1d(array<int>({{1, 2}, {4, 7}}), {array<int>({-9})}, {array<int>({88})})
                   .to_vector<int>(),
-              ElementsAre(-9, 1, 2, 3, 88));
+              ElementsAre(88, 1, 2, 3, -9));
   EXPECT_EQ(ediff1d(scalar<int>(1)).size(), 0);
 }
 

@@ -71,9 +71,9 @@ class Tensor {
   // The same values in another element type (XLA's convert: truncates toward zero, saturates).
   [[nodiscard]] Tensor astype(DType dtype, SourceLocation at = SourceLocation::here()) const;
 
-  // x[i], x[{i, Slice{1, 4}, j}]: a part of it; entries are C++ integers, slices, or integer
-  // tensors. x.at({..}).set(v), .add(v),
-  // ..: a new tensor with that part changed. Include trace/indexing.h (heddle.h has it).
+  // x[i], x[{i, Slice{1, 4}, j}]: a part of it; entries are C++ integers, slices, new axes, an
+  // ellipsis, or integer tensors. x.at({..}).set(v), .add(v), ..: a new tensor with that part
+  // changed. Include trace/indexing.h (heddle.h has it).
   [[nodiscard]] Tensor operator[](const IndexEntry& entry) const;
   [[nodiscard]] Tensor operator[](std::initializer_list<IndexEntry> entries) const;
   [[nodiscard]] At at(std::initializer_list<IndexEntry> entries,

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/dtypes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/index_entries.h"
@@ -37,6 +38,20 @@ bool is_one_position(const std::vector<IndexEntry>& entries) {
     if (const Tensor* t = std::get_if<Tensor>(&e.value())) return t->rank() == 0;
     return !std::holds_alternative<Slice>(e.value()) || is_whole(e);
   });
+}
+
+// The value in the shape of what it updates.
+Tensor stretched(const Tensor& value, const Dimensions& shape, SourceLocation at) {
+  const Dimensions& sizes = value.shape().dimensions();
+  bool fits = sizes.size() <= shape.size();
+  for (size_t i = 0; fits && i < sizes.size(); ++i) {
+    const int64_t size = sizes[sizes.size() - 1 - i];
+    fits = size == 1 || size == shape[shape.size() - 1 - i];
+  }
+  if (fits) return broadcast_to(value, shape, at);
+  throw Error(invalid_argument("at: value is ", value.shape(), "; it does not stretch to [",
+                               join(shape, ","), "], the shape of what it updates"),
+              at);
 }
 
 // A contiguous block: whole axes and single positions, which are known to be inside. One
@@ -114,14 +129,14 @@ Tensor update_rows(const Tensor& x, const Tensor& indices, int64_t axis, const T
                    .index_vector_dim = rows.rank()};
   for (int64_t i = 0; i < x.rank() - 1; ++i)
     dims.update_window_dims.push_back(i < axis ? i : i + rows.rank());
-  return scatter({x, at}, {rows, at}, {broadcast_to(value, shape, at), at}, dims, combine);
+  return scatter({x, at}, {rows, at}, {stretched(value, shape, at), at}, dims, combine);
 }
 
 // Any entries: elements one by one.
 Tensor update_elements(const Tensor& x, const Tensor& positions, const Tensor& value,
                        SourceLocation at,
                        FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
-  Tensor update = broadcast_to(value, positions.shape().dimensions(), at);
+  Tensor update = stretched(value, positions.shape().dimensions(), at);
   Tensor flat = scatter({reshape({x, at}, {x.size()}), at},
                         {reshape({positions, at}, {update.size(), 1}), at},
                         {reshape({update, at}, {update.size()}), at},
@@ -166,7 +181,7 @@ class ManyPlaces {
                      .scatter_dims_to_operand_dims = indexed_,
                      .index_vector_dim = rank};
     return scatter({x_, at_}, {stack(columns, rank, at_), at_},
-                   {broadcast_to(value, shape_, at_), at_}, dims, combine);
+                   {stretched(value, shape_, at_), at_}, dims, combine);
   }
 
  private:
@@ -206,8 +221,10 @@ class ManyPlaces {
         return std::holds_alternative<Slice>(e.value()) && !is_whole(e);
       });
       Tensor steps = iota(dtype, places_, slice_at_[static_cast<size_t>(before)], at_);
-      steps = multiply({steps, at_}, {slice->step, at_});
-      return add({steps, at_}, {range_of(*slice, x_.dim(axis)).start, at_});
+      const auto range = range_of(*slice, x_.dim(axis));
+      // The step to the second of one element may be any number.
+      if (range.count > 1) steps = multiply({steps, at_}, {slice->step, at_});
+      return add({steps, at_}, {range.start, at_});
     }
     if (const int64_t* position = std::get_if<int64_t>(&value))
       return full(places_, {Indexing::checked(*position, axis, x_.shape(), at_), at_}, dtype);
@@ -247,7 +264,7 @@ const Tensor* mask_of(const std::vector<IndexEntry>& entries) {
   return t != nullptr && t->dtype() == pred ? t : nullptr;
 }
 
-Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& value, bool set,
+Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& given, bool set,
                     Combine combine, SourceLocation at) {
   const Dimensions& sizes = x.shape().dimensions();
   if (mask.rank() > x.rank() ||
@@ -255,6 +272,10 @@ Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& value, bo
     throw Error(invalid_argument("at: mask is ", mask.shape(), "; x is ", x.shape(),
                                  ", the mask must have its leading sizes"),
                 at);
+  Tensor value = given;
+  // One for all that the mask picks, whose axis is the first of x[mask].
+  if (mask.rank() > 0 && value.rank() == x.rank() - mask.rank() + 1 && value.dim(0) == 1)
+    value = squeeze({value, at}, {0});
   if (value.rank() > x.rank() - mask.rank())
     throw Error(invalid_argument("at: value is ", value.shape(), "; x is ", x.shape(),
                                  " and the mask ", mask.shape(),
@@ -262,7 +283,7 @@ Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& value, bo
                 at);
   std::vector<int64_t> leading;
   for (int64_t i = 0; i < mask.rank(); ++i) leading.push_back(i);
-  Tensor update = broadcast_to(value, sizes, at);
+  Tensor update = stretched(value, sizes, at);
   return where({broadcast_in_dim({mask, at}, sizes, leading), at},
                {set ? update : combine(x, update), at}, {x, at});
 }
@@ -271,7 +292,7 @@ Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& upd
                       Combine combine, SourceLocation at) {
   Indexing indexing(x, entries, at);
   if (is_one_position(entries.each)) {
-    Tensor block = broadcast_to(update, indexing.block_shape(), at);
+    Tensor block = stretched(update, indexing.block_shape(), at);
     if (std::ranges::any_of(entries.each, is_value))
       return update_slab(x, entries.each, block, at, combine);
     return update_block(x, entries.each, set ? block : combine(indexing.get(), block), at);
@@ -287,12 +308,7 @@ Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& upd
 Tensor updated(const Tensor& x, const std::vector<IndexEntry>& given, const Operand& value,
                SourceLocation at, bool set, Combine combine) {
   return one_program("at", at, [&] {
-    Tensor update = value.is_tensor() ? value.tensor() : constant_like(value, x.dtype(), "at");
-    if (update.dtype() != x.dtype()) {
-      throw Error(invalid_argument("at: value is ", update.shape(), "; x is ", x.shape(),
-                                   ", cast the value with astype(", x.dtype(), ")"),
-                  at);
-    }
+    const Tensor update = trace_internal::like("at", "value", value, x.dtype(), at);
     if (const Tensor* mask = mask_of(given))
       return update_where(*mask, x, update, set, combine, at);
     const Entries entries = trace_internal::entries_of(x, given, at);
@@ -322,10 +338,22 @@ Tensor At::add(Operand value) const {
                    return heddle::add({a, at}, {b, at});
                  });
 }
+Tensor At::subtract(Operand value) const {
+  return updated(x_, entries_, value, location_, false,
+                 [at = location_](const Tensor& a, const Tensor& b) {
+                   return heddle::subtract({a, at}, {b, at});
+                 });
+}
 Tensor At::multiply(Operand value) const {
   return updated(x_, entries_, value, location_, false,
                  [at = location_](const Tensor& a, const Tensor& b) {
                    return heddle::multiply({a, at}, {b, at});
+                 });
+}
+Tensor At::divide(Operand value) const {
+  return updated(x_, entries_, value, location_, false,
+                 [at = location_](const Tensor& a, const Tensor& b) {
+                   return heddle::divide({a, at}, {b, at});
                  });
 }
 Tensor At::min(Operand value) const {

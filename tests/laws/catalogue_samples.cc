@@ -73,6 +73,7 @@ std::vector<FunctionSample> more_matrices() {
       {"linalg::matrix_norm", [](In i) { return Tensors{matrix_norm(i.m)}; }},
       {"linalg::cond", [](In i) { return Tensors{cond(i.m)}; }},
       {"linalg::lu_solve", [](In i) { return Tensors{lu_solve(lu(i.m), i.m)}; }},
+      {"linalg::solve_triangular", [](In i) { return Tensors{solve_triangular(i.m, i.m)}; }},
       {"linalg::cho_solve", [](In i) { return Tensors{cho_solve(i.m, i.m)}; }},
       {"linalg::tensorsolve", [](In i) { return Tensors{tensorsolve(i.m[0], i.v)}; }},
       {"linalg::tensorinv", [](In i) { return Tensors{tensorinv(i.m[0], 1)}; }},
