@@ -8,9 +8,11 @@
 
 #include "heddle/hlo/module.h"
 #include "heddle/scan/associative.h"
+#include "heddle/scan/loops.h"
 #include "heddle/scan/running.h"
 #include "heddle/scan/searching.h"
 #include "heddle/scan/sets.h"
+#include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/program.h"
@@ -150,6 +152,16 @@ TEST(Running, EachRepeatedByItsCount) {
 TEST(Running, ManyCountsAreAddedUpOnce) {
   const Tensor x = arange(20000), counts = (x % 2).astype(s32);
   EXPECT_THAT(ints(repeat_each(x, counts, 4)), ElementsAre(1, 3, 5, 7));
+}
+
+// Loops call the user's functions, whose mistakes are theirs, on the loop's line too.
+TEST(Running, ErrorsInTheUsersFunctionsNameWhatTheyCalled) {
+  const Tensor x = ones({2, 3});
+  // clang-format off
+  EXPECT_THAT(error_of([&] { fori_loop(0, 3, [](const Tensor&, Tensor c) { return matmul(c, c); }, x); }), testing::StartsWith("matmul: "));
+  // clang-format on
+  EXPECT_THAT(error_of([&] { trace([](Tensor c) { return nan_cumsum(c, 5); }, x); }),
+              testing::StartsWith("nan_cumsum: axis is 5"));
 }
 
 TEST(Running, IntegersHaveNoNan) {

@@ -25,14 +25,17 @@ Tensor comes_before(const Tensor& left, const Tensor& right, bool descending, So
   if (!is_complex(a.dtype())) return real_before(a, b, descending).tensor();
   const Located a_real = real_part(a), b_real = real_part(b);
   const Located behind = real_before(imaginary_part(a), imaginary_part(b), descending);
-  return (real_before(a_real, b_real, descending) | (real_level(a_real, b_real) & behind)).tensor();
+  const Located ahead = real_before(a_real, b_real, descending);
+  const Located level = real_level(a_real, b_real);
+  return (ahead | (level & behind)).tensor();
 }
 
 Tensor is_level(const Tensor& left, const Tensor& right, SourceLocation at) {
   const Located a(left, at), b(right, at);
   if (!is_complex(a.dtype())) return real_level(a, b).tensor();
-  return (real_level(real_part(a), real_part(b)) & real_level(imaginary_part(a), imaginary_part(b)))
-      .tensor();
+  const Located reals = real_level(real_part(a), real_part(b));
+  const Located others = real_level(imaginary_part(a), imaginary_part(b));
+  return (reals & others).tensor();
 }
 
 }  // namespace heddle::trace_internal
