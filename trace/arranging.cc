@@ -237,7 +237,7 @@ Tensor insert(Operand operand, int64_t position, Operand values, std::optional<i
     Tensor given = trace_internal::like("insert", "value", values, x.dtype(), at);
     Dimensions shape = x.shape().dimensions();
     shape.erase(shape.begin() + along);
-    Tensor row = expand_dims({broadcast_to(given, shape, at), at}, along);
+    Tensor row = expand_dims({trace_internal::stretched("insert", given, shape, at), at}, along);
     std::vector<Tensor> sides = split_at({x, at}, {place}, along);
     return concat({sides[0], row, sides[1]}, along, at);
   });

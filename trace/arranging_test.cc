@@ -113,6 +113,8 @@ TEST(Arranging, WithoutAnAxisArraysAreFlattened) {
   const Tensor x = array<int>({{1, 2}, {3, 4}});
   EXPECT_THAT(of(insert(x, 1, 9)), ElementsAre(1, 9, 2, 3, 4));
   EXPECT_THAT(of(without(x, {1})), ElementsAre(1, 3, 4));
+  EXPECT_THAT(error_of([&] { insert(x, 0, arange(2)); }),
+              HasSubstr("insert: value is s32[2]; it does not stretch to [], the shape of"));
 }
 
 TEST(Arranging, SplitInThreeDirections) {

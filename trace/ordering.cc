@@ -99,7 +99,8 @@ Tensor put_along_axis(Operand operand, Operand which, Operand values, int64_t ax
       dims.input_batching_dims.push_back(i);
       dims.scatter_indices_batching_dims.push_back(i);
     }
-    Tensor spread = broadcast_to(update, indices.shape().dimensions(), at);
+    Tensor spread =
+        trace_internal::stretched("put_along_axis", update, indices.shape().dimensions(), at);
     return scatter({x, at}, {place, at}, {spread, at}, dims,
                    [](const Tensor&, const Tensor& value) { return value; });
   });

@@ -23,6 +23,7 @@ using trace_internal::nothing_to_take;
 using trace_internal::one_program;
 using trace_internal::range_of;
 using trace_internal::require_integers;
+using trace_internal::stretched;
 using trace_internal::Together;
 using trace_internal::widened;
 
@@ -38,20 +39,6 @@ bool is_one_position(const std::vector<IndexEntry>& entries) {
     if (const Tensor* t = std::get_if<Tensor>(&e.value())) return t->rank() == 0;
     return !std::holds_alternative<Slice>(e.value()) || is_whole(e);
   });
-}
-
-// The value in the shape of what it updates.
-Tensor stretched(const Tensor& value, const Dimensions& shape, SourceLocation at) {
-  const Dimensions& sizes = value.shape().dimensions();
-  bool fits = sizes.size() <= shape.size();
-  for (size_t i = 0; fits && i < sizes.size(); ++i) {
-    const int64_t size = sizes[sizes.size() - 1 - i];
-    fits = size == 1 || size == shape[shape.size() - 1 - i];
-  }
-  if (fits) return broadcast_to(value, shape, at);
-  throw Error(invalid_argument("at: value is ", value.shape(), "; it does not stretch to [",
-                               join(shape, ","), "], the shape of what it updates"),
-              at);
 }
 
 // A contiguous block: whole axes and single positions, which are known to be inside. One
@@ -129,14 +116,14 @@ Tensor update_rows(const Tensor& x, const Tensor& indices, int64_t axis, const T
                    .index_vector_dim = rows.rank()};
   for (int64_t i = 0; i < x.rank() - 1; ++i)
     dims.update_window_dims.push_back(i < axis ? i : i + rows.rank());
-  return scatter({x, at}, {rows, at}, {stretched(value, shape, at), at}, dims, combine);
+  return scatter({x, at}, {rows, at}, {stretched("at", value, shape, at), at}, dims, combine);
 }
 
 // Any entries: elements one by one.
 Tensor update_elements(const Tensor& x, const Tensor& positions, const Tensor& value,
                        SourceLocation at,
                        FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
-  Tensor update = stretched(value, positions.shape().dimensions(), at);
+  Tensor update = stretched("at", value, positions.shape().dimensions(), at);
   Tensor flat = scatter({reshape({x, at}, {x.size()}), at},
                         {reshape({positions, at}, {update.size(), 1}), at},
                         {reshape({update, at}, {update.size()}), at},
@@ -181,7 +168,7 @@ class ManyPlaces {
                      .scatter_dims_to_operand_dims = indexed_,
                      .index_vector_dim = rank};
     return scatter({x_, at_}, {stack(columns, rank, at_), at_},
-                   {stretched(value, shape_, at_), at_}, dims, combine);
+                   {stretched("at", value, shape_, at_), at_}, dims, combine);
   }
 
  private:
@@ -283,7 +270,7 @@ Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& given, bo
                 at);
   std::vector<int64_t> leading;
   for (int64_t i = 0; i < mask.rank(); ++i) leading.push_back(i);
-  Tensor update = stretched(value, sizes, at);
+  Tensor update = stretched("at", value, sizes, at);
   return where({broadcast_in_dim({mask, at}, sizes, leading), at},
                {set ? update : combine(x, update), at}, {x, at});
 }
@@ -292,7 +279,7 @@ Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& upd
                       Combine combine, SourceLocation at) {
   Indexing indexing(x, entries, at);
   if (is_one_position(entries.each)) {
-    Tensor block = stretched(update, indexing.block_shape(), at);
+    Tensor block = stretched("at", update, indexing.block_shape(), at);
     if (std::ranges::any_of(entries.each, is_value))
       return update_slab(x, entries.each, block, at, combine);
     return update_block(x, entries.each, set ? block : combine(indexing.get(), block), at);
