@@ -47,7 +47,7 @@ class Allocations : public MockTest {
 };
 
 TEST_F(Allocations, AreCounted) {
-  EXPECT_EQ(allocations_of([] { std::vector<int> some(10); }), 1);
+  EXPECT_EQ(allocations_of([] { ::operator delete(::operator new(40)); }), 1);
   EXPECT_EQ(allocations_of([] {}), 0);
 }
 
