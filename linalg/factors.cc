@@ -148,7 +148,7 @@ Qr qr(Operand operand, bool full_matrices) {
 Tensor householder_product(Operand left, Operand right) {
   const Located a = matrices_of("householder_product", "a", left);
   const Located taus = numbers_of("householder_product", "taus", right, 1);
-  check_same_dtype("householder_product", a, taus);
+  check_same_dtype("householder_product", a, taus, "taus");
   const int64_t m = rows(a), n = columns(a), k = columns(taus);
   if (batch_of(a) != batch_of(taus, 1) || n > m || k > n) {
     throw Error(invalid_argument("householder_product: a is ", a.tensor().shape(), " and taus ",

@@ -20,7 +20,7 @@ Located as_complex(const Located& x) {
   return x.astype(x.dtype() == f32 ? c64 : c128);
 }
 
-// Number i of the last axis, kept with size 1 or not: column i of matrices, element i of vectors.
+// Column i of matrices, element i of vectors.
 Located element(const Located& x, const Located& i) {
   return x.with(dynamic_index_in_dim(x.operand(), i.operand(), -1, false));
 }
@@ -60,7 +60,7 @@ Shifted solve_shifted(const Located& u, const Located& shift, const Located& b,
   return {where(inside, swept(u.with(x)), 0.0), zero};
 }
 
-// x[.., m, n] from zeros, a column after another: fn(j, x so far) -> column j.
+// `start`[.., m, n] with new columns, one after another: fn(j, what there is so far) -> column j.
 using ColumnFn = FunctionRef<Located(const Located& j, const Located& x)>;
 Located column_by_column(const Located& start, ColumnFn fn) {
   const auto step = [&](const Tensor& number, const Tensor& so_far) {
@@ -197,7 +197,7 @@ Located sylvester_of(const Located& a, const Located& b, const Located& c) {
   const Located all = r.with(scalar(static_cast<int32_t>(rows(r)), r.at()));
   const Located eigenvalues = diagonal_of(s);
   // Column j of r y + y s = f: (r + s[j, j]) y[:, j] = f[:, j] less what the columns before give.
-  const Located y = column_by_column(f * 0.0, [&](const Located& j, const Located& x) {
+  const Located y = column_by_column(f.like(0), [&](const Located& j, const Located& x) {
     const Located right = element(f, j) - swept(product(x, column(element(s, j))));
     const Shifted found = solve_shifted(r, element(eigenvalues, j), right, all);
     return where(found.singular, NAN, found.x);
@@ -248,13 +248,8 @@ Tensor solve_sylvester(Operand left, Operand right, Operand operand) {
   const Located a = square_of("solve_sylvester", "a", left);
   const Located b = square_of("solve_sylvester", "b", right);
   const Located c = matrices_of("solve_sylvester", "c", operand);
-  for (const Located* each : {&b, &c}) {
-    if (each->dtype() == a.dtype()) continue;
-    throw Error(invalid_argument("solve_sylvester: ", each == &b ? "b" : "c", " is ",
-                                 each->tensor().shape(), "; must be of ", to_string(a.dtype()),
-                                 " as a, cast one with astype"),
-                a.at());
-  }
+  check_same_dtype("solve_sylvester", a, b);
+  check_same_dtype("solve_sylvester", a, c, "c");
   if (rows(c) != rows(a) || columns(c) != columns(b)) {
     throw Error(
         invalid_argument("solve_sylvester: c is ", c.tensor().shape(), "; its matrices must be ",

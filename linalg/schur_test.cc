@@ -14,6 +14,7 @@
 #include "heddle/linalg/spectra.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/selecting.h"
 
 namespace heddle::linalg {
 namespace {
@@ -80,6 +81,9 @@ TEST_P(SchurForms, EigenpairsAreOfTheMatrix) {
         distance(vector_norm(v, 2, {-2}), full(w.shape().dimensions(), 1.0, real_dtype(dtype()))),
         near());
     EXPECT_LE(distance(eigvals(a), w), 4 * near());
+    if (a.size() == 0) return;
+    const Tensor greatest = argmax(abs(v), -2, /*keep_dims=*/true);  // of each column
+    EXPECT_EQ(max(abs(imag(take_along_axis(v, greatest, -2)))).item<double>(), 0);
   });
 }
 
@@ -181,6 +185,11 @@ TEST(Roots, AreThoseOfThePolynomial) {
 
 TEST(SchurForms, ErrorsNameTheOp) {
   const Tensor flat = zeros({2, 3}, f64), square = zeros({2, 2}, f64);
+  const Tensor narrow = zeros({2, 2}, f32);
+  EXPECT_THAT(error_of([&] { householder_product(square, zeros({1}, f32)); }),
+              HasSubstr("householder_product: taus is f32[1]; must be of f64 as a"));
+  EXPECT_THAT(error_of([&] { solve_sylvester(square, square, narrow); }),
+              HasSubstr("solve_sylvester: c is f32[2,2]; must be of f64 as a"));
   EXPECT_THAT(error_of([&] { schur(flat); }), HasSubstr("schur: a is f64[2,3]; its last two axes"));
   EXPECT_THAT(error_of([&] {
                 eig(zeros({2, 2}, s32));

@@ -57,9 +57,10 @@ Located square_of(std::string_view op, std::string_view name, const Operand& x) 
               x.at());
 }
 
-void check_same_dtype(std::string_view op, const Located& a, const Located& b) {
+void check_same_dtype(std::string_view op, const Located& a, const Located& b,
+                      std::string_view name) {
   if (a.dtype() == b.dtype()) return;
-  throw Error(invalid_argument(op, ": b is ", b.tensor().shape(), "; must be of ",
+  throw Error(invalid_argument(op, ": ", name, " is ", b.tensor().shape(), "; must be of ",
                                to_string(a.dtype()), " as a, cast one with astype"),
               a.at());
 }

@@ -19,8 +19,9 @@ Located numbers_of(std::string_view op, std::string_view name, const Operand& x,
 // A batch of matrices [.., m, n], and of square ones.
 Located matrices_of(std::string_view op, std::string_view name, const Operand& x);
 Located square_of(std::string_view op, std::string_view name, const Operand& x);
-// errors: Error where b has another dtype than a
-void check_same_dtype(std::string_view op, const Located& a, const Located& b);
+// errors: Error that names b where it has another dtype than a
+void check_same_dtype(std::string_view op, const Located& a, const Located& b,
+                      std::string_view name = "b");
 
 int64_t rows(const Located& x);
 int64_t columns(const Located& x);
