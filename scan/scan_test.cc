@@ -66,6 +66,18 @@ TEST(Scan, CapturedTensorIsOneMoreOperand) {
   EXPECT_EQ(last.item<float>(), 50);
 }
 
+TEST(Scan, CapturesStayWithTheirValuesInWhateverOrderTheyAreUsed) {
+  const Tensor two = array({2.0, 2.0}), three = array({1.0, 1.0, 1.0});
+  auto step = [&](Tensor sum_so_far, Tensor x) {
+    Tensor last = x * sum(three);
+    Tensor first = sum_so_far + sum(two);
+    return std::pair(first + last, three);
+  };
+  const auto [total, threes] = scan(step, scalar(0.0), array({1.0, 2.0}));
+  EXPECT_EQ(total.item<float>(), 2 * 4 + 3 * (1 + 2));
+  EXPECT_EQ(threes.to_vector<float>(), std::vector<float>(6, 1));
+}
+
 TEST(Scan, CarryMismatchNamesPathAndBothTypes) {
   auto step = [](Tensor c, Tensor x) { return std::pair(c + stack({x, x}), None{}); };
   try {

@@ -6,8 +6,10 @@
 
 #include <string>
 
+#include "heddle/hlo/text.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/reductions.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
@@ -45,6 +47,29 @@ TEST(Program, CallsWithMoreArgumentsTakeALine) {
   EXPECT_THAT(five.call<Tensor>(x, x, x, x, x).to_vector<float>(), testing::ElementsAre(5, 5));
   const SourceLocation at = SourceLocation::here();
   EXPECT_THAT(error_of([&] { five.call_at<Tensor>(at, x, x, x, x, y); }), HasSubstr(here(at)));
+}
+
+// Which of two operands C++ evaluates first is the compiler's choice; the program is the same.
+TEST(Program, IsTheSameInWhateverOrderOperandsAreRecorded) {
+  const Tensor a = placeholder({2}, f32), b = placeholder({3}, f32);
+  auto left_first = [&](Tensor x) {
+    Tensor left = x * sum(a);
+    Tensor right = sin(x) - sum(b);
+    return left + right;
+  };
+  auto right_first = [&](Tensor x) {
+    Tensor unused = cos(x);
+    Tensor right = sin(x) - sum(b);
+    Tensor left = x * sum(a);
+    return left + right;
+  };
+  const Program one = trace(left_first, placeholder({4}, f32));
+  const Program other = trace(right_first, placeholder({4}, f32));
+  const hlo::PrintOptions without_lines{.metadata = false};
+  EXPECT_EQ(hlo::print(one.module(), without_lines), hlo::print(other.module(), without_lines));
+  ASSERT_EQ(other.signature().captures.size(), 2u);
+  EXPECT_EQ(other.signature().captures[0].shape, a.shape());
+  EXPECT_EQ(other.signature().captures[1].shape, b.shape());
 }
 
 }  // namespace

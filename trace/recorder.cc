@@ -7,6 +7,7 @@
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/run_module.h"
+#include "heddle/transform/canonical.h"
 #include "heddle/transform/import.h"
 
 namespace heddle::trace_internal {
@@ -33,6 +34,58 @@ uint64_t next_serial() {
                           ", of another running ", scope.what,
                           "; a traced value may be used in its own trace and those inside it only"),
       at);
+}
+
+// The captures' parameters, the last ones of `entry`, in the order of their first use; those that
+// nothing uses come last.
+std::vector<size_t> captures_by_use(const hlo::Computation& entry, size_t captures) {
+  const size_t arguments = entry.parameters.size() - captures;
+  std::vector<bool> seen(entry.parameters.size());
+  std::vector<size_t> order;
+  auto note = [&](size_t parameter) {
+    if (seen[parameter]) return;
+    seen[parameter] = true;
+    order.push_back(parameter);
+  };
+  for (const hlo::Instruction& instruction : entry.instructions) {
+    for (hlo::InstructionId id : instruction.operands) {
+      if (id.value >= arguments && id.value < entry.parameters.size()) note(id.value);
+    }
+  }
+  for (size_t i = arguments; i < entry.parameters.size(); ++i) note(i);
+  return order;
+}
+
+// Numbers the captures' parameters by first use. Parameters are the first instructions, by number;
+// a root that hands the captures on has them at its end.
+void sort_captures(hlo::Computation& entry, std::vector<Tensor>& captures, bool in_root) {
+  if (captures.size() < 2) return;
+  const std::vector<size_t> order = captures_by_use(entry, captures.size());
+  if (std::ranges::is_sorted(order)) return;
+  const size_t first = entry.parameters.size() - captures.size();
+  std::vector<hlo::InstructionId> now(entry.parameters);
+  std::vector<Tensor> sorted;
+  std::vector<hlo::Instruction> parameters;
+  for (size_t i = 0; i < order.size(); ++i) {
+    now[order[i]] = entry.parameters[first + i];
+    sorted.push_back(captures[order[i] - first]);
+    parameters.push_back(std::move(entry.instructions[order[i]]));
+    parameters.back().attrs = hlo::ParameterAttrs{.number = static_cast<int64_t>(first + i)};
+  }
+  std::ranges::move(parameters, entry.instructions.begin() + static_cast<std::ptrdiff_t>(first));
+  for (hlo::Instruction& instruction : entry.instructions) {
+    for (hlo::InstructionId& id : instruction.operands) {
+      if (id.value < now.size()) id = now[id.value];
+    }
+  }
+  captures = std::move(sorted);
+  if (!in_root) return;
+  hlo::Instruction& root = entry.instructions[entry.root.value];
+  std::ranges::sort(root.operands.end() - static_cast<std::ptrdiff_t>(order.size()),
+                    root.operands.end(), {}, &hlo::InstructionId::value);
+  std::vector<Shape> results;
+  for (hlo::InstructionId id : root.operands) results.push_back(entry.at(id).shape);
+  root.shape = Shape::tuple(std::move(results));
 }
 
 }  // namespace
@@ -174,6 +227,10 @@ Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, 
   computation.name = scope_->what;
   module_.name = scope_->what;
   module_.entry = module_.add(std::move(computation));
+  // C++ leaves open which operand of f(x) + g(x) is evaluated first, and compilers differ: what is
+  // recorded is put in the order of its use.
+  module_ = transform::in_canonical_order(std::move(module_));
+  sort_captures(module_.computations[module_.entry.value], captures_, kind == Root::kWithCaptures);
   return {std::move(module_), std::move(captures_)};
 }
 

@@ -48,7 +48,7 @@ Tensor emit_constant(Literal literal, SourceLocation at);
 // What a trace leaves behind.
 struct Traced {
   hlo::Module module;  // entry: parameters are the arguments, then the captures; root: a tuple of
-                       // the results
+                       // the results; in canonical order, what no result needs being gone
   std::vector<Tensor> captures;  // values from outside, one a parameter, in the order of first use
 };
 

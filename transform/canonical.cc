@@ -1,5 +1,6 @@
 #include "heddle/transform/canonical.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -21,6 +22,10 @@ using hlo::Opcode;
 struct Order {
   std::vector<InstructionId> kept;    // old ids in canonical order
   std::vector<InstructionId> new_id;  // by old id; not valid: dead
+
+  [[nodiscard]] bool changes_nothing() const {
+    return kept.size() == new_id.size() && std::ranges::is_sorted(kept, {}, &InstructionId::value);
+  }
 };
 
 // Post-order walk with its own stack: chains of operands may be as long as the computation.
@@ -119,8 +124,11 @@ std::vector<bool> layouts_to_keep(const Computation& from) {
   return keep;
 }
 
+// What is kept: all, in another order; or what is computed alone.
+enum class Keep : uint8_t { kWords, kMeaning };
+
 // Source is `const Module` (instructions are copied) or `Module` (they are moved).
-template <class Source>
+template <class Source, Keep kKeep = Keep::kMeaning>
 class Canonicalizer {
  public:
   explicit Canonicalizer(Source& from)
@@ -152,8 +160,7 @@ class Canonicalizer {
       ComputationId callee = next_callee(stack.back());
       if (!callee.valid()) {
         ComputationId done = stack.back().id;
-        new_id_[done.value] =
-            add(emit_computation(from_.computations[done.value], orders_[done.value]));
+        new_id_[done.value] = add(written(from_.computations[done.value], orders_[done.value]));
         stack.pop_back();
       } else if (!new_id_[callee.value].valid()) {
         enter(stack, callee);
@@ -176,7 +183,12 @@ class Canonicalizer {
     return {};
   }
 
-  Computation emit_computation(auto& from, const Order& order) const {
+  Computation written(auto& from, const Order& order) const {
+    if constexpr (kKeep == Keep::kWords) return reordered(std::move(from), order);
+    return meaning(from, order);
+  }
+
+  Computation meaning(auto& from, const Order& order) const {
     Computation into;
     into.instructions.reserve(order.kept.size());
     std::vector<bool> keep_layout = layouts_to_keep(from);
@@ -194,6 +206,32 @@ class Canonicalizer {
     return into;
   }
 
+  // The computation itself, with its instructions in their order. Most are in order as they are.
+  Computation reordered(Computation from, const Order& order) const {
+    if (!order.changes_nothing()) {
+      std::vector<Instruction> now;
+      now.reserve(order.kept.size());
+      for (InstructionId id : order.kept) {
+        now.push_back(std::move(from.instructions[id.value]));
+        renumber(now.back(), order);
+      }
+      from.instructions = std::move(now);
+      for (InstructionId& id : from.parameters) id = order.new_id[id.value];
+      from.root = order.new_id[from.root.value];
+    }
+    for (Instruction& instruction : from.instructions) {
+      for (ComputationId& id : instruction.called) id = new_id_[id.value];
+    }
+    return from;
+  }
+
+  static void renumber(Instruction& now, const Order& order) {
+    for (InstructionId& id : now.operands) id = order.new_id[id.value];
+    if (!now.extras.has_value() || now.extras->control_predecessors.empty()) return;
+    for (InstructionId& id : now.extras.mutate().control_predecessors) id = order.new_id[id.value];
+  }
+
+  // Without names, metadata and lines.
   Instruction emit(auto& old, const Order& order) const {
     constexpr bool kMove = !std::is_const_v<Source>;
     Instruction now;
@@ -218,6 +256,7 @@ class Canonicalizer {
 
   // Appends the computation, or finds the equal one that is there.
   ComputationId add(Computation computation) {
+    if constexpr (kKeep == Keep::kWords) return into_.add(std::move(computation));
     auto [found, fresh] = by_hash_.try_emplace(hlo::hash_of(computation));
     for (ComputationId id : found->second) {
       if (hlo::equal(into_.at(id), computation)) return id;
@@ -228,6 +267,10 @@ class Canonicalizer {
 
   void copy_header() {
     if (!from_.extras.has_value()) return;
+    if constexpr (kKeep == Keep::kWords) {
+      into_.extras = std::move(from_.extras);
+      return;
+    }
     hlo::ModuleExtras extras = *from_.extras;
     extras.is_scheduled = false;
     extras.entry_parameter_layouts.clear();
@@ -252,6 +295,10 @@ hlo::Module canonicalize(const hlo::Module& module) {
 }
 
 hlo::Module canonicalize(hlo::Module&& module) { return Canonicalizer<hlo::Module>(module).run(); }
+
+hlo::Module in_canonical_order(hlo::Module&& module) {
+  return Canonicalizer<hlo::Module, Keep::kWords>(module).run();
+}
 
 Hash128 canonical_hash(const hlo::Module& module) { return hlo::hash_of(canonicalize(module)); }
 

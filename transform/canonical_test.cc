@@ -43,6 +43,13 @@ TEST(Canonical, NamesAndDeadCodeCountNot) {
   EXPECT_EQ(noisy.computations[0].instructions[0].name, "");
 }
 
+TEST(CanonicalOrder, KeepsNames) {
+  Module module = in_canonical_order(product_sum(true, "left"));
+  EXPECT_EQ(module.instruction_count(), 5);
+  EXPECT_EQ(module.computations[0].instructions[0].name, "left");
+  EXPECT_TRUE(hlo::equal(canonicalize(module), canonicalize(product_sum(false, ""))));
+}
+
 TEST(Canonical, OrderOfIndependentInstructionsCountsNot) {
   auto build = [](bool swapped) {
     Module module;

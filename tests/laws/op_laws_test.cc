@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <regex>
 
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/evaluate.h"
@@ -299,6 +300,13 @@ Literal element_of(const Literal& array, int64_t i) {
   return out;
 }
 
+// A value in full, -0 apart from 0. Of what sign and payload the NaN of two NaN is hangs on which
+// one the compiler's code takes first: each is NaN.
+std::string written(const Literal& value) {
+  static const std::regex kNan(R"(-?nan(\(0x[0-9a-f]+\))?)");
+  return std::regex_replace(hlo::print_literal(value), kNan, "nan");
+}
+
 // The interpreter has a way of its own for scalars.
 TEST_P(OpLaws, ElementwiseOpsGiveAScalarWhatTheyGiveAnElement) {
   if (!hlo::has_trait(GetParam(), hlo::kElementwise)) return;
@@ -316,7 +324,7 @@ TEST_P(OpLaws, ElementwiseOpsGiveAScalarWhatTheyGiveAnElement) {
       }
       auto got = evaluator->run(arguments);
       ASSERT_TRUE(got.ok()) << got.status();
-      ASSERT_TRUE(*got == element_of(*want, i)) << i << ": " << hlo::print_literal(*got);
+      ASSERT_EQ(written(*got), written(element_of(*want, i))) << i;
     }
   });
 }
