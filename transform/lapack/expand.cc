@@ -5,6 +5,7 @@
 #include <string>
 
 #include "heddle/hlo/lapack.h"
+#include "heddle/transform/canonical.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/import.h"
 #include "heddle/transform/lapack/internal/arrays.h"
@@ -254,6 +255,7 @@ Status add_loops(const hlo::Computation& computation, const Instruction& call,
   const std::string key = key_of(routine, problem);
   if (written.contains(key)) return {};
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module made, written_as(*loops, problem));
+  made = in_canonical_order(std::move(made));  // not as a compiler evaluates operands
   made.computations[made.entry.value].name = routine;
   written.emplace(key, import(out, std::move(made)));
   return {};
