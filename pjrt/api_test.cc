@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/support_test.h"
 
 namespace heddle::pjrt {
@@ -148,11 +147,6 @@ TEST_F(Loading, UnknownExtensionsAreListedAndARingOfThemEnds) {
   EXPECT_THAT((*load({.endless_extensions = 3}))->extensions(), SizeIs(256));
 }
 
-TEST(XlaFlags, NamesAreReadFromTheVariable) {
-  EXPECT_THAT(flag_names("--xla_a=1  --xla_b --xla_c=x=y file"),
-              ElementsAre("xla_a", "xla_b", "xla_c"));
-}
-
 TEST_F(Loading, AFlagThatThePluginDoesNotKnowIsToldBeforeItEndsTheProcess) {
   const auto load_with = [](const char* flags) {
     setenv("XLA_FLAGS", flags, 1);
@@ -172,16 +166,6 @@ TEST_F(Loading, AFlagThatThePluginDoesNotKnowIsToldBeforeItEndsTheProcess) {
       "plugin mock: XLA_FLAGS has --xla_no_such_flag, which the plugin does not know and would "
       "end the process over; take it out");
   EXPECT_TRUE(taken.ok()) << taken.status();
-}
-
-TEST(XlaFlags, ConcernOnlyPluginsThatReadThem) {
-  const std::string path = ::testing::TempDir() + "another_vendors.so";
-  std::ofstream(path) << "no word of them";
-  setenv("XLA_FLAGS", "--xla_some_flag", 1);
-  EXPECT_EQ(check_xla_flags("other", path), Status());
-  std::ofstream(path) << "reads XLA_FLAGS";
-  EXPECT_FALSE(check_xla_flags("other", path).ok());
-  unsetenv("XLA_FLAGS");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <shared_mutex>
 
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
@@ -22,6 +23,7 @@
 #include "heddle/pjrt/internal/record.h"
 #include "heddle/pjrt/internal/spmd.h"
 #include "heddle/pjrt/internal/types.h"
+#include "heddle/pjrt/internal/xla_flags.h"
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/transfer.h"
 
@@ -443,18 +445,44 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
   mutable std::shared_ptr<const Shape> last_type_;
 };
 
-// One at a time: a process has one environment, which plugins read while they are loaded. Not the
-// making of the client, which may wait for that of another plugin.
-StatusOr<std::shared_ptr<const Api>> load_in_environment(const std::string& name,
-                                                         const DevicePlugin& plugin) {
-  static std::mutex mutex;
-  const std::scoped_lock lock(mutex);
+// Sets what the record wants in the environment.
+void set_up(const DevicePlugin& plugin) {
   for (const EnvironmentVariable& variable : plugin.environment)
     set_environment_variable(variable.name, variable.value);
   if (plugin.small_while_loop_bytes)
     add_xla_option("xla_cpu_small_while_loop_byte_threshold", *plugin.small_while_loop_bytes);
   set_environment_variable("TF_CPP_MIN_LOG_LEVEL", "1");  // XLA's notes; its warnings stay
-  return Api::load(name, plugin.library);
+}
+
+// One at a time.
+StatusOr<std::shared_ptr<const Api>> load(const std::string& name, const std::string& library) {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  return Api::load(name, library);
+}
+
+bool sets_flags(const DevicePlugin& plugin) {
+  return plugin.small_while_loop_bytes.has_value() ||
+         std::ranges::any_of(plugin.environment, [](const EnvironmentVariable& variable) {
+           return variable.name == "XLA_FLAGS";
+         });
+}
+
+// A process has one environment, which XLA's plugins read while a client is made, and end the
+// process over flags of another plugin's record. So no record sets flags between the check of them
+// and the client; but for clients that meet others, which may wait for this process's own next one.
+StatusOr<std::shared_ptr<const Client>> make_client(const std::string& name,
+                                                    const DevicePlugin& plugin) {
+  static std::shared_mutex flags;
+  {
+    std::unique_lock lock(flags, std::defer_lock);
+    if (sets_flags(plugin)) lock.lock();
+    set_up(plugin);
+  }
+  std::shared_lock lock(flags, std::defer_lock);
+  if (plugin.key_values == nullptr) lock.lock();
+  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Api> api, load(name, plugin.library));
+  return Client::create(std::move(api), plugin.create_options, plugin.key_values);
 }
 
 }  // namespace
@@ -465,9 +493,7 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name
   for (const CreateOption& option : plugin.create_options)
     HEDDLE_RETURN_IF_ERROR(check_create_option(name, option));
   std::string build = build_of(plugin.library);  // now: another may come to stand at its path
-  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Api> api, load_in_environment(name, plugin));
-  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Client> client,
-                          Client::create(std::move(api), plugin.create_options, plugin.key_values));
+  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Client> client, make_client(name, plugin));
   return std::make_unique<PluginBackend>(name, std::move(client), plugin, std::move(build));
 }
 

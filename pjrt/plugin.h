@@ -58,7 +58,9 @@ struct DevicePlugin {
   // For every program, before its own: XLA's debug options by name.
   std::vector<runtime::BackendOption> compile_options;
   InFlight limits;  // of each device
-  // Element types that arrays and programs may have. None: those of the plugin's version.
+  // Element types that arrays and programs may have, those too that Heddle writes an op with (s64
+  // for mulhi of s32); others are refused when a program is compiled or loaded, or an array
+  // uploaded. Empty: all that the plugin's version has.
   std::vector<DType> dtypes = {};
   // What rng-bit-generator does where a program leaves it open. kDefault: what the plugin likes.
   hlo::RandomAlgorithm rng = hlo::RandomAlgorithm::kDefault;

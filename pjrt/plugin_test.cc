@@ -6,7 +6,6 @@
 #include <map>
 
 #include "heddle/pjrt/finder.h"
-#include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/internal/plugin_file.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/registry.h"
@@ -174,18 +173,6 @@ TEST(PluginFinder, FindsThePluginsOfPythonPackages) {
     found.push_back(cat(each.name, " ", each.library));
   EXPECT_THAT(found, ElementsAre("tpu " + tpu, "xla-cpu " + cpu, "xla-cuda13 " + cuda));
   EXPECT_TRUE(find_plugins((root / "none").string()).empty());
-}
-
-// ctest gives each test a process of its own.
-TEST(PluginEnvironment, TheLoopSettingIsAddedToTheFlags) {
-  setenv("XLA_FLAGS", "--xla_a=1", /*overwrite=*/1);
-  add_xla_option("xla_cpu_option", 7);
-  EXPECT_EQ(environment_variable("XLA_FLAGS"),
-            "--xla_a=1 --xla_backend_extra_options=xla_cpu_option=7");
-  add_xla_option("xla_cpu_option", 8);  // the user's own, or an earlier plugin's, counts
-  EXPECT_EQ(environment_variable("XLA_FLAGS"),
-            "--xla_a=1 --xla_backend_extra_options=xla_cpu_option=7");
-  unsetenv("XLA_FLAGS");
 }
 
 TEST(PluginFile, WhatIsWrongIsTold) {

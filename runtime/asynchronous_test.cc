@@ -102,6 +102,28 @@ TEST_F(Asynchronous, DonationShowsAtOnce) {
   EXPECT_EQ(values_of(*sum), (std::vector<float>{11, 22}));
 }
 
+// While it waits for room, after its arguments were seen whole.
+TEST_F(Asynchronous, ARunWhoseArgumentIsReleasedMeanwhileLeavesItsDonations) {
+  device_.throttle().set_limits({.launches = 1});
+  const BufferPtr first = add_->execute(std::vector{x_, x_}).value()[0];
+  const BufferPtr donated = on(device_, {10, 20}), other = on(device_, {1, 1});
+  StatusOr<std::vector<BufferPtr>> late = internal_error("not run");
+  std::thread waiting([&] { late = add_->execute(std::vector{donated, other}, {.donate = {0}}); });
+  while (device_.throttle().load().waits == 0) std::this_thread::yield();
+  const int64_t bytes = device_.live_bytes();
+  other->release();
+  open();
+  waiting.join();
+  EXPECT_EQ(late.status(), deleted_error("run add: argument 1", f32({2})));
+  EXPECT_EQ(donated->state(), ValueState::kReady);
+  EXPECT_EQ(device_.live_bytes(), bytes - 8);
+  // Nothing of the run that was none keeps a later one from taking the memory.
+  const void* memory = view_on_host(*donated).value().bytes();
+  const BufferPtr sum = add_->execute(std::vector{donated, x_}, {.donate = {0}}).value()[0];
+  EXPECT_EQ(values_of(*sum), (std::vector<float>{11, 22}));
+  EXPECT_EQ(view_on_host(*sum).value().bytes(), memory);
+}
+
 TEST_F(Asynchronous, APendingResultMayBeDonated) {
   const BufferPtr first = add_->execute(std::vector{x_, x_}).value()[0];
   const BufferPtr second = add_->execute(std::vector{first, x_}, {.donate = {0}}).value()[0];

@@ -149,15 +149,21 @@ class InterpreterExecutable final : public Executable {
   StatusOr<Arguments> take_arguments(std::span<const BufferPtr> buffers,
                                      const ExecuteOptions& options) const {
     Arguments arguments(buffers.size());
-    for (int number : options.donate) arguments[static_cast<size_t>(number)].donated = true;
     bool all_there = true;
     for (size_t i = 0; i < buffers.size(); ++i) {
-      auto& buffer = static_cast<LiteralBuffer&>(*buffers[i]);  // of this device, so of this kind
-      arguments[i].slot = arguments[i].donated ? buffer.donate() : buffer.use();
+      arguments[i].slot = of_interpreter(buffers[i]).use();
       all_there &= arguments[i].slot != nullptr;
     }
-    if (all_there) return arguments;
-    return deleted_by_another_thread(arguments);
+    if (!all_there) return deleted_by_another_thread(arguments);
+    for (int number : options.donate) {  // not before: an error leaves them
+      arguments[static_cast<size_t>(number)].donated = true;
+      buffers[static_cast<size_t>(number)]->release();
+    }
+    return arguments;
+  }
+
+  static LiteralBuffer& of_interpreter(const BufferPtr& buffer) {
+    return static_cast<LiteralBuffer&>(*buffer);  // of this device, so of this kind
   }
 
   // execute() saw the buffers whole, so another thread released one since.

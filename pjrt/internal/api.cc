@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "heddle/pjrt/internal/environment.h"
+#include "heddle/pjrt/internal/xla_flags.h"
 
 namespace heddle::pjrt {
 namespace {

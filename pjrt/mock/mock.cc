@@ -190,6 +190,7 @@ abi::Error* meet_the_others(const abi::ClientCreateArgs& args) {
 }
 
 abi::Error* answer(abi::ClientCreateArgs& args) {
+  if (settings().creating) settings().creating();
   if (abi::Error* error = meet_the_others(args)) return error;
   auto* client = new abi::Client{Alive(seen().clients), {}, {}, nullptr};
   client->devices.resize(static_cast<size_t>(settings().devices));
@@ -529,8 +530,8 @@ extern "C" __attribute__((visibility("default"))) heddle::pjrt::mock::Plugin* he
 }
 
 // As XLA's plugins have the names of their flags in them.
-extern "C" __attribute__((visibility("default"), used))
-const char* const heddle_mock_flags[] = {"XLA_FLAGS", "xla_mock_known", "xla_mock_known_as_well"};
+extern "C" __attribute__((visibility("default"), used)) const char* const heddle_mock_flags[] = {
+    "XLA_FLAGS", "xla_mock_known", "xla_mock_known_as_well", "xla_backend_extra_options"};
 
 extern "C" __attribute__((visibility("default"))) const heddle::pjrt::abi::Table* GetPjrtApi() {
   return heddle::pjrt::mock::plugin().table();

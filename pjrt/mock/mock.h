@@ -53,6 +53,7 @@ struct Settings {
   size_t nested_longer_by = 0;         // ... those that arguments point at
   int devices = 2;
   std::function<void()> initialising = nullptr;  // called while the plugin is loaded
+  std::function<void()> creating = nullptr;      // called while a client is made
   bool asynchronous = false;                     // runs happen on a thread, without bound
   bool held = false;                             // ... and not before open()
   std::function<void(bool)> crossing = nullptr;  // true: a call enters the mock; false: it leaves

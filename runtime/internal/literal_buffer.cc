@@ -84,15 +84,4 @@ std::shared_ptr<Slot> LiteralBuffer::use() {
   return slot_;
 }
 
-std::shared_ptr<Slot> LiteralBuffer::donate() {
-  std::shared_ptr<Slot> donated;
-  {
-    std::scoped_lock lock(mutex_);
-    donated = std::move(slot_);
-  }
-  if (donated != nullptr) donated->add_user();
-  forget_bytes();
-  return donated;
-}
-
 }  // namespace heddle::runtime

@@ -56,8 +56,6 @@ class LiteralBuffer final : public Buffer {
 
   // Returns the slot with one user more; null where the buffer is deleted.
   [[nodiscard]] std::shared_ptr<Slot> use();
-  // As use(), and deletes the buffer.
-  [[nodiscard]] std::shared_ptr<Slot> donate();
 
  private:
   [[nodiscard]] std::shared_ptr<Slot> slot() const;
