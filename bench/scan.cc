@@ -28,6 +28,14 @@ void BM_RunOfTheSameProgram(benchmark::State& state) {
 }
 BENCHMARK(BM_RunOfTheSameProgram);
 
+// One operation outside a trace: recorded, found by its canonical form, run. The same scalar sum as
+// the run above.
+void BM_EagerOp(benchmark::State& state) {
+  Tensor x = scalar<float>(1), y = scalar<float>(2);
+  for (auto _ : state) benchmark::DoNotOptimize(x + y);
+}
+BENCHMARK(BM_EagerOp);
+
 // Tracing straight-line code: items are operations recorded.
 void BM_TraceOps(benchmark::State& state) {
   const int64_t ops = state.range(0);

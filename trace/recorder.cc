@@ -208,6 +208,17 @@ Tensor Recorder::constant(Literal literal, SourceLocation at) {
 
 Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, SourceLocation at,
                         Root kind) {
+  Traced traced = finish_as_recorded(results, what, at, kind);
+  // C++ leaves open which operand of f(x) + g(x) is evaluated first, and compilers differ: what is
+  // recorded is put in the order of its use.
+  traced.module = transform::in_canonical_order(std::move(traced.module));
+  sort_captures(traced.module.computations[traced.module.entry.value], traced.captures,
+                kind == Root::kWithCaptures);
+  return traced;
+}
+
+Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string_view what,
+                                    SourceLocation at, Root kind) {
   std::vector<hlo::InstructionId> ids;
   for (const Tensor& result : results) ids.push_back(use(result, what, at));
   hlo::InstructionId root;
@@ -227,10 +238,6 @@ Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, 
   computation.name = scope_->what;
   module_.name = scope_->what;
   module_.entry = module_.add(std::move(computation));
-  // C++ leaves open which operand of f(x) + g(x) is evaluated first, and compilers differ: what is
-  // recorded is put in the order of its use.
-  module_ = transform::in_canonical_order(std::move(module_));
-  sort_captures(module_.computations[module_.entry.value], captures_, kind == Root::kWithCaptures);
   return {std::move(module_), std::move(captures_)};
 }
 
@@ -275,7 +282,7 @@ std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
   Traced traced = [&] {
     Recorder recorder(std::string(what), at);
     std::vector<Tensor> results = named(what, at, fn);
-    return recorder.finish(results, what, at);
+    return recorder.finish_as_recorded(results, what, at);
   }();
   return run_module(traced.module, traced.captures, what, at);
 }

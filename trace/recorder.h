@@ -75,6 +75,10 @@ class Recorder {
   enum class Root : uint8_t { kTuple, kBare, kWithCaptures };
   Traced finish(std::span<const Tensor> results, std::string_view what, SourceLocation at,
                 Root root = Root::kTuple);
+  // The same in the order of recording, for a program that is run at once by its canonical form and
+  // shown to nobody.
+  Traced finish_as_recorded(std::span<const Tensor> results, std::string_view what,
+                            SourceLocation at, Root root = Root::kTuple);
 
  private:
   hlo::InstructionId use(const Tensor& tensor, std::string_view op, SourceLocation at);
