@@ -69,7 +69,8 @@ runtime::Throttle::Limits limits_of(const Client& client, const Client::Device& 
     return limits;
   }
   if (!client.api()->call(args).ok() || !args.bytes_limit_is_set) return limits;
-  limits.bytes = std::max<int64_t>((args.bytes_limit - args.bytes_in_use) / 2, 1);
+  const int64_t all = std::max<int64_t>(args.bytes_limit, 0);
+  limits.bytes = std::max<int64_t>((all - std::clamp<int64_t>(args.bytes_in_use, 0, all)) / 2, 1);
   return limits;
 }
 

@@ -128,6 +128,25 @@ TEST_P(EachCall, AnUnimplementedOneIsAnErrorOrIsDoneWithout) {
   EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": not here")));
 }
 
+// Not those that free, wait or call back.
+bool gives_something(Slot slot) {
+  return !is_destroyer(slot) && slot != Slot::kEventOnReady && slot != Slot::kEventAwait &&
+         slot != Slot::kErrorGetCode && slot != Slot::kErrorMessage;
+}
+
+TEST_P(EachCall, SuccessThatGivesNothingIsAnErrorOrIsDoneWithout) {
+  if (!gives_something(GetParam())) return;
+  mock_plugin().reset({.compile = evaluated, .idle = {GetParam()}});
+  const Status status = whole_life();
+  if (!status.ok()) {
+    EXPECT_THAT(message_of(status), HasSubstr(kLabel));
+    EXPECT_EQ(status.code(), GetParam() == Slot::kClientAddressableDevices
+                                 ? absl::StatusCode::kFailedPrecondition
+                                 : absl::StatusCode::kInternal)
+        << status;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Mock, EachCall, ::testing::ValuesIn(slots_of_the_mock(false)),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
@@ -143,6 +162,13 @@ TEST_P(EachFurtherCall, AnErrorNamesPluginVersionAndCall) {
     return;
   }
   EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": broken")));
+}
+
+TEST_P(EachFurtherCall, SuccessThatGivesNothingIsAnErrorOrIsDoneWithout) {
+  if (!gives_something(GetParam())) return;
+  mock_plugin().reset({.compile = evaluated, .idle = {GetParam()}});
+  const Status status = further_life();
+  EXPECT_TRUE(status.ok() || message_of(status).find(kLabel) != std::string::npos) << status;
 }
 
 TEST_P(EachFurtherCall, OneThatIsNotThereIsToldByName) {

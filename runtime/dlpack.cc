@@ -122,8 +122,13 @@ StatusOr<BufferPtr> from_dlpack(Device& device, ManagedTensor* tensor, std::stri
     buffer = lend_to_device(device, data, shape, owner, what);
   } else {
     StridedArray strided{.data = data, .shape = shape, .byte_strides = {}};
-    for (int64_t i = 0; i < shape.rank(); ++i)
-      strided.byte_strides.push_back(array.strides[i] * storage_bytes(shape.dtype()));
+    for (int64_t i = 0; i < shape.rank(); ++i) {
+      int64_t& stride = strided.byte_strides.emplace_back();
+      if (!__builtin_mul_overflow(array.strides[i], storage_bytes(shape.dtype()), &stride))
+        continue;
+      return invalid_argument("from_dlpack: stride ", i, " of the tensor is ", array.strides[i],
+                              " elements; it must lead to another of its own");
+    }
     buffer = to_device(device, strided, what);
   }
   *owned = buffer.ok();

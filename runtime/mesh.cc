@@ -54,6 +54,8 @@ class MeshBackend final : public Backend {
 
 Status check_devices(std::span<Device* const> devices) {
   if (devices.empty()) return invalid_argument("mesh: has no devices; must have at least one");
+  if (std::ranges::count(devices, nullptr) > 0)
+    return invalid_argument("mesh: has a null pointer among its devices; each must be a device");
   for (Device* device : devices) {
     if (&device->backend() != &devices[0]->backend()) {
       return invalid_argument("mesh: has ", device->name(), " and ", devices[0]->name(),

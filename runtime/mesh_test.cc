@@ -59,6 +59,8 @@ TEST(Mesh, IsTheSameDeviceForTheSameDevices) {
 
 TEST(Mesh, OfNoDevicesOrOneTwiceIsAnError) {
   EXPECT_EQ(message_of(mesh_device({}).status()), "mesh: has no devices; must have at least one");
+  EXPECT_EQ(message_of(mesh_device(std::vector<Device*>{nullptr}).status()),
+            "mesh: has a null pointer among its devices; each must be a device");
   EXPECT_EQ(message_of(mesh_device(std::vector{four_devices()[1], four_devices()[1]}).status()),
             "mesh: has interpreter:1 twice; must have it once");
   Device* other = find_device("interpreter").value();
@@ -328,6 +330,14 @@ TEST(Spmd, GridsAreChecked) {
                               {.replicas = 2, .devices = {four_devices()[0], four_devices()[0]}})
                      .status()),
       "compile main: interpreter:0 is in the grid twice; must be there once");
+  EXPECT_EQ(message_of(compile_spmd(module, {}, {.devices = {nullptr}}).status()),
+            "compile main: device 0 is none; must be one");
+  EXPECT_EQ(
+      message_of(compile_spmd(module, {}, {.replicas = 2, .devices = {&mesh(), nullptr}}).status()),
+      "compile main: device 1 is none; must be one");
+  constexpr int64_t kGreat = int64_t{1} << 32;  // whose square is 0 in 64 bits
+  EXPECT_EQ(compile_spmd(module, {}, {.replicas = kGreat, .partitions = kGreat}).status().code(),
+            absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(message_of(compile_spmd(module, {}, {.devices = {&mesh()}}).status()),
               HasSubstr("has programs of one device only"));
 }

@@ -120,6 +120,9 @@ TEST(CacheOfErrors, RunningOutOfMemoryIsAnErrorLikeOthers) {
   EXPECT_EQ(cache.compile(identity_module(1), *backend.devices()[0]).status(),
             resource_exhausted("compile identity: needs more host memory than there is"));
   EXPECT_EQ(cache.size(), 0u);
+  HollowBackend endless([]() -> Status { return std::vector<char>().reserve(SIZE_MAX), Status(); });
+  EXPECT_EQ(endless.compile(identity_module(2), {}, *endless.devices()[0]).status(),
+            resource_exhausted("compile identity: needs more host memory than there is"));
 }
 
 TEST(CacheOfErrors, AFailedCompileIsNotCounted) {

@@ -240,7 +240,23 @@ TEST_F(Sharing, ATensorThatIsRefusedIsLeftToItsOwner) {
   EXPECT_THAT(refusal([](auto& t) { t.shape[0] = -2; }), HasSubstr("from_dlpack: "));
   EXPECT_THAT(refusal([](auto& t) { t.shape[0] = t.shape[1] = int64_t{1} << 40; }),
               HasSubstr("from_dlpack: "));
+  int64_t far[2] = {INT64_MAX / 2, 1};
+  EXPECT_THAT(refusal([&](auto& t) { t.strides = far; }),
+              HasSubstr("stride 0 of the tensor is 4611686018427387903 elements; it must"));
   EXPECT_EQ(message_of(from_dlpack(device(), nullptr).status()), "from_dlpack: there is no tensor");
+}
+
+TEST_F(Sharing, ATypeThatNoMemoryCanHoldIsRefused) {
+  const float value = 0;
+  const auto refusal = [&](const Shape& shape) {
+    const Status lent = lend_to_device(device(), &value, shape, nullptr).status();
+    const StridedArray strided{&value, shape, std::vector<int64_t>(shape.dimensions().size())};
+    EXPECT_EQ(to_device(device(), strided).status(), lent);
+    return message_of(lent);
+  };
+  EXPECT_THAT(refusal(f32({2, -1})), HasSubstr("upload: shape: "));
+  EXPECT_THAT(refusal(f32({int64_t{1} << 40, int64_t{1} << 40})), HasSubstr("upload: shape: "));
+  EXPECT_THAT(refusal(f32(std::vector<int64_t>(65, 1))), HasSubstr("upload: shape: "));
 }
 
 TEST_F(Sharing, EveryTypeThatDlpackHasGoesThereAndBack) {

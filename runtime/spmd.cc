@@ -15,19 +15,21 @@ namespace {
 using hlo::Sharding;
 
 Status check_grid(const hlo::Module& module, const DeviceGrid& grid) {
-  const int64_t count = grid.replicas * grid.partitions;
-  if (grid.replicas < 1 || grid.partitions < 1 ||
-      static_cast<int64_t>(grid.devices.size()) != count) {
+  const auto count = static_cast<int64_t>(grid.devices.size());
+  if (grid.replicas < 1 || grid.partitions < 1 || count % grid.replicas != 0 ||
+      count / grid.replicas != grid.partitions) {
     return invalid_argument("compile ", module.name, ": ", grid.devices.size(), " devices for ",
                             grid.replicas, " replicas of ", grid.partitions,
                             " partitions; must be as many as their product");
   }
   for (size_t i = 0; i < grid.devices.size(); ++i) {
     Device* device = grid.devices[i];
-    if (device == nullptr || &device->backend() != &grid.devices[0]->backend()) {
-      return invalid_argument("compile ", module.name, ": device ", i, " is ",
-                              device == nullptr ? "none" : device->name(), "; must be of backend ",
-                              grid.devices[0]->backend().name(), ", as device 0");
+    if (device == nullptr)
+      return invalid_argument("compile ", module.name, ": device ", i, " is none; must be one");
+    if (&device->backend() != &grid.devices[0]->backend()) {
+      return invalid_argument("compile ", module.name, ": device ", i, " is ", device->name(),
+                              "; must be of backend ", grid.devices[0]->backend().name(),
+                              ", as device 0");
     }
     if (std::ranges::count(grid.devices, device) > 1) {
       return invalid_argument("compile ", module.name, ": ", device->name(),

@@ -14,7 +14,7 @@ namespace {
 using Direction = TransferGuard::Direction;
 
 Status check_array(const Shape& shape) {
-  if (shape.is_array()) return {};
+  if (shape.is_array()) return annotate(check_shape(shape), "upload: ");
   return invalid_argument("upload: a value of type ", shape,
                           "; it must be an array; upload each of its leaves");
 }

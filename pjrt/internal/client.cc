@@ -153,7 +153,11 @@ Status Client::read_devices() {
 
 StatusOr<Client::Device> Client::read_device(abi::Device* handle) const {
   abi::DeviceGetDescriptionArgs described{.device = handle};
-  HEDDLE_RETURN_IF_ERROR(api_->call(described));
+  if (handle != nullptr) HEDDLE_RETURN_IF_ERROR(api_->call(described));
+  if (described.device_description == nullptr) {
+    return api_->error(absl::StatusCode::kInternal, name_of(described.kSlot),
+                       "a device is null, or has no description; the plugin is at fault");
+  }
   abi::DeviceDescriptionIdArgs id{.device_description = described.device_description};
   HEDDLE_RETURN_IF_ERROR(api_->call(id));
   abi::DeviceDescriptionKindArgs kind{.device_description = described.device_description};

@@ -14,6 +14,8 @@ using Code = absl::StatusCode;
 
 namespace {
 
+constexpr int64_t kMostBytes = int64_t{1} << 60;
+
 // No allocation for programs of usual size.
 template <class T>
 using Few = absl::InlinedVector<T, 16>;
@@ -103,7 +105,8 @@ StatusOr<std::string> Loaded::optimized_program() const {
     abi::ExecutableOptimizedProgramArgs args{.executable = program, .program = &optimized};
     HEDDLE_RETURN_IF_ERROR(api().call(args));
     if (std::string_view(optimized.format, optimized.format_size) != "hlo_with_config")
-      return unimplemented("the plugin tells of no options with an optimized program");
+      return api().error(Code::kUnimplemented, name_of(args.kSlot),
+                         "the plugin tells of no options with an optimized program");
     code.resize(optimized.code_size);
     optimized.code = code.data();
     return api().call(args);
@@ -117,6 +120,10 @@ template <class Use>
 Status Loaded::describe(const Use& use) const {
   abi::LoadedExecutableGetExecutableArgs got{.loaded_executable = handle_};
   HEDDLE_RETURN_IF_ERROR(api().call(got));
+  if (got.executable == nullptr) {
+    return api().error(Code::kInternal, name_of(got.kSlot),
+                       "succeeded without a program; the plugin is at fault");
+  }
   const auto destroy = [this](abi::Executable* program) {
     api().destroy(abi::ExecutableDestroyArgs{.executable = program});
   };
@@ -146,8 +153,13 @@ Status Loaded::check_types(abi::Executable* program, const std::vector<Shape>& r
   }
   const int64_t* next = dims.dims;
   for (size_t i = 0; i < results.size(); ++i) {
-    const Shape told(dtype_of(types.output_types[i]), {next, next + dims.dim_sizes[i]});
-    next += dims.dim_sizes[i];
+    const size_t rank = dims.dim_sizes[i];
+    if (rank > static_cast<size_t>(Shape::kMaxRank)) {
+      return api().error(Code::kInternal, name_of(dims.kSlot), "result ", i, " has rank ", rank,
+                         "; the program says ", results[i], "; the plugin is at fault");
+    }
+    const Shape told(dtype_of(types.output_types[i]), {next, next + rank});
+    next += rank;
     if (same_type(told, results[i])) continue;
     return api().error(Code::kInternal, name_of(dims.kSlot), "result ", i, " is ", told,
                        "; the program says ", results[i], "; the plugin is at fault");
@@ -158,8 +170,9 @@ Status Loaded::check_types(abi::Executable* program, const std::vector<Shape>& r
 void Loaded::read_sizes(abi::Executable* program) {
   abi::ExecutableGetCompiledMemoryStatsArgs args{.executable = program};
   if (!api().call(args).ok()) return;
-  scratch_bytes_ = args.temp_size_in_bytes;
-  code_bytes_ = args.generated_code_size_in_bytes;
+  // Sizes are added up: none is negative, or more than any device has.
+  if (args.temp_size_in_bytes >= 0) scratch_bytes_ = std::min(args.temp_size_in_bytes, kMostBytes);
+  if (args.generated_code_size_in_bytes >= 0) code_bytes_ = args.generated_code_size_in_bytes;
   if (args.peak_memory_in_bytes > 0) peak_bytes_ = args.peak_memory_in_bytes;  // since 0.72
 }
 
@@ -186,7 +199,8 @@ PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& devic
       how_(how),
       types_(std::make_shared<const std::vector<Shape>>(result_shapes())) {
   for (const Shape& shape : *types_) sizes_.push_back(shape.byte_size());
-  bytes_in_flight_ = Executable::cost().result_bytes + programs_.plain()->scratch_bytes().value_or(0);
+  bytes_in_flight_ =
+      Executable::cost().result_bytes + programs_.plain()->scratch_bytes().value_or(0);
 }
 
 runtime::ProgramCost PjrtExecutable::cost() const {

@@ -69,6 +69,7 @@ abi::Error* enter(Args* args, abi::Error* (*answer)(Args&),
     if (destroys) (void)answer(*args);  // goes and complains
     return fail(fault->second);
   }
+  if (settings().idle.contains(Args::kSlot)) return nullptr;
   abi::Error* error = answer(*args);
   if (error == nullptr && settings().empty_handed.contains(Args::kSlot)) undo(*args);
   return error;

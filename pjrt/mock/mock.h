@@ -49,6 +49,7 @@ struct Settings {
   std::set<abi::Slot> absent;          // null pointers in the table
   std::map<abi::Slot, Fault> failing;  // these answer with an error
   std::set<abi::Slot> empty_handed;    // these succeed and give nothing
+  std::set<abi::Slot> idle;            // these succeed and do nothing at all
   size_t longer_by = 0;                // structures must have so many bytes more than they have
   size_t nested_longer_by = 0;         // ... those that arguments point at
   int devices = 2;
