@@ -154,6 +154,23 @@ TYPED_TEST(Factors, TriangularSolveInEveryForm) {
   }
 }
 
+// Beyond the size up to which the order of sums is LAPACK's.
+TYPED_TEST(Factors, LargeTriangularSystemsInEveryForm) {
+  using T = TypeParam;
+  const int64_t n = 70;
+  Matrix<T> a = random_matrix<T>(n, n, 7);
+  for (int64_t k = 0; k < n; ++k) a(k, k) += static_cast<double>(n);
+  for (Triangular form : all_forms()) {
+    Matrix<T> coefficients = a;
+    for (T& x : coefficients.values()) x /= form.unit_diagonal ? 100.0 : 1.0;
+    const Matrix<T> b = random_matrix<T>(form.left ? n : 3, form.left ? 3 : n, 11);
+    Matrix<T> x = b;
+    solve_triangular(form, coefficients, x);
+    const Matrix<T> op = applied(form, coefficients);
+    EXPECT_LE(distance(form.left ? product(op, x) : product(x, op), b), tolerance(f64, n));
+  }
+}
+
 TYPED_TEST(Factors, TrsmInEveryForm) {
   using T = TypeParam;
   for (const Letter& letter : letters<T>()) {
@@ -175,20 +192,21 @@ TYPED_TEST(Factors, TrsmInEveryForm) {
 TYPED_TEST(Factors, PotrfLeavesTheOtherTriangle) {
   using T = TypeParam;
   for (const Letter& letter : letters<T>()) {
-    for (bool lower : {true, false}) {
-      const Matrix<T> whole = positive_definite<T>(4, 3);
+    for (auto [n, lower] :
+         {std::pair<int64_t, bool>{4, true}, {4, false}, {70, true}, {70, false}}) {
+      const Matrix<T> whole = positive_definite<T>(n, 3);
       const Literal a = literal_of<T>(letter.dtype, {whole, whole});
       const Literal out =
           call(target_of(letter.letter, "potrf"), {a}, cat("(", a.shape(), ", s32[2])"),
                cat("{uplo = ", int{lower ? 'L' : 'U'}, " : ui8}"));
       EXPECT_THAT(out.element(1).values<int32_t>(), ElementsAre(0, 0));
       const Matrix<T> given = read_matrix<T>(a, 0), got = read_matrix<T>(out.element(0), 1);
-      for (int64_t i = 1; i < 4; ++i)
+      for (int64_t i = 1; i < n; ++i)
         EXPECT_EQ(lower ? got(0, i) : got(i, 0), lower ? given(0, i) : given(i, 0));
       const Matrix<T> factor = triangle(got, lower);
       const Matrix<T> again =
           lower ? product(factor, adjoint(factor)) : product(adjoint(factor), factor);
-      EXPECT_LE(distance(again, given), 10 * tolerance(letter.dtype, 4));
+      EXPECT_LE(distance(again, given), 10 * tolerance(letter.dtype, n));
     }
   }
 }
@@ -200,10 +218,32 @@ TEST(Potrf, SaysWhichPivotIsNotPositive) {
   EXPECT_THAT(out.element(1).values<int32_t>(), ElementsAre(2, 3));
 }
 
+// Beyond the first block, too.
+TYPED_TEST(Factors, PotrfStopsAtTheFirstBadPivot) {
+  using T = TypeParam;
+  for (const Letter& letter : letters<T>()) {
+    for (double bad : {-1.0, 0.0, double{NAN}}) {
+      Matrix<T> a = positive_definite<T>(70, 3);
+      for (int64_t i = 0; i < 70; ++i) a(i, 49) = a(49, i) = i == 49 ? T(bad) : T(0);
+      const Literal out =
+          call(target_of(letter.letter, "potrf"), {literal_of<T>(letter.dtype, {a})},
+               cat("(", letter.dtype, "[1,70,70], s32[1])"), "{uplo = 76 : ui8}");
+      EXPECT_EQ(out.element(1).to_int64(0), 50);
+    }
+  }
+}
+
 TYPED_TEST(Factors, GetrfOfAnyShapeGivesPLU) {
   using T = TypeParam;
   for (const Letter& letter : letters<T>()) {
-    for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 5}, {6, 3}, {3, 6}, {1, 1}}) {
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 5},
+                        {6, 3},
+                        {3, 6},
+                        {1, 1},
+                        {70, 70},
+                        {90, 40},
+                        {40, 90},
+                        {3, 90}}) {
       const int64_t k = std::min(m, n);
       const Literal a = random_literal<T>(letter.dtype, kBatch, m, n, 5);
       const Literal out =
@@ -220,7 +260,7 @@ TYPED_TEST(Factors, GetrfOfAnyShapeGivesPLU) {
           for (int64_t row = i + 1; row < m; ++row) EXPECT_LE(std::abs(l(row, i)), 1.4143);
         }
         EXPECT_LE(distance(product(l, triangle(rows_of(lu, 0, k), false)), permuted),
-                  10 * tolerance(letter.dtype, 6));
+                  10 * tolerance(letter.dtype, std::max(m, n)));
         EXPECT_EQ(out.element(2).to_int64(at), 0);
       }
     }
@@ -235,11 +275,28 @@ TEST(Getrf, OfASingularMatrixSaysWhere) {
   EXPECT_THAT(out.element(1).values<int32_t>(), ElementsAre(2, 2));
 }
 
+// Where all pivots of a column are zero it goes on.
+TEST(Getrf, OfALargeSingularMatrixSaysWhere) {
+  Matrix<double> a = random_matrix<double>(60, 60, 5);
+  for (int64_t j : {37, 50}) std::ranges::fill(a.column(j), 0.0);
+  const Literal out = call("lapack_dgetrf_ffi", {literal_of<double>(f64, {a})},
+                           "(f64[1,60,60], s32[1,60], s32[1])");
+  EXPECT_EQ(out.element(2).to_int64(0), 38);
+  EXPECT_EQ(out.element(1).to_int64(37), 38);
+  EXPECT_NE(read_matrix<double>(out.element(0), 0)(59, 59), 0);
+}
+
+TEST(Getrf, TakesComplexPivotsByTheSumOfTheirParts) {
+  const Literal a = Literal::from<Complex>(Shape(c128, {2, 1}), {Complex(5, 0), Complex(3, 3)});
+  const Literal out = call("lapack_zgetrf_ffi", {a}, "(c128[2,1], s32[1], s32[])");
+  EXPECT_EQ(out.element(1).to_int64(0), 2);
+}
+
 TYPED_TEST(Factors, GeqrfAndOrgqrGiveQR) {
   using T = TypeParam;
   const std::string_view orgqr = std::is_same_v<T, double> ? "orgqr" : "ungqr";
   for (const Letter& letter : letters<T>()) {
-    for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 5}, {6, 3}, {3, 1}}) {
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 5}, {6, 3}, {3, 1}, {100, 60}}) {
       const Literal a = random_literal<T>(letter.dtype, kBatch, m, n, 9);
       const std::string tau = cat(letter.dtype, "[", kBatch, ",", n, "]");
       const Literal out =
@@ -306,7 +363,7 @@ TYPED_TEST(Factors, Geqp3OrdersByNorms) {
     std::vector<T> tau;
     const Matrix<T> taus = read_matrix<T>(out.element(2), 0);
     for (int64_t i = 0; i < 4; ++i) tau.push_back(taus(0, i));
-    const Matrix<T> again = times(unpack(packed, std::span<const T>(tau)), triangle(packed, false));
+    const Matrix<T> again = times(Reflectors<T>{packed, tau}, triangle(packed, false));
     EXPECT_EQ(out.element(1).to_int64(0), 3);  // the fixed one
     for (int64_t j = 0; j < 4; ++j) {
       const Matrix<T> column = columns_of(read_matrix<T>(a, 0), out.element(1).to_int64(j) - 1, 1);
@@ -356,22 +413,20 @@ TYPED_TEST(Factors, GehrdAndSytrdAreSimilarToA) {
   using T = TypeParam;
   const int64_t n = 6;
   const Matrix<T> a = random_matrix<T>(n, n, 4);
-  const Hessenberg<T> reduced = hessenberg(a, 0, n);
-  const Matrix<T> q = columns_of(reduced.q, n, n);
+  const Reflectors<T> reduced = hessenberg(a, 0, n);
+  const Matrix<T> q = columns_of(reduced, n), h = other_factor(reduced, n);
   EXPECT_LE(unitarity(q), 1e-14);
-  EXPECT_LE(distance(product(product(q, reduced.h), adjoint(q)), a), 1e-14);
+  EXPECT_LE(distance(product(product(q, h), adjoint(q)), a), 1e-14);
   for (int64_t j = 0; j < n; ++j) {
-    for (int64_t i = j + 2; i < n; ++i) EXPECT_EQ(reduced.h(i, j), T(0));
+    for (int64_t i = j + 2; i < n; ++i) EXPECT_EQ(h(i, j), T(0));
   }
-  for (bool upward : {false, true}) {
-    const Matrix<T> symmetric = hermitian(a, true);
-    const Tridiagonal<T> t = tridiagonalise(symmetric, upward);
-    Matrix<T> middle = testing::diagonal<T>(t.d, n, n);
-    for (int64_t i = 0; i + 1 < n; ++i)
-      middle(i, i + 1) = middle(i + 1, i) = t.e[static_cast<size_t>(i)];
-    const Matrix<T> z = columns_of(t.q, n, n);
-    EXPECT_LE(distance(product(product(z, middle), adjoint(z)), symmetric), 1e-14) << upward;
-  }
+  const Matrix<T> symmetric = hermitian(a, true);
+  const Tridiagonal<T> t = tridiagonalise(symmetric);
+  Matrix<T> middle = testing::diagonal<T>(t.d, n, n);
+  for (int64_t i = 0; i + 1 < n; ++i)
+    middle(i, i + 1) = middle(i + 1, i) = t.e[static_cast<size_t>(i)];
+  const Matrix<T> z = columns_of(t.q, n);
+  EXPECT_LE(distance(product(product(z, middle), adjoint(z)), symmetric), 1e-14);
 }
 
 // The packed forms that the targets return hold the same reflectors.
@@ -384,8 +439,8 @@ TYPED_TEST(Factors, GehrdAndSytrdPackTheirReflectors) {
   const Literal out =
       call(target_of(letter.letter, "gehrd"), {a}, cat("(", a.shape(), ", ", vector, ", s32[1])"),
            "{high = 5 : i32, low = 1 : i32}");
-  const Hessenberg<T> reduced = hessenberg(read_matrix<T>(a, 0), 0, n);
-  EXPECT_EQ(distance(read_matrix<T>(out.element(0), 0), pack(reduced.q, reduced.h, 1)), 0);
+  const Reflectors<T> reduced = hessenberg(read_matrix<T>(a, 0), 0, n);
+  EXPECT_EQ(distance(read_matrix<T>(out.element(0), 0), reduced.packed), 0);
   const std::string_view routine = std::is_same_v<T, double> ? "sytrd" : "hetrd";
   for (char uplo : {'L', 'U'}) {
     const Literal packed = call(target_of(letter.letter, routine), {a},
@@ -393,21 +448,25 @@ TYPED_TEST(Factors, GehrdAndSytrdPackTheirReflectors) {
                                 cat("{uplo = ", int{uplo}, " : ui8}"));
     const Matrix<T> got = read_matrix<T>(packed.element(0), 0), given = read_matrix<T>(a, 0);
     const Matrix<T> taus = read_matrix<T>(packed.element(3), 0);
-    Reflectors<T> q;
-    for (int64_t k = 0; k + 1 < n; ++k) {  // H(k): lower, rows k + 1 on, from column k; upper, rows
-                                           // up to k, from column k + 1
-      Reflector<T> h{uplo == 'L' ? k + 1 : 0, {}, taus(0, k)};
-      for (int64_t i = k + 1; uplo == 'L' && i < n; ++i)
-        h.v.push_back(i == k + 1 ? T(1) : got(i, k));
-      for (int64_t i = 0; uplo == 'U' && i <= k; ++i) h.v.push_back(i == k ? T(1) : got(i, k + 1));
-      q.insert(uplo == 'L' ? q.end() : q.begin(), h);
+    // H(k): lower, rows k + 1 on, from column k, in this order; upper, rows up to k, from column
+    // k + 1, the last one first.
+    Matrix<T> z = Matrix<T>::identity(n, n);
+    for (int64_t step = 0; step + 1 < n; ++step) {
+      const int64_t k = uplo == 'L' ? step : n - 2 - step;
+      Matrix<T> v(n, 1);
+      v(uplo == 'L' ? k + 1 : k, 0) = T(1);
+      for (int64_t i = k + 2; uplo == 'L' && i < n; ++i) v(i, 0) = got(i, k);
+      for (int64_t i = 0; uplo == 'U' && i < k; ++i) v(i, 0) = got(i, k + 1);
+      Matrix<T> h = product(v, adjoint(v));
+      for (T& x : h.values()) x *= -taus(0, k);
+      for (int64_t i = 0; i < n; ++i) h(i, i) += T(1);
+      z = product(z, h);
     }
     Matrix<T> middle(n, n);
     for (int64_t i = 0; i < n; ++i) {
       middle(i, i) = packed.element(1).to_double(i);
       if (i + 1 < n) middle(i, i + 1) = middle(i + 1, i) = packed.element(2).to_double(i);
     }
-    const Matrix<T> z = columns_of(q, n, n);
     EXPECT_LE(distance(product(product(z, middle), adjoint(z)), hermitian(given, uplo == 'L')),
               1e-14)
         << uplo;

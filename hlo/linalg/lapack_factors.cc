@@ -62,9 +62,9 @@ StatusOr<Literal> geqrf(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(
       batch.check_results({Shape(dtype, {m, n}), Shape(dtype, {std::min(m, n)})}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const QR<T> factors = qr(batch.matrix<T>(0, at));
-    batch.put(0, at, pack(factors.q, factors.r));
-    batch.put(1, at, taus(factors.q));
+    const Reflectors<T> factors = qr(batch.matrix<T>(0, at));
+    batch.put(0, at, factors.packed);
+    batch.put(1, at, factors.tau);
   }
   return std::move(batch).finish();
 }
@@ -87,9 +87,9 @@ StatusOr<Literal> geqp3(CustomCall& call, DType dtype) {
     for (int64_t each : batch.vector<int64_t>(1, at)) fixed.push_back(each != 0);
     PivotedQR<T> factors = pivoted_qr(batch.matrix<T>(0, at), fixed);
     for (int64_t& column : factors.order) ++column;
-    batch.put(0, at, pack(factors.qr.q, factors.qr.r));
+    batch.put(0, at, factors.q.packed);
     batch.put(1, at, factors.order);
-    batch.put(2, at, taus(factors.qr.q));
+    batch.put(2, at, factors.q.tau);
   }
   return std::move(batch).finish();
 }
@@ -109,8 +109,8 @@ StatusOr<Literal> orgqr(CustomCall& call, DType dtype) {
   }
   HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {m, n})}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const std::vector<T> tau = batch.vector<T>(1, at);
-    batch.put(0, at, columns_of(unpack(batch.matrix<T>(0, at), std::span<const T>(tau)), m, n));
+    const Reflectors<T> q{batch.matrix<T>(0, at), batch.vector<T>(1, at)};
+    batch.put(0, at, columns_of(q, n));
   }
   return std::move(batch).finish();
 }
@@ -133,10 +133,8 @@ StatusOr<Literal> ormqr(CustomCall& call, DType dtype) {
   }
   HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {m, n})}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const std::vector<T> tau = batch.vector<T>(1, at);
+    const Reflectors<T> q{batch.matrix<T>(0, at), batch.vector<T>(1, at)};
     const Matrix<T> c = batch.matrix<T>(2, at);
-    const Reflectors<T> q =
-        unpack(columns_of(batch.matrix<T>(0, at), 0, k), std::span<const T>(tau));
     const Matrix<T> given = left ? c : adjoint(c);  // c Q = (Q^H c^H)^H
     const Matrix<T> product = left == transposed ? times_adjoint(q, given) : times(q, given);
     batch.put(0, at, left ? product : adjoint(product));
@@ -246,34 +244,35 @@ StatusOr<Literal> gehrd(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(
       batch.check_results({Shape(dtype, {n, n}), Shape(dtype, {couplings}), info_shape()}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Hessenberg<T> reduced = hessenberg(batch.matrix<T>(0, at), low - 1, high);
-    std::vector<T> tau(static_cast<size_t>(couplings));
-    for (const Reflector<T>& h : reduced.q) tau[static_cast<size_t>(h.first - 1)] = h.tau;
-    batch.put(0, at, pack(reduced.q, reduced.h, 1));
-    batch.put(1, at, tau);
+    const Reflectors<T> reduced = hessenberg(batch.matrix<T>(0, at), low - 1, high);
+    batch.put(0, at, reduced.packed);
+    batch.put(1, at, reduced.tau);
     batch.put_info(2, at, 0);
   }
   return std::move(batch).finish();
 }
 
-// T and the reflectors in the triangle of a that was given, and tau in LAPACK's order.
+// `from` in the given triangle, diagonal included, and the rest of a in the other.
 template <class T>
-std::vector<T> pack_tridiagonal(const Tridiagonal<T>& from, bool lower, Matrix<T>& a) {
-  std::vector<T> tau(from.q.size());
-  for (int64_t i = 0; i < a.rows(); ++i) a(i, i) = from.d[static_cast<size_t>(i)];
-  for (const Reflector<T>& h : from.q) {
-    const auto size = static_cast<int64_t>(h.v.size());
-    if (lower) {
-      for (int64_t i = 1; i < size; ++i) a(h.first + i, h.first - 1) = h.v[static_cast<size_t>(i)];
-      a(h.first, h.first - 1) = from.e[static_cast<size_t>(h.first - 1)];
-      tau[static_cast<size_t>(h.first - 1)] = h.tau;
-    } else {
-      for (int64_t i = 0; i + 1 < size; ++i) a(i, size) = h.v[static_cast<size_t>(i)];
-      a(size - 1, size) = from.e[static_cast<size_t>(size - 1)];
-      tau[static_cast<size_t>(size - 1)] = h.tau;
+Matrix<T> with_triangle(Matrix<T> a, const Matrix<T>& from, bool lower) {
+  for (int64_t j = 0; j < a.columns(); ++j) {
+    for (int64_t i = 0; i < a.rows(); ++i) {
+      if (lower ? i >= j : i <= j) a(i, j) = from(i, j);
     }
   }
-  return tau;
+  return a;
+}
+
+// LAPACK works from the last row up on a matrix given by its upper triangle: as it does downwards on
+// the one with its rows and columns reversed.
+template <class T>
+Tridiagonal<T> tridiagonalise_upward(const Matrix<T>& a) {
+  Tridiagonal<T> out = tridiagonalise(reversed(a));
+  out.q.packed = reversed(out.q.packed);
+  std::ranges::reverse(out.q.tau);
+  std::ranges::reverse(out.d);
+  std::ranges::reverse(out.e);
+  return out;
 }
 
 // sytrd(a), uplo: (T and the reflectors in its triangle of a, diagonal, off-diagonal, tau, info).
@@ -290,10 +289,11 @@ StatusOr<Literal> sytrd(CustomCall& call, DType dtype) {
       batch.check_results({Shape(dtype, {n, n}), Shape(real, {n}), Shape(real, {couplings}),
                            Shape(dtype, {couplings}), info_shape()}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    Matrix<T> a = batch.matrix<T>(0, at);
-    const Tridiagonal<T> reduced = tridiagonalise(hermitian(a, uplo == 'L'), uplo == 'U');
-    batch.put(3, at, pack_tridiagonal(reduced, uplo == 'L', a));
-    batch.put(0, at, a);
+    const Matrix<T> a = batch.matrix<T>(0, at), whole = hermitian(a, uplo == 'L');
+    const Tridiagonal<T> reduced =
+        uplo == 'L' ? tridiagonalise(whole) : tridiagonalise_upward(whole);
+    batch.put(0, at, with_triangle(a, reduced.q.packed, uplo == 'L'));
+    batch.put(3, at, reduced.q.tau);
     batch.put(1, at, reduced.d);
     batch.put(2, at, reduced.e);
     batch.put_info(4, at, 0);

@@ -3,7 +3,14 @@
 #include <cmath>
 #include <limits>
 
+#include "heddle/hlo/linalg/internal/eigen.h"
+
 namespace heddle::hlo::linalg {
+
+template <class T>
+Matrix<T> product(const Matrix<T>& a, const Matrix<T>& b) {
+  return matrix_of<T>(map(a) * map(b));
+}
 
 template <class T>
 double norm_of(std::span<const T> x) {
@@ -64,6 +71,8 @@ double scale_for(const Matrix<T>& a) {
   return std::exp2(-std::clamp(std::ilogb(largest), -1000, 1000));
 }
 
+template Matrix<double> product(const Matrix<double>&, const Matrix<double>&);
+template Matrix<Complex> product(const Matrix<Complex>&, const Matrix<Complex>&);
 template double norm_of<double>(std::span<const double>);
 template double norm_of<Complex>(std::span<const Complex>);
 template double largest_part(const Matrix<double>&);

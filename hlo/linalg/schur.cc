@@ -118,6 +118,61 @@ Block standardised(Block m) {
   return m;
 }
 
+// H = I - tau v v^H, v of a few elements from row `first` on; v[0] is 1.
+template <class T>
+struct Reflector {
+  int64_t first = 0;
+  std::vector<T> v;
+  T tau = {};
+};
+
+// The reflector of x, with the conventions of reflectors.h: x becomes (beta, 0, ..). Zero tau (H = I)
+// where x is that already.
+template <class T>
+Reflector<T> make_reflector(std::span<T> x, int64_t first) {
+  Reflector<T> h{first, std::vector<T>(x.size()), T(0)};
+  if (x.empty()) return h;
+  h.v[0] = T(1);
+  const T alpha = x[0];
+  const double rest = norm_of(std::span<const T>(x.subspan(1)));
+  if (rest == 0 && imag_of(alpha) == 0) return h;
+  const double parts[] = {real_of(alpha), imag_of(alpha), rest};
+  const double beta = -std::copysign(norm_of(std::span<const double>(parts)), real_of(alpha));
+  h.tau = (T(beta) - alpha) / beta;
+  const T divisor = alpha - T(beta);
+  for (size_t i = 1; i < x.size(); ++i) h.v[i] = x[i] / divisor;
+  std::ranges::fill(x, T(0));
+  x[0] = T(beta);
+  return h;
+}
+
+// a := (I - tau v v^H) a, on the columns [from, to). Give conjugate(h.tau) for H^H.
+template <class T>
+void apply_left(const Reflector<T>& h, T tau, Matrix<T>& a, int64_t from, int64_t to) {
+  if (tau == T(0)) return;
+  for (int64_t j = from; j < to; ++j) {
+    const std::span<T> column = a.column(j, h.first);
+    T sum{};
+    for (size_t i = 0; i < h.v.size(); ++i) sum += conjugate(h.v[i]) * column[i];
+    sum *= tau;
+    for (size_t i = 0; i < h.v.size(); ++i) column[i] -= h.v[i] * sum;
+  }
+}
+
+// a := a (I - tau v v^H), on the rows [from, to).
+template <class T>
+void apply_right(const Reflector<T>& h, T tau, Matrix<T>& a, int64_t from, int64_t to) {
+  if (tau == T(0)) return;
+  const auto size = static_cast<int64_t>(h.v.size());
+  for (int64_t i = from; i < to; ++i) {
+    T sum{};
+    for (int64_t j = 0; j < size; ++j) sum += a(i, h.first + j) * h.v[static_cast<size_t>(j)];
+    sum *= tau;
+    for (int64_t j = 0; j < size; ++j)
+      a(i, h.first + j) -= sum * conjugate(h.v[static_cast<size_t>(j)]);
+  }
+}
+
 class RealIteration {
  public:
   RealIteration(Schur<double>& out, int64_t low, int64_t high, double ulp)
@@ -340,10 +395,10 @@ std::vector<Complex> values_of(const Matrix<T>& t) {
 template <class T>
 Schur<T> schur(Matrix<T> a, int64_t low, int64_t high, double ulp) {
   const int64_t n = a.rows();
-  Hessenberg<T> reduced = hessenberg(std::move(a), low, high);
+  const Reflectors<T> reduced = hessenberg(std::move(a), low, high);
   Schur<T> out;
-  out.z = columns_of(reduced.q, n, n);
-  out.t = std::move(reduced.h);
+  out.z = columns_of(reduced, n);
+  out.t = other_factor(reduced, n);
   iterate(out, low, high, ulp);
   out.values = values_of(out.t);
   return out;

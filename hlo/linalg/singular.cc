@@ -14,13 +14,13 @@ namespace {
 
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 
-// An upper bidiagonal matrix on its way to a diagonal one. u and vh take the rotations from the
-// right and the left.
+// An upper bidiagonal matrix on its way to a diagonal one. u and v take the rotations from the
+// right.
 class BidiagonalIteration {
  public:
   BidiagonalIteration(std::vector<double>& d, std::vector<double>& e, Matrix<double>& u,
-                      Matrix<double>& vh)
-      : d_(d), e_(e), u_(u), vh_(vh), n_(static_cast<int64_t>(d.size())) {
+                      Matrix<double>& v)
+      : d_(d), e_(e), u_(u), v_(v), n_(static_cast<int64_t>(d.size())) {
     tolerance_ = std::max(10.0, std::min(100.0, std::pow(kUnit, -0.125))) * kUnit;
     left_ = 6 * n_ * n_;
     set_threshold();
@@ -78,7 +78,7 @@ class BidiagonalIteration {
 
   void finish_pair(int64_t i) {
     const SingularPair pair = singular_pair(d_[at(i)], e_[at(i)], d_[at(i + 1)]);
-    rotate_rows(vh_, i, i + 1, pair.cos_right, pair.sin_right);
+    rotate_columns(v_, i, i + 1, pair.cos_right, pair.sin_right);
     rotate_columns(u_, i, i + 1, pair.cos_left, pair.sin_left);
     d_[at(i)] = pair.large;
     d_[at(i + 1)] = pair.small;
@@ -90,7 +90,7 @@ class BidiagonalIteration {
     if (start > old_end_ || end < old_start_)
       down_ = std::abs(d_[at(start)]) >= std::abs(d_[at(end)]);
     // Seen from its other end, a bidiagonal matrix is the transposed one: what is done downwards to
-    // (d, e, vh, u) is done upwards to the reversed d and e, with vh and u in each other's place.
+    // (d, e, v, u) is done upwards to the reversed d and e, with v and u in each other's place.
     start_ = start;
     end_ = end;
   }
@@ -100,12 +100,12 @@ class BidiagonalIteration {
     return e_[at(std::min(row(k), row(k + 1)))];
   }  // between d(k) and d(k + 1)
   void rotate_right(int64_t k, double c, double s) {
-    if (down_) rotate_rows(vh_, row(k), row(k + 1), c, s);
+    if (down_) rotate_columns(v_, row(k), row(k + 1), c, s);
     if (!down_) rotate_columns(u_, row(k), row(k + 1), c, s);
   }
   void rotate_left(int64_t k, double c, double s) {
     if (down_) rotate_columns(u_, row(k), row(k + 1), c, s);
-    if (!down_) rotate_rows(vh_, row(k), row(k + 1), c, s);
+    if (!down_) rotate_columns(v_, row(k), row(k + 1), c, s);
   }
 
   // A coupling of the block is negligible for every singular value; it is made 0. Finds the
@@ -198,7 +198,7 @@ class BidiagonalIteration {
       if (d_[at(i)] == 0) d_[at(i)] = 0;  // not -0
       if (d_[at(i)] >= 0) continue;
       d_[at(i)] = -d_[at(i)];
-      for (int64_t j = 0; j < vh_.columns(); ++j) vh_(i, j) = -vh_(i, j);
+      for (double& x : v_.column(i)) x = -x;
     }
   }
 
@@ -211,7 +211,7 @@ class BidiagonalIteration {
       }
       if (smallest == end) continue;
       std::swap(d_[at(smallest)], d_[at(end)]);
-      vh_.swap_rows(smallest, end);
+      v_.swap_columns(smallest, end);
       u_.swap_columns(smallest, end);
     }
   }
@@ -219,7 +219,7 @@ class BidiagonalIteration {
   std::vector<double>& d_;
   std::vector<double>& e_;
   Matrix<double>& u_;
-  Matrix<double>& vh_;
+  Matrix<double>& v_;
   const int64_t n_;
   double tolerance_ = 0;
   double threshold_ = 0;
@@ -231,7 +231,7 @@ class BidiagonalIteration {
 };
 
 struct BidiagonalSvd {
-  Matrix<double> u, vh;
+  Matrix<double> u, v;
   bool done = true;
 };
 
@@ -239,7 +239,7 @@ BidiagonalSvd diagonalise(std::vector<double>& d, std::vector<double>& e, bool l
                           SvdRoutine routine) {
   const auto n = static_cast<int64_t>(d.size());
   BidiagonalSvd out{Matrix<double>::identity(n, n), Matrix<double>::identity(n, n), true};
-  if (n == 1 && routine == SvdRoutine::kGesdd) {  // gesdd gives the sign to u, all else to vh
+  if (n == 1 && routine == SvdRoutine::kGesdd) {  // gesdd gives the sign to u, all else to v
     out.u(0, 0) = std::copysign(1.0, d[0]);
     d[0] = std::abs(d[0]);
     return out;
@@ -252,7 +252,7 @@ BidiagonalSvd diagonalise(std::vector<double>& d, std::vector<double>& e, bool l
     d[i + 1] = rotation.c * d[i + 1];
     to_upper.push_back(rotation);
   }
-  out.done = BidiagonalIteration(d, e, out.u, out.vh).run();
+  out.done = BidiagonalIteration(d, e, out.u, out.v).run();
   for (size_t i = to_upper.size(); i-- > 0;) {
     const auto row = static_cast<int64_t>(i);
     rotate_rows(out.u, row, row + 1, to_upper[i].c, -to_upper[i].s);
@@ -270,7 +270,7 @@ Svd<T> svd_by_bidiagonal(Matrix<T> a, int64_t rows, int64_t columns, SvdRoutine 
   out.s = std::move(b.d);
   out.info = inner.done ? 0 : 1;
   out.u = times(b.q, with_corner(Matrix<T>::identity(m, rows), inner.u));
-  out.vh = adjoint(times(b.p, with_corner(Matrix<T>::identity(n, columns), adjoint(inner.vh))));
+  out.vh = adjoint(times(b.p, with_corner(Matrix<T>::identity(n, columns), inner.v)));
   return out;
 }
 
@@ -286,9 +286,9 @@ bool is_slender(int64_t longer, int64_t shorter, SvdRoutine routine) {
 template <class T>
 Svd<T> svd_by_qr(Matrix<T> a, int64_t columns_of_u, SvdRoutine routine) {
   const int64_t m = a.rows(), n = a.columns();
-  const QR<T> factors = qr(std::move(a));
-  Svd<T> out = svd_by_bidiagonal(rows_of(factors.r, 0, n), n, n, routine);
-  out.u = times(factors.q, with_corner(Matrix<T>::identity(m, columns_of_u), out.u));
+  const Reflectors<T> q = qr(std::move(a));
+  Svd<T> out = svd_by_bidiagonal(other_factor(q, n), n, n, routine);
+  out.u = times(q, with_corner(Matrix<T>::identity(m, columns_of_u), out.u));
   return out;
 }
 
@@ -296,10 +296,9 @@ Svd<T> svd_by_qr(Matrix<T> a, int64_t columns_of_u, SvdRoutine routine) {
 template <class T>
 Svd<T> svd_by_lq(const Matrix<T>& a, int64_t rows_of_vh, SvdRoutine routine) {
   const int64_t m = a.rows(), n = a.columns();
-  const QR<T> factors = qr(adjoint(a));
-  Svd<T> out = svd_by_bidiagonal(adjoint(rows_of(factors.r, 0, m)), m, m, routine);
-  out.vh =
-      adjoint(times(factors.q, with_corner(Matrix<T>::identity(n, rows_of_vh), adjoint(out.vh))));
+  const Reflectors<T> q = qr(adjoint(a));
+  Svd<T> out = svd_by_bidiagonal(adjoint(other_factor(q, m)), m, m, routine);
+  out.vh = adjoint(times(q, with_corner(Matrix<T>::identity(n, rows_of_vh), adjoint(out.vh))));
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "heddle/hlo/linalg/internal/eigen.h"
+
 namespace heddle::hlo::linalg {
 namespace {
 
@@ -52,18 +54,18 @@ T divided(T x, T factor) {
   }
 }
 
-// The first `count` terms of row i of a times column j, summed in order: with one rounding a term,
-// or with two.
+// The terms [from, to) of row i of a times column j, summed in order: with one rounding a term, or
+// with two.
 template <class T>
-T fused_dot(const Matrix<T>& a, int64_t i, int64_t j, int64_t count) {
+T fused_dot(const Matrix<T>& a, int64_t i, int64_t j, int64_t from, int64_t to) {
   T sum{};
-  for (int64_t k = 0; k < count; ++k) sum = plus_product(sum, a(i, k), a(k, j));
+  for (int64_t k = from; k < to; ++k) sum = plus_product(sum, a(i, k), a(k, j));
   return sum;
 }
 template <class T>
-T plain_dot(const Matrix<T>& a, int64_t i, int64_t j, int64_t count) {
+T plain_dot(const Matrix<T>& a, int64_t i, int64_t j, int64_t from, int64_t to) {
   T sum{};
-  for (int64_t k = 0; k < count; ++k) sum += a(i, k) * a(k, j);
+  for (int64_t k = from; k < to; ++k) sum += a(i, k) * a(k, j);
   return sum;
 }
 
@@ -76,30 +78,35 @@ int64_t find_pivot(const Matrix<T>& a, int64_t k) {
   return best;
 }
 
-// Column j of L and U, from the columns before it.
+// Swaps rows [from, to) with their pivots, in order, in the columns [first, last).
 template <class T>
-void reduce_column(Matrix<T>& a, int64_t j, const std::vector<int64_t>& pivots) {
-  for (size_t i = 0; i < pivots.size(); ++i) {
-    std::swap(a(static_cast<int64_t>(i), j), a(pivots[i], j));
+void swap_rows(Matrix<T>& a, const std::vector<int64_t>& pivots, int64_t from, int64_t to,
+               int64_t first, int64_t last) {
+  for (int64_t j = first; j < last; ++j) {
+    for (int64_t i = from; i < to; ++i) std::swap(a(i, j), a(pivots[static_cast<size_t>(i)], j));
   }
-  for (int64_t i = 1; i < std::min(j, a.rows()); ++i) {
-    if constexpr (std::is_same_v<T, SingleComplex>) {
-      for (int64_t k = 0; k < i; ++k) a(i, j) -= fused_product(a(k, j), a(i, k));
-    } else {
-      a(i, j) -= plain_dot(a, i, j, i);
-    }
-  }
-  for (int64_t i = j; i < a.rows(); ++i) a(i, j) -= fused_dot(a, i, j, j);
 }
 
-}  // namespace
-
+// Column j of L and U, from the columns [first, j).
 template <class T>
-int lu(Matrix<T>& a, std::vector<int64_t>& pivots) {
+void reduce_column(Matrix<T>& a, int64_t first, int64_t j) {
+  for (int64_t i = first + 1; i < std::min(j, a.rows()); ++i) {
+    if constexpr (std::is_same_v<T, SingleComplex>) {
+      for (int64_t k = first; k < i; ++k) a(i, j) -= fused_product(a(k, j), a(i, k));
+    } else {
+      a(i, j) -= plain_dot(a, i, j, first, i);
+    }
+  }
+  for (int64_t i = j; i < a.rows(); ++i) a(i, j) -= fused_dot(a, i, j, first, j);
+}
+
+// As lu_of(), column by column.
+template <class T>
+int lu_by_columns(Matrix<T>& a, int64_t first, int64_t last, std::vector<int64_t>& pivots) {
   int info = 0;
-  pivots.clear();
-  for (int64_t j = 0; j < a.columns(); ++j) {
-    reduce_column(a, j, pivots);
+  for (int64_t j = first; j < last; ++j) {
+    swap_rows(a, pivots, first, std::ssize(pivots), j, j + 1);
+    reduce_column(a, first, j);
     if (j >= a.rows()) continue;
     const int64_t pivot = find_pivot(a, j);
     pivots.push_back(pivot);
@@ -107,36 +114,107 @@ int lu(Matrix<T>& a, std::vector<int64_t>& pivots) {
       if (info == 0) info = static_cast<int>(j + 1);
       continue;
     }
-    for (int64_t k = 0; k <= j; ++k) std::swap(a(j, k), a(pivot, k));
+    for (int64_t k = first; k <= j; ++k) std::swap(a(j, k), a(pivot, k));
     const T factor = reciprocal(a(j, j), false);
     for (int64_t i = j + 1; i < a.rows(); ++i) a(i, j) = divided(a(i, j), factor);
   }
   return info;
 }
 
+// Blocks of no more columns are ours, beyond them is Eigen: pivots, info and, of the few columns that
+// have them, bits are LAPACK's. Eigen's own LU takes complex pivots by |x|.
+constexpr int64_t kLuColumns = 16;
+
+// L and U of the columns [first, last) from row `first` on, whose rows are swapped in these columns
+// alone.
 template <class T>
-int cholesky(Matrix<T>& a, bool lower) {
-  // U's rows are the adjoints of L's columns.
-  auto at = [&](int64_t i, int64_t j) { return lower ? a(i, j) : conjugate(a(j, i)); };
-  auto set = [&](int64_t i, int64_t j, T value) {
-    (lower ? a(i, j) : a(j, i)) = lower ? value : conjugate(value);
-  };
-  for (int64_t j = 0; j < a.rows(); ++j) {
+int lu_of(Matrix<T>& a, int64_t first, int64_t last, std::vector<int64_t>& pivots) {
+  if (first >= a.rows()) return 0;
+  if (last - first <= kLuColumns) return lu_by_columns(a, first, last, pivots);
+  const int64_t middle = std::min((first + last) / 2, a.rows()), size = middle - first;
+  const int info = lu_of(a, first, middle, pivots);
+  swap_rows(a, pivots, first, middle, middle, last);
+  auto right = map(a).middleCols(middle, last - middle);
+  auto upper = right.middleRows(first, size);
+  map(a)
+      .block(first, first, size, size)
+      .template triangularView<Eigen::UnitLower>()
+      .solveInPlace(upper);
+  right.bottomRows(a.rows() - middle).noalias() -=
+      map(a).block(middle, first, a.rows() - middle, size) * upper;
+  const int info_of_rest = lu_of(a, middle, last, pivots);
+  swap_rows(a, pivots, middle, std::ssize(pivots), first, middle);
+  return info != 0 ? info : info_of_rest;
+}
+
+}  // namespace
+
+template <class T>
+int lu(Matrix<T>& a, std::vector<int64_t>& pivots) {
+  pivots.clear();
+  return lu_of(a, 0, a.columns(), pivots);
+}
+
+namespace {
+
+// L in the rows and columns [first, last), of what the columns before them left there.
+template <class T>
+int cholesky_by_columns(Matrix<T>& a, int64_t first, int64_t last) {
+  for (int64_t j = first; j < last; ++j) {
     T sum{};
-    for (int64_t k = 0; k < j; ++k) sum += at(j, k) * conjugate(at(j, k));
-    const auto square = real_of(at(j, j)) - real_of(sum);
-    set(j, j, T(square));
+    for (int64_t k = first; k < j; ++k) sum += a(j, k) * conjugate(a(j, k));
+    const auto square = real_of(a(j, j)) - real_of(sum);
+    a(j, j) = T(square);
     if (!(square > 0)) return static_cast<int>(j + 1);
     const auto pivot = std::sqrt(square);
-    set(j, j, T(pivot));
+    a(j, j) = T(pivot);
     const T factor = T(1) / T(pivot);
-    for (int64_t i = j + 1; i < a.rows(); ++i) {
+    for (int64_t i = j + 1; i < last; ++i) {
       T known{};
-      for (int64_t k = 0; k < j; ++k) known = plus_product(known, at(i, k), conjugate(at(j, k)));
-      set(i, j, (at(i, j) - known) * factor);
+      for (int64_t k = first; k < j; ++k) known = plus_product(known, a(i, k), conjugate(a(j, k)));
+      a(i, j) = (a(i, j) - known) * factor;
     }
   }
   return 0;
+}
+
+// Of so many columns f32 has LAPACK's bits, or nearly. Eigen's own Cholesky says neither which pivot
+// is not positive nor that one is NaN.
+constexpr int64_t kCholeskyColumns = 32;
+
+template <class T>
+int lower_cholesky(Matrix<T>& a) {
+  const int64_t n = a.rows();
+  for (int64_t first = 0; first < n; first += kCholeskyColumns) {
+    const int64_t last = std::min(first + kCholeskyColumns, n), size = last - first;
+    const int info = cholesky_by_columns(a, first, last);
+    if (info != 0 || last == n) return info;
+    auto below = map(a).block(last, first, n - last, size);
+    Dense<T> solved = below.adjoint();
+    map(a)
+        .block(first, first, size, size)
+        .template triangularView<Eigen::Lower>()
+        .solveInPlace(solved);
+    below = solved.adjoint();
+    map(a)
+        .bottomRightCorner(n - last, n - last)
+        .template selfadjointView<Eigen::Lower>()
+        .rankUpdate(below, T(-1));
+  }
+  return 0;
+}
+
+}  // namespace
+
+template <class T>
+int cholesky(Matrix<T>& a, bool lower) {
+  if (lower) return lower_cholesky(a);
+  Matrix<T> mirrored = adjoint(a);  // U's rows are the adjoints of L's columns
+  const int info = lower_cholesky(mirrored);
+  for (int64_t j = 0; j < a.columns(); ++j) {
+    for (int64_t i = 0; i <= j; ++i) a(i, j) = conjugate(mirrored(j, i));
+  }
+  return info;
 }
 
 namespace {
@@ -236,11 +314,34 @@ class TriangularSystem {
   const bool lower_ = form_.lower != flip_;
 };
 
+// Up to so many unknowns are solved for in the order of the kernels under LAPACK, of which real f32
+// has the bits; more by Eigen.
+constexpr int64_t kOrderedUnknowns = 64;
+
+template <class T>
+void solve_by_eigen(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) {
+  const bool flip = (form.transposed != Transposed::kNo) == form.left;  // as in TriangularSystem
+  Dense<T> coefficients = map(a);
+  if (flip) coefficients.transposeInPlace();
+  if (form.transposed == Transposed::kConjugate) coefficients = coefficients.conjugate().eval();
+  if (form.unit_diagonal) coefficients.diagonal().setOnes();
+  Dense<T> x = map(b);
+  if (!form.left) x.transposeInPlace();
+  if (form.lower != flip) coefficients.template triangularView<Eigen::Lower>().solveInPlace(x);
+  if (form.lower == flip) coefficients.template triangularView<Eigen::Upper>().solveInPlace(x);
+  if (!form.left) x.transposeInPlace();
+  map(b) = x;
+}
+
 }  // namespace
 
 template <class T>
 void solve_triangular(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) {
-  TriangularSystem<T>(form, a, b).solve();
+  if (a.rows() > kOrderedUnknowns) {
+    solve_by_eigen(form, a, b);
+  } else {
+    TriangularSystem<T>(form, a, b).solve();
+  }
 }
 
 namespace {

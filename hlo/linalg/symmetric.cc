@@ -143,14 +143,23 @@ HermitianEigen<T> hermitian_eigen(const Matrix<T>& a, bool lower) {
   }
   const double factor = scale_for(whole);
   scale(whole, factor);
-  Tridiagonal<T> tridiagonal = tridiagonalise(std::move(whole), !lower);
+  // LAPACK works on an upper triangle from the last row up, which is downwards on the reversed
+  // matrix; the iteration meets the rows in their own order.
+  if (!lower) whole = reversed(std::move(whole));
+  Tridiagonal<T> tridiagonal = tridiagonalise(std::move(whole));
+  if (!lower) {
+    std::ranges::reverse(tridiagonal.d);
+    std::ranges::reverse(tridiagonal.e);
+  }
   Matrix<double> vectors = Matrix<double>::identity(n, n);
   const bool done = TridiagonalIteration(tridiagonal.d, tridiagonal.e, vectors).run();
   out.info = done ? 0 : 1;
   sort(tridiagonal.d, vectors);
   out.values = std::move(tridiagonal.d);
   for (double& value : out.values) value /= factor;
+  if (!lower) vectors = rows_reversed(std::move(vectors));
   out.vectors = times(tridiagonal.q, with_corner(Matrix<T>(n, n), vectors));
+  if (!lower) out.vectors = rows_reversed(std::move(out.vectors));
   return out;
 }
 

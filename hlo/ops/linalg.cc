@@ -1,6 +1,5 @@
 // cholesky(a), triangular-solve(a, b): factors and solutions in the last two dimensions; those
 // before are a batch. Computed in double and rounded once.
-#include <cmath>
 #include <limits>
 
 #include "heddle/hlo/linalg/internal/batch.h"
@@ -47,24 +46,19 @@ StatusOr<Shape> infer_solve(const InferArgs& in) {
 
 // L with zeros above its diagonal, or its transpose U, as XLA leaves the other triangle. Where a
 // pivot's square is negative or NaN, the whole matrix is NaN; a pivot of 0 makes its column NaN or
-// infinite, by its divisions.
+// infinite by its divisions, and so all pivots after it.
 template <class T>
-Matrix<T> cholesky_factor(const Matrix<T>& a, bool lower) {
-  const int64_t n = a.rows();
-  Matrix<T> l(n, n);
-  auto given = [&](int64_t i, int64_t j) { return lower ? a(i, j) : linalg::conjugate(a(j, i)); };
+Matrix<T> cholesky_factor(Matrix<T> a, bool lower) {
+  const int64_t n = a.rows(), failed = linalg::cholesky(a, lower);
+  if (failed > 0 && (failed < n || linalg::real_of(a(n - 1, n - 1)) != 0))
+    return linalg::all_nan<T>(n, n);
+  if (failed > 0 && n > 1) a(n - 1, n - 1) = std::numeric_limits<double>::quiet_NaN();
   for (int64_t j = 0; j < n; ++j) {
-    for (int64_t i = j; i < n; ++i) {
-      l(i, j) = given(i, j);
-      for (int64_t k = 0; k < j; ++k) l(i, j) -= l(i, k) * linalg::conjugate(l(j, k));
+    for (int64_t i = 0; i < n; ++i) {
+      if (lower ? i < j : i > j) a(i, j) = T(0);
     }
-    const double square = linalg::real_of(l(j, j));
-    if (!(square >= 0)) return linalg::all_nan<T>(n, n);
-    const double pivot = std::sqrt(square);
-    for (int64_t i = j + 1; i < n; ++i) l(i, j) /= pivot;
-    l(j, j) = pivot == 0 && n > 1 ? std::numeric_limits<double>::quiet_NaN() : pivot;
   }
-  return lower ? l : linalg::adjoint(l);
+  return a;
 }
 
 template <class T>
@@ -72,8 +66,8 @@ Literal cholesky_of(const EvalArgs& in) {
   Literal out(in.result());
   if (out.element_count() == 0) return out;
   for (int64_t at = 0; at < linalg::batch_size(in.result(), 2); ++at) {
-    const Matrix<T> a = linalg::read_matrix<T>(in[0], at);
-    linalg::write_matrix(cholesky_factor(a, in.attrs<CholeskyAttrs>().lower), at, out);
+    Matrix<T> a = linalg::read_matrix<T>(in[0], at);
+    linalg::write_matrix(cholesky_factor(std::move(a), in.attrs<CholeskyAttrs>().lower), at, out);
   }
   return out;
 }

@@ -1,9 +1,10 @@
 // Dense matrices for the rules of linear algebra, in the two types that they compute in: double,
 // which serves every real type, and complex<double>. Results are rounded once to the element type.
 //
-// Loops here are the textbook's, with LAPACK's conventions for signs, order and packing where its
-// users see them: JAX's programs were made with LAPACK's results. They are written to be read, not
-// to be fast.
+// Signs, order and packing are LAPACK's where its users see them: JAX's programs were made with its
+// results. What does not hang on the order of LAPACK's own steps is computed by Eigen
+// (reflectors.cc; products and large triangular systems); the rest is the textbook's loops, written to
+// be read.
 #pragma once
 
 #include <algorithm>
@@ -101,17 +102,21 @@ Matrix<T> rows_of(const Matrix<T>& a, int64_t from, int64_t count) {
   return out;
 }
 
-template <class T, class U>
-Matrix<T> product(const Matrix<T>& a, const Matrix<U>& b) {
-  Matrix<T> out(a.rows(), b.columns());
-  for (int64_t j = 0; j < b.columns(); ++j) {
-    for (int64_t k = 0; k < a.columns(); ++k) {
-      const U factor = b(k, j);
-      for (int64_t i = 0; i < a.rows(); ++i) out(i, j) += a(i, k) * factor;
-    }
-  }
-  return out;
+// With its rows and columns in the opposite order.
+template <class T>
+Matrix<T> reversed(Matrix<T> a) {
+  std::ranges::reverse(a.values());
+  return a;
 }
+// With its rows in the opposite order.
+template <class T>
+Matrix<T> rows_reversed(Matrix<T> a) {
+  for (int64_t j = 0; j < a.columns(); ++j) std::ranges::reverse(a.column(j));
+  return a;
+}
+
+template <class T>
+Matrix<T> product(const Matrix<T>& a, const Matrix<T>& b);
 
 // b with a in its upper left corner.
 template <class T, class U>

@@ -1,8 +1,9 @@
 // Householder reflectors H = I - tau v v^H, and the factorisations that are made of them: QR, and
 // the reductions to bidiagonal, tridiagonal and Hessenberg form, which eigenvalues and singular
-// values are found from.
+// values are found from. Eigen computes them; its conventions are LAPACK's but that its
+// coefficients of complex reflectors are the conjugates of tau.
 //
-// Conventions are LAPACK's: v has zeros before `first` and a one there; H^H maps the vector to
+// Conventions are LAPACK's: v has zeros before some row and a one there; H^H maps the vector to
 // (beta, 0, ..), beta real and of the sign opposite to the vector's first element; a product is Q =
 // H1 H2 .. Hk. source: Golub and Van Loan, Matrix Computations, chapters 5, 7 and 8
 #pragma once
@@ -13,73 +14,47 @@
 
 namespace heddle::hlo::linalg {
 
+// Q = H1 H2 .. Hk as LAPACK packs it: Hj's v in column j of `packed`, with its one, which is not
+// stored, at row j + shift, and the rest below. What is above belongs to the other factor.
 template <class T>
-struct Reflector {
-  int64_t first = 0;
-  std::vector<T> v;  // from `first` on; v[0] is 1
-  T tau = {};
+struct Reflectors {
+  Matrix<T> packed;
+  std::vector<T> tau;  // one a reflector
+  int64_t shift = 0;
 };
-template <class T>
-using Reflectors = std::vector<Reflector<T>>;
 
-// The reflector of x, which stands at rows `first` and on; x becomes (beta, 0, ..). Zero tau (H =
-// I) where x is that already.
+// Q c, and Q^H c.
 template <class T>
-Reflector<T> make_reflector(std::span<T> x, int64_t first);
+Matrix<T> times(const Reflectors<T>& q, const Matrix<T>& c);
+template <class T>
+Matrix<T> times_adjoint(const Reflectors<T>& q, const Matrix<T>& c);
 
-// a := (I - tau v v^H) a, on the columns [from, to). Give conjugate(h.tau) for H^H.
+// The first `columns` columns of Q.
 template <class T>
-void apply_left(const Reflector<T>& h, T tau, Matrix<T>& a, int64_t from, int64_t to);
-// a := a (I - tau v v^H), on the rows [from, to).
-template <class T>
-void apply_right(const Reflector<T>& h, T tau, Matrix<T>& a, int64_t from, int64_t to);
-
-// H1 H2 .. Hk c, and (H1 H2 .. Hk)^H c.
-template <class T>
-Matrix<T> times(const Reflectors<T>& q, Matrix<T> c);
-template <class T>
-Matrix<T> times_adjoint(const Reflectors<T>& q, Matrix<T> c);
-
-// The first `columns` columns of H1 .. Hk, of `rows` rows.
-template <class T>
-Matrix<T> columns_of(const Reflectors<T>& q, int64_t rows, int64_t columns) {
-  return times(q, Matrix<T>::identity(rows, columns));
+Matrix<T> columns_of(const Reflectors<T>& q, int64_t columns) {
+  return times(q, Matrix<T>::identity(q.packed.rows(), columns));
 }
 
+// The factor that is packed above the vectors, of `rows` rows, with zeros in their place.
 template <class T>
-struct QR {
-  Reflectors<T> q;  // min(m, n)
-  Matrix<T> r;      // [m, n], upper triangular
-};
+Matrix<T> other_factor(const Reflectors<T>& q, int64_t rows);
+
+// a = Q R.
 template <class T>
-QR<T> qr(Matrix<T> a);
+Reflectors<T> qr(Matrix<T> a);
 
 // With a P = Q R and the columns in the order of `order`: those with fixed[j] first, then by their
 // remaining norms, largest first.
 template <class T>
 struct PivotedQR {
-  QR<T> qr;
+  Reflectors<T> q;
   std::vector<int64_t> order;
 };
 template <class T>
 PivotedQR<T> pivoted_qr(Matrix<T> a, const std::vector<bool>& fixed);
 
-// The reflectors' v below the diagonal of r, from row `offset` of the diagonal on, as LAPACK packs
-// them; and back.
-template <class T>
-Matrix<T> pack(const Reflectors<T>& q, Matrix<T> r, int64_t offset = 0);
-template <class T>
-Reflectors<T> unpack(const Matrix<T>& packed, std::span<const T> tau);
-
-template <class T>
-std::vector<T> taus(const Reflectors<T>& q) {
-  std::vector<T> out;
-  for (const Reflector<T>& h : q) out.push_back(h.tau);
-  return out;
-}
-
 // a = Q B P^H, with B real and bidiagonal: d on the diagonal, e above it, or below it where a has
-// fewer rows than columns.
+// fewer rows than columns. Nothing is packed above the vectors of Q and P.
 template <class T>
 struct Bidiagonal {
   Reflectors<T> q, p;
@@ -89,24 +64,19 @@ struct Bidiagonal {
 template <class T>
 Bidiagonal<T> bidiagonalise(Matrix<T> a);
 
-// a = Q T Q^H for a Hermitian a, T real and tridiagonal. Works from the first row down, or,
-// `upward`, from the last row up, as LAPACK does for a matrix given by its upper triangle.
+// a = Q T Q^H for a Hermitian a, of which the lower triangle is read; T is real and tridiagonal,
+// and packed on and below the diagonal too.
 template <class T>
 struct Tridiagonal {
   Reflectors<T> q;
   std::vector<double> d, e;
 };
 template <class T>
-Tridiagonal<T> tridiagonalise(Matrix<T> a, bool upward);
+Tridiagonal<T> tridiagonalise(Matrix<T> a);
 
-// a = Q H Q^H, H zero below the first subdiagonal, changed in the rows and columns [low, high)
-// alone.
+// a = Q H Q^H, H zero below the first subdiagonal. Outside of rows and columns [low, high), a must
+// be upper triangular; Q is the identity there.
 template <class T>
-struct Hessenberg {
-  Reflectors<T> q;
-  Matrix<T> h;
-};
-template <class T>
-Hessenberg<T> hessenberg(Matrix<T> a, int64_t low, int64_t high);
+Reflectors<T> hessenberg(Matrix<T> a, int64_t low, int64_t high);
 
 }  // namespace heddle::hlo::linalg
