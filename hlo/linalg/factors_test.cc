@@ -465,6 +465,7 @@ TYPED_TEST(Factors, GehrdAndSytrdPackTheirReflectors) {
     Matrix<T> middle(n, n);
     for (int64_t i = 0; i < n; ++i) {
       middle(i, i) = packed.element(1).to_double(i);
+      EXPECT_EQ(imag_of(got(i, i)), 0);
       if (i + 1 < n) middle(i, i + 1) = middle(i + 1, i) = packed.element(2).to_double(i);
     }
     EXPECT_LE(distance(product(product(z, middle), adjoint(z)), hermitian(given, uplo == 'L')),

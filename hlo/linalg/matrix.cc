@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "heddle/hlo/linalg/internal/eigen.h"
+#include "heddle/hlo/linalg/internal/dense.h"
 
 namespace heddle::hlo::linalg {
 

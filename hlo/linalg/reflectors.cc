@@ -3,7 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 
-#include "heddle/hlo/linalg/internal/eigen.h"
+#include "heddle/hlo/linalg/internal/dense.h"
 
 namespace heddle::hlo::linalg {
 namespace {
@@ -37,6 +37,11 @@ Matrix<T> times(const Reflectors<T>& q, const Matrix<T>& c) {
 template <class T>
 Matrix<T> times_adjoint(const Reflectors<T>& q, const Matrix<T>& c) {
   return matrix_of<T>(sequence(q).adjoint() * map(c));
+}
+
+template <class T>
+Matrix<T> columns_of(const Reflectors<T>& q, int64_t columns) {
+  return matrix_of<T>(sequence(q) * Dense<T>::Identity(q.packed.rows(), columns));
 }
 
 template <class T>
@@ -161,6 +166,8 @@ Tridiagonal<T> tridiagonalise(Matrix<T> a) {
            vector_of<T>(found.householderCoefficients().head(a.rows() - 1).conjugate()), 1};
   scale_other_factor(out.q, 1 / factor);
   out.d = vector_of<double>(map(out.q.packed).diagonal().real());
+  for (int64_t i = 0; i < a.rows(); ++i)
+    out.q.packed(i, i) = out.d[static_cast<size_t>(i)];  // no imaginary roundings
   out.e = vector_of<double>(map(out.q.packed).template diagonal<-1>().real());
   return out;
 }
@@ -187,6 +194,7 @@ Reflectors<T> hessenberg(Matrix<T> a, int64_t low, int64_t high) {
 #define HEDDLE_INSTANTIATE(T)                                               \
   template Matrix<T> times(const Reflectors<T>&, const Matrix<T>&);         \
   template Matrix<T> times_adjoint(const Reflectors<T>&, const Matrix<T>&); \
+  template Matrix<T> columns_of(const Reflectors<T>&, int64_t);             \
   template Matrix<T> other_factor(const Reflectors<T>&, int64_t);           \
   template Reflectors<T> qr(Matrix<T>);                                     \
   template PivotedQR<T> pivoted_qr(Matrix<T>, const std::vector<bool>&);    \

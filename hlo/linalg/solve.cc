@@ -3,7 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "heddle/hlo/linalg/internal/eigen.h"
+#include "heddle/hlo/linalg/internal/dense.h"
 
 namespace heddle::hlo::linalg {
 namespace {
@@ -314,9 +314,10 @@ class TriangularSystem {
   const bool lower_ = form_.lower != flip_;
 };
 
-// Up to so many unknowns are solved for in the order of the kernels under LAPACK, of which real f32
-// has the bits; more by Eigen.
-constexpr int64_t kOrderedUnknowns = 64;
+// Up to so many unknowns are solved for in the order of the kernels under LAPACK, where that gives
+// its bits; more by Eigen.
+template <class T>
+constexpr int64_t kOrderedUnknowns = std::is_same_v<T, float> ? 64 : 16;
 
 template <class T>
 void solve_by_eigen(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) {
@@ -337,7 +338,7 @@ void solve_by_eigen(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) {
 
 template <class T>
 void solve_triangular(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) {
-  if (a.rows() > kOrderedUnknowns) {
+  if (a.rows() > kOrderedUnknowns<T>) {
     solve_by_eigen(form, a, b);
   } else {
     TriangularSystem<T>(form, a, b).solve();

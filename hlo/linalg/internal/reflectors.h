@@ -1,11 +1,13 @@
 // Householder reflectors H = I - tau v v^H, and the factorisations that are made of them: QR, and
 // the reductions to bidiagonal, tridiagonal and Hessenberg form, which eigenvalues and singular
-// values are found from. Eigen computes them; its conventions are LAPACK's but that its
-// coefficients of complex reflectors are the conjugates of tau.
+// values are found from. Eigen computes them.
 //
 // Conventions are LAPACK's: v has zeros before some row and a one there; H^H maps the vector to
 // (beta, 0, ..), beta real and of the sign opposite to the vector's first element; a product is Q =
-// H1 H2 .. Hk. source: Golub and Van Loan, Matrix Computations, chapters 5, 7 and 8
+// H1 H2 .. Hk. They are Eigen's too, but that its coefficient of a complex reflector is conj(tau),
+// that a first element of -0 counts as 0, and that below the first element sizes of 1e-154 of the
+// matrix's largest, whose squares vanish, count as zeros. source: Golub and Van Loan, Matrix
+// Computations, chapters 5, 7 and 8
 #pragma once
 
 #include <vector>
@@ -31,9 +33,7 @@ Matrix<T> times_adjoint(const Reflectors<T>& q, const Matrix<T>& c);
 
 // The first `columns` columns of Q.
 template <class T>
-Matrix<T> columns_of(const Reflectors<T>& q, int64_t columns) {
-  return times(q, Matrix<T>::identity(q.packed.rows(), columns));
-}
+Matrix<T> columns_of(const Reflectors<T>& q, int64_t columns);
 
 // The factor that is packed above the vectors, of `rows` rows, with zeros in their place.
 template <class T>
