@@ -375,6 +375,51 @@ TYPED_TEST(Factors, Geqp3OrdersByNorms) {
   }
 }
 
+// Of tall and wide matrices, with no column fixed, some, and more than there are rows.
+TYPED_TEST(Factors, PivotedQRPutTogetherIsA) {
+  using T = TypeParam;
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 4}, {3, 7}, {1, 4}, {70, 60}, {0, 3}}) {
+    for (int64_t front : {0, 2, 3}) {
+      const Matrix<T> a = random_matrix<T>(m, n, 6);
+      std::vector<bool> fixed(static_cast<size_t>(n));
+      for (int64_t j = 0; j < front; ++j) fixed[static_cast<size_t>(n - 1 - j)] = true;
+      const PivotedQR<T> found = pivoted_qr(a, fixed);
+      const Matrix<T> r = other_factor(found.q, m), again = product(columns_of(found.q, m), r);
+      for (int64_t j = 0; j < n; ++j) {
+        const int64_t from = found.order[static_cast<size_t>(j)];
+        EXPECT_EQ(fixed[static_cast<size_t>(from)], j < front);
+        EXPECT_LE(distance(columns_of(again, j, 1), columns_of(a, from, 1)), tolerance(f64, m));
+        if (j > front && j < m) {
+          EXPECT_LE(std::abs(r(j, j)), std::abs(r(j - 1, j - 1)) * 1.0001);
+        }
+      }
+    }
+  }
+}
+
+// Powers of two change exponents alone: squares of such elements overflow, or vanish.
+TYPED_TEST(Factors, ReductionsOfExtremeMatricesAreScaledOnes) {
+  using T = TypeParam;
+  const int64_t n = 6;
+  const Matrix<T> a = hermitian(random_matrix<T>(n, n, 4), true);
+  for (double factor : {0x1p-700, 0x1p700}) {
+    Matrix<T> scaled = a;
+    scale(scaled, factor);
+    const std::vector<bool> fixed(static_cast<size_t>(n));
+    const std::pair<Reflectors<T>, Reflectors<T>> pairs[] = {
+        {qr(a), qr(scaled)},
+        {pivoted_qr(a, fixed).q, pivoted_qr(scaled, fixed).q},
+        {hessenberg(a, 0, n), hessenberg(scaled, 0, n)},
+        {tridiagonalise(a).q, tridiagonalise(scaled).q}};
+    for (const auto& [plain, extreme] : pairs) {
+      Matrix<T> expected = other_factor(plain, n);
+      scale(expected, factor);
+      EXPECT_LE(distance(other_factor(extreme, n), expected), 1e-14 * factor);
+      EXPECT_LE(distance(columns_of(extreme, n), columns_of(plain, n)), 1e-14);
+    }
+  }
+}
+
 TYPED_TEST(Factors, GtsvSolvesWithAndWithoutSwaps) {
   using T = TypeParam;
   for (const Letter& letter : letters<T>()) {
