@@ -64,6 +64,7 @@
 #include "heddle/trace/ordering.h"
 #include "heddle/trace/polynomials.h"
 #include "heddle/trace/program.h"
+#include "heddle/trace/quantiles.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/selecting.h"
 #include "heddle/trace/sequences.h"

@@ -9,6 +9,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/grids.h"
 #include "heddle/trace/indexing.h"
+#include "heddle/trace/vectors.h"
 
 namespace heddle::linalg {
 namespace {
@@ -112,10 +113,7 @@ Tensor polyfit(Operand places, Operand values, int64_t degree) {
 
 Tensor roots(Operand polynomial) {
   const Located p = numbers_of("roots", "p", polynomial, 1);
-  if (p.tensor().rank() != 1) {
-    throw Error(invalid_argument("roots: p is ", p.tensor().shape(), "; must be a vector, [n]"),
-                p.at());
-  }
+  trace_internal::vector_of("roots", "p", p.operand());
   return as_program("roots", p.at(), [&]() -> std::vector<Located> {
     if (p.tensor().size() > 1) return {roots_of(p)};
     return {p.with(zeros({0}, real_dtype(p.dtype()) == f32 ? c64 : c128, p.at()))};

@@ -206,7 +206,7 @@ TEST(SchurForms, ErrorsNameTheOp) {
               }),
               HasSubstr("rsf2csf: z is f64[3,3]"));
   EXPECT_THAT(error_of([&] { roots(square); }),
-              HasSubstr("roots: p is f64[2,2]; must be a vector"));
+              HasSubstr("roots: p is f64[2,2]; it must be a vector"));
 }
 
 }  // namespace

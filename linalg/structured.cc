@@ -9,21 +9,14 @@
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/vectors.h"
 
 namespace heddle::linalg {
 namespace {
 
 using trace_internal::Located;
 using trace_internal::one_program;
-
-Located vector_of(std::string_view op, std::string_view name, const Operand& operand,
-                  int64_t least = 1) {
-  Tensor x = as_tensor(operand);
-  if (x.rank() == 1 && x.size() >= least) return {x, operand.at()};
-  throw Error(invalid_argument(op, ": ", name, " is ", x.shape(), "; it must be a vector of ",
-                               least, " elements or more"),
-              operand.at());
-}
+using trace_internal::vector_of;
 
 // m x n elements of `line`, [i, j] being that at start + row * i + step * j.
 Located along_diagonals(const Located& line, int64_t m, int64_t n, int64_t start, int64_t row,
@@ -82,27 +75,27 @@ Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at) {
 }
 
 Tensor toeplitz(Operand column) {
-  Located c = vector_of("toeplitz", "column", column);
+  Located c = vector_of("toeplitz", "column", column, 1);
   return one_program("toeplitz", c.at(), [&] { return toeplitz_of(c, c.with(conj(c.operand()))); });
 }
 
 Tensor toeplitz(Operand column, Operand row) {
-  Located c = vector_of("toeplitz", "column", column), r = vector_of("toeplitz", "row", row);
+  Located c = vector_of("toeplitz", "column", column, 1), r = vector_of("toeplitz", "row", row, 1);
   return one_program("toeplitz", c.at(), [&] { return toeplitz_of(c, r); });
 }
 
 Tensor hankel(Operand column) {
-  Located c = vector_of("hankel", "column", column);
+  Located c = vector_of("hankel", "column", column, 1);
   return one_program("hankel", c.at(), [&] { return hankel_of(c, c.like(0)); });
 }
 
 Tensor hankel(Operand column, Operand row) {
-  Located c = vector_of("hankel", "column", column), r = vector_of("hankel", "row", row);
+  Located c = vector_of("hankel", "column", column, 1), r = vector_of("hankel", "row", row, 1);
   return one_program("hankel", c.at(), [&] { return hankel_of(c, r); });
 }
 
 Tensor circulant(Operand column) {
-  Located c = vector_of("circulant", "column", column);
+  Located c = vector_of("circulant", "column", column, 1);
   return one_program("circulant", c.at(), [&] {
     const int64_t n = c.tensor().size();
     // Twice the column upwards: row i begins where its element 0 stands.
@@ -128,7 +121,7 @@ Tensor companion(Operand coefficients) {
 
 Tensor leslie(Operand fertility, Operand survival) {
   Located f = vector_of("leslie", "fertility", fertility, 1);
-  Located s = vector_of("leslie", "survival", survival, 0);
+  Located s = vector_of("leslie", "survival", survival);
   const int64_t n = f.tensor().size();
   if (s.tensor().size() != n - 1 || s.dtype() != f.dtype())
     throw Error(invalid_argument("leslie: survival is ", s.tensor().shape(), "; fertility is ",

@@ -212,17 +212,25 @@ Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, b
   });
 }
 
+// pred as numbers, of which 1 is true.
+Tensor counted(const Operand& x) {
+  const Tensor t = as_tensor(x);
+  return t.dtype() == pred ? t.astype(s32, x.at()) : t;
+}
+
 }  // namespace
 }  // namespace scan_internal
 
 Tensor cumsum(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cumsum", x, axis, reverse, false, 0,
+  return scan_internal::cumulative("cumsum", {scan_internal::counted(x), x.at()}, axis, reverse,
+                                   false, 0,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return add({a, at}, {b, at});
                                    });
 }
 Tensor cumprod(Operand x, int64_t axis, bool reverse) {
-  return scan_internal::cumulative("cumprod", x, axis, reverse, false, 1,
+  return scan_internal::cumulative("cumprod", {scan_internal::counted(x), x.at()}, axis, reverse,
+                                   false, 1,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return multiply({a, at}, {b, at});
                                    });

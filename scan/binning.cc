@@ -9,25 +9,18 @@
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/vectors.h"
 
 namespace heddle {
 namespace {
 
 using trace_internal::Located;
 using trace_internal::one_program;
-
-void require_vector(std::string_view op, std::string_view name, const Tensor& x, int64_t least,
-                    SourceLocation at) {
-  if (x.rank() == 1 && x.size() >= least) return;
-  throw Error(invalid_argument(op, ": ", name, " is ", x.shape(), "; it must be a vector of ",
-                               least, " elements or more"),
-              at);
-}
+using trace_internal::vector_of;
 
 // The bin of each element, those outside being -1 or n.
 Located bin_of(std::string_view op, const Tensor& x, const Tensor& edges, SourceLocation at) {
-  require_vector(op, "edges", edges, 2, at);
+  vector_of(op, "edges", {edges, at}, 2);
   Located place(searchsorted({edges, at}, {x, at}, Side::kRight), at);
   Located last(reshape({slice_in_dim({edges, at}, edges.size() - 1, edges.size()), at}, {}), at);
   return where(Located(x, at) == last, edges.size() - 2, place - 1);
@@ -92,7 +85,7 @@ Located element(const Located& v, int64_t i) {
 }
 
 void require_points(const Tensor& x, const Tensor& xp, const Tensor& fp, SourceLocation at) {
-  require_vector("interp", "xp", xp, 1, at);
+  vector_of("interp", "xp", {xp, at}, 1);
   if (fp.shape() != xp.shape() || !is_floating(x.dtype()))
     throw Error(
         invalid_argument("interp: x is ", x.shape(), ", xp ", xp.shape(), " and fp ", fp.shape(),
@@ -107,7 +100,7 @@ Tensor digitize(Operand operand, Operand edge_operand, bool right) {
   SourceLocation at = operand.at();
   Tensor edges = as_tensor(edge_operand);
   Tensor x = trace_internal::like("digitize", "x", operand, edges.dtype(), at);
-  require_vector("digitize", "edges", edges, 0, at);
+  vector_of("digitize", "edges", {edges, at});
   return one_program("digitize", at, [&] {
     const int64_t n = edges.size();
     const Side side = right ? Side::kLeft : Side::kRight;

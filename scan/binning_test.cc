@@ -6,7 +6,6 @@
 
 #include <cmath>
 
-#include "heddle/hlo/module.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/loops.h"
 #include "heddle/scan/running.h"
@@ -16,6 +15,7 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/program.h"
+#include "heddle/trace/program_lines_test.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
 
@@ -42,7 +42,7 @@ TEST(Binning, BinsOfAscendingAndDescendingEdges) {
   EXPECT_THAT(error_of([] {
                 digitize(1.0, ones({2, 2}));
               }),
-              HasSubstr("digitize: edges is f32[2,2]; it must be a vector of 0 elements or more"));
+              HasSubstr("digitize: edges is f32[2,2]; it must be a vector"));
 }
 
 TEST(Binning, HistogramsOfEdges) {
@@ -195,16 +195,14 @@ TEST(Sets, NumbersTakeTheOtherDtype) {
   EXPECT_THAT(error_of([&] { unique(arange(2), 3, half); }), HasSubstr("unique: " + text));
 }
 
-std::vector<std::string> foreign_lines(const Program& program) {
-  std::vector<std::string> out;
-  for (const hlo::Computation& computation : program.module().computations) {
-    for (const hlo::Instruction& instruction : computation.instructions) {
-      const std::string file = instruction.at.known() ? instruction.at.file : "";
-      if (!file.empty() && !file.ends_with("binning_test.cc"))
-        out.push_back(cat(instruction.name, " ", to_string(instruction.at)));
-    }
-  }
-  return out;
+TEST(Running, PredIsCounted) {
+  const Tensor x = array<bool>({true, true, false, true});
+  EXPECT_EQ(cumsum(x).dtype(), s32);
+  EXPECT_THAT(ints(cumsum(x)), ElementsAre(1, 2, 2, 3));
+  EXPECT_THAT(ints(cumsum(x, 0, true)), ElementsAre(3, 2, 1, 1));
+  EXPECT_THAT(ints(cumprod(x)), ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(ints(nan_cumsum(x)), ElementsAre(1, 2, 2, 3));
+  EXPECT_THAT(error_of([&] { cummax(x); }), HasSubstr("cummax: x is pred[4]; it must be of"));
 }
 
 TEST(Binning, ProgramsHaveTheLineOfTheUser) {
@@ -225,7 +223,7 @@ TEST(Binning, ProgramsHaveTheLineOfTheUser) {
                                    digitize(x, x)};
       },
       placeholder({40}, f32), placeholder({40}, s32));
-  EXPECT_THAT(foreign_lines(program), testing::IsEmpty());
+  EXPECT_THAT(lines_outside("binning_test.cc", program), testing::IsEmpty());
 }
 
 }  // namespace

@@ -30,8 +30,6 @@ struct Euclid {
   static constexpr auto kFields = fields(field("a", &Euclid::a), field("b", &Euclid::b));
 };
 
-Located size_of(const Located& x) { return is_signed(x.dtype()) ? abs(x) : x; }
-
 Located gcd_of(const Located& x, const Located& y) {
   auto unfinished = [&](const Euclid& s) { return any_of(x.with(s.b) != 0).tensor(); };
   auto step = [&](const Euclid& s) {
@@ -39,7 +37,7 @@ Located gcd_of(const Located& x, const Located& y) {
     Located open = b != 0;
     return Euclid{where(open, b, a).tensor(), where(open, a % where(open, b, 1), b).tensor()};
   };
-  const Euclid start{size_of(x).tensor(), size_of(y).tensor()};
+  const Euclid start{abs(x).tensor(), abs(y).tensor()};
   return x.with(while_loop(unfinished, step, start, x.at()).a);
 }
 
@@ -125,7 +123,7 @@ Tensor gcd(Operand x, Operand y) { return of_integers("gcd", x, y, gcd_of); }
 Tensor lcm(Operand x, Operand y) {
   return of_integers("lcm", x, y, [](const Located& a, const Located& b) {
     Located common = gcd_of(a, b);
-    return where(common == 0, 0, size_of(a / where(common == 0, 1, common) * b));
+    return where(common == 0, 0, abs(a / where(common == 0, 1, common) * b));
   });
 }
 

@@ -34,7 +34,8 @@ Tensor unwrap(Operand x, const Unwrap& how = {});
 Tensor repeat_each(Operand x, Operand counts, int64_t total, int64_t axis = 0);
 
 // The greatest integer that divides both, and the least that both divide; gcd(0, 0) is 0. Never
-// negative, but where the least integer of a signed dtype would have to be. source: Euclid's algorithm. cost: a loop until all elements are found
+// negative, but where the least integer of a signed dtype would have to be. source: Euclid's
+// algorithm. cost: a loop until all elements are found
 Tensor gcd(Operand x, Operand y);
 Tensor lcm(Operand x, Operand y);
 

@@ -12,6 +12,7 @@
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/nan_statistics.h"
 #include "heddle/trace/numbers.h"
+#include "heddle/trace/quantiles.h"
 #include "heddle/trace/statistics.h"
 
 namespace heddle {
@@ -55,12 +56,14 @@ inline Tensor nanargmin(Operand x, int64_t axis) { return nan_argmin(x, axis); }
 // nan_median
 inline Tensor nanmedian(Operand x, std::optional<int64_t> axis = {}) { return nan_median(x, axis); }
 // nan_quantile
-inline Tensor nanquantile(Operand x, double q, std::optional<int64_t> axis = {}) {
-  return nan_quantile(x, q, axis);
+inline Tensor nanquantile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
+                          Between between = Between::kLinear) {
+  return nan_quantile(x, q, axis, between);
 }
 // nan_percentile
-inline Tensor nanpercentile(Operand x, double q, std::optional<int64_t> axis = {}) {
-  return nan_percentile(x, q, axis);
+inline Tensor nanpercentile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
+                            Between between = Between::kLinear) {
+  return nan_percentile(x, q, axis, between);
 }
 // is_posinf
 inline Tensor isposinf(Operand x) { return is_posinf(x); }

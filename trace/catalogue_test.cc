@@ -69,6 +69,11 @@ TEST(Shaping, MovesElementsAsNumpyDoes) {
   EXPECT_THAT(concat({arange(2), arange(3)}).to_vector<int>(), ElementsAre(0, 1, 0, 1, 2));
   EXPECT_EQ(stack({grid(), grid()}, -1).shape(), Shape(f32, {2, 3, 2}));
   EXPECT_THAT(split(arange(6), 3)[2].to_vector<int>(), ElementsAre(4, 5));
+  // As numpy: from the end, and parts that overlap where positions descend.
+  EXPECT_THAT(split_at(arange(4), {-1})[0].to_vector<int>(), ElementsAre(0, 1, 2));
+  EXPECT_EQ(split_at(arange(4), {3, 1})[1].size(), 0);
+  EXPECT_THAT(split_at(arange(4), {3, 1})[2].to_vector<int>(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(split_at(arange(4), {9, -9})[1].size(), 0);
   EXPECT_THAT(pad(arange(2), 9, {{1, -1, 1}}).to_vector<int>(), ElementsAre(9, 0, 9));
 }
 

@@ -2,6 +2,7 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/recorder.h"
 
@@ -21,6 +22,14 @@ Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
   return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}, .at = x.at()});
 }
 
+bool is_whole(DType dtype) { return dtype == pred || is_integer(dtype); }
+
+// A rounding, or the real part: integers come back as they are.
+Tensor kept_if_whole(Opcode opcode, const Operand& x) {
+  Tensor t = as_tensor(x);
+  return is_whole(t.dtype()) ? t : unary(opcode, {t, x.at()});
+}
+
 Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Operand& y) {
   OperandPair pair = unify(x, y, "compare");
   return emit({.opcode = Opcode::kCompare,
@@ -31,7 +40,11 @@ Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Opera
 
 }  // namespace
 
-Tensor abs(Operand x) { return unary(Opcode::kAbs, x); }
+Tensor abs(Operand x) {
+  Tensor t = as_tensor(x);
+  const bool has_sign = t.dtype() != pred && !is_unsigned(t.dtype());
+  return has_sign ? unary(Opcode::kAbs, {t, x.at()}) : t;
+}
 Tensor acos(Operand x) { return unary(Opcode::kAcos, x); }
 Tensor acosh(Operand x) { return unary(Opcode::kAcosh, x); }
 Tensor asin(Operand x) { return unary(Opcode::kAsin, x); }
@@ -39,15 +52,27 @@ Tensor asinh(Operand x) { return unary(Opcode::kAsinh, x); }
 Tensor atan(Operand x) { return unary(Opcode::kAtan, x); }
 Tensor atanh(Operand x) { return unary(Opcode::kAtanh, x); }
 Tensor cbrt(Operand x) { return unary(Opcode::kCbrt, x); }
-Tensor ceil(Operand x) { return unary(Opcode::kCeil, x); }
+Tensor ceil(Operand x) { return kept_if_whole(Opcode::kCeil, x); }
 Tensor cos(Operand x) { return unary(Opcode::kCos, x); }
 Tensor cosh(Operand x) { return unary(Opcode::kCosh, x); }
 Tensor erf(Operand x) { return unary(Opcode::kErf, x); }
 Tensor exp(Operand x) { return unary(Opcode::kExp, x); }
 Tensor expm1(Operand x) { return unary(Opcode::kExpm1, x); }
-Tensor floor(Operand x) { return unary(Opcode::kFloor, x); }
-Tensor imag(Operand x) { return unary(Opcode::kImag, x); }
-Tensor is_finite(Operand x) { return unary(Opcode::kIsFinite, x); }
+Tensor floor(Operand x) { return kept_if_whole(Opcode::kFloor, x); }
+Tensor imag(Operand x) {
+  Tensor t = as_tensor(x);
+  return is_whole(t.dtype()) ? zeros_like({t, x.at()}) : unary(Opcode::kImag, {t, x.at()});
+}
+Tensor is_finite(Operand operand) {
+  const Tensor x = as_tensor(operand);
+  SourceLocation at = operand.at();
+  if (is_whole(x.dtype())) return full(x.shape().dimensions(), {true, at}, pred);
+  if (!is_complex(x.dtype())) return unary(Opcode::kIsFinite, {x, at});
+  return one_program("is_finite", at, [&] {
+    const Tensor re = is_finite({real({x, at}), at}), im = is_finite({imag({x, at}), at});
+    return logical_and({re, at}, {im, at});
+  });
+}
 Tensor log(Operand x) { return unary(Opcode::kLog, x); }
 Tensor log1p(Operand x) { return unary(Opcode::kLog1p, x); }
 Tensor logistic(Operand x) { return unary(Opcode::kLogistic, x); }
@@ -55,11 +80,15 @@ Tensor logical_not(Operand x) { return unary(Opcode::kNot, x); }
 Tensor negative(Operand x) { return unary(Opcode::kNegate, x); }
 Tensor population_count(Operand x) { return unary(Opcode::kPopcnt, x); }
 Tensor clz(Operand x) { return unary(Opcode::kClz, x); }
-Tensor real(Operand x) { return unary(Opcode::kReal, x); }
-Tensor round_half_away(Operand x) { return unary(Opcode::kRoundAfz, x); }
-Tensor round(Operand x) { return unary(Opcode::kRoundEven, x); }
+Tensor real(Operand x) { return kept_if_whole(Opcode::kReal, x); }
+Tensor round_half_away(Operand x) { return kept_if_whole(Opcode::kRoundAfz, x); }
+Tensor round(Operand x) { return kept_if_whole(Opcode::kRoundEven, x); }
 Tensor rsqrt(Operand x) { return unary(Opcode::kRsqrt, x); }
-Tensor sign(Operand x) { return unary(Opcode::kSign, x); }
+Tensor sign(Operand x) {
+  Tensor t = as_tensor(x);
+  return is_unsigned(t.dtype()) ? minimum({t, x.at()}, {1, x.at()})
+                                : unary(Opcode::kSign, {t, x.at()});
+}
 Tensor sin(Operand x) { return unary(Opcode::kSin, x); }
 Tensor sinh(Operand x) { return unary(Opcode::kSinh, x); }
 Tensor sqrt(Operand x) { return unary(Opcode::kSqrt, x); }

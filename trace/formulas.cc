@@ -35,6 +35,12 @@ Tensor formula(std::string_view op, const Operand& x, const Operand& y, bool flo
 
 Located is_inf_of(const Located& x) { return ~is_finite(x) & ~is_nan(x); }
 
+// Integers and pred, which have neither fractions nor infinities.
+bool is_whole(const Operand& x) {
+  const DType dtype = as_tensor(x).dtype();
+  return dtype == pred || is_integer(dtype);
+}
+
 // The sign bit as the sign of the integer of the same bits; f8e8m0fnu has none.
 Located signbit_of(const Located& x) {
   if (x.dtype() == f8e8m0fnu) return x.with(full(x.dimensions(), {false, x.at()}, pred));
@@ -64,6 +70,12 @@ Located floor_divide_floats(const Located& x, const Located& y) {
   return whole.with(round(whole.operand()));
 }
 
+// Integers as floats that hold those of 32 bits and fewer, so that differences do not go around.
+Located in_floats(const Located& x) {
+  if (!is_whole(x.operand())) return x;
+  return x.astype(x.dtype() == pred || bit_width(x.dtype()) < 32 ? f32 : f64);
+}
+
 // Neither pred nor complex.
 void require_real_numbers(std::string_view op, const Located& x) {
   if (is_floating(x.dtype()) || is_integer(x.dtype())) return;
@@ -87,6 +99,7 @@ Tensor exp2(Operand x) {
 }
 
 Tensor trunc(Operand x) {
+  if (is_whole(x)) return as_tensor(x);
   return formula("trunc", x, [](const Located& v) { return where(v < 0, ceil(v), floor(v)); });
 }
 
@@ -98,7 +111,16 @@ Tensor rad2deg(Operand x) {
   return formula("rad2deg", x, [](const Located& v) { return v * (180 / std::numbers::pi); });
 }
 
-Tensor is_inf(Operand x) { return formula("is_inf", x, is_inf_of); }
+Tensor is_inf(Operand operand) {
+  const Located x(as_tensor(operand), operand.at());
+  if (is_whole(operand)) return full(x.dimensions(), {false, x.at()}, pred);
+  if (!is_complex(x.dtype())) return formula("is_inf", operand, is_inf_of);
+  // Beside a NaN too.
+  return one_program("is_inf", x.at(), [&] {
+    const Located re = x.with(real(x.operand())), im = x.with(imag(x.operand()));
+    return (is_inf_of(re) | is_inf_of(im)).tensor();
+  });
+}
 
 Tensor signbit(Operand x) { return formula("signbit", x, signbit_of); }
 
@@ -173,6 +195,12 @@ Tensor isreal(Operand operand) {
 }
 
 Tensor nan_to_num(Operand x, double nan) {
+  if (is_whole(x)) return as_tensor(x);
+  if (is_complex(as_tensor(x).dtype()))
+    return one_program("nan_to_num", x.at(), [&] {
+      const Tensor re = nan_to_num({real(x), x.at()}, nan), im = nan_to_num({imag(x), x.at()}, nan);
+      return complex({re, x.at()}, {im, x.at()});
+    });
   return formula("nan_to_num", x, [&](const Located& v) {
     trace_internal::require_ieee_float("nan_to_num", "x", v.dtype(), v.at());
     const double largest = float_limits(v.dtype()).largest;
@@ -182,7 +210,8 @@ Tensor nan_to_num(Operand x, double nan) {
 }
 
 Tensor is_close(Operand x, Operand y, const Tolerance& within) {
-  return formula("is_close", x, y, /*floats=*/true, [&](const Located& a, const Located& b) {
+  return formula("is_close", x, y, /*floats=*/false, [&](const Located& given, const Located& to) {
+    const Located a = in_floats(given), b = in_floats(to);
     Located near = abs(a - b) <= within.absolute + within.relative * abs(b);
     Located close = (a == b) | (is_finite(a) & is_finite(b) & near);
     return within.equal_nan ? close | (is_nan(a) & is_nan(b)) : close;

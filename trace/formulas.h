@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-// Of floats.
+// Of floats; integers, which stay as they are, are taken by trunc and is_inf, and complex numbers by is_inf.
 Tensor log2(Operand x);
 Tensor log10(Operand x);
 Tensor exp2(Operand x);                  // 2 to the x
@@ -34,9 +34,11 @@ Tensor angle(Operand x);  // atan2(imag(x), real(x)), a real type
 Tensor iscomplex(Operand x);  // pred: whether the imaginary part is not 0
 Tensor isreal(Operand x);     // pred: whether it is
 
-// NaN replaced by `nan`, infinities by the greatest and least number of the dtype.
+// NaN replaced by `nan`, infinities by the greatest and least number of the dtype; of complex
+// numbers in both parts. Integers stay as they are.
 Tensor nan_to_num(Operand x, double nan = 0);
 
+// Of numbers of any kind; integers are compared as floats.
 // |x - y| <= absolute + relative * |y|; equal infinities are close. NaN is close to nothing, unless
 // `equal_nan`: to NaN.
 struct Tolerance {

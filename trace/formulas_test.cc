@@ -12,6 +12,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
+#include "heddle/trace/indexing.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
 
@@ -209,6 +210,44 @@ TEST(Formulas, OfComplexNumbers) {
   EXPECT_THAT(angle(array<double>({-2, 3, -0.0, 0, NAN})).to_vector<double>(),
               ElementsAre(M_PI, 0, M_PI, 0, IsNan()));
   EXPECT_THAT(conj(array<int>({4})).to_vector<int>(), ElementsAre(4));
+}
+
+// As jax.numpy has it: nothing is rounded, and nothing is infinite.
+TEST(Formulas, LeaveIntegersAsTheyAre) {
+  const Tensor x = array<int>({3, -7}), small = array<uint8_t>({200, 0});
+  for (auto fn : {floor, ceil, round, round_half_away, trunc, real}) {
+    EXPECT_EQ(fn(x).dtype(), s32);
+    EXPECT_THAT(ints(fn(x)), ElementsAre(3, -7));
+  }
+  EXPECT_THAT(ints(nan_to_num(x)), ElementsAre(3, -7));
+  EXPECT_THAT(ints(imag(x)), ElementsAre(0, 0));
+  EXPECT_THAT(ints(abs(small)), ElementsAre(200, 0));
+  EXPECT_THAT(ints(sign(small)), ElementsAre(1, 0));
+  EXPECT_EQ(sign(small).dtype(), u8);
+  EXPECT_THAT(abs(array<bool>({true, false})).to_vector<bool>(), ElementsAre(true, false));
+  EXPECT_THAT(is_finite(x).to_vector<bool>(), ElementsAre(true, true));
+  EXPECT_THAT(is_inf(x).to_vector<bool>(), ElementsAre(false, false));
+  EXPECT_THAT(error_of([] { floor(ones({2}, c64)); }), HasSubstr("floor: x is c64[2]"));
+}
+
+TEST(Formulas, CompareIntegersWithoutGoingAround) {
+  const Tensor x = array<int>({INT32_MIN, 1000000, 2}), y = array<int>({INT32_MAX, 1000001, 3});
+  EXPECT_THAT(is_close(x, y).to_vector<bool>(), ElementsAre(false, true, false));
+  EXPECT_TRUE(all_close(array<int8_t>({-128}), array<int8_t>({-128})).item<bool>());
+  EXPECT_FALSE(all_close(array<uint8_t>({255}), array<uint8_t>({0})).item<bool>());
+}
+
+// An infinite part makes a number infinite, beside a NaN too.
+TEST(Formulas, TellComplexNumbersApart) {
+  const Tensor z = complex(array<double>({1, kInf, NAN, NAN}), array<double>({2, 0, -kInf, 1}));
+  EXPECT_THAT(is_finite(z).to_vector<bool>(), ElementsAre(true, false, false, false));
+  EXPECT_THAT(is_inf(z).to_vector<bool>(), ElementsAre(false, true, true, false));
+  const Tensor mended = nan_to_num(z);
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  EXPECT_THAT(doubles(real(mended)), ElementsAre(1, kLargest, 0, 0));
+  EXPECT_THAT(doubles(imag(mended)), ElementsAre(2, 0, -kLargest, 1));
+  EXPECT_THAT(is_close(z, z).to_vector<bool>(), ElementsAre(true, true, false, false));
+  EXPECT_TRUE(is_close(z[0], complex(1.000005, scalar(2.0))).item<bool>());
 }
 
 TEST(Formulas, RefuseWhatTheyHaveNoMeaningFor) {

@@ -11,6 +11,7 @@
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/vectors.h"
 
 namespace heddle {
 namespace {
@@ -203,9 +204,7 @@ Tensor fill_diagonal(Operand operand, Operand value) {
 
 Tensor vander(Operand operand, int64_t columns, bool increasing) {
   SourceLocation at = operand.at();
-  Tensor x = as_tensor(operand);
-  if (x.rank() != 1)
-    throw Error(invalid_argument("vander: x is ", x.shape(), "; it must be a vector"), at);
+  const Tensor x = trace_internal::vector_of("vander", "x", operand).tensor();
   const int64_t count = columns < 0 ? x.size() : columns;
   return one_program("vander", at, [&] {
     if (count == 0) return zeros({x.size(), 0}, x.dtype(), at);

@@ -89,42 +89,17 @@ Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, b
   });
 }
 
-// Between the two numbers next to position q (count - 1) of the sorted ones: NaN sort last.
-Tensor nan_quantile_of(std::string_view op, const Operand& operand, double q,
-                       std::optional<int64_t> axis) {
-  Located given = floating(op, "x", operand);
-  SourceLocation at = given.at();
-  if (!(q >= 0 && q <= 1))
-    throw Error(invalid_argument(op, ": q is ", q, "; it must be in 0 .. 1"), at);
-  const int64_t along = axis ? axis_of(op, given.tensor().shape(), *axis, at) : 0;
-  return one_program(op, at, [&] {
-    Located x = axis ? given : given.with(ravel(given.operand()));
-    if (x.tensor().dim(along) == 0)
-      throw Error(
-          invalid_argument(op, ": x is ", given.tensor().shape(), "; it must have elements"), at);
-    const DType wide = x.dtype() == f64 ? f64 : f32;
-    Located sorted = x.with(sort(x.operand(), along));
-    Located last = count_of(x.astype(wide), {.axes = {along}, .keep_dims = true}) - 1;
-    Located position = maximum(last, 0) * q;
-    Located low = floor(position), part = (position - low).astype(x.dtype());
-    auto value = [&](const Located& place) {
-      return x.with(take_along_axis(sorted.operand(), place.astype(s32).operand(), along));
-    };
-    Located below = value(low), above = value(ceil(position));
-    // Weights of 0 are left out: they would make NaN of infinities.
-    Located between = where(part == 0, below, below * (1 - part) + above * part);
-    return squeeze({between.tensor(), at}, {along});
-  });
+// What a segment without rows is.
+enum class Start : uint8_t { kZero, kOne, kLeast, kGreatest };
+
+Tensor start_of(Start start, std::string_view op, DType dtype, SourceLocation at) {
+  if (start == Start::kZero || start == Start::kOne)
+    return constant_like({start == Start::kOne ? 1 : 0, at}, dtype, op);
+  return trace_internal::emit_constant(trace_internal::extreme(dtype, start == Start::kLeast), at);
 }
 
-double part_of(std::string_view op, double percent, SourceLocation at) {
-  if (percent >= 0 && percent <= 100) return percent / 100;
-  throw Error(invalid_argument(op, ": q is ", percent, "; it must be in 0 .. 100"), at);
-}
-
-template <class Combine>
 Tensor segments_of(std::string_view op, const Operand& operand, const Operand& which, int64_t count,
-                   FunctionRef<Tensor(DType)> start, Combine&& combine) {
+                   Start start, Tensor (*combine)(Operand, Operand)) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), ids = as_tensor(which);
   if (x.rank() == 0 || ids.rank() != 1 || !is_integer(ids.dtype()) || ids.size() != x.dim(0) ||
@@ -143,8 +118,10 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
                      .index_vector_dim = 1};
     for (int64_t i = 1; i < x.rank(); ++i) dims.update_window_dims.push_back(i);
     Tensor wide = bit_width(ids.dtype()) < 32 ? ids.astype(s32, at) : ids;
-    Tensor none = broadcast_to(start(x.dtype()), shape, at);
-    return scatter({none, at}, {wide, at}, {x, at}, dims, combine);
+    Tensor none = broadcast_to(start_of(start, op, x.dtype(), at), shape, at);
+    return scatter({none, at}, {wide, at}, {x, at}, dims, [&](const Tensor& a, const Tensor& b) {
+      return combine({a, at}, {b, at});
+    });
   });
 }
 
@@ -185,65 +162,20 @@ Tensor nan_argmin(Operand x, int64_t axis) {
   return nan_position("nan_argmin", x, axis, false, argmin);
 }
 
-Tensor nan_quantile(Operand x, double q, std::optional<int64_t> axis) {
-  return nan_quantile_of("nan_quantile", x, q, axis);
-}
-
-Tensor nan_median(Operand x, std::optional<int64_t> axis) {
-  return nan_quantile_of("nan_median", x, 0.5, axis);
-}
-
-Tensor percentile(Operand x, double q, std::optional<int64_t> axis) {
-  const double part = part_of("percentile", q, x.at());
-  return one_program("percentile", x.at(), [&] { return quantile(x, part, axis); });
-}
-
-Tensor nan_percentile(Operand x, double q, std::optional<int64_t> axis) {
-  return nan_quantile_of("nan_percentile", x, part_of("nan_percentile", q, x.at()), axis);
-}
-
 Tensor segment_sum(Operand x, Operand ids, int64_t segments) {
-  return segments_of(
-      "segment_sum", x, ids, segments,
-      [&](DType dtype) {
-        return constant_like({0, x.at()}, dtype, "segment_sum");
-      },
-      [at = x.at()](const Tensor& a, const Tensor& b) {
-        return add({a, at}, {b, at});
-      });
+  return segments_of("segment_sum", x, ids, segments, Start::kZero, add);
 }
 
 Tensor segment_prod(Operand x, Operand ids, int64_t segments) {
-  return segments_of(
-      "segment_prod", x, ids, segments,
-      [&](DType dtype) {
-        return constant_like({1, x.at()}, dtype, "segment_prod");
-      },
-      [at = x.at()](const Tensor& a, const Tensor& b) {
-        return multiply({a, at}, {b, at});
-      });
+  return segments_of("segment_prod", x, ids, segments, Start::kOne, multiply);
 }
 
 Tensor segment_max(Operand x, Operand ids, int64_t segments) {
-  return segments_of(
-      "segment_max", x, ids, segments,
-      [&](DType dtype) {
-        return trace_internal::emit_constant(trace_internal::extreme(dtype, true), x.at());
-      },
-      [at = x.at()](const Tensor& a, const Tensor& b) {
-        return maximum({a, at}, {b, at});
-      });
+  return segments_of("segment_max", x, ids, segments, Start::kLeast, maximum);
 }
 
 Tensor segment_min(Operand x, Operand ids, int64_t segments) {
-  return segments_of(
-      "segment_min", x, ids, segments,
-      [&](DType dtype) {
-        return trace_internal::emit_constant(trace_internal::extreme(dtype, false), x.at());
-      },
-      [at = x.at()](const Tensor& a, const Tensor& b) {
-        return minimum({a, at}, {b, at});
-      });
+  return segments_of("segment_min", x, ids, segments, Start::kGreatest, minimum);
 }
 
 }  // namespace heddle

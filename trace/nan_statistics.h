@@ -1,11 +1,10 @@
-// Statistics as if NaN were not there, percentiles, and sums of segments. Names are those of
-// jax.numpy and jax.ops; negative axes count from the end.
+// Statistics as if NaN were not there, and sums of segments. Names are those of jax.numpy and
+// jax.ops; negative axes count from the end.
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 // and the caller's line
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "heddle/trace/operand.h"
 #include "heddle/trace/reductions.h"
@@ -23,13 +22,6 @@ Tensor nan_std(Operand x, const Reduction& over = {}, int64_t ddof = 0);
 // s32 position of the greatest (least) number along an axis; -1 where there is none.
 Tensor nan_argmax(Operand x, int64_t axis);
 Tensor nan_argmin(Operand x, int64_t axis);
-// quantile and median of the numbers alone.
-Tensor nan_quantile(Operand x, double q, std::optional<int64_t> axis = {});
-Tensor nan_median(Operand x, std::optional<int64_t> axis = {});
-
-// quantile and nan_quantile of q / 100, for q in 0 .. 100.
-Tensor percentile(Operand x, double q, std::optional<int64_t> axis = {});
-Tensor nan_percentile(Operand x, double q, std::optional<int64_t> axis = {});
 
 // Of rows x[n, ..] the sum, product, greatest and least for each of the numbers 0 .. segments - 1 in
 // `ids` [n], of integers: [segments, ..]. Rows with other ids are dropped; segments without rows are

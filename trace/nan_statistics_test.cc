@@ -49,19 +49,6 @@ TEST(NanStatistics, Positions) {
   EXPECT_THAT(ints(nan_argmin(rows(), -1)), ElementsAre(2, 2));
 }
 
-TEST(NanStatistics, Quantiles) {
-  EXPECT_EQ(nan_median(rows()).item<double>(), 3);
-  EXPECT_THAT(doubles(nan_median(rows(), 0)), ElementsAre(3, IsNan(), 2.5));
-  EXPECT_THAT(nan_quantile(rows(), 0.3).item<double>(), near(2.2));
-  EXPECT_THAT(doubles(nan_percentile(rows(), 30, 1)), ElementsAre(near(1.6), 4));
-  EXPECT_THAT(percentile(array<double>({4, 1, 3, 2}), 40).item<double>(), near(2.2));
-  EXPECT_EQ(nan_quantile(array<double>({INFINITY, 1, NAN}), 1).item<double>(), INFINITY);
-  EXPECT_THAT(error_of([] { percentile(ones({2}), 101); }),
-              HasSubstr("percentile: q is 101; it must be in 0 .. 100"));
-  EXPECT_THAT(error_of([] { nan_median(zeros({0})); }),
-              HasSubstr("nan_median: x is f32[0]; it must have elements"));
-}
-
 TEST(Segments, CombineRowsOfOneNumber) {
   Tensor x = reshape(arange(8), {4, 2}), ids = array<int>({0, 2, 0, 5});
   EXPECT_THAT(ints(segment_sum(x, ids, 3)), ElementsAre(4, 6, 0, 0, 2, 3));

@@ -5,7 +5,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/vectors.h"
 
 namespace heddle {
 namespace {
@@ -13,20 +13,15 @@ namespace {
 using trace_internal::in_program;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::vector_of;
 
-Located vector_of(std::string_view op, std::string_view name, const Tensor& x, SourceLocation at) {
-  if (x.rank() == 1) return {x, at};
-  throw Error(invalid_argument(op, ": ", name, " is ", x.shape(), "; it must be a vector"), at);
-}
-
-Located fractions_of(std::string_view op, std::string_view name, const Tensor& x,
-                     SourceLocation at) {
-  Located out = vector_of(op, name, x, at);
-  if (is_floating(x.dtype()) || is_complex(x.dtype())) return out;
+Located fractions_of(std::string_view op, std::string_view name, const Operand& x) {
+  Located out = vector_of(op, name, x);
+  if (is_floating(out.dtype()) || is_complex(out.dtype())) return out;
   throw Error(
-      invalid_argument(op, ": ", name, " is ", x.shape(),
+      invalid_argument(op, ": ", name, " is ", out.tensor().shape(),
                        "; it must be of floats or complex numbers, cast it with astype(f32)"),
-      at);
+      x.at());
 }
 
 void require_same(std::string_view op, const Tensor& p, const Tensor& q, SourceLocation at) {
@@ -50,7 +45,7 @@ Located shifted(const Located& p, int64_t before, int64_t behind) {
 template <class Fn>
 Tensor aligned(std::string_view op, const Operand& left, const Operand& right, Fn&& fn) {
   SourceLocation at = left.at();
-  Located p = vector_of(op, "p", as_tensor(left), at), q = vector_of(op, "q", as_tensor(right), at);
+  Located p = vector_of(op, "p", left), q = vector_of(op, "q", {as_tensor(right), at});
   require_same(op, p.tensor(), q.tensor(), at);
   return one_program(op, at, [&] {
     const int64_t n = std::max(p.tensor().size(), q.tensor().size());
@@ -83,7 +78,7 @@ Located exponents(const Located& p, int64_t skip) {
 
 Tensor polyval(Operand coefficients, Operand where) {
   SourceLocation at = coefficients.at();
-  Located p = vector_of("polyval", "p", as_tensor(coefficients), at);
+  Located p = vector_of("polyval", "p", coefficients);
   const Tensor points = trace_internal::like("polyval", "x", where, p.dtype(), at);
   return one_program("polyval", at, [&] {
     Located x(points, at), out = x.like(0);
@@ -104,8 +99,8 @@ Tensor polysub(Operand p, Operand q) {
 
 Tensor polymul(Operand left, Operand right) {
   SourceLocation at = left.at();
-  Located p = vector_of("polymul", "p", as_tensor(left), at);
-  Located q = vector_of("polymul", "q", as_tensor(right), at);
+  Located p = vector_of("polymul", "p", left);
+  Located q = vector_of("polymul", "q", {as_tensor(right), at});
   require_same("polymul", p.tensor(), q.tensor(), at);
   const int64_t n = p.tensor().size(), m = q.tensor().size();
   if (n == 0 || m == 0)
@@ -125,8 +120,8 @@ Tensor polymul(Operand left, Operand right) {
 
 Quotient polydiv(Operand left, Operand right) {
   SourceLocation at = left.at();
-  Located p = fractions_of("polydiv", "p", as_tensor(left), at);
-  Located q = fractions_of("polydiv", "q", as_tensor(right), at);
+  Located p = fractions_of("polydiv", "p", left);
+  Located q = fractions_of("polydiv", "q", {as_tensor(right), at});
   require_same("polydiv", p.tensor(), q.tensor(), at);
   if (q.tensor().size() == 0 || p.tensor().size() == 0)
     throw Error(invalid_argument("polydiv: operands are ", p.tensor().shape(), " and ",
@@ -137,7 +132,7 @@ Quotient polydiv(Operand left, Operand right) {
 }
 
 Tensor polyder(Operand operand, int64_t times) {
-  Located p = fractions_of("polyder", "p", as_tensor(operand), operand.at());
+  Located p = fractions_of("polyder", "p", operand);
   if (times < 0)
     throw Error(invalid_argument("polyder: times is ", times, "; it must be 0 or more"), p.at());
   return one_program("polyder", p.at(), [&] {
@@ -151,7 +146,7 @@ Tensor polyder(Operand operand, int64_t times) {
 }
 
 Tensor polyint(Operand operand, int64_t times) {
-  Located p = fractions_of("polyint", "p", as_tensor(operand), operand.at());
+  Located p = fractions_of("polyint", "p", operand);
   if (times < 0)
     throw Error(invalid_argument("polyint: times is ", times, "; it must be 0 or more"), p.at());
   return one_program("polyint", p.at(), [&] {
@@ -162,7 +157,7 @@ Tensor polyint(Operand operand, int64_t times) {
 }
 
 Tensor poly(Operand operand) {
-  Located r = fractions_of("poly", "roots", as_tensor(operand), operand.at());
+  Located r = fractions_of("poly", "roots", operand);
   return one_program("poly", r.at(), [&] {
     const int64_t n = r.tensor().size();
     Located out(ones({1}, r.dtype(), r.at()), r.at());

@@ -182,7 +182,8 @@ Tensor spread_of(std::string_view op, const Operand& x, const Reduction& given, 
   require_inexact(op, x);
   SourceLocation at = x.at();
   const Reduction over = checked(op, x, given);
-  const auto count = static_cast<double>(reduced_count(op, x, over) - ddof);
+  const auto left = static_cast<double>(reduced_count(op, x, over) - ddof);
+  const double count = left > 0 ? left : NAN;  // as jax.numpy; the quotient would be negative
   return one_program(op, at, [&] {
     const Tensor given_x = as_tensor(x), wide = wide_for_sums(given_x, at);
     Tensor out = variance_of({wide, at}, over, count);
@@ -201,9 +202,30 @@ Tensor std_dev(Operand x, const Reduction& over, int64_t ddof) {
   return spread_of("std_dev", x, over, ddof, /*root=*/true);
 }
 
+namespace {
+
+void require_floats(std::string_view op, const Operand& x) {
+  require_inexact(op, x);
+  require_real(op, x);
+}
+
+// What is built from x less its greatest element along an axis.
+template <class Fn>
+Tensor below_greatest(std::string_view op, const Operand& x, int64_t axis, Fn&& fn) {
+  require_floats(op, x);
+  const Tensor t = as_tensor(x);
+  const int64_t along = axis_of(op, t.shape(), axis, x.at());
+  return one_program(op, x.at(), [&] {
+    const Located value(t, x.at());
+    const Located greatest = value.with(safe_maximum(t, {.axes = {along}}, x.at()));
+    return fn(value - greatest, Reduction{.axes = {along}, .keep_dims = true}).tensor();
+  });
+}
+
+}  // namespace
+
 Tensor logsumexp(Operand x, const Reduction& given) {
-  require_inexact("logsumexp", x);
-  require_real("logsumexp", x);
+  require_floats("logsumexp", x);
   const Reduction over = checked("logsumexp", x, given);
   SourceLocation at = x.at();
   return one_program("logsumexp", at, [&] {
@@ -219,28 +241,15 @@ Tensor logsumexp(Operand x, const Reduction& given) {
 }
 
 Tensor softmax(Operand x, int64_t axis) {
-  require_inexact("softmax", x);
-  require_real("softmax", x);
-  SourceLocation at = x.at();
-  axis = axis_of("softmax", as_tensor(x).shape(), axis, at);
-  return one_program("softmax", at, [&] {
-    Tensor t = as_tensor(x);
-    Tensor e = exp({subtract({t, at}, {safe_maximum(t, {.axes = {axis}}, at), at}), at});
-    return divide({e, at}, {sum({e, at}, {.axes = {axis}, .keep_dims = true}), at});
+  return below_greatest("softmax", x, axis, [](const Located& v, const Reduction& over) {
+    const Located e = exp(v);
+    return e / sum(e, over);
   });
 }
 
 Tensor log_softmax(Operand x, int64_t axis) {
-  require_inexact("log_softmax", x);
-  require_real("log_softmax", x);
-  SourceLocation at = x.at();
-  axis = axis_of("log_softmax", as_tensor(x).shape(), axis, at);
-  return one_program("log_softmax", at, [&] {
-    Tensor t = as_tensor(x);
-    Tensor shifted = subtract({t, at}, {safe_maximum(t, {.axes = {axis}}, at), at});
-    return subtract(
-        {shifted, at},
-        {log({sum({exp({shifted, at}), at}, {.axes = {axis}, .keep_dims = true}), at}), at});
+  return below_greatest("log_softmax", x, axis, [](const Located& v, const Reduction& over) {
+    return v - log(sum(exp(v), over));
   });
 }
 

@@ -8,12 +8,12 @@
 #include <functional>
 #include <string>
 
-#include "heddle/hlo/module.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/program.h"
+#include "heddle/trace/program_lines_test.h"
 #include "heddle/trace/sequences.h"
 #include "heddle/trace/statistics.h"
 #include "heddle/trace/support_test.h"
@@ -82,17 +82,12 @@ TEST(Reductions, MeansAreOfFloats) {
   EXPECT_EQ(nan_sum(whole).item<int>(), 3);
 }
 
-// Where instructions of a program come from, its regions too.
-std::vector<std::string> foreign_lines(const Program& program) {
-  std::vector<std::string> out;
-  for (const hlo::Computation& computation : program.module().computations) {
-    for (const hlo::Instruction& instruction : computation.instructions) {
-      const std::string file = instruction.at.known() ? instruction.at.file : "";
-      if (!file.empty() && !file.ends_with("reductions_test.cc"))
-        out.push_back(cat(instruction.name, " ", to_string(instruction.at)));
-    }
-  }
-  return out;
+// Of too few there is no variance; a quotient would be negative.
+TEST(Reductions, VariancesOfTooFew) {
+  const Tensor x = array<double>({{3, 1}, {4, 5}});
+  EXPECT_THAT(var(x, {.axes = {0}}, 2).to_vector<double>(), testing::Each(testing::IsNan()));
+  EXPECT_THAT(std_dev(x, {.axes = {0}}, 3).to_vector<double>(), testing::Each(testing::IsNan()));
+  EXPECT_THAT(var(x, {.axes = {0}}, 1).to_vector<double>(), ElementsAre(0.5, 8));
 }
 
 TEST(Reductions, RecordTheLineOfTheUser) {
@@ -100,7 +95,7 @@ TEST(Reductions, RecordTheLineOfTheUser) {
       trace([](Tensor x,
                Tensor i) { return std::tuple(argmax(x, 0), bincount(i, 3), x.at({i}).max(1.0)); },
             placeholder({4}, f32), placeholder({4}, s32));
-  EXPECT_THAT(foreign_lines(program), testing::IsEmpty());
+  EXPECT_THAT(lines_outside("reductions_test.cc", program), testing::IsEmpty());
 }
 
 }  // namespace

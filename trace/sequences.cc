@@ -76,14 +76,21 @@ Tensor trapezoid_of(const Located& y, int64_t axis, const Widths& widths) {
   return sum((pair.after + pair.before) * widths * 0.5, {.axes = {axis}}).tensor();
 }
 
+// x as the places of y's elements along an axis.
+void require_places(std::string_view op, const Tensor& x, const Located& y, int64_t axis) {
+  const int64_t size = y.tensor().dim(axis);
+  if (x.rank() == 1 && x.size() == size) return;
+  throw Error(invalid_argument(op, ": x is ", x.shape(), "; it must be a vector of ", size,
+                               " elements, as axis ", axis, " of y, ", y.tensor().shape()),
+              y.at());
+}
+
 void require_vectors(std::string_view op, const Tensor& x, const Tensor& y, SourceLocation at) {
-  const bool numbers = is_floating(x.dtype()) || is_complex(x.dtype());
-  if (x.rank() == 1 && y.rank() == 1 && x.dtype() == y.dtype() && numbers && x.size() > 0 &&
-      y.size() > 0)
+  if (x.rank() == 1 && y.rank() == 1 && x.dtype() == y.dtype() && x.dtype() != pred &&
+      x.size() > 0 && y.size() > 0)
     return;
   throw Error(invalid_argument(op, ": operands are ", x.shape(), " and ", y.shape(),
-                               "; they must be vectors of one dtype, of floats or complex numbers, "
-                               "with elements"),
+                               "; they must be vectors of numbers of one dtype, with elements"),
               at);
 }
 
@@ -153,11 +160,7 @@ Tensor gradient_at(Operand operand, Operand places, int64_t axis) {
   Tensor x = as_tensor(places);
   const int64_t along = axis_of("gradient_at", y.tensor().shape(), axis, at);
   require_slope("gradient_at", y, along);
-  if (x.rank() != 1 || x.size() != y.tensor().dim(along))
-    throw Error(invalid_argument("gradient_at: x is ", x.shape(), "; it must be a vector of ",
-                                 y.tensor().dim(along), " elements, as axis ", axis, " of y, ",
-                                 y.tensor().shape()),
-                at);
+  require_places("gradient_at", x, y, axis);
   trace_internal::like("gradient_at", "places", {x, at}, y.dtype(), at);
   return one_program("gradient_at", at, [&] {
     return slopes(y, spread(Located(diff({x, at}), at), y.tensor().rank(), along), along);
@@ -178,11 +181,7 @@ Tensor trapezoid_at(Operand operand, Operand places, int64_t axis) {
   Tensor x = as_tensor(places);
   const int64_t along = axis_of("trapezoid_at", y.tensor().shape(), axis, at);
   trace_internal::require_inexact("trapezoid_at", operand);
-  if (x.rank() != 1 || x.size() != y.tensor().dim(along))
-    throw Error(invalid_argument("trapezoid_at: x is ", x.shape(), "; it must be a vector of ",
-                                 y.tensor().dim(along), " elements, as axis ", axis, " of y, ",
-                                 y.tensor().shape()),
-                at);
+  require_places("trapezoid_at", x, y, axis);
   return one_program("trapezoid_at", at, [&] {
     return trapezoid_of(y, along, spread(Located(diff({x, at}), at), y.tensor().rank(), along));
   });

@@ -214,8 +214,9 @@ std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positi
     std::vector<Tensor> parts;
     int64_t from = 0;
     for (size_t i = 0; i <= positions.size(); ++i) {
-      int64_t to = std::clamp(i < positions.size() ? positions[i] : size, from, size);
-      parts.push_back(slice_in_dim({x, operand.at()}, from, to, 1, axis));
+      int64_t to = i < positions.size() ? positions[i] : size;
+      to = std::clamp<int64_t>(to < 0 ? to + size : to, 0, size);  // numpy's x[from:to]
+      parts.push_back(slice_in_dim({x, operand.at()}, from, std::max(from, to), 1, axis));
       from = to;
     }
     return parts;

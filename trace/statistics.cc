@@ -1,5 +1,6 @@
 #include "heddle/trace/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "heddle/trace/axes.h"
@@ -32,75 +33,7 @@ Along along(std::string_view op, const Operand& operand, std::optional<int64_t> 
   return {ravel({x, operand.at()}), 0};
 }
 
-// Of the elements before and behind a position, `rest` of the way from one to the other.
-Located between_of(const Located& low, const Located& high, double rest, Between between) {
-  switch (between) {
-    // Weights of 0 are left out: they would make NaN of infinities.
-    case Between::kLinear: return rest == 0 ? low : low * (1 - rest) + high * rest;
-    case Between::kLower: return low;
-    case Between::kHigher: return rest == 0 ? low : high;
-    case Between::kNearest: return rest <= 0.5 ? low : high;
-    case Between::kMidpoint: return rest == 0 ? low : (low + high) * 0.5;
-  }
-  return low;
-}
-
-// One row for each part.
-std::vector<Tensor> quantiles_of(std::string_view op, const Operand& operand,
-                                 const std::vector<double>& parts, std::optional<int64_t> axis,
-                                 Between between) {
-  SourceLocation at = operand.at();
-  const Tensor x = floating(op, "x", operand).tensor();
-  for (double q : parts) {
-    if (!(q >= 0 && q <= 1))
-      throw Error(invalid_argument(op, ": q is ", q, "; it must be in 0 .. 1"), at);
-  }
-  return trace_internal::in_program(op, at, [&] {
-    Along values = along(op, operand, axis);
-    const int64_t n = values.x.dim(values.axis);
-    if (n == 0)
-      throw Error(invalid_argument(op, ": x is ", x.shape(), "; it must have elements"), at);
-    Tensor sorted = sort({values.x, at}, values.axis);
-    auto row = [&](int64_t i) {
-      Tensor part = slice_in_dim({sorted, at}, i, i + 1, 1, values.axis);
-      return Located(squeeze({part, at}, {values.axis}), at);
-    };
-    std::vector<Tensor> out;
-    for (double q : parts) {
-      const double position = q * static_cast<double>(n - 1);
-      const auto low = static_cast<int64_t>(std::floor(position));
-      const double rest = position - static_cast<double>(low);
-      const Located below = row(low), above = rest == 0 ? below : row(low + 1);
-      // A NaN sorts after every number.
-      Located value = between_of(below, above, rest, between);
-      out.push_back(where(is_nan(row(n - 1)), NAN, value).tensor());
-    }
-    return out;
-  });
-}
-
 }  // namespace
-
-Tensor quantile(Operand x, double q, std::optional<int64_t> axis, Between between) {
-  return quantiles_of("quantile", x, {q}, axis, between)[0];
-}
-
-Tensor quantile(Operand x, const std::vector<double>& q, std::optional<int64_t> axis,
-                Between between) {
-  SourceLocation at = x.at();
-  if (q.empty()) throw Error(invalid_argument("quantile: has no parts; give at least one"), at);
-  return one_program("quantile", at,
-                     [&] { return stack(quantiles_of("quantile", x, q, axis, between), 0, at); });
-}
-
-Tensor quantile(Operand x, std::initializer_list<double> q, std::optional<int64_t> axis,
-                Between between) {
-  return quantile(x, std::vector<double>(q), axis, between);
-}
-
-Tensor median(Operand x, std::optional<int64_t> axis) {
-  return quantiles_of("median", x, {0.5}, axis, Between::kLinear)[0];
-}
 
 Tensor average(Operand operand, Operand weights, std::optional<int64_t> axis) {
   SourceLocation at = operand.at();
@@ -187,7 +120,7 @@ Tensor cov(Operand operand, int64_t ddof) {
     Located v(x, at);
     Located centred = v - mean(v, {.axes = {1}, .keep_dims = true});
     Located products(inner(centred.operand(), {conj(centred.operand()), at}), at);
-    return (products / static_cast<double>(x.dim(1) - ddof)).tensor();
+    return (products / static_cast<double>(std::max<int64_t>(x.dim(1) - ddof, 0))).tensor();
   });
 }
 

@@ -4,29 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
-#include <vector>
 
 #include "heddle/trace/operand.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {
-
-// What stands for the two elements next to a position: something between them in proportion, the
-// lower or the higher one, the nearer one (the lower in the middle), or their mean.
-enum class Between : uint8_t { kLinear, kLower, kHigher, kNearest, kMidpoint };
-// The value below which the part q (0 .. 1) of the elements along an axis lies: that at position
-// q (n - 1) of the sorted ones. NaN where any is NaN. Of floats; without an axis over all elements.
-Tensor quantile(Operand x, double q, std::optional<int64_t> axis = {},
-                Between between = Between::kLinear);
-// For each of several parts: [parts, ..].
-Tensor quantile(Operand x, const std::vector<double>& q, std::optional<int64_t> axis = {},
-                Between between = Between::kLinear);
-Tensor quantile(Operand x, std::initializer_list<double> q, std::optional<int64_t> axis = {},
-                Between between = Between::kLinear);
-Tensor median(Operand x, std::optional<int64_t> axis = {});  // quantile 0.5
 
 // sum(weights * x) / sum(weights), of floats or complex numbers; the weights have x's shape, or are a
 // vector along `axis`.
@@ -39,7 +23,7 @@ Tensor nan_sum(Operand x, const Reduction& over = {});
 Tensor nan_mean(Operand x, const Reduction& over = {});
 
 // Of rows of observations, x: [variables, n] -> [variables, variables]; the sums are divided by
-// n - ddof. corrcoef divides by both deviations.
+// n - ddof (0 where that is negative). corrcoef divides by both deviations.
 Tensor cov(Operand x, int64_t ddof = 1);
 Tensor corrcoef(Operand x);
 

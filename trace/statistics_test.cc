@@ -26,35 +26,6 @@ using testing::IsNan;
 Tensor rows() { return array<double>({3, 1, 4, 1, 5, 9, 2, 6, 5, 3}, {2, 5}); }
 auto near(double x) { return DoubleNear(x, 1e-8); }
 
-TEST(Statistics, Quantiles) {
-  EXPECT_THAT(quantile(rows(), 0.3).item<double>(), near(2.7));
-  EXPECT_THAT(doubles(quantile(rows(), 0.3, 1)), ElementsAre(near(1.4), near(3.4)));
-  EXPECT_EQ(median(rows()).item<double>(), 3.5);
-  EXPECT_THAT(doubles(median(rows(), 0)), ElementsAre(6, 1.5, 5, 3, 4));
-  EXPECT_EQ(quantile(rows(), 1).item<double>(), 9);
-  EXPECT_EQ(quantile(array<double>({INFINITY, 1, 2}), 0.5).item<double>(), 2);
-  EXPECT_THAT(median(array<double>({NAN, 1, 2})).item<double>(), IsNan());
-  EXPECT_THAT(error_of([] { median(zeros({0})); }), HasSubstr("median: x is f32[0]"));
-  EXPECT_THAT(error_of([] { quantile(ones({2}), 2); }),
-              HasSubstr("quantile: q is 2; it must be in 0 .. 1 [statistics_test.cc:"));
-}
-
-TEST(Statistics, QuantilesOfManyPartsAndKinds) {
-  Tensor x = array<double>({4, 1, 3, 2});
-  EXPECT_THAT(doubles(quantile(x, {0, 0.4, 1})), ElementsAre(1, near(2.2), 4));
-  EXPECT_EQ(quantile(rows(), {0.5, 0.2}, 1).shape(), Shape(f64, {2, 2}));
-  EXPECT_EQ(quantile(x, 0.4, {}, Between::kLower).item<double>(), 2);
-  EXPECT_EQ(quantile(x, 0.4, {}, Between::kHigher).item<double>(), 3);
-  EXPECT_EQ(quantile(x, 0.4, {}, Between::kNearest).item<double>(), 2);
-  EXPECT_EQ(quantile(x, 0.6, {}, Between::kNearest).item<double>(), 3);
-  EXPECT_EQ(quantile(x, 0.4, {}, Between::kMidpoint).item<double>(), 2.5);
-  EXPECT_EQ(quantile(x, 1, {}, Between::kHigher).item<double>(), 4);
-  EXPECT_THAT(error_of([&] {
-                quantile(x, {0.5, -1});
-              }),
-              HasSubstr("quantile: q is -1; it must be in 0 .. 1"));
-}
-
 TEST(Statistics, Averages) {
   EXPECT_THAT(doubles(average(rows(), array<double>({1, 2, 3, 4, 0}), 1)),
               ElementsAre(near(2.1), near(5.1)));
@@ -76,6 +47,12 @@ TEST(Statistics, Covariances) {
   EXPECT_THAT(doubles(cov(rows())), ElementsAre(near(3.2), near(0.75), near(0.75), near(7.5)));
   EXPECT_THAT(doubles(corrcoef(rows())),
               ElementsAre(near(1), near(0.15309311), near(0.15309311), near(1)));
+}
+
+// As numpy: no fewer than 0 observations are left.
+TEST(Statistics, CovariancesOfTooFew) {
+  EXPECT_THAT(doubles(cov(zeros({2, 0}))), testing::Each(IsNan()));
+  EXPECT_THAT(doubles(cov(rows(), 7)), ElementsAre(INFINITY, INFINITY, INFINITY, INFINITY));
 }
 
 TEST(Statistics, Counts) {
@@ -169,6 +146,16 @@ TEST(Sequences, Gradients) {
                   .to_vector<int>(),
               ElementsAre(88, 1, 2, 3, -9));
   EXPECT_EQ(ediff1d(scalar<int>(1)).size(), 0);
+}
+
+TEST(Sequences, ConvolutionsOfIntegers) {
+  const Tensor x = array<int>({3, -1, 4}), y = array<int>({1, -5, 9});
+  EXPECT_THAT(ints(convolve(x, y)), ElementsAre(3, -16, 36, -29, 36));
+  EXPECT_THAT(ints(correlate(x, y, Overlap::kSame)), ElementsAre(-24, 44, -21));
+  EXPECT_EQ(convolve(x.astype(s8), y.astype(s8)).dtype(), s8);
+  EXPECT_THAT(error_of([] { convolve(ones({2}, pred), ones({2}, pred)); }),
+              HasSubstr("convolve: operands are pred[2] and pred[2]; they must be vectors of "
+                        "numbers of one dtype, with elements"));
 }
 
 TEST(Sequences, Convolutions) {

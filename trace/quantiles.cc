@@ -1,0 +1,147 @@
+#include "heddle/trace/quantiles.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heddle/trace/axes.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/located.h"
+#include "heddle/trace/selecting.h"
+
+namespace heddle {
+namespace {
+
+using trace_internal::axis_of;
+using trace_internal::floating;
+using trace_internal::Located;
+using trace_internal::one_program;
+
+// Of the elements before and behind a position, `rest` of the way from one to the other.
+Located between_of(const Located& low, const Located& high, double rest, Between between) {
+  switch (between) {
+    // Weights of 0 are left out: they would make NaN of infinities.
+    case Between::kLinear: return rest == 0 ? low : low * (1 - rest) + high * rest;
+    case Between::kLower: return low;
+    case Between::kHigher: return rest == 0 ? low : high;
+    case Between::kNearest: return rest <= 0.5 ? low : high;
+    case Between::kMidpoint: return rest == 0 ? low : (low + high) * 0.5;
+  }
+  return low;
+}
+
+// The same where the rest is a value; `high` is `low` where it is 0.
+Located between_of(const Located& low, const Located& high, const Located& rest, Between between) {
+  switch (between) {
+    case Between::kLinear: return where(rest == 0, low, low * (1 - rest) + high * rest);
+    case Between::kLower: return low;
+    case Between::kHigher: return high;
+    case Between::kNearest: return where(rest <= 0.5, low, high);
+    case Between::kMidpoint: return where(rest == 0, low, (low + high) * 0.5);
+  }
+  return low;
+}
+
+struct Request {
+  std::string_view op;
+  std::vector<double> parts;  // 0 .. 1
+  bool is_list = false;
+  std::optional<int64_t> axis;
+  Between between = Between::kLinear;
+};
+
+// `whole` is what q may be at most.
+Request request(std::string_view op, const Levels& q, double whole, std::optional<int64_t> axis,
+                Between between, SourceLocation at) {
+  Request out{.op = op, .is_list = q.is_list(), .axis = axis, .between = between};
+  if (q.values().empty())
+    throw Error(invalid_argument(op, ": q has no parts; give at least one"), at);
+  for (double each : q.values()) {
+    if (!(each >= 0 && each <= whole))
+      throw Error(invalid_argument(op, ": q is ", each, "; it must be in 0 .. ", whole), at);
+    out.parts.push_back(each / whole);
+  }
+  return out;
+}
+
+// `of` (elements, axis) gives a function from a part to its value, without that axis.
+template <class Of>
+Tensor quantiles(const Operand& operand, const Request& how, Of of) {
+  const Located given = floating(how.op, "x", operand);
+  SourceLocation at = given.at();
+  const int64_t along = how.axis ? axis_of(how.op, given.tensor().shape(), *how.axis, at) : 0;
+  return one_program(how.op, at, [&] {
+    const Located x = how.axis ? given : given.with(ravel(given.operand()));
+    if (x.tensor().dim(along) == 0)
+      throw Error(
+          invalid_argument(how.op, ": x is ", given.tensor().shape(), "; it must have elements"),
+          at);
+    const auto value_of = of(x.with(sort(x.operand(), along)), along);
+    std::vector<Tensor> values;
+    for (double q : how.parts) values.push_back(value_of(q).tensor());
+    return how.is_list ? stack(values, 0, at) : values[0];
+  });
+}
+
+Tensor quantile_of(const Operand& operand, const Request& how) {
+  return quantiles(operand, how, [&](const Located& sorted, int64_t along) {
+    const int64_t n = sorted.tensor().dim(along);
+    auto row = [=](int64_t i) {
+      const Tensor part = slice_in_dim(sorted.operand(), i, i + 1, 1, along);
+      return sorted.with(squeeze({part, sorted.at()}, {along}));
+    };
+    return [=, between = how.between](double q) {
+      const double position = q * static_cast<double>(n - 1);
+      const auto low = static_cast<int64_t>(std::floor(position));
+      const double rest = position - static_cast<double>(low);
+      const Located below = row(low), above = rest == 0 ? below : row(low + 1);
+      // A NaN sorts after every number.
+      return where(is_nan(row(n - 1)), NAN, between_of(below, above, rest, between));
+    };
+  });
+}
+
+// Of numbers there are as many as come out when the program runs; NaN sort behind them.
+Tensor nan_quantile_of(const Operand& operand, const Request& how) {
+  return quantiles(operand, how, [&](const Located& sorted, int64_t along) {
+    const Located numbers = (~is_nan(sorted)).astype(sorted.dtype() == f64 ? f64 : f32);
+    const Located last = maximum(sum(numbers, {.axes = {along}, .keep_dims = true}) - 1, 0);
+    auto row = [=](const Located& place) {
+      return sorted.with(take_along_axis(sorted.operand(), place.astype(s32).operand(), along));
+    };
+    return [=, between = how.between](double q) {
+      const Located position = last * q, low = floor(position);
+      const Located rest = (position - low).astype(sorted.dtype());
+      const Located value = between_of(row(low), row(ceil(position)), rest, between);
+      return value.with(squeeze(value.operand(), {along}));
+    };
+  });
+}
+
+}  // namespace
+
+Tensor quantile(Operand x, const Levels& q, std::optional<int64_t> axis, Between between) {
+  return quantile_of(x, request("quantile", q, 1, axis, between, x.at()));
+}
+
+Tensor median(Operand x, std::optional<int64_t> axis) {
+  return quantile_of(x, request("median", 0.5, 1, axis, Between::kLinear, x.at()));
+}
+
+Tensor nan_quantile(Operand x, const Levels& q, std::optional<int64_t> axis, Between between) {
+  return nan_quantile_of(x, request("nan_quantile", q, 1, axis, between, x.at()));
+}
+
+Tensor nan_median(Operand x, std::optional<int64_t> axis) {
+  return nan_quantile_of(x, request("nan_median", 0.5, 1, axis, Between::kLinear, x.at()));
+}
+
+Tensor percentile(Operand x, const Levels& q, std::optional<int64_t> axis, Between between) {
+  return quantile_of(x, request("percentile", q, 100, axis, between, x.at()));
+}
+
+Tensor nan_percentile(Operand x, const Levels& q, std::optional<int64_t> axis, Between between) {
+  return nan_quantile_of(x, request("nan_percentile", q, 100, axis, between, x.at()));
+}
+
+}  // namespace heddle
