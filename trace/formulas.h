@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-// Of floats; integers, which stay as they are, are taken by trunc and is_inf, and complex numbers by is_inf.
+// Of floats.
 Tensor log2(Operand x);
 Tensor log10(Operand x);
 Tensor exp2(Operand x);                  // 2 to the x
