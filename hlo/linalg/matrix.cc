@@ -83,6 +83,8 @@ template Matrix<double> all_nan(int64_t, int64_t);
 template Matrix<Complex> all_nan(int64_t, int64_t);
 template Matrix<double> hermitian(const Matrix<double>&, bool);
 template Matrix<Complex> hermitian(const Matrix<Complex>&, bool);
+template Matrix<float> hermitian(const Matrix<float>&, bool);
+template Matrix<SingleComplex> hermitian(const Matrix<SingleComplex>&, bool);
 template double scale_for(const Matrix<double>&);
 template double scale_for(const Matrix<Complex>&);
 
