@@ -119,6 +119,7 @@ void Batch::put(size_t k, int64_t at, const std::vector<T>& vector) {
 
 template std::vector<float> Batch::vector(size_t, int64_t) const;
 template std::vector<double> Batch::vector(size_t, int64_t) const;
+template std::vector<SingleComplex> Batch::vector(size_t, int64_t) const;
 template std::vector<Complex> Batch::vector(size_t, int64_t) const;
 template std::vector<int64_t> Batch::vector(size_t, int64_t) const;
 template void Batch::put(size_t, int64_t, const std::vector<float>&);

@@ -1,5 +1,5 @@
-// Calls that XLA itself writes and expands: those of xla::Qr, xla::ProductOfElementaryHouseholderReflectors and xla::SelfAdjointEig,
-// with which torch_xla computes QR, the determinant's signs and symmetric eigenvalues.
+// Calls beside LAPACK's. XLA itself writes and expands those of xla::Qr, xla::ProductOfElementaryHouseholderReflectors and
+// xla::SelfAdjointEig, with which torch_xla computes QR and symmetric eigenvalues; JAX has a solver of its own for inverse iteration.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "heddle/hlo/linalg/internal/batch.h"
 #include "heddle/hlo/linalg/internal/jacobi.h"
 #include "heddle/hlo/linalg/internal/lapack.h"
+#include "heddle/hlo/linalg/internal/solve.h"
 
 namespace heddle::hlo::linalg {
 namespace {
@@ -122,6 +123,40 @@ StatusOr<Literal> eigh_call(CustomCall& call) {
   }
 }
 
+// tridiagonal_solve_perturbed_ffi(dl, d, du, b): x. dl[0] and du[n-1] are not looked at.
+template <class T>
+StatusOr<Literal> perturbed(CustomCall& call, DType dtype) {
+  Batch batch(call);
+  HEDDLE_RETURN_IF_ERROR(call.check_size(4));
+  for (size_t i = 0; i < 3; ++i) HEDDLE_RETURN_IF_ERROR(batch.check_operand(i, dtype, 1));
+  HEDDLE_RETURN_IF_ERROR(batch.check_operand(3, dtype, 2));
+  const int64_t n = batch.columns(1);
+  if (batch.columns(0) != n || batch.columns(2) != n || batch.rows(3) != n) {
+    return call.error("operands are ", call[0].shape(), ", ", call[1].shape(), ", ",
+                      call[2].shape(), " and ", call[3].shape(),
+                      "; all must have the length of d, and b as many rows");
+  }
+  HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {n, batch.columns(3)})}));
+  for (int64_t at = 0; at < batch.size(); ++at) {
+    const std::vector<T> below = batch.vector<T>(0, at), middle = batch.vector<T>(1, at),
+                         above = batch.vector<T>(2, at);
+    Matrix<T> b = batch.matrix<T>(3, at);
+    solve_perturbed<T>(below, middle, above, b);
+    batch.put(0, at, b);
+  }
+  return std::move(batch).finish();
+}
+
+StatusOr<Literal> perturbed_call(CustomCall& call) {
+  const DType dtype = call.size() > 0 ? call[0].shape().dtype() : DType::kInvalid;
+  switch (dtype) {
+    case f64: return perturbed<double>(call, dtype);
+    case c64: return perturbed<SingleComplex>(call, dtype);
+    case c128: return perturbed<Complex>(call, dtype);
+    default: return perturbed<float>(call, f32);
+  }
+}
+
 struct XlaCall {
   std::string_view target;
   StatusOr<Literal> (*function)(CustomCall&);
@@ -130,6 +165,7 @@ constexpr XlaCall kXlaCalls[] = {
     {"Eigh", eigh_call},
     {"ProductOfElementaryHouseholderReflectors", reflectors_call},
     {"Qr", qr_call},
+    {"tridiagonal_solve_perturbed_ffi", perturbed_call},
 };
 
 }  // namespace

@@ -2,14 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "heddle/hlo/linalg/internal/jacobi.h"
+#include "heddle/hlo/linalg/internal/solve.h"
 #include "heddle/hlo/linalg/internal/testing.h"
 
 namespace heddle::hlo::linalg {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::Lt;
 using namespace linalg::testing;  // NOLINT: the helpers of these tests
 
 template <class T>
@@ -69,6 +76,36 @@ TEST(XlaCalls, EighLeavesItsOrderOnRequest) {
               ElementsAre(near(2.276129F), near(-1.3554245F), near(3.0792954F)));
   EXPECT_THAT(std::vector<float>(vectors.begin(), vectors.begin() + 3),
               ElementsAre(near(0.94803745F), near(-0.28389788F), near(0.14362109F)));
+}
+
+TYPED_TEST(XlaCalls, PerturbedSolvesWhatIsRegular) {
+  using T = TypeParam;
+  for (int64_t n : {1, 2, 3, 7}) {
+    const Matrix<T> diagonals = random_matrix<T>(n, 3, static_cast<uint32_t>(n)),
+                    b = random_matrix<T>(n, 2, 5);
+    Matrix<T> x = b, a(n, n);
+    solve_perturbed<T>(diagonals.column(0), diagonals.column(1), diagonals.column(2), x);
+    for (int64_t i = 0; i < n; ++i) {
+      a(i, i) = diagonals(i, 1);
+      if (i > 0) a(i, i - 1) = diagonals(i, 0);
+      if (i + 1 < n) a(i, i + 1) = diagonals(i, 2);
+    }
+    EXPECT_LE(distance(product(a, x), b), 1e-13) << n;
+  }
+}
+
+// Of a matrix of zeros the pivots become the least normal number, doubled until x is finite.
+TEST(XlaCalls, PerturbedIsFiniteWhereTheMatrixIsSingular) {
+  const auto solve = [](std::vector<double> middle, std::vector<double> couplings) {
+    const int64_t n = std::ssize(middle);
+    Matrix<double> x(n, 1);
+    std::ranges::fill(x.values(), 1.0);
+    solve_perturbed<double>(couplings, middle, couplings, x);
+    return x.values();
+  };
+  EXPECT_THAT(solve({0, 0}, {0, 0}), Each(AllOf(Gt(1e300), Lt(1e308))));
+  const std::vector<double> x = solve({1, 1, 1}, {1, 1, 0});  // [[1,1,0],[1,1,0],[0,0,1]] and so on
+  EXPECT_TRUE(std::ranges::all_of(x, [](double each) { return std::isfinite(each); }));
 }
 
 TEST(XlaCalls, RefuseWhatXlaRefuses) {

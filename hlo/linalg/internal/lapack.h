@@ -30,7 +30,7 @@ std::span<const LapackRoutine> lapack_values();
 CustomCallFunction find_lapack(std::string_view target);
 std::vector<std::string> lapack_targets();
 
-// The same of the calls that XLA writes itself (xla_calls.cc): Qr, Eigh, ..
+// The same of calls beside LAPACK's (xla_calls.cc): Qr, Eigh, ..
 CustomCallFunction find_xla_call(std::string_view target);
 std::vector<std::string> xla_call_targets();
 

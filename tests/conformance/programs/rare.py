@@ -1,8 +1,11 @@
 """HLO text of what JAX and torch_xla seldom write: indices of every type at its extremes, conversions of hard values, Fourier transforms of odd, even and no lengths, dots and
-convolutions of mixed types, sparse windows, random bits of every type and size, XLA's own custom calls. Compiled by XLA, as all areas; what it refuses is left out."""
+convolutions of mixed types, sparse windows, random bits of every type and size, XLA's own custom calls, singular tridiagonal equations. Compiled by XLA, as all areas; what it refuses is left out."""
 import itertools
 import ml_dtypes
 import numpy as np
+import jax.numpy as jnp
+import jax.scipy as scipy
+from jax import lax
 from programs._values import *
 from programs.ops_table import NAMES, Written
 
@@ -27,6 +30,7 @@ def programs():
     for part in (indices, pads, comparisons, reductions, windows, transforms, products, convolutions, conversions, random_bits, own_calls):
         for tag, (name, result, arguments) in enumerate(part()):
             yield f'{part.__name__}_{name}', lambda r=result, a=arguments, t=tag: written(r, a, t)
+    yield from singular()
 
 
 def written(result, arguments, tag):
@@ -180,3 +184,21 @@ def own_calls():
         yield f'eigh_{t}_{n}_{config}', f'({s}[2,{n},{n}], {real}[2,{n}]) custom-call(p0), custom_call_target="Eigh", backend_config="{config}"', (arr(2, n, n, name=t),)
     for target in ('MoveToHost', 'MoveToDevice', 'Sharding', 'annotate_device_placement'):
         yield target, f'f32[4] custom-call(p0), custom_call_target="{target}"', (arr(4),)
+
+
+def singular():
+    """JAX's tridiagonal solver of singular equations, whose call has layouts of its own, and the inverse iteration that it serves."""
+    for t, n, columns, how in itertools.product(('float32', 'float64', 'complex64', 'complex128'), (1, 2, 3, 6, 11), (1, 3), range(4)):
+        below, middle, above = (arr(2, n, name=t) * np.array(k, t) for k in (1, 1.5, -0.5))
+        if how == 1:
+            middle = np.zeros_like(middle)
+        elif how == 2:
+            below, middle = below * 0, middle * (np.arange(n) % 2).astype(t)
+        elif how == 3:  # rows of unlike size
+            middle = middle * (np.array(1e-20, t) ** (np.arange(n) % 3)).astype(t)
+        tagged = lambda *a, k=how: (lax.linalg.tridiagonal_solve(*a, perturb_singular=True), jnp.int32(k))
+        yield f'singular_{t}_{n}_{columns}_{how}', jitted(tagged, below, middle, above, arr(2, n, columns, name=t))
+    for t, n in itertools.product(('float32', 'float64'), (2, 5, 8, 20)):
+        diagonal, couplings = arr(n, name=t), arr(n + 1, name=t)[:n - 1]
+        yield f'eigh_tridiagonal_{t}_{n}', jitted(lambda d, e: scipy.linalg.eigh_tridiagonal(d, e, eigvals_only=False), diagonal, couplings)
+        yield f'eigh_tridiagonal_{t}_{n}_few', jitted(lambda d, e: scipy.linalg.eigh_tridiagonal(d, e, eigvals_only=False, select='i', select_range=(0, 1)), diagonal, couplings)
