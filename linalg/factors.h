@@ -49,8 +49,8 @@ struct Qr {
 };
 Qr qr(Operand a, bool full_matrices = false);
 
-// The first n columns of the product of k reflectors 1 - tau v v^H, n >= k, which geqrf leaves below
-// the diagonal of a[.., m, n], v's first element being 1, and in taus[.., k]: q[.., m, n].
+// The first n columns of the product of k reflectors 1 - tau v v^H, n >= k, which geqrf leaves
+// below the diagonal of a[.., m, n], v's first element being 1, and in taus[.., k]: q[.., m, n].
 Tensor householder_product(Operand a, Operand taus);
 
 }  // namespace heddle::linalg

@@ -16,14 +16,14 @@ namespace heddle::linalg {
 // negative exponents.
 Tensor matrix_power(Operand a, int64_t exponent);
 
-// The product of matrices in the order that takes the fewest multiplications. The first and the last
-// may be vectors, a row and a column. errors: also for fewer than two, and sizes that disagree
+// The product of matrices in the order that takes the fewest multiplications. The first and the
+// last may be vectors, a row and a column. errors: also for fewer than two, and sizes that disagree
 Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at = SourceLocation::here());
 // The sum of diagonal k of the last two axes, of any numbers: [.., m, n] -> [..].
 Tensor trace(Operand a, int64_t k = 0);
 
-// a[.., m, n] = u p with p[.., n, n] positive semidefinite and orthonormal columns (rows where m < n)
-// of u[.., m, n]. source: by singular values, as scipy.linalg.polar
+// a[.., m, n] = u p with p[.., n, n] positive semidefinite and orthonormal columns (rows where m <
+// n) of u[.., m, n]. source: by singular values, as scipy.linalg.polar
 struct Polar {
   Tensor u, p;
 };
@@ -59,17 +59,17 @@ struct NormOptions {
   std::vector<int64_t> axes = {};
   bool keep_dims = false;  // reduced axes stay, with size 1
 };
-// x of f32, f64, c64 or c128; the result is real. Over no elements it is 0. errors: also for an order
-// that there is not, and for the least of no elements
+// x of f32, f64, c64 or c128; the result is real. Over no elements it is 0. errors: also for an
+// order that there is not, and for the least of no elements
 Tensor norm(Operand x, const NormOptions& options = {});
 // Of the vectors along axes (none: of all elements), and of the matrices in the last two axes.
 Tensor vector_norm(Operand x, double order = 2, const std::vector<int64_t>& axes = {},
                    bool keep_dims = false);
 Tensor matrix_norm(Operand x, NormOrder order = MatrixNorm::kFrobenius, bool keep_dims = false);
 
-// norm(a) norm(inv(a)) of a[.., n, n] -> [..], real; without an order and for 2 the greatest singular
-// value over the least, of a[.., m, n], and for -2 the other way round. inf where that is NaN, but a
-// has none.
+// norm(a) norm(inv(a)) of a[.., n, n] -> [..], real; without an order and for 2 the greatest
+// singular value over the least, of a[.., m, n], and for -2 the other way round. inf where that is
+// NaN, but a has none.
 Tensor cond(Operand a, std::optional<NormOrder> order = {});
 
 }  // namespace heddle::linalg

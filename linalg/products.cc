@@ -16,8 +16,8 @@ namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
-// Where to split the product of matrices first .. last, of sizes[i] x sizes[i + 1], so that it takes
-// the fewest multiplications. source: the dynamic programme of Cormen et al., section 15.2
+// Where to split the product of matrices first .. last, of sizes[i] x sizes[i + 1], so that it
+// takes the fewest multiplications. source: the dynamic programme of Cormen et al., section 15.2
 class Order {
  public:
   explicit Order(const std::vector<int64_t>& sizes)

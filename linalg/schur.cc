@@ -39,8 +39,8 @@ Located first_of(const Located& count, int64_t n) {
   return count.with(iota(s32, {n}, 0, count.at())) < count;
 }
 
-// x with (u + shift) x = b in the first `count` rows and columns of the upper triangles u[.., n, n];
-// shift[..], b[.., n] -> [.., n], zeros behind. What is zero on the diagonal counts as 1.
+// x with (u + shift) x = b in the first `count` rows and columns of the upper triangles u[.., n,
+// n]; shift[..], b[.., n] -> [.., n], zeros behind. What is zero on the diagonal counts as 1.
 struct Shifted {
   Located x;
   Located singular;  // bool[.., n]: where the diagonal was zero

@@ -1,7 +1,7 @@
 // Schur's and Hessenberg's forms, and what is solved by them. Names are those of jax.scipy.linalg;
 // matrices, batches, dtypes and errors as in linalg/factors.h. A matrix with an element that is not
-// finite, or whose iteration does not converge, has NaN everywhere in its results, but for hessenberg,
-// which iterates nothing.
+// finite, or whose iteration does not converge, has NaN everywhere in its results, but for
+// hessenberg, which iterates nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace heddle::linalg {
 
-// a[.., n, n] = q h q^H with unitary q[.., n, n] and h[.., n, n] zero below the first diagonal under
-// the main one.
+// a[.., n, n] = q h q^H with unitary q[.., n, n] and h[.., n, n] zero below the first diagonal
+// under the main one.
 struct Hessenberg {
   Tensor h, q;
 };
@@ -30,14 +30,15 @@ Schur schur(Operand a, SchurForm form = SchurForm::kReal);
 // The real form as the complex one, by a rotation for each block.
 Schur rsf2csf(Operand t, Operand z);
 
-// The s[.., n, n], complex, with s s = a[.., n, n] whose eigenvalues have no negative real part. NaN
-// where a singular a has no root of that kind. source: A. Bjorck and S. Hammarling, Linear Algebra
-// and its Applications 52/53 (1983), 127-140
+// The s[.., n, n], complex, with s s = a[.., n, n] whose eigenvalues have no negative real part.
+// NaN where a singular a has no root of that kind. source: A. Bjorck and S. Hammarling, Linear
+// Algebra and its Applications 52/53 (1983), 127-140
 Tensor sqrtm(Operand a);
 
 // The function of a[.., n, n] that is `fn` of its eigenvalues: `fn` is traced on them, [.., n],
-// complex, and gives as many. Complex; inexact where eigenvalues are equal or near to each other and
-// a is not normal. source: B. N. Parlett, Linear Algebra and its Applications 14 (1976), 117-121
+// complex, and gives as many. Complex; inexact where eigenvalues are equal or near to each other
+// and a is not normal. source: B. N. Parlett, Linear Algebra and its Applications 14 (1976),
+// 117-121
 Tensor funm(Operand a, const std::function<Tensor(const Tensor&)>& fn);
 
 // x[.., m, n] with a x + x b = c, for a[.., m, m], b[.., n, n] and c[.., m, n] of one dtype, whose

@@ -1,4 +1,5 @@
-// Forms of Schur and Hessenberg, and general eigenvalues, by what they must satisfy when put together.
+// Forms of Schur and Hessenberg, and general eigenvalues, by what they must satisfy when put
+// together.
 #include "heddle/linalg/schur.h"
 
 #include <gmock/gmock.h>

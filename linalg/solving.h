@@ -23,7 +23,8 @@ Tensor inv(Operand a);
 // `lower`).
 Tensor lu_solve(const Lu& factors, Operand b);
 Tensor cho_solve(Operand factor, Operand b, bool lower = true);
-// x with op(a) x = b for one triangle of a[.., n, n], the other not being looked at; b as for solve.
+// x with op(a) x = b for one triangle of a[.., n, n], the other not being looked at; b as for
+// solve.
 struct SolveTriangular {
   bool lower = false;
   bool transpose_a = false;    // op(a) = a^T

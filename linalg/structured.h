@@ -1,6 +1,6 @@
 // Matrices made of few numbers. Names are those of jax.scipy.linalg.
-// errors: all throw Error (InvalidArgument) with the op, the operand's type, what it must be and the
-// caller's line
+// errors: all throw Error (InvalidArgument) with the op, the operand's type, what it must be and
+// the caller's line
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace heddle::linalg {
 
 // Matrices of one dtype along the diagonal, zeros elsewhere; vectors are rows, numbers [1, 1].
 Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at = SourceLocation::here());
-// Constant along diagonals: first column [m], first row [n] (whose first element does not count), or
-// the column's conjugate.
+// Constant along diagonals: first column [m], first row [n] (whose first element does not count),
+// or the column's conjugate.
 Tensor toeplitz(Operand column);
 Tensor toeplitz(Operand column, Operand row);
 // Constant along the other diagonals: first column [m], last row [n] (whose first element does not

@@ -1,5 +1,5 @@
-// First weights of networks. Names and formulas are those of jax.nn.initializers, and so are bits, but
-// for the last one or two of orthogonal_weights.
+// First weights of networks. Names and formulas are those of jax.nn.initializers, and so are bits,
+// but for the last one or two of orthogonal_weights.
 //
 // key      u32[2] (random/keys.h)
 // shape    of the weights, by default [.., inputs, outputs]; axes before them are a convolution's

@@ -1,5 +1,6 @@
-// associative_scan: odd-even recursion (G. Blelloch, Prefix sums and their applications, 1990): combine neighbours,
-// scan the half-length sequence, then combine its results with the even elements and interleave.
+// associative_scan: odd-even recursion (G. Blelloch, Prefix sums and their applications, 1990):
+// combine neighbours, scan the half-length sequence, then combine its results with the even
+// elements and interleave.
 #include "heddle/scan/associative.h"
 
 #include <cmath>
@@ -188,8 +189,8 @@ Tensor in_tiles(const Tensor& rows, double identity, bool reverse, SourceLocatio
 }
 
 // `exact`: any order of combining gives the same, so that the reverse is the running result of the
-// array from its end. `identity` fills the last tile of the other reverse; what is combined forwards
-// never gets to see it.
+// array from its end. `identity` fills the last tile of the other reverse; what is combined
+// forwards never gets to see it.
 template <class Combine>
 Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, bool reverse,
                   bool exact, double identity, Combine) {

@@ -45,10 +45,11 @@ E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& opt
 }
 
 // Inclusive running results along an axis. The dtype stays; pred is counted in s32 by sums and
-// products and refused by the others. Elements are combined one after the other in tiles of 16, then the totals of tiles likewise, then each tile with what is
-// before it. So jax has it on a CPU, whose bits sums and products have, also in reverse; 4096 ones
-// in bf16 are 4096. source: XLA's ReduceWindowRewriter. cost: two combinations an element (16 where
-// floats are combined in reverse) in 16 log16(n) steps; errors grow as the logarithm of n
+// products and refused by the others. Elements are combined one after the other in tiles of 16,
+// then the totals of tiles likewise, then each tile with what is before it. So jax has it on a CPU,
+// whose bits sums and products have, also in reverse; 4096 ones in bf16 are 4096. source: XLA's
+// ReduceWindowRewriter. cost: two combinations an element (16 where floats are combined in reverse)
+// in 16 log16(n) steps; errors grow as the logarithm of n
 Tensor cumsum(Operand x, int64_t axis = 0, bool reverse = false);
 Tensor cumprod(Operand x, int64_t axis = 0, bool reverse = false);
 Tensor cummax(Operand x, int64_t axis = 0, bool reverse = false);

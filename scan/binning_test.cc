@@ -158,7 +158,8 @@ TEST(Running, ManyCountsAreAddedUpOnce) {
 TEST(Running, ErrorsInTheUsersFunctionsNameWhatTheyCalled) {
   const Tensor x = ones({2, 3});
   // clang-format off
-  EXPECT_THAT(error_of([&] { fori_loop(0, 3, [](const Tensor&, Tensor c) { return matmul(c, c); }, x); }), testing::StartsWith("matmul: "));
+  const auto squared = [](const Tensor&, Tensor c) { return matmul(c, c); };
+  EXPECT_THAT(error_of([&] { fori_loop(0, 3, squared, x); }), testing::StartsWith("matmul: "));
   // clang-format on
   EXPECT_THAT(error_of([&] { trace([](Tensor c) { return nan_cumsum(c, 5); }, x); }),
               testing::StartsWith("nan_cumsum: axis is 5"));

@@ -55,7 +55,8 @@ Tensor searchsorted(Operand sorted_operand, Operand value_operand, Side side) {
     Located wanted(values, at);
     Located zero(zeros(values.shape().dimensions(), s32, at), at);
     if (size == 0) return zero.tensor();
-    // The places that jax looks at, so that rounded sums, which are not quite sorted, give the same.
+    // The places that jax looks at, so that rounded sums, which are not quite sorted, give the
+    // same.
     auto halve = [&](const Tensor&, const Interval& s) {
       Located low(s.low, at), high(s.high, at);
       Located middle = low + ((high - low) >> 1);

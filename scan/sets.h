@@ -14,8 +14,8 @@
 
 namespace heddle {
 
-// pred, x's shape: whether each element of x is one of `elements`. cost: a sort of these, and a loop
-// of log2 of their number
+// pred, x's shape: whether each element of x is one of `elements`. cost: a sort of these, and a
+// loop of log2 of their number
 Tensor isin(Operand x, Operand elements);
 
 struct Set {

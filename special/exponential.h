@@ -16,8 +16,8 @@ Tensor exp1(Operand x);
 // The principal value of the integral of e^t / t up to x: -exp1(-x) below 0, -inf at 0. source: the
 // series DLMF 6.6.1 up to 40, beyond it the expansion DLMF 6.12.2. cost: a loop of 150 steps
 Tensor expi(Operand x);
-// e^-x^2 times the integral of e^t^2 from 0 to x. source: the series DLMF 7.6.3 up to 1/2, beyond it
-// sampling by G. Rybicki, Computers in Physics 3 (1989), with steps of 1/4, whose error is e^-39
+// e^-x^2 times the integral of e^t^2 from 0 to x. source: the series DLMF 7.6.3 up to 1/2, beyond
+// it sampling by G. Rybicki, Computers in Physics 3 (1989), with steps of 1/4, whose error is e^-39
 Tensor dawsn(Operand x);
 
 }  // namespace heddle::special

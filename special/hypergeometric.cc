@@ -205,8 +205,8 @@ Located close_to_one(const Gauss& g, const Point& p) {
   return g.s.with(p.value) * power(ratio, maximum(-g.d, 0)) + rise;
 }
 
-// For 0 <= x <= 1 as it is; x < 0 is mapped to 1 - s = x / (x - 1), where of two ways to do it one is
-// without alternating terms if c is greater than the lesser of a and b.
+// For 0 <= x <= 1 as it is; x < 0 is mapped to 1 - s = x / (x - 1), where of two ways to do it one
+// is without alternating terms if c is greater than the lesser of a and b.
 Gauss gauss_form(const Located& a, const Located& b, const Located& c, const Located& x) {
   const Located low = minimum(a, b), high = maximum(a, b), below = x < 0;
   const Located first = c >= high;

@@ -20,10 +20,10 @@ namespace heddle::special {
 Tensor hyp1f1(Operand a, Operand b, Operand x);
 
 // Gauss's function 2F1, the sum of (a)_k (b)_k x^k / ((c)_k k!), continued to x < -1, with one sign
-// for a, b, c > 0 where x > 0, and c >= a or b where x < 0. 1 for x, a or b = 0; infinite for x > 1,
-// for c = 0, -1, .. and at x = 1 where c <= a + b, but where the sum ends before (a or b = 0, -1,
-// .. and above c); NaN where it takes too many steps. source: the series DLMF 15.2.1 up to 1/2 (for
-// c > 10: 1 - 5 / c); from there on Taylor's series of solutions of 15.10.1, each halving the
+// for a, b, c > 0 where x > 0, and c >= a or b where x < 0. 1 for x, a or b = 0; infinite for x >
+// 1, for c = 0, -1, .. and at x = 1 where c <= a + b, but where the sum ends before (a or b = 0,
+// -1, .. and above c); NaN where it takes too many steps. source: the series DLMF 15.2.1 up to 1/2
+// (for c > 10: 1 - 5 / c); from there on Taylor's series of solutions of 15.10.1, each halving the
 // distance to 1, and at the end the leading terms of the solutions 15.10.13 and 15.10.14; 15.8.1
 // for x < 0. cost: a loop of at most 4000 steps, then at most 28 (f64: 58) of at most 400, each as
 // long as an element is not there

@@ -1,5 +1,5 @@
-// I_x(a, b) by a continued fraction, which converges fast left of (a + 1) / (a + b + 2); right of it
-// the fraction of I_(1-x)(b, a) is taken.
+// I_x(a, b) by a continued fraction, which converges fast left of (a + 1) / (a + b + 2); right of
+// it the fraction of I_(1-x)(b, a) is taken.
 #include <cmath>
 
 #include "heddle/scan/loops.h"

@@ -62,7 +62,8 @@ Parts right_half(const Parts& z) {
   return main + sum * u - below;
 }
 
-// log(sin(pi z)) for Im z >= 0, from z = 1/2 on: i pi / 2 - log(2) - i pi z + log(1 - e^(2 pi i z)).
+// log(sin(pi z)) for Im z >= 0, from z = 1/2 on: i pi / 2 - log(2) - i pi z + log(1 - e^(2 pi i
+// z)).
 Parts log_sine(const Parts& z) {
   const Located part = z.re - z.re.with(round(z.re.operand()));
   const Located q = exp(-2 * pi * z.im);

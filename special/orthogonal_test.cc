@@ -65,7 +65,8 @@ TEST(Orthogonal, Harmonics) {
                           about(-0.056771123909263017)));
 }
 
-// Nothing for orders beyond the degree, which counts as n_max where it is greater; -n has order 0 only.
+// Nothing for orders beyond the degree, which counts as n_max where it is greater; -n has order 0
+// only.
 TEST(Orthogonal, HarmonicsOutside) {
   const Tensor y = sph_harm_y(array<int>({1, 1, 5, -1}), array<int>({2, -2, 1, 0}),
                               scalar<double>(0.5), scalar<double>(2), 3);

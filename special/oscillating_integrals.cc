@@ -32,8 +32,9 @@ Parts inverse(const Parts& z) {
   return {ratio / below, -1 / below};
 }
 
-// gamma(a, i u) e^(i u) / (i u)^a, for u >= 2: 1 / (i u + 1 - a - (1 - a) / (i u + 3 - a - 2 (2 - a)
-// / (i u + 5 - a - ..))), from the last fraction to the first. The imaginary parts are u or more.
+// gamma(a, i u) e^(i u) / (i u)^a, for u >= 2: 1 / (i u + 1 - a - (1 - a) / (i u + 3 - a - 2 (2 -
+// a) / (i u + 5 - a - ..))), from the last fraction to the first. The imaginary parts are u or
+// more.
 Parts incomplete_gamma(double a, const Located& u) {
   const int64_t depth = u.dtype() == f64 ? 100 : 24;
   auto step = [&](const Tensor& i, const Complex& below) {

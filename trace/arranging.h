@@ -69,8 +69,9 @@ Tensor matrix_transpose(Operand x);  // the last two axes change places
 // What stands outside of x: kEdge, its last element; kReflect, its elements backwards from the last
 // but one; kSymmetric, backwards from the last; kWrap, from the other end.
 enum class PadMode : uint8_t { kEdge, kReflect, kSymmetric, kWrap };
-// Elements of x around it, `low` and `high` of each axis (interior must be 0), again and again where
-// they are more than it has; one axis after the other. errors: also of an axis without elements
+// Elements of x around it, `low` and `high` of each axis (interior must be 0), again and again
+// where they are more than it has; one axis after the other. errors: also of an axis without
+// elements
 Tensor pad_with(Operand x, PadMode mode, const std::vector<Padding>& padding);
 
 }  // namespace heddle

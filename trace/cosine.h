@@ -1,5 +1,5 @@
-// Transforms of sequences with a symmetry: of Hermitian ones, and of even ones by cosines. Names and
-// meaning are those of jax.numpy.fft and jax.scipy.fft.
+// Transforms of sequences with a symmetry: of Hermitian ones, and of even ones by cosines. Names
+// and meaning are those of jax.numpy.fft and jax.scipy.fft.
 // errors: all throw Error (InvalidArgument) with the op, what x is, what it had to be, and the
 // caller's line
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace heddle {
 
-// Of x whose elements past the last are the conjugates of those before it: n real numbers, 2 (size -
-// 1) unless given; and back, the first n / 2 + 1 elements of real x.
+// Of x whose elements past the last are the conjugates of those before it: n real numbers, 2 (size
+// - 1) unless given; and back, the first n / 2 + 1 elements of real x.
 Tensor hfft(Operand x, const Fft& over = {});
 Tensor ihfft(Operand x, const Fft& over = {});
 

@@ -29,7 +29,8 @@ Tensor iota(DType dtype, const Dimensions& shape, int64_t axis,
             SourceLocation at = SourceLocation::here());
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at);  // of arange
 // start, start + step, .. below stop (numpy's count: ceil((stop - start) / step)). Integers give
-// s32, or s64 where start and stop do not fit; floating-point numbers f32, or the dtype that is given.
+// s32, or s64 where start and stop do not fit; floating-point numbers f32, or the dtype that is
+// given.
 // errors: Error for a step of 0 and a count that is not finite
 template <std::integral Stop>
 Tensor arange(Stop stop, SourceLocation at = SourceLocation::here()) {

@@ -14,8 +14,8 @@ namespace heddle::trace_internal {
 Tensor like(std::string_view op, std::string_view name, const Operand& operand, DType dtype,
             SourceLocation at);
 
-// The operand `value` in the shape of what it goes to, by numpy's rule. errors: throws Error naming `op`
-// where it does not stretch to that
+// The operand `value` in the shape of what it goes to, by numpy's rule. errors: throws Error naming
+// `op` where it does not stretch to that
 Tensor stretched(std::string_view op, const Tensor& value, const Dimensions& shape,
                  SourceLocation at);
 

@@ -1,6 +1,6 @@
-// einsum: letters become axes of a dot, of one for each pair of operands. Each operand is first reduced to distinct letters
-// (diagonals taken, lone letters summed); letters of both operands are batch axes where the output
-// or another operand has them, else contracted.
+// einsum: letters become axes of a dot, of one for each pair of operands. Each operand is first
+// reduced to distinct letters (diagonals taken, lone letters summed); letters of both operands are
+// batch axes where the output or another operand has them, else contracted.
 #include <algorithm>
 #include <limits>
 #include <map>

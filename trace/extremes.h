@@ -5,8 +5,8 @@
 
 namespace heddle::trace_internal {
 
-// The least value of a dtype (for floats and complex numbers -inf), or its greatest: the identity of
-// maximum, or of minimum.
+// The least value of a dtype (for floats and complex numbers -inf), or its greatest: the identity
+// of maximum, or of minimum.
 Literal extreme(DType dtype, bool lowest);
 
 }  // namespace heddle::trace_internal

@@ -27,7 +27,8 @@ Tensor copysign(Operand x, Operand y);   // |x| with the sign bit of y
 Tensor floor_divide(Operand x, Operand y);
 Tensor mod(Operand x, Operand y);
 
-// Of complex numbers; real ones are their own conjugates, and have the angle 0 or, with a sign bit, pi.
+// Of complex numbers; real ones are their own conjugates, and have the angle 0 or, with a sign bit,
+// pi.
 Tensor conj(Operand x);   // the conjugate
 Tensor angle(Operand x);  // atan2(imag(x), real(x)), a real type
 

@@ -17,8 +17,8 @@ namespace heddle {
 Tensor tri(int64_t rows, int64_t columns = -1, int64_t k = 0, DType dtype = f32,
            SourceLocation at = SourceLocation::here());
 
-// Rows and columns, s32, of the elements of a rows x columns matrix (columns < 0: as many) that tril
-// (triu) keeps, row by row: x[{t[0], t[1]}].
+// Rows and columns, s32, of the elements of a rows x columns matrix (columns < 0: as many) that
+// tril (triu) keeps, row by row: x[{t[0], t[1]}].
 std::vector<Tensor> tril_indices(int64_t rows, int64_t k = 0, int64_t columns = -1,
                                  SourceLocation at = SourceLocation::here());
 std::vector<Tensor> triu_indices(int64_t rows, int64_t k = 0, int64_t columns = -1,
@@ -34,9 +34,9 @@ std::vector<Tensor> open_grid(const std::vector<Tensor>& vectors,
                               SourceLocation at = SourceLocation::here());
 
 // Positions along each axis of `shape` of those in the flattened array, which are clamped; negative
-// ones count from the end. They have the dtype of `flat`, but s64 where it does not hold the number of
-// elements, and 32 bits at least. And back: one tensor of integers for each axis, clamped likewise,
-// but that negative ones count as 0.
+// ones count from the end. They have the dtype of `flat`, but s64 where it does not hold the number
+// of elements, and 32 bits at least. And back: one tensor of integers for each axis, clamped
+// likewise, but that negative ones count as 0.
 std::vector<Tensor> unravel_index(Operand flat, const Dimensions& shape);
 Tensor ravel_multi_index(const std::vector<Tensor>& positions, const Dimensions& shape,
                          SourceLocation at = SourceLocation::here());

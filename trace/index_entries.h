@@ -43,8 +43,8 @@ class Together {
   [[nodiscard]] Dimensions shape() const;
   // Array i, from the start of its axis of x, in one dtype; those outside stay outside.
   [[nodiscard]] Tensor positions(size_t i, const Tensor& x) const;
-  // The slices of x that they pick; the axes of shape() stand at `place` of the result. errors: throws
-  // Error for positions in an axis of size 0
+  // The slices of x that they pick; the axes of shape() stand at `place` of the result. errors:
+  // throws Error for positions in an axis of size 0
   [[nodiscard]] Tensor gathered(const Tensor& x, int64_t place) const;
 
  private:

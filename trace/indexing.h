@@ -20,8 +20,8 @@ namespace heddle {
 enum class IndexMode : uint8_t { kClip, kFill };
 
 // x's slices at `indices` along an axis: the axis is replaced by the axes of `indices` (integers;
-// negative ones count from the end). errors: Error for indices that are no integers, an axis that x has
-// not, and any index into an axis of size 0
+// negative ones count from the end). errors: Error for indices that are no integers, an axis that x
+// has not, and any index into an axis of size 0
 Tensor take(Operand x, Operand indices, int64_t axis = 0, IndexMode mode = IndexMode::kClip);
 
 // start:stop:step of one axis; what is left out reaches to the end. Negative positions count from
@@ -69,9 +69,10 @@ Tensor index(Operand x, const std::vector<IndexEntry>& entries);
 
 // x.at(..).set(v) and the like: a new tensor, with the part at the entries replaced or combined
 // with v (which broadcasts to it). Places where an index tensor is outside are
-// left out, as in JAX (IndexMode::kFill): nothing is written there. Where places repeat, `set` leaves one of
-// the values. A mask, a tensor of pred with the leading sizes of x, may be the only entry: v then
-// broadcasts to the axes of x that the mask has not, with an axis of size 1 before them or none.
+// left out, as in JAX (IndexMode::kFill): nothing is written there. Where places repeat, `set`
+// leaves one of the values. A mask, a tensor of pred with the leading sizes of x, may be the only
+// entry: v then broadcasts to the axes of x that the mask has not, with an axis of size 1 before
+// them or none.
 class At {
  public:
   At(Tensor x, std::vector<IndexEntry> entries, SourceLocation at)

@@ -22,8 +22,8 @@ Tensor diag(Operand x, int64_t k = 0);
 Tensor inner(Operand x, Operand y);
 // Sum of conj(x) * y over all elements: x and y have one size.
 Tensor vdot(Operand x, Operand y);
-// Of vectors [.., n] and matrices [.., m, n], whose leading axes broadcast: sum of conj(x) * y [..],
-// a x [.., m], and conj(x) a [.., n] of x[.., m].
+// Of vectors [.., n] and matrices [.., m, n], whose leading axes broadcast: sum of conj(x) * y
+// [..], a x [.., m], and conj(x) a [.., n] of x[.., m].
 Tensor vecdot(Operand x, Operand y);
 Tensor matvec(Operand a, Operand x);
 Tensor vecmat(Operand x, Operand a);

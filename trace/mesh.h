@@ -152,8 +152,9 @@ template <class T>
 Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, const Sharding& sharding,
              SourceLocation at) {
   const auto placed = [&](const void* data, DType dtype) {
-    return array(trace_internal::literal_from_bytes(data, values.size(), dtype, std::move(shape), at),
-                 sharding, at);
+    return array(
+        trace_internal::literal_from_bytes(data, values.size(), dtype, std::move(shape), at),
+        sharding, at);
   };
   if constexpr (std::is_same_v<T, bool>) {  // bools have no bytes of their own
     const std::vector<uint8_t> bytes(values.begin(), values.end());

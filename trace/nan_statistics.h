@@ -12,8 +12,8 @@
 
 namespace heddle {
 
-// Of floats: over nothing but NaN the product is 1, the others are NaN. Integers are all numbers, but
-// nan_var and nan_std refuse them, as var does; nan_prod is of complex numbers too.
+// Of floats: over nothing but NaN the product is 1, the others are NaN. Integers are all numbers,
+// but nan_var and nan_std refuse them, as var does; nan_prod is of complex numbers too.
 Tensor nan_prod(Operand x, const Reduction& over = {});
 Tensor nan_max(Operand x, const Reduction& over = {});
 Tensor nan_min(Operand x, const Reduction& over = {});
@@ -23,9 +23,9 @@ Tensor nan_std(Operand x, const Reduction& over = {}, int64_t ddof = 0);
 Tensor nan_argmax(Operand x, int64_t axis);
 Tensor nan_argmin(Operand x, int64_t axis);
 
-// Of rows x[n, ..] the sum, product, greatest and least for each of the numbers 0 .. segments - 1 in
-// `ids` [n], of integers: [segments, ..]. Rows with other ids are dropped; segments without rows are
-// 0, 1, the least and the greatest value of the dtype.
+// Of rows x[n, ..] the sum, product, greatest and least for each of the numbers 0 .. segments - 1
+// in `ids` [n], of integers: [segments, ..]. Rows with other ids are dropped; segments without rows
+// are 0, 1, the least and the greatest value of the dtype.
 Tensor segment_sum(Operand x, Operand ids, int64_t segments);
 Tensor segment_prod(Operand x, Operand ids, int64_t segments);
 Tensor segment_max(Operand x, Operand ids, int64_t segments);

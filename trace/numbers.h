@@ -13,8 +13,8 @@
 
 namespace heddle {
 
-// Rounded to so many decimals, ties to even: round(x 10^d) / 10^d; what is too great for that has no
-// such decimals, and stays. Integers stay as they are, and have no negative decimals.
+// Rounded to so many decimals, ties to even: round(x 10^d) / 10^d; what is too great for that has
+// no such decimals, and stays. Integers stay as they are, and have no negative decimals.
 Tensor around(Operand x, int64_t decimals = 0);
 
 Tensor is_posinf(Operand x);  // pred: inf; of floats

@@ -1,5 +1,5 @@
-// Polynomials as vectors of coefficients, the highest power first: {2, 0, 1} is 2 x^2 + 1. Names are
-// those of jax.numpy.
+// Polynomials as vectors of coefficients, the highest power first: {2, 0, 1} is 2 x^2 + 1. Names
+// are those of jax.numpy.
 //
 // Coefficients are floats, integers or complex numbers of one dtype, which is the result's.
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
@@ -21,9 +21,9 @@ Tensor polyval(Operand p, Operand x);
 Tensor polyadd(Operand p, Operand q);
 Tensor polysub(Operand p, Operand q);
 Tensor polymul(Operand p, Operand q);
-// p = quotient q + remainder, for p[n], q[m] of floats or complex numbers: the quotient has n - m + 1
-// elements (1, a 0, where p is shorter than q), the remainder m - 1 (1 at least), where numpy cuts
-// leading zeros off. q's first coefficient must not be 0.
+// p = quotient q + remainder, for p[n], q[m] of floats or complex numbers: the quotient has n - m +
+// 1 elements (1, a 0, where p is shorter than q), the remainder m - 1 (1 at least), where numpy
+// cuts leading zeros off. q's first coefficient must not be 0.
 struct Quotient {
   Tensor quotient, remainder;
 };

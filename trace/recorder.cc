@@ -258,8 +258,8 @@ size_t named_length(std::string_view message) {
   return is_name ? end : 0;
 }
 
-// What a function is made of throws errors that name the part, at the line where the user called the
-// function: to him it is the function's error.
+// What a function is made of throws errors that name the part, at the line where the user called
+// the function: to him it is the function's error.
 std::vector<Tensor> named(std::string_view what, SourceLocation at,
                           FunctionRef<std::vector<Tensor>()> fn) {
   try {

@@ -21,13 +21,14 @@ Tensor ediff1d(Operand x, const std::vector<Tensor>& behind = {},
                const std::vector<Tensor>& before = {});
 
 // The derivative of y along an axis of 2 elements or more, of floats or complex numbers: central
-// differences, at the ends of neighbours, of points `step` apart; or at the places x, a vector along
-// that axis and of y's dtype, by the parabola through three. source: numpy.gradient, of edge order 1
+// differences, at the ends of neighbours, of points `step` apart; or at the places x, a vector
+// along that axis and of y's dtype, by the parabola through three. source: numpy.gradient, of edge
+// order 1
 Tensor gradient(Operand y, double step = 1, int64_t axis = -1);
 Tensor gradient_at(Operand y, Operand x, int64_t axis = -1);
 
-// The integral of y, of floats or complex numbers, along an axis by the trapezoidal rule, over points `step` apart; or at the
-// places x, a vector along that axis.
+// The integral of y, of floats or complex numbers, along an axis by the trapezoidal rule, over
+// points `step` apart; or at the places x, a vector along that axis.
 Tensor trapezoid(Operand y, double step = 1, int64_t axis = -1);
 Tensor trapezoid_at(Operand y, Operand x, int64_t axis = -1);
 
@@ -44,8 +45,8 @@ Tensor correlate(Operand x, Operand y, Overlap overlap = Overlap::kValid);
 Tensor nonzero(Operand x, int64_t size, int64_t fill = 0);
 // The same of any array, flattened.
 Tensor flatnonzero(Operand x, int64_t size, int64_t fill = 0);
-// The same of any array, as rows of positions along its axes: s32[size, rank], zeros where there are
-// fewer.
+// The same of any array, as rows of positions along its axes: s32[size, rank], zeros where there
+// are fewer.
 Tensor argwhere(Operand x, int64_t size);
 // The first `size` places of an axis, or of the flattened array, at which `condition`, a vector, is
 // not 0, and `fill` where there are fewer; and such elements of the whole array, for a condition of

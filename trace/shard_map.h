@@ -59,7 +59,8 @@ std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> l
 //
 // fn        callable on trees of parts; returns a tree of parts
 // in_specs  one for each argument (all leaves of it alike), or one for each leaf of all arguments
-// out_specs one for all results, or one for each leaf; an axis of the mesh that a spec does not name
+// out_specs one for all results, or one for each leaf; an axis of the mesh that a spec does not
+// name
 //           says that devices along it return equal values
 // options   .axes: along the other axes of the mesh every device does the same on equal values. A
 //           shard_map inside, also in a loop, may take them: it cuts what each device has, and puts

@@ -12,8 +12,8 @@
 
 namespace heddle {
 
-// sum(weights * x) / sum(weights), of floats or complex numbers; the weights have x's shape, or are a
-// vector along `axis`.
+// sum(weights * x) / sum(weights), of floats or complex numbers; the weights have x's shape, or are
+// a vector along `axis`.
 Tensor average(Operand x, Operand weights, std::optional<int64_t> axis = {});
 
 Tensor ptp(Operand x, const Reduction& over = {});            // max - min

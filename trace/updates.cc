@@ -135,8 +135,8 @@ Tensor update_elements(const Tensor& x, const Tensor& positions, const Tensor& v
   return reshape({flat, at}, x.shape().dimensions());
 }
 
-// Arrays of indices, or positions that are values, and what else there is: one scatter, which leaves
-// out the places where one is outside. Axes taken whole are its windows;
+// Arrays of indices, or positions that are values, and what else there is: one scatter, which
+// leaves out the places where one is outside. Axes taken whole are its windows;
 // positions, arrays and parts of axes give it a column of indices each.
 class ManyPlaces {
  public:

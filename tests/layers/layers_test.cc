@@ -63,6 +63,8 @@ TEST(Layers, SourcesIncludeTheirHeaderFirst) {
   EXPECT_THAT(sources_that_do_not_include_their_header_first(tree()), IsEmpty());
 }
 
+TEST(Layers, LinesFitIntoTheirColumns) { EXPECT_THAT(lines_too_long(tree()), IsEmpty()); }
+
 TEST(Layers, FilesCanBeReadInOneGo) { EXPECT_THAT(files_too_long(tree()), IsEmpty()); }
 
 }  // namespace

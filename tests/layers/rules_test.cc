@@ -132,6 +132,14 @@ TEST(LayerRules, FindASourceThatIncludesItsHeaderLater) {
   EXPECT_THAT(sources_that_do_not_include_their_header_first(tree), ElementsAre("hlo/a.cc"));
 }
 
+TEST(LayerRules, FindALineThatIsTooLong) {
+  const std::string fits = "// \u00e9" + std::string(96, 'x');  // 100 letters, 101 bytes
+  const SourceFile file = parse_source("int x;\n" + fits + "\n" + fits + "x\n");
+  EXPECT_THAT(lines_too_long({{"trace/a.cc", file}}),
+              ElementsAre("trace/a.cc:3: has more than 100 columns"));
+  EXPECT_THAT(lines_too_long({{"tools/a.cc", file}}), IsEmpty());
+}
+
 TEST(LayerRules, FindAFileThatIsTooLong) {
   EXPECT_THAT(files_too_long({{"hlo/a.cc", {.lines = 601, .includes = {}}}}),
               ElementsAre("hlo/a.cc has 601 lines"));

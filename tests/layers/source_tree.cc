@@ -176,12 +176,19 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+// A letter of several bytes is one.
+int columns(std::string_view line) {
+  return static_cast<int>(
+      std::ranges::count_if(line, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
+}
+
 }  // namespace
 
 SourceFile parse_source(std::string_view text) {
   SourceFile file;
   for (const std::string& line : split(std::string(text), '\n')) {
     ++file.lines;
+    if (columns(line) > kMaxColumns) file.long_lines.push_back(file.lines);
     if (const std::optional<std::string> path = included(line))
       file.includes.push_back({*path, file.lines});
   }
@@ -342,6 +349,17 @@ Breaches sources_that_do_not_include_their_header_first(const SourceTree& tree) 
     const std::string header = path.substr(0, path.size() - 2) + "h";
     if (!tree.contains(header)) continue;
     if (file.includes.empty() || own(file.includes[0]) != header) breaches.push_back(path);
+  }
+  return breaches;
+}
+
+Breaches lines_too_long(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, file] : tree) {
+    if (std::ranges::find(kNarrowFolders, folder_of(path)) == std::end(kNarrowFolders)) continue;
+    for (int line : file.long_lines)
+      breaches.push_back(path + ":" + std::to_string(line) + ": has more than " +
+                         std::to_string(kMaxColumns) + " columns");
   }
   return breaches;
 }

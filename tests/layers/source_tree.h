@@ -12,6 +12,12 @@
 
 namespace heddle::layers {
 
+inline constexpr int kMaxLines = 600;
+inline constexpr int kMaxColumns = 100;
+// Folders whose lines fit into that.
+inline constexpr std::string_view kNarrowFolders[] = {"linalg", "nn",      "placeholder", "random",
+                                                      "scan",   "special", "trace"};
+
 struct Include {
   std::string path;  // as written between the quotes
   int line = 0;
@@ -20,6 +26,7 @@ struct Include {
 struct SourceFile {
   int lines = 0;
   std::vector<Include> includes;
+  std::vector<int> long_lines = {};  // those of more than kMaxColumns
 };
 
 // Keyed by the path from the project's root, "hlo/shape.h".
@@ -29,7 +36,6 @@ using SourceTree = std::map<std::string, SourceFile>;
 using LayerTable = std::map<std::string, std::set<std::string>>;
 
 inline constexpr std::string_view kEverything = "everything";
-inline constexpr int kMaxLines = 600;
 inline constexpr int kMaxDepth = 6;
 
 SourceFile parse_source(std::string_view text);
@@ -56,5 +62,6 @@ Breaches internal_headers_included_from_outside(const SourceTree& tree);
 Breaches public_headers_too_deep(const SourceTree& tree);
 Breaches sources_that_do_not_include_their_header_first(const SourceTree& tree);
 Breaches files_too_long(const SourceTree& tree);
+Breaches lines_too_long(const SourceTree& tree);
 
 }  // namespace heddle::layers
