@@ -54,14 +54,25 @@ StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const hlo::Module& l
   shrink_to_capacity();
   lock.unlock();
 
-  StatusOr<std::shared_ptr<Executable>> result = device.backend().compile(lowered, options, device);
-  if (!result.ok()) {
-    lock.lock();
-    if (auto it = std::ranges::find(entries_, entry); it != entries_.end()) erase(it);
-    lock.unlock();
+  try {
+    StatusOr<std::shared_ptr<Executable>> result =
+        device.backend().compile(lowered, options, device);
+    if (!result.ok()) forget(*entry);
+    entry->set(result);
+    return result;
+  } catch (...) {  // a backend of the user's own; others may wait for the program
+    forget(*entry);
+    entry->set(
+        internal_error("compile ", lowered.name, ": backend ", device.backend().name(),
+                       " threw an exception in another thread; a backend must return errors"));
+    throw;
   }
-  entry->set(result);
-  return result;
+}
+
+void ProgramCache::forget(const Entry& entry) {
+  std::scoped_lock lock(mutex_);
+  auto is_it = [&](const std::shared_ptr<Entry>& other) { return other.get() == &entry; };
+  if (auto it = std::ranges::find_if(entries_, is_it); it != entries_.end()) erase(it);
 }
 
 ProgramCache::Entries::iterator ProgramCache::find(const Hash128& hash, const hlo::Module& module,

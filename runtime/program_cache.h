@@ -49,6 +49,8 @@ class ProgramCache {
   struct Entry;
   using Entries = std::list<std::shared_ptr<Entry>>;
 
+  void forget(const Entry& entry);
+
   // All with mutex_ held.
   Entries::iterator find(const Hash128& hash, const hlo::Module& module, const Device& device,
                          const CompileOptions& options);

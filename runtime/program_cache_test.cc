@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <thread>
 
 #include "heddle/base/counters.h"
@@ -197,6 +198,31 @@ TEST(CacheOfManyThreads, ThreadsThatAskAtOnceShareAnError) {
   std::thread other(ask);
   ask();
   other.join();
+}
+
+TEST(CacheOfManyThreads, AnExceptionOfABackendIsThrownOnceAndLeavesNobodyWaiting) {
+  std::atomic<int> arrived = 0, thrown = 0, told = 0;
+  HollowBackend backend([&]() -> Status {
+    while (arrived < 2) std::this_thread::yield();
+    throw std::runtime_error("a backend's own");
+  });
+  ProgramCache cache;
+  const auto ask = [&] {
+    ++arrived;
+    try {
+      const Status status = cache.compile(identity_module(4), *backend.devices()[0]).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+      ++told;
+    } catch (const std::runtime_error&) {
+      ++thrown;
+    }
+  };
+  std::thread other(ask);
+  ask();
+  other.join();
+  EXPECT_GE(thrown, 1);
+  EXPECT_EQ(thrown + told, 2);
+  EXPECT_EQ(cache.size(), 0u);
 }
 
 TEST(CacheOfManyThreads, IsCleanUnderEvictionAndClearing) {
