@@ -3,10 +3,12 @@
 // of Bidiagonal Matrices, 1990
 #include "heddle/hlo/linalg/internal/singular.h"
 
+#include <Eigen/SVD>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
+#include "heddle/hlo/linalg/internal/dense.h"
 #include "heddle/hlo/linalg/internal/rotations.h"
 
 namespace heddle::hlo::linalg {
@@ -235,6 +237,26 @@ struct BidiagonalSvd {
   bool done = true;
 };
 
+// gesdd divides a problem of more rows in two and puts the solutions together, and so does Eigen: by
+// the same formula, which gives the vectors their signs, whatever those of the halves are. False
+// where it fails.
+constexpr int64_t kUndivided = 25;
+
+bool divide_and_conquer(std::vector<double>& d, const std::vector<double>& e, BidiagonalSvd& out) {
+  const auto n = static_cast<int64_t>(d.size());
+  Matrix<double> b(n, n);
+  for (int64_t i = 0; i < n; ++i) {
+    b(i, i) = d[static_cast<size_t>(i)];
+    if (i + 1 < n) b(i, i + 1) = e[static_cast<size_t>(i)];
+  }
+  const Eigen::BDCSVD<Dense<double>> found(map(b), Eigen::ComputeFullU | Eigen::ComputeFullV);
+  if (found.info() != Eigen::Success) return false;
+  d = vector_of<double>(found.singularValues());
+  out.u = matrix_of<double>(found.matrixU());
+  out.v = matrix_of<double>(found.matrixV());
+  return true;
+}
+
 BidiagonalSvd diagonalise(std::vector<double>& d, std::vector<double>& e, bool lower,
                           SvdRoutine routine) {
   const auto n = static_cast<int64_t>(d.size());
@@ -252,7 +274,9 @@ BidiagonalSvd diagonalise(std::vector<double>& d, std::vector<double>& e, bool l
     d[i + 1] = rotation.c * d[i + 1];
     to_upper.push_back(rotation);
   }
-  out.done = BidiagonalIteration(d, e, out.u, out.v).run();
+  const bool divided =
+      routine == SvdRoutine::kGesdd && n > kUndivided && divide_and_conquer(d, e, out);
+  if (!divided) out.done = BidiagonalIteration(d, e, out.u, out.v).run();
   for (size_t i = to_upper.size(); i-- > 0;) {
     const auto row = static_cast<int64_t>(i);
     rotate_rows(out.u, row, row + 1, to_upper[i].c, -to_upper[i].s);

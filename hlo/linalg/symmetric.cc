@@ -128,6 +128,29 @@ void sort(std::vector<double>& values, Matrix<double>& vectors) {
   }
 }
 
+// The sign that LAPACK's syevd gives to an eigenvector of the tridiagonal matrix with `couplings`. It
+// cuts one of more than 25 rows in two, T = T0 + |e| u u^T with u of two elements beside the cut, 1
+// and the sign of e; of T0's eigenvalues d and u's parts z along its vectors, those of T have the
+// parts z / (d - w), and so u^T v < 0. A vector with nothing along u lies in one half, and has the
+// sign that it got there. source: Cuppen, A Divide and Conquer Method for the Symmetric Tridiagonal
+// Eigenproblem, 1981
+void sign_as_divided(const std::vector<double>& couplings, std::span<double> v) {
+  constexpr size_t kUndivided = 25;
+  constexpr double kNothing = 1e-14;
+  for (size_t first = 0, size = v.size(); size > kUndivided;) {
+    const size_t cut = first + size / 2;
+    const double along = v[cut - 1] + std::copysign(v[cut], v[cut] * couplings[cut - 1]);
+    if (std::abs(along) > kNothing) {
+      for (double& x : v) x = along > 0 ? -x : x;
+      return;
+    }
+    const double above = norm_of(std::span<const double>(v.subspan(first, cut - first)));
+    const double below = norm_of(std::span<const double>(v.subspan(cut, first + size - cut)));
+    size = above > below ? cut - first : first + size - cut;
+    first = above > below ? first : cut;
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -152,9 +175,11 @@ HermitianEigen<T> hermitian_eigen(const Matrix<T>& a, bool lower) {
     std::ranges::reverse(tridiagonal.e);
   }
   Matrix<double> vectors = Matrix<double>::identity(n, n);
+  const std::vector<double> couplings = tridiagonal.e;
   const bool done = TridiagonalIteration(tridiagonal.d, tridiagonal.e, vectors).run();
   out.info = done ? 0 : 1;
   sort(tridiagonal.d, vectors);
+  for (int64_t j = 0; j < n; ++j) sign_as_divided(couplings, vectors.column(j));
   out.values = std::move(tridiagonal.d);
   for (double& value : out.values) value /= factor;
   if (!lower) vectors = rows_reversed(std::move(vectors));
