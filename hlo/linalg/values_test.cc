@@ -182,6 +182,43 @@ void expect_eigenpairs(const Matrix<T>& a, double limit) {
   }
 }
 
+// Of more than 25 rows LAPACK cuts in two: along the cut's vector, every eigenvector is negative. A
+// matrix that is tridiagonal already shows its own.
+TEST(HermitianEigen, LargeOnesHaveTheSignsOfTheCut) {
+  const int64_t n = 30;
+  for (double coupling : {1.0, -1.0}) {
+    Matrix<double> a(n, n);
+    for (int64_t i = 0; i < n; ++i) {
+      a(i, i) = static_cast<double>(i % 7);
+      if (i + 1 < n) a(i + 1, i) = a(i, i + 1) = coupling;
+    }
+    const HermitianEigen<double> found = hermitian_eigen(a, true);
+    EXPECT_LE(distance(product(a, found.vectors),
+                       product(found.vectors, testing::diagonal<double>(found.values, n, n))),
+              1e-13);
+    for (int64_t j = 0; j < n; ++j)
+      EXPECT_LT(found.vectors(14, j) + coupling * found.vectors(15, j), 0) << j;
+  }
+}
+
+// gesdd divides from 26 on, gesvd never does.
+TYPED_TEST(Values, LargeSvdPutTogetherIsA) {
+  using T = TypeParam;
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{40, 40}, {40, 30}, {30, 40}, {90, 30}}) {
+    const Matrix<T> a = random_matrix<T>(m, n, 3);
+    for (SvdRoutine routine : {SvdRoutine::kGesdd, SvdRoutine::kGesvd}) {
+      const Svd<T> found = svd(a, false, routine);
+      const int64_t k = std::min(m, n);
+      EXPECT_EQ(found.info, 0);
+      EXPECT_LE(unitarity(found.u), 1e-13);
+      EXPECT_LE(unitarity(adjoint(found.vh)), 1e-13);
+      EXPECT_LE(
+          distance(product(product(found.u, testing::diagonal<T>(found.s, k, k)), found.vh), a),
+          1e-13);
+    }
+  }
+}
+
 TYPED_TEST(Values, EigenvectorsOnBothSides) {
   using T = TypeParam;
   for (int64_t n : {1, 2, 3, 4, 8, 25})

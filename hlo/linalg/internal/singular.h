@@ -6,7 +6,7 @@
 namespace heddle::hlo::linalg {
 
 // a = U diag(s) V^H: s descends, the columns of U and the rows of vh are orthonormal, with the
-// signs that LAPACK's gesdd (or gesvd) gives up to 25 rows or columns.
+// signs that LAPACK's gesdd (or gesvd) gives.
 template <class T>
 struct Svd {
   Matrix<T> u;            // [m, m] or [m, min(m, n)]

@@ -6,7 +6,7 @@
 namespace heddle::hlo::linalg {
 
 // a = V diag(w) V^H: w ascends, the columns of V are orthonormal, with the signs that LAPACK's
-// syevd gives up to 25 rows.
+// syevd gives.
 template <class T>
 struct HermitianEigen {
   Matrix<T> vectors;
