@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "heddle/base/counters.h"
@@ -162,6 +163,10 @@ TEST(Reductions, ArgmaxTakesTheFirstOfEqualsAndNan) {
 }
 
 TEST(Reductions, SoftmaxNeverOverflows) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (float x : softmax(array<float>({inf, 1})).to_vector<float>())  // as jax.nn
+    EXPECT_TRUE(std::isnan(x));
+  EXPECT_THAT(softmax(array<float>({-inf, 1})).to_vector<float>(), ElementsAre(0, 1));
   EXPECT_THAT(softmax(array<float>({1000, 1000})).to_vector<float>(), ElementsAre(0.5, 0.5));
   EXPECT_FLOAT_EQ(logsumexp(array<float>({1000, 1000})).item<float>(), 1000 + std::log(2.0f));
   EXPECT_EQ(logsumexp(full({2}, -INFINITY)).item<float>(), -INFINITY);

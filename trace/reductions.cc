@@ -217,8 +217,8 @@ Tensor below_greatest(std::string_view op, const Operand& x, int64_t axis, Fn&& 
   const int64_t along = axis_of(op, t.shape(), axis, x.at());
   return one_program(op, x.at(), [&] {
     const Located value(t, x.at());
-    const Located greatest = value.with(safe_maximum(t, {.axes = {along}}, x.at()));
-    return fn(value - greatest, Reduction{.axes = {along}, .keep_dims = true}).tensor();
+    const Reduction over{.axes = {along}, .keep_dims = true};
+    return fn(value - value.with(max(value.operand(), over)), over).tensor();
   });
 }
 
