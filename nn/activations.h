@@ -9,11 +9,20 @@
 
 #include <cstdint>
 
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::nn {
+
+// jax.nn has these too; they are the functions outside nn.
+using heddle::log_softmax;
+using heddle::logsumexp;
+using heddle::one_hot;
+using heddle::softmax;
+using heddle::tanh;
 
 Tensor relu(Operand x);                             // max(x, 0); integers too
 Tensor relu6(Operand x);                            // min(max(x, 0), 6); integers too

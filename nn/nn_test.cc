@@ -102,6 +102,16 @@ TEST(Activations, AreTheirFormulas) {
   }
 }
 
+TEST(Activations, HasTheNamesThatJaxNnSharesWithOthers) {
+  Tensor x = array<float>({0, 1, -2});
+  EXPECT_EQ(nn::softmax(x).to_vector<float>(), softmax(x).to_vector<float>());
+  EXPECT_EQ(nn::log_softmax(x).to_vector<float>(), log_softmax(x).to_vector<float>());
+  EXPECT_EQ(nn::logsumexp(x).item<float>(), logsumexp(x).item<float>());
+  EXPECT_EQ(nn::tanh(x).to_vector<float>(), tanh(x).to_vector<float>());
+  EXPECT_EQ(nn::one_hot(array<int>({1, 0}), 2).to_vector<float>(),
+            eye(2)[{array<int>({1, 0})}].to_vector<float>());
+}
+
 TEST(Activations, AtTheEdgesOfFloats) {
   Tensor x = array<float>({-1e4F, 1e4F, -kInf, kInf});
   auto of = [&](const Tensor& y) { return y.to_vector<float>(); };

@@ -314,10 +314,23 @@ class AtOnce {
   runtime::Device* device_;
 };
 
+// Names the leaf that the user forgot to give a value.
+void check_leaves(std::string_view what, std::string_view name, const Argument& tree,
+                  SourceLocation at) {
+  for (size_t i = 0; i < tree.leaves.size(); ++i) {
+    if (tree.leaves[i].node()) continue;
+    throw Error(invalid_argument(what, ": ", name, leaf_paths(tree.spec())[i],
+                                 " has no value (a default-constructed Tensor); assign one first"),
+                at);
+  }
+}
+
 }  // namespace
 
 ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init,
                     const Argument& xs, const ScanOptions& options, SourceLocation at) {
+  check_leaves(what, "carry", init, at);
+  check_leaves(what, "xs", xs, at);
   if (trace_internal::Recorder::current() != nullptr)
     return record_scan(what, step, init, xs, options, at);
   return AtOnce(what, step, init, xs, options, at).run();

@@ -69,9 +69,16 @@ decltype(auto) as_tree(const C& init, [[maybe_unused]] SourceLocation at) {
     return (init);
 }
 
-template <class Fn, Tree C, Tree X>
+template <class Fn, class C, class X>
 auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init, const X& xs,
                 const ScanOptions& options, SourceLocation at) {
+  static_assert(Tree<C>, "the init of a scan is a tree of Tensors; a struct needs its kFields");
+  static_assert(Tree<X>,
+                "the xs of a scan are a tree of Tensors, or None{}; a struct needs its kFields");
+  static_assert(
+      std::is_invocable_v<Fn&, C, X>,
+      "the step of a scan takes (carry, x), of the types of init and of xs; x is None where "
+      "there are no xs");
   using Result = std::invoke_result_t<Fn&, C, X>;
   static_assert(PairLike<Result>,
                 "the step of a scan returns std::pair(carry, y); use None{} for no y");
@@ -113,7 +120,7 @@ auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init,
 //          the carry changes its type, xs disagree in length, or an option is out of range
 // cost     nothing is uploaded; captured tensors pass through the loop unchanged, never copied;
 //          unused xs, ys and carries go
-template <class Fn, class C, Tree X = None>
+template <class Fn, class C, class X = None>
 auto scan(Fn&& fn, const C& init, const X& xs = {}, const ScanOptions& options = {},
           SourceLocation at = SourceLocation::here()) {
   return scan_internal::scan_trees("scan", scan_internal::identity_of(fn), fn,

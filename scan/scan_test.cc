@@ -52,6 +52,29 @@ TEST(Scan, RunsWithoutXs) {
   EXPECT_EQ(last.item<int>(), 1024);
 }
 
+struct Pair {
+  Tensor mean, spread;
+  static constexpr auto kFields =
+      fields(field("mean", &Pair::mean), field("spread", &Pair::spread));
+};
+
+TEST(Scan, ALeafWithoutAValueIsNamed) {
+  auto step = [](Pair c, Tensor x) { return std::pair(c, x); };
+  auto error_of = [&](const Pair& init, const Tensor& xs) -> std::string {
+    try {
+      scan(step, init, xs);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(
+      error_of({zeros({}), {}}, ones({3})),
+      HasSubstr("scan: carry.spread has no value (a default-constructed Tensor); assign one "
+                "first [scan_test.cc:"));
+  EXPECT_THAT(error_of({zeros({}), zeros({})}, {}), HasSubstr("scan: xs has no value"));
+}
+
 TEST(Scan, ZeroLengthGivesInitAndEmptyYs) {
   auto step = [](Tensor c, Tensor x) { return std::pair(c + x, x); };
   auto [last, ys] = scan(step, scalar<float>(7.f), zeros({0}));

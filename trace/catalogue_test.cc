@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <sstream>
 
@@ -24,6 +25,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pointwise;
 
 Tensor grid() { return reshape(arange(6), {2, 3}).astype(f32); }  // 0 1 2 / 3 4 5
@@ -91,6 +93,69 @@ TEST(Shaping, StartsMixValuesAndNumbers) {
               }),
               AllOf(HasSubstr("dynamic_slice: operand is the C++ number 300, which no u8 holds"),
                     HasSubstr("catalogue_test.cc:")));
+}
+
+// jax: jnp.array([-16, 5]) << 2 and >> 1; of u32 the sign bit is a bit like any other.
+TEST(Elementwise, ShiftOperatorsKeepTheSignOfSignedIntegers) {
+  Tensor x = array<int>({-16, 5});
+  EXPECT_THAT((x << 2).to_vector<int>(), ElementsAre(-64, 20));
+  EXPECT_THAT((x >> 1).to_vector<int>(), ElementsAre(-8, 2));
+  EXPECT_THAT((1 << array<int>({0, 3})).to_vector<int>(), ElementsAre(1, 8));
+  EXPECT_THAT((x.astype(u32) >> 28).to_vector<uint32_t>(), ElementsAre(15u, 0u));
+  EXPECT_THAT(error_of([&] { (void)(ones({2}) >> 1); }),
+              AllOf(HasSubstr("shift-right"), HasSubstr("catalogue_test.cc:")));
+}
+
+// The first two numbers of splitmix64 from the state 0.
+TEST(Elementwise, NumbersOfTheUpperHalfOfU64) {
+  auto mix = [](const Tensor& state) {
+    Tensor z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+  };
+  Tensor states = (arange(2).astype(u64) + 1) * 0x9E3779B97F4A7C15ull;
+  EXPECT_THAT(mix(states).to_vector<uint64_t>(),
+              ElementsAre(0xE220A8397B1DCDAFull, 0x6E789E6AA1B965F4ull));
+  EXPECT_EQ((ones({}) * 18446744073709551615ull).item<float>(), 0x1p64F);
+  EXPECT_THAT(error_of([] { (void)(ones({}, s64) * 18446744073709551615ull); }),
+              HasSubstr("the C++ number 18446744073709551615, which no s64 holds"));
+}
+
+TEST(Elementwise, ComplexNumbersAreConstantsOfComplexTensorsOnly) {
+  using C = std::complex<float>;
+  Tensor x = array<C>({C(1, 2), C(-3, 0)});
+  EXPECT_THAT((x * C(0, 1)).to_vector<C>(), ElementsAre(C(-2, 1), C(0, -3)));
+  EXPECT_THAT((std::complex<double>(0.5, -1) + x).to_vector<C>(),
+              ElementsAre(C(1.5, 1), C(-2.5, -1)));
+  EXPECT_EQ((x * C(0, 1)).dtype(), c64);
+  EXPECT_EQ((x.astype(c128) * C(0, 1)).dtype(), c128);
+  EXPECT_EQ(full({2}, C(3, 4)).dtype(), c64);
+  EXPECT_THAT(error_of([] { (void)(ones({2}) * C(0, 1)); }),
+              AllOf(HasSubstr("multiply: operand is the C++ number (0, 1), which no f32 holds"),
+                    HasSubstr("catalogue_test.cc:")));
+}
+
+TEST(Elementwise, PlaceholderOutsideATraceIsToldWhatToDo) {
+  Tensor x = placeholder({3}, f32);
+  EXPECT_THAT(error_of([&] { (void)(x + 1.0); }),
+              AllOf(HasSubstr("add: operand is placeholder #"), HasSubstr("trace the function"),
+                    Not(HasSubstr("read:"))));
+  EXPECT_THAT(error_of([&] { (void)x.to_vector<float>(); }),
+              AllOf(HasSubstr("read: placeholder #"), Not(HasSubstr("read: read:"))));
+}
+
+TEST(Program, CallForAnotherStructureIsAnError) {
+  using Two = std::pair<Tensor, Tensor>;
+  Program one = trace([](Tensor x) { return x + 1.0; }, ones({2}));
+  Program two = trace([](Tensor x) { return Two(x, x * 2.0); }, ones({2}));
+  Tensor x = ones({2});
+  EXPECT_THAT(error_of([&] { one.call<Two>(x); }),
+              AllOf(HasSubstr("run: program main returns *; call<..> must name that structure"),
+                    HasSubstr("catalogue_test.cc:")));
+  EXPECT_THAT(error_of([&] { two.call<Tensor>(x); }), HasSubstr("returns (*, *)"));
+  EXPECT_THAT(error_of([&] { two.call<std::array<Tensor, 3>>(x); }), HasSubstr("returns (*, *)"));
+  EXPECT_THAT(error_of([&] { two.call<std::pair<Tensor, None>>(x); }), HasSubstr("returns"));
+  EXPECT_THAT((two.call<std::array<Tensor, 2>>(x)[1].to_vector<float>()), ElementsAre(2, 2));
 }
 
 TEST(Elementwise, ClampIsOneOp) {

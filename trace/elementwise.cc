@@ -144,6 +144,12 @@ Tensor operator%(Operand x, Operand y) { return remainder(x, y); }
 Tensor operator&(Operand x, Operand y) { return bitwise_and(x, y); }
 Tensor operator|(Operand x, Operand y) { return bitwise_or(x, y); }
 Tensor operator^(Operand x, Operand y) { return bitwise_xor(x, y); }
+Tensor operator<<(Operand x, Operand y) { return shift_left(x, y); }
+Tensor operator>>(Operand x, Operand y) {
+  const Tensor& typed = x.is_tensor() ? x.tensor() : y.tensor();
+  trace_internal::node_of(typed, "shift_right", x.at());
+  return is_signed(typed.dtype()) ? shift_right_arithmetic(x, y) : shift_right_logical(x, y);
+}
 Tensor operator==(Operand x, Operand y) { return equal(x, y); }
 Tensor operator!=(Operand x, Operand y) { return not_equal(x, y); }
 Tensor operator>(Operand x, Operand y) { return greater(x, y); }

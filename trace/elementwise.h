@@ -3,7 +3,8 @@
 //
 // Two operands broadcast as numpy's do: shapes are matched from the last axis, size 1 stretches. A
 // C++ number takes the tensor's dtype; two tensors must have the same dtype (cast with astype). The
-// operators + - * / % & | ^ ~ == != < <= > >= are the same ops. errors: all throw Error
+// operators + - * / % & | ^ ~ << >> == != < <= > >= are the same ops (>> is arithmetic of signed
+// integers, logical of unsigned ones). errors: all throw Error
 // (InvalidArgument) with the op, the operand types and the caller's line
 #pragma once
 

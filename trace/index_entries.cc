@@ -176,6 +176,7 @@ Tensor Indexing::get() const {
   int64_t axis = 0, first = 0;
   Together several(at_);
   const int64_t arrays = count_arrays(entries_);
+  check_positions();
   for (const IndexEntry& entry : entries_) {
     const Tensor* array = array_of(entry);
     if (array != nullptr && (several.axes().empty() || arrays == 1)) first = axis;
@@ -188,6 +189,14 @@ Tensor Indexing::get() const {
   if (arrays == 0 || !apart_) return out;
   return moved_to_front(out, first, array_of(*std::ranges::find_if(entries_, array_of))->rank(),
                         at_);
+}
+
+// By x's own axes, before positions take any away: errors name those.
+void Indexing::check_positions() const {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const int64_t* position = std::get_if<int64_t>(&entries_[i].value());
+    if (position) (void)checked(*position, static_cast<int64_t>(i), x_.shape(), at_);
+  }
 }
 
 Dimensions Indexing::block_shape() const {

@@ -74,6 +74,7 @@ class Indexing {
   static int64_t checked(int64_t position, int64_t axis, const Shape& shape, SourceLocation at);
 
  private:
+  void check_positions() const;
   // Each returns how many axes of the result the entry leaves behind.
   int64_t apply(int64_t position, int64_t axis, Tensor& out) const;
   int64_t apply(const Slice& slice, int64_t axis, Tensor& out) const;

@@ -67,7 +67,8 @@ Located combine(Fn fn, const Term& a, const Term& b) {
     if (const bool* p = std::get_if<bool>(&operand.number())) return Operand(*p, at);
     if (const int64_t* i = std::get_if<int64_t>(&operand.number())) return Operand(*i, at);
     if (const uint64_t* u = std::get_if<uint64_t>(&operand.number())) return Operand(*u, at);
-    return Operand(std::get<double>(operand.number()), at);
+    if (const double* d = std::get_if<double>(&operand.number())) return Operand(*d, at);
+    return Operand(std::get<std::complex<double>>(operand.number()), at);
   };
   return {fn(placed(x), placed(y)), at};
 }

@@ -1,6 +1,8 @@
 #include "heddle/trace/operand.h"
 
 #include <cmath>
+#include <complex>
+#include <concepts>
 #include <optional>
 
 #include "heddle/hlo/literal.h"
@@ -15,6 +17,8 @@ std::string text_of(const Operand& number) {
       [](auto value) -> std::string {
         if constexpr (std::is_pointer_v<decltype(value)>)
           return "a tensor";
+        else if constexpr (std::same_as<decltype(value), std::complex<double>>)
+          return cat("(", value.real(), ", ", value.imag(), ")");
         else
           return cat(value);
       },
@@ -26,6 +30,8 @@ double value_of(const Operand& number) {
       [](auto value) -> double {
         if constexpr (std::is_pointer_v<decltype(value)>)
           return 0;
+        else if constexpr (std::same_as<decltype(value), std::complex<double>>)
+          return value.real();
         else
           return static_cast<double>(value);
       },
@@ -40,8 +46,9 @@ bool in_range(DType dtype, bool negative, uint64_t size) {
 }
 
 // Whether an element of `dtype` can stand for the number: integers need whole values in range,
-// unsigned ones no sign.
+// unsigned ones no sign; complex numbers are of complex dtypes, whatever their imaginary part.
 bool can_hold(DType dtype, const Operand& number) {
+  if (std::holds_alternative<std::complex<double>>(number.number())) return is_complex(dtype);
   double value = value_of(number);
   if (dtype == pred)
     return std::holds_alternative<bool>(number.number()) || value == 0 || value == 1;
@@ -58,8 +65,12 @@ bool can_hold(DType dtype, const Operand& number) {
 }
 
 Literal literal_of(const Operand& number, DType dtype) {
-  if (const auto* u = std::get_if<uint64_t>(&number.number()))
-    return Literal::scalar(dtype, static_cast<int64_t>(*u));
+  if (const auto* z = std::get_if<std::complex<double>>(&number.number())) {
+    if (dtype == c128) return Literal::from(Shape(c128, {}), {*z});
+    return Literal::from(Shape(c64, {}), {std::complex<float>(*z)});
+  }
+  const auto* u = std::get_if<uint64_t>(&number.number());
+  if (u && is_integer(dtype)) return Literal::scalar(dtype, static_cast<int64_t>(*u));
   if (const auto* i = std::get_if<int64_t>(&number.number())) return Literal::scalar(dtype, *i);
   return Literal::scalar(dtype, value_of(number));
 }
@@ -98,9 +109,10 @@ Tensor as_tensor(const Operand& operand) {
     trace_internal::node_of(operand.tensor(), "op", operand.at());
     return operand.tensor();
   }
-  DType dtype = std::holds_alternative<bool>(operand.number())     ? pred
-                : std::holds_alternative<double>(operand.number()) ? f32
-                                                                   : s32;
+  DType dtype = std::holds_alternative<bool>(operand.number())                   ? pred
+                : std::holds_alternative<double>(operand.number())               ? f32
+                : std::holds_alternative<std::complex<double>>(operand.number()) ? c64
+                                                                                 : s32;
   return constant_like(operand, dtype, "constant");
 }
 

@@ -2,6 +2,7 @@
 // Converting to it notes the caller's line, so that operators can report it too.
 #pragma once
 
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <string_view>
@@ -25,15 +26,18 @@ class Operand {
       value_ = number;
     else if constexpr (std::floating_point<T>)
       value_ = static_cast<double>(number);
-    else if constexpr (std::same_as<T, uint64_t>)
-      value_ = number;
+    else if constexpr (std::unsigned_integral<T> && sizeof(T) == sizeof(uint64_t))
+      value_ = uint64_t{number};  // unsigned long and unsigned long long, whichever uint64_t is
     else
       value_ = static_cast<int64_t>(number);
   }
+  template <std::floating_point T>
+  Operand(std::complex<T> number, SourceLocation at = SourceLocation::here())
+      : value_(std::complex<double>(number)), at_(at) {}
 
   [[nodiscard]] bool is_tensor() const { return std::holds_alternative<const Tensor*>(value_); }
   [[nodiscard]] const Tensor& tensor() const { return *std::get<const Tensor*>(value_); }
-  using Number = std::variant<const Tensor*, bool, int64_t, uint64_t, double>;
+  using Number = std::variant<const Tensor*, bool, int64_t, uint64_t, double, std::complex<double>>;
   [[nodiscard]] const Number& number() const { return value_; }
   [[nodiscard]] SourceLocation at() const { return at_; }
 
@@ -43,11 +47,12 @@ class Operand {
 };
 
 // Throws unless the operand is a number that `dtype` holds without loss of meaning (1.5 is no s32,
-// -1 no u8); then a constant.
+// -1 no u8, no complex number an f32); then a constant.
 Tensor constant_like(const Operand& number, DType dtype, std::string_view op);
 
 // The operand as a tensor: a number becomes a scalar constant of the default type (bool pred,
-// integers s32, floats f32).
+// integers s32, floats f32,
+// complex numbers c64).
 Tensor as_tensor(const Operand& operand);
 
 // x stretched to `dimensions` by numpy's rule: matched from the last, size 1 stretches.

@@ -58,6 +58,13 @@ Program Program::lowered(SourceLocation at) const {
   return Program(std::move(state));
 }
 
+void Program::throw_other_result(SourceLocation at) const {
+  throw Error(invalid_argument("run: program ", state_->signature.name, " returns ",
+                               to_string(result_spec()),
+                               "; call<..> must name that structure, which is what fn returned"),
+              at);
+}
+
 std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocation at) const {
   const std::vector<Leaf>& want = state_->signature.arguments;
   if (arguments.size() != want.size()) {

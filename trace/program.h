@@ -49,7 +49,8 @@ class Program {
   [[nodiscard]] Program bind(const Tensor& placeholder, const Tensor& value,
                              SourceLocation at = SourceLocation::here()) const;
 
-  // Runs it on trees like those it was traced with; Out is what fn returned. Nothing can stand
+  // Runs it on trees like those it was traced with; Out is what fn returned. errors: as run(), and
+  // where Out has another structure. Nothing can stand
   // behind a list of any length, so errors know the line of the call with up to 4 arguments; with
   // more, use call_at.
   template <Tree Out>
@@ -81,6 +82,7 @@ class Program {
   Out call_at(SourceLocation at, const Args&... args) const {
     std::vector<Tensor> leaves;
     (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
+    if (!fits<Out>(result_spec())) throw_other_result(at);
     std::vector<Tensor> results = run(leaves, at);
     std::span<const Tensor> rest(results);
     return unflatten<Out>(result_spec(), rest);
@@ -90,6 +92,8 @@ class Program {
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
  private:
+  [[noreturn]] void throw_other_result(SourceLocation at) const;
+
   std::shared_ptr<const State> state_;
 };
 

@@ -68,7 +68,13 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLo
             ", which has no value yet; return it from the traced function and read the result"),
         at);
   }
-  if (!node.buffer) throw Error(annotate(read_error(placeholder_of(node)), op, ": "), at);
+  if (!node.buffer && op == "read") throw Error(read_error(placeholder_of(node)), at);
+  if (!node.buffer) {
+    throw Error(failed_precondition(op, ": operand is ", placeholder_of(node),
+                                    ", which has a type and no value; trace the function that uses "
+                                    "it, bind a value to it, or make the tensor from host data"),
+                at);
+  }
   if (node.buffer->is_deleted()) {
     throw Error(failed_precondition(op, ": operand #", node.id, " ", to_string(node.shape),
                                     " was donated, so its buffer is gone; use the result that took "

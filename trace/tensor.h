@@ -98,6 +98,8 @@ class Tensor {
   friend Tensor operator&(Operand x, Operand y);
   friend Tensor operator|(Operand x, Operand y);
   friend Tensor operator^(Operand x, Operand y);
+  friend Tensor operator<<(Operand x, Operand y);
+  friend Tensor operator>>(Operand x, Operand y);  // of signed integers with sign fill
   friend Tensor operator==(Operand x, Operand y);
   friend Tensor operator!=(Operand x, Operand y);
   friend Tensor operator>(Operand x, Operand y);

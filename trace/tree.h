@@ -3,6 +3,7 @@
 // ("carry.layers[1].b").
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
@@ -150,7 +151,43 @@ TreeSpec tree_spec(const T& tree) {
   return spec;
 }
 
-// A T of the given structure; takes its leaves from the front of `leaves`.
+// Whether unflatten<T> can take the structure: nodes are told apart by their children, so that a
+// tuple may stand for a struct.
+template <Tree T>
+bool fits(const TreeSpec& spec) {
+  using namespace tree_internal;
+  using Kind = TreeSpec::Kind;
+  const std::vector<TreeSpec>& children = spec.children;
+  if constexpr (std::is_same_v<T, Tensor>) {
+    return spec.kind == Kind::kLeaf;
+  } else if constexpr (std::is_same_v<T, None>) {
+    return spec.kind == Kind::kNone;
+  } else if constexpr (HasFields<T>) {
+    size_t count = 0;
+    bool same = true;
+    for_each_field(T{}, [&](std::string_view, const auto& child) {
+      using Child = std::remove_cvref_t<decltype(child)>;
+      same = same && count < children.size() && fits<Child>(children[count]);
+      ++count;
+    });
+    return same && count == children.size();
+  } else if constexpr (IsTuple<T>::value) {
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return children.size() == sizeof...(I) &&
+             (fits<std::tuple_element_t<I, T>>(children[I]) && ...);
+    }
+    (std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (IsVector<T>::value) {
+    return spec.kind != Kind::kLeaf && std::ranges::all_of(children, fits<typename T::value_type>);
+  } else if constexpr (IsOptional<T>::value) {
+    return spec.kind == Kind::kMissing || fits<typename T::value_type>(spec);
+  } else {
+    return spec.keys.size() == children.size() && spec.kind != Kind::kLeaf &&
+           std::ranges::all_of(children, fits<typename T::mapped_type>);
+  }
+}
+
+// A T of the given structure, which it fits; takes its leaves from the front of `leaves`.
 template <Tree T>
 T unflatten(const TreeSpec& spec, std::span<const Tensor>& leaves) {
   using namespace tree_internal;
