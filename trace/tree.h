@@ -30,8 +30,8 @@ struct None {
 struct TreeSpec {
   enum class Kind : uint8_t { kLeaf, kNone, kTuple, kVector, kMap, kStruct, kMissing };
   Kind kind = Kind::kLeaf;
-  std::vector<std::string> keys;  // of kMap and kStruct
-  std::vector<TreeSpec> children;
+  std::vector<std::string> keys = {};  // of kMap and kStruct
+  std::vector<TreeSpec> children = {};
   friend bool operator==(const TreeSpec&, const TreeSpec&) = default;
 };
 
