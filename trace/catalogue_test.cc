@@ -129,7 +129,7 @@ TEST(Elementwise, ComplexNumbersAreConstantsOfComplexTensorsOnly) {
               ElementsAre(C(1.5, 1), C(-2.5, -1)));
   EXPECT_EQ((x * C(0, 1)).dtype(), c64);
   EXPECT_EQ((x.astype(c128) * C(0, 1)).dtype(), c128);
-  EXPECT_EQ(full({2}, C(3, 4)).dtype(), c64);
+  EXPECT_THAT(full({2}, C(3, 4), c64).to_vector<C>(), ElementsAre(C(3, 4), C(3, 4)));
   EXPECT_THAT(error_of([] { (void)(ones({2}) * C(0, 1)); }),
               AllOf(HasSubstr("multiply: operand is the C++ number (0, 1), which no f32 holds"),
                     HasSubstr("catalogue_test.cc:")));
