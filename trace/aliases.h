@@ -17,6 +17,8 @@
 
 namespace heddle {
 
+// power
+inline Tensor pow(Operand x, Operand y) { return power(x, y); }
 // is_nan
 inline Tensor isnan(Operand x) { return is_nan(x); }
 // is_inf

@@ -25,6 +25,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
+using testing::StartsWith;
 using testing::Not;
 using testing::Pointwise;
 
@@ -96,6 +97,39 @@ TEST(Shaping, StartsMixValuesAndNumbers) {
 }
 
 // jax: jnp.array([-16, 5]) << 2 and >> 1; of u32 the sign bit is a bit like any other.
+TEST(Shaping, BlocksAlongOneAxis) {
+  const Tensor x = reshape(arange(6), {2, 3});
+  EXPECT_THAT(dynamic_slice_in_dim(x, array<int>({2})[0], 2, -1).to_vector<int>(),
+              ElementsAre(1, 2, 4, 5));  // clamped
+  EXPECT_THAT(dynamic_update_slice_in_dim(x, zeros({2, 1}, x.dtype()), 1, 1).to_vector<int>(),
+              ElementsAre(0, 0, 2, 3, 0, 5));
+  EXPECT_THAT(error_of([&] { dynamic_slice_in_dim(x, 0, 1, 2); }),
+              StartsWith("dynamic_slice_in_dim: axis 2"));
+  EXPECT_THAT(x.T().to_vector<int>(), ElementsAre(0, 3, 1, 4, 2, 5));
+}
+
+TEST(Elementwise, CompoundAssignmentLeavesCopiesAsTheyAre) {
+  Tensor x = array<float>({1, 2});
+  const Tensor before = x;
+  x += 1;
+  x *= x;
+  x -= before;
+  x /= 2.0;
+  EXPECT_THAT(x.to_vector<float>(), ElementsAre(1.5, 3.5));
+  EXPECT_THAT(before.to_vector<float>(), ElementsAre(1, 2));
+  Tensor bits = array<int>({5, 6});
+  bits <<= 1;
+  bits |= 1;
+  bits &= 13;
+  bits ^= 3;
+  bits >>= 1;
+  bits %= 4;
+  EXPECT_THAT(bits.to_vector<int>(),
+              ElementsAre((((5 << 1 | 1) & 13) ^ 3) / 2 % 4, (((6 << 1 | 1) & 13) ^ 3) / 2 % 4));
+  EXPECT_THAT(error_of([&] { x += ones({3}); }), HasSubstr("catalogue_test.cc"));
+  EXPECT_THAT(x.to_vector<float>(), ElementsAre(1.5, 3.5));
+}
+
 TEST(Elementwise, ShiftOperatorsKeepTheSignOfSignedIntegers) {
   Tensor x = array<int>({-16, 5});
   EXPECT_THAT((x << 2).to_vector<int>(), ElementsAre(-64, 20));

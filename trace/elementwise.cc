@@ -150,6 +150,21 @@ Tensor operator>>(Operand x, Operand y) {
   trace_internal::node_of(typed, "shift_right", x.at());
   return is_signed(typed.dtype()) ? shift_right_arithmetic(x, y) : shift_right_logical(x, y);
 }
+
+#define HEDDLE_COMPOUND(symbol) \
+  Tensor& Tensor::operator symbol##=(Operand y) { return *this = Operand(*this, y.at()) symbol y; }
+HEDDLE_COMPOUND(+)
+HEDDLE_COMPOUND(-)
+HEDDLE_COMPOUND(*)
+HEDDLE_COMPOUND(/)
+HEDDLE_COMPOUND(%)
+HEDDLE_COMPOUND(&)
+HEDDLE_COMPOUND(|)
+HEDDLE_COMPOUND(^)
+HEDDLE_COMPOUND(<<)
+HEDDLE_COMPOUND(>>)
+#undef HEDDLE_COMPOUND
+
 Tensor operator==(Operand x, Operand y) { return equal(x, y); }
 Tensor operator!=(Operand x, Operand y) { return not_equal(x, y); }
 Tensor operator>(Operand x, Operand y) { return greater(x, y); }

@@ -95,6 +95,8 @@ Tensor reshape(Operand operand, const Dimensions& shape) {
 
 Tensor ravel(Operand x) { return reshape(x, {-1}); }
 
+Tensor Tensor::T(SourceLocation at) const { return transpose({*this, at}); }
+
 Tensor transpose(Operand operand, const std::vector<int64_t>& axes) {
   Tensor x = as_tensor(operand);
   std::vector<int64_t> order =
@@ -340,6 +342,29 @@ Tensor dynamic_update_slice(Operand operand, Operand update, const Starts& start
     return emit({.opcode = Opcode::kDynamicUpdateSlice,
                  .operands = with_starts({x, block}, starts, kOp),
                  .at = operand.at()});
+  });
+}
+
+Tensor dynamic_slice_in_dim(Operand operand, Operand start, int64_t size, int64_t axis) {
+  constexpr std::string_view kOp = "dynamic_slice_in_dim";
+  const Tensor x = as_tensor(operand);
+  const SourceLocation at = operand.at();
+  const int64_t along = axis_of(kOp, x.shape(), axis, at);
+  return one_program(kOp, at, [&] {
+    Dimensions sizes = x.shape().dimensions();
+    sizes[static_cast<size_t>(along)] = size;
+    return dynamic_slice({x, at}, starts_along(x, scalar_index(start, kOp), along, at), sizes);
+  });
+}
+
+Tensor dynamic_update_slice_in_dim(Operand operand, Operand update, Operand start, int64_t axis) {
+  constexpr std::string_view kOp = "dynamic_update_slice_in_dim";
+  const Tensor x = as_tensor(operand);
+  const SourceLocation at = operand.at();
+  const int64_t along = axis_of(kOp, x.shape(), axis, at);
+  return one_program(kOp, at, [&] {
+    return dynamic_update_slice({x, at}, update,
+                                starts_along(x, scalar_index(start, kOp), along, at));
   });
 }
 

@@ -62,6 +62,9 @@ class Starts {
 // The block of `sizes` from starts that are values, clamped so that it lies inside x.
 Tensor dynamic_slice(Operand x, const Starts& starts, const Dimensions& sizes);
 Tensor dynamic_update_slice(Operand x, Operand update, const Starts& starts);
+// Likewise along one axis, whole in the others: `size` positions of it, or those of `update`.
+Tensor dynamic_slice_in_dim(Operand x, Operand start, int64_t size, int64_t axis = 0);
+Tensor dynamic_update_slice_in_dim(Operand x, Operand update, Operand start, int64_t axis = 0);
 // One position of an axis, which goes unless keep_dims.
 Tensor dynamic_index_in_dim(Operand x, Operand index, int64_t axis = 0, bool keep_dims = true);
 Tensor dynamic_update_index_in_dim(Operand x, Operand update, Operand index, int64_t axis = 0);

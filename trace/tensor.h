@@ -71,6 +71,9 @@ class Tensor {
   // The same values in another element type (XLA's convert: truncates toward zero, saturates).
   [[nodiscard]] Tensor astype(DType dtype, SourceLocation at = SourceLocation::here()) const;
 
+  // transpose(x): the axes reversed.
+  [[nodiscard]] Tensor T(SourceLocation at = SourceLocation::here()) const;
+
   // x[i], x[{i, Slice{1, 4}, j}]: a part of it; entries are C++ integers, slices, new axes, an
   // ellipsis, or integer tensors. x.at({..}).set(v), .add(v), ..: a new tensor with that part
   // changed. Include trace/indexing.h (heddle.h has it).
@@ -108,6 +111,18 @@ class Tensor {
   friend Tensor operator<=(Operand x, Operand y);
   friend Tensor operator-(Operand x);
   friend Tensor operator~(Operand x);
+
+  // x += y is x = x + y: this variable refers to a new value, and copies of it stay as they are.
+  Tensor& operator+=(Operand y);
+  Tensor& operator-=(Operand y);
+  Tensor& operator*=(Operand y);
+  Tensor& operator/=(Operand y);
+  Tensor& operator%=(Operand y);
+  Tensor& operator&=(Operand y);
+  Tensor& operator|=(Operand y);
+  Tensor& operator^=(Operand y);
+  Tensor& operator<<=(Operand y);
+  Tensor& operator>>=(Operand y);
 
   // For Heddle's own code.
   explicit Tensor(std::shared_ptr<const trace_internal::Node> node) : node_(std::move(node)) {}

@@ -62,6 +62,7 @@ std::vector<FunctionSample> elementwise() {
       one("reciprocal", reciprocal),
       one("is_nan", is_nan),
       one("isnan", isnan),
+      {"pow", [](In i) { return Tensors{pow(i.x, i.y)}; }},
       one("isinf", isinf),
       one("isfinite", isfinite),
       {"isclose", [](In i) { return Tensors{isclose(i.x, i.y)}; }},
@@ -169,6 +170,10 @@ std::vector<FunctionSample> movement() {
       {"dynamic_slice", [](In i) { return Tensors{dynamic_slice(i.v, {i.position}, {2})}; }},
       {"dynamic_update_slice",
        [](In i) { return Tensors{dynamic_update_slice(i.v, i.v, {i.position})}; }},
+      {"dynamic_slice_in_dim",
+       [](In i) { return Tensors{dynamic_slice_in_dim(i.x, i.position, 1)}; }},
+      {"dynamic_update_slice_in_dim",
+       [](In i) { return Tensors{dynamic_update_slice_in_dim(i.x, i.x, i.position)}; }},
       {"dynamic_index_in_dim", [](In i) { return Tensors{dynamic_index_in_dim(i.x, i.position)}; }},
       {"dynamic_update_index_in_dim",
        [](In i) {
