@@ -166,24 +166,15 @@ struct TopKAttrs {
   HEDDLE_ATTRS(TopKAttrs, HEDDLE_FIELD(TopKAttrs, k), HEDDLE_FIELD(TopKAttrs, largest));
 };
 
-// Text says true or false, the wire a number; which number means which is not known to us, so each is kept as it was read.
-struct TriState {
-  enum class Word : uint8_t { kUnset, kFalse, kTrue };
-  int64_t number = 0;  // 0: not set
-  Word word = Word::kUnset;
-  friend bool operator==(const TriState&, const TriState&) = default;
-};
-inline void hash_value(Hasher& hasher, TriState value) {
-  hasher.add_word(static_cast<uint64_t>(value.number));
-  hasher.add_word(static_cast<uint64_t>(value.word));
-}
+enum class TriState : uint8_t { kUnset, kTrue, kFalse };
+HEDDLE_ENUM_TEXT(TriState, "", "true", "false")
 
 // scan(inputs.., carries..): the body maps (slices.., carries..) to (outputs.., carries..); the result is (stacked outputs.., carries..).
 struct ScanAttrs {
   Dims dimensions;  // exactly one: the scanned dimension of every input and output
   int64_t num_carries = 0;
   bool is_reverse = false;
-  TriState is_associative;
+  TriState is_associative = TriState::kUnset;
   HEDDLE_ATTRS(ScanAttrs, HEDDLE_FIELD(ScanAttrs, dimensions), HEDDLE_FIELD(ScanAttrs, num_carries),
                HEDDLE_FIELD(ScanAttrs, is_reverse), HEDDLE_FIELD(ScanAttrs, is_associative));
 };
@@ -281,8 +272,8 @@ struct ConvolutionDims {
                HEDDLE_FIELD(ConvolutionDims, output_spatial));
 };
 
-enum class ConvKind : uint8_t { kUnset, kFprop, kWgrad, kDgrad };
-HEDDLE_ENUM_TEXT(ConvKind, "unset", "fprop", "wgrad", "dgrad")
+enum class ConvolutionKind : uint8_t { kUnset, kFprop, kDgrad, kWgrad };
+HEDDLE_ENUM_TEXT(ConvolutionKind, "unset", "fprop", "dgrad", "wgrad")
 
 struct ConvolutionAttrs {
   Window window;
@@ -290,13 +281,13 @@ struct ConvolutionAttrs {
   int64_t feature_group_count = 1;
   int64_t batch_group_count = 1;
   std::vector<Precision> operand_precision;
-  ConvKind conv_kind = ConvKind::kUnset;
+  ConvolutionKind convolution_kind = ConvolutionKind::kUnset;
   HEDDLE_ATTRS(ConvolutionAttrs, HEDDLE_FIELD(ConvolutionAttrs, window),
                HEDDLE_FIELD(ConvolutionAttrs, dim_labels),
                HEDDLE_FIELD(ConvolutionAttrs, feature_group_count),
                HEDDLE_FIELD(ConvolutionAttrs, batch_group_count),
                HEDDLE_FIELD(ConvolutionAttrs, operand_precision),
-               HEDDLE_FIELD(ConvolutionAttrs, conv_kind));
+               HEDDLE_FIELD(ConvolutionAttrs, convolution_kind));
 };
 
 enum class FftType : uint8_t { kFft, kIfft, kRfft, kIrfft };

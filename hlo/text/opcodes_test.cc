@@ -199,7 +199,7 @@ const Sample kSamples[] = {
      "rhs_reversal=1x0}, dim_labels=b01f_01io->b01f, feature_group_count=2, "
      "operand_precision={default,high}",
      {"f32[1,4,4,4]", "f32[3,3,2,2]"}},
-    {"f32[2,3]{1,0} convolution(%p0, %p1), dim_labels=bf_io->bf, conv_kind=wgrad",
+    {"f32[2,3]{1,0} convolution(%p0, %p1), dim_labels=bf_io->bf, convolution_kind=wgrad",
      {"f32[2,4]", "f32[4,3]"}},
     {"c64[8]{0} fft(%p0), fft_type=IFFT, fft_length={8}", {"c64[8]"}},
     {"f32[3,2]{1,0} triangular-solve(%p0, %p1), left_side=true, lower=true, unit_diagonal=true, "

@@ -36,23 +36,6 @@ void Codec<std::string>::write(std::string& out, const std::string& value) {
 }
 bool Codec<std::string>::read(TextCursor& in, std::string& value) { return in.read_string(value); }
 
-// A number that came by wire has no word that we know; it is written as it is, and read again.
-void Codec<TriState>::write(std::string& out, const TriState& value) {
-  if (value.word == TriState::Word::kUnset) {
-    append(out, value.number);
-  } else {
-    append(out, value.word == TriState::Word::kTrue);
-  }
-}
-
-bool Codec<TriState>::read(TextCursor& in, TriState& value) {
-  if (in.peek_word().empty()) return in.read_int(value.number);
-  bool word = false;
-  if (!in.read_bool(word)) return false;
-  value.word = word ? TriState::Word::kTrue : TriState::Word::kFalse;
-  return true;
-}
-
 void Codec<Dims>::write(std::string& out, const Dims& value) {
   out.push_back('{');
   write_items(out, value, ",", [&](int64_t item) { append(out, item); });

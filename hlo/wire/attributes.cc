@@ -50,7 +50,7 @@ HEDDLE_PLACES(ConvolutionDims, {"input_batch", "input_batch_dimension"}, {"input
               {"kernel_spatial", "kernel_spatial_dimensions"}, {"output_batch", "output_batch_dimension"},
               {"output_feature", "output_feature_dimension"}, {"output_spatial", "output_spatial_dimensions"});
 HEDDLE_PLACES(ConvolutionAttrs, {"dim_labels", "convolution_dimension_numbers"},
-              {"operand_precision", "precision_config.operand_precision"});
+              {"operand_precision", "precision_config.operand_precision"}, {"convolution_kind", "conv_kind"});
 HEDDLE_PLACES(TriangularSolveAttrs, {"left_side", "triangular_solve_options.left_side"},
               {"lower", "triangular_solve_options.lower"}, {"unit_diagonal", "triangular_solve_options.unit_diagonal"},
               {"transpose_a", "triangular_solve_options.transpose_a"});

@@ -15,7 +15,6 @@ class Filler {
   void fill(float& value) { value = static_cast<float>(++next_); }
   void fill(bool& value) { value = !value; }
   void fill(std::string& value) { value = cat("text", ++next_); }
-  void fill(TriState& value) { value.number = ++next_; }
   void fill(Shape& value) { value = Shape(f32, {++next_}); }
   void fill(Literal& value) { value = Literal::scalar(s64, ++next_); }
   void fill(Sharding& value) { value = {.type = Sharding::Type::kOther, .tile_dimensions = {++next_}}; }
@@ -124,9 +123,18 @@ TEST(WireAttributes, NoCarriesIsNotTheSameAsNotCounted) {
   EXPECT_EQ(attrs->get<ScanAttrs>().num_carries, 0);
 }
 
-TEST(WireAttributes, IsAssociativeIsOnlyWrittenWhereItWasRead) {
+TEST(WireAttributes, IsAssociativeHasXlasNumbers) {
   EXPECT_EQ(written(Opcode::kScan, ScanAttrs{}).is_associative(), 0);
-  EXPECT_EQ(written(Opcode::kScan, ScanAttrs{.is_associative = {.number = 2}}).is_associative(), 2);
+  EXPECT_EQ(written(Opcode::kScan, ScanAttrs{.is_associative = TriState::kTrue}).is_associative(), 1);
+  EXPECT_EQ(written(Opcode::kScan, ScanAttrs{.is_associative = TriState::kFalse}).is_associative(), 2);
+}
+
+TEST(WireAttributes, KindsOfConvolutionsHaveXlasNumbers) {
+  ConvolutionAttrs attrs;
+  for (const auto& [kind, number] : {std::pair{ConvolutionKind::kFprop, 1}, {ConvolutionKind::kDgrad, 2}, {ConvolutionKind::kWgrad, 3}}) {
+    attrs.convolution_kind = kind;
+    EXPECT_EQ(written(Opcode::kConvolution, attrs, 2).conv_kind(), number);
+  }
 }
 
 TEST(WireAttributes, InferredDimensionThatIsNoneIsNotWritten) {

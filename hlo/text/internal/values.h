@@ -29,7 +29,6 @@ HEDDLE_CODEC(bool);
 HEDDLE_CODEC(int64_t);
 HEDDLE_CODEC(float);
 HEDDLE_CODEC(std::string);                  // "quoted"
-HEDDLE_CODEC(TriState);                     // true
 HEDDLE_CODEC(Dims);                         // {1,0}
 HEDDLE_CODEC(std::vector<bool>);            // {true,false}
 HEDDLE_CODEC(std::vector<Dims>);            // {{0,1},{2,3}}

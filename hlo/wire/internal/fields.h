@@ -134,12 +134,6 @@ inline Status take(const At& at, int64_t& value) {
   return {};
 }
 
-inline void write(const At& at, TriState value) { write_number(at, value.number); }
-inline Status take(const At& at, TriState& value) {
-  value.number = read_number(at);
-  return {};
-}
-
 inline void write(const At& at, bool value) { at.access().SetBool(&at.message, at.field, value); }
 inline Status take(const At& at, bool& value) {
   value = at.access().GetBool(at.message, at.field);
