@@ -64,8 +64,8 @@ double allowed_ulps(const std::string& function, DType dtype) {
       {"multivariate_normal_eigh", {7, 9, 0, 0}},
       {"multivariate_normal_svd", {4, 11, 0, 0}},
       {"normal_complex", {1, 9, 0, 0}},
-      {"orthogonal", {3.5, 7.5, 0, 0}},
-      {"orthogonal_complex", {1.5, 2, 0, 0}},
+      {"orthogonal", {3.5, 8.5, 0, 0}},
+      {"orthogonal_complex", {1.5, 3, 0, 0}},
       {"orthogonal_wide", {1.3, 2.5, 0, 0}},
   };
   auto found = kAllowed.find(function);
