@@ -170,19 +170,21 @@ TEST_F(InFlight, HalfOfWhatTheDeviceHasFreeIsTheBudgetUnlessOneIsGiven) {
   EXPECT_EQ(throttle().limits().bytes, 70);
 }
 
-TEST_F(InFlight, SizesThatAreNoneAreNotCounted) {
+TEST_F(InFlight, ANegativeSizeIsNotCounted) {
   start({.compile = quick, .asynchronous = true, .held = true, .scratch_bytes = -5});
-  auto program = compiled(negate_module());
+  const auto program = compiled(negate_module());
   EXPECT_EQ(program->cost().scratch_bytes, std::nullopt);
   const auto result = program->execute(std::vector{large()});
   EXPECT_EQ(throttle().load().bytes, kArray);
   mock_plugin().open();
   synchronize(device());
-  program.reset();
+}
+
+TEST_F(InFlight, AProgramOfTheGreatestSizeGoesAlone) {
   start({.compile = quick, .asynchronous = true, .bytes_limit = -5, .scratch_bytes = INT64_MAX});
   EXPECT_EQ(throttle().limits().bytes, 1);
-  program = compiled(negate_module());
-  EXPECT_TRUE(program->execute(std::vector{large()}).ok());  // alone
+  const auto program = compiled(negate_module());
+  EXPECT_TRUE(program->execute(std::vector{large()}).ok());
   synchronize(device());
   EXPECT_GT(throttle().load().peak_bytes, int64_t{1} << 60);
   EXPECT_EQ(throttle().load().bytes, 0);
