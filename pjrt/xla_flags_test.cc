@@ -218,16 +218,24 @@ TEST(XlaFlags, TheLoopSettingIsAddedToThem) {
 // ---- Real XLA, each time in a process of its own.
 
 constexpr char kGiven[] = "HEDDLE_TEST_XLA_FLAGS";
+constexpr char kLibrary[] = "HEDDLE_TEST_XLA_LIBRARY";
 
 class XlaCpuFlags : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (xla_cpu_library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+    if (library().empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  }
+
+  // In the other process as in this one, whatever the environment has come to.
+  static std::string library() {
+    const char* given = std::getenv(kLibrary);
+    return given == nullptr ? xla_cpu_library() : given;
   }
 
   // Whether a process with the flags makes a client, compiles, and comes to its own end.
   static bool lives(const std::string& flags) {
     setenv(kGiven, flags.c_str(), 1);
+    setenv(kLibrary, library().c_str(), 1);
     std::string program = "/proc/self/exe", filter = "--gtest_filter=XlaCpuFlags.OtherProcess";
     char* arguments[] = {program.data(), filter.data(), nullptr};
     posix_spawn_file_actions_t silent;
@@ -238,6 +246,7 @@ class XlaCpuFlags : public ::testing::Test {
     EXPECT_EQ(posix_spawn(&child, program.c_str(), &silent, nullptr, arguments, environ), 0);
     posix_spawn_file_actions_destroy(&silent);
     unsetenv(kGiven);
+    unsetenv(kLibrary);
     int status = -1;
     EXPECT_EQ(waitpid(child, &status, 0), child);
     return WIFEXITED(status) && WEXITSTATUS(status) == 42;
@@ -247,7 +256,7 @@ class XlaCpuFlags : public ::testing::Test {
 TEST_F(XlaCpuFlags, OtherProcess) {
   const char* flags = std::getenv(kGiven);
   if (flags == nullptr) GTEST_SKIP() << "is run by TheProcessEndsWhereTheyAreRefused";
-  auto api = Api::load("xla-cpu", xla_cpu_library()).value();
+  auto api = Api::load("xla-cpu", library()).value();
   setenv(kFlags, flags, 1);  // behind the check
   const auto client = Client::create(api, {}).value();
   const std::string options("\x1A\x04\x20\x01\x28\x01", 6);
@@ -266,7 +275,7 @@ TEST_F(XlaCpuFlags, OtherProcess) {
 }
 
 TEST_F(XlaCpuFlags, TheProcessEndsWhereTheyAreRefused) {
-  const std::string library = xla_cpu_library();
+  const std::string plugin = library();
   const std::string bad = file_of("bad_for_xla", "--xla_cpu_enable_fast_math\n--xla_nothing");
   for (const std::string& flags :
        std::initializer_list<std::string>{"--xla_nothing",
@@ -290,13 +299,13 @@ TEST_F(XlaCpuFlags, TheProcessEndsWhereTheyAreRefused) {
                                           "no_such_file",
                                           " ",
                                           bad}) {
-    EXPECT_NE(refusal(flags, library), "") << flags;
+    EXPECT_NE(refusal(flags, plugin), "") << flags;
     EXPECT_FALSE(lives(flags)) << flags;
   }
 }
 
 TEST_F(XlaCpuFlags, TheProcessLivesWhereTheyAreTaken) {
-  const std::string library = xla_cpu_library();
+  const std::string plugin = library();
   const std::string good = file_of("good_for_xla", "--xla_cpu_enable_fast_math\n# a note");
   for (const std::string& flags : std::initializer_list<std::string>{
            "", "--xla_cpu_enable_fast_math --xla_cpu_enable_fast_math=FALSE",
@@ -305,7 +314,7 @@ TEST_F(XlaCpuFlags, TheProcessLivesWhereTheyAreTaken) {
            "--xla_detect_unstable_reductions=none", "--xla_cpu_use_thunk_runtime=true",
            "--xla_backend_extra_options=xla_any=1,xla_cpu_small_while_loop_byte_threshold=5",
            "--xla_backend_extra_options=-unroll-count=4", good}) {
-    EXPECT_EQ(refusal(flags, library), "") << flags;
+    EXPECT_EQ(refusal(flags, plugin), "") << flags;
     EXPECT_TRUE(lives(flags)) << flags;
   }
 }
