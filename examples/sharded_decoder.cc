@@ -11,7 +11,6 @@
 
 #include "heddle/examples/decoder.h"
 #include "heddle/heddle.h"
-#include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/interpreter.h"
 
 using namespace heddle;
@@ -22,7 +21,6 @@ std::vector<Device*> devices_of(const char* name, size_t count) {
   static runtime::Backend& own = *runtime::make_interpreter({.devices = 4}).release();
   runtime::Backend* backend = &own;
   if (name != nullptr) {
-    throw_if_error(pjrt::enable_plugins(), SourceLocation::here());
     backend = value_or_throw(runtime::find_backend(name), SourceLocation::here());
   }
   std::vector<Device*> out;

@@ -29,6 +29,8 @@ struct Entry {
 struct Plugins {
   std::mutex mutex;
   std::map<std::string, Entry, std::less<>> by_name;
+  Status variable;                  // of HEDDLE_PLUGINS
+  std::vector<std::string> passed;  // what the folders hold that is no plugin's, and why
 };
 
 // Never destroyed, as the backends that it makes.
@@ -60,24 +62,6 @@ std::string names_of(const Plugins& from) {
   return names.empty() ? "none" : names;
 }
 
-StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
-  StatusOr<DevicePlugin> plugin = DevicePlugin{.library = std::string(argument)};
-  {
-    std::scoped_lock lock(plugins().mutex);
-    const auto found = plugins().by_name.find(argument);
-    if (found != plugins().by_name.end()) {
-      plugin = found->second.plugin;
-    } else if (!is_path(argument)) {
-      return not_found("backend pjrt:", argument,
-                       ": no plugin of this name is known; there are: ", names_of(plugins()),
-                       "; register it, set ", kVariable,
-                       "=NAME:PATH, or name a path as pjrt:/PATH");
-    }
-  }
-  if (!plugin.ok()) return plugin.status();
-  return make_backend(std::string(argument), *plugin);
-}
-
 // NAME:PATH,NAME:PATH
 Status add_all(std::string_view text, Plugins& to) {
   while (!text.empty()) {
@@ -97,54 +81,116 @@ Status add_all(std::string_view text, Plugins& to) {
   return {};
 }
 
-// NAME.json in each folder, and what Python packages below it hold. Earlier folders, and names that
+// A folder that is there without having been named: nobody misses it where it is not.
+enum class Folder : bool { kNamed, kUsual };
+
+// NAME.json in the folder, and what Python packages below it hold. Earlier folders, and names that
 // were given otherwise, count more.
-void add_files(const std::string& folders, Plugins& to) {
-  std::istringstream in(folders);
-  for (std::string folder; std::getline(in, folder, ':');) {
-    std::error_code ignored;
-    // A folder that cannot be read further ends the loop; the loop of the language would throw.
-    for (std::filesystem::directory_iterator file(folder, ignored), end; file != end;
-         file.increment(ignored)) {
-      const std::filesystem::path& path = file->path();
-      if (path.extension() != ".json") continue;
-      (void)add(path.stem().string(), read_plugin_file(path.string()), path.string(), to);
-    }
-    for (FoundPlugin& found : find_plugins(folder))
-      (void)add(std::move(found.name), DevicePlugin{.library = std::move(found.library)}, folder,
-                to);
+void add_folder(const std::string& folder, Folder kind, Plugins& to) {
+  const auto add_or_pass = [&](std::string name, StatusOr<DevicePlugin> plugin,
+                               const std::string& from) {
+    const Status added = add(std::move(name), std::move(plugin), from, to);
+    if (!added.ok()) to.passed.push_back(cat(from, ": ", message_of(added)));
+  };
+  std::error_code error;
+  // A folder that cannot be read further ends the loop; the loop of the language would throw.
+  for (std::filesystem::directory_iterator file(folder, error), end; file != end;
+       file.increment(error)) {
+    const std::filesystem::path& path = file->path();
+    if (path.extension() != ".json") continue;
+    add_or_pass(path.stem().string(), read_plugin_file(path.string()), path.string());
   }
+  if (error && kind == Folder::kNamed) to.passed.push_back(cat(folder, ": ", error.message()));
+  for (FoundPlugin& found : find_plugins(folder))
+    add_or_pass(std::move(found.name), DevicePlugin{.library = std::move(found.library)}, folder);
+}
+
+// heddle_plugins.d in the user's and in the machine's folder of settings.
+std::vector<std::string> usual_folders() {
+  std::vector<std::string> folders;
+  const std::string settings = environment_variable("XDG_CONFIG_HOME");
+  const std::string home = environment_variable("HOME");
+  if (!settings.empty()) {
+    folders.push_back(settings + "/heddle_plugins.d");
+  } else if (!home.empty()) {
+    folders.push_back(home + "/.config/heddle_plugins.d");
+  }
+  folders.emplace_back("/etc/heddle_plugins.d");
+  return folders;
+}
+
+// Once a process.
+Plugins& with_environment() {
+  Plugins& all = plugins();
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    const std::scoped_lock lock(all.mutex);
+    all.variable = add_all(environment_variable(kVariable), all);
+    std::istringstream named(environment_variable(kFolders));
+    for (std::string folder; std::getline(named, folder, ':');)
+      add_folder(folder, Folder::kNamed, all);
+    for (const std::string& folder : usual_folders()) add_folder(folder, Folder::kUsual, all);
+  });
+  return all;
+}
+
+StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
+  StatusOr<DevicePlugin> plugin = DevicePlugin{.library = std::string(argument)};
+  {
+    Plugins& all = with_environment();
+    const std::scoped_lock lock(all.mutex);
+    const auto found = all.by_name.find(argument);
+    if (found != all.by_name.end()) {
+      plugin = found->second.plugin;
+    } else if (!is_path(argument)) {
+      if (!all.variable.ok()) return annotate(all.variable, "backend pjrt:", argument, ": ");
+      return not_found("backend pjrt:", argument,
+                       ": no plugin of this name is known; there are: ", names_of(all),
+                       "; register it, set ", kVariable,
+                       "=NAME:PATH, or name a path as pjrt:/PATH");
+    }
+  }
+  if (!plugin.ok()) return plugin.status();
+  return make_backend(std::string(argument), *plugin);
 }
 
 }  // namespace
 
+bool plugin_internal::join_backends() {
+  static const Status joined = runtime::register_backend(kFamily, make_known);
+  return joined.ok();
+}
+
 Status enable_plugins() {
-  static std::once_flag once;
-  Status status;
-  std::call_once(once, [&] {
-    status = runtime::register_backend(kFamily, make_known);
-    if (!status.ok()) return;
-    Plugins& all = plugins();
-    std::scoped_lock lock(all.mutex);
-    status = add_all(environment_variable(kVariable), all);
-    add_files(environment_variable(kFolders), all);
-  });
-  return status;
+  plugin_internal::join_backends();
+  Plugins& all = with_environment();
+  const std::scoped_lock lock(all.mutex);
+  return all.variable;
 }
 
 Status register_plugin(std::string name, DevicePlugin plugin) {
-  HEDDLE_RETURN_IF_ERROR(enable_plugins());
-  std::scoped_lock lock(plugins().mutex);
-  return annotate(add(std::move(name), std::move(plugin), "register_plugin", plugins()),
+  plugin_internal::join_backends();
+  Plugins& all = with_environment();
+  const std::scoped_lock lock(all.mutex);
+  return annotate(add(std::move(name), std::move(plugin), "register_plugin", all),
                   "register_plugin: ");
 }
 
 std::vector<KnownPlugin> known_plugins() {
-  std::scoped_lock lock(plugins().mutex);
+  const Plugins& all = with_environment();
+  const std::scoped_lock lock(plugins().mutex);
   std::vector<KnownPlugin> known;
-  for (const auto& [name, entry] : plugins().by_name)
+  for (const auto& [name, entry] : all.by_name)
     known.push_back({name, entry.library(), entry.from});
   return known;
+}
+
+std::vector<std::string> passed_plugins() {
+  const std::scoped_lock lock(with_environment().mutex);
+  std::vector<std::string> passed = plugins().passed;
+  if (const Status& variable = plugins().variable; !variable.ok())
+    passed.push_back(message_of(variable));
+  return passed;
 }
 
 }  // namespace heddle::pjrt

@@ -4,9 +4,11 @@
 //   set_default_device("pjrt:xla-cpu");  // or "pjrt:xla-cpu:1"
 //
 // A plugin is also found by the environment variable HEDDLE_PLUGINS=NAME:PATH,NAME:PATH, by a file
-// NAME.json in a folder of HEDDLE_PLUGIN_PATH=FOLDER:FOLDER, in the Python packages below such a
-// folder (finder.h), and every path of a library is a name: "pjrt:/opt/plugin.so". See
-// docs/plugins.md.
+// NAME.json in a folder of HEDDLE_PLUGIN_PATH=FOLDER:FOLDER or in heddle_plugins.d of the user's or
+// the machine's settings, in the Python packages below such a folder (finder.h), and every path of
+// a library is a name: "pjrt:/opt/plugin.so". The environment is read when it is first asked for. A
+// program that includes this header, or heddle/heddle.h, has the backends pjrt:NAME without a call.
+// See docs/plugins.md.
 #pragma once
 
 #include <cstdint>
@@ -78,9 +80,8 @@ struct DevicePlugin {
 // errors   InvalidArgument for a name that is empty, has a colon or a slash, or is taken
 [[nodiscard]] Status register_plugin(std::string name, DevicePlugin plugin);
 
-// Makes the plugins of the environment and the paths of libraries usable as pjrt:NAME and
-// pjrt:PATH. Called by register_plugin(); a program that registers none calls it once. Later calls
-// do nothing.
+// Reads the environment now, and tells what is wrong with HEDDLE_PLUGINS; else that is told where a
+// plugin is asked for that is not known. Never needed.
 // errors   InvalidArgument where HEDDLE_PLUGINS cannot be read. A file that cannot is an error of
 //          its plugin
 [[nodiscard]] Status enable_plugins();
@@ -98,5 +99,16 @@ struct KnownPlugin {
   std::string from;  // "register_plugin", "HEDDLE_PLUGINS", or the path of its file
 };
 [[nodiscard]] std::vector<KnownPlugin> known_plugins();
+
+// What was found and is no plugin, a sentence each: folders of HEDDLE_PLUGIN_PATH that cannot be
+// read, files with names that are no plugin's or taken, and what is wrong with HEDDLE_PLUGINS.
+[[nodiscard]] std::vector<std::string> passed_plugins();
+
+namespace plugin_internal {
+// Makes the family "pjrt" known to the registry, before main() where this header is included: the
+// linker leaves out of a static library what nobody refers to. Reads nothing.
+bool join_backends();
+inline const bool kJoined = join_backends();
+}  // namespace plugin_internal
 
 }  // namespace heddle::pjrt

@@ -17,6 +17,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 std::string folder() {
   std::string path = ::testing::TempDir() + "heddle_plugins.d/";
@@ -65,39 +66,55 @@ TEST(PluginNames, AnUnknownOneIsToldWithThoseThatAreKnown) {
 }
 
 // The environment is read once in a process; ctest gives each test its own.
-#define SKIP_UNLESS_FIRST() \
-  if (!known_plugins().empty()) GTEST_SKIP() << "the environment was read by an earlier test"
+#define SKIP_UNLESS_ALONE()                                        \
+  if (::testing::UnitTest::GetInstance()->test_to_run_count() > 1) \
+  GTEST_SKIP() << "the environment is read once a process"
 
 TEST(PluginEnvironment, ListsAndFoldersAreRead) {
-  SKIP_UNLESS_FIRST();
+  SKIP_UNLESS_ALONE();
   write_file(folder() + "described.json",
              cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"(", "launches": 3})"));
   write_file(folder() + "broken.json", "{\"libary\": 1}");
+  write_file(folder() + "vendor:1.json", cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"("})"));
+  write_file(folder() + "listed.json", cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"("})"));
+  const std::string settings = folder() + "settings";
+  std::filesystem::create_directories(settings + "/heddle_plugins.d");
+  write_file(settings + "/heddle_plugins.d/usual.json",
+             cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"("})"));
+  setenv("XDG_CONFIG_HOME", settings.c_str(), 1);
   setenv("HEDDLE_PLUGINS", cat("listed:", HEDDLE_PJRT_MOCK, ",gone:/no/such.so").c_str(), 1);
   setenv("HEDDLE_PLUGIN_PATH", cat("/no/such/folder:", folder()).c_str(), 1);
   const std::string package = folder() + "xla_plugins/in_a_package_pjrt/";
   std::filesystem::create_directories(package);
   std::filesystem::remove(package + "some_pjrt.so");
   std::filesystem::create_symlink(HEDDLE_PJRT_MOCK, package + "some_pjrt.so");
-  ASSERT_EQ(enable_plugins(), Status());
   mock_plugin().reset(with_evaluator());
   EXPECT_TRUE(runtime::find_backend("pjrt:listed").ok());
+  EXPECT_TRUE(runtime::find_backend("pjrt:usual").ok());
   EXPECT_TRUE(runtime::find_backend("pjrt:in-a-package").ok());
   EXPECT_THAT(message_of(runtime::find_backend("pjrt:gone").status()),
               HasSubstr("plugin gone: /no/such.so is no file"));
   EXPECT_THAT(message_of(runtime::find_backend("pjrt:broken").status()),
               HasSubstr("broken.json: "));
+  EXPECT_THAT(
+      passed_plugins(),
+      UnorderedElementsAre(HasSubstr("/no/such/folder: No such file"),
+                           HasSubstr("vendor:1.json: plugin name \"vendor:1\"; it must be a word"),
+                           HasSubstr("listed.json: plugin name \"listed\" is taken")));
   const auto described = find_device("pjrt:described");
   ASSERT_TRUE(described.ok()) << described.status();
   EXPECT_EQ((**described).throttle().limits().launches, 3);
 }
 
 TEST(PluginEnvironment, AListThatCannotBeReadIsAnError) {
-  SKIP_UNLESS_FIRST();
+  SKIP_UNLESS_ALONE();
   setenv("HEDDLE_PLUGINS", "nameless", 1);
-  const Status status = enable_plugins();
-  EXPECT_EQ(message_of(status),
-            "HEDDLE_PLUGINS: \"nameless\"; it must be NAME:PATH, with commas between several");
+  const std::string text =
+      "HEDDLE_PLUGINS: \"nameless\"; it must be NAME:PATH, with commas between several";
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(message_of(enable_plugins()), text);
+  EXPECT_EQ(message_of(runtime::find_backend("pjrt:x").status()), cat("backend pjrt:x: ", text));
+  EXPECT_THAT(passed_plugins(), Contains(text));
+  EXPECT_EQ(register_plugin("registered", {.library = HEDDLE_PJRT_MOCK}), Status());
 }
 
 TEST(PluginFile, HoldsAllThatARecordHolds) {

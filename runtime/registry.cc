@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,8 @@
 
 namespace heddle::runtime {
 namespace {
+
+constexpr char kDeviceVariable[] = "HEDDLE_DEVICE";
 
 StatusOr<std::unique_ptr<Backend>> make_plain_interpreter(std::string_view argument) {
   if (!argument.empty())
@@ -31,7 +34,7 @@ struct Registry {
   std::map<std::string, BackendFactory, std::less<>> factories{
       {"interpreter", make_plain_interpreter}};
   std::map<std::string, Named, std::less<>> backends;
-  std::atomic<Device*> default_device{nullptr};
+  std::atomic<Device*> default_device{nullptr};  // null: nobody has set it
 };
 
 // Never destroyed: buffers in static storage may outlive main().
@@ -57,6 +60,14 @@ std::optional<std::pair<std::string_view, int>> split_device(std::string_view na
   auto parsed = std::from_chars(name.data() + colon + 1, end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end || number < 0) return std::nullopt;
   return std::pair(name.substr(0, colon), number);
+}
+
+StatusOr<Device*> device_of_environment() {
+  const char* name = std::getenv(kDeviceVariable);
+  if (name == nullptr || *name == '\0') return find_device("interpreter");
+  StatusOr<Device*> device = find_device(name);
+  if (!device.ok()) return annotate(device.status(), kDeviceVariable, ": ");
+  return device;
 }
 
 }  // namespace
@@ -111,14 +122,16 @@ StatusOr<Device*> find_device(std::string_view name) {
   return devices[static_cast<size_t>(number)].get();
 }
 
+StatusOr<Device*> find_default_device() {
+  if (scoped_device != nullptr) return scoped_device;
+  if (Device* set = registry().default_device.load(std::memory_order_acquire)) return set;
+  static const StatusOr<Device*> first = device_of_environment();
+  return first;
+}
+
 Device& default_device() {
-  if (scoped_device != nullptr) return *scoped_device;
-  std::atomic<Device*>& device = registry().default_device;
-  if (Device* set = device.load(std::memory_order_acquire)) return *set;
-  Device* first = find_device("interpreter").value();
-  Device* unset = nullptr;
-  device.compare_exchange_strong(unset, first, std::memory_order_acq_rel);
-  return unset == nullptr ? *first : *unset;
+  const StatusOr<Device*> device = find_default_device();
+  return device.ok() ? **device : *find_device("interpreter").value();
 }
 
 Status set_default_device(std::string_view name) {

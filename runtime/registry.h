@@ -34,7 +34,13 @@ using BackendFactory = std::function<StatusOr<std::unique_ptr<Backend>>(std::str
 [[nodiscard]] StatusOr<Device*> find_device(std::string_view name);
 
 // Returns the device where new tensors go and eager ops run: that of the innermost DefaultDevice of
-// this thread, else that of set_default_device(), else interpreter:0.
+// this thread, else that of set_default_device(), else that which the environment variable
+// HEDDLE_DEVICE named when it was first asked for, else interpreter:0.
+// errors   as find_device(), for HEDDLE_DEVICE
+[[nodiscard]] StatusOr<Device*> find_default_device();
+
+// The same; interpreter:0 where HEDDLE_DEVICE names none that is there, which operations on tensors
+// refuse.
 [[nodiscard]] Device& default_device();
 
 // Sets it for the process.

@@ -59,6 +59,8 @@ void print_plugins() {
   for (const pjrt::KnownPlugin& plugin : plugins) {
     print_backend(cat("pjrt:", plugin.name), cat(" (", plugin.library, ", by ", plugin.from, ")"));
   }
+  for (const std::string& passed : pjrt::passed_plugins())
+    std::printf("passed over     %s\n", passed.c_str());
   if (plugins.empty())
     std::printf(
         "plugins         none: set HEDDLE_PLUGINS=NAME:PATH, or use --backend pjrt:/PATH\n");
@@ -72,7 +74,9 @@ void run() {
     if (name != "pjrt") print_backend(name, "");
   }
   print_plugins();
-  std::printf("default device  %s\n", default_device().name().c_str());
+  const StatusOr<Device*> device = runtime::find_default_device();
+  std::printf("default device  %s\n",
+              device.ok() ? (**device).name().c_str() : message_of(device.status()).c_str());
   std::printf("program cache   %zu programs at most; no disk cache yet\n",
               runtime::program_cache().capacity());
   std::printf("combine cache   %zu entries a level at most\n", combine_cache_capacity());

@@ -1,11 +1,9 @@
 // heddle: the command line tool.
 #include "CLI/CLI.hpp"
-#include "heddle/pjrt/plugin.h"
+#include "heddle/pjrt/plugin.h"  // makes pjrt:NAME known
 #include "heddle/tools/command.h"
 
 int main(int argc, char** argv) {
-  if (const heddle::Status plugins = heddle::pjrt::enable_plugins(); !plugins.ok())
-    return heddle::tools::report(plugins);
   CLI::App app("Runs, checks and rewrites HLO programs.", "heddle");
   app.require_subcommand(1);
   int code = 0;

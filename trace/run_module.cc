@@ -67,7 +67,7 @@ std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_v
 }
 
 Device& device_of(std::span<const BufferPtr> buffers, std::string_view what, SourceLocation at) {
-  if (buffers.empty()) return runtime::default_device();
+  if (buffers.empty()) return *value_or_throw(runtime::find_default_device(), at);
   Device& device = buffers[0]->device();
   for (const BufferPtr& buffer : buffers) {
     if (&buffer->device() == &device) continue;
