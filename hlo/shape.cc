@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "heddle/base/arithmetic.h"
+
 namespace heddle {
 namespace {
 
@@ -77,7 +79,7 @@ int64_t Shape::element_count() const {
 int64_t Shape::byte_size() const {
   if (is_array()) return element_count() * storage_bytes(dtype_);
   int64_t bytes = 0;
-  for (const Shape& element : elements_) bytes += element.byte_size();
+  for (const Shape& element : elements_) bytes = saturating_add(bytes, element.byte_size());
   return bytes;
 }
 

@@ -25,6 +25,7 @@
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/pjrt/internal/xla_flags.h"
 #include "heddle/pjrt/plugin.h"
+#include "heddle/runtime/host_memory.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::pjrt {
@@ -59,7 +60,8 @@ std::vector<BackendOption> merged(std::vector<BackendOption> options,
   return options;
 }
 
-// Half of what the device has free, where it says so and nobody else does.
+// Half of what the device has free, where it says so and nobody else does. Devices that compute in
+// host memory say nothing of it, and share it.
 runtime::Throttle::Limits limits_of(const Client& client, const Client::Device& device,
                                     const InFlight& said) {
   runtime::Throttle::Limits limits{.launches = said.launches};
@@ -68,7 +70,11 @@ runtime::Throttle::Limits limits_of(const Client& client, const Client::Device& 
     limits.bytes = *said.bytes;
     return limits;
   }
-  if (!client.api()->call(args).ok() || !args.bytes_limit_is_set) return limits;
+  if (!client.api()->call(args).ok() || !args.bytes_limit_is_set) {
+    if (client.platform() == "cpu")
+      limits.bytes = runtime::host_bytes_in_flight(static_cast<int>(client.devices().size()));
+    return limits;
+  }
   const int64_t all = std::max<int64_t>(args.bytes_limit, 0);
   limits.bytes = std::max<int64_t>((all - std::clamp<int64_t>(args.bytes_in_use, 0, all)) / 2, 1);
   return limits;
@@ -244,6 +250,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                             prepare_spmd(from.module, minor, from.grid.partitions, from.shardings,
                                          donated, expansions_of(record)));
     HEDDLE_RETURN_IF_ERROR(check_written(prepared, record));
+    HEDDLE_ASSIGN_OR_RETURN(prepared, with_host_calls(prepared, client));
     HEDDLE_RETURN_IF_ERROR(choose_partitioner(prepared, from.options, from.grid,
                                               client->is_xla() && minor >= kShardyMinor));
     StatusOr<std::shared_ptr<const Loaded>> loaded = Loaded::compile(

@@ -118,6 +118,8 @@ StatusOr<std::string> serialize(const runtime::Executable& program) {
                             program.device().name(),
                             ", which is no plugin's; serialise programs of plugins");
   }
+  if (program.device().is_gone())
+    return runtime::gone_error(cat("serialize ", program.name()), program.device());
   const auto& backend = static_cast<const PjrtBackend&>(program.device().backend());
   HEDDLE_RETURN_IF_ERROR(check_build(backend, cat("serialize ", program.name())));
   const Header header =
@@ -137,6 +139,7 @@ StatusOr<std::shared_ptr<runtime::Executable>> load(std::string_view bytes,
                                                     const hlo::Module& module,
                                                     const runtime::CompileOptions& options,
                                                     runtime::Device& device) {
+  if (device.is_gone()) return runtime::gone_error(cat("load program ", module.name), device);
   auto* backend = dynamic_cast<PjrtBackend*>(&device.backend());
   if (backend == nullptr) {
     return invalid_argument("load program ", module.name, ": ", device.name(),

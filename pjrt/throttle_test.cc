@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "heddle/pjrt/support_test.h"
+#include "heddle/runtime/host_memory.h"
+#include "heddle/runtime/mesh.h"
 #include "heddle/testing.h"
 
 namespace heddle::pjrt {
@@ -90,6 +92,61 @@ TEST_F(InFlight, LentMemoryCountsNothing) {
   EXPECT_EQ(throttle().load().bytes, 0);
 }
 
+TEST_F(InFlight, AnUploadThatMayNotWaitIsRefused) {
+  start(
+      {.compile = quick, .asynchronous = true, .held = true, .copies = true, .late_uploads = true});
+  throttle().set_limits({.launches = 8, .bytes = kArray + 100});
+  const Literal values(Shape(f32, {1000}));
+  const runtime::UploadOptions now = {.only_if_room = true};
+  const BufferPtr first = runtime::to_device(device(), values, "", now).value();
+  const std::string refused =
+      "upload: f32[1000]: pjrt:mock:0 has 0 launches and 4000 bytes in flight, and no room for one "
+      "of 4000 bytes; try again later, or let it wait";
+  const runtime::StridedArray strided{values.bytes(), values.shape(), {4}};
+  const Effects effects = effects_of([&] {
+    for (const Status& status :
+         {runtime::to_device(device(), values, "", now).status(),
+          runtime::to_device(device(), strided, "", now).status(),
+          runtime::lend_to_device(device(), values.bytes(), values.shape(), nullptr, "", now)
+              .status()}) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+      EXPECT_EQ(message_of(status), refused);
+    }
+  });
+  EXPECT_EQ(effects, Effects());
+  EXPECT_TRUE(runtime::to_device(device(), Literal(Shape(f32, {25})), "", now).ok());
+  mock_plugin().open();
+  synchronize(device());
+  EXPECT_TRUE(runtime::to_device(device(), strided, "", now).ok());
+}
+
+TEST_F(InFlight, AnUploadToAMeshIsRefusedByTheDeviceWithoutRoom) {
+  start({.compile = quick, .asynchronous = true, .held = true, .late_uploads = true});
+  runtime::Device& mesh = *runtime::mesh_device(std::vector{&device(0), &device(1)}).value();
+  const Literal values(Shape(f32, {1000}));
+  device(1).throttle().set_limits({.launches = 8, .bytes = kArray});
+  const BufferPtr on_second = runtime::to_device(device(1), values).value();
+  const auto status = runtime::to_device(mesh, values, "", {.only_if_room = true}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(message_of(status), ::testing::HasSubstr("pjrt:mock:1 has 0 launches"));
+  EXPECT_EQ(device(0).live_bytes(), 0);
+  mock_plugin().open();
+  synchronize(mesh);
+  EXPECT_TRUE(runtime::to_device(mesh, values, "", {.only_if_room = true}).ok());
+}
+
+// 2 x f32[2^30,2^30] are 2^63 bytes.
+TEST_F(InFlight, SizesOfResultsAreNotAddedBeyondTheGreatestNumber) {
+  const auto program = compiled(module_of(R"(HloModule huge
+ENTRY main {
+  x = f32[] parameter(0)
+  y = f32[1073741824,1073741824] broadcast(x), dimensions={}
+  ROOT r = (f32[1073741824,1073741824], f32[1073741824,1073741824]) tuple(y, y)
+})"));
+  EXPECT_EQ(program->cost().result_bytes, INT64_MAX);
+  EXPECT_EQ(program->cost().argument_bytes, 4);
+}
+
 TEST_F(InFlight, ALaunchThatMayNotWaitIsRefused) {
   throttle().set_limits({.launches = 1});
   const auto program = compiled(negate_module());
@@ -168,6 +225,19 @@ TEST_F(InFlight, HalfOfWhatTheDeviceHasFreeIsTheBudgetUnlessOneIsGiven) {
   backend_.reset();
   backend_ = make_backend("mock", {.library = HEDDLE_PJRT_MOCK, .limits = {.bytes = 70}}).value();
   EXPECT_EQ(throttle().limits().bytes, 70);
+}
+
+// Devices that compute in the host's memory, as those of XLA's CPU plugin, do not tell of it.
+TEST_F(InFlight, HalfOfTheHostsMemoryIsTheBudgetOfAllDevicesThere) {
+  const std::optional<int64_t> available = runtime::available_host_memory();
+  if (!available.has_value()) GTEST_SKIP() << "this system does not say what memory it has";
+  start({.compile = quick, .devices = 4, .platform = "cpu"});
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(static_cast<double>(device(i).throttle().limits().bytes),
+                static_cast<double>(*available) / 8, static_cast<double>(*available) / 40);
+  }
+  start({.compile = quick, .bytes_limit = 1000000, .platform = "cpu"});
+  EXPECT_EQ(throttle().limits().bytes, 500000);
 }
 
 TEST_F(InFlight, ANegativeSizeIsNotCounted) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
 #include "heddle/runtime/internal/admission.h"
@@ -16,28 +17,65 @@ uint64_t next_serial() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-int64_t total_bytes(const std::vector<Shape>& shapes) {
-  int64_t total = 0;
-  for (const Shape& shape : shapes) total += shape.byte_size();
-  return total;
-}
+// What a device has when its own is gone.
+class GoneBackend final : public Backend {
+ public:
+  GoneBackend() : Backend("gone") {}
+  std::string version() const override { return "gone"; }
+
+ private:
+  StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
+                                                       const CompileOptions& /*options*/,
+                                                       Device& device) override {
+    return gone_error(cat("compile ", module.name), device);
+  }
+  StatusOr<BufferPtr> copy_to_device(Device& device, const void* /*data*/,
+                                     const Shape& /*shape*/) override {
+    return gone_error("upload", device);
+  }
+  StatusOr<BufferPtr> borrow(Device& device, const void* /*data*/, const Shape& /*shape*/,
+                             std::shared_ptr<const void> /*owner*/) override {
+    return gone_error("upload", device);
+  }
+  StatusOr<BufferPtr> copy_strided_to_device(Device& device, const void* /*data*/,
+                                             const Shape& /*shape*/,
+                                             std::span<const int64_t> /*byte_strides*/) override {
+    return gone_error("upload", device);
+  }
+  Status copy_to_host(Buffer& buffer, void* /*data*/) override {
+    return gone_error("download", buffer.device());
+  }
+};
 
 }  // namespace
+
+int64_t total_bytes(std::span<const Shape> shapes) {
+  int64_t total = 0;
+  for (const Shape& shape : shapes) total = saturating_add(total, shape.byte_size());
+  return total;
+}
 
 Device::Device(Backend& backend, int id, std::string kind)
     : backend_(&backend),
       id_(id),
       kind_(std::move(kind)),
+      name_(cat(backend.name(), ":", id)),
       serial_(next_serial()),
       throttle_(std::make_shared<Throttle>(Throttle::Limits{})) {}
 
-std::string Device::name() const { return cat(backend_->name(), ":", id_); }
+Backend& Device::backend() const {
+  if (Backend* backend = backend_.load(std::memory_order_acquire)) return *backend;
+  static Backend& gone = *new GoneBackend;  // buffers in static storage may outlive main()
+  return gone;
+}
 
 void Device::reset_peak() { peak_bytes_.store(live_bytes(), std::memory_order_relaxed); }
 
 void Device::add_bytes(int64_t bytes) {
   if (bytes == 0) return;
-  const int64_t live = live_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const int64_t before = live_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  const int64_t live =
+      counted(static_cast<int64_t>(static_cast<uint64_t>(before) + static_cast<uint64_t>(bytes)));
   int64_t peak = peak_bytes_.load(std::memory_order_relaxed);
   while (live > peak && !peak_bytes_.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
   }
@@ -50,13 +88,17 @@ Buffer::Buffer(Device& device, Shape shape, int64_t held_bytes)
 
 Buffer::Buffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes,
                int64_t held_bytes)
-    : device_(&device), shape_(std::move(shape)), size_bytes_(size_bytes), held_bytes_(held_bytes) {
+    : device_(device.shared_from_this()),
+      shape_(std::move(shape)),
+      size_bytes_(size_bytes),
+      held_bytes_(held_bytes) {
   device_->add_bytes(held_bytes);
 }
 
 void Buffer::hold_until_ready(Throttle::Ticket /*ticket*/) {}
 
-Buffer::~Buffer() { forget_bytes(); }
+// As forget_bytes(), where nobody else can.
+Buffer::~Buffer() { device_->add_bytes(-held_bytes_.load(std::memory_order_relaxed)); }
 
 void Buffer::forget_bytes() {
   device_->add_bytes(-held_bytes_.exchange(0, std::memory_order_relaxed));
@@ -74,6 +116,11 @@ Status deleted_error(std::string_view op, const Shape& shape) {
       " was donated to a run or released; use the result of that run, or do not donate it");
 }
 
+Status gone_error(std::string_view op, const Device& device) {
+  return failed_precondition(op, ": the backend of ", device.name(),
+                             " is gone; keep it as long as its arrays and programs are in use");
+}
+
 void append_leaves(const Shape& shape, std::vector<Shape>& leaves) {
   if (!shape.is_tuple()) {
     leaves.push_back(shape);
@@ -83,7 +130,7 @@ void append_leaves(const Shape& shape, std::vector<Shape>& leaves) {
 }
 
 Executable::Executable(const hlo::Module& module, Device& device)
-    : name_(module.name), device_(&device) {
+    : name_(module.name), device_(device.shared_from_this()) {
   const hlo::Computation& entry = module.entry_computation();
   for (size_t i = 0; i < entry.parameter_count(); ++i)
     append_leaves(entry.parameter_shape(i), parameter_shapes_);
@@ -126,6 +173,7 @@ StatusOr<Throttle::Ticket> Executable::admit(int64_t bytes, const ExecuteOptions
 
 Status Executable::check(std::span<const BufferPtr> arguments,
                          const ExecuteOptions& options) const {
+  if (device_->is_gone()) return gone_error(cat("run ", name_), *device_);
   if (arguments.size() != parameter_shapes_.size()) {
     return invalid_argument("run ", name_, ": got ", arguments.size(), " arguments; it takes ",
                             parameter_shapes_.size());
@@ -145,7 +193,7 @@ Status Executable::check_argument(size_t number, const BufferPtr& argument) cons
     return invalid_argument("run ", name_, ": argument ", number, " is ", argument->shape(),
                             "; it must be ", wanted);
   }
-  if (&argument->device() != device_) {
+  if (&argument->device() != device_.get()) {
     return invalid_argument("run ", name_, ": argument ", number, " is on ",
                             argument->device().name(), "; it must be on ", device_->name(),
                             "; copy it there, or compile the program for ",
@@ -192,15 +240,20 @@ StatusOr<Literal> Backend::share_with_host(Buffer& /*buffer*/) {
   return unimplemented("backend ", name_, " has no memory that the host can read; copy instead");
 }
 
+Backend::~Backend() {
+  for (const auto& device : devices_) device->backend_.store(nullptr, std::memory_order_release);
+}
+
 Device& Backend::add_device(std::string kind) {
   devices_.push_back(
-      std::make_unique<Device>(*this, static_cast<int>(devices_.size()), std::move(kind)));
+      std::make_shared<Device>(*this, static_cast<int>(devices_.size()), std::move(kind)));
   return *devices_.back();
 }
 
 StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module,
                                                        const CompileOptions& options,
                                                        Device& device) {
+  if (device.is_gone()) return gone_error(cat("compile ", module.name), device);
   if (&device.backend() != this) {
     return invalid_argument("compile ", module.name, ": device ", device.name(),
                             " is not of backend ", name_,

@@ -5,8 +5,9 @@
 // and an error of a run is carried by its results. Host bytes reach a device, and come back, only
 // through runtime/transfer.h.
 //
-// Lifetimes: a backend outlives its buffers and executables. Registered backends
-// (runtime/registry.h) live as long as the process.
+// Lifetimes: registered backends (runtime/registry.h) live as long as the process. Where another one
+// goes, no call of it may be going on; its buffers and executables, and the devices that these are
+// on, may stay. Reading, uploading, compiling and running are FailedPrecondition from then on.
 #pragma once
 
 #include <atomic>
@@ -34,10 +35,12 @@ class Buffer;
 class Device;
 class Download;
 struct StridedArray;
+struct UploadOptions;
 using BufferPtr = std::shared_ptr<Buffer>;
 
-// One processor with its memory. Made by its backend, which owns it.
-class Device {
+// One processor with its memory. Made by its backend. Lives as long as that, and as long as a buffer
+// or an executable is on it.
+class Device : public std::enable_shared_from_this<Device> {
  public:
   Device(Backend& backend, int id, std::string kind);
   Device(const Device&) = delete;
@@ -45,15 +48,21 @@ class Device {
 
   [[nodiscard]] int id() const { return id_; }                     // 0, 1, ... within the backend
   [[nodiscard]] const std::string& kind() const { return kind_; }  // what the maker calls it
-  [[nodiscard]] Backend& backend() const { return *backend_; }
-  [[nodiscard]] std::string name() const;  // "interpreter:0"
+  // Once that is gone, one whose calls all are FailedPrecondition.
+  [[nodiscard]] Backend& backend() const;
+  [[nodiscard]] bool is_gone() const {  // with its backend
+    return backend_.load(std::memory_order_acquire) == nullptr;
+  }
+  [[nodiscard]] const std::string& name() const { return name_; }  // "interpreter:0"
   // Never reused in this process, unlike the address.
   [[nodiscard]] uint64_t serial() const { return serial_; }
 
   // Bytes of the device's memory that Heddle's buffers hold now, and the most they ever held.
   // Scratch of running programs is not in it; two buffers that share bytes count twice; lent host
-  // memory counts 0.
-  [[nodiscard]] int64_t live_bytes() const { return live_bytes_.load(std::memory_order_relaxed); }
+  // memory counts 0; what is more than INT64_MAX is that.
+  [[nodiscard]] int64_t live_bytes() const {
+    return counted(live_bytes_.load(std::memory_order_relaxed));
+  }
   [[nodiscard]] int64_t peak_bytes() const { return peak_bytes_.load(std::memory_order_relaxed); }
   void reset_peak();  // to what is live now
 
@@ -61,12 +70,16 @@ class Device {
   [[nodiscard]] Throttle& throttle() const { return *throttle_; }
 
  private:
+  friend class Backend;
   friend class Buffer;
   void add_bytes(int64_t bytes);
+  // A total of pending results that no memory could hold wraps around.
+  [[nodiscard]] static int64_t counted(int64_t total) { return total < 0 ? INT64_MAX : total; }
 
-  Backend* backend_;
+  std::atomic<Backend*> backend_;  // null: gone
   int id_;
   std::string kind_;
+  std::string name_;
   uint64_t serial_;
   std::shared_ptr<Throttle> throttle_;
   std::atomic<int64_t> live_bytes_{0};
@@ -115,7 +128,7 @@ class Buffer {
   void forget_bytes();
 
  private:
-  Device* device_;
+  std::shared_ptr<Device> device_;
   std::shared_ptr<const Shape> shape_;
   int64_t size_bytes_;
   std::atomic<int64_t> held_bytes_;
@@ -131,6 +144,10 @@ void synchronize(Device& device);
 // The error of reading a buffer that is gone: FailedPrecondition that names its type and the
 // repair.
 [[nodiscard]] Status deleted_error(std::string_view op, const Shape& shape);
+
+// The error of what is asked of a device whose backend is gone: FailedPrecondition that names the
+// device and the repair.
+[[nodiscard]] Status gone_error(std::string_view op, const Device& device);
 
 // A setting that one backend knows, as data. Backends refuse names that they do not know.
 struct BackendOption {
@@ -185,6 +202,8 @@ class Executable {
   [[nodiscard]] Device& device() const { return *device_; }
   [[nodiscard]] const std::vector<Shape>& parameter_shapes() const { return parameter_shapes_; }
   [[nodiscard]] const std::vector<Shape>& result_shapes() const { return result_shapes_; }
+  // On a mesh, of the part of one of its devices; before the first run of a program that takes its
+  // parameters as they are laid out, the sizes of whole arrays alone.
   [[nodiscard]] virtual ProgramCost cost() const;
 
   // Starts a run and returns its results, which may be pending. Counted in `executions`.
@@ -226,10 +245,13 @@ class Executable {
                                        const std::vector<int>& donate) const;
 
   std::string name_;
-  Device* device_;
+  std::shared_ptr<Device> device_;
   std::vector<Shape> parameter_shapes_;
   std::vector<Shape> result_shapes_;
 };
+
+// The bytes of them together; INT64_MAX where they are more.
+[[nodiscard]] int64_t total_bytes(std::span<const Shape> shapes);
 
 // The leaves of a type: itself, or those of its elements in order.
 void append_leaves(const Shape& shape, std::vector<Shape>& leaves);
@@ -237,13 +259,13 @@ void append_leaves(const Shape& shape, std::vector<Shape>& leaves);
 // A kind of machine: `interpreter`, `cpu`, `pjrt:NAME`. Safe from any thread.
 class Backend {
  public:
-  virtual ~Backend() = default;
+  virtual ~Backend();
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] virtual std::string version() const = 0;  // for people: `heddle info`
-  [[nodiscard]] const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
+  [[nodiscard]] const std::vector<std::shared_ptr<Device>>& devices() const { return devices_; }
 
   // Compiles a module of stage hlo or traced, as far as the backend reads it. Counted in
   // `compiles`; nothing is cached here (runtime/program_cache.h).
@@ -264,10 +286,13 @@ class Backend {
  private:
   // The raw copies. Private, and called by runtime/transfer.cc alone, so that no byte passes
   // uncounted.
-  friend StatusOr<BufferPtr> to_device(Device&, const Literal&, std::string_view);
+  friend StatusOr<BufferPtr> to_device(Device&, const Literal&, std::string_view,
+                                       const UploadOptions&);
   friend StatusOr<BufferPtr> lend_to_device(Device&, const void*, const Shape&,
-                                            std::shared_ptr<const void>, std::string_view);
-  friend StatusOr<BufferPtr> to_device(Device&, const StridedArray&, std::string_view);
+                                            std::shared_ptr<const void>, std::string_view,
+                                            const UploadOptions&);
+  friend StatusOr<BufferPtr> to_device(Device&, const StridedArray&, std::string_view,
+                                       const UploadOptions&);
   friend StatusOr<Literal> to_host(Buffer&, std::string_view);
   friend StatusOr<Download> start_to_host(Buffer&, std::string_view);
   friend StatusOr<Literal> view_on_host(Buffer&, std::string_view);
@@ -295,7 +320,7 @@ class Backend {
   virtual StatusOr<Literal> share_with_host(Buffer& buffer);
 
   std::string name_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::shared_ptr<Device>> devices_;
 };
 
 }  // namespace heddle::runtime

@@ -9,6 +9,7 @@
 #include "heddle/base/strings.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/tiles.h"
+#include "heddle/runtime/host_memory.h"
 #include "heddle/runtime/internal/joint_interpreter.h"
 #include "heddle/runtime/internal/literal_buffer.h"
 #include "heddle/runtime/internal/memory.h"
@@ -133,7 +134,7 @@ class InterpreterExecutable final : public Executable {
         evaluator_(std::make_shared<const FlatEvaluator>(
             std::move(evaluator), std::move(before_run), std::move(next_seed))),
         queue_(queue) {
-    for (const Shape& result : result_shapes()) result_bytes_ += result.byte_size();
+    result_bytes_ = total_bytes(result_shapes());
   }
 
  protected:
@@ -225,8 +226,9 @@ class Interpreter final : public Backend, public SpmdBackend {
       : Backend("interpreter"),
         before_run_(options.before_run),
         next_seed_(std::make_shared<std::atomic<uint64_t>>(options.seed)) {
-    for (int i = 0; i < std::max(options.devices, 1); ++i) {
-      add_device("host evaluator");
+    const int devices = std::max(options.devices, 1);
+    for (int i = 0; i < devices; ++i) {
+      add_device("host evaluator").throttle().set_limits({.bytes = host_bytes_in_flight(devices)});
       if (options.asynchronous) queues_.push_back(std::make_unique<WorkQueue>());
     }
   }

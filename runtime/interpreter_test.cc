@@ -105,6 +105,29 @@ TEST_F(InterpreterTest, AnArgumentOnAnotherDeviceIsNamed) {
           "compile the program for interpreter:1"));
 }
 
+// 2 x f32[2^30,2^30] are 2^63 bytes.
+TEST_F(InterpreterTest, SizesAreNotAddedBeyondTheGreatestNumber) {
+  const Shape huge = f32({1 << 30, 1 << 30});
+  EXPECT_EQ(huge.byte_size(), int64_t{1} << 62);
+  EXPECT_EQ(Shape::tuple({huge, huge}).byte_size(), INT64_MAX);
+  EXPECT_EQ(Shape::tuple({huge, Shape::tuple({huge, huge})}).byte_size(), INT64_MAX);
+  const auto module = hlo::parse_text(R"(HloModule huge
+    ENTRY main { x = f32[] parameter(0)
+      y = f32[1073741824,1073741824] broadcast(x), dimensions={}
+      ROOT r = (f32[1073741824,1073741824], f32[1073741824,1073741824]) tuple(y, y) })");
+  const auto late = make_interpreter({.asynchronous = true});
+  Device& device = *late->devices()[0];
+  const auto program = compiled(*module, device);
+  EXPECT_EQ(program->cost().result_bytes, INT64_MAX);
+  const Literal one = Literal::scalar(DType::kF32, 1.0);
+  const auto results = program->execute(std::vector{to_device(device, one).value()}).value();
+  EXPECT_EQ(device.peak_bytes(), INT64_MAX);
+  EXPECT_EQ(results[1]->await().code(), absl::StatusCode::kResourceExhausted);
+  synchronize(device);
+  EXPECT_EQ(device.throttle().load().peak_bytes, INT64_MAX);
+  EXPECT_EQ(device.throttle().load().bytes, 0);
+}
+
 TEST_F(InterpreterTest, ADeviceOfAnotherBackendIsRefused) {
   HollowBackend hollow;
   EXPECT_EQ(backend_->compile(identity_module(2), {}, *hollow.devices()[0]).status(),

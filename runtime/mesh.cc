@@ -23,6 +23,7 @@ class MeshBackend final : public Backend {
  public:
   explicit MeshBackend(std::vector<Device*> devices)
       : Backend(name_of_mesh(devices)), parts_(std::move(devices)) {
+    for (Device* part : parts_) held_.push_back(part->shared_from_this());
     add_device(cat(parts_.size(), " x ", parts_[0]->kind()));
   }
 
@@ -50,6 +51,7 @@ class MeshBackend final : public Backend {
   Status copy_to_host(Buffer&, void*) override { return apart(); }
 
   const std::vector<Device*> parts_;
+  std::vector<std::shared_ptr<Device>> held_;  // the same: they may outlive their backend
 };
 
 Status check_devices(std::span<Device* const> devices) {
@@ -57,6 +59,7 @@ Status check_devices(std::span<Device* const> devices) {
   if (std::ranges::count(devices, nullptr) > 0)
     return invalid_argument("mesh: has a null pointer among its devices; each must be a device");
   for (Device* device : devices) {
+    if (device->is_gone()) return gone_error("mesh", *device);
     if (&device->backend() != &devices[0]->backend()) {
       return invalid_argument("mesh: has ", device->name(), " and ", devices[0]->name(),
                               "; all its devices must be of one backend");
@@ -135,8 +138,8 @@ const hlo::Sharding* sharding_of(const Buffer& buffer) {
 }
 
 StatusOr<BufferPtr> to_devices(Device& mesh, const Literal& literal, const hlo::Sharding& sharding,
-                               std::string_view what) {
-  if (!is_mesh(mesh)) return to_device(mesh, literal, what);
+                               std::string_view what, const UploadOptions& options) {
+  if (!is_mesh(mesh)) return to_device(mesh, literal, what, options);
   if (literal.is_elided())
     return failed_precondition("upload: a literal of type ", literal.shape(),
                                " whose values were elided as {...}");
@@ -148,7 +151,7 @@ StatusOr<BufferPtr> to_devices(Device& mesh, const Literal& literal, const hlo::
   for (size_t i = 0; i < devices.size(); ++i) {
     const auto device = static_cast<int64_t>(i);
     const Literal tile = hlo::cut(literal, tiles->start(device), tiles->shape);
-    HEDDLE_ASSIGN_OR_RETURN(parts.emplace_back(), to_device(*devices[i], tile, what));
+    HEDDLE_ASSIGN_OR_RETURN(parts.emplace_back(), to_device(*devices[i], tile, what, options));
   }
   return std::make_shared<ShardedBuffer>(mesh, literal.shape(), sharding, *std::move(tiles),
                                          std::move(parts));

@@ -20,13 +20,16 @@
 #include "heddle/hlo/sharding.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/runtime/backend.h"
+#include "heddle/runtime/upload_options.h"
 
 namespace heddle::runtime {
 
 // Returns the mesh device of these devices, in this order; the same one for the same devices. It
-// lives as long as the process, and its devices have to. One device is itself.
+// lives as long as the process; what is asked of it once its devices' backend is gone is
+// FailedPrecondition. One device is itself.
 //
-// errors   InvalidArgument for no device, one that is there twice, or devices of several backends
+// errors   InvalidArgument for no device, one that is there twice, or devices of several backends;
+//          FailedPrecondition for one whose backend is gone
 [[nodiscard]] StatusOr<Device*> mesh_device(std::span<Device* const> devices);
 
 // The devices that a device is made of; itself where it is none of a mesh.
@@ -62,6 +65,7 @@ class ShardedBuffer final : public Buffer {
 // errors   of to_device(); InvalidArgument for a sharding that does not fit
 [[nodiscard]] StatusOr<BufferPtr> to_devices(Device& mesh, const Literal& literal,
                                              const hlo::Sharding& sharding,
-                                             std::string_view what = "");
+                                             std::string_view what = "",
+                                             const UploadOptions& options = {});
 
 }  // namespace heddle::runtime

@@ -26,6 +26,7 @@ Status check_grid(const hlo::Module& module, const DeviceGrid& grid) {
     Device* device = grid.devices[i];
     if (device == nullptr)
       return invalid_argument("compile ", module.name, ": device ", i, " is none; must be one");
+    if (device->is_gone()) return gone_error(cat("compile ", module.name), *device);
     if (&device->backend() != &grid.devices[0]->backend()) {
       return invalid_argument("compile ", module.name, ": device ", i, " is ", device->name(),
                               "; must be of backend ", grid.devices[0]->backend().name(),
@@ -102,7 +103,14 @@ SpmdExecutable::SpmdExecutable(const hlo::Module& module, DeviceGrid grid,
     : name_(module.name),
       grid_(std::move(grid)),
       parameter_shapes_(std::move(parameter_shapes)),
-      result_shapes_(std::move(result_shapes)) {}
+      result_shapes_(std::move(result_shapes)) {
+  for (Device* device : grid_.devices) devices_.push_back(device->shared_from_this());
+}
+
+ProgramCost SpmdExecutable::cost() const {
+  return {.argument_bytes = total_bytes(parameter_shapes_),
+          .result_bytes = total_bytes(result_shapes_)};
+}
 
 StatusOr<DeviceBuffers> SpmdExecutable::execute(const DeviceBuffers& arguments, bool only_if_room) {
   HEDDLE_RETURN_IF_ERROR(check(arguments));
@@ -130,6 +138,7 @@ StatusOr<DeviceBuffers> SpmdExecutable::launch(const DeviceBuffers& arguments,
 }
 
 Status SpmdExecutable::check(const DeviceBuffers& arguments) const {
+  if (devices_[0]->is_gone()) return gone_error(cat("run ", name_), *devices_[0]);
   if (arguments.size() != grid_.devices.size()) {
     return invalid_argument("run ", name_, ": got arguments for ", arguments.size(),
                             " devices; it runs on ", grid_.devices.size());

@@ -41,12 +41,14 @@ class SpmdExecutable {
   // Of one device: a parameter that is sharded is a tile of the module's.
   [[nodiscard]] const std::vector<Shape>& parameter_shapes() const { return parameter_shapes_; }
   [[nodiscard]] const std::vector<Shape>& result_shapes() const { return result_shapes_; }
+  // What one of the devices needs.
+  [[nodiscard]] virtual ProgramCost cost() const;
 
   // Starts a run on all devices and returns their results, which may be pending. Counted as one of
   // `executions`, whether or not it succeeds, unless its arguments are wrong.
   //
   // errors   InvalidArgument that names the device and the argument whose count, type or place is
-  //          wrong; FailedPrecondition for a deleted argument; Unavailable where a device has no
+  //          wrong; FailedPrecondition for a deleted argument, or where the backend is gone; Unavailable where a device has no
   //          room and the caller does not want to wait; the backend's
   [[nodiscard]] StatusOr<DeviceBuffers> execute(const DeviceBuffers& arguments,
                                                 bool only_if_room = false);
@@ -75,6 +77,7 @@ class SpmdExecutable {
 
   std::string name_;
   DeviceGrid grid_;
+  std::vector<std::shared_ptr<Device>> devices_;  // of the grid: they stay as long as this
   std::vector<Shape> parameter_shapes_;
   std::vector<Shape> result_shapes_;
 };

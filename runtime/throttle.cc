@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
+#include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
 
 namespace heddle::runtime {
@@ -13,7 +15,44 @@ namespace {
 
 thread_local int exemptions = 0;
 
+// Those that there are.
+struct Throttles {
+  std::mutex mutex;  // taken before a throttle's own
+  std::set<const Throttle*> all;
+};
+
+Throttles& throttles() {
+  static Throttles& instance = *new Throttles;  // devices in static storage may outlive main()
+  return instance;
+}
+
 }  // namespace
+
+Throttle::Throttle(Limits limits) : limits_(limits) {
+  const std::scoped_lock lock(throttles().mutex);
+  throttles().all.insert(this);
+}
+
+Throttle::~Throttle() {
+  const std::scoped_lock lock(throttles().mutex);
+  throttles().all.erase(this);
+}
+
+Throttle::Load Throttle::total() {
+  const std::scoped_lock lock(throttles().mutex);
+  Load total;
+  for (const Throttle* throttle : throttles().all) {
+    const Load load = throttle->load();
+    total.launches += load.launches;
+    total.uploads += load.uploads;
+    total.bytes = saturating_add(total.bytes, load.bytes);
+    total.peak_launches += load.peak_launches;
+    total.peak_bytes = saturating_add(total.peak_bytes, load.peak_bytes);
+    total.waits += load.waits;
+    total.waited_ns += load.waited_ns;
+  }
+  return total;
+}
 
 Throttle::Exempt::Exempt() { ++exemptions; }
 Throttle::Exempt::~Exempt() { --exemptions; }
@@ -106,6 +145,7 @@ void Throttle::set_limits(Limits limits) {
   std::scoped_lock lock(mutex_);
   limits_ = limits;
   limits_.launches = std::max(limits.launches, 1);
+  limits_.bytes = std::max<int64_t>(limits.bytes, 0);
   serve_waiting();
 }
 

@@ -83,7 +83,10 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
     Exempt& operator=(const Exempt&) = delete;
   };
 
-  explicit Throttle(Limits limits) : limits_(limits) {}
+  explicit Throttle(Limits limits);
+  ~Throttle();
+  Throttle(const Throttle&) = delete;
+  Throttle& operator=(const Throttle&) = delete;
 
   // Waits for room. Not to be called where the device's own work would wait for it. Counted in
   // `throttle_waits` where there was none.
@@ -98,6 +101,9 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
   void set_limits(Limits limits);
   [[nodiscard]] Limits limits() const;
   [[nodiscard]] Load load() const;
+  // Of all devices of the process together. The peaks are the sums of the devices' own: the most
+  // that there can have been at one moment.
+  [[nodiscard]] static Load total();
   void reset_peaks();  // to what is in flight now
 
  private:

@@ -57,6 +57,29 @@ TEST(Throttle, ALaunchLargerThanTheBudgetGoesAlone) {
   EXPECT_FALSE(t->try_acquire(1000).has_value());
 }
 
+TEST(Throttle, TellsOfAllTogether) {
+  const auto a = throttle({.launches = 4}), b = throttle({.launches = 4});
+  const Throttle::Load before = Throttle::total();
+  const auto first = a->acquire(30), second = b->acquire(40);
+  const auto third = b->acquire(5, Throttle::Kind::kUpload);
+  const Throttle::Load now = Throttle::total();
+  EXPECT_EQ(now.launches - before.launches, 2);
+  EXPECT_EQ(now.uploads - before.uploads, 1);
+  EXPECT_EQ(now.bytes - before.bytes, 75);
+  EXPECT_EQ(now.peak_launches - before.peak_launches, 2);
+  EXPECT_EQ(now.peak_bytes - before.peak_bytes, 75);
+}
+
+TEST(Throttle, WhatCannotBeMoreGoesAlone) {
+  const auto t = throttle({.launches = 4});
+  t->set_limits({.launches = 4, .bytes = -7});
+  EXPECT_EQ(t->limits().bytes, 0);
+  const auto all = t->acquire(INT64_MAX);
+  EXPECT_EQ(t->load().bytes, INT64_MAX);
+  EXPECT_EQ(Throttle::total().bytes, INT64_MAX);
+  EXPECT_FALSE(t->try_acquire(INT64_MAX).has_value());
+}
+
 TEST(Throttle, WaitsUntilThereIsRoom) {
   const auto t = throttle({.launches = 1});
   std::atomic<bool> served = false;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "heddle/base/counters.h"
+#include "heddle/runtime/internal/admission.h"
 #include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
 #include "heddle/runtime/internal/strided.h"
@@ -34,7 +35,8 @@ Status check_download(Buffer& buffer, std::string_view what) {
     return invalid_argument("download: a value of type ", buffer.shape(),
                             " has no bytes; it must be an array");
   }
-  return buffer.is_deleted() ? deleted_error("download", buffer.shape()) : Status();
+  if (buffer.is_deleted()) return deleted_error("download", buffer.shape());
+  return buffer.device().is_gone() ? gone_error("download", buffer.device()) : Status();
 }
 
 void count_download(const Shape& shape) {
@@ -44,8 +46,10 @@ void count_download(const Shape& shape) {
 
 // A copy to the device by copy(), within its throttle.
 template <class Copy>
-StatusOr<BufferPtr> upload(Device& device, const Shape& shape, const Copy& copy) {
-  Throttle::Ticket ticket = device.throttle().acquire(shape.byte_size(), Throttle::Kind::kUpload);
+StatusOr<BufferPtr> upload(Device& device, const Shape& shape, const UploadOptions& options,
+                           const Copy& copy) {
+  HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket,
+                          admit_upload(shape, device, options.only_if_room));
   HEDDLE_ASSIGN_OR_RETURN(BufferPtr buffer, within_memory(copy, "upload: ", shape));
   buffer->hold_until_ready(std::move(ticket));
   count(&Counters::uploads);
@@ -55,14 +59,15 @@ StatusOr<BufferPtr> upload(Device& device, const Shape& shape, const Copy& copy)
 
 // Every device of a mesh has all of it.
 StatusOr<BufferPtr> lend_to_all(Device& mesh, const void* data, const Shape& shape,
-                                const std::shared_ptr<const void>& owner, std::string_view what) {
+                                const std::shared_ptr<const void>& owner, std::string_view what,
+                                const UploadOptions& options) {
   const std::vector<Device*> devices = devices_of(mesh);
   HEDDLE_ASSIGN_OR_RETURN(hlo::Tiles tiles, hlo::tiles_of(hlo::Sharding(), shape,
                                                           static_cast<int64_t>(devices.size())));
   std::vector<BufferPtr> parts;
   for (Device* device : devices) {
     HEDDLE_ASSIGN_OR_RETURN(parts.emplace_back(),
-                            lend_to_device(*device, data, shape, owner, what));
+                            lend_to_device(*device, data, shape, owner, what, options));
   }
   return std::make_shared<ShardedBuffer>(mesh, shape, hlo::Sharding(), std::move(tiles),
                                          std::move(parts));
@@ -70,7 +75,8 @@ StatusOr<BufferPtr> lend_to_all(Device& mesh, const void* data, const Shape& sha
 
 }  // namespace
 
-StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::string_view what) {
+StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::string_view what,
+                              const UploadOptions& options) {
   const Shape& shape = literal.shape();
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
   if (literal.is_elided()) {
@@ -78,17 +84,18 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
                                " whose values were elided as {...}; "
                                "print the module with its constants in full");
   }
-  if (is_mesh(device)) return to_devices(device, literal, hlo::Sharding(), what);
+  if (is_mesh(device)) return to_devices(device, literal, hlo::Sharding(), what, options);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
-  return upload(device, shape,
+  return upload(device, shape, options,
                 [&] { return device.backend().copy_to_device(device, literal.bytes(), shape); });
 }
 
 StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape& shape,
-                                   std::shared_ptr<const void> owner, std::string_view what) {
+                                   std::shared_ptr<const void> owner, std::string_view what,
+                                   const UploadOptions& options) {
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
   HEDDLE_RETURN_IF_ERROR(check_data(data, shape));
-  if (is_mesh(device)) return lend_to_all(device, data, shape, owner, what);
+  if (is_mesh(device)) return lend_to_all(device, data, shape, owner, what, options);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
   if (can_lend(data)) {
     HEDDLE_ASSIGN_OR_RETURN(BufferPtr lent,
@@ -98,11 +105,12 @@ StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape
       return lent;
     }
   }
-  return upload(device, shape,
+  return upload(device, shape, options,
                 [&] { return device.backend().copy_to_device(device, data, shape); });
 }
 
-StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array, std::string_view what) {
+StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array, std::string_view what,
+                              const UploadOptions& options) {
   const Shape& shape = array.shape;
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
   if (array.byte_strides.size() != shape.dimensions().size()) {
@@ -111,9 +119,9 @@ StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array, std::st
   }
   HEDDLE_RETURN_IF_ERROR(check_data(array.data, shape));
   if (is_mesh(device))
-    return to_device(device, gathered(array.data, shape, array.byte_strides), what);
+    return to_device(device, gathered(array.data, shape, array.byte_strides), what, options);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
-  return upload(device, shape, [&]() -> StatusOr<BufferPtr> {
+  return upload(device, shape, options, [&]() -> StatusOr<BufferPtr> {
     Backend& backend = device.backend();
     StatusOr<BufferPtr> buffer =
         backend.copy_strided_to_device(device, array.data, shape, array.byte_strides);

@@ -11,6 +11,7 @@
 #include "heddle/base/status.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/runtime/backend.h"
+#include "heddle/runtime/upload_options.h"
 
 namespace heddle::runtime {
 
@@ -30,19 +31,23 @@ struct StridedArray {
 // array counts 1 upload of 0 bytes.
 //
 // what     who asks, for the guard's message: "array", "scan init.h"
-// errors   FailedPrecondition under a guard, or for an elided literal; InvalidArgument for a tuple;
-//          else the backend's
+// errors   FailedPrecondition under a guard, for an elided literal, or where the device's backend is
+//          gone; InvalidArgument for a tuple; Unavailable where there is no room and the options
+//          forbid to wait; else the backend's
 [[nodiscard]] StatusOr<BufferPtr> to_device(Device& device, const Literal& literal,
-                                            std::string_view what = "");
+                                            std::string_view what = "",
+                                            const UploadOptions& options = {});
 
 // The same from memory with strides.
 // errors   InvalidArgument too, for strides of another number than dimensions
 [[nodiscard]] StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array,
-                                            std::string_view what = "");
+                                            std::string_view what = "",
+                                            const UploadOptions& options = {});
 
 // Lends host memory to the device, or to every device of a mesh, without a copy: row-major bytes,
-// which must not change while `owner` is held. Copies (and counts an upload) where the memory is not aligned to kLendAlignment
-// or the backend cannot use it. A program never writes to lent memory.
+// which must not change while `owner` is held. Copies (and counts an upload, which may wait for
+// room) where the memory is not aligned to kLendAlignment or the backend cannot use it. A program
+// never writes to lent memory.
 //
 // errors   as to_device(): a guard forbids lending too, since another backend would copy
 // cost     aliased_bytes grows by the size, or upload_bytes where it was copied; on a mesh for each
@@ -50,12 +55,13 @@ struct StridedArray {
 [[nodiscard]] StatusOr<BufferPtr> lend_to_device(Device& device, const void* data,
                                                  const Shape& shape,
                                                  std::shared_ptr<const void> owner,
-                                                 std::string_view what = "");
+                                                 std::string_view what = "",
+                                                 const UploadOptions& options = {});
 
 // Waits for the buffer and copies it to the host. An empty array counts 1 download of 0 bytes.
 //
-// errors   FailedPrecondition under a guard (before any wait), or for a deleted buffer; the error
-//          of the run that made the buffer
+// errors   FailedPrecondition under a guard (before any wait), for a deleted buffer, or where the
+//          device's backend is gone; the error of the run that made the buffer
 [[nodiscard]] StatusOr<Literal> to_host(Buffer& buffer, std::string_view what = "");
 
 // A download on its way. Counted when it is done; it is waited for where it is dropped.

@@ -4,6 +4,7 @@
 
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/internal/key_values.h"
+#include "heddle/pjrt/internal/reaper.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -109,7 +110,9 @@ StatusOr<std::shared_ptr<const Client>> Client::create(
     return api->error(absl::StatusCode::kInternal, name_of(args.kSlot),
                       "succeeded without a client; the plugin is at fault");
   }
-  std::shared_ptr<Client> client(new Client(std::move(api), std::move(key_values), args.client));
+  start_reaper();
+  std::shared_ptr<Client> client(new Client(std::move(api), std::move(key_values), args.client),
+                                 &Client::destroy);
   HEDDLE_RETURN_IF_ERROR(client->read_facts());
   return client;
 }
@@ -117,6 +120,14 @@ StatusOr<std::shared_ptr<const Client>> Client::create(
 Client::Client(std::shared_ptr<const Api> api, std::shared_ptr<const KeyValueStore> key_values,
                abi::Client* handle)
     : api_(std::move(api)), key_values_(std::move(key_values)), handle_(handle) {}
+
+void Client::destroy(Client* client) {
+  if (!InPluginsCall::is_here()) {
+    delete client;
+    return;
+  }
+  do_elsewhere([client] { delete client; });
+}
 
 Client::~Client() { api_->destroy(abi::ClientDestroyArgs{.client = handle_}); }
 

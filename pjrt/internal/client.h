@@ -10,7 +10,8 @@
 
 namespace heddle::pjrt {
 
-// Held by everything that was made with it: plugins crash where their client goes first.
+// Held by everything that was made with it: plugins crash where their client goes first. The last
+// one may let it go anywhere: see pjrt/internal/reaper.h.
 class Client {
  public:
   struct Device {
@@ -39,6 +40,7 @@ class Client {
  private:
   Client(std::shared_ptr<const Api> api, std::shared_ptr<const KeyValueStore> key_values,
          abi::Client* handle);
+  static void destroy(Client* client);
   [[nodiscard]] Status read_facts();
   [[nodiscard]] Status read_devices();
   [[nodiscard]] StatusOr<Device> read_device(abi::Device* handle) const;

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "heddle/pjrt/internal/reaper.h"
 #include "heddle/pjrt/internal/recycled.h"
 
 namespace heddle::pjrt {
@@ -14,6 +15,7 @@ struct Callback {
   std::function<void(Status)> then;
 
   static void run(abi::Error* error, void* self) {
+    const InPluginsCall here;
     const std::unique_ptr<Callback> callback(static_cast<Callback*>(self));
     callback->then(callback->api->take(error, name_of(abi::Slot::kEventOnReady)));
   }
@@ -80,10 +82,12 @@ namespace {
 
 // Of what was held, or of its readers: the error is asked for again by whom it concerns.
 void happened(abi::Error* error, void* argument) {
+  const InPluginsCall here;
+  std::shared_ptr<const void> owner;  // goes last: it may hold the client
   const std::shared_ptr<Held> held = std::move(static_cast<Held*>(argument)->self);
   (void)held->event.api().take(error, name_of(abi::Slot::kEventOnReady));
   held->ticket = {};
-  held->owner = nullptr;
+  owner.swap(held->owner);
 }
 
 }  // namespace

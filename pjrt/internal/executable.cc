@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
+#include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/types.h"
@@ -200,7 +201,7 @@ PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& devic
       types_(std::make_shared<const std::vector<Shape>>(result_shapes())) {
   for (const Shape& shape : *types_) sizes_.push_back(shape.byte_size());
   bytes_in_flight_ =
-      Executable::cost().result_bytes + programs_.plain()->scratch_bytes().value_or(0);
+      saturating_add(runtime::total_bytes(*types_), programs_.plain()->scratch_bytes().value_or(0));
 }
 
 runtime::ProgramCost PjrtExecutable::cost() const {

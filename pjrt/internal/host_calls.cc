@@ -14,6 +14,7 @@
 #include "heddle/pjrt/abi/ffi.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/program.h"
+#include "heddle/pjrt/internal/reaper.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/runtime/throttle.h"
 #include "heddle/transform/rebuilder.h"
@@ -266,6 +267,7 @@ abi::FfiError* error_of(const abi::FfiFrame& frame, absl::StatusCode code, const
 // Called by plugins, on any thread. An exception would end there, of whatever type: also one of
 // putting an error into words.
 abi::FfiError* handle(abi::FfiFrame* frame) {
+  const InPluginsCall here;
   if (asks_for_version(*frame) || frame->stage != abi::FfiStage::kExecute) return nullptr;
   try {
     Status status;

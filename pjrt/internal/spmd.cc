@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/base/arithmetic.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/program.h"
@@ -69,8 +70,14 @@ PjrtSpmdExecutable::PjrtSpmdExecutable(const hlo::Module& module, runtime::Devic
                      std::move(result_shapes)),
       parts_(std::move(parts)),
       programs_(std::move(loaded), std::move(compile)) {
-  for (const Shape& shape : this->result_shapes()) bytes_in_flight_ += shape.byte_size();
-  bytes_in_flight_ += programs_.plain()->scratch_bytes().value_or(0);
+  bytes_in_flight_ = saturating_add(runtime::total_bytes(this->result_shapes()),
+                                    programs_.plain()->scratch_bytes().value_or(0));
+}
+
+runtime::ProgramCost PjrtSpmdExecutable::cost() const {
+  runtime::ProgramCost cost = SpmdExecutable::cost();
+  programs_.plain()->append_cost(cost);
+  return cost;
 }
 
 // What one run holds on to until it is started.

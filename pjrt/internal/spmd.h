@@ -32,6 +32,8 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
                      Parts parts, std::shared_ptr<const Loaded> loaded,
                      DonatingPrograms::Compile compile);
 
+  [[nodiscard]] runtime::ProgramCost cost() const override;
+
  protected:
   [[nodiscard]] StatusOr<runtime::DeviceBuffers> run(const runtime::DeviceBuffers& arguments,
                                                      const runtime::ExecuteOptions& options,

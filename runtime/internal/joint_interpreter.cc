@@ -23,7 +23,7 @@ class JointInterpreter final : public SpmdExecutable {
         parameters_(std::move(parameters)),
         results_(std::move(results)),
         wholes_(std::move(wholes)) {
-    for (const Shape& shape : result_shapes()) result_bytes_ += shape.byte_size();
+    result_bytes_ = total_bytes(result_shapes());
   }
 
  protected:

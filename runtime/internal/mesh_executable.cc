@@ -122,6 +122,11 @@ StatusOr<const MeshExecutable::Variant*> MeshExecutable::variant_for(
   return variants_.back().get();
 }
 
+ProgramCost MeshExecutable::cost() const {
+  const std::scoped_lock lock(mutex_);
+  return variants_.empty() ? Executable::cost() : variants_[0]->program->cost();
+}
+
 StatusOr<std::vector<BufferPtr>> MeshExecutable::run(std::span<const BufferPtr> arguments,
                                                      const ExecuteOptions& options) {
   HEDDLE_ASSIGN_OR_RETURN(const Variant* variant, variant_for(arguments));

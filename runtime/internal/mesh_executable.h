@@ -20,6 +20,8 @@ class MeshExecutable final : public Executable {
                                                                      const CompileOptions& options,
                                                                      Device& mesh);
 
+  [[nodiscard]] ProgramCost cost() const override;
+
  protected:
   [[nodiscard]] StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> arguments,
                                                      const ExecuteOptions& options) override;
@@ -43,7 +45,7 @@ class MeshExecutable final : public Executable {
   const CompileOptions options_;
   const DeviceGrid grid_;
   std::vector<std::optional<hlo::Sharding>> said_;  // by flat parameter
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::unique_ptr<const Variant>> variants_;
 };
 
