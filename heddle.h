@@ -47,6 +47,7 @@
 #include "heddle/trace/aliases.h"
 #include "heddle/trace/arranging.h"
 #include "heddle/trace/collectives.h"
+#include "heddle/trace/compiled_program.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/cosine.h"
 #include "heddle/trace/creation.h"
