@@ -55,6 +55,7 @@
 #include "heddle/trace/devices.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/exchange.h"
 #include "heddle/trace/fft.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
