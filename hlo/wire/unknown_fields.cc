@@ -13,7 +13,9 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::UnknownFieldSet;
 
-const UnknownFieldSet& unknown_of(const Message& message) { return message.GetReflection()->GetUnknownFields(message); }
+const UnknownFieldSet& unknown_of(const Message& message) {
+  return message.GetReflection()->GetUnknownFields(message);
+}
 
 std::vector<const FieldDescriptor*> fields_of(const Message& message) {
   std::vector<const FieldDescriptor*> fields;
@@ -21,7 +23,9 @@ std::vector<const FieldDescriptor*> fields_of(const Message& message) {
   return fields;
 }
 
-bool is_message(const FieldDescriptor& field) { return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
+bool is_message(const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+}
 
 bool is_empty(const Message& message) { return message.ByteSizeLong() == 0; }
 
@@ -53,14 +57,18 @@ bool has_unknown_parts(const proto::HloInstructionProto& from) {
   for (const auto& entry : from.frontend_attributes().map()) {
     if (!unknown_of(entry).empty()) return true;
   }
-  if (from.has_literal() && (!unknown_of(from.literal()).empty() || has_unknown(from.literal().shape()))) return true;
+  if (from.has_literal() &&
+      (!unknown_of(from.literal()).empty() || has_unknown(from.literal().shape())))
+    return true;
   const bool has_others =
-      from.has_window() || from.has_padding_config() || from.has_statistics_viz() || from.has_parameter_replication() ||
-      from.has_original_value() || from.has_result_accuracy() || from.has_convolution_dimension_numbers() ||
-      from.has_dot_dimension_numbers() || from.has_ragged_dot_dimension_numbers() ||
-      from.has_gather_dimension_numbers() || from.has_scatter_dimension_numbers() || from.has_precision_config() ||
-      from.has_triangular_solve_options() || from.has_cholesky_options() || from.has_collective_device_list() ||
-      from.has_iota_collective_device_list() || from.has_outfeed_shape() || from.slice_dimensions_size() > 0 ||
+      from.has_window() || from.has_padding_config() || from.has_statistics_viz() ||
+      from.has_parameter_replication() || from.has_original_value() || from.has_result_accuracy() ||
+      from.has_convolution_dimension_numbers() || from.has_dot_dimension_numbers() ||
+      from.has_ragged_dot_dimension_numbers() || from.has_gather_dimension_numbers() ||
+      from.has_scatter_dimension_numbers() || from.has_precision_config() ||
+      from.has_triangular_solve_options() || from.has_cholesky_options() ||
+      from.has_collective_device_list() || from.has_iota_collective_device_list() ||
+      from.has_outfeed_shape() || from.slice_dimensions_size() > 0 ||
       from.replica_groups_size() > 0 || from.source_target_pairs_size() > 0 ||
       from.operand_shapes_with_layout_size() > 0 || from.output_operand_aliasing_size() > 0;
   return has_others && has_unknown(static_cast<const Message&>(from));
@@ -119,13 +127,15 @@ void lay_under(const Message& below, Message& message) {
   for (const FieldDescriptor* field : fields_of(below)) {
     if (!is_message(*field)) continue;
     if (!field->is_repeated()) {
-      if (r.HasField(message, field)) lay_under(r.GetMessage(below, field), *r.MutableMessage(&message, field));
+      if (r.HasField(message, field))
+        lay_under(r.GetMessage(below, field), *r.MutableMessage(&message, field));
       continue;
     }
     const int size = r.FieldSize(message, field);
     if (size != r.FieldSize(below, field)) continue;  // of another type than that which was read
     for (int i = 0; i < size; ++i) {
-      lay_under(r.GetRepeatedMessage(below, field, i), *r.MutableRepeatedMessage(&message, field, i));
+      lay_under(r.GetRepeatedMessage(below, field, i),
+                *r.MutableRepeatedMessage(&message, field, i));
     }
   }
 }
