@@ -9,8 +9,10 @@
 
 #include "CLI/CLI.hpp"
 #include "heddle/runtime/registry.h"
+#include "heddle/tools/against.h"
 #include "heddle/tools/command.h"
 #include "heddle/tools/conformance/backend.h"
+#include "heddle/tools/conformance/known.h"
 #include "heddle/tools/conformance/run.h"
 #include "heddle/tools/json.h"
 #include "heddle/tools/program.h"
@@ -29,11 +31,33 @@ struct Options {
   std::string filter;
   std::string json;
   bool round_trips = false;
+  std::string known;
+  std::string judge;
+  uint64_t seed = 0;
+  int draws = 1;
+  int silence_s = 60;
+};
+
+using Known = std::map<std::string, std::string>;
+
+// By corpus and name.
+class Wanted {
+ public:
+  explicit Wanted(const Options& options) : options_(options), filter_(options.filter) {}
+  bool operator()(const Case& item) const {
+    if (!options_.corpus.empty() && options_.corpus != item.corpus) return false;
+    return options_.filter.empty() || std::regex_search(item.name, filter_);
+  }
+
+ private:
+  const Options& options_;
+  std::regex filter_;
 };
 
 struct Totals {
   int64_t counts[3] = {};
   int64_t on_xla_value = 0;
+  int64_t known = 0;                     // of the skipped: failed as their table says
   std::map<std::string, int64_t> skips;  // by reason
   std::string json;
 };
@@ -55,14 +79,16 @@ class Progress {
 
 void add_json(const Case& item, const Result& result, double ms, std::string& out) {
   append(out, out.empty() ? "" : ",\n", "  {\"name\": ", json_text(item.name), ", \"outcome\": \"",
-         conformance::to_string(result.outcome), "\", \"message\": ", json_text(result.message), ", \"ms\": ", ms, "}");
+         conformance::to_string(result.outcome), "\", \"message\": ", json_text(result.message),
+         ", \"ms\": ", ms, "}");
 }
 
 class Runner {
  public:
-  Runner(const Options& options, runtime::Device& device)
+  Runner(const Options& options, Known known, runtime::Device& device)
       : options_(options),
-        filter_(options.filter),
+        wanted_(options),
+        known_(std::move(known)),
         run_(conformance::on_device(device)),
         run_replicas_(conformance::on_replicas(device.backend())) {}
 
@@ -71,8 +97,7 @@ class Runner {
     while (true) {
       HEDDLE_ASSIGN_OR_RETURN(std::optional<Case> item, pack.next());
       if (!item.has_value()) return {};
-      const bool wanted = options_.corpus.empty() || item->corpus == options_.corpus;
-      if (wanted && (options_.filter.empty() || std::regex_search(item->name, filter_))) run(*item);
+      if (wanted_(*item)) run(*item);
     }
   }
 
@@ -84,19 +109,25 @@ class Runner {
     for (const auto& [reason, count] : totals_.skips) {
       std::printf("skipped %lld: %s\n", static_cast<long long>(count), reason.c_str());
     }
+    if (totals_.known > 0)
+      std::printf("%lld of the skipped differ as %s says\n", static_cast<long long>(totals_.known),
+                  options_.known.c_str());
     if (totals_.on_xla_value > 0) {
-      std::printf("%lld of the passed only by the value of XLA's CPU, which disagrees with the StableHLO interpreter there\n",
-                  static_cast<long long>(totals_.on_xla_value));
+      std::printf(
+          "%lld of the passed only by the value of XLA's CPU, which disagrees with the StableHLO "
+          "interpreter there\n",
+          static_cast<long long>(totals_.on_xla_value));
     }
-    std::printf("%lld passed, %lld failed, %lld skipped\n", static_cast<long long>(totals_.counts[0]),
-                static_cast<long long>(totals_.counts[1]), static_cast<long long>(totals_.counts[2]));
+    std::printf(
+        "%lld passed, %lld failed, %lld skipped\n", static_cast<long long>(totals_.counts[0]),
+        static_cast<long long>(totals_.counts[1]), static_cast<long long>(totals_.counts[2]));
   }
 
  private:
   void run(const Case& item) {
     progress_.show(totals_.counts[0] + totals_.counts[1] + totals_.counts[2], item.name);
     const auto start = std::chrono::steady_clock::now();
-    const Result result = options_.round_trips ? round_trip(item) : conformance::run_case(item, run_, run_replicas_);
+    const Result result = options_.round_trips ? round_trip(item) : by_table(item);
     const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
     ++totals_.counts[static_cast<size_t>(result.outcome)];
     if (result.on_xla_value) ++totals_.on_xla_value;
@@ -108,6 +139,18 @@ class Runner {
     if (!options_.json.empty()) add_json(item, result, ms.count(), totals_.json);
   }
 
+  // A case that the table lists must fail, and is skipped then.
+  Result by_table(const Case& item) {
+    Result result = conformance::run_case(item, run_, run_replicas_);
+    const auto listed = known_.find(item.name);
+    if (listed == known_.end()) return result;
+    if (result.outcome == Outcome::kPassed)
+      return {.outcome = Outcome::kFailed,
+              .message = cat("passes; take it out of ", options_.known)};
+    if (result.outcome == Outcome::kFailed) ++totals_.known;
+    return {.outcome = Outcome::kSkipped, .message = cat("known: ", listed->second)};
+  }
+
   static Result round_trip(const Case& item) {
     const Status status = conformance::check_round_trips(item);
     if (status.ok()) return {};
@@ -115,7 +158,8 @@ class Runner {
   }
 
   const Options& options_;
-  std::regex filter_;
+  Wanted wanted_;
+  Known known_;
   conformance::RunModule run_;
   conformance::RunReplicas run_replicas_;
   Totals totals_;
@@ -124,15 +168,30 @@ class Runner {
 
 Status write_json(const Options& options, const Totals& totals) {
   if (options.json.empty()) return {};
-  return write_file(options.json, cat("{\"backend\": ", json_text(options.backend), ", \"passed\": ", totals.counts[0],
-                                      ", \"failed\": ", totals.counts[1], ", \"skipped\": ", totals.counts[2],
+  return write_file(options.json, cat("{\"backend\": ", json_text(options.backend),
+                                      ", \"passed\": ", totals.counts[0], ", \"failed\": ",
+                                      totals.counts[1], ", \"skipped\": ", totals.counts[2],
                                       ", \"cases\": [\n", totals.json, "\n]}\n"));
 }
 
 StatusOr<int> run(const Options& options) {
   HEDDLE_ASSIGN_OR_RETURN(std::vector<std::string> packs, conformance::find_packs(options.paths));
+  Known known;
+  if (!options.known.empty()) {
+    HEDDLE_ASSIGN_OR_RETURN(known, conformance::read_known(options.known));
+  }
+  if (!options.judge.empty()) {
+    return run_against({.packs = packs,
+                        .wanted = Wanted(options),
+                        .backend = options.backend,
+                        .judge = options.judge,
+                        .seed = options.seed,
+                        .draws = options.draws,
+                        .silence_s = options.silence_s,
+                        .known = known});
+  }
   HEDDLE_ASSIGN_OR_RETURN(runtime::Device * device, runtime::find_device(options.backend));
-  Runner runner(options, *device);
+  Runner runner(options, std::move(known), *device);
   for (const std::string& pack : packs) HEDDLE_RETURN_IF_ERROR(runner.run_pack(pack));
   HEDDLE_RETURN_IF_ERROR(write_json(options, runner.totals()));
   runner.summarise();
@@ -155,10 +214,26 @@ void add_conformance_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("conformance", "Runs cases with expected results");
   command->add_option("PATH", options->paths, "packs (*.cases.gz) or folders of them")->required();
   command->add_option("--backend", options->backend, "what runs them")->capture_default_str();
-  command->add_option("--corpus", options->corpus, "run the cases of this corpus: jaxtests, stablehlo, apps or spmd");
+  command->add_option("--corpus", options->corpus,
+                      "run the cases of this corpus: jaxtests, stablehlo, apps or spmd");
   command->add_option("--filter", options->filter, "run the cases whose name matches")
       ->check(CLI::Validator(check_regex, "REGEX"));
   command->add_option("--json", options->json, "write every outcome to this file");
+  command->add_option("--known", options->known,
+                      "a table of cases and causes (NAME<tab>CAUSE) that may differ, and must: one "
+                      "that passes fails");
+  command->add_option("--against", options->judge,
+                      "instead of the expected results: on new inputs, what this backend gives");
+  command->add_option("--seed", options->seed, "with --against: of the new inputs")
+      ->capture_default_str();
+  command->add_option("--draws", options->draws, "with --against: sets of new inputs a case")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--silence", options->silence_s,
+                   "with --against: stop a case after so many seconds")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command->add_flag("--round-trips", options->round_trips,
                     "instead of running, check that text and proto give the same module back");
   command->callback([options, &code] {

@@ -116,11 +116,7 @@ void take_origin(proto::HloInstructionProto& from, InstructionExtras& to) {
 }
 
 void write_origin(const std::string& origin, proto::HloInstructionProto& to) {
-  if (auto value = parsed(origin)) {
-    *to.mutable_original_value() = *std::move(value);
-  } else {
-    to.set_origin_text(origin);
-  }
+  if (auto value = parsed(origin)) *to.mutable_original_value() = *std::move(value);
 }
 
 }  // namespace heddle::hlo::wire

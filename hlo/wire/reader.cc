@@ -38,11 +38,8 @@ class ModuleReader {
     HEDDLE_RETURN_IF_ERROR(sort());
     HEDDLE_RETURN_IF_ERROR(find_entry());
     HEDDLE_RETURN_IF_ERROR(take_entry_layout(header_, module_));
-    std::string unknown = has_unknown_fields(header_) ? skeleton_of(header_) : std::string();
     clear_taken();
-    HEDDLE_RETURN_IF_ERROR(take_header(header_, module_));
-    if (!unknown.empty()) module_.extras.mutate().unknown_parts = std::move(unknown);
-    return {};
+    return take_header(header_, module_);
   }
 
   Status read_head(std::string_view bytes) {

@@ -11,7 +11,8 @@ using runtime::BufferPtr;
 
 Status upload(runtime::Device& device, const Literal& value, std::vector<BufferPtr>& out) {
   if (value.is_tuple()) {
-    for (const Literal& element : value.elements()) HEDDLE_RETURN_IF_ERROR(upload(device, element, out));
+    for (const Literal& element : value.elements())
+      HEDDLE_RETURN_IF_ERROR(upload(device, element, out));
     return {};
   }
   HEDDLE_ASSIGN_OR_RETURN(out.emplace_back(), runtime::to_device(device, value, "argument"));
@@ -21,7 +22,8 @@ Status upload(runtime::Device& device, const Literal& value, std::vector<BufferP
 // Takes the leaves of `shape` from the front of `left`.
 StatusOr<Literal> download(const Shape& shape, std::span<const BufferPtr>& left) {
   if (!shape.is_tuple()) {
-    if (left.empty()) return internal_error("a program gave fewer results than its type has leaves");
+    if (left.empty())
+      return internal_error("a program gave fewer results than its type has leaves");
     const BufferPtr next = left.front();
     left = left.subspan(1);
     return runtime::to_host(*next, "result");
@@ -35,14 +37,24 @@ StatusOr<Literal> download(const Shape& shape, std::span<const BufferPtr>& left)
 
 }  // namespace
 
+StatusOr<Compiled> Compiled::make(runtime::Device& device, const hlo::Module& module) {
+  HEDDLE_ASSIGN_OR_RETURN(auto program, device.backend().compile(module, {}, device));
+  return Compiled(std::move(program), module.entry_computation().result_shape());
+}
+
+StatusOr<Literal> Compiled::run(const std::vector<Literal>& arguments) const {
+  std::vector<BufferPtr> inputs;
+  for (const Literal& argument : arguments)
+    HEDDLE_RETURN_IF_ERROR(upload(program_->device(), argument, inputs));
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<BufferPtr> outputs, program_->execute(inputs));
+  std::span<const BufferPtr> left = outputs;
+  return download(result_, left);
+}
+
 StatusOr<Literal> run_on_device(runtime::Device& device, const hlo::Module& module,
                                 const std::vector<Literal>& arguments) {
-  HEDDLE_ASSIGN_OR_RETURN(auto program, device.backend().compile(module, {}, device));
-  std::vector<BufferPtr> inputs;
-  for (const Literal& argument : arguments) HEDDLE_RETURN_IF_ERROR(upload(device, argument, inputs));
-  HEDDLE_ASSIGN_OR_RETURN(std::vector<BufferPtr> outputs, program->execute(inputs));
-  std::span<const BufferPtr> left = outputs;
-  return download(module.entry_computation().result_shape(), left);
+  HEDDLE_ASSIGN_OR_RETURN(const Compiled program, Compiled::make(device, module));
+  return program.run(arguments);
 }
 
 RunModule on_device(runtime::Device& device) {
@@ -69,7 +81,8 @@ StatusOr<std::vector<Literal>> run_on_replicas(runtime::Backend& backend, const 
   std::vector<Literal> results;
   for (const std::vector<BufferPtr>& output : outputs) {
     std::span<const BufferPtr> left = output;
-    HEDDLE_ASSIGN_OR_RETURN(results.emplace_back(), download(module.entry_computation().result_shape(), left));
+    HEDDLE_ASSIGN_OR_RETURN(results.emplace_back(),
+                            download(module.entry_computation().result_shape(), left));
   }
   return results;
 }

@@ -1,13 +1,32 @@
 // Runs whole modules on a device, synchronously: upload, execute, download.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "heddle/runtime/backend.h"
 #include "heddle/tools/conformance/run.h"
 
 namespace heddle::conformance {
 
-// Arguments by parameter number, tuples as they are; the result as one literal of the root's type.
-// errors   those of the backend
+// A module made ready to run on a device, which must outlive it.
+class Compiled {
+ public:
+  // errors   those of the backend
+  static StatusOr<Compiled> make(runtime::Device& device, const hlo::Module& module);
+
+  // Arguments by parameter number, tuples as they are; the result as one literal of the root's type.
+  // errors   those of the backend
+  [[nodiscard]] StatusOr<Literal> run(const std::vector<Literal>& arguments) const;
+
+ private:
+  Compiled(std::shared_ptr<runtime::Executable> program, Shape result)
+      : program_(std::move(program)), result_(std::move(result)) {}
+  std::shared_ptr<runtime::Executable> program_;
+  Shape result_;
+};
+
+// make() and run() at once.
 [[nodiscard]] StatusOr<Literal> run_on_device(runtime::Device& device, const hlo::Module& module,
                                               const std::vector<Literal>& arguments);
 
@@ -16,8 +35,9 @@ namespace heddle::conformance {
 
 // The same on the first devices of a backend, as many as there are lists of arguments: each is a replica of one program.
 // errors   Unimplemented where there are fewer devices
-[[nodiscard]] StatusOr<std::vector<Literal>> run_on_replicas(runtime::Backend& backend, const hlo::Module& module,
-                                                             const std::vector<std::vector<Literal>>& arguments);
+[[nodiscard]] StatusOr<std::vector<Literal>> run_on_replicas(
+    runtime::Backend& backend, const hlo::Module& module,
+    const std::vector<std::vector<Literal>>& arguments);
 
 // run_on_replicas() with the backend bound, which must outlive it. The interpreter, of whose devices any number can be had, is
 // made with enough of them.
