@@ -54,6 +54,7 @@ struct InstructionExtras {
   std::string result_accuracy;              // as text, with its braces
   std::string origin;                       // as text, with its braces
   std::string unknown_proto;                // serialised fields of HloInstructionProto that nothing above holds
+  std::string unknown_parts;                // ... and what is newer than Heddle inside of those that are held
   friend bool operator==(const InstructionExtras&, const InstructionExtras&) = default;
 };
 
@@ -77,6 +78,7 @@ struct Computation {
   std::string execution_thread;           // empty: main
   bool is_fusion = false;
   std::string unknown_proto;              // serialised fields of HloComputationProto that are not here
+  std::string unknown_parts;              // ... and what is newer than Heddle inside of those that are
 
   [[nodiscard]] const Instruction& at(InstructionId id) const { return instructions[id.value]; }
   [[nodiscard]] const Instruction& root_instruction() const { return at(root); }
@@ -118,6 +120,7 @@ struct ModuleExtras {
   std::string frames;                // FileNames .. StackFrames blocks, as text
   std::string origin_recovery_table; // as text, with its braces
   std::string unknown_proto;         // serialised fields of HloModuleProto that are not here
+  std::string unknown_parts;         // ... and what is newer than Heddle inside of those that are
   friend bool operator==(const ModuleExtras&, const ModuleExtras&) = default;
 };
 

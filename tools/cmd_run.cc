@@ -27,9 +27,22 @@ struct Options {
   std::string program;
   std::vector<std::string> inputs;
   std::string backend = "interpreter";
+  std::vector<std::string> options;  // NAME=VALUE
   std::string output_dir;
   int repeat = 1;
 };
+
+// Values may have an equals sign themselves, and be empty.
+StatusOr<runtime::CompileOptions> compile_options_of(const Options& options) {
+  runtime::CompileOptions out;
+  for (const std::string& option : options.options) {
+    const size_t middle = option.find('=');
+    if (middle == 0 || middle == std::string::npos)
+      return invalid_argument("run: --option ", option, " must be NAME=VALUE");
+    out.backend_options.push_back({option.substr(0, middle), option.substr(middle + 1)});
+  }
+  return out;
+}
 
 // Values of the entry's parameters: from .npy files, else from the case, else zeros.
 StatusOr<std::vector<Literal>> inputs_of(const Options& options, const Program& program) {
@@ -87,11 +100,14 @@ Status print_results(const Options& options, const std::vector<BufferPtr>& resul
 }
 
 Status run(const Options& options) {
+  HEDDLE_ASSIGN_OR_RETURN(const runtime::CompileOptions compile_options,
+                          compile_options_of(options));
   HEDDLE_ASSIGN_OR_RETURN(Program program, load_program(options.program));
   HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, inputs_of(options, program));
   HEDDLE_ASSIGN_OR_RETURN(runtime::Device * device, runtime::find_device(options.backend));
   const auto compile_start = Clock::now();
-  HEDDLE_ASSIGN_OR_RETURN(auto executable, runtime::compile_cached(program.module, *device));
+  HEDDLE_ASSIGN_OR_RETURN(auto executable,
+                          runtime::compile_cached(program.module, *device, compile_options));
   const double compile_ms =
       std::chrono::duration<double, std::milli>(Clock::now() - compile_start).count();
   std::vector<BufferPtr> arguments;
@@ -130,6 +146,13 @@ void add_run_command(CLI::App& app, int& code) {
   command->add_option("INPUT", options->inputs,
                       "one .npy file a parameter; without any: the case's arguments, or zeros");
   command->add_option("--backend", options->backend, "backend or device")->capture_default_str();
+  command
+      ->add_option("--option", options->options,
+                   "NAME=VALUE: an option of the backend for this program; may be there several "
+                   "times")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--output-dir", options->output_dir, "existing folder for result0.npy, ..");
   command->add_option("--repeat", options->repeat, "runs to time")
       ->check(CLI::PositiveNumber)

@@ -121,7 +121,11 @@ StatusOr<Literal> read_npy(std::string_view bytes) {
                             " takes ", size);
   }
   Literal out = Literal::uninitialised(shape);
-  if (size > 0) std::memcpy(out.mutable_bytes(), bytes.data() + header.data, size);
+  std::byte* const to = out.mutable_bytes();
+  if (size > 0) std::memcpy(to, bytes.data() + header.data, size);
+  // A truth is 0 or 1 to every op; a file may hold any byte.
+  const bool is_truth = header.dtype == DType::kPred;
+  for (size_t i = 0; is_truth && i < size; ++i) to[i] = std::byte{to[i] != std::byte{0}};
   return header.fortran && shape.rank() > 1 ? turned(out, shape) : out;
 }
 

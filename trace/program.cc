@@ -58,14 +58,7 @@ Program Program::lowered(SourceLocation at) const {
   return Program(std::move(state));
 }
 
-void Program::throw_other_result(SourceLocation at) const {
-  throw Error(invalid_argument("run: program ", state_->signature.name, " returns ",
-                               to_string(result_spec()),
-                               "; call<..> must name that structure, which is what fn returned"),
-              at);
-}
-
-std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocation at) const {
+std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceLocation at) const {
   const std::vector<Leaf>& want = state_->signature.arguments;
   if (arguments.size() != want.size()) {
     throw Error(invalid_argument("run: program ", state_->signature.name, " was given ",
@@ -84,6 +77,11 @@ std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocati
     all.push_back(arguments[i]);
   }
   all.insert(all.end(), state_->captures.begin(), state_->captures.end());
+  return all;
+}
+
+std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocation at) const {
+  const std::vector<Tensor> all = operands(arguments, at);
   std::vector<runtime::BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);
   auto executable =
       state_->compiled->get(*state_->module, trace_internal::device_of(buffers, "run", at), at);

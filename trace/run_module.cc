@@ -23,6 +23,7 @@ constexpr size_t kCapacity = 1024;
 struct Key {
   hlo::Module canonical;
   uint64_t device;  // serial number: an address may be used again
+  runtime::CompileOptions options;
 };
 
 struct Cache {
@@ -37,13 +38,15 @@ Cache& cache() {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, Device& device) {
+StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, Device& device,
+                                                     const runtime::CompileOptions& options) {
   hlo::Module canonical = transform::canonicalize(traced);
   uint64_t hash = hlo::hash_of(canonical).low;
   {
     std::lock_guard lock(cache().mutex);
     auto* found = cache().programs.find(hash, [&](const Key& key) {
-      return key.device == device.serial() && hlo::equal(key.canonical, canonical);
+      return key.device == device.serial() && key.options == options &&
+             hlo::equal(key.canonical, canonical);
     });
     if (found) return *found;
   }
@@ -52,9 +55,9 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
   count(&Counters::lowerings);
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(traced));
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
-                          runtime::compile_cached(lowered, device));
+                          runtime::compile_cached(lowered, device, options));
   std::lock_guard lock(cache().mutex);
-  cache().programs.insert(hash, {std::move(canonical), device.serial()}, executable);
+  cache().programs.insert(hash, {std::move(canonical), device.serial(), options}, executable);
   return executable;
 }
 
@@ -80,8 +83,8 @@ Device& device_of(std::span<const BufferPtr> buffers, std::string_view what, Sou
 }
 
 std::vector<Tensor> run_executable(Executable& executable, std::span<const BufferPtr> arguments,
-                                   SourceLocation at) {
-  std::vector<BufferPtr> outputs = value_or_throw(executable.execute(arguments), at);
+                                   SourceLocation at, const runtime::ExecuteOptions& options) {
+  std::vector<BufferPtr> outputs = value_or_throw(executable.execute(arguments, options), at);
   std::vector<Tensor> results;
   results.reserve(outputs.size());
   for (BufferPtr& output : outputs) results.push_back(tensor_of(std::move(output), at));

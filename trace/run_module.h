@@ -13,10 +13,12 @@
 namespace heddle::trace_internal {
 
 // The executable of a traced module on a device. The first request lowers (scan to while, counted)
-// and compiles it (counted); any module of equal canonical form gets the same one. Holds at most
-// 1024 programs, least recently used first to go. errors: of the lowering or the backend
-StatusOr<std::shared_ptr<runtime::Executable>> executable_for(const hlo::Module& traced,
-                                                              runtime::Device& device);
+// and compiles it (counted); any module of equal canonical form and equal options gets the same
+// one. Holds at most 1024 programs, least recently used first to go. errors: of the lowering or the
+// backend
+StatusOr<std::shared_ptr<runtime::Executable>> executable_for(
+    const hlo::Module& traced, runtime::Device& device,
+    const runtime::CompileOptions& options = {});
 
 // The buffers of concrete tensors. errors: throws Error naming the operand that has none
 std::vector<runtime::BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what,
@@ -29,8 +31,8 @@ runtime::Device& device_of(std::span<const runtime::BufferPtr> buffers, std::str
 
 // Runs an executable; results are concrete tensors, perhaps still pending.
 std::vector<Tensor> run_executable(runtime::Executable& executable,
-                                   std::span<const runtime::BufferPtr> arguments,
-                                   SourceLocation at);
+                                   std::span<const runtime::BufferPtr> arguments, SourceLocation at,
+                                   const runtime::ExecuteOptions& options = {});
 
 // All of the above: runs a traced module on concrete arguments.
 std::vector<Tensor> run_module(const hlo::Module& module, std::span<const Tensor> arguments,

@@ -112,6 +112,7 @@ Computation Rebuilder::finish(InstructionId root) && {
   computation.execution_thread = from_->execution_thread;
   computation.is_fusion = from_->is_fusion;
   computation.unknown_proto = from_->unknown_proto;
+  computation.unknown_parts = from_->unknown_parts;
   return computation;
 }
 

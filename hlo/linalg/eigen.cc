@@ -150,7 +150,7 @@ Matrix<Complex> vectors_of(const Schur<T>& schur, const Balance& balance, bool l
 }  // namespace
 
 template <class T>
-Eigenpairs<T> eigenpairs(Matrix<T> a, bool left, bool right, double ulp) {
+Eigenpairs<T> eigenpairs(Matrix<T> a, bool left, bool right, Precision precision) {
   const int64_t n = a.rows();
   Eigenpairs<T> out;
   if (!all_finite(a)) {
@@ -164,7 +164,7 @@ Eigenpairs<T> eigenpairs(Matrix<T> a, bool left, bool right, double ulp) {
   const double factor = scale_for(a);
   scale(a, factor);
   const Balance balanced = balance(a, true);
-  Schur<T> form = schur(std::move(a), balanced.low, balanced.high, ulp);
+  Schur<T> form = schur(std::move(a), balanced.low, balanced.high, precision);
   out.info = form.info;
   if (left) out.left = vectors_of(form, balanced, true);
   if (right) out.right = vectors_of(form, balanced, false);
@@ -173,7 +173,7 @@ Eigenpairs<T> eigenpairs(Matrix<T> a, bool left, bool right, double ulp) {
   return out;
 }
 
-template Eigenpairs<double> eigenpairs(Matrix<double>, bool, bool, double);
-template Eigenpairs<Complex> eigenpairs(Matrix<Complex>, bool, bool, double);
+template Eigenpairs<double> eigenpairs(Matrix<double>, bool, bool, Precision);
+template Eigenpairs<Complex> eigenpairs(Matrix<Complex>, bool, bool, Precision);
 
 }  // namespace heddle::hlo::linalg

@@ -9,9 +9,6 @@
 namespace heddle::hlo::linalg {
 namespace {
 
-template <class T>
-using Real = decltype(real_of(T()));
-
 // The rotation that makes [[tl, tr], [conj(tr), br]] diagonal.
 template <class T>
 struct Rotation {

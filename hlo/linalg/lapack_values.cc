@@ -12,6 +12,10 @@
 namespace heddle::hlo::linalg {
 namespace {
 
+Precision precision_of(DType dtype) {
+  return real_part(dtype) == f32 ? Precision::kSingle : Precision::kDouble;
+}
+
 // Operand 0 is all that there is, a batch of square matrices.
 Status check_one_square(Batch& batch, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(batch.call().check_size(1));
@@ -46,7 +50,7 @@ StatusOr<Literal> svd_of(CustomCall& call, DType dtype, SvdRoutine routine) {
                                               Shape(dtype, {full ? n : size, n}), info_shape()}));
   for (int64_t at = 0; at < batch.size(); ++at) {
     const Matrix<T> a = batch.matrix<T>(0, at);
-    const Svd<T> found = svd(a, full, routine);
+    const Svd<T> found = svd(a, full, routine, precision_of(dtype));
     batch.put(0, at, a);
     batch.put(1, at, found.s);
     batch.put(2, at, found.u);
@@ -76,7 +80,8 @@ StatusOr<Literal> syevd(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(
       batch.check_results({Shape(dtype, {n, n}), Shape(real_part(dtype), {n}), info_shape()}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const HermitianEigen<T> found = hermitian_eigen(batch.matrix<T>(0, at), uplo == 'L');
+    const HermitianEigen<T> found =
+        hermitian_eigen(batch.matrix<T>(0, at), uplo == 'L', precision_of(dtype));
     batch.put(0, at, found.vectors);
     batch.put(1, at, found.values);
     batch.put_info(2, at, found.info);
@@ -111,11 +116,6 @@ size_t put_values(Batch& batch, size_t k, int64_t at, const std::vector<Complex>
   return k + 2;
 }
 
-// The unit in the last place of 1.
-double ulp_of(DType dtype) {
-  return real_part(dtype) == f32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
-}
-
 // geev(a), compute_left, compute_right, each V or N: (eigenvalues, left eigenvectors, right
 // eigenvectors, info). Vectors that are not asked for are zeros.
 template <class T>
@@ -131,7 +131,8 @@ StatusOr<Literal> geev(CustomCall& call, DType dtype) {
   results.insert(results.end(), {vectors, vectors, info_shape()});
   HEDDLE_RETURN_IF_ERROR(batch.check_results(results));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Eigenpairs<T> found = eigenpairs(batch.matrix<T>(0, at), left == 'V', right == 'V', ulp_of(dtype));
+    const Eigenpairs<T> found =
+        eigenpairs(batch.matrix<T>(0, at), left == 'V', right == 'V', precision_of(dtype));
     const size_t next = put_values<T>(batch, 0, at, found.values);
     if (left == 'V') batch.put(next, at, found.left);
     if (right == 'V') batch.put(next + 1, at, found.right);
@@ -141,7 +142,7 @@ StatusOr<Literal> geev(CustomCall& call, DType dtype) {
 }
 
 template <class T>
-Schur<T> schur_of(Matrix<T> a, double ulp) {
+Schur<T> schur_of(Matrix<T> a, Precision precision) {
   const int64_t n = a.rows();
   if (!all_finite(a)) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -151,7 +152,7 @@ Schur<T> schur_of(Matrix<T> a, double ulp) {
   const double factor = scale_for(a);
   scale(a, factor);
   const Balance balanced = balance(a, false);
-  Schur<T> out = schur(std::move(a), balanced.low, balanced.high, ulp);
+  Schur<T> out = schur(std::move(a), balanced.low, balanced.high, precision);
   undo_balance(balanced, false, out.z);
   scale(out.t, 1 / factor);
   for (Complex& value : out.values) value /= factor;
@@ -175,7 +176,7 @@ StatusOr<Literal> gees(CustomCall& call, DType dtype) {
   results.insert(results.end(), {info_shape(), info_shape()});
   HEDDLE_RETURN_IF_ERROR(batch.check_results(results));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Schur<T> found = schur_of(batch.matrix<T>(0, at), ulp_of(dtype));
+    const Schur<T> found = schur_of(batch.matrix<T>(0, at), precision_of(dtype));
     batch.put(0, at, found.t);
     batch.put(1, at, found.z);
     const size_t next = put_values<T>(batch, 2, at, found.values);

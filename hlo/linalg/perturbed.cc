@@ -4,13 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "heddle/hlo/linalg/internal/precision.h"
 #include "heddle/hlo/linalg/internal/solve.h"
 
 namespace heddle::hlo::linalg {
 namespace {
-
-template <class T>
-using Real = decltype(real_of(T()));
 
 template <class T>
 T quotient(T a, T b) {

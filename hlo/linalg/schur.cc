@@ -1,42 +1,19 @@
 // Francis' implicit QR iteration on a Hessenberg matrix: double shifts on a real one, so that it
-// stays real, single ones on a complex one. Small subdiagonal elements are found by the criterion
-// of Ahues and Tisseur. source: Golub and Van Loan, Matrix Computations, chapter 7; Ahues and
-// Tisseur, LAPACK Working Note 122
+// stays real; complex_schur.cc has the complex one's. source: Golub and Van Loan, Matrix Computations,
+// chapter 7
 #include "heddle/hlo/linalg/internal/schur.h"
 
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "heddle/hlo/linalg/internal/deflation.h"
 #include "heddle/hlo/linalg/internal/rotations.h"
 
 namespace heddle::hlo::linalg {
 namespace {
 
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
-constexpr double kSmallest = std::numeric_limits<double>::min();
-
-double size_of(double x) { return std::abs(x); }
-double size_of(Complex x) { return std::abs(x.real()) + std::abs(x.imag()); }
-
-// h(k, k - 1) is negligible beside the 2 x 2 block around it.
-template <class T>
-bool is_negligible(const Matrix<T>& h, int64_t k, int64_t low, int64_t high, double ulp) {
-  const double coupling = size_of(h(k, k - 1));
-  const double smallest = kSmallest * (static_cast<double>(high - low) / ulp);
-  if (coupling <= smallest) return true;
-  double around = size_of(h(k - 1, k - 1)) + size_of(h(k, k));
-  if (around == 0) {
-    if (k - 2 >= low) around += size_of(h(k - 1, k - 2));
-    if (k + 1 < high) around += size_of(h(k + 1, k));
-  }
-  if (coupling > ulp * around) return false;
-  const double other = size_of(h(k - 1, k)), apart = size_of(h(k - 1, k - 1) - h(k, k));
-  const double ab = std::max(coupling, other), ba = std::min(coupling, other);
-  const double aa = std::max(size_of(h(k, k)), apart), bb = std::min(size_of(h(k, k)), apart);
-  const double sum = aa + ab;
-  return ba * (ab / sum) <= std::max(smallest, ulp * (bb * (aa / sum)));
-}
 
 // A real 2 x 2 block [a b; c d], rotated to be upper triangular, or to equal diagonal elements
 // where its eigenvalues are complex.
@@ -118,58 +95,50 @@ Block standardised(Block m) {
   return m;
 }
 
-// H = I - tau v v^H, v of a few elements from row `first` on; v[0] is 1.
-template <class T>
+// H = I - tau v v^T, v of a few elements from row `first` on; v[0] is 1.
 struct Reflector {
   int64_t first = 0;
-  std::vector<T> v;
-  T tau = {};
+  std::vector<double> v;
+  double tau = 0;
 };
 
 // The reflector of x, with the conventions of reflectors.h: x becomes (beta, 0, ..). Zero tau (H = I)
 // where x is that already.
-template <class T>
-Reflector<T> make_reflector(std::span<T> x, int64_t first) {
-  Reflector<T> h{first, std::vector<T>(x.size()), T(0)};
+Reflector make_reflector(std::span<double> x, int64_t first) {
+  Reflector h{first, std::vector<double>(x.size()), 0};
   if (x.empty()) return h;
-  h.v[0] = T(1);
-  const T alpha = x[0];
-  const double rest = norm_of(std::span<const T>(x.subspan(1)));
-  if (rest == 0 && imag_of(alpha) == 0) return h;
-  const double parts[] = {real_of(alpha), imag_of(alpha), rest};
-  const double beta = -std::copysign(norm_of(std::span<const double>(parts)), real_of(alpha));
-  h.tau = (T(beta) - alpha) / beta;
-  const T divisor = alpha - T(beta);
-  for (size_t i = 1; i < x.size(); ++i) h.v[i] = x[i] / divisor;
-  std::ranges::fill(x, T(0));
-  x[0] = T(beta);
+  h.v[0] = 1;
+  const double alpha = x[0];
+  const double rest = norm_of(std::span<const double>(x.subspan(1)));
+  if (rest == 0) return h;
+  const double parts[] = {alpha, rest};
+  const double beta = -std::copysign(norm_of(std::span<const double>(parts)), alpha);
+  h.tau = (beta - alpha) / beta;
+  for (size_t i = 1; i < x.size(); ++i) h.v[i] = x[i] / (alpha - beta);
+  std::ranges::fill(x, 0);
+  x[0] = beta;
   return h;
 }
 
-// a := (I - tau v v^H) a, on the columns [from, to). Give conjugate(h.tau) for H^H.
-template <class T>
-void apply_left(const Reflector<T>& h, T tau, Matrix<T>& a, int64_t from, int64_t to) {
-  if (tau == T(0)) return;
-  for (int64_t j = from; j < to; ++j) {
-    const std::span<T> column = a.column(j, h.first);
-    T sum{};
-    for (size_t i = 0; i < h.v.size(); ++i) sum += conjugate(h.v[i]) * column[i];
-    sum *= tau;
+// a := (I - tau v v^T) a, on the columns from `from` on.
+void apply_left(const Reflector& h, Matrix<double>& a, int64_t from) {
+  for (int64_t j = from; j < a.columns(); ++j) {
+    const std::span<double> column = a.column(j, h.first);
+    double sum = 0;
+    for (size_t i = 0; i < h.v.size(); ++i) sum += h.v[i] * column[i];
+    sum *= h.tau;
     for (size_t i = 0; i < h.v.size(); ++i) column[i] -= h.v[i] * sum;
   }
 }
 
-// a := a (I - tau v v^H), on the rows [from, to).
-template <class T>
-void apply_right(const Reflector<T>& h, T tau, Matrix<T>& a, int64_t from, int64_t to) {
-  if (tau == T(0)) return;
+// a := a (I - tau v v^T), on the first `rows` rows.
+void apply_right(const Reflector& h, Matrix<double>& a, int64_t rows) {
   const auto size = static_cast<int64_t>(h.v.size());
-  for (int64_t i = from; i < to; ++i) {
-    T sum{};
+  for (int64_t i = 0; i < rows; ++i) {
+    double sum = 0;
     for (int64_t j = 0; j < size; ++j) sum += a(i, h.first + j) * h.v[static_cast<size_t>(j)];
-    sum *= tau;
-    for (int64_t j = 0; j < size; ++j)
-      a(i, h.first + j) -= sum * conjugate(h.v[static_cast<size_t>(j)]);
+    sum *= h.tau;
+    for (int64_t j = 0; j < size; ++j) a(i, h.first + j) -= sum * h.v[static_cast<size_t>(j)];
   }
 }
 
@@ -184,7 +153,7 @@ class RealIteration {
       int64_t start = low_;
       int64_t steps = 0;
       for (int64_t tries = 0;; ++tries) {
-        start = find_start(start, end);
+        start = find_start(h_, start, end, low_, high_, ulp_);
         if (start >= end - 1) break;
         if (tries == limit) {
           out_.info = static_cast<int>(end + 1);
@@ -198,13 +167,6 @@ class RealIteration {
   }
 
  private:
-  int64_t find_start(int64_t from, int64_t end) {
-    int64_t k = end;
-    while (k > from && !is_negligible(h_, k, low_, high_, ulp_)) --k;
-    if (k > low_) h_(k, k - 1) = 0;
-    return k;
-  }
-
   struct Shifts {
     Complex first, second;
   };
@@ -268,15 +230,15 @@ class RealIteration {
       if (k > m) {
         for (size_t i = 0; i < size; ++i) v[i] = h_(k + static_cast<int64_t>(i), k - 1);
       }
-      const Reflector<double> h = make_reflector(std::span<double>(v.data(), size), k);
+      const Reflector h = make_reflector(std::span<double>(v.data(), size), k);
       if (k > m) {
         for (size_t i = 0; i < size; ++i) h_(k + static_cast<int64_t>(i), k - 1) = v[i];
       } else if (m > start) {
         h_(k, k - 1) *= 1 - h.tau;  // the row below it is as good as zero
       }
-      apply_left(h, h.tau, h_, k, h_.columns());
-      apply_right(h, h.tau, h_, 0, std::min(k + 4, end + 1));
-      apply_right(h, h.tau, out_.z, 0, out_.z.rows());
+      apply_left(h, h_, k);
+      apply_right(h, h_, std::min(k + 4, end + 1));
+      apply_right(h, out_.z, out_.z.rows());
     }
   }
 
@@ -301,76 +263,9 @@ class RealIteration {
   const double ulp_;
 };
 
-class ComplexIteration {
- public:
-  ComplexIteration(Schur<Complex>& out, int64_t low, int64_t high, double ulp)
-      : out_(out), h_(out.t), low_(low), high_(high), ulp_(ulp) {}
-
-  void run() {
-    const int64_t limit = 30 * std::max<int64_t>(10, high_ - low_);
-    for (int64_t end = high_ - 1; end >= low_; --end) {
-      int64_t start = low_;
-      for (int64_t tries = 0;; ++tries) {
-        start = find_start(start, end);
-        if (start == end) break;
-        if (tries == limit) {
-          out_.info = static_cast<int>(end + 1);
-          return;
-        }
-        step(start, end, find_shift(start, end, tries + 1));
-      }
-    }
-  }
-
- private:
-  int64_t find_start(int64_t from, int64_t end) {
-    int64_t k = end;
-    while (k > from && !is_negligible(h_, k, low_, high_, ulp_)) --k;
-    if (k > low_) h_(k, k - 1) = 0;
-    return k;
-  }
-
-  // Wilkinson's: the eigenvalue of the last pair nearer to its last element.
-  Complex find_shift(int64_t start, int64_t end, int64_t tries) const {
-    if (tries % 20 == 0) return 0.75 * std::abs(h_(end, end - 1)) + h_(end, end);
-    if (tries % 10 == 0) return 0.75 * std::abs(h_(start + 1, start)) + h_(start, start);
-    const Complex last = h_(end, end);
-    const Complex u = std::sqrt(h_(end - 1, end)) * std::sqrt(h_(end, end - 1));
-    double s = size_of(u);
-    if (s == 0) return last;
-    const Complex x = 0.5 * (h_(end - 1, end - 1) - last);
-    s = std::max(s, size_of(x));
-    Complex y = s * std::sqrt((x / s) * (x / s) + (u / s) * (u / s));
-    if (real_of(x * std::conj(y)) < 0) y = -y;
-    return last - u * (u / (x + y));
-  }
-
-  void step(int64_t start, int64_t end, Complex shift) {
-    std::array<Complex, 2> v = {h_(start, start) - shift, h_(start + 1, start)};
-    for (int64_t k = start; k < end; ++k) {
-      if (k > start) v = {h_(k, k - 1), h_(k + 1, k - 1)};
-      const Reflector<Complex> h = make_reflector(std::span<Complex>(v), k);
-      if (k > start) {
-        h_(k, k - 1) = v[0];
-        h_(k + 1, k - 1) = 0;
-      }
-      apply_left(h, std::conj(h.tau), h_, k, h_.columns());
-      apply_right(h, h.tau, h_, 0, std::min(k + 3, end + 1));
-      apply_right(h, h.tau, out_.z, 0, out_.z.rows());
-    }
-  }
-
-  Schur<Complex>& out_;
-  Matrix<Complex>& h_;
-  const int64_t low_, high_;
-  const double ulp_;
-};
-
-void iterate(Schur<double>& out, int64_t low, int64_t high, double ulp) {
+void iterate(Schur<double>& out, int64_t low, int64_t high, Precision precision) {
+  const double ulp = precision == Precision::kSingle ? std::numeric_limits<float>::epsilon() : kUlp;
   RealIteration(out, low, high, ulp).run();
-}
-void iterate(Schur<Complex>& out, int64_t low, int64_t high, double ulp) {
-  ComplexIteration(out, low, high, ulp).run();
 }
 
 template <class T>
@@ -393,18 +288,18 @@ std::vector<Complex> values_of(const Matrix<T>& t) {
 }  // namespace
 
 template <class T>
-Schur<T> schur(Matrix<T> a, int64_t low, int64_t high, double ulp) {
+Schur<T> schur(Matrix<T> a, int64_t low, int64_t high, Precision precision) {
   const int64_t n = a.rows();
   const Reflectors<T> reduced = hessenberg(std::move(a), low, high);
   Schur<T> out;
   out.z = columns_of(reduced, n);
   out.t = other_factor(reduced, n);
-  iterate(out, low, high, ulp);
+  iterate(out, low, high, precision);
   out.values = values_of(out.t);
   return out;
 }
 
-template Schur<double> schur(Matrix<double>, int64_t, int64_t, double);
-template Schur<Complex> schur(Matrix<Complex>, int64_t, int64_t, double);
+template Schur<double> schur(Matrix<double>, int64_t, int64_t, Precision);
+template Schur<Complex> schur(Matrix<Complex>, int64_t, int64_t, Precision);
 
 }  // namespace heddle::hlo::linalg

@@ -14,16 +14,14 @@
 namespace heddle::hlo::linalg {
 namespace {
 
-constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
-
 // An upper bidiagonal matrix on its way to a diagonal one. u and v take the rotations from the
 // right.
+template <class R>
 class BidiagonalIteration {
  public:
-  BidiagonalIteration(std::vector<double>& d, std::vector<double>& e, Matrix<double>& u,
-                      Matrix<double>& v)
+  BidiagonalIteration(std::vector<R>& d, std::vector<R>& e, Matrix<R>& u, Matrix<R>& v)
       : d_(d), e_(e), u_(u), v_(v), n_(static_cast<int64_t>(d.size())) {
-    tolerance_ = std::max(10.0, std::min(100.0, std::pow(kUnit, -0.125))) * kUnit;
+    tolerance_ = std::max(R(10), std::min(R(100), std::pow(kUnit, R(-0.125)))) * kUnit;
     left_ = 6 * n_ * n_;
     set_threshold();
   }
@@ -50,19 +48,21 @@ class BidiagonalIteration {
   }
 
  private:
+  static constexpr R kUnit = std::numeric_limits<R>::epsilon() / 2;
+
   static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
   // Below it, couplings are zero: a bound of the smallest singular value from below, times the
   // tolerance.
   void set_threshold() {
-    double bound = n_ > 0 ? std::abs(d_[0]) : 0, running = bound;
+    R bound = n_ > 0 ? std::abs(d_[0]) : 0, running = bound;
     for (int64_t i = 1; i < n_ && bound > 0; ++i) {
       running = std::abs(d_[at(i)]) * (running / (running + std::abs(e_[at(i - 1)])));
       bound = std::min(bound, running);
     }
-    const auto n = static_cast<double>(n_);
-    threshold_ = std::max(tolerance_ * bound / std::sqrt(std::max(n, 1.0)),
-                          6 * n * n * std::numeric_limits<double>::min());
+    const auto n = static_cast<R>(n_);
+    threshold_ = std::max(tolerance_ * bound / std::sqrt(std::max(n, R(1))),
+                          6 * n * n * std::numeric_limits<R>::min());
   }
 
   // The first row of the unsplit block that ends at `end`. Keeps the largest size in it.
@@ -79,7 +79,7 @@ class BidiagonalIteration {
   }
 
   void finish_pair(int64_t i) {
-    const SingularPair pair = singular_pair(d_[at(i)], e_[at(i)], d_[at(i + 1)]);
+    const SingularPair<R> pair = singular_pair(d_[at(i)], e_[at(i)], d_[at(i + 1)]);
     rotate_columns(v_, i, i + 1, pair.cos_right, pair.sin_right);
     rotate_columns(u_, i, i + 1, pair.cos_left, pair.sin_left);
     d_[at(i)] = pair.large;
@@ -97,15 +97,13 @@ class BidiagonalIteration {
     end_ = end;
   }
   [[nodiscard]] int64_t row(int64_t k) const { return down_ ? start_ + k : end_ - k; }
-  double& d(int64_t k) { return d_[at(row(k))]; }
-  double& e(int64_t k) {
-    return e_[at(std::min(row(k), row(k + 1)))];
-  }  // between d(k) and d(k + 1)
-  void rotate_right(int64_t k, double c, double s) {
+  R& d(int64_t k) { return d_[at(row(k))]; }
+  R& e(int64_t k) { return e_[at(std::min(row(k), row(k + 1)))]; }  // between d(k) and d(k + 1)
+  void rotate_right(int64_t k, R c, R s) {
     if (down_) rotate_columns(v_, row(k), row(k + 1), c, s);
     if (!down_) rotate_columns(u_, row(k), row(k + 1), c, s);
   }
-  void rotate_left(int64_t k, double c, double s) {
+  void rotate_left(int64_t k, R c, R s) {
     if (down_) rotate_columns(u_, row(k), row(k + 1), c, s);
     if (!down_) rotate_columns(v_, row(k), row(k + 1), c, s);
   }
@@ -118,7 +116,7 @@ class BidiagonalIteration {
       e(last - 1) = 0;
       return true;
     }
-    double running = std::abs(d(0));
+    R running = std::abs(d(0));
     smallest_ = running;
     for (int64_t k = 0; k < last; ++k) {
       if (std::abs(e(k)) <= tolerance_ * running) {
@@ -134,19 +132,18 @@ class BidiagonalIteration {
   }
 
   // Zero where a shift would spoil the relative accuracy of small values.
-  double find_shift(int64_t start, int64_t end) {
+  R find_shift(int64_t start, int64_t end) {
     const int64_t last = end - start;
-    const double ratio = smallest_ / largest_;
-    if (static_cast<double>(n_) * tolerance_ * ratio <= std::max(kUnit, 0.01 * tolerance_))
-      return 0;
+    const R ratio = smallest_ / largest_;
+    if (static_cast<R>(n_) * tolerance_ * ratio <= std::max(kUnit, R(0.01) * tolerance_)) return 0;
     const int64_t low = std::min(row(last - 1), row(last));
-    const double shift = smaller_singular_value(d_[at(low)], e_[at(low)], d_[at(low + 1)]);
-    const double top = std::abs(d(0));
+    const R shift = smaller_singular_value(d_[at(low)], e_[at(low)], d_[at(low + 1)]);
+    const R top = std::abs(d(0));
     if (top > 0 && (shift / top) * (shift / top) < kUnit) return 0;
     return shift;
   }
 
-  void sweep(int64_t start, int64_t end, double shift) {
+  void sweep(int64_t start, int64_t end, R shift) {
     const int64_t last = end - start;
     if (shift == 0) sweep_unshifted(last);
     if (shift != 0) sweep_shifted(last, shift);
@@ -154,11 +151,11 @@ class BidiagonalIteration {
   }
 
   void sweep_unshifted(int64_t last) {
-    double c = 1, old_c = 1, old_s = 0;
+    R c = 1, old_c = 1, old_s = 0;
     for (int64_t k = 0; k < last; ++k) {
-      const Rotation right = rotation_of(d(k) * c, e(k));
+      const Rotation<R> right = rotation_of(d(k) * c, e(k));
       if (k > 0) e(k - 1) = old_s * right.r;
-      const Rotation left = rotation_of(old_c * right.r, d(k + 1) * right.s);
+      const Rotation<R> left = rotation_of(old_c * right.r, d(k + 1) * right.s);
       d(k) = left.r;
       rotate_right(k, right.c, right.s);
       rotate_left(k, left.c, left.s);
@@ -166,22 +163,22 @@ class BidiagonalIteration {
       old_c = left.c;
       old_s = left.s;
     }
-    const double h = d(last) * c;
+    const R h = d(last) * c;
     d(last) = h * old_c;
     e(last - 1) = h * old_s;
   }
 
-  void sweep_shifted(int64_t last, double shift) {
-    double f = (std::abs(d(0)) - shift) * (std::copysign(1.0, d(0)) + shift / d(0));
-    double g = e(0);
+  void sweep_shifted(int64_t last, R shift) {
+    R f = (std::abs(d(0)) - shift) * (std::copysign(R(1), d(0)) + shift / d(0));
+    R g = e(0);
     for (int64_t k = 0; k < last; ++k) {
-      const Rotation right = rotation_of(f, g);
+      const Rotation<R> right = rotation_of(f, g);
       if (k > 0) e(k - 1) = right.r;
       f = right.c * d(k) + right.s * e(k);
       e(k) = right.c * e(k) - right.s * d(k);
       g = right.s * d(k + 1);
       d(k + 1) = right.c * d(k + 1);
-      const Rotation left = rotation_of(f, g);
+      const Rotation<R> left = rotation_of(f, g);
       d(k) = left.r;
       f = left.c * e(k) + left.s * d(k + 1);
       d(k + 1) = left.c * d(k + 1) - left.s * e(k);
@@ -200,7 +197,7 @@ class BidiagonalIteration {
       if (d_[at(i)] == 0) d_[at(i)] = 0;  // not -0
       if (d_[at(i)] >= 0) continue;
       d_[at(i)] = -d_[at(i)];
-      for (double& x : v_.column(i)) x = -x;
+      for (R& x : v_.column(i)) x = -x;
     }
   }
 
@@ -218,15 +215,15 @@ class BidiagonalIteration {
     }
   }
 
-  std::vector<double>& d_;
-  std::vector<double>& e_;
-  Matrix<double>& u_;
-  Matrix<double>& v_;
+  std::vector<R>& d_;
+  std::vector<R>& e_;
+  Matrix<R>& u_;
+  Matrix<R>& v_;
   const int64_t n_;
-  double tolerance_ = 0;
-  double threshold_ = 0;
+  R tolerance_ = 0;
+  R threshold_ = 0;
   int64_t left_ = 0;  // rotations that it may still take
-  double largest_ = 0, smallest_ = 0;
+  R largest_ = 0, smallest_ = 0;
   bool down_ = true;
   int64_t start_ = 0, end_ = 0;            // the block at work
   int64_t old_start_ = -1, old_end_ = -1;  // the block of the sweep before
@@ -257,8 +254,30 @@ bool divide_and_conquer(std::vector<double>& d, const std::vector<double>& e, Bi
   return true;
 }
 
+// The signs of LAPACK's vectors in f32: those of the same iteration in f32.
+void sign_as_single(const std::vector<double>& diagonal, const std::vector<double>& couplings,
+                    BidiagonalSvd& out) {
+  SingleBand band = single_band(diagonal, couplings);
+  const int64_t n = out.u.rows();
+  Matrix<float> u = Matrix<float>::identity(n, n), v = u;
+  if (!BidiagonalIteration<float>(band.d, band.e, u, v).run()) return;
+  for (int64_t j = 0; j < n; ++j) {
+    if (along(u.column(j), out.u.column(j)) + along(v.column(j), out.v.column(j)) >= 0) continue;
+    negate(out.u.column(j));
+    negate(out.v.column(j));
+  }
+}
+
+void iterate(std::vector<double>& d, const std::vector<double>& couplings, Precision precision,
+             BidiagonalSvd& out) {
+  const std::vector<double> diagonal = d;
+  std::vector<double> e = couplings;
+  out.done = BidiagonalIteration<double>(d, e, out.u, out.v).run();
+  if (precision == Precision::kSingle) sign_as_single(diagonal, couplings, out);
+}
+
 BidiagonalSvd diagonalise(std::vector<double>& d, std::vector<double>& e, bool lower,
-                          SvdRoutine routine) {
+                          SvdRoutine routine, Precision precision) {
   const auto n = static_cast<int64_t>(d.size());
   BidiagonalSvd out{Matrix<double>::identity(n, n), Matrix<double>::identity(n, n), true};
   if (n == 1 && routine == SvdRoutine::kGesdd) {  // gesdd gives the sign to u, all else to v
@@ -266,9 +285,9 @@ BidiagonalSvd diagonalise(std::vector<double>& d, std::vector<double>& e, bool l
     d[0] = std::abs(d[0]);
     return out;
   }
-  std::vector<Rotation> to_upper;
+  std::vector<Rotation<double>> to_upper;
   for (size_t i = 0; lower && i + 1 < d.size(); ++i) {
-    const Rotation rotation = rotation_of(d[i], e[i]);
+    const Rotation<double> rotation = rotation_of(d[i], e[i]);
     d[i] = rotation.r;
     e[i] = rotation.s * d[i + 1];
     d[i + 1] = rotation.c * d[i + 1];
@@ -276,7 +295,7 @@ BidiagonalSvd diagonalise(std::vector<double>& d, std::vector<double>& e, bool l
   }
   const bool divided =
       routine == SvdRoutine::kGesdd && n > kUndivided && divide_and_conquer(d, e, out);
-  if (!divided) out.done = BidiagonalIteration(d, e, out.u, out.v).run();
+  if (!divided) iterate(d, e, precision, out);
   for (size_t i = to_upper.size(); i-- > 0;) {
     const auto row = static_cast<int64_t>(i);
     rotate_rows(out.u, row, row + 1, to_upper[i].c, -to_upper[i].s);
@@ -286,10 +305,11 @@ BidiagonalSvd diagonalise(std::vector<double>& d, std::vector<double>& e, bool l
 
 // With `rows` columns of U, and `columns` of V.
 template <class T>
-Svd<T> svd_by_bidiagonal(Matrix<T> a, int64_t rows, int64_t columns, SvdRoutine routine) {
+Svd<T> svd_by_bidiagonal(Matrix<T> a, int64_t rows, int64_t columns, SvdRoutine routine,
+                         Precision precision) {
   const int64_t m = a.rows(), n = a.columns();
   Bidiagonal<T> b = bidiagonalise(std::move(a));
-  const BidiagonalSvd inner = diagonalise(b.d, b.e, b.lower, routine);
+  const BidiagonalSvd inner = diagonalise(b.d, b.e, b.lower, routine, precision);
   Svd<T> out;
   out.s = std::move(b.d);
   out.info = inner.done ? 0 : 1;
@@ -308,20 +328,20 @@ bool is_slender(int64_t longer, int64_t shorter, SvdRoutine routine) {
 
 // a tall and slender: a = Q R, and the values of R.
 template <class T>
-Svd<T> svd_by_qr(Matrix<T> a, int64_t columns_of_u, SvdRoutine routine) {
+Svd<T> svd_by_qr(Matrix<T> a, int64_t columns_of_u, SvdRoutine routine, Precision precision) {
   const int64_t m = a.rows(), n = a.columns();
   const Reflectors<T> q = qr(std::move(a));
-  Svd<T> out = svd_by_bidiagonal(other_factor(q, n), n, n, routine);
+  Svd<T> out = svd_by_bidiagonal(other_factor(q, n), n, n, routine, precision);
   out.u = times(q, with_corner(Matrix<T>::identity(m, columns_of_u), out.u));
   return out;
 }
 
 // a wide: a = L Q, and the values of L.
 template <class T>
-Svd<T> svd_by_lq(const Matrix<T>& a, int64_t rows_of_vh, SvdRoutine routine) {
+Svd<T> svd_by_lq(const Matrix<T>& a, int64_t rows_of_vh, SvdRoutine routine, Precision precision) {
   const int64_t m = a.rows(), n = a.columns();
   const Reflectors<T> q = qr(adjoint(a));
-  Svd<T> out = svd_by_bidiagonal(adjoint(other_factor(q, m)), m, m, routine);
+  Svd<T> out = svd_by_bidiagonal(adjoint(other_factor(q, m)), m, m, routine, precision);
   out.vh = adjoint(times(q, with_corner(Matrix<T>::identity(n, rows_of_vh), adjoint(out.vh))));
   return out;
 }
@@ -329,7 +349,7 @@ Svd<T> svd_by_lq(const Matrix<T>& a, int64_t rows_of_vh, SvdRoutine routine) {
 }  // namespace
 
 template <class T>
-Svd<T> svd(Matrix<T> a, bool full, SvdRoutine routine) {
+Svd<T> svd(Matrix<T> a, bool full, SvdRoutine routine, Precision precision) {
   const int64_t m = a.rows(), n = a.columns(), size = std::min(m, n);
   const int64_t rows = full ? m : size, columns = full ? n : size;
   if (!all_finite(a)) {
@@ -342,17 +362,17 @@ Svd<T> svd(Matrix<T> a, bool full, SvdRoutine routine) {
   scale(a, factor);
   Svd<T> out;
   if (is_slender<T>(m, n, routine)) {
-    out = svd_by_qr(std::move(a), rows, routine);
+    out = svd_by_qr(std::move(a), rows, routine, precision);
   } else if (is_slender<T>(n, m, routine)) {
-    out = svd_by_lq(a, columns, routine);
+    out = svd_by_lq(a, columns, routine, precision);
   } else {
-    out = svd_by_bidiagonal(std::move(a), rows, columns, routine);
+    out = svd_by_bidiagonal(std::move(a), rows, columns, routine, precision);
   }
   for (double& value : out.s) value /= factor;
   return out;
 }
 
-template Svd<double> svd(Matrix<double>, bool, SvdRoutine);
-template Svd<Complex> svd(Matrix<Complex>, bool, SvdRoutine);
+template Svd<double> svd(Matrix<double>, bool, SvdRoutine, Precision);
+template Svd<Complex> svd(Matrix<Complex>, bool, SvdRoutine, Precision);
 
 }  // namespace heddle::hlo::linalg

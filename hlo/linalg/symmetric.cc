@@ -11,12 +11,11 @@
 namespace heddle::hlo::linalg {
 namespace {
 
-constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
-
+template <class R>
 class TridiagonalIteration {
  public:
   // `vectors` is multiplied by the rotations from the right.
-  TridiagonalIteration(std::vector<double>& d, std::vector<double>& e, Matrix<double>& vectors)
+  TridiagonalIteration(std::vector<R>& d, std::vector<R>& e, Matrix<R>& vectors)
       : d_(d), e_(e), vectors_(vectors), left_(30 * static_cast<int64_t>(d.size())) {}
 
   bool run() {
@@ -31,12 +30,14 @@ class TridiagonalIteration {
   }
 
  private:
+  static constexpr R kUnit = std::numeric_limits<R>::epsilon() / 2;
+
   static size_t at(int64_t i) { return static_cast<size_t>(i); }
-  double& d(int64_t i) { return d_[at(i)]; }
+  R& d(int64_t i) { return d_[at(i)]; }
 
   // e[i] is nothing beside its neighbours; then it is made 0.
   bool is_split(int64_t i) {
-    double& e = e_[at(i)];
+    R& e = e_[at(i)];
     if (e == 0) return true;
     if (std::abs(e) > std::sqrt(std::abs(d(i))) * std::sqrt(std::abs(d(i + 1))) * kUnit)
       return false;
@@ -69,15 +70,15 @@ class TridiagonalIteration {
   // Walks from i towards `stop` as far as the couplings are not negligible.
   int64_t unsplit_to(int64_t i, int64_t stop, int64_t step) {
     for (; i != stop; i += step) {
-      const double e = e_[at(std::min(i, i + step))];
-      const double limit = kUnit * kUnit * std::abs(d(i)) * std::abs(d(i + step));
-      if (e * e <= limit + std::numeric_limits<double>::min()) break;
+      const R e = e_[at(std::min(i, i + step))];
+      const R limit = kUnit * kUnit * std::abs(d(i)) * std::abs(d(i + step));
+      if (e * e <= limit + std::numeric_limits<R>::min()) break;
     }
     return i;
   }
 
   void finish_pair(int64_t i) {
-    const SymmetricPair pair = eigen_pair(d(i), e_[at(i)], d(i + 1));
+    const SymmetricPair<R> pair = eigen_pair(d(i), e_[at(i)], d(i + 1));
     rotate_columns(vectors_, i, i + 1, pair.cos, pair.sin);
     d(i) = pair.large;
     d(i + 1) = pair.small;
@@ -86,21 +87,21 @@ class TridiagonalIteration {
 
   // One implicit step with the shift from the pair at `near`, chased from `far` to `near`.
   void sweep(int64_t near, int64_t far, int64_t step) {
-    auto e = [&](int64_t i) -> double& {
+    auto e = [&](int64_t i) -> R& {
       return e_[at(std::min(i, i + step))];
     };  // between i and i + step
-    const double first = d(near);
-    double g = (d(near + step) - first) / (2 * e(near));
-    g = d(far) - first + e(near) / (g + std::copysign(std::hypot(g, 1.0), g));
-    double s = 1, c = 1, p = 0;
+    const R first = d(near);
+    R g = (d(near + step) - first) / (2 * e(near));
+    g = d(far) - first + e(near) / (g + std::copysign(std::hypot(g, R(1)), g));
+    R s = 1, c = 1, p = 0;
     for (int64_t i = far - step;; i -= step) {
-      const double f = s * e(i), b = c * e(i);
-      const Rotation rotation = rotation_of(g, f);
+      const R f = s * e(i), b = c * e(i);
+      const Rotation<R> rotation = rotation_of(g, f);
       c = rotation.c;
       s = rotation.s;
       if (i != far - step) e(i + step) = rotation.r;
       g = d(i + step) - p;
-      const double r = (d(i) - g) * s + 2 * c * b;
+      const R r = (d(i) - g) * s + 2 * c * b;
       p = s * r;
       d(i + step) = g + p;
       g = c * r - b;
@@ -111,14 +112,15 @@ class TridiagonalIteration {
     e(near) = g;
   }
 
-  std::vector<double>& d_;
-  std::vector<double>& e_;
-  Matrix<double>& vectors_;
+  std::vector<R>& d_;
+  std::vector<R>& e_;
+  Matrix<R>& vectors_;
   int64_t left_;  // sweeps that it may still take
 };
 
 // Ascending, with as few swaps of vectors as there can be.
-void sort(std::vector<double>& values, Matrix<double>& vectors) {
+template <class R>
+void sort(std::vector<R>& values, Matrix<R>& vectors) {
   for (size_t i = 0; i + 1 < values.size(); ++i) {
     const auto smallest = static_cast<size_t>(
         std::min_element(values.begin() + static_cast<int64_t>(i), values.end()) - values.begin());
@@ -128,6 +130,8 @@ void sort(std::vector<double>& values, Matrix<double>& vectors) {
   }
 }
 
+constexpr size_t kUndivided = 25;
+
 // The sign that LAPACK's syevd gives to an eigenvector of the tridiagonal matrix with `couplings`. It
 // cuts one of more than 25 rows in two, T = T0 + |e| u u^T with u of two elements beside the cut, 1
 // and the sign of e; of T0's eigenvalues d and u's parts z along its vectors, those of T have the
@@ -135,7 +139,6 @@ void sort(std::vector<double>& values, Matrix<double>& vectors) {
 // sign that it got there. source: Cuppen, A Divide and Conquer Method for the Symmetric Tridiagonal
 // Eigenproblem, 1981
 void sign_as_divided(const std::vector<double>& couplings, std::span<double> v) {
-  constexpr size_t kUndivided = 25;
   constexpr double kNothing = 1e-14;
   for (size_t first = 0, size = v.size(); size > kUndivided;) {
     const size_t cut = first + size / 2;
@@ -151,10 +154,37 @@ void sign_as_divided(const std::vector<double>& couplings, std::span<double> v) 
   }
 }
 
+// The sign that it gives where it does not divide, in f32: that of the same iteration in f32.
+void sign_as_single(const std::vector<double>& diagonal, const std::vector<double>& couplings,
+                    Matrix<double>& vectors) {
+  SingleBand band = single_band(diagonal, couplings);
+  const int64_t n = vectors.rows();
+  Matrix<float> found = Matrix<float>::identity(n, n);
+  if (!TridiagonalIteration<float>(band.d, band.e, found).run()) return;
+  sort(band.d, found);
+  for (int64_t j = 0; j < n; ++j) {
+    if (along(found.column(j), vectors.column(j)) < 0) negate(vectors.column(j));
+  }
+}
+
+// The eigenvalues of the tridiagonal matrix of d and `couplings`, into d, and its eigenvectors. False where the
+// iteration does not converge.
+bool diagonalise(std::vector<double>& d, const std::vector<double>& couplings, Precision precision,
+                 Matrix<double>& vectors) {
+  const std::vector<double> diagonal = d;
+  std::vector<double> e = couplings;
+  const bool done = TridiagonalIteration<double>(d, e, vectors).run();
+  sort(d, vectors);
+  if (precision == Precision::kSingle && d.size() <= kUndivided)
+    sign_as_single(diagonal, couplings, vectors);
+  for (int64_t j = 0; j < vectors.columns(); ++j) sign_as_divided(couplings, vectors.column(j));
+  return done;
+}
+
 }  // namespace
 
 template <class T>
-HermitianEigen<T> hermitian_eigen(const Matrix<T>& a, bool lower) {
+HermitianEigen<T> hermitian_eigen(const Matrix<T>& a, bool lower, Precision precision) {
   const int64_t n = a.rows();
   HermitianEigen<T> out;
   Matrix<T> whole = hermitian(a, lower);
@@ -175,11 +205,8 @@ HermitianEigen<T> hermitian_eigen(const Matrix<T>& a, bool lower) {
     std::ranges::reverse(tridiagonal.e);
   }
   Matrix<double> vectors = Matrix<double>::identity(n, n);
-  const std::vector<double> couplings = tridiagonal.e;
-  const bool done = TridiagonalIteration(tridiagonal.d, tridiagonal.e, vectors).run();
+  const bool done = diagonalise(tridiagonal.d, tridiagonal.e, precision, vectors);
   out.info = done ? 0 : 1;
-  sort(tridiagonal.d, vectors);
-  for (int64_t j = 0; j < n; ++j) sign_as_divided(couplings, vectors.column(j));
   out.values = std::move(tridiagonal.d);
   for (double& value : out.values) value /= factor;
   if (!lower) vectors = rows_reversed(std::move(vectors));
@@ -188,7 +215,7 @@ HermitianEigen<T> hermitian_eigen(const Matrix<T>& a, bool lower) {
   return out;
 }
 
-template HermitianEigen<double> hermitian_eigen(const Matrix<double>&, bool);
-template HermitianEigen<Complex> hermitian_eigen(const Matrix<Complex>&, bool);
+template HermitianEigen<double> hermitian_eigen(const Matrix<double>&, bool, Precision);
+template HermitianEigen<Complex> hermitian_eigen(const Matrix<Complex>&, bool, Precision);
 
 }  // namespace heddle::hlo::linalg

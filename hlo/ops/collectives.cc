@@ -232,9 +232,17 @@ StatusOr<Literal> evaluate_ragged_all_to_all(EvalArgs& in) {
   return out;
 }
 
-constexpr No kUnknown{
-    "is not evaluated by the interpreter: what it gives to one device is not known to Heddle; use "
-    "all-reduce"};
+// Of a group of one it is the operand.
+StatusOr<Literal> evaluate_collective_reduce(EvalArgs& in) {
+  const ReplicaGroups& groups = in.instruction.attrs.get<CollectiveAttrs>().replica_groups;
+  const StatusOr<int64_t> size = largest_group(groups);
+  const Seat* seat = this_seat();
+  const bool everyone = groups == ReplicaGroups() && seat != nullptr && seat->devices.total() > 1;
+  if (size.ok() && *size == 1 && !everyone) return as_result(in, bundled(taken(in)));
+  return unimplemented(
+      "collective-reduce: joins several devices, and what it gives to each is not known to Heddle; "
+      "use all-reduce");
+}
 
 }  // namespace
 
@@ -254,7 +262,7 @@ HEDDLE_COLLECTIVE(kAllGatherDone, infer_done, evaluate_done);
 HEDDLE_COLLECTIVE(kAllToAll, infer_all_to_all, evaluate_group);
 HEDDLE_COLLECTIVE(kRaggedAllToAll, infer_ragged_all_to_all, evaluate_ragged_all_to_all);
 HEDDLE_COLLECTIVE(kCollectiveBroadcast, infer_same, evaluate_group);
-HEDDLE_COLLECTIVE(kCollectiveReduce, believe, kUnknown);
+HEDDLE_COLLECTIVE(kCollectiveReduce, believe, evaluate_collective_reduce);
 HEDDLE_COLLECTIVE(kCollectivePermute, infer_permute, evaluate_permute);
 HEDDLE_COLLECTIVE(kCollectivePermuteStart, infer_start, evaluate_permute_start);
 HEDDLE_COLLECTIVE(kCollectivePermuteDone, infer_done, evaluate_done);

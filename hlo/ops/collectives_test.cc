@@ -35,6 +35,8 @@ TEST(Collectives, OfOneDeviceGiveItsValueBack) {
                          "all-gather(x), replica_groups=[1,1]<=[1], dimensions={0}",
                          "all-to-all(x), replica_groups={{0}}, dimensions={0}",
                          "collective-broadcast(x), replica_groups={{0}}",
+                         "collective-reduce(x), replica_groups={{0}}, to_apply=f",
+                         "collective-reduce(x), replica_groups={}, to_apply=f",
                          "collective-permute(x), source_target_pairs={{0,0}}"}) {
     SCOPED_TRACE(op);
     EXPECT_THAT(numbers(run(program(cat("ROOT r = f32[3] ", op)), {kX})), ElementsAre(1, 2, 3));
@@ -110,6 +112,11 @@ TEST(Collectives, OfSeveralDevicesSayWhatTheyNeed) {
       error_of(program("ROOT r = f32[6] all-gather(x), replica_groups={}, dimensions={0}"), {kX}),
       "all-gather: result is declared as f32[6]; of one device it is f32[3], and the interpreter "
       "is one; run it on a backend with several");
+  EXPECT_EQ(error_of(program("ROOT r = f32[3] collective-reduce(x), replica_groups={{0,1}}, "
+                             "to_apply=f"),
+                     {kX}),
+            "collective-reduce: joins several devices, and what it gives to each is not known to "
+            "Heddle; use all-reduce");
   EXPECT_THAT(
       error_of(program("ROOT r = f32[3] collective-permute(x), source_target_pairs={{0,1},{1,0}}"),
                {kX}),

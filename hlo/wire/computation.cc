@@ -88,6 +88,7 @@ class ComputationReader {
     HEDDLE_RETURN_IF_ERROR(find_root(head.root_id()));
     HEDDLE_RETURN_IF_ERROR(find_parameters());
     bring_to_normal_form();
+    if (has_unknown_fields(head.program_shape())) out_.unknown_parts = skeleton_of(head);
     head.clear_name();
     head.clear_id();
     head.clear_root_id();
@@ -114,6 +115,7 @@ class ComputationReader {
   Status take(proto::HloInstructionProto& from, Instruction& to) {
     to.name = std::move(*from.mutable_name());
     upgrade(from);
+    std::string parts = parts_of(from);
     const std::optional<Opcode> opcode = parse_opcode(from.opcode());
     if (!opcode.has_value()) return invalid_argument("opcode \"", shorten(from.opcode()), "\" is not known");
     to.opcode = *opcode;
@@ -123,7 +125,34 @@ class ComputationReader {
     from.clear_opcode();
     from.clear_name();
     copy_repeated_extras(to);
-    return take_extras(from, to.extras);
+    HEDDLE_RETURN_IF_ERROR(take_extras(from, to.extras));
+    if (!parts.empty()) to.extras.mutate().unknown_parts = std::move(parts);
+    return {};
+  }
+
+  // With those of the fields that an earlier instruction had too, which the message is without.
+  std::string parts_of(const proto::HloInstructionProto& from) const {
+    std::string parts = unknown_parts(from);
+    proto::HloInstructionProto more;
+    if (const auto* like = earlier_with_parts(Repeats::Field::kShape); like && from_skeleton(*like).has_shape()) {
+      *more.mutable_shape() = from_skeleton(*like).shape();
+    }
+    if (const auto* like = earlier_with_parts(Repeats::Field::kFrontendAttributes);
+        like && from_skeleton(*like).has_frontend_attributes()) {
+      *more.mutable_frontend_attributes() = from_skeleton(*like).frontend_attributes();
+    }
+    return parts + bytes_of(more);  // fields of messages that stand behind each other are one message
+  }
+
+  const Instruction* earlier_with_parts(Repeats::Field field) const {
+    const Instruction* like = earlier(field);
+    return like == nullptr || like->extras->unknown_parts.empty() ? nullptr : like;
+  }
+
+  static proto::HloInstructionProto from_skeleton(const Instruction& like) {
+    proto::HloInstructionProto skeleton;
+    (void)skeleton.ParseFromString(like.extras->unknown_parts);
+    return skeleton;
   }
 
   Status take_shape(proto::HloInstructionProto& from, Shape& to) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
+#include "heddle/hlo/text/internal/values.h"
 #include "heddle/hlo/wire/internal/codec.h"
 #include "heddle/hlo/wire/internal/places.h"
 
@@ -97,7 +98,29 @@ void clear_empty_parts(proto::HloInstructionProto& from) {
 bool has_parts(const proto::HloInstructionProto& from) {
   return from.has_metadata() || from.has_sharding() || from.has_frontend_attributes() || !from.backend_config().empty() ||
          from.has_statistics_viz() || from.has_result_accuracy() || from.has_parameter_replication() ||
-         from.has_original_value();
+         from.has_original_value() || !from.sharding_text().empty() || !from.origin_text().empty();
+}
+
+// A sharding that is read as text in a form without fields, or has such a part.
+bool is_text(const Sharding& sharding) {
+  return !sharding.unknown_text.empty() || std::ranges::any_of(sharding.tuple, is_text);
+}
+
+// What is no sharding stays in the message, and is kept as bytes.
+void take_sharding_text(proto::HloInstructionProto& from, InstructionExtras& to) {
+  TextCursor in(from.sharding_text());
+  Sharding sharding;
+  if (!text::Codec<Sharding>::read(in, sharding) || !in.at_end() || !is_text(sharding)) return;
+  to.sharding = Box(std::move(sharding));
+  from.clear_sharding_text();
+}
+
+void take_origin_text(proto::HloInstructionProto& from, InstructionExtras& to) {
+  TextCursor in(from.origin_text());
+  std::string origin;
+  if (!text::read_group(in, origin) || !in.at_end()) return;
+  to.origin = std::move(origin);
+  from.clear_origin_text();
 }
 
 void take_texts(proto::HloInstructionProto& from, InstructionExtras& to) {
@@ -125,6 +148,8 @@ Status take_parts(proto::HloInstructionProto& from, InstructionExtras& to) {
   to.parameter_replication.assign(replicated.begin(), replicated.end());
   from.clear_parameter_replication();
   take_origin(from, to);
+  if (!from.sharding_text().empty() && !to.sharding.has_value()) take_sharding_text(from, to);
+  if (!from.origin_text().empty() && to.origin.empty()) take_origin_text(from, to);
   take_texts(from, to);
   return {};
 }
@@ -164,9 +189,13 @@ void write_extras(const Instruction& instruction, proto::HloInstructionProto& to
     to.mutable_metadata()->set_source_line(static_cast<int32_t>(instruction.at.line));
   }
   if (!instruction.extras.has_value()) return;
-  // A sharding that was read as text in a form that has no fields here is left out: none is better than a wrong one.
-  const bool has_sharding = extras.sharding.has_value() && extras.sharding->unknown_text.empty();
-  if (has_sharding) write_sharding(*extras.sharding, *to.mutable_sharding());
+  if (extras.sharding.has_value()) {
+    if (is_text(*extras.sharding)) {
+      text::Codec<Sharding>::write(*to.mutable_sharding_text(), *extras.sharding);
+    } else {
+      write_sharding(*extras.sharding, *to.mutable_sharding());
+    }
+  }
   if (!extras.frontend_attributes.empty()) {
     write_frontend_attributes(extras.frontend_attributes, *to.mutable_frontend_attributes());
   }

@@ -116,7 +116,11 @@ void take_origin(proto::HloInstructionProto& from, InstructionExtras& to) {
 }
 
 void write_origin(const std::string& origin, proto::HloInstructionProto& to) {
-  if (auto value = parsed(origin)) *to.mutable_original_value() = *std::move(value);
+  if (auto value = parsed(origin)) {
+    *to.mutable_original_value() = *std::move(value);
+  } else {
+    to.set_origin_text(origin);
+  }
 }
 
 }  // namespace heddle::hlo::wire

@@ -38,8 +38,11 @@ class ModuleReader {
     HEDDLE_RETURN_IF_ERROR(sort());
     HEDDLE_RETURN_IF_ERROR(find_entry());
     HEDDLE_RETURN_IF_ERROR(take_entry_layout(header_, module_));
+    std::string unknown = has_unknown_fields(header_) ? skeleton_of(header_) : std::string();
     clear_taken();
-    return take_header(header_, module_);
+    HEDDLE_RETURN_IF_ERROR(take_header(header_, module_));
+    if (!unknown.empty()) module_.extras.mutate().unknown_parts = std::move(unknown);
+    return {};
   }
 
   Status read_head(std::string_view bytes) {

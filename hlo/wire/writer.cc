@@ -57,6 +57,7 @@ class Writer {
       to.mutable_host_program_shape()->add_parameter_names(name);
     }
     if (module_.extras->is_scheduled) write_schedule(*to.mutable_schedule());
+    lay_under(module_.extras->unknown_parts, to);
     return bytes_of(to);
   }
 
@@ -89,6 +90,7 @@ class Writer {
     to.set_is_fusion_computation(from.is_fusion);
     to.set_execution_thread(valid_utf8(from.execution_thread));
     write_signature(from, *to.mutable_program_shape());
+    lay_under(from.unknown_parts, to);
     if (ComputationId(number) == module_.entry) {
       entry_parameter_names_.assign(to.program_shape().parameter_names().begin(),
                                     to.program_shape().parameter_names().end());
@@ -118,6 +120,7 @@ class Writer {
     write_shape(from.shape, *to.mutable_shape());
     write_attrs(from, to);
     write_extras(from, to);
+    lay_under(from.extras->unknown_parts, to);
     append_field(out, kInstructions, to);
     arena_.Reset();
   }

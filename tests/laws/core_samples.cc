@@ -8,6 +8,7 @@ using In = const Inputs&;
 
 constexpr Unrecorded kUnrecorded[] = {
     {"trace/error.h", "errors"},
+    {"trace/exchange.h", "host memory of tensors"},
     {"trace/program.h", "traces and programs"},
     {"trace/tree.h", "trees of tensors"},
     {"scan/cache_control.h", "bounds of a cache"},

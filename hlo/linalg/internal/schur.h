@@ -3,8 +3,7 @@
 // [x y; z x] with y z < 0.
 #pragma once
 
-#include <limits>
-
+#include "heddle/hlo/linalg/internal/precision.h"
 #include "heddle/hlo/linalg/internal/reflectors.h"
 
 namespace heddle::hlo::linalg {
@@ -19,11 +18,13 @@ struct Schur {
 };
 
 // Of a matrix that is upper triangular outside of rows and columns [low, high), as balance() leaves
-// it. What is below `ulp` of its neighbours counts as zero: LAPACK's iterations stop at the last digit of
-// their own type, and signs of vectors hang on how many there are.
+// it. Signs of vectors and the order of values hang on how many steps the iteration takes: of
+// kSingle, a real one stops at the last digit of f32, and a complex one computes in f32.
 template <class T>
-Schur<T> schur(Matrix<T> a, int64_t low, int64_t high,
-               double ulp = std::numeric_limits<double>::epsilon());
+Schur<T> schur(Matrix<T> a, int64_t low, int64_t high, Precision precision = Precision::kDouble);
+
+// Its iteration on the complex Hessenberg matrix out.t: finds all but out.values.
+void iterate(Schur<Complex>& out, int64_t low, int64_t high, Precision precision);
 
 // A similar matrix whose eigenvalues are found more accurately. First rows and columns are swapped
 // so that as many eigenvalues as can be stand alone, outside of [low, high); then, with `scaled`,
@@ -52,9 +53,9 @@ struct Eigenpairs {
   Matrix<Complex> left, right;  // empty where not asked for
   int info = 0;
 };
-// Elements that are not finite give NaN throughout and info 1. `ulp` as for schur().
+// Elements that are not finite give NaN throughout and info 1. `precision` as for schur().
 template <class T>
 Eigenpairs<T> eigenpairs(Matrix<T> a, bool left, bool right,
-                         double ulp = std::numeric_limits<double>::epsilon());
+                         Precision precision = Precision::kDouble);
 
 }  // namespace heddle::hlo::linalg

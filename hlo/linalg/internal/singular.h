@@ -1,12 +1,13 @@
 // Singular values.
 #pragma once
 
+#include "heddle/hlo/linalg/internal/precision.h"
 #include "heddle/hlo/linalg/internal/reflectors.h"
 
 namespace heddle::hlo::linalg {
 
 // a = U diag(s) V^H: s descends, the columns of U and the rows of vh are orthonormal, with the
-// signs that LAPACK's gesdd (or gesvd) gives.
+// signs that LAPACK's gesdd (or gesvd) of the precision gives.
 template <class T>
 struct Svd {
   Matrix<T> u;            // [m, m] or [m, min(m, n)]
@@ -20,6 +21,6 @@ enum class SvdRoutine : uint8_t { kGesdd, kGesvd };
 // `full`: all of U and V, not the columns alone that belong to values. Elements that are not finite
 // give NaN throughout and info 1.
 template <class T>
-Svd<T> svd(Matrix<T> a, bool full, SvdRoutine routine);
+Svd<T> svd(Matrix<T> a, bool full, SvdRoutine routine, Precision precision = Precision::kDouble);
 
 }  // namespace heddle::hlo::linalg

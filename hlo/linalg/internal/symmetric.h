@@ -1,12 +1,13 @@
 // Eigenvalues of Hermitian matrices.
 #pragma once
 
+#include "heddle/hlo/linalg/internal/precision.h"
 #include "heddle/hlo/linalg/internal/reflectors.h"
 
 namespace heddle::hlo::linalg {
 
 // a = V diag(w) V^H: w ascends, the columns of V are orthonormal, with the signs that LAPACK's
-// syevd gives.
+// syevd of the precision gives.
 template <class T>
 struct HermitianEigen {
   Matrix<T> vectors;
@@ -17,6 +18,7 @@ struct HermitianEigen {
 // Of a Hermitian matrix, of which one triangle is read. Elements that are not finite give NaN
 // throughout and info 1.
 template <class T>
-HermitianEigen<T> hermitian_eigen(const Matrix<T>& a, bool lower);
+HermitianEigen<T> hermitian_eigen(const Matrix<T>& a, bool lower,
+                                  Precision precision = Precision::kDouble);
 
 }  // namespace heddle::hlo::linalg

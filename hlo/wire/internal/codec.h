@@ -92,6 +92,17 @@ std::string valid_utf8(std::string text);
 // At most 80 characters, for error messages.
 std::string_view shorten(std::string_view name);
 
+// ---- unknown_fields.cc
+// What is newer than this code inside of the instruction's parts, as a skeleton of them: serialised, without all that is known.
+// Empty where there is nothing, which is found out fast. Metadata, shardings and layouts keep their own.
+std::string unknown_parts(const proto::HloInstructionProto& from);
+// The same in two steps, of any message.
+bool has_unknown_fields(const google::protobuf::Message& message);
+std::string skeleton_of(const google::protobuf::Message& message);
+// Puts the unknown fields of a skeleton where they were, in parts that are there, are as many, and have none.
+void lay_under(const google::protobuf::Message& skeleton, google::protobuf::Message& message);
+void lay_under(const std::string& skeleton, google::protobuf::Message& message);
+
 // ---- order.cc
 // An order of 0 .. uses.size()-1 in which all of uses[i] stand before i, as near to the given order as possible.
 struct Order {
