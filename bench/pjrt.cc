@@ -249,40 +249,5 @@ ENTRY main {
 }
 BENCHMARK(update)->ArgName("donated")->Arg(0)->Arg(1);
 
-// ---- The throttle: launches of one program of 1 MB, by several threads.
-
-constexpr int kUnthrottled = 1 << 20;
-
-void launches(benchmark::State& state) {
-  if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
-  static const hlo::Module module = hlo::parse_text(R"(HloModule steps
-ENTRY main {
-  x = f32[262144] parameter(0)
-  y = f32[262144] exponential(x)
-  z = f32[262144] sine(y)
-  ROOT out = f32[262144] multiply(z, z)
-})")
-                                        .value();
-  static const auto program = device().backend().compile(module, {}, device()).value();
-  static const auto x = runtime::to_device(device(), Literal(Shape(f32, {1 << 18}))).value();
-  runtime::Throttle& throttle = device().throttle();
-  if (state.thread_index() == 0) {
-    synchronize(device());
-    throttle.set_limits({.launches = static_cast<int>(state.range(0))});
-    throttle.reset_peaks();
-  }
-  const std::vector arguments = {x};
-  std::vector<runtime::BufferPtr> results(1);
-  for (auto _ : state) {
-    if (!program->execute_into(arguments, results).ok()) std::abort();
-  }
-  results.clear();
-  if (state.thread_index() != 0) return;
-  state.counters["peak_in_flight"] = throttle.load().peak_launches;
-  throttle.set_limits({});
-}
-BENCHMARK(launches)->ArgName("window")->Arg(32)->Arg(kUnthrottled)->UseRealTime();
-BENCHMARK(launches)->ArgName("window")->Arg(32)->Arg(kUnthrottled)->Threads(4)->UseRealTime();
-
 }  // namespace
 }  // namespace heddle

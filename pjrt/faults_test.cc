@@ -8,6 +8,8 @@
 #include "heddle/hlo/custom_call.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
+#include "heddle/runtime/dlpack.h"
+#include "heddle/runtime/spmd.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -16,18 +18,26 @@ using abi::Slot;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+constexpr int kUnimplemented = 12;
 constexpr char kLabel[] = "plugin mock (PJRT 0.114): ";
+
+// Of a buffer that nobody waits for, nobody would know that it cannot be waited for.
+StatusOr<BufferPtr> awaited(StatusOr<BufferPtr> buffer) {
+  if (buffer.ok()) HEDDLE_RETURN_IF_ERROR((*buffer)->await());
+  return buffer;
+}
 
 // All that a program does with a plugin, up to the first error.
 Status whole_life() {
   HEDDLE_ASSIGN_OR_RETURN(auto backend, make_backend("mock", {.library = HEDDLE_PJRT_MOCK}));
   runtime::Device& device = *backend->devices()[0];
   HEDDLE_ASSIGN_OR_RETURN(auto add, backend->compile(add_module(), {}, device));
-  HEDDLE_ASSIGN_OR_RETURN(BufferPtr x, runtime::to_device(device, vector_of({1, 2})));
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr x, awaited(runtime::to_device(device, vector_of({1, 2}))));
   alignas(64) static const float values[2] = {10, 20};
-  HEDDLE_ASSIGN_OR_RETURN(BufferPtr y,
-                          runtime::lend_to_device(device, values, Shape(f32, {2}), nullptr));
+  HEDDLE_ASSIGN_OR_RETURN(
+      BufferPtr y, awaited(runtime::lend_to_device(device, values, Shape(f32, {2}), nullptr)));
   HEDDLE_ASSIGN_OR_RETURN(std::vector<BufferPtr> sum, add->execute(std::vector{x, y}));
+  HEDDLE_RETURN_IF_ERROR(sum[0]->await());
   HEDDLE_ASSIGN_OR_RETURN(sum, add->execute(std::vector{sum[0], y}, {.donate = {0}}));
   HEDDLE_RETURN_IF_ERROR(sum[0]->await());
   HEDDLE_ASSIGN_OR_RETURN(std::vector<float> got, floats_of(*sum[0]));
@@ -40,7 +50,7 @@ Status whole_life() {
 Status further_life() {
   HEDDLE_ASSIGN_OR_RETURN(auto backend, make_backend("mock", {.library = HEDDLE_PJRT_MOCK}));
   runtime::Device& device = *backend->devices()[0];
-  HEDDLE_ASSIGN_OR_RETURN(BufferPtr x, runtime::to_device(device, vector_of({1, 2})));
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr x, awaited(runtime::to_device(device, vector_of({1, 2}))));
   HEDDLE_ASSIGN_OR_RETURN(const Literal view, runtime::view_on_host(*x));
   EXPECT_EQ(view, vector_of({1, 2}));
   HEDDLE_ASSIGN_OR_RETURN(auto add, backend->compile(add_module(), {}, device));
@@ -91,7 +101,138 @@ std::vector<Slot> slots_of_the_mock(bool further) {
   return slots;
 }
 
-class Faults : public MockTest {};
+// Two devices run one program, and are given the memory of its argument.
+Status life_on_two_devices(runtime::Backend& backend) {
+  const auto& devices = backend.devices();
+  const runtime::DeviceGrid both{
+      .replicas = 2, .partitions = 1, .devices = {devices[0].get(), devices[1].get()}};
+  HEDDLE_ASSIGN_OR_RETURN(
+      const auto negate,
+      runtime::compile_spmd(
+          module_of("ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] negate(x) }"), {}, both));
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr x, awaited(runtime::to_device(*devices[0], vector_of({1, 2}))));
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr y, awaited(runtime::to_device(*devices[1], vector_of({3, 4}))));
+  HEDDLE_ASSIGN_OR_RETURN(runtime::DeviceBuffers results, negate->execute({{x}, {y}}));
+  for (const auto& row : results) HEDDLE_RETURN_IF_ERROR(row[0]->await());
+  bool started = false;
+  HEDDLE_ASSIGN_OR_RETURN(results, negate->launch(results, {.donate = {0}}, started));
+  HEDDLE_RETURN_IF_ERROR(results[0][0]->await());
+  HEDDLE_ASSIGN_OR_RETURN(const std::vector<float> got, floats_of(*results[1][0]));
+  EXPECT_EQ(got, (std::vector<float>{3, 4}));
+  return {};
+}
+
+// Uploads from strides and of another library's, runs into the same results, a download that is
+// started.
+Status life_of_arrays(runtime::Backend& backend) {
+  runtime::Device& device = *backend.devices()[1];
+  const float backwards[] = {2, 1};
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr x, awaited(runtime::to_device(
+                                           device, runtime::StridedArray{.data = backwards + 1,
+                                                                         .shape = Shape(f32, {2}),
+                                                                         .byte_strides = {-4}})));
+  HEDDLE_ASSIGN_OR_RETURN(runtime::dlpack::ManagedTensor* const tensor, runtime::to_dlpack(*x));
+  StatusOr<BufferPtr> shared = runtime::from_dlpack(device, tensor);
+  if (!shared.ok()) {
+    tensor->deleter(tensor);
+    return shared.status();
+  }
+  HEDDLE_RETURN_IF_ERROR((*shared)->await());
+  HEDDLE_ASSIGN_OR_RETURN(const auto add, backend.compile(add_module(), {}, device));
+  std::vector<BufferPtr> sums(1);
+  for (int i = 0; i < 3; ++i) {
+    HEDDLE_RETURN_IF_ERROR(add->execute_into(std::vector{x, *shared}, sums));
+    HEDDLE_RETURN_IF_ERROR(sums[0]->await());
+  }
+  HEDDLE_ASSIGN_OR_RETURN(runtime::Download download, runtime::start_to_host(*sums[0]));
+  HEDDLE_ASSIGN_OR_RETURN(const Literal got, download.await());
+  EXPECT_EQ(got, vector_of({2, 4}));
+  return {};
+}
+
+Status all_lives() {
+  HEDDLE_RETURN_IF_ERROR(whole_life());
+  HEDDLE_RETURN_IF_ERROR(further_life());
+  HEDDLE_ASSIGN_OR_RETURN(auto backend, make_backend("mock", {.library = HEDDLE_PJRT_MOCK}));
+  HEDDLE_RETURN_IF_ERROR(life_of_arrays(*backend));
+  return life_on_two_devices(*backend);
+}
+
+class Faults : public MockTest {
+ protected:
+  // Lives with the error in one call after the other, until one has fewer calls than that.
+  static void fail_each(const mock::Settings& settings) {
+    std::set<Slot> failed;
+    std::set<Slot> again;  // not for the first time in a life
+    std::map<Slot, int> done_without;
+    for (int n = 1;; ++n) {
+      mock_plugin().reset(settings);
+      mock_plugin().seen().fail_at = n;
+      const Status status = all_lives();
+      const int number = mock_plugin().seen().failed_slot;
+      const auto slot = number < 0 ? std::nullopt : std::optional(static_cast<Slot>(number));
+      SCOPED_TRACE(cat("call ", n, ", ", slot.has_value() ? name_of(*slot) : "none", ": ",
+                       status.ToString()));
+      if (slot.has_value()) (failed.insert(*slot).second ? failed : again).insert(*slot);
+      if (status.ok() && (slot == Slot::kClientBufferFromHostBuffer ||
+                          slot == Slot::kLoadedExecutableGetExecutable)) {
+        ++done_without[*slot];
+      } else {
+        expect_named(settings, slot, status);
+      }
+      if (settings.asynchronous) until_clients_are_gone();
+      expect_all_gone();
+      if (!slot.has_value() || HasFailure()) break;
+    }
+    // Two of the backends lend memory: by an upload that tells whether they can, and else they copy.
+    // An array with strides is made row-major for plugins that do not take them. One program is asked
+    // what it costs.
+    const int uploads = settings.fault_there.code == kUnimplemented ? 3 : 2;
+    const std::map<Slot, int> expected = {{Slot::kClientBufferFromHostBuffer, uploads},
+                                          {Slot::kLoadedExecutableGetExecutable, 1}};
+    // The calls of another thread are now before a call, now after it.
+    if (!settings.asynchronous) {
+      EXPECT_EQ(done_without, expected);
+    }
+    // The ones whose second call does more than their first.
+    for (Slot slot : {Slot::kClientBufferFromHostBuffer, Slot::kClientCompile,
+                      Slot::kLoadedExecutableExecute, Slot::kBufferToHostBuffer})
+      EXPECT_TRUE(again.contains(slot)) << name_of(slot);
+  }
+
+ private:
+  static void expect_named(const mock::Settings& settings, std::optional<Slot> slot,
+                           const Status& status) {
+    if (!slot.has_value()) {
+      EXPECT_EQ(status, Status());
+      return;
+    }
+    if (!status.ok()) {
+      EXPECT_EQ(static_cast<int>(status.code()), settings.fault_there.code);
+      EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(*slot), ": broken")));
+      return;
+    }
+    // Where a plugin that is asynchronous takes no callback, it is waited for.
+    const bool waits = settings.asynchronous && *slot == Slot::kEventOnReady;
+    // Who cannot do one of these is asked for the other.
+    const bool has_another = settings.fault_there.code == kUnimplemented &&
+                             (*slot == Slot::kEventAwait || *slot == Slot::kEventOnReady);
+    EXPECT_TRUE(is_optional(*slot) || is_destroyer(*slot) || *slot == Slot::kEventIsReady ||
+                waits || has_another);
+  }
+};
+
+TEST_F(Faults, TheErrorOfAnyOneCallNamesIt) {
+  fail_each({.compile = evaluated, .fault_there = {.message = "broken"}});
+}
+
+TEST_F(Faults, AnyOneCallMayBeUnimplemented) {
+  fail_each({.compile = evaluated, .fault_there = {.code = kUnimplemented, .message = "broken"}});
+}
+
+TEST_F(Faults, TheErrorOfAnyOneCallOfAnAsynchronousPluginNamesIt) {
+  fail_each({.compile = evaluated, .fault_there = {.message = "broken"}, .asynchronous = true});
+}
 
 TEST_F(Faults, WithoutOneAllIsWell) { EXPECT_EQ(whole_life(), Status()); }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ inline Literal literal_of(const mock::Array& array) {
 inline mock::Program evaluated(std::string_view code, std::string_view /*options*/) {
   hlo::Module module = hlo::from_proto(code).value();
   mock::Program program;
+  program.name = module.name;
   std::vector<Shape> leaves;
   runtime::append_leaves(module.entry_computation().result_shape(), leaves);
   for (const Shape& leaf : leaves)
@@ -108,6 +110,10 @@ class MockTest : public ::testing::Test {
     expect_all_gone();
   }
 
+  // A client whose last user was a run goes on a thread of its own, with all else of it gone.
+  static void until_clients_are_gone() {
+    while (mock_plugin().seen().clients != 0) std::this_thread::yield();
+  }
   static void expect_all_gone() {
     const mock::Seen& seen = mock_plugin().seen();
     EXPECT_EQ(seen.clients, 0);

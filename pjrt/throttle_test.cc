@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 #include "heddle/pjrt/support_test.h"
@@ -260,19 +259,28 @@ TEST_F(InFlight, AProgramOfTheGreatestSizeGoesAlone) {
   EXPECT_EQ(throttle().load().bytes, 0);
 }
 
+// What the plugin itself counts: the results of runs that are not over are never more than the
+// budget. All that its device holds is that, and a result that is there of each thread but the one
+// that launches: the argument is memory that is lent, and a thread drops its result before it asks
+// for the next. bench/throttle.cc has the figures of it.
 TEST_F(InFlight, AHundredThousandLaunchesOfFourThreadsStayWithinTheBudget) {
   start({.compile = quick, .asynchronous = true});
   constexpr int kThreads = 4, kLaunches = 25000;
   constexpr int64_t kBudget = 10 * kArray;
   throttle().set_limits({.launches = 32, .bytes = kBudget});
   const auto program = compiled(negate_module());
-  const BufferPtr x = large();
+  const Literal values(Shape(f32, {1000}));
+  const BufferPtr x =
+      runtime::lend_to_device(device(), values.bytes(), values.shape(), values.owner()).value();
+  mock_plugin().seen().peak_bytes = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       std::vector<BufferPtr> results(1);
-      for (int i = 0; i < kLaunches; ++i)
+      for (int i = 0; i < kLaunches; ++i) {
+        results[0].reset();
         ASSERT_EQ(program->execute_into(std::vector{x}, results), Status());
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -281,47 +289,9 @@ TEST_F(InFlight, AHundredThousandLaunchesOfFourThreadsStayWithinTheBudget) {
   EXPECT_LE(load.peak_bytes, kBudget);
   EXPECT_EQ(load.launches, 0);
   EXPECT_EQ(load.bytes, 0);
-  // The plugin itself counted the argument, what was in flight, a result that each thread holds
-  // when it is done, and one whose run is just ending.
-  EXPECT_LE(mock_plugin().seen().peak_bytes, kBudget + (1 + kThreads + 1) * kArray);
-}
-
-// The device is what takes the time: a window of 32 launches keeps it as busy as no limit does. The
-// best of some rounds counts, since other work on the machine makes single ones slow.
-TEST_F(InFlight, AWindowOf32IsAsFastAsNone) {
-  start({.compile =
-             [](std::string_view code, std::string_view options) {
-               mock::Program program = quick(code, options);
-               program.run = [](const std::vector<const mock::Array*>& arguments) {
-                 std::this_thread::sleep_for(std::chrono::microseconds(50));
-                 return std::vector<mock::Array>{*arguments[0]};
-               };
-               return program;
-             },
-         .asynchronous = true});
-  const auto program = compiled(negate_module());
-  const BufferPtr x = large();
-  const auto seconds_with = [&](int launches) {
-    throttle().set_limits({.launches = launches});
-    const auto begin = std::chrono::steady_clock::now();
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t) {
-      threads.emplace_back([&] {
-        std::vector<BufferPtr> results(1);
-        for (int i = 0; i < 100; ++i)
-          ASSERT_EQ(program->execute_into(std::vector{x}, results), Status());
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    synchronize(device());
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  double limited = 1e9, unlimited = 1e9;
-  for (int round = 0; round < 20 && (round == 0 || unlimited < 0.95 * limited); ++round) {
-    unlimited = std::min(unlimited, seconds_with(1 << 20));
-    limited = std::min(limited, seconds_with(32));
-  }
-  EXPECT_GE(unlimited, 0.95 * limited);
+  EXPECT_LE(mock_plugin().seen().peak_in_flight, kBudget);
+  EXPECT_GE(mock_plugin().seen().peak_in_flight, kBudget / 2);  // there is something to throttle
+  EXPECT_LE(mock_plugin().seen().peak_bytes, kBudget + (kThreads - 1) * kArray);
 }
 
 TEST_F(InFlight, EachThreadGetsItsTurn) {

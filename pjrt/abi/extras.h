@@ -110,6 +110,64 @@ struct ExecutableFingerprintArgs {
   size_t executable_fingerprint_size = {};
 };
 
+struct ClientCreateErrorBufferArgs {
+  static constexpr Slot kSlot = Slot::kClientCreateErrorBuffer;
+  Head head;
+  Client* client = {};
+  ErrorCode error_code = {};
+  const char* error_message = {};
+  size_t error_message_size = {};
+  const int64_t* shape_dims = {};
+  size_t shape_num_dims = {};
+  BufferType shape_element_type = {};
+  MemoryLayout* shape_layout = {};
+  Memory* memory = {};
+  Buffer* buffer = {};
+  const NamedValue* payload = {};  // since 0.103
+  size_t payload_count = {};       // since 0.103
+};
+
+struct BufferBitcastArgs {
+  static constexpr Slot kSlot = Slot::kBufferBitcast;
+  Head head;
+  Buffer* buffer = {};
+  BufferType element_type = {};
+  const int64_t* dims = {};
+  size_t dims_count = {};
+  MemoryLayout* device_layout = {};
+  Buffer* out_buffer = {};
+};
+
+struct ClientDmaMapArgs {
+  static constexpr Slot kSlot = Slot::kClientDmaMap;
+  Head head;
+  Client* client = {};
+  void* data = {};
+  size_t size = {};
+};
+
+struct ClientDmaUnmapArgs {
+  static constexpr Slot kSlot = Slot::kClientDmaUnmap;
+  Head head;
+  Client* client = {};
+  void* data = {};
+};
+
+struct EventCreateArgs {
+  static constexpr Slot kSlot = Slot::kEventCreate;
+  Head head;
+  Event* event = {};
+};
+
+struct EventSetArgs {
+  static constexpr Slot kSlot = Slot::kEventSet;
+  Head head;
+  Event* event = {};
+  ErrorCode error_code = {};
+  const char* error_message = {};
+  size_t error_message_size = {};
+};
+
 // ---- Uploads piece by piece.
 
 struct ShapeSpec {

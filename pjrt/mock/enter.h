@@ -4,10 +4,15 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "heddle/pjrt/mock/mock.h"
 #include "heddle/pjrt/mock/objects.h"
+
+namespace heddle::pjrt::abi {
+struct LoadedExecutableExecuteArgs;
+}
 
 namespace heddle::pjrt::mock {
 
@@ -19,6 +24,23 @@ abi::Error* fail_if(const std::optional<Fault>& fault);
 abi::Event* event_of(std::shared_ptr<Moment> moment);
 size_t width_of(abi::BufferType type);  // bytes of an element
 bool is_packed(abi::BufferType type);
+
+// The bytes of a field that holds bytes, of a message in the wire format of protocol buffers; empty
+// where there is none. Nothing: it is no message.
+std::optional<std::string_view> field_of(std::string_view message, uint64_t number);
+
+// The calls of complete.cc and of complete_buffers.cc, where Settings::complete asks for them.
+void add_complete_rows(abi::Table& table);
+void add_complete_buffer_rows(abi::Table& table);
+abi::Extension* add_complete_extensions(abi::Extension* next);
+abi::Extension* add_layouts(abi::Extension* next);
+
+abi::Error* execute(abi::LoadedExecutableExecuteArgs& args);
+abi::Error* deleted_error();
+std::optional<Fault> fault_of(const std::string& message);
+abi::Buffer* buffer_of(std::shared_ptr<Memory> memory);
+Array array_of(abi::BufferType type, const int64_t* dims, size_t dims_count);
+size_t size_of(const Array& array);  // of its bytes, by type and dimensions
 
 // The calls of extras.cc, in the table; and its extensions, in front of `next`.
 void add_extra_rows(abi::Table& table);
@@ -56,6 +78,17 @@ inline abi::Error* check_size(const abi::Head& head, size_t known, size_t longer
   return nullptr;
 }
 
+// The error that the test wants of this call; null where it wants none.
+inline const Fault* fault_of_call(abi::Slot slot) {
+  Seen& seen = mock::seen();
+  if (++seen.all_calls == seen.fail_at) {
+    seen.failed_slot = static_cast<int>(slot);
+    return &settings().fault_there;
+  }
+  const auto found = settings().failing.find(slot);
+  return found == settings().failing.end() ? nullptr : &found->second;
+}
+
 // A call: counted, and with the faults that the test asked for.
 template <class Args>
 abi::Error* enter(Args* args, abi::Error* (*answer)(Args&),
@@ -63,11 +96,9 @@ abi::Error* enter(Args* args, abi::Error* (*answer)(Args&),
   const Crossing crossing;
   ++seen().calls[static_cast<size_t>(Args::kSlot)];
   if (abi::Error* error = check_size(args->head, sizeof(Args), settings().longer_by)) return error;
-  const auto fault = settings().failing.find(Args::kSlot);
-  if (fault != settings().failing.end()) {
-    const bool destroys = is_destroyer(Args::kSlot);
-    if (destroys) (void)answer(*args);  // goes and complains
-    return fail(fault->second);
+  if (const Fault* fault = fault_of_call(Args::kSlot)) {
+    if (is_destroyer(Args::kSlot)) (void)answer(*args);  // goes and complains
+    return fail(*fault);
   }
   if (settings().idle.contains(Args::kSlot)) return nullptr;
   abi::Error* error = answer(*args);

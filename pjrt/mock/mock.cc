@@ -94,6 +94,24 @@ size_t width_of(abi::BufferType type) {
   }
 }
 
+abi::Error* deleted_error() {
+  return fail({.code = 3, .message = "the buffer was deleted or donated"});
+}
+
+abi::Buffer* buffer_of(std::shared_ptr<Memory> memory) {
+  return new abi::Buffer{Alive(seen().buffers), std::move(memory)};
+}
+
+Array array_of(abi::BufferType type, const int64_t* dims, size_t dims_count) {
+  return {.type = type, .dims = {dims, dims + dims_count}, .bytes = {}};
+}
+
+size_t size_of(const Array& array) {
+  size_t size = width_of(array.type);
+  for (int64_t dim : array.dims) size *= static_cast<size_t>(dim);
+  return size;
+}
+
 // Several of them lie in a byte of a device's memory, as XLA's do: those are not used in place.
 bool is_packed(abi::BufferType type) {
   using enum abi::BufferType;
@@ -107,16 +125,12 @@ bool is_destroyer(Slot slot) {
          slot == Slot::kBufferDestroy;
 }
 
-namespace {
-
 std::optional<Fault> fault_of(const std::string& message) {
   if (message.empty()) return std::nullopt;
   return Fault{.message = message};
 }
 
-abi::Buffer* buffer_of(std::shared_ptr<Memory> memory) {
-  return new abi::Buffer{Alive(seen().buffers), std::move(memory)};
-}
+namespace {
 
 // ---- The calls.
 
@@ -126,13 +140,24 @@ abi::Error* answer(abi::PluginInitializeArgs&) {
 }
 
 abi::Error* answer(abi::PluginAttributesArgs& args) {
-  static const abi::NamedValue kXla{.name = "xla_version",
-                                    .name_size = 11,
-                                    .type = abi::NamedValueType::kInt64,
-                                    .value = {.integer = 2},
-                                    .value_size = 1};
-  args.attributes = &kXla;
-  args.attributes_count = settings().is_xla ? 1 : 0;
+  static const int64_t kVersion[] = {1, 0, 0};
+  static const abi::NamedValue kXla[] = {{.name = "xla_version",
+                                          .name_size = 11,
+                                          .type = abi::NamedValueType::kInt64,
+                                          .value = {.integer = 2},
+                                          .value_size = 1},
+                                         {.name = "stablehlo_current_version",
+                                          .name_size = 25,
+                                          .type = abi::NamedValueType::kInt64List,
+                                          .value = {.integers = kVersion},
+                                          .value_size = 3},
+                                         {.name = "stablehlo_minimum_version",
+                                          .name_size = 25,
+                                          .type = abi::NamedValueType::kInt64List,
+                                          .value = {.integers = kVersion},
+                                          .value_size = 3}};
+  args.attributes = kXla;
+  args.attributes_count = settings().is_xla ? std::size(kXla) : 0;
   return nullptr;
 }
 
@@ -189,14 +214,39 @@ abi::Error* meet_the_others(const abi::ClientCreateArgs& args) {
   return nullptr;
 }
 
+// Those of XLA's plugin for CPUs.
+abi::Error* read_options(const abi::ClientCreateArgs& args, int64_t& devices) {
+  for (size_t i = 0; i < args.options_count; ++i) {
+    const abi::NamedValue& option = args.create_options[i];
+    const std::string name(option.name, option.name_size);
+    const bool is_flag = name == "asynchronous";
+    const bool is_count = name == "cpu_device_count";
+    if (!is_flag && !is_count)
+      return fail({.code = 3, .message = "Unexpected option name passed to ClientCreate: " + name});
+    if (option.type != (is_flag ? abi::NamedValueType::kBool : abi::NamedValueType::kInt64))
+      return fail({.code = 3, .message = "Option passed with an incorrect type: " + name});
+    if (is_count) devices = option.value.integer;
+  }
+  return nullptr;
+}
+
 abi::Error* answer(abi::ClientCreateArgs& args) {
   if (settings().creating) settings().creating();
   if (abi::Error* error = meet_the_others(args)) return error;
+  int64_t devices = settings().devices;
+  if (settings().complete) {
+    if (abi::Error* error = read_options(args, devices)) return error;
+  }
   auto* client = new abi::Client{Alive(seen().clients), {}, {}, nullptr};
-  client->devices.resize(static_cast<size_t>(settings().devices));
+  client->devices.resize(static_cast<size_t>(devices));
   for (size_t i = 0; i < client->devices.size(); ++i) {
-    client->devices[i].description.id = 10 + static_cast<int>(i);
-    client->handles.push_back(&client->devices[i]);
+    abi::Device& device = client->devices[i];
+    device.description.id = 10 + static_cast<int>(i);
+    device.description.text = "mock device " + std::to_string(device.description.id);
+    device.local_id = static_cast<int>(i);
+    device.memory = {.id = 20 + static_cast<int>(i), .device = &device};
+    client->handles.push_back(&device);
+    client->memories.push_back(&device.memory);
   }
   if (settings().asynchronous) {
     client->worker = std::make_unique<Worker>(settings().held);
@@ -244,10 +294,18 @@ abi::Error* answer(abi::ClientCompileArgs& args) {
   if (abi::Error* error =
           check_size(args.program->head, sizeof(abi::Program), settings().nested_longer_by))
     return error;
+  const std::string_view code(args.program->code, args.program->code_size);
+  const std::string_view format(args.program->format, args.program->format_size);
+  const std::string_view options(args.compile_options, args.compile_options_size);
+  const bool is_text = format == "mlir" && settings().compile_text;
+  if (format != "hlo" && !is_text)
+    return fail({.code = 3, .message = "Unknown program format '" + std::string(format) + "'."});
+  if (settings().complete && !field_of(options, 0).has_value())
+    return fail({.code = 3, .message = "failed to deserialize CompileOptionsProto"});
   if (!settings().compile) return fail({.code = 12, .message = "no compiler"});
-  auto program = std::make_shared<Program>(
-      settings().compile({args.program->code, args.program->code_size},
-                         {args.compile_options, args.compile_options_size}));
+  auto program = std::make_shared<Program>(is_text ? settings().compile_text(code)
+                                                   : settings().compile(code, options));
+  program->options = options;
   if (program->refused.has_value()) return fail(*program->refused);
   program->code.assign(args.program->code, args.program->code_size);
   args.executable =
@@ -312,9 +370,8 @@ void copy_from_host(const abi::ClientBufferFromHostBufferArgs& args, Array& to) 
 
 abi::Error* answer(abi::ClientBufferFromHostBufferArgs& args) {
   if (args.device == nullptr) return fail({.code = 3, .message = "no device"});
-  Array array{.type = args.type, .dims = {args.dims, args.dims + args.dims_count}, .bytes = {}};
-  size_t size = width_of(args.type);
-  for (int64_t dim : array.dims) size *= static_cast<size_t>(dim);
+  Array array = array_of(args.type, args.dims, args.dims_count);
+  const size_t size = size_of(array);
   const bool lends = args.host_buffer_semantics >= abi::HostSemantics::kZeroCopy &&
                      !settings().copies && !is_packed(args.type);
   if (!lends) {
@@ -341,6 +398,7 @@ abi::Error* answer(abi::BufferDestroyArgs& args) {
 }
 
 abi::Error* answer(abi::BufferReadyEventArgs& args) {
+  if (args.buffer->is_deleted) return deleted_error();
   args.event = event_of(args.buffer->memory->ready);
   return nullptr;
 }
@@ -356,9 +414,12 @@ abi::Error* answer(abi::BufferUnsafePointerArgs& args) {
 }
 
 abi::Error* answer(abi::BufferToHostBufferArgs& args) {
-  if (abi::Error* error = check_size(args.host_layout->head, sizeof(abi::MemoryLayout),
-                                     settings().nested_longer_by))
-    return error;
+  if (args.host_layout != nullptr) {
+    if (abi::Error* error = check_size(args.host_layout->head, sizeof(abi::MemoryLayout),
+                                       settings().nested_longer_by))
+      return error;
+  }
+  if (args.src->is_deleted) return deleted_error();
   const std::shared_ptr<Memory> memory = args.src->memory;
   // Not that of the bytes, which a run that is going on may be writing.
   const auto size = static_cast<size_t>(memory->size + settings().more_bytes);
@@ -377,70 +438,7 @@ abi::Error* answer(abi::BufferToHostBufferArgs& args) {
   return nullptr;
 }
 
-using Memories = std::vector<std::shared_ptr<Memory>>;
-
-void run(const Program& program, const Memories& arguments, const Memories& results) {
-  std::optional<Fault> fault = fault_of(settings().run_error);
-  std::vector<const Array*> values;
-  std::deque<Array> read;  // of memory that is lent
-  for (const auto& argument : arguments) {
-    if (std::optional<Fault> earlier = argument->ready->wait(); earlier.has_value())
-      fault = earlier;
-    values.push_back(argument->lent == nullptr ? &argument->array
-                                               : &read.emplace_back(argument->read()));
-  }
-  std::vector<Array> made;
-  if (!fault.has_value() && program.run) made = program.run(values);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (i < made.size()) results[i]->array.bytes = std::move(made[i].bytes);
-    results[i]->ready->happen(fault);
-  }
-}
-
-// The part of one device of a run.
-void launch(abi::LoadedExecutableExecuteArgs& args, size_t device) {
-  Memories arguments, results;
-  for (size_t i = 0; i < args.args_count; ++i)
-    arguments.push_back(args.argument_lists[device][i]->memory);
-  const auto program = args.executable->program;
-  for (size_t i = 0; i < program->results.size(); ++i) {
-    Array array = program->results[i];
-    size_t size = width_of(array.type);
-    for (int64_t dim : array.dims) size *= static_cast<size_t>(dim);
-    array.bytes.resize(size);
-    results.push_back(std::make_shared<Memory>(seen(), std::move(array), size));
-    args.output_lists[device][i] = buffer_of(results.back());
-  }
-  const auto complete = std::make_shared<Moment>();
-  if (args.device_complete_events != nullptr)
-    args.device_complete_events[device] = event_of(complete);
-  auto work = [program, complete, arguments = std::move(arguments), results = std::move(results)] {
-    run(*program, arguments, results);
-    complete->happen();
-  };
-  Worker* worker = args.executable->client->worker.get();
-  if (worker == nullptr) {
-    work();
-  } else {
-    worker->add(std::move(work));
-  }
-}
-
-abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) {
-  const auto& options = *args.options;
-  if (abi::Error* error =
-          check_size(options.head, sizeof(abi::ExecuteOptions), settings().nested_longer_by))
-    return error;
-  static std::mutex mutex;  // several threads may launch
-  std::unique_lock lock(mutex);
-  seen().kept.assign(
-      options.non_donatable_input_indices,
-      options.non_donatable_input_indices + options.non_donatable_input_indices_count);
-  seen().execute_device = args.execute_device;
-  lock.unlock();
-  for (size_t device = 0; device < args.devices_count; ++device) launch(args, device);
-  return nullptr;
-}
+abi::Error* answer(abi::LoadedExecutableExecuteArgs& args) { return execute(args); }
 
 // ---- The table.
 
@@ -509,6 +507,10 @@ void MockPlugin::reset(Settings settings) {
   table.rows[static_cast<size_t>(Slot::kErrorMessage)] = reinterpret_cast<void*>(&tell_message);
   table.rows[static_cast<size_t>(Slot::kErrorGetCode)] = reinterpret_cast<void*>(&tell_code);
   add_extra_rows(table);
+  if (settings_.complete) {
+    add_complete_rows(table);
+    add_complete_buffer_rows(table);
+  }
   for (Slot slot : settings_.absent) table.rows[static_cast<size_t>(slot)] = nullptr;
   table.head.struct_size = settings_.table_size;
   table.version = {.head = {.struct_size = sizeof(abi::Version)},
@@ -520,6 +522,7 @@ void MockPlugin::reset(Settings settings) {
   for (size_t i = 0; i < extensions.size(); ++i)
     extensions[i].next = &extensions[(i + 1) % extensions.size()];
   table.head.extensions = add_extra_extensions(extensions.empty() ? nullptr : extensions.data());
+  if (settings_.complete) table.head.extensions = add_complete_extensions(table.head.extensions);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,10 +21,25 @@
 
 namespace heddle::pjrt::mock {
 
+// Memory of a device begins at a multiple of 64, as XLA's does.
+template <class T>
+struct Aligned {
+  using value_type = T;
+  Aligned() = default;
+  template <class Other>
+  Aligned(const Aligned<Other>&) {}  // implicit, as allocators are
+  static constexpr std::align_val_t kAlignment{64};
+  T* allocate(size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
+  }
+  void deallocate(T* object, size_t) { ::operator delete(object, kAlignment); }
+  friend bool operator==(const Aligned&, const Aligned&) { return true; }
+};
+
 struct Array {
   abi::BufferType type = abi::BufferType::kInvalid;
   std::vector<int64_t> dims;
-  std::vector<std::byte> bytes;  // row-major
+  std::vector<std::byte, Aligned<std::byte>> bytes;  // row-major
 };
 
 struct Fault {
@@ -37,17 +53,24 @@ struct Program {
   std::function<std::vector<Array>(const std::vector<const Array*>&)> run;
   std::string code = {};                        // what it was compiled from
   std::optional<Fault> refused = std::nullopt;  // is not compiled
+  std::optional<size_t> parameters = {};        // a run with another number is refused
+  std::vector<size_t> aliased = {};             // parameters that a run takes, unless it may not
+  std::string name = {}, options = {};
 };
 
 // How the plugin behaves from reset() on.
 struct Settings {
   // Called with the program's bytes and the options'. None: a compile is an error.
   std::function<Program(std::string_view, std::string_view)> compile;
+  // The same for programs in the format "mlir". None: the format is not known.
+  std::function<Program(std::string_view)> compile_text = nullptr;
+  bool complete = false;  // has the functions of the interface that Heddle does not call, too
   int major = 0;
   int minor = abi::kMinor;
   size_t table_size = sizeof(abi::Table);
   std::set<abi::Slot> absent;          // null pointers in the table
   std::map<abi::Slot, Fault> failing;  // these answer with an error
+  Fault fault_there = {};              // of the one call that Seen::fail_at names
   std::set<abi::Slot> empty_handed;    // these succeed and give nothing
   std::set<abi::Slot> idle;            // these succeed and do nothing at all
   size_t longer_by = 0;                // structures must have so many bytes more than they have
@@ -82,8 +105,13 @@ struct Settings {
 // What the plugin saw.
 struct Seen {
   std::array<std::atomic<int>, abi::kSlotCount> calls{};
+  std::atomic<int64_t> all_calls{0};  // but those on errors
+  // A test may set this: the call of that number, from 1 on, answers with Settings::fault_there.
+  std::atomic<int64_t> fail_at{0};
+  std::atomic<int> failed_slot{-1};  // ... which was one of this slot
   std::atomic<int> clients{0}, programs{0}, buffers{0}, events{0}, errors{0};  // alive
   std::atomic<int64_t> bytes{0}, peak_bytes{0};                                // of buffers
+  std::atomic<int64_t> in_flight{0}, peak_in_flight{0};  // bytes of results of runs not yet over
   std::atomic<int> errors_asked_early{0};  // EventError of a pending event: XLA ends the process
   std::vector<int64_t> kept;               // of the last run: arguments that it might not take
   const abi::Device* execute_device = nullptr;  // of the last run, where it names one

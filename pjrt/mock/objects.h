@@ -114,20 +114,24 @@ class Worker {
   std::thread thread_;
 };
 
+inline void add_up(std::atomic<int64_t>& sum, int64_t more, std::atomic<int64_t>& peak) {
+  const int64_t now = sum += more;
+  int64_t most = peak;
+  while (now > most && !peak.compare_exchange_weak(most, now)) {
+  }
+}
+
 // The memory of a buffer: shared by the buffer and the runs that use it.
 struct Memory {
   // With `from`: the host's memory, which is read when the array is, and not before.
   Memory(Seen& s, Array a, size_t bytes, const void* from = nullptr)
       : seen(s), array(std::move(a)), size(static_cast<int64_t>(bytes)), lent(from) {
-    const int64_t now = seen.bytes += size;
-    int64_t peak = seen.peak_bytes;
-    while (now > peak && !seen.peak_bytes.compare_exchange_weak(peak, now)) {
-    }
+    add_up(seen.bytes, held(), seen.peak_bytes);
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory() {
-    seen.bytes -= size;
+    seen.bytes -= held();
     host_is_free->happen();
   }
   Seen& seen;
@@ -138,6 +142,8 @@ struct Memory {
   [[nodiscard]] const void* data() const {
     return lent == nullptr ? static_cast<const void*>(array.bytes.data()) : lent;
   }
+  // Of the device's memory.
+  [[nodiscard]] int64_t held() const { return lent == nullptr ? size : 0; }
   // The array as it is now.
   [[nodiscard]] Array read() const {
     const auto* bytes = static_cast<const std::byte*>(data());
@@ -162,15 +168,23 @@ struct Event {
 };
 struct DeviceDescription {
   int id = 0;
+  std::string text = {};
+};
+struct Memory {
+  int id = 0;
+  Device* device = nullptr;
 };
 struct Device {
   DeviceDescription description;
+  int local_id = 0;
+  Memory memory = {};
 };
 struct Client {
   mock::Alive alive;
   std::vector<Device> devices;
   std::vector<Device*> handles;
   std::unique_ptr<mock::Worker> worker;
+  std::vector<Memory*> memories = {};
 };
 struct Executable {
   std::shared_ptr<const mock::Program> program;
@@ -186,6 +200,7 @@ struct LoadedExecutable {
 struct Buffer {
   mock::Alive alive;
   std::shared_ptr<mock::Memory> memory;
+  std::atomic<bool> is_deleted{false};
 };
 
 }  // namespace heddle::pjrt::abi
