@@ -16,6 +16,7 @@ namespace {
 
 using abi::Slot;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class OnPlugin : public MockTest {
  protected:
@@ -424,6 +425,23 @@ TEST_F(LatePlugin, ADownloadWaits) {
   const BufferPtr sum = add(x, x).value();
   std::thread opener([] { mock_plugin().open(); });
   EXPECT_THAT(*floats_of(*sum), ElementsAre(2, 4));
+  opener.join();
+}
+
+// The memory that it writes to is freed then.
+TEST_F(LatePlugin, ADownloadThatCannotBeWaitedForIsNotLeftBefore) {
+  const BufferPtr x = on_device({1, 2});
+  const BufferPtr sum = add(x, x).value();
+  runtime::Download download = runtime::start_to_host(*sum).value();
+  mock_plugin().settings().failing[abi::Slot::kEventAwait] = {.message = "broken"};
+  std::atomic<bool> is_open = false;
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    is_open = true;
+    mock_plugin().open();
+  });
+  EXPECT_THAT(message_of(download.await().status()), HasSubstr("EventAwait: broken"));
+  EXPECT_TRUE(is_open);
   opener.join();
 }
 

@@ -1,7 +1,9 @@
 #include "heddle/pjrt/internal/event.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "heddle/pjrt/internal/reaper.h"
 #include "heddle/pjrt/internal/recycled.h"
@@ -44,7 +46,23 @@ Status Event::on_ready(std::function<void(Status)> then) const {
   return status;
 }
 
-// Some plugins can only wait, some can only call back.
+namespace {
+
+// As long as the plugin can tell.
+void ask_until_ready(const Event& event) {
+  constexpr int kMostErrors = 3;
+  for (int errors = 0; errors < kMostErrors;) {
+    const StatusOr<bool> ready = event.is_ready();
+    if (ready.ok() && *ready) return;
+    if (!ready.ok()) ++errors;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+}  // namespace
+
+// Some plugins can only wait, some can only call back. An error may be of the call alone, while what
+// is waited for goes on, and uses memory that its owner would free now.
 Status Event::await() const {
   if (is_null()) return {};
   abi::EventAwaitArgs args{.event = event_};
@@ -52,7 +70,9 @@ Status Event::await() const {
   const bool cannot_wait =
       !status.ok() && (!api_->has(abi::Slot::kEventAwait) ||
                        (absl::IsUnimplemented(status) && api_->has(abi::Slot::kEventOnReady)));
-  return cannot_wait ? await_by_callback() : status;
+  if (cannot_wait) status = await_by_callback();
+  if (!status.ok()) ask_until_ready(*this);
+  return status;
 }
 
 Status Event::await_by_callback() const {
