@@ -153,7 +153,9 @@ bool operator==(const Literal& a, const Literal& b) {
   if (!same_type(a.shape_, b.shape_) || a.is_elided() != b.is_elided()) return false;
   if (a.is_tuple()) return a.elements_ == b.elements_;
   if (!a.shape_.is_array() || a.is_elided()) return true;
-  return std::memcmp(a.bytes(), b.bytes(), static_cast<size_t>(a.byte_size())) == 0;
+  // An empty view may have no memory at all.
+  const auto size = static_cast<size_t>(a.byte_size());
+  return size == 0 || std::memcmp(a.bytes(), b.bytes(), size) == 0;
 }
 
 void hash_value(Hasher& hasher, const Literal& literal) {
