@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "heddle/heddle.h"
+#include "heddle/hlo/text.h"
+#include "heddle/hlo/verify.h"
 #include "heddle/tests/support/outcomes.h"
 
 namespace heddle {
@@ -16,6 +18,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 using Map = std::map<std::string, Tensor>;
 using List = std::vector<Tensor>;
@@ -66,6 +69,14 @@ TEST(Jax, N008_ForiBoundsTypedAgainstNumberEitherSide) {
   auto body = [](Tensor i, Tensor v) { return v + i; };
   EXPECT_EQ(fori_loop(0, scalar<int64_t>(4), body, scalar<int64_t>(0)).item<int64_t>(), 6);
   EXPECT_EQ(fori_loop(scalar<int64_t>(0), 4, body, scalar<int64_t>(0)).item<int64_t>(), 6);
+}
+
+TEST(Jax, N009_ForiBetweenTensorsIsNotUnrolled) {
+  auto body = [](Tensor i, Tensor v) { return v + i; };
+  EXPECT_THAT(error_of([&] { fori_loop(0, scalar<int>(4), body, 0, {.unroll = 3}); }),
+              HasSubstr("fori_loop: unroll is 3 and a bound is a tensor"));
+  EXPECT_THAT(error_of([&] { fori_loop(0, 4, body, 0, {.unroll = -1}); }),
+              HasSubstr("fori_loop: unroll is -1; it must be 1 or more"));
 }
 
 TEST(Jax, N010_PredicateMustBeAScalar) {
@@ -173,6 +184,43 @@ TEST(Jax, N025_NegativeUnroll) {
               HasSubstr("scan: unroll is -1"));
 }
 
+// The checker of the IR itself: what no front end of ours writes is refused in text too.
+
+std::string verify_error(const std::string& entry) {
+  auto module = hlo::parse_text(
+      "f {\n  x = f32[] parameter(0)\n  c = f32[] parameter(1)\n"
+      "  ROOT t = (f32[], f32[]) tuple(x, c)\n}\n"
+      "g {\n  a = f32[] parameter(0)\n  ROOT r = f32[] negate(a)\n}\nENTRY main {\n" +
+      entry + "\n}\n");
+  Status status = module.ok() ? hlo::verify(*module) : module.status();
+  return status.ok() ? "none" : message_of(status);
+}
+
+TEST(Jax, N028_CheckerRefusesAScanWithMalformedParts) {
+  const std::string begin = "  xs = f32[4] parameter(0)\n  c = f32[] parameter(1)\n";
+  auto scan_with = [&](const std::string& attributes) {
+    return verify_error(begin + "  ROOT s = (f32[4], f32[]) scan(xs, c), dimensions={0}, " +
+                        attributes + ", to_apply=f");
+  };
+  EXPECT_EQ(scan_with("num_carries=1"), "none");
+  EXPECT_EQ(scan_with("num_carries=1, is_reverse=true"), "none");
+  EXPECT_THAT(scan_with("num_carries=1, is_reverse=3"), HasSubstr("is_reverse"));
+  EXPECT_THAT(scan_with("num_carries=3"), HasSubstr("scan: "));
+  EXPECT_THAT(scan_with("num_carries=0"), HasSubstr("scan: "));
+}
+
+TEST(Jax, N029_CheckerRefusesAConditionalWhoseBranchIsNone) {
+  const std::string begin = "  i = s32[] parameter(0)\n  x = f32[] parameter(1)\n";
+  auto branches = [&](const std::string& list) {
+    return verify_error(begin + "  ROOT r = f32[] conditional(i, x, x), branch_computations={" +
+                        list + "}");
+  };
+  EXPECT_EQ(branches("g, g"), "none");
+  EXPECT_THAT(branches("g, x"), HasSubstr("x"));
+  EXPECT_THAT(branches("g, 3"), AllOf(Not(testing::Eq("none")), HasSubstr("3")));
+  EXPECT_THAT(branches("g, f"), HasSubstr("conditional: "));
+}
+
 // E. cond and switch.
 
 TEST(Jax, N073_BranchesWithSeveralOutputs) {
@@ -189,18 +237,25 @@ TEST(Jax, N073_BranchesWithSeveralOutputs) {
   EXPECT_EQ(large.first.item<int>(), 40);
 }
 
-TEST(Jax, N074_TwoAndThreeOperands) {
-  auto two = [](Tensor a, Tensor b) { return a - b; };
-  auto three = [](Tensor a, Tensor b, Tensor c) { return a + b + c; };
-  EXPECT_EQ(cond(
-                true, two, [](Tensor a, Tensor b) { return a + b; }, scalar<int>(5), scalar<int>(2))
-                .item<int>(),
-            3);
-  EXPECT_EQ(cond(
-                false, [](Tensor a, Tensor, Tensor) { return a; }, three, scalar<int>(1),
-                scalar<int>(2), scalar<int>(3))
-                .item<int>(),
-            6);
+TEST(Jax, N074_TwoOperands) {
+  auto minus = [](Tensor a, Tensor b) { return a - b; };
+  auto plus = [](Tensor a, Tensor b) { return a + b; };
+  for (bool which : {true, false}) {
+    EXPECT_EQ(cond(which, minus, plus, scalar<int>(5), scalar<int>(2)).item<int>(), which ? 3 : 7);
+  }
+}
+
+TEST(Jax, N075_ThreeOperands) {
+  auto first = [](Tensor a, Tensor, Tensor) { return a; };
+  auto all = [](Tensor a, Tensor b, Tensor c) { return a * 100 + b * 10 + c; };
+  auto run = [&](Tensor p, Tensor a, Tensor b, Tensor c) { return cond(p, first, all, a, b, c); };
+  const Tensor one = scalar<int>(1), two = scalar<int>(2), three = scalar<int>(3);
+  Program program = trace(run, scalar(true), one, two, three);
+  for (bool which : {true, false}) {
+    const int want = which ? 1 : 123;
+    EXPECT_EQ(run(scalar(which), one, two, three).item<int>(), want);
+    EXPECT_EQ(program.call<Tensor>(scalar(which), one, two, three).item<int>(), want);
+  }
 }
 
 TEST(Jax, N077_NumericPredicates) {
