@@ -35,6 +35,15 @@ class Compiled {
 
 }  // namespace
 
+namespace {
+
+// Traced values have no id.
+bool is_same(const Tensor& a, const Tensor& b) {
+  return a.is_traced() ? a.node() == b.node() : a.id() == b.id();
+}
+
+}  // namespace
+
 struct Program::State {
   std::shared_ptr<const hlo::Module> module;
   std::shared_ptr<Compiled> compiled = std::make_shared<Compiled>();  // of `module`
@@ -82,6 +91,21 @@ std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceL
 
 std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocation at) const {
   const std::vector<Tensor> all = operands(arguments, at);
+  if (trace_internal::Recorder::current() != nullptr) {
+    return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
+                                      .operands = all,
+                                      .attrs = hlo::CallAttrs{},
+                                      .called = {state_->module},
+                                      .at = at});
+  }
+  if (const auto traced = std::ranges::find_if(state_->captures, &Tensor::is_traced);
+      traced != state_->captures.end()) {
+    throw Error(failed_precondition("run: program ", state_->signature.name, " captured a ",
+                                    to_string(*traced),
+                                    ", which has no value outside of its trace;"
+                                    " call the program inside of it, or bind a value"),
+                at);
+  }
   std::vector<runtime::BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);
   auto executable =
       state_->compiled->get(*state_->module, trace_internal::device_of(buffers, "run", at), at);
@@ -98,7 +122,7 @@ Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLoca
                 at);
   }
   auto found = std::ranges::find_if(state->captures,
-                                    [&](const Tensor& t) { return t.id() == placeholder.id(); });
+                                    [&](const Tensor& t) { return is_same(t, placeholder); });
   if (found == state->captures.end()) {
     throw Error(invalid_argument("bind: ", to_string(placeholder), " is not captured by program ",
                                  state_->signature.name, "; pass arguments to run() instead"),
@@ -111,20 +135,29 @@ Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLoca
 namespace trace_internal {
 
 Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<const Tensor> leaves,
-                     FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn) {
+                     FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
+                     SourceLocation at) {
   auto state = std::make_shared<Program::State>();
   state->signature.name = name;
   std::vector<Shape> shapes;
   for (size_t i = 0; i < specs.size(); ++i) {
+    require_values(
+        "trace", cat("arg", i), leaves.subspan(shapes.size(), leaf_count(specs[i])),
+        [&] { return specs[i]; }, at);
     for (std::string& path : leaf_paths(specs[i])) {
-      shapes.push_back(node_of(leaves[shapes.size()], "trace", {}).shape);
+      shapes.push_back(leaves[shapes.size()].shape());
       state->signature.arguments.push_back({cat("arg", i, path), shapes.back()});
     }
   }
   Traced traced = trace_flat(
       std::move(name), shapes,
-      [&](std::span<const Tensor> arguments) { return fn(arguments, state->result_spec); }, {},
-      leaves);
+      [&](std::span<const Tensor> arguments) {
+        std::vector<Tensor> results = fn(arguments, state->result_spec);
+        require_values(
+            "trace", "result", results, [&] { return state->result_spec; }, at);
+        return results;
+      },
+      at, leaves);
   const Shape& root = traced.module.entry_computation().result_shape();
   std::vector<std::string> paths = leaf_paths(state->result_spec);
   for (size_t i = 0; i < paths.size(); ++i) {
@@ -132,7 +165,9 @@ Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<co
         {cat("result", paths[i]), root.element(static_cast<int64_t>(i))});
   }
   for (const Tensor& capture : traced.captures) {
-    state->signature.captures.push_back({cat("captured #", capture.id()), capture.shape()});
+    std::string what = capture.is_traced() ? "captured value of the trace around"
+                                           : cat("captured #", capture.id());
+    state->signature.captures.push_back({std::move(what), capture.shape()});
   }
   state->module = std::make_shared<const hlo::Module>(std::move(traced.module));
   state->captures = std::move(traced.captures);

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -49,7 +50,8 @@ class Program : public trace_internal::Calls<Program> {
   // The structure that fn returned.
   [[nodiscard]] const TreeSpec& result_spec() const;
 
-  // Runs it on the device of its arguments; captured tensors are passed along. Placeholders
+  // Runs it on the device of its arguments; captured tensors are passed along. Inside a trace it is
+  // recorded there as an HLO `call`, and its arguments may be traced values. Placeholders
   // captured by fn, or given as arguments, have to be bound: bind(placeholder, value) gives a
   // program that uses `value` for it. errors: Error naming the argument that has another type, or
   // the placeholder that is unbound
@@ -92,7 +94,8 @@ namespace trace_internal {
 
 // What trace() knows of one argument: its structure, to name its leaves.
 Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<const Tensor> leaves,
-                     FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn);
+                     FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
+                     SourceLocation at);
 
 template <class Fn, class... Args>
 auto invoke_on(Fn& fn, const std::vector<TreeSpec>& specs, std::span<const Tensor> leaves) {
@@ -103,6 +106,53 @@ auto invoke_on(Fn& fn, const std::vector<TreeSpec>& specs, std::span<const Tenso
   (std::index_sequence_for<Args...>());
 }
 
+// A callable by reference, and the line of the call that it is an argument of: nothing could stand
+// behind a list of arguments of any length.
+template <class... Args>
+class Traceable {
+ public:
+  template <class Fn>
+  requires(!std::is_same_v<std::remove_cvref_t<Fn>, Traceable>)
+      Traceable(Fn&& fn, SourceLocation at = SourceLocation::here())  // implicit: as fn itself
+      : fn_(address(fn)), run_(&run<std::remove_reference_t<Fn>>), at_(at) {}
+
+  std::vector<Tensor> operator()(const std::vector<TreeSpec>& specs, std::span<const Tensor> leaves,
+                                 TreeSpec& out) const {
+    return run_(fn_, specs, leaves, out);
+  }
+  [[nodiscard]] SourceLocation at() const { return at_; }
+
+ private:
+  using Run = std::vector<Tensor>(void*, const std::vector<TreeSpec>&, std::span<const Tensor>,
+                                  TreeSpec&);
+
+  template <class Fn>
+  static void* address(Fn& fn) {
+    if constexpr (std::is_function_v<Fn>)
+      return reinterpret_cast<void*>(&fn);
+    else
+      return const_cast<void*>(static_cast<const void*>(std::addressof(fn)));
+  }
+
+  template <class Fn>
+  static std::vector<Tensor> run(void* object, const std::vector<TreeSpec>& specs,
+                                 std::span<const Tensor> leaves, TreeSpec& out) {
+    auto result = [&] {
+      if constexpr (std::is_function_v<Fn>)
+        return invoke_on<Fn, Args...>(*reinterpret_cast<Fn*>(object), specs, leaves);
+      else
+        return invoke_on<Fn, Args...>(*static_cast<Fn*>(object), specs, leaves);
+    }();
+    static_assert(Tree<decltype(result)>, "a traced function returns a tree of Tensors (or None)");
+    out = tree_spec(result);
+    return flatten(result);
+  }
+
+  void* fn_;
+  Run* run_;
+  SourceLocation at_;
+};
+
 }  // namespace trace_internal
 
 // Records one run of `fn` on placeholders shaped like `args`, and returns it as a program.
@@ -111,28 +161,26 @@ auto invoke_on(Fn& fn, const std::vector<TreeSpec>& specs, std::span<const Tenso
 //          becomes one more parameter, by id
 // returns  a program of the leaves of `args`, in tree order, and then of the captured tensors
 // errors   Error (InvalidArgument, FailedPrecondition) with the op, the operand types and file:line
-//          where an op in `fn` is misused; what else `fn` throws passes through untouched
+//          where an op in `fn` is misused; with the line of the call and the path of a leaf of
+//          `args` or of the result that has no value; what else `fn` throws passes untouched
 // cost     no buffer is read, written or uploaded; time and memory are linear in the ops recorded
-template <class Fn, Tree... Args>
-Program trace(Fn&& fn, const Args&... args) {
+template <Tree... Args>
+Program trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn, const Args&... args) {
   std::vector<TreeSpec> specs{tree_spec(args)...};
   std::vector<Tensor> leaves;
   (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
   return trace_internal::make_program(
-      "main", specs, leaves, [&](std::span<const Tensor> traced, TreeSpec& out) {
-        auto result = trace_internal::invoke_on<Fn, Args...>(fn, specs, traced);
-        static_assert(Tree<decltype(result)>,
-                      "a traced function returns a tree of Tensors (or None)");
-        out = tree_spec(result);
-        return flatten(result);
-      });
+      "main", specs, leaves,
+      [&](std::span<const Tensor> traced, TreeSpec& out) { return fn(specs, traced, out); },
+      fn.at());
 }
 
 // The same, with the error as a Status.
-template <class Fn, Tree... Args>
-StatusOr<Program> try_trace(Fn&& fn, const Args&... args) {
+template <Tree... Args>
+StatusOr<Program> try_trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn,
+                            const Args&... args) {
   try {
-    return trace(std::forward<Fn>(fn), args...);
+    return trace(fn, args...);
   } catch (const Error& e) {
     return e.status();
   }
