@@ -8,6 +8,7 @@
 #include "heddle/scan/loops.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle::linalg {
@@ -171,7 +172,9 @@ Located funm_of(const Located& a, const std::function<Tensor(const Tensor&)>& fn
   const Form form = schur_of(as_complex(a));
   const Located &t = form.t, &z = form.z;
   const Located eigenvalues = diagonal_of(t);
+  trace_internal::count_trace();
   const Located values = t.with(fn(eigenvalues.tensor()));
+  const trace_internal::OwnFunctions own;  // the loop over columns is no function of the user's
   if (values.tensor().shape() != eigenvalues.tensor().shape()) {
     throw Error(invalid_argument("funm: fn gives ", values.tensor().shape(), "; must give ",
                                  eigenvalues.tensor().shape(), ", as the eigenvalues are"),

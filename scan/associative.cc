@@ -20,9 +20,12 @@ namespace {
 using Leaves = std::vector<Tensor>;
 using trace_internal::Located;
 
+constexpr std::string_view kWhat = "associative_scan";
+constexpr char kCombine = 0;
+
 class AssociativeScan {
  public:
-  AssociativeScan(CombineFn fn, const Argument& elements, int64_t axis, SourceLocation at)
+  AssociativeScan(const Callable& fn, const Argument& elements, int64_t axis, SourceLocation at)
       : fn_(fn), elements_(elements), axis_(axis), at_(at) {}
 
   Leaves run(const Leaves& elements) const {
@@ -50,20 +53,40 @@ class AssociativeScan {
     return out;
   }
 
-  Leaves combine(const Leaves& left, const Leaves& right) const {
-    Leaves out = fn_(left, right);
-    std::vector<Shape> before = shapes_of(left, "associative_scan", at_);
-    std::vector<Shape> after = shapes_of(out, "associative_scan", at_);
-    std::vector<std::string> paths = leaf_paths(elements_.spec());
+  // Two slabs combined: the function's body, traced once for each size, in place.
+  [[nodiscard]] Leaves combine(const Leaves& left, const Leaves& right) const {
+    Leaves operands = left;
+    operands.insert(operands.end(), right.begin(), right.end());
+    std::vector<Shape> shapes = shapes_of(operands, kWhat, at_);
+    BodyPtr body = body_for({.what = kWhat,
+                             .kind = &kCombine,
+                             .callable = fn_,
+                             .structure = elements_.structure,
+                             .parameters = shapes,
+                             .at = at_,
+                             .result = "elements"},
+                            [&](const Body& b) { check(shapes, b); });
+    operands.insert(operands.end(), body->captures.begin(), body->captures.end());
+    return trace_internal::Recorder::current()->paste(body->fragment, operands, at_);
+  }
+
+  void check(const std::vector<Shape>& before, const Body& body) const {
+    const TreeSpec in = elements_.spec();
+    if (in != body.results[0])
+      throw Error(invalid_argument(kWhat, ": elements", first_difference(in, body.results[0]),
+                                   ", as fn gets them and as it returns them; it must return the "
+                                   "structure that it was given"),
+                  at_);
+    std::vector<std::string> paths = leaf_paths(in);
     for (size_t i = 0; i < paths.size(); ++i) {
-      if (i < after.size() && same_type(before[i], after[i])) continue;
-      throw Error(
-          invalid_argument("associative_scan: element", paths[i], " enters fn as ", before[i],
-                           " and leaves as ", i < after.size() ? to_string(after[i]) : "nothing",
-                           "; fn must keep types, and work on slabs of any length along the axis"),
-          at_);
+      const Shape& after = body.result_shapes[i];
+      if (same_type(before[i], after)) continue;
+      throw Error(invalid_argument(kWhat, ": elements", paths[i], " enter fn as ", before[i],
+                                   " and leave as ", after,
+                                   "; fn must keep types, and work on slabs of any length along "
+                                   "the axis"),
+                  at_);
     }
-    return out;
   }
 
   // even[0], odd[0], even[1], ..: as a new minor axis of two, flattened; an odd count keeps its
@@ -79,7 +102,7 @@ class AssociativeScan {
     return concat({merged, slice_in_dim({even, at_}, pairs, pairs + 1, 1, axis_)}, axis_, at_);
   }
 
-  CombineFn fn_;
+  const Callable& fn_;
   const Argument& elements_;
   int64_t axis_;
   SourceLocation at_;
@@ -87,18 +110,19 @@ class AssociativeScan {
 
 }  // namespace
 
-std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements,
+std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements,
                                     const AssociativeScanOptions& options, SourceLocation at) {
   if (elements.leaves.empty()) return {};
-  return trace_internal::in_program("associative_scan", at, [&] {
+  trace_internal::require_values(kWhat, "elements", elements.leaves, elements.spec, at);
+  return trace_internal::in_program(kWhat, at, [&] {
     std::vector<std::string> paths = leaf_paths(elements.spec());
-    std::vector<Shape> shapes = shapes_of(elements.leaves, "associative_scan", at);
-    int64_t axis = trace_internal::axis_of("associative_scan", shapes[0], options.axis, at);
+    std::vector<Shape> shapes = shapes_of(elements.leaves, kWhat, at);
+    int64_t axis = trace_internal::axis_of(kWhat, shapes[0], options.axis, at);
     for (size_t i = 1; i < shapes.size(); ++i) {
       if (shapes[i].has_dimension(axis) && shapes[i].dimension(axis) == shapes[0].dimension(axis))
         continue;
-      throw Error(invalid_argument("associative_scan: element", paths[i], " is ", shapes[i],
-                                   " and element", paths[0], " is ", shapes[0],
+      throw Error(invalid_argument(kWhat, ": element", paths[i], " is ", shapes[i], " and element",
+                                   paths[0], " is ", shapes[0],
                                    "; all must have one size along axis ", options.axis),
                   at);
     }

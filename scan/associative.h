@@ -16,9 +16,8 @@ struct AssociativeScanOptions {
 
 namespace scan_internal {
 
-using CombineFn =
-    FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::span<const Tensor>)>;
-std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements,
+// `fn` takes the leaves of the left and then those of the right elements.
+std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements,
                                     const AssociativeScanOptions& options, SourceLocation at);
 
 }  // namespace scan_internal
@@ -27,19 +26,25 @@ std::vector<Tensor> run_associative(CombineFn fn, const Argument& elements,
 // .., ei).
 //
 // fn        associative, (left, right) -> combined; works on whole slabs, element by element along
-//           `axis`, whatever its length; is traced about 2 log2(n) times, on different sizes
+//           `axis`, whatever its length; runs once for each distinct size, of which there are up
+//           to 2 log2(n); a captureless callable or a named Function does so once for all calls
 // elements  tree of arrays of one size along `axis`
 // returns   a tree like `elements`; fewer than 2 elements come back as they are
-// errors    Error naming the path where sizes differ or fn changes a type
+// errors    Error naming the path where sizes differ or fn changes a type or the structure
 template <class Fn, Tree E>
 E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& options = {},
                    SourceLocation at = SourceLocation::here()) {
   auto spec = [&] { return tree_spec(elements); };
-  auto combine = [&](std::span<const Tensor> left, std::span<const Tensor> right) {
-    return flatten(static_cast<E>(fn(unflatten<E>(spec(), left), unflatten<E>(spec(), right))));
+  auto combine = [&](std::span<const Tensor> both, std::vector<TreeSpec>& specs) {
+    E left = unflatten<E>(spec(), both);
+    E right = unflatten<E>(spec(), both);
+    E combined = fn(std::move(left), std::move(right));
+    specs = {tree_spec(combined)};
+    return flatten(combined);
   };
   std::vector<Tensor> leaves = scan_internal::run_associative(
-      combine, {flatten(elements), scan_internal::structure_of(elements), spec}, options, at);
+      scan_internal::callable_of(fn, combine),
+      {flatten(elements), scan_internal::structure_of(elements), spec}, options, at);
   std::span<const Tensor> rest(leaves);
   return unflatten<E>(spec(), rest);
 }

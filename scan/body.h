@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,12 +19,22 @@ namespace heddle::scan_internal {
 // the result (carry, ys).
 using FlatBody = FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::vector<TreeSpec>&)>;
 
-// A callable and the static types that it is called with.
+// A callable, and how it is run on leaves.
 struct Callable {
   Identity identity;
-  const void* types = nullptr;  // tag of the argument types
+  const void* types = nullptr;  // tag of what runs it: one for each loop function, its callable's
+                                // type, const or not, and the types of the arguments
   FlatBody run;
+  std::string_view name = {};  // of a named Function
+  bool is_own = false;         // Heddle's, so that its trace is none of the user's
 };
+
+// `run` is a lambda of the loop function: a type of its own for each callable and argument types,
+// so that a callable with several overloads has one body for each. It must outlive the Callable.
+template <class Fn, class Run>
+Callable callable_of(const Fn& fn, Run& run) {
+  return {identity_of(fn), type_tag<Run>(), run, name_of(fn)};
+}
 
 // One argument tree of a loop: its leaves, what its type does not say, and, only when needed
 // (errors), its structure.

@@ -1,10 +1,11 @@
 #include "heddle/scan/combine_cache.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
-#include <optional>
 
 #include "heddle/base/lru.h"
+#include "heddle/scan/ready_scans.h"
 #include "heddle/transform/canonical.h"
 
 namespace heddle {
@@ -18,12 +19,21 @@ struct Cache {
   LruMap<BodyKey, BodyPtr> by_identity{kDefaultCapacity};
   LruMap<std::shared_ptr<const hlo::Module>, Fragment> by_structure{
       kDefaultCapacity};  // key: the canonical form
-  std::optional<Hash128> forced_hash;
 };
 
 Cache& cache() {
   static Cache* const kCache = new Cache;  // never destroyed: threads may outlive main
   return *kCache;
+}
+
+// Set by tests before anything else runs.
+std::atomic<bool> is_hash_forced = false;
+std::atomic<uint64_t> forced_hash = 0;
+
+uint64_t possibly_forced(uint64_t hash) {
+  return is_hash_forced.load(std::memory_order_relaxed)
+             ? forced_hash.load(std::memory_order_relaxed)
+             : hash;
 }
 
 }  // namespace
@@ -36,7 +46,7 @@ uint64_t BodyKey::hash() const {
   hasher.add_word(reinterpret_cast<uint64_t>(types));
   hash_value(hasher, structure);
   hash_value(hasher, parameters);
-  return hasher.digest().low;
+  return possibly_forced(hasher.digest().low);
 }
 
 bool operator==(const BodyKey& a, const BodyKey& b) {
@@ -61,22 +71,21 @@ void keep_body(BodyKey key, BodyPtr body) {
 
 Fragment intern(hlo::Module module, bool* known) {
   auto canonical = std::make_shared<const hlo::Module>(transform::canonicalize(module));
-  Hash128 hash = hlo::hash_of(*canonical);
+  const uint64_t hash = possibly_forced(hlo::hash_of(*canonical).low);
   std::lock_guard lock(cache().mutex);
-  if (cache().forced_hash) hash = *cache().forced_hash;
   Fragment* found =
-      cache().by_structure.find(hash.low, [&](const std::shared_ptr<const hlo::Module>& other) {
+      cache().by_structure.find(hash, [&](const std::shared_ptr<const hlo::Module>& other) {
         return hlo::equal(*canonical, *other);
       });
   *known = found != nullptr;
   if (found) return *found;
-  return cache().by_structure.insert(hash.low, canonical,
+  return cache().by_structure.insert(hash, canonical,
                                      std::make_shared<const hlo::Module>(std::move(module)));
 }
 
 void force_combine_hash_for_testing(const Hash128* hash) {
-  std::lock_guard lock(cache().mutex);
-  cache().forced_hash = hash ? std::optional<Hash128>(*hash) : std::nullopt;
+  if (hash) forced_hash = hash->low;
+  is_hash_forced = hash != nullptr;
 }
 
 }  // namespace scan_internal
@@ -87,6 +96,7 @@ size_t combine_cache_capacity() {
 }
 
 void set_combine_cache_capacity(size_t entries) {
+  scan_internal::set_ready_scan_capacity(entries);
   std::lock_guard lock(scan_internal::cache().mutex);
   scan_internal::cache().by_identity.set_capacity(entries);
   scan_internal::cache().by_structure.set_capacity(entries);

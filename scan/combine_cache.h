@@ -49,17 +49,13 @@ using BodyPtr = std::shared_ptr<const Body>;
 BodyPtr find_body(const BodyKey& key);
 void keep_body(BodyKey key, BodyPtr body);
 
-// Forgets the programs of whole scans that ran outside a trace (scan.cc), which level 1 answers
-// without looking at the body.
-void clear_ready_scans();
-
 // Level 2: an equal fragment that is known, or this one, now known.
 Fragment intern(hlo::Module module, bool* known);
 
 }  // namespace heddle::scan_internal
 
 namespace heddle::scan_internal {
-// For tests: every level 2 hash becomes this constant, so that all bodies collide. Null: the real
-// hash.
+// For tests: the hashes of all levels, and of whole scans, become this constant, so that everything
+// collides. Null: the real hashes.
 void force_combine_hash_for_testing(const Hash128* hash);
 }  // namespace heddle::scan_internal

@@ -16,15 +16,20 @@ constexpr char kBranch = 0;
 class Branches {
  public:
   Branches(std::string_view what, const Argument& operands, SourceLocation at)
-      : what_(what), operands_(operands), at_(at), shapes_(shapes_of(operands.leaves, what, at)) {}
+      : what_(what), operands_(operands), at_(at) {
+    trace_internal::require_values(what, "operands", operands.leaves, operands.spec, at);
+    shapes_ = shapes_of(operands.leaves, what, at);
+  }
 
   void add(const Callable& callable, std::string name) {
+    const std::string result = cat("result of ", name);
     BodyPtr body = body_for({.what = what_,
                              .kind = &kBranch,
                              .callable = callable,
                              .structure = operands_.structure,
                              .parameters = shapes_,
-                             .at = at_},
+                             .at = at_,
+                             .result = result},
                             [](const Body&) {});
     bodies_.push_back(body);
     names_.push_back(std::move(name));
@@ -96,8 +101,17 @@ class Branches {
   std::vector<std::string> names_;
 };
 
+// What chooses, of which errors speak by `name`.
+Tensor chooser(std::string_view what, std::string_view name, const Operand& operand) {
+  if (operand.is_tensor()) {
+    trace_internal::require_values(
+        what, name, {&operand.tensor(), 1}, [] { return TreeSpec{}; }, operand.at());
+  }
+  return as_tensor(operand);
+}
+
 Tensor predicate_of(const Operand& predicate, SourceLocation at) {
-  Tensor value = as_tensor(predicate);
+  Tensor value = chooser("cond", "predicate", predicate);
   const Shape& shape = value.shape();
   if (!shape.is_scalar() || is_complex(shape.dtype())) {
     throw Error(invalid_argument("cond: predicate is ", shape,
@@ -109,7 +123,7 @@ Tensor predicate_of(const Operand& predicate, SourceLocation at) {
 }
 
 Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
-  Tensor value = as_tensor(index);
+  Tensor value = chooser("switch_case", "index", index);
   const Shape& shape = value.shape();
   if (!shape.is_scalar() || !is_integer(shape.dtype())) {
     throw Error(

@@ -31,7 +31,7 @@ auto flat_branch(Fn& fn, const Operands& operands) {
 }
 
 template <class T>
-concept TreeOrNumber = Tree<T> || std::is_arithmetic_v<T>;
+concept TreeOrNumber = Tree<T> || trace_internal::kIsNumber<T>;
 
 template <class OnTrue, class OnFalse, Tree... Operands>
 auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operands&... operands) {
@@ -43,11 +43,55 @@ auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operan
   auto spec = [&] { return tree_spec(all); };
   auto first = flat_branch(on_true, all);
   auto second = flat_branch(on_false, all);
-  const void* types = type_tag<std::tuple<Operands...>>();
   TreeSpec result;
-  std::vector<Tensor> leaves = run_cond(
-      predicate, {identity_of(on_true), types, first}, {identity_of(on_false), types, second},
-      {flatten(all), structure_of(all), spec}, &result, predicate.at());
+  std::vector<Tensor> leaves =
+      run_cond(predicate, callable_of(on_true, first), callable_of(on_false, second),
+               {flatten(all), structure_of(all), spec}, &result, predicate.at());
+  std::span<const Tensor> rest(leaves);
+  return unflatten<Result>(result, rest);
+}
+
+template <class... Fns, Tree... Operands>
+auto switch_on(Operand index, const std::tuple<Fns...>& branches, const Operands&... operands) {
+  static_assert(sizeof...(Fns) > 0, "switch_case takes at least one branch");
+  using Result = std::remove_cvref_t<
+      std::invoke_result_t<const std::tuple_element_t<0, std::tuple<Fns...>>&, Operands...>>;
+  static_assert(
+      (std::is_same_v<Result, std::remove_cvref_t<std::invoke_result_t<const Fns&, Operands...>>> &&
+       ...),
+      "all branches of switch_case must return the same type");
+  std::tuple<Operands...> all(operands...);
+  auto spec = [&] { return tree_spec(all); };
+  TreeSpec result;
+  std::vector<Tensor> leaves = std::apply(
+      [&](const auto&... fn) {
+        auto flat = std::tuple(flat_branch(fn, all)...);
+        return std::apply(
+            [&](auto&... run) {
+              std::vector<Callable> callables{callable_of(fn, run)...};
+              return run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result,
+                                index.at());
+            },
+            flat);
+      },
+      branches);
+  std::span<const Tensor> rest(leaves);
+  return unflatten<Result>(result, rest);
+}
+
+template <class Fn, Tree... Operands>
+auto switch_on(Operand index, const std::vector<Fn>& branches, const Operands&... operands) {
+  using Result = std::remove_cvref_t<std::invoke_result_t<const Fn&, Operands...>>;
+  std::tuple<Operands...> all(operands...);
+  auto spec = [&] { return tree_spec(all); };
+  using Flat = decltype(flat_branch(branches[0], all));
+  std::vector<Flat> flat;
+  for (const Fn& fn : branches) flat.push_back(flat_branch(fn, all));
+  std::vector<Callable> callables;
+  for (size_t i = 0; i < flat.size(); ++i) callables.push_back(callable_of(branches[i], flat[i]));
+  TreeSpec result;
+  std::vector<Tensor> leaves =
+      run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result, index.at());
   std::span<const Tensor> rest(leaves);
   return unflatten<Result>(result, rest);
 }
@@ -73,55 +117,16 @@ auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operand
 //
 // index     scalar of an integer dtype, or a C++ integer
 // branches  std::tuple of callables, or a vector of one callable type
-template <class... Fns, Tree... Operands>
+// operands  trees; a C++ number is a scalar of its type's dtype
+template <class... Fns, scan_internal::TreeOrNumber... Operands>
 auto switch_case(Operand index, const std::tuple<Fns...>& branches, const Operands&... operands) {
-  using namespace scan_internal;
-  static_assert(sizeof...(Fns) > 0, "switch_case takes at least one branch");
-  using Result = std::remove_cvref_t<
-      std::invoke_result_t<const std::tuple_element_t<0, std::tuple<Fns...>>&, Operands...>>;
-  static_assert(
-      (std::is_same_v<Result, std::remove_cvref_t<std::invoke_result_t<const Fns&, Operands...>>> &&
-       ...),
-      "all branches of switch_case must return the same type");
-  std::tuple<Operands...> all(operands...);
-  auto spec = [&] { return tree_spec(all); };
-  const void* types = type_tag<std::tuple<Operands...>>();
-  TreeSpec result;
-  std::vector<Tensor> leaves = std::apply(
-      [&](const auto&... fn) {
-        auto flat = std::tuple(flat_branch(fn, all)...);
-        return std::apply(
-            [&](auto&... run) {
-              std::vector<Callable> callables{Callable{identity_of(fn), types, run}...};
-              return run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result,
-                                index.at());
-            },
-            flat);
-      },
-      branches);
-  std::span<const Tensor> rest(leaves);
-  return unflatten<Result>(result, rest);
+  return scan_internal::switch_on(index, branches, scan_internal::as_tree(operands, index.at())...);
 }
 
 // The same with branches of one type. errors: also where there is none
-template <class Fn, Tree... Operands>
+template <class Fn, scan_internal::TreeOrNumber... Operands>
 auto switch_case(Operand index, const std::vector<Fn>& branches, const Operands&... operands) {
-  using namespace scan_internal;
-  using Result = std::remove_cvref_t<std::invoke_result_t<const Fn&, Operands...>>;
-  std::tuple<Operands...> all(operands...);
-  auto spec = [&] { return tree_spec(all); };
-  const void* types = type_tag<std::tuple<Operands...>>();
-  using Flat = decltype(flat_branch(branches[0], all));
-  std::vector<Flat> flat;
-  for (const Fn& fn : branches) flat.push_back(flat_branch(fn, all));
-  std::vector<Callable> callables;
-  for (size_t i = 0; i < flat.size(); ++i)
-    callables.push_back({identity_of(branches[i]), types, flat[i]});
-  TreeSpec result;
-  std::vector<Tensor> leaves =
-      run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result, index.at());
-  std::span<const Tensor> rest(leaves);
-  return unflatten<Result>(result, rest);
+  return scan_internal::switch_on(index, branches, scan_internal::as_tree(operands, index.at())...);
 }
 
 }  // namespace heddle

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -39,9 +40,11 @@ struct Identity {
 
 // A callable with a name and an identity. What it captures when it is made is what it uses for
 // good: Heddle may keep its trace, and the tensors it captured, as long as the cache entry lives.
+// Its computation has its name in HLO, and what a loop is lowered to is named after it. Letters,
+// digits, '_', '-' and '.' stay; anything else becomes '_'.
 //
 //   Function step("step", [w](Tensor h, Tensor x) { ... });
-//   scan(step, h0, xs);   // traced once, however often
+//   scan(step, h0, xs);   // traced once, however often: %step, and %step.while_body
 template <class Fn>
 class Function {
  public:
@@ -77,6 +80,15 @@ Identity identity_of(const Fn& fn) {
     return {type_tag<std::decay_t<Plain>>(), reinterpret_cast<uint64_t>(+fn), false};
   else if constexpr (std::is_empty_v<Plain>)
     return {type_tag<Plain>(), 0, false};
+  else
+    return {};
+}
+
+// The name of a Function; "" of any other callable.
+template <class Fn>
+std::string_view name_of(const Fn& fn) {
+  if constexpr (IsFunction<std::remove_cvref_t<Fn>>::value)
+    return fn.name();
   else
     return {};
 }

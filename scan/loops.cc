@@ -46,8 +46,7 @@ class State {
   std::map<const trace_internal::Node*, size_t> position_;
 };
 
-void check_condition(const Body& body, SourceLocation at) {
-  const Shape& shape = body.result_shapes[0];
+void check_condition(const Shape& shape, SourceLocation at) {
   if (shape.is_scalar(pred)) return;
   throw Error(
       invalid_argument(
@@ -75,28 +74,82 @@ std::vector<Tensor> emit_while(const Body& condition, const Body& body, const Ar
 
 }  // namespace
 
+namespace {
+
+// The carry's condition and body traced, and the loop recorded.
+std::vector<Tensor> record_while(const Callable& condition, const Callable& body,
+                                 const Argument& init, SourceLocation at) {
+  std::vector<Shape> carry = shapes_of(init.leaves, "while_loop", at);
+  BodyPtr test = body_for({.what = "while_loop condition",
+                           .kind = &kCondition,
+                           .callable = condition,
+                           .structure = init.structure,
+                           .parameters = carry,
+                           .at = at,
+                           .result = "condition's result"},
+                          [&](const Body& b) { check_condition(b.result_shapes[0], at); });
+  BodyPtr step = body_for({.what = "while_loop body",
+                           .kind = &kBody,
+                           .callable = body,
+                           .structure = init.structure,
+                           .parameters = carry,
+                           .at = at,
+                           .result = "carry"},
+                          [&](const Body& b) {
+                            check_carry("while_loop", "carry", init.spec(), b.results[0], carry,
+                                        b.result_shapes, at);
+                          });
+  return emit_while(*test, *step, init, at);
+}
+
+// The loop's own numbers in front of the user's tree.
+TreeSpec behind(size_t numbers, const Argument& init) {
+  TreeSpec spec{.kind = TreeSpec::Kind::kTuple, .keys = {}, .children = {}};
+  spec.children.resize(numbers);
+  spec.children.push_back(init.spec());
+  return spec;
+}
+
+// The carry behind a count of the trips, which the condition bounds.
+std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
+                                  const Argument& init, int64_t max_steps, SourceLocation at) {
+  if (max_steps < 0)
+    throw Error(invalid_argument("while_loop: max_steps is ", max_steps, "; it must be 0 or more"),
+                at);
+  const DType dtype = max_steps > INT32_MAX ? s64 : s32;
+  std::vector<Tensor> carry{constant_like({0, at}, dtype, "while_loop")};
+  carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());
+  auto spec = [&] { return behind(1, init); };
+  auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
+    std::vector<Tensor> wants = condition.run(leaves.subspan(1), specs);
+    trace_internal::require_values(
+        "while_loop", "condition's result", wants, [&] { return specs[0]; }, at);
+    check_condition(wants[0].shape(), at);
+    const Tensor may = less({leaves[0], at}, {max_steps, at});
+    return std::vector<Tensor>{bitwise_and({may, at}, {wants[0], at})};
+  };
+  auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
+    std::vector<Tensor> next = body.run(leaves.subspan(1), specs);
+    check_step("while_loop", "carry", init, specs[0], next, at);
+    specs = {spec()};
+    next.insert(next.begin(), add({leaves[0], at}, {1, at}));
+    return next;
+  };
+  std::vector<Tensor> results =
+      record_while({condition.identity, condition.types, test, condition.name},
+                   {body.identity, body.types, step, body.name},
+                   {carry, cat("at most ", max_steps, ";", init.structure), spec}, at);
+  return {results.begin() + 1, results.end()};
+}
+
+}  // namespace
+
 std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init,
-                              SourceLocation at) {
+                              const WhileOptions& options, SourceLocation at) {
+  trace_internal::require_values("while_loop", "carry", init.leaves, init.spec, at);
   return trace_internal::in_program("while_loop", at, [&] {
-    std::vector<Shape> carry = shapes_of(init.leaves, "while_loop", at);
-    BodyPtr test = body_for({.what = "while_loop condition",
-                             .kind = &kCondition,
-                             .callable = condition,
-                             .structure = init.structure,
-                             .parameters = carry,
-                             .at = at},
-                            [&](const Body& b) { check_condition(b, at); });
-    BodyPtr step = body_for({.what = "while_loop body",
-                             .kind = &kBody,
-                             .callable = body,
-                             .structure = init.structure,
-                             .parameters = carry,
-                             .at = at},
-                            [&](const Body& b) {
-                              check_carry("while_loop", "carry", init.spec(), b.results[0], carry,
-                                          b.result_shapes, at);
-                            });
-    return emit_while(*test, *step, init, at);
+    return options.max_steps ? bounded_while(condition, body, init, *options.max_steps, at)
+                             : record_while(condition, body, init, at);
   });
 }
 
@@ -112,7 +165,7 @@ int64_t static_bound(const Operand& bound) {
 
 // A known trip count: a scan over low .. high - 1.
 std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
-                                const Argument& init, SourceLocation at) {
+                                const Argument& init, int64_t unroll, SourceLocation at) {
   int64_t length = high > low ? high - low : 0;
   DType dtype = low < INT32_MIN || high > INT32_MAX ? s64 : s32;
   Tensor indices = emit({.opcode = Opcode::kIota,
@@ -121,44 +174,50 @@ std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
                          .at = at});
   if (low != 0) indices = add({indices, at}, {low, at});
   auto spec = [] { return TreeSpec{}; };
-  return run_scan("fori_loop", body, init, {{indices}, "", spec}, {}, at).carry;
+  return run_scan("fori_loop", body, init, {{indices}, "", spec}, {.unroll = unroll}, at).carry;
 }
 
+// i, high and the value as the state of a while. Its condition is Heddle's own, and always the
+// same.
 std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const Tensor& high,
                                  const Argument& init, SourceLocation at) {
+  static constexpr char kBelow = 0;
+  static constexpr SourceLocation kNowhere;  // shared by all callers
   std::vector<Tensor> carry{low, high};
   carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());
-  auto spec = [&] {
-    return TreeSpec{.kind = TreeSpec::Kind::kTuple,
-                    .keys = {},
-                    .children = {TreeSpec{}, TreeSpec{}, init.spec()}};
-  };
+  auto spec = [&] { return behind(2, init); };
   auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     specs = {TreeSpec{}};
-    return std::vector<Tensor>{less({leaves[0], at}, {leaves[1], at})};
+    return std::vector<Tensor>{less({leaves[0], kNowhere}, {leaves[1], kNowhere})};
   };
   auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     std::vector<Tensor> arguments{leaves[0]};
     arguments.insert(arguments.end(), leaves.begin() + 2, leaves.end());
     std::vector<Tensor> next = body.run(arguments, specs);
-    check_carry("fori_loop", "value", init.spec(), specs[0],
-                shapes_of(init.leaves, "fori_loop", at), shapes_of(next, "fori_loop", at), at);
+    check_step("fori_loop", "value", init, specs[0], next, at);
     specs = {spec()};
     next.insert(next.begin(), {add({leaves[0], at}, {1, at}), leaves[1]});
     return next;
   };
-  std::vector<Tensor> results = run_while({{}, nullptr, test}, {body.identity, body.types, step},
-                                          {carry, "fori" + init.structure, spec}, at);
+  std::vector<Tensor> results = record_while({{&kBelow}, &kBelow, test, "", true},
+                                             {body.identity, body.types, step, body.name},
+                                             {carry, "fori" + init.structure, spec}, at);
   return {results.begin() + 2, results.end()};
 }
 
 }  // namespace
 
 std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
-                             SourceLocation at) {
+                             const ForiOptions& options, SourceLocation at) {
+  trace_internal::require_values("fori_loop", "value", init.leaves, init.spec, at);
   return trace_internal::in_program("fori_loop", at, [&]() -> std::vector<Tensor> {
     if (!low.is_tensor() && !high.is_tensor())
-      return static_fori(body, static_bound(low), static_bound(high), init, at);
+      return static_fori(body, static_bound(low), static_bound(high), init, options.unroll, at);
+    if (options.unroll != 1)
+      throw Error(invalid_argument("fori_loop: unroll is ", options.unroll,
+                                   " and a bound is a tensor; only a loop between C++ integers is "
+                                   "unrolled, give those or leave it out"),
+                  at);
     Tensor from =
         low.is_tensor() ? low.tensor() : constant_like(low, high.tensor().dtype(), "fori_loop");
     Tensor to = high.is_tensor() ? high.tensor() : constant_like(high, from.dtype(), "fori_loop");

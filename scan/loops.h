@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "heddle/scan/scan.h"
@@ -9,13 +10,23 @@
 
 namespace heddle {
 
+struct WhileOptions {
+  // The body runs at most this often; the loop then ends as if the condition had been false.
+  std::optional<int64_t> max_steps = {};
+};
+
+struct ForiOptions {
+  static constexpr int64_t kUnrollAll = ScanOptions::kUnrollAll;
+  int64_t unroll = 1;  // steps per trip of the loop; needs C++ integers as bounds
+};
+
 namespace scan_internal {
 
 std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init,
-                              SourceLocation at);
+                              const WhileOptions& options, SourceLocation at);
 // The loop's bounds, as they were given; both must be of one integer dtype.
 std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
-                             SourceLocation at);
+                             const ForiOptions& options, SourceLocation at);
 
 template <Tree C, class Run>
 C with_leaves(const C& init, Run&& run) {
@@ -31,11 +42,15 @@ C with_leaves(const C& init, Run&& run) {
 //
 // condition  carry -> pred[]: one boolean; numbers are not taken for truth, compare them
 // body       carry -> carry of the same structure, shapes and dtypes
+// init       the first carry; a C++ number is a constant of its type's dtype
+// max_steps  bounds the trips: with n the result is that of n trips at most, and for it the
+//            condition may still be true. 0 gives init. The loop counts its trips in one more
+//            element of its state
 // returns    the carry for which condition was false; init where it was false at once
 // errors     Error naming the path in the carry and both types; or what the condition returned
-// instead of pred[]
+//            instead of pred[]; or a max_steps below 0
 template <class Condition, class Body, class C>
-auto while_loop(Condition&& condition, Body&& body, const C& init,
+auto while_loop(Condition&& condition, Body&& body, const C& init, const WhileOptions& options,
                 SourceLocation at = SourceLocation::here()) {
   using namespace scan_internal;
   const auto& start = as_tree(init, at);
@@ -56,11 +71,15 @@ auto while_loop(Condition&& condition, Body&& body, const C& init,
     specs = {tree_spec(next)};
     return flatten(next);
   };
-  const void* types = type_tag<Carry>();
   return with_leaves(start, [&](const Argument& argument) {
-    return run_while({identity_of(condition), types, test}, {identity_of(body), types, step},
-                     argument, at);
+    return run_while(callable_of(condition, test), callable_of(body, step), argument, options, at);
   });
+}
+template <class Condition, class Body, class C>
+auto while_loop(Condition&& condition, Body&& body, const C& init,
+                SourceLocation at = SourceLocation::here()) {
+  return while_loop(std::forward<Condition>(condition), std::forward<Body>(body), init,
+                    WhileOptions(), at);
 }
 
 // value = body(i, value) for i from low up to, not including, high; high <= low gives init.
@@ -68,8 +87,11 @@ auto while_loop(Condition&& condition, Body&& body, const C& init,
 // low, high  C++ integers (the trip count is then known: a scan), or integer scalars of one dtype
 // body       (i, value) -> value of the same structure, shapes and dtypes; i has the bounds' dtype,
 //            s32 for C++ integers that fit
+// init       the first value; a C++ number is a constant of its type's dtype
+// errors     Error naming the path in the value and both types; the bounds, where they are not of
+//            one integer dtype, or are tensors and `unroll` is not 1
 template <class Body, class C>
-auto fori_loop(Operand low, Operand high, Body&& body, const C& init,
+auto fori_loop(Operand low, Operand high, Body&& body, const C& init, const ForiOptions& options,
                SourceLocation at = SourceLocation::here()) {
   using namespace scan_internal;
   const auto& start = as_tree(init, at);
@@ -87,8 +109,13 @@ auto fori_loop(Operand low, Operand high, Body&& body, const C& init,
     return flatten(next);
   };
   return with_leaves(start, [&](const Argument& argument) {
-    return run_fori({identity_of(body), type_tag<Carry>(), step}, low, high, argument, at);
+    return run_fori(callable_of(body, step), low, high, argument, options, at);
   });
+}
+template <class Body, class C>
+auto fori_loop(Operand low, Operand high, Body&& body, const C& init,
+               SourceLocation at = SourceLocation::here()) {
+  return fori_loop(low, high, std::forward<Body>(body), init, ForiOptions(), at);
 }
 
 }  // namespace heddle

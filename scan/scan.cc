@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <mutex>
 
 #include "heddle/base/counters.h"
-#include "heddle/base/lru.h"
+#include "heddle/hlo/literal.h"
+#include "heddle/scan/ready_scans.h"
 #include "heddle/scan/trace_body.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/run_module.h"
@@ -18,6 +18,17 @@ using trace_internal::emit;
 using trace_internal::emit_many;
 
 constexpr char kScanBody = 0;
+
+// What the functions that scan call the parts of their step, in errors.
+struct Parts {
+  std::string_view carry = "carry", xs = "xs", y = "y";
+};
+Parts parts_of(std::string_view what) {
+  if (what == "map") return {.y = "result"};
+  if (what == "scan_layers") return {.carry = "x", .xs = "layers"};
+  if (what == "fori_loop") return {.carry = "value"};
+  return {};
+}
 
 Shape without_axis(const Shape& shape, int64_t axis) {
   std::vector<int64_t> dimensions = shape.dimensions();
@@ -59,7 +70,7 @@ class Resolver {
   }
 
   [[nodiscard]] std::string path(size_t leaf) const {
-    return cat("xs", leaf_paths(xs_.spec())[leaf]);
+    return cat(parts_of(what_).xs, leaf_paths(xs_.spec())[leaf]);
   }
 
   void check_options() const {
@@ -95,11 +106,12 @@ class Resolver {
     for (size_t i = 0; i < axes.size(); ++i) {
       int64_t size = xs_.leaves[i].shape().dimension(axes[i]);
       if (size != length)
-        fail("leaves of xs differ in length: ", path(0), " has ", length, " and ", path(i), " has ",
-             size, "; cut or pad them to one length");
+        fail("leaves of ", parts_of(what_).xs, " differ in length: ", path(0), " has ", length,
+             " and ", path(i), " has ", size, "; cut or pad them to one length");
     }
     if (options_.length && *options_.length != length)
-      fail("length is ", *options_.length, "; xs has ", length, " elements along the scanned axis");
+      fail("length is ", *options_.length, "; ", parts_of(what_).xs, " has ", length,
+           " elements along the scanned axis");
     return length;
   }
 
@@ -138,19 +150,27 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
   std::vector<Shape> carry = shapes_of(init.leaves, what, at);
   std::vector<Shape> parameters = setting.slices;
   parameters.insert(parameters.end(), carry.begin(), carry.end());
+  const Parts parts = parts_of(what);
   bool counted = xs.leaves.empty();
   auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     std::vector<Tensor> results = step.run(counted ? leaves.subspan(1) : leaves, specs);
     std::ptrdiff_t carries = static_cast<std::ptrdiff_t>(leaf_count(specs[0]));
+    std::span<const Tensor> all(results);
+    auto require = [&](std::string_view name, std::span<const Tensor> leaves, size_t part) {
+      trace_internal::require_values(
+          what, name, leaves, [&] { return specs[part]; }, at);
+    };
+    require(parts.carry, all.first(static_cast<size_t>(carries)), 0);
+    require(parts.y, all.subspan(static_cast<size_t>(carries)), 1);
     std::rotate(results.begin(), results.begin() + carries, results.end());
     return results;
   };
   auto check = [&](const Body& body) {
     size_t ys = leaf_count(body.results[1]);
-    check_carry(what, "carry", init.spec(), body.results[0], carry,
+    check_carry(what, parts.carry, init.spec(), body.results[0], carry,
                 std::span(body.result_shapes).subspan(ys), at);
   };
-  Callable flat{step.identity, step.types, run};
+  Callable flat{step.identity, step.types, run, step.name};
   return body_for({.what = what,
                    .kind = &kScanBody,
                    .callable = flat,
@@ -191,35 +211,6 @@ ScanResult record_scan(std::string_view what, const Callable& step, const Argume
   return {{carry, captures}, {all.begin(), carry}, body->results[1]};
 }
 
-// A whole scan that ran outside a trace: its program, and how its results are laid out.
-struct Ready {
-  std::shared_ptr<runtime::Executable> executable;
-  std::vector<Tensor> captures;  // of a named Function
-  size_t ys = 0;
-  TreeSpec ys_spec;
-};
-using ReadyPtr = std::shared_ptr<const Ready>;
-
-struct ReadyKey {
-  BodyKey body;  // parameters: the leaves of init, then of xs
-  ScanOptions options;
-  uint64_t device = 0;  // serial number
-};
-
-bool same_options(const ScanOptions& a, const ScanOptions& b) {
-  return a.length == b.length && a.reverse == b.reverse && a.unroll == b.unroll && a.axis == b.axis;
-}
-
-struct ReadyCache {
-  std::mutex mutex;
-  LruMap<ReadyKey, ReadyPtr> entries{1024};
-};
-
-ReadyCache& ready_cache() {
-  static ReadyCache* const kCache = new ReadyCache;  // never destroyed: threads may outlive main
-  return *kCache;
-}
-
 // One scan outside a trace. Found by identity, nothing is built but the key; else it is traced as a
 // program of its own.
 class AtOnce {
@@ -245,31 +236,17 @@ class AtOnce {
         options_,
         device_->serial()};
     for (const Tensor& leaf : leaves_) key.body.parameters.push_back(leaf.shape());
-    uint64_t hash = key.body.hash();
-    if (ReadyPtr found = find(key, hash)) {
+    if (ReadyPtr found = find_ready_scan(key)) {
       count(&Counters::combine_hits);
       return finish(*found);
     }
     ReadyPtr made = make();
-    if (made->captures.empty() || step_.identity.keeps_captures) keep(std::move(key), hash, made);
+    if (made->captures.empty() || step_.identity.keeps_captures)
+      keep_ready_scan(std::move(key), made);
     return finish(*made);
   }
 
  private:
-  static ReadyPtr find(const ReadyKey& key, uint64_t hash) {
-    std::lock_guard lock(ready_cache().mutex);
-    ReadyPtr* found = ready_cache().entries.find(hash, [&](const ReadyKey& other) {
-      return key.body == other.body && key.device == other.device &&
-             same_options(key.options, other.options);
-    });
-    return found ? *found : nullptr;
-  }
-
-  static void keep(ReadyKey key, uint64_t hash, ReadyPtr made) {
-    std::lock_guard lock(ready_cache().mutex);
-    ready_cache().entries.insert(hash, std::move(key), std::move(made));
-  }
-
   // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may
   // be two the next time.
   [[nodiscard]] ReadyPtr make() const {
@@ -314,37 +291,44 @@ class AtOnce {
   runtime::Device* device_;
 };
 
-// Names the leaf that the user forgot to give a value.
-void check_leaves(std::string_view what, std::string_view name, const Argument& tree,
-                  SourceLocation at) {
-  for (size_t i = 0; i < tree.leaves.size(); ++i) {
-    if (tree.leaves[i].node()) continue;
-    throw Error(invalid_argument(what, ": ", name, leaf_paths(tree.spec())[i],
-                                 " has no value (a default-constructed Tensor); assign one first"),
-                at);
-  }
-}
-
 }  // namespace
 
 ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init,
                     const Argument& xs, const ScanOptions& options, SourceLocation at) {
-  check_leaves(what, "carry", init, at);
-  check_leaves(what, "xs", xs, at);
+  const Parts parts = parts_of(what);
+  trace_internal::require_values(what, parts.carry, init.leaves, init.spec, at);
+  trace_internal::require_values(what, parts.xs, xs.leaves, xs.spec, at);
   if (trace_internal::Recorder::current() != nullptr)
     return record_scan(what, step, init, xs, options, at);
   return AtOnce(what, step, init, xs, options, at).run();
 }
 
-void clear_ready_scans() {
-  std::lock_guard lock(ready_cache().mutex);
-  ready_cache().entries.clear();
+Tensor constant_leaf(const void* value, DType dtype, SourceLocation at) {
+  return trace_internal::emit_constant(trace_internal::literal_from_bytes(value, 1, dtype, {}, at),
+                                       at);
+}
+
+ScanOptions layer_options(size_t layers, const ScanOptions& options, SourceLocation at) {
+  const auto count = static_cast<int64_t>(layers);
+  if (options.length && *options.length != count)
+    throw Error(invalid_argument("scan_layers: length is ", *options.length, "; there are ", count,
+                                 " layers, leave it out"),
+                at);
+  if (options.axis != Axes())
+    throw Error(invalid_argument("scan_layers: has an axis for a vector of layers, which are "
+                                 "stacked along axis 0; leave it out"),
+                at);
+  ScanOptions out = options;
+  out.length = count;
+  return out;
 }
 
 std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
                                  const std::vector<TreeSpec>& specs, SourceLocation at) {
   std::vector<std::string> paths = leaf_paths(specs[0]);
-  for (size_t layer = 1; layer < leaves.size(); ++layer) {
+  for (size_t layer = 0; layer < leaves.size(); ++layer) {
+    trace_internal::require_values(
+        "scan_layers", cat("layers[", layer, "]"), leaves[layer], [&] { return specs[layer]; }, at);
     if (specs[layer] != specs[0]) {
       throw Error(invalid_argument("scan_layers: layer", first_difference(specs[0], specs[layer]),
                                    ", in layers 0 and ", layer, "; layers must have one structure"),
@@ -358,6 +342,7 @@ std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
                   at);
     }
   }
+  if (paths.empty()) return {};
   return trace_internal::in_program("stack", at, [&] {
     std::vector<Tensor> stacked;
     for (size_t i = 0; i < paths.size(); ++i) {

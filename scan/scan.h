@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,22 +56,29 @@ ScanResult run_scan(std::string_view what, const Callable& step, const Argument&
 std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
                                  const std::vector<TreeSpec>& specs, SourceLocation at);
 
+// The options of a scan over `layers` stacked layers. errors: Error where a length is another
+ScanOptions layer_options(size_t layers, const ScanOptions& options, SourceLocation at);
+
 template <class T>
 concept PairLike = requires {
   requires std::tuple_size<T>::value == 2;
 };
 
+// The number behind `value` as a tensor: a constant, outside of a trace too; nothing is uploaded.
+Tensor constant_leaf(const void* value, DType dtype, SourceLocation at);
+
 // A number as initial carry is a scalar of its C++ type's dtype.
 template <class C>
 decltype(auto) as_tree(const C& init, [[maybe_unused]] SourceLocation at) {
-  if constexpr (std::is_arithmetic_v<C>)
-    return scalar<C>(init, at);
+  if constexpr (trace_internal::kIsNumber<C>)
+    return constant_leaf(&init, trace_internal::dtype_of<C>(), at);
   else
     return (init);
 }
 
-template <class Fn, class C, class X>
-auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init, const X& xs,
+// `user`: the callable that `fn` is, or calls; it has the identity and the name.
+template <class User, class Fn, class C, class X>
+auto scan_trees(std::string_view what, const User& user, Fn& fn, const C& init, const X& xs,
                 const ScanOptions& options, SourceLocation at) {
   static_assert(Tree<C>, "the init of a scan is a tree of Tensors; a struct needs its kFields");
   static_assert(Tree<X>,
@@ -98,13 +106,22 @@ auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init,
     for_each_leaf(y, [&](const Tensor& leaf) { out.push_back(leaf); });
     return out;
   };
-  Callable step{identity, type_tag<std::pair<C, X>>(), run};
-  ScanResult result = run_scan(what, step, {flatten(init), structure_of(init), init_spec},
-                               {flatten(xs), structure_of(xs), xs_spec}, options, at);
+  ScanResult result =
+      run_scan(what, callable_of(user, run), {flatten(init), structure_of(init), init_spec},
+               {flatten(xs), structure_of(xs), xs_spec}, options, at);
   std::span<const Tensor> carry(result.carry);
   std::span<const Tensor> ys(result.ys);
   C last = unflatten<C>(init_spec(), carry);
   return std::pair<C, Y>(std::move(last), unflatten<Y>(result.ys_spec, ys));
+}
+
+// The scan behind scan_layers: `layers` has stacked leaves.
+template <class Fn, class L, class X>
+X scan_stacked(Fn& fn, const L& layers, const X& x, const ScanOptions& options, SourceLocation at) {
+  auto step = [&fn](X carry, L layer) {
+    return std::pair(fn(std::move(layer), std::move(carry)), None{});
+  };
+  return scan_trees("scan_layers", fn, step, x, layers, options, at).first;
 }
 
 }  // namespace scan_internal
@@ -113,7 +130,8 @@ auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init,
 //
 // fn       (carry, x) -> std::pair(carry, y), any trees; x has the scanned axis removed. Runs once
 //          for each distinct (function, input types)
-// init     the first carry; the step must return one of the same structure, shapes and dtypes
+// init     the first carry; the step must return one of the same structure, shapes and dtypes. A
+//          C++ number is a constant of its type's dtype
 // xs       tree whose leaves have equal sizes along the scanned axis; None{} for none, with .length
 // returns  (last carry, ys stacked on axis 0); ys of None{} are None{}
 // errors   Error (InvalidArgument) naming the path in the tree, both types and the repair, where
@@ -123,8 +141,8 @@ auto scan_trees(std::string_view what, Identity identity, Fn& fn, const C& init,
 template <class Fn, class C, class X = None>
 auto scan(Fn&& fn, const C& init, const X& xs = {}, const ScanOptions& options = {},
           SourceLocation at = SourceLocation::here()) {
-  return scan_internal::scan_trees("scan", scan_internal::identity_of(fn), fn,
-                                   scan_internal::as_tree(init, at), xs, options, at);
+  return scan_internal::scan_trees("scan", fn, fn, scan_internal::as_tree(init, at), xs, options,
+                                   at);
 }
 
 // fn of each element along the leading axis of xs, one after the other; results are stacked.
@@ -132,9 +150,7 @@ template <class Fn, Tree X>
 auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
          SourceLocation at = SourceLocation::here()) {
   auto step = [&fn](None, X x) { return std::pair(None{}, fn(std::move(x))); };
-  return scan_internal::scan_trees("map", scan_internal::identity_of(fn), step, None{}, xs, options,
-                                   at)
-      .second;
+  return scan_internal::scan_trees("map", fn, step, None{}, xs, options, at).second;
 }
 
 // A stack of equal layers as one scan: x = fn(layer, x) for each layer in turn; the layer is traced
@@ -142,21 +158,19 @@ auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
 //
 // fn      (layer, x) -> x, of one structure and type
 // layers  one tree whose leaves are stacked along axis 0, f32[layers, ...] each; or a vector of
-//         equal trees, stacked here
-// errors  Error naming the path, where layers differ in structure or type, or x changes its type
+//         equal trees, stacked here, which may have no leaves: their number is the length. An empty
+//         vector gives x
+// errors  Error naming the path, where layers differ in structure or type, x changes its type, or
+//         options.length is not the number of layers
 template <class Fn, Tree L, Tree X>
 X scan_layers(Fn&& fn, const L& layers, const X& x, const ScanOptions& options = {},
               SourceLocation at = SourceLocation::here()) {
-  auto step = [&fn](X carry, L layer) {
-    return std::pair(fn(std::move(layer), std::move(carry)), None{});
-  };
-  return scan_internal::scan_trees("scan_layers", scan_internal::identity_of(fn), step, x, layers,
-                                   options, at)
-      .first;
+  return scan_internal::scan_stacked(fn, layers, x, options, at);
 }
 template <class Fn, Tree L, Tree X>
 X scan_layers(Fn&& fn, const std::vector<L>& layers, const X& x, const ScanOptions& options = {},
               SourceLocation at = SourceLocation::here()) {
+  const ScanOptions each = scan_internal::layer_options(layers.size(), options, at);
   if (layers.empty()) return x;
   std::vector<std::vector<Tensor>> leaves;
   std::vector<TreeSpec> specs;
@@ -166,7 +180,7 @@ X scan_layers(Fn&& fn, const std::vector<L>& layers, const X& x, const ScanOptio
   }
   std::vector<Tensor> stacked = scan_internal::stack_layers(leaves, specs, at);
   std::span<const Tensor> rest(stacked);
-  return scan_layers(std::forward<Fn>(fn), unflatten<L>(specs[0], rest), x, options, at);
+  return scan_internal::scan_stacked(fn, unflatten<L>(specs[0], rest), x, each, at);
 }
 
 }  // namespace heddle

@@ -1,5 +1,9 @@
 #include "heddle/scan/trace_body.h"
 
+#include <algorithm>
+#include <cctype>
+#include <functional>
+
 #include "heddle/base/counters.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/collectives.h"
@@ -14,13 +18,18 @@ namespace {
 
 Traced trace_once(const BodyRequest& request, std::vector<TreeSpec>& specs,
                   std::vector<Shape>& result_shapes) {
-  count(&Counters::traces);
+  if (!request.callable.is_own) trace_internal::count_trace();
   Recorder recorder(std::string(request.what), request.at);
   std::vector<Tensor> parameters;
   parameters.reserve(request.parameters.size());
   for (const Shape& shape : request.parameters)
     parameters.push_back(recorder.parameter(shape, request.at));
   std::vector<Tensor> results = request.callable.run(parameters, specs);
+  if (!request.result.empty()) {
+    const std::string_view loop = request.what.substr(0, request.what.find(' '));
+    trace_internal::require_values(
+        loop, request.result, results, [&] { return specs[0]; }, request.at);
+  }
   result_shapes = shapes_of(results, request.what, request.at);
   return recorder.finish(
       results, request.what, request.at,
@@ -35,6 +44,22 @@ bool may_keep(const BodyRequest& request, const Body& body) {
     if (capture.is_traced() || !request.callable.identity.keeps_captures) return false;
   }
   return true;
+}
+
+bool stays_in_names(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+// Its entry called by the name. Names are no part of what is interned, so this is a copy.
+Fragment renamed(const Fragment& fragment, std::string_view name) {
+  std::string fit(name);
+  std::ranges::replace_if(fit, std::not_fn(stays_in_names), '_');
+  if (!std::isalpha(static_cast<unsigned char>(fit[0]))) fit.insert(0, 1, '_');
+  if (fragment->entry_computation().name == fit) return fragment;
+  hlo::Module module = *fragment;
+  module.computations[module.entry.value].name = std::move(fit);
+  return std::make_shared<const hlo::Module>(std::move(module));
 }
 
 }  // namespace
@@ -58,6 +83,8 @@ BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check) {
   bool known = false;
   body->fragment = intern(std::move(traced.module), &known);
   if (known) count(&Counters::combine_hits);
+  if (!request.callable.name.empty())
+    body->fragment = renamed(body->fragment, request.callable.name);
   if (may_keep(request, *body)) keep_body(std::move(key), body);
   return body;
 }
@@ -99,6 +126,14 @@ void check_carry(std::string_view what, std::string_view name, const TreeSpec& i
   throw Error(invalid_argument(what, ": ", wrong,
                                "; cast or reshape the step's result, or start it as what leaves"),
               at);
+}
+
+void check_step(std::string_view what, std::string_view name, const Argument& in,
+                const TreeSpec& out, std::span<const Tensor> leaves, SourceLocation at) {
+  trace_internal::require_values(
+      what, name, leaves, [&] { return out; }, at);
+  check_carry(what, name, in.spec(), out, shapes_of(in.leaves, what, at),
+              shapes_of({leaves.begin(), leaves.end()}, what, at), at);
 }
 
 Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state,

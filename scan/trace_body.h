@@ -17,10 +17,12 @@ struct BodyRequest {
   std::vector<Shape> parameters;
   SourceLocation at;
   bool returns_captures = false;  // the root is a tuple of the results and then the captures
+  std::string_view result = {};   // what errors call what it returns; "": the callable checked it
 };
 
 // Level 1, or a trace and then level 2. Counts traces and combine_hits. `check` is called after a
-// trace and throws where the results are not what the loop needs; what it refuses is not kept.
+// trace and throws where the results are not what the loop needs; what it refuses is not kept. The
+// computation of a named Function has its name, also where an equal one has another.
 BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check);
 
 // Types of tensors; Error where one has no value.
@@ -32,6 +34,10 @@ std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_vie
 void check_carry(std::string_view what, std::string_view name, const TreeSpec& in,
                  const TreeSpec& out, std::span<const Shape> in_shapes,
                  std::span<const Shape> out_shapes, SourceLocation at);
+
+// The same of what a step returned, as leaves; and that each of them has a value.
+void check_step(std::string_view what, std::string_view name, const Argument& in,
+                const TreeSpec& out, std::span<const Tensor> leaves, SourceLocation at);
 
 // The fragment behind one tuple parameter (`width` arrays): calls it with the elements listed in
 // `pick`, and gives its result (a tuple), or for kBare the result's only element. `through`:

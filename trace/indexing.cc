@@ -128,6 +128,7 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
 }
 
 Tensor sort(Operand operand, int64_t axis, bool descending) {
+  const trace_internal::OwnFunctions own;
   Tensor x = as_tensor(operand);
   int64_t along = axis_of("sort", x.shape(), axis, operand.at());
   auto before = [&](std::span<const Tensor> t) {

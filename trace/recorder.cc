@@ -14,6 +14,7 @@ namespace heddle::trace_internal {
 namespace {
 
 thread_local Recorder* current_recorder = nullptr;
+thread_local bool own_functions = false;
 
 uint64_t next_serial() {
   static std::atomic<uint64_t> next{1};
@@ -206,6 +207,30 @@ Tensor Recorder::constant(Literal literal, SourceLocation at) {
   return wrap(builder_.constant(std::move(literal)), at);
 }
 
+std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Tensor> operands,
+                                    SourceLocation at) {
+  const hlo::Computation& body = fragment->entry_computation();
+  const uint32_t shift = import(fragment).value - fragment->entry.value;
+  std::vector<hlo::InstructionId> now(body.instructions.size());
+  for (size_t i = 0; i < body.parameters.size(); ++i)
+    now[body.parameters[i].value] = use(operands[i], scope_->what, at);
+  for (size_t i = 0; i < body.instructions.size(); ++i) {
+    if (now[i].valid() || i == body.root.value) continue;
+    hlo::Instruction instruction = body.instructions[i];
+    for (hlo::InstructionId& id : instruction.operands) id = now[id.value];
+    for (hlo::ComputationId& id : instruction.called) id = hlo::ComputationId(id.value + shift);
+    if (!instruction.extras->control_predecessors.empty()) {
+      for (hlo::InstructionId& id : instruction.extras.mutate().control_predecessors)
+        id = now[id.value];
+    }
+    now[i] = builder_.append(std::move(instruction));
+  }
+  std::vector<Tensor> results;
+  for (hlo::InstructionId id : body.at(body.root).operands)
+    results.push_back(wrap(now[id.value], at));
+  return results;
+}
+
 Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, SourceLocation at,
                         Root kind) {
   Traced traced = finish_as_recorded(results, what, at, kind);
@@ -249,6 +274,8 @@ constexpr std::string_view kCallUsers[] = {
     "reduce_window",    "scan",          "scatter",   "sort", "shard_map",  "switch_case",
     "while_loop",       "reduce-window", "while",     "call", "conditional"};
 
+bool calls_users(std::string_view what) { return std::ranges::count(kCallUsers, what) > 0; }
+
 // How long the name of an op is that a message begins with; 0 where it begins with none.
 size_t named_length(std::string_view message) {
   const size_t end = message.find(": ");
@@ -269,15 +296,25 @@ std::vector<Tensor> named(std::string_view what, SourceLocation at,
     const size_t length = named_length(message);
     const bool is_ours =
         std::string_view(error.where().file) == at.file && error.where().line == at.line;
-    if (!is_ours || length == 0 || std::ranges::count(kCallUsers, what) > 0) throw;
+    if (!is_ours || length == 0 || calls_users(what)) throw;
     throw Error(make_error(error.status().code(), what, message.substr(length)), at);
   }
 }
 
 }  // namespace
 
+OwnFunctions::OwnFunctions(bool own) : before_(own_functions) {
+  own_functions = own_functions || own;
+}
+OwnFunctions::~OwnFunctions() { own_functions = before_; }
+
+void count_trace() {
+  if (!own_functions) count(&Counters::traces);
+}
+
 std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
                                FunctionRef<std::vector<Tensor>()> fn) {
+  const OwnFunctions own(!calls_users(what));
   if (Recorder::current() != nullptr) return named(what, at, fn);
   Traced traced = [&] {
     Recorder recorder(std::string(what), at);
@@ -308,7 +345,7 @@ Tensor emit_constant(Literal literal, SourceLocation at) {
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
                   FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at,
                   std::span<const Tensor> like) {
-  count(&Counters::traces);
+  count_trace();
   Recorder recorder(what, at);
   std::vector<Tensor> arguments;
   arguments.reserve(shapes.size());
@@ -322,6 +359,7 @@ Traced trace_flat(std::string what, std::span<const Shape> shapes,
 Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
                          FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                          SourceLocation at) {
+  count_trace();
   Recorder recorder(std::string(what), at);
   std::vector<Tensor> parameters;
   for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));

@@ -69,6 +69,10 @@ class Recorder {
       const Operation& operation);  // one tensor per element of a tuple result
   Tensor record_one(const Operation& operation);
   Tensor constant(Literal literal, SourceLocation at);
+  // Records what `fragment`, whose root is a tuple, does to the operands: its instructions instead
+  // of a call. Returns its results.
+  std::vector<Tensor> paste(const Fragment& fragment, std::span<const Tensor> operands,
+                            SourceLocation at);
 
   // Ends the trace. What the root is: a tuple of the results; the lone result itself; a tuple of
   // the results and then the captures.
@@ -99,6 +103,24 @@ class Recorder {
   std::vector<Fragment> fragments_;  // keeps the keys of imported_ alive
 };
 
+// While one lives on this thread, what runs on placeholders is Heddle's own (the step of cumsum,
+// the condition of gcd) and is no trace of the user's. in_program() has one, but for the functions
+// that call the user's.
+class OwnFunctions {
+ public:
+  explicit OwnFunctions(bool own = true);
+  ~OwnFunctions();
+  OwnFunctions(const OwnFunctions&) = delete;
+  OwnFunctions& operator=(const OwnFunctions&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Counts one trace: a function is about to run on placeholders, the user's unless OwnFunctions says
+// so.
+void count_trace();
+
 // Traces `fn` on parameters of the given shapes: fn gets one tensor a shape and returns the
 // results. Counts one trace.
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
@@ -112,7 +134,7 @@ std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
 
 // Traces a function of scalars that an op calls for each element (reduce, sort, scatter). It may
 // capture nothing: HLO gives such computations no more parameters. A lone result is the root
-// itself. Not counted as a trace of the user's.
+// itself. Counts one trace.
 Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
                          FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                          SourceLocation at);

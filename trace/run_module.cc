@@ -1,6 +1,7 @@
 #include "heddle/trace/run_module.h"
 
 #include <mutex>
+#include <optional>
 
 #include "heddle/base/counters.h"
 #include "heddle/base/lru.h"
@@ -18,8 +19,6 @@ using runtime::BufferPtr;
 using runtime::Device;
 using runtime::Executable;
 
-constexpr size_t kCapacity = 1024;
-
 struct Key {
   hlo::Module canonical;
   uint64_t device;  // serial number: an address may be used again
@@ -28,7 +27,8 @@ struct Key {
 
 struct Cache {
   std::mutex mutex;
-  LruMap<Key, std::shared_ptr<Executable>> programs{kCapacity};
+  LruMap<Key, std::shared_ptr<Executable>> programs{kMaxPrograms};
+  std::optional<uint64_t> forced_hash;
 };
 
 Cache& cache() {
@@ -44,6 +44,7 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
   uint64_t hash = hlo::hash_of(canonical).low;
   {
     std::lock_guard lock(cache().mutex);
+    hash = cache().forced_hash.value_or(hash);
     auto* found = cache().programs.find(hash, [&](const Key& key) {
       return key.device == device.serial() && key.options == options &&
              hlo::equal(key.canonical, canonical);
@@ -96,6 +97,21 @@ std::vector<Tensor> run_module(const hlo::Module& module, std::span<const Tensor
   std::vector<BufferPtr> buffers = buffers_of(arguments, what, at);
   auto executable = value_or_throw(executable_for(module, device_of(buffers, what, at)), at);
   return run_executable(*executable, buffers, at);
+}
+
+size_t program_count() {
+  std::lock_guard lock(cache().mutex);
+  return cache().programs.size();
+}
+
+void set_program_capacity_for_testing(size_t capacity) {
+  std::lock_guard lock(cache().mutex);
+  cache().programs.set_capacity(capacity);
+}
+
+void force_program_hash_for_testing(const uint64_t* hash) {
+  std::lock_guard lock(cache().mutex);
+  cache().forced_hash = hash ? std::optional(*hash) : std::nullopt;
 }
 
 }  // namespace heddle::trace_internal

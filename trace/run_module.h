@@ -38,4 +38,12 @@ std::vector<Tensor> run_executable(runtime::Executable& executable,
 std::vector<Tensor> run_module(const hlo::Module& module, std::span<const Tensor> arguments,
                                std::string_view what, SourceLocation at);
 
+// The programs that executable_for() holds.
+inline constexpr size_t kMaxPrograms = 1024;
+size_t program_count();
+// For tests: holds fewer; and the hash of every program becomes this one, so that all collide
+// (null: the real hashes).
+void set_program_capacity_for_testing(size_t capacity);
+void force_program_hash_for_testing(const uint64_t* hash);
+
 }  // namespace heddle::trace_internal

@@ -1,5 +1,7 @@
 #include "heddle/trace/tree.h"
 
+#include "heddle/trace/error.h"
+
 namespace heddle {
 namespace {
 
@@ -49,6 +51,17 @@ std::string difference(const TreeSpec& a, const TreeSpec& b, const std::string& 
 }
 
 }  // namespace
+
+void trace_internal::require_values(std::string_view what, std::string_view name,
+                                    std::span<const Tensor> leaves, FunctionRef<TreeSpec()> spec,
+                                    SourceLocation at) {
+  const auto unset = std::ranges::find_if_not(leaves, &Tensor::is_valid);
+  if (unset == leaves.end()) return;
+  const std::string path = leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())];
+  throw Error(invalid_argument(what, ": ", name, path,
+                               " has no value (a default-constructed Tensor); assign one first"),
+              at);
+}
 
 size_t leaf_count(const TreeSpec& spec) {
   size_t count = spec.kind == Kind::kLeaf ? 1 : 0;

@@ -10,12 +10,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "heddle/base/fields.h"
+#include "heddle/base/function_ref.h"
+#include "heddle/base/source_location.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {
@@ -42,6 +45,15 @@ std::vector<std::string> leaf_paths(const TreeSpec& spec);
 std::string to_string(const TreeSpec& spec);
 // Where two structures first differ: a path and one sentence; empty where they are equal.
 std::string first_difference(const TreeSpec& a, const TreeSpec& b);
+
+namespace trace_internal {
+
+// Names the first leaf that the user forgot to give a value. `spec` is asked only where there is
+// one. errors: throws Error "what: name.path has no value"
+void require_values(std::string_view what, std::string_view name, std::span<const Tensor> leaves,
+                    FunctionRef<TreeSpec()> spec, SourceLocation at);
+
+}  // namespace trace_internal
 
 namespace tree_internal {
 

@@ -4,10 +4,13 @@
 
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "heddle/heddle.h"
 #include "heddle/scan/combine_cache.h"
+#include "heddle/scan/ready_scans.h"
 #include "heddle/testing.h"
+#include "heddle/trace/run_module.h"
 
 namespace heddle {
 namespace {
@@ -24,6 +27,21 @@ TEST(CombineCache, AnotherDtypeLengthOrOptionIsTracedOrCompiledAgain) {
   EXPECT_GE(effects_of([&] { scan(kStep, zero, ones({5})); }).compiles, 1);
   EXPECT_EQ(effects_of([&] { scan(kStep, zero, xs, {.reverse = true}); }).compiles, 1);
   EXPECT_EQ(effects_of([&] { scan(kStep, zero, xs, {.unroll = 2}); }).compiles, 1);
+}
+
+// A square of xs, which fits along either axis.
+TEST(CombineCache, AnotherAxisIsAnotherProgram) {
+  const auto step = [](Tensor c, Tensor x) { return std::pair(c * 10.0 + x, None{}); };
+  const Tensor zero = zeros({2}), xs = array<float>({{1, 2}, {3, 4}});
+  EXPECT_EQ(scan(step, zero, xs).first.to_vector<float>(), (std::vector<float>{13, 24}));
+  EXPECT_EQ(effects_of([&] {
+              EXPECT_EQ(scan(step, zero, xs, {.axis = 1}).first.to_vector<float>(),
+                        (std::vector<float>{12, 34}));
+            }).compiles,
+            1);
+  EXPECT_EQ(scan(step, zero, xs, {.axis = -2}).first.to_vector<float>(),
+            (std::vector<float>{13, 24}));
+  expect_zero_compiles([&] { scan(step, zero, xs, {.axis = 1}); });
 }
 
 TEST(CombineCache, AnotherCapturedShapeIsAnotherComputation) {
@@ -72,29 +90,107 @@ TEST(CombineCache, NamedFunctionIsTracedOnceAndKeepsItsCaptures) {
   EXPECT_EQ(scan(step, zero, xs).first.item<float>(), 12);
 }
 
-TEST(CombineCache, ForcedCollisionGivesTheRightComputation) {
-  clear_combine_cache();
-  const Hash128 same{1, 1};
-  scan_internal::force_combine_hash_for_testing(&same);
-  float bias = 0;
+// All hashes are one while it lives, and the caches begin empty.
+class Collisions {
+ public:
+  Collisions() {
+    clear_combine_cache();
+    scan_internal::force_combine_hash_for_testing(&kSame);
+    trace_internal::force_program_hash_for_testing(&kSame.low);
+  }
+  ~Collisions() {
+    scan_internal::force_combine_hash_for_testing(nullptr);
+    trace_internal::force_program_hash_for_testing(nullptr);
+    clear_combine_cache();
+  }
+
+ private:
+  static constexpr Hash128 kSame{1, 1};
+};
+
+TEST(CombineCache, CollisionOfStructuresGivesTheRightComputation) {
+  const Collisions collisions;
+  float bias = 0;  // level 1 does not know the steps
   Tensor xs = ones({3});
   auto plus = [&](Tensor c, Tensor x) { return std::pair(c + x + bias, None{}); };
   auto minus = [&](Tensor c, Tensor x) { return std::pair(c - x - bias, None{}); };
   EXPECT_EQ(scan(plus, scalar<float>(0), xs).first.item<float>(), 3);
   EXPECT_EQ(scan(minus, scalar<float>(0), xs).first.item<float>(), -3);
   EXPECT_EQ(scan(plus, scalar<float>(1), xs).first.item<float>(), 4);
-  scan_internal::force_combine_hash_for_testing(nullptr);
 }
 
-TEST(CombineCache, IsBounded) {
-  const size_t capacity = combine_cache_capacity();
-  set_combine_cache_capacity(4);
-  for (int i = 0; i < 20; ++i) {
-    scan([i](Tensor c, Tensor x) { return std::pair(c + x + 1000 + i, None{}); }, scalar<float>(0),
-         ones({2}));
+// Level 1 answers inside of traces, and the cache of whole scans outside.
+TEST(CombineCache, CollisionOfIdentitiesGivesTheRightComputation) {
+  const Collisions collisions;
+  const auto plus = [](Tensor c, Tensor x) { return std::pair(c + x, None{}); };
+  const auto minus = [](Tensor c, Tensor x) { return std::pair(c - x, None{}); };
+  const Tensor zero = zeros({}), xs = ones({3}), longer = ones({5});
+  for (int round = 0; round < 2; ++round) {
+    const auto both = [&](Tensor c, Tensor x) {
+      return std::pair(scan(plus, c, x).first, scan(minus, c, x).first);
+    };
+    const auto [up, down] = trace(both, zero, xs).call<std::pair<Tensor, Tensor>>(zero, xs);
+    EXPECT_EQ(up.item<float>(), 3);
+    EXPECT_EQ(down.item<float>(), -3);
+    EXPECT_EQ(scan(plus, zero, xs).first.item<float>(), 3);
+    EXPECT_EQ(scan(minus, zero, xs).first.item<float>(), -3);
+    EXPECT_EQ(scan(plus, zero, longer).first.item<float>(), 5);
+    EXPECT_EQ(scan(plus, zero, xs, {.reverse = true}).first.item<float>(), 3);
+    EXPECT_EQ(scan(plus, zeros({}, f64), ones({3}, f64)).first.dtype(), f64);
   }
-  EXPECT_LE(combine_cache_size().second, 4u);
+  EXPECT_GE(combine_cache_size().first, 3u);  // one hash, several entries
+  EXPECT_GE(scan_internal::ready_scan_count(), 5u);
+}
+
+TEST(ProgramCache, CollisionOfProgramsGivesTheRightOne) {
+  const Collisions collisions;
+  const Tensor x = scalar<float>(3);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ((x + 1.25).item<float>(), 4.25f);
+    EXPECT_EQ((x * 1.25).item<float>(), 3.75f);
+    EXPECT_EQ(exp(x - 3.0).item<float>(), 1);
+  }
+}
+
+constexpr size_t kFew = 4;
+
+// Steps that level 1 knows, each another one.
+template <int kNumber>
+void scan_numbered(const Tensor& zero, const Tensor& xs) {
+  scan([](Tensor c, Tensor x) { return std::pair(c + x * (500 + kNumber), None{}); }, zero, xs);
+}
+
+TEST(CombineCache, LevelsAndWholeScansAreBounded) {
+  const size_t capacity = combine_cache_capacity();
+  clear_combine_cache();
+  set_combine_cache_capacity(kFew);
+  const Tensor zero = zeros({}), xs = ones({2});
+  [&]<int... kNumbers>(std::integer_sequence<int, kNumbers...>) {
+    (scan_numbered<kNumbers>(zero, xs), ...);
+  }
+  (std::make_integer_sequence<int, 12>());
+  EXPECT_EQ(combine_cache_size(), std::pair(kFew, kFew));
+  EXPECT_EQ(scan_internal::ready_scan_count(), kFew);
+  // The last ones are there, the first went.
+  expect_nothing_behind_my_back([&] { scan_numbered<11>(zero, xs); });
+  EXPECT_EQ(effects_of([&] { scan_numbered<0>(zero, xs); }).traces, 1);
+  for (int i = 0; i < 12; ++i) {
+    scan([i](Tensor c, Tensor x) { return std::pair(c + x + 1000 + i, None{}); }, zero, xs);
+  }
+  EXPECT_EQ(combine_cache_size().second, kFew);
+  set_combine_cache_capacity(1 << 20);
+  EXPECT_EQ(combine_cache_capacity(), size_t{1} << 20);
   set_combine_cache_capacity(capacity);
+}
+
+TEST(ProgramCache, IsBounded) {
+  EXPECT_LE(trace_internal::program_count(), trace_internal::kMaxPrograms);
+  trace_internal::set_program_capacity_for_testing(kFew);
+  const Tensor x = zeros({});
+  for (int i = 0; i < 12; ++i) EXPECT_EQ((x + 2000 + i).item<float>(), 2000 + i);
+  EXPECT_EQ(trace_internal::program_count(), kFew);
+  EXPECT_EQ(effects_of([&] { x + 2000 + 11; }).lowerings, 0);
+  trace_internal::set_program_capacity_for_testing(trace_internal::kMaxPrograms);
 }
 
 TEST(CombineCache, ThreadsTraceAndScanAtOnce) {

@@ -173,10 +173,38 @@ TEST(Jax, N062_MixedNumbersAsBounds) {
             6);
 }
 
+// Unrolling changes the loop and not the result.
+TEST(Jax, N062_UnrollWithMixedNumbersAsBounds) {
+  auto body = [](Tensor i, Tensor v) { return v * 2 + i; };
+  for (int64_t unroll : {1, 2, 3, 7}) {
+    auto run = [&](Tensor v) {
+      return fori_loop(int16_t{1}, int64_t{5}, body, v, {.unroll = unroll});
+    };
+    EXPECT_EQ(run(scalar<int>(1)).item<int>(), 42) << unroll;
+    std::string text = trace(run, scalar<int>(1)).lowered().hlo_text();
+    EXPECT_EQ(occurrences(text, " while("), unroll < 3 ? 1u : 0u)
+        << unroll;  // one trip needs no loop
+  }
+}
+
+// JAX's true and false: all steps, and one.
+TEST(Jax, N063_UnrollAllOrNothing) {
+  for (int64_t unroll : {ForiOptions::kUnrollAll, int64_t{1}}) {
+    auto run = [&](Tensor v) {
+      return fori_loop(0, 5, [](Tensor i, Tensor w) { return w + i; }, v, {.unroll = unroll});
+    };
+    EXPECT_EQ(run(scalar<int>(0)).item<int>(), 10);
+    std::string text = trace(run, scalar<int>(0)).lowered().hlo_text();
+    EXPECT_EQ(occurrences(text, " while("), unroll == 1 ? 1u : 0u);
+  }
+}
+
 TEST(Jax, N064_EmptyRangeGivesInit) {
   auto body = [](Tensor, Tensor v) { return v + 1; };
-  EXPECT_EQ(fori_loop(4, 4, body, scalar<int>(9)).item<int>(), 9);
-  EXPECT_EQ(fori_loop(4, 1, body, scalar<int>(9)).item<int>(), 9);
+  for (int64_t unroll : {1, 2, 0}) {
+    EXPECT_EQ(fori_loop(4, 4, body, scalar<int>(9), {.unroll = unroll}).item<int>(), 9);
+    EXPECT_EQ(fori_loop(4, 1, body, scalar<int>(9), {.unroll = unroll}).item<int>(), 9);
+  }
   EXPECT_EQ(fori_loop(scalar<int>(4), scalar<int>(1), body, scalar<int>(9)).item<int>(), 9);
 }
 

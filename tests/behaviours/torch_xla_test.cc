@@ -10,6 +10,7 @@
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/tests/support/outcomes.h"
+#include "heddle/trace/node.h"
 
 namespace heddle {
 namespace {
@@ -276,7 +277,8 @@ TEST(TorchXla, N38_AttentionLayersByScanEqualALoopOverThem) {
   Tensor start = random::normal(random::key(2), {tokens, width});
   Tensor looped = start;
   for (int64_t i = 0; i < layers; ++i) looped = layer(weights[i], looped);
-  const auto want = looped.to_vector<float>(), got = scan_layers(layer, weights, start).to_vector<float>();
+  const auto want = looped.to_vector<float>(),
+             got = scan_layers(layer, weights, start).to_vector<float>();
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-3);
 }
@@ -345,11 +347,53 @@ TEST(TorchXla, N49_ForiAddsItsIndex) {
             45);
 }
 
-TEST(TorchXla, N61_NameOfALoopStandsInItsHlo) {
-  std::string text =
-      trace([](Tensor x) { return scan(kRunningSum, zeros({}), x).first; }, placeholder({3}, f32))
-          .hlo_text();
-  EXPECT_THAT(text, HasSubstr("%scan"));
+TEST(TorchXla, N44_ADonatedBufferIsNoPlaceholderAndSaysThatItIsGone) {
+  const Tensor x = ones({2}), p = placeholder({2}, f32);
+  x.node()->buffer->release();
+  EXPECT_TRUE(x.is_donated());
+  EXPECT_FALSE(x.is_placeholder());
+  EXPECT_FALSE(p.is_donated());
+  EXPECT_EQ(x.shape(), Shape(f32, {2}));
+  EXPECT_THAT(error_of([&] { x + 1; }),
+              HasSubstr(cat("operand #", x.id(), " f32[2] was donated, so its buffer is gone")));
+  EXPECT_THAT(error_of([&] { static_cast<void>(x.to_vector<float>()); }), HasSubstr("donated"));
+}
+
+TEST(TorchXla, N61_NameOfAFunctionStandsInTheHloOfItsLoop) {
+  const auto body = [](Tensor c, Tensor x) { return std::pair(c * 0.75 + x, None{}); };
+  const Function filter("leaky filter", body), twin("twin", body);
+  const auto programs = [&](const auto& step) {
+    const Program traced =
+        trace([&](Tensor xs) { return scan(step, zeros({}), xs).first; }, placeholder({3}, f32));
+    return std::pair(traced.hlo_text(), traced.lowered().hlo_text());
+  };
+  const auto [anonymous, anonymous_while] = programs(body);
+  EXPECT_THAT(anonymous, HasSubstr("to_apply=%scan"));
+  for (int call = 0; call < 2; ++call) {
+    // Equal bodies are one computation with as many names as Functions.
+    const auto [traced, lowered] = programs(filter);
+    EXPECT_THAT(traced, HasSubstr("to_apply=%leaky_filter"));
+    EXPECT_THAT(lowered, HasSubstr("body=%leaky_filter.while_body"));
+    EXPECT_THAT(programs(twin).first, HasSubstr("to_apply=%twin"));
+  }
+  const Tensor xs = ones({3}), zero = zeros({});
+  scan(body, zero, xs);
+  EXPECT_EQ(effects_of([&] { scan(filter, zero, xs); }).compiles, 0);
+}
+
+TEST(TorchXla, N61_NamesOfConditionBodyAndBranches) {
+  const Function below("below_ten", [](Tensor c) { return c < 10; });
+  const Function step("step", [](Tensor c) { return c + 4; });
+  const std::string text =
+      trace([&](Tensor c) { return while_loop(below, step, c); }, placeholder({}, s32)).hlo_text();
+  EXPECT_THAT(text, HasSubstr("condition=%below_ten"));
+  EXPECT_THAT(text, HasSubstr("body=%step"));
+  const Function plus("plus", [](Tensor x) { return x + 4; });
+  const std::string chosen = trace([&](Tensor p, Tensor x) { return cond(p, step, plus, x); },
+                                   placeholder({}, pred), placeholder({}, s32))
+                                 .hlo_text();
+  EXPECT_THAT(chosen, HasSubstr("%step"));
+  EXPECT_THAT(chosen, HasSubstr("%plus"));
 }
 
 TEST(TorchXla, N62_CapturedDeviceTensorsMoveNothing) {

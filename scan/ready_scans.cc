@@ -1,0 +1,60 @@
+#include "heddle/scan/ready_scans.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "heddle/base/lru.h"
+
+namespace heddle::scan_internal {
+namespace {
+
+struct ReadyCache {
+  std::mutex mutex;
+  LruMap<ReadyKey, ReadyPtr> entries{kMaxReadyScans};
+};
+
+ReadyCache& cache() {
+  static ReadyCache* const kCache = new ReadyCache;  // never destroyed: threads may outlive main
+  return *kCache;
+}
+
+bool same_options(const ScanOptions& a, const ScanOptions& b) {
+  return a.length == b.length && a.reverse == b.reverse && a.unroll == b.unroll && a.axis == b.axis;
+}
+
+}  // namespace
+
+bool operator==(const ReadyKey& a, const ReadyKey& b) {
+  return a.body == b.body && a.device == b.device && same_options(a.options, b.options);
+}
+
+ReadyPtr find_ready_scan(const ReadyKey& key) {
+  const uint64_t hash = key.body.hash();
+  std::lock_guard lock(cache().mutex);
+  ReadyPtr* found = cache().entries.find(hash, [&](const ReadyKey& other) { return key == other; });
+  return found ? *found : nullptr;
+}
+
+void keep_ready_scan(ReadyKey key, ReadyPtr made) {
+  const uint64_t hash = key.body.hash();
+  std::lock_guard lock(cache().mutex);
+  if (cache().entries.find(hash, [&](const ReadyKey& other) { return key == other; })) return;
+  cache().entries.insert(hash, std::move(key), std::move(made));
+}
+
+void set_ready_scan_capacity(size_t entries) {
+  std::lock_guard lock(cache().mutex);
+  cache().entries.set_capacity(std::min(entries, kMaxReadyScans));
+}
+
+size_t ready_scan_count() {
+  std::lock_guard lock(cache().mutex);
+  return cache().entries.size();
+}
+
+void clear_ready_scans() {
+  std::lock_guard lock(cache().mutex);
+  cache().entries.clear();
+}
+
+}  // namespace heddle::scan_internal

@@ -1,0 +1,242 @@
+// What a repeated call does, of each loop function and of the library's functions that loop inside:
+// it traces, lowers, compiles and moves nothing. And what counts as a trace: each run of a function
+// of the user's on placeholders, and none of Heddle's own.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "heddle/heddle.h"
+#include "heddle/testing.h"
+
+namespace heddle {
+namespace {
+
+using Guard = TransferGuard;
+
+struct Call {
+  const char* name;
+  std::function<void()> run;
+};
+void PrintTo(const Call& call, std::ostream* out) { *out << call.name; }
+std::string name_of(const testing::TestParamInfo<Call>& info) { return info.param.name; }
+
+// Made once, so that no call makes a tensor from host data.
+const Tensor& ones_of_four() {
+  static const Tensor made = ones({4});
+  return made;
+}
+const Tensor& integers() {
+  static const Tensor made = array<int>({6, 10, 15, 4});
+  return made;
+}
+const Tensor& limit() {
+  static const Tensor made = scalar<int>(3);
+  return made;
+}
+const Tensor& key() {
+  static const Tensor made = random::key(1);
+  return made;
+}
+const Tensor& matrix() {
+  static const Tensor made = array<float>({{2, 1}, {1, 3}});
+  return made;
+}
+Tensor half() { return ones_of_four() * 0.5; }
+
+constexpr auto kAdd = [](Tensor a, Tensor b) { return a + b; };
+constexpr auto kStep = [](Tensor c, Tensor x) { return std::pair(c + x, c * x); };
+constexpr auto kTwice = [](Tensor x) { return x * 2; };
+constexpr auto kThrice = [](Tensor x) { return x * 3; };
+
+// Numbers as init and as operands.
+const Call kLoops[] = {
+    {"scan", [] { scan(kStep, 0.5f, ones_of_four()); }},
+    {"scan_without_xs",
+     [] { scan([](Tensor c, None) { return std::pair(c * 2, c); }, 1, None{}, {.length = 3}); }},
+    {"map", [] { map(kTwice, ones_of_four()); }},
+    {"scan_layers", [] { scan_layers(kAdd, ones_of_four(), zeros({})); }},
+    {"while_loop",
+     [] { while_loop([](Tensor c) { return c < 9; }, [](Tensor c) { return c + 2; }, 1); }},
+    {"while_loop_of_some_steps",
+     [] {
+       while_loop([](Tensor c) { return c < 9; }, [](Tensor c) { return c + 2; }, 1,
+                  {.max_steps = 2});
+     }},
+    {"fori_loop",
+     [] {
+       fori_loop(
+           0, 3, [](Tensor i, Tensor v) { return v + i; }, 1);
+     }},
+    {"fori_loop_between_tensors",
+     [] {
+       fori_loop(
+           0, limit(), [](Tensor i, Tensor v) { return v + i; }, 1);
+     }},
+    {"cond", [] { cond(true, kTwice, kThrice, 2.5); }},
+    {"switch_case", [] { switch_case(1, std::tuple(kTwice, kThrice), 2.5); }},
+    {"associative_scan", [] { associative_scan(kAdd, ones_of_four()); }},
+};
+
+const Call kLibrary[] = {
+    {"cumsum", [] { cumsum(ones_of_four()); }},
+    {"cumlogsumexp_in_reverse", [] { cumlogsumexp(ones_of_four(), 0, true); }},
+    {"nan_cumprod", [] { nan_cumprod(ones_of_four()); }},
+    {"unwrap", [] { unwrap(ones_of_four()); }},
+    {"gcd", [] { gcd(integers(), 6); }},
+    {"lcm", [] { lcm(integers(), 6); }},
+    {"repeat_each", [] { repeat_each(ones_of_four(), integers(), 7); }},
+    {"searchsorted", [] { searchsorted(ones_of_four(), ones_of_four()); }},
+    {"unique", [] { unique(integers(), 3); }},
+    {"digitize", [] { digitize(ones_of_four(), ones_of_four()); }},
+    {"interp", [] { interp(ones_of_four(), ones_of_four(), ones_of_four()); }},
+    {"sort", [] { sort(integers()); }},
+    {"argsort", [] { argsort(integers()); }},
+    {"top_k", [] { top_k(integers(), 2); }},
+    {"argmax", [] { argmax(integers(), 0); }},
+    {"update_at_a_tensor", [] { static_cast<void>(integers().at({limit()}).set(7)); }},
+    {"segment_sum", [] { segment_sum(ones_of_four(), integers(), 3); }},
+    {"matrix_power", [] { linalg::matrix_power(matrix(), 5); }},
+    {"expm", [] { linalg::expm(matrix()); }},
+    {"sqrtm", [] { linalg::sqrtm(matrix()); }},
+    {"rsf2csf", [] { linalg::rsf2csf(matrix(), matrix()); }},
+    {"lu_solve", [] { linalg::lu_solve(linalg::lu(matrix()), matrix()); }},
+    {"igamma", [] { special::igamma(half(), ones_of_four()); }},
+    {"igammac", [] { special::igammac(half(), ones_of_four()); }},
+    {"betainc", [] { special::betainc(half(), half(), half()); }},
+    {"expi", [] { special::expi(half()); }},
+    {"exp1", [] { special::exp1(half()); }},
+    {"dawsn", [] { special::dawsn(half()); }},
+    {"owens_t", [] { special::owens_t(half(), half()); }},
+    {"bessel_jn", [] { special::bessel_jn(half(), 3); }},
+    {"hyp1f1", [] { special::hyp1f1(half(), half(), half()); }},
+    {"hyp2f1", [] { special::hyp2f1(half(), half(), half(), half()); }},
+    {"random_gamma", [] { random::gamma(key(), half()); }},
+    {"random_beta", [] { random::beta(key(), half(), half()); }},
+    {"random_poisson", [] { random::poisson(key(), half()); }},
+    {"random_binomial", [] { random::binomial(key(), ones_of_four(), half()); }},
+    {"random_permutation", [] { random::permutation(key(), integers()); }},
+    {"random_multinomial", [] { random::multinomial(key(), 3, half()); }},
+};
+
+class SecondCall : public testing::TestWithParam<Call> {};
+
+TEST_P(SecondCall, DoesNothingBehindYourBackAndMayNotUpload) {
+  GetParam().run();
+  const Guard guard(Guard::Policy::kForbid);
+  expect_nothing_behind_my_back(GetParam().run);
+}
+INSTANTIATE_TEST_SUITE_P(Loops, SecondCall, testing::ValuesIn(kLoops), name_of);
+INSTANTIATE_TEST_SUITE_P(Library, SecondCall, testing::ValuesIn(kLibrary), name_of);
+
+class FirstCall : public testing::TestWithParam<Call> {};
+
+TEST_P(FirstCall, OfALoopFromANumberMayNotUpload) {
+  ones_of_four().wait();
+  limit().wait();
+  clear_combine_cache();
+  const Guard guard(Guard::Policy::kForbid);
+  EXPECT_NO_THROW(GetParam().run());
+}
+INSTANTIATE_TEST_SUITE_P(Loops, FirstCall, testing::ValuesIn(kLoops), name_of);
+
+// Heddle's own bodies are none of the user's, the first time either.
+class OwnBodies : public testing::TestWithParam<Call> {};
+
+TEST_P(OwnBodies, AreNoTraces) {
+  clear_combine_cache();
+  EXPECT_EQ(effects_of(GetParam().run).traces, 0);
+}
+INSTANTIATE_TEST_SUITE_P(Library, OwnBodies, testing::ValuesIn(kLibrary), name_of);
+
+// A function that counts its runs: what the counter has to say.
+struct Counted {
+  int runs = 0;
+  Tensor operator()(const Tensor& a, const Tensor& b) {
+    ++runs;
+    return a + b;
+  }
+};
+
+TEST(Traces, AreTheRunsOfTheUsersFunction) {
+  Counted fn;
+  const auto sum_of = [&](std::span<const Tensor> t) {
+    return std::vector<Tensor>{fn(t[0], t[1])};
+  };
+  const auto before = [&](std::span<const Tensor> t) {
+    ++fn.runs;
+    return t[0] < t[1];
+  };
+  const auto expect_counted = [&](const char* name, const std::function<void()>& run) {
+    for (int call = 0; call < 2; ++call) {
+      fn.runs = 0;
+      const int64_t traces = effects_of(run).traces;
+      EXPECT_GT(fn.runs, 0) << name;
+      EXPECT_EQ(traces, fn.runs) << name << " in call " << call;
+    }
+  };
+  const Tensor x = ones({5}), zero = zeros({}), places = reshape(array<int>({0, 3}), {2, 1}),
+               two = ones({2});
+  expect_counted("associative_scan",
+                 [&] { associative_scan([&](Tensor a, Tensor b) { return fn(a, b); }, x); });
+  expect_counted("reduce", [&] { reduce({x}, {zero}, sum_of, {0}); });
+  expect_counted("reduce_window", [&] { reduce_window(x, zero, std::ref(fn), {.sizes = {2}}); });
+  expect_counted("reduce_window of several",
+                 [&] { reduce_window({x}, {zero}, sum_of, {.sizes = {2}}); });
+  expect_counted("sort_by", [&] { sort_by({x}, before); });
+  expect_counted("scatter", [&] {
+    scatter(x, places, two,
+            {.update_window_dims = {},
+             .inserted_window_dims = {0},
+             .scatter_dims_to_operand_dims = {0},
+             .index_vector_dim = 1},
+            std::ref(fn));
+  });
+  expect_counted("funm",
+                 [&] { linalg::funm(matrix(), [&](const Tensor& t) { return fn(t, t); }); });
+  expect_counted("fori_loop between tensors", [&] {
+    fori_loop(
+        0, limit(), [&](Tensor, Tensor v) { return fn(v, v); }, zero);
+  });
+}
+
+TEST(Traces, OfAFunctionInsideALibraryFunctionsNeighbourAreCounted) {
+  // cumsum's own body is not counted, the user's around it is.
+  auto step = [](Tensor c, Tensor x) { return std::pair(c + sum(cumsum(x)) + 0.125, None{}); };
+  const Tensor xs = ones({2, 3}), zero = zeros({});
+  clear_combine_cache();
+  EXPECT_EQ(effects_of([&] { scan(step, zero, xs); }).traces, 1);
+}
+
+TEST(Traces, OfAssociativeScanAreOneForEachSizeAndNoneTheSecondTime) {
+  static int runs = 0;
+  const auto combine = [](Tensor a, Tensor b) {
+    ++runs;
+    return a * b + 0.25;
+  };
+  const Tensor x = ones({1000});
+  associative_scan(combine, x);
+  EXPECT_EQ(runs, 13);  // 500 499 250 249 125 124 62 31 30 15 7 3 1
+  runs = 0;
+  associative_scan(combine, x);
+  trace([&](Tensor t) { return associative_scan(combine, t); }, placeholder({1000}, f32));
+  EXPECT_EQ(runs, 0);
+}
+
+TEST(Numbers, AsInitKeepTheirTypesAndValues) {
+  const Tensor xs = ones_of_four();
+  EXPECT_EQ(scan(kStep, 0.5f, xs).first.item<float>(), 4.5f);
+  EXPECT_EQ(while_loop([](Tensor c) { return c < 9; }, [](Tensor c) { return c + 2; }, int64_t{1})
+                .to_literal(),
+            scalar<int64_t>(9).to_literal());
+  EXPECT_EQ(fori_loop(
+                0, 3, [](Tensor, Tensor v) { return ~v; }, true)
+                .to_literal(),
+            scalar(false).to_literal());
+  EXPECT_EQ(cond(false, kTwice, kThrice, std::complex<float>(1, 2)).to_literal(),
+            scalar(std::complex<float>(3, 6)).to_literal());
+  EXPECT_EQ(switch_case(0, std::tuple(kTwice, kThrice), 2.5).to_literal(),
+            scalar(5.0).to_literal());
+}
+
+}  // namespace
+}  // namespace heddle
