@@ -1,5 +1,5 @@
-// Public counters: what Heddle did on your behalf. A unit test that wants "nothing was traced, compiled or uploaded" compares two
-// snapshots, or uses the assertions of heddle/testing.h.
+// Public counters: what Heddle did on your behalf. A unit test that wants "nothing was traced,
+// compiled or uploaded" compares two snapshots, or uses the assertions of heddle/testing.h.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,26 @@ namespace heddle {
 
 // A snapshot: totals since the process began. Each field only grows.
 struct Counters {
-  int64_t traces = 0;          // times a user's function ran on placeholders
-  int64_t combine_hits = 0;    // loops and branches that found their computation in the combine cache
-  int64_t lowerings = 0;       // traced modules lowered to plain HLO
-  int64_t compiles = 0;        // modules that a backend compiled
-  int64_t executions = 0;      // runs of an executable
-  int64_t uploads = 0;         // host to device copies
+  int64_t traces = 0;  // times a user's function ran on placeholders
+  // loops and branches that found their computation in the combine cache
+  int64_t combine_hits = 0;
+  int64_t lowerings = 0;   // traced modules lowered to plain HLO
+  int64_t compiles = 0;    // modules that a backend compiled
+  int64_t executions = 0;  // runs of an executable
+  int64_t uploads = 0;     // host to device copies
   int64_t upload_bytes = 0;
-  int64_t downloads = 0;       // device to host copies
+  int64_t downloads = 0;  // device to host copies
   int64_t download_bytes = 0;
   int64_t aliased_bytes = 0;   // memory that host and device share without a copy
   int64_t throttle_waits = 0;  // launches and uploads that waited for room on their device
-  static constexpr auto kFields =
-      fields(field("traces", &Counters::traces),
-             field("combine_hits", &Counters::combine_hits),
-             field("lowerings", &Counters::lowerings),
-             field("compiles", &Counters::compiles),
-             field("executions", &Counters::executions),
-             field("uploads", &Counters::uploads),
-             field("upload_bytes", &Counters::upload_bytes),
-             field("downloads", &Counters::downloads),
-             field("download_bytes", &Counters::download_bytes),
-             field("aliased_bytes", &Counters::aliased_bytes),
-             field("throttle_waits", &Counters::throttle_waits));
+  static constexpr auto kFields = fields(
+      field("traces", &Counters::traces), field("combine_hits", &Counters::combine_hits),
+      field("lowerings", &Counters::lowerings), field("compiles", &Counters::compiles),
+      field("executions", &Counters::executions), field("uploads", &Counters::uploads),
+      field("upload_bytes", &Counters::upload_bytes), field("downloads", &Counters::downloads),
+      field("download_bytes", &Counters::download_bytes),
+      field("aliased_bytes", &Counters::aliased_bytes),
+      field("throttle_waits", &Counters::throttle_waits));
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 

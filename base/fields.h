@@ -1,8 +1,10 @@
-// Field lists: one constexpr line per struct, from which printing, parsing, protos, equality, hashing and tree paths follow.
+// Field lists: one constexpr line per struct, from which printing, parsing, protos, equality,
+// hashing and tree paths follow.
 //
 //   struct PadAttrs {
 //     std::vector<PadDimension> padding;
-//     static constexpr auto kFields = std::tuple(...)  // by fields(field("padding", &PadAttrs::padding))
+// static constexpr auto kFields = std::tuple(...)  // by fields(field("padding",
+// &PadAttrs::padding))
 //   };
 //
 // A list that misses a member does not compile where it is used (complete_fields).
@@ -58,13 +60,16 @@ constexpr size_t member_count() {
 
 // Has a `static constexpr auto kFields`.
 template <class T>
-concept HasFields = requires { std::remove_cvref_t<T>::kFields; };
+concept HasFields = requires {
+  std::remove_cvref_t<T>::kFields;
+};
 
 template <class T>
 inline constexpr size_t kFieldCount =
     std::tuple_size_v<std::remove_cvref_t<decltype(std::remove_cvref_t<T>::kFields)>>;
 
-// True if the field list names every member of the aggregate: a forgotten one would be lost in silence.
+// True if the field list names every member of the aggregate: a forgotten one would be lost in
+// silence.
 template <HasFields T>
 constexpr bool complete_fields() {
   return kFieldCount<T> == fields_internal::member_count<T>();
@@ -72,7 +77,7 @@ constexpr bool complete_fields() {
 
 // Calls visit(name, value) for each field in order. `object` may be const.
 template <class T, class Visit>
-  requires HasFields<T>
+requires HasFields<T>
 constexpr void for_each_field(T&& object, Visit&& visit) {
   using Struct = std::remove_cvref_t<T>;
   static_assert(complete_fields<Struct>(), "kFields does not list every member of this struct");

@@ -1,4 +1,5 @@
-// FunctionRef<R(Args...)>: a callable by reference. Costs two pointers and no allocation; valid while the callable lives.
+// FunctionRef<R(Args...)>: a callable by reference. Costs two pointers and no allocation; valid
+// while the callable lives.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,9 @@ template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<R, F&, Args...>)
-  FunctionRef(F&& f)  // implicit: it stands for the callable in a call
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> &&
+           std::is_invocable_r_v<R, F&, Args...>)
+      FunctionRef(F&& f)  // implicit: it stands for the callable in a call
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
         call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);

@@ -1,5 +1,7 @@
-// Hash128: a stable 128-bit hash. The same bytes give the same value in every process, so it may be written to disk.
-// It finds candidates; equality decides. The mixing is that of MurmurHash3 (public domain, A. Appleby), x64 128-bit form.
+// Hash128: a stable 128-bit hash. The same bytes give the same value in every process, so it may be
+// written to disk.
+// It finds candidates; equality decides. The mixing is that of MurmurHash3 (public domain, A.
+// Appleby), x64 128-bit form.
 #pragma once
 
 #include <compare>
@@ -44,8 +46,7 @@ class Hasher {
 
 // hash_value(hasher, x) for numbers, enums, text, vectors and structs with kFields.
 template <class T>
-  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-void hash_value(Hasher& hasher, T value) {
+requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void hash_value(Hasher& hasher, T value) {
   uint64_t word = 0;
   std::memcpy(&word, &value, sizeof value);
   hasher.add_word(word);
@@ -59,7 +60,7 @@ inline void hash_value(Hasher& hasher, const Hash128& hash) {
   hasher.add_word(hash.high);
 }
 template <class T>
-  requires HasFields<T>
+requires HasFields<T>
 void hash_value(Hasher& hasher, const T& value);
 template <class T>
 void hash_value(Hasher& hasher, const std::vector<T>& values) {
@@ -67,7 +68,7 @@ void hash_value(Hasher& hasher, const std::vector<T>& values) {
   for (const T& value : values) hash_value(hasher, value);
 }
 template <class T>
-  requires HasFields<T>
+requires HasFields<T>
 void hash_value(Hasher& hasher, const T& value) {
   for_each_field(value, [&](std::string_view, const auto& member) { hash_value(hasher, member); });
 }

@@ -1,4 +1,5 @@
-// LruMap: a bounded map by hash and full equality; the least recently used entry goes first. Not thread-safe: guard it.
+// LruMap: a bounded map by hash and full equality; the least recently used entry goes first. Not
+// thread-safe: guard it.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +10,15 @@
 
 namespace heddle {
 
-// Key is compared by the predicate given to find(), so that a lookup need not build a Key. Hash64 values may collide.
+// Key is compared by the predicate given to find(), so that a lookup need not build a Key. Hash64
+// values may collide.
 template <class Key, class Value>
 class LruMap {
  public:
   explicit LruMap(size_t capacity) : capacity_(capacity) {}
 
-  // The value of an entry with this hash for which equals(key) holds, made the most recent; or null.
+  // The value of an entry with this hash for which equals(key) holds, made the most recent; or
+  // null.
   template <class Equals>
   Value* find(uint64_t hash, Equals&& equals) {
     auto [from, to] = by_hash_.equal_range(hash);

@@ -1,4 +1,5 @@
-// The caller's file and line. std::source_location is missing with clang 14 on libstdc++ 12, so this asks the compiler.
+// The caller's file and line. std::source_location is missing with clang 14 on libstdc++ 12, so
+// this asks the compiler.
 #pragma once
 
 #include <cstdint>

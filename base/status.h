@@ -1,6 +1,8 @@
-// Errors as values. Below trace/ nothing throws: functions that can fail return Status or StatusOr<T>.
+// Errors as values. Below trace/ nothing throws: functions that can fail return Status or
+// StatusOr<T>.
 //
-// Message grammar: op; operand or tree path; what it is; what it had to be; repair. Lower case, no full stop.
+// Message grammar: op; operand or tree path; what it is; what it had to be; repair. Lower case, no
+// full stop.
 #pragma once
 
 #include <string>
@@ -46,7 +48,8 @@ template <class... Parts>
   return make_error(absl::StatusCode::kNotFound, parts...);
 }
 
-// The program is legal, but this part of it is not offered here; the text says what is and how to go on.
+// The program is legal, but this part of it is not offered here; the text says what is and how to
+// go on.
 template <class... Parts>
 [[nodiscard]] Status unimplemented(const Parts&... parts) {
   return make_error(absl::StatusCode::kUnimplemented, parts...);
@@ -82,7 +85,8 @@ template <class... Parts>
     if (::heddle::Status heddle_status_ = (expr); !heddle_status_.ok()) return heddle_status_; \
   } while (false)
 
-// HEDDLE_ASSIGN_OR_RETURN(Shape shape, infer(..)): declares or assigns the value, or returns the error.
+// HEDDLE_ASSIGN_OR_RETURN(Shape shape, infer(..)): declares or assigns the value, or returns the
+// error.
 #define HEDDLE_ASSIGN_OR_RETURN(lhs, ...) \
   HEDDLE_ASSIGN_OR_RETURN_INNER(HEDDLE_CONCAT(heddle_statusor_, __LINE__), lhs, __VA_ARGS__)
 #define HEDDLE_ASSIGN_OR_RETURN_INNER(temp, lhs, ...) \

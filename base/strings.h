@@ -1,4 +1,5 @@
-// Joining text: cat(1, " of ", x) and join(list, ","). Standard types only (Debian's absl::string_view is not std's).
+// Joining text: cat(1, " of ", x) and join(list, ","). Standard types only (Debian's
+// absl::string_view is not std's).
 #pragma once
 
 #include <charconv>
@@ -18,8 +19,8 @@ void append_to(std::string& out, T b) {
 }
 
 template <std::integral T>
-  requires(!std::same_as<T, bool> && !std::same_as<T, char>)
-void append_to(std::string& out, T value) {
+requires(!std::same_as<T, bool> && !std::same_as<T, char>) void append_to(std::string& out,
+                                                                          T value) {
   char buffer[24];
   auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
   out.append(buffer, result.ptr);
@@ -34,10 +35,9 @@ void append_to(std::string& out, T value) {
 
 // Whatever has to_string(): shapes, dtypes, ids.
 template <class T>
-  requires(!std::convertible_to<T, std::string_view> && !std::integral<T> && requires(const T& t) {
-    { to_string(t) } -> std::convertible_to<std::string_view>;
-  })
-void append_to(std::string& out, const T& value) {
+requires(!std::convertible_to<T, std::string_view> && !std::integral<T> && requires(const T& t) {
+  { to_string(t) } -> std::convertible_to<std::string_view>;
+}) void append_to(std::string& out, const T& value) {
   out.append(to_string(value));
 }
 

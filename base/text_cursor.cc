@@ -8,7 +8,13 @@ namespace heddle {
 namespace {
 
 // kPlain: stands in quotes as it is.
-enum CharClass : uint8_t { kBlank = 1, kWordStart = 2, kWordPart = 4, kNumberPart = 8, kPlain = 16 };
+enum CharClass : uint8_t {
+  kBlank = 1,
+  kWordStart = 2,
+  kWordPart = 4,
+  kNumberPart = 8,
+  kPlain = 16
+};
 
 constexpr std::array<uint8_t, 256> make_classes() {
   std::array<uint8_t, 256> classes{};

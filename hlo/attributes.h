@@ -1,6 +1,8 @@
-// The attributes of every opcode: plain structs. From the field lists follow printing, parsing, protos, equality and hashing.
+// The attributes of every opcode: plain structs. From the field lists follow printing, parsing,
+// protos, equality and hashing.
 //
-// A field's name is its key in HLO text. Enumerators carry XLA's proto numbers; EnumText gives their names, by number.
+// A field's name is its key in HLO text. Enumerators carry XLA's proto numbers; EnumText gives
+// their names, by number.
 // Structs for ops that serve one device stand first, the rest follow.
 #pragma once
 
@@ -23,10 +25,10 @@ using Dims = std::vector<int64_t>;
 template <class Enum>
 struct EnumText;
 
-#define HEDDLE_ENUM_TEXT(Enum, ...)                                    \
-  template <>                                                          \
-  struct EnumText<Enum> {                                              \
-    static constexpr std::string_view kNames[] = {__VA_ARGS__};        \
+#define HEDDLE_ENUM_TEXT(Enum, ...)                             \
+  template <>                                                   \
+  struct EnumText<Enum> {                                       \
+    static constexpr std::string_view kNames[] = {__VA_ARGS__}; \
   };
 
 template <class Enum>
@@ -35,8 +37,8 @@ constexpr std::string_view enum_text(Enum value) {
 }
 
 // Defaulted equality and the field list of a struct of attributes.
-#define HEDDLE_ATTRS(Struct, ...)                                       \
-  static constexpr auto kFields = ::heddle::fields(__VA_ARGS__);        \
+#define HEDDLE_ATTRS(Struct, ...)                                \
+  static constexpr auto kFields = ::heddle::fields(__VA_ARGS__); \
   friend bool operator==(const Struct&, const Struct&) = default
 #define HEDDLE_FIELD(Struct, name) ::heddle::field(#name, &Struct::name)
 
@@ -83,7 +85,8 @@ HEDDLE_ENUM_TEXT(ComparisonType, "", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"
 struct CompareAttrs {
   ComparisonDirection direction = ComparisonDirection::kEq;
   ComparisonType type = ComparisonType::kDefault;  // kDefault: what the operands' dtype says
-  HEDDLE_ATTRS(CompareAttrs, HEDDLE_FIELD(CompareAttrs, direction), HEDDLE_FIELD(CompareAttrs, type));
+  HEDDLE_ATTRS(CompareAttrs, HEDDLE_FIELD(CompareAttrs, direction),
+               HEDDLE_FIELD(CompareAttrs, type));
 };
 
 struct SliceDimension {
@@ -169,7 +172,8 @@ struct TopKAttrs {
 enum class TriState : uint8_t { kUnset, kTrue, kFalse };
 HEDDLE_ENUM_TEXT(TriState, "", "true", "false")
 
-// scan(inputs.., carries..): the body maps (slices.., carries..) to (outputs.., carries..); the result is (stacked outputs.., carries..).
+// scan(inputs.., carries..): the body maps (slices.., carries..) to (outputs.., carries..); the
+// result is (stacked outputs.., carries..).
 struct ScanAttrs {
   Dims dimensions;  // exactly one: the scanned dimension of every input and output
   int64_t num_carries = 0;
@@ -183,14 +187,26 @@ enum class Precision : uint8_t { kDefault, kHigh, kHighest };
 HEDDLE_ENUM_TEXT(Precision, "default", "high", "highest")
 
 enum class DotAlgorithm : uint8_t {
-  kUnset, kAnyF8AnyF8F32, kAnyF8AnyF8F32FastAccum, kF16F16F16, kF16F16F32, kBF16BF16BF16, kBF16BF16F32, kBF16BF16F32X3,
-  kBF16BF16F32X6, kTF32TF32F32, kTF32TF32F32X3, kF32F32F32, kF64F64F64, kBF16BF16F32X9
+  kUnset,
+  kAnyF8AnyF8F32,
+  kAnyF8AnyF8F32FastAccum,
+  kF16F16F16,
+  kF16F16F32,
+  kBF16BF16BF16,
+  kBF16BF16F32,
+  kBF16BF16F32X3,
+  kBF16BF16F32X6,
+  kTF32TF32F32,
+  kTF32TF32F32X3,
+  kF32F32F32,
+  kF64F64F64,
+  kBF16BF16F32X9
 };
-HEDDLE_ENUM_TEXT(DotAlgorithm, "dot_unset", "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum",
-                 "dot_f16_f16_f16", "dot_f16_f16_f32", "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32",
-                 "dot_bf16_bf16_f32_x3", "dot_bf16_bf16_f32_x6", "dot_tf32_tf32_f32",
-                 "dot_tf32_tf32_f32_x3", "dot_f32_f32_f32", "dot_f64_f64_f64",
-                 "dot_bf16_bf16_f32_x9")
+HEDDLE_ENUM_TEXT(DotAlgorithm, "dot_unset", "dot_any_f8_any_f8_f32",
+                 "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16", "dot_f16_f16_f32",
+                 "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3",
+                 "dot_bf16_bf16_f32_x6", "dot_tf32_tf32_f32", "dot_tf32_tf32_f32_x3",
+                 "dot_f32_f32_f32", "dot_f64_f64_f64", "dot_bf16_bf16_f32_x9")
 
 // The result dimensions are: batch, what is left of lhs, what is left of rhs.
 struct DotAttrs {
@@ -377,9 +393,16 @@ enum class PaddingType : uint8_t { kInvalid, kValid, kSame };
 HEDDLE_ENUM_TEXT(PaddingType, "PADDING_INVALID", "PADDING_VALID", "PADDING_SAME")
 enum class CustomCallSchedule : uint8_t { kNone, kLatest, kEarliest };
 HEDDLE_ENUM_TEXT(CustomCallSchedule, "SCHEDULE_NONE", "SCHEDULE_LATEST", "SCHEDULE_EARLIEST")
-enum class ApiVersion : uint8_t { kUnspecified, kOriginal, kStatusReturning, kStatusReturningUnified, kTypedFfi };
-HEDDLE_ENUM_TEXT(ApiVersion, "API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
-                 "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI")
+enum class ApiVersion : uint8_t {
+  kUnspecified,
+  kOriginal,
+  kStatusReturning,
+  kStatusReturningUnified,
+  kTypedFfi
+};
+HEDDLE_ENUM_TEXT(ApiVersion, "API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
+                 "API_VERSION_STATUS_RETURNING", "API_VERSION_STATUS_RETURNING_UNIFIED",
+                 "API_VERSION_TYPED_FFI")
 
 struct CustomCallAttrs {
   Box<Window> window;
@@ -411,14 +434,15 @@ struct CustomCallAttrs {
                HEDDLE_FIELD(CustomCallAttrs, schedule), HEDDLE_FIELD(CustomCallAttrs, api_version));
 };
 
-// Which devices take part together. One form of three: a list of groups, an iota form, or the newest form kept as it was read.
+// Which devices take part together. One form of three: a list of groups, an iota form, or the
+// newest form kept as it was read.
 struct ReplicaGroups {
-  std::vector<Dims> groups;        // {{0,1},{2,3}}
-  Dims iota_tile;                  // [2,10]<=[20] : {2, 10}; empty: not this form
-  Dims iota_reshape;               //                {20}
-  Dims iota_transpose;             // T(1,0); empty: none
-  std::string mesh_axes;           // mesh and axes as text ...
-  std::string mesh_axes_proto;     // ... or as a serialised MeshAxesReplicaGroupListProto
+  std::vector<Dims> groups;     // {{0,1},{2,3}}
+  Dims iota_tile;               // [2,10]<=[20] : {2, 10}; empty: not this form
+  Dims iota_reshape;            //                {20}
+  Dims iota_transpose;          // T(1,0); empty: none
+  std::string mesh_axes;        // mesh and axes as text ...
+  std::string mesh_axes_proto;  // ... or as a serialised MeshAxesReplicaGroupListProto
   HEDDLE_ATTRS(ReplicaGroups, HEDDLE_FIELD(ReplicaGroups, groups),
                HEDDLE_FIELD(ReplicaGroups, iota_tile), HEDDLE_FIELD(ReplicaGroups, iota_reshape),
                HEDDLE_FIELD(ReplicaGroups, iota_transpose), HEDDLE_FIELD(ReplicaGroups, mesh_axes),

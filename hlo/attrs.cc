@@ -5,7 +5,8 @@ namespace heddle::hlo {
 bool fits(Opcode opcode, const Attrs& attrs) {
   switch (opcode) {
 #define HEDDLE_OP(enumerator, text, Struct, operands, called, traits) \
-  case Opcode::enumerator: return attrs.holds<Struct>();
+  case Opcode::enumerator:                                            \
+    return attrs.holds<Struct>();
 #include "heddle/hlo/opcodes.def"
 #undef HEDDLE_OP
   }
@@ -14,8 +15,8 @@ bool fits(Opcode opcode, const Attrs& attrs) {
 
 void hash_value(Hasher& hasher, const Sharding& sharding) {
   hash_value(hasher, sharding.type);
-  for (const auto* list : {&sharding.tile_dimensions, &sharding.tile_devices, &sharding.iota_reshape,
-                           &sharding.iota_transpose}) {
+  for (const auto* list : {&sharding.tile_dimensions, &sharding.tile_devices,
+                           &sharding.iota_reshape, &sharding.iota_transpose}) {
     hash_value(hasher, *list);
   }
   hash_value(hasher, sharding.replicate_on_last_tile_dim);

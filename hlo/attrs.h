@@ -1,4 +1,5 @@
-// Attrs: the attributes of one instruction, of whichever struct its opcode has in opcodes.def. Copies, compares and hashes by value.
+// Attrs: the attributes of one instruction, of whichever struct its opcode has in opcodes.def.
+// Copies, compares and hashes by value.
 #pragma once
 
 #include <memory>
@@ -14,9 +15,10 @@ class Attrs {
   Attrs() = default;  // NoAttrs, at no cost
 
   template <class T>
-    requires HasFields<T>
-  Attrs(T value) {  // implicit: builder.add(Opcode::kIota, {}, IotaAttrs{.iota_dimension = 1})
-    if constexpr (!std::is_same_v<T, NoAttrs>) held_ = std::make_unique<Holder<T>>(std::move(value));
+  requires HasFields<T> Attrs(
+      T value) {  // implicit: builder.add(Opcode::kIota, {}, IotaAttrs{.iota_dimension = 1})
+    if constexpr (!std::is_same_v<T, NoAttrs>)
+      held_ = std::make_unique<Holder<T>>(std::move(value));
   }
   Attrs(const Attrs& other) : held_(other.held_ ? other.held_->clone() : nullptr) {}
   Attrs(Attrs&&) noexcept = default;
@@ -26,7 +28,8 @@ class Attrs {
   }
   Attrs& operator=(Attrs&&) noexcept = default;
 
-  // The struct; T{} where another struct (or none) is held, so that a wrong cast reads defaults and never foreign memory.
+  // The struct; T{} where another struct (or none) is held, so that a wrong cast reads defaults and
+  // never foreign memory.
   template <class T>
   [[nodiscard]] const T& get() const {
     static const T kDefault{};
@@ -86,7 +89,8 @@ template <class Visit>
 decltype(auto) visit_attrs(Opcode opcode, const Attrs& attrs, Visit&& visit) {
   switch (opcode) {
 #define HEDDLE_OP(enumerator, text, Struct, operands, called, traits) \
-  case Opcode::enumerator: return visit(attrs.get<Struct>());
+  case Opcode::enumerator:                                            \
+    return visit(attrs.get<Struct>());
 #include "heddle/hlo/opcodes.def"
 #undef HEDDLE_OP
   }

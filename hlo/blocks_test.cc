@@ -17,7 +17,8 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 template <class T>
 std::vector<T> stored(DType dtype, std::vector<double> values) {
   std::vector<T> out(values.size());
-  store(dtype, values.data(), static_cast<int64_t>(values.size()), reinterpret_cast<std::byte*>(out.data()));
+  store(dtype, values.data(), static_cast<int64_t>(values.size()),
+        reinterpret_cast<std::byte*>(out.data()));
   return out;
 }
 
@@ -51,7 +52,8 @@ TEST(Store, IntegersWrapToTheWidth) {
   EXPECT_THAT(bytes, ElementsAre(-1, 0, -1, 7, -8));
 }
 
-// 2^60 + 2^36 + 1 lies just above the middle of two f32; through f64 rounded to even it would fall on the middle, and go down.
+// 2^60 + 2^36 + 1 lies just above the middle of two f32; through f64 rounded to even it would fall
+// on the middle, and go down.
 TEST(Store, WideIntegersRoundOnceToFloats) {
   int64_t value = (int64_t{1} << 60) + (int64_t{1} << 36) + 1;
   float got = 0;
@@ -69,7 +71,8 @@ TEST(Load, WideIntegersRoundToOddWhenAsked) {
 }
 
 TEST(Literal, ScalarsOfEveryTypeReadBackAsWritten) {
-#define HEDDLE_X(enumerator, text, ...) EXPECT_EQ(Literal::scalar(text, 1.0).to_double(0), text == s1 ? 0.0 : 1.0) << #text;
+#define HEDDLE_X(enumerator, text, ...) \
+  EXPECT_EQ(Literal::scalar(text, 1.0).to_double(0), text == s1 ? 0.0 : 1.0) << #text;
   HEDDLE_DTYPES(HEDDLE_X)
 #undef HEDDLE_X
 }

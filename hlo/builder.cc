@@ -25,7 +25,8 @@ InstructionId ComputationBuilder::constant(Literal literal) {
   return append(std::move(instruction));
 }
 
-StatusOr<InstructionId> ComputationBuilder::add(Opcode opcode, std::span<const InstructionId> operands,
+StatusOr<InstructionId> ComputationBuilder::add(Opcode opcode,
+                                                std::span<const InstructionId> operands,
                                                 Attrs attrs, std::vector<ComputationId> called,
                                                 const Shape* declared) {
   constexpr size_t kInline = 8;

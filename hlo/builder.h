@@ -1,4 +1,5 @@
-// ComputationBuilder: appends instructions to one computation of a module, each checked by its op's shape rule as it is added.
+// ComputationBuilder: appends instructions to one computation of a module, each checked by its op's
+// shape rule as it is added.
 #pragma once
 
 #include <initializer_list>
@@ -21,10 +22,12 @@ class ComputationBuilder {
   InstructionId parameter(Shape shape, std::string name = "");
   InstructionId constant(Literal literal);
 
-  // Appends an instruction and returns its id. `declared` is needed by ops of trait kDeclared, and checked for the others.
+  // Appends an instruction and returns its id. `declared` is needed by ops of trait kDeclared, and
+  // checked for the others.
   // errors: InvalidArgument from the op's shape rule
-  StatusOr<InstructionId> add(Opcode opcode, std::span<const InstructionId> operands, Attrs attrs = {},
-                              std::vector<ComputationId> called = {}, const Shape* declared = nullptr);
+  StatusOr<InstructionId> add(Opcode opcode, std::span<const InstructionId> operands,
+                              Attrs attrs = {}, std::vector<ComputationId> called = {},
+                              const Shape* declared = nullptr);
   StatusOr<InstructionId> add(Opcode opcode, std::initializer_list<InstructionId> operands,
                               Attrs attrs = {}, std::vector<ComputationId> called = {},
                               const Shape* declared = nullptr) {
@@ -32,11 +35,14 @@ class ComputationBuilder {
                std::move(attrs), std::move(called), declared);
   }
 
-  // Appends an instruction as it is: for passes that copy what was checked before. Operands must be here already.
+  // Appends an instruction as it is: for passes that copy what was checked before. Operands must be
+  // here already.
   InstructionId append(Instruction instruction);
 
   [[nodiscard]] const Instruction& at(InstructionId id) const { return computation_.at(id); }
-  [[nodiscard]] Instruction& mutable_at(InstructionId id) { return computation_.instructions[id.value]; }
+  [[nodiscard]] Instruction& mutable_at(InstructionId id) {
+    return computation_.instructions[id.value];
+  }
   [[nodiscard]] const Shape& shape(InstructionId id) const { return at(id).shape; }
   [[nodiscard]] const Computation& computation() const { return computation_; }
   [[nodiscard]] size_t parameter_count() const { return computation_.parameters.size(); }

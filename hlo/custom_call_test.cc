@@ -248,22 +248,27 @@ TEST(BuiltinCalls, ApproxTopKFollowsItsComparator) {
 // [[0, 5, 6], [0, 0, 0], [7, 0, 0]]
 TEST(BuiltinCalls, SparseMatricesOfRowsTimesDenseOnes) {
   const auto text = [](std::string_view dense, std::string_view result) {
-    return cat("HloModule m\nENTRY main {\n  data = f32[3] parameter(0)\n  outer = s32[4] parameter(1)\n",
-               "  inner = s32[3] parameter(2)\n  dense = ", dense, " parameter(3)\n  ROOT y = ", result,
-               " custom-call(data, outer, inner, dense), custom_call_target=\"cpu_csr_sparse_dense_ffi\"\n}\n");
+    return cat(
+        "HloModule m\nENTRY main {\n  data = f32[3] parameter(0)\n  outer = s32[4] parameter(1)\n",
+        "  inner = s32[3] parameter(2)\n  dense = ", dense, " parameter(3)\n  ROOT y = ", result,
+        " custom-call(data, outer, inner, dense), "
+        "custom_call_target=\"cpu_csr_sparse_dense_ffi\"\n}\n");
   };
   const auto indices = [](std::vector<int32_t> values) {
     return Literal::from<int32_t>(Shape(s32, {static_cast<int64_t>(values.size())}), values);
   };
   const Literal data = floats({5, 6, 7}), outer = indices({0, 2, 2, 3}), inner = indices({1, 2, 0});
-  EXPECT_THAT(run(text("f32[3]", "f32[3]"), {data, outer, inner, floats({1, 10, 100})}).values<float>(),
-              ElementsAre(650, 0, 7));
+  EXPECT_THAT(
+      run(text("f32[3]", "f32[3]"), {data, outer, inner, floats({1, 10, 100})}).values<float>(),
+      ElementsAre(650, 0, 7));
   const Literal matrix = Literal::from<float>(Shape(f32, {3, 2}), {1, 2, 10, 20, 100, 200});
   EXPECT_THAT(run(text("f32[3,2]", "f32[3,2]"), {data, outer, inner, matrix}).values<float>(),
               ElementsAre(650, 1300, 0, 0, 7, 14));
-  EXPECT_THAT(error_of(text("f32[3]", "f32[3]"), {data, outer, indices({1, 3, 0}), floats({1, 10, 100})}),
-              HasSubstr("an index is out of bounds of the 3 elements and 3 columns"));
-  EXPECT_THAT(error_of(text("f32[3]", "f32[2]"), {data, outer, inner, floats({1, 10, 100})}), HasSubstr("must be f32[3]"));
+  EXPECT_THAT(
+      error_of(text("f32[3]", "f32[3]"), {data, outer, indices({1, 3, 0}), floats({1, 10, 100})}),
+      HasSubstr("an index is out of bounds of the 3 elements and 3 columns"));
+  EXPECT_THAT(error_of(text("f32[3]", "f32[2]"), {data, outer, inner, floats({1, 10, 100})}),
+              HasSubstr("must be f32[3]"));
 }
 
 TEST(BuiltinCalls, ShapeAssertionsFailWithTheirMessage) {

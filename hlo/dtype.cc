@@ -50,7 +50,8 @@ int64_t bit_width(DType dtype) { return row_of(dtype).bits; }
 std::optional<DType> parse_dtype(std::string_view text) {
   static constexpr auto kKeys = [] {
     std::array<uint64_t, kRows.size()> keys;
-    for (size_t number = 0; number < keys.size(); ++number) keys[number] = key_of(kRows[number].text);
+    for (size_t number = 0; number < keys.size(); ++number)
+      keys[number] = key_of(kRows[number].text);
     return keys;
   }();
   if (text == "invalid") return std::nullopt;

@@ -7,38 +7,40 @@
 
 namespace heddle {
 
-// X(enumerator, text and constant, XLA's PrimitiveType number, bits of information, bytes of storage, kind).
-// Types under 8 bits are stored one element a byte, value in the low bits (signed ones sign-extended).
-#define HEDDLE_DTYPES(X)                                   \
-  X(kPred, pred, 1, 1, 1, kPredicate)                      \
-  X(kS8, s8, 2, 8, 1, kSigned)                             \
-  X(kS16, s16, 3, 16, 2, kSigned)                          \
-  X(kS32, s32, 4, 32, 4, kSigned)                          \
-  X(kS64, s64, 5, 64, 8, kSigned)                          \
-  X(kU8, u8, 6, 8, 1, kUnsigned)                           \
-  X(kU16, u16, 7, 16, 2, kUnsigned)                        \
-  X(kU32, u32, 8, 32, 4, kUnsigned)                        \
-  X(kU64, u64, 9, 64, 8, kUnsigned)                        \
-  X(kF16, f16, 10, 16, 2, kFloat)                          \
-  X(kF32, f32, 11, 32, 4, kFloat)                          \
-  X(kF64, f64, 12, 64, 8, kFloat)                          \
-  X(kC64, c64, 15, 64, 8, kComplex)                        \
-  X(kBF16, bf16, 16, 16, 2, kFloat)                        \
-  X(kC128, c128, 18, 128, 16, kComplex)                    \
-  X(kF8E5M2, f8e5m2, 19, 8, 1, kFloat)                     \
-  X(kF8E4M3FN, f8e4m3fn, 20, 8, 1, kFloat)                 \
-  X(kS4, s4, 21, 4, 1, kSigned)                            \
-  X(kU4, u4, 22, 4, 1, kUnsigned)                          \
-  X(kF8E4M3B11FNUZ, f8e4m3b11fnuz, 23, 8, 1, kFloat)       \
-  X(kF8E5M2FNUZ, f8e5m2fnuz, 24, 8, 1, kFloat)             \
-  X(kF8E4M3FNUZ, f8e4m3fnuz, 25, 8, 1, kFloat)             \
-  X(kS2, s2, 26, 2, 1, kSigned)                            \
-  X(kU2, u2, 27, 2, 1, kUnsigned)                          \
-  X(kF8E4M3, f8e4m3, 28, 8, 1, kFloat)                     \
-  X(kF8E3M4, f8e3m4, 29, 8, 1, kFloat)                     \
-  X(kS1, s1, 30, 1, 1, kSigned)                            \
-  X(kU1, u1, 31, 1, 1, kUnsigned)                          \
-  X(kF4E2M1FN, f4e2m1fn, 32, 4, 1, kFloat)                 \
+// X(enumerator, text and constant, XLA's PrimitiveType number, bits of information, bytes of
+// storage, kind).
+// Types under 8 bits are stored one element a byte, value in the low bits (signed ones
+// sign-extended).
+#define HEDDLE_DTYPES(X)                             \
+  X(kPred, pred, 1, 1, 1, kPredicate)                \
+  X(kS8, s8, 2, 8, 1, kSigned)                       \
+  X(kS16, s16, 3, 16, 2, kSigned)                    \
+  X(kS32, s32, 4, 32, 4, kSigned)                    \
+  X(kS64, s64, 5, 64, 8, kSigned)                    \
+  X(kU8, u8, 6, 8, 1, kUnsigned)                     \
+  X(kU16, u16, 7, 16, 2, kUnsigned)                  \
+  X(kU32, u32, 8, 32, 4, kUnsigned)                  \
+  X(kU64, u64, 9, 64, 8, kUnsigned)                  \
+  X(kF16, f16, 10, 16, 2, kFloat)                    \
+  X(kF32, f32, 11, 32, 4, kFloat)                    \
+  X(kF64, f64, 12, 64, 8, kFloat)                    \
+  X(kC64, c64, 15, 64, 8, kComplex)                  \
+  X(kBF16, bf16, 16, 16, 2, kFloat)                  \
+  X(kC128, c128, 18, 128, 16, kComplex)              \
+  X(kF8E5M2, f8e5m2, 19, 8, 1, kFloat)               \
+  X(kF8E4M3FN, f8e4m3fn, 20, 8, 1, kFloat)           \
+  X(kS4, s4, 21, 4, 1, kSigned)                      \
+  X(kU4, u4, 22, 4, 1, kUnsigned)                    \
+  X(kF8E4M3B11FNUZ, f8e4m3b11fnuz, 23, 8, 1, kFloat) \
+  X(kF8E5M2FNUZ, f8e5m2fnuz, 24, 8, 1, kFloat)       \
+  X(kF8E4M3FNUZ, f8e4m3fnuz, 25, 8, 1, kFloat)       \
+  X(kS2, s2, 26, 2, 1, kSigned)                      \
+  X(kU2, u2, 27, 2, 1, kUnsigned)                    \
+  X(kF8E4M3, f8e4m3, 28, 8, 1, kFloat)               \
+  X(kF8E3M4, f8e3m4, 29, 8, 1, kFloat)               \
+  X(kS1, s1, 30, 1, 1, kSigned)                      \
+  X(kU1, u1, 31, 1, 1, kUnsigned)                    \
+  X(kF4E2M1FN, f4e2m1fn, 32, 4, 1, kFloat)           \
   X(kF8E8M0FNU, f8e8m0fnu, 33, 8, 1, kFloat)
 
 enum class DType : uint8_t {

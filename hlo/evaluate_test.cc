@@ -274,8 +274,8 @@ std::string update_loop(int64_t n, int64_t trips) {
     })");
 }
 
-// Were each trip to copy into what the last but one left, an even number of trips would end where it
-// began; an odd one would not.
+// Were each trip to copy into what the last but one left, an even number of trips would end where
+// it began; an odd one would not.
 TEST(EvaluateSpeed, ALoopUpdatesItsCarryInPlace) {
   for (const int64_t trips : {1, 2, 1000, 1001}) {
     std::vector<Literal> arguments;

@@ -116,7 +116,7 @@ std::byte* Literal::mutable_bytes() {
 
 bool Literal::is_unique() const {
   if (!storage_ || storage_->own == nullptr || storage_.use_count() != 1) return false;
-  // Whoever shared the bytes has let go of them; its last reads come before what we write.
+    // Whoever shared the bytes has let go of them; its last reads come before what we write.
 #ifdef __SANITIZE_THREAD__
   const auto fence = storage_;  // g++'s thread sanitizer sees the counter, and no fences
 #else

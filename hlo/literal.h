@@ -1,7 +1,8 @@
 // Literal: a value on the host. An array of elements in row-major order, or a tuple of literals.
 //
-// Copies share their bytes until one of them is written (copy on write), so a literal passes through loops and modules for the
-// price of a pointer. Element types under 8 bits take a byte each. Bytes are 64-byte aligned.
+// Copies share their bytes until one of them is written (copy on write), so a literal passes
+// through loops and modules for the price of a pointer. Element types under 8 bits take a byte
+// each. Bytes are 64-byte aligned.
 #pragma once
 
 #include <complex>
@@ -24,7 +25,8 @@ class Literal {
 
   static Literal tuple(std::vector<Literal> elements);
 
-  // An array from values in row-major order; T is the native type of the dtype (hlo/native.h), its element count that of the shape.
+  // An array from values in row-major order; T is the native type of the dtype (hlo/native.h), its
+  // element count that of the shape.
   template <class T>
   static Literal from(const Shape& shape, std::span<const T> values) {
     Literal out = uninitialised(shape);
@@ -40,10 +42,11 @@ class Literal {
   static Literal scalar(DType dtype, int64_t value);
   // An array whose bytes the caller fills.
   static Literal uninitialised(const Shape& shape);
-  // An array that uses `bytes` (row-major, at least byte_size()) without a copy; `owner` keeps them alive. Written to only after
-  // a copy.
+  // An array that uses `bytes` (row-major, at least byte_size()) without a copy; `owner` keeps them
+  // alive. Written to only after a copy.
   static Literal borrowed(const Shape& shape, const void* bytes, std::shared_ptr<const void> owner);
-  // The `{...}` of HLO text: has a shape and no value. Reading its bytes gives zeros; evaluating it is an error.
+  // The `{...}` of HLO text: has a shape and no value. Reading its bytes gives zeros; evaluating it
+  // is an error.
   static Literal elided(const Shape& shape);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
@@ -71,14 +74,17 @@ class Literal {
     return {reinterpret_cast<T*>(mutable_bytes()), static_cast<size_t>(element_count())};
   }
 
-  // Element at a row-major position as a number; complex: the real part. For tests, printing and small indices, not for loops.
+  // Element at a row-major position as a number; complex: the real part. For tests, printing and
+  // small indices, not for loops.
   [[nodiscard]] double to_double(int64_t position) const;
   [[nodiscard]] int64_t to_int64(int64_t position) const;
 
   // Of a tuple.
   [[nodiscard]] const std::vector<Literal>& elements() const { return elements_; }
   [[nodiscard]] std::vector<Literal>& mutable_elements() { return elements_; }
-  [[nodiscard]] const Literal& element(int64_t i) const { return elements_[static_cast<size_t>(i)]; }
+  [[nodiscard]] const Literal& element(int64_t i) const {
+    return elements_[static_cast<size_t>(i)];
+  }
 
   // The same bytes under another shape of as many elements and the same dtype; no copy.
   [[nodiscard]] Literal reshaped(Shape shape) &&;

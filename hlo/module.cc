@@ -14,7 +14,8 @@ bool equal_extras(const Instruction& a, const Instruction& b) {
 }
 
 // A bitcast reads the bytes as they lie: its layout and its operand's are part of what it computes.
-bool same_layouts(const Computation& a, const Instruction& x, const Computation& b, const Instruction& y) {
+bool same_layouts(const Computation& a, const Instruction& x, const Computation& b,
+                  const Instruction& y) {
   return x.shape == y.shape && a.at(x.operands[0]).shape == b.at(y.operands[0]).shape;
 }
 
@@ -26,7 +27,8 @@ void hash_instruction(Hasher& hasher, const Instruction& instruction) {
   hash_value(hasher, instruction.attrs);
   if (instruction.extras.has_value()) {
     if (instruction.extras->sharding.has_value()) hash_value(hasher, *instruction.extras->sharding);
-    if (!instruction.extras->backend_config.empty()) hash_value(hasher, instruction.extras->backend_config);
+    if (!instruction.extras->backend_config.empty())
+      hash_value(hasher, instruction.extras->backend_config);
     for (const auto& [key, value] : instruction.extras->frontend_attributes) {
       hash_value(hasher, key);
       hash_value(hasher, value);
@@ -61,9 +63,10 @@ bool equal(const Instruction& a, const Instruction& b) {
 
 bool equal(const Computation& a, const Computation& b) {
   return a.root == b.root && a.parameters == b.parameters &&
-         std::ranges::equal(a.instructions, b.instructions, [&](const Instruction& x, const Instruction& y) {
-           return equal(x, y) && (x.opcode != Opcode::kBitcast || same_layouts(a, x, b, y));
-         });
+         std::ranges::equal(
+             a.instructions, b.instructions, [&](const Instruction& x, const Instruction& y) {
+               return equal(x, y) && (x.opcode != Opcode::kBitcast || same_layouts(a, x, b, y));
+             });
 }
 
 bool equal(const Module& a, const Module& b) {

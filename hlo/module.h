@@ -1,7 +1,9 @@
-// The IR. A Module is a table of computations, callees before callers; a Computation is a table of instructions, operands before
-// users. Ids are indices: the ids are the topological order. Nothing is edited in place: passes write new computations.
+// The IR. A Module is a table of computations, callees before callers; a Computation is a table of
+// instructions, operands before users. Ids are indices: the ids are the topological order. Nothing
+// is edited in place: passes write new computations.
 //
-// Stages say what is legal (hlo/verify.h): kTraced has everything, scan too; kHlo is what goes to XLA.
+// Stages say what is legal (hlo/verify.h): kTraced has everything, scan too; kHlo is what goes to
+// XLA.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +44,8 @@ struct Metadata {
   friend bool operator==(const Metadata&, const Metadata&) = default;
 };
 
-// What few instructions carry. What Heddle does not understand is kept as it was read, and written again.
+// What few instructions carry. What Heddle does not understand is kept as it was read, and written
+// again.
 struct InstructionExtras {
   Metadata metadata;
   Box<Sharding> sharding;
@@ -53,8 +56,10 @@ struct InstructionExtras {
   std::string statistics;                   // as text, with its braces
   std::string result_accuracy;              // as text, with its braces
   std::string origin;                       // as text, with its braces
-  std::string unknown_proto;                // serialised fields of HloInstructionProto that nothing above holds
-  std::string unknown_parts;                // ... and what is newer than Heddle inside of those that are held
+  // serialised fields of HloInstructionProto that nothing above holds
+  std::string unknown_proto;
+  // ... and what is newer than Heddle inside of those that are held
+  std::string unknown_parts;
   friend bool operator==(const InstructionExtras&, const InstructionExtras&) = default;
 };
 
@@ -63,9 +68,10 @@ struct Instruction {
   Shape shape;
   std::vector<InstructionId> operands;
   Attrs attrs;
-  std::vector<ComputationId> called;  // while: body, condition. conditional: branches, true first. select-and-scatter: select, scatter
-  std::string name;                   // empty: printers make one from opcode and id
-  SourceLocation at;                  // the user's line, when traced
+  // while: body, condition. conditional: branches, true first. select-and-scatter: select, scatter
+  std::vector<ComputationId> called;
+  std::string name;   // empty: printers make one from opcode and id
+  SourceLocation at;  // the user's line, when traced
   Box<InstructionExtras> extras;
 };
 
@@ -77,14 +83,18 @@ struct Computation {
   std::vector<InstructionId> parameters;  // by parameter number
   std::string execution_thread;           // empty: main
   bool is_fusion = false;
-  std::string unknown_proto;              // serialised fields of HloComputationProto that are not here
-  std::string unknown_parts;              // ... and what is newer than Heddle inside of those that are
+  // serialised fields of HloComputationProto that are not here
+  std::string unknown_proto;
+  // ... and what is newer than Heddle inside of those that are
+  std::string unknown_parts;
 
   [[nodiscard]] const Instruction& at(InstructionId id) const { return instructions[id.value]; }
   [[nodiscard]] const Instruction& root_instruction() const { return at(root); }
   [[nodiscard]] const Shape& result_shape() const { return root_instruction().shape; }
   [[nodiscard]] size_t parameter_count() const { return parameters.size(); }
-  [[nodiscard]] const Shape& parameter_shape(size_t number) const { return at(parameters[number]).shape; }
+  [[nodiscard]] const Shape& parameter_shape(size_t number) const {
+    return at(parameters[number]).shape;
+  }
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(instructions.size()); }
 };
 
@@ -110,17 +120,18 @@ struct ModuleExtras {
   bool alias_passthrough_params = false;
   std::vector<InputOutputAlias> input_output_alias;
   std::vector<BufferDonor> buffer_donors;
-  std::vector<Shape> entry_parameter_layouts;  // entry_computation_layout; empty with an invalid result: as the entry says
+  // entry_computation_layout; empty with an invalid result: as the entry says
+  std::vector<Shape> entry_parameter_layouts;
   Shape entry_result_layout;
   std::vector<bool> propagate_sharding_to_parameters;
   std::vector<bool> propagate_sharding_to_output;
   int64_t replica_count = 1;
   int64_t num_partitions = 1;
   FrontendAttributes frontend_attributes;
-  std::string frames;                // FileNames .. StackFrames blocks, as text
-  std::string origin_recovery_table; // as text, with its braces
-  std::string unknown_proto;         // serialised fields of HloModuleProto that are not here
-  std::string unknown_parts;         // ... and what is newer than Heddle inside of those that are
+  std::string frames;                 // FileNames .. StackFrames blocks, as text
+  std::string origin_recovery_table;  // as text, with its braces
+  std::string unknown_proto;          // serialised fields of HloModuleProto that are not here
+  std::string unknown_parts;          // ... and what is newer than Heddle inside of those that are
   friend bool operator==(const ModuleExtras&, const ModuleExtras&) = default;
 };
 
@@ -138,9 +149,10 @@ struct Module {
   ComputationId add(Computation computation);
 };
 
-// Equality of what is computed: opcodes, types (without layouts), operands, attributes, sharding, frontend attributes, backend config
-// and called computations, in this order. Names, metadata and lines count not. Compare canonical forms (transform/canonical.h)
-// to look through dead code and order. Instructions and computations are compared by their ids: both must be of the same tables.
+// Equality of what is computed: opcodes, types (without layouts), operands, attributes, sharding,
+// frontend attributes, backend config and called computations, in this order. Names, metadata and
+// lines count not. Compare canonical forms (transform/canonical.h) to look through dead code and
+// order. Instructions and computations are compared by their ids: both must be of the same tables.
 bool equal(const Module& a, const Module& b);
 bool equal(const Computation& a, const Computation& b);
 bool equal(const Instruction& a, const Instruction& b);

@@ -1,7 +1,9 @@
-// The C++ type that holds one element of each dtype, and visit_dtype() to get from the one to the other.
+// The C++ type that holds one element of each dtype, and visit_dtype() to get from the one to the
+// other.
 //
-// Integers and f32, f64, pred are C++'s own types; c64 and c128 are std::complex. The 16-bit and smaller floats are bits with
-// conversions to and from f64, rounded once, to nearest even, in each format's own way at overflow.
+// Integers and f32, f64, pred are C++'s own types; c64 and c128 are std::complex. The 16-bit and
+// smaller floats are bits with conversions to and from f64, rounded once, to nearest even, in each
+// format's own way at overflow.
 #pragma once
 
 #include <bit>
@@ -23,7 +25,8 @@ struct SmallFloat {
 using F16 = SmallFloat<DType::kF16, uint16_t>;
 using BF16 = SmallFloat<DType::kBF16, uint16_t>;
 
-// An integer of fewer than 8 bits, kept in one byte: in range for its type, sign-extended when signed.
+// An integer of fewer than 8 bits, kept in one byte: in range for its type, sign-extended when
+// signed.
 template <DType kType, class Storage>
 struct SmallInt {
   Storage value = 0;
@@ -34,10 +37,10 @@ struct SmallInt {
 template <DType kType>
 struct NativeOf;
 
-#define HEDDLE_NATIVE(dtype, ...)    \
-  template <>                        \
-  struct NativeOf<DType::dtype> {    \
-    using Type = __VA_ARGS__;        \
+#define HEDDLE_NATIVE(dtype, ...) \
+  template <>                     \
+  struct NativeOf<DType::dtype> { \
+    using Type = __VA_ARGS__;     \
   };
 HEDDLE_NATIVE(kPred, bool)
 HEDDLE_NATIVE(kS8, int8_t)
@@ -74,8 +77,9 @@ HEDDLE_NATIVE(kF8E8M0FNU, SmallFloat<DType::kF8E8M0FNU, uint8_t>)
 template <DType kType>
 using Native = typename NativeOf<kType>::Type;
 
-// Calls visit(std::integral_constant<DType, dtype>) for an array element type and returns its result; any other dtype is visited as
-// pred, so check first. Every instantiation costs compile time: use it for loads and stores, not for whole algorithms.
+// Calls visit(std::integral_constant<DType, dtype>) for an array element type and returns its
+// result; any other dtype is visited as pred, so check first. Every instantiation costs compile
+// time: use it for loads and stores, not for whole algorithms.
 template <class Visit>
 decltype(auto) visit_dtype(DType dtype, Visit&& visit) {
   switch (dtype) {
@@ -95,7 +99,8 @@ decltype(auto) visit_dtype(DType dtype, Visit&& visit) {
 // Exact value of the element with these bits, for any float type of 16 bits or fewer.
 double decode_small_float(DType dtype, uint16_t bits);
 
-// Bits of `value` rounded once to the type, to nearest even; overflow and NaN as the format says (inf, NaN, or saturation).
+// Bits of `value` rounded once to the type, to nearest even; overflow and NaN as the format says
+// (inf, NaN, or saturation).
 uint16_t encode_small_float(DType dtype, double value);
 
 template <DType kType, class Storage>

@@ -13,8 +13,8 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-constexpr DType kSmallFloats[] = {f16,        bf16,       f8e5m2, f8e4m3fn, f8e4m3b11fnuz, f8e5m2fnuz,
-                                  f8e4m3fnuz, f8e4m3,     f8e3m4, f4e2m1fn, f8e8m0fnu};
+constexpr DType kSmallFloats[] = {f16,        bf16,   f8e5m2, f8e4m3fn, f8e4m3b11fnuz, f8e5m2fnuz,
+                                  f8e4m3fnuz, f8e4m3, f8e3m4, f4e2m1fn, f8e8m0fnu};
 
 int pattern_count(DType dtype) { return 1 << bit_width(dtype); }
 
@@ -77,13 +77,15 @@ TEST_P(SmallFloats, NaNStaysNaNAndIsZeroWhereTheFormatHasNone) {
   }
 }
 
-// Between two neighbours of the format, the nearer one is taken, and of two equally near the one with an even pattern.
+// Between two neighbours of the format, the nearer one is taken, and of two equally near the one
+// with an even pattern.
 // f8e8m0fnu has no even mantissas: halfway goes up.
 TEST_P(SmallFloats, RoundsToNearestEven) {
   int step_up = GetParam() == f8e8m0fnu ? 1 : 0;
   for (int bits = 0; bits + 1 < pattern_count(GetParam()); ++bits) {
     double low = slow_decode(GetParam(), bits), high = slow_decode(GetParam(), bits + 1);
-    if (!std::isfinite(low) || !std::isfinite(high) || std::signbit(low) != std::signbit(high)) continue;
+    if (!std::isfinite(low) || !std::isfinite(high) || std::signbit(low) != std::signbit(high))
+      continue;
     double middle = low + (high - low) / 2;
     int even = step_up ? bits + 1 : bits + bits % 2;
     EXPECT_EQ(encode_small_float(GetParam(), std::nextafter(middle, low)), bits) << middle;
@@ -95,8 +97,9 @@ TEST_P(SmallFloats, RoundsToNearestEven) {
 INSTANTIATE_TEST_SUITE_P(EveryFormat, SmallFloats, testing::ValuesIn(kSmallFloats),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
-// What lies above the largest number: infinity (IEEE), NaN (fn, fnuz, e8m0) or the largest number (f4e2m1fn). Halfway to the
-// next number that would be there rounds to even: up to an even pattern overflows, down to an even pattern does not.
+// What lies above the largest number: infinity (IEEE), NaN (fn, fnuz, e8m0) or the largest number
+// (f4e2m1fn). Halfway to the next number that would be there rounds to even: up to an even pattern
+// overflows, down to an even pattern does not.
 // The figures are those of ml_dtypes 0.6.0.
 struct Overflow {
   DType dtype;
@@ -143,7 +146,8 @@ TEST(SmallFloat, E8M0HasNoZeroAndNoNegatives) {
   EXPECT_EQ(encode_small_float(f8e8m0fnu, 0x1p-140), 0x00);
 }
 
-// Hardware float is an independent reference: f32 to bf16 by adding half a unit of the last place to the bits.
+// Hardware float is an independent reference: f32 to bf16 by adding half a unit of the last place
+// to the bits.
 TEST(SmallFloat, RandomFloatsRoundToBf16AsBitsSay) {
   std::mt19937 random(1);
   for (int i = 0; i < 100000; ++i) {

@@ -15,7 +15,8 @@ ComparisonType usual_comparison(DType dtype) {
 template <class Struct>
 Attrs drop_default_precision(Attrs attrs) {
   const auto& precision = attrs.get<Struct>().operand_precision;
-  if (precision.empty() || !std::ranges::all_of(precision, [](Precision p) { return p == Precision::kDefault; })) {
+  if (precision.empty() ||
+      !std::ranges::all_of(precision, [](Precision p) { return p == Precision::kDefault; })) {
     return attrs;
   }
   Struct out = attrs.get<Struct>();
@@ -44,9 +45,12 @@ Attrs normal_form(Opcode opcode, std::span<const Shape* const> operands, Attrs a
   if (opcode == Opcode::kCompare) return compare_form(operands, std::move(attrs));
   if (opcode == Opcode::kMap) return map_form(operands, std::move(attrs));
   if (attrs.holds<DotAttrs>()) return drop_default_precision<DotAttrs>(std::move(attrs));
-  if (attrs.holds<RaggedDotAttrs>()) return drop_default_precision<RaggedDotAttrs>(std::move(attrs));
-  if (attrs.holds<ConvolutionAttrs>()) return drop_default_precision<ConvolutionAttrs>(std::move(attrs));
-  if (attrs.holds<CustomCallAttrs>()) return drop_default_precision<CustomCallAttrs>(std::move(attrs));
+  if (attrs.holds<RaggedDotAttrs>())
+    return drop_default_precision<RaggedDotAttrs>(std::move(attrs));
+  if (attrs.holds<ConvolutionAttrs>())
+    return drop_default_precision<ConvolutionAttrs>(std::move(attrs));
+  if (attrs.holds<CustomCallAttrs>())
+    return drop_default_precision<CustomCallAttrs>(std::move(attrs));
   return attrs;
 }
 

@@ -18,19 +18,22 @@ Status check_counts(Opcode opcode, size_t operands, size_t called) {
   return {};
 }
 
-StatusOr<Shape> apply_rule(Opcode opcode, std::span<const Shape* const> operands, const Attrs& attrs,
-                           std::span<const Computation* const> called, const Shape* declared) {
+StatusOr<Shape> apply_rule(Opcode opcode, std::span<const Shape* const> operands,
+                           const Attrs& attrs, std::span<const Computation* const> called,
+                           const Shape* declared) {
   HEDDLE_RETURN_IF_ERROR(check_counts(opcode, operands.size(), called.size()));
   if (!fits(opcode, attrs)) {
     return internal_error(to_string(opcode), " was given the attributes of another op");
   }
   if (declared != nullptr) HEDDLE_RETURN_IF_ERROR(check_shape(*declared));
   if (declared == nullptr && has_trait(opcode, kDeclared)) {
-    return invalid_argument(to_string(opcode), ": has no result type; this op's type cannot be inferred");
+    return invalid_argument(to_string(opcode),
+                            ": has no result type; this op's type cannot be inferred");
   }
   if (attrs.holds<CollectiveAttrs>()) {
-    HEDDLE_RETURN_IF_ERROR(annotate(check_replica_groups(attrs.get<CollectiveAttrs>().replica_groups),
-                                    to_string(opcode), ": "));
+    HEDDLE_RETURN_IF_ERROR(
+        annotate(check_replica_groups(attrs.get<CollectiveAttrs>().replica_groups),
+                 to_string(opcode), ": "));
   }
   const OpDef& op = definition(opcode);
   if (!op.infer) return invalid_argument(to_string(opcode), ": ", op.infer.reason());
@@ -48,8 +51,9 @@ const OpDef& definition(Opcode opcode) {
   return *kDefinitions[static_cast<size_t>(opcode)];
 }
 
-StatusOr<Shape> infer_shape(Opcode opcode, std::span<const Shape* const> operands, const Attrs& attrs,
-                            std::span<const Computation* const> called, const Shape* declared) {
+StatusOr<Shape> infer_shape(Opcode opcode, std::span<const Shape* const> operands,
+                            const Attrs& attrs, std::span<const Computation* const> called,
+                            const Shape* declared) {
   if (declared != nullptr) {
     HEDDLE_RETURN_IF_ERROR(check_type(opcode, operands, attrs, called, *declared));
     return *declared;
@@ -63,8 +67,8 @@ Status check_type(Opcode opcode, std::span<const Shape* const> operands, const A
                   std::span<const Computation* const> called, const Shape& declared) {
   HEDDLE_ASSIGN_OR_RETURN(Shape shape, apply_rule(opcode, operands, attrs, called, &declared));
   if (same_type(shape, declared)) return {};
-  return invalid_argument(to_string(opcode), ": result is declared as ", to_string(declared), "; its operands give ",
-                          to_string(shape));
+  return invalid_argument(to_string(opcode), ": result is declared as ", to_string(declared),
+                          "; its operands give ", to_string(shape));
 }
 
 }  // namespace heddle::hlo

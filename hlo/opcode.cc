@@ -14,7 +14,8 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define HEDDLE_OP(enumerator, text, attrs, operands, called, traits) {text, operands, called, traits},
+#define HEDDLE_OP(enumerator, text, attrs, operands, called, traits) \
+  {text, operands, called, traits},
 #include "heddle/hlo/opcodes.def"
 #undef HEDDLE_OP
 };

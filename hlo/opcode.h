@@ -15,11 +15,12 @@ enum class Opcode : uint8_t {
 
 // Bits of opcodes.def.
 enum Trait : uint32_t {
-  kElementwise = 1,   // element i of the result depends on element i of the operands alone
-  kCommutative = 2,   // operands 0 and 1 may be swapped
-  kLinear = 4,        // linear in every operand
-  kDeclared = 8,      // the result type cannot be had from the operands alone: text and builders must give it
-  kSideEffect = 16,   // must run even where the result is unused
+  kElementwise = 1,  // element i of the result depends on element i of the operands alone
+  kCommutative = 2,  // operands 0 and 1 may be swapped
+  kLinear = 4,       // linear in every operand
+  // the result type cannot be had from the operands alone: text and builders must give it
+  kDeclared = 8,
+  kSideEffect = 16,  // must run even where the result is unused
 };
 
 inline constexpr int kVariadic = -1;

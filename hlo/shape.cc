@@ -34,7 +34,8 @@ Status check_array(const Shape& shape) {
   for (int64_t i = 0; i < shape.rank(); ++i) {
     int64_t size = shape.dimension(i);
     if (size == Shape::kUnbounded && shape.is_dynamic_dimension(i)) continue;
-    if (size < 0) return invalid_argument("shape: dimension ", i, " is ", size, "; sizes are 0 or more");
+    if (size < 0)
+      return invalid_argument("shape: dimension ", i, " is ", size, "; sizes are 0 or more");
     if (__builtin_mul_overflow(bytes, size == 0 ? 1 : size, &bytes) || bytes > kMaxBytes) {
       return resource_exhausted("shape: ", to_string(shape), " is larger than 2^62 bytes");
     }
@@ -47,7 +48,8 @@ Status check_array(const Shape& shape) {
 }
 
 Status check_nested(const Shape& shape, int depth) {
-  if (depth > kMaxNesting) return resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
+  if (depth > kMaxNesting)
+    return resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
   if (shape.is_array()) return check_array(shape);
   if (!shape.is_valid()) return invalid_argument("shape: has no element type");
   for (const Shape& element : shape.elements()) {

@@ -1,6 +1,8 @@
-// Shape: what a value is. An array (dtype and dimensions), a tuple of shapes, a token or an opaque handle.
+// Shape: what a value is. An array (dtype and dimensions), a tuple of shapes, a token or an opaque
+// handle.
 //
-// Written as XLA writes it: f32[2,3]{1,0}, s32[], (f32[4], pred[]), token[]. Row-major layout is the default and takes no space.
+// Written as XLA writes it: f32[2,3]{1,0}, s32[], (f32[4], pred[]), token[]. Row-major layout is
+// the default and takes no space.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +18,27 @@
 
 namespace heddle {
 
-// How an array lies in memory, where it is not plain row-major. Heddle computes on logical positions; layouts are data that survives.
+// How an array lies in memory, where it is not plain row-major. Heddle computes on logical
+// positions; layouts are data that survives.
 struct Layout {
   struct SplitConfig {
     int64_t dimension = 0;
     std::vector<int64_t> split_indices;
     friend bool operator==(const SplitConfig&, const SplitConfig&) = default;
   };
-  std::vector<int64_t> minor_to_major;       // a permutation of the dimensions, fastest first
-  std::vector<std::vector<int64_t>> tiles;   // T(8,128)(2,1); kCombineDimension prints as *
-  int64_t tail_padding_alignment = 1;        // L(n), in elements
-  DType index_type = DType::kInvalid;        // #(t)
-  DType pointer_type = DType::kInvalid;      // *(t)
-  int64_t element_size_in_bits = 0;          // E(bits)
-  int64_t memory_space = 0;                  // S(space)
-  std::vector<SplitConfig> split_configs;    // SC(d:i,j)
-  int64_t metadata_prefix_bytes = 0;         // M(bytes)
-  std::string physical_shape;                // P(shape), as text
-  std::vector<int64_t> dim_level_types;      // D(..): 0 dense, 1 compressed, 2 singleton, 3 loose compressed
-  std::string unknown_proto;                 // serialised fields of LayoutProto that are not above
+  std::vector<int64_t> minor_to_major;      // a permutation of the dimensions, fastest first
+  std::vector<std::vector<int64_t>> tiles;  // T(8,128)(2,1); kCombineDimension prints as *
+  int64_t tail_padding_alignment = 1;       // L(n), in elements
+  DType index_type = DType::kInvalid;       // #(t)
+  DType pointer_type = DType::kInvalid;     // *(t)
+  int64_t element_size_in_bits = 0;         // E(bits)
+  int64_t memory_space = 0;                 // S(space)
+  std::vector<SplitConfig> split_configs;   // SC(d:i,j)
+  int64_t metadata_prefix_bytes = 0;        // M(bytes)
+  std::string physical_shape;               // P(shape), as text
+  // D(..): 0 dense, 1 compressed, 2 singleton, 3 loose compressed
+  std::vector<int64_t> dim_level_types;
+  std::string unknown_proto;  // serialised fields of LayoutProto that are not above
   static constexpr int64_t kCombineDimension = INT64_MIN;
   friend bool operator==(const Layout&, const Layout&) = default;
 };
@@ -79,7 +83,8 @@ class Shape {
   [[nodiscard]] const Shape& element(int64_t i) const { return elements_[static_cast<size_t>(i)]; }
   [[nodiscard]] int64_t element_shapes() const { return static_cast<int64_t>(elements_.size()); }
 
-  // Null layout: row-major. set_layout keeps a plain row-major layout as null, so that equal layouts compare equal.
+  // Null layout: row-major. set_layout keeps a plain row-major layout as null, so that equal
+  // layouts compare equal.
   [[nodiscard]] bool has_layout() const { return layout_.has_value(); }
   [[nodiscard]] const Layout& layout() const { return layout_.get(); }
   void set_layout(Layout layout);
@@ -88,7 +93,9 @@ class Shape {
 
   // Same with another element type, or without the layout.
   [[nodiscard]] Shape with_dtype(DType dtype) const;
-  [[nodiscard]] Shape with_dimensions(std::vector<int64_t> dimensions) const { return {dtype_, std::move(dimensions)}; }
+  [[nodiscard]] Shape with_dimensions(std::vector<int64_t> dimensions) const {
+    return {dtype_, std::move(dimensions)};
+  }
 
   // Equal in all, layout included. See same_type() for the comparison that operands need.
   friend bool operator==(const Shape& a, const Shape& b);
@@ -110,7 +117,8 @@ bool same_type(const Shape& a, const Shape& b);
 // Equal dimensions, whatever the element types.
 bool same_dimensions(const Shape& a, const Shape& b);
 
-// Refuses negative sizes, rank above kMaxRank, layouts that are no permutation, nesting deeper than 64 and byte sizes above 2^62.
+// Refuses negative sizes, rank above kMaxRank, layouts that are no permutation, nesting deeper than
+// 64 and byte sizes above 2^62.
 Status check_shape(const Shape& shape);
 
 // Layouts count not: a hash of what same_type compares.

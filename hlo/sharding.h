@@ -1,4 +1,5 @@
-// How a value is laid over devices: data that survives every pass. XLA's OpSharding, field by field.
+// How a value is laid over devices: data that survives every pass. XLA's OpSharding, field by
+// field.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +12,34 @@ namespace heddle::hlo {
 
 // Text: {replicated} {maximal device=0} {devices=[2,1,2]<=[4] last_tile_dim_replicate} {{..}, {..}}
 struct Sharding {
-  enum class Type : uint8_t { kReplicated, kMaximal, kTuple, kOther, kManual, kUnknown, kUnreduced };
+  enum class Type : uint8_t {
+    kReplicated,
+    kMaximal,
+    kTuple,
+    kOther,
+    kManual,
+    kUnknown,
+    kUnreduced
+  };
   enum class GroupType : uint8_t { kAs, kLike };
 
-  Type type = Type::kReplicated;                // maximal: tile_dimensions {1}, tile_devices {the device}
-  std::vector<int64_t> tile_dimensions;         // devices=[2,2]
-  std::vector<int64_t> tile_devices;            // explicit list of devices, or empty with the iota form
-  std::vector<int64_t> iota_reshape;            // <=[4]
-  std::vector<int64_t> iota_transpose;          // T(1,0); empty: none
+  // maximal: tile_dimensions {1}, tile_devices {the device}
+  Type type = Type::kReplicated;
+  std::vector<int64_t> tile_dimensions;  // devices=[2,2]
+  // explicit list of devices, or empty with the iota form
+  std::vector<int64_t> tile_devices;
+  std::vector<int64_t> iota_reshape;    // <=[4]
+  std::vector<int64_t> iota_transpose;  // T(1,0); empty: none
   bool replicate_on_last_tile_dim = false;
-  std::vector<Type> last_tile_dims;             // last_tile_dims={manual, replicated}
+  std::vector<Type> last_tile_dims;  // last_tile_dims={manual, replicated}
   bool is_shard_group = false;
-  int64_t shard_group_id = 0;                   // shard_as 1, shard_like 1
+  int64_t shard_group_id = 0;  // shard_as 1, shard_like 1
   GroupType shard_group_type = GroupType::kAs;
-  std::vector<Sharding> tuple;                  // of type kTuple
-  std::string unknown_text;                     // a form that is newer than this reader, as text ...
-  std::string unknown_proto;                    // ... or as serialised fields of OpSharding (metadata, tile_shape, named_sharding)
+  std::vector<Sharding> tuple;  // of type kTuple
+  // a form that is newer than this reader, as text ...
+  std::string unknown_text;
+  // ... or as serialised fields of OpSharding (metadata, tile_shape, named_sharding)
+  std::string unknown_proto;
 
   friend bool operator==(const Sharding&, const Sharding&) = default;
 };

@@ -22,13 +22,15 @@ struct PrintOptions {
   int64_t max_constant_elements = -1;
 };
 
-// Returns the module as text. parse_text() of it gives an equal module, in every form; with the names, metadata and header that it
-// had, in the forms kLong and kShort. Names that text cannot carry are changed, missing ones made.
+// Returns the module as text. parse_text() of it gives an equal module, in every form; with the
+// names, metadata and header that it had, in the forms kLong and kShort. Names that text cannot
+// carry are changed, missing ones made.
 std::string print(const Module& module, const PrintOptions& options = {});
 // Returns one computation of the module as text.
 std::string print(const Module& module, ComputationId id, const PrintOptions& options = {});
 
-// Reads a module (or a single computation, which becomes its entry) and verifies it. Text is hostile input.
+// Reads a module (or a single computation, which becomes its entry) and verifies it. Text is
+// hostile input.
 // errors: InvalidArgument with line:column, the line and a caret; ResourceExhausted past a limit
 StatusOr<Module> parse_text(std::string_view text);
 

@@ -47,26 +47,31 @@ class Verifier {
   Status check(const Computation& computation, size_t number, size_t i) {
     const Instruction& instruction = computation.instructions[i];
     if (stage_ != Stage::kTraced && instruction.opcode == Opcode::kScan) {
-      return invalid_argument("scan: is not legal here; lower it to while first (heddle opt --passes lower-scan)");
+      return invalid_argument(
+          "scan: is not legal here; lower it to while first (heddle opt --passes lower-scan)");
     }
     operands_.clear();
     for (InstructionId id : instruction.operands) {
-      if (id.value >= i) return invalid_argument("operand ", id.value, " is not defined before its use");
+      if (id.value >= i)
+        return invalid_argument("operand ", id.value, " is not defined before its use");
       operands_.push_back(&computation.at(id).shape);
     }
     callees_.clear();
     for (ComputationId id : instruction.called) {
-      if (id.value >= number) return invalid_argument("callee ", id.value, " is not defined before its caller");
+      if (id.value >= number)
+        return invalid_argument("callee ", id.value, " is not defined before its caller");
       callees_.push_back(&module_.at(id));
     }
     if (instruction.extras.has_value()) {
       for (InstructionId id : instruction.extras->control_predecessors) {
-        if (id.value >= i) return invalid_argument("control predecessor ", id.value, " is not defined before");
+        if (id.value >= i)
+          return invalid_argument("control predecessor ", id.value, " is not defined before");
       }
       if (instruction.extras->sharding.has_value())
         HEDDLE_RETURN_IF_ERROR(check_sharding(*instruction.extras->sharding));
     }
-    return check_type(instruction.opcode, operands_, instruction.attrs, callees_, instruction.shape);
+    return check_type(instruction.opcode, operands_, instruction.attrs, callees_,
+                      instruction.shape);
   }
 
   static Status check_parameters(const Computation& computation) {
@@ -78,11 +83,13 @@ class Verifier {
       int64_t n = instruction.attrs.get<ParameterAttrs>().number;
       if (n < 0 || n >= static_cast<int64_t>(computation.parameters.size()) ||
           computation.parameters[static_cast<size_t>(n)] != InstructionId(i)) {
-        return invalid_argument("parameter ", n, " stands twice or out of range; numbers are 0 .. n-1, each once");
+        return invalid_argument("parameter ", n,
+                                " stands twice or out of range; numbers are 0 .. n-1, each once");
       }
     }
     if (found != computation.parameters.size()) {
-      return invalid_argument("has ", found, " parameters; numbers go up to ", computation.parameters.size());
+      return invalid_argument("has ", found, " parameters; numbers go up to ",
+                              computation.parameters.size());
     }
     return {};
   }
@@ -98,7 +105,8 @@ Status check_index(const Shape& shape, const std::vector<int64_t>& index, std::s
   const Shape* at = &shape;
   for (int64_t i : index) {
     if (i < 0 || i >= static_cast<int64_t>(at->elements().size())) {
-      return invalid_argument("input_output_alias: ", what, " {", join(index, ","), "} is not in ", to_string(shape));
+      return invalid_argument("input_output_alias: ", what, " {", join(index, ","), "} is not in ",
+                              to_string(shape));
     }
     at = &at->element(i);
   }
@@ -115,8 +123,8 @@ Status check_aliases(const Module& module) {
     if (alias.parameter < 0 || alias.parameter >= static_cast<int64_t>(entry.parameter_count())) {
       return invalid_argument("input_output_alias: there is no parameter ", alias.parameter);
     }
-    HEDDLE_RETURN_IF_ERROR(check_index(entry.parameter_shape(static_cast<size_t>(alias.parameter)), alias.parameter_index,
-                                       "parameter index"));
+    HEDDLE_RETURN_IF_ERROR(check_index(entry.parameter_shape(static_cast<size_t>(alias.parameter)),
+                                       alias.parameter_index, "parameter index"));
   }
   return {};
 }

@@ -11,8 +11,9 @@
 
 namespace heddle::hlo {
 
-// Returns the module as a serialised HloModuleProto that any XLA accepts: flat ids, callees first, names unique module-wide,
-// host_program_shape set. Deterministic: equal modules with equal names give equal bytes.
+// Returns the module as a serialised HloModuleProto that any XLA accepts: flat ids, callees first,
+// names unique module-wide, host_program_shape set. Deterministic: equal modules with equal names
+// give equal bytes.
 std::string to_proto(const Module& module);
 
 // Reads a serialised HloModuleProto and verifies it. Bytes are hostile input.

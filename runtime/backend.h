@@ -5,9 +5,9 @@
 // and an error of a run is carried by its results. Host bytes reach a device, and come back, only
 // through runtime/transfer.h.
 //
-// Lifetimes: registered backends (runtime/registry.h) live as long as the process. Where another one
-// goes, no call of it may be going on; its buffers and executables, and the devices that these are
-// on, may stay. Reading, uploading, compiling and running are FailedPrecondition from then on.
+// Lifetimes: registered backends (runtime/registry.h) live as long as the process. Where another
+// one goes, no call of it may be going on; its buffers and executables, and the devices that these
+// are on, may stay. Reading, uploading, compiling and running are FailedPrecondition from then on.
 #pragma once
 
 #include <atomic>
@@ -38,8 +38,8 @@ struct StridedArray;
 struct UploadOptions;
 using BufferPtr = std::shared_ptr<Buffer>;
 
-// One processor with its memory. Made by its backend. Lives as long as that, and as long as a buffer
-// or an executable is on it.
+// One processor with its memory. Made by its backend. Lives as long as that, and as long as a
+// buffer or an executable is on it.
 class Device : public std::enable_shared_from_this<Device> {
  public:
   Device(Backend& backend, int id, std::string kind);

@@ -55,8 +55,8 @@ Bytes left_in(const std::string& folder, const Files& files) {
   return std::max<int64_t>(*limit - used, 0);
 }
 
-// What a group and those above it leave. In a container the group's name may be one of the machine's,
-// which is not there; the topmost folder is the container's own then.
+// What a group and those above it leave. In a container the group's name may be one of the
+// machine's, which is not there; the topmost folder is the container's own then.
 Bytes left_in_groups(const std::string& root, std::string group, const Files& files) {
   Bytes left;
   while (true) {

@@ -8,7 +8,8 @@
 namespace heddle::runtime {
 
 // Returns the bytes that this process can still have without driving others out: what Linux says is
-// available, or what the control groups (versions 1 and 2) of the process leave, where that is less.
+// available, or what the control groups (versions 1 and 2) of the process leave, where that is
+// less.
 // Their files are read below `root`. Nothing where the system does not say.
 [[nodiscard]] std::optional<int64_t> available_host_memory(const std::string& root = "");
 

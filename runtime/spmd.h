@@ -48,7 +48,8 @@ class SpmdExecutable {
   // `executions`, whether or not it succeeds, unless its arguments are wrong.
   //
   // errors   InvalidArgument that names the device and the argument whose count, type or place is
-  //          wrong; FailedPrecondition for a deleted argument, or where the backend is gone; Unavailable where a device has no
+  // wrong; FailedPrecondition for a deleted argument, or where the backend is gone; Unavailable
+  // where a device has no
   //          room and the caller does not want to wait; the backend's
   [[nodiscard]] StatusOr<DeviceBuffers> execute(const DeviceBuffers& arguments,
                                                 bool only_if_room = false);

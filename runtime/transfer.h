@@ -31,7 +31,8 @@ struct StridedArray {
 // array counts 1 upload of 0 bytes.
 //
 // what     who asks, for the guard's message: "array", "scan init.h"
-// errors   FailedPrecondition under a guard, for an elided literal, or where the device's backend is
+// errors   FailedPrecondition under a guard, for an elided literal, or where the device's backend
+// is
 //          gone; InvalidArgument for a tuple; Unavailable where there is no room and the options
 //          forbid to wait; else the backend's
 [[nodiscard]] StatusOr<BufferPtr> to_device(Device& device, const Literal& literal,

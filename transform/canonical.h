@@ -22,7 +22,8 @@ namespace heddle::transform {
 [[nodiscard]] hlo::Module canonicalize(hlo::Module&& module);
 
 // The same module with dead instructions and uncalled computations gone and the others in the order
-// of the canonical form: names, metadata, lines and layouts stay, and equal computations stay apart.
+// of the canonical form: names, metadata, lines and layouts stay, and equal computations stay
+// apart.
 [[nodiscard]] hlo::Module in_canonical_order(hlo::Module&& module);
 
 // hash_of() the canonical form. Equal hashes find candidates; hlo::equal() of the canonical forms

@@ -57,7 +57,8 @@ TEST(Inline, CallsPastTheLimitStay) {
   EXPECT_LE(inlined.instruction_count(), kLimit);
 }
 
-// The limit is the module's, not the growth of one run: passes that settle run inline again and again.
+// The limit is the module's, not the growth of one run: passes that settle run inline again and
+// again.
 TEST(Inline, SecondRunStaysBelowTheLimitToo) {
   const hlo::Module once = *inline_calls(doubling_calls(60));
   EXPECT_LE(inline_calls(once)->instruction_count(), kLimit);

@@ -54,7 +54,8 @@ StatusOr<Literal> Evaluator::run(std::vector<Literal> arguments, const RunOption
   try {
     EvaluationRun run(*plan_, options.seed);
     Literal result;
-    HEDDLE_RETURN_IF_ERROR(run.call(plan_->module.entry, {arguments.data(), arguments.data()}, result));
+    HEDDLE_RETURN_IF_ERROR(
+        run.call(plan_->module.entry, {arguments.data(), arguments.data()}, result));
     return result;
   } catch (const std::bad_alloc&) {
     return out_of_memory(plan_->module);

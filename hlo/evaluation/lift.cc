@@ -45,8 +45,9 @@ bool is_liftable(const Computation& computation, InstructionId root) {
   for (size_t i = 0; i < needed.size(); ++i) {
     if (needed[i] && !is_liftable(computation.instructions[i], i == root.value)) return false;
   }
-  return std::ranges::all_of(computation.parameters,
-                             [&](InstructionId id) { return computation.at(id).shape.is_scalar(); });
+  return std::ranges::all_of(computation.parameters, [&](InstructionId id) {
+    return computation.at(id).shape.is_scalar();
+  });
 }
 
 Computation lift(const Computation& computation, InstructionId root, int64_t n) {

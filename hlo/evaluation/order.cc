@@ -1,5 +1,6 @@
-// The order of evaluation: by id, but elements leave their tuples at once, and an op that could overwrite an operand waits, while
-// there is other work, until the other readers of that operand are done. So a carry that is read and updated is never copied.
+// The order of evaluation: by id, but elements leave their tuples at once, and an op that could
+// overwrite an operand waits, while there is other work, until the other readers of that operand
+// are done. So a carry that is read and updated is never copied.
 #include <functional>
 #include <queue>
 
@@ -21,8 +22,13 @@ class Scheduler {
  public:
   Scheduler(const Computation& computation, const std::vector<bool>& live,
             const std::vector<bool>& effects)
-      : computation_(computation), live_(live), effects_(effects), users_(live.size()),
-        unread_(live.size()), missing_(live.size()), deferred_(live.size()) {}
+      : computation_(computation),
+        live_(live),
+        effects_(effects),
+        users_(live.size()),
+        unread_(live.size()),
+        missing_(live.size()),
+        deferred_(live.size()) {}
 
   std::vector<InstructionId> run() {
     add_edges();
@@ -151,7 +157,8 @@ bool has_side_effect(const Instruction& instruction, const std::vector<bool>& ef
   return false;
 }
 
-std::vector<InstructionId> evaluation_order(const Computation& computation, const std::vector<bool>& live,
+std::vector<InstructionId> evaluation_order(const Computation& computation,
+                                            const std::vector<bool>& live,
                                             const std::vector<bool>& effects) {
   return Scheduler(computation, live, effects).run();
 }

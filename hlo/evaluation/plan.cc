@@ -29,16 +29,19 @@ std::string location_of(const Instruction& instruction) {
 
 // Has a value that differs from device to device, or is had from several.
 bool joins_devices(const Instruction& instruction) {
-  return instruction.attrs.holds<CollectiveAttrs>() || instruction.attrs.holds<CollectivePermuteAttrs>() ||
+  return instruction.attrs.holds<CollectiveAttrs>() ||
+         instruction.attrs.holds<CollectivePermuteAttrs>() ||
          instruction.opcode == Opcode::kReplicaId || instruction.opcode == Opcode::kPartitionId;
 }
 
-// A module for several devices runs on one alone as long as nothing asks which device this is, or for the others.
+// A module for several devices runs on one alone as long as nothing asks which device this is, or
+// for the others.
 Status check_alone(const Module& module, const Instruction& instruction) {
   const int64_t replicas = module.extras->replica_count, partitions = module.extras->num_partitions;
   if ((replicas <= 1 && partitions <= 1) || !joins_devices(instruction)) return {};
-  return unimplemented("is for the module's ", replicas, " replicas and ", partitions,
-                       " partitions, and the interpreter is one device; run it on a backend with as many");
+  return unimplemented(
+      "is for the module's ", replicas, " replicas and ", partitions,
+      " partitions, and the interpreter is one device; run it on a backend with as many");
 }
 
 // Bytes are all that there is of the value.
@@ -47,7 +50,8 @@ bool is_plain_scalar(const Shape& shape) { return shape.is_scalar() && !shape.ha
 // Plans one computation: gives each value a slot, and each use its kind.
 class RoutineMaker {
  public:
-  RoutineMaker(const Module& module, const Computation& computation, std::vector<InstructionId> order)
+  RoutineMaker(const Module& module, const Computation& computation,
+               std::vector<InstructionId> order)
       : module_(module),
         computation_(computation),
         order_(std::move(order)),
@@ -65,7 +69,8 @@ class RoutineMaker {
       HEDDLE_RETURN_IF_ERROR(explain(order_[i], add(order_[i], static_cast<int64_t>(i))));
     }
     routine_.root = use(computation_.root, kAtRoot, 0);
-    if (is_plain(at(computation_.root), Opcode::kTuple) && !root_is_read_) routine_.root.kind = Source::Kind::kResult;
+    if (is_plain(at(computation_.root), Opcode::kTuple) && !root_is_read_)
+      routine_.root.kind = Source::Kind::kResult;
     return std::move(routine_);
   }
 
@@ -174,7 +179,8 @@ class RoutineMaker {
     }
     if (is_plain_scalar(at(id).shape)) {
       allocate(id);
-      std::memcpy(routine_.scalars.back().bytes, literal.bytes(), static_cast<size_t>(literal.byte_size()));
+      std::memcpy(routine_.scalars.back().bytes, literal.bytes(),
+                  static_cast<size_t>(literal.byte_size()));
       return {};
     }
     value_of(id).is_constant = true;
@@ -222,11 +228,13 @@ class RoutineMaker {
   ScalarOp scalar_op_of(const Instruction& instruction) const {
     const ScalarRule rule = definition(instruction.opcode).scalar;
     if (rule == nullptr || !is_plain_scalar(instruction.shape)) return {};
-    if (instruction.operands.empty() || instruction.operands.size() > ScalarOp::kMaxOperands) return {};
+    if (instruction.operands.empty() || instruction.operands.size() > ScalarOp::kMaxOperands)
+      return {};
     for (InstructionId id : instruction.operands) {
       if (!is_plain_scalar(at(id).shape)) return {};
     }
-    return rule(instruction.attrs, at(instruction.operands[0]).shape.dtype(), instruction.shape.dtype());
+    return rule(instruction.attrs, at(instruction.operands[0]).shape.dtype(),
+                instruction.shape.dtype());
   }
 
   Status add_rule(InstructionId id, int64_t position) {
@@ -336,7 +344,8 @@ Status plan_routines(EvaluationPlan& plan) {
   for (size_t c = 0; c < plan.routines.size(); ++c) {
     if (reach.live(c).empty()) continue;
     const Computation& computation = plan.module.computations[c];
-    RoutineMaker maker(plan.module, computation, evaluation_order(computation, reach.live(c), reach.effects()));
+    RoutineMaker maker(plan.module, computation,
+                       evaluation_order(computation, reach.live(c), reach.effects()));
     HEDDLE_ASSIGN_OR_RETURN(plan.routines[c], maker.make());
     if (plan.alone.ok()) plan.alone = maker.alone();
     plan.routines[c].depth = depth_of(plan.routines[c], plan.routines);

@@ -10,12 +10,14 @@
 namespace heddle::hlo {
 namespace {
 
-// Elements that an elementwise body takes at a time: few enough for a dozen temporaries to stay in the cache.
+// Elements that an elementwise body takes at a time: few enough for a dozen temporaries to stay in
+// the cache.
 constexpr int64_t kChunk = 2048;
 
 class CallSite final : public Caller, public RandomSource, public CallPlace {
  public:
-  CallSite(EvaluationRun& run, const Instruction& instruction) : run_(run), instruction_(instruction) {}
+  CallSite(EvaluationRun& run, const Instruction& instruction)
+      : run_(run), instruction_(instruction) {}
 
   Status call_and_consume(size_t which, std::span<Literal> arguments, Literal& result) override {
     return run_.call(id_of(which), {arguments.data(), arguments.data()}, result);
@@ -23,7 +25,8 @@ class CallSite final : public Caller, public RandomSource, public CallPlace {
   Status call_on(size_t which, std::span<const Literal> arguments, Literal& result) override {
     return run_.call(id_of(which), {arguments.data(), nullptr}, result);
   }
-  StatusOr<Literal> map(size_t which, InstructionId value, std::span<const Literal> arguments) override {
+  StatusOr<Literal> map(size_t which, InstructionId value,
+                        std::span<const Literal> arguments) override {
     return run_.map(id_of(which), value, arguments);
   }
   [[nodiscard]] const Computation& computation(size_t which) const override {
@@ -42,7 +45,8 @@ class CallSite final : public Caller, public RandomSource, public CallPlace {
 
 // The bytes of a scalar as a literal, in its own buffer where that will do.
 void put_scalar(const ScalarBytes& scalar, DType dtype, Literal& to) {
-  if (!to.is_unique() || !to.shape().is_scalar(dtype)) to = Literal::uninitialised(Shape::scalar(dtype));
+  if (!to.is_unique() || !to.shape().is_scalar(dtype))
+    to = Literal::uninitialised(Shape::scalar(dtype));
   std::memcpy(to.mutable_bytes(), scalar.bytes, static_cast<size_t>(storage_bytes(dtype)));
 }
 
@@ -63,7 +67,8 @@ Literal slot_element(const Step& step, Literal& tuple) {
   return std::move(tuple.mutable_elements()[step.element]);
 }
 
-// A constant stays in its operand's place from run to run, unless the rule moved it out or wrote to its copy.
+// A constant stays in its operand's place from run to run, unless the rule moved it out or wrote to
+// its copy.
 void place_constant(const Literal& constant, Literal& operand) {
   if (constant.is_tuple() || operand.bytes() != constant.bytes()) operand = constant;
 }
@@ -89,7 +94,8 @@ void EvaluationRun::Frame::take(Source source, const Routine& routine, Literal& 
 void EvaluationRun::Frame::make_tuple(const Step& step, const Routine& routine, Literal& result) {
   const Source* sources = routine.sources.data() + step.first_source;
   if (step.at_root && result.is_tuple() && result.elements().size() == step.source_count) {
-    for (uint32_t i = 0; i < step.source_count; ++i) take(sources[i], routine, result.mutable_elements()[i]);
+    for (uint32_t i = 0; i < step.source_count; ++i)
+      take(sources[i], routine, result.mutable_elements()[i]);
     return;
   }
   std::vector<Literal> elements(step.source_count);
@@ -111,7 +117,8 @@ void EvaluationRun::Frame::take_element(const Step& step, Arguments arguments) {
     if (step.drops) slots[step.tuple] = Literal();
     return;
   }
-  Literal element = step.from_argument ? argument_element(step, arguments) : slot_element(step, slots[step.tuple]);
+  Literal element = step.from_argument ? argument_element(step, arguments)
+                                       : slot_element(step, slots[step.tuple]);
   if (step.drops) slots[step.tuple] = Literal();
   slots[step.slot] = std::move(element);
 }
@@ -139,14 +146,15 @@ Status EvaluationRun::call(ComputationId id, Arguments arguments, Literal& resul
   frame.prepare(routine);
   for (const Routine::Binding& binding : routine.bindings) frame.bind(binding, arguments);
   for (const Step& step : routine.steps) {
-    if (Status status = execute(routine, frame, step, arguments, result); !status.ok()) return status;
+    if (Status status = execute(routine, frame, step, arguments, result); !status.ok())
+      return status;
   }
   frame.take(routine.root, routine, result);
   return {};
 }
 
-Status EvaluationRun::execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments,
-                              Literal& result) {
+Status EvaluationRun::execute(const Routine& routine, Frame& frame, const Step& step,
+                              Arguments arguments, Literal& result) {
   switch (step.kind) {
     case Step::Kind::kScalarOp: frame.apply_scalar_op(step, routine); return {};
     case Step::Kind::kRule: return apply_rule(routine, frame, step);
@@ -170,7 +178,8 @@ Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Ste
   EvalArgs in{*step.instruction, {operands, step.source_count}, site, routine.computation};
   StatusOr<Literal> result = step.at_sizes ? apply_at_sizes(step, in) : step.rule(in);
   for (uint32_t i = 0; i < step.source_count; ++i) {
-    const bool stays = sources[i].kind == Source::Kind::kConstant || sources[i].kind == Source::Kind::kScalar;
+    const bool stays =
+        sources[i].kind == Source::Kind::kConstant || sources[i].kind == Source::Kind::kScalar;
     if (!stays) operands[i] = Literal();
   }
   if (!result.ok()) return located(result.status(), *step.instruction);
@@ -183,19 +192,22 @@ Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Ste
 }
 
 StatusOr<Literal> EvaluationRun::apply_at_sizes(const Step& step, EvalArgs& in) {
-  HEDDLE_ASSIGN_OR_RETURN(const Sized sized, at_sizes(plan_.module, *in.computation, *step.instruction, in.operands));
+  HEDDLE_ASSIGN_OR_RETURN(const Sized sized,
+                          at_sizes(plan_.module, *in.computation, *step.instruction, in.operands));
   EvalArgs now{sized.instruction, in.operands, in.caller, in.computation};
   HEDDLE_ASSIGN_OR_RETURN(Literal result, step.rule(now));
   if (sized.cut) result = at_dimensions(result, *sized.cut);
   return fitted(std::move(result), step.instruction->shape);
 }
 
-// Runs of lifted computations are kept like frames. Null where the value is not had by elementwise ops.
+// Runs of lifted computations are kept like frames. Null where the value is not had by elementwise
+// ops.
 EvaluationRun* EvaluationRun::lifted(const EvaluationPlan::LiftKey& key) {
   auto [found, is_new] = lifted_.try_emplace(key);
   if (is_new) {
     found->second.plan = plan_.lifted(key);
-    if (found->second.plan) found->second.run = std::make_unique<EvaluationRun>(*found->second.plan);
+    if (found->second.plan)
+      found->second.run = std::make_unique<EvaluationRun>(*found->second.plan);
   }
   return found->second.run.get();
 }
@@ -232,11 +244,13 @@ void put(const Literal& value, int64_t start, int64_t count, std::span<Literal> 
 
 }  // namespace
 
-StatusOr<Literal> EvaluationRun::map(ComputationId id, InstructionId value, std::span<const Literal> arguments) {
+StatusOr<Literal> EvaluationRun::map(ComputationId id, InstructionId value,
+                                     std::span<const Literal> arguments) {
   const Shape& scalar = plan_.module.at(id).at(value).shape;
   const std::vector<int64_t>& dimensions = arguments[0].shape().dimensions();
   std::vector<Literal> results;
-  if (!scalar.is_tuple()) results.push_back(Literal::uninitialised(Shape(scalar.dtype(), dimensions)));
+  if (!scalar.is_tuple())
+    results.push_back(Literal::uninitialised(Shape(scalar.dtype(), dimensions)));
   for (const Shape& each : scalar.elements()) {
     results.push_back(Literal::uninitialised(Shape(each.dtype(), dimensions)));
   }
@@ -258,7 +272,8 @@ Status EvaluationRun::map_chunks(const MapCall& call, std::span<Literal> results
       chunks[i] = chunk_of(call.arguments[i], start, count, int64_t{1} << log2_size);
     }
     Literal value;
-    HEDDLE_RETURN_IF_ERROR(run->call(run->plan().module.entry, {chunks.data(), chunks.data()}, value));
+    HEDDLE_RETURN_IF_ERROR(
+        run->call(run->plan().module.entry, {chunks.data(), chunks.data()}, value));
     put(value, start, count, results);
   }
   return {};
@@ -270,12 +285,14 @@ Status EvaluationRun::map_elements(const MapCall& call, std::span<Literal> resul
     return internal_error("map of an inner value that is not elementwise");
   }
   std::vector<Literal> scalars;
-  for (const Literal& argument : call.arguments) scalars.emplace_back(Shape::scalar(argument.shape().dtype()));
+  for (const Literal& argument : call.arguments)
+    scalars.emplace_back(Shape::scalar(argument.shape().dtype()));
   Literal value;
   for (int64_t at = 0; at < call.arguments[0].element_count(); ++at) {
     for (size_t i = 0; i < scalars.size(); ++i) {
       const auto width = static_cast<size_t>(storage_bytes(scalars[i].shape().dtype()));
-      std::memcpy(scalars[i].mutable_bytes(), call.arguments[i].bytes() + width * static_cast<size_t>(at), width);
+      std::memcpy(scalars[i].mutable_bytes(),
+                  call.arguments[i].bytes() + width * static_cast<size_t>(at), width);
     }
     HEDDLE_RETURN_IF_ERROR(this->call(call.computation, {scalars.data(), nullptr}, value));
     put(value, at, 1, results);

@@ -184,8 +184,9 @@ class Sizer {
                          "}; must fill its bounds where a layout is not row-major");
   }
 
-  // Dimensions are taken together as their bounds make equal products; in each such group one dynamic dimension takes what the others
-  // leave. A result without dynamic dimensions has the elements beyond the size too.
+  // Dimensions are taken together as their bounds make equal products; in each such group one
+  // dynamic dimension takes what the others leave. A result without dynamic dimensions has the
+  // elements beyond the size too.
   StatusOr<Shape> reshaped() {
     const Dims& bounds = declared(0).dimensions();
     Dims sizes = out_.shape.dimensions();
@@ -209,7 +210,8 @@ class Sizer {
     return of_sizes(std::move(sizes));
   }
 
-  // The size of the one dynamic dimension among [first_to, to), which have as many elements as [first_from, from) of x.
+  // The size of the one dynamic dimension among [first_to, to), which have as many elements as
+  // [first_from, from) of x.
   Status solve(size_t first_from, size_t from, size_t first_to, size_t to, Dims& sizes) const {
     int64_t count = 1, others = 1;
     bool is_full = true;

@@ -1,4 +1,5 @@
-// Values of dynamic size: each op at the size that its operands have. Expected values are those of XLA's CPU where it has them.
+// Values of dynamic size: each op at the size that its operands have. Expected values are those of
+// XLA's CPU where it has them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// The value of `lines`, whose last one is the root, for d: the first n rows of x = f32[4,2] of 1 .. 8.
+// The value of `lines`, whose last one is the root, for d: the first n rows of x = f32[4,2] of 1 ..
+// 8.
 Literal value(std::string_view lines, int32_t n) {
   return run(cat(R"(HloModule m
     add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }

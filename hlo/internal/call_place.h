@@ -8,7 +8,8 @@ namespace heddle::hlo {
 class CallPlace {
  public:
   virtual ~CallPlace() = default;
-  // The instruction of the prepared module, the same for every run: the rule may see a copy at the sizes of the moment.
+  // The instruction of the prepared module, the same for every run: the rule may see a copy at the
+  // sizes of the moment.
   [[nodiscard]] virtual const Instruction& place() const = 0;
 };
 

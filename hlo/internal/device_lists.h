@@ -20,7 +20,8 @@ inline constexpr int64_t kMaxDevices = int64_t{1} << 22;
 // The product of sizes of 1 or more; nothing where one is less, or the product above kMaxDevices.
 std::optional<int64_t> device_count(std::span<const int64_t> sizes);
 
-// Sizes in one list of them, copies of tiles and groups among them: enough for arrays of every rank.
+// Sizes in one list of them, copies of tiles and groups among them: enough for arrays of every
+// rank.
 inline constexpr size_t kMaxSizes = 128;
 
 // Each of 0 .. count-1 once, in any order.
@@ -42,7 +43,8 @@ Status check_replica_groups(const ReplicaGroups& groups);
 // No groups, which stands for one of all devices.
 bool has_no_groups(const ReplicaGroups& groups);
 
-// The group that a number stands in, whatever the form; empty where it stands in none. Other groups are not listed: there may be millions.
+// The group that a number stands in, whatever the form; empty where it stands in none. Other groups
+// are not listed: there may be millions.
 // errors: those of check_replica_groups(); Unimplemented for a form that Heddle does not know
 StatusOr<Dims> group_of(const ReplicaGroups& groups, int64_t number);
 

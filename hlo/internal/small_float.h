@@ -1,5 +1,5 @@
-// The float formats of 16 bits and fewer, and their conversions, inline: a block conversion with a constant format is several times
-// faster than calls of decode_small_float().
+// The float formats of 16 bits and fewer, and their conversions, inline: a block conversion with a
+// constant format is several times faster than calls of decode_small_float().
 #pragma once
 
 #include <bit>
@@ -11,14 +11,16 @@
 
 namespace heddle::small_float {
 
-// How a format of sign, exponent and mantissa spends its patterns. Below sign and max lie the finite values, in order of size.
+// How a format of sign, exponent and mantissa spends its patterns. Below sign and max lie the
+// finite values, in order of size.
 struct Format {
   int mantissa_bits = 0;
   int bias = 0;
   uint16_t sign = 0;      // the sign bit
   uint16_t max = 0;       // largest finite magnitude
   uint16_t overflow = 0;  // what larger magnitudes become: infinity, NaN or max
-  uint16_t nan = 0;       // the NaN that is written; patterns above max, but for infinity, all read as NaN
+  // the NaN that is written; patterns above max, but for infinity, all read as NaN
+  uint16_t nan = 0;
   bool has_infinity = false;
   bool unsigned_zero = false;  // fnuz: there is no -0, and its pattern is the only NaN
 };
@@ -49,12 +51,14 @@ inline constexpr Format kBF16Format = ieee(8, 7);
 inline constexpr Format kE5M2 = ieee(5, 2);
 inline constexpr Format kE4M3 = ieee(4, 3);
 inline constexpr Format kE3M4 = ieee(3, 4);
-inline constexpr Format kE4M3FN = {.mantissa_bits = 3, .bias = 7, .sign = 0x80, .max = 0x7E, .overflow = 0x7F, .nan = 0x7F};
+inline constexpr Format kE4M3FN = {
+    .mantissa_bits = 3, .bias = 7, .sign = 0x80, .max = 0x7E, .overflow = 0x7F, .nan = 0x7F};
 inline constexpr Format kE4M3B11FNUZ = fnuz(3, 11);
 inline constexpr Format kE4M3FNUZ = fnuz(3, 8);
 inline constexpr Format kE5M2FNUZ = fnuz(2, 16);
 // No NaN: one becomes a zero of the other sign, as in ml_dtypes.
-inline constexpr Format kE2M1FN = {.mantissa_bits = 1, .bias = 1, .sign = 0x8, .max = 0x7, .overflow = 0x7, .nan = 0x8};
+inline constexpr Format kE2M1FN = {
+    .mantissa_bits = 1, .bias = 1, .sign = 0x8, .max = 0x7, .overflow = 0x7, .nan = 0x8};
 
 inline constexpr uint64_t kMantissa64 = (uint64_t{1} << 52) - 1;
 
@@ -63,14 +67,16 @@ inline double decode(const Format& f, uint16_t bits) {
   bool negative = (bits & f.sign) != 0;
   if (f.unsigned_zero && bits == f.nan) return std::numeric_limits<double>::quiet_NaN();
   if (magnitude > f.max) {
-    double special = f.has_infinity && magnitude == f.overflow ? std::numeric_limits<double>::infinity()
-                                                               : std::numeric_limits<double>::quiet_NaN();
+    double special = f.has_infinity && magnitude == f.overflow
+                         ? std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::quiet_NaN();
     return negative ? -special : special;
   }
   int exponent = magnitude >> f.mantissa_bits;
   uint64_t mantissa = magnitude & ((1u << f.mantissa_bits) - 1);
   if (exponent == 0) {
-    double unit = std::bit_cast<double>(static_cast<uint64_t>(1023 + 1 - f.bias - f.mantissa_bits) << 52);
+    double unit =
+        std::bit_cast<double>(static_cast<uint64_t>(1023 + 1 - f.bias - f.mantissa_bits) << 52);
     double value = static_cast<double>(mantissa) * unit;
     return negative ? -value : value;
   }
@@ -95,7 +101,8 @@ inline uint16_t encode(const Format& f, double value) {
   int least = 1 - f.bias;
   int shift = 52 - f.mantissa_bits + (exponent < least ? least - exponent : 0);
   // Past 54 nothing is left, not even half a unit: doubles that are subnormal end here too.
-  uint64_t magnitude = shift > 54 ? 0 : shift_right_to_even((wide & kMantissa64) | (kMantissa64 + 1), shift);
+  uint64_t magnitude =
+      shift > 54 ? 0 : shift_right_to_even((wide & kMantissa64) | (kMantissa64 + 1), shift);
   // The hidden bit, or a carry of the rounding, steps the exponent up by itself.
   if (exponent > least) magnitude += static_cast<uint64_t>(exponent - least) << f.mantissa_bits;
   if (magnitude > f.max) return f.unsigned_zero ? f.overflow : f.overflow | sign;
@@ -103,7 +110,8 @@ inline uint16_t encode(const Format& f, double value) {
   return static_cast<uint16_t>(magnitude | sign);
 }
 
-// f8e8m0fnu holds powers of two alone, 2^-127 (0x00) to 2^127 (0xFE); 0xFF is NaN, and all that is not above zero becomes it.
+// f8e8m0fnu holds powers of two alone, 2^-127 (0x00) to 2^127 (0xFE); 0xFF is NaN, and all that is
+// not above zero becomes it.
 inline double decode_e8m0(uint16_t bits) {
   if (bits == 0xFF) return std::numeric_limits<double>::quiet_NaN();
   return std::ldexp(1.0, static_cast<int>(bits) - 127);

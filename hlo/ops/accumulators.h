@@ -70,8 +70,12 @@ inline uint64_t bits(int64_t x) { return static_cast<uint64_t>(x); }
 inline double sum(double a, double b) { return a + b; }
 inline double product(double a, double b) { return a * b; }
 // A NaN on either side stays, and -0 < +0.
-inline double minimum(double a, double b) { return b < a || b != b || (a == b && std::signbit(b)) ? b : a; }
-inline double maximum(double a, double b) { return b > a || b != b || (a == b && std::signbit(a)) ? b : a; }
+inline double minimum(double a, double b) {
+  return b < a || b != b || (a == b && std::signbit(b)) ? b : a;
+}
+inline double maximum(double a, double b) {
+  return b > a || b != b || (a == b && std::signbit(a)) ? b : a;
+}
 inline std::complex<double> complex_product(std::complex<double> a, std::complex<double> b) {
   return complex_math::multiply(a, b);
 }

@@ -1,4 +1,5 @@
-// Binary elementwise ops, one row each. There is no implicit broadcast in HLO: both operands have one type.
+// Binary elementwise ops, one row each. There is no implicit broadcast in HLO: both operands have
+// one type.
 #include <cmath>
 
 #include "heddle/hlo/ops/complex_math.h"
@@ -37,21 +38,24 @@ StatusOr<Shape> infer_complex(const InferArgs& in) {
 }
 
 // The operands are loaded as complex numbers: x + 0i and y + 0i.
-constexpr ElementwiseRow kComplexRow = {.complex = [](std::complex<double> x, std::complex<double> y) {
-  return std::complex<double>(x.real(), y.real());
-}};
+constexpr ElementwiseRow kComplexRow = {
+    .complex = [](std::complex<double> x, std::complex<double> y) {
+      return std::complex<double>(x.real(), y.real());
+    }};
 
 }  // namespace
 
 // Arithmetic. On pred, add is "or" and multiply is "and".
-HEDDLE_BINARY(kAdd, {.accepts = kAll,
-                     .real = [](double x, double y) { return x + y; },
-                     .integer = [](auto x, auto y, int) { return im::add(x, y); },
-                     .complex = [](std::complex<double> x, std::complex<double> y) { return x + y; }})
-HEDDLE_BINARY(kSubtract, {.accepts = kIntegers | kFloats | kComplexes,
-                          .real = [](double x, double y) { return x - y; },
-                          .integer = [](auto x, auto y, int) { return im::subtract(x, y); },
-                          .complex = [](std::complex<double> x, std::complex<double> y) { return x - y; }})
+HEDDLE_BINARY(kAdd,
+              {.accepts = kAll,
+               .real = [](double x, double y) { return x + y; },
+               .integer = [](auto x, auto y, int) { return im::add(x, y); },
+               .complex = [](std::complex<double> x, std::complex<double> y) { return x + y; }})
+HEDDLE_BINARY(kSubtract,
+              {.accepts = kIntegers | kFloats | kComplexes,
+               .real = [](double x, double y) { return x - y; },
+               .integer = [](auto x, auto y, int) { return im::subtract(x, y); },
+               .complex = [](std::complex<double> x, std::complex<double> y) { return x - y; }})
 HEDDLE_BINARY(kMultiply, {.accepts = kAll,
                           .real = [](double x, double y) { return x * y; },
                           .integer = [](auto x, auto y, int) { return im::multiply(x, y); },
@@ -70,8 +74,9 @@ HEDDLE_BINARY(kPower, {.accepts = kIntegers | kFloats | kComplexes,
 HEDDLE_BINARY(kAtan2, {.accepts = kFloats | kComplexes,
                        .real = [](double x, double y) { return std::atan2(x, y); },
                        .complex = [](auto x, auto y) { return cm::atan2(x, y); }})
-HEDDLE_BINARY(kMulhi, {.accepts = kIntegers,
-                       .integer = [](auto x, auto y, int bits) { return im::multiply_high(x, y, bits); }})
+HEDDLE_BINARY(kMulhi, {.accepts = kIntegers, .integer = [](auto x, auto y, int bits) {
+                         return im::multiply_high(x, y, bits);
+                       }})
 
 // Order.
 HEDDLE_BINARY(kMaximum, {.accepts = kAll,
@@ -84,18 +89,22 @@ HEDDLE_BINARY(kMinimum, {.accepts = kAll,
                          .complex = [](auto x, auto y) { return cm::is_less(y, x) ? y : x; }})
 
 // Bits.
-HEDDLE_BINARY(kAnd, {.accepts = kPreds | kIntegers, .integer = [](auto x, auto y, int) { return x & y; }})
-HEDDLE_BINARY(kOr, {.accepts = kPreds | kIntegers, .integer = [](auto x, auto y, int) { return x | y; }})
-HEDDLE_BINARY(kXor, {.accepts = kPreds | kIntegers, .integer = [](auto x, auto y, int) { return x ^ y; }})
+HEDDLE_BINARY(kAnd,
+              {.accepts = kPreds | kIntegers, .integer = [](auto x, auto y, int) { return x & y; }})
+HEDDLE_BINARY(kOr,
+              {.accepts = kPreds | kIntegers, .integer = [](auto x, auto y, int) { return x | y; }})
+HEDDLE_BINARY(kXor,
+              {.accepts = kPreds | kIntegers, .integer = [](auto x, auto y, int) { return x ^ y; }})
 HEDDLE_BINARY(kShiftLeft, {.accepts = kIntegers, .integer = [](auto x, auto y, int bits) {
-                return im::shift_left(x, y, bits);
-              }})
+                             return im::shift_left(x, y, bits);
+                           }})
 HEDDLE_BINARY(kShiftRightLogical, {.accepts = kIntegers, .integer = [](auto x, auto y, int bits) {
-                return im::shift_right_logical(x, y, bits);
-              }})
-HEDDLE_BINARY(kShiftRightArithmetic, {.accepts = kIntegers, .integer = [](auto x, auto y, int bits) {
-                return im::shift_right_arithmetic(x, y, bits);
-              }})
+                                     return im::shift_right_logical(x, y, bits);
+                                   }})
+HEDDLE_BINARY(kShiftRightArithmetic,
+              {.accepts = kIntegers, .integer = [](auto x, auto y, int bits) {
+                 return im::shift_right_arithmetic(x, y, bits);
+               }})
 
 constinit const OpDef kComplexDef = {.opcode = Opcode::kComplex,
                                      .operand_names = kBinaryOperands,

@@ -1,4 +1,5 @@
-// Binary elementwise ops on floats against long double; shape rules and errors. Integers: integer_test.cc. Complex: complex_test.cc.
+// Binary elementwise ops on floats against long double; shape rules and errors. Integers:
+// integer_test.cc. Complex: complex_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,9 +40,10 @@ class BinaryFunctions : public testing::TestWithParam<std::tuple<Function, DType
 
 TEST_P(BinaryFunctions, RoundTheTrueValueOnce) {
   const auto& [function, dtype] = GetParam();
-  const std::vector<double> samples = {0.0,  -0.0, 1,    -1,    0.5,   -0.5,    2,        3,        -3,     1.2345678901, 0.1,
-                                       -0.1, 7,    1e-6, -2e-6, 1e-45, -1e-310, 1.75e-38, 12345.67, -50000, 1e30,         kInf,
-                                       -kInf, kNaN};
+  const std::vector<double> samples = {0.0,      -0.0,   1,     -1,           0.5,     -0.5,
+                                       2,        3,      -3,    1.2345678901, 0.1,     -0.1,
+                                       7,        1e-6,   -2e-6, 1e-45,        -1e-310, 1.75e-38,
+                                       12345.67, -50000, 1e30,  kInf,         -kInf,   kNaN};
   std::vector<double> xs, ys;
   for (double x : samples) {
     for (double y : samples) xs.push_back(x), ys.push_back(y);
@@ -55,9 +57,11 @@ TEST_P(BinaryFunctions, RoundTheTrueValueOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryOp, BinaryFunctions,
-                         testing::Combine(testing::ValuesIn(kFunctions), testing::Values(f64, f32, f16, bf16, f8e5m2)),
+                         testing::Combine(testing::ValuesIn(kFunctions),
+                                          testing::Values(f64, f32, f16, bf16, f8e5m2)),
                          [](const auto& info) {
-                           return cat(to_string(std::get<0>(info.param).opcode), "_", std::get<1>(info.param));
+                           return cat(to_string(std::get<0>(info.param).opcode), "_",
+                                      std::get<1>(info.param));
                          });
 
 class Extrema : public testing::TestWithParam<DType> {};
@@ -86,8 +90,12 @@ INSTANTIATE_TEST_SUITE_P(EveryType, Extrema, testing::Values(f16, f32, f64, bf16
 
 // 2^24 + 1 needs a bit more than f32 has: the tie goes to even.
 TEST(Add, RoundsTiesToEven) {
-  EXPECT_EQ(evaluate(Opcode::kAdd, {Literal::scalar(f32, 0x1p24), Literal::scalar(f32, 1.0)}).to_double(0), 0x1p24);
-  EXPECT_EQ(evaluate(Opcode::kAdd, {Literal::scalar(f32, 0x1p24), Literal::scalar(f32, 3.0)}).to_double(0), 0x1p24 + 4);
+  EXPECT_EQ(evaluate(Opcode::kAdd, {Literal::scalar(f32, 0x1p24), Literal::scalar(f32, 1.0)})
+                .to_double(0),
+            0x1p24);
+  EXPECT_EQ(evaluate(Opcode::kAdd, {Literal::scalar(f32, 0x1p24), Literal::scalar(f32, 3.0)})
+                .to_double(0),
+            0x1p24 + 4);
 }
 
 TEST(BinaryOp, KeepsSubnormals) {
@@ -117,15 +125,18 @@ TEST(BinaryOp, RefusesOperandsOfDifferentTypes) {
             "add: y is f32[3]; must be f32[2] as x; broadcast it first");
   EXPECT_EQ(infer(Opcode::kAdd, {Shape(f32, {2}), Shape(f32, {})}),
             "add: y is f32[]; must be f32[2] as x; broadcast it first");
-  EXPECT_EQ(infer(Opcode::kAdd, {Shape(f32, {2}), Shape::token()}), "add: y is token[]; must be an array");
+  EXPECT_EQ(infer(Opcode::kAdd, {Shape(f32, {2}), Shape::token()}),
+            "add: y is token[]; must be an array");
 }
 
 TEST(BinaryOp, RefusesElementsThatItHasNoMeaningFor) {
   const Shape truth(pred, {2});
   EXPECT_EQ(infer(Opcode::kSubtract, {truth, truth}),
             "subtract: x is pred[2]; its elements must be integers, floats or complex numbers");
-  EXPECT_EQ(infer(Opcode::kAnd, {Shape(f32, {}), Shape(f32, {})}), "and: x is f32[]; its elements must be pred or integers");
-  EXPECT_EQ(infer(Opcode::kShiftLeft, {truth, truth}), "shift-left: x is pred[2]; its elements must be integers");
+  EXPECT_EQ(infer(Opcode::kAnd, {Shape(f32, {}), Shape(f32, {})}),
+            "and: x is f32[]; its elements must be pred or integers");
+  EXPECT_EQ(infer(Opcode::kShiftLeft, {truth, truth}),
+            "shift-left: x is pred[2]; its elements must be integers");
   EXPECT_EQ(infer(Opcode::kAtan2, {Shape(s32, {}), Shape(s32, {})}),
             "atan2: x is s32[]; its elements must be floats or complex numbers");
 }

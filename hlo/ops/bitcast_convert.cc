@@ -1,5 +1,6 @@
-// bitcast-convert(x): the same bits as elements of another type. To narrower elements the parts of each element become a new last
-// dimension, least significant first; to wider ones the last dimension is joined.
+// bitcast-convert(x): the same bits as elements of another type. To narrower elements the parts of
+// each element become a new last dimension, least significant first; to wider ones the last
+// dimension is joined.
 #include <cstring>
 
 #include "heddle/hlo/ops/elementwise.h"
@@ -9,14 +10,17 @@ namespace {
 
 StatusOr<Shape> infer(const InferArgs& in) {
   if (!in[0].is_array()) return in.error("x is ", in[0], "; must be an array");
-  if (!in.declared()->is_array()) return in.error("result is declared as ", *in.declared(), "; must be an array");
+  if (!in.declared()->is_array())
+    return in.error("result is declared as ", *in.declared(), "; must be an array");
   const DType from = in[0].dtype(), to = in.declared()->dtype();
   if (from == to) return in[0];
   if (is_complex(from) != is_complex(to)) {
-    return in.error("x is ", in[0], " and the result ", to, "; both must be complex, or neither; take real and imag");
+    return in.error("x is ", in[0], " and the result ", to,
+                    "; both must be complex, or neither; take real and imag");
   }
   if (from == pred || to == pred) {
-    return in.error("x is ", in[0], " and the result ", to, "; pred has no bits of its own; use convert");
+    return in.error("x is ", in[0], " and the result ", to,
+                    "; pred has no bits of its own; use convert");
   }
   const int64_t narrow = std::min(bit_width(from), bit_width(to));
   const int64_t ratio = std::max(bit_width(from), bit_width(to)) / narrow;
@@ -24,7 +28,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
   if (bit_width(from) > bit_width(to)) dimensions.push_back(ratio);
   if (bit_width(from) < bit_width(to)) {
     if (dimensions.empty() || dimensions.back() != ratio) {
-      return in.error("x is ", in[0], "; its last dimension must be ", ratio, ", the ", from, " that make one ", to);
+      return in.error("x is ", in[0], "; its last dimension must be ", ratio, ", the ", from,
+                      " that make one ", to);
     }
     dimensions.pop_back();
   }
@@ -55,12 +60,14 @@ void write_bits(std::byte* to, int64_t i, DType dtype, uint64_t word) {
 void regroup(const Literal& x, Literal& out) {
   const DType from = x.shape().dtype(), to = out.shape().dtype();
   const int64_t from_bits = bit_width(from), to_bits = bit_width(to);
-  const int64_t split = std::max<int64_t>(from_bits / to_bits, 1), joined = std::max<int64_t>(to_bits / from_bits, 1);
+  const int64_t split = std::max<int64_t>(from_bits / to_bits, 1),
+                joined = std::max<int64_t>(to_bits / from_bits, 1);
   std::byte* bytes = out.mutable_bytes();
   for (int64_t i = 0; i < x.element_count() / joined; ++i) {
     uint64_t word = 0;
     for (int64_t part = 0; part < joined; ++part) {
-      word |= read_bits(x.bytes(), i * joined + part, storage_bytes(from), from_bits) << (part * from_bits);
+      word |= read_bits(x.bytes(), i * joined + part, storage_bytes(from), from_bits)
+              << (part * from_bits);
     }
     for (int64_t part = 0; part < split; ++part) {
       const uint64_t bits = word >> (part * to_bits) << (64 - to_bits) >> (64 - to_bits);
@@ -72,7 +79,8 @@ void regroup(const Literal& x, Literal& out) {
 StatusOr<Literal> evaluate(EvalArgs& in) {
   Literal& x = in.operands[0];
   const bool whole_bytes = bit_width(x.shape().dtype()) >= 8 && bit_width(in.result().dtype()) >= 8;
-  if (whole_bytes) return std::move(x).reshaped(in.result());  // row-major and little-endian: the bytes stay where they are
+  // row-major and little-endian: the bytes stay where they are
+  if (whole_bytes) return std::move(x).reshaped(in.result());
   Literal out = Literal::uninitialised(in.result());
   regroup(x, out);
   return out;
@@ -80,7 +88,9 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-constinit const OpDef kBitcastConvertDef = {
-    .opcode = Opcode::kBitcastConvert, .operand_names = kUnaryOperands, .infer = infer, .evaluate = evaluate};
+constinit const OpDef kBitcastConvertDef = {.opcode = Opcode::kBitcastConvert,
+                                            .operand_names = kUnaryOperands,
+                                            .infer = infer,
+                                            .evaluate = evaluate};
 
 }  // namespace heddle::hlo

@@ -1,4 +1,5 @@
-// broadcast(x), dimensions={..}: dimension d of x becomes dimension dimensions[d] of the result; x repeats along the others.
+// broadcast(x), dimensions={..}: dimension d of x becomes dimension dimensions[d] of the result; x
+// repeats along the others.
 #include <algorithm>
 
 #include "heddle/hlo/ops/rules.h"
@@ -12,9 +13,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   const Shape& result = *in.declared();
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
   if (!result.is_array() || result.dtype() != in[0].dtype()) {
-    return in.error("result is declared as ", result, "; its type must be ", in[0].dtype(), " as of x");
+    return in.error("result is declared as ", result, "; its type must be ", in[0].dtype(),
+                    " as of x");
   }
-  HEDDLE_RETURN_IF_ERROR(check_length(in, "dimensions", dims.size(), in[0].rank(), "dimension of x"));
+  HEDDLE_RETURN_IF_ERROR(
+      check_length(in, "dimensions", dims.size(), in[0].rank(), "dimension of x"));
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, "dimensions", dims, result.rank()));
   for (int64_t d = 0; d < in[0].rank(); ++d) {
     int64_t to = dims[static_cast<size_t>(d)];

@@ -205,8 +205,8 @@ std::vector<T> numbers_of(const Literal& x) {
   return out;
 }
 
-// cpu_csr_sparse_dense_ffi(data, outer, inner, dense): a sparse matrix times a vector or matrix. Its row i has data[k] in column
-// inner[k], for k from outer[i] to outer[i + 1].
+// cpu_csr_sparse_dense_ffi(data, outer, inner, dense): a sparse matrix times a vector or matrix.
+// Its row i has data[k] in column inner[k], for k from outer[i] to outer[i + 1].
 class SparseTimesDense {
  public:
   explicit SparseTimesDense(CustomCall& call) : call_(call) {}
@@ -225,13 +225,18 @@ class SparseTimesDense {
  private:
   Status check() {
     HEDDLE_RETURN_IF_ERROR(call_.check_size(4));
-    const Shape &data = call_[0].shape(), &outer = call_[1].shape(), &inner = call_[2].shape(), &dense = call_[3].shape();
-    const bool arrays = data.is_array() && outer.is_array() && inner.is_array() && dense.is_array() && call_.result().is_array();
-    const bool ranks = arrays && data.rank() == 1 && outer.rank() == 1 && inner.rank() == 1 && (dense.rank() == 1 || dense.rank() == 2);
-    if (!ranks || !is_integer(outer.dtype()) || !is_integer(inner.dtype()) || inner.dimension(0) != data.dimension(0) ||
-        outer.dimension(0) == 0 || dense.dtype() != data.dtype()) {
+    const Shape &data = call_[0].shape(), &outer = call_[1].shape(), &inner = call_[2].shape(),
+                &dense = call_[3].shape();
+    const bool arrays = data.is_array() && outer.is_array() && inner.is_array() &&
+                        dense.is_array() && call_.result().is_array();
+    const bool ranks = arrays && data.rank() == 1 && outer.rank() == 1 && inner.rank() == 1 &&
+                       (dense.rank() == 1 || dense.rank() == 2);
+    if (!ranks || !is_integer(outer.dtype()) || !is_integer(inner.dtype()) ||
+        inner.dimension(0) != data.dimension(0) || outer.dimension(0) == 0 ||
+        dense.dtype() != data.dtype()) {
       return call_.error("operands are ", data, ", ", outer, ", ", inner, " and ", dense,
-                         "; must be n elements, a row's first element each and n at the end, n columns, and a vector or matrix");
+                         "; must be n elements, a row's first element each and n at the end, n "
+                         "columns, and a vector or matrix");
     }
     std::vector<int64_t> sizes = dense.dimensions();
     sizes[0] = outer.dimension(0) - 1;
@@ -242,9 +247,12 @@ class SparseTimesDense {
   Status check_indices() {
     const auto elements = static_cast<int64_t>(inner_.size());
     const int64_t rows = call_[3].shape().dimension(0);
-    const bool in_order = std::ranges::is_sorted(outer_) && outer_.front() >= 0 && outer_.back() <= elements;
-    if (in_order && std::ranges::all_of(inner_, [&](int64_t k) { return k >= 0 && k < rows; })) return {};
-    return call_.error("an index is out of bounds of the ", elements, " elements and ", rows, " columns");
+    const bool in_order =
+        std::ranges::is_sorted(outer_) && outer_.front() >= 0 && outer_.back() <= elements;
+    if (in_order && std::ranges::all_of(inner_, [&](int64_t k) { return k >= 0 && k < rows; }))
+      return {};
+    return call_.error("an index is out of bounds of the ", elements, " elements and ", rows,
+                       " columns");
   }
 
   template <class T>
@@ -257,7 +265,8 @@ class SparseTimesDense {
       T* to = sums.data() + static_cast<int64_t>(row) * columns_;
       for (int64_t k = outer_[row]; k < outer_[row + 1]; ++k) {
         const T* from = dense.data() + inner_[static_cast<size_t>(k)] * columns_;
-        for (int64_t j = 0; j < columns_; ++j) add_product(to[j], data[static_cast<size_t>(k)], from[j], in_f32);
+        for (int64_t j = 0; j < columns_; ++j)
+          add_product(to[j], data[static_cast<size_t>(k)], from[j], in_f32);
       }
     }
     store(out.shape().dtype(), sums.data(), out.element_count(), out.mutable_bytes());
@@ -268,9 +277,12 @@ class SparseTimesDense {
   template <class T>
   static void add_product(T& to, T a, T b, [[maybe_unused]] bool in_f32) {
     if constexpr (std::is_same_v<T, int64_t>) {
-      to = static_cast<int64_t>(static_cast<uint64_t>(to) + static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+      to = static_cast<int64_t>(static_cast<uint64_t>(to) +
+                                static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
     } else if constexpr (std::is_same_v<T, double>) {
-      to = in_f32 ? static_cast<double>(static_cast<float>(to + static_cast<double>(static_cast<float>(a * b)))) : to + a * b;
+      to = in_f32 ? static_cast<double>(
+                        static_cast<float>(to + static_cast<double>(static_cast<float>(a * b))))
+                  : to + a * b;
     } else {
       to += complex_math::multiply(a, b);
     }

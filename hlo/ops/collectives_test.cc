@@ -218,8 +218,10 @@ TEST(DynamicSizes, ReshapeToTheBounds) {
       "ROOT r = s32[<=2,3] dynamic-reshape(x, n, m) }";
   EXPECT_THAT(numbers(run(text, {ints({1, 2, 3, 4, 5, 6}), s32_of(2)})),
               ElementsAre(1, 2, 3, 4, 5, 6));
-  EXPECT_THAT(error_of(text, {ints({1, 2, 3, 4, 5, 6}), s32_of(1)}),
-              HasSubstr("dynamic-reshape: x is s32[6]; the sizes give s32[1,3]; must have as many elements"));
+  EXPECT_THAT(
+      error_of(text, {ints({1, 2, 3, 4, 5, 6}), s32_of(1)}),
+      HasSubstr(
+          "dynamic-reshape: x is s32[6]; the sizes give s32[1,3]; must have as many elements"));
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace heddle::hlo {
 namespace {
 
-// The ops give what the definitions of add, maximum, ... give: integers wrap, floats are rounded once, NaN wins, -0 < +0.
+// The ops give what the definitions of add, maximum, ... give: integers wrap, floats are rounded
+// once, NaN wins, -0 < +0.
 template <class T>
 T add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -61,9 +62,11 @@ T bit_or(T a, T b) {
   return static_cast<T>(a | b);
 }
 
-// Stored as T. Floats of 16 bits are computed in f64, where +, * are exact enough to be rounded only once.
+// Stored as T. Floats of 16 bits are computed in f64, where +, * are exact enough to be rounded
+// only once.
 template <class T, auto kOp>
-void run(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride, int64_t count) {
+void run(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride,
+         int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     T a, b;
     std::memcpy(&a, to + i * to_stride, sizeof(T));
@@ -74,7 +77,8 @@ void run(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_s
 }
 
 template <DType kType, auto kOp>
-void run_small(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride, int64_t count) {
+void run_small(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride,
+               int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     Native<kType> a, b;
     std::memcpy(&a, to + i * to_stride, sizeof(a));

@@ -1,4 +1,5 @@
-// Scalar computations that scatter applies to two elements: those that are a single add, max, ... are recognised and run natively.
+// Scalar computations that scatter applies to two elements: those that are a single add, max, ...
+// are recognised and run natively.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 namespace heddle::hlo {
 
 // to[i] = f(to[i], from[i]) for `count` elements; strides in bytes.
-using CombineRun = void (*)(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride,
-                            int64_t count);
+using CombineRun = void (*)(std::byte* to, int64_t to_stride, const std::byte* from,
+                            int64_t from_stride, int64_t count);
 
 struct Combiner {
   enum class Kind {

@@ -30,7 +30,8 @@ class Matcher {
     const Instruction& node = at(id);
     if (node.opcode == Opcode::kCompare) return match_less(id);
     if (node.opcode == Opcode::kOr) {
-      return match_or(node.operands[0], node.operands[1]) || match_or(node.operands[1], node.operands[0]);
+      return match_or(node.operands[0], node.operands[1]) ||
+             match_or(node.operands[1], node.operands[0]);
     }
     if (node.opcode != Opcode::kSelect) return false;
     return match_tie(node.operands[2], node.operands[0], node.operands[1]);
@@ -46,7 +47,9 @@ class Matcher {
   // L(k), E(k) and rest.
   bool match_tie(InstructionId less, InstructionId equal, InstructionId rest) {
     const size_t before = keys_.size();
-    if (match_less(less) && is_tie(at(less), at(equal)) && keys_.size() < kMaxKeys && match_order(rest)) return true;
+    if (match_less(less) && is_tie(at(less), at(equal)) && keys_.size() < kMaxKeys &&
+        match_order(rest))
+      return true;
     keys_.resize(before);
     return false;
   }
@@ -91,7 +94,8 @@ class Matcher {
       const int64_t number = a.attrs.get<ParameterAttrs>().number;
       return number % 2 == 0 && b.attrs.get<ParameterAttrs>().number == number + 1;
     }
-    if (a.attrs != b.attrs || a.operands.size() != b.operands.size() || !a.called.empty()) return false;
+    if (a.attrs != b.attrs || a.operands.size() != b.operands.size() || !a.called.empty())
+      return false;
     for (size_t i = 0; i < a.operands.size(); ++i) {
       if (!mirrors(a.operands[i], b.operands[i])) return false;
     }
@@ -137,11 +141,14 @@ std::vector<uint64_t> encode_integers(const Literal& values) {
 
 }  // namespace
 
-std::optional<std::vector<SortKey>> sort_keys(const Computation& comparator) { return Matcher(comparator).run(); }
+std::optional<std::vector<SortKey>> sort_keys(const Computation& comparator) {
+  return Matcher(comparator).run();
+}
 
 std::vector<uint64_t> encode(const Literal& values, const SortKey& key) {
-  std::vector<uint64_t> codes = is_floating(values.shape().dtype()) ? encode_floats(values, key.is_total_order)
-                                                                    : encode_integers(values);
+  std::vector<uint64_t> codes = is_floating(values.shape().dtype())
+                                    ? encode_floats(values, key.is_total_order)
+                                    : encode_integers(values);
   if (key.is_descending) {
     for (uint64_t& code : codes) code = ~code;
   }

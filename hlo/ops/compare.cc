@@ -1,4 +1,5 @@
-// compare(x, y), direction, type: pred. Any NaN makes every comparison of floats false but NE; complex numbers have EQ and NE alone.
+// compare(x, y), direction, type: pred. Any NaN makes every comparison of floats false but NE;
+// complex numbers have EQ and NE alone.
 // TOTALORDER orders the patterns of floats: -NaN < -inf < .. < -0 < +0 < .. < +inf < +NaN.
 #include "heddle/hlo/blocks.h"
 #include "heddle/hlo/native.h"
@@ -15,10 +16,14 @@ constexpr ElementwiseRow kDirections[] = {
     {.real = [](double x, double y) { return x != y; },
      .integer = [](auto x, auto y, int) { return x != y; },
      .complex = [](std::complex<double> x, std::complex<double> y) { return x != y; }},
-    {.real = [](double x, double y) { return x >= y; }, .integer = [](auto x, auto y, int) { return x >= y; }},
-    {.real = [](double x, double y) { return x > y; }, .integer = [](auto x, auto y, int) { return x > y; }},
-    {.real = [](double x, double y) { return x <= y; }, .integer = [](auto x, auto y, int) { return x <= y; }},
-    {.real = [](double x, double y) { return x < y; }, .integer = [](auto x, auto y, int) { return x < y; }},
+    {.real = [](double x, double y) { return x >= y; },
+     .integer = [](auto x, auto y, int) { return x >= y; }},
+    {.real = [](double x, double y) { return x > y; },
+     .integer = [](auto x, auto y, int) { return x > y; }},
+    {.real = [](double x, double y) { return x <= y; },
+     .integer = [](auto x, auto y, int) { return x <= y; }},
+    {.real = [](double x, double y) { return x < y; },
+     .integer = [](auto x, auto y, int) { return x < y; }},
 };
 
 int elements_of(ComparisonType type) {
@@ -41,12 +46,14 @@ StatusOr<Shape> infer(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_elements(in, 0, elements_of(attrs.type)));
   HEDDLE_RETURN_IF_ERROR(check_same(in, 1, 0));
   if (is_complex(in[0].dtype()) && orders(attrs.direction)) {
-    return in.error("direction is ", enum_text(attrs.direction), "; must be EQ or NE, since x is ", in[0]);
+    return in.error("direction is ", enum_text(attrs.direction), "; must be EQ or NE, since x is ",
+                    in[0]);
   }
   return result_dimensions(in).with_dtype(pred);
 }
 
-// Replaces each float by an integer of the same order: its pattern, counted down from -1 where the sign bit is set.
+// Replaces each float by an integer of the same order: its pattern, counted down from -1 where the
+// sign bit is set.
 Literal keys_of(const Literal& x) {
   const DType dtype = x.shape().dtype();
   Literal out = Literal::uninitialised(x.shape().with_dtype(s64));
@@ -68,7 +75,9 @@ Literal keys_of(const Literal& x) {
   return out;
 }
 
-const ElementwiseRow& row_of(const CompareAttrs& attrs) { return kDirections[static_cast<size_t>(attrs.direction)]; }
+const ElementwiseRow& row_of(const CompareAttrs& attrs) {
+  return kDirections[static_cast<size_t>(attrs.direction)];
+}
 
 StatusOr<Literal> evaluate(EvalArgs& in) {
   const auto& attrs = in.attrs<CompareAttrs>();
@@ -86,7 +95,10 @@ ScalarOp scalar(const Attrs& attrs, DType from, DType to) {
 
 }  // namespace
 
-constinit const OpDef kCompareDef = {
-    .opcode = Opcode::kCompare, .operand_names = kBinaryOperands, .infer = infer, .evaluate = evaluate, .scalar = scalar};
+constinit const OpDef kCompareDef = {.opcode = Opcode::kCompare,
+                                     .operand_names = kBinaryOperands,
+                                     .infer = infer,
+                                     .evaluate = evaluate,
+                                     .scalar = scalar};
 
 }  // namespace heddle::hlo

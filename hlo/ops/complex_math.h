@@ -43,10 +43,12 @@ C<T> no_number() {
 template <class T>
 T with_range_of_element(T x) {
   using Element = std::conditional_t<std::is_same_v<T, double>, float, double>;
-  return std::isinf(static_cast<Element>(x)) ? std::copysign(std::numeric_limits<T>::infinity(), x) : x;
+  return std::isinf(static_cast<Element>(x)) ? std::copysign(std::numeric_limits<T>::infinity(), x)
+                                             : x;
 }
 
-// XLA multiplies a function of the one part by a function of the other, and so do exp, sin, cos, tan and tanh below:
+// XLA multiplies a function of the one part by a function of the other, and so do exp, sin, cos,
+// tan and tanh below:
 // an infinity times 0, or a part that is NaN or has no cosine, makes NaN of both where C's Annex G
 // would keep a 0 or an infinity.
 template <class T>
@@ -91,7 +93,9 @@ C<T> log(C<T> z) {
 template <class T>
 C<T> sqrt(C<T> z) {
   if (is_nan(z)) return no_number<T>();
-  return std::sqrt(z.imag() == 0 ? C<T>(z.real(), std::signbit(z.real()) && z.real() != 0 ? T{0} : z.imag()) : z);
+  return std::sqrt(z.imag() == 0
+                       ? C<T>(z.real(), std::signbit(z.real()) && z.real() != 0 ? T{0} : z.imag())
+                       : z);
 }
 
 // 1 with the sign of x where x is infinite, else 0 with that sign.
@@ -128,7 +132,8 @@ template <class T>
 C<T> expm1(C<T> z) {
   const T s = std::sin(z.imag() / 2);
   if (z.imag() == 0) return {std::expm1(z.real()), z.imag()};
-  return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * s * s, std::exp(z.real()) * std::sin(z.imag())};
+  return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * s * s,
+          std::exp(z.real()) * std::sin(z.imag())};
 }
 
 // log(1 + z). Near 0 the modulus is got from |1 + z|^2 - 1, which does not cancel there.
@@ -157,7 +162,8 @@ C<T> sign(C<T> z) {
 // is 0.
 template <class T>
 C<T> rsqrt(C<T> z) {
-  if (z == C<T>(0)) return {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
+  if (z == C<T>(0))
+    return {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
   if (std::isinf(z.real()) || (std::isinf(z.imag()) && std::isnan(z.real()))) {
     return {std::copysign(T{0}, z.real()), -std::copysign(T{0}, z.imag())};
   }
@@ -183,7 +189,8 @@ C<T> power(C<T> x, C<T> y) {
   const T c = y.real(), d = y.imag();
   if (modulus == 0 && d == 0 && c >= 0) return c == 0 ? 1 : 0;
   const T turn = d == 0 ? c * angle : c * angle + d * std::log(modulus);
-  return from_polar(d == 0 ? std::pow(modulus, c) : std::pow(modulus, c) * std::exp(-d * angle), turn);
+  return from_polar(d == 0 ? std::pow(modulus, c) : std::pow(modulus, c) * std::exp(-d * angle),
+                    turn);
 }
 
 // -i log((x + iy) / sqrt(x^2 + y^2))

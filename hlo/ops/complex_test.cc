@@ -1,4 +1,5 @@
-// Complex elementwise ops: definitions by real functions and identities, checked in long double; and what happens at the edges.
+// Complex elementwise ops: definitions by real functions and identities, checked in long double;
+// and what happens at the edges.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +50,8 @@ const Function kFunctions[] = {
     {Opcode::kLog1p, [](Wide z) { return std::log(1.0L + z); }},
     {Opcode::kLogistic, [](Wide z) { return (1.0L + std::tanh(z / 2.0L)) / 2.0L; }},
     {Opcode::kSqrt, [](Wide z) { return std::polar(std::sqrt(std::abs(z)), std::arg(z) / 2); }},
-    {Opcode::kRsqrt, [](Wide z) { return std::polar(1 / std::sqrt(std::abs(z)), -std::arg(z) / 2); }},
+    {Opcode::kRsqrt,
+     [](Wide z) { return std::polar(1 / std::sqrt(std::abs(z)), -std::arg(z) / 2); }},
     {Opcode::kCbrt, [](Wide z) { return std::exp(std::log(z) / 3.0L); }},
     {Opcode::kSin, [](Wide z) { return (std::exp(kI * z) - std::exp(-kI * z)) / (2.0L * kI); }},
     {Opcode::kCos, [](Wide z) { return (std::exp(kI * z) + std::exp(-kI * z)) / 2.0L; }},
@@ -58,10 +60,13 @@ const Function kFunctions[] = {
     {Opcode::kCosh, [](Wide z) { return (std::exp(z) + std::exp(-z)) / 2.0L; }},
     {Opcode::kTanh, [](Wide z) { return std::sinh(z) / std::cosh(z); }},
     {Opcode::kAsin, [](Wide z) { return -kI * std::log(kI * z + std::sqrt(1.0L - z * z)); }},
-    {Opcode::kAcos, [](Wide z) { return std::acos(-1.0L) / 2 + kI * std::log(kI * z + std::sqrt(1.0L - z * z)); }},
-    {Opcode::kAtan, [](Wide z) { return (std::log(1.0L + kI * z) - std::log(1.0L - kI * z)) / (2.0L * kI); }},
+    {Opcode::kAcos,
+     [](Wide z) { return std::acos(-1.0L) / 2 + kI * std::log(kI * z + std::sqrt(1.0L - z * z)); }},
+    {Opcode::kAtan,
+     [](Wide z) { return (std::log(1.0L + kI * z) - std::log(1.0L - kI * z)) / (2.0L * kI); }},
     {Opcode::kAsinh, [](Wide z) { return std::log(z + std::sqrt(z * z + 1.0L)); }},
-    {Opcode::kAcosh, [](Wide z) { return std::log(z + std::sqrt(z + 1.0L) * std::sqrt(z - 1.0L)); }},
+    {Opcode::kAcosh,
+     [](Wide z) { return std::log(z + std::sqrt(z + 1.0L) * std::sqrt(z - 1.0L)); }},
     {Opcode::kAtanh, [](Wide z) { return (std::log(1.0L + z) - std::log(1.0L - z)) / 2.0L; }},
     {Opcode::kSign, [](Wide z) { return z / std::abs(z); }},
     {Opcode::kNegate, [](Wide z) { return -z; }},
@@ -69,7 +74,8 @@ const Function kFunctions[] = {
 
 class ComplexFunctions : public testing::TestWithParam<Function> {};
 
-// The reference formulas cancel a few of the 64 bits of long double; what is left decides c64 and nearly c128.
+// The reference formulas cancel a few of the 64 bits of long double; what is left decides c64 and
+// nearly c128.
 TEST_P(ComplexFunctions, AreRightToAUnitOfTheLastPlace) {
   for (double re : {-2.25, -0.5, 0.125, 0.75, 3.0}) {
     for (double im : {-1.5, -0.25, 0.375, 2.0}) {
@@ -81,15 +87,17 @@ TEST_P(ComplexFunctions, AreRightToAUnitOfTheLastPlace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryOp, ComplexFunctions, testing::ValuesIn(kFunctions), [](const auto& info) {
-  std::string name(to_string(info.param.opcode));
-  std::ranges::replace(name, '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(EveryOp, ComplexFunctions, testing::ValuesIn(kFunctions),
+                         [](const auto& info) {
+                           std::string name(to_string(info.param.opcode));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 TEST(ComplexOp, ProductsAndQuotientsUndoEachOther) {
   const C128 x(1.25, -3.5), y(-0.75, 2.125);
-  EXPECT_LE(distance(Wide(apply(Opcode::kDivide, apply(Opcode::kMultiply, x, y), y)), Wide(x)), 0x1p-51L);
+  EXPECT_LE(distance(Wide(apply(Opcode::kDivide, apply(Opcode::kMultiply, x, y), y)), Wide(x)),
+            0x1p-51L);
 }
 
 TEST(ComplexOp, QuotientsOfTheLargestNumbersDoNotOverflow) {
@@ -117,7 +125,9 @@ TEST(ComplexOp, NearZeroExpm1AndLog1pKeepTheirDigits) {
   EXPECT_EQ(apply(Opcode::kLog1p, tiny), tiny);
 }
 
-TEST(ComplexOp, TanhOfLargeNumbersIsOne) { EXPECT_EQ(apply(Opcode::kTanh, C64(1000, 1)).real(), 1); }
+TEST(ComplexOp, TanhOfLargeNumbersIsOne) {
+  EXPECT_EQ(apply(Opcode::kTanh, C64(1000, 1)).real(), 1);
+}
 
 // Products of functions of the parts, as XLA has them, not Annex G's table.
 TEST(ComplexOp, ZeroTimesInfinityIsNaN) {
@@ -131,7 +141,8 @@ TEST(ComplexOp, ZeroTimesInfinityIsNaN) {
     EXPECT_TRUE(std::isnan(apply(Opcode::kSin, C64(0, inf)).real()));
     EXPECT_EQ(apply(Opcode::kSin, C64(0, inf)).imag(), inf);
   }
-  EXPECT_TRUE(std::isnan(apply(Opcode::kSin, C64(0, -100)).real()));  // sinh(100) is infinite as f32
+  // sinh(100) is infinite as f32
+  EXPECT_TRUE(std::isnan(apply(Opcode::kSin, C64(0, -100)).real()));
   EXPECT_EQ(apply(Opcode::kSin, C128(0, -100)).real(), 0);
 }
 
@@ -156,7 +167,9 @@ TEST(ComplexOp, PowersOfZero) {
 
 TEST(ComplexOp, PowersAreExponentialsOfLogarithms) {
   const Wide x(1.5L, -0.25L), y(0.5L, 2);
-  EXPECT_LE(distance(Wide(apply(Opcode::kPower, C128(1.5, -0.25), C128(0.5, 2))), std::exp(y * std::log(x))), 0x1p-51L);
+  EXPECT_LE(distance(Wide(apply(Opcode::kPower, C128(1.5, -0.25), C128(0.5, 2))),
+                     std::exp(y * std::log(x))),
+            0x1p-51L);
 }
 
 TEST(ComplexOp, Atan2OfRealNumbersIsThatOfTheReals) {

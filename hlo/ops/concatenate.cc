@@ -9,12 +9,13 @@ namespace {
 Status check_operand(const InferArgs& in, size_t i, int64_t dim) {
   const Shape& first = in[0];
   if (!in[i].is_array() || in[i].rank() != first.rank() || in[i].dtype() != first.dtype()) {
-    return in.error("operand ", i, " is ", in[i], "; its type and rank must be those of operand 0, ", first);
+    return in.error("operand ", i, " is ", in[i],
+                    "; its type and rank must be those of operand 0, ", first);
   }
   for (int64_t d = 0; d < first.rank(); ++d) {
     if (d == dim || sizes_agree(in[i].dimension(d), first.dimension(d))) continue;
-    return in.error("operand ", i, " is ", in[i], "; dimension ", d, " must be ", first.dimension(d),
-                    " as in operand 0");
+    return in.error("operand ", i, " is ", in[i], "; dimension ", d, " must be ",
+                    first.dimension(d), " as in operand 0");
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// conditional(index, x..), branch_computations={f..}: f[index](x[index]), and no other branch runs. A pred index takes branch 0 when
-// true; an s32 index outside 0 .. n-1 takes the last branch.
+// conditional(index, x..), branch_computations={f..}: f[index](x[index]), and no other branch runs.
+// A pred index takes branch 0 when true; an s32 index outside 0 .. n-1 takes the last branch.
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/region.h"
 
@@ -13,7 +13,9 @@ Status check_index(const InferArgs& in) {
   if (branches == 0) return in.error("has no branches; takes one or more");
   if (in.size() == 0) return in.error("has no index; takes the index and one argument a branch");
   if (in[0].is_scalar(pred)) {
-    return branches == 2 ? Status() : in.error("index is pred[] and chooses among ", branches, " branches; must be s32[] unless there are 2");
+    return branches == 2 ? Status()
+                         : in.error("index is pred[] and chooses among ", branches,
+                                    " branches; must be s32[] unless there are 2");
   }
   if (in[0].is_scalar(s32)) return {};
   return in.error("index is ", to_string(in[0]), "; must be s32[] or pred[]");
@@ -32,7 +34,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
     const Shape& first = in.called()[0]->result_shape();
     const Shape& result = in.called()[i]->result_shape();
     if (!same_type(result, first)) {
-      return in.error(role, " returns ", to_string(result), "; must return ", to_string(first), " as branch 0");
+      return in.error(role, " returns ", to_string(result), "; must return ", to_string(first),
+                      " as branch 0");
     }
   }
   return in.called()[0]->result_shape();

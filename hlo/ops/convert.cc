@@ -1,6 +1,7 @@
-// convert: each number as the nearest of another type. To integers: toward zero, saturated, NaN is 0; integers to integers wrap;
-// to pred: not zero; complex to real drops the imaginary part.
-// stochastic-convert(x, random): to an integer, away from zero where the fraction of x exceeds random / 2^bits.
+// convert: each number as the nearest of another type. To integers: toward zero, saturated, NaN is
+// 0; integers to integers wrap; to pred: not zero; complex to real drops the imaginary part.
+// stochastic-convert(x, random): to an integer, away from zero where the fraction of x exceeds
+// random / 2^bits.
 // copy: the operand, which may be a tuple.
 #include <cmath>
 #include <cstring>
@@ -25,9 +26,11 @@ StatusOr<Shape> infer_convert(const InferArgs& in) {
   return in[0].with_dtype(in.declared()->dtype());
 }
 
-// Through blocks of T, which holds every element of `from` exactly (or rounds it so that the next rounding is right).
+// Through blocks of T, which holds every element of `from` exactly (or rounds it so that the next
+// rounding is right).
 template <class T, class... Rounding>
-void convert(DType from, const std::byte* x, DType to, std::byte* out, int64_t count, Rounding... rounding) {
+void convert(DType from, const std::byte* x, DType to, std::byte* out, int64_t count,
+             Rounding... rounding) {
   T values[kBlock];
   for (int64_t at = 0; at < count; at += kBlock) {
     const int64_t n = std::min(kBlock, count - at);
@@ -58,7 +61,8 @@ StatusOr<Literal> evaluate_convert(EvalArgs& in) {
 }
 
 ScalarOp scalar_copy(const Attrs&, DType from, DType to) {
-  auto copy = [](const ScalarOp& op, std::span<const std::byte* const> operands, std::byte* result) {
+  auto copy = [](const ScalarOp& op, std::span<const std::byte* const> operands,
+                 std::byte* result) {
     std::memcpy(result, operands[0], static_cast<size_t>(storage_bytes(op.to)));
   };
   return {.apply = copy, .from = from, .to = to};
@@ -66,7 +70,8 @@ ScalarOp scalar_copy(const Attrs&, DType from, DType to) {
 
 ScalarOp scalar_convert(const Attrs& attrs, DType from, DType to) {
   if (from == to) return scalar_copy(attrs, from, to);
-  auto convert_one = [](const ScalarOp& op, std::span<const std::byte* const> operands, std::byte* result) {
+  auto convert_one = [](const ScalarOp& op, std::span<const std::byte* const> operands,
+                        std::byte* result) {
     convert_elements(op.from, operands[0], op.to, result, 1);
   };
   return {.apply = convert_one, .from = from, .to = to};
@@ -77,7 +82,8 @@ StatusOr<Shape> infer_stochastic(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_elements(in, 1, kUnsigned));
   HEDDLE_RETURN_IF_ERROR(check_result(in));
   if (bit_width(in[1].dtype()) != bit_width(in[0].dtype())) {
-    return in.error("random is ", in[1], "; its elements must have ", bit_width(in[0].dtype()), " bits, as x, ", in[0]);
+    return in.error("random is ", in[1], "; its elements must have ", bit_width(in[0].dtype()),
+                    " bits, as x, ", in[0]);
   }
   if (!same_dimensions(in[0], in[1])) {
     return in.error("random is ", in[1], "; must have the dimensions of x, ", in[0]);
@@ -89,12 +95,14 @@ StatusOr<Shape> infer_stochastic(const InferArgs& in) {
 double round_stochastically(double x, uint64_t random, int bits) {
   const double whole = std::trunc(x);
   const double fraction = std::ldexp(std::fabs(x - whole), bits);
-  return fraction >= 1 && static_cast<uint64_t>(fraction) > random ? whole + std::copysign(1.0, x) : whole;
+  return fraction >= 1 && static_cast<uint64_t>(fraction) > random ? whole + std::copysign(1.0, x)
+                                                                   : whole;
 }
 
 StatusOr<Literal> evaluate_stochastic(EvalArgs& in) {
   if (!is_integer(in.result().dtype())) {
-    return unimplemented("stochastic-convert: the result is ", in.result(), "; only integers are offered, use convert");
+    return unimplemented("stochastic-convert: the result is ", in.result(),
+                         "; only integers are offered, use convert");
   }
   const DType from = in[0].shape().dtype(), to = in.result().dtype();
   Literal out = Literal::uninitialised(in.result());
@@ -105,7 +113,8 @@ StatusOr<Literal> evaluate_stochastic(EvalArgs& in) {
     load(from, in[0].bytes() + at * storage_bytes(from), n, x);
     load(in[1].shape().dtype(), in[1].bytes() + at * storage_bytes(from), n, random);
     for (int64_t i = 0; i < n; ++i) {
-      x[i] = round_stochastically(x[i], static_cast<uint64_t>(random[i]), static_cast<int>(bit_width(from)));
+      x[i] = round_stochastically(x[i], static_cast<uint64_t>(random[i]),
+                                  static_cast<int>(bit_width(from)));
     }
     store(to, x, n, out.mutable_bytes() + at * storage_bytes(to));
   }
@@ -115,7 +124,8 @@ StatusOr<Literal> evaluate_stochastic(EvalArgs& in) {
 StatusOr<Shape> infer_copy(const InferArgs& in) { return in[0]; }
 
 StatusOr<Literal> evaluate_copy(EvalArgs& in) {
-  return in.result().is_array() ? std::move(in.operands[0]).reshaped(in.result()) : std::move(in.operands[0]);
+  return in.result().is_array() ? std::move(in.operands[0]).reshaped(in.result())
+                                : std::move(in.operands[0]);
 }
 
 }  // namespace
@@ -131,7 +141,10 @@ constinit const OpDef kStochasticConvertDef = {.opcode = Opcode::kStochasticConv
                                                .infer = infer_stochastic,
                                                .evaluate = evaluate_stochastic};
 
-constinit const OpDef kCopyDef = {
-    .opcode = Opcode::kCopy, .operand_names = kUnaryOperands, .infer = infer_copy, .evaluate = evaluate_copy, .scalar = scalar_copy};
+constinit const OpDef kCopyDef = {.opcode = Opcode::kCopy,
+                                  .operand_names = kUnaryOperands,
+                                  .infer = infer_copy,
+                                  .evaluate = evaluate_copy,
+                                  .scalar = scalar_copy};
 
 }  // namespace heddle::hlo

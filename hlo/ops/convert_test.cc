@@ -36,14 +36,16 @@ TEST(Convert, KeepsOneBetweenAllTypes) {
   for (DType from : kAllTypes) {
     for (DType to : kAllTypes) {
       if (from == s1 || to == s1) continue;
-      EXPECT_EQ(converted(Literal::scalar(from, 1.0), to), Literal::scalar(to, 1.0)) << to_string(from) << " to " << to_string(to);
+      EXPECT_EQ(converted(Literal::scalar(from, 1.0), to), Literal::scalar(to, 1.0))
+          << to_string(from) << " to " << to_string(to);
     }
   }
 }
 
 TEST(Convert, FloatsToIntegersTruncateSaturateAndTakeNaNAsZero) {
   const Literal x = array(f32, {2.9, -2.9, 1e10, -1e10, kInf, -kInf, kNaN});
-  EXPECT_THAT(integers(converted(x, s32)), ElementsAre(2, -2, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, 0));
+  EXPECT_THAT(integers(converted(x, s32)),
+              ElementsAre(2, -2, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, 0));
   EXPECT_THAT(integers(converted(x, u8)), ElementsAre(2, 0, 255, 0, 255, 0, 0));
 }
 
@@ -60,7 +62,8 @@ TEST(Convert, SignedIntegersExtendTheirSignToUnsignedOnes) {
 }
 
 TEST(Convert, WideIntegersRoundOnceToNarrowFloats) {
-  const Literal x = Literal::scalar(u64, static_cast<int64_t>((uint64_t{1} << 63) + (uint64_t{1} << 39) + 1));
+  const Literal x =
+      Literal::scalar(u64, static_cast<int64_t>((uint64_t{1} << 63) + (uint64_t{1} << 39) + 1));
   EXPECT_EQ(converted(x, f32).to_double(0), 0x1p63 + 0x1p40);
 }
 
@@ -94,7 +97,8 @@ TEST(Convert, OfItsOwnTypeKeepsTheBuffer) {
 }
 
 TEST(ConvertShape, RefusesWhatIsNoArray) {
-  EXPECT_EQ(infer(Opcode::kConvert, {Shape::token()}, {}, Shape(f32, {})), "convert: x is token[]; must be an array");
+  EXPECT_EQ(infer(Opcode::kConvert, {Shape::token()}, {}, Shape(f32, {})),
+            "convert: x is token[]; must be an array");
   EXPECT_EQ(infer(Opcode::kConvert, {Shape(f32, {})}, {}, Shape::token()),
             "convert: result is declared as token[]; must be an array");
   EXPECT_EQ(infer(Opcode::kConvert, {Shape(f32, {2})}, {}, Shape(s32, {3})),
@@ -104,29 +108,39 @@ TEST(ConvertShape, RefusesWhatIsNoArray) {
 TEST(BitcastConvert, KeepsBitsBetweenTypesOfAWidth) {
   const Literal z = evaluate(Opcode::kBitcastConvert, {array(f32, {1, -0.0})}, {}, Shape(u32, {2}));
   EXPECT_THAT(integers(z), ElementsAre(0x3F800000, 0x80000000));
-  EXPECT_EQ(evaluate(Opcode::kBitcastConvert, {array(s4, {-1})}, {}, Shape(u4, {1})).to_int64(0), 15);
-  EXPECT_EQ(evaluate(Opcode::kBitcastConvert, {array(u4, {15})}, {}, Shape(s4, {1})).to_int64(0), -1);
+  EXPECT_EQ(evaluate(Opcode::kBitcastConvert, {array(s4, {-1})}, {}, Shape(u4, {1})).to_int64(0),
+            15);
+  EXPECT_EQ(evaluate(Opcode::kBitcastConvert, {array(u4, {15})}, {}, Shape(s4, {1})).to_int64(0),
+            -1);
 }
 
 TEST(BitcastConvert, SplitsIntoANewLastDimensionLowestFirst) {
-  const Literal z = evaluate(Opcode::kBitcastConvert, {array(u32, {0x04030201})}, {}, Shape(u8, {1, 4}));
+  const Literal z =
+      evaluate(Opcode::kBitcastConvert, {array(u32, {0x04030201})}, {}, Shape(u8, {1, 4}));
   EXPECT_THAT(integers(z), ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT(integers(evaluate(Opcode::kBitcastConvert, {array(u8, {0xA7})}, {}, Shape(s4, {1, 2}))), ElementsAre(7, -6));
+  EXPECT_THAT(
+      integers(evaluate(Opcode::kBitcastConvert, {array(u8, {0xA7})}, {}, Shape(s4, {1, 2}))),
+      ElementsAre(7, -6));
 }
 
 TEST(BitcastConvert, JoinsTheLastDimension) {
   const Literal bytes = array(u8, {1, 2, 3, 4}).reshaped(Shape(u8, {2, 2}));
-  EXPECT_THAT(integers(evaluate(Opcode::kBitcastConvert, {bytes}, {}, Shape(u16, {2}))), ElementsAre(0x0201, 0x0403));
+  EXPECT_THAT(integers(evaluate(Opcode::kBitcastConvert, {bytes}, {}, Shape(u16, {2}))),
+              ElementsAre(0x0201, 0x0403));
   const Literal nibbles = array(s4, {7, -6, 1, 0}).reshaped(Shape(s4, {2, 2}));
-  EXPECT_THAT(integers(evaluate(Opcode::kBitcastConvert, {nibbles}, {}, Shape(u8, {2}))), ElementsAre(0xA7, 0x01));
+  EXPECT_THAT(integers(evaluate(Opcode::kBitcastConvert, {nibbles}, {}, Shape(u8, {2}))),
+              ElementsAre(0xA7, 0x01));
 }
 
 TEST(BitcastConvert, ThereAndBackKeepsEveryPattern) {
   Literal all(Shape(s16, {65536}));
-  for (int i = 0; i < 65536; ++i) all.mutable_values<int16_t>()[static_cast<size_t>(i)] = static_cast<int16_t>(i);
-  for (const Shape& through : {Shape(f16, {65536}), Shape(s8, {65536, 2}), Shape(u4, {65536, 4}), Shape(u2, {65536, 8})}) {
+  for (int i = 0; i < 65536; ++i)
+    all.mutable_values<int16_t>()[static_cast<size_t>(i)] = static_cast<int16_t>(i);
+  for (const Shape& through :
+       {Shape(f16, {65536}), Shape(s8, {65536, 2}), Shape(u4, {65536, 4}), Shape(u2, {65536, 8})}) {
     const Literal there = evaluate(Opcode::kBitcastConvert, {all}, {}, through);
-    EXPECT_EQ(evaluate(Opcode::kBitcastConvert, {there}, {}, all.shape()), all) << to_string(through);
+    EXPECT_EQ(evaluate(Opcode::kBitcastConvert, {there}, {}, all.shape()), all)
+        << to_string(through);
   }
 }
 
@@ -134,9 +148,11 @@ TEST(BitcastConvertShape, RefusesWhatDoesNotFit) {
   EXPECT_EQ(infer(Opcode::kBitcastConvert, {Shape(u8, {3})}, {}, Shape(u32, {})),
             "bitcast-convert: x is u8[3]; its last dimension must be 4, the u8 that make one u32");
   EXPECT_EQ(infer(Opcode::kBitcastConvert, {Shape(c64, {})}, {}, Shape(f64, {})),
-            "bitcast-convert: x is c64[] and the result f64; both must be complex, or neither; take real and imag");
-  EXPECT_EQ(infer(Opcode::kBitcastConvert, {Shape(pred, {})}, {}, Shape(u8, {})),
-            "bitcast-convert: x is pred[] and the result u8; pred has no bits of its own; use convert");
+            "bitcast-convert: x is c64[] and the result f64; both must be complex, or neither; "
+            "take real and imag");
+  EXPECT_EQ(
+      infer(Opcode::kBitcastConvert, {Shape(pred, {})}, {}, Shape(u8, {})),
+      "bitcast-convert: x is pred[] and the result u8; pred has no bits of its own; use convert");
 }
 
 TEST(StochasticConvert, RoundsAwayFromZeroWhereTheFractionExceedsRandom) {
@@ -147,26 +163,33 @@ TEST(StochasticConvert, RoundsAwayFromZeroWhereTheFractionExceedsRandom) {
 }
 
 TEST(StochasticConvert, ToFloatsIsNotOffered) {
-  auto value = try_evaluate(Opcode::kStochasticConvert, {array(f32, {1}), array(u32, {0})}, {}, Shape(bf16, {1}));
-  EXPECT_EQ(message_of(value.status()), "stochastic-convert: the result is bf16[1]; only integers are offered, use convert");
+  auto value = try_evaluate(Opcode::kStochasticConvert, {array(f32, {1}), array(u32, {0})}, {},
+                            Shape(bf16, {1}));
+  EXPECT_EQ(message_of(value.status()),
+            "stochastic-convert: the result is bf16[1]; only integers are offered, use convert");
 }
 
 TEST(StochasticConvertShape, WantsOneRandomNumberOfTheWidthAnElement) {
-  EXPECT_EQ(infer(Opcode::kStochasticConvert, {Shape(f32, {2}), Shape(u16, {2})}, {}, Shape(s8, {2})),
-            "stochastic-convert: random is u16[2]; its elements must have 32 bits, as x, f32[2]");
-  EXPECT_EQ(infer(Opcode::kStochasticConvert, {Shape(f32, {2}), Shape(u32, {3})}, {}, Shape(s8, {2})),
-            "stochastic-convert: random is u32[3]; must have the dimensions of x, f32[2]");
+  EXPECT_EQ(
+      infer(Opcode::kStochasticConvert, {Shape(f32, {2}), Shape(u16, {2})}, {}, Shape(s8, {2})),
+      "stochastic-convert: random is u16[2]; its elements must have 32 bits, as x, f32[2]");
+  EXPECT_EQ(
+      infer(Opcode::kStochasticConvert, {Shape(f32, {2}), Shape(u32, {3})}, {}, Shape(s8, {2})),
+      "stochastic-convert: random is u32[3]; must have the dimensions of x, f32[2]");
 }
 
 Literal reduced(const Literal& x, int64_t exponent_bits, int64_t mantissa_bits) {
-  return evaluate(Opcode::kReducePrecision, {x}, ReducePrecisionAttrs{exponent_bits, mantissa_bits});
+  return evaluate(Opcode::kReducePrecision, {x},
+                  ReducePrecisionAttrs{exponent_bits, mantissa_bits});
 }
 
-// Every f32 whose low half is one of a few patterns, through bf16's format: the same as convert to bf16 and back, but for subnormals.
+// Every f32 whose low half is one of a few patterns, through bf16's format: the same as convert to
+// bf16 and back, but for subnormals.
 TEST(ReducePrecision, ToEightAndSevenBitsIsBf16) {
   Literal x(Shape(f32, {65536 * 5}));
   auto bits = x.mutable_values<uint32_t>();
-  for (uint32_t i = 0; i < bits.size(); ++i) bits[i] = (i / 5) << 16 | std::array{0u, 1u, 0x7FFFu, 0x8000u, 0x8001u}[i % 5];
+  for (uint32_t i = 0; i < bits.size(); ++i)
+    bits[i] = (i / 5) << 16 | std::array{0u, 1u, 0x7FFFu, 0x8000u, 0x8001u}[i % 5];
   EXPECT_EQ(numbers(reduced(x, 8, 7)).size(), bits.size());
   const Literal got = reduced(x, 8, 7), want = converted(converted(x, bf16), f32);
   for (int64_t i = 0; i < x.element_count(); ++i) {
@@ -183,7 +206,8 @@ TEST(ReducePrecision, OverflowsToInfinityAndFlushesSmallNumbers) {
 }
 
 TEST(ReducePrecision, RoundsTiesToEven) {
-  EXPECT_THAT(numbers(reduced(array(f64, {1.25, 1.75, 1.5, -1.25}), 11, 1)), ElementsAre(1, 2, 1.5, -1));
+  EXPECT_THAT(numbers(reduced(array(f64, {1.25, 1.75, 1.5, -1.25}), 11, 1)),
+              ElementsAre(1, 2, 1.5, -1));
 }
 
 TEST(ReducePrecision, KeepsNaNUnlessThereIsNoMantissa) {
@@ -199,7 +223,8 @@ TEST(ReducePrecision, KeepsZerosWhereSubnormalsAreFlushed) {
   EXPECT_TRUE(std::signbit(got[1]));
 }
 
-// f8e4m3fn has numbers up to 448, where 4 exponent bits end at 240; its least subnormal is no normal number of 4 bits.
+// f8e4m3fn has numbers up to 448, where 4 exponent bits end at 240; its least subnormal is no
+// normal number of 4 bits.
 TEST(ReducePrecision, OfSmallFloatsIsRoundedAsF16) {
   const Literal got = reduced(array(f8e4m3fn, {240, 256, 0x1p-6, 0x1p-9}), 4, 3);
   EXPECT_EQ(got.to_double(0), 240);

@@ -2,8 +2,8 @@
 // size): x with dimension d dynamic, of this size. dynamic-reshape(x, size..): x under dimensions
 // whose sizes are operands; the declared type bounds them.
 //
-// The rules here see types without bounds: the evaluator holds values at the sizes that they have, and
-// rewrites the instruction to them (hlo/evaluation/internal/sizes.h).
+// The rules here see types without bounds: the evaluator holds values at the sizes that they have,
+// and rewrites the instruction to them (hlo/evaluation/internal/sizes.h).
 #include "heddle/hlo/ops/indices.h"
 #include "heddle/hlo/ops/rules.h"
 

@@ -18,7 +18,8 @@ constexpr std::string_view kOperands[] = {"lhs", "rhs"};
 
 Status check_side(const InferArgs& in, size_t side, const Dims& batch, const Dims& contracting) {
   const Shape& shape = in[side];
-  if (!shape.is_array()) return in.error(kOperands[side], " is ", to_string(shape), "; must be an array");
+  if (!shape.is_array())
+    return in.error(kOperands[side], " is ", to_string(shape), "; must be an array");
   Dims used = batch;
   used.insert(used.end(), contracting.begin(), contracting.end());
   return check_dimensions(in, used, shape, side == 0 ? "lhs " : "rhs ");
@@ -26,14 +27,15 @@ Status check_side(const InferArgs& in, size_t side, const Dims& batch, const Dim
 
 Status check_pairs(const InferArgs& in, std::string_view kind, const Dims& lhs, const Dims& rhs) {
   if (lhs.size() != rhs.size()) {
-    return in.error("lhs has ", lhs.size(), " ", kind, " dimensions and rhs ", rhs.size(), "; both must have as many");
+    return in.error("lhs has ", lhs.size(), " ", kind, " dimensions and rhs ", rhs.size(),
+                    "; both must have as many");
   }
   for (size_t i = 0; i < lhs.size(); ++i) {
     const int64_t left = in[0].dimension(lhs[i]);
     const int64_t right = in[1].dimension(rhs[i]);
     if (left == right) continue;
-    return in.error("rhs is ", to_string(in[1]), "; ", kind, " dimension ", rhs[i], " must be ", left, " as dimension ", lhs[i],
-                    " of lhs, ", to_string(in[0]));
+    return in.error("rhs is ", to_string(in[1]), "; ", kind, " dimension ", rhs[i], " must be ",
+                    left, " as dimension ", lhs[i], " of lhs, ", to_string(in[0]));
   }
   return {};
 }
@@ -72,9 +74,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(
       check_pairs(in, "contracting", attrs.lhs_contracting_dims, attrs.rhs_contracting_dims));
   HEDDLE_RETURN_IF_ERROR(check_dot_result(in));
-  const int64_t rank = in[0].rank() + in[1].rank() - static_cast<int64_t>(attrs.lhs_batch_dims.size() +
-                       2 * attrs.lhs_contracting_dims.size());
-  if (rank > Shape::kMaxRank) return in.error("result has rank ", rank, "; must be at most ", Shape::kMaxRank);
+  const int64_t rank =
+      in[0].rank() + in[1].rank() -
+      static_cast<int64_t>(attrs.lhs_batch_dims.size() + 2 * attrs.lhs_contracting_dims.size());
+  if (rank > Shape::kMaxRank)
+    return in.error("result has rank ", rank, "; must be at most ", Shape::kMaxRank);
   Shape out = batch_part(in[0], attrs.lhs_batch_dims);
   out = joined(out, free_part(in[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims));
   out = joined(out, free_part(in[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims));
@@ -103,14 +107,18 @@ bool is_in_place(const Shape& shape, Dims order) {
 
 // `depth_last`: matmul() takes [free, depth], else [depth, free]. The other order is as good where
 // it saves moving elements.
-Side arrange(const Literal& x, const Dims& batch, const Dims& contracting, bool depth_last, bool may_transpose) {
+Side arrange(const Literal& x, const Dims& batch, const Dims& contracting, bool depth_last,
+             bool may_transpose) {
   const Dims free = other_dimensions(x.shape().rank(), in_order(batch, contracting, {}));
   Side side;
   for (int64_t d : free) side.free *= x.shape().dimension(d);
   for (int64_t d : contracting) side.depth *= x.shape().dimension(d);
-  const Dims straight = depth_last ? in_order(batch, free, contracting) : in_order(batch, contracting, free);
-  const Dims turned = depth_last ? in_order(batch, contracting, free) : in_order(batch, free, contracting);
-  side.transposed = may_transpose && !is_in_place(x.shape(), straight) && is_in_place(x.shape(), turned);
+  const Dims straight =
+      depth_last ? in_order(batch, free, contracting) : in_order(batch, contracting, free);
+  const Dims turned =
+      depth_last ? in_order(batch, contracting, free) : in_order(batch, free, contracting);
+  side.transposed =
+      may_transpose && !is_in_place(x.shape(), straight) && is_in_place(x.shape(), turned);
   side.values = permuted(x, side.transposed ? turned : straight);
   return side;
 }
@@ -131,7 +139,8 @@ constexpr int64_t kBlock = 1 << 15;
 
 // One product of matrices; `in_f32`: rounded at every step.
 template <class T>
-void multiply_one(const MatmulSizes& sizes, bool in_f32, const T* left, const T* right, T* product) {
+void multiply_one(const MatmulSizes& sizes, bool in_f32, const T* left, const T* right,
+                  T* product) {
   if constexpr (!std::is_same_v<T, int64_t>) {
     if (in_f32) return matmul_in_f32(sizes, left, right, product);
   }
@@ -150,9 +159,11 @@ void multiply(const Side& lhs, const Side& rhs, bool in_f32, Literal& out) {
     const T* left = read(lhs.values, b * m, count * m, left_room);
     const T* right = read(rhs.values, b * n, count * n, right_room);
     products.resize(static_cast<size_t>(count * size));
-    for (int64_t i = 0; i < count; ++i) multiply_one(sizes, in_f32, left + i * m, right + i * n, products.data() + i * size);
+    for (int64_t i = 0; i < count; ++i)
+      multiply_one(sizes, in_f32, left + i * m, right + i * n, products.data() + i * size);
     const DType dtype = out.shape().dtype();
-    store(dtype, products.data(), count * size, out.mutable_bytes() + b * size * storage_bytes(dtype));
+    store(dtype, products.data(), count * size,
+          out.mutable_bytes() + b * size * storage_bytes(dtype));
   }
 }
 
@@ -166,7 +177,9 @@ bool is_summed_in_f32(const EvalArgs& in, const DotAttrs& attrs, DType sums) {
   if (sums != f32 && sums != c64) return false;
   int64_t terms = 1;
   for (int64_t d : attrs.lhs_contracting_dims) terms *= in[0].shape().dimension(d);
-  const auto is_wide = [](const Literal& x) { return x.shape().dtype() == f64 || x.shape().dtype() == c128; };
+  const auto is_wide = [](const Literal& x) {
+    return x.shape().dtype() == f64 || x.shape().dtype() == c128;
+  };
   return terms <= kFewTerms && !is_wide(in[0]) && !is_wide(in[1]);
 }
 
@@ -177,8 +190,10 @@ Literal product(const EvalArgs& in, const DotAttrs& attrs, DType sums) {
   const bool floating = std::ranges::any_of(types, is_floating);
   const bool in_f32 = is_summed_in_f32(in, attrs, sums);
   const bool may_transpose = !complex && floating && !in_f32;
-  const Side lhs = arrange(in[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims, true, may_transpose);
-  const Side rhs = arrange(in[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims, false, may_transpose);
+  const Side lhs =
+      arrange(in[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims, true, may_transpose);
+  const Side rhs =
+      arrange(in[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims, false, may_transpose);
   Literal out = Literal::uninitialised(in.result().with_dtype(sums));
   if (out.element_count() == 0) return out;
   if (complex) {
@@ -205,7 +220,8 @@ DType type_of_sums(DType lhs, DType rhs, DType result) {
 
 StatusOr<Literal> evaluate(EvalArgs& in) {
   const DType result = in.result().dtype();
-  Literal sums = product(in, in.attrs<DotAttrs>(), type_of_sums(in[0].shape().dtype(), in[1].shape().dtype(), result));
+  Literal sums = product(in, in.attrs<DotAttrs>(),
+                         type_of_sums(in[0].shape().dtype(), in[1].shape().dtype(), result));
   return converted(sums, result).reshaped(in.result());
 }
 

@@ -19,8 +19,8 @@ Status check_paired_dims(const InferArgs& in, std::string_view what, const Dims&
 
 Status check_dot_result(const InferArgs& in) {
   if (is_array_element(in.declared()->dtype())) return {};
-  return in.error("result is declared as ", *in.declared(), "; must be an array of numbers, as operands are ", in[0],
-                  " and ", in[1]);
+  return in.error("result is declared as ", *in.declared(),
+                  "; must be an array of numbers, as operands are ", in[0], " and ", in[1]);
 }
 
 StatusOr<Shape> infer_dot(const InferArgs& in, const Shape& x, const Shape& y,

@@ -172,7 +172,8 @@ TEST(Dot, SizesAroundBlocksAgreeWithTheDefinition) {
 // 81.5 + 0.25 + 0.1875: 82 in bf16, 81.9375 in f32.
 TEST(Dot, IntegerResultsOfFloatsAreSumsOfTheirTypeFirst) {
   const auto sum = [](DType operands, DType result) {
-    return numbers(dot({{3}, {}, {0}}, {{3}, {}, {0}}, op_testing::array(operands, {81.5, 0.25, 0.1875}),
+    return numbers(dot({{3}, {}, {0}}, {{3}, {}, {0}},
+                       op_testing::array(operands, {81.5, 0.25, 0.1875}),
                        op_testing::array(operands, {1, 1, 1}), result))[0];
   };
   EXPECT_EQ(sum(bf16, s32), 82);
@@ -182,12 +183,14 @@ TEST(Dot, IntegerResultsOfFloatsAreSumsOfTheirTypeFirst) {
 
 TEST(Dot, RealResultsOfComplexNumbersAreTheRealParts) {
   using C = std::complex<float>;
-  const Literal x = Literal::from<C>(Shape(c64, {2}), {C(1, 2), C(0, 1)}), y = Literal::from<C>(Shape(c64, {2}), {C(3, -1), C(2, 3)});
+  const Literal x = Literal::from<C>(Shape(c64, {2}), {C(1, 2), C(0, 1)}),
+                y = Literal::from<C>(Shape(c64, {2}), {C(3, -1), C(2, 3)});
   EXPECT_EQ(numbers(dot({{2}, {}, {0}}, {{2}, {}, {0}}, x, y, f32))[0], 2);
   EXPECT_EQ(numbers(dot({{2}, {}, {0}}, {{2}, {}, {0}}, x, y, s32))[0], 2);
 }
 
-// (inf + inf i) (1 + i) = (inf - inf) + (inf + inf) i, however many terms there are and whatever their type.
+// (inf + inf i) (1 + i) = (inf - inf) + (inf + inf) i, however many terms there are and whatever
+// their type.
 TEST(Dot, ComplexProductsOfInfinitiesAreThoseOfTheirParts) {
   using C = std::complex<double>;
   const double inf = std::numeric_limits<double>::infinity();

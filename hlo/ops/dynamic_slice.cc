@@ -1,7 +1,9 @@
 // dynamic-slice(x, start..): the block of dynamic_slice_sizes that begins at start.
-// dynamic-update-slice(x, update, start..): x with the block that begins at start replaced by update.
+// dynamic-update-slice(x, update, start..): x with the block that begins at start replaced by
+// update.
 //
-// Each start is clamped to [0, size of x - size of the block], so that the block lies in x; unsigned starts are compared unsigned.
+// Each start is clamped to [0, size of x - size of the block], so that the block lies in x;
+// unsigned starts are compared unsigned.
 // The starts are one integer scalar a dimension; an older form has one vector of them.
 #include <algorithm>
 
@@ -18,7 +20,8 @@ Status check_starts(const InferArgs& in, size_t first) {
   bool is_vector = in.size() == first + 1 && in[first].is_array() && in[first].rank() == 1;
   if (is_vector) {
     if (is_integer(in[first].dtype()) && in[first].dimension(0) == rank) return {};
-    return in.error("start_indices is ", in[first], "; must be ", rank, " integers, one for each dimension of x");
+    return in.error("start_indices is ", in[first], "; must be ", rank,
+                    " integers, one for each dimension of x");
   }
   if (in.size() != first + static_cast<size_t>(rank)) {
     return in.error("has ", in.size() - first, " start indices; must have ", rank,
@@ -52,20 +55,22 @@ StatusOr<Shape> infer_update(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_rank(in, 1, in[0].rank()));
   for (int64_t d = 0; d < in[0].rank(); ++d) {
     if (in[1].dimension(d) <= in[0].dimension(d)) continue;
-    return in.error("update is ", in[1], "; its dimension ", d, " must be at most ", in[0].dimension(d),
-                    " as of x");
+    return in.error("update is ", in[1], "; its dimension ", d, " must be at most ",
+                    in[0].dimension(d), " as of x");
   }
   HEDDLE_RETURN_IF_ERROR(check_starts(in, 2));
   return settle(in, resized(in[0], in[0].dimensions()));
 }
 
 // Offset in elements of the block in x, its starts (the operands from `first` on) clamped.
-int64_t clamped_offset(const EvalArgs& in, size_t first, const Shape& block, const Strides& strides) {
+int64_t clamped_offset(const EvalArgs& in, size_t first, const Shape& block,
+                       const Strides& strides) {
   const Shape& x = in[0].shape();
   const bool is_vector = in.size() == first + 1 && in[first].shape().rank() == 1;
   int64_t offset = 0;
   for (int64_t d = 0; d < x.rank(); ++d) {
-    const int64_t start = is_vector ? index_at(in[first], d) : index_at(in[first + static_cast<size_t>(d)], 0);
+    const int64_t start =
+        is_vector ? index_at(in[first], d) : index_at(in[first + static_cast<size_t>(d)], 0);
     offset += std::clamp<int64_t>(start, 0, x.dimension(d) - block.dimension(d)) * strides[d];
   }
   return offset;

@@ -57,7 +57,8 @@ constexpr bool is_computed_as(DType dtype) {
 }
 
 template <class T>
-void compute(Block<T> block, std::span<const Source> in, DType from, std::byte* out, DType to, int64_t count) {
+void compute(Block<T> block, std::span<const Source> in, DType from, std::byte* out, DType to,
+             int64_t count) {
   // Bytes, since complex<double> would be set to zero.
   alignas(64) std::byte scratch[kMaxOperands + 1][kBlock * sizeof(T)];
   const int bits = static_cast<int>(bit_width(from));
@@ -92,7 +93,8 @@ void compute(Block<T> block, std::span<const Source> in, DType from, std::byte* 
   }
 }
 
-void compute(const ElementwiseRow& row, std::span<const Source> in, DType from, std::byte* out, DType to, int64_t count) {
+void compute(const ElementwiseRow& row, std::span<const Source> in, DType from, std::byte* out,
+             DType to, int64_t count) {
   if (is_complex(from) || is_complex(to)) {
     const bool wide = row.complex.wide != nullptr && (from == c128 || to == c128);
     compute(wide ? row.complex.wide : row.complex.narrow, in, from, out, to, count);
@@ -100,14 +102,16 @@ void compute(const ElementwiseRow& row, std::span<const Source> in, DType from, 
     const bool wide = row.real.wide != nullptr && from == f64;
     compute(wide ? row.real.wide : row.real.narrow, in, from, out, to, count);
   } else {
-    compute(is_signed(from) ? row.integer.on_signed : row.integer.on_unsigned, in, from, out, to, count);
+    compute(is_signed(from) ? row.integer.on_signed : row.integer.on_unsigned, in, from, out, to,
+            count);
   }
 }
 
 void apply_row(const ScalarOp& op, std::span<const std::byte* const> operands, std::byte* result) {
   Source sources[kMaxOperands];
   for (size_t k = 0; k < operands.size(); ++k) sources[k] = {operands[k], storage_bytes(op.from)};
-  compute(*static_cast<const ElementwiseRow*>(op.function), {sources, operands.size()}, op.from, result, op.to, 1);
+  compute(*static_cast<const ElementwiseRow*>(op.function), {sources, operands.size()}, op.from,
+          result, op.to, 1);
 }
 
 }  // namespace
@@ -122,8 +126,8 @@ Status check_same(const InferArgs& in, size_t i, size_t like) {
   HEDDLE_RETURN_IF_ERROR(check_array(in, i));
   const bool agree = dimensions_agree(in[i], in[like]);
   if (agree && in[i].dtype() == in[like].dtype()) return {};
-  return in.error(operand_name(in, i), " is ", in[i], "; must be ", in[like], " as ", operand_name(in, like), "; ",
-                  agree ? "convert" : "broadcast", " it first");
+  return in.error(operand_name(in, i), " is ", in[i], "; must be ", in[like], " as ",
+                  operand_name(in, like), "; ", agree ? "convert" : "broadcast", " it first");
 }
 
 Shape result_dimensions(const InferArgs& in) {
@@ -138,8 +142,10 @@ Shape result_dimensions(const InferArgs& in) {
     out = before.with_dimensions(sizes);
     for (int64_t d = 0; d < out.rank(); ++d) {
       const bool unknown = before.dimension(d) == Shape::kUnbounded;
-      const bool other = operand->dimension(d) != Shape::kUnbounded && operand->is_dynamic_dimension(d);
-      out.set_dynamic_dimension(d, unknown ? operand->is_dynamic_dimension(d) : before.is_dynamic_dimension(d) || other);
+      const bool other =
+          operand->dimension(d) != Shape::kUnbounded && operand->is_dynamic_dimension(d);
+      out.set_dynamic_dimension(
+          d, unknown ? operand->is_dynamic_dimension(d) : before.is_dynamic_dimension(d) || other);
     }
   }
   return out;
@@ -155,7 +161,8 @@ Literal result_buffer(EvalArgs& in) {
   for (Literal& operand : in.operands) {
     if (!operand.is_unique() || operand.shape().dtype() != in.result().dtype()) continue;
     if (operand.shape() == in.result()) return std::move(operand);
-    if (same_dimensions(operand.shape(), in.result())) return std::move(operand).reshaped(in.result());
+    if (same_dimensions(operand.shape(), in.result()))
+      return std::move(operand).reshaped(in.result());
   }
   return Literal::uninitialised(in.result());
 }

@@ -1,9 +1,10 @@
-// What elementwise ops are made of: a row with the op's functions on double, 64-bit integers and complex<double>. Shape rule and
-// evaluation follow from the row, for every element type.
+// What elementwise ops are made of: a row with the op's functions on double, 64-bit integers and
+// complex<double>. Shape rule and evaluation follow from the row, for every element type.
 //
-// Evaluation takes blocks of elements through load(), the function and store() (hlo/blocks.h): a function is instantiated for a
-// few types, not for thirty, and its result is rounded once to the element type. Where double is not enough for an f64 result, a
-// function written for any type (auto) is instantiated for long double too, and f64 and c128 use that.
+// Evaluation takes blocks of elements through load(), the function and store() (hlo/blocks.h): a
+// function is instantiated for a few types, not for thirty, and its result is rounded once to the
+// element type. Where double is not enough for an f64 result, a function written for any type
+// (auto) is instantiated for long double too, and f64 and c128 use that.
 #pragma once
 
 #include <complex>
@@ -26,14 +27,16 @@ inline constexpr int kComplexes = 16;
 inline constexpr std::string_view kUnaryOperands[] = {"x"};
 inline constexpr std::string_view kBinaryOperands[] = {"x", "y"};
 
-// Applies a function to `count` elements of up to three operands. `bits` is the width of the element type, for integers.
+// Applies a function to `count` elements of up to three operands. `bits` is the width of the
+// element type, for integers.
 // `out` may be one of the operands, and overlaps none in another way.
 template <class T>
 using Block = void (*)(const T* const* in, int64_t count, int bits, T* out);
 
 namespace elementwise_internal {
 
-// Number of operands of a function on type C: its parameters but for the trailing ones of types Extra.
+// Number of operands of a function on type C: its parameters but for the trailing ones of types
+// Extra.
 template <class Fn, class C, class... Extra>
 constexpr int arity() {
   if constexpr (std::is_invocable_v<Fn, C, Extra...>) return 1;
@@ -41,7 +44,8 @@ constexpr int arity() {
   return 3;
 }
 
-// Computes in C what is stored as T. Extra is int where the function takes the width of the type, else nothing.
+// Computes in C what is stored as T. Extra is int where the function takes the width of the type,
+// else nothing.
 template <class Fn, class C, class T, class... Extra>
 void block(const T* const* in, int64_t count, [[maybe_unused]] int bits, T* out) {
   constexpr int kArity = arity<Fn, C, Extra...>();
@@ -60,7 +64,8 @@ void block(const T* const* in, int64_t count, [[maybe_unused]] int bits, T* out)
 
 }  // namespace elementwise_internal
 
-// A lambda on numbers of type Narrow, or on auto: then also computed in Wide, for results as wide as Narrow.
+// A lambda on numbers of type Narrow, or on auto: then also computed in Wide, for results as wide
+// as Narrow.
 template <class Narrow, class Wide>
 struct RoundedFn {
   Block<Narrow> narrow = nullptr;
@@ -69,23 +74,26 @@ struct RoundedFn {
   template <class Fn>
   constexpr RoundedFn(Fn) : narrow(elementwise_internal::block<Fn, Narrow, Narrow>) {
     constexpr int kArity = elementwise_internal::arity<Fn, Wide>();
-    if constexpr (kArity == 1 && takes<Fn, Wide>()) wide = elementwise_internal::block<Fn, Wide, Narrow>;
-    if constexpr (kArity == 2 && takes<Fn, Wide, Wide>()) wide = elementwise_internal::block<Fn, Wide, Narrow>;
+    if constexpr (kArity == 1 && takes<Fn, Wide>())
+      wide = elementwise_internal::block<Fn, Wide, Narrow>;
+    if constexpr (kArity == 2 && takes<Fn, Wide, Wide>())
+      wide = elementwise_internal::block<Fn, Wide, Narrow>;
   }
 
  private:
   // A lambda on double takes long double too, but gives double.
   template <class Fn, class... Args>
   static constexpr bool takes() {
-    if constexpr (std::is_invocable_v<Fn, Args...>) return std::is_same_v<std::invoke_result_t<Fn, Args...>, Wide>;
+    if constexpr (std::is_invocable_v<Fn, Args...>)
+      return std::is_same_v<std::invoke_result_t<Fn, Args...>, Wide>;
     return false;
   }
 };
 using RealFn = RoundedFn<double, long double>;
 using ComplexFn = RoundedFn<std::complex<double>, std::complex<long double>>;
 
-// A lambda on 64-bit integers and the width in bits: (auto x, int bits). Signed types are given as int64_t, unsigned ones and pred
-// as uint64_t; the result is cut to the width.
+// A lambda on 64-bit integers and the width in bits: (auto x, int bits). Signed types are given as
+// int64_t, unsigned ones and pred as uint64_t; the result is cut to the width.
 struct IntegerFn {
   Block<int64_t> on_signed = nullptr;
   Block<int64_t> on_unsigned = nullptr;
@@ -104,11 +112,11 @@ constexpr DType real_part_of(DType dtype) {
 
 // One elementwise op. All operands have one type.
 struct ElementwiseRow {
-  int accepts = 0;                         // a sum of kPreds .. kComplexes
-  DType (*result)(DType x) = same_dtype;   // the result's element type
-  RealFn real = {};                        // for kFloats
-  IntegerFn integer = {};                  // for kPreds and kIntegers
-  ComplexFn complex = {};                  // for kComplexes, and where the result alone is complex
+  int accepts = 0;                        // a sum of kPreds .. kComplexes
+  DType (*result)(DType x) = same_dtype;  // the result's element type
+  RealFn real = {};                       // for kFloats
+  IntegerFn integer = {};                 // for kPreds and kIntegers
+  ComplexFn complex = {};                 // for kComplexes, and where the result alone is complex
 };
 
 // Operand i is an array of an element type in the set `accepts`.
@@ -119,17 +127,20 @@ Status check_elements(const InferArgs& in, size_t i, int accepts);
 // errors: "add: y is f32[3]; must be f32[2] as x; broadcast it first"
 Status check_same(const InferArgs& in, size_t i, size_t like);
 
-// Operand 0's shape with the dimensions of an elementwise result: of known size where any operand's is, dynamic where any of these
-// is dynamic.
+// Operand 0's shape with the dimensions of an elementwise result: of known size where any operand's
+// is, dynamic where any of these is dynamic.
 Shape result_dimensions(const InferArgs& in);
 
 StatusOr<Shape> infer_elementwise(const InferArgs& in, const ElementwiseRow& row);
 
-// Operands of one element are taken for every element of the result. With `read_as`, operands are loaded as elements of that type.
-Literal evaluate_elementwise(EvalArgs& in, const ElementwiseRow& row, DType read_as = DType::kInvalid);
+// Operands of one element are taken for every element of the result. With `read_as`, operands are
+// loaded as elements of that type.
+Literal evaluate_elementwise(EvalArgs& in, const ElementwiseRow& row,
+                             DType read_as = DType::kInvalid);
 
-// An array of the result's type to write to: the buffer of an operand that nobody else holds and that has the result's type, moved
-// from it, or else a new one. Take the addresses of the operands first: they stay good.
+// An array of the result's type to write to: the buffer of an operand that nobody else holds and
+// that has the result's type, moved from it, or else a new one. Take the addresses of the operands
+// first: they stay good.
 Literal result_buffer(EvalArgs& in);
 
 // The same for scalars.
@@ -149,11 +160,11 @@ ScalarOp scalar_row(const Attrs&, DType from, DType to) {
 }
 
 // The definition of an op from its row. A macro, since it defines a constant named after the op.
-#define HEDDLE_ELEMENTWISE(op, names, ...)                           \
-  constexpr ElementwiseRow op##Row = __VA_ARGS__;                    \
-  constinit const OpDef op##Def = {.opcode = Opcode::op,             \
-                                   .operand_names = names,           \
-                                   .infer = infer_row<op##Row>,      \
+#define HEDDLE_ELEMENTWISE(op, names, ...)                            \
+  constexpr ElementwiseRow op##Row = __VA_ARGS__;                     \
+  constinit const OpDef op##Def = {.opcode = Opcode::op,              \
+                                   .operand_names = names,            \
+                                   .infer = infer_row<op##Row>,       \
                                    .evaluate = evaluate_row<op##Row>, \
                                    .scalar = scalar_row<op##Row>};
 #define HEDDLE_UNARY(op, ...) HEDDLE_ELEMENTWISE(op, kUnaryOperands, __VA_ARGS__)

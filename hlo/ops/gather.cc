@@ -1,9 +1,12 @@
-// gather(x, start_indices): slices of x of slice_sizes, one for each vector of starts, put together as one array.
+// gather(x, start_indices): slices of x of slice_sizes, one for each vector of starts, put together
+// as one array.
 //
-// start_indices holds its vectors along index_vector_dim (or scalars, where that is its rank); its other dimensions, the batch,
-// become the dimensions of the result that offset_dims does not name. A vector's component k is the start in dimension
-// start_index_map[k] of x, clamped so that the slice lies in x. Dimensions of x in operand_batching_dims go one to one with
-// start_indices_batching_dims. The slice's dimensions become offset_dims, less those collapsed (of size 1) and batching ones.
+// start_indices holds its vectors along index_vector_dim (or scalars, where that is its rank); its
+// other dimensions, the batch, become the dimensions of the result that offset_dims does not name.
+// A vector's component k is the start in dimension start_index_map[k] of x, clamped so that the
+// slice lies in x. Dimensions of x in operand_batching_dims go one to one with
+// start_indices_batching_dims. The slice's dimensions become offset_dims, less those collapsed (of
+// size 1) and batching ones.
 #include <algorithm>
 
 #include "heddle/hlo/ops/indexed_windows.h"
@@ -13,18 +16,23 @@
 namespace heddle::hlo {
 namespace {
 
-// The attributes name dimensions of x in range, and each at most once where they exclude each other.
+// The attributes name dimensions of x in range, and each at most once where they exclude each
+// other.
 Status check_operand_dims(const InferArgs& in, const GatherAttrs& attrs) {
   int64_t rank = in[0].rank();
-  HEDDLE_RETURN_IF_ERROR(check_ascending(in, "collapsed_slice_dims", attrs.collapsed_slice_dims, rank));
-  HEDDLE_RETURN_IF_ERROR(check_ascending(in, "operand_batching_dims", attrs.operand_batching_dims, rank));
+  HEDDLE_RETURN_IF_ERROR(
+      check_ascending(in, "collapsed_slice_dims", attrs.collapsed_slice_dims, rank));
+  HEDDLE_RETURN_IF_ERROR(
+      check_ascending(in, "operand_batching_dims", attrs.operand_batching_dims, rank));
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, "start_index_map", attrs.start_index_map, rank));
   for (int64_t d : attrs.operand_batching_dims) {
     if (contains(attrs.collapsed_slice_dims, d)) {
-      return in.error("collapsed_slice_dims has ", d, ", which operand_batching_dims has too; must be in one of them");
+      return in.error("collapsed_slice_dims has ", d,
+                      ", which operand_batching_dims has too; must be in one of them");
     }
     if (contains(attrs.start_index_map, d)) {
-      return in.error("start_index_map has ", d, ", which operand_batching_dims has too; must be in one of them");
+      return in.error("start_index_map has ", d,
+                      ", which operand_batching_dims has too; must be in one of them");
     }
   }
   return {};
@@ -39,7 +47,8 @@ Status check_batching(const InferArgs& in, const GatherAttrs& attrs) {
   for (size_t i = 0; i < from.size(); ++i) {
     int64_t of_x = attrs.operand_batching_dims[i];
     if (from[i] == attrs.index_vector_dim) {
-      return in.error("start_indices_batching_dims has ", from[i], ", which is index_vector_dim; must be another dimension");
+      return in.error("start_indices_batching_dims has ", from[i],
+                      ", which is index_vector_dim; must be another dimension");
     }
     if (in[1].dimension(from[i]) == in[0].dimension(of_x)) continue;
     return in.error("start_indices is ", in[1], "; its batching dimension ", from[i], " must be ",
@@ -54,12 +63,14 @@ Status check_slice_sizes(const InferArgs& in, const GatherAttrs& attrs) {
   for (int64_t d = 0; d < in[0].rank(); ++d) {
     int64_t size = attrs.slice_sizes[static_cast<size_t>(d)];
     if (size < 0 || size > in[0].dimension(d)) {
-      return in.error("x is ", in[0], "; slice size ", size, " of dimension ", d, " must be in [0, ",
-                      in[0].dimension(d), "]");
+      return in.error("x is ", in[0], "; slice size ", size, " of dimension ", d,
+                      " must be in [0, ", in[0].dimension(d), "]");
     }
-    bool dropped = contains(attrs.collapsed_slice_dims, d) || contains(attrs.operand_batching_dims, d);
+    bool dropped =
+        contains(attrs.collapsed_slice_dims, d) || contains(attrs.operand_batching_dims, d);
     if (dropped && size > 1) {
-      return in.error("slice size of dimension ", d, " is ", size, "; must be 1, as the result has no such dimension");
+      return in.error("slice size of dimension ", d, " is ", size,
+                      "; must be 1, as the result has no such dimension");
     }
   }
   return {};
@@ -69,8 +80,10 @@ Status check_index_vector(const InferArgs& in, const GatherAttrs& attrs) {
   if (!is_integer(in[1].dtype())) {
     return in.error("start_indices is ", in[1], "; must be of integers");
   }
-  HEDDLE_RETURN_IF_ERROR(check_dimension(in, "index_vector_dim", attrs.index_vector_dim, in[1].rank() + 1));
-  int64_t length = attrs.index_vector_dim < in[1].rank() ? in[1].dimension(attrs.index_vector_dim) : 1;
+  HEDDLE_RETURN_IF_ERROR(
+      check_dimension(in, "index_vector_dim", attrs.index_vector_dim, in[1].rank() + 1));
+  int64_t length =
+      attrs.index_vector_dim < in[1].rank() ? in[1].dimension(attrs.index_vector_dim) : 1;
   return check_length(in, "start_index_map", attrs.start_index_map.size(), length,
                       "component of an index vector");
 }
@@ -79,7 +92,8 @@ Status check_index_vector(const InferArgs& in, const GatherAttrs& attrs) {
 Dims kept_sizes(const GatherAttrs& attrs) {
   Dims kept;
   for (int64_t d = 0; d < static_cast<int64_t>(attrs.slice_sizes.size()); ++d) {
-    bool dropped = contains(attrs.collapsed_slice_dims, d) || contains(attrs.operand_batching_dims, d);
+    bool dropped =
+        contains(attrs.collapsed_slice_dims, d) || contains(attrs.operand_batching_dims, d);
     if (!dropped) kept.push_back(attrs.slice_sizes[static_cast<size_t>(d)]);
   }
   return kept;
@@ -113,32 +127,38 @@ StatusOr<Shape> infer(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_slice_sizes(in, attrs));
   Dims kept = kept_sizes(attrs);
   HEDDLE_RETURN_IF_ERROR(check_length(in, "offset_dims", attrs.offset_dims.size(),
-                                      static_cast<int64_t>(kept.size()), "slice dimension that is kept"));
+                                      static_cast<int64_t>(kept.size()),
+                                      "slice dimension that is kept"));
   int64_t batch_rank = in[1].rank() - (attrs.index_vector_dim < in[1].rank() ? 1 : 0);
   int64_t rank = batch_rank + static_cast<int64_t>(kept.size());
-  if (rank > Shape::kMaxRank) return in.error("result has rank ", rank, "; must be at most ", Shape::kMaxRank);
+  if (rank > Shape::kMaxRank)
+    return in.error("result has rank ", rank, "; must be at most ", Shape::kMaxRank);
   HEDDLE_RETURN_IF_ERROR(check_ascending(in, "offset_dims", attrs.offset_dims, rank));
   return settle(in, result_of(in, attrs, kept, rank));
 }
 
-// Copies many windows at once, element by element of the window: in x[:, indices] the elements that lie side by side in the result
-// are of different windows.
+// Copies many windows at once, element by element of the window: in x[:, indices] the elements that
+// lie side by side in the result are of different windows.
 template <class T>
 void copy_across(const IndexedWindows& windows, std::byte* to, const std::byte* from) {
   constexpr int64_t kWidth = sizeof(T);
   constexpr size_t kMany = 512;
-  const StridedWalk walk(windows.sizes(), windows.strides_in_batched(), windows.strides_in_x(), kWidth);
+  const StridedWalk walk(windows.sizes(), windows.strides_in_batched(), windows.strides_in_x(),
+                         kWidth);
   struct Place {
     int64_t in_x, in_result;
   };
   Place places[kMany];
   size_t count = 0;
   auto copy = [&] {
-    walk.for_each_run(to, from, [&](std::byte* t, int64_t t_stride, const std::byte* f, int64_t f_stride, int64_t n) {
-      for (int64_t i = 0; i < n; ++i, t += t_stride, f += f_stride) {
-        for (size_t w = 0; w < count; ++w) write_element(t + places[w].in_result, read_element<T>(f + places[w].in_x));
-      }
-    });
+    walk.for_each_run(
+        to, from,
+        [&](std::byte* t, int64_t t_stride, const std::byte* f, int64_t f_stride, int64_t n) {
+          for (int64_t i = 0; i < n; ++i, t += t_stride, f += f_stride) {
+            for (size_t w = 0; w < count; ++w)
+              write_element(t + places[w].in_result, read_element<T>(f + places[w].in_x));
+          }
+        });
     count = 0;
   };
   windows.for_each_clamped([&](int64_t in_x, int64_t in_result) {
@@ -168,7 +188,8 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
     visit_width(width, [&]<class T>(T) { copy_across<T>(windows, to, from); });
     return out;
   }
-  const StridedCopy copy(windows.sizes(), windows.strides_in_batched(), windows.strides_in_x(), width);
+  const StridedCopy copy(windows.sizes(), windows.strides_in_batched(), windows.strides_in_x(),
+                         width);
   windows.for_each_clamped([&](int64_t in_x, int64_t in_result) {
     copy.run(to + in_result * width, from + in_x * width);
   });

@@ -30,7 +30,8 @@ inline std::string at(const Literal& x, const Index& index) {
 }
 
 inline void set(Literal& x, const Index& index, const std::string& element) {
-  const int64_t offset = position(x.shape().dimensions(), index) * static_cast<int64_t>(element.size());
+  const int64_t offset =
+      position(x.shape().dimensions(), index) * static_cast<int64_t>(element.size());
   std::memcpy(x.mutable_bytes() + offset, element.data(), element.size());
 }
 
@@ -60,7 +61,9 @@ Literal build(const Shape& shape, Make&& make) {
 class Random {
  public:
   explicit Random(uint32_t seed) : engine_(seed) {}
-  int64_t in(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
+  int64_t in(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(engine_);
+  }
   bool coin() { return in(0, 1) == 1; }
 
   // Up to `max_rank` dimensions of up to `max_size`; now and then one is empty.
@@ -75,7 +78,9 @@ class Random {
     std::shuffle(out.begin(), out.end(), engine_);
     return out;
   }
-  DType width() { return kWidths[static_cast<size_t>(in(0, static_cast<int64_t>(kWidths.size()) - 1))]; }
+  DType width() {
+    return kWidths[static_cast<size_t>(in(0, static_cast<int64_t>(kWidths.size()) - 1))];
+  }
   Literal array(const Shape& shape) {
     Literal out(shape);
     auto* bytes = reinterpret_cast<uint8_t*>(out.mutable_bytes());

@@ -35,11 +35,14 @@ IndexedWindows::IndexedWindows(const Shape& x, const Literal& indices, const Sha
     if (of_vectors == dims.index_vector_dim) ++of_vectors;
     const auto paired = std::ranges::find(dims.indices_batching_dims, of_vectors);
     const bool pairs = paired != dims.indices_batching_dims.end();
-    const int64_t in_x = pairs ? of_x[dims.x_batching_dims[static_cast<size_t>(paired - dims.indices_batching_dims.begin())]] : 0;
+    const int64_t in_x = pairs ? of_x[dims.x_batching_dims[static_cast<size_t>(
+                                     paired - dims.indices_batching_dims.begin())]]
+                               : 0;
     batch_[batch_rank_++] = {batched.dimension(d), of_batched[d], of_indices[of_vectors], in_x};
     ++of_vectors;
   }
-  const int64_t step = dims.index_vector_dim < indices.shape().rank() ? of_indices[dims.index_vector_dim] : 0;
+  const int64_t step =
+      dims.index_vector_dim < indices.shape().rank() ? of_indices[dims.index_vector_dim] : 0;
   for (int64_t d : dims.index_map) {
     starts_[components_] = {components_ * step, of_x[d], x.dimension(d) - window_of_x[d]};
     ++components_;

@@ -1,5 +1,5 @@
-// What gather and scatter share: where in x, and where in the result of gather or the updates of scatter, the window of each index
-// vector begins.
+// What gather and scatter share: where in x, and where in the result of gather or the updates of
+// scatter, the window of each index vector begins.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,15 @@
 
 namespace heddle::hlo {
 
-// The attributes of gather and scatter under one set of names. `batched` is the array whose dimensions are those of the window and
-// those of the batch of index vectors: gather's result, scatter's updates.
+// The attributes of gather and scatter under one set of names. `batched` is the array whose
+// dimensions are those of the window and those of the batch of index vectors: gather's result,
+// scatter's updates.
 struct WindowDims {
   std::span<const int64_t> window_dims;      // of batched, ascending
   std::span<const int64_t> dropped_dims;     // of x: not in the window, which is of size 1 there
   std::span<const int64_t> x_batching_dims;  // of x: not in the window either
   std::span<const int64_t> indices_batching_dims;
-  std::span<const int64_t> index_map;        // component of the vector to dimension of x
+  std::span<const int64_t> index_map;  // component of the vector to dimension of x
   int64_t index_vector_dim;
 };
 
@@ -28,19 +29,24 @@ struct WindowDims {
 class IndexedWindows {
  public:
   // Reads `indices` for as long as it lives.
-  IndexedWindows(const Shape& x, const Literal& indices, const Shape& batched, const WindowDims& dims);
+  IndexedWindows(const Shape& x, const Literal& indices, const Shape& batched,
+                 const WindowDims& dims);
 
   [[nodiscard]] std::span<const int64_t> sizes() const { return {sizes_, window_rank_}; }
   [[nodiscard]] std::span<const int64_t> strides_in_x() const { return {in_x_, window_rank_}; }
-  [[nodiscard]] std::span<const int64_t> strides_in_batched() const { return {in_batched_, window_rank_}; }
-
-  // The windows of neighbours in the batch are neighbours in batched: better walked across windows than along each.
-  [[nodiscard]] bool batch_is_densest() const {
-    return batch_rank_ > 0 && batch_[batch_rank_ - 1].in_batched == 1 && batch_[batch_rank_ - 1].size >= 8;
+  [[nodiscard]] std::span<const int64_t> strides_in_batched() const {
+    return {in_batched_, window_rank_};
   }
 
-  // Calls visit(offset in x, offset in batched) for every window, in row-major order of the batch: with the starts clamped so that
-  // the window lies in x, or only for the windows that do.
+  // The windows of neighbours in the batch are neighbours in batched: better walked across windows
+  // than along each.
+  [[nodiscard]] bool batch_is_densest() const {
+    return batch_rank_ > 0 && batch_[batch_rank_ - 1].in_batched == 1 &&
+           batch_[batch_rank_ - 1].size >= 8;
+  }
+
+  // Calls visit(offset in x, offset in batched) for every window, in row-major order of the batch:
+  // with the starts clamped so that the window lies in x, or only for the windows that do.
   template <class Visit>
   void for_each_clamped(Visit&& visit) const {
     walk_any<true>(visit);
@@ -114,7 +120,8 @@ void IndexedWindows::walk(const Int* vector, Visit&& visit) const {
   for (;;) {
     for (int64_t i = 0; i < inner.size; ++i) {
       int64_t offset = x + i * inner.in_x;
-      if (add_starts<kClamp>(vector + i * inner.in_indices, offset)) visit(offset, batched + i * inner.in_batched);
+      if (add_starts<kClamp>(vector + i * inner.in_indices, offset))
+        visit(offset, batched + i * inner.in_batched);
     }
     int d = batch_rank_ - 2;
     for (; d >= 0; --d) {

@@ -8,11 +8,13 @@ namespace {
 
 template <class T>
 int64_t as_index(T value) {
-  if constexpr (std::is_same_v<T, uint64_t>) return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
+  if constexpr (std::is_same_v<T, uint64_t>)
+    return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
   return static_cast<int64_t>(value);
 }
 
-// Calls visit(T{}) with the type that stores the integer dtype: those under 8 bits are kept in bytes.
+// Calls visit(T{}) with the type that stores the integer dtype: those under 8 bits are kept in
+// bytes.
 template <class Visit>
 decltype(auto) visit_integer(DType dtype, Visit&& visit) {
   switch (storage_bytes(dtype)) {

@@ -8,7 +8,8 @@
 
 namespace heddle::hlo {
 
-// Element at a row-major position of an integer array. Unsigned values above INT64_MAX read as INT64_MAX, so that they stay large.
+// Element at a row-major position of an integer array. Unsigned values above INT64_MAX read as
+// INT64_MAX, so that they stay large.
 int64_t index_at(const Literal& indices, int64_t position);
 
 // All elements, read so.

@@ -1,5 +1,6 @@
-// Integer functions of HLO, on 64-bit values that hold a type of `bits` bits (signed ones sign-extended). Results are cut to the
-// width by who stores them. Nothing traps and nothing is undefined: see the rules beside each function.
+// Integer functions of HLO, on 64-bit values that hold a type of `bits` bits (signed ones
+// sign-extended). Results are cut to the width by who stores them. Nothing traps and nothing is
+// undefined: see the rules beside each function.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +46,8 @@ inline uint64_t power(uint64_t x, uint64_t y) {
 }
 // A negative exponent gives 0, but for the bases 1 and -1.
 inline int64_t power(int64_t x, int64_t y) {
-  if (y >= 0) return static_cast<int64_t>(power(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+  if (y >= 0)
+    return static_cast<int64_t>(power(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
   if (x == 1) return 1;
   return x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
 }
@@ -57,18 +59,23 @@ inline uint64_t multiply_high(Int x, Int y, int bits) {
   return static_cast<uint64_t>((static_cast<Wide>(x) * y) >> bits);
 }
 
-// The amount is read as unsigned: from the width on, nothing of x is left but the sign, where the shift keeps that.
+// The amount is read as unsigned: from the width on, nothing of x is left but the sign, where the
+// shift keeps that.
 inline uint64_t shift_left(uint64_t x, uint64_t y, int bits) {
   return low_bits(y, bits) >= static_cast<uint64_t>(bits) ? 0 : x << low_bits(y, bits);
 }
 inline uint64_t shift_right_logical(uint64_t x, uint64_t y, int bits) {
-  return low_bits(y, bits) >= static_cast<uint64_t>(bits) ? 0 : low_bits(x, bits) >> low_bits(y, bits);
+  return low_bits(y, bits) >= static_cast<uint64_t>(bits) ? 0
+                                                          : low_bits(x, bits) >> low_bits(y, bits);
 }
 inline int64_t shift_right_arithmetic(uint64_t x, uint64_t y, int bits) {
-  return as_signed(x, bits) >> std::min<uint64_t>(low_bits(y, bits), static_cast<uint64_t>(bits - 1));
+  return as_signed(x, bits) >>
+         std::min<uint64_t>(low_bits(y, bits), static_cast<uint64_t>(bits - 1));
 }
 
-inline int count_leading_zeros(uint64_t x, int bits) { return std::countl_zero(low_bits(x, bits)) - (64 - bits); }
+inline int count_leading_zeros(uint64_t x, int bits) {
+  return std::countl_zero(low_bits(x, bits)) - (64 - bits);
+}
 inline int population_count(uint64_t x, int bits) { return std::popcount(low_bits(x, bits)); }
 
 }  // namespace heddle::hlo::integer_math

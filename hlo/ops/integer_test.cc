@@ -1,5 +1,6 @@
-// Integer arithmetic, bits and shifts against whole numbers of 128 bits that are cut to the width: every pair of elements for types
-// of up to 8 bits, extremes and neighbours of powers of two for the wider ones.
+// Integer arithmetic, bits and shifts against whole numbers of 128 bits that are cut to the width:
+// every pair of elements for types of up to 8 bits, extremes and neighbours of powers of two for
+// the wider ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,9 @@ struct Type {
   Whole size() const { return Whole{1} << bits(); }
   Whole least() const { return is_signed(dtype) ? -size() / 2 : 0; }
   Whole most() const { return least() + size() - 1; }
-  Whole wrapped(Whole x) const { return ((x % size() - least()) % size() + size()) % size() + least(); }
+  Whole wrapped(Whole x) const {
+    return ((x % size() - least()) % size() + size()) % size() + least();
+  }
   Whole pattern(Whole x) const { return (x % size() + size()) % size(); }  // read as unsigned
 };
 
@@ -78,12 +81,16 @@ const Function kBinary[] = {
     {Opcode::kAnd, [](Whole x, Whole y, Type) { return x & y; }},
     {Opcode::kOr, [](Whole x, Whole y, Type) { return x | y; }},
     {Opcode::kXor, [](Whole x, Whole y, Type) { return x ^ y; }},
-    {Opcode::kShiftLeft, [](Whole x, Whole y, Type t) { return t.pattern(y) >= t.bits() ? 0 : doubled(x, y, t); }},
+    {Opcode::kShiftLeft,
+     [](Whole x, Whole y, Type t) { return t.pattern(y) >= t.bits() ? 0 : doubled(x, y, t); }},
     {Opcode::kShiftRightLogical,
-     [](Whole x, Whole y, Type t) { return t.pattern(y) >= t.bits() ? 0 : halved(t.pattern(x), y); }},
+     [](Whole x, Whole y, Type t) {
+       return t.pattern(y) >= t.bits() ? 0 : halved(t.pattern(x), y);
+     }},
     {Opcode::kShiftRightArithmetic,
      [](Whole x, Whole y, Type t) {
-       const Whole as_signed = 2 * t.pattern(x) >= t.size() ? t.pattern(x) - t.size() : t.pattern(x);
+       const Whole as_signed =
+           2 * t.pattern(x) >= t.size() ? t.pattern(x) - t.size() : t.pattern(x);
        return halved(as_signed, std::min<Whole>(t.pattern(y), t.bits()));
      }},
 };
@@ -115,8 +122,9 @@ std::vector<Whole> elements_of(Type type) {
     for (Whole x = type.least(); x <= type.most(); ++x) out.push_back(x);
     return out;
   }
-  for (Whole x : {type.least(), type.least() + 1, Whole{-7}, Whole{-2}, Whole{-1}, Whole{0}, Whole{1}, Whole{3}, Whole{15},
-                  Whole{16}, Whole{31}, Whole{32}, Whole{63}, Whole{64}, Whole{1000}, type.most() / 3, type.most() - 1, type.most()}) {
+  for (Whole x : {type.least(), type.least() + 1, Whole{-7}, Whole{-2}, Whole{-1}, Whole{0},
+                  Whole{1}, Whole{3}, Whole{15}, Whole{16}, Whole{31}, Whole{32}, Whole{63},
+                  Whole{64}, Whole{1000}, type.most() / 3, type.most() - 1, type.most()}) {
     if (x >= type.least()) out.push_back(x);
   }
   return out;
@@ -126,7 +134,8 @@ class IntegerOps : public testing::TestWithParam<DType> {};
 
 Literal array_of(Type type, const std::vector<Whole>& values) {
   Literal wide(Shape(s64, {static_cast<int64_t>(values.size())}));
-  for (size_t i = 0; i < values.size(); ++i) wide.mutable_values<int64_t>()[i] = static_cast<int64_t>(values[i]);
+  for (size_t i = 0; i < values.size(); ++i)
+    wide.mutable_values<int64_t>()[i] = static_cast<int64_t>(values[i]);
   return evaluate(Opcode::kConvert, {wide}, {}, wide.shape().with_dtype(type.dtype));
 }
 
@@ -144,8 +153,8 @@ TEST_P(IntegerOps, OfTwoOperandsAreWholeNumbersCutToTheWidth) {
     const Literal z = evaluate(function.opcode, {array_of(type, xs), array_of(type, ys)});
     for (size_t i = 0; i < xs.size(); ++i) {
       ASSERT_TRUE(element(z, i, type) == type.wrapped(function.value(xs[i], ys[i], type)))
-          << to_string(function.opcode) << " of " << static_cast<int64_t>(xs[i]) << " and " << static_cast<int64_t>(ys[i])
-          << " is " << static_cast<int64_t>(element(z, i, type));
+          << to_string(function.opcode) << " of " << static_cast<int64_t>(xs[i]) << " and "
+          << static_cast<int64_t>(ys[i]) << " is " << static_cast<int64_t>(element(z, i, type));
     }
   }
 }
@@ -154,7 +163,9 @@ TEST_P(IntegerOps, OfOneOperandAreWholeNumbersCutToTheWidth) {
   const Type type{GetParam()};
   const std::vector<Whole> xs = elements_of(type);
   for (const Function& function : kUnary) {
-    if (is_unsigned(type.dtype) && (function.opcode == Opcode::kAbs || function.opcode == Opcode::kSign)) continue;
+    if (is_unsigned(type.dtype) &&
+        (function.opcode == Opcode::kAbs || function.opcode == Opcode::kSign))
+      continue;
     const Literal z = evaluate(function.opcode, {array_of(type, xs)});
     for (size_t i = 0; i < xs.size(); ++i) {
       ASSERT_TRUE(element(z, i, type) == type.wrapped(function.value(xs[i], 0, type)))
@@ -165,16 +176,24 @@ TEST_P(IntegerOps, OfOneOperandAreWholeNumbersCutToTheWidth) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryType, IntegerOps,
-                         testing::Values(s1, s2, s4, s8, s16, s32, s64, u1, u2, u4, u8, u16, u32, u64),
+                         testing::Values(s1, s2, s4, s8, s16, s32, s64, u1, u2, u4, u8, u16, u32,
+                                         u64),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
 TEST(IntegerOp, DivisionByZeroIsAllOnes) {
-  EXPECT_EQ(evaluate(Opcode::kDivide, {Literal::scalar(s32, int64_t{5}), Literal::scalar(s32, int64_t{0})}).to_int64(0), -1);
-  EXPECT_EQ(evaluate(Opcode::kDivide, {Literal::scalar(u8, int64_t{5}), Literal::scalar(u8, int64_t{0})}).to_int64(0), 255);
+  EXPECT_EQ(evaluate(Opcode::kDivide,
+                     {Literal::scalar(s32, int64_t{5}), Literal::scalar(s32, int64_t{0})})
+                .to_int64(0),
+            -1);
+  EXPECT_EQ(
+      evaluate(Opcode::kDivide, {Literal::scalar(u8, int64_t{5}), Literal::scalar(u8, int64_t{0})})
+          .to_int64(0),
+      255);
 }
 
 TEST(IntegerOp, LeastNumberDividedByMinusOneIsItself) {
-  const Literal least = Literal::scalar(s64, INT64_MIN), minus_one = Literal::scalar(s64, int64_t{-1});
+  const Literal least = Literal::scalar(s64, INT64_MIN),
+                minus_one = Literal::scalar(s64, int64_t{-1});
   EXPECT_EQ(evaluate(Opcode::kDivide, {least, minus_one}).to_int64(0), INT64_MIN);
   EXPECT_EQ(evaluate(Opcode::kRemainder, {least, minus_one}).to_int64(0), 0);
 }

@@ -42,7 +42,8 @@ StatusOr<Shape> infer_id(const InferArgs& in) {
 StatusOr<Literal> evaluate_constant(EvalArgs& in) {
   const Literal& literal = in.attrs<ConstantAttrs>().literal;
   if (!literal.is_elided()) return literal;
-  return failed_precondition("constant: its value was elided as {...} when it was printed; print it in full");
+  return failed_precondition(
+      "constant: its value was elided as {...} when it was printed; print it in full");
 }
 
 // 0, 1, 2, .. as the element type.

@@ -46,7 +46,8 @@ void multiply_in_steps(const MatmulSizes& sizes, const Wide* a, const Wide* b, W
     for (int64_t k = 0; k < sizes.depth; ++k) {
       const Narrow factor = narrowed(a[row * sizes.depth + k]);
       const Narrow* from = right.data() + k * sizes.columns;
-      for (size_t column = 0; column < sums.size(); ++column) sums[column] += product(factor, from[column]);
+      for (size_t column = 0; column < sums.size(); ++column)
+        sums[column] += product(factor, from[column]);
     }
     std::ranges::copy(sums, c + row * sizes.columns);
   }
@@ -55,8 +56,10 @@ void multiply_in_steps(const MatmulSizes& sizes, const Wide* a, const Wide* b, W
 // The real and the imaginary parts of a matrix.
 struct Parts {
   Parts(const std::complex<double>* x, int64_t count) {
-    std::transform(x, x + count, std::back_inserter(real), [](std::complex<double> each) { return each.real(); });
-    std::transform(x, x + count, std::back_inserter(imag), [](std::complex<double> each) { return each.imag(); });
+    std::transform(x, x + count, std::back_inserter(real),
+                   [](std::complex<double> each) { return each.real(); });
+    std::transform(x, x + count, std::back_inserter(imag),
+                   [](std::complex<double> each) { return each.imag(); });
   }
   std::vector<double> real, imag;
 };
@@ -67,8 +70,8 @@ void matmul_in_f32(const MatmulSizes& sizes, const double* a, const double* b, d
   multiply_in_steps<float>(sizes, a, b, c);
 }
 
-void matmul_in_f32(const MatmulSizes& sizes, const std::complex<double>* a, const std::complex<double>* b,
-                   std::complex<double>* c) {
+void matmul_in_f32(const MatmulSizes& sizes, const std::complex<double>* a,
+                   const std::complex<double>* b, std::complex<double>* c) {
   multiply_in_steps<std::complex<float>>(sizes, a, b, c);
 }
 
@@ -83,7 +86,8 @@ void matmul(const MatmulSizes& sizes, const double* a, const double* b, double* 
 
 // By the parts: std::complex makes of infinities what the definition, products and sums of parts,
 // does not.
-void matmul(const MatmulSizes& sizes, const std::complex<double>* a, const std::complex<double>* b, std::complex<double>* c) {
+void matmul(const MatmulSizes& sizes, const std::complex<double>* a, const std::complex<double>* b,
+            std::complex<double>* c) {
   const Parts x(a, sizes.rows * sizes.depth), y(b, sizes.depth * sizes.columns);
   const auto count = static_cast<size_t>(sizes.rows * sizes.columns);
   std::vector<double> one(count), other(count);
@@ -102,7 +106,8 @@ void matmul(const MatmulSizes& sizes, const int64_t* a, const int64_t* b, int64_
     for (int64_t k = 0; k < sizes.depth; ++k) {
       const auto factor = static_cast<uint64_t>(a[row * sizes.depth + k]);
       const auto* from = reinterpret_cast<const uint64_t*>(b + k * sizes.columns);
-      for (int64_t column = 0; column < sizes.columns; ++column) to[column] += factor * from[column];
+      for (int64_t column = 0; column < sizes.columns; ++column)
+        to[column] += factor * from[column];
     }
   }
 }

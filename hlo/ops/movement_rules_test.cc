@@ -1,4 +1,5 @@
-// Shape rules of ops that move elements, of leaves and of tuples: results, and the errors that users read.
+// Shape rules of ops that move elements, of leaves and of tuples: results, and the errors that
+// users read.
 #include <gtest/gtest.h>
 
 #include "heddle/hlo/ops/op_testing.h"
@@ -26,12 +27,15 @@ TEST(ParameterRule, TakesTheDeclaredType) {
 TEST(ConstantRule, ValueMustHaveTheDeclaredType) {
   EXPECT_EQ(infer(Opcode::kConstant, {}, ConstantAttrs{Literal(f({2}))}, f({3})),
             "constant: value is f32[2]; must be f32[3] as declared");
-  EXPECT_EQ(infer(Opcode::kConstant, {}, ConstantAttrs{Literal()}, f({3})), "constant: has no value");
+  EXPECT_EQ(infer(Opcode::kConstant, {}, ConstantAttrs{Literal()}, f({3})),
+            "constant: has no value");
 }
 
 TEST(IotaRule, DimensionMustBeOfTheResult) {
-  EXPECT_EQ(infer(Opcode::kIota, {}, IotaAttrs{2}, f({3, 4})), "iota: iota_dimension has 2; must be in [0, 2)");
-  EXPECT_EQ(infer(Opcode::kIota, {}, IotaAttrs{0}, f({})), "iota: iota_dimension has 0; must be in [0, 0)");
+  EXPECT_EQ(infer(Opcode::kIota, {}, IotaAttrs{2}, f({3, 4})),
+            "iota: iota_dimension has 2; must be in [0, 2)");
+  EXPECT_EQ(infer(Opcode::kIota, {}, IotaAttrs{0}, f({})),
+            "iota: iota_dimension has 0; must be in [0, 0)");
   EXPECT_EQ(infer(Opcode::kIota, {}, IotaAttrs{0}, kPair),
             "iota: result is declared as (f32[2], s32[]); must be an array");
   EXPECT_EQ(infer(Opcode::kIota, {}, IotaAttrs{0}, Shape(pred, {2})),
@@ -39,14 +43,16 @@ TEST(IotaRule, DimensionMustBeOfTheResult) {
 }
 
 TEST(IdRules, AreU32) {
-  EXPECT_EQ(infer(Opcode::kReplicaId, {}, {}, s({})), "replica-id: result is declared as s32[]; must be u32[]");
+  EXPECT_EQ(infer(Opcode::kReplicaId, {}, {}, s({})),
+            "replica-id: result is declared as s32[]; must be u32[]");
   EXPECT_EQ(infer(Opcode::kPartitionId, {}, {}, Shape::scalar(u32)), "u32[]");
 }
 
 TEST(BroadcastRule, MappedDimensionsMustBeEqual) {
   EXPECT_EQ(infer(Opcode::kBroadcast, {f({3})}, DimensionsAttrs{{1}}, f({2, 3})), "f32[2,3]");
-  EXPECT_EQ(infer(Opcode::kBroadcast, {f({3})}, DimensionsAttrs{{0}}, f({2, 3})),
-            "broadcast: x is f32[3]; its dimension 0 must be 2 as dimension 0 of the result f32[2,3]");
+  EXPECT_EQ(
+      infer(Opcode::kBroadcast, {f({3})}, DimensionsAttrs{{0}}, f({2, 3})),
+      "broadcast: x is f32[3]; its dimension 0 must be 2 as dimension 0 of the result f32[2,3]");
 }
 
 TEST(BroadcastRule, RefusesBadDimensionsAndTypes) {
@@ -74,14 +80,16 @@ TEST(ReshapeRule, KeepsTheNumberOfElements) {
 
 TEST(BitcastRule, KeepsTheWidthOfElements) {
   EXPECT_EQ(infer(Opcode::kBitcast, {f({2})}, {}, s({2, 1})), "s32[2,1]");
-  EXPECT_EQ(infer(Opcode::kBitcast, {f({2})}, {}, Shape(f64, {1})),
-            "bitcast: result is declared as f64[1]; its elements must be as wide as those of x, f32[2]; "
-            "use bitcast-convert to change the width");
+  EXPECT_EQ(
+      infer(Opcode::kBitcast, {f({2})}, {}, Shape(f64, {1})),
+      "bitcast: result is declared as f64[1]; its elements must be as wide as those of x, f32[2]; "
+      "use bitcast-convert to change the width");
 }
 
 TEST(TransposeRule, PermutesSizesAndDynamicFlags) {
   EXPECT_EQ(infer(Opcode::kTranspose, {f({2, 3, 5})}, DimensionsAttrs{{2, 0, 1}}), "f32[5,2,3]");
-  EXPECT_EQ(infer(Opcode::kTranspose, {dynamic(f({2, 3}), 0)}, DimensionsAttrs{{1, 0}}), "f32[3,<=2]");
+  EXPECT_EQ(infer(Opcode::kTranspose, {dynamic(f({2, 3}), 0)}, DimensionsAttrs{{1, 0}}),
+            "f32[3,<=2]");
   EXPECT_EQ(infer(Opcode::kTranspose, {f({2, 3})}, DimensionsAttrs{{1, 0}}, f({2, 3})),
             "transpose: result is declared as f32[2,3]; its operands give f32[3,2]");
   EXPECT_EQ(infer(Opcode::kTranspose, {f({2, 3})}, DimensionsAttrs{{1, 1}}),
@@ -103,8 +111,9 @@ TEST(ConcatenateRule, AddsUpOneDimension) {
 }
 
 TEST(ConcatenateRule, RefusesWhatDoesNotFit) {
-  EXPECT_EQ(infer(Opcode::kConcatenate, {f({2}), s({2})}, DimensionsAttrs{{0}}),
-            "concatenate: operand 1 is s32[2]; its type and rank must be those of operand 0, f32[2]");
+  EXPECT_EQ(
+      infer(Opcode::kConcatenate, {f({2}), s({2})}, DimensionsAttrs{{0}}),
+      "concatenate: operand 1 is s32[2]; its type and rank must be those of operand 0, f32[2]");
   EXPECT_EQ(infer(Opcode::kConcatenate, {f({2})}, DimensionsAttrs{{0, 0}}),
             "concatenate: dimensions is {0,0}; must name exactly one dimension");
   EXPECT_EQ(infer(Opcode::kConcatenate, {}, DimensionsAttrs{{0}}),
@@ -126,14 +135,18 @@ TEST(SliceRule, CountsSteps) {
 }
 
 TEST(DynamicSliceRule, TakesOneStartADimension) {
-  EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4, 5}), s({}), s({})}, DynamicSliceAttrs{{1, 2}}), "f32[1,2]");
-  EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4, 5}), s({2})}, DynamicSliceAttrs{{1, 2}}), "f32[1,2]");
-  EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4, 5}), s({})}, DynamicSliceAttrs{{1, 2}}),
-            "dynamic-slice: has 1 start indices; must have 2, one for each dimension of x f32[4,5]");
+  EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4, 5}), s({}), s({})}, DynamicSliceAttrs{{1, 2}}),
+            "f32[1,2]");
+  EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4, 5}), s({2})}, DynamicSliceAttrs{{1, 2}}),
+            "f32[1,2]");
+  EXPECT_EQ(
+      infer(Opcode::kDynamicSlice, {f({4, 5}), s({})}, DynamicSliceAttrs{{1, 2}}),
+      "dynamic-slice: has 1 start indices; must have 2, one for each dimension of x f32[4,5]");
   EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4}), f({})}, DynamicSliceAttrs{{1}}),
             "dynamic-slice: operand 1 is f32[]; must be an integer scalar");
-  EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4, 5}), s({3})}, DynamicSliceAttrs{{1, 2}}),
-            "dynamic-slice: start_indices is s32[3]; must be 2 integers, one for each dimension of x");
+  EXPECT_EQ(
+      infer(Opcode::kDynamicSlice, {f({4, 5}), s({3})}, DynamicSliceAttrs{{1, 2}}),
+      "dynamic-slice: start_indices is s32[3]; must be 2 integers, one for each dimension of x");
   EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4}), s({})}, DynamicSliceAttrs{{5}}),
             "dynamic-slice: x is f32[4]; slice size 5 of dimension 0 must be in [0, 4]");
 }
@@ -147,7 +160,8 @@ TEST(DynamicUpdateSliceRule, UpdateMustFit) {
             "dynamic-update-slice: update is s32[2]; its type must be f32 as of x");
   EXPECT_EQ(infer(Opcode::kDynamicUpdateSlice, {f({4}), f({}), s({})}),
             "dynamic-update-slice: update is f32[]; its rank must be 1");
-  EXPECT_EQ(infer(Opcode::kDynamicUpdateSlice, {f({4})}), "dynamic-update-slice: has 1 operands; takes at least 2");
+  EXPECT_EQ(infer(Opcode::kDynamicUpdateSlice, {f({4})}),
+            "dynamic-update-slice: has 1 operands; takes at least 2");
 }
 
 TEST(PadRule, AddsLowHighAndInterior) {
@@ -186,7 +200,8 @@ TEST(TupleRules, BuildAndTakeApart) {
 
 TEST(TokenRules, TakeTokens) {
   EXPECT_EQ(infer(Opcode::kAfterAll, {}), "token[]");
-  EXPECT_EQ(infer(Opcode::kAfterAll, {Shape::token(), f({})}), "after-all: operand 1 is f32[]; must be a token");
+  EXPECT_EQ(infer(Opcode::kAfterAll, {Shape::token(), f({})}),
+            "after-all: operand 1 is f32[]; must be a token");
   EXPECT_EQ(infer(Opcode::kAddDependency, {f({2}), Shape::token()}), "f32[2]");
 }
 
@@ -194,28 +209,43 @@ TEST(DimensionSizeRules, TakeOneDimension) {
   EXPECT_EQ(infer(Opcode::kGetDimensionSize, {f({2, 3})}, DimensionsAttrs{{1}}), "s32[]");
   EXPECT_EQ(infer(Opcode::kGetDimensionSize, {f({2, 3})}, DimensionsAttrs{{}}),
             "get-dimension-size: dimensions is {}; must name exactly one dimension");
-  EXPECT_EQ(infer(Opcode::kSetDimensionSize, {f({2, 3}), s({})}, DimensionsAttrs{{1}}, dynamic(f({2, 3}), 1)),
+  EXPECT_EQ(infer(Opcode::kSetDimensionSize, {f({2, 3}), s({})}, DimensionsAttrs{{1}},
+                  dynamic(f({2, 3}), 1)),
             "f32[2,<=3]");
   EXPECT_EQ(infer(Opcode::kSetDimensionSize, {f({2, 3}), f({})}, DimensionsAttrs{{1}}, f({2, 3})),
             "set-dimension-size: size is f32[]; must be s32[]");
-  EXPECT_EQ(infer(Opcode::kDynamicReshape, {f({6}), s({}), s({})}, {}, dynamic(f({2, 3}), 0)), "f32[<=2,3]");
-  EXPECT_EQ(infer(Opcode::kDynamicReshape, {f({6}), s({})}, {}, f({2, 3})),
-            "dynamic-reshape: has 1 sizes; must have 2, one for each dimension of the result f32[2,3]");
+  EXPECT_EQ(infer(Opcode::kDynamicReshape, {f({6}), s({}), s({})}, {}, dynamic(f({2, 3}), 0)),
+            "f32[<=2,3]");
+  EXPECT_EQ(
+      infer(Opcode::kDynamicReshape, {f({6}), s({})}, {}, f({2, 3})),
+      "dynamic-reshape: has 1 sizes; must have 2, one for each dimension of the result f32[2,3]");
 }
 
 // gather of rows: x[indices], with a window of one row.
-const GatherAttrs kRows{.offset_dims = {1}, .collapsed_slice_dims = {0}, .start_index_map = {0}, .index_vector_dim = 1, .slice_sizes = {1, 4}};
+const GatherAttrs kRows{.offset_dims = {1},
+                        .collapsed_slice_dims = {0},
+                        .start_index_map = {0},
+                        .index_vector_dim = 1,
+                        .slice_sizes = {1, 4}};
 
 std::string gather(GatherAttrs attrs) { return infer(Opcode::kGather, {f({9, 4}), s({5})}, attrs); }
 
 TEST(GatherRule, PutsBatchAndSliceTogether) {
   EXPECT_EQ(gather(kRows), "f32[5,4]");
   EXPECT_EQ(infer(Opcode::kGather, {f({9, 4}), s({5, 2, 1})},
-                  GatherAttrs{.offset_dims = {0}, .collapsed_slice_dims = {0}, .start_index_map = {0}, .index_vector_dim = 2, .slice_sizes = {1, 3}}),
+                  GatherAttrs{.offset_dims = {0},
+                              .collapsed_slice_dims = {0},
+                              .start_index_map = {0},
+                              .index_vector_dim = 2,
+                              .slice_sizes = {1, 3}}),
             "f32[3,5,2]");
   EXPECT_EQ(infer(Opcode::kGather, {f({5, 4}), s({5})},
-                  GatherAttrs{.collapsed_slice_dims = {1}, .start_index_map = {1}, .operand_batching_dims = {0},
-                              .start_indices_batching_dims = {0}, .index_vector_dim = 1, .slice_sizes = {1, 1}}),
+                  GatherAttrs{.collapsed_slice_dims = {1},
+                              .start_index_map = {1},
+                              .operand_batching_dims = {0},
+                              .start_indices_batching_dims = {0},
+                              .index_vector_dim = 1,
+                              .slice_sizes = {1, 1}}),
             "f32[5]");
 }
 
@@ -224,37 +254,56 @@ TEST(GatherRule, ChecksEveryAttribute) {
   attrs.slice_sizes = {1, 5};
   EXPECT_EQ(gather(attrs), "gather: x is f32[9,4]; slice size 5 of dimension 1 must be in [0, 4]");
   attrs.slice_sizes = {2, 4};
-  EXPECT_EQ(gather(attrs), "gather: slice size of dimension 0 is 2; must be 1, as the result has no such dimension");
+  EXPECT_EQ(
+      gather(attrs),
+      "gather: slice size of dimension 0 is 2; must be 1, as the result has no such dimension");
   attrs = kRows;
   attrs.start_index_map = {2};
   EXPECT_EQ(gather(attrs), "gather: start_index_map has 2; must be in [0, 2)");
   attrs.start_index_map = {0, 1};
-  EXPECT_EQ(gather(attrs), "gather: start_index_map has 2 entries; must have 1, one for each component of an index vector");
+  EXPECT_EQ(gather(attrs),
+            "gather: start_index_map has 2 entries; must have 1, one for each component of an "
+            "index vector");
   attrs = kRows;
   attrs.offset_dims = {2};
   EXPECT_EQ(gather(attrs), "gather: offset_dims has 2; must be in [0, 2)");
   attrs.offset_dims = {};
-  EXPECT_EQ(gather(attrs), "gather: offset_dims has 0 entries; must have 1, one for each slice dimension that is kept");
+  EXPECT_EQ(
+      gather(attrs),
+      "gather: offset_dims has 0 entries; must have 1, one for each slice dimension that is kept");
   attrs = kRows;
   attrs.index_vector_dim = 2;
   EXPECT_EQ(gather(attrs), "gather: index_vector_dim has 2; must be in [0, 2)");
   attrs = kRows;
   attrs.collapsed_slice_dims = {1, 0};
   EXPECT_EQ(gather(attrs), "gather: collapsed_slice_dims is {1,0}; must ascend");
-  EXPECT_EQ(infer(Opcode::kGather, {f({9, 4}), f({5})}, kRows), "gather: start_indices is f32[5]; must be of integers");
+  EXPECT_EQ(infer(Opcode::kGather, {f({9, 4}), f({5})}, kRows),
+            "gather: start_indices is f32[5]; must be of integers");
 }
 
 TEST(GatherRule, BatchingDimensionsGoOneToOne) {
-  GatherAttrs attrs{.offset_dims = {}, .collapsed_slice_dims = {1}, .start_index_map = {1}, .operand_batching_dims = {0},
-                    .start_indices_batching_dims = {0}, .index_vector_dim = 1, .slice_sizes = {1, 1}};
-  EXPECT_EQ(gather(attrs), "gather: start_indices is s32[5]; its batching dimension 0 must be 9 as dimension 0 of x");
+  GatherAttrs attrs{.offset_dims = {},
+                    .collapsed_slice_dims = {1},
+                    .start_index_map = {1},
+                    .operand_batching_dims = {0},
+                    .start_indices_batching_dims = {0},
+                    .index_vector_dim = 1,
+                    .slice_sizes = {1, 1}};
+  EXPECT_EQ(
+      gather(attrs),
+      "gather: start_indices is s32[5]; its batching dimension 0 must be 9 as dimension 0 of x");
   attrs.start_indices_batching_dims = {};
   EXPECT_EQ(gather(attrs),
-            "gather: start_indices_batching_dims has 0 entries; must have 1, one for each operand batching dimension");
+            "gather: start_indices_batching_dims has 0 entries; must have 1, one for each operand "
+            "batching dimension");
   attrs.start_index_map = {0};
-  EXPECT_EQ(gather(attrs), "gather: start_index_map has 0, which operand_batching_dims has too; must be in one of them");
+  EXPECT_EQ(
+      gather(attrs),
+      "gather: start_index_map has 0, which operand_batching_dims has too; must be in one of them");
   attrs.collapsed_slice_dims = {0};
-  EXPECT_EQ(gather(attrs), "gather: collapsed_slice_dims has 0, which operand_batching_dims has too; must be in one of them");
+  EXPECT_EQ(gather(attrs),
+            "gather: collapsed_slice_dims has 0, which operand_batching_dims has too; must be in "
+            "one of them");
 }
 
 Computation reducer(const std::vector<Shape>& parameters, const Shape& result) {
@@ -278,7 +327,10 @@ std::string scatter(const std::vector<Shape>& operands, const ScatterAttrs& attr
   return shape.ok() ? to_string(*shape) : message_of(shape.status());
 }
 
-const ScatterAttrs kIntoRows{.update_window_dims = {1}, .inserted_window_dims = {0}, .scatter_dims_to_operand_dims = {0}, .index_vector_dim = 1};
+const ScatterAttrs kIntoRows{.update_window_dims = {1},
+                             .inserted_window_dims = {0},
+                             .scatter_dims_to_operand_dims = {0},
+                             .index_vector_dim = 1};
 
 TEST(ScatterRule, HasTheTypesOfItsInputs) {
   EXPECT_EQ(scatter({f({9, 4}), s({5}), f({5, 3})}, kIntoRows), "f32[9,4]");
@@ -289,10 +341,13 @@ TEST(ScatterRule, HasTheTypesOfItsInputs) {
 
 TEST(ScatterRule, UpdatesAreBatchAndWindow) {
   EXPECT_EQ(scatter({f({9, 4}), s({5}), f({5, 6})}, kIntoRows),
-            "scatter: operand 2 is f32[5,6]; its window dimension 1 must be at most 4 as dimension 1 of operand 0");
-  EXPECT_EQ(scatter({f({9, 4}), s({5}), f({6, 4})}, kIntoRows),
-            "scatter: operand 2 is f32[6,4]; its dimension 0 must be 5 as dimension 0 of the indices");
-  EXPECT_EQ(scatter({f({9, 4}), s({5}), f({5})}, kIntoRows), "scatter: operand 2 is f32[5]; its rank must be 2");
+            "scatter: operand 2 is f32[5,6]; its window dimension 1 must be at most 4 as dimension "
+            "1 of operand 0");
+  EXPECT_EQ(
+      scatter({f({9, 4}), s({5}), f({6, 4})}, kIntoRows),
+      "scatter: operand 2 is f32[6,4]; its dimension 0 must be 5 as dimension 0 of the indices");
+  EXPECT_EQ(scatter({f({9, 4}), s({5}), f({5})}, kIntoRows),
+            "scatter: operand 2 is f32[5]; its rank must be 2");
   EXPECT_EQ(scatter({f({9, 4}), s({5}), s({5, 4})}, kIntoRows),
             "scatter: operand 2 is s32[5,4]; its type must be f32 as of operand 0");
 }
@@ -305,7 +360,8 @@ TEST(ScatterRule, ChecksOperandsAndAttributes) {
   ScatterAttrs attrs = kIntoRows;
   attrs.inserted_window_dims = {};
   EXPECT_EQ(scatter({f({9, 4}), s({5}), f({5, 4})}, attrs),
-            "scatter: update_window_dims has 1 entries; must have 2, one for each dimension of operand 0 that is neither "
+            "scatter: update_window_dims has 1 entries; must have 2, one for each dimension of "
+            "operand 0 that is neither "
             "inserted nor batching");
   attrs = kIntoRows;
   attrs.scatter_dims_to_operand_dims = {-1};

@@ -1,4 +1,5 @@
-// Ops that move elements, against definitions that go index by index, on random shapes and every width of element.
+// Ops that move elements, against definitions that go index by index, on random shapes and every
+// width of element.
 #include <gtest/gtest.h>
 
 #include "heddle/hlo/ops/index_testing.h"
@@ -26,7 +27,8 @@ INSTANTIATE_TEST_SUITE_P(Random, Movement, ::testing::Range(0u, kSeeds));
 TEST_P(Movement, BroadcastRepeatsAlongNewDimensions) {
   std::vector<int64_t> sizes = random.dims(2, 4);
   for (int64_t size : dims()) sizes.push_back(size);
-  const std::vector<int64_t> order = random.permutation(sizes.size());  // where each goes in the result
+  // where each goes in the result
+  const std::vector<int64_t> order = random.permutation(sizes.size());
   std::vector<int64_t> result(sizes.size());
   for (size_t d = 0; d < sizes.size(); ++d) result[static_cast<size_t>(order[d])] = sizes[d];
   const Dims map(order.end() - shape().rank(), order.end());
@@ -56,7 +58,8 @@ TEST_P(Movement, ReverseCountsFromTheEnd) {
     if (random.coin()) flipped.push_back(d);
   }
   const Literal want = build(shape(), [&](Index i) {
-    for (int64_t d : flipped) i[static_cast<size_t>(d)] = shape().dimension(d) - 1 - i[static_cast<size_t>(d)];
+    for (int64_t d : flipped)
+      i[static_cast<size_t>(d)] = shape().dimension(d) - 1 - i[static_cast<size_t>(d)];
     return at(x, i);
   });
   EXPECT_EQ(evaluate(Opcode::kReverse, {x}, DimensionsAttrs{flipped}), want);
@@ -74,7 +77,8 @@ TEST_P(Movement, SliceStepsFromStartToLimit) {
     result.push_back(count);
   }
   const Literal want = build(shape().with_dimensions(result), [&](Index i) {
-    for (size_t d = 0; d < i.size(); ++d) i[d] = attrs.slice[d].start + i[d] * attrs.slice[d].stride;
+    for (size_t d = 0; d < i.size(); ++d)
+      i[d] = attrs.slice[d].start + i[d] * attrs.slice[d].stride;
     return at(x, i);
   });
   EXPECT_EQ(evaluate(Opcode::kSlice, {x}, attrs), want);
@@ -92,7 +96,8 @@ TEST_P(Movement, ConcatenateStandsEachAfterTheLast) {
     parts.push_back(random.array(shape().with_dimensions(sizes)));
   }
   for (size_t p = 0; p < parts.size(); ++p) {
-    for (int64_t i = 0; i < parts[p].shape().dimension(dim); ++i) sources.push_back({static_cast<int64_t>(p), i});
+    for (int64_t i = 0; i < parts[p].shape().dimension(dim); ++i)
+      sources.push_back({static_cast<int64_t>(p), i});
   }
   sizes[along] = static_cast<int64_t>(sources.size());
   const Literal want = build(shape().with_dimensions(sizes), [&](Index i) {
@@ -114,7 +119,8 @@ TEST_P(Movement, PadPutsEachElementAtItsPlaceOrDropsIt) {
     result.push_back(spread + pad.low + pad.high + crop);
   }
   const Literal value = random.array(Shape::scalar(shape().dtype()));
-  Literal want = build(shape().with_dimensions(result), [&](const Index&) { return at(value, {}); });
+  Literal want =
+      build(shape().with_dimensions(result), [&](const Index&) { return at(value, {}); });
   for_each_index(dims(), [&](const Index& i) {
     Index to = i;
     for (size_t d = 0; d < to.size(); ++d) {
@@ -135,7 +141,8 @@ struct Starts {
 Starts random_starts(Random& random, const Dims& sizes, const Dims& block) {
   Starts out;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    const DType type = std::vector<DType>{s8, s32, s64, u8, u32}[static_cast<size_t>(random.in(0, 4))];
+    const DType type =
+        std::vector<DType>{s8, s32, s64, u8, u32}[static_cast<size_t>(random.in(0, 4))];
     const int64_t start = random.in(is_unsigned(type) ? 0 : -3, 8);
     out.operands.push_back(Literal::scalar(type, start));
     out.clamped.push_back(std::min(std::max<int64_t>(start, 0), sizes[d] - block[d]));
@@ -152,8 +159,8 @@ TEST_P(Movement, DynamicSliceClampsItsStart) {
   Dims block;
   for (int64_t size : dims()) block.push_back(random.in(0, size));
   const Starts starts = random_starts(random, dims(), block);
-  const Literal want =
-      build(shape().with_dimensions(block), [&](const Index& i) { return at(x, sum(starts.clamped, i)); });
+  const Literal want = build(shape().with_dimensions(block),
+                             [&](const Index& i) { return at(x, sum(starts.clamped, i)); });
   std::vector<Literal> operands = starts.operands;
   operands.insert(operands.begin(), x);
   EXPECT_EQ(evaluate(Opcode::kDynamicSlice, operands, DynamicSliceAttrs{block}), want);
@@ -210,8 +217,10 @@ TEST_P(Movement, BitcastKeepsTheOrderInMemory) {
   for (int64_t d : order) sizes.push_back(shape().dimension(d));
   const Shape to = with_layout(shape().with_dimensions(sizes), random.permutation(dims().size()));
   std::vector<std::string> memory(static_cast<size_t>(x.element_count()));
-  for_each_index(dims(), [&](const Index& i) { memory[static_cast<size_t>(place(from, i))] = at(x, i); });
-  const Literal want = build(to, [&](const Index& i) { return memory[static_cast<size_t>(place(to, i))]; });
+  for_each_index(dims(),
+                 [&](const Index& i) { memory[static_cast<size_t>(place(from, i))] = at(x, i); });
+  const Literal want =
+      build(to, [&](const Index& i) { return memory[static_cast<size_t>(place(to, i))]; });
   EXPECT_EQ(evaluate(Opcode::kBitcast, {x.reshaped(from)}, NoAttrs{}, to), want);
 }
 
@@ -235,9 +244,11 @@ TEST(Bitcast, RefusesTiles) {
   tiled.tiles = {{8, 128}};
   Shape to(f32, {3, 2});
   to.set_layout(tiled);
-  auto value = op_testing::try_evaluate(Opcode::kBitcast, {Literal(Shape(f32, {2, 3}))}, NoAttrs{}, to);
+  auto value =
+      op_testing::try_evaluate(Opcode::kBitcast, {Literal(Shape(f32, {2, 3}))}, NoAttrs{}, to);
   EXPECT_EQ(message_of(value.status()),
-            "bitcast: x f32[2,3] or the result f32[3,2] has a tiled layout, whose padding the interpreter does not hold");
+            "bitcast: x f32[2,3] or the result f32[3,2] has a tiled layout, whose padding the "
+            "interpreter does not hold");
 }
 
 TEST(DynamicSlice, TakesStartsAsOneVectorToo) {
@@ -255,7 +266,8 @@ TEST(DynamicSlice, ReadsUnsignedStartsAsLarge) {
 }
 
 TEST(DynamicUpdateSlice, WritesInPlaceWhenNobodyElseHoldsX) {
-  std::vector<Literal> operands = {Literal(Shape(f32, {4})), Literal(Shape(f32, {1})), Literal::scalar(s32, int64_t{2})};
+  std::vector<Literal> operands = {Literal(Shape(f32, {4})), Literal(Shape(f32, {1})),
+                                   Literal::scalar(s32, int64_t{2})};
   const std::byte* bytes = operands[0].bytes();
   Instruction instruction;
   instruction.opcode = Opcode::kDynamicUpdateSlice;
@@ -271,14 +283,16 @@ TEST(Pad, TakesHugePaddingThatCancels) {
   constexpr int64_t kHuge = INT64_MAX - 5;
   EXPECT_EQ(integers(evaluate(Opcode::kPad, {x, value}, PadAttrs{{{-kHuge, kHuge, 0}}})),
             (std::vector<int64_t>{9, 9, 9}));
-  EXPECT_EQ(integers(evaluate(Opcode::kPad, {op_testing::array(s32, {1}), value}, PadAttrs{{{1, 0, INT64_MAX}}})),
+  EXPECT_EQ(integers(evaluate(Opcode::kPad, {op_testing::array(s32, {1}), value},
+                              PadAttrs{{{1, 0, INT64_MAX}}})),
             (std::vector<int64_t>{9, 1}));
 }
 
 TEST(Iota, CountsAlongItsDimensionInEveryType) {
   for (DType type : {s8, u4, bf16, f32, f64, c64, c128}) {
     const Literal got = evaluate(Opcode::kIota, {}, IotaAttrs{1}, Shape(type, {2, 3, 2}));
-    EXPECT_EQ(numbers(got), (std::vector<double>{0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2})) << to_string(type);
+    EXPECT_EQ(numbers(got), (std::vector<double>{0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2}))
+        << to_string(type);
   }
 }
 
@@ -299,7 +313,8 @@ TEST(Constant, IsItsLiteral) {
 
 TEST(Constant, ThatWasElidedHasNoValue) {
   const Shape shape(f32, {2});
-  auto value = op_testing::try_evaluate(Opcode::kConstant, {}, ConstantAttrs{Literal::elided(shape)}, shape);
+  auto value =
+      op_testing::try_evaluate(Opcode::kConstant, {}, ConstantAttrs{Literal::elided(shape)}, shape);
   EXPECT_EQ(message_of(value.status()),
             "constant: its value was elided as {...} when it was printed; print it in full");
 }
@@ -310,13 +325,16 @@ TEST(Ids, AreZeroOnOneDevice) {
 }
 
 TEST(GetDimensionSize, IsTheSizeOfAStaticDimension) {
-  EXPECT_EQ(evaluate(Opcode::kGetDimensionSize, {Literal(Shape(f32, {2, 7}))}, DimensionsAttrs{{1}}).to_int64(0), 7);
+  EXPECT_EQ(evaluate(Opcode::kGetDimensionSize, {Literal(Shape(f32, {2, 7}))}, DimensionsAttrs{{1}})
+                .to_int64(0),
+            7);
 }
 
 TEST(GetDimensionSize, OfADynamicDimensionIsTheBoundWhichArraysFill) {
   Shape dynamic(f32, {4});
   dynamic.set_dynamic_dimension(0, true);
-  EXPECT_EQ(evaluate(Opcode::kGetDimensionSize, {Literal(dynamic)}, DimensionsAttrs{{0}}).to_int64(0), 4);
+  EXPECT_EQ(
+      evaluate(Opcode::kGetDimensionSize, {Literal(dynamic)}, DimensionsAttrs{{0}}).to_int64(0), 4);
 }
 
 TEST(Tuple, AndItsElementsShareBytes) {

@@ -19,8 +19,12 @@ inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // For ops that call nothing.
 class NoCaller final : public Caller {
  public:
-  Status call_and_consume(size_t, std::span<Literal>, Literal&) override { return internal_error("calls nothing"); }
-  Status call_on(size_t, std::span<const Literal>, Literal&) override { return internal_error("calls nothing"); }
+  Status call_and_consume(size_t, std::span<Literal>, Literal&) override {
+    return internal_error("calls nothing");
+  }
+  Status call_on(size_t, std::span<const Literal>, Literal&) override {
+    return internal_error("calls nothing");
+  }
   StatusOr<Literal> map(size_t, InstructionId, std::span<const Literal>) override {
     return internal_error("calls nothing");
   }
@@ -30,7 +34,8 @@ class NoCaller final : public Caller {
   }
 };
 
-// The inferred type as text, or the error. `declared` is the type that the text would give; none if invalid.
+// The inferred type as text, or the error. `declared` is the type that the text would give; none if
+// invalid.
 inline std::string infer(Opcode opcode, const std::vector<Shape>& operands, const Attrs& attrs = {},
                          const Shape& declared = {}) {
   std::vector<const Shape*> shapes;
@@ -40,22 +45,24 @@ inline std::string infer(Opcode opcode, const std::vector<Shape>& operands, cons
 }
 
 // Evaluates the op; the type is inferred, from `declared` too where that is valid.
-inline StatusOr<Literal> try_evaluate(Opcode opcode, std::vector<Literal> operands, const Attrs& attrs = {},
-                                      const Shape& declared = {}) {
+inline StatusOr<Literal> try_evaluate(Opcode opcode, std::vector<Literal> operands,
+                                      const Attrs& attrs = {}, const Shape& declared = {}) {
   Instruction instruction;
   instruction.opcode = opcode;
   instruction.attrs = attrs;
   std::vector<const Shape*> shapes;
   for (const Literal& operand : operands) shapes.push_back(&operand.shape());
-  HEDDLE_ASSIGN_OR_RETURN(instruction.shape,
-                          infer_shape(opcode, shapes, attrs, {}, declared.is_valid() ? &declared : nullptr));
+  HEDDLE_ASSIGN_OR_RETURN(
+      instruction.shape,
+      infer_shape(opcode, shapes, attrs, {}, declared.is_valid() ? &declared : nullptr));
   NoCaller caller;
   EvalArgs args{instruction, operands, caller};
   return definition(opcode).evaluate.rule()(args);
 }
 
 // The value; throws the error's text, which fails the test.
-inline Literal evaluate(Opcode opcode, std::vector<Literal> operands, const Attrs& attrs = {}, const Shape& declared = {}) {
+inline Literal evaluate(Opcode opcode, std::vector<Literal> operands, const Attrs& attrs = {},
+                        const Shape& declared = {}) {
   auto value = try_evaluate(opcode, std::move(operands), attrs, declared);
   if (!value.ok()) throw std::runtime_error(message_of(value.status()));
   return *std::move(value);
@@ -67,7 +74,8 @@ inline Literal array(DType dtype, const std::vector<double>& values) {
   std::byte* bytes = out.mutable_bytes();
   for (size_t i = 0; i < values.size(); ++i) {
     Literal element = Literal::scalar(dtype, values[i]);
-    std::copy_n(element.bytes(), storage_bytes(dtype), bytes + static_cast<int64_t>(i) * storage_bytes(dtype));
+    std::copy_n(element.bytes(), storage_bytes(dtype),
+                bytes + static_cast<int64_t>(i) * storage_bytes(dtype));
   }
   return out;
 }

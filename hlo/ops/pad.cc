@@ -1,4 +1,5 @@
-// pad(x, value), padding=low_high_interior x ..: `interior` values between neighbours of x, then `low` before and `high` after.
+// pad(x, value), padding=low_high_interior x ..: `interior` values between neighbours of x, then
+// `low` before and `high` after.
 // Negative low and high crop instead, after the interior values are in.
 #include <algorithm>
 
@@ -10,7 +11,8 @@ namespace {
 
 StatusOr<int64_t> padded_size(const InferArgs& in, int64_t d, const PadDimension& pad) {
   if (pad.interior < 0) {
-    return in.error("interior padding of dimension ", d, " is ", pad.interior, "; must be 0 or more");
+    return in.error("interior padding of dimension ", d, " is ", pad.interior,
+                    "; must be 0 or more");
   }
   int64_t size = in[0].dimension(d);
   int64_t between = 0;
@@ -31,7 +33,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
   HEDDLE_RETURN_IF_ERROR(check_rank(in, 1, 0));
   HEDDLE_RETURN_IF_ERROR(check_dtype(in, 1, in[0].dtype(), "x"));
-  HEDDLE_RETURN_IF_ERROR(check_length(in, "padding", padding.size(), in[0].rank(), "dimension of x"));
+  HEDDLE_RETURN_IF_ERROR(
+      check_length(in, "padding", padding.size(), in[0].rank(), "dimension of x"));
   std::vector<int64_t> sizes;
   sizes.reserve(padding.size());
   for (int64_t d = 0; d < in[0].rank(); ++d) {
@@ -41,7 +44,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, resized(in[0], std::move(sizes)));
 }
 
-// The indices i of x that stay in the result: those with 0 <= low + i * step < size. They are [first, first + count).
+// The indices i of x that stay in the result: those with 0 <= low + i * step < size. They are
+// [first, first + count).
 struct Kept {
   int64_t first;
   int64_t count;

@@ -14,7 +14,8 @@ struct Loop {
 
 template <size_t kWidth>
 void copy_strided(std::byte* to, const std::byte* from, const Loop& loop) {
-  for (int64_t i = 0; i < loop.size; ++i) std::memcpy(to + i * int64_t{kWidth}, from + i * loop.stride, kWidth);
+  for (int64_t i = 0; i < loop.size; ++i)
+    std::memcpy(to + i * int64_t{kWidth}, from + i * loop.stride, kWidth);
 }
 
 void copy_strided(std::byte* to, const std::byte* from, const Loop& loop, int64_t width) {
@@ -31,7 +32,8 @@ void copy_strided(std::byte* to, const std::byte* from, const Loop& loop, int64_
   }
 }
 
-// Writes densely at `to`. Loops are from the outermost to the innermost; each copies runs of `width` bytes.
+// Writes densely at `to`. Loops are from the outermost to the innermost; each copies runs of
+// `width` bytes.
 void copy(std::byte* to, const std::byte* from, std::span<const Loop> loops, int64_t width) {
   if (loops.empty()) {
     std::memcpy(to, from, static_cast<size_t>(width));
@@ -83,7 +85,8 @@ Literal permuted(const Literal& x, std::span<const int64_t> order) {
 
 std::vector<int64_t> inverse_of(std::span<const int64_t> order) {
   std::vector<int64_t> inverse(order.size());
-  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < order.size(); ++i)
+    inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   return inverse;
 }
 

@@ -9,7 +9,8 @@
 
 namespace heddle::hlo {
 
-// Dimension i of the result is dimension order[i] of x, an array. Shares the bytes where nothing moves.
+// Dimension i of the result is dimension order[i] of x, an array. Shares the bytes where nothing
+// moves.
 Literal permuted(const Literal& x, std::span<const int64_t> order);
 
 // The inverse: order[i] of the result is i of x.

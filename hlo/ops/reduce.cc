@@ -1,6 +1,7 @@
-// reduce(x.., init..), dimensions={..}, to_apply=f: all elements along the dimensions combined by f, beginning with init. Order and
-// grouping are not defined, and init is an identity of f. Here the elements keep their order, and init comes first. Floats of 8 and 4 bits
-// are rounded at each step, as the body says and XLA does.
+// reduce(x.., init..), dimensions={..}, to_apply=f: all elements along the dimensions combined by
+// f, beginning with init. Order and grouping are not defined, and init is an identity of f. Here
+// the elements keep their order, and init comes first. Floats of 8 and 4 bits are rounded at each
+// step, as the body says and XLA does.
 #include <cstring>
 
 #include "heddle/hlo/op.h"
@@ -21,8 +22,8 @@ Status check_operands(const InferArgs& in) {
   }
   for (size_t i = 0; i < n; ++i) {
     if (!in[i].is_array() || !same_dimensions(in[i], in[0])) {
-      return in.error("operand ", i, " is ", to_string(in[i]), "; must have the dimensions of operand 0, ",
-                      to_string(in[0]));
+      return in.error("operand ", i, " is ", to_string(in[i]),
+                      "; must have the dimensions of operand 0, ", to_string(in[0]));
     }
     if (!in[n + i].is_scalar()) {
       return in.error("initial value ", i, " is ", to_string(in[n + i]), "; must be a scalar");
@@ -43,7 +44,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
   HEDDLE_ASSIGN_OR_RETURN(std::vector<DType> result,
                           check_reducer(in, 0, "to_apply", values, accumulators));
   std::vector<Shape> shapes;
-  for (DType dtype : result) shapes.push_back(without_dimensions(in[0].with_dtype(dtype), dimensions));
+  for (DType dtype : result)
+    shapes.push_back(without_dimensions(in[0].with_dtype(dtype), dimensions));
   if (!in.called()[0]->result_shape().is_tuple()) return shapes[0];
   return Shape::tuple(std::move(shapes));
 }
@@ -81,7 +83,8 @@ class Reducer {
   bool has_one_type() const {
     for (size_t i = 0; i < inputs_; ++i) {
       const Shape& result = body().result_shape();
-      const DType returned = result.is_tuple() ? result.element(static_cast<int64_t>(i)).dtype() : result.dtype();
+      const DType returned =
+          result.is_tuple() ? result.element(static_cast<int64_t>(i)).dtype() : result.dtype();
       if (type_of(i) != type_of(inputs_ + i) || type_of(i) != returned) return false;
     }
     return true;
@@ -89,13 +92,15 @@ class Reducer {
 
   // Input i as [rows, columns] of the type that the body takes.
   Literal arranged(size_t i) const {
-    return converted(permuted(in_[i], order_), type_of(inputs_ + i)).reshaped(Shape(type_of(inputs_ + i), {rows_, columns_}));
+    return converted(permuted(in_[i], order_), type_of(inputs_ + i))
+        .reshaped(Shape(type_of(inputs_ + i), {rows_, columns_}));
   }
 
   // `count` elements of each array, from `first` on.
   static Values rows_of(const Values& values, int64_t first, int64_t count) {
     Values out;
-    for (const Literal& each : values) out.push_back(Literal::uninitialised(Shape(each.shape().dtype(), {count})));
+    for (const Literal& each : values)
+      out.push_back(Literal::uninitialised(Shape(each.shape().dtype(), {count})));
     copy_elements(values, first, count, out, 0);
     return out;
   }
@@ -109,22 +114,27 @@ class Reducer {
 
   Values initial(int64_t elements) const {
     Values out;
-    for (size_t i = 0; i < inputs_; ++i) out.push_back(repeated(converted(in_[inputs_ + i], type_of(i)), Shape(type_of(i), {elements})));
+    for (size_t i = 0; i < inputs_; ++i)
+      out.push_back(
+          repeated(converted(in_[inputs_ + i], type_of(i)), Shape(type_of(i), {elements})));
     return out;
   }
 
   StatusOr<Values> take_in_turn(Values accumulators, const Values& values) const {
     const int64_t columns = accumulators[0].element_count();
     for (int64_t r = 0; r < values[0].element_count() / columns; ++r) {
-      HEDDLE_ASSIGN_OR_RETURN(accumulators, combine(std::move(accumulators), rows_of(values, r * columns, columns)));
+      HEDDLE_ASSIGN_OR_RETURN(
+          accumulators, combine(std::move(accumulators), rows_of(values, r * columns, columns)));
       for (size_t i = 0; i < inputs_; ++i) accumulators[i] = converted(accumulators[i], type_of(i));
     }
     return accumulators;
   }
 
-  // While there are many rows, every 32 neighbours become one: a long column takes few calls. Of a single float and one
-  // reduced dimension these are the windows of XLA's CPU, centred and each beginning with init, so that bodies that round, or hang on the
-  // order in another way, give its values; of several dimensions, which XLA cuts into windows one by one, the order is another one.
+  // While there are many rows, every 32 neighbours become one: a long column takes few calls. Of a
+  // single float and one reduced dimension these are the windows of XLA's CPU, centred and each
+  // beginning with init, so that bodies that round, or hang on the order in another way, give its
+  // values; of several dimensions, which XLA cuts into windows one by one, the order is another
+  // one.
   // Rows of a type other than the body's result can only be taken in turn.
   StatusOr<Values> take_windows(Values values) const {
     const bool as_xla = inputs_ == 1 && is_floating(type_of(0));
@@ -136,7 +146,8 @@ class Reducer {
       for (int64_t tap = as_xla ? 0 : 1; tap < kWindow; ++tap) {
         HEDDLE_ASSIGN_OR_RETURN(Values next, combine(values, rows_of(taps, tap * size, size)));
         if (tap < before) copy_elements(values, 0, columns_, next, 0);
-        if ((windows - 1) * kWindow - before + tap >= rows) copy_elements(values, size - columns_, columns_, next, size - columns_);
+        if ((windows - 1) * kWindow - before + tap >= rows)
+          copy_elements(values, size - columns_, columns_, next, size - columns_);
         values = std::move(next);
       }
       rows = windows;
@@ -144,20 +155,23 @@ class Reducer {
     return values;
   }
 
-  // [rows, columns] as [kWindow, windows, columns]: the first rows of all windows, the second ones, .. Some of the first and the last window
-  // are init, and are not to be taken.
+  // [rows, columns] as [kWindow, windows, columns]: the first rows of all windows, the second ones,
+  // .. Some of the first and the last window are init, and are not to be taken.
   Values by_taps(const Values& values, int64_t before, int64_t windows) const {
     Values out = initial(windows * kWindow * columns_);
     copy_elements(values, 0, values[0].element_count(), out, before * columns_);
     constexpr int64_t kOrder[] = {1, 0, 2};
-    for (size_t i = 0; i < inputs_; ++i) out[i] = permuted(out[i].reshaped(Shape(type_of(i), {windows, kWindow, columns_})), kOrder);
+    for (size_t i = 0; i < inputs_; ++i)
+      out[i] = permuted(out[i].reshaped(Shape(type_of(i), {windows, kWindow, columns_})), kOrder);
     return out;
   }
 
-  static void copy_elements(const Values& from, int64_t first, int64_t count, Values& to, int64_t at) {
+  static void copy_elements(const Values& from, int64_t first, int64_t count, Values& to,
+                            int64_t at) {
     for (size_t i = 0; i < from.size(); ++i) {
       const int64_t width = storage_bytes(from[i].shape().dtype());
-      std::memcpy(to[i].mutable_bytes() + width * at, from[i].bytes() + width * first, static_cast<size_t>(width * count));
+      std::memcpy(to[i].mutable_bytes() + width * at, from[i].bytes() + width * first,
+                  static_cast<size_t>(width * count));
     }
   }
 
@@ -179,7 +193,8 @@ class Reducer {
 
 // A sum of the types that XLA computes in itself, and whose steps the result shows.
 bool rounds_at_each_step(Opcode op, DType dtype) {
-  return is_floating(dtype) && storage_bytes(dtype) == 1 && (op == Opcode::kAdd || op == Opcode::kMultiply);
+  return is_floating(dtype) && storage_bytes(dtype) == 1 &&
+         (op == Opcode::kAdd || op == Opcode::kMultiply);
 }
 
 StatusOr<Literal> evaluate(EvalArgs& in) {

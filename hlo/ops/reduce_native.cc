@@ -8,7 +8,8 @@
 namespace heddle::hlo {
 namespace {
 
-// Neighbouring dimensions of a kind, as one. The position in the result of a row is the sum of index times stride.
+// Neighbouring dimensions of a kind, as one. The position in the result of a row is the sum of
+// index times stride.
 struct Group {
   int64_t size;
   int64_t stride;  // in the result; 0: reduced
@@ -65,7 +66,8 @@ class Rows {
 constexpr int64_t kBlock = 2048;
 
 template <class Accumulator>
-void take_row(Accumulator* to, bool is_kept, const typename Accumulator::Element* from, int64_t count) {
+void take_row(Accumulator* to, bool is_kept, const typename Accumulator::Element* from,
+              int64_t count) {
   if (is_kept) {
     for (int64_t i = 0; i < count; ++i) to[i].take(from[i]);
   } else {
@@ -104,10 +106,12 @@ void take_all(Accumulator* to, Rows rows, const Literal& x) {
 }
 
 template <class Accumulator>
-Literal reduce(const Literal& x, const Literal& init, const std::vector<int64_t>& dimensions, const Shape& shape) {
+Literal reduce(const Literal& x, const Literal& init, const std::vector<int64_t>& dimensions,
+               const Shape& shape) {
   typename Accumulator::Element start;
   load(init.shape().dtype(), init.bytes(), 1, &start);
-  std::vector<Accumulator> accumulators(static_cast<size_t>(shape.element_count()), Accumulator(start));
+  std::vector<Accumulator> accumulators(static_cast<size_t>(shape.element_count()),
+                                        Accumulator(start));
   if (x.element_count() > 0) {
     take_all(accumulators.data(), Rows(groups_of(x.shape(), dimensions)), x);
   }
@@ -122,7 +126,8 @@ Literal reduce(const Literal& x, const Literal& init, const std::vector<int64_t>
 using Loop = Literal (*)(const Literal&, const Literal&, const std::vector<int64_t>&, const Shape&);
 
 Loop loop_for(Opcode op, DType dtype) {
-  return loop_of<Loop>(op, dtype, []<class Accumulator>(Of<Accumulator>) -> Loop { return reduce<Accumulator>; });
+  return loop_of<Loop>(
+      op, dtype, []<class Accumulator>(Of<Accumulator>) -> Loop { return reduce<Accumulator>; });
 }
 
 }  // namespace
@@ -131,14 +136,14 @@ std::optional<Opcode> native_reducer(const Computation& computation) {
   const Instruction& root = computation.root_instruction();
   if (computation.parameter_count() != 2 || root.operands.size() != 2) return std::nullopt;
   const std::vector<InstructionId>& parameters = computation.parameters;
-  const bool of_parameters =
-      root.operands == parameters || (root.operands[0] == parameters[1] && root.operands[1] == parameters[0]);
+  const bool of_parameters = root.operands == parameters || (root.operands[0] == parameters[1] &&
+                                                             root.operands[1] == parameters[0]);
   if (!of_parameters || loop_for(root.opcode, root.shape.dtype()) == nullptr) return std::nullopt;
   return root.opcode;
 }
 
-Literal reduce_native(Opcode op, const Literal& x, const Literal& init, const std::vector<int64_t>& dimensions,
-                      const Shape& result) {
+Literal reduce_native(Opcode op, const Literal& x, const Literal& init,
+                      const std::vector<int64_t>& dimensions, const Shape& result) {
   return loop_for(op, result.dtype())(x, init, dimensions, result);
 }
 

@@ -1,7 +1,8 @@
-// reduce-precision(x), exponent_bits, mantissa_bits: x rounded to a narrower float and back. Ties go to the even mantissa, what is
-// too large becomes infinite, what is too small for a normal number becomes a zero of its sign. NaN stays, but without mantissa
-// bits there is no NaN, and it becomes infinite. The floats of 8 bits and less are f16 numbers for it: what is too large for the bits
-// asked for is infinite before it is rounded to their own format.
+// reduce-precision(x), exponent_bits, mantissa_bits: x rounded to a narrower float and back. Ties
+// go to the even mantissa, what is too large becomes infinite, what is too small for a normal
+// number becomes a zero of its sign. NaN stays, but without mantissa bits there is no NaN, and it
+// becomes infinite. The floats of 8 bits and less are f16 numbers for it: what is too large for the
+// bits asked for is infinite before it is rounded to their own format.
 #include <bit>
 #include <cmath>
 
@@ -16,8 +17,10 @@ constexpr int64_t kBlock = 256;
 StatusOr<Shape> infer(const InferArgs& in) {
   const auto& attrs = in.attrs<ReducePrecisionAttrs>();
   HEDDLE_RETURN_IF_ERROR(check_elements(in, 0, kFloats));
-  if (attrs.exponent_bits < 1) return in.error("exponent_bits is ", attrs.exponent_bits, "; must be 1 or more");
-  if (attrs.mantissa_bits < 0) return in.error("mantissa_bits is ", attrs.mantissa_bits, "; must be 0 or more");
+  if (attrs.exponent_bits < 1)
+    return in.error("exponent_bits is ", attrs.exponent_bits, "; must be 1 or more");
+  if (attrs.mantissa_bits < 0)
+    return in.error("mantissa_bits is ", attrs.mantissa_bits, "; must be 0 or more");
   return in[0];
 }
 
@@ -37,7 +40,8 @@ Format format_of(DType dtype) {
   }
 }
 
-// Rounds the mantissa of the pattern, which counts on where it overflows into the exponent: to infinity at the end.
+// Rounds the mantissa of the pattern, which counts on where it overflows into the exponent: to
+// infinity at the end.
 uint64_t round_mantissa(uint64_t bits, int dropped) {
   const uint64_t last = uint64_t{1} << dropped;
   const uint64_t half_less_one = (last >> 1) - 1;
@@ -104,7 +108,9 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-constinit const OpDef kReducePrecisionDef = {
-    .opcode = Opcode::kReducePrecision, .operand_names = kUnaryOperands, .infer = infer, .evaluate = evaluate};
+constinit const OpDef kReducePrecisionDef = {.opcode = Opcode::kReducePrecision,
+                                             .operand_names = kUnaryOperands,
+                                             .infer = infer,
+                                             .evaluate = evaluate};
 
 }  // namespace heddle::hlo

@@ -178,7 +178,8 @@ TEST(Reduce, ComplexProductsOfInfinitiesAreThoseOfTheirParts) {
   using C = std::complex<float>;
   const float inf = std::numeric_limits<float>::infinity();
   const Literal x = Literal::from<C>(Shape(c64, {2}), {C(inf, inf), C(1, 1)});
-  const C product = reduced("multiply", x, Literal::from<C>(Shape::scalar(c64), {C(1, 0)}), {0}).values<C>()[0];
+  const C product =
+      reduced("multiply", x, Literal::from<C>(Shape::scalar(c64), {C(1, 0)}), {0}).values<C>()[0];
   EXPECT_TRUE(std::isnan(product.real()));
 }
 
@@ -253,13 +254,17 @@ TEST(Reduce, TwoOperandsThroughABodyInTurnAndByWindows) {
   expect_argmax(3000, 3);  // windows of windows
 }
 
-// Values of XLA's CPU, f(a, b) = a * 1.0001 + b over ones from 2: it begins each window of 32 with init, and centres them.
+// Values of XLA's CPU, f(a, b) = a * 1.0001 + b over ones from 2: it begins each window of 32 with
+// init, and centres them.
 TEST(Reduce, ABodyThatHangsOnTheOrderIsTakenInXlasWindows) {
   const auto over_ones = [](int64_t n) {
     const Literal ones = repeated(Literal::scalar(f32, 1.0), Shape(f32, {n}));
-    return run(cat("HloModule m\n f { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] constant(1.0001) d = f32[] "
+    return run(cat("HloModule m\n f { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] "
+                   "constant(1.0001) d = f32[] "
                    "multiply(a, c) ROOT e = f32[] add(d, b) }\n ENTRY main { x = f32[",
-                   n, "] parameter(0) two = f32[] constant(2) ROOT r = f32[] reduce(x, two), dimensions={0}, to_apply=f }"),
+                   n,
+                   "] parameter(0) two = f32[] constant(2) ROOT r = f32[] reduce(x, two), "
+                   "dimensions={0}, to_apply=f }"),
                {ones})
         .to_double(0);
   };
@@ -293,13 +298,16 @@ TEST(Reduce, TwoOperandsBeginWithTheInitialValuesOnce) {
 // As XLA's CPU gives them, lax.reduce_sum of ones and of the numbers below.
 TEST(Reduce, SumsOfFloatsOf8BitsAreRoundedAtEachStep) {
   const auto sum = [](DType dtype, int64_t n) {
-    return reduced("add", repeated(Literal::scalar(dtype, 1.0), Shape(dtype, {n})), Literal::scalar(dtype, 0.0), {0}).to_double(0);
+    return reduced("add", repeated(Literal::scalar(dtype, 1.0), Shape(dtype, {n})),
+                   Literal::scalar(dtype, 0.0), {0})
+        .to_double(0);
   };
   EXPECT_EQ(sum(f8e5m2, 100), 32);  // in windows of 32, which stay at 8
   EXPECT_EQ(sum(f8e4m3fn, 100), 64);
   Literal x(Shape(f8e3m4, {5}));
   constexpr double kNumbers[] = {1.5, 1.1875, 0.84375, -2.625, -1.6875};
-  for (size_t i = 0; i < 5; ++i) *(x.mutable_bytes() + i) = *Literal::scalar(f8e3m4, kNumbers[i]).bytes();
+  for (size_t i = 0; i < 5; ++i)
+    *(x.mutable_bytes() + i) = *Literal::scalar(f8e3m4, kNumbers[i]).bytes();
   EXPECT_THAT(numbers(reduced("add", x, Literal::scalar(f8e3m4, 0.0), {0})), ElementsAre(-0.6875));
 }
 

@@ -58,7 +58,8 @@ Status check_takes(const InferArgs& in, size_t which, std::string_view role,
   return {};
 }
 
-Status check_returns(const InferArgs& in, size_t which, std::string_view role, const Shape& result) {
+Status check_returns(const InferArgs& in, size_t which, std::string_view role,
+                     const Shape& result) {
   HEDDLE_RETURN_IF_ERROR(check_callee(in, which, role));
   const Shape& got = in.called()[which]->result_shape();
   if (same_type(got, result)) return {};
@@ -90,12 +91,15 @@ StatusOr<std::vector<DType>> check_reducer(const InferArgs& in, size_t which, st
                   accumulated.size() == 1 ? accumulated[0] : Shape::tuple(std::move(accumulated)));
 }
 
-Status check_dimensions(const InferArgs& in, std::span<const int64_t> dimensions, const Shape& shape,
-                        std::string_view operand) {
+Status check_dimensions(const InferArgs& in, std::span<const int64_t> dimensions,
+                        const Shape& shape, std::string_view operand) {
   uint64_t seen = 0;
   for (int64_t d : dimensions) {
-    if (!shape.has_dimension(d)) return in.error(operand, "dimensions has ", d, "; must be in [0, ", shape.rank(), ") as of ", to_string(shape));
-    if ((seen >> d) & 1) return in.error(operand, "dimensions has ", d, " twice; each dimension may stand once");
+    if (!shape.has_dimension(d))
+      return in.error(operand, "dimensions has ", d, "; must be in [0, ", shape.rank(), ") as of ",
+                      to_string(shape));
+    if ((seen >> d) & 1)
+      return in.error(operand, "dimensions has ", d, " twice; each dimension may stand once");
     seen |= uint64_t{1} << d;
   }
   return {};
@@ -110,7 +114,8 @@ Shape without_dimensions(const Shape& shape, std::span<const int64_t> dimensions
   for (int64_t i : kept) sizes.push_back(shape.dimension(i));
   Shape out(shape.dtype(), std::move(sizes));
   for (size_t i = 0; i < kept.size(); ++i) {
-    if (shape.is_dynamic_dimension(kept[i])) out.set_dynamic_dimension(static_cast<int64_t>(i), true);
+    if (shape.is_dynamic_dimension(kept[i]))
+      out.set_dynamic_dimension(static_cast<int64_t>(i), true);
   }
   return out;
 }

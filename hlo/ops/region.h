@@ -1,5 +1,5 @@
-// What the shape rules of region ops (while, reduce, sort, scan, ...) share: checks of the computations that they call, and shapes
-// with a dimension taken out or put in.
+// What the shape rules of region ops (while, reduce, sort, scan, ...) share: checks of the
+// computations that they call, and shapes with a dimension taken out or put in.
 #pragma once
 
 #include <span>
@@ -11,7 +11,8 @@
 
 namespace heddle::hlo {
 
-// Called computation number `which` takes parameters of these types; `role` is its name in messages, "body" or "comparator".
+// Called computation number `which` takes parameters of these types; `role` is its name in
+// messages, "body" or "comparator".
 // errors: "while: body takes f32[2] as parameter 0; must take f32[3]"
 Status check_takes(const InferArgs& in, size_t which, std::string_view role,
                    std::span<const Shape> parameters);
@@ -23,20 +24,24 @@ Status check_returns(const InferArgs& in, size_t which, std::string_view role, c
 // A computation with its parameters 0 .. n-1 and its root in place, whatever its maker did.
 Status check_callee(const InferArgs& in, size_t which, std::string_view role);
 
-// A reducer of n values takes n accumulators and then n values, all scalars, and returns the accumulators: bare, or a tuple of n.
-// `values` are the operands' element types and `accumulators` those of the initial values. Floats may differ in precision.
+// A reducer of n values takes n accumulators and then n values, all scalars, and returns the
+// accumulators: bare, or a tuple of n.
+// `values` are the operands' element types and `accumulators` those of the initial values. Floats
+// may differ in precision.
 // Returns the element types that the reducer returns, one an operand.
 // errors: "reduce: reducer returns s32[]; must return f32[]"
 StatusOr<std::vector<DType>> check_reducer(const InferArgs& in, size_t which, std::string_view role,
                                            std::span<const DType> values,
                                            std::span<const DType> accumulators);
 
-// Dimensions are distinct and each in [0, rank). `operand` is put before "dimension": "lhs ", or nothing.
+// Dimensions are distinct and each in [0, rank). `operand` is put before "dimension": "lhs ", or
+// nothing.
 // errors: "dot: lhs dimension 3 is not in f32[2,3]", "reduce: dimensions {1,1} repeat"
-Status check_dimensions(const InferArgs& in, std::span<const int64_t> dimensions, const Shape& shape,
-                        std::string_view operand = "");
+Status check_dimensions(const InferArgs& in, std::span<const int64_t> dimensions,
+                        const Shape& shape, std::string_view operand = "");
 
-// f32[5,2,3] without dimension 0 is f32[2,3]; flags of dynamic dimensions move along, layouts are dropped.
+// f32[5,2,3] without dimension 0 is f32[2,3]; flags of dynamic dimensions move along, layouts are
+// dropped.
 Shape without_dimensions(const Shape& shape, std::span<const int64_t> dimensions);
 Shape with_dimension_inserted(const Shape& shape, int64_t at, int64_t size);
 

@@ -35,7 +35,8 @@ std::string infer(Opcode opcode, const std::vector<Shape>& operands, const Attrs
 }
 
 TEST(CallShape, IsTheCalleesResult) {
-  EXPECT_EQ(infer(Opcode::kCall, {f({2}), s({})}, CallAttrs{}, {callee({f({2}), s({})}, f({7}))}), "f32[7]");
+  EXPECT_EQ(infer(Opcode::kCall, {f({2}), s({})}, CallAttrs{}, {callee({f({2}), s({})}, f({7}))}),
+            "f32[7]");
 }
 
 TEST(CallShape, ArgumentsMustHaveTheParametersTypes) {
@@ -48,7 +49,8 @@ TEST(CallShape, ArgumentsMustHaveTheParametersTypes) {
 TEST(CallShape, ACalleeWithoutItsParametersIsAnError) {
   Computation broken = callee({f({})}, f({}));
   broken.parameters[0] = InstructionId(77);
-  EXPECT_EQ(infer(Opcode::kCall, {f({})}, CallAttrs{}, {broken}), "call: callee has no parameter 0");
+  EXPECT_EQ(infer(Opcode::kCall, {f({})}, CallAttrs{}, {broken}),
+            "call: callee has no parameter 0");
   broken.root = InstructionId();
   EXPECT_EQ(infer(Opcode::kCall, {f({})}, CallAttrs{}, {broken}), "call: callee has no root");
 }
@@ -81,16 +83,20 @@ TEST(ConditionalShape, IsWhatEveryBranchReturns) {
 
 TEST(ConditionalShape, ErrorsNameTheBranch) {
   const Computation branch = callee({f({})}, f({}));
-  EXPECT_EQ(infer(Opcode::kConditional, {s({}), f({}), f({})}, {}, {branch, callee({f({})}, s({}))}),
-            "conditional: branch 1 returns s32[]; must return f32[] as branch 0");
+  EXPECT_EQ(
+      infer(Opcode::kConditional, {s({}), f({}), f({})}, {}, {branch, callee({f({})}, s({}))}),
+      "conditional: branch 1 returns s32[]; must return f32[] as branch 0");
   EXPECT_EQ(infer(Opcode::kConditional, {f({}), f({})}, {}, {branch}),
             "conditional: index is f32[]; must be s32[] or pred[]");
   EXPECT_EQ(infer(Opcode::kConditional, {kPred, f({})}, {}, {branch}),
-            "conditional: index is pred[] and chooses among 1 branches; must be s32[] unless there are 2");
+            "conditional: index is pred[] and chooses among 1 branches; must be s32[] unless there "
+            "are 2");
   EXPECT_THAT(infer(Opcode::kConditional, {s({}), f({})}, {}, {branch, branch}),
               HasSubstr("has 2 operands for 2 branches"));
-  EXPECT_EQ(infer(Opcode::kConditional, {}, {}, {}), "conditional: has no branches; takes one or more");
-  EXPECT_EQ(infer(Opcode::kConditional, {}, {}, {branch}), "conditional: has no index; takes the index and one argument a branch");
+  EXPECT_EQ(infer(Opcode::kConditional, {}, {}, {}),
+            "conditional: has no branches; takes one or more");
+  EXPECT_EQ(infer(Opcode::kConditional, {}, {}, {branch}),
+            "conditional: has no index; takes the index and one argument a branch");
 }
 
 const ScanAttrs kScan{.dimensions = {0}, .num_carries = 1};
@@ -116,7 +122,8 @@ TEST(ScanShape, LengthWithoutInputsIsTheDeclaredOne) {
 TEST(ScanShape, CarryMustLeaveAsItEnters) {
   const Computation body = callee({f({}), f({2})}, Shape::tuple({s({}), f({3})}));
   EXPECT_EQ(infer(Opcode::kScan, {f({5}), f({2})}, kScan, {body}),
-            "scan: carry 0 enters the body as f32[2] and leaves it as f32[3]; must leave it as it enters");
+            "scan: carry 0 enters the body as f32[2] and leaves it as f32[3]; must leave it as it "
+            "enters");
 }
 
 TEST(ScanShape, InputsMustAgreeInLength) {
@@ -131,13 +138,15 @@ TEST(ScanShape, HostileAttributesAreErrors) {
   const Computation body = callee({f({})}, f({}));
   EXPECT_THAT(infer(Opcode::kScan, {f({})}, ScanAttrs{.dimensions = {0}, .num_carries = 2}, {body}),
               HasSubstr("num_carries is 2; must be 0 .. 1"));
-  EXPECT_THAT(infer(Opcode::kScan, {f({})}, ScanAttrs{.dimensions = {0}, .num_carries = -1}, {body}),
-              HasSubstr("num_carries is -1"));
+  EXPECT_THAT(
+      infer(Opcode::kScan, {f({})}, ScanAttrs{.dimensions = {0}, .num_carries = -1}, {body}),
+      HasSubstr("num_carries is -1"));
   EXPECT_THAT(infer(Opcode::kScan, {f({})}, ScanAttrs{.num_carries = 1}, {body}),
               HasSubstr("has dimensions {}; takes exactly one"));
   const Computation two = callee({f({}), f({})}, Shape::tuple({f({}), f({})}));
-  EXPECT_THAT(infer(Opcode::kScan, {f({}), f({})}, ScanAttrs{.dimensions = {-9}, .num_carries = 1}, {two}),
-              HasSubstr("must be an array with dimension -9"));
+  EXPECT_THAT(
+      infer(Opcode::kScan, {f({}), f({})}, ScanAttrs{.dimensions = {-9}, .num_carries = 1}, {two}),
+      HasSubstr("must be an array with dimension -9"));
 }
 
 TEST(MapShape, HasTheOperandsDimensionsAndTheBodysType) {
@@ -147,8 +156,9 @@ TEST(MapShape, HasTheOperandsDimensionsAndTheBodysType) {
 }
 
 TEST(MapShape, ErrorsNameTheOperand) {
-  EXPECT_EQ(infer(Opcode::kMap, {f({2}), s({3})}, DimensionsAttrs{{0}}, {callee({f({}), s({})}, kPred)}),
-            "map: operand 1 is s32[3]; must have the dimensions of operand 0, f32[2]");
+  EXPECT_EQ(
+      infer(Opcode::kMap, {f({2}), s({3})}, DimensionsAttrs{{0}}, {callee({f({}), s({})}, kPred)}),
+      "map: operand 1 is s32[3]; must have the dimensions of operand 0, f32[2]");
   EXPECT_EQ(infer(Opcode::kMap, {f({2, 2})}, DimensionsAttrs{{1, 0}}, {callee({f({})}, kPred)}),
             "map: has dimensions {1,0}; must be 0 .. 1");
 }
@@ -158,8 +168,9 @@ TEST(ReduceShape, DropsTheDimensions) {
                   {callee({f({}), f({})}, f({}))}),
             "f32[3]");
   const Computation both = callee({f({}), s({}), f({}), s({})}, Shape::tuple({f({}), s({})}));
-  EXPECT_EQ(infer(Opcode::kReduce, {f({2, 3}), s({2, 3}), f({}), s({})}, DimensionsAttrs{{1}}, {both}),
-            "(f32[2], s32[2])");
+  EXPECT_EQ(
+      infer(Opcode::kReduce, {f({2, 3}), s({2, 3}), f({}), s({})}, DimensionsAttrs{{1}}, {both}),
+      "(f32[2], s32[2])");
 }
 
 TEST(ReduceShape, HostileDimensionsAreErrors) {
@@ -173,9 +184,11 @@ TEST(ReduceShape, HostileDimensionsAreErrors) {
 }
 
 TEST(ReduceShape, ReducerMustCombineTheInitialValues) {
-  EXPECT_EQ(infer(Opcode::kReduce, {f({2}), f({})}, DimensionsAttrs{{0}}, {callee({f({}), f({})}, s({}))}),
+  EXPECT_EQ(infer(Opcode::kReduce, {f({2}), f({})}, DimensionsAttrs{{0}},
+                  {callee({f({}), f({})}, s({}))}),
             "reduce: to_apply returns s32[]; must return f32[]");
-  EXPECT_EQ(infer(Opcode::kReduce, {f({2}), f({})}, DimensionsAttrs{{0}}, {callee({f({}), s({})}, f({}))}),
+  EXPECT_EQ(infer(Opcode::kReduce, {f({2}), f({})}, DimensionsAttrs{{0}},
+                  {callee({f({}), s({})}, f({}))}),
             "reduce: to_apply takes s32[] as parameter 1; must take f32[]");
 }
 
@@ -186,31 +199,39 @@ TEST(SortShape, IsTheOperands) {
 }
 
 TEST(SortShape, ComparatorMustFit) {
-  EXPECT_EQ(infer(Opcode::kSort, {f({4})}, SortAttrs{.dimensions = {0}}, {callee({f({}), f({})}, f({}))}),
-            "sort: comparator returns f32[]; must return pred[]");
+  EXPECT_EQ(
+      infer(Opcode::kSort, {f({4})}, SortAttrs{.dimensions = {0}}, {callee({f({}), f({})}, f({}))}),
+      "sort: comparator returns f32[]; must return pred[]");
   EXPECT_EQ(infer(Opcode::kSort, {f({4})}, SortAttrs{.dimensions = {0}}, {callee({f({})}, kPred)}),
             "sort: comparator takes 1 parameters; must take 2: (f32[], f32[])");
 }
 
 TEST(DotShape, IsBatchThenFreeOfLhsThenFreeOfRhs) {
   const Shape declared = f({7, 2, 3, 5});
-  DotAttrs attrs{.lhs_batch_dims = {2}, .lhs_contracting_dims = {1}, .rhs_batch_dims = {0}, .rhs_contracting_dims = {2}};
-  EXPECT_EQ(infer(Opcode::kDot, {f({2, 4, 7, 3}), f({7, 5, 4})}, attrs, {}, &declared), "f32[7,2,3,5]");
+  DotAttrs attrs{.lhs_batch_dims = {2},
+                 .lhs_contracting_dims = {1},
+                 .rhs_batch_dims = {0},
+                 .rhs_contracting_dims = {2}};
+  EXPECT_EQ(infer(Opcode::kDot, {f({2, 4, 7, 3}), f({7, 5, 4})}, attrs, {}, &declared),
+            "f32[7,2,3,5]");
 }
 
 TEST(DotShape, ContractedSizesMustAgree) {
   const Shape declared = f({2, 2});
   DotAttrs attrs{.lhs_contracting_dims = {1}, .rhs_contracting_dims = {0}};
-  EXPECT_EQ(infer(Opcode::kDot, {f({2, 3}), f({4, 2})}, attrs, {}, &declared),
-            "dot: rhs is f32[4,2]; contracting dimension 0 must be 3 as dimension 1 of lhs, f32[2,3]");
+  EXPECT_EQ(
+      infer(Opcode::kDot, {f({2, 3}), f({4, 2})}, attrs, {}, &declared),
+      "dot: rhs is f32[4,2]; contracting dimension 0 must be 3 as dimension 1 of lhs, f32[2,3]");
 }
 
 TEST(DotShape, HostileDimensionsAreErrors) {
   const Shape declared = f({2, 2});
-  EXPECT_EQ(infer(Opcode::kDot, {f({2, 3}), f({3, 2})}, DotAttrs{.lhs_contracting_dims = {2}}, {}, &declared),
+  EXPECT_EQ(infer(Opcode::kDot, {f({2, 3}), f({3, 2})}, DotAttrs{.lhs_contracting_dims = {2}}, {},
+                  &declared),
             "dot: lhs dimensions has 2; must be in [0, 2) as of f32[2,3]");
   DotAttrs twice{.rhs_batch_dims = {1}, .rhs_contracting_dims = {1}};
-  EXPECT_EQ(infer(Opcode::kDot, {f({2, 3}), f({3, 2})}, twice, {}, &declared), "dot: rhs dimensions has 1 twice; each dimension may stand once");
+  EXPECT_EQ(infer(Opcode::kDot, {f({2, 3}), f({3, 2})}, twice, {}, &declared),
+            "dot: rhs dimensions has 1 twice; each dimension may stand once");
 }
 
 }  // namespace

@@ -14,13 +14,15 @@ namespace heddle::hlo::op_testing {
 // Distance between x, not negative, and the next larger number of the type.
 inline long double spacing(DType dtype, double x) {
   if (dtype == f64) return std::nextafter(x, HUGE_VAL) - static_cast<long double>(x);
-  if (dtype == f32) return std::nextafter(static_cast<float>(x), HUGE_VALF) - static_cast<long double>(x);
+  if (dtype == f32)
+    return std::nextafter(static_cast<float>(x), HUGE_VALF) - static_cast<long double>(x);
   const uint16_t bits = encode_small_float(dtype, x);
   return decode_small_float(dtype, static_cast<uint16_t>(bits + 1)) - static_cast<long double>(x);
 }
 
-// `got`, an element of a float type, is at most half a unit of the last place from the true value `want`; for f64, where libm is
-// trusted, at most one unit. NaN for NaN; infinities and the signs of zeros as rounding gives them.
+// `got`, an element of a float type, is at most half a unit of the last place from the true value
+// `want`; for f64, where libm is trusted, at most one unit. NaN for NaN; infinities and the signs
+// of zeros as rounding gives them.
 inline void expect_rounded_once(DType dtype, double got, long double want) {
   SCOPED_TRACE(cat("is ", got, ", want ", static_cast<double>(want)));
   if (std::isnan(want)) {

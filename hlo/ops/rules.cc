@@ -24,14 +24,17 @@ Status check_arrays(const InferArgs& in) {
 Status check_sized(const InferArgs& in, size_t i) {
   HEDDLE_RETURN_IF_ERROR(check_array(in, i));
   if (!contains(in[i].dimensions(), Shape::kUnbounded)) return {};
-  return in.error(operand_name(in, i), " is ", in[i], "; every dimension must have a size or a bound");
+  return in.error(operand_name(in, i), " is ", in[i],
+                  "; every dimension must have a size or a bound");
 }
 
 Status check_declared_array(const InferArgs& in) {
   const Shape& declared = *in.declared();
-  if (!declared.is_array()) return in.error("result is declared as ", declared, "; must be an array");
+  if (!declared.is_array())
+    return in.error("result is declared as ", declared, "; must be an array");
   if (!contains(declared.dimensions(), Shape::kUnbounded)) return {};
-  return in.error("result is declared as ", declared, "; every dimension must have a size or a bound");
+  return in.error("result is declared as ", declared,
+                  "; every dimension must have a size or a bound");
 }
 
 Status check_at_least(const InferArgs& in, size_t count) {
@@ -49,7 +52,8 @@ Status check_rank(const InferArgs& in, size_t i, int64_t rank) {
 Status check_dtype(const InferArgs& in, size_t i, DType dtype, std::string_view like) {
   HEDDLE_RETURN_IF_ERROR(check_array(in, i));
   if (in[i].dtype() == dtype) return {};
-  return in.error(operand_name(in, i), " is ", in[i], "; its type must be ", dtype, " as of ", like);
+  return in.error(operand_name(in, i), " is ", in[i], "; its type must be ", dtype, " as of ",
+                  like);
 }
 
 Status check_index(const InferArgs& in, size_t i) {
@@ -67,7 +71,8 @@ Status check_dimensions(const InferArgs& in, std::string_view what, std::span<co
   uint64_t seen = 0;
   for (int64_t dim : dims) {
     HEDDLE_RETURN_IF_ERROR(check_dimension(in, what, dim, std::min(rank, Shape::kMaxRank)));
-    if ((seen >> dim) & 1) return in.error(what, " has ", dim, " twice; each dimension may stand once");
+    if ((seen >> dim) & 1)
+      return in.error(what, " has ", dim, " twice; each dimension may stand once");
     seen |= uint64_t{1} << dim;
   }
   return {};
@@ -106,7 +111,10 @@ bool same_but_for_dynamic_flags(const Shape& a, const Shape& b) {
 
 // A `?` of the first agrees with every size.
 bool same_where_known(const Shape& a, const Shape& b) {
-  return a.dtype() == b.dtype() && std::ranges::equal(a.dimensions(), b.dimensions(), [](int64_t x, int64_t y) { return x == y || x == Shape::kUnbounded; }) &&
+  return a.dtype() == b.dtype() &&
+         std::ranges::equal(
+             a.dimensions(), b.dimensions(),
+             [](int64_t x, int64_t y) { return x == y || x == Shape::kUnbounded; }) &&
          std::ranges::equal(a.elements(), b.elements(), same_where_known);
 }
 

@@ -9,7 +9,8 @@
 
 namespace heddle::hlo {
 
-// Name of operand i in messages: "x", "start_indices"; "operand 3" where the op gives no name or repeats its last.
+// Name of operand i in messages: "x", "start_indices"; "operand 3" where the op gives no name or
+// repeats its last.
 std::string operand_name(const InferArgs& in, size_t i);
 
 // Operand i is an array: of any type, and every operand.
@@ -63,22 +64,22 @@ bool contains(std::span<const int64_t> dims, int64_t dim);
 // Number of elements, saturating at INT64_MAX; a bound counts as the size. -1 where a size is `?`.
 int64_t count_elements(const Shape& shape);
 
-// The inferred type; or the declared one where they differ in dynamic flags alone, which XLA's producers set in ways of their own.
+// The inferred type; or the declared one where they differ in dynamic flags alone, which XLA's
+// producers set in ways of their own.
 Shape settle(const InferArgs& in, Shape inferred);
 
 // The declared type is `expected`, up to dynamic flags: the error says that it must be.
 StatusOr<Shape> check_declared(const InferArgs& in, const Shape& expected);
 
-// The declared type, for rules that have checked it or that believe it. infer_shape() has made sure that it is there.
+// The declared type, for rules that have checked it or that believe it. infer_shape() has made sure
+// that it is there.
 StatusOr<Shape> believe(const InferArgs& in);
 
-// A record of an op whose type is believed after `infer`'s checks and which is not evaluated, for `reason`.
+// A record of an op whose type is believed after `infer`'s checks and which is not evaluated, for
+// `reason`.
 constexpr OpDef unevaluated(Opcode opcode, std::span<const std::string_view> operand_names,
                             InferFn infer, const char* reason) {
-  return {.opcode = opcode,
-          .operand_names = operand_names,
-          .infer = infer,
-          .evaluate = No{reason}};
+  return {.opcode = opcode, .operand_names = operand_names, .infer = infer, .evaluate = No{reason}};
 }
 
 }  // namespace heddle::hlo

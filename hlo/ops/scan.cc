@@ -39,13 +39,12 @@ StatusOr<Sizes> read_inputs(const InferArgs& in) {
   Sizes sizes{in.size() - carries, carries, attrs.dimensions[0]};
   for (size_t i = 0; i < sizes.inputs; ++i) {
     if (!in[i].is_array() || !in[i].has_dimension(sizes.dimension)) {
-      return in.error("input ", i, " is ", to_string(in[i]), "; must be an array with dimension ", sizes.dimension,
-                      ", which is scanned");
+      return in.error("input ", i, " is ", to_string(in[i]), "; must be an array with dimension ",
+                      sizes.dimension, ", which is scanned");
     }
     const int64_t length = in[i].dimension(sizes.dimension);
     if (in[i].is_dynamic_dimension(sizes.dimension)) {
-      return in.error("input ", i, " is ", to_string(in[i]),
-                      "; its dimension ", sizes.dimension,
+      return in.error("input ", i, " is ", to_string(in[i]), "; its dimension ", sizes.dimension,
                       " is scanned and must have a fixed size");
     }
     if (i > 0 && length != sizes.length) {
@@ -117,7 +116,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
     if (!result[i].is_array() || sizes.dimension < 0 || sizes.dimension > result[i].rank() ||
         result[i].rank() == Shape::kMaxRank) {
       return in.error("output ", i, " is ", to_string(result[i]),
-                      " in the body; must be an array that can be stacked along dimension ", sizes.dimension);
+                      " in the body; must be an array that can be stacked along dimension ",
+                      sizes.dimension);
     }
     result[i] = with_dimension_inserted(result[i], sizes.dimension, sizes.length);
   }
@@ -165,7 +165,8 @@ class Strips {
 };
 
 // The state of a scan that runs: the arguments of the next call of the body, and the outputs as far
-// as they are known. Between calls the last result holds the buffers that the next one is written to.
+// as they are known. Between calls the last result holds the buffers that the next one is written
+// to.
 class Scanner {
  public:
   explicit Scanner(EvalArgs& in)

@@ -1,10 +1,13 @@
-// scatter(x.., indices, updates..): x with slices combined with updates, one slice for each vector of indices; the inverse of gather.
+// scatter(x.., indices, updates..): x with slices combined with updates, one slice for each vector
+// of indices; the inverse of gather.
 //
-// indices holds its vectors along index_vector_dim (or scalars, where that is its rank); component k is the start in dimension
-// scatter_dims_to_operand_dims[k] of x. The dimensions of updates that update_window_dims names are the slice; the others are the
-// batch of indices. Dimensions of x that the window lacks are inserted_window_dims (of size 1) and input_batching_dims, which go
-// one to one with scatter_indices_batching_dims. The computation gets the current elements, then the updates. A window of which
-// any part lies outside of x is dropped whole. Windows are applied in row-major order of the batch.
+// indices holds its vectors along index_vector_dim (or scalars, where that is its rank); component
+// k is the start in dimension scatter_dims_to_operand_dims[k] of x. The dimensions of updates that
+// update_window_dims names are the slice; the others are the batch of indices. Dimensions of x that
+// the window lacks are inserted_window_dims (of size 1) and input_batching_dims, which go one to
+// one with scatter_indices_batching_dims. The computation gets the current elements, then the
+// updates. A window of which any part lies outside of x is dropped whole. Windows are applied in
+// row-major order of the batch.
 #include <algorithm>
 
 #include "heddle/hlo/ops/combine.h"
@@ -31,12 +34,13 @@ Status check_operands(const InferArgs& in) {
   }
   for (size_t i = 0; i < n; ++i) {
     if (!same_dimensions(in[i], in[0])) {
-      return in.error("operand ", i, " is ", in[i], "; its dimensions must be those of operand 0, ", in[0]);
+      return in.error("operand ", i, " is ", in[i], "; its dimensions must be those of operand 0, ",
+                      in[0]);
     }
     size_t update = n + 1 + i;
     if (!same_dimensions(in[update], in[n + 1])) {
-      return in.error("operand ", update, " is ", in[update], "; its dimensions must be those of operand ",
-                      n + 1, ", ", in[n + 1]);
+      return in.error("operand ", update, " is ", in[update],
+                      "; its dimensions must be those of operand ", n + 1, ", ", in[n + 1]);
     }
     HEDDLE_RETURN_IF_ERROR(check_dtype(in, update, in[i].dtype(), cat("operand ", i)));
   }
@@ -45,19 +49,24 @@ Status check_operands(const InferArgs& in) {
 
 Status check_operand_dims(const InferArgs& in, const ScatterAttrs& attrs) {
   int64_t rank = in[0].rank();
-  HEDDLE_RETURN_IF_ERROR(check_ascending(in, "inserted_window_dims", attrs.inserted_window_dims, rank));
-  HEDDLE_RETURN_IF_ERROR(check_ascending(in, "input_batching_dims", attrs.input_batching_dims, rank));
   HEDDLE_RETURN_IF_ERROR(
-      check_dimensions(in, "scatter_dims_to_operand_dims", attrs.scatter_dims_to_operand_dims, rank));
+      check_ascending(in, "inserted_window_dims", attrs.inserted_window_dims, rank));
+  HEDDLE_RETURN_IF_ERROR(
+      check_ascending(in, "input_batching_dims", attrs.input_batching_dims, rank));
+  HEDDLE_RETURN_IF_ERROR(check_dimensions(in, "scatter_dims_to_operand_dims",
+                                          attrs.scatter_dims_to_operand_dims, rank));
   for (int64_t d : attrs.input_batching_dims) {
     if (contains(attrs.inserted_window_dims, d)) {
-      return in.error("inserted_window_dims has ", d, ", which input_batching_dims has too; must be in one of them");
+      return in.error("inserted_window_dims has ", d,
+                      ", which input_batching_dims has too; must be in one of them");
     }
     if (contains(attrs.scatter_dims_to_operand_dims, d)) {
-      return in.error("scatter_dims_to_operand_dims has ", d, ", which input_batching_dims has too; must be in one of them");
+      return in.error("scatter_dims_to_operand_dims has ", d,
+                      ", which input_batching_dims has too; must be in one of them");
     }
   }
-  int64_t dropped = static_cast<int64_t>(attrs.inserted_window_dims.size() + attrs.input_batching_dims.size());
+  int64_t dropped =
+      static_cast<int64_t>(attrs.inserted_window_dims.size() + attrs.input_batching_dims.size());
   return check_length(in, "update_window_dims", attrs.update_window_dims.size(), rank - dropped,
                       "dimension of operand 0 that is neither inserted nor batching");
 }
@@ -65,21 +74,24 @@ Status check_operand_dims(const InferArgs& in, const ScatterAttrs& attrs) {
 Status check_index_vector(const InferArgs& in, const ScatterAttrs& attrs, const Shape& indices) {
   HEDDLE_RETURN_IF_ERROR(
       check_dimension(in, "index_vector_dim", attrs.index_vector_dim, indices.rank() + 1));
-  int64_t length = attrs.index_vector_dim < indices.rank() ? indices.dimension(attrs.index_vector_dim) : 1;
-  return check_length(in, "scatter_dims_to_operand_dims", attrs.scatter_dims_to_operand_dims.size(), length,
-                      "component of an index vector");
+  int64_t length =
+      attrs.index_vector_dim < indices.rank() ? indices.dimension(attrs.index_vector_dim) : 1;
+  return check_length(in, "scatter_dims_to_operand_dims", attrs.scatter_dims_to_operand_dims.size(),
+                      length, "component of an index vector");
 }
 
 Status check_batching(const InferArgs& in, const ScatterAttrs& attrs, const Shape& indices) {
   const Dims& from = attrs.scatter_indices_batching_dims;
-  HEDDLE_RETURN_IF_ERROR(check_dimensions(in, "scatter_indices_batching_dims", from, indices.rank()));
+  HEDDLE_RETURN_IF_ERROR(
+      check_dimensions(in, "scatter_indices_batching_dims", from, indices.rank()));
   HEDDLE_RETURN_IF_ERROR(check_length(in, "scatter_indices_batching_dims", from.size(),
                                       static_cast<int64_t>(attrs.input_batching_dims.size()),
                                       "input batching dimension"));
   for (size_t i = 0; i < from.size(); ++i) {
     int64_t of_x = attrs.input_batching_dims[i];
     if (from[i] == attrs.index_vector_dim) {
-      return in.error("scatter_indices_batching_dims has ", from[i], ", which is index_vector_dim; must be another dimension");
+      return in.error("scatter_indices_batching_dims has ", from[i],
+                      ", which is index_vector_dim; must be another dimension");
     }
     if (indices.dimension(from[i]) == in[0].dimension(of_x)) continue;
     return in.error("indices are ", indices, "; their batching dimension ", from[i], " must be ",
@@ -101,10 +113,13 @@ Status check_updates(const InferArgs& in, const ScatterAttrs& attrs, const Shape
   int64_t of_indices = 0;
   for (int64_t d = 0; d < updates.rank(); ++d) {
     if (contains(attrs.update_window_dims, d)) {
-      while (contains(attrs.inserted_window_dims, of_x) || contains(attrs.input_batching_dims, of_x)) ++of_x;
+      while (contains(attrs.inserted_window_dims, of_x) ||
+             contains(attrs.input_batching_dims, of_x))
+        ++of_x;
       if (updates.dimension(d) > in[0].dimension(of_x)) {
         return in.error("operand ", which, " is ", updates, "; its window dimension ", d,
-                        " must be at most ", in[0].dimension(of_x), " as dimension ", of_x, " of operand 0");
+                        " must be at most ", in[0].dimension(of_x), " as dimension ", of_x,
+                        " of operand 0");
       }
       ++of_x;
       continue;
@@ -112,7 +127,8 @@ Status check_updates(const InferArgs& in, const ScatterAttrs& attrs, const Shape
     if (of_indices == attrs.index_vector_dim) ++of_indices;
     if (updates.dimension(d) != indices.dimension(of_indices)) {
       return in.error("operand ", which, " is ", updates, "; its dimension ", d, " must be ",
-                      indices.dimension(of_indices), " as dimension ", of_indices, " of the indices");
+                      indices.dimension(of_indices), " as dimension ", of_indices,
+                      " of the indices");
     }
     ++of_indices;
   }
@@ -144,11 +160,13 @@ StatusOr<Shape> infer(const InferArgs& in) {
 }
 
 // One input, in place, where the computation is known.
-void scatter_natively(const Combiner& combiner, const IndexedWindows& windows, Literal& x, const Literal& updates) {
+void scatter_natively(const Combiner& combiner, const IndexedWindows& windows, Literal& x,
+                      const Literal& updates) {
   const int64_t width = storage_bytes(x.shape().dtype());
   std::byte* to = x.mutable_bytes();
   const std::byte* from = updates.bytes();
-  const StridedWalk walk(windows.sizes(), windows.strides_in_x(), windows.strides_in_batched(), width);
+  const StridedWalk walk(windows.sizes(), windows.strides_in_x(), windows.strides_in_batched(),
+                         width);
   if (walk.is_point() && combiner.kind == Combiner::Kind::kSecond) {
     visit_width(width, [&]<class T>(T) {
       windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
@@ -160,7 +178,8 @@ void scatter_natively(const Combiner& combiner, const IndexedWindows& windows, L
       combiner.run(to + in_x * width, 0, from + in_updates * width, 0, 1);
     });
   } else if (combiner.kind == Combiner::Kind::kSecond) {
-    const StridedCopy copy(windows.sizes(), windows.strides_in_x(), windows.strides_in_batched(), width);
+    const StridedCopy copy(windows.sizes(), windows.strides_in_x(), windows.strides_in_batched(),
+                           width);
     windows.for_each_inside([&](int64_t in_x, int64_t in_updates) {
       copy.run(to + in_x * width, from + in_updates * width);
     });
@@ -172,7 +191,8 @@ void scatter_natively(const Combiner& combiner, const IndexedWindows& windows, L
 }
 
 // Elements of a window are distinct, so that the computation may be applied to all of them at once.
-Status scatter_by_calls(EvalArgs& in, const IndexedWindows& windows, std::vector<Literal>& results) {
+Status scatter_by_calls(EvalArgs& in, const IndexedWindows& windows,
+                        std::vector<Literal>& results) {
   const size_t n = results.size();
   std::vector<Literal> arguments(2 * n);
   Status status;
@@ -180,7 +200,8 @@ Status scatter_by_calls(EvalArgs& in, const IndexedWindows& windows, std::vector
     if (!status.ok()) return;
     for (size_t i = 0; i < n; ++i) {
       arguments[i] = read_strided(results[i], in_x, windows.strides_in_x(), windows.sizes());
-      arguments[n + i] = read_strided(in[n + 1 + i], in_updates, windows.strides_in_batched(), windows.sizes());
+      arguments[n + i] =
+          read_strided(in[n + 1 + i], in_updates, windows.strides_in_batched(), windows.sizes());
     }
     StatusOr<Literal> values = in.caller.map(0, arguments);
     if (!values.ok()) {
@@ -199,12 +220,14 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
   const auto& attrs = in.attrs<ScatterAttrs>();
   const size_t n = input_count(in.size());
   const Shape x = in[0].shape();
-  std::vector<Literal> results(std::make_move_iterator(in.operands.begin()),
-                               std::make_move_iterator(in.operands.begin() + static_cast<std::ptrdiff_t>(n)));
+  std::vector<Literal> results(
+      std::make_move_iterator(in.operands.begin()),
+      std::make_move_iterator(in.operands.begin() + static_cast<std::ptrdiff_t>(n)));
   const Combiner combiner =
       n == 1 ? recognise_combiner(in.caller.computation(0), x.dtype()) : Combiner{};
   // Arrays without elements have no window that lies in them.
-  if (x.element_count() > 0 && in[n + 1].element_count() > 0 && combiner.kind != Combiner::Kind::kFirst) {
+  if (x.element_count() > 0 && in[n + 1].element_count() > 0 &&
+      combiner.kind != Combiner::Kind::kFirst) {
     const IndexedWindows windows(x, in[n], in[n + 1].shape(),
                                  {.window_dims = attrs.update_window_dims,
                                   .dropped_dims = attrs.inserted_window_dims,

@@ -1,4 +1,5 @@
-// slice(x), slice={[start:limit:stride], ..}: every stride-th element of x in [start, limit) along each dimension.
+// slice(x), slice={[start:limit:stride], ..}: every stride-th element of x in [start, limit) along
+// each dimension.
 #include "heddle/hlo/ops/rules.h"
 #include "heddle/hlo/ops/strides.h"
 
@@ -46,7 +47,8 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
   for (int64_t d = 0; d < result.rank(); ++d) {
     const SliceDimension& range = ranges[static_cast<size_t>(d)];
     start += range.start * from[d];
-    from[d] = result.dimension(d) > 1 ? from[d] * range.stride : 0;  // the stride may be any number then
+    // the stride may be any number then
+    from[d] = result.dimension(d) > 1 ? from[d] * range.stride : 0;
   }
   Literal out = Literal::uninitialised(result);
   copy_strided(out.mutable_bytes(), Strides(result), in[0].bytes() + start * width, from,

@@ -1,6 +1,7 @@
-// sort(x..), dimensions={d}, to_apply=less: the rows of all operands along d, reordered together so that less(later, earlier) holds
-// for none. less gets (left, right) of each operand in turn. Without is_stable, equals come as std::sort leaves them, which is what XLA's
-// CPU calls: programs that sort pairs by their firsts show it in rows of more than 16.
+// sort(x..), dimensions={d}, to_apply=less: the rows of all operands along d, reordered together so
+// that less(later, earlier) holds for none. less gets (left, right) of each operand in turn.
+// Without is_stable, equals come as std::sort leaves them, which is what XLA's CPU calls: programs
+// that sort pairs by their firsts show it in rows of more than 16.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -21,8 +22,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
   std::vector<Shape> parameters, results;
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].is_array() || !same_dimensions(in[i], in[0])) {
-      return in.error("operand ", i, " is ", to_string(in[i]), "; must have the dimensions of operand 0, ",
-                      to_string(in[0]));
+      return in.error("operand ", i, " is ", to_string(in[i]),
+                      "; must have the dimensions of operand 0, ", to_string(in[0]));
     }
     parameters.insert(parameters.end(), 2, Shape::scalar(in[i].dtype()));
     results.push_back(in[i]);
@@ -58,7 +59,8 @@ class Sorter {
     std::vector<Literal> results;
     for (const Literal& each : values_) results.push_back(Literal::uninitialised(each.shape()));
     for (int64_t start = 0; has_work && start < in_[0].element_count(); start += length_) {
-      HEDDLE_ASSIGN_OR_RETURN(const Order order, keys_.empty() ? order_by_calls(start) : order_by_keys(start));
+      HEDDLE_ASSIGN_OR_RETURN(const Order order,
+                              keys_.empty() ? order_by_calls(start) : order_by_keys(start));
       for (size_t i = 0; i < values_.size(); ++i) gather(values_[i], start, order, results[i]);
     }
     for (size_t i = 0; i < results.size(); ++i) {
@@ -83,7 +85,8 @@ class Sorter {
 
   Order order_by_keys(int64_t start) const {
     std::vector<std::pair<uint64_t, int64_t>> first(static_cast<size_t>(length_));
-    for (int64_t i = 0; i < length_; ++i) first[static_cast<size_t>(i)] = {keys_[0][static_cast<size_t>(start + i)], i};
+    for (int64_t i = 0; i < length_; ++i)
+      first[static_cast<size_t>(i)] = {keys_[0][static_cast<size_t>(start + i)], i};
     std::sort(first.begin(), first.end(), [&](const auto& a, const auto& b) {
       if (a.first != b.first) return a.first < b.first;
       for (size_t k = 1; k < keys_.size(); ++k) {
@@ -99,22 +102,24 @@ class Sorter {
     return order;
   }
 
-  // From the stable order to that of std::sort. Ranks stand for the comparator, so that one that contradicts itself cannot lead
-  // std::sort out of the row.
+  // From the stable order to that of std::sort. Ranks stand for the comparator, so that one that
+  // contradicts itself cannot lead std::sort out of the row.
   StatusOr<Order> unsettled(int64_t start, Order order) {
     Order ranks(order.size());
     for (size_t i = 1; i < order.size(); ++i) {
       HEDDLE_ASSIGN_OR_RETURN(const bool differs, is_less(start + order[i - 1], start + order[i]));
-      ranks[static_cast<size_t>(order[i])] = ranks[static_cast<size_t>(order[i - 1])] + (differs ? 1 : 0);
+      ranks[static_cast<size_t>(order[i])] =
+          ranks[static_cast<size_t>(order[i - 1])] + (differs ? 1 : 0);
     }
     std::iota(order.begin(), order.end(), int64_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](int64_t a, int64_t b) { return ranks[static_cast<size_t>(a)] < ranks[static_cast<size_t>(b)]; });
+    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return ranks[static_cast<size_t>(a)] < ranks[static_cast<size_t>(b)];
+    });
     return order;
   }
 
-  // Merges runs of doubling length, a call of the comparator for each comparison. Whatever the comparator says, it ends and loses
-  // no element.
+  // Merges runs of doubling length, a call of the comparator for each comparison. Whatever the
+  // comparator says, it ends and loses no element.
   StatusOr<Order> order_by_calls(int64_t start) {
     Order order(static_cast<size_t>(length_)), merged(order.size());
     std::iota(order.begin(), order.end(), int64_t{0});
@@ -123,15 +128,16 @@ class Sorter {
       for (size_t low = 0; low < order.size(); low += 2 * width) {
         const size_t middle = std::min(low + width, order.size());
         const size_t high = std::min(middle + width, order.size());
-        HEDDLE_RETURN_IF_ERROR(merge(start, {order.data() + low, middle - low}, {order.data() + middle, high - middle},
-                                     merged.data() + low));
+        HEDDLE_RETURN_IF_ERROR(merge(start, {order.data() + low, middle - low},
+                                     {order.data() + middle, high - middle}, merged.data() + low));
       }
       std::swap(order, merged);
     }
     return is_stable_ ? order : unsettled(start, std::move(order));
   }
 
-  Status merge(int64_t start, std::span<const int64_t> left, std::span<const int64_t> right, int64_t* to) {
+  Status merge(int64_t start, std::span<const int64_t> left, std::span<const int64_t> right,
+               int64_t* to) {
     while (!left.empty() && !right.empty()) {
       HEDDLE_ASSIGN_OR_RETURN(const bool right_first, is_less(start + right[0], start + left[0]));
       std::span<const int64_t>& from = right_first ? right : left;
@@ -153,8 +159,10 @@ class Sorter {
   StatusOr<bool> is_less(int64_t left, int64_t right) {
     for (size_t i = 0; i < values_.size(); ++i) {
       const auto width = static_cast<size_t>(sides_[2 * i].byte_size());
-      std::memcpy(sides_[2 * i].mutable_bytes(), values_[i].bytes() + static_cast<size_t>(left) * width, width);
-      std::memcpy(sides_[2 * i + 1].mutable_bytes(), values_[i].bytes() + static_cast<size_t>(right) * width, width);
+      std::memcpy(sides_[2 * i].mutable_bytes(),
+                  values_[i].bytes() + static_cast<size_t>(left) * width, width);
+      std::memcpy(sides_[2 * i + 1].mutable_bytes(),
+                  values_[i].bytes() + static_cast<size_t>(right) * width, width);
     }
     HEDDLE_RETURN_IF_ERROR(in_.caller.call_on(0, sides_, less_));
     return less_.values<bool>()[0];

@@ -1,4 +1,5 @@
-// sort: keys of every kind, and comparators that are called. Against std::stable_sort, and without is_stable against XLA's CPU.
+// sort: keys of every kind, and comparators that are called. Against std::stable_sort, and without
+// is_stable against XLA's CPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

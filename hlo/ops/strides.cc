@@ -11,14 +11,16 @@ bool is_width(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
 }
 
-// The first block by elements, the rest by copies of it: as fast as the memory, whatever the compiler makes of the loop.
+// The first block by elements, the rest by copies of it: as fast as the memory, whatever the
+// compiler makes of the loop.
 template <class T>
 void fill_row(std::byte* to, T value, int64_t count) {
   constexpr int64_t kFirst = 256 / sizeof(T);
   constexpr int64_t kBlock = 4096;
   const int64_t total = count * static_cast<int64_t>(sizeof(T));
   const int64_t first = std::min(count, kFirst);
-  for (int64_t i = 0; i < first; ++i) write_element(to + i * static_cast<int64_t>(sizeof(T)), value);
+  for (int64_t i = 0; i < first; ++i)
+    write_element(to + i * static_cast<int64_t>(sizeof(T)), value);
   for (int64_t done = first * static_cast<int64_t>(sizeof(T)); done < total;) {
     const int64_t block = std::min({done, kBlock, total - done});
     std::memcpy(to + done, to, static_cast<size_t>(block));
@@ -27,18 +29,22 @@ void fill_row(std::byte* to, T value, int64_t count) {
 }
 
 template <class T>
-void copy_row(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride, int64_t count) {
+void copy_row(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride,
+              int64_t count) {
   constexpr int64_t kWidth = sizeof(T);
   if (from_stride == 0 && to_stride == kWidth) {
     fill_row(to, read_element<T>(from), count);
   } else if (to_stride == kWidth) {
-    for (int64_t i = 0; i < count; ++i) write_element(to + i * kWidth, read_element<T>(from + i * from_stride));
+    for (int64_t i = 0; i < count; ++i)
+      write_element(to + i * kWidth, read_element<T>(from + i * from_stride));
   } else {
-    for (int64_t i = 0; i < count; ++i) write_element(to + i * to_stride, read_element<T>(from + i * from_stride));
+    for (int64_t i = 0; i < count; ++i)
+      write_element(to + i * to_stride, read_element<T>(from + i * from_stride));
   }
 }
 
-// Rows of `a` are dense in `to`, rows of `b` in `from`: in squares that fit the cache, each line is fetched once.
+// Rows of `a` are dense in `to`, rows of `b` in `from`: in squares that fit the cache, each line is
+// fetched once.
 template <class T>
 void copy_tiled(std::byte* to, const std::byte* from, const StridedWalk::Axis& a,
                 const StridedWalk::Axis& b) {
@@ -48,7 +54,8 @@ void copy_tiled(std::byte* to, const std::byte* from, const StridedWalk::Axis& a
     for (int64_t j = 0; j < a.size; j += kSide) {
       const int64_t columns = std::min(kSide, a.size - j);
       for (int64_t r = i; r < i + rows; ++r) {
-        copy_row<T>(to + r * b.to + j * a.to, a.to, from + r * b.from + j * a.from, a.from, columns);
+        copy_row<T>(to + r * b.to + j * a.to, a.to, from + r * b.from + j * a.from, a.from,
+                    columns);
       }
     }
   }

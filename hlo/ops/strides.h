@@ -1,7 +1,9 @@
-// Copies between arrays that lie in memory by strides: what broadcast, transpose, slice, pad, concatenate, reverse and gather are.
+// Copies between arrays that lie in memory by strides: what broadcast, transpose, slice, pad,
+// concatenate, reverse and gather are.
 //
-// Elements are moved by their width (1, 2, 4, 8 or 16 bytes), never by their type. Dimensions that lie one behind the other in both
-// arrays are merged first, so that most copies become few long runs.
+// Elements are moved by their width (1, 2, 4, 8 or 16 bytes), never by their type. Dimensions that
+// lie one behind the other in both arrays are merged first, so that most copies become few long
+// runs.
 #pragma once
 
 #include <algorithm>
@@ -57,23 +59,26 @@ class Strides {
   int64_t strides_[Shape::kMaxRank];
 };
 
-// A walk over pairs of elements, one of each array, with the dimensions merged; prepared once and run from any two places.
+// A walk over pairs of elements, one of each array, with the dimensions merged; prepared once and
+// run from any two places.
 class StridedWalk {
  public:
-  // Strides count elements, may be negative or 0, and are as many as `dims`. Elements of `to` must be distinct.
+  // Strides count elements, may be negative or 0, and are as many as `dims`. Elements of `to` must
+  // be distinct.
   StridedWalk(std::span<const int64_t> dims, std::span<const int64_t> to_strides,
               std::span<const int64_t> from_strides, int64_t element_bytes);
 
   // One element, or none.
   [[nodiscard]] bool is_point() const { return rank_ == 0 || empty_; }
 
-  // Calls run(to, to_stride, from, from_stride, count) for each row of the innermost dimension; strides in bytes.
+  // Calls run(to, to_stride, from, from_stride, count) for each row of the innermost dimension;
+  // strides in bytes.
   template <class Run>
   void for_each_run(std::byte* to, const std::byte* from, Run&& run) const;
 
   struct Axis {
     int64_t size;
-    int64_t to;    // bytes from one element to the next
+    int64_t to;  // bytes from one element to the next
     int64_t from;
   };
 
@@ -83,7 +88,7 @@ class StridedWalk {
 
   bool empty_ = false;
   int rank_ = 0;
-  int64_t bytes_;  // of one element
+  int64_t bytes_;               // of one element
   Axis axes_[Shape::kMaxRank];  // outermost first
 };
 

@@ -10,7 +10,8 @@ namespace {
 
 using namespace index_testing;
 
-// Random strides: the dimensions of a row-major array with gaps, in any order, some walked backwards.
+// Random strides: the dimensions of a row-major array with gaps, in any order, some walked
+// backwards.
 struct Layout {
   std::vector<int64_t> strides;
   int64_t start = 0;
@@ -52,9 +53,11 @@ TEST(CopyStrided, MovesEveryElementAndNoOther) {
     const Literal source = random.array(Shape(type, {from.elements}));
     Literal got = random.array(Shape(type, {to.elements}));
     Literal want = got;
-    for_each_index(dims, [&](const Index& index) { set(want, {offset(to, index)}, at(source, {offset(from, index)})); });
-    copy_strided(got.mutable_bytes() + to.start * width, to.strides, source.bytes() + from.start * width,
-                 from.strides, dims, width);
+    for_each_index(dims, [&](const Index& index) {
+      set(want, {offset(to, index)}, at(source, {offset(from, index)}));
+    });
+    copy_strided(got.mutable_bytes() + to.start * width, to.strides,
+                 source.bytes() + from.start * width, from.strides, dims, width);
     ASSERT_TRUE(got == want);
   }
 }

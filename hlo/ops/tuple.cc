@@ -1,4 +1,5 @@
-// tuple(x..), get-tuple-element(x), index=i, opt-barrier(x), after-all(token..), add-dependency(x, token): values as they are.
+// tuple(x..), get-tuple-element(x), index=i, opt-barrier(x), after-all(token..), add-dependency(x,
+// token): values as they are.
 // Tokens order what has side effects; here they carry nothing.
 #include <iterator>
 
@@ -18,7 +19,8 @@ StatusOr<Shape> infer_element(const InferArgs& in) {
   int64_t index = in.attrs<TupleIndexAttrs>().index;
   if (!in[0].is_tuple()) return in.error("x is ", in[0], "; must be a tuple");
   if (index < 0 || index >= in[0].element_shapes()) {
-    return in.error("index is ", index, "; must be in [0, ", in[0].element_shapes(), ") as x is ", in[0]);
+    return in.error("index is ", index, "; must be in [0, ", in[0].element_shapes(), ") as x is ",
+                    in[0]);
   }
   return settle(in, in[0].element(index));
 }
@@ -36,7 +38,8 @@ StatusOr<Shape> infer_after_all(const InferArgs& in) {
 StatusOr<Shape> infer_add_dependency(const InferArgs& in) { return settle(in, in[0]); }
 
 StatusOr<Literal> evaluate_tuple(EvalArgs& in) {
-  return Literal::tuple({std::make_move_iterator(in.operands.begin()), std::make_move_iterator(in.operands.end())});
+  return Literal::tuple(
+      {std::make_move_iterator(in.operands.begin()), std::make_move_iterator(in.operands.end())});
 }
 
 StatusOr<Literal> evaluate_element(EvalArgs& in) {

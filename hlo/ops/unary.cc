@@ -1,5 +1,6 @@
-// Unary elementwise ops, one row each. `.real` computes on double and is rounded once to the element type; where it is written for
-// auto, f64 is computed in long double (libm's double is not good to an ulp there).
+// Unary elementwise ops, one row each. `.real` computes on double and is rounded once to the
+// element type; where it is written for auto, f64 is computed in long double (libm's double is not
+// good to an ulp there).
 #include <cmath>
 
 #include "heddle/hlo/ops/complex_math.h"
@@ -39,7 +40,8 @@ HEDDLE_UNARY(kLogistic, {.accepts = kAnalytic,
                          .complex = [](auto z) { return cm::logistic(z); }})
 HEDDLE_UNARY(kErf, {.accepts = kFloats, .real = [](double x) { return std::erf(x); }})
 
-// Roots. The square root of a double is rounded right as it is; through long double it would be rounded twice.
+// Roots. The square root of a double is rounded right as it is; through long double it would be
+// rounded twice.
 HEDDLE_UNARY(kSqrt, {.accepts = kAnalytic,
                      .real = [](double x) { return std::sqrt(x); },
                      .complex = [](auto z) { return cm::sqrt(z); }})
@@ -94,23 +96,29 @@ HEDDLE_UNARY(kCeil, {.accepts = kFloats, .real = [](double x) { return std::ceil
 HEDDLE_UNARY(kRoundAfz, {.accepts = kFloats, .real = [](double x) { return std::round(x); }})
 HEDDLE_UNARY(kRoundEven, {.accepts = kFloats, .real = [](double x) { return std::nearbyint(x); }})
 
-// Sign and size. The least signed integer has no positive counterpart: abs and negate leave it as it is.
-HEDDLE_UNARY(kAbs, {.accepts = kSigned | kAnalytic,
-                    .result = real_part_of,
-                    .real = [](double x) { return std::fabs(x); },
-                    .integer = [](auto x, int) { return static_cast<int64_t>(x) < 0 ? im::subtract(0, x) : x; },
-                    .complex = [](auto z) { return decltype(z)(cm::abs(z)); }})
+// Sign and size. The least signed integer has no positive counterpart: abs and negate leave it as
+// it is.
+HEDDLE_UNARY(kAbs,
+             {.accepts = kSigned | kAnalytic,
+              .result = real_part_of,
+              .real = [](double x) { return std::fabs(x); },
+              .integer = [](auto x,
+                            int) { return static_cast<int64_t>(x) < 0 ? im::subtract(0, x) : x; },
+              .complex = [](auto z) { return decltype(z)(cm::abs(z)); }})
 HEDDLE_UNARY(kNegate, {.accepts = kIntegers | kAnalytic,
                        .real = [](double x) { return -x; },
                        .integer = [](auto x, int) { return im::subtract(0, x); },
                        .complex = [](auto z) { return -z; }})
 HEDDLE_UNARY(kSign, {.accepts = kSigned | kAnalytic,
                      .real = [](double x) { return sign_of(x); },
-                     .integer = [](auto x, int) { return x == 0 ? 0 : static_cast<int64_t>(x) < 0 ? -1 : 1; },
+                     .integer =
+                         [](auto x, int) {
+                           return x == 0 ? 0 : static_cast<int64_t>(x) < 0 ? -1 : 1;
+                         },
                      .complex = [](auto z) { return cm::sign(z); }})
-HEDDLE_UNARY(kIsFinite, {.accepts = kFloats,
-                         .result = always_pred,
-                         .real = [](double x) { return std::isfinite(x); }})
+HEDDLE_UNARY(kIsFinite, {.accepts = kFloats, .result = always_pred, .real = [](double x) {
+                           return std::isfinite(x);
+                         }})
 
 // Parts of complex numbers; a real number is its own real part.
 HEDDLE_UNARY(kReal, {.accepts = kAnalytic,
@@ -123,8 +131,9 @@ HEDDLE_UNARY(kImag, {.accepts = kAnalytic,
                      .complex = [](auto z) { return decltype(z)(z.imag()); }})
 
 // Bits.
-HEDDLE_UNARY(kNot, {.accepts = kPreds | kIntegers,
-                    .integer = [](auto x, int bits) { return im::low_bits(~static_cast<uint64_t>(x), bits); }})
+HEDDLE_UNARY(kNot, {.accepts = kPreds | kIntegers, .integer = [](auto x, int bits) {
+                      return im::low_bits(~static_cast<uint64_t>(x), bits);
+                    }})
 HEDDLE_UNARY(kPopcnt, {.accepts = kIntegers,
                        .integer = [](auto x, int bits) { return im::population_count(x, bits); }})
 HEDDLE_UNARY(kClz, {.accepts = kIntegers,

@@ -1,4 +1,5 @@
-// Unary elementwise ops against long double, which the definitions of the narrower types do not use.
+// Unary elementwise ops against long double, which the definitions of the narrower types do not
+// use.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,10 @@ const Function kFunctions[] = {
     {Opcode::kExpm1, std::expm1},
     {Opcode::kLog, std::log},
     {Opcode::kLog1p, std::log1p},
-    {Opcode::kLogistic, [](long double x) { return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }},
+    {Opcode::kLogistic,
+     [](long double x) {
+       return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+     }},
     {Opcode::kErf, std::erf},
     {Opcode::kSqrt, std::sqrt},
     {Opcode::kRsqrt, [](long double x) { return 1 / std::sqrt(x); }},
@@ -54,11 +58,14 @@ const Function kFunctions[] = {
     {Opcode::kRoundEven, std::nearbyint},
     {Opcode::kAbs, std::fabs},
     {Opcode::kNegate, [](long double x) { return -x; }},
-    {Opcode::kSign, [](long double x) { return x > 0 ? 1.0L : x < 0 ? -1.0L : x; }},
+    {Opcode::kSign, [](long double x) { return x > 0   ? 1.0L
+                                               : x < 0 ? -1.0L
+                                                       : x; }},
 };
 
 std::vector<double> samples() {
-  std::vector<double> out = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, kInf, -kInf, kNaN, 1e-45, -1e-310, 1e38, 700, -720};
+  std::vector<double> out = {0.0,  -0.0,  1,    -1,    0.5,     -0.5, 1.5, 2.5,
+                             kInf, -kInf, kNaN, 1e-45, -1e-310, 1e38, 700, -720};
   for (int e = -30; e < 7; ++e) {
     for (double m : {1.0, 1.2345678901234567, 1.7654321}) {
       out.push_back(std::ldexp(m, e));
@@ -81,9 +88,11 @@ TEST_P(UnaryFunctions, RoundTheTrueValueOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryOp, UnaryFunctions,
-                         testing::Combine(testing::ValuesIn(kFunctions), testing::Values(f64, f32, f16, bf16, f8e5m2)),
+                         testing::Combine(testing::ValuesIn(kFunctions),
+                                          testing::Values(f64, f32, f16, bf16, f8e5m2)),
                          [](const auto& info) {
-                           std::string name = cat(to_string(std::get<0>(info.param).opcode), "_", std::get<1>(info.param));
+                           std::string name = cat(to_string(std::get<0>(info.param).opcode), "_",
+                                                  std::get<1>(info.param));
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
@@ -95,7 +104,8 @@ TEST(UnaryOp, OfAScalarIsAScalar) {
 }
 
 TEST(UnaryOp, OfNoElementsIsNoElements) {
-  EXPECT_EQ(to_string(evaluate(Opcode::kTanh, {Literal(Shape(bf16, {3, 0}))}).shape()), "bf16[3,0]");
+  EXPECT_EQ(to_string(evaluate(Opcode::kTanh, {Literal(Shape(bf16, {3, 0}))}).shape()),
+            "bf16[3,0]");
 }
 
 TEST(UnaryOp, OfManyBlocksAppliesToEach) {
@@ -129,16 +139,21 @@ TEST(UnaryOp, TypesFollowTheOperand) {
 }
 
 TEST(UnaryOp, RefusesElementsThatItHasNoMeaningFor) {
-  EXPECT_EQ(infer(Opcode::kExp, {Shape(s32, {2})}), "exponential: x is s32[2]; its elements must be floats or complex numbers");
-  EXPECT_EQ(infer(Opcode::kFloor, {Shape(c64, {})}), "floor: x is c64[]; its elements must be floats");
+  EXPECT_EQ(infer(Opcode::kExp, {Shape(s32, {2})}),
+            "exponential: x is s32[2]; its elements must be floats or complex numbers");
+  EXPECT_EQ(infer(Opcode::kFloor, {Shape(c64, {})}),
+            "floor: x is c64[]; its elements must be floats");
   EXPECT_EQ(infer(Opcode::kAbs, {Shape(u32, {2})}),
             "abs: x is u32[2]; its elements must be signed integers, floats or complex numbers");
-  EXPECT_EQ(infer(Opcode::kNot, {Shape(f32, {2})}), "not: x is f32[2]; its elements must be pred or integers");
-  EXPECT_EQ(infer(Opcode::kPopcnt, {Shape(pred, {})}), "popcnt: x is pred[]; its elements must be integers");
+  EXPECT_EQ(infer(Opcode::kNot, {Shape(f32, {2})}),
+            "not: x is f32[2]; its elements must be pred or integers");
+  EXPECT_EQ(infer(Opcode::kPopcnt, {Shape(pred, {})}),
+            "popcnt: x is pred[]; its elements must be integers");
 }
 
 TEST(UnaryOp, RefusesTuplesAndTokens) {
-  EXPECT_EQ(infer(Opcode::kSqrt, {Shape::tuple({Shape(f32, {})})}), "sqrt: x is (f32[]); must be an array");
+  EXPECT_EQ(infer(Opcode::kSqrt, {Shape::tuple({Shape(f32, {})})}),
+            "sqrt: x is (f32[]); must be an array");
   EXPECT_EQ(infer(Opcode::kSqrt, {Shape::token()}), "sqrt: x is token[]; must be an array");
 }
 

@@ -16,12 +16,14 @@ StatusOr<Shape> infer(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_takes(in, kBody, "body", state));
   const Shape& next = in.called()[kBody]->result_shape();
   if (!same_type(next, in[0])) {
-    return in.error("body returns ", to_string(next), "; must return ", to_string(in[0]), ", the type of the state");
+    return in.error("body returns ", to_string(next), "; must return ", to_string(in[0]),
+                    ", the type of the state");
   }
   return in[0];
 }
 
-// What a body leaves of its state: the buffers of scalars are worth writing to again, arrays would only be kept for longer.
+// What a body leaves of its state: the buffers of scalars are worth writing to again, arrays would
+// only be kept for longer.
 void drop_arrays(Literal& state) {
   if (!state.is_tuple()) return;
   for (Literal& element : state.mutable_elements()) {

@@ -161,7 +161,8 @@ TEST(TextLimits, AllocateNothingThatTheTextCannotFill) {
               HasSubstr("larger than 2^62 bytes"));
 }
 
-// Ten times the text may take ten times as long, not a hundred. CPU time, since the machine may be busy.
+// Ten times the text may take ten times as long, not a hundred. CPU time, since the machine may be
+// busy.
 TEST(TextLimits, TakeTimeInProportionToTheText) {
   auto seconds = [](int lines) {
     std::string text = "m { x = f32[2] parameter(0)\n";

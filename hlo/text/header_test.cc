@@ -88,7 +88,8 @@ TEST(Header, RefusesFramesThatDoNotCountFromOne) {
               HasSubstr("5:1: entry 3 stands where 2 must"));
   EXPECT_THAT(reprint("HloModule m\n\nStackFrames\n1 {file_location_id=1 parent_frame_id=0}\n"),
               HasSubstr("4:39: parent_frame_id is 0; it must be at least 1"));
-  EXPECT_THAT(reprint("HloModule m\n\nFileLocations\n1 {line=1 color=2}\n"), HasSubstr("frames have no color"));
+  EXPECT_THAT(reprint("HloModule m\n\nFileLocations\n1 {line=1 color=2}\n"),
+              HasSubstr("frames have no color"));
 }
 
 TEST(Header, KeepsThreadsOfComputations) {

@@ -26,7 +26,8 @@ TEST(Leniency, TakesABareInstructionWhoseOperandsBecomeParameters) {
 
 TEST(Leniency, MakesOneParameterOfAnOperandThatABareInstructionNamesTwice) {
   EXPECT_EQ(short_form("multiply(f32[2] x, f32[2] x)"),
-            "ENTRY main {\n  x = f32[2]{0} parameter(0)\n  ROOT multiply.1 = f32[2]{0} multiply(x, x)\n}\n\n");
+            "ENTRY main {\n  x = f32[2]{0} parameter(0)\n  ROOT multiply.1 = f32[2]{0} multiply(x, "
+            "x)\n}\n\n");
   EXPECT_THAT(short_form("multiply(f32[2] x, x)"), HasSubstr("multiply(x, x)"));
   EXPECT_THAT(short_form("multiply(f32[2] x, f32[3] x)"),
               HasSubstr("operand x is written as f32[3]; it was defined as f32[2]"));

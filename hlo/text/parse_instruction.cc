@@ -296,11 +296,12 @@ bool Parser::infer(Scope& scope, Draft& draft) {
   instruction.attrs =
       normal_form(instruction.opcode, operand_shapes_, std::move(instruction.attrs));
   if (draft.has_shape) {
-    const Status status =
-        check_type(instruction.opcode, operand_shapes_, instruction.attrs, callees_, instruction.shape);
+    const Status status = check_type(instruction.opcode, operand_shapes_, instruction.attrs,
+                                     callees_, instruction.shape);
     return status.ok() || in_.fail_at(draft.at, status);
   }
-  auto shape = infer_shape(instruction.opcode, operand_shapes_, instruction.attrs, callees_, nullptr);
+  auto shape =
+      infer_shape(instruction.opcode, operand_shapes_, instruction.attrs, callees_, nullptr);
   if (!shape.ok()) return in_.fail_at(draft.at, shape.status());
   instruction.shape = *std::move(shape);
   return true;

@@ -128,7 +128,9 @@ bool accept_row_major(TextCursor& in, int64_t rank) {
   static constexpr std::string_view kDescending = "{9,8,7,6,5,4,3,2,1,0}";
   if (rank < 1 || rank > 10) return false;
   size_t start = in.position();
-  if (in.accept('{') && in.accept(kDescending.substr(kDescending.size() - 2 * static_cast<size_t>(rank)))) return true;
+  if (in.accept('{') &&
+      in.accept(kDescending.substr(kDescending.size() - 2 * static_cast<size_t>(rank))))
+    return true;
   in.rewind(start);
   return false;
 }

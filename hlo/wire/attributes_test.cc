@@ -17,14 +17,14 @@ class Filler {
   void fill(std::string& value) { value = cat("text", ++next_); }
   void fill(Shape& value) { value = Shape(f32, {++next_}); }
   void fill(Literal& value) { value = Literal::scalar(s64, ++next_); }
-  void fill(Sharding& value) { value = {.type = Sharding::Type::kOther, .tile_dimensions = {++next_}}; }
+  void fill(Sharding& value) {
+    value = {.type = Sharding::Type::kOther, .tile_dimensions = {++next_}};
+  }
   void fill(ReplicaGroups& value) { value.groups = {{++next_, ++next_}, {++next_}}; }
   void fill(std::vector<Dims>& lists) { lists = {{++next_, ++next_}}; }
   template <class Enum>
-    requires std::is_enum_v<Enum>
-  void fill(Enum& value) {
-    value = static_cast<Enum>(1);
-  }
+  requires std::is_enum_v<Enum>
+  void fill(Enum& value) { value = static_cast<Enum>(1); }
   template <class T>
   void fill(std::vector<T>& values) {
     values.resize(2);
@@ -46,7 +46,8 @@ class Filler {
 Attrs filled(Opcode opcode) {
   return visit_attrs(opcode, Attrs(), [](auto attrs) -> Attrs {
     Filler().fill(attrs);
-    if constexpr (std::is_same_v<decltype(attrs), DomainAttrs>) attrs.kind = "sharding";  // the only kind on the wire
+    // the only kind on the wire
+    if constexpr (std::is_same_v<decltype(attrs), DomainAttrs>) attrs.kind = "sharding";
     return attrs;
   });
 }
@@ -125,13 +126,17 @@ TEST(WireAttributes, NoCarriesIsNotTheSameAsNotCounted) {
 
 TEST(WireAttributes, IsAssociativeHasXlasNumbers) {
   EXPECT_EQ(written(Opcode::kScan, ScanAttrs{}).is_associative(), 0);
-  EXPECT_EQ(written(Opcode::kScan, ScanAttrs{.is_associative = TriState::kTrue}).is_associative(), 1);
-  EXPECT_EQ(written(Opcode::kScan, ScanAttrs{.is_associative = TriState::kFalse}).is_associative(), 2);
+  EXPECT_EQ(written(Opcode::kScan, ScanAttrs{.is_associative = TriState::kTrue}).is_associative(),
+            1);
+  EXPECT_EQ(written(Opcode::kScan, ScanAttrs{.is_associative = TriState::kFalse}).is_associative(),
+            2);
 }
 
 TEST(WireAttributes, KindsOfConvolutionsHaveXlasNumbers) {
   ConvolutionAttrs attrs;
-  for (const auto& [kind, number] : {std::pair{ConvolutionKind::kFprop, 1}, {ConvolutionKind::kDgrad, 2}, {ConvolutionKind::kWgrad, 3}}) {
+  for (const auto& [kind, number] : {std::pair{ConvolutionKind::kFprop, 1},
+                                     {ConvolutionKind::kDgrad, 2},
+                                     {ConvolutionKind::kWgrad, 3}}) {
     attrs.convolution_kind = kind;
     EXPECT_EQ(written(Opcode::kConvolution, attrs, 2).conv_kind(), number);
   }
@@ -161,7 +166,8 @@ TEST(WireAttributes, IotaReplicaGroupsAreEqualAfterARoundTrip) {
 TEST(WireAttributes, EnumValueThatIsNotKnownIsAnError) {
   auto message = written(Opcode::kDot, DotAttrs{});
   message.mutable_precision_config()->set_algorithm(99);
-  EXPECT_EQ(message_of(take_attrs(Opcode::kDot, Shape::scalar(f32), message).status()), "algorithm: value 99 is not known");
+  EXPECT_EQ(message_of(take_attrs(Opcode::kDot, Shape::scalar(f32), message).status()),
+            "algorithm: value 99 is not known");
 }
 
 TEST(WireAttributes, ElidedConstantHasNoLiteral) {
@@ -172,7 +178,9 @@ TEST(WireAttributes, ElidedConstantHasNoLiteral) {
   proto::HloInstructionProto message;
   write_attrs(constant, message);
   EXPECT_FALSE(message.has_literal());
-  EXPECT_TRUE(take_attrs(Opcode::kConstant, constant.shape, message)->get<ConstantAttrs>().literal.is_elided());
+  EXPECT_TRUE(take_attrs(Opcode::kConstant, constant.shape, message)
+                  ->get<ConstantAttrs>()
+                  .literal.is_elided());
 }
 
 TEST(WireAttributes, ConstantIsWrittenInTheLayoutOfItsInstruction) {

@@ -11,11 +11,11 @@ namespace heddle::hlo::wire {
 namespace {
 
 using google::protobuf::Message;
+using google::protobuf::MessageLite;
 using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::ArrayOutputStream;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
-using google::protobuf::MessageLite;
-using google::protobuf::io::ArrayOutputStream;
 
 // The length of the UTF-8 character that starts at text[i]; 0 if none does.
 size_t character_at(std::string_view text, size_t i) {
@@ -74,8 +74,10 @@ bool read_item(CodedInputStream& in, std::string_view bytes, Split& out) {
 
 StatusOr<Split> split(std::string_view bytes, int number) {
   if (bytes.size() > INT32_MAX) return resource_exhausted("a message is larger than 2 GiB");
-  CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
-  const uint32_t wanted = WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                      static_cast<int>(bytes.size()));
+  const uint32_t wanted =
+      WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
   Split out;
   while (true) {
     size_t start = static_cast<size_t>(in.CurrentPosition());
@@ -83,7 +85,8 @@ StatusOr<Split> split(std::string_view bytes, int number) {
     if (tag == 0) break;
     bool good = tag == wanted ? read_item(in, bytes, out) : WireFormatLite::SkipField(&in, tag);
     if (!good) return invalid_argument("is no serialised proto: broken at byte ", start);
-    if (tag != wanted) out.others.append(bytes.substr(start, static_cast<size_t>(in.CurrentPosition()) - start));
+    if (tag != wanted)
+      out.others.append(bytes.substr(start, static_cast<size_t>(in.CurrentPosition()) - start));
   }
   if (static_cast<size_t>(in.CurrentPosition()) != bytes.size()) {
     return invalid_argument("is no serialised proto: broken at byte ", in.CurrentPosition());

@@ -36,7 +36,8 @@ void upgrade(proto::HloInstructionProto& from) {
 // What most instructions need; larger ones take more for themselves alone.
 constexpr size_t kArenaBytes = 1 << 14;
 
-// Positions of instructions by id. Ids of a computation lie close together, in a list; those that do not, in a map.
+// Positions of instructions by id. Ids of a computation lie close together, in a list; those that
+// do not, in a map.
 class Positions {
  public:
   explicit Positions(size_t count) : near_(4 * count, kNone) {}
@@ -64,7 +65,8 @@ class Positions {
   static constexpr uint32_t kNone = UINT32_MAX;
 
  private:
-  [[nodiscard]] bool is_near(uint32_t id) const { return id - first_ < near_.size(); }  // below first_ it wraps
+  // below first_ it wraps
+  [[nodiscard]] bool is_near(uint32_t id) const { return id - first_ < near_.size(); }
 
   uint32_t first_ = 0;
   std::vector<uint32_t> near_;
@@ -76,7 +78,8 @@ class ComputationReader {
   ComputationReader(const ComputationIds& computations, Computation& out, size_t count)
       : computations_(computations), out_(out), positions_(count) {}
 
-  Status read(proto::HloComputationProto& head, const std::vector<std::string_view>& items, const Sequence* order) {
+  Status read(proto::HloComputationProto& head, const std::vector<std::string_view>& items,
+              const Sequence* order) {
     out_.execution_thread = std::move(*head.mutable_execution_thread());
     out_.is_fusion = head.is_fusion_computation();
     out_.instructions.reserve(items.size());
@@ -104,12 +107,16 @@ class ComputationReader {
 
   Status add(std::string_view bytes) {
     arena_.Reset();
-    const std::string_view rest = repeats_.strip(bytes, static_cast<uint32_t>(out_.instructions.size()));
+    const std::string_view rest =
+        repeats_.strip(bytes, static_cast<uint32_t>(out_.instructions.size()));
     auto& from = *google::protobuf::Arena::CreateMessage<proto::HloInstructionProto>(&arena_);
-    HEDDLE_RETURN_IF_ERROR(annotate(parse(rest, from), "instruction ", out_.instructions.size(), ": "));
+    HEDDLE_RETURN_IF_ERROR(
+        annotate(parse(rest, from), "instruction ", out_.instructions.size(), ": "));
     Instruction& to = out_.instructions.emplace_back();
     const Status status = take(from, to);
-    return status.ok() ? status : annotate(status, "instruction ", label(to.name, out_.instructions.size() - 1), ": ");
+    return status.ok() ? status
+                       : annotate(status, "instruction ",
+                                  label(to.name, out_.instructions.size() - 1), ": ");
   }
 
   Status take(proto::HloInstructionProto& from, Instruction& to) {
@@ -117,7 +124,8 @@ class ComputationReader {
     upgrade(from);
     std::string parts = parts_of(from);
     const std::optional<Opcode> opcode = parse_opcode(from.opcode());
-    if (!opcode.has_value()) return invalid_argument("opcode \"", shorten(from.opcode()), "\" is not known");
+    if (!opcode.has_value())
+      return invalid_argument("opcode \"", shorten(from.opcode()), "\" is not known");
     to.opcode = *opcode;
     HEDDLE_RETURN_IF_ERROR(take_shape(from, to.shape));
     HEDDLE_ASSIGN_OR_RETURN(to.attrs, take_attrs(to.opcode, to.shape, from));
@@ -134,14 +142,16 @@ class ComputationReader {
   std::string parts_of(const proto::HloInstructionProto& from) const {
     std::string parts = unknown_parts(from);
     proto::HloInstructionProto more;
-    if (const auto* like = earlier_with_parts(Repeats::Field::kShape); like && from_skeleton(*like).has_shape()) {
+    if (const auto* like = earlier_with_parts(Repeats::Field::kShape);
+        like && from_skeleton(*like).has_shape()) {
       *more.mutable_shape() = from_skeleton(*like).shape();
     }
     if (const auto* like = earlier_with_parts(Repeats::Field::kFrontendAttributes);
         like && from_skeleton(*like).has_frontend_attributes()) {
       *more.mutable_frontend_attributes() = from_skeleton(*like).frontend_attributes();
     }
-    return parts + bytes_of(more);  // fields of messages that stand behind each other are one message
+    // fields of messages that stand behind each other are one message
+    return parts + bytes_of(more);
   }
 
   const Instruction* earlier_with_parts(Repeats::Field field) const {
@@ -176,7 +186,8 @@ class ComputationReader {
     }
   }
 
-  // The instruction that says the same in this field; null where the message itself has to be asked.
+  // The instruction that says the same in this field; null where the message itself has to be
+  // asked.
   const Instruction* earlier(Repeats::Field field) const {
     const std::optional<uint32_t> position = repeats_.earlier(field);
     return position ? &out_.instructions[*position] : nullptr;
@@ -191,13 +202,15 @@ class ComputationReader {
     }
     for (int64_t id : from.called_computation_ids()) {
       auto found = computations_.find(id);
-      if (found == computations_.end()) return invalid_argument("calls computation ", id, ", which is not in the module");
+      if (found == computations_.end())
+        return invalid_argument("calls computation ", id, ", which is not in the module");
       to.called.emplace_back(found->second);
     }
     to.operands.reserve(static_cast<size_t>(from.operand_ids_size()));
     for (int64_t id : from.operand_ids()) to.operands.emplace_back(local_id(id));
     if (from.control_predecessor_ids_size() > 0) {
-      for (int64_t id : from.control_predecessor_ids()) controls_[position].emplace_back(local_id(id));
+      for (int64_t id : from.control_predecessor_ids())
+        controls_[position].emplace_back(local_id(id));
     }
     from.clear_id();
     from.clear_operand_ids();
@@ -212,8 +225,8 @@ class ComputationReader {
     for (InstructionId& id : ids) {
       const uint32_t found = positions_.find(id.value);
       if (found == Positions::kNone) {
-        return invalid_argument("instruction ", shorten(out_.instructions[user].name), ": ", what, " ", id.value,
-                                " is not in the computation");
+        return invalid_argument("instruction ", shorten(out_.instructions[user].name), ": ", what,
+                                " ", id.value, " is not in the computation");
       }
       id = InstructionId(found);
       is_ordered_ = is_ordered_ && id.value < user;
@@ -225,7 +238,8 @@ class ComputationReader {
     for (size_t i = 0; i < out_.instructions.size(); ++i) {
       HEDDLE_RETURN_IF_ERROR(resolve(i, out_.instructions[i].operands, "operand id"));
     }
-    for (auto& [user, ids] : controls_) HEDDLE_RETURN_IF_ERROR(resolve(user, ids, "control predecessor id"));
+    for (auto& [user, ids] : controls_)
+      HEDDLE_RETURN_IF_ERROR(resolve(user, ids, "control predecessor id"));
     return {};
   }
 
@@ -242,7 +256,8 @@ class ComputationReader {
     }
     const Order order = dependency_order(uses);
     if (order.is_cyclic) {
-      return invalid_argument("instruction ", shorten(out_.instructions[order.on_cycle].name), ": depends on itself");
+      return invalid_argument("instruction ", shorten(out_.instructions[order.on_cycle].name),
+                              ": depends on itself");
     }
     permute(order.items);
     return {};
@@ -278,7 +293,8 @@ class ComputationReader {
     for (Instruction& instruction : out_.instructions) {
       for (InstructionId& id : instruction.operands) id = InstructionId(place[id.value]);
       if (!instruction.extras.has_value()) continue;
-      for (InstructionId& id : instruction.extras.mutate().control_predecessors) id = InstructionId(place[id.value]);
+      for (InstructionId& id : instruction.extras.mutate().control_predecessors)
+        id = InstructionId(place[id.value]);
     }
     positions_.permute(place);
   }
@@ -293,7 +309,8 @@ class ComputationReader {
 
   Status find_root(int64_t id) {
     const uint32_t found = positions_.find(local_id(id));
-    if (found == Positions::kNone) return invalid_argument("root id ", id, " is not in the computation");
+    if (found == Positions::kNone)
+      return invalid_argument("root id ", id, " is not in the computation");
     out_.root = InstructionId(found);
     return {};
   }
@@ -309,8 +326,9 @@ class ComputationReader {
       const bool good = number >= 0 && static_cast<size_t>(number) < by_number.size() &&
                         !by_number[static_cast<size_t>(number)].valid();
       if (!good) {
-        return invalid_argument("instruction ", shorten(out_.at(id).name), ": parameter number ", number,
-                                " stands twice or is out of range; the numbers are 0 .. ", by_number.size() - 1);
+        return invalid_argument("instruction ", shorten(out_.at(id).name), ": parameter number ",
+                                number, " stands twice or is out of range; the numbers are 0 .. ",
+                                by_number.size() - 1);
       }
       by_number[static_cast<size_t>(number)] = id;
     }
@@ -343,7 +361,8 @@ class ComputationReader {
 }  // namespace
 
 Status read_computation(const ComputationIds& computations, proto::HloComputationProto& head,
-                        const std::vector<std::string_view>& items, const Sequence* order, Computation& to) {
+                        const std::vector<std::string_view>& items, const Sequence* order,
+                        Computation& to) {
   return ComputationReader(computations, to, items.size()).read(head, items, order);
 }
 

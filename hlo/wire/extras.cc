@@ -11,12 +11,14 @@
 namespace heddle::hlo::wire {
 namespace {
 
-// ---- what the IR keeps as text: {visualizing_index=1,stat-1=33}, {mode=highest}, {tolerance={atol=0,rtol=1e-05,ulps=2}}
+// ---- what the IR keeps as text: {visualizing_index=1,stat-1=33}, {mode=highest},
+// {tolerance={atol=0,rtol=1e-05,ulps=2}}
 
 std::string statistics_text(const proto::StatisticsViz& from) {
   if (from.statistics_size() == 0) return {};
   std::string out = cat("{visualizing_index=", from.stat_index_to_visualize());
-  for (const proto::Statistic& item : from.statistics()) append(out, ",", item.stat_name(), "=", item.stat_val());
+  for (const proto::Statistic& item : from.statistics())
+    append(out, ",", item.stat_name(), "=", item.stat_val());
   return out + "}";
 }
 
@@ -49,7 +51,8 @@ std::vector<std::pair<std::string_view, std::string_view>> pairs_of(std::string_
     const size_t comma = std::min(text.find(','), text.size());
     const std::string_view item = trim(text.substr(0, comma), "{} ");
     const size_t equals = std::min(item.find('='), item.size());
-    out.emplace_back(trim(item.substr(0, equals), " "), trim(item.substr(std::min(equals + 1, item.size())), "{} "));
+    out.emplace_back(trim(item.substr(0, equals), " "),
+                     trim(item.substr(std::min(equals + 1, item.size())), "{} "));
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return out;
@@ -68,7 +71,8 @@ void write_statistics(std::string_view text, proto::StatisticsViz& to) {
 
 void write_accuracy(std::string_view text, proto::ResultAccuracy& to) {
   if (text.find("tolerance") == text.npos) {
-    to.set_mode(text.find("highest") == text.npos ? proto::ResultAccuracy::DEFAULT : proto::ResultAccuracy::HIGHEST);
+    to.set_mode(text.find("highest") == text.npos ? proto::ResultAccuracy::DEFAULT
+                                                  : proto::ResultAccuracy::HIGHEST);
     return;
   }
   for (auto [key, value] : pairs_of(text.substr(text.find("tolerance") + 10))) {
@@ -85,19 +89,23 @@ bool has_nothing(bool is_there, const Part& part) {
 }
 
 void clear_empty_parts(proto::HloInstructionProto& from) {
-  if (has_nothing(from.has_frontend_attributes(), from.frontend_attributes())) from.clear_frontend_attributes();
+  if (has_nothing(from.has_frontend_attributes(), from.frontend_attributes()))
+    from.clear_frontend_attributes();
   if (has_nothing(from.has_metadata(), from.metadata())) from.clear_metadata();
   if (has_nothing(from.has_statistics_viz(), from.statistics_viz())) from.clear_statistics_viz();
-  if (has_nothing(from.has_parameter_replication(), from.parameter_replication())) from.clear_parameter_replication();
+  if (has_nothing(from.has_parameter_replication(), from.parameter_replication()))
+    from.clear_parameter_replication();
   if (has_nothing(from.has_result_accuracy(), from.result_accuracy())) from.clear_result_accuracy();
   if (has_nothing(from.has_original_value(), from.original_value())) from.clear_original_value();
-  if (has_nothing(from.has_precision_config(), from.precision_config())) from.clear_precision_config();
+  if (has_nothing(from.has_precision_config(), from.precision_config()))
+    from.clear_precision_config();
 }
 
 // Has a part that take_parts() reads.
 bool has_parts(const proto::HloInstructionProto& from) {
-  return from.has_metadata() || from.has_sharding() || from.has_frontend_attributes() || !from.backend_config().empty() ||
-         from.has_statistics_viz() || from.has_result_accuracy() || from.has_parameter_replication() ||
+  return from.has_metadata() || from.has_sharding() || from.has_frontend_attributes() ||
+         !from.backend_config().empty() || from.has_statistics_viz() ||
+         from.has_result_accuracy() || from.has_parameter_replication() ||
          from.has_original_value() || !from.sharding_text().empty() || !from.origin_text().empty();
 }
 
@@ -127,8 +135,8 @@ void take_texts(proto::HloInstructionProto& from, InstructionExtras& to) {
   if (from.has_metadata()) take_metadata(*from.mutable_metadata(), to.metadata);
   to.statistics = statistics_text(from.statistics_viz());
   to.result_accuracy = accuracy_text(from.result_accuracy());
-  take_text(from, &proto::HloInstructionProto::backend_config, &proto::HloInstructionProto::mutable_backend_config,
-            to.backend_config);
+  take_text(from, &proto::HloInstructionProto::backend_config,
+            &proto::HloInstructionProto::mutable_backend_config, to.backend_config);
   from.clear_metadata();
   from.clear_statistics_viz();
   from.clear_result_accuracy();
@@ -156,7 +164,8 @@ Status take_parts(proto::HloInstructionProto& from, InstructionExtras& to) {
 
 }  // namespace
 
-void write_frontend_attributes(const FrontendAttributes& attributes, proto::FrontendAttributes& to) {
+void write_frontend_attributes(const FrontendAttributes& attributes,
+                               proto::FrontendAttributes& to) {
   for (const auto& [key, value] : attributes) {
     auto& entry = *to.add_map();
     entry.set_key(valid_utf8(key));
@@ -167,12 +176,15 @@ void write_frontend_attributes(const FrontendAttributes& attributes, proto::Fron
 FrontendAttributes take_frontend_attributes(proto::FrontendAttributes& from) {
   FrontendAttributes to;
   to.reserve(static_cast<size_t>(from.map_size()));
-  // What is no UTF-8 is changed here and not only when it is written: the attributes of equal modules are equal.
+  // What is no UTF-8 is changed here and not only when it is written: the attributes of equal
+  // modules are equal.
   for (auto& entry : *from.mutable_map()) {
-    to.emplace_back(valid_utf8(std::move(*entry.mutable_key())), valid_utf8(std::move(*entry.mutable_value())));
+    to.emplace_back(valid_utf8(std::move(*entry.mutable_key())),
+                    valid_utf8(std::move(*entry.mutable_value())));
   }
   const auto key = &FrontendAttributes::value_type::first;
-  if (std::ranges::adjacent_find(to, std::ranges::greater_equal(), key) == to.end()) return to;  // as most are
+  // as most are
+  if (std::ranges::adjacent_find(to, std::ranges::greater_equal(), key) == to.end()) return to;
   std::ranges::stable_sort(to, {}, key);
   // Of equal keys the last counts, as in any map of a proto.
   const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
@@ -205,7 +217,8 @@ void write_extras(const Instruction& instruction, proto::HloInstructionProto& to
   }
   if (!extras.statistics.empty()) write_statistics(extras.statistics, *to.mutable_statistics_viz());
   if (!extras.origin.empty()) write_origin(extras.origin, to);
-  if (!extras.result_accuracy.empty()) write_accuracy(extras.result_accuracy, *to.mutable_result_accuracy());
+  if (!extras.result_accuracy.empty())
+    write_accuracy(extras.result_accuracy, *to.mutable_result_accuracy());
 }
 
 Status take_extras(proto::HloInstructionProto& from, Box<InstructionExtras>& to) {

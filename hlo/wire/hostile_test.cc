@@ -1,4 +1,5 @@
-// Bytes from anywhere give an error or a module: never a crash, a hang or memory that the bytes do not pay for.
+// Bytes from anywhere give an error or a module: never a crash, a hang or memory that the bytes do
+// not pay for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +35,8 @@ std::string sample() {
   auto q = condition.parameter(Shape::tuple({Shape::scalar(s32), Shape(f32, {4, 2})}));
   auto k = *condition.add(Opcode::kGetTupleElement, {q}, TupleIndexAttrs{0});
   auto limit = condition.constant(Literal::scalar(s32, int64_t{3}));
-  auto less = *condition.add(Opcode::kCompare, {k, limit}, CompareAttrs{.direction = ComparisonDirection::kLt});
+  auto less = *condition.add(Opcode::kCompare, {k, limit},
+                             CompareAttrs{.direction = ComparisonDirection::kLt});
   ComputationId condition_id = module.add(std::move(condition).finish(less));
   ComputationBuilder main(module, "main");
   auto start = main.parameter(Shape::tuple({Shape::scalar(s32), Shape(f32, {4, 2})}));
@@ -57,7 +59,9 @@ void expect_error_or_module(const std::string& bytes) {
   EXPECT_TRUE(from_proto(to_proto(*module)).ok());
 }
 
-TEST(WireHostile, SampleIsGood) { EXPECT_TRUE(from_proto(sample()).ok()) << from_proto(sample()).status(); }
+TEST(WireHostile, SampleIsGood) {
+  EXPECT_TRUE(from_proto(sample()).ok()) << from_proto(sample()).status();
+}
 
 TEST(WireHostile, EveryPrefixGivesAnErrorOrAModule) {
   const std::string bytes = sample();
@@ -81,7 +85,8 @@ TEST(WireHostile, RandomEditsGiveAnErrorOrAModule) {
     for (int edit = 0; edit < 3; ++edit) {
       const size_t at = random() % edited.size();
       if (random() % 2 == 0) edited.erase(at, random() % 9);
-      if (random() % 2 == 0) edited.insert(at, edited.substr(random() % edited.size(), random() % 40));
+      if (random() % 2 == 0)
+        edited.insert(at, edited.substr(random() % edited.size(), random() % 40));
       if (!edited.empty()) edited[random() % edited.size()] = static_cast<char>(random());
     }
     expect_error_or_module(edited);
@@ -90,10 +95,13 @@ TEST(WireHostile, RandomEditsGiveAnErrorOrAModule) {
 
 TEST(WireHostile, NoBytesAreNoModule) { EXPECT_FALSE(from_proto("").ok()); }
 
-TEST(WireHostile, TextIsNoModule) { EXPECT_FALSE(from_proto("HloModule m\nENTRY e { ROOT x = f32[] parameter(0) }").ok()); }
+TEST(WireHostile, TextIsNoModule) {
+  EXPECT_FALSE(from_proto("HloModule m\nENTRY e { ROOT x = f32[] parameter(0) }").ok());
+}
 
 TEST(WireHostile, LengthBeyondTheEndIsAnError) {
-  EXPECT_THAT(message_of(from_proto("\x1a\xff\xff\xff\xff\x07").status()), HasSubstr("is no serialised proto"));
+  EXPECT_THAT(message_of(from_proto("\x1a\xff\xff\xff\xff\x07").status()),
+              HasSubstr("is no serialised proto"));
 }
 
 proto::HloModuleProto sample_message() {
@@ -106,7 +114,8 @@ TEST(WireHostile, DeepShardingIsAnError) {
   auto message = sample_message();
   auto* sharding = message.mutable_computations(0)->mutable_instructions(0)->mutable_sharding();
   for (int i = 0; i < 80; ++i) sharding = sharding->add_tuple_shardings();
-  EXPECT_THAT(message_of(from_proto(message.SerializeAsString()).status()), HasSubstr("tuples nest deeper than 64"));
+  EXPECT_THAT(message_of(from_proto(message.SerializeAsString()).status()),
+              HasSubstr("tuples nest deeper than 64"));
 }
 
 TEST(WireHostile, DeepShapeIsAnError) {
@@ -120,7 +129,8 @@ TEST(WireHostile, RankBeyondTheLimitIsAnError) {
   auto message = sample_message();
   auto* shape = message.mutable_computations(0)->mutable_instructions(3)->mutable_shape();
   for (int i = 0; i < 100; ++i) shape->add_dimensions(1);
-  EXPECT_THAT(message_of(from_proto(message.SerializeAsString()).status()), HasSubstr("has rank 100"));
+  EXPECT_THAT(message_of(from_proto(message.SerializeAsString()).status()),
+              HasSubstr("has rank 100"));
 }
 
 TEST(WireHostile, LongChainsNeedNoStack) {
@@ -136,7 +146,8 @@ TEST(WireHostile, LongChainsNeedNoStack) {
     instruction.add_operand_ids(i == 49999 ? computation.instructions(2).id() : first + i + 1);
   }
   message.clear_schedule();
-  EXPECT_TRUE(from_proto(message.SerializeAsString()).ok()) << from_proto(message.SerializeAsString()).status();
+  EXPECT_TRUE(from_proto(message.SerializeAsString()).ok())
+      << from_proto(message.SerializeAsString()).status();
 }
 
 TEST(WireHostile, ErrorsDoNotRepeatWholeNames) {
@@ -199,7 +210,8 @@ bool set_number(google::protobuf::Message& message, int64_t& left, int64_t value
   for (const Field* field : fields) {
     const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
     for (int i = 0; i < count; ++i) {
-      const bool is_number = field->cpp_type() == Field::CPPTYPE_INT64 || field->cpp_type() == Field::CPPTYPE_INT32;
+      const bool is_number =
+          field->cpp_type() == Field::CPPTYPE_INT64 || field->cpp_type() == Field::CPPTYPE_INT32;
       if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
         auto* inside = field->is_repeated() ? reflection.MutableRepeatedMessage(&message, field, i)
                                             : reflection.MutableMessage(&message, field);
@@ -211,7 +223,8 @@ bool set_number(google::protobuf::Message& message, int64_t& left, int64_t value
           wide ? reflection.SetRepeatedInt64(&message, field, i, value)
                : reflection.SetRepeatedInt32(&message, field, i, narrow);
         } else {
-          wide ? reflection.SetInt64(&message, field, value) : reflection.SetInt32(&message, field, narrow);
+          wide ? reflection.SetInt64(&message, field, value)
+               : reflection.SetInt32(&message, field, narrow);
         }
         return true;
       }
@@ -253,7 +266,8 @@ TEST(WireHostile, AnyNumberGivesAnErrorOrAModuleThatRuns) {
   for (const char* text : kPrograms) {
     proto::HloModuleProto message;
     ASSERT_TRUE(message.ParseFromString(to_proto(*parse_text(text))));
-    for (const int64_t value : {int64_t{-1}, INT64_MIN, INT64_MAX, int64_t{1} << 40, int64_t{0}, int64_t{1}, int64_t{3}}) {
+    for (const int64_t value : {int64_t{-1}, INT64_MIN, INT64_MAX, int64_t{1} << 40, int64_t{0},
+                                int64_t{1}, int64_t{3}}) {
       for (int64_t number = 0;; ++number) {
         proto::HloModuleProto edited = message;
         int64_t left = number;
@@ -264,7 +278,8 @@ TEST(WireHostile, AnyNumberGivesAnErrorOrAModuleThatRuns) {
         if (!module.ok()) continue;
         ++modules;
         run_somehow(*module);
-        EXPECT_TRUE(parse_text(print(*module)).ok()) << message_of(parse_text(print(*module)).status()) << print(*module);
+        EXPECT_TRUE(parse_text(print(*module)).ok())
+            << message_of(parse_text(print(*module)).status()) << print(*module);
         if (HasFailure()) FAIL() << "number " << number << " set to " << value;
       }
     }

@@ -9,7 +9,8 @@
 namespace heddle::hlo::wire {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the wire is little-endian, and so are literals in memory");
+static_assert(std::endian::native == std::endian::little,
+              "the wire is little-endian, and so are literals in memory");
 
 // X(dtype, field, numbers an element)
 #define HEDDLE_NUMBER_FIELDS(X) \
@@ -22,27 +23,27 @@ static_assert(std::endian::native == std::endian::little, "the wire is little-en
   X(kF64, f64s, 1)              \
   X(kC64, c64s, 2)              \
   X(kC128, c128s, 2)
-#define HEDDLE_BYTES_FIELDS(X)           \
-  X(kS8, s8s)                            \
-  X(kU8, u8s)                            \
-  X(kS16, s16s)                          \
-  X(kU16, u16s)                          \
-  X(kF16, f16s)                          \
-  X(kBF16, bf16s)                        \
-  X(kF8E5M2, f8e5m2s)                    \
-  X(kF8E4M3FN, f8e4m3fns)                \
-  X(kF8E4M3B11FNUZ, f8e4m3b11fnuzs)      \
-  X(kF8E5M2FNUZ, f8e5m2fnuzs)            \
-  X(kF8E4M3FNUZ, f8e4m3fnuzs)            \
-  X(kF8E4M3, f8e4m3s)                    \
-  X(kF8E3M4, f8e3m4s)                    \
-  X(kF8E8M0FNU, f8e8m0fnus)              \
-  X(kS4, s4s)                            \
-  X(kU4, u4s)                            \
-  X(kS2, s2s)                            \
-  X(kU2, u2s)                            \
-  X(kS1, s1s)                            \
-  X(kU1, u1s)                            \
+#define HEDDLE_BYTES_FIELDS(X)      \
+  X(kS8, s8s)                       \
+  X(kU8, u8s)                       \
+  X(kS16, s16s)                     \
+  X(kU16, u16s)                     \
+  X(kF16, f16s)                     \
+  X(kBF16, bf16s)                   \
+  X(kF8E5M2, f8e5m2s)               \
+  X(kF8E4M3FN, f8e4m3fns)           \
+  X(kF8E4M3B11FNUZ, f8e4m3b11fnuzs) \
+  X(kF8E5M2FNUZ, f8e5m2fnuzs)       \
+  X(kF8E4M3FNUZ, f8e4m3fnuzs)       \
+  X(kF8E4M3, f8e4m3s)               \
+  X(kF8E3M4, f8e3m4s)               \
+  X(kF8E8M0FNU, f8e8m0fnus)         \
+  X(kS4, s4s)                       \
+  X(kU4, u4s)                       \
+  X(kS2, s2s)                       \
+  X(kU2, u2s)                       \
+  X(kS1, s1s)                       \
+  X(kU1, u1s)                       \
   X(kF4E2M1FN, f4e2m1fns)
 
 using ConstBytes = std::span<const std::byte>;
@@ -52,7 +53,8 @@ using Bytes = std::span<std::byte>;
 ConstBytes payload(const proto::LiteralProto& from, DType dtype) {
   switch (dtype) {
 #define HEDDLE_X(enumerator, field, numbers) \
-  case DType::enumerator: return std::as_bytes(std::span(from.field().data(), static_cast<size_t>(from.field().size())));
+  case DType::enumerator:                    \
+    return std::as_bytes(std::span(from.field().data(), static_cast<size_t>(from.field().size())));
     HEDDLE_NUMBER_FIELDS(HEDDLE_X)
 #undef HEDDLE_X
 #define HEDDLE_X(enumerator, field) \
@@ -86,7 +88,8 @@ Bytes make_payload(proto::LiteralProto& to, DType dtype, int64_t elements) {
   }
 }
 
-// Calls copy(row_major_position, physical_position) for every element of a layout, in physical order.
+// Calls copy(row_major_position, physical_position) for every element of a layout, in physical
+// order.
 template <class Copy>
 void for_each_place(const Shape& shape, const std::vector<int64_t>& minor_to_major, Copy&& copy) {
   const std::vector<int64_t> strides = row_major_strides(shape.dimensions());
@@ -135,7 +138,8 @@ void to_physical(const Shape& shape, const std::byte* from, Bytes to) {
   });
 }
 
-// In memory the value of a signed type under 8 bits fills its byte; on the wire the bits above it are 0.
+// In memory the value of a signed type under 8 bits fills its byte; on the wire the bits above it
+// are 0.
 void extend_bits(DType dtype, Bytes bytes) {
   const int unused = 8 - static_cast<int>(bit_width(dtype));
   for (std::byte& byte : bytes) {
@@ -154,16 +158,18 @@ bool is_packed_type(DType dtype) { return bit_width(dtype) < 8 && dtype != pred;
 
 StatusOr<Literal> read_array(const proto::LiteralProto& from, const Shape& shape) {
   for (int64_t i = 0; i < shape.rank(); ++i) {
-    if (shape.dimension(i) < 0) return invalid_argument("literal: ", to_string(shape), " has no size");
+    if (shape.dimension(i) < 0)
+      return invalid_argument("literal: ", to_string(shape), " has no size");
   }
   const ConstBytes bytes = payload(from, shape.dtype());
   if (static_cast<int64_t>(bytes.size()) != shape.byte_size()) {
-    return invalid_argument("literal: ", to_string(shape), " comes with ", bytes.size(), " bytes; takes ",
-                            shape.byte_size());
+    return invalid_argument("literal: ", to_string(shape), " comes with ", bytes.size(),
+                            " bytes; takes ", shape.byte_size());
   }
   Literal out = Literal::uninitialised(shape);
   to_row_major(shape, bytes, out.mutable_bytes());
-  if (is_packed_type(shape.dtype())) extend_bits(shape.dtype(), {out.mutable_bytes(), bytes.size()});
+  if (is_packed_type(shape.dtype()))
+    extend_bits(shape.dtype(), {out.mutable_bytes(), bytes.size()});
   return out;
 }
 
@@ -173,12 +179,14 @@ StatusOr<Literal> read_as(const proto::LiteralProto& from, const Shape& shape) {
   if (shape.is_token()) return Literal(shape);
   if (!shape.is_tuple()) return invalid_argument("literal: ", to_string(shape), " has no values");
   if (from.tuple_literals_size() != shape.element_shapes()) {
-    return invalid_argument("literal: ", to_string(shape), " comes with ", from.tuple_literals_size(), " elements");
+    return invalid_argument("literal: ", to_string(shape), " comes with ",
+                            from.tuple_literals_size(), " elements");
   }
   std::vector<Literal> elements;
   elements.reserve(static_cast<size_t>(from.tuple_literals_size()));
   for (int i = 0; i < from.tuple_literals_size(); ++i) {
-    HEDDLE_ASSIGN_OR_RETURN(elements.emplace_back(), read_as(from.tuple_literals(i), shape.element(i)));
+    HEDDLE_ASSIGN_OR_RETURN(elements.emplace_back(),
+                            read_as(from.tuple_literals(i), shape.element(i)));
   }
   return Literal::tuple(std::move(elements));
 }
@@ -214,7 +222,8 @@ std::string literal_to_proto(const Literal& literal) {
 
 StatusOr<Literal> literal_from_proto(std::string_view bytes) {
   proto::LiteralProto message;
-  if (bytes.size() > INT32_MAX || !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (bytes.size() > INT32_MAX ||
+      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return invalid_argument("literal: is no serialised LiteralProto");
   }
   return wire::read_literal(message);

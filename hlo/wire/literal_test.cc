@@ -35,13 +35,16 @@ Literal counting(const Shape& shape) {
   const int64_t width = storage_bytes(shape.dtype());
   for (int64_t i = 0; i < literal.element_count(); ++i) {
     const int64_t last = bit_width(shape.dtype()) == 1 ? 1 : 3;
-    literal.mutable_bytes()[i * width] = static_cast<std::byte>(i % (last + 1) - (is_signed(shape.dtype()) ? 1 : 0));
+    literal.mutable_bytes()[i * width] =
+        static_cast<std::byte>(i % (last + 1) - (is_signed(shape.dtype()) ? 1 : 0));
     if (is_signed(shape.dtype())) {  // -1 fills the higher bytes too
       const int fill = i % (last + 1) == 0 ? 0xFF : 0;
       std::memset(literal.mutable_bytes() + i * width + 1, fill, static_cast<size_t>(width - 1));
     }
-    if (bit_width(shape.dtype()) == 2 && is_signed(shape.dtype()) && i % 4 == 3) literal.mutable_bytes()[i] = std::byte{0xFE};
-    if (shape.dtype() == s1) literal.mutable_bytes()[i] = static_cast<std::byte>(i % 2 == 0 ? 0xFF : 0);
+    if (bit_width(shape.dtype()) == 2 && is_signed(shape.dtype()) && i % 4 == 3)
+      literal.mutable_bytes()[i] = std::byte{0xFE};
+    if (shape.dtype() == s1)
+      literal.mutable_bytes()[i] = static_cast<std::byte>(i % 2 == 0 ? 0xFF : 0);
   }
   return literal;
 }
@@ -90,7 +93,8 @@ TEST(WireLiteral, ElementsLieInTheOrderOfTheLayout) {
 }
 
 TEST(WireLiteral, ComplexNumbersAreInterleaved) {
-  const auto message = message_of_literal(Literal::from<std::complex<float>>(Shape(c64, {2}), {{1, 2}, {3, 4}}));
+  const auto message =
+      message_of_literal(Literal::from<std::complex<float>>(Shape(c64, {2}), {{1, 2}, {3, 4}}));
   EXPECT_THAT(message.c64s(), ElementsAre(1, 2, 3, 4));
 }
 
@@ -100,7 +104,8 @@ TEST(WireLiteral, SmallIntegersTakeAByteEachWithoutTheirSign) {
 }
 
 TEST(WireLiteral, SmallIntegersAreSignExtendedWhenRead) {
-  proto::LiteralProto message = message_of_literal(Literal::from<int8_t>(Shape(s4, {3}), {0, 0, 0}));
+  proto::LiteralProto message =
+      message_of_literal(Literal::from<int8_t>(Shape(s4, {3}), {0, 0, 0}));
   message.set_s4s(std::string("\x08\xff\x07", 3));  // one with its upper bits set
   const StatusOr<Literal> literal = literal_from_proto(message.SerializeAsString());
   ASSERT_TRUE(literal.ok());
@@ -108,8 +113,9 @@ TEST(WireLiteral, SmallIntegersAreSignExtendedWhenRead) {
 }
 
 TEST(WireLiteral, NestedTupleIsEqualAfterARoundTrip) {
-  const Literal literal = Literal::tuple({Literal::scalar(f32, 1.5), Literal::tuple({}), Literal(Shape::token()),
-                                          Literal::tuple({counting(Shape(bf16, {3}))})});
+  const Literal literal =
+      Literal::tuple({Literal::scalar(f32, 1.5), Literal::tuple({}), Literal(Shape::token()),
+                      Literal::tuple({counting(Shape(bf16, {3}))})});
   StatusOr<Literal> back = literal_from_proto(literal_to_proto(literal));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(*back, literal);
@@ -126,11 +132,13 @@ TEST(WireLiteral, NotANumberKeepsItsBits) {
 TEST(WireLiteral, TerabytesThatAreNotThereAreNotAllocated) {
   proto::LiteralProto message = message_of_literal(counting(Shape(f32, {4})));
   message.mutable_shape()->set_dimensions(0, int64_t{1} << 40);
-  EXPECT_EQ(error_of(message), "literal: f32[1099511627776] comes with 16 bytes; takes 4398046511104");
+  EXPECT_EQ(error_of(message),
+            "literal: f32[1099511627776] comes with 16 bytes; takes 4398046511104");
 }
 
 TEST(WireLiteral, TupleWithOneElementTooFewIsAnError) {
-  auto message = message_of_literal(Literal::tuple({Literal::scalar(f32, 1.0), Literal::scalar(f32, 2.0)}));
+  auto message =
+      message_of_literal(Literal::tuple({Literal::scalar(f32, 1.0), Literal::scalar(f32, 2.0)}));
   message.mutable_tuple_literals()->RemoveLast();
   EXPECT_EQ(error_of(message), "literal: (f32[], f32[]) comes with 1 elements");
 }

@@ -45,7 +45,8 @@ std::vector<Metadata> sharding_metadata(const std::string& fields) {
   std::vector<Metadata> out;
   proto::OpSharding sharding;
   if (fields.empty() || !sharding.ParseFromString(fields)) return out;
-  for (proto::OpMetadata& each : *sharding.mutable_metadata()) take_metadata(each, out.emplace_back());
+  for (proto::OpMetadata& each : *sharding.mutable_metadata())
+    take_metadata(each, out.emplace_back());
   return out;
 }
 

@@ -5,19 +5,23 @@
 namespace heddle::hlo::wire {
 namespace {
 
-StatusOr<InputOutputAlias> read_alias(const proto::HloInputOutputAliasProto::AliasEntryProto& from) {
+StatusOr<InputOutputAlias> read_alias(
+    const proto::HloInputOutputAliasProto::AliasEntryProto& from) {
   if (from.kind() < 0 || from.kind() > 2) {
-    return invalid_argument("input_output_alias: kind number ", static_cast<int>(from.kind()), " is not known");
+    return invalid_argument("input_output_alias: kind number ", static_cast<int>(from.kind()),
+                            " is not known");
   }
   InputOutputAlias to;
   to.output_index.assign(from.output_shape_index().begin(), from.output_shape_index().end());
   to.parameter = from.parameter_number();
-  to.parameter_index.assign(from.parameter_shape_index().begin(), from.parameter_shape_index().end());
+  to.parameter_index.assign(from.parameter_shape_index().begin(),
+                            from.parameter_shape_index().end());
   to.kind = static_cast<InputOutputAlias::Kind>(from.kind());
   return to;
 }
 
-void write_alias(const InputOutputAlias& from, proto::HloInputOutputAliasProto::AliasEntryProto& to) {
+void write_alias(const InputOutputAlias& from,
+                 proto::HloInputOutputAliasProto::AliasEntryProto& to) {
   to.mutable_output_shape_index()->Add(from.output_index.begin(), from.output_index.end());
   to.set_parameter_number(from.parameter);
   to.mutable_parameter_shape_index()->Add(from.parameter_index.begin(), from.parameter_index.end());
@@ -27,9 +31,11 @@ void write_alias(const InputOutputAlias& from, proto::HloInputOutputAliasProto::
 void write_entry_layout(const Module& module, proto::ProgramShapeProto& to) {
   const Computation& entry = module.entry_computation();
   const ModuleExtras& extras = *module.extras;
-  const bool own = extras.entry_result_layout.is_valid() && extras.entry_parameter_layouts.size() == entry.parameter_count();
+  const bool own = extras.entry_result_layout.is_valid() &&
+                   extras.entry_parameter_layouts.size() == entry.parameter_count();
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
-    write_shape(own ? extras.entry_parameter_layouts[i] : entry.parameter_shape(i), *to.add_parameters());
+    write_shape(own ? extras.entry_parameter_layouts[i] : entry.parameter_shape(i),
+                *to.add_parameters());
   }
   write_shape(own ? extras.entry_result_layout : entry.result_shape(), *to.mutable_result());
 }
@@ -60,10 +66,11 @@ text::Frames read_frames(const proto::StackFrameIndexProto& from) {
   to.file_names.assign(from.file_names().begin(), from.file_names().end());
   to.function_names.assign(from.function_names().begin(), from.function_names().end());
   for (const auto& item : from.file_locations()) {
-    to.locations.push_back({item.file_name_id(), item.function_name_id(), item.line(), item.end_line(), item.column(),
-                            item.end_column()});
+    to.locations.push_back({item.file_name_id(), item.function_name_id(), item.line(),
+                            item.end_line(), item.column(), item.end_column()});
   }
-  for (const auto& item : from.stack_frames()) to.frames.push_back({item.file_location_id(), item.parent_frame_id()});
+  for (const auto& item : from.stack_frames())
+    to.frames.push_back({item.file_location_id(), item.parent_frame_id()});
   return to;
 }
 
@@ -82,10 +89,12 @@ void take_frames(proto::HloModuleProto& from, ModuleExtras& to) {
   taken.clear_stack_frames();
 }
 
-StatusOr<Shape> read_entry_shape(const proto::ShapeProto& from, const Shape& entry, std::string_view what) {
+StatusOr<Shape> read_entry_shape(const proto::ShapeProto& from, const Shape& entry,
+                                 std::string_view what) {
   HEDDLE_ASSIGN_OR_RETURN(Shape shape, read_shape(from));
   if (!same_type(shape, entry)) {
-    return invalid_argument("host_program_shape: ", what, " is ", to_string(shape), "; the entry has ", to_string(entry));
+    return invalid_argument("host_program_shape: ", what, " is ", to_string(shape),
+                            "; the entry has ", to_string(entry));
   }
   return shape;
 }
@@ -102,7 +111,8 @@ void write_header(const Module& module, proto::HloModuleProto& to) {
   for (const BufferDonor& donor : extras.buffer_donors) {
     auto& entry = *to.mutable_buffer_donor()->add_entries();
     entry.set_parameter_number(donor.parameter);
-    entry.mutable_parameter_shape_index()->Add(donor.parameter_index.begin(), donor.parameter_index.end());
+    entry.mutable_parameter_shape_index()->Add(donor.parameter_index.begin(),
+                                               donor.parameter_index.end());
   }
   if (!extras.frontend_attributes.empty()) {
     write_frontend_attributes(extras.frontend_attributes, *to.mutable_frontend_attributes());
@@ -121,15 +131,17 @@ Status take_entry_layout(const proto::HloModuleProto& from, Module& module) {
   const proto::ProgramShapeProto& program = from.host_program_shape();
   if (!from.has_host_program_shape()) return invalid_argument("has no host_program_shape");
   if (static_cast<size_t>(program.parameters_size()) != entry.parameter_count()) {
-    return invalid_argument("host_program_shape: has ", program.parameters_size(), " parameters; the entry has ",
-                            entry.parameter_count());
+    return invalid_argument("host_program_shape: has ", program.parameters_size(),
+                            " parameters; the entry has ", entry.parameter_count());
   }
   std::vector<Shape> parameters;
-  HEDDLE_ASSIGN_OR_RETURN(Shape result, read_entry_shape(program.result(), entry.result_shape(), "the result"));
+  HEDDLE_ASSIGN_OR_RETURN(Shape result,
+                          read_entry_shape(program.result(), entry.result_shape(), "the result"));
   bool differs = !(result == entry.result_shape());
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
-    HEDDLE_ASSIGN_OR_RETURN(parameters.emplace_back(), read_entry_shape(program.parameters(static_cast<int>(i)),
-                                                                        entry.parameter_shape(i), cat("parameter ", i)));
+    HEDDLE_ASSIGN_OR_RETURN(parameters.emplace_back(),
+                            read_entry_shape(program.parameters(static_cast<int>(i)),
+                                             entry.parameter_shape(i), cat("parameter ", i)));
     differs |= !(parameters.back() == entry.parameter_shape(i));
   }
   if (!differs) return {};
@@ -146,7 +158,8 @@ Status take_header(proto::HloModuleProto& from, Module& module) {
   }
   for (const auto& entry : from.buffer_donor().entries()) {
     extras.buffer_donors.push_back(
-        {entry.parameter_number(), {entry.parameter_shape_index().begin(), entry.parameter_shape_index().end()}});
+        {entry.parameter_number(),
+         {entry.parameter_shape_index().begin(), entry.parameter_shape_index().end()}});
   }
   extras.frontend_attributes = take_frontend_attributes(*from.mutable_frontend_attributes());
   from.clear_is_dynamic();

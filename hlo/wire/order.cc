@@ -6,7 +6,8 @@ namespace {
 // Depth first, without recursion: a chain of uses may be as long as the module.
 class Sorter {
  public:
-  explicit Sorter(const std::vector<std::vector<uint32_t>>& uses) : uses_(uses), state_(uses.size()) {}
+  explicit Sorter(const std::vector<std::vector<uint32_t>>& uses)
+      : uses_(uses), state_(uses.size()) {}
 
   Order run() {
     order_.items.reserve(uses_.size());
@@ -62,6 +63,8 @@ class Sorter {
 
 }  // namespace
 
-Order dependency_order(const std::vector<std::vector<uint32_t>>& uses) { return Sorter(uses).run(); }
+Order dependency_order(const std::vector<std::vector<uint32_t>>& uses) {
+  return Sorter(uses).run();
+}
 
 }  // namespace heddle::hlo::wire

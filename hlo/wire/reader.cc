@@ -1,5 +1,6 @@
-// from_proto: hostile bytes in, a verified module or an error that names computation and instruction out. Computations and
-// instructions are parsed one at a time, so that a message never stands in memory beside the whole module.
+// from_proto: hostile bytes in, a verified module or an error that names computation and
+// instruction out. Computations and instructions are parsed one at a time, so that a message never
+// stands in memory beside the whole module.
 #include "heddle/hlo/verify.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/hlo/wire/internal/codec.h"
@@ -48,7 +49,8 @@ class ModuleReader {
   Status read_head(std::string_view bytes) {
     Part part;
     HEDDLE_ASSIGN_OR_RETURN(Split split_part, split(bytes, kInstructions));
-    HEDDLE_RETURN_IF_ERROR(annotate(parse(split_part.others, part.head), "computation ", parts_.size(), ": "));
+    HEDDLE_RETURN_IF_ERROR(
+        annotate(parse(split_part.others, part.head), "computation ", parts_.size(), ": "));
     Computation computation;
     computation.name = part.head.name();
     const std::string place = cat("computation ", shorten(computation.name), ": ");
@@ -66,7 +68,8 @@ class ModuleReader {
     const auto& sequences = header_.schedule().sequences();
     for (size_t i = 0; i < parts_.size(); ++i) {
       auto scheduled = sequences.find(parts_[i].head.id());
-      const Sequence* order = scheduled == sequences.end() ? nullptr : &scheduled->second.instruction_ids();
+      const Sequence* order =
+          scheduled == sequences.end() ? nullptr : &scheduled->second.instruction_ids();
       Computation& computation = module_.computations[i];
       HEDDLE_RETURN_IF_ERROR(annotate(
           read_computation(ids_, parts_[i].head, parts_[i].instructions, order, computation),
@@ -80,12 +83,13 @@ class ModuleReader {
     Names computations;
     Names instructions;
     for (const Computation& computation : module_.computations) {
-      HEDDLE_RETURN_IF_ERROR(
-          annotate(computations.add(computation.name), "computation ", shorten(computation.name), ": "));
+      HEDDLE_RETURN_IF_ERROR(annotate(computations.add(computation.name), "computation ",
+                                      shorten(computation.name), ": "));
       for (size_t i = 0; i < computation.instructions.size(); ++i) {
         const std::string& name = computation.instructions[i].name;
         if (const Status status = instructions.add(name); !status.ok()) {
-          return annotate(status, "computation ", shorten(computation.name), ": instruction ", label(name, i), ": ");
+          return annotate(status, "computation ", shorten(computation.name), ": instruction ",
+                          label(name, i), ": ");
         }
       }
     }
@@ -107,7 +111,8 @@ class ModuleReader {
     if (is_ordered) return {};
     const Order order = dependency_order(uses);
     if (order.is_cyclic) {
-      return invalid_argument("computation ", shorten(module_.computations[order.on_cycle].name), ": calls itself");
+      return invalid_argument("computation ", shorten(module_.computations[order.on_cycle].name),
+                              ": calls itself");
     }
     permute(order.items);
     return {};
@@ -132,7 +137,8 @@ class ModuleReader {
   Status find_entry() {
     auto found = ids_.find(header_.entry_computation_id());
     if (found == ids_.end()) {
-      return invalid_argument("entry computation ", header_.entry_computation_id(), " is not in the module");
+      return invalid_argument("entry computation ", header_.entry_computation_id(),
+                              " is not in the module");
     }
     module_.entry = ComputationId(found->second);
     return {};

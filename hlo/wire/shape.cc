@@ -19,12 +19,13 @@ bool is_descending(const google::protobuf::RepeatedField<int64_t>& order) {
 
 // Says nothing but row-major; most layouts are so, and take no space in a Shape.
 bool is_plain(const proto::LayoutProto& from, int rank) {
-  return from.minor_to_major_size() == rank && is_descending(from.minor_to_major()) && from.tiles_size() == 0 &&
-         from.element_size_in_bits() == 0 && from.memory_space() == 0 && from.dim_level_types_size() == 0 &&
-         !from.has_physical_shape() && from.index_primitive_type() == 0 && from.pointer_primitive_type() == 0 &&
-         from.dim_unique_size() == 0 && from.dim_ordered_size() == 0 && from.split_configs_size() == 0 &&
-         from.dynamic_shape_metadata_prefix_bytes() == 0 && from.tail_padding_alignment_in_elements() <= 1 &&
-         unknown_fields(from).empty();
+  return from.minor_to_major_size() == rank && is_descending(from.minor_to_major()) &&
+         from.tiles_size() == 0 && from.element_size_in_bits() == 0 && from.memory_space() == 0 &&
+         from.dim_level_types_size() == 0 && !from.has_physical_shape() &&
+         from.index_primitive_type() == 0 && from.pointer_primitive_type() == 0 &&
+         from.dim_unique_size() == 0 && from.dim_ordered_size() == 0 &&
+         from.split_configs_size() == 0 && from.dynamic_shape_metadata_prefix_bytes() == 0 &&
+         from.tail_padding_alignment_in_elements() <= 1 && unknown_fields(from).empty();
 }
 
 StatusOr<DType> read_dtype(int number) {
@@ -44,9 +45,11 @@ StatusOr<DType> read_index_type(int number) {
 void read_lists(const proto::LayoutProto& from, Layout& to) {
   to.minor_to_major.assign(from.minor_to_major().begin(), from.minor_to_major().end());
   to.dim_level_types.assign(from.dim_level_types().begin(), from.dim_level_types().end());
-  for (const auto& tile : from.tiles()) to.tiles.emplace_back(tile.dimensions().begin(), tile.dimensions().end());
+  for (const auto& tile : from.tiles())
+    to.tiles.emplace_back(tile.dimensions().begin(), tile.dimensions().end());
   for (const auto& split : from.split_configs()) {
-    to.split_configs.push_back({split.dimension(), {split.split_indices().begin(), split.split_indices().end()}});
+    to.split_configs.push_back(
+        {split.dimension(), {split.split_indices().begin(), split.split_indices().end()}});
   }
 }
 
@@ -77,8 +80,10 @@ StatusOr<Layout> read_layout(const proto::LayoutProto& from) {
 void write_layout(const Layout& from, proto::LayoutProto& to) {
   merge(from.unknown_proto, to);
   to.mutable_minor_to_major()->Add(from.minor_to_major.begin(), from.minor_to_major.end());
-  for (const auto& tile : from.tiles) to.add_tiles()->mutable_dimensions()->Add(tile.begin(), tile.end());
-  for (int64_t type : from.dim_level_types) to.add_dim_level_types(static_cast<proto::DimLevelType>(type));
+  for (const auto& tile : from.tiles)
+    to.add_tiles()->mutable_dimensions()->Add(tile.begin(), tile.end());
+  for (int64_t type : from.dim_level_types)
+    to.add_dim_level_types(static_cast<proto::DimLevelType>(type));
   for (const Layout::SplitConfig& split : from.split_configs) {
     proto::SplitConfigProto& config = *to.add_split_configs();
     config.set_dimension(split.dimension);
@@ -94,7 +99,8 @@ void write_layout(const Layout& from, proto::LayoutProto& to) {
 
 void write_array(const Shape& shape, proto::ShapeProto& to) {
   to.mutable_dimensions()->Add(shape.dimensions().begin(), shape.dimensions().end());
-  for (int64_t i = 0; i < shape.rank(); ++i) to.add_is_dynamic_dimension(shape.is_dynamic_dimension(i));
+  for (int64_t i = 0; i < shape.rank(); ++i)
+    to.add_is_dynamic_dimension(shape.is_dynamic_dimension(i));
   if (shape.has_layout()) return write_layout(shape.layout(), *to.mutable_layout());
   for (int64_t i = shape.rank(); i-- > 0;) to.mutable_layout()->add_minor_to_major(i);
   to.mutable_layout()->set_tail_padding_alignment_in_elements(1);
@@ -102,9 +108,11 @@ void write_array(const Shape& shape, proto::ShapeProto& to) {
 
 StatusOr<Shape> read_array(DType dtype, const proto::ShapeProto& from) {
   const int rank = from.dimensions_size();
-  if (rank > Shape::kMaxRank) return invalid_argument("shape: has rank ", rank, "; at most ", Shape::kMaxRank);
+  if (rank > Shape::kMaxRank)
+    return invalid_argument("shape: has rank ", rank, "; at most ", Shape::kMaxRank);
   if (from.is_dynamic_dimension_size() > rank) {
-    return invalid_argument("shape: has ", from.is_dynamic_dimension_size(), " dynamic flags for rank ", rank);
+    return invalid_argument("shape: has ", from.is_dynamic_dimension_size(),
+                            " dynamic flags for rank ", rank);
   }
   Shape shape(dtype, {from.dimensions().begin(), from.dimensions().end()});
   for (int i = 0; i < from.is_dynamic_dimension_size(); ++i) {
@@ -118,7 +126,8 @@ StatusOr<Shape> read_array(DType dtype, const proto::ShapeProto& from) {
 }
 
 StatusOr<Shape> read_nested(const proto::ShapeProto& from, int depth) {
-  if (depth > kMaxNesting) return resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
+  if (depth > kMaxNesting)
+    return resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
   HEDDLE_ASSIGN_OR_RETURN(DType dtype, read_dtype(from.element_type()));
   if (is_array_element(dtype)) return read_array(dtype, from);
   std::vector<Shape> elements;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kMaxNesting = 64;
 
-// The dimensions of an iota are transposed by no permutation, or by one that moves nothing: one spelling in the IR.
+// The dimensions of an iota are transposed by no permutation, or by one that moves nothing: one
+// spelling in the IR.
 Dims read_permutation(const google::protobuf::RepeatedField<int32_t>& from) {
   for (int i = 0; i < from.size(); ++i) {
     if (from[i] != i) return {from.begin(), from.end()};
@@ -18,7 +19,8 @@ Dims read_permutation(const google::protobuf::RepeatedField<int32_t>& from) {
   return {};
 }
 
-void write_permutation(const Dims& from, size_t rank, google::protobuf::RepeatedField<int32_t>& to) {
+void write_permutation(const Dims& from, size_t rank,
+                       google::protobuf::RepeatedField<int32_t>& to) {
   to.Resize(static_cast<int>(rank), 0);
   std::iota(to.begin(), to.end(), 0);
   if (!from.empty()) to.Assign(from.begin(), from.end());
@@ -32,8 +34,10 @@ StatusOr<Sharding::Type> read_type(int number) {
 }
 
 void take_lists(proto::OpSharding& from, Sharding& to) {
-  to.tile_dimensions.assign(from.tile_assignment_dimensions().begin(), from.tile_assignment_dimensions().end());
-  to.tile_devices.assign(from.tile_assignment_devices().begin(), from.tile_assignment_devices().end());
+  to.tile_dimensions.assign(from.tile_assignment_dimensions().begin(),
+                            from.tile_assignment_dimensions().end());
+  to.tile_devices.assign(from.tile_assignment_devices().begin(),
+                         from.tile_assignment_devices().end());
   to.iota_reshape.assign(from.iota_reshape_dims().begin(), from.iota_reshape_dims().end());
   to.iota_transpose = read_permutation(from.iota_transpose_perm());
   from.clear_tile_assignment_dimensions();
@@ -45,15 +49,17 @@ void take_lists(proto::OpSharding& from, Sharding& to) {
 void take_group(proto::OpSharding& from, Sharding& to) {
   to.is_shard_group = from.is_shard_group();
   to.shard_group_id = from.shard_group_id();
-  to.shard_group_type =
-      from.shard_group_type() == proto::OpSharding::LIKE ? Sharding::GroupType::kLike : Sharding::GroupType::kAs;
+  to.shard_group_type = from.shard_group_type() == proto::OpSharding::LIKE
+                            ? Sharding::GroupType::kLike
+                            : Sharding::GroupType::kAs;
   from.clear_is_shard_group();
   from.clear_shard_group_id();
   from.clear_shard_group_type();
 }
 
 StatusOr<Sharding> take_nested(proto::OpSharding& from, int depth) {
-  if (depth > kMaxNesting) return resource_exhausted("sharding: tuples nest deeper than ", kMaxNesting);
+  if (depth > kMaxNesting)
+    return resource_exhausted("sharding: tuples nest deeper than ", kMaxNesting);
   Sharding to;
   HEDDLE_ASSIGN_OR_RETURN(to.type, read_type(from.type()));
   for (int type : from.last_tile_dims()) {
@@ -85,7 +91,8 @@ void write_iota(const ReplicaGroups& from, proto::IotaReplicaGroupListProto& to)
   to.set_num_replica_groups(from.iota_tile[0]);
   to.set_num_devices_per_group(from.iota_tile.size() > 1 ? from.iota_tile[1] : 1);
   to.mutable_iota_reshape_dims()->Add(from.iota_reshape.begin(), from.iota_reshape.end());
-  write_permutation(from.iota_transpose, from.iota_reshape.size(), *to.mutable_iota_transpose_perm());
+  write_permutation(from.iota_transpose, from.iota_reshape.size(),
+                    *to.mutable_iota_transpose_perm());
 }
 
 std::string mesh_axes_bytes(const MeshAxes& from) {
@@ -94,7 +101,8 @@ std::string mesh_axes_bytes(const MeshAxes& from) {
     to.mutable_mesh()->add_axes()->set_name(valid_utf8(axis.name));
     to.mutable_mesh()->mutable_axes()->rbegin()->set_size(axis.size);
   }
-  if (!from.devices.empty()) to.mutable_mesh()->mutable_device_ids()->Add(from.devices.begin(), from.devices.end());
+  if (!from.devices.empty())
+    to.mutable_mesh()->mutable_device_ids()->Add(from.devices.begin(), from.devices.end());
   for (const MeshAxes::Part& part : from.parts) {
     proto::AxisRefProto& axis = *to.add_axes();
     axis.set_mesh_axis_index(part.axis);
@@ -117,7 +125,8 @@ ReplicaGroups read_replica_groups(const proto::HloInstructionProto& from) {
   const proto::CollectiveDeviceListProto& list = from.collective_device_list();
   if (from.has_iota_collective_device_list()) return take_iota(from.iota_collective_device_list());
   if (list.has_iota_replica_group_list()) return take_iota(list.iota_replica_group_list());
-  return read_groups(list.replica_groups_size() > 0 ? list.replica_groups() : from.replica_groups());
+  return read_groups(list.replica_groups_size() > 0 ? list.replica_groups()
+                                                    : from.replica_groups());
 }
 
 // Of what text can say: its fields are known, and it is of axes.
@@ -125,7 +134,8 @@ std::optional<MeshAxes> read_mesh_axes(const std::string& bytes) {
   proto::MeshAxesReplicaGroupListProto from;
   MeshAxes to;
   if (!from.ParseFromString(bytes)) return {};
-  for (const proto::MeshProto::MeshAxis& axis : from.mesh().axes()) to.axes.push_back({axis.name(), axis.size()});
+  for (const proto::MeshProto::MeshAxis& axis : from.mesh().axes())
+    to.axes.push_back({axis.name(), axis.size()});
   to.devices.assign(from.mesh().device_ids().begin(), from.mesh().device_ids().end());
   for (const proto::AxisRefProto& axis : from.axes()) {
     MeshAxes::Part& part = to.parts.emplace_back();
@@ -143,17 +153,21 @@ std::optional<MeshAxes> read_mesh_axes(const std::string& bytes) {
 void write_sharding(const Sharding& sharding, proto::OpSharding& to) {
   merge(sharding.unknown_proto, to);
   to.set_type(static_cast<proto::OpSharding::Type>(sharding.type));
-  to.mutable_tile_assignment_dimensions()->Add(sharding.tile_dimensions.begin(), sharding.tile_dimensions.end());
-  to.mutable_tile_assignment_devices()->Add(sharding.tile_devices.begin(), sharding.tile_devices.end());
+  to.mutable_tile_assignment_dimensions()->Add(sharding.tile_dimensions.begin(),
+                                               sharding.tile_dimensions.end());
+  to.mutable_tile_assignment_devices()->Add(sharding.tile_devices.begin(),
+                                            sharding.tile_devices.end());
   to.mutable_iota_reshape_dims()->Add(sharding.iota_reshape.begin(), sharding.iota_reshape.end());
-  write_permutation(sharding.iota_transpose, sharding.iota_reshape.size(), *to.mutable_iota_transpose_perm());
+  write_permutation(sharding.iota_transpose, sharding.iota_reshape.size(),
+                    *to.mutable_iota_transpose_perm());
   to.set_replicate_on_last_tile_dim(sharding.replicate_on_last_tile_dim);
   for (Sharding::Type type : sharding.last_tile_dims) {
     to.add_last_tile_dims(static_cast<proto::OpSharding::Type>(type));
   }
   to.set_is_shard_group(sharding.is_shard_group);
   to.set_shard_group_id(sharding.shard_group_id);
-  to.set_shard_group_type(static_cast<proto::OpSharding::ShardGroupType>(sharding.shard_group_type));
+  to.set_shard_group_type(
+      static_cast<proto::OpSharding::ShardGroupType>(sharding.shard_group_type));
   for (const Sharding& element : sharding.tuple) write_sharding(element, *to.add_tuple_shardings());
 }
 
@@ -170,7 +184,8 @@ void write_replica_groups(const ReplicaGroups& groups, proto::HloInstructionProt
     write_iota(groups, *to.mutable_collective_device_list()->mutable_iota_replica_group_list());
     return;
   }
-  for (const Dims& group : groups.groups) to.add_replica_groups()->mutable_replica_ids()->Add(group.begin(), group.end());
+  for (const Dims& group : groups.groups)
+    to.add_replica_groups()->mutable_replica_ids()->Add(group.begin(), group.end());
 }
 
 StatusOr<ReplicaGroups> take_replica_groups(proto::HloInstructionProto& from) {

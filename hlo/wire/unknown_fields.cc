@@ -1,5 +1,6 @@
-// Fields that are newer than this code, inside messages that are read whole and written anew. They are kept as a skeleton: the
-// message without all that is known in it, which is laid under the message when it is written.
+// Fields that are newer than this code, inside messages that are read whole and written anew. They
+// are kept as a skeleton: the message without all that is known in it, which is laid under the
+// message when it is written.
 #include <memory>
 
 #include "heddle/hlo/proto/heddle_hlo.pb.h"

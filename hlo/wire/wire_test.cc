@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <map>
 #include <set>
 
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text.h"
+#include "heddle/hlo/wire/wire_testing.h"
 
 namespace heddle::hlo {
 namespace {
@@ -17,29 +16,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-proto::HloModuleProto message_of_module(const Module& module) {
-  proto::HloModuleProto message;
-  EXPECT_TRUE(message.ParseFromString(to_proto(module)));
-  return message;
-}
-
 // The module, or the message of the error.
 std::string error_of(const proto::HloModuleProto& message) {
   StatusOr<Module> module = from_proto(message.SerializeAsString());
   return module.ok() ? "" : message_of(module.status());
-}
-
-// main(x: f32[2], y: f32[2]) = x + y
-Module sum() {
-  Module module;
-  module.name = "sum";
-  ComputationBuilder builder(module, "main");
-  auto x = builder.parameter(Shape(f32, {2}), "x");
-  auto y = builder.parameter(Shape(f32, {2}), "y");
-  auto z = *builder.add(Opcode::kAdd, {x, y});
-  builder.mutable_at(z).name = "z";
-  module.entry = module.add(std::move(builder).finish(z));
-  return module;
 }
 
 // Counts a s32 up to 10: while(condition: x < 10, body: x + 1).
@@ -53,19 +33,14 @@ Module loop() {
   ComputationBuilder condition(module, "condition");
   auto y = condition.parameter(Shape::scalar(s32), "x");
   auto limit = condition.constant(Literal::scalar(s32, int64_t{10}));
-  auto less = *condition.add(Opcode::kCompare, {y, limit}, CompareAttrs{.direction = ComparisonDirection::kLt});
+  auto less = *condition.add(Opcode::kCompare, {y, limit},
+                             CompareAttrs{.direction = ComparisonDirection::kLt});
   ComputationId condition_id = module.add(std::move(condition).finish(less));
   ComputationBuilder main(module, "main");
   auto start = main.parameter(Shape::scalar(s32));
   auto result = *main.add(Opcode::kWhile, {start}, {}, {body_id, condition_id});
   module.entry = module.add(std::move(main).finish(result));
   return module;
-}
-
-Module read(const proto::HloModuleProto& message) {
-  StatusOr<Module> module = from_proto(message.SerializeAsString());
-  EXPECT_TRUE(module.ok()) << module.status();
-  return module.ok() ? *std::move(module) : Module();
 }
 
 // ---- what is written
@@ -157,7 +132,9 @@ TEST(Wire, TracedLineIsWrittenAsMetadata) {
 
 TEST(Wire, NamesThatAreNoUtf8AreWrittenAsUtf8) {
   Module module = sum();
-  module.computations[0].instructions[2].name = "a\xff" "b";
+  module.computations[0].instructions[2].name =
+      "a\xff"
+      "b";
   EXPECT_EQ(message_of_module(module).computations(0).instructions(2).name(), "a?b");
 }
 
@@ -219,13 +196,15 @@ TEST(Wire, ScheduleBecomesTheOrderAndIsWrittenAgain) {
   EXPECT_TRUE(module.extras->is_scheduled);
   EXPECT_EQ(module.entry_computation().instructions[0].name, "y");
   const auto again = message_of_module(module);
-  EXPECT_THAT(again.schedule().sequences().at(again.entry_computation_id()).instruction_ids(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(again.schedule().sequences().at(again.entry_computation_id()).instruction_ids(),
+              ElementsAre(1, 2, 3));
 }
 
 TEST(Wire, AliasesDonorsAndAttributesOfTheModuleSurvive) {
   Module module = sum();
   ModuleExtras& extras = module.extras.mutate();
-  extras.input_output_alias = {{.output_index = {}, .parameter = 1, .kind = InputOutputAlias::Kind::kMust}};
+  extras.input_output_alias = {
+      {.output_index = {}, .parameter = 1, .kind = InputOutputAlias::Kind::kMust}};
   extras.buffer_donors = {{.parameter = 0}};
   extras.frontend_attributes = {{"a", "1"}, {"b", "2"}};
   extras.is_dynamic = true;
@@ -236,9 +215,11 @@ TEST(Wire, AliasesDonorsAndAttributesOfTheModuleSurvive) {
 
 // As XLA writes them: the text's parent_frame_id is one more than the proto's.
 constexpr std::string_view kFrames =
-    "FileNames\n1 \"a.py\"\n2 \"b \\\"c\\\".py\"\n\nFunctionNames\n1 \"<module>\"\n2 \"f\"\n\nFileLocations\n"
+    "FileNames\n1 \"a.py\"\n2 \"b \\\"c\\\".py\"\n\nFunctionNames\n1 \"<module>\"\n2 "
+    "\"f\"\n\nFileLocations\n"
     "1 {file_name_id=1 function_name_id=1 line=8 end_line=9 column=4 end_column=33}\n"
-    "2 {file_name_id=2 function_name_id=2 line=7 end_line=7 column=11 end_column=17}\n\nStackFrames\n"
+    "2 {file_name_id=2 function_name_id=2 line=7 end_line=7 column=11 "
+    "end_column=17}\n\nStackFrames\n"
     "1 {file_location_id=1 parent_frame_id=1}\n2 {file_location_id=2 parent_frame_id=2}";
 
 TEST(WireFrames, OfATextAreWritten) {
@@ -296,8 +277,10 @@ TEST(Wire, EntryLayoutsThatDifferFromTheParametersAreKept) {
 TEST(Wire, ExtrasOfAnInstructionSurvive) {
   Module module = sum();
   InstructionExtras& extras = module.computations[0].instructions[2].extras.mutate();
-  extras.metadata = {.op_type = "add", .op_name = "jit(f)/add", .source_file = "f.py", .source_line = 3};
-  extras.sharding = Box(Sharding{.type = Sharding::Type::kOther, .tile_dimensions = {2}, .iota_reshape = {2}});
+  extras.metadata = {
+      .op_type = "add", .op_name = "jit(f)/add", .source_file = "f.py", .source_line = 3};
+  extras.sharding =
+      Box(Sharding{.type = Sharding::Type::kOther, .tile_dimensions = {2}, .iota_reshape = {2}});
   extras.frontend_attributes = {{"k", "v"}};
   extras.backend_config = "{\"a\":1}";
   extras.control_predecessors = {InstructionId(0)};
@@ -309,129 +292,6 @@ TEST(Wire, ExtrasOfAnInstructionSurvive) {
 }
 
 // ---- what is newer than this code
-
-TEST(Wire, UnknownFieldsSurviveEverywhere) {
-  auto message = message_of_module(sum());
-  auto& add = *message.mutable_computations(0)->mutable_instructions(2);
-  add.mutable_sharding()->set_type(proto::OpSharding::REPLICATED);
-  add.mutable_metadata()->set_op_name("n");
-  google::protobuf::Message* holders[] = {&message, message.mutable_computations(0), &add, add.mutable_sharding(),
-                                          add.mutable_metadata(), add.mutable_shape()->mutable_layout()};
-  for (auto* holder : holders) holder->GetReflection()->MutableUnknownFields(holder)->AddVarint(900, 7);
-  auto again = message_of_module(read(message));
-  auto& add_again = *again.mutable_computations(0)->mutable_instructions(2);
-  for (auto* holder : std::initializer_list<google::protobuf::Message*>{
-           &again, again.mutable_computations(0), &add_again, add_again.mutable_sharding(),
-           add_again.mutable_metadata(), add_again.mutable_shape()->mutable_layout()}) {
-    EXPECT_EQ(holder->GetReflection()->GetUnknownFields(*holder).field_count(), 1) << holder->GetTypeName();
-  }
-}
-
-// A module with a message of nearly every kind.
-constexpr char kAllKinds[] = R"(HloModule all, input_output_alias={ {0}: (0, {}, may-alias) }, buffer_donor={ (1, {}) },
-entry_computation_layout={(f32[4,6]{1,0}, f32[6,4]{0,1}, s32[2]{0})->(f32[4,6]{1,0}, f32[4,4]{1,0})}, frontend_attributes={m="1"}
-
-sum {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b)
-}
-
-ENTRY main {
-  x = f32[4,6]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}, parameter_replication={true}
-  y = f32[6,4]{0,1} parameter(1), metadata={op_name="y"}, frontend_attributes={k="v"}
-  i = s32[2]{0} parameter(2)
-  zero = f32[] constant(0)
-  pair = (f32[2], s32[]) constant(({1, 2}, 3))
-  product = f32[4,4]{1,0} dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}, operand_precision={high,high}
-  padded = f32[6,6]{1,0} pad(product, zero), padding=1_1x1_1, frontend_attributes={k="v"}
-  part = f32[4,4]{1,0} slice(padded), slice={[0:4], [0:4]}, statistics={visualizing_index=0,s=2}
-  row = f32[1,4]{1,0} gather(part, i), offset_dims={0,1}, collapsed_slice_dims={}, start_index_map={0,1}, index_vector_dim=0, slice_sizes={1,4}
-  total = f32[4,4]{1,0} all-reduce(part), replica_groups={{0}}, to_apply=sum
-  moved = f32[4,4]{1,0} collective-permute(total), source_target_pairs={{0,0}}
-  window = f32[4,4]{1,0} reduce-window(moved, zero), window={size=1x2 pad=0_0x0_1}, to_apply=sum
-  factor = f32[4,4]{1,0} cholesky(window), lower=true
-  solved = f32[4,4]{1,0} triangular-solve(factor, window), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE
-  root = f32[4,4]{1,0} exponential(solved), result_accuracy={tolerance={atol=0.5,rtol=0.25,ulps=2}}
-  called = f32[4,4]{1,0} custom-call(root), custom_call_target="f", operand_layout_constraints={f32[4,4]{1,0}}, output_to_operand_aliasing={{}: (0, {})}
-  image = f32[1,4,4,1]{3,2,1,0} reshape(called)
-  kernel = f32[1,1,1,1]{3,2,1,0} reshape(zero)
-  filtered = f32[1,4,4,1]{3,2,1,0} convolution(image, kernel), window={size=1x1}, dim_labels=b01f_01io->b01f
-  flat = f32[4,4]{1,0} reshape(filtered), origin={{"flat"}}
-  ROOT both = (f32[4,6]{1,0}, f32[4,4]{1,0}) tuple(x, flat)
-}
-)";
-
-using Visit = std::function<void(google::protobuf::Message&)>;
-
-// Every message in it, itself too.
-void walk(google::protobuf::Message& message, const Visit& visit) {
-  const auto& r = *message.GetReflection();
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  r.ListFields(message, &fields);
-  for (const auto* field : fields) {
-    if (field->cpp_type() != field->CPPTYPE_MESSAGE) continue;
-    if (!field->is_repeated()) walk(*r.MutableMessage(&message, field), visit);
-    for (int i = 0; field->is_repeated() && i < r.FieldSize(message, field); ++i) {
-      walk(*r.MutableRepeatedMessage(&message, field, i), visit);
-    }
-  }
-  visit(message);
-}
-
-// How many messages of each kind have a field that is not known.
-std::map<std::string, int> unknown_by_kind(google::protobuf::Message& message) {
-  std::map<std::string, int> count;
-  walk(message, [&](auto& each) {
-    count[each.GetTypeName()] += each.GetReflection()->GetUnknownFields(each).field_count();
-  });
-  return count;
-}
-
-TEST(Wire, UnknownFieldsOfEveryMessageSurvive) {
-  const StatusOr<Module> module = parse_text(kAllKinds);
-  ASSERT_TRUE(module.ok()) << module.status();
-  auto message = message_of_module(*module);
-  walk(message, [](auto& each) { each.GetReflection()->MutableUnknownFields(&each)->AddVarint(900, 7); });
-  auto again = message_of_module(read(message));
-  EXPECT_GT(unknown_by_kind(message).size(), 30u);
-  EXPECT_EQ(unknown_by_kind(again), unknown_by_kind(message));
-  EXPECT_EQ(again.SerializeAsString(), message.SerializeAsString());
-}
-
-// What is the same in two instructions is read once.
-TEST(Wire, UnknownFieldsOfRepeatedPartsSurvive) {
-  auto message = message_of_module(sum());
-  for (auto& instruction : *message.mutable_computations(0)->mutable_instructions()) {
-    auto* shape = instruction.mutable_shape();
-    shape->GetReflection()->MutableUnknownFields(shape)->AddVarint(900, 7);
-    auto* entry = instruction.mutable_frontend_attributes()->add_map();
-    entry->set_key("k");
-    entry->GetReflection()->MutableUnknownFields(entry)->AddVarint(900, 7);
-  }
-  EXPECT_EQ(message_of_module(read(message)).SerializeAsString(), message.SerializeAsString());
-}
-
-// From text to proto and back, in forms that XLA's fields do not hold.
-TEST(Wire, TextsOfAnUnknownFormSurvive) {
-  for (const char* extra : {"sharding={newer=[2] devices}", "sharding={{replicated}, {newer}}", "origin={newer thing {1}}"}) {
-    const std::string text = cat("HloModule m\n\nENTRY main {\n  ROOT x = (f32[], f32[]) parameter(0), ", extra, "\n}\n");
-    const StatusOr<Module> module = parse_text(text);
-    ASSERT_TRUE(module.ok()) << module.status();
-    const Module back = read(message_of_module(*module));
-    EXPECT_EQ(print(back), print(*module));
-    EXPECT_THAT(print(back), HasSubstr(extra));
-  }
-}
-
-TEST(Wire, TextsThatAreNoneStayBytes) {
-  auto message = message_of_module(sum());
-  message.mutable_computations(0)->mutable_instructions(2)->set_sharding_text("{replicated}, injected={1}");
-  message.mutable_computations(0)->mutable_instructions(2)->set_origin_text("{");
-  const Module module = read(message);
-  EXPECT_EQ(print(module).find("injected"), std::string::npos);
-  EXPECT_EQ(message_of_module(module).SerializeAsString(), message.SerializeAsString());
-}
 
 TEST(Wire, FieldsThatTheOpDoesNotUseSurvive) {
   auto message = message_of_module(sum());
@@ -456,13 +316,15 @@ TEST(Wire, EmptyPartsLeaveNoTrace) {
 TEST(WireErrors, UnknownOpcodeIsNamed) {
   auto message = message_of_module(sum());
   message.mutable_computations(0)->mutable_instructions(2)->set_opcode("frobnicate");
-  EXPECT_EQ(error_of(message), "module sum: computation main: instruction z: opcode \"frobnicate\" is not known");
+  EXPECT_EQ(error_of(message),
+            "module sum: computation main: instruction z: opcode \"frobnicate\" is not known");
 }
 
 TEST(WireErrors, OperandThatIsNotThere) {
   auto message = message_of_module(sum());
   message.mutable_computations(0)->mutable_instructions(2)->set_operand_ids(1, 99);
-  EXPECT_EQ(error_of(message), "module sum: computation main: instruction z: operand id 99 is not in the computation");
+  EXPECT_EQ(error_of(message),
+            "module sum: computation main: instruction z: operand id 99 is not in the computation");
 }
 
 TEST(WireErrors, CycleOfInstructions) {
@@ -486,19 +348,23 @@ TEST(WireErrors, CalleeThatIsNotThere) {
 TEST(WireErrors, IdsThatRepeat) {
   auto message = message_of_module(sum());
   message.mutable_computations(0)->mutable_instructions(1)->set_id(1);
-  EXPECT_EQ(error_of(message), "module sum: computation main: instruction y: shares id 1 with another in its computation");
+  EXPECT_EQ(
+      error_of(message),
+      "module sum: computation main: instruction y: shares id 1 with another in its computation");
 }
 
 TEST(WireErrors, NamesThatRepeat) {
   auto message = message_of_module(sum());
   message.mutable_computations(0)->mutable_instructions(1)->set_name("x");
-  EXPECT_THAT(error_of(message), HasSubstr("instruction x: shares its name with another one of the module"));
+  EXPECT_THAT(error_of(message),
+              HasSubstr("instruction x: shares its name with another one of the module"));
 }
 
 TEST(WireErrors, ComputationNamesThatRepeat) {
   auto message = message_of_module(loop());
   message.mutable_computations(1)->set_name("body");
-  EXPECT_EQ(error_of(message), "module loop: computation body: shares its name with another one of the module");
+  EXPECT_EQ(error_of(message),
+            "module loop: computation body: shares its name with another one of the module");
 }
 
 TEST(Wire, ComputationMayHaveTheNameOfAnInstruction) {
@@ -522,7 +388,8 @@ TEST(WireErrors, RootThatIsNotThere) {
 TEST(WireErrors, ParameterNumbersWithAGap) {
   auto message = message_of_module(sum());
   message.mutable_computations(0)->mutable_instructions(1)->set_parameter_number(2);
-  EXPECT_THAT(error_of(message), HasSubstr("instruction y: parameter number 2 stands twice or is out of range"));
+  EXPECT_THAT(error_of(message),
+              HasSubstr("instruction y: parameter number 2 stands twice or is out of range"));
 }
 
 TEST(WireErrors, NoShape) {
@@ -547,7 +414,8 @@ TEST(WireErrors, EntryThatIsNotThere) {
 TEST(WireErrors, HostProgramShapeThatIsNotTheEntrys) {
   auto message = message_of_module(sum());
   message.mutable_host_program_shape()->mutable_parameters(1)->set_element_type(proto::F64);
-  EXPECT_EQ(error_of(message), "module sum: host_program_shape: parameter 1 is f64[2]; the entry has f32[2]");
+  EXPECT_EQ(error_of(message),
+            "module sum: host_program_shape: parameter 1 is f64[2]; the entry has f32[2]");
 }
 
 TEST(WireErrors, ScheduleThatMissesAnInstruction) {
@@ -558,7 +426,8 @@ TEST(WireErrors, ScheduleThatMissesAnInstruction) {
 
 TEST(WireErrors, ScheduleThatIsNoDependencyOrder) {
   auto message = message_of_module(sum());
-  for (int64_t id : {3, 1, 2}) (*message.mutable_schedule()->mutable_sequences())[1].add_instruction_ids(id);
+  for (int64_t id : {3, 1, 2})
+    (*message.mutable_schedule()->mutable_sequences())[1].add_instruction_ids(id);
   EXPECT_THAT(error_of(message), HasSubstr("is not defined before its use"));
 }
 

@@ -19,8 +19,10 @@ constexpr int kInstructions = proto::HloComputationProto::kInstructionsFieldNumb
 // What most instructions need; larger ones take more for themselves alone.
 constexpr size_t kArenaBytes = 1 << 14;
 
-// The name or one like it, valid and new to `names`, as XLA's reader asks; made of kind and number where there is none.
-std::string_view unique_name(const std::string& name, std::string_view kind, int64_t number, UniqueNames& names) {
+// The name or one like it, valid and new to `names`, as XLA's reader asks; made of kind and number
+// where there is none.
+std::string_view unique_name(const std::string& name, std::string_view kind, int64_t number,
+                             UniqueNames& names) {
   if (name.empty()) return names.make(cat(kind, ".", number));
   if (is_valid_utf8(name) && names.take(name)) return name;
   return names.make(valid_utf8(name));
@@ -43,7 +45,8 @@ class Writer {
     for (const Computation& computation : module_.computations) {
       first_.push_back(next);
       next += computation.size();
-      names_.push_back(unique_name(computation.name, "computation", std::ssize(names_) + 1, unique_computations_));
+      names_.push_back(unique_name(computation.name, "computation", std::ssize(names_) + 1,
+                                   unique_computations_));
     }
   }
 
@@ -66,7 +69,8 @@ class Writer {
     for (size_t i = 0; i < module_.computations.size(); ++i) {
       if (module_.computations[i].is_fusion) continue;
       auto& sequence = (*to.mutable_sequences())[id_of(ComputationId(i))];
-      for (int64_t k = 0; k < module_.computations[i].size(); ++k) sequence.add_instruction_ids(first_[i] + k);
+      for (int64_t k = 0; k < module_.computations[i].size(); ++k)
+        sequence.add_instruction_ids(first_[i] + k);
     }
   }
 
@@ -74,7 +78,8 @@ class Writer {
     const Computation& from = module_.computations[number];
     instructions_.clear();
     instruction_names_.clear();
-    for (size_t i = 0; i < from.instructions.size(); ++i) append_instruction(number, i, instructions_);
+    for (size_t i = 0; i < from.instructions.size(); ++i)
+      append_instruction(number, i, instructions_);
     const std::string head = computation_head(number);
     append_head(out, kComputations, head.size() + instructions_.size());
     append(out, head, instructions_);
@@ -109,7 +114,8 @@ class Writer {
   void append_instruction(size_t number, size_t i, std::string& out) {
     const Instruction& from = module_.computations[number].instructions[i];
     const int64_t id = first_[number] + static_cast<int64_t>(i);
-    instruction_names_.push_back(unique_name(from.name, to_string(from.opcode), id, unique_instructions_));
+    instruction_names_.push_back(
+        unique_name(from.name, to_string(from.opcode), id, unique_instructions_));
     auto& to = *google::protobuf::Arena::CreateMessage<proto::HloInstructionProto>(&arena_);
     merge(from.extras->unknown_proto, to);
     const std::string_view opcode = to_string(from.opcode);
@@ -128,7 +134,8 @@ class Writer {
   void write_ids(const Instruction& from, int64_t first, proto::HloInstructionProto& to) const {
     for (InstructionId id : from.operands) to.add_operand_ids(first + id.value);
     for (ComputationId id : from.called) to.add_called_computation_ids(id_of(id));
-    for (InstructionId id : from.extras->control_predecessors) to.add_control_predecessor_ids(first + id.value);
+    for (InstructionId id : from.extras->control_predecessors)
+      to.add_control_predecessor_ids(first + id.value);
   }
 
   static int64_t id_of(ComputationId id) { return static_cast<int64_t>(id.value) + 1; }

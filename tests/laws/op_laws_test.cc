@@ -157,7 +157,7 @@ TEST_P(OpLaws, ValueIsTheSameInPlaceAndLeavesSharedOperandsAlone) {
 }
 
 // Programs around an op
-// -------------------------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------
 
 // (f(x..), f(x..)), where f is the sample: for inline, merge-equal and remove-unused.
 hlo::Module called_twice(const Sample& sample) {

@@ -39,7 +39,7 @@ Literal reinterpreted(const Literal& value, const Shape& as) {
 }
 
 // Movement
-// --------------------------------------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------
 
 // Elements are carried, whatever they mean: an array of any type moves as the unsigned integers of
 // its bytes do.
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(EveryOp, Movement,
                          });
 
 // Conversions
-// -----------------------------------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------
 
 // A real number that every element type has exactly: x87's long double has 64 bits of mantissa, and
 // f64's range and more.
@@ -210,7 +210,7 @@ TEST(Convert, IsTheNearestNumberTheTruncatedOneOrTheLowBits) {
 }
 
 // Narrow floats
-// ----------------------------------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------
 
 Literal converted(const Literal& x, DType type) {
   auto module = hlo::parse_text(

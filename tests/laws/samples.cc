@@ -192,7 +192,7 @@ std::string called_text(const Called& called, DType type) {
 }
 
 // Numbers
-// ---------------------------------------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------
 
 // Bits that are the same on every platform: the standard fixes the engine, not its distributions.
 class Numbers {
@@ -268,7 +268,7 @@ Literal random_value(Numbers& numbers, const Shape& shape, std::string_view kind
 }
 
 // Programs
-// --------------------------------------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------
 
 Shape shape_of(const std::string& text) {
   auto shape = hlo::parse_shape(text);

@@ -137,7 +137,10 @@ TEST(LayerRules, FindALineThatIsTooLong) {
   const SourceFile file = parse_source("int x;\n" + fits + "\n" + fits + "x\n");
   EXPECT_THAT(lines_too_long({{"trace/a.cc", file}}),
               ElementsAre("trace/a.cc:3: has more than 100 columns"));
-  EXPECT_THAT(lines_too_long({{"tools/a.cc", file}}), IsEmpty());
+  const std::string program = "auto p = R\"(\n" + fits + "xxx\n" + fits + "xxx)\";\n";
+  EXPECT_THAT(lines_too_long({{"trace/a.cc", parse_source(program)}}), IsEmpty());
+  EXPECT_THAT(lines_too_long({{"trace/a.cc", parse_source(program + fits + "x\n")}}),
+              ElementsAre("trace/a.cc:4: has more than 100 columns"));
 }
 
 TEST(LayerRules, FindAFileThatIsTooLong) {

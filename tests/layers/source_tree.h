@@ -14,9 +14,6 @@ namespace heddle::layers {
 
 inline constexpr int kMaxLines = 600;
 inline constexpr int kMaxColumns = 100;
-// Folders whose lines fit into that.
-inline constexpr std::string_view kNarrowFolders[] = {"linalg", "nn",      "placeholder", "random",
-                                                      "scan",   "special", "trace"};
 
 struct Include {
   std::string path;  // as written between the quotes

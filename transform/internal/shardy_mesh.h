@@ -20,7 +20,8 @@ class ShardyMesh {
   explicit ShardyMesh(int64_t devices) : devices_(devices), cuts_{1, devices} {}
 
   // Takes the cuts of a sharding of an array.
-  // errors   InvalidArgument for other devices, or another number of dimensions; Unimplemented where
+  // errors   InvalidArgument for other devices, or another number of dimensions; Unimplemented
+  // where
   //          it is in no mesh
   Status add(const hlo::Sharding& sharding, const Shape& shape);
   // After all were added. errors: Unimplemented where cuts do not nest

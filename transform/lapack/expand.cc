@@ -222,8 +222,8 @@ class Expansion {
   const Instruction& call_;
 };
 
-// A factorisation of matrices without elements: results that are matrices are identities (LAPACK's u
-// and v^H of them), the others zeros.
+// A factorisation of matrices without elements: results that are matrices are identities (LAPACK's
+// u and v^H of them), the others zeros.
 hlo::Module empty_module(const Problem& problem) {
   lapack::Writer writer;
   lapack::Scope main(writer);

@@ -18,7 +18,7 @@ namespace heddle::transform {
 //   lapack_?syevd_ffi, lapack_?heevd_ffi, lapack_?gesdd_ffi, lapack_?gesvd_ffi
 //       Jacobi's rotations, in loops: vectors have signs of their own. info is 1, and all is NaN,
 //       where the matrix is not finite or the sweeps do not converge
-//   lapack_?geqrf_ffi, lapack_?orgqr_ffi, lapack_?ungqr_ffi   the custom calls that XLA has for them
+// lapack_?geqrf_ffi, lapack_?orgqr_ffi, lapack_?ungqr_ffi   the custom calls that XLA has for them
 //
 // Others stay as they are: the nonsymmetric eigenvalue problem and the reductions to Hessenberg and
 // tridiagonal form, and calls whose operands, options or results are not those of their routine

@@ -39,7 +39,8 @@ constexpr std::string_view kComplexSize = R"(  re = R[M] real(candidates)
 )";
 
 // Step k: the greatest element of column k from row k on comes to the diagonal, by an exchange of
-// rows (as isamax finds it: a NaN is taken where it stands first, and no other one is); what is below it is divided by it; the product of column and row is taken off the rest.
+// rows (as isamax finds it: a NaN is taken where it stands first, and no other one is); what is
+// below it is divided by it; the product of column and row is taken off the rest.
 constexpr std::string_view kStepHead = R"(
 more {
   state = (s32[], T[M,N], s32[P], s32[]) parameter(0)

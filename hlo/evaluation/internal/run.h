@@ -1,4 +1,5 @@
-// One run of an EvaluationPlan: the frames of its computations, kept between calls, and the interpreter's loop over steps.
+// One run of an EvaluationPlan: the frames of its computations, kept between calls, and the
+// interpreter's loop over steps.
 #pragma once
 
 #include <map>
@@ -24,7 +25,8 @@ class EvaluationRun {
   explicit EvaluationRun(const EvaluationPlan& plan, uint64_t seed = 0)
       : plan_(plan), frames_(plan.routines.size()), seed_(seed) {}
 
-  // The value of a computation that the plan reaches; types of the arguments were checked. See Caller for `result`.
+  // The value of a computation that the plan reaches; types of the arguments were checked. See
+  // Caller for `result`.
   Status call(ComputationId id, Arguments arguments, Literal& result);
 
   // See Caller::map().
@@ -36,10 +38,12 @@ class EvaluationRun {
   WideCounter advance_random(uint64_t by) { return std::exchange(random_, advanced(random_, by)); }
 
  private:
-  // Computations call only what stands before them, so each is active at most once: a frame a computation is enough.
+  // Computations call only what stands before them, so each is active at most once: a frame a
+  // computation is enough.
   struct Frame {
     std::vector<Literal> slots;
-    std::vector<Literal> operands;  // by Routine::sources; empty but for constants and scalars, outside of their step
+    // by Routine::sources; empty but for constants and scalars, outside of their step
+    std::vector<Literal> operands;
     std::vector<ScalarBytes> scalars;
 
     void prepare(const Routine& routine);
@@ -50,7 +54,8 @@ class EvaluationRun {
     void apply_scalar_op(const Step& step, const Routine& routine);
   };
 
-  Status execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments, Literal& result);
+  Status execute(const Routine& routine, Frame& frame, const Step& step, Arguments arguments,
+                 Literal& result);
   Status apply_rule(const Routine& routine, Frame& frame, const Step& step);
   StatusOr<Literal> apply_at_sizes(const Step& step, EvalArgs& in);
   struct MapCall;

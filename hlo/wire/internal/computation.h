@@ -1,4 +1,5 @@
-// One computation of a message. Callees get their position in the message as id: whoever reads the module puts them in order.
+// One computation of a message. Callees get their position in the message as id: whoever reads the
+// module puts them in order.
 #pragma once
 
 #include <string>
@@ -22,7 +23,8 @@ class Names {
  public:
   Status add(std::string_view name) {
     if (name.empty()) return invalid_argument("has no name");
-    if (!used_.insert(name, 0)) return invalid_argument("shares its name with another one of the module");
+    if (!used_.insert(name, 0))
+      return invalid_argument("shares its name with another one of the module");
     return {};
   }
 
@@ -35,7 +37,8 @@ using Sequence = google::protobuf::RepeatedField<int64_t>;
 
 // `head` is the computation without its instructions, which are `items`; `order` may be null.
 Status read_computation(const ComputationIds& computations, proto::HloComputationProto& head,
-                        const std::vector<std::string_view>& items, const Sequence* order, Computation& to);
+                        const std::vector<std::string_view>& items, const Sequence* order,
+                        Computation& to);
 
 // What error messages call an instruction.
 inline std::string label(const std::string& name, size_t number) {
@@ -46,7 +49,8 @@ inline std::string label(const std::string& name, size_t number) {
 template <class Message>
 Status parse(std::string_view bytes, Message& to) {
   if (!to.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return invalid_argument("is no serialised ", to.GetTypeName().substr(std::string_view("heddle.proto.").size()));
+    return invalid_argument("is no serialised ",
+                            to.GetTypeName().substr(std::string_view("heddle.proto.").size()));
   }
   return {};
 }

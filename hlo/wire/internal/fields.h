@@ -1,6 +1,9 @@
-// Structs with a field list and messages, field by field: an attribute lies in the field of its own name unless kPlaces says where.
+// Structs with a field list and messages, field by field: an attribute lies in the field of its own
+// name unless kPlaces says where.
 // One pair of functions a C++ type; write() and take() of structs call those of their members.
 #pragma once
+
+#include <google/protobuf/reflection.h>
 
 #include <algorithm>
 #include <array>
@@ -11,8 +14,6 @@
 #include <string_view>
 #include <type_traits>
 #include <vector>
-
-#include <google/protobuf/reflection.h>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
@@ -48,7 +49,8 @@ inline Path resolve(const Descriptor* message, std::string_view path) {
   Path out;
   for (std::string_view left = path; !left.empty();) {
     const size_t dot = left.find('.');
-    const FieldDescriptor* field = message ? message->FindFieldByName(std::string(left.substr(0, dot))) : nullptr;
+    const FieldDescriptor* field =
+        message ? message->FindFieldByName(std::string(left.substr(0, dot))) : nullptr;
     if (field == nullptr) no_such_field(*proto::HloInstructionProto::descriptor(), path);
     out.push_back(field);
     message = field->message_type();
@@ -70,14 +72,16 @@ template <class Struct>
 const std::vector<Path>& paths_of(const Descriptor* message) {
   static const std::vector<Path> kPaths = [&] {
     std::vector<Path> out;
-    std::apply([&](const auto&... f) { (out.push_back(resolve(message, place_of<Struct>(f.name))), ...); },
-               Struct::kFields);
+    std::apply(
+        [&](const auto&... f) { (out.push_back(resolve(message, place_of<Struct>(f.name))), ...); },
+        Struct::kFields);
     return out;
   }();
   return kPaths;
 }
 
-// ---- one codec a type. `m` holds field `f`; a number below 0 in a field that may be absent is absent.
+// ---- one codec a type. `m` holds field `f`; a number below 0 in a field that may be absent is
+// absent.
 
 template <class Struct>
 void write_fields(const Struct& from, Message& to);
@@ -104,7 +108,8 @@ struct At {
 };
 
 inline void write_number(const At& at, int64_t value) {
-  if (at.field->is_repeated()) return value < 0 ? void() : at.access().AddInt64(&at.message, at.field, value);
+  if (at.field->is_repeated())
+    return value < 0 ? void() : at.access().AddInt64(&at.message, at.field, value);
   if (at.field->has_presence() && value < 0) return;
   switch (at.field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
@@ -146,7 +151,9 @@ inline Status take(const At& at, float& value) {
   return {};
 }
 
-inline void write(const At& at, const std::string& value) { at.access().SetString(&at.message, at.field, value); }
+inline void write(const At& at, const std::string& value) {
+  at.access().SetString(&at.message, at.field, value);
+}
 inline Status take(const At& at, std::string& value) {
   value = at.access().GetString(at.message, at.field);
   return {};
@@ -163,15 +170,16 @@ Status read_enum(const At& at, int64_t number, Enum& value) {
 }
 
 template <class Enum>
-  requires std::is_enum_v<Enum>
+requires std::is_enum_v<Enum>
 void write(const At& at, Enum value) {
-  if (at.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) return write_number(at, static_cast<int64_t>(value));
+  if (at.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING)
+    return write_number(at, static_cast<int64_t>(value));
   at.access().SetString(&at.message, at.field, std::string(enum_text(value)));
 }
 template <class Enum>
-  requires std::is_enum_v<Enum>
-Status take(const At& at, Enum& value) {
-  if (at.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) return read_enum(at, read_number(at), value);
+requires std::is_enum_v<Enum> Status take(const At& at, Enum& value) {
+  if (at.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING)
+    return read_enum(at, read_number(at), value);
   const std::string name = at.access().GetString(at.message, at.field);
   const auto& names = EnumText<Enum>::kNames;
   const auto* found = std::find(std::begin(names), std::end(names), name);
@@ -190,17 +198,20 @@ inline Status take(const At& at, Dims& values) {
 }
 
 inline void write(const At& at, const std::vector<Precision>& values) {
-  for (Precision value : values) at.access().AddEnumValue(&at.message, at.field, static_cast<int>(value));
+  for (Precision value : values)
+    at.access().AddEnumValue(&at.message, at.field, static_cast<int>(value));
 }
 inline Status take(const At& at, std::vector<Precision>& values) {
   for (int i = 0; i < at.size(); ++i) {
-    HEDDLE_RETURN_IF_ERROR(
-        read_enum(at, at.access().GetRepeatedEnumValue(at.message, at.field, i), values.emplace_back()));
+    HEDDLE_RETURN_IF_ERROR(read_enum(at, at.access().GetRepeatedEnumValue(at.message, at.field, i),
+                                     values.emplace_back()));
   }
   return {};
 }
 
-inline void write(const At& at, const Shape& shape) { write_shape(shape, at.part_as<proto::ShapeProto>()); }
+inline void write(const At& at, const Shape& shape) {
+  write_shape(shape, at.part_as<proto::ShapeProto>());
+}
 inline Status take(const At& at, Shape& shape) {
   if (!at.has()) return {};
   HEDDLE_ASSIGN_OR_RETURN(shape, read_shape(at.part_as<proto::ShapeProto>()));
@@ -210,18 +221,22 @@ inline Status take(const At& at, Shape& shape) {
 
 inline void write(const At& at, const std::vector<Shape>& shapes) {
   for (const Shape& shape : shapes) {
-    write_shape(shape, static_cast<proto::ShapeProto&>(*at.access().AddMessage(&at.message, at.field)));
+    write_shape(shape,
+                static_cast<proto::ShapeProto&>(*at.access().AddMessage(&at.message, at.field)));
   }
 }
 inline Status take(const At& at, std::vector<Shape>& shapes) {
   for (int i = 0; i < at.size(); ++i) {
     const Message& item = at.access().GetRepeatedMessage(at.message, at.field, i);
-    HEDDLE_ASSIGN_OR_RETURN(shapes.emplace_back(), read_shape(static_cast<const proto::ShapeProto&>(item)));
+    HEDDLE_ASSIGN_OR_RETURN(shapes.emplace_back(),
+                            read_shape(static_cast<const proto::ShapeProto&>(item)));
   }
   return {};
 }
 
-inline void write(const At& at, const Sharding& sharding) { write_sharding(sharding, at.part_as<proto::OpSharding>()); }
+inline void write(const At& at, const Sharding& sharding) {
+  write_sharding(sharding, at.part_as<proto::OpSharding>());
+}
 inline Status take(const At& at, Sharding& sharding) {
   HEDDLE_ASSIGN_OR_RETURN(sharding, take_sharding(at.part_as<proto::OpSharding>()));
   return {};
@@ -240,7 +255,8 @@ inline void write(const At& at, const ReplicaGroups& groups) {
   write_replica_groups(groups, static_cast<proto::HloInstructionProto&>(at.message));
 }
 inline Status take(const At& at, ReplicaGroups& groups) {
-  HEDDLE_ASSIGN_OR_RETURN(groups, take_replica_groups(static_cast<proto::HloInstructionProto&>(at.message)));
+  HEDDLE_ASSIGN_OR_RETURN(
+      groups, take_replica_groups(static_cast<proto::HloInstructionProto&>(at.message)));
   return {};
 }
 
@@ -254,25 +270,22 @@ inline Status take(const At& at, std::vector<Dims>& lists) {
 }
 
 template <class Struct>
-  requires HasFields<Struct>
-void write(const At& at, const Struct& value) {
-  write_fields(value, at.part());
-}
+requires HasFields<Struct>
+void write(const At& at, const Struct& value) { write_fields(value, at.part()); }
 template <class Struct>
-  requires HasFields<Struct>
-Status take(const At& at, Struct& value) {
+requires HasFields<Struct> Status take(const At& at, Struct& value) {
   if (!at.has()) return {};
   return take_fields(at.part(), value);
 }
 
 template <class Struct>
-  requires HasFields<Struct>
+requires HasFields<Struct>
 void write(const At& at, const std::vector<Struct>& values) {
-  for (const Struct& value : values) write_fields(value, *at.access().AddMessage(&at.message, at.field));
+  for (const Struct& value : values)
+    write_fields(value, *at.access().AddMessage(&at.message, at.field));
 }
 template <class Struct>
-  requires HasFields<Struct>
-Status take(const At& at, std::vector<Struct>& values) {
+requires HasFields<Struct> Status take(const At& at, std::vector<Struct>& values) {
   for (int i = 0; i < at.size(); ++i) {
     Message& item = *at.access().MutableRepeatedMessage(&at.message, at.field, i);
     HEDDLE_RETURN_IF_ERROR(take_fields(item, values.emplace_back()));
@@ -293,7 +306,8 @@ Status take(const At& at, Box<T>& value) {
 
 inline Message& outer_part(Message& message, const Path& path) {
   Message* at = &message;
-  for (size_t i = 0; i + 1 < path.size(); ++i) at = At{*at, path[i]}.access().MutableMessage(at, path[i]);
+  for (size_t i = 0; i + 1 < path.size(); ++i)
+    at = At{*at, path[i]}.access().MutableMessage(at, path[i]);
   return *at;
 }
 

@@ -32,8 +32,8 @@ bool is_named_sharding(const std::string& fields);
 
 // ---- origin.cc
 // {("a" ..)}, the arrays of an older program that a value comes from: as text where it has the form
-// that XLA prints. Fields that say more stay fields; a text that says something else stays text, and the
-// message, which has no field for it, goes without.
+// that XLA prints. Fields that say more stay fields; a text that says something else stays text,
+// and the message, which has no field for it, goes without.
 void take_origin(proto::HloInstructionProto& from, InstructionExtras& to);
 void write_origin(const std::string& origin, proto::HloInstructionProto& to);
 

@@ -17,8 +17,8 @@ class Repeats {
   enum class Field : uint8_t { kShape, kMetadata, kSharding, kFrontendAttributes };
 
   // The serialised instruction without the fields that an earlier one had too; valid until the next
-  // call. `bytes` must outlive this. Bytes that are no fields, and fields that stand twice, are left
-  // to the parser.
+  // call. `bytes` must outlive this. Bytes that are no fields, and fields that stand twice, are
+  // left to the parser.
   std::string_view strip(std::string_view bytes, uint32_t instruction);
 
   // The instruction whose field of this kind was left out by strip().
