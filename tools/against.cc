@@ -28,15 +28,15 @@ void print_case(const char* what, const std::string& name, const std::string& me
 
 void add(const AgainstCommand& command, const std::string& name, const Comparison& found,
          bool stopped, Totals& totals) {
-  if (stopped) {
-    ++totals.stopped;
-    return print_case("stopped", name, found.message);
-  }
   const bool differs =
-      found.agreement == Agreement::kDiffers || found.agreement == Agreement::kSensitive;
+      stopped || found.agreement == Agreement::kDiffers || found.agreement == Agreement::kSensitive;
   if (const auto known = command.known.find(name); differs && known != command.known.end()) {
     ++totals.known;
     return print_case("known", name, cat(known->second, " (", found.message, ")"));
+  }
+  if (stopped) {
+    ++totals.stopped;
+    return print_case("stopped", name, found.message);
   }
   ++totals.of(found.agreement);
   if (found.agreement == Agreement::kSkipped) ++totals.skips[found.message];

@@ -1,10 +1,12 @@
 #include "heddle/tests/plugins/differential.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "heddle/base/subnormals.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/transfer.h"
+#include "heddle/tools/conformance/against.h"
+#include "heddle/tools/conformance/compare.h"
 
 namespace heddle::differential {
 namespace {
@@ -38,7 +40,7 @@ class Both final : public runtime::Executable {
   Both(const hlo::Module& module, Device& device, std::shared_ptr<Executable> first,
        std::shared_ptr<Executable> second, Findings& findings)
       : Executable(module, device),
-        text_(hlo::print(module)),
+        module_(module),
         first_(std::move(first)),
         second_(std::move(second)),
         findings_(findings) {}
@@ -46,6 +48,7 @@ class Both final : public runtime::Executable {
  protected:
   StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> arguments,
                                        const runtime::ExecuteOptions& options) override {
+    const FlushSubnormals as_xla_does;
     std::vector<BufferPtr> firsts, seconds;
     for (const BufferPtr& argument : arguments) {
       firsts.push_back(static_cast<const Pair&>(*argument).first());
@@ -66,12 +69,14 @@ class Both final : public runtime::Executable {
     HEDDLE_ASSIGN_OR_RETURN(const Literal want, runtime::to_host(first));
     HEDDLE_ASSIGN_OR_RETURN(const Literal got, runtime::to_host(second));
     ++findings_.results;
-    const std::string found = difference(got, want, tolerance(want.shape().dtype()));
-    if (!found.empty()) findings_.differences.push_back(cat(name(), ": ", found, "\n", text_));
+    const conformance::Tolerance allowed = conformance::tolerance_of(module_, want);
+    const std::string found = conformance::difference(got, want, {&allowed, 1});
+    if (!found.empty())
+      findings_.differences.push_back(cat(name(), ": ", found, "\n", hlo::print(module_)));
     return {};
   }
 
-  std::string text_;
+  hlo::Module module_;
   std::shared_ptr<Executable> first_;
   std::shared_ptr<Executable> second_;
   Findings& findings_;
@@ -116,48 +121,7 @@ class Differential final : public runtime::Backend {
   Findings& findings_;
 };
 
-// Of an array, as numbers; complex numbers by their parts.
-std::vector<double> numbers_of(const Literal& literal) {
-  std::vector<double> numbers;
-  if (is_complex(literal.shape().dtype())) {
-    const bool single = literal.shape().dtype() == c64;
-    for (int64_t i = 0; i < literal.element_count(); ++i) {
-      const auto at = static_cast<size_t>(i);
-      const std::complex<double> value =
-          single ? std::complex<double>(literal.values<std::complex<float>>()[at])
-                 : literal.values<std::complex<double>>()[at];
-      numbers.push_back(value.real());
-      numbers.push_back(value.imag());
-    }
-    return numbers;
-  }
-  for (int64_t i = 0; i < literal.element_count(); ++i) numbers.push_back(literal.to_double(i));
-  return numbers;
-}
-
 }  // namespace
-
-double tolerance(DType dtype) {
-  switch (real_part(dtype)) {
-    case f64: return 1e-12;
-    case f32: return 1e-5;
-    default: return is_floating(dtype) ? 1e-2 : 0;
-  }
-}
-
-std::string difference(const Literal& got, const Literal& want, double relative) {
-  if (!same_type(got.shape(), want.shape()))
-    return cat("got ", got.shape(), ", want ", want.shape());
-  const std::vector<double> a = numbers_of(got), b = numbers_of(want);
-  double largest = 0;
-  for (double x : b) largest = std::max(largest, std::isfinite(x) ? std::abs(x) : 0);
-  for (size_t i = 0; i < a.size(); ++i) {
-    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
-                      std::abs(a[i] - b[i]) <= relative * largest;
-    if (!same) return cat(want.shape(), ", element ", i, ": got ", a[i], ", want ", b[i]);
-  }
-  return {};
-}
 
 std::unique_ptr<runtime::Backend> make_backend(Device& first, Device& second, Findings& findings) {
   return std::make_unique<Differential>(first, second, findings);

@@ -1,11 +1,14 @@
 // Each example in a namespace of its own. What they include is included here first, outside.
 #include "heddle/tests/plugins/examples.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,13 +16,21 @@
 #include "heddle/examples/decoder.h"
 #include "heddle/examples/plot.h"
 #include "heddle/heddle.h"
+#include "heddle/hlo/custom_call.h"
+#include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/text.h"
+#include "heddle/runtime/interpreter.h"
+#include "heddle/testing.h"
 
-#define main run
+#define main example_main
 namespace heddle::examples::branches {
 #include "heddle/examples/branches.cc"
 }
 namespace heddle::examples::curve_fit {
 #include "heddle/examples/curve_fit.cc"
+}
+namespace heddle::examples::custom_call {
+#include "heddle/examples/custom_call.cc"
 }
 namespace heddle::examples::decoder {
 #include "heddle/examples/decoder.cc"
@@ -33,8 +44,17 @@ namespace heddle::examples::rnn {
 namespace heddle::examples::root_finder {
 #include "heddle/examples/root_finder.cc"
 }
+namespace heddle::examples::sde {
+#include "heddle/examples/sde.cc"
+}
+namespace heddle::examples::sharded_decoder {
+#include "heddle/examples/sharded_decoder.cc"
+}
 namespace heddle::examples::structs {
 #include "heddle/examples/structs.cc"
+}
+namespace heddle::examples::zero_transfer {
+#include "heddle/examples/zero_transfer_test.cc"
 }
 #undef main
 
@@ -46,16 +66,28 @@ int without_arguments(int, char**) {
   return kRun();
 }
 
+// An example of tests: its function alone.
+int integrate() {
+  const std::vector<float> sums = zero_transfer::integrate(ones({3})).to_vector<float>();
+  return std::abs(sums[2] - 2.71F) < 1e-5F ? 0 : 1;
+}
+
 }  // namespace
 
-const Example kExamples[7] = {
-    {"branches", without_arguments<branches::run>},
-    {"curve_fit", without_arguments<curve_fit::run>},
-    {"decoder", without_arguments<decoder::run>},
-    {"nile", nile::run},
-    {"rnn", without_arguments<rnn::run>},
-    {"root_finder", without_arguments<root_finder::run>},
-    {"structs", without_arguments<structs::run>},
+const char* const kCustomCallProgram = custom_call::kProgram;
+
+const Example kExamples[11] = {
+    {"branches", without_arguments<branches::example_main>},
+    {"curve_fit", without_arguments<curve_fit::example_main>},
+    {"custom_call", without_arguments<custom_call::example_main>},
+    {"decoder", without_arguments<decoder::example_main>},
+    {"nile", nile::example_main},
+    {"rnn", without_arguments<rnn::example_main>},
+    {"root_finder", without_arguments<root_finder::example_main>},
+    {"sde", without_arguments<sde::example_main>},
+    {"sharded_decoder", sharded_decoder::example_main, true},
+    {"structs", without_arguments<structs::example_main>},
+    {"zero_transfer", without_arguments<integrate>},
 };
 
 }  // namespace heddle::examples

@@ -1,22 +1,25 @@
-// All HLO that the golden files of passes hold and the examples trace compiles on real XLA, and
-// gives what the evaluator gives. Skipped where the plugin is not there: ./dev setup-plugin
-// xla-cpu.
+// All HLO that the golden files hold, of passes and of traces, and that the examples trace, compiles on
+// real XLA and gives what the evaluator gives. Skipped where the plugin is not there: ./dev
+// setup-plugin xla-cpu.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <numbers>
 #include <random>
 #include <sstream>
 
+#include "heddle/hlo/blocks.h"
 #include "heddle/hlo/text.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tests/plugins/differential.h"
 #include "heddle/tests/plugins/examples.h"
-#include "heddle/pjrt/xla_cpu_library_test.h"
 
 namespace heddle {
 namespace {
@@ -42,27 +45,59 @@ class OnXla : public ::testing::Test {
   std::unique_ptr<runtime::Backend> both_;
 };
 
-// Small numbers of either sign; integers that may be indices.
-Literal random_values(const Shape& shape, std::mt19937& random) {
+// Do integers of the program mean places or counts? Such are small, that they reach what they name.
+bool has_indices(const hlo::Module& module) {
+  using hlo::Opcode;
+  constexpr Opcode kIndexed[] = {Opcode::kWhile,       Opcode::kScan,
+                                 Opcode::kConditional, Opcode::kDynamicSlice,
+                                 Opcode::kGather,      Opcode::kDynamicUpdateSlice,
+                                 Opcode::kScatter};
+  for (const hlo::Computation& computation : module.computations) {
+    for (const hlo::Instruction& each : computation.instructions)
+      if (std::ranges::find(kIndexed, each.opcode) != std::end(kIndexed)) return true;
+  }
+  return false;
+}
+
+double normal(std::mt19937& random) {
+  const double u = (static_cast<double>(random()) + 0.5) * 0x1p-32;
+  const double v = static_cast<double>(random()) * 0x1p-32;
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+}
+
+// Small ones of either sign, or of all bits of the type, half of them each.
+int64_t wide_integer(std::mt19937& random) {
+  const int64_t bits = static_cast<int64_t>(uint64_t{random()} << 32 | random());
+  return random() % 2 == 0 ? bits : bits % 9;
+}
+
+// Normal floats, both parts of complex ones; every size of integer, unless they are indices: 0 to 3.
+Literal random_values(const Shape& shape, bool indices, std::mt19937& random) {
   Literal literal(shape);
-  const int64_t width = storage_bytes(shape.dtype());
-  for (int64_t i = 0; i < shape.element_count(); ++i) {
-    const int number = static_cast<int>(random() % 17) - 8;
-    const Literal scalar = is_integer(shape.dtype()) || shape.dtype() == pred
-                               ? Literal::scalar(shape.dtype(), int64_t{std::abs(number) % 2})
-                               : Literal::scalar(shape.dtype(), number / 4.0);
-    std::copy_n(scalar.bytes(), width, literal.mutable_bytes() + i * width);
+  const DType dtype = shape.dtype();
+  const DType part = real_part(dtype);
+  const int64_t width = storage_bytes(part);
+  for (std::byte* to = literal.mutable_bytes(); to < literal.bytes() + literal.byte_size();
+       to += width) {
+    if (dtype == pred || is_integer(dtype)) {
+      const int64_t number =
+          indices || dtype == pred ? random() % (dtype == pred ? 2 : 4) : wide_integer(random);
+      store(part, &number, 1, to);
+    } else {
+      const double number = normal(random);
+      store(part, &number, 1, to);
+    }
   }
   return literal;
 }
 
-void append_leaves_of(const Shape& shape, std::mt19937& random, runtime::Device& device,
-                      std::vector<BufferPtr>& out) {
+void append_leaves_of(const Shape& shape, bool indices, std::mt19937& random,
+                      runtime::Device& device, std::vector<BufferPtr>& out) {
   std::vector<Shape> leaves;
   runtime::append_leaves(shape, leaves);
   for (Shape& leaf : leaves) {
     leaf.clear_layout();
-    out.push_back(runtime::to_device(device, random_values(leaf, random)).value());
+    out.push_back(runtime::to_device(device, random_values(leaf, indices, random)).value());
   }
 }
 
@@ -74,20 +109,27 @@ Status run(const hlo::Module& module, runtime::Device& device) {
   for (size_t i = 0; i < main.parameter_count(); ++i) bytes += main.parameter_shape(i).byte_size();
   if (bytes > kMostBytes) return unimplemented("has ", bytes, " bytes of arguments and results");
   HEDDLE_ASSIGN_OR_RETURN(auto program, device.backend().compile(module, {}, device));
+  const bool indices = has_indices(module);
   std::mt19937 random(7);
-  std::vector<BufferPtr> arguments;
-  const hlo::Computation& entry = module.entry_computation();
-  for (size_t i = 0; i < entry.parameter_count(); ++i)
-    append_leaves_of(entry.parameter_shape(i), random, device, arguments);
-  return program->execute(arguments).status();
+  for (int draw = 0; draw < 3; ++draw) {
+    std::vector<BufferPtr> arguments;
+    for (size_t i = 0; i < main.parameter_count(); ++i)
+      append_leaves_of(main.parameter_shape(i), indices, random, device, arguments);
+    HEDDLE_RETURN_IF_ERROR(program->execute(arguments).status());
+  }
+  return {};
 }
 
-void run_examples(runtime::Device& device, const std::function<void(int)>& check) {
+// `backend` names what those run on that do not take the default device; without one they are left out.
+void run_examples(runtime::Device& device, std::string backend,
+                  const std::function<void(int)>& check) {
   const runtime::DefaultDevice scope(device);
   std::string folder = ::testing::TempDir();
   for (const examples::Example& example : examples::kExamples) {
+    if (example.takes_backend && backend.empty()) continue;
     SCOPED_TRACE(example.name);
-    char* arguments[] = {const_cast<char*>(example.name), folder.data(), nullptr};
+    char* argument = example.takes_backend ? backend.data() : folder.data();
+    char* arguments[] = {const_cast<char*>(example.name), argument, nullptr};
     check(example.run(2, arguments));
   }
 }
@@ -104,39 +146,70 @@ StatusOr<hlo::Module> parse(const std::string& text) {
   return hlo::parse_text(is_whole ? text : cat("ENTRY main {\n", text, "}\n"));
 }
 
-TEST_F(OnXla, GoldenFilesGiveWhatTheEvaluatorGives) {
-  constexpr std::string_view kBecomes = "// ----- becomes";
-  int skipped = 0;
+// The modules of a file, which lines "// ----- what it is" part.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("// -----")) parts.emplace_back();
+    append(parts.back(), line, "\n");
+  }
+  return parts;
+}
+
+// Those of errors are no programs.
+std::vector<fs::path> golden_files() {
+  std::vector<fs::path> out;
   for (const auto& file : fs::recursive_directory_iterator("tests/golden")) {
-    if (file.path().extension() != ".hlo") continue;
-    const std::string text = text_of(file.path());
-    const size_t middle = text.find(kBecomes);
-    if (middle == std::string::npos) continue;  // of errors and traces
-    for (const std::string& part : {text.substr(0, middle), text.substr(middle)}) {
+    const bool of_errors = file.path().parent_path().filename() == "errors";
+    if (file.path().extension() == ".hlo" && !of_errors) out.push_back(file.path());
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+TEST_F(OnXla, GoldenFilesGiveWhatTheEvaluatorGives) {
+  int skipped = 0, traces = 0;
+  for (const fs::path& file : golden_files()) {
+    for (const std::string& part : parts_of(text_of(file))) {
       const StatusOr<hlo::Module> module = parse(part);
-      ASSERT_TRUE(module.ok()) << file.path() << module.status();
+      ASSERT_TRUE(module.ok()) << file << module.status();
       const Status status = run(*module, device());
       if (absl::IsUnimplemented(status)) {
-        std::cout << "skipped " << file.path().filename() << ": " << status.message() << "\n";
+        std::cout << "skipped " << file.filename() << ": " << status.message() << "\n";
         ++skipped;
       } else {
-        EXPECT_TRUE(status.ok()) << file.path() << status;
+        EXPECT_TRUE(status.ok()) << file << status;
+        traces += file.parent_path().filename() == "trace" ? 1 : 0;
       }
     }
   }
-  std::cout << findings_.programs << " programs agree, " << skipped << " skipped\n";
-  EXPECT_GT(findings_.programs, 100);
+  std::cout << findings_.programs << " programs agree, " << traces << " of traces; " << skipped
+            << " skipped\n";
+  EXPECT_GT(findings_.programs, 140);
+  EXPECT_GT(traces, 30);
+  expect_no_differences();
+}
+
+// Its example runs it on the evaluator.
+TEST_F(OnXla, CustomCallOfTheExamplesGivesWhatTheEvaluatorGives) {
+  const auto example = std::ranges::find(examples::kExamples, std::string_view("custom_call"),
+                                         &examples::Example::name);
+  ASSERT_EQ(example->run(0, nullptr), 0);
+  const Status status = run(hlo::parse_text(examples::kCustomCallProgram).value(), device());
+  EXPECT_TRUE(status.ok()) << status;
   expect_no_differences();
 }
 
 // They check themselves, the transfers too.
 TEST_F(OnXla, ExamplesSucceed) {
-  run_examples(*xla_->devices()[0], [](int code) { EXPECT_EQ(code, 0); });
+  run_examples(*xla_->devices()[0], "pjrt:" + xla_cpu_library(),
+               [](int code) { EXPECT_EQ(code, 0); });
 }
 
 // Which reads every result back, so that those which count transfers are not content.
 TEST_F(OnXla, ExamplesGiveWhatTheEvaluatorGives) {
-  run_examples(device(), [](int) {});
+  run_examples(device(), "", [](int) {});
   std::cout << findings_.programs << " programs, " << findings_.results << " results compared\n";
   EXPECT_GT(findings_.programs, 10);
   expect_no_differences();
