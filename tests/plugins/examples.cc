@@ -23,6 +23,9 @@
 #include "heddle/testing.h"
 
 #define main example_main
+namespace heddle::examples::blocks {
+#include "heddle/examples/blocks.cc"
+}
 namespace heddle::examples::branches {
 #include "heddle/examples/branches.cc"
 }
@@ -76,7 +79,8 @@ int integrate() {
 
 const char* const kCustomCallProgram = custom_call::kProgram;
 
-const Example kExamples[11] = {
+const Example kExamples[12] = {
+    {"blocks", without_arguments<blocks::example_main>},
     {"branches", without_arguments<branches::example_main>},
     {"curve_fit", without_arguments<curve_fit::example_main>},
     {"custom_call", without_arguments<custom_call::example_main>},

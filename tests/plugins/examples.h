@@ -9,7 +9,7 @@ struct Example {
   bool takes_backend = false;         // its argument is a backend's name; else a folder
 };
 
-extern const Example kExamples[11];
+extern const Example kExamples[12];
 
 // Of custom_call, which the example runs on the evaluator; its function is registered by it.
 extern const char* const kCustomCallProgram;
