@@ -7,9 +7,12 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -80,7 +83,7 @@ int integrate() {
 const char* const kCustomCallProgram = custom_call::kProgram;
 
 const Example kExamples[12] = {
-    {"blocks", without_arguments<blocks::example_main>},
+    {"blocks", blocks::example_main, true},
     {"branches", without_arguments<branches::example_main>},
     {"curve_fit", without_arguments<curve_fit::example_main>},
     {"custom_call", without_arguments<custom_call::example_main>},
