@@ -4,6 +4,7 @@
 
 #include "heddle/hlo/custom_call.h"
 #include "heddle/pjrt/support_test.h"
+#include "heddle/runtime/mesh.h"
 
 namespace heddle::pjrt::abi {
 
@@ -111,6 +112,22 @@ TEST_F(HostCalls, AreAskedOfEachPluginAnew) {
   EXPECT_THAT(message_of(compile()), HasSubstr("does not know it afterwards"));
   start_with(0);
   EXPECT_EQ(compile(), Status());
+}
+
+// As on one device: programs of several have the handler's call, and not the function's own, which
+// no plugin knows.
+TEST_F(HostCalls, AreMadeByProgramsOfSeveralDevices) {
+  start_with(0);
+  runtime::Device& mesh = *runtime::mesh_device(std::vector{&device(0), &device(1)}).value();
+  const auto program =
+      mesh.backend().compile(module_of(cat("ENTRY main { x = f32[2] parameter(0), "
+                                           "sharding={replicated} ROOT y = f32[2] custom-call(x), "
+                                           "custom_call_target=\"",
+                                           kTarget, "\" }")),
+                             {}, mesh);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_THAT(called_, StartsWith("heddle_host_call_"));
+  EXPECT_NE(mock_plugin().handler(called_), nullptr);
 }
 
 TEST_F(HostCalls, AreMadeByAHandlerThatThePluginTakesAndCheckWhatItIsGiven) {

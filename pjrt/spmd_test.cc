@@ -155,6 +155,31 @@ TEST_F(Spmd, ShardingsGoToThePluginAndTilesComeBack) {
               HasSubstr("parameter(0), sharding={devices=[2]<=[2]}"));
 }
 
+// The plugin's analysis is that of one device's part.
+TEST_F(Spmd, CostIsWhatOneDeviceNeeds) {
+  mock::Settings settings = with_evaluator();
+  settings.scratch_bytes = 100;
+  settings.compile = [](std::string_view said, std::string_view options) {
+    mock::Program program = evaluated(said, options);
+    program.results[0].dims = {2};
+    return program;
+  };
+  start(std::move(settings));
+  const hlo::Module module = module_of(
+      "ENTRY main { x = f32[4] parameter(0), sharding={devices=[2]<=[2]} ROOT y = f32[4] "
+      "negate(x), sharding={devices=[2]<=[2]} }");
+  runtime::Device& mesh = *runtime::mesh_device(both(1, 2).devices).value();
+  for (const runtime::ProgramCost& cost :
+       {runtime::compile_spmd(module, {}, both(1, 2)).value()->cost(),
+        mesh.backend().compile(module, {}, mesh).value()->cost()}) {
+    EXPECT_EQ(cost.argument_bytes, 8);
+    EXPECT_EQ(cost.result_bytes, 8);
+    EXPECT_EQ(cost.scratch_bytes, 100);
+    EXPECT_EQ(cost.flops, 2);
+    EXPECT_EQ(cost.properties.size(), 2u);
+  }
+}
+
 TEST_F(Spmd, APluginThatDidNotCutIsAtFault) {
   start(with_evaluator());
   const auto program = compile(

@@ -5,10 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <thread>
 
 #include "heddle/base/counters.h"
+#include "heddle/hlo/custom_call.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/transfer.h"
@@ -154,6 +157,70 @@ TEST_P(SpmdOnXla, OneDeviceTakesNoNoticeOfShardings) {
   const BufferPtr x = runtime::to_device(one, counted({8})).value();
   const auto out = (*program)->execute({&x, 1}).value();
   EXPECT_EQ(runtime::to_host(*out[0]).value().to_double(7), 14);
+}
+
+// A function of the program's own gets whole arrays, on each device that runs the program.
+TEST_P(SpmdOnXla, FunctionsOfTheHostAreCalled) {
+  constexpr char kTarget[] = "spmd_test.reversed";
+  std::atomic<int> calls{0};
+  ASSERT_EQ(hlo::register_custom_call(kTarget,
+                                      [&](hlo::CustomCall& call) -> StatusOr<Literal> {
+                                        ++calls;
+                                        Literal out = call[0];
+                                        std::ranges::reverse(out.mutable_values<float>());
+                                        return out;
+                                      }),
+            Status());
+  const BufferPtr x =
+      runtime::to_devices(mesh(), counted({8}), sharding("{devices=[4]<=[4]}")).value();
+  const auto out = run(mesh(),
+                       cat(R"(ENTRY main {
+      x = f32[8] parameter(0)
+      y = f32[8] add(x, x)
+      z = f32[8] custom-call(y), custom_call_target=")",
+                           kTarget, R"("
+      ROOT s = f32[8] custom-call(z), custom_call_target="Sharding", sharding={devices=[4]<=[4]}
+    })"),
+                       {x});
+  EXPECT_THAT(runtime::to_host(*out[0]).value().values<float>(),
+              ElementsAre(14, 12, 10, 8, 6, 4, 2, 0));
+  EXPECT_EQ(calls, 4);
+  hlo::unregister_custom_call(kTarget);
+}
+
+// LAPACK's functions that are not written as HLO are the host's. Eigenvalues of a matrix that every
+// device has a row of.
+TEST_P(SpmdOnXla, EigenvaluesOfASplitMatrix) {
+  const auto values = std::vector<float>{1, 5, 0, 0, 0, 2, 5, 0, 0, 0, 3, 5, 0, 0, 0, 4};
+  const Literal matrix = Literal::from<float>(Shape(f32, {4, 4}), std::span<const float>(values));
+  const BufferPtr a = runtime::to_devices(mesh(), matrix, sharding("{devices=[4,1]<=[4]}")).value();
+  const auto out = run(mesh(), R"(ENTRY main {
+      a = f32[4,4] parameter(0)
+      e = (f32[4], f32[4], c64[4,4], c64[4,4], s32[]) custom-call(a),
+          custom_call_target="lapack_sgeev_ffi", api_version=API_VERSION_TYPED_FFI,
+          backend_config={compute_left = 86 : ui8, compute_right = 86 : ui8}
+      ROOT w = f32[4] get-tuple-element(e), index=0 })",
+                       {a});
+  EXPECT_THAT(runtime::to_host(*out[0]).value().values<float>(),
+              ::testing::UnorderedElementsAre(1, 2, 3, 4));
+}
+
+// What the plugin says of one device's part.
+TEST_P(SpmdOnXla, CostIsThatOfOneDevice) {
+  const auto program =
+      mesh()
+          .backend()
+          .compile(hlo::parse_text("ENTRY main { x = f32[64,4] parameter(0), "
+                                   "sharding={devices=[4,1]<=[4]} ROOT y = f32[64,4] add(x, x), "
+                                   "sharding={devices=[4,1]<=[4]} }")
+                       .value(),
+                   {}, mesh())
+          .value();
+  const runtime::ProgramCost cost = program->cost();
+  EXPECT_EQ(cost.argument_bytes, 256);
+  EXPECT_EQ(cost.result_bytes, 256);
+  EXPECT_EQ(cost.flops, 64);
+  EXPECT_TRUE(cost.scratch_bytes.has_value());
 }
 
 // Launches of several threads do not wait for each other crosswise.
