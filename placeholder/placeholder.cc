@@ -39,22 +39,4 @@ Status read_error(const Placeholder& placeholder) {
       "the tensor from host data");
 }
 
-Status unbound_error(const Placeholder& placeholder, std::string_view program) {
-  return failed_precondition("run ", program, ": ", placeholder,
-                             " is bound to no buffer; bind one of type ", placeholder.shape,
-                             " to it before running");
-}
-
-size_t ParameterSet::number_of(ValueId id) {
-  auto [it, is_new] = numbers_.try_emplace(id, ids_.size());
-  if (is_new) ids_.push_back(id);
-  return it->second;
-}
-
-std::optional<size_t> ParameterSet::find(ValueId id) const {
-  auto it = numbers_.find(id);
-  if (it == numbers_.end()) return std::nullopt;
-  return it->second;
-}
-
 }  // namespace heddle

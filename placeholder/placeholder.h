@@ -7,12 +7,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "heddle/base/source_location.h"
 #include "heddle/base/status.h"
@@ -50,26 +46,5 @@ struct Placeholder {
 // What reading the value of a placeholder gives.
 // returns  FailedPrecondition that names it, its shape, the line that made it, and the repair
 [[nodiscard]] Status read_error(const Placeholder& placeholder);
-
-// What running `program` without a buffer for the placeholder gives: FailedPrecondition as above.
-[[nodiscard]] Status unbound_error(const Placeholder& placeholder, std::string_view program);
-
-// The parameters of one computation in order of first use, each id once.
-class ParameterSet {
- public:
-  // Returns the parameter number of `id`, which becomes the next one if it is new.
-  size_t number_of(ValueId id);
-
-  // Returns its number, or nothing where it is no parameter.
-  [[nodiscard]] std::optional<size_t> find(ValueId id) const;
-
-  // By parameter number.
-  [[nodiscard]] const std::vector<ValueId>& ids() const { return ids_; }
-  [[nodiscard]] size_t size() const { return ids_.size(); }
-
- private:
-  std::vector<ValueId> ids_;
-  std::unordered_map<ValueId, size_t> numbers_;
-};
 
 }  // namespace heddle

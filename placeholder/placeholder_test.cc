@@ -58,30 +58,5 @@ TEST(Placeholder, ReadingNamesItAndTheRepair) {
             "takes it with a buffer bound to it, or make the tensor from host data");
 }
 
-TEST(Placeholder, RunningUnboundNamesProgramAndPlaceholder) {
-  const Status error = unbound_error(weights(), "loss");
-  EXPECT_EQ(error.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(message_of(error),
-            "run loss: placeholder #12 bf16[126,16384,53248] made at train.cc:41 is bound to no "
-            "buffer; bind one of type "
-            "bf16[126,16384,53248] to it before running");
-}
-
-TEST(ParameterSet, OneIdUsedTwiceIsOneParameter) {
-  ParameterSet set;
-  EXPECT_EQ(set.number_of(7), 0u);
-  EXPECT_EQ(set.number_of(9), 1u);
-  EXPECT_EQ(set.number_of(7), 0u);
-  EXPECT_EQ(set.ids(), (std::vector<ValueId>{7, 9}));
-}
-
-TEST(ParameterSet, FindDoesNotAdd) {
-  ParameterSet set;
-  set.number_of(7);
-  EXPECT_EQ(set.find(7), std::optional<size_t>(0));
-  EXPECT_EQ(set.find(8), std::nullopt);
-  EXPECT_EQ(set.size(), 1u);
-}
-
 }  // namespace
 }  // namespace heddle
