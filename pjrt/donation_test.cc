@@ -1,5 +1,5 @@
-// Which arguments are gone after a run that failed, on the mock: those that it was given, once it was
-// started.
+// Which arguments are gone after a run that failed, on the mock: those that it was given, once it
+// was started.
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/mesh.h"
 

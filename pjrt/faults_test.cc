@@ -184,9 +184,10 @@ class Faults : public MockTest {
       expect_all_gone();
       if (!slot.has_value() || HasFailure()) break;
     }
-    // Two of the backends lend memory: by an upload that tells whether they can, and else they copy.
-    // An array with strides is made row-major for plugins that do not take them. One program is asked
-    // what it costs.
+    // Two of the backends lend memory: by an upload that tells whether they can, and else they
+    // copy.
+    // An array with strides is made row-major for plugins that do not take them. One program is
+    // asked what it costs.
     const int uploads = settings.fault_there.code == kUnimplemented ? 3 : 2;
     const std::map<Slot, int> expected = {{Slot::kClientBufferFromHostBuffer, uploads},
                                           {Slot::kLoadedExecutableGetExecutable, 1}};

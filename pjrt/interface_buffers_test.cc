@@ -1,5 +1,5 @@
-// The official behaviours of what Heddle itself does not call, by the calls of the interface. Of each
-// plugin in interface_support_test.h; docs/plugin_behaviours.md has the table of all of them.
+// The official behaviours of what Heddle itself does not call, by the calls of the interface. Of
+// each plugin in interface_support_test.h; docs/plugin_behaviours.md has the table of all of them.
 #include <atomic>
 #include <thread>
 

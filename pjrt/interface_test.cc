@@ -1,5 +1,5 @@
-// The official behaviours of the interface, by its own calls: of clients, devices, programs' bytes and
-// buffers. Of each plugin in interface_support_test.h.
+// The official behaviours of the interface, by its own calls: of clients, devices, programs' bytes
+// and buffers. Of each plugin in interface_support_test.h.
 #include "heddle/pjrt/abi/buffer.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/abi/executable.h"

@@ -64,8 +64,8 @@ class KeyValueServer {
 class KeyValueStore {
  public:
   // Tries until the server is there. Later calls give it no longer than this, and 5 s at most, to
-  // take all of what they say, and as long to answer all, beyond the time that a get() waits for its
-  // key and 1 s for each MiB.
+  // take all of what they say, and as long to answer all, beyond the time that a get() waits for
+  // its key and 1 s for each MiB.
   // errors   InvalidArgument for what is no IPv4 address; DeadlineExceeded
   [[nodiscard]] static StatusOr<std::shared_ptr<const KeyValueStore>> connect(
       const std::string& address, int port,

@@ -96,10 +96,9 @@ ENTRY e {
 TEST(Prepare, ProgramsOfSeveralDevicesAreRefused) {
   const hlo::Module module =
       module_of("HloModule m, replica_count=4\nENTRY e { ROOT x = f32[] parameter(0) }");
-  EXPECT_EQ(
-      message_of(prepare(module, 114).status()),
-      "compile m: a program of 4 replicas and 1 partitions; compile it for as many devices "
-      "(runtime/spmd.h)");
+  EXPECT_EQ(message_of(prepare(module, 114).status()),
+            "compile m: a program of 4 replicas and 1 partitions; compile it for as many devices "
+            "(runtime/spmd.h)");
 }
 
 // The bytes that XLA was seen to take, and the options of a program behind them.

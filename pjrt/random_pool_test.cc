@@ -1,6 +1,7 @@
 // Random calls of several threads on one pool of buffers, seeded: of many types, on two devices, by
 // programs of one device and of both, while others donate, release and share the same buffers, set
-// the limits, misuse all of it, and (by every second seed) the plugin fails in a call here and there.
+// the limits, misuse all of it, and (by every second seed) the plugin fails in a call here and
+// there.
 // What comes back without an error is what the evaluator says. HEDDLE_RANDOM_SECONDS makes it long.
 #include <chrono>
 #include <cstdio>

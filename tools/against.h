@@ -22,7 +22,8 @@ struct AgainstCommand {
   std::map<std::string, std::string> known;  // cases that may differ
 };
 
-// Prints the cases that differ and the counts. Returns the exit code: 0 where nothing differs but what is known.
+// Prints the cases that differ and the counts. Returns the exit code: 0 where nothing differs but
+// what is known.
 StatusOr<int> run_against(const AgainstCommand& command);
 
 }  // namespace heddle::tools

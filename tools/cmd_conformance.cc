@@ -1,4 +1,5 @@
-// heddle conformance: runs cases with expected results on a backend. The last line is `N passed, N failed, N skipped`.
+// heddle conformance: runs cases with expected results on a backend. The last line is `N passed, N
+// failed, N skipped`.
 #include <unistd.h>
 
 #include <chrono>

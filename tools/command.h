@@ -1,4 +1,5 @@
-// The subcommands of the tool: each adds itself to the command line, and says what its run returned.
+// The subcommands of the tool: each adds itself to the command line, and says what its run
+// returned.
 #pragma once
 
 #include <string>

@@ -15,8 +15,8 @@ struct Program {
   std::optional<conformance::Case> from_case;  // with arguments and the expected result
 };
 
-// Reads HLO text, HloModuleProto, HloProto, HloSnapshot, or a case of a pack: `pack.cases.gz#name`, the name being optional where
-// the pack has one case only. The form is told by the bytes.
+// Reads HLO text, HloModuleProto, HloProto, HloSnapshot, or a case of a pack: `pack.cases.gz#name`,
+// the name being optional where the pack has one case only. The form is told by the bytes.
 // errors: NotFound; the reader's
 StatusOr<Program> load_program(const std::string& path);
 

@@ -1,7 +1,7 @@
 // The implicit QR iteration with single shifts on a complex Hessenberg matrix. As in LAPACK, the
-// subdiagonal is kept real, and a step begins in the middle of its block where two small elements in a
-// row let it: without either, the values come out in another order. source: Golub and Van Loan, Matrix
-// Computations, chapter 7; Wilkinson, The Algebraic Eigenvalue Problem, chapter 8
+// subdiagonal is kept real, and a step begins in the middle of its block where two small elements
+// in a row let it: without either, the values come out in another order. source: Golub and Van
+// Loan, Matrix Computations, chapter 7; Wilkinson, The Algebraic Eigenvalue Problem, chapter 8
 #include <array>
 
 #include "heddle/hlo/linalg/internal/deflation.h"
@@ -54,8 +54,8 @@ class ComplexIteration {
     return out;
   }
 
-  // H := D^H H D, Z := Z D with D = I but for `phase` at j; what is beside h(j, j) below the diagonal,
-  // and left of it, is the caller's.
+  // H := D^H H D, Z := Z D with D = I but for `phase` at j; what is beside h(j, j) below the
+  // diagonal, and left of it, is the caller's.
   void turn(int64_t j, C phase) {
     for (int64_t k = j + 1; k < h_.columns(); ++k) h_(j, k) *= std::conj(phase);
     for (int64_t k = 0; k < j; ++k) h_(k, j) *= phase;
@@ -125,7 +125,8 @@ class ComplexIteration {
     turn(end, last / size);
   }
 
-  // A step that began at m multiplied h(m, m - 1), which is as good as zero, by `factor`, all but real.
+  // A step that began at m multiplied h(m, m - 1), which is as good as zero, by `factor`, all but
+  // real.
   // It is left as it was, and all of the rest turned instead.
   void keep_real(int64_t m, int64_t end, C factor) {
     factor /= std::abs(factor);

@@ -1,5 +1,6 @@
-// Row i is paired with row i + k of 2k; all k pairs are rotated at once, and then change places as in
-// a tournament, so that each has met each after 2k - 1 rounds, a sweep, and stands where it stood.
+// Row i is paired with row i + k of 2k; all k pairs are rotated at once, and then change places as
+// in a tournament, so that each has met each after 2k - 1 rounds, a sweep, and stands where it
+// stood.
 // A matrix of odd size has a row and a column of zeros more, which no rotation mixes in.
 #include "heddle/hlo/linalg/internal/jacobi.h"
 

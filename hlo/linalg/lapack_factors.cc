@@ -263,8 +263,8 @@ Matrix<T> with_triangle(Matrix<T> a, const Matrix<T>& from, bool lower) {
   return a;
 }
 
-// LAPACK works from the last row up on a matrix given by its upper triangle: as it does downwards on
-// the one with its rows and columns reversed.
+// LAPACK works from the last row up on a matrix given by its upper triangle: as it does downwards
+// on the one with its rows and columns reversed.
 template <class T>
 Tridiagonal<T> tridiagonalise_upward(const Matrix<T>& a) {
   Tridiagonal<T> out = tridiagonalise(reversed(a));

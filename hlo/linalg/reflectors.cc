@@ -68,7 +68,8 @@ Reflectors<T> qr(Matrix<T> a) {
 
 namespace {
 
-// QR with pivots of the rows and columns from (row, column) on; what is above moves with its column.
+// QR with pivots of the rows and columns from (row, column) on; what is above moves with its
+// column.
 template <class T>
 void factor_by_norms(PivotedQR<T>& out, int64_t row, int64_t column) {
   auto all = map(out.q.packed);

@@ -1,6 +1,6 @@
 // Francis' implicit QR iteration on a Hessenberg matrix: double shifts on a real one, so that it
-// stays real; complex_schur.cc has the complex one's. source: Golub and Van Loan, Matrix Computations,
-// chapter 7
+// stays real; complex_schur.cc has the complex one's. source: Golub and Van Loan, Matrix
+// Computations, chapter 7
 #include "heddle/hlo/linalg/internal/schur.h"
 
 #include <array>
@@ -102,8 +102,8 @@ struct Reflector {
   double tau = 0;
 };
 
-// The reflector of x, with the conventions of reflectors.h: x becomes (beta, 0, ..). Zero tau (H = I)
-// where x is that already.
+// The reflector of x, with the conventions of reflectors.h: x becomes (beta, 0, ..). Zero tau (H =
+// I) where x is that already.
 Reflector make_reflector(std::span<double> x, int64_t first) {
   Reflector h{first, std::vector<double>(x.size()), 0};
   if (x.empty()) return h;

@@ -1,6 +1,6 @@
 // Signs of eigenvectors and singular vectors, and the order of complex eigenvalues, beside those of
-// JAX's LAPACK: make_signs.py writes the rows. No rule gives either; they hang on LAPACK's own steps, and
-// on their roundings in f32.
+// JAX's LAPACK: make_signs.py writes the rows. No rule gives either; they hang on LAPACK's own
+// steps, and on their roundings in f32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -130,8 +130,8 @@ DType dtype_of(char letter) {
   return letter == 's' ? f32 : letter == 'd' ? f64 : letter == 'c' ? c64 : c128;
 }
 
-// Multiples of 1/256 below 2 in size, by a linear congruential generator; column after column, the real
-// part first.
+// Multiples of 1/256 below 2 in size, by a linear congruential generator; column after column, the
+// real part first.
 template <class T>
 Literal sample(const Row& row) {
   uint32_t state = row.seed;

@@ -234,8 +234,8 @@ struct BidiagonalSvd {
   bool done = true;
 };
 
-// gesdd divides a problem of more rows in two and puts the solutions together, and so does Eigen: by
-// the same formula, which gives the vectors their signs, whatever those of the halves are. False
+// gesdd divides a problem of more rows in two and puts the solutions together, and so does Eigen:
+// by the same formula, which gives the vectors their signs, whatever those of the halves are. False
 // where it fails.
 constexpr int64_t kUndivided = 25;
 

@@ -15,8 +15,8 @@ auto size_of(const T& x) {
 
 // The kernels under LAPACK fuse one of the two products of each part with their sum; in the
 // imaginary part the order of the factors counts. That and what follows was fitted to OpenBLAS's
-// results: complex LU of up to 4 rows has its bits, and triangular solves of up to 8, of real f32 of
-// any number of rows.
+// results: complex LU of up to 4 rows has its bits, and triangular solves of up to 8, of real f32
+// of any number of rows.
 SingleComplex fused_product(SingleComplex x, SingleComplex y) {
   return {std::fma(x.real(), y.real(), -(x.imag() * y.imag())),
           std::fma(x.real(), y.imag(), x.imag() * y.real())};
@@ -121,8 +121,8 @@ int lu_by_columns(Matrix<T>& a, int64_t first, int64_t last, std::vector<int64_t
   return info;
 }
 
-// Blocks of no more columns are ours, beyond them is Eigen: pivots, info and, of the few columns that
-// have them, bits are LAPACK's. Eigen's own LU takes complex pivots by |x|.
+// Blocks of no more columns are ours, beyond them is Eigen: pivots, info and, of the few columns
+// that have them, bits are LAPACK's. Eigen's own LU takes complex pivots by |x|.
 constexpr int64_t kLuColumns = 16;
 
 // L and U of the columns [first, last) from row `first` on, whose rows are swapped in these columns
@@ -178,8 +178,8 @@ int cholesky_by_columns(Matrix<T>& a, int64_t first, int64_t last) {
   return 0;
 }
 
-// Of so many columns f32 has LAPACK's bits, or nearly. Eigen's own Cholesky says neither which pivot
-// is not positive nor that one is NaN.
+// Of so many columns f32 has LAPACK's bits, or nearly. Eigen's own Cholesky says neither which
+// pivot is not positive nor that one is NaN.
 constexpr int64_t kCholeskyColumns = 32;
 
 template <class T>
@@ -235,8 +235,8 @@ struct Block {
   int64_t first = 0, last = 0;
 };
 
-// 0 .. n-1 in blocks of a size, behind them what is left in blocks of 8, 4, 2 and 1; in the order of
-// solving: down, or, not `lower`, up.
+// 0 .. n-1 in blocks of a size, behind them what is left in blocks of 8, 4, 2 and 1; in the order
+// of solving: down, or, not `lower`, up.
 std::vector<Block> blocks_of(int64_t n, int64_t size, bool lower) {
   std::vector<Block> out;
   int64_t first = 0;

@@ -132,12 +132,12 @@ void sort(std::vector<R>& values, Matrix<R>& vectors) {
 
 constexpr size_t kUndivided = 25;
 
-// The sign that LAPACK's syevd gives to an eigenvector of the tridiagonal matrix with `couplings`. It
-// cuts one of more than 25 rows in two, T = T0 + |e| u u^T with u of two elements beside the cut, 1
-// and the sign of e; of T0's eigenvalues d and u's parts z along its vectors, those of T have the
-// parts z / (d - w), and so u^T v < 0. A vector with nothing along u lies in one half, and has the
-// sign that it got there. source: Cuppen, A Divide and Conquer Method for the Symmetric Tridiagonal
-// Eigenproblem, 1981
+// The sign that LAPACK's syevd gives to an eigenvector of the tridiagonal matrix with `couplings`.
+// It cuts one of more than 25 rows in two, T = T0 + |e| u u^T with u of two elements beside the
+// cut, 1 and the sign of e; of T0's eigenvalues d and u's parts z along its vectors, those of T
+// have the parts z / (d - w), and so u^T v < 0. A vector with nothing along u lies in one half, and
+// has the sign that it got there. source: Cuppen, A Divide and Conquer Method for the Symmetric
+// Tridiagonal Eigenproblem, 1981
 void sign_as_divided(const std::vector<double>& couplings, std::span<double> v) {
   constexpr double kNothing = 1e-14;
   for (size_t first = 0, size = v.size(); size > kUndivided;) {
@@ -167,8 +167,8 @@ void sign_as_single(const std::vector<double>& diagonal, const std::vector<doubl
   }
 }
 
-// The eigenvalues of the tridiagonal matrix of d and `couplings`, into d, and its eigenvectors. False where the
-// iteration does not converge.
+// The eigenvalues of the tridiagonal matrix of d and `couplings`, into d, and its eigenvectors.
+// False where the iteration does not converge.
 bool diagonalise(std::vector<double>& d, const std::vector<double>& couplings, Precision precision,
                  Matrix<double>& vectors) {
   const std::vector<double> diagonal = d;

@@ -1,5 +1,6 @@
-// Calls beside LAPACK's. XLA itself writes and expands those of xla::Qr, xla::ProductOfElementaryHouseholderReflectors and
-// xla::SelfAdjointEig, with which torch_xla computes QR and symmetric eigenvalues; JAX has a solver of its own for inverse iteration.
+// Calls beside LAPACK's. XLA itself writes and expands those of xla::Qr,
+// xla::ProductOfElementaryHouseholderReflectors and xla::SelfAdjointEig, with which torch_xla
+// computes QR and symmetric eigenvalues; JAX has a solver of its own for inverse iteration.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -70,7 +71,8 @@ bool total_order(R a, R b) {
   return a < b || (a == b && p < q);
 }
 
-// Columns by ascending values. Of equals the order is that of std::sort, as in XLA's own sort, which is not stable here.
+// Columns by ascending values. Of equals the order is that of std::sort, as in XLA's own sort,
+// which is not stable here.
 template <class T>
 void sort_values(JacobiEigen<T>& eigen) {
   std::vector<int64_t> order(eigen.values.size());

@@ -26,9 +26,9 @@ StatusOr<Shape> infer_same(const InferArgs& in) {
   return check_declared(in, types_of_operands(in));
 }
 
-// A combiner takes two scalars of the operands' element type, or the accumulators of all operands and
-// then their values, and returns what it accumulates. Its values are computed in its own types, so
-// they must be the operands'.
+// A combiner takes two scalars of the operands' element type, or the accumulators of all operands
+// and then their values, and returns what it accumulates. Its values are computed in its own types,
+// so they must be the operands'.
 Status check_combiner(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
   HEDDLE_RETURN_IF_ERROR(check_arrays(in));

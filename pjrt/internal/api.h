@@ -118,7 +118,8 @@ class Api {
   }
 
   // A plugin newer than this header may refuse a structure as too short: the arguments, or the
-  // program, the options or the layout that they point at. The options of a client cannot be longer:
+  // program, the options or the layout that they point at. The options of a client cannot be
+  // longer:
   // they are elements of an array.
   template <class Args>
   [[nodiscard]] Status call_longer(abi::Error* (*called)(Args*), Args& args) const {

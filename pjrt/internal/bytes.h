@@ -1,5 +1,5 @@
-// Numbers and texts as bytes, for files and sockets: a number in 8 of them, the lowest first; a text
-// with its length before it.
+// Numbers and texts as bytes, for files and sockets: a number in 8 of them, the lowest first; a
+// text with its length before it.
 #pragma once
 
 #include <cstddef>

@@ -61,8 +61,8 @@ void ask_until_ready(const Event& event) {
 
 }  // namespace
 
-// Some plugins can only wait, some can only call back. An error may be of the call alone, while what
-// is waited for goes on, and uses memory that its owner would free now.
+// Some plugins can only wait, some can only call back. An error may be of the call alone, while
+// what is waited for goes on, and uses memory that its owner would free now.
 Status Event::await() const {
   if (is_null()) return {};
   abi::EventAwaitArgs args{.event = event_};

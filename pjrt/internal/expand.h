@@ -19,8 +19,8 @@ namespace heddle::pjrt {
 [[nodiscard]] hlo::Module expand_complex_bits(const hlo::Module& module);
 [[nodiscard]] bool has_complex_bits(const hlo::Module& module);
 
-// expand-counts: constants {0, 1, 2, ..} of floats of 8 bits and less become iota, and {-0, 1, 2, ..}
-// of floats what XLA does not take for one.
+// expand-counts: constants {0, 1, 2, ..} of floats of 8 bits and less become iota, and {-0, 1, 2,
+// ..} of floats what XLA does not take for one.
 [[nodiscard]] hlo::Module expand_counts(const hlo::Module& module);
 [[nodiscard]] bool has_counts(const hlo::Module& module);
 

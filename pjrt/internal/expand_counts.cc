@@ -1,7 +1,7 @@
 // Constants {0, 1, 2, ..}, which XLA finds to be an iota, whatever the sign of the zero: one that
 // begins with -0 loses it. And those of 8-bit floats it finds on the CPU after it has written such
-// types with others, and then converts integers to them as if they were integers: no program. An iota
-// from the start is written with the others.
+// types with others, and then converts integers to them as if they were integers: no program. An
+// iota from the start is written with the others.
 #include <cmath>
 
 #include "heddle/pjrt/internal/expand.h"

@@ -156,8 +156,8 @@ class RaggedDot {
     return binary(Opcode::kMinimum, sizes, all(limit, plain(emit_.shape(sizes))));
   }
 
-  // x, no less than 0 and no more than the limit. (No clamp: XLA complains of its scalar bounds when
-  // it computes constants.)
+  // x, no less than 0 and no more than the limit. (No clamp: XLA complains of its scalar bounds
+  // when it computes constants.)
   InstructionId within(InstructionId x, int64_t limit) {
     const Shape shape = emit_.shape(x);
     return binary(Opcode::kMinimum, binary(Opcode::kMaximum, x, all(0, shape)), all(limit, shape));

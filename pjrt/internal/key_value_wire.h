@@ -1,6 +1,6 @@
 // What the server of keys and values and its clients say to each other. A request is what is asked
-// for, the timeout in milliseconds, key and value; an answer is a code and a value. Numbers and texts
-// as in bytes.h.
+// for, the timeout in milliseconds, key and value; an answer is a code and a value. Numbers and
+// texts as in bytes.h.
 #pragma once
 
 #include <chrono>

@@ -40,14 +40,14 @@ inline constexpr std::string_view kExtraOption = "xla_backend_extra_options";
 
 // No two options have one name.
 // errors   InvalidArgument for values that these cannot have, for programs of several devices that
-//          are to be portable, and for names in kExtraOption and kDebugOption that XLA would end the
+// are to be portable, and for names in kExtraOption and kDebugOption that XLA would end the
 //          process over
 [[nodiscard]] Status check_options(const std::vector<runtime::BackendOption>& options,
                                    size_t devices, bool is_xla);
 [[nodiscard]] bool is_portable(const std::vector<runtime::BackendOption>& options);
 
-// Puts "name=value,name=value" of kExtraOption, which check_options() has seen, into XLA's debug options, which are given as
-// `defaults()` where the options have none.
+// Puts "name=value,name=value" of kExtraOption, which check_options() has seen, into XLA's debug
+// options, which are given as `defaults()` where the options have none.
 // errors   of defaults()
 [[nodiscard]] Status resolve_extra_options(const std::function<StatusOr<std::string>()>& defaults,
                                            std::vector<runtime::BackendOption>& options);

@@ -47,8 +47,8 @@ class Reaper {
   std::deque<std::function<void()>> work_;
 };
 
-// Never destroyed: its thread is there to the end. What a plugin has in static storage goes when the
-// process exits, so that nothing of it may be at work then.
+// Never destroyed: its thread is there to the end. What a plugin has in static storage goes when
+// the process exits, so that nothing of it may be at work then.
 Reaper& reaper() {
   static Reaper& instance = []() -> Reaper& {
     auto& made = *new Reaper;

@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 // The longest time that can be added to now: the clock counts nanoseconds in 64 bits.
 constexpr std::chrono::milliseconds kLongestTime(int64_t{1} << 40);
 
-// A descriptor, and calls that never wait, or until `end`. With errno where they say no: ETIMEDOUT at
-// the end.
+// A descriptor, and calls that never wait, or until `end`. With errno where they say no: ETIMEDOUT
+// at the end.
 class Socket {
  public:
   Socket() = default;
@@ -43,7 +43,8 @@ class Socket {
   [[nodiscard]] bool write(std::string_view text, Clock::time_point end) const;
   [[nodiscard]] bool read(char* at, size_t size, Clock::time_point end) const;
 
-  // As many bytes as come or go at once: 0 where that is none. Nothing where the connection is over.
+  // As many bytes as come or go at once: 0 where that is none. Nothing where the connection is
+  // over.
   [[nodiscard]] std::optional<size_t> write_some(std::string_view text, bool more_follows) const;
   [[nodiscard]] std::optional<size_t> read_some(char* at, size_t size) const;
 

@@ -50,8 +50,8 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
 };
 
 // Returns the module in the form of pjrt/internal/program.h's prepare(), with a sharding on every
-// parameter and on the root where there are several partitions. A donated parameter is the memory of
-// a result that is cut as it is.
+// parameter and on the root where there are several partitions. A donated parameter is the memory
+// of a result that is cut as it is.
 // errors   of prepare()
 [[nodiscard]] StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor,
                                                  int64_t partitions,
@@ -76,8 +76,8 @@ inline constexpr std::string_view kShardyOption = "use_shardy_partitioner";
 // Takes all shardings out: on one device they name devices that are not there.
 void drop_shardings(hlo::Module& module);
 
-// Returns serialised compile options. `devices` are the plugin's numbers, replica by replica. No two
-// options have one name; kShardyOption is a field of its own.
+// Returns serialised compile options. `devices` are the plugin's numbers, replica by replica. No
+// two options have one name; kShardyOption is a field of its own.
 [[nodiscard]] std::string spmd_compile_options(const std::vector<int>& devices, int64_t replicas,
                                                int64_t partitions,
                                                const std::vector<runtime::BackendOption>& options);

@@ -1,5 +1,5 @@
-// The calls on clients, devices, programs and events that Heddle does not make, as a plugin of XLA's
-// answers them.
+// The calls on clients, devices, programs and events that Heddle does not make, as a plugin of
+// XLA's answers them.
 #include <string_view>
 
 #include "heddle/pjrt/abi/client.h"

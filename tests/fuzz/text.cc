@@ -1,4 +1,5 @@
-// Any text: a module or an error. A module is legal, and prints to text that reads as an equal module.
+// Any text: a module or an error. A module is legal, and prints to text that reads as an equal
+// module.
 #include "heddle/hlo/text.h"
 
 #include <cstdint>

@@ -206,13 +206,10 @@ std::map<std::string, std::string> measured_errors() {
   std::string line;
   const std::regex row(R"(\| (\w+) \| ([0-9.]+) \| [^|]+ \| ([0-9.]+) \| [^|]+ \|)");
   // Other names of functions in the table.
-  const std::map<std::string, std::string> aliases = {{"lgamma", "gammaln"},
-                                                      {"igamma", "gammainc"},
-                                                      {"igammac", "gammaincc"},
-                                                      {"bessel_i0e", "i0e"},
-                                                      {"bessel_i1e", "i1e"},
-                                                      {"sici_ci", "sici"},
-                                                      {"fresnel_s", "fresnel"}};
+  const std::map<std::string, std::string> aliases = {
+      {"lgamma", "gammaln"},   {"igamma", "gammainc"}, {"igammac", "gammaincc"},
+      {"bessel_i0e", "i0e"},   {"bessel_i1e", "i1e"},  {"sici_ci", "sici"},
+      {"fresnel_s", "fresnel"}};
   while (std::getline(in, line) && line != "<!-- measured: special -->") continue;
   for (std::smatch m; std::getline(in, line) && line != "<!-- /measured -->";) {
     if (!std::regex_match(line, m, row)) continue;

@@ -171,7 +171,8 @@ constexpr Row kRows[] = {
     {"all",
      "dot($t[5,2,3], $t[5,3,4]) -> $t[5,2,4], lhs_batch_dims={0}, lhs_contracting_dims={2}, "
      "rhs_batch_dims={0}, rhs_contracting_dims={1}"},
-    {"all", "dot($t[2,3], $t[3,4]) -> s32[2,4], lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+    {"all",
+     "dot($t[2,3], $t[3,4]) -> s32[2,4], lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
     {"all", "dot($t[2], $t[4]) -> $t[2,4], lhs_contracting_dims={}, rhs_contracting_dims={}"},
     {"all", "dot($t[2,0], $t[0,4]) -> $t[2,4], lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
     {"all",

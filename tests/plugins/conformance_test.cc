@@ -1,8 +1,10 @@
-// The corpora on real XLA, from our modules: read, prepared and written again. Twice: what the case expects, but for
-// tests/conformance/known_differences_xla.tsv, and on new inputs what the evaluator gives, but for fresh_differences_xla.tsv.
+// The corpora on real XLA, from our modules: read, prepared and written again. Twice: what the case
+// expects, but for tests/conformance/known_differences_xla.tsv, and on new inputs what the
+// evaluator gives, but for fresh_differences_xla.tsv.
 //
-// Of the corpora `jaxtests` and `stablehlo`, which are run where they lie beside the checkout, one case in 24, unless
-// HEDDLE_CORPORA_ON_XLA=all: all take some ten minutes. Skipped where the plugin is not there: ./dev setup-plugin xla-cpu.
+// Of the corpora `jaxtests` and `stablehlo`, which are run where they lie beside the checkout, one
+// case in 24, unless HEDDLE_CORPORA_ON_XLA=all: all take some ten minutes. Skipped where the plugin
+// is not there: ./dev setup-plugin xla-cpu.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

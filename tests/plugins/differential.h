@@ -1,5 +1,6 @@
-// A backend that does all of its work twice, on two others, and compares, element by element as the conformance corpora are
-// (conformance::tolerance_of): whatever runs on it is a test of the second against the first.
+// A backend that does all of its work twice, on two others, and compares, element by element as the
+// conformance corpora are (conformance::tolerance_of): whatever runs on it is a test of the second
+// against the first.
 #pragma once
 
 #include <memory>

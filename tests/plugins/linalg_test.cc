@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "heddle/heddle.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tests/plugins/differential.h"
-#include "heddle/pjrt/xla_cpu_library_test.h"
 
 namespace heddle {
 namespace {

@@ -1,6 +1,6 @@
-// All HLO that the golden files hold, of passes and of traces, and that the examples trace, compiles on
-// real XLA and gives what the evaluator gives. Skipped where the plugin is not there: ./dev
-// setup-plugin xla-cpu.
+// All HLO that the golden files hold, of passes and of traces, and that the examples trace,
+// compiles on real XLA and gives what the evaluator gives. Skipped where the plugin is not there:
+// ./dev setup-plugin xla-cpu.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +71,8 @@ int64_t wide_integer(std::mt19937& random) {
   return random() % 2 == 0 ? bits : bits % 9;
 }
 
-// Normal floats, both parts of complex ones; every size of integer, unless they are indices: 0 to 3.
+// Normal floats, both parts of complex ones; every size of integer, unless they are indices: 0 to
+// 3.
 Literal random_values(const Shape& shape, bool indices, std::mt19937& random) {
   Literal literal(shape);
   const DType dtype = shape.dtype();
@@ -120,7 +121,8 @@ Status run(const hlo::Module& module, runtime::Device& device) {
   return {};
 }
 
-// `backend` names what those run on that do not take the default device; without one they are left out.
+// `backend` names what those run on that do not take the default device; without one they are left
+// out.
 void run_examples(runtime::Device& device, std::string backend,
                   const std::function<void(int)>& check) {
   const runtime::DefaultDevice scope(device);

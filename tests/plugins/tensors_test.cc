@@ -1,5 +1,5 @@
-// What a user of Tensor does with real XLA beyond calling programs: options of one program, names of
-// devices, donation, programs as bytes, and memory that host and device share. Skipped where the
+// What a user of Tensor does with real XLA beyond calling programs: options of one program, names
+// of devices, donation, programs as bytes, and memory that host and device share. Skipped where the
 // plugin is not there: ./dev setup-plugin xla-cpu.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,8 @@ namespace heddle {
 
 inline size_t occurrences(std::string_view text, std::string_view word) {
   size_t count = 0;
-  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) ++count;
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size()))
+    ++count;
   return count;
 }
 

@@ -97,7 +97,8 @@ double median(const Literal& leaf) {
   return *middle;
 }
 
-// The corpus's numbers for a type: relative tolerance, and what nudging may add of the largest value.
+// The corpus's numbers for a type: relative tolerance, and what nudging may add of the largest
+// value.
 struct Rule {
   double rtol;
   double cap;
@@ -114,7 +115,8 @@ Rule rule_of(DType dtype) {
   }
 }
 
-// Terms of a sum that are subnormal are taken for zero where they are rounded by themselves, and kept where a sum is wider.
+// Terms of a sum that are subnormal are taken for zero where they are rounded by themselves, and
+// kept where a sum is wider.
 constexpr double kFlushed = 16;
 
 double least_normal(DType dtype) {

@@ -24,9 +24,9 @@ struct Comparison {
   std::string message;  // what differs and on which draw; why it was skipped
 };
 
-// What the corpus would allow a result of floats of this program: relative by type, and an absolute part, which is the least
-// normal number, or, in programs with sums (loops, reductions, products, scatters, calls), a twentieth of the relative one
-// times the largest value.
+// What the corpus would allow a result of floats of this program: relative by type, and an absolute
+// part, which is the least normal number, or, in programs with sums (loops, reductions, products,
+// scatters, calls), a twentieth of the relative one times the largest value.
 [[nodiscard]] Tolerance tolerance_of(const hlo::Module& module, const Literal& want);
 
 struct AgainstOptions {
@@ -34,12 +34,14 @@ struct AgainstOptions {
   int draws = 1;  // sets of arguments a case
 };
 
-// Runs the case's program on both on fresh_arguments() and compares by the case's rules, made anew for these values as those of
-// the corpus were made: `atol` keeps its share of the largest value, and covers 8 times (types of 8 and 16 bits: 2 times) the
-// change that nudged() arguments make on either device, up to the corpus's own bounds; and in sums 16 subnormal terms. Cases of StableHLO's tests, whose own
-// rule is for one input, get the numbers of the other corpora, and so do those with custom calls, where the corpus asks for the
-// bits of LAPACK, which neither device is. Subnormals are flushed, as XLA does. A case whose draws do not
-// all agree has the outcome of the worst.
+// Runs the case's program on both on fresh_arguments() and compares by the case's rules, made anew
+// for these values as those of the corpus were made: `atol` keeps its share of the largest value,
+// and covers 8 times (types of 8 and 16 bits: 2 times) the change that nudged() arguments make on
+// either device, up to the corpus's own bounds; and in sums 16 subnormal terms. Cases of
+// StableHLO's tests, whose own rule is for one input, get the numbers of the other corpora, and so
+// do those with custom calls, where the corpus asks for the bits of LAPACK, which neither device
+// is. Subnormals are flushed, as XLA does. A case whose draws do not all agree has the outcome of
+// the worst.
 [[nodiscard]] Comparison compare_on_fresh(const Case& item, const hlo::Module& module,
                                           const Compiled& ours, const Compiled& judge,
                                           const AgainstOptions& options = {});

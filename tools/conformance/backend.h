@@ -15,7 +15,8 @@ class Compiled {
   // errors   those of the backend
   static StatusOr<Compiled> make(runtime::Device& device, const hlo::Module& module);
 
-  // Arguments by parameter number, tuples as they are; the result as one literal of the root's type.
+  // Arguments by parameter number, tuples as they are; the result as one literal of the root's
+  // type.
   // errors   those of the backend
   [[nodiscard]] StatusOr<Literal> run(const std::vector<Literal>& arguments) const;
 
@@ -33,14 +34,15 @@ class Compiled {
 // run_on_device() with the device bound. The device must outlive it.
 [[nodiscard]] RunModule on_device(runtime::Device& device);
 
-// The same on the first devices of a backend, as many as there are lists of arguments: each is a replica of one program.
+// The same on the first devices of a backend, as many as there are lists of arguments: each is a
+// replica of one program.
 // errors   Unimplemented where there are fewer devices
 [[nodiscard]] StatusOr<std::vector<Literal>> run_on_replicas(
     runtime::Backend& backend, const hlo::Module& module,
     const std::vector<std::vector<Literal>>& arguments);
 
-// run_on_replicas() with the backend bound, which must outlive it. The interpreter, of whose devices any number can be had, is
-// made with enough of them.
+// run_on_replicas() with the backend bound, which must outlive it. The interpreter, of whose
+// devices any number can be had, is made with enough of them.
 [[nodiscard]] RunReplicas on_replicas(runtime::Backend& backend);
 
 }  // namespace heddle::conformance

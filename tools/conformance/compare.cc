@@ -31,7 +31,8 @@ int64_t place_of(DType dtype, const std::byte* element) {
 
 // Saturates: the distance between two f64 may exceed 63 bits.
 uint64_t distance(int64_t a, int64_t b) {
-  return a > b ? static_cast<uint64_t>(a) - static_cast<uint64_t>(b) : static_cast<uint64_t>(b) - static_cast<uint64_t>(a);
+  return a > b ? static_cast<uint64_t>(a) - static_cast<uint64_t>(b)
+               : static_cast<uint64_t>(b) - static_cast<uint64_t>(a);
 }
 
 // What is said about a leaf that differs.
@@ -47,7 +48,8 @@ struct Finding {
 
 bool agree(double got, double want, const Tolerance& tolerance) {
   if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want);
-  if (got == want && (!tolerance.signed_zero_exact || std::signbit(got) == std::signbit(want))) return true;
+  if (got == want && (!tolerance.signed_zero_exact || std::signbit(got) == std::signbit(want)))
+    return true;
   if (tolerance.exact || !std::isfinite(got) || !std::isfinite(want)) return false;
   return std::abs(got - want) <= tolerance.atol + tolerance.rtol * std::abs(want);
 }
@@ -55,12 +57,15 @@ bool agree(double got, double want, const Tolerance& tolerance) {
 // A run of floats of one type: an array, or the parts of a complex one, one after the other.
 class Floats {
  public:
-  Floats(const Literal& literal, DType dtype, int64_t count) : dtype_(dtype), bytes_(literal.bytes()) {
+  Floats(const Literal& literal, DType dtype, int64_t count)
+      : dtype_(dtype), bytes_(literal.bytes()) {
     values_.resize(static_cast<size_t>(count));
     load(dtype, bytes_, count, values_.data());
   }
   [[nodiscard]] double operator[](int64_t i) const { return values_[static_cast<size_t>(i)]; }
-  [[nodiscard]] int64_t place(int64_t i) const { return place_of(dtype_, bytes_ + i * storage_bytes(dtype_)); }
+  [[nodiscard]] int64_t place(int64_t i) const {
+    return place_of(dtype_, bytes_ + i * storage_bytes(dtype_));
+  }
 
  private:
   DType dtype_;
@@ -83,7 +88,8 @@ std::string index_text(const Shape& shape, int64_t position) {
   return cat("[", join(index, ","), "]");
 }
 
-std::string summary(const Shape& shape, const Finding& found, int64_t per_element, const std::string& values) {
+std::string summary(const Shape& shape, const Finding& found, int64_t per_element,
+                    const std::string& values) {
   std::string out = cat(found.count, " of ", shape.element_count() * per_element,
                         per_element == 2 ? " parts" : " elements", " differ; first at ",
                         index_text(shape, found.first / per_element), ": ", values);
@@ -101,14 +107,16 @@ std::string float_difference(const Literal& got, const Literal& want, const Tole
   const double least = least_normal(part);
   Finding found;
   for (int64_t i = 0; i < count; ++i) {
-    if (agree(flush(a[i], least), flush(b[i], least), tolerance) || within_ulps(a, b, i, tolerance)) continue;
+    if (agree(flush(a[i], least), flush(b[i], least), tolerance) || within_ulps(a, b, i, tolerance))
+      continue;
     found.add(i, std::abs(a[i] - b[i]));
   }
   if (found.count == 0) return {};
   const int64_t i = found.first;
   const char* which = per_element == 1 ? "" : i % 2 == 0 ? "real part " : "imaginary part ";
-  return summary(shape, found, per_element, cat(which, "got ", a[i], ", want ", b[i], ", ",
-                                                distance(a.place(i), b.place(i)), " ulp apart"));
+  return summary(shape, found, per_element,
+                 cat(which, "got ", a[i], ", want ", b[i], ", ", distance(a.place(i), b.place(i)),
+                     " ulp apart"));
 }
 
 std::string integer_text(DType dtype, int64_t value) {
@@ -127,8 +135,9 @@ std::string integer_difference(const Literal& got, const Literal& want) {
   }
   if (found.count == 0) return {};
   const auto first = static_cast<size_t>(found.first);
-  return summary(shape, found, 1, cat("got ", integer_text(shape.dtype(), a[first]), ", want ",
-                                      integer_text(shape.dtype(), b[first])));
+  return summary(shape, found, 1,
+                 cat("got ", integer_text(shape.dtype(), a[first]), ", want ",
+                     integer_text(shape.dtype(), b[first])));
 }
 
 class Comparison {
@@ -154,7 +163,8 @@ class Comparison {
                             ? integer_difference(got, want)
                             : float_difference(got, want, tolerance(number));
     if (found.empty()) return {};
-    return cat(path_.empty() ? "" : cat("output {", join(path_, ","), "}: "), to_string(want.shape()), ": ", found);
+    return cat(path_.empty() ? "" : cat("output {", join(path_, ","), "}: "),
+               to_string(want.shape()), ": ", found);
   }
 
   [[nodiscard]] Tolerance tolerance(size_t leaf) const {
@@ -169,7 +179,8 @@ class Comparison {
 
 }  // namespace
 
-std::string difference(const Literal& got, const Literal& want, std::span<const Tolerance> tolerances) {
+std::string difference(const Literal& got, const Literal& want,
+                       std::span<const Tolerance> tolerances) {
   if (!same_type(got.shape(), want.shape())) {
     return cat("got ", to_string(got.shape()), ", want ", to_string(want.shape()));
   }

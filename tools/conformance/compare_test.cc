@@ -32,8 +32,10 @@ TEST(Compare, EqualFloatsAgree) { EXPECT_EQ(compare(floats({1, 2}), floats({1, 2
 
 TEST(Compare, MessageHasFirstIndexBothValuesDistanceCountAndLargestDifference) {
   const Shape shape(f32, {2, 2});
-  EXPECT_EQ(compare(Literal::from<float>(shape, {1, 2, 3.0000002f, 5}), Literal::from<float>(shape, {1, 2, 3, 4})),
-            "f32[2,2]: 2 of 4 elements differ; first at [1,0]: got 3.000000238418579, want 3, 1 ulp apart; "
+  EXPECT_EQ(compare(Literal::from<float>(shape, {1, 2, 3.0000002f, 5}),
+                    Literal::from<float>(shape, {1, 2, 3, 4})),
+            "f32[2,2]: 2 of 4 elements differ; first at [1,0]: got 3.000000238418579, want 3, 1 "
+            "ulp apart; "
             "largest difference 1");
 }
 
@@ -125,15 +127,18 @@ TEST(Compare, UlpsOfFourBitFloatsCountTheirOwnSignBit) {
 
 TEST(Compare, PartsOfComplexNumbersAreComparedEach) {
   const Shape shape(c64, {2});
-  EXPECT_EQ(compare(Literal::from<std::complex<float>>(shape, {{1, 2}, {3, 5}}),
-                    Literal::from<std::complex<float>>(shape, {{1, 2}, {3, 4}})),
-            "c64[2]: 1 of 4 parts differ; first at [1]: imaginary part got 5, want 4, 2097152 ulp apart; "
-            "largest difference 1");
+  EXPECT_EQ(
+      compare(Literal::from<std::complex<float>>(shape, {{1, 2}, {3, 5}}),
+              Literal::from<std::complex<float>>(shape, {{1, 2}, {3, 4}})),
+      "c64[2]: 1 of 4 parts differ; first at [1]: imaginary part got 5, want 4, 2097152 ulp apart; "
+      "largest difference 1");
 }
 
 TEST(Compare, EachLeafHasItsTolerance) {
-  const Literal got = Literal::tuple({Literal::scalar(f64, 1.1), Literal::tuple({Literal::scalar(f64, 2.1)})});
-  const Literal want = Literal::tuple({Literal::scalar(f64, 1.0), Literal::tuple({Literal::scalar(f64, 2.0)})});
+  const Literal got =
+      Literal::tuple({Literal::scalar(f64, 1.1), Literal::tuple({Literal::scalar(f64, 2.1)})});
+  const Literal want =
+      Literal::tuple({Literal::scalar(f64, 1.0), Literal::tuple({Literal::scalar(f64, 2.0)})});
   const Tolerance loose{.rtol = 0.2};
   const Tolerance both[] = {loose, kExact};
   EXPECT_THAT(difference(got, want, both), HasSubstr("output {1,0}: f64[]: 1 of 1"));

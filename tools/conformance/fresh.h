@@ -13,14 +13,14 @@ namespace heddle::conformance {
 //
 //   floats     half of them recorded values, half from between two neighbours among these (so the
 //              recorded distribution, smoothed); in half of the arrays a third turn their sign, but
-//              for programs with loops, which may never end on such (a root of -2); some arrays are scaled by
+// for programs with loops, which may never end on such (a root of -2); some arrays are scaled by
 //              a power of 2; equal values spread by half of themselves
 //   integers   half of them recorded values, half uniform from their range. What was distinct stays
-//              so, what ascended along the last dimension does. A scalar comes from between 0 and its value,
+// so, what ascended along the last dimension does. A scalar comes from between 0 and its value,
 //              in programs with loops from between 1 and it, since it may count trips or be a step
 //   pred       either, in about the recorded shares
 //   matrices   symmetric (hermitian) ones by a permutation of rows and columns and a positive scale
-//              of each, which keep them so, and definite ones definite; of triangular ones the triangle
+// of each, which keep them so, and definite ones definite; of triangular ones the triangle
 //
 // Integers keep their values, in another order of rows, where a scatter or gather of the program is
 // told that its indices are unique, and all of theirs where it is told that they are sorted.

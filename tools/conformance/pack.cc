@@ -47,7 +47,8 @@ Status read_values(const proto::Case& from, Case& to) {
     HEDDLE_ASSIGN_OR_RETURN(to.expected, read_result(from.snapshot().result(), "result"));
   }
   if (!from.xla_cpu_result().empty()) {
-    HEDDLE_ASSIGN_OR_RETURN(to.xla_cpu_expected, read_result(from.xla_cpu_result(), "xla_cpu_result"));
+    HEDDLE_ASSIGN_OR_RETURN(to.xla_cpu_expected,
+                            read_result(from.xla_cpu_result(), "xla_cpu_result"));
   }
   return {};
 }
@@ -70,11 +71,14 @@ StatusOr<Case> to_case(proto::Case& from) {
 
 }  // namespace
 
-bool Case::has_flag(std::string_view flag) const { return std::ranges::find(flags, flag) != flags.end(); }
+bool Case::has_flag(std::string_view flag) const {
+  return std::ranges::find(flags, flag) != flags.end();
+}
 
 StatusOr<Case> read_case(std::string_view bytes) {
   proto::Case message;
-  if (bytes.size() > INT32_MAX || !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (bytes.size() > INT32_MAX ||
+      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return invalid_argument("is no serialised Case");
   }
   return to_case(message);
@@ -105,7 +109,8 @@ struct PackReader::Stream {
     out.resize(before + static_cast<size_t>(std::max(got, 0)));
     int code = Z_OK;
     const char* text = gzerror(file, &code);
-    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) return error("damaged gzip stream: ", std::string_view(text));
+    if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+      return error("damaged gzip stream: ", std::string_view(text));
     return {};
   }
 
@@ -143,7 +148,8 @@ PackReader::~PackReader() = default;
 
 StatusOr<PackReader> PackReader::open(const std::string& path) {
   auto stream = std::make_unique<Stream>(path);
-  if (stream->file == nullptr || !std::filesystem::is_regular_file(path)) return not_found(path, ": no such file");
+  if (stream->file == nullptr || !std::filesystem::is_regular_file(path))
+    return not_found(path, ": no such file");
   gzbuffer(stream->file, 1 << 17);
   if (gzdirect(stream->file) != 0) return invalid_argument(path, ": is no gzip file");
   return PackReader(std::move(stream));

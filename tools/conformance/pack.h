@@ -1,4 +1,5 @@
-// Packs of conformance cases: a gzip stream of length-delimited Case messages (tools/proto/hlo_case.proto).
+// Packs of conformance cases: a gzip stream of length-delimited Case messages
+// (tools/proto/hlo_case.proto).
 #pragma once
 
 #include <memory>
@@ -52,7 +53,8 @@ class PackReader {
   ~PackReader();
 
   // The next case, or none at the end.
-  // errors: InvalidArgument for a damaged or truncated stream, with the path and the number of the record
+  // errors: InvalidArgument for a damaged or truncated stream, with the path and the number of the
+  // record
   StatusOr<std::optional<Case>> next();
 
  private:

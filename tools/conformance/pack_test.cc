@@ -66,7 +66,8 @@ class Packs : public ::testing::Test {
 };
 
 TEST_F(Packs, CasesAreReadInOrder) {
-  const auto cases = read_pack(write(gzip(delimited(sample_case("a/1")) + delimited(sample_case("a/2")))));
+  const auto cases =
+      read_pack(write(gzip(delimited(sample_case("a/1")) + delimited(sample_case("a/2")))));
   ASSERT_TRUE(cases.ok()) << cases.status();
   ASSERT_EQ(cases->size(), 2u);
   EXPECT_EQ((*cases)[1].name, "a/2");
@@ -102,8 +103,12 @@ TEST_F(Packs, StreamThatIsCutOffIsAnError) {
 }
 
 TEST_F(Packs, LengthThatIsALieIsAnErrorAndTakesNoMemory) {
-  EXPECT_THAT(message_of(read_pack(write(gzip("\xff\xff\xff\xff\x0f"))).status()), HasSubstr("at most"));
-  EXPECT_THAT(message_of(read_pack(write(gzip("\xff\xff\xff\x7f" "abc"))).status()), HasSubstr("has 3 of 268435455 bytes"));
+  EXPECT_THAT(message_of(read_pack(write(gzip("\xff\xff\xff\xff\x0f"))).status()),
+              HasSubstr("at most"));
+  EXPECT_THAT(message_of(read_pack(write(gzip("\xff\xff\xff\x7f"
+                                              "abc")))
+                             .status()),
+              HasSubstr("has 3 of 268435455 bytes"));
 }
 
 TEST_F(Packs, ResultThatIsNoLiteralIsAnErrorThatNamesTheCase) {

@@ -10,8 +10,8 @@ namespace heddle::conformance {
 namespace {
 
 // Flags of cases whose expected value hangs on the last bit of an intermediate result.
-constexpr std::string_view kSensitive[] = {"ill-conditioned", "perturbation-changes-int", "sensitive-int",
-                                           "nonfinite-sensitive"};
+constexpr std::string_view kSensitive[] = {"ill-conditioned", "perturbation-changes-int",
+                                           "sensitive-int", "nonfinite-sensitive"};
 
 std::string sensitivity(const Case& item) {
   for (std::string_view flag : kSensitive) {
@@ -52,34 +52,42 @@ Result run_replicas(const Case& item, const hlo::Module& module, const RunReplic
 }
 
 // The wire gives names to what has none.
-bool same_name(const std::string& before, const std::string& after) { return before.empty() || before == after; }
+bool same_name(const std::string& before, const std::string& after) {
+  return before.empty() || before == after;
+}
 
 // Names, layouts and extras, which hlo::equal does not look at.
 Status check_labels(const hlo::Module& a, const hlo::Module& b) {
-  if (a.name != b.name) return internal_error("the module's name changed from ", a.name, " to ", b.name);
+  if (a.name != b.name)
+    return internal_error("the module's name changed from ", a.name, " to ", b.name);
   if (!(*a.extras == *b.extras)) return internal_error("the module's header changed");
   for (size_t c = 0; c < a.computations.size(); ++c) {
     const hlo::Computation& x = a.computations[c];
     const hlo::Computation& y = b.computations[c];
-    if (!same_name(x.name, y.name) || x.unknown_proto != y.unknown_proto || x.is_fusion != y.is_fusion) {
+    if (!same_name(x.name, y.name) || x.unknown_proto != y.unknown_proto ||
+        x.is_fusion != y.is_fusion) {
       return internal_error("computation ", x.name, " became ", y.name);
     }
     for (size_t i = 0; i < x.instructions.size(); ++i) {
       const bool same = same_name(x.instructions[i].name, y.instructions[i].name) &&
                         x.instructions[i].shape == y.instructions[i].shape &&
                         *x.instructions[i].extras == *y.instructions[i].extras;
-      if (!same) return internal_error("computation ", x.name, ", instruction ", x.instructions[i].name, ": changed");
+      if (!same)
+        return internal_error("computation ", x.name, ", instruction ", x.instructions[i].name,
+                              ": changed");
     }
   }
   return {};
 }
 
-Status check_printed(const hlo::Module& module, hlo::PrintOptions::Form form, std::string_view what) {
+Status check_printed(const hlo::Module& module, hlo::PrintOptions::Form form,
+                     std::string_view what) {
   const std::string text = hlo::print(module, {.form = form});
   StatusOr<hlo::Module> back = hlo::parse_text(text);
   if (!back.ok()) return annotate(back.status(), what, " text: ");
   if (!hlo::equal(module, *back)) return internal_error("another module after ", what, " text");
-  if (hlo::print(*back, {.form = form}) != text) return internal_error(what, " text prints differently when parsed");
+  if (hlo::print(*back, {.form = form}) != text)
+    return internal_error(what, " text prints differently when parsed");
   return {};
 }
 

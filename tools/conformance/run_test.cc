@@ -20,7 +20,8 @@ hlo::Module sample_module() {
   auto x = builder.parameter(Shape(f32, {2}), "x");
   auto minus = *builder.add(hlo::Opcode::kNegate, {x});
   auto inner = *builder.add(hlo::Opcode::kTuple, {x, minus});
-  module.entry = module.add(std::move(builder).finish(*builder.add(hlo::Opcode::kTuple, {x, inner})));
+  module.entry =
+      module.add(std::move(builder).finish(*builder.add(hlo::Opcode::kTuple, {x, inner})));
   return module;
 }
 
@@ -51,7 +52,9 @@ TEST(RunCase, WrongResultFailsAndSaysWhere) {
   item.expected = Literal::tuple({pair(1, 2), Literal::tuple({pair(1, 2), pair(-1, -3)})});
   const Result result = run_case(item, on_interpreter());
   EXPECT_EQ(result.outcome, Outcome::kFailed);
-  EXPECT_THAT(result.message, HasSubstr("output {1,1}: f32[2]: 1 of 2 elements differ; first at [1]: got -2, want -3"));
+  EXPECT_THAT(
+      result.message,
+      HasSubstr("output {1,1}: f32[2]: 1 of 2 elements differ; first at [1]: got -2, want -3"));
 }
 
 TEST(RunCase, WhatIsNotOfferedIsSkippedWithItsReason) {
@@ -90,7 +93,8 @@ TEST(RunCase, XlasValueCountsOnlyWhereXlaDisagreesWithTheInterpreter) {
 TEST(RunCase, SensitiveCasesSayThatTheyAre) {
   Case item = sample_case();
   item.flags = {"ill-conditioned"};
-  EXPECT_THAT(run_case(item, returns(pair(0, 0))).message, HasSubstr("(the case is flagged ill-conditioned)"));
+  EXPECT_THAT(run_case(item, returns(pair(0, 0))).message,
+              HasSubstr("(the case is flagged ill-conditioned)"));
 }
 
 TEST(RoundTrips, ModuleIsTheSameThroughProto) {

@@ -12,7 +12,8 @@
 namespace heddle::conformance {
 namespace {
 
-// Lines that a worker writes: "N name" before the case of that number, "= A message" with its outcome.
+// Lines that a worker writes: "N name" before the case of that number, "= A message" with its
+// outcome.
 void say(int to, std::string line) {
   std::ranges::replace(line, '\n', ' ');
   line.push_back('\n');

@@ -1,5 +1,5 @@
-// Cases one after the other in a process of their own: a loop that does not end on new inputs, or a plugin that falls, costs
-// one case.
+// Cases one after the other in a process of their own: a loop that does not end on new inputs, or a
+// plugin that falls, costs one case.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,12 @@ struct WorkerOptions {
   int silence_s = 60;  // a case that takes longer is stopped
 };
 
-// Compares one case. Called in the worker alone, which is forked: what is needed for it should be made there.
+// Compares one case. Called in the worker alone, which is forked: what is needed for it should be
+// made there.
 // errors   what makes it useless to go on
 using CompareCase = std::function<StatusOr<Comparison>(const Case&)>;
-// Told of each case in turn, in the calling process. `stopped`: it did not end, or ended its process.
+// Told of each case in turn, in the calling process. `stopped`: it did not end, or ended its
+// process.
 using ReportCase =
     std::function<void(const std::string& name, const Comparison& found, bool stopped)>;
 

@@ -1,5 +1,5 @@
-// When an element below the diagonal of a Hessenberg matrix counts as zero: the criterion of Ahues and
-// Tisseur. source: Ahues and Tisseur, LAPACK Working Note 122
+// When an element below the diagonal of a Hessenberg matrix counts as zero: the criterion of Ahues
+// and Tisseur. source: Ahues and Tisseur, LAPACK Working Note 122
 #pragma once
 
 #include <cmath>
@@ -35,8 +35,8 @@ bool is_negligible(const Matrix<T>& h, int64_t k, int64_t low, int64_t high, Rea
   return ba * (ab / sum) <= std::max(smallest, ulp * (bb * (aa / sum)));
 }
 
-// The first row of the unsplit block that ends at row `end` and begins at `from` or below; the element
-// left of it is made 0.
+// The first row of the unsplit block that ends at row `end` and begins at `from` or below; the
+// element left of it is made 0.
 template <class T>
 int64_t find_start(Matrix<T>& h, int64_t from, int64_t end, int64_t low, int64_t high,
                    Real<T> ulp) {

@@ -1,4 +1,5 @@
-// Matrices as Eigen's, in place. For .cc files that compute by Eigen; its headers take long to compile.
+// Matrices as Eigen's, in place. For .cc files that compute by Eigen; its headers take long to
+// compile.
 #pragma once
 
 #include <Eigen/Core>

@@ -3,8 +3,8 @@
 //
 // Signs, order and packing are LAPACK's where its users see them: JAX's programs were made with its
 // results. What does not hang on the order of LAPACK's own steps is computed by Eigen
-// (reflectors.cc; products and large triangular systems); the rest is the textbook's loops, written to
-// be read.
+// (reflectors.cc; products and large triangular systems); the rest is the textbook's loops, written
+// to be read.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// We compute in double. But the order of eigenvalues and the signs of vectors hang on the roundings and
-// thresholds of LAPACK's own steps, and its routines for f32 and c64 take them in f32.
+// We compute in double. But the order of eigenvalues and the signs of vectors hang on the roundings
+// and thresholds of LAPACK's own steps, and its routines for f32 and c64 take them in f32.
 #pragma once
 
 #include <cmath>

@@ -45,11 +45,13 @@ void solve_triangular(const Triangular& form, const Matrix<T>& a, Matrix<T>& b);
 template <class T>
 int solve_tridiagonal(std::span<T> below, std::span<T> diagonal, std::span<T> above, Matrix<T>& b);
 
-// The same for matrices that may be singular, as inverse iteration has them: tiny pivots are moved by an epsilon of U's largest element, so
-// that x is finite. Each row is scaled by its own size where two are compared. All three spans have n elements, below[0] and above[n-1] unused.
+// The same for matrices that may be singular, as inverse iteration has them: tiny pivots are moved
+// by an epsilon of U's largest element, so that x is finite. Each row is scaled by its own size
+// where two are compared. All three spans have n elements, below[0] and above[n-1] unused.
 //
 // source   LAPACK's routines lagtf and lagts, and jaxlib's tridiagonal_solve_perturbed
 template <class T>
-void solve_perturbed(std::span<const T> below, std::span<const T> diagonal, std::span<const T> above, Matrix<T>& b);
+void solve_perturbed(std::span<const T> below, std::span<const T> diagonal,
+                     std::span<const T> above, Matrix<T>& b);
 
 }  // namespace heddle::hlo::linalg
