@@ -7,6 +7,7 @@ using Tensors = std::vector<Tensor>;
 using In = const Inputs&;
 
 constexpr Unrecorded kUnrecorded[] = {
+    {"trace/devices.h", "devices by name"},
     {"trace/error.h", "errors"},
     {"trace/exchange.h", "host memory of tensors"},
     {"trace/program.h", "traces and programs"},
