@@ -10,7 +10,7 @@ namespace heddle {
 
 // One array of a tree.
 struct Leaf {
-  std::string path;  // "cell.w", "xs[1]"; empty where the tree is one leaf without a name
+  std::string path;  // "arg0.w", "arg1[1]"; empty where the tree is one leaf without a name
   Shape shape;
   friend bool operator==(const Leaf&, const Leaf&) = default;
 };
@@ -23,7 +23,7 @@ struct Signature {
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 
-// Returns "loss(cell.w: f32[6,4], xs: f32[8,2]) captures (b: f32[4]) -> (f32[])"; one leaf a line
+// Returns "main(arg0.w: f32[6,4], arg1: f32[8,2]) captures (b: f32[4]) -> (f32[])"; one leaf a line
 // where that is longer than 100 columns.
 [[nodiscard]] std::string to_string(const Leaf& leaf);
 [[nodiscard]] std::string to_string(const Signature& signature);
