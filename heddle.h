@@ -46,6 +46,7 @@
 #include "heddle/special/orthogonal.h"
 #include "heddle/trace/aliases.h"
 #include "heddle/trace/arranging.h"
+#include "heddle/trace/barrier.h"
 #include "heddle/trace/collectives.h"
 #include "heddle/trace/compiled_program.h"
 #include "heddle/trace/contractions.h"

@@ -27,11 +27,11 @@ void require_points(const Located& x, const Located& y, int64_t degree) {
   if (a.rank() == 1 && (b.rank() == 1 || b.rank() == 2) && a.size() > 0 && b.dim(0) == a.size() &&
       degree >= 0)
     return;
-  throw Error(
-      invalid_argument("polyfit: x is ", a.shape(), ", y ", b.shape(), " and degree ", degree,
-                       "; x must be a vector [n] with elements, y [n] or [n, k], degree 0 "
-                       "or more"),
-      x.at());
+  throw Error(invalid_argument("linalg::polyfit: x is ", a.shape(), ", y ", b.shape(),
+                               " and degree ", degree,
+                               "; x must be a vector [n] with elements, y [n] or [n, k], degree 0 "
+                               "or more"),
+              x.at());
 }
 
 // The roots of p[n], n > 1. Zeros in front are turned to the end, where each is a root 0 more.
@@ -52,9 +52,9 @@ Located roots_of(const Located& p) {
 }  // namespace
 
 Tensor tensorsolve(Operand left, Operand right) {
-  const Located a = numbers_of("tensorsolve", "a", left, 0);
-  const Located b = numbers_of("tensorsolve", "b", right, 0);
-  check_same_dtype("tensorsolve", a, b);
+  const Located a = numbers_of("linalg::tensorsolve", "a", left, 0);
+  const Located b = numbers_of("linalg::tensorsolve", "b", right, 0);
+  check_same_dtype("linalg::tensorsolve", a, b);
   const Dimensions &whole = a.dimensions(), &rows = b.dimensions();
   const bool begins =
       rows.size() <= whole.size() && std::equal(rows.begin(), rows.end(), whole.begin());
@@ -62,12 +62,12 @@ Tensor tensorsolve(Operand left, Operand right) {
       begins ? whole.begin() + static_cast<int64_t>(rows.size()) : whole.end(), whole.end());
   const int64_t n = b.tensor().size();
   if (!begins || count_of(unknowns) != n)
-    throw Error(
-        invalid_argument("tensorsolve: a is ", a.tensor().shape(), "; b is ", b.tensor().shape(),
-                         ", a must begin with its axes, and have as many elements in the "
-                         "others"),
-        a.at());
-  return as_program("tensorsolve", a.at(), [&]() -> std::vector<Located> {
+    throw Error(invalid_argument("linalg::tensorsolve: a is ", a.tensor().shape(), "; b is ",
+                                 b.tensor().shape(),
+                                 ", a must begin with its axes, and have as many elements in the "
+                                 "others"),
+                a.at());
+  return as_program("linalg::tensorsolve", a.at(), [&]() -> std::vector<Located> {
     const Located matrix = a.with(reshape(a.operand(), {n, n}));
     const Located vector = b.with(reshape(b.operand(), {n}));
     return {a.with(reshape({solve(matrix.operand(), vector.operand()), a.at()}, unknowns))};
@@ -75,7 +75,7 @@ Tensor tensorsolve(Operand left, Operand right) {
 }
 
 Tensor tensorinv(Operand operand, int64_t axes) {
-  const Located a = numbers_of("tensorinv", "a", operand, 0);
+  const Located a = numbers_of("linalg::tensorinv", "a", operand, 0);
   const Dimensions& whole = a.dimensions();
   const int64_t rank = a.tensor().rank();
   const bool splits = axes > 0 && axes <= rank;
@@ -83,10 +83,10 @@ Tensor tensorinv(Operand operand, int64_t axes) {
   const Dimensions columns(whole.begin() + (splits ? axes : 0), whole.end());
   const int64_t n = count_of(rows);
   if (!splits || count_of(columns) != n)
-    throw Error(invalid_argument("tensorinv: a is ", a.tensor().shape(), " and axes ", axes,
+    throw Error(invalid_argument("linalg::tensorinv: a is ", a.tensor().shape(), " and axes ", axes,
                                  "; the first axes must have as many elements as the others"),
                 a.at());
-  return as_program("tensorinv", a.at(), [&]() -> std::vector<Located> {
+  return as_program("linalg::tensorinv", a.at(), [&]() -> std::vector<Located> {
     const Located matrix = a.with(reshape(a.operand(), {n, n}));
     Dimensions shape = columns;
     shape.insert(shape.end(), rows.begin(), rows.end());
@@ -95,11 +95,11 @@ Tensor tensorinv(Operand operand, int64_t axes) {
 }
 
 Tensor polyfit(Operand places, Operand values, int64_t degree) {
-  const Located x = numbers_of("polyfit", "x", places, 0);
-  const Located y = numbers_of("polyfit", "y", values, 0);
-  check_same_dtype("polyfit", x, y);
+  const Located x = numbers_of("linalg::polyfit", "x", places, 0);
+  const Located y = numbers_of("linalg::polyfit", "y", values, 0);
+  check_same_dtype("linalg::polyfit", x, y);
   require_points(x, y, degree);
-  return as_program("polyfit", x.at(), [&]() -> std::vector<Located> {
+  return as_program("linalg::polyfit", x.at(), [&]() -> std::vector<Located> {
     const Located powers = x.with(vander(x.operand(), degree + 1));
     const Located squares = x.with(sum(square(abs(powers)).operand(), {.axes = {0}}));
     const Located scale = sqrt(squares).astype(x.dtype());
@@ -112,9 +112,9 @@ Tensor polyfit(Operand places, Operand values, int64_t degree) {
 }
 
 Tensor roots(Operand polynomial) {
-  const Located p = numbers_of("roots", "p", polynomial, 1);
-  trace_internal::vector_of("roots", "p", p.operand());
-  return as_program("roots", p.at(), [&]() -> std::vector<Located> {
+  const Located p = numbers_of("linalg::roots", "p", polynomial, 1);
+  trace_internal::vector_of("linalg::roots", "p", p.operand());
+  return as_program("linalg::roots", p.at(), [&]() -> std::vector<Located> {
     if (p.tensor().size() > 1) return {roots_of(p)};
     return {p.with(zeros({0}, real_dtype(p.dtype()) == f32 ? c64 : c128, p.at()))};
   })[0];

@@ -87,8 +87,8 @@ std::vector<Located> qr_of(const Located& a, bool full) {
 }  // namespace
 
 Tensor cholesky(Operand operand, const CholeskyOptions& options) {
-  const Located a = square_of("cholesky", "a", operand);
-  return as_program("cholesky", a.at(), [&]() -> std::vector<Located> {
+  const Located a = square_of("linalg::cholesky", "a", operand);
+  return as_program("linalg::cholesky", a.at(), [&]() -> std::vector<Located> {
     const Located given = options.symmetrize_input ? hermitian_part(a) : a;
     const Located factor = a.with(emit({.opcode = hlo::Opcode::kCholesky,
                                         .operands = {given.tensor()},
@@ -101,29 +101,29 @@ Tensor cholesky(Operand operand, const CholeskyOptions& options) {
 }
 
 Tensor triangular_solve(Operand left, Operand right, const TriangularOptions& options) {
-  const Located a = square_of("triangular_solve", "a", left);
-  const Located b = numbers_of("triangular_solve", "b", right, 1);
-  check_same_dtype("triangular_solve", a, b);
+  const Located a = square_of("linalg::triangular_solve", "a", left);
+  const Located b = numbers_of("linalg::triangular_solve", "b", right, 1);
+  check_same_dtype("linalg::triangular_solve", a, b);
   const bool is_vector = b.tensor().rank() == 1;
   const int64_t length = b.tensor().dim(is_vector || !options.left_side ? -1 : -2);
   if (length != rows(a)) {
-    throw Error(invalid_argument("triangular_solve: b is ", b.tensor().shape(), "; must have ",
-                                 rows(a), options.left_side ? " rows" : " columns", ", as a, ",
-                                 a.tensor().shape(), ", has"),
+    throw Error(invalid_argument("linalg::triangular_solve: b is ", b.tensor().shape(),
+                                 "; must have ", rows(a), options.left_side ? " rows" : " columns",
+                                 ", as a, ", a.tensor().shape(), ", has"),
                 a.at());
   }
-  return as_program("triangular_solve", a.at(), [&]() -> std::vector<Located> {
+  return as_program("linalg::triangular_solve", a.at(), [&]() -> std::vector<Located> {
     const int64_t axis = options.left_side ? -1 : -2;
     const Located matrix = is_vector ? as_matrix(b, options.left_side) : b;
-    auto [x, y] = broadcast_batches("triangular_solve", a, matrix);
+    auto [x, y] = broadcast_batches("linalg::triangular_solve", a, matrix);
     const Located found = solved(x, y, options);
     return {is_vector ? found.with(squeeze(found.operand(), {axis})) : found};
   })[0];
 }
 
 Lu lu(Operand operand) {
-  const Located a = matrices_of("lu", "a", operand);
-  std::vector<Tensor> out = as_program("lu", a.at(), [&] { return lu_of(a); });
+  const Located a = matrices_of("linalg::lu", "a", operand);
+  std::vector<Tensor> out = as_program("linalg::lu", a.at(), [&] { return lu_of(a); });
   return {out[0], out[1], out[2]};
 }
 
@@ -131,32 +131,33 @@ Tensor lu_pivots_to_permutation(Operand operand, int64_t size) {
   const Located pivots(as_tensor(operand), operand.at());
   const Shape& shape = pivots.tensor().shape();
   if (shape.dtype() != s32 || shape.rank() < 1 || columns(pivots) > size) {
-    throw Error(invalid_argument("lu_pivots_to_permutation: pivots are ", shape,
+    throw Error(invalid_argument("linalg::lu_pivots_to_permutation: pivots are ", shape,
                                  "; must be s32[.., k] with k at most size, ", size),
                 pivots.at());
   }
-  return as_program("lu_pivots_to_permutation", pivots.at(),
+  return as_program("linalg::lu_pivots_to_permutation", pivots.at(),
                     [&]() -> std::vector<Located> { return {permutation_of(pivots, size)}; })[0];
 }
 
 Qr qr(Operand operand, bool full_matrices) {
-  const Located a = matrices_of("qr", "a", operand);
-  std::vector<Tensor> out = as_program("qr", a.at(), [&] { return qr_of(a, full_matrices); });
+  const Located a = matrices_of("linalg::qr", "a", operand);
+  std::vector<Tensor> out =
+      as_program("linalg::qr", a.at(), [&] { return qr_of(a, full_matrices); });
   return {out[0], out[1]};
 }
 
 Tensor householder_product(Operand left, Operand right) {
-  const Located a = matrices_of("householder_product", "a", left);
-  const Located taus = numbers_of("householder_product", "taus", right, 1);
-  check_same_dtype("householder_product", a, taus, "taus");
+  const Located a = matrices_of("linalg::householder_product", "a", left);
+  const Located taus = numbers_of("linalg::householder_product", "taus", right, 1);
+  check_same_dtype("linalg::householder_product", a, taus, "taus");
   const int64_t m = rows(a), n = columns(a), k = columns(taus);
   if (batch_of(a) != batch_of(taus, 1) || n > m || k > n) {
-    throw Error(invalid_argument("householder_product: a is ", a.tensor().shape(), " and taus ",
-                                 taus.tensor().shape(),
+    throw Error(invalid_argument("linalg::householder_product: a is ", a.tensor().shape(),
+                                 " and taus ", taus.tensor().shape(),
                                  "; must be [.., m, n] and [.., k] with m >= n >= k"),
                 a.at());
   }
-  return as_program("householder_product", a.at(), [&]() -> std::vector<Located> {
+  return as_program("linalg::householder_product", a.at(), [&]() -> std::vector<Located> {
     if (a.tensor().size() == 0 || k == 0) return {identity(a, batch_of(a), m, n)};
     return {lapack("orgqr", {a, taus}, {a.tensor().shape()}, "{}")[0]};
   })[0];

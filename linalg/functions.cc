@@ -115,16 +115,17 @@ Located expm_of(const Located& a) {
 }  // namespace
 
 Tensor matrix_power(Operand operand, int64_t exponent) {
-  const Located a = square_of("matrix_power", "a", operand);
-  return as_program("matrix_power", a.at(), [&]() -> std::vector<Located> {
+  const Located a = square_of("linalg::matrix_power", "a", operand);
+  return as_program("linalg::matrix_power", a.at(), [&]() -> std::vector<Located> {
     if (exponent >= 0) return {power_of(a, static_cast<uint64_t>(exponent))};
     return {power_of(a.with(inv(a.operand())), -static_cast<uint64_t>(exponent))};
   })[0];
 }
 
 Tensor expm(Operand operand) {
-  const Located a = square_of("expm", "a", operand);
-  return as_program("expm", a.at(), [&]() -> std::vector<Located> { return {expm_of(a)}; })[0];
+  const Located a = square_of("linalg::expm", "a", operand);
+  return as_program("linalg::expm", a.at(),
+                    [&]() -> std::vector<Located> { return {expm_of(a)}; })[0];
 }
 
 }  // namespace heddle::linalg

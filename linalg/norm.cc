@@ -14,8 +14,8 @@ namespace {
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
 [[noreturn]] void throw_order(const Located& x, std::string_view what, std::string_view orders) {
-  throw Error(invalid_argument("norm: order is of no norm of ", what, " of x, ", x.tensor().shape(),
-                               "; must be ", orders),
+  throw Error(invalid_argument("linalg::norm: order is of no norm of ", what, " of x, ",
+                               x.tensor().shape(), "; must be ", orders),
               x.at());
 }
 
@@ -35,7 +35,7 @@ Located extreme_of(const Located& sizes, bool greatest, const Reduction& over) {
   if (!is_empty)
     return sizes.with(greatest ? max(sizes.operand(), over) : min(sizes.operand(), over));
   if (greatest) return sizes.with(sum(sizes.operand(), over));
-  throw Error(invalid_argument("norm: order is that of a least size, of no elements of x, ",
+  throw Error(invalid_argument("linalg::norm: order is that of a least size, of no elements of x, ",
                                sizes.tensor().shape(), "; x must have elements along its axes"),
               sizes.at());
 }
@@ -97,10 +97,11 @@ Located norm_of(const Located& x, const NormOptions& options, const Reduction& o
   if (over.axes.size() == 2) return matrix_norm(x, *options.order, over);
   const auto* number = std::get_if<double>(&options.order->value());
   if (over.axes.size() != 1) {
-    throw Error(invalid_argument("norm: x is ", x.tensor().shape(), " and ", over.axes.size(),
-                                 " axes are reduced; an order takes one, of vectors, or two, of "
-                                 "matrices, give them as axes"),
-                x.at());
+    throw Error(
+        invalid_argument("linalg::norm: x is ", x.tensor().shape(), " and ", over.axes.size(),
+                         " axes are reduced; an order takes one, of vectors, or two, of "
+                         "matrices, give them as axes"),
+        x.at());
   }
   if (number == nullptr || std::isnan(*number)) throw_order(x, "vectors", "a number");
   return vector_norm(x, *number, over);
@@ -109,13 +110,14 @@ Located norm_of(const Located& x, const NormOptions& options, const Reduction& o
 }  // namespace
 
 Tensor norm(Operand operand, const NormOptions& options) {
-  const Located x = numbers_of("norm", "x", operand, 0);
-  Reduction over{.axes = trace_internal::axes_of("norm", x.tensor().shape(), options.axes, x.at()),
-                 .keep_dims = options.keep_dims};
+  const Located x = numbers_of("linalg::norm", "x", operand, 0);
+  Reduction over{
+      .axes = trace_internal::axes_of("linalg::norm", x.tensor().shape(), options.axes, x.at()),
+      .keep_dims = options.keep_dims};
   if (over.axes.empty()) {
     for (int64_t i = 0; i < x.tensor().rank(); ++i) over.axes.push_back(i);
   }
-  return as_program("norm", x.at(),
+  return as_program("linalg::norm", x.at(),
                     [&]() -> std::vector<Located> { return {norm_of(x, options, over)}; })[0];
 }
 

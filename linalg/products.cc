@@ -70,7 +70,7 @@ std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64
     if (each.rank() == 1 && i == 0) each = expand_dims({each, at}, 0);
     if (each.rank() == 1 && i + 1 == given.size()) each = expand_dims({each, at}, 1);
     if (each.rank() != 2 || (i > 0 && each.dim(0) != sizes.back()))
-      throw Error(invalid_argument("multi_dot: matrix ", i, " is ", given[i].shape(),
+      throw Error(invalid_argument("linalg::multi_dot: matrix ", i, " is ", given[i].shape(),
                                    "; it must be a matrix (the first and last may be vectors) with "
                                    "as many rows as the one before has columns"),
                   at);
@@ -85,9 +85,10 @@ std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64
 
 Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
   if (matrices.size() < 2)
-    throw Error(invalid_argument("multi_dot: has ", matrices.size(), " matrices; give two or more"),
-                at);
-  return trace_internal::one_program("multi_dot", at, [&] {
+    throw Error(
+        invalid_argument("linalg::multi_dot: has ", matrices.size(), " matrices; give two or more"),
+        at);
+  return trace_internal::one_program("linalg::multi_dot", at, [&] {
     std::vector<int64_t> sizes;
     const std::vector<Tensor> chain = chain_of(matrices, sizes, at);
     Tensor product = multiplied(chain, Order(sizes), 0, chain.size() - 1, at);
@@ -100,7 +101,7 @@ Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
 
 Tensor trace(Operand a, int64_t k) {
   SourceLocation at = a.at();
-  return trace_internal::one_program("trace", at, [&] {
+  return trace_internal::one_program("linalg::trace", at, [&] {
     return sum({diagonal(a, k), at}, {.axes = {-1}});
   });
 }
@@ -123,8 +124,8 @@ Located cond_by_values(const Located& a, bool greatest_first) {
 }  // namespace
 
 Polar polar(Operand operand) {
-  const Located a = matrices_of("polar", "a", operand);
-  std::vector<Tensor> out = as_program("polar", a.at(), [&]() -> std::vector<Located> {
+  const Located a = matrices_of("linalg::polar", "a", operand);
+  std::vector<Tensor> out = as_program("linalg::polar", a.at(), [&]() -> std::vector<Located> {
     const Svd factors = svd(a.operand(), /*full_matrices=*/false);
     const Located vh = a.with(factors.vh), s = a.with(factors.s).astype(a.dtype());
     return {product(a.with(factors.u), vh), product(adjoint(vh), column(s) * vh)};
@@ -134,13 +135,13 @@ Polar polar(Operand operand) {
 
 Tensor vector_norm(Operand x, double order, const std::vector<int64_t>& axes, bool keep_dims) {
   SourceLocation at = x.at();
-  Located numbers = numbers_of("vector_norm", "x", x, 0);
-  return trace_internal::one_program("vector_norm", at, [&] {
+  Located numbers = numbers_of("linalg::vector_norm", "x", x, 0);
+  return trace_internal::one_program("linalg::vector_norm", at, [&] {
     if (axes.size() == 1) return norm(x, {.order = order, .axes = axes, .keep_dims = keep_dims});
     // Several axes are one long vector: brought to the end, and flattened.
     const int64_t rank = numbers.tensor().rank();
     std::vector<int64_t> moved =
-        trace_internal::axes_of("vector_norm", numbers.tensor().shape(), axes, at);
+        trace_internal::axes_of("linalg::vector_norm", numbers.tensor().shape(), axes, at);
     std::vector<int64_t> stays;
     Dimensions shape, kept = numbers.dimensions();
     for (int64_t i = 0; i < rank; ++i) {
@@ -163,7 +164,7 @@ Tensor vector_norm(Operand x, double order, const std::vector<int64_t>& axes, bo
 }
 
 Tensor matrix_norm(Operand x, NormOrder order, bool keep_dims) {
-  matrices_of("matrix_norm", "x", x);
+  matrices_of("linalg::matrix_norm", "x", x);
   return norm(x, {.order = order, .axes = {-2, -1}, .keep_dims = keep_dims});
 }
 
@@ -171,12 +172,13 @@ Tensor cond(Operand operand, std::optional<NormOrder> order) {
   // 2 or -2: how singular values are divided; else 0.
   const double* number = order ? std::get_if<double>(&order->value()) : nullptr;
   const double by_values = !order ? 2 : number && std::abs(*number) == 2 ? *number : 0;
-  const Located a =
-      by_values == 0 ? square_of("cond", "a", operand) : matrices_of("cond", "a", operand);
+  const Located a = by_values == 0 ? square_of("linalg::cond", "a", operand)
+                                   : matrices_of("linalg::cond", "a", operand);
   if (rows(a) == 0 || columns(a) == 0)
-    throw Error(invalid_argument("cond: a is ", a.tensor().shape(), "; it must have elements"),
-                a.at());
-  return as_program("cond", a.at(), [&]() -> std::vector<Located> {
+    throw Error(
+        invalid_argument("linalg::cond: a is ", a.tensor().shape(), "; it must have elements"),
+        a.at());
+  return as_program("linalg::cond", a.at(), [&]() -> std::vector<Located> {
     const Located out = by_values == 0 ? cond_by_norm(a, *order) : cond_by_values(a, by_values > 0);
     // A singular matrix may have a NaN for its inverse's norm.
     const Located is_given = a.with(any(is_nan(a).operand(), {.axes = {-2, -1}}));

@@ -176,7 +176,7 @@ Located funm_of(const Located& a, const std::function<Tensor(const Tensor&)>& fn
   const Located values = t.with(fn(eigenvalues.tensor()));
   const trace_internal::OwnFunctions own;  // the loop over columns is no function of the user's
   if (values.tensor().shape() != eigenvalues.tensor().shape()) {
-    throw Error(invalid_argument("funm: fn gives ", values.tensor().shape(), "; must give ",
+    throw Error(invalid_argument("linalg::funm: fn gives ", values.tensor().shape(), "; must give ",
                                  eigenvalues.tensor().shape(), ", as the eigenvalues are"),
                 a.at());
   }
@@ -212,14 +212,15 @@ Located sylvester_of(const Located& a, const Located& b, const Located& c) {
 }  // namespace
 
 Hessenberg hessenberg(Operand operand) {
-  const Located a = square_of("hessenberg", "a", operand);
-  std::vector<Tensor> out = as_program("hessenberg", a.at(), [&] { return hessenberg_of(a); });
+  const Located a = square_of("linalg::hessenberg", "a", operand);
+  std::vector<Tensor> out =
+      as_program("linalg::hessenberg", a.at(), [&] { return hessenberg_of(a); });
   return {out[0], out[1]};
 }
 
 Schur schur(Operand operand, SchurForm form) {
-  const Located a = square_of("schur", "a", operand);
-  std::vector<Tensor> out = as_program("schur", a.at(), [&]() -> std::vector<Located> {
+  const Located a = square_of("linalg::schur", "a", operand);
+  std::vector<Tensor> out = as_program("linalg::schur", a.at(), [&]() -> std::vector<Located> {
     const Form found = schur_of(form == SchurForm::kComplex ? as_complex(a) : a);
     return {found.t, found.z};
   });
@@ -227,43 +228,47 @@ Schur schur(Operand operand, SchurForm form) {
 }
 
 Schur rsf2csf(Operand left, Operand right) {
-  const Located t = square_of("rsf2csf", "t", left), z = square_of("rsf2csf", "z", right);
+  const Located t = square_of("linalg::rsf2csf", "t", left),
+                z = square_of("linalg::rsf2csf", "z", right);
   if (t.tensor().shape() != z.tensor().shape()) {
-    throw Error(invalid_argument("rsf2csf: z is ", z.tensor().shape(), "; must be ",
+    throw Error(invalid_argument("linalg::rsf2csf: z is ", z.tensor().shape(), "; must be ",
                                  t.tensor().shape(), ", as t is"),
                 t.at());
   }
-  std::vector<Tensor> out = as_program("rsf2csf", t.at(), [&] { return complex_form(t, z); });
+  std::vector<Tensor> out =
+      as_program("linalg::rsf2csf", t.at(), [&] { return complex_form(t, z); });
   return {out[0], out[1]};
 }
 
 Tensor sqrtm(Operand operand) {
-  const Located a = square_of("sqrtm", "a", operand);
-  return as_program("sqrtm", a.at(), [&]() -> std::vector<Located> { return {sqrtm_of(a)}; })[0];
+  const Located a = square_of("linalg::sqrtm", "a", operand);
+  return as_program("linalg::sqrtm", a.at(),
+                    [&]() -> std::vector<Located> { return {sqrtm_of(a)}; })[0];
 }
 
 Tensor funm(Operand operand, const std::function<Tensor(const Tensor&)>& fn) {
-  const Located a = square_of("funm", "a", operand);
-  return as_program("funm", a.at(), [&]() -> std::vector<Located> { return {funm_of(a, fn)}; })[0];
+  const Located a = square_of("linalg::funm", "a", operand);
+  return as_program("linalg::funm", a.at(),
+                    [&]() -> std::vector<Located> { return {funm_of(a, fn)}; })[0];
 }
 
 Tensor solve_sylvester(Operand left, Operand right, Operand operand) {
-  const Located a = square_of("solve_sylvester", "a", left);
-  const Located b = square_of("solve_sylvester", "b", right);
-  const Located c = matrices_of("solve_sylvester", "c", operand);
-  check_same_dtype("solve_sylvester", a, b);
-  check_same_dtype("solve_sylvester", a, c, "c");
+  const Located a = square_of("linalg::solve_sylvester", "a", left);
+  const Located b = square_of("linalg::solve_sylvester", "b", right);
+  const Located c = matrices_of("linalg::solve_sylvester", "c", operand);
+  check_same_dtype("linalg::solve_sylvester", a, b);
+  check_same_dtype("linalg::solve_sylvester", a, c, "c");
   if (rows(c) != rows(a) || columns(c) != columns(b)) {
     throw Error(
-        invalid_argument("solve_sylvester: c is ", c.tensor().shape(), "; its matrices must be ",
-                         rows(a), " x ", columns(b), ", the sizes of a, ", a.tensor().shape(),
-                         ", and b, ", b.tensor().shape()),
+        invalid_argument("linalg::solve_sylvester: c is ", c.tensor().shape(),
+                         "; its matrices must be ", rows(a), " x ", columns(b),
+                         ", the sizes of a, ", a.tensor().shape(), ", and b, ", b.tensor().shape()),
         a.at());
   }
-  return as_program("solve_sylvester", a.at(), [&]() -> std::vector<Located> {
-    const auto [a1, c1] = broadcast_batches("solve_sylvester", a, c);
-    const auto [b1, c2] = broadcast_batches("solve_sylvester", b, c1);
-    const auto [a2, b2] = broadcast_batches("solve_sylvester", a1, b1);
+  return as_program("linalg::solve_sylvester", a.at(), [&]() -> std::vector<Located> {
+    const auto [a1, c1] = broadcast_batches("linalg::solve_sylvester", a, c);
+    const auto [b1, c2] = broadcast_batches("linalg::solve_sylvester", b, c1);
+    const auto [a2, b2] = broadcast_batches("linalg::solve_sylvester", a1, b1);
     return {sylvester_of(a2, b2, c2)};
   })[0];
 }

@@ -34,7 +34,7 @@ Located as_columns(const RightSide& side) { return side.is_vector ? column(side.
 
 Located solved(const Lu& factors, const Located& a, const Located& b) {
   const Operand packed(factors.lu, a.at());
-  const Located right = broadcast_batches("solve", a, b).second;
+  const Located right = broadcast_batches("linalg::solve", a, b).second;
   const Dimensions order_shape = with_axes(batch_of(right), {rows(a)});
   const Located order = a.with(broadcast_to(factors.permutation, order_shape, a.at()));
   const Tensor y = triangular_solve(packed, permuted_rows(right, order).operand(),
@@ -94,9 +94,9 @@ double default_tolerance(const Located& a) {
 }  // namespace
 
 Tensor solve(Operand left, Operand right) {
-  const Located a = square_of("solve", "a", left);
-  const RightSide side = right_side("solve", a, right);
-  return as_program("solve", a.at(), [&]() -> std::vector<Located> {
+  const Located a = square_of("linalg::solve", "a", left);
+  const RightSide side = right_side("linalg::solve", a, right);
+  return as_program("linalg::solve", a.at(), [&]() -> std::vector<Located> {
     const Located x = solution(a, as_columns(side));
     return {side.is_vector ? swept(x) : x};
   })[0];
@@ -104,22 +104,22 @@ Tensor solve(Operand left, Operand right) {
 
 Tensor lu_solve(const Lu& factors, Operand right) {
   if (!factors.lu.is_valid() || !factors.permutation.is_valid())
-    throw Error(
-        invalid_argument("lu_solve: ", factors.lu.is_valid() ? "factors.permutation" : "factors.lu",
-                         " has no value; give what lu(a) returns"),
-        right.at());
-  const Located a = square_of("lu_solve", "factors.lu", {factors.lu, right.at()});
-  const RightSide side = right_side("lu_solve", a, right);
-  return as_program("lu_solve", a.at(), [&]() -> std::vector<Located> {
+    throw Error(invalid_argument("linalg::lu_solve: ",
+                                 factors.lu.is_valid() ? "factors.permutation" : "factors.lu",
+                                 " has no value; give what lu(a) returns"),
+                right.at());
+  const Located a = square_of("linalg::lu_solve", "factors.lu", {factors.lu, right.at()});
+  const RightSide side = right_side("linalg::lu_solve", a, right);
+  return as_program("linalg::lu_solve", a.at(), [&]() -> std::vector<Located> {
     const Located x = solved(factors, a, as_columns(side));
     return {side.is_vector ? swept(x) : x};
   })[0];
 }
 
 Tensor cho_solve(Operand factor, Operand right, bool lower) {
-  const Located a = square_of("cho_solve", "factor", factor);
-  const RightSide side = right_side("cho_solve", a, right);
-  return as_program("cho_solve", a.at(), [&]() -> std::vector<Located> {
+  const Located a = square_of("linalg::cho_solve", "factor", factor);
+  const RightSide side = right_side("linalg::cho_solve", a, right);
+  return as_program("linalg::cho_solve", a.at(), [&]() -> std::vector<Located> {
     // L L^H x = b, or U^H U x = b: the conjugate transpose stands first or last.
     TriangularOptions first{.left_side = true, .lower = lower}, second = first;
     TriangularOptions& turned = lower ? second : first;
@@ -131,9 +131,9 @@ Tensor cho_solve(Operand factor, Operand right, bool lower) {
 }
 
 Tensor solve_triangular(Operand left, Operand right, const SolveTriangular& how) {
-  const Located a = square_of("solve_triangular", "a", left);
-  const RightSide side = right_side("solve_triangular", a, right);
-  return as_program("solve_triangular", a.at(), [&]() -> std::vector<Located> {
+  const Located a = square_of("linalg::solve_triangular", "a", left);
+  const RightSide side = right_side("linalg::solve_triangular", a, right);
+  return as_program("linalg::solve_triangular", a.at(), [&]() -> std::vector<Located> {
     const Located x = a.with(triangular_solve(a.operand(), as_columns(side).operand(),
                                               {.left_side = true,
                                                .lower = how.lower,
@@ -145,15 +145,15 @@ Tensor solve_triangular(Operand left, Operand right, const SolveTriangular& how)
 }
 
 Tensor inv(Operand operand) {
-  const Located a = square_of("inv", "a", operand);
-  return as_program("inv", a.at(), [&]() -> std::vector<Located> {
+  const Located a = square_of("linalg::inv", "a", operand);
+  return as_program("linalg::inv", a.at(), [&]() -> std::vector<Located> {
     return {solution(a, identity(a, batch_of(a), rows(a), rows(a)))};
   })[0];
 }
 
 Tensor det(Operand operand) {
-  const Located a = square_of("det", "a", operand);
-  return as_program("det", a.at(), [&]() -> std::vector<Located> {
+  const Located a = square_of("linalg::det", "a", operand);
+  return as_program("linalg::det", a.at(), [&]() -> std::vector<Located> {
     const Lu factors = lu(a.operand());
     const Located diagonal = a.with(heddle::diagonal({factors.lu, a.at()}));
     return {a.with(prod(diagonal.operand(), {.axes = {-1}})) * parity(a, factors.pivots)};
@@ -161,16 +161,16 @@ Tensor det(Operand operand) {
 }
 
 Slogdet slogdet(Operand operand) {
-  const Located a = square_of("slogdet", "a", operand);
-  std::vector<Tensor> out = as_program("slogdet", a.at(), [&] { return slogdet_of(a); });
+  const Located a = square_of("linalg::slogdet", "a", operand);
+  std::vector<Tensor> out = as_program("linalg::slogdet", a.at(), [&] { return slogdet_of(a); });
   return {out[0], out[1]};
 }
 
 Lstsq lstsq(Operand left, Operand right, std::optional<double> rcond) {
-  const Located a = matrices_of("lstsq", "a", left);
-  const RightSide side = right_side("lstsq", a, right);
-  std::vector<Tensor> out = as_program("lstsq", a.at(), [&] {
-    auto [x, y] = broadcast_batches("lstsq", a, as_columns(side));
+  const Located a = matrices_of("linalg::lstsq", "a", left);
+  const RightSide side = right_side("linalg::lstsq", a, right);
+  std::vector<Tensor> out = as_program("linalg::lstsq", a.at(), [&] {
+    auto [x, y] = broadcast_batches("linalg::lstsq", a, as_columns(side));
     std::vector<Located> found = lstsq_of(x, y, rcond.value_or(default_tolerance(a)));
     if (side.is_vector) found[0] = swept(found[0]);
     return found;
@@ -179,15 +179,15 @@ Lstsq lstsq(Operand left, Operand right, std::optional<double> rcond) {
 }
 
 Tensor pinv(Operand operand, std::optional<double> rtol) {
-  const Located a = matrices_of("pinv", "a", operand);
-  return as_program("pinv", a.at(), [&]() -> std::vector<Located> {
+  const Located a = matrices_of("linalg::pinv", "a", operand);
+  return as_program("linalg::pinv", a.at(), [&]() -> std::vector<Located> {
     return {pinv_of(a, rtol.value_or(10 * default_tolerance(a)))};
   })[0];
 }
 
 Tensor matrix_rank(Operand operand, std::optional<double> rtol) {
-  const Located a = matrices_of("matrix_rank", "a", operand);
-  return as_program("matrix_rank", a.at(), [&]() -> std::vector<Located> {
+  const Located a = matrices_of("linalg::matrix_rank", "a", operand);
+  return as_program("linalg::matrix_rank", a.at(), [&]() -> std::vector<Located> {
     const Located s = a.with(svdvals(a.operand()));
     const Located kept = s > greatest(s) * rtol.value_or(default_tolerance(a));
     return {a.with(sum(kept.astype(s32).operand(), {.axes = {-1}}))};

@@ -199,7 +199,7 @@ TEST(SolvingErrors, NameTheOperand) {
   EXPECT_THAT(error_of([] {
                 det(zeros({2, 3}));
               }),
-              HasSubstr("det: a is f32[2,3]; its last two axes must have the same size"));
+              HasSubstr("linalg::det: a is f32[2,3]; its last two axes must have the same size"));
   EXPECT_THAT(error_of([] {
                 norm(zeros({2, 2, 2}), {.order = 2});
               }),

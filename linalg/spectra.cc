@@ -84,57 +84,59 @@ std::vector<Located> svd_of(const Located& a, char mode) {
 }  // namespace
 
 Eigh eigh(Operand operand, const EighOptions& options) {
-  const Located a = square_of("eigh", "a", operand);
-  std::vector<Tensor> out = as_program("eigh", a.at(), [&] { return eigh_of(a, options, true); });
+  const Located a = square_of("linalg::eigh", "a", operand);
+  std::vector<Tensor> out =
+      as_program("linalg::eigh", a.at(), [&] { return eigh_of(a, options, true); });
   return {out[0], out[1]};
 }
 
 Tensor eigvalsh(Operand operand, const EighOptions& options) {
-  const Located a = square_of("eigvalsh", "a", operand);
-  return as_program("eigvalsh", a.at(),
+  const Located a = square_of("linalg::eigvalsh", "a", operand);
+  return as_program("linalg::eigvalsh", a.at(),
                     [&]() -> std::vector<Located> { return {eigh_of(a, options, false)[0]}; })[0];
 }
 
 Eigh eigh_tridiagonal(Operand diagonal, Operand beside) {
-  const Located d = numbers_of("eigh_tridiagonal", "d", diagonal, 1);
-  const Located e = numbers_of("eigh_tridiagonal", "e", beside, 1);
+  const Located d = numbers_of("linalg::eigh_tridiagonal", "d", diagonal, 1);
+  const Located e = numbers_of("linalg::eigh_tridiagonal", "e", beside, 1);
   Dimensions expected = d.dimensions();
   expected.back() = std::max<int64_t>(expected.back() - 1, 0);
   if (is_complex(d.dtype()) || e.tensor().shape() != Shape(d.dtype(), expected)) {
-    throw Error(invalid_argument("eigh_tridiagonal: d is ", d.tensor().shape(), " and e ",
+    throw Error(invalid_argument("linalg::eigh_tridiagonal: d is ", d.tensor().shape(), " and e ",
                                  e.tensor().shape(), "; both must be real, of one dtype, and e ",
                                  "shorter than d by 1"),
                 d.at());
   }
-  std::vector<Tensor> out = as_program("eigh_tridiagonal", d.at(), [&]() -> std::vector<Located> {
-    if (columns(d) == 0) return {d, column(d)};
-    return eigh_of(tridiagonal_matrix(d, e), {.symmetrize_input = false}, true);
-  });
+  std::vector<Tensor> out =
+      as_program("linalg::eigh_tridiagonal", d.at(), [&]() -> std::vector<Located> {
+        if (columns(d) == 0) return {d, column(d)};
+        return eigh_of(tridiagonal_matrix(d, e), {.symmetrize_input = false}, true);
+      });
   return {out[0], out[1]};
 }
 
 Eig eig(Operand operand) {
-  const Located a = square_of("eig", "a", operand);
-  std::vector<Tensor> out = as_program("eig", a.at(), [&] { return eig_of(a, true); });
+  const Located a = square_of("linalg::eig", "a", operand);
+  std::vector<Tensor> out = as_program("linalg::eig", a.at(), [&] { return eig_of(a, true); });
   return {out[0], out[1]};
 }
 
 Tensor eigvals(Operand operand) {
-  const Located a = square_of("eigvals", "a", operand);
-  return as_program("eigvals", a.at(),
+  const Located a = square_of("linalg::eigvals", "a", operand);
+  return as_program("linalg::eigvals", a.at(),
                     [&]() -> std::vector<Located> { return {eig_of(a, false)[0]}; })[0];
 }
 
 Svd svd(Operand operand, bool full_matrices) {
-  const Located a = matrices_of("svd", "a", operand);
+  const Located a = matrices_of("linalg::svd", "a", operand);
   std::vector<Tensor> out =
-      as_program("svd", a.at(), [&] { return svd_of(a, full_matrices ? 'A' : 'S'); });
+      as_program("linalg::svd", a.at(), [&] { return svd_of(a, full_matrices ? 'A' : 'S'); });
   return {out[0], out[1], out[2]};
 }
 
 Tensor svdvals(Operand operand) {
-  const Located a = matrices_of("svdvals", "a", operand);
-  return as_program("svdvals", a.at(),
+  const Located a = matrices_of("linalg::svdvals", "a", operand);
+  return as_program("linalg::svdvals", a.at(),
                     [&]() -> std::vector<Located> { return {svd_of(a, 'N')[1]}; })[0];
 }
 

@@ -50,14 +50,14 @@ Tensor hankel_of(const Located& column, const Located& row) {
 
 Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at) {
   if (blocks.empty())
-    throw Error(invalid_argument("block_diag: has no blocks; give at least one"), at);
-  return one_program("block_diag", at, [&] {
+    throw Error(invalid_argument("linalg::block_diag: has no blocks; give at least one"), at);
+  return one_program("linalg::block_diag", at, [&] {
     std::vector<Tensor> matrices;
     int64_t width = 0;
     for (const Tensor& block : blocks) {
       Tensor matrix = atleast_2d({block, at});
       if (matrix.rank() != 2)
-        throw Error(invalid_argument("block_diag: a block is ", block.shape(),
+        throw Error(invalid_argument("linalg::block_diag: a block is ", block.shape(),
                                      "; it must be a matrix, a vector or a number"),
                     at);
       width += matrix.dim(1);
@@ -75,28 +75,31 @@ Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at) {
 }
 
 Tensor toeplitz(Operand column) {
-  Located c = vector_of("toeplitz", "column", column, 1);
-  return one_program("toeplitz", c.at(), [&] { return toeplitz_of(c, c.with(conj(c.operand()))); });
+  Located c = vector_of("linalg::toeplitz", "column", column, 1);
+  return one_program("linalg::toeplitz", c.at(),
+                     [&] { return toeplitz_of(c, c.with(conj(c.operand()))); });
 }
 
 Tensor toeplitz(Operand column, Operand row) {
-  Located c = vector_of("toeplitz", "column", column, 1), r = vector_of("toeplitz", "row", row, 1);
-  return one_program("toeplitz", c.at(), [&] { return toeplitz_of(c, r); });
+  Located c = vector_of("linalg::toeplitz", "column", column, 1),
+          r = vector_of("linalg::toeplitz", "row", row, 1);
+  return one_program("linalg::toeplitz", c.at(), [&] { return toeplitz_of(c, r); });
 }
 
 Tensor hankel(Operand column) {
-  Located c = vector_of("hankel", "column", column, 1);
-  return one_program("hankel", c.at(), [&] { return hankel_of(c, c.like(0)); });
+  Located c = vector_of("linalg::hankel", "column", column, 1);
+  return one_program("linalg::hankel", c.at(), [&] { return hankel_of(c, c.like(0)); });
 }
 
 Tensor hankel(Operand column, Operand row) {
-  Located c = vector_of("hankel", "column", column, 1), r = vector_of("hankel", "row", row, 1);
-  return one_program("hankel", c.at(), [&] { return hankel_of(c, r); });
+  Located c = vector_of("linalg::hankel", "column", column, 1),
+          r = vector_of("linalg::hankel", "row", row, 1);
+  return one_program("linalg::hankel", c.at(), [&] { return hankel_of(c, r); });
 }
 
 Tensor circulant(Operand column) {
-  Located c = vector_of("circulant", "column", column, 1);
-  return one_program("circulant", c.at(), [&] {
+  Located c = vector_of("linalg::circulant", "column", column, 1);
+  return one_program("linalg::circulant", c.at(), [&] {
     const int64_t n = c.tensor().size();
     // Twice the column upwards: row i begins where its element 0 stands.
     const Tensor up = flip(c.operand());
@@ -106,12 +109,12 @@ Tensor circulant(Operand column) {
 }
 
 Tensor companion(Operand coefficients) {
-  Located c = vector_of("companion", "coefficients", coefficients, 2);
+  Located c = vector_of("linalg::companion", "coefficients", coefficients, 2);
   if (!is_floating(c.dtype()) && !is_complex(c.dtype()))
-    throw Error(invalid_argument("companion: coefficients are ", c.tensor().shape(),
+    throw Error(invalid_argument("linalg::companion: coefficients are ", c.tensor().shape(),
                                  "; they must be floats or complex numbers"),
                 c.at());
-  return one_program("companion", c.at(), [&] {
+  return one_program("linalg::companion", c.at(), [&] {
     const int64_t n = c.tensor().size() - 1;
     const Located first = c.with(slice_in_dim(c.operand(), 0, 1));
     const Tensor row = reshape((-rest_of(c) / first).operand(), {1, n});
@@ -120,15 +123,15 @@ Tensor companion(Operand coefficients) {
 }
 
 Tensor leslie(Operand fertility, Operand survival) {
-  Located f = vector_of("leslie", "fertility", fertility, 1);
-  Located s = vector_of("leslie", "survival", survival);
+  Located f = vector_of("linalg::leslie", "fertility", fertility, 1);
+  Located s = vector_of("linalg::leslie", "survival", survival);
   const int64_t n = f.tensor().size();
   if (s.tensor().size() != n - 1 || s.dtype() != f.dtype())
-    throw Error(invalid_argument("leslie: survival is ", s.tensor().shape(), "; fertility is ",
-                                 f.tensor().shape(),
+    throw Error(invalid_argument("linalg::leslie: survival is ", s.tensor().shape(),
+                                 "; fertility is ", f.tensor().shape(),
                                  ", survival must be of its dtype and have one element less"),
                 f.at());
-  return one_program("leslie", f.at(), [&] {
+  return one_program("linalg::leslie", f.at(), [&] {
     const Tensor row = reshape(f.operand(), {1, n});
     if (n == 1) return row;
     const Tensor below = pad({diag(s.operand()), f.at()}, {0, f.at()}, {{}, {0, 1}});
@@ -138,10 +141,10 @@ Tensor leslie(Operand fertility, Operand survival) {
 
 Tensor hilbert(int64_t n, DType dtype, SourceLocation at) {
   if (n < 0 || !is_floating(dtype))
-    throw Error(invalid_argument("hilbert: n is ", n, " and dtype ", to_string(dtype),
+    throw Error(invalid_argument("linalg::hilbert: n is ", n, " and dtype ", to_string(dtype),
                                  "; n must be 0 or more and dtype of floats"),
                 at);
-  return one_program("hilbert", at, [&] {
+  return one_program("linalg::hilbert", at, [&] {
     const DType wide = dtype == f64 ? f64 : f32;
     const Located i(iota(wide, {n, n}, 0, at), at), j(iota(wide, {n, n}, 1, at), at);
     return (1 / (i + j + 1)).astype(dtype).tensor();
@@ -150,8 +153,8 @@ Tensor hilbert(int64_t n, DType dtype, SourceLocation at) {
 
 Tensor hadamard(int64_t n, DType dtype, SourceLocation at) {
   if (n < 1 || !std::has_single_bit(static_cast<uint64_t>(n)))
-    throw Error(invalid_argument("hadamard: n is ", n, "; it must be a power of 2"), at);
-  return one_program("hadamard", at, [&] {
+    throw Error(invalid_argument("linalg::hadamard: n is ", n, "; it must be a power of 2"), at);
+  return one_program("linalg::hadamard", at, [&] {
     // -1 to the number of 1 bits that i and j share.
     const Located i(iota(s32, {n, n}, 0, at), at), j(iota(s32, {n, n}, 1, at), at);
     const Located shared = i.with(population_count((i & j).operand()));

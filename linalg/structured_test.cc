@@ -125,7 +125,7 @@ TEST(Norms, Conditions) {
   EXPECT_THAT(cond(a, INFINITY).item<double>(), near(3));
   EXPECT_THAT(cond(a, MatrixNorm::kFrobenius).item<double>(), near(3));
   EXPECT_THAT(cond(a, MatrixNorm::kNuclear).item<double>(), near(5));
-  EXPECT_THAT(error_of([] { cond(ones({2, 3}), 1); }), HasSubstr("cond: a is f32[2,3]"));
+  EXPECT_THAT(error_of([] { cond(ones({2, 3}), 1); }), HasSubstr("linalg::cond: a is f32[2,3]"));
 }
 
 TEST(Solving, FromFactorsThatThereAre) {

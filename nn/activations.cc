@@ -50,22 +50,30 @@ Located gelu_exact(const Located& x) {
 
 }  // namespace
 
-Tensor relu(Operand x) { return maximum(x, {0, x.at()}); }
+Tensor relu(Operand x) {
+  const Tensor t = as_tensor(x, "nn::relu");
+  if (t.dtype() == pred)
+    throw Error(invalid_argument("nn::relu: x is ", t.shape(),
+                                 "; it must be of numbers, cast it with astype(f32)"),
+                x.at());
+  return formula("nn::relu", x.at(), [&] { return maximum(Located(t, x.at()), 0); });
+}
 
 Tensor relu6(Operand x) {
-  return formula("relu6", x.at(), [&] { return relu6_of({as_tensor(x), x.at()}); });
+  return formula("nn::relu6", x.at(), [&] { return relu6_of({as_tensor(x), x.at()}); });
 }
 
 Tensor leaky_relu(Operand x, double slope) {
-  return activation("leaky_relu", x, [&](const Located& v) { return where(v >= 0, v, slope * v); });
+  return activation("nn::leaky_relu", x,
+                    [&](const Located& v) { return where(v >= 0, v, slope * v); });
 }
 
 Tensor elu(Operand x, double alpha) {
-  return activation("elu", x, [&](const Located& v) { return elu_of(v, alpha); });
+  return activation("nn::elu", x, [&](const Located& v) { return elu_of(v, alpha); });
 }
 
 Tensor celu(Operand x, double alpha) {
-  return activation("celu", x, [&](const Located& v) {
+  return activation("nn::celu", x, [&](const Located& v) {
     return maximum(v, 0) + alpha * expm1(minimum(v, 0) / alpha);
   });
 }
@@ -73,67 +81,68 @@ Tensor celu(Operand x, double alpha) {
 Tensor selu(Operand x) {
   constexpr double kAlpha = 1.6732632423543772848;
   constexpr double kScale = 1.0507009873554804934;
-  return activation("selu", x, [&](const Located& v) { return kScale * elu_of(v, kAlpha); });
+  return activation("nn::selu", x, [&](const Located& v) { return kScale * elu_of(v, kAlpha); });
 }
 
 Tensor sigmoid(Operand x) {
-  return activation("sigmoid", x, [](const Located& v) { return logistic(v); });
+  return activation("nn::sigmoid", x, [](const Located& v) { return logistic(v); });
 }
 
 Tensor mish(Operand x) {
-  return activation("mish", x, [](const Located& v) { return v * tanh(softplus_of(v)); });
+  return activation("nn::mish", x, [](const Located& v) { return v * tanh(softplus_of(v)); });
 }
 
 // The side that is not taken must not overflow: its derivative would be NaN.
 Tensor sparse_plus(Operand x) {
-  return activation("sparse_plus", x, [](const Located& v) {
+  return activation("nn::sparse_plus", x, [](const Located& v) {
     Located inside = maximum(minimum(v, 1), -1);
     return where(v <= -1, 0, where(v >= 1, v, square(inside + 1) / 4));
   });
 }
 
 Tensor squareplus(Operand x, double b) {
-  return activation("squareplus", x,
+  return activation("nn::squareplus", x,
                     [&](const Located& v) { return (v + sqrt(square(v) + b)) / 2; });
 }
 
 Tensor sparse_sigmoid(Operand x) {
-  return activation("sparse_sigmoid", x,
+  return activation("nn::sparse_sigmoid", x,
                     [](const Located& v) { return 0.5 * maximum(minimum(v + 1, 2), 0); });
 }
 
 Tensor silu(Operand x) {
-  return activation("silu", x, [](const Located& v) { return v * logistic(v); });
+  return activation("nn::silu", x, [](const Located& v) { return v * logistic(v); });
 }
 
-Tensor softplus(Operand x) { return activation("softplus", x, softplus_of); }
+Tensor softplus(Operand x) { return activation("nn::softplus", x, softplus_of); }
 
 Tensor soft_sign(Operand x) {
-  return activation("soft_sign", x, [](const Located& v) { return v / (abs(v) + 1); });
+  return activation("nn::soft_sign", x, [](const Located& v) { return v / (abs(v) + 1); });
 }
 
 Tensor log_sigmoid(Operand x) {
-  return activation("log_sigmoid", x, [](const Located& v) { return -softplus_of(-v); });
+  return activation("nn::log_sigmoid", x, [](const Located& v) { return -softplus_of(-v); });
 }
 
 Tensor hard_tanh(Operand x) {
-  return activation("hard_tanh", x, [](const Located& v) { return minimum(maximum(v, -1), 1); });
+  return activation("nn::hard_tanh", x,
+                    [](const Located& v) { return minimum(maximum(v, -1), 1); });
 }
 
-Tensor hard_sigmoid(Operand x) { return activation("hard_sigmoid", x, hard_sigmoid_of); }
+Tensor hard_sigmoid(Operand x) { return activation("nn::hard_sigmoid", x, hard_sigmoid_of); }
 
 Tensor hard_silu(Operand x) {
-  return activation("hard_silu", x, [](const Located& v) { return v * hard_sigmoid_of(v); });
+  return activation("nn::hard_silu", x, [](const Located& v) { return v * hard_sigmoid_of(v); });
 }
 
 Tensor log1mexp(Operand x) {
-  return activation("log1mexp", x, [](const Located& v) {
+  return activation("nn::log1mexp", x, [](const Located& v) {
     return where(v < std::numbers::ln2, log(-expm1(-v)), log1p(-exp(-v)));
   });
 }
 
 Tensor logmeanexp(Operand x, const Reduction& over) {
-  return activation("logmeanexp", x, [&](const Located& v) {
+  return activation("nn::logmeanexp", x, [&](const Located& v) {
     const Tensor total = logsumexp(v.operand(), over);
     const int64_t places = total.size();
     const double count = static_cast<double>(v.tensor().size()) / static_cast<double>(places);
@@ -142,20 +151,20 @@ Tensor logmeanexp(Operand x, const Reduction& over) {
 }
 
 Tensor gelu(Operand x, const Gelu& form) {
-  return activation("gelu", x, form.approximate ? gelu_tanh : gelu_exact);
+  return activation("nn::gelu", x, form.approximate ? gelu_tanh : gelu_exact);
 }
 
 Tensor glu(Operand x, int64_t axis) {
-  Located value = floating("glu", "x", x);
+  Located value = floating("nn::glu", "x", x);
   const Shape& shape = value.tensor().shape();
-  int64_t along = axis_of("glu", shape, axis, x.at());
+  int64_t along = axis_of("nn::glu", shape, axis, x.at());
   int64_t size = shape.dimension(along);
   if (size % 2 != 0) {
-    throw Error(invalid_argument("glu: axis ", axis, " of x, ", shape, ", has size ", size,
+    throw Error(invalid_argument("nn::glu: axis ", axis, " of x, ", shape, ", has size ", size,
                                  "; it must be even, to be halved"),
                 x.at());
   }
-  return formula("glu", x.at(), [&] {
+  return formula("nn::glu", x.at(), [&] {
     std::vector<Tensor> halves = split_at(value.operand(), {size / 2}, along);
     return value.with(halves[0]) * logistic(value.with(halves[1]));
   });

@@ -18,7 +18,7 @@ using nn_internal::floating;
 using nn_internal::formula;
 using trace_internal::Located;
 
-constexpr std::string_view kOp = "dot_product_attention";
+constexpr std::string_view kOp = "nn::dot_product_attention";
 
 struct Sizes {
   Dimensions batch;

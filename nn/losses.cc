@@ -52,7 +52,7 @@ Located checked_labels(std::string_view op, const Operand& labels, const Located
 }  // namespace
 
 Tensor softmax_cross_entropy(Operand logits, Operand labels) {
-  constexpr std::string_view kOp = "softmax_cross_entropy";
+  constexpr std::string_view kOp = "nn::softmax_cross_entropy";
   Located x = floating(kOp, "logits", logits);
   Located p = floating(kOp, "labels", labels);
   require_classes(kOp, x);
@@ -63,7 +63,7 @@ Tensor softmax_cross_entropy(Operand logits, Operand labels) {
 }
 
 Tensor softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) {
-  constexpr std::string_view kOp = "softmax_cross_entropy_with_integer_labels";
+  constexpr std::string_view kOp = "nn::softmax_cross_entropy_with_integer_labels";
   Located x = floating(kOp, "logits", logits);
   require_classes(kOp, x);
   Located label = checked_labels(kOp, labels, x);
@@ -81,7 +81,7 @@ Tensor softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels)
 }
 
 Tensor sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
-  constexpr std::string_view kOp = "sigmoid_binary_cross_entropy";
+  constexpr std::string_view kOp = "nn::sigmoid_binary_cross_entropy";
   Located x = floating(kOp, "logits", logits);
   Located p = target_of(kOp, "labels", labels, x);
   return formula(kOp, logits.at(), [&] {
@@ -90,9 +90,12 @@ Tensor sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
 }
 
 Tensor huber_loss(Operand predictions, Operand targets, double delta) {
-  Located x = floating("huber_loss", "predictions", predictions);
-  Located y = target_of("huber_loss", "targets", targets, x);
-  return formula("huber_loss", predictions.at(), [&] {
+  Located x = floating("nn::huber_loss", "predictions", predictions);
+  Located y = target_of("nn::huber_loss", "targets", targets, x);
+  if (!(delta > 0))
+    throw Error(invalid_argument("nn::huber_loss: delta is ", delta, "; it must be more than 0"),
+                predictions.at());
+  return formula("nn::huber_loss", predictions.at(), [&] {
     Located size = abs(x - y);
     Located quadratic = minimum(size, delta);
     return 0.5 * square(quadratic) + delta * (size - quadratic);
@@ -100,9 +103,9 @@ Tensor huber_loss(Operand predictions, Operand targets, double delta) {
 }
 
 Tensor l2_loss(Operand predictions, Operand targets) {
-  Located x = floating("l2_loss", "predictions", predictions);
-  Located y = target_of("l2_loss", "targets", targets, x);
-  return formula("l2_loss", predictions.at(), [&] { return 0.5 * square(x - y); });
+  Located x = floating("nn::l2_loss", "predictions", predictions);
+  Located y = target_of("nn::l2_loss", "targets", targets, x);
+  return formula("nn::l2_loss", predictions.at(), [&] { return 0.5 * square(x - y); });
 }
 
 }  // namespace heddle::nn

@@ -141,7 +141,11 @@ TEST(Activations, KeepDtypeAndTakeIntegersWhereTheyMay) {
   EXPECT_THAT(relu(array<int>({-2, 3})).to_vector<int>(), ElementsAre(0, 3));
   EXPECT_THAT(relu6(array<int>({-2, 9})).to_vector<int>(), ElementsAre(0, 6));
   std::string error = error_of([] { softplus(array<int>({1})); });
-  EXPECT_THAT(error, HasSubstr("softplus: x is s32[1]; it must be of floats"));
+  EXPECT_THAT(error, HasSubstr("nn::softplus: x is s32[1]; it must be of floats"));
+  EXPECT_THAT(error_of([] { relu(ones({2}, pred)); }),
+              HasSubstr("nn::relu: x is pred[2]; it must be of numbers"));
+  EXPECT_THAT(error_of([] { huber_loss(ones({2}), ones({2}), -1); }),
+              HasSubstr("nn::huber_loss: delta is -1; it must be more than 0"));
   EXPECT_THAT(error, HasSubstr("nn_test.cc:"));
 }
 

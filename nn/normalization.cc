@@ -50,14 +50,16 @@ Tensor normalized(std::string_view op, const Operand& operand, const Norm& norm,
 }  // namespace
 
 Tensor standardize(Operand x, const Standardization& over) {
-  Located value = floating("standardize", "x", x);
-  trace_internal::axes_of("standardize", value.tensor().shape(), over.axes, x.at());
-  return formula("standardize", x.at(), [&] {
+  Located value = floating("nn::standardize", "x", x);
+  trace_internal::axes_of("nn::standardize", value.tensor().shape(), over.axes, x.at());
+  return formula("nn::standardize", x.at(), [&] {
     return standardized(wide_of(value), over.axes, over.epsilon).astype(value.dtype());
   });
 }
 
-Tensor layer_norm(Operand x, const Norm& norm) { return normalized("layer_norm", x, norm, true); }
-Tensor rms_norm(Operand x, const Norm& norm) { return normalized("rms_norm", x, norm, false); }
+Tensor layer_norm(Operand x, const Norm& norm) {
+  return normalized("nn::layer_norm", x, norm, true);
+}
+Tensor rms_norm(Operand x, const Norm& norm) { return normalized("nn::rms_norm", x, norm, false); }
 
 }  // namespace heddle::nn

@@ -64,6 +64,7 @@ Tensor positions_without_replacement(const Drawing& d) {
 
 Tensor positions_with_replacement(const Drawing& d) {
   SourceLocation at = d.at();
+  if (d.draws == 0) return zeros(d.shape, s32, at);
   if (!d.how.p.is_valid())
     return randint(d.key, d.shape, {0, at}, {d.elements, at}, s32, d.how.options);
   Located total(cumsum({d.how.p, at}), at);
@@ -80,9 +81,9 @@ Tensor choice(Operand key, Operand x, const Dimensions& shape, const Choice& how
   random_internal::check_sample_shape(kOp, shape, at);
   const int64_t* count = std::get_if<int64_t>(&x.number());
   if (!x.is_tensor() && (!count || *count < 0))
-    throw Error(
-        invalid_argument(kOp, ": x is a C++ number; it must be a count of 0 or more, or a tensor"),
-        at);
+    throw Error(invalid_argument(kOp, ": x is the C++ number ", number_text(x),
+                                 "; it must be a count of 0 or more, or a tensor"),
+                at);
   int64_t axis = 0;
   int64_t elements = count ? *count : 0;
   if (x.is_tensor()) {

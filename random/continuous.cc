@@ -105,6 +105,8 @@ Tensor normal(Operand key, const Dimensions& shape, DType dtype, const Options& 
 
 Tensor truncated_normal(Operand key, Operand lower, Operand upper, const Dimensions& shape,
                         DType dtype, const Options& options) {
+  random_internal::require_order("random::truncated_normal", "lower", lower, "upper", upper,
+                                 key.at());
   return sample("random::truncated_normal", key, {lower, upper}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return truncated_normal_of(r, p[0], p[1]); });
 }

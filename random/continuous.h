@@ -67,15 +67,19 @@ Tensor gamma(Operand key, Operand a, const Dimensions& shape = {}, DType dtype =
              const Options& options = {});
 Tensor loggamma(Operand key, Operand a, const Dimensions& shape = {}, DType dtype = f32,
                 const Options& options = {});
-// From gamma samples.
+// From gamma samples. Density x^(a-1) (1-x)^(b-1) / B(a, b) on 0 .. 1; a, b > 0.
 Tensor beta(Operand key, Operand a, Operand b, const Dimensions& shape = {}, DType dtype = f32,
             const Options& options = {});
+// The sum of df squares of normal numbers: 2 Gamma(df / 2), of mean df; df > 0, of any fraction.
 Tensor chisquare(Operand key, Operand df, const Dimensions& shape = {}, DType dtype = f32,
                  const Options& options = {});
+// Fisher's: (chisquare(dfnum) / dfnum) / (chisquare(dfden) / dfden), of mean dfden / (dfden - 2).
 Tensor f(Operand key, Operand dfnum, Operand dfden, const Dimensions& shape = {}, DType dtype = f32,
          const Options& options = {});
+// Student's: normal / sqrt(chisquare(df) / df), of density proportional to
+// (1 + x^2 / df)^(-(df + 1) / 2).
 Tensor t(Operand key, Operand df, const Dimensions& shape = {}, DType dtype = f32,
-         const Options& options = {});  // Student's
+         const Options& options = {});
 // Density proportional to exp(-|x|^p).
 Tensor generalized_normal(Operand key, double p, const Dimensions& shape = {}, DType dtype = f32,
                           const Options& options = {});

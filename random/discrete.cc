@@ -52,8 +52,8 @@ Bound number_bound(const Operand& x, DType dtype, SourceLocation at) {
     past = *i > 0 && static_cast<uint64_t>(*i) > range.greatest;
     clamped = past ? Operand(range.greatest, at) : Operand(std::max(*i, range.least), at);
   } else {
-    throw Error(invalid_argument("random::randint: a bound is a C++ number that is no integer; it "
-                                 "must be an integer"),
+    throw Error(invalid_argument("random::randint: a bound is the C++ number ", number_text(x),
+                                 "; it must be an integer"),
                 at);
   }
   return {{constant_like(clamped, dtype, "random::randint"), at}, {scalar(past, at), at}};
@@ -124,9 +124,9 @@ Tensor elements_of(std::string_view op, const Operand& x) {
   if (x.is_tensor()) return x.tensor();
   const int64_t* n = std::get_if<int64_t>(&x.number());
   if (n && *n >= 0) return arange(*n, x.at());
-  throw Error(
-      invalid_argument(op, ": x is a C++ number; it must be a count of 0 or more, or a tensor"),
-      x.at());
+  throw Error(invalid_argument(op, ": x is the C++ number ", number_text(x),
+                               "; it must be a count of 0 or more, or a tensor"),
+              x.at());
 }
 
 Tensor permuted(const Words& words, const Tensor& x, int64_t axis, bool independent,
@@ -146,6 +146,7 @@ Tensor randint(Operand key, const Dimensions& shape, Operand low, Operand high, 
     throw Error(invalid_argument(kOp, ": dtype is ", to_string(dtype),
                                  "; it must be an integer of 8 bits or more"),
                 at);
+  random_internal::require_order(kOp, "low", low, "high", high, at);
   return one_program(kOp, at, [&] {
     // Narrow integers are drawn in s32, to spread what the remainder favours.
     DType drawn = bit_width(dtype) < 32 ? s32 : dtype;
@@ -164,7 +165,9 @@ Tensor randint(Operand key, const Dimensions& shape, Operand low, Operand high, 
 }
 
 Tensor bernoulli(Operand key, Operand p, const Dimensions& shape, const Options& options) {
-  DType dtype = p.is_tensor() ? as_tensor(p).dtype() : f32;
+  random_internal::require_floats("random::bernoulli", "p", p, key.at());
+  random_internal::require_probability("random::bernoulli", p, key.at());
+  DType dtype = p.is_tensor() ? p.tensor().dtype() : f32;
   return sample("random::bernoulli", key, {p}, shape, dtype, options,
                 [](const Request& r, std::span<const Located> v) { return bernoulli_of(r, v[0]); });
 }
@@ -186,7 +189,7 @@ Tensor categorical(Operand key, Operand logits, int64_t axis, const Dimensions& 
   constexpr std::string_view kOp = "random::categorical";
   SourceLocation at = key.at();
   Tensor x = as_tensor(logits);
-  trace_internal::require_ieee_float(kOp, "logits", x.dtype(), at);
+  random_internal::require_floats(kOp, "logits", {x}, at);
   int64_t along = trace_internal::axis_of(kOp, x.shape(), axis, at);
   Dimensions batch = x.shape().dimensions();
   batch.erase(batch.begin() + along);
@@ -227,7 +230,9 @@ Tensor geometric(Operand key, Operand p, const Dimensions& shape, DType dtype,
   if (!is_integer(dtype))
     throw Error(invalid_argument(kOp, ": dtype is ", to_string(dtype), "; it must be of integers"),
                 key.at());
-  DType drawn = p.is_tensor() ? as_tensor(p).dtype() : f32;
+  random_internal::require_floats(kOp, "p", p, key.at());
+  random_internal::require_probability(kOp, p, key.at());
+  DType drawn = p.is_tensor() ? p.tensor().dtype() : f32;
   return sample(kOp, key, {p}, shape, drawn, options,
                 [dtype](const Request& r, std::span<const Located> v) {
                   Located u = uniform_of(r);

@@ -29,7 +29,8 @@ double count_of(const Dimensions& shape, const std::vector<int64_t>& axes) {
 double fan_of(const Shape& shape, const VarianceScaling& how, SourceLocation at) {
   const Dimensions& sizes = shape.dimensions();
   auto count = [&](const std::vector<int64_t>& axes) {
-    return count_of(sizes, axes.empty() ? axes : axes_of("variance_scaling", shape, axes, at));
+    return count_of(sizes,
+                    axes.empty() ? axes : axes_of("random::variance_scaling", shape, axes, at));
   };
   double all = 1;
   for (int64_t size : sizes) all *= static_cast<double>(size);
@@ -46,6 +47,11 @@ double fan_of(const Shape& shape, const VarianceScaling& how, SourceLocation at)
 
 Tensor with(std::string_view op, const Operand& key, const Dimensions& shape, DType dtype,
             double scale, Fan fan, WeightDistribution distribution) {
+  if (shape.size() < 2)
+    throw Error(
+        invalid_argument(op, ": shape is [", join(shape, ","),
+                         "]; it must have rank 2 or more, its last axes inputs and outputs"),
+        key.at());
   return one_program(op, key.at(), [&] {
     return variance_scaling(key, shape, {.scale = scale, .fan = fan, .distribution = distribution},
                             dtype);
@@ -57,9 +63,9 @@ Tensor with(std::string_view op, const Operand& key, const Dimensions& shape, DT
 Tensor variance_scaling(Operand key, const Dimensions& shape, const VarianceScaling& how,
                         DType dtype) {
   SourceLocation at = key.at();
-  trace_internal::require_ieee_float("variance_scaling", "dtype", dtype, at);
+  trace_internal::require_ieee_float("random::variance_scaling", "dtype", dtype, at);
   const double fan = fan_of(Shape(dtype, shape), how, at);
-  return one_program("variance_scaling", at, [&] {
+  return one_program("random::variance_scaling", at, [&] {
     if (Shape(dtype, shape).element_count() == 0) return zeros(shape, dtype, at);
     const Located variance(full({}, {how.scale / fan, at}, dtype), at);
     auto times = [&](const Tensor& sample, const Located& deviation) {
@@ -78,28 +84,32 @@ Tensor variance_scaling(Operand key, const Dimensions& shape, const VarianceScal
 }
 
 Tensor glorot_uniform(Operand key, const Dimensions& shape, DType dtype) {
-  return with("glorot_uniform", key, shape, dtype, 1, Fan::kAverage, WeightDistribution::kUniform);
+  return with("random::glorot_uniform", key, shape, dtype, 1, Fan::kAverage,
+              WeightDistribution::kUniform);
 }
 
 Tensor glorot_normal(Operand key, const Dimensions& shape, DType dtype) {
-  return with("glorot_normal", key, shape, dtype, 1, Fan::kAverage,
+  return with("random::glorot_normal", key, shape, dtype, 1, Fan::kAverage,
               WeightDistribution::kTruncatedNormal);
 }
 
 Tensor he_uniform(Operand key, const Dimensions& shape, DType dtype) {
-  return with("he_uniform", key, shape, dtype, 2, Fan::kIn, WeightDistribution::kUniform);
+  return with("random::he_uniform", key, shape, dtype, 2, Fan::kIn, WeightDistribution::kUniform);
 }
 
 Tensor he_normal(Operand key, const Dimensions& shape, DType dtype) {
-  return with("he_normal", key, shape, dtype, 2, Fan::kIn, WeightDistribution::kTruncatedNormal);
+  return with("random::he_normal", key, shape, dtype, 2, Fan::kIn,
+              WeightDistribution::kTruncatedNormal);
 }
 
 Tensor lecun_uniform(Operand key, const Dimensions& shape, DType dtype) {
-  return with("lecun_uniform", key, shape, dtype, 1, Fan::kIn, WeightDistribution::kUniform);
+  return with("random::lecun_uniform", key, shape, dtype, 1, Fan::kIn,
+              WeightDistribution::kUniform);
 }
 
 Tensor lecun_normal(Operand key, const Dimensions& shape, DType dtype) {
-  return with("lecun_normal", key, shape, dtype, 1, Fan::kIn, WeightDistribution::kTruncatedNormal);
+  return with("random::lecun_normal", key, shape, dtype, 1, Fan::kIn,
+              WeightDistribution::kTruncatedNormal);
 }
 
 Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale, int64_t axis,
@@ -107,11 +117,11 @@ Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale, in
   SourceLocation at = key.at();
   const Shape whole(dtype, shape);
   if (shape.size() < 2)
-    throw Error(invalid_argument("orthogonal_weights: shape is of rank ", shape.size(),
+    throw Error(invalid_argument("random::orthogonal_weights: shape is of rank ", shape.size(),
                                  "; it must have rank 2 or more"),
                 at);
-  const int64_t along = axis_of("orthogonal_weights", whole, axis, at);
-  return one_program("orthogonal_weights", at, [&] {
+  const int64_t along = axis_of("random::orthogonal_weights", whole, axis, at);
+  return one_program("random::orthogonal_weights", at, [&] {
     if (whole.element_count() == 0) return zeros(shape, dtype, at);
     const int64_t columns = shape[static_cast<size_t>(along)];
     const Tensor q = orthogonal(key, whole.element_count() / columns, {}, dtype, columns);

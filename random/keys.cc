@@ -36,8 +36,8 @@ Located integer_bits(std::string_view op, std::string_view what, const Operand& 
   else if (const uint64_t* u = std::get_if<uint64_t>(&x.number()))
     bits = *u;
   else
-    throw Error(invalid_argument(op, ": ", what, " is a C++ number that is no integer; ",
-                                 "it must be an integer"),
+    throw Error(invalid_argument(op, ": ", what, " is the C++ number ", number_text(x),
+                                 "; it must be an integer"),
                 at);
   return {constant_like({wide ? bits : bits & UINT32_MAX, at}, dtype, op), at};
 }

@@ -66,8 +66,8 @@ void check_moments(std::string_view op, const Shape& mean, const Shape& covarian
   }
   if (covariance.dtype() != mean.dtype()) {
     throw Error(invalid_argument(op, ": covariance is ", covariance, " and mean ", mean,
-                                 "; their dtypes must be equal, cast one with astype(",
-                                 to_string(mean.dtype()), ")"),
+                                 "; their dtypes must be equal, ",
+                                 cast_advice(covariance.dtype(), mean.dtype())),
                 at);
   }
 }

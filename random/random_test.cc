@@ -189,7 +189,27 @@ TEST(Random, ErrorsSayWhatToDo) {
   EXPECT_THAT(error_of([&] { random::choice(key, 3, {4}, {.replace = false}); }),
               HasSubstr("random::choice: 4 draws without replacement from 3 elements"));
   EXPECT_THAT(error_of([] { random::key(1.5); }),
-              HasSubstr("random::key: seed is a C++ number that is no integer"));
+              HasSubstr("random::key: seed is the C++ number 1.5; it must be an integer"));
+  EXPECT_THAT(error_of([&] { random::normal(key, {3}, s32); }),
+              HasSubstr("random::normal: dtype is s32; it must be f16, bf16, f32 or f64 ["));
+  EXPECT_THAT(error_of([&] { random::choice(key, 2.5, {2}); }),
+              HasSubstr("random::choice: x is the C++ number 2.5; it must be a count"));
+  EXPECT_THAT(error_of([&] { random::bernoulli(key, arange(3)); }),
+              HasSubstr("random::bernoulli: p is s32[3]; it must be of f16, bf16, f32 or f64, cast "
+                        "it with astype(f32)"));
+}
+
+TEST(Random, RefusesNumbersOutOfRange) {
+  const Tensor key = random::key(0);
+  EXPECT_THAT(error_of([&] { random::bernoulli(key, 2.0); }),
+              HasSubstr("random::bernoulli: p is 2.0; it must be in 0 .. 1"));
+  EXPECT_THAT(error_of([&] { random::geometric(key, -0.5); }),
+              HasSubstr("random::geometric: p is -0.5; it must be in 0 .. 1"));
+  EXPECT_THAT(error_of([&] { random::randint(key, {3}, 10, 0); }),
+              HasSubstr("random::randint: low is 10 and high 0; low must be less"));
+  EXPECT_THAT(error_of([&] { random::truncated_normal(key, 2.0, 1.0, {3}); }),
+              HasSubstr("random::truncated_normal: lower is 2.0 and upper 1.0; lower must be less"));
+  EXPECT_TRUE(random::bernoulli(key, 1).item<bool>());
   EXPECT_THAT(error_of([&] { random::key(ones({2}, s32)); }),
               HasSubstr("random::key: seed is s32[2]; it must be an integer scalar"));
 }

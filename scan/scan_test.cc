@@ -213,7 +213,7 @@ TEST(Cumulative, ManySmallFloatsAreNotLost) {
 
 TEST(Cumulative, AlongAnyAxisAndLengthAreRunningResults) {
   for (const int64_t n : {1, 2, 15, 16, 17, 33, 256, 300}) {
-    const Tensor x = remainder(iota(s32, {2, n, 3}, 1) * 7 + iota(s32, {2, n, 3}, 2), 5) + 1;
+    const Tensor x = rem(iota(s32, {2, n, 3}, 1) * 7 + iota(s32, {2, n, 3}, 2), 5) + 1;
     for (const bool reverse : {false, true}) {
       // No order makes a difference to these.
       Tensor sums = cumsum(x, 1, reverse), greatest = cummax(x, 1, reverse);

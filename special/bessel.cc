@@ -85,27 +85,27 @@ Located unscaled(const Located& scaled, const Located& x) {
 }  // namespace
 
 Tensor bessel_i0e(Operand x) {
-  return evaluate("bessel_i0e", {x}, [](Arguments v) { return scaled_i0(v[0]); });
+  return evaluate("special::bessel_i0e", {x}, [](Arguments v) { return scaled_i0(v[0]); });
 }
 
 Tensor bessel_i1e(Operand x) {
-  return evaluate("bessel_i1e", {x}, [](Arguments v) { return scaled_i1(v[0]); });
+  return evaluate("special::bessel_i1e", {x}, [](Arguments v) { return scaled_i1(v[0]); });
 }
 
 Tensor i0(Operand x) {
-  return evaluate("i0", {x}, [](Arguments v) { return unscaled(scaled_i0(v[0]), v[0]); });
+  return evaluate("special::i0", {x}, [](Arguments v) { return unscaled(scaled_i0(v[0]), v[0]); });
 }
 
 Tensor i1(Operand x) {
-  return evaluate("i1", {x}, [](Arguments v) { return unscaled(scaled_i1(v[0]), v[0]); });
+  return evaluate("special::i1", {x}, [](Arguments v) { return unscaled(scaled_i1(v[0]), v[0]); });
 }
 
 Tensor kaiser(int64_t n, double beta, DType dtype, SourceLocation at) {
   if (n < 0 || !is_floating(dtype))
-    throw Error(invalid_argument("kaiser: n is ", n, " and dtype ", to_string(dtype),
+    throw Error(invalid_argument("special::kaiser: n is ", n, " and dtype ", to_string(dtype),
                                  "; n must be 0 or more and dtype of floats"),
                 at);
-  return trace_internal::one_program("kaiser", at, [&] {
+  return trace_internal::one_program("special::kaiser", at, [&] {
     if (n <= 1) return ones({n}, dtype, at);
     const DType wide = dtype == f64 ? f64 : f32;
     const Located place(iota(wide, {n}, 0, at), at);

@@ -70,24 +70,25 @@ std::vector<long double> even_bernoulli(int64_t count) {
 }  // namespace
 
 Tensor factorial(Operand n) {
-  return evaluate("factorial", {n}, [](Arguments v) {
+  return evaluate("special::factorial", {n}, [](Arguments v) {
     const Located value = gamma_at(maximum(v[0], 0) + 1);
     return where(v[0] < 0, 0, where(is_whole(v[0]), v[0].with(round(value.operand())), value));
   });
 }
 
 Tensor comb(Operand n, Operand k) {
-  return evaluate("comb", {n, k}, [](Arguments v) { return comb_of(v[0], v[1]); });
+  return evaluate("special::comb", {n, k}, [](Arguments v) { return comb_of(v[0], v[1]); });
 }
 
 Tensor poch(Operand x, Operand m) {
-  return evaluate("poch", {x, m}, [](Arguments v) { return poch_of(v[0], v[1]); });
+  return evaluate("special::poch", {x, m}, [](Arguments v) { return poch_of(v[0], v[1]); });
 }
 
 Tensor multigammaln(Operand x, int64_t d) {
   if (d < 1)
-    throw Error(invalid_argument("multigammaln: d is ", d, "; it must be 1 or more"), x.at());
-  return evaluate("multigammaln", {x}, [&](Arguments v) {
+    throw Error(invalid_argument("special::multigammaln: d is ", d, "; it must be 1 or more"),
+                x.at());
+  return evaluate("special::multigammaln", {x}, [&](Arguments v) {
     const double half = static_cast<double>(d - 1) / 2;
     Located out = v[0].like(static_cast<double>(d) * half / 2 * std::log(std::numbers::pi));
     for (int64_t j = 0; j < d; ++j) out = out + lgamma_at(v[0] - static_cast<double>(j) / 2);
@@ -97,14 +98,14 @@ Tensor multigammaln(Operand x, int64_t d) {
 
 Tensor bernoulli(int64_t n, DType dtype, SourceLocation at) {
   if (n < 0 || !is_floating(dtype))
-    throw Error(invalid_argument("bernoulli: n is ", n, " and dtype ", to_string(dtype),
+    throw Error(invalid_argument("special::bernoulli: n is ", n, " and dtype ", to_string(dtype),
                                  "; n must be 0 or more and dtype of floats"),
                 at);
   std::vector<double> values(static_cast<size_t>(n) + 1);
   const std::vector<long double> even = even_bernoulli(n / 2 + 1);
   for (size_t k = 0; k < even.size(); ++k) values[2 * k] = static_cast<double>(even[k]);
   if (n > 0) values[1] = -0.5;
-  return trace_internal::one_program("bernoulli", at,
+  return trace_internal::one_program("special::bernoulli", at,
                                      [&] { return array(values, {n + 1}, at).astype(dtype, at); });
 }
 

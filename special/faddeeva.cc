@@ -98,13 +98,13 @@ std::vector<Located> wofz_of(const Located& x, const Located& y) {
 
 Tensor wofz(Operand z) {
   const SourceLocation at = z.at();
-  return trace_internal::one_program("wofz", at, [&] {
+  return trace_internal::one_program("special::wofz", at, [&] {
     const Tensor given = as_tensor(z);
     const bool is_real = !is_complex(given.dtype());
     const Tensor x = is_real ? given : real({given, at});
     const Tensor y = is_real ? zeros_like({given, at}) : imag({given, at});
-    std::vector<Tensor> parts =
-        evaluate_all("wofz", {{x, at}, {y, at}}, [](Arguments v) { return wofz_of(v[0], v[1]); });
+    std::vector<Tensor> parts = evaluate_all("special::wofz", {{x, at}, {y, at}},
+                                             [](Arguments v) { return wofz_of(v[0], v[1]); });
     const DType wide = x.dtype() == f64 ? f64 : f32;
     return complex({parts[0].astype(wide, at), at}, {parts[1].astype(wide, at), at});
   });

@@ -47,31 +47,32 @@ Located polygamma_of(const Located& n, const Located& x) {
 }  // namespace
 
 Tensor lgamma(Operand x) {
-  return evaluate("lgamma", {x}, [](Arguments v) { return lgamma_of(v[0]); });
+  return evaluate("special::lgamma", {x}, [](Arguments v) { return lgamma_of(v[0]); });
 }
 
 Tensor gammasgn(Operand x) {
-  return evaluate("gammasgn", {x}, [](Arguments v) { return gammasgn_of(v[0]); });
+  return evaluate("special::gammasgn", {x}, [](Arguments v) { return gammasgn_of(v[0]); });
 }
 
 Tensor gamma(Operand x) {
-  return evaluate("gamma", {x}, [](Arguments v) { return gamma_of(v[0]); });
+  return evaluate("special::gamma", {x}, [](Arguments v) { return gamma_of(v[0]); });
 }
 
 Tensor betaln(Operand a, Operand b) {
-  return evaluate("betaln", {a, b}, [](Arguments v) { return betaln_of(v[0], v[1]); });
+  return evaluate("special::betaln", {a, b}, [](Arguments v) { return betaln_of(v[0], v[1]); });
 }
 
 Tensor digamma(Operand x) {
-  return evaluate("digamma", {x}, [](Arguments v) { return digamma_of(v[0]); });
+  return evaluate("special::digamma", {x}, [](Arguments v) { return digamma_of(v[0]); });
 }
 
 Tensor polygamma(Operand n, Operand x) {
-  return evaluate("polygamma", {n, x}, [](Arguments v) { return polygamma_of(v[0], v[1]); });
+  return evaluate("special::polygamma", {n, x},
+                  [](Arguments v) { return polygamma_of(v[0], v[1]); });
 }
 
 Tensor zeta(Operand x, Operand q) {
-  return evaluate("zeta", {x, q}, [](Arguments v) { return zeta_of(v[0], v[1]); });
+  return evaluate("special::zeta", {x, q}, [](Arguments v) { return zeta_of(v[0], v[1]); });
 }
 
 }  // namespace heddle::special

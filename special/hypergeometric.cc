@@ -254,11 +254,12 @@ Located hyp2f1_of(const Located& a, const Located& b, const Located& c, const Lo
 }  // namespace
 
 Tensor hyp1f1(Operand a, Operand b, Operand x) {
-  return evaluate("hyp1f1", {a, b, x}, [](Arguments v) { return hyp1f1_of(v[0], v[1], v[2]); });
+  return evaluate("special::hyp1f1", {a, b, x},
+                  [](Arguments v) { return hyp1f1_of(v[0], v[1], v[2]); });
 }
 
 Tensor hyp2f1(Operand a, Operand b, Operand c, Operand x) {
-  return evaluate("hyp2f1", {a, b, c, x},
+  return evaluate("special::hyp2f1", {a, b, c, x},
                   [](Arguments v) { return hyp2f1_of(v[0], v[1], v[2], v[3]); });
 }
 

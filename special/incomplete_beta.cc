@@ -108,7 +108,8 @@ Located betainc_of(const Located& a, const Located& b, const Located& x) {
 }  // namespace
 
 Tensor betainc(Operand a, Operand b, Operand x) {
-  return evaluate("betainc", {a, b, x}, [](Arguments v) { return betainc_of(v[0], v[1], v[2]); });
+  return evaluate("special::betainc", {a, b, x},
+                  [](Arguments v) { return betainc_of(v[0], v[1], v[2]); });
 }
 
 }  // namespace heddle::special

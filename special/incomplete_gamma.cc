@@ -259,20 +259,20 @@ Located derivative_of(const Located& a, const Located& x, Wanted wanted) {
 }  // namespace
 
 Tensor igamma(Operand a, Operand x) {
-  return evaluate("igamma", {a, x}, [](Arguments v) { return igamma_of(v[0], v[1]); });
+  return evaluate("special::igamma", {a, x}, [](Arguments v) { return igamma_of(v[0], v[1]); });
 }
 
 Tensor igammac(Operand a, Operand x) {
-  return evaluate("igammac", {a, x}, [](Arguments v) { return igammac_of(v[0], v[1]); });
+  return evaluate("special::igammac", {a, x}, [](Arguments v) { return igammac_of(v[0], v[1]); });
 }
 
 Tensor igamma_grad_a(Operand a, Operand x) {
-  return evaluate("igamma_grad_a", {a, x},
+  return evaluate("special::igamma_grad_a", {a, x},
                   [](Arguments v) { return derivative_of(v[0], v[1], Wanted::kDerivative); });
 }
 
 Tensor random_gamma_grad(Operand a, Operand x) {
-  return evaluate("random_gamma_grad", {a, x},
+  return evaluate("special::random_gamma_grad", {a, x},
                   [](Arguments v) { return derivative_of(v[0], v[1], Wanted::kSampleDerivative); });
 }
 

@@ -36,23 +36,24 @@ Located box_cox(const Located& log_u, const Located& lambda) {
 }  // namespace
 
 Tensor xlogy(Operand x, Operand y) {
-  return evaluate("xlogy", {x, y}, [](Arguments v) { return times_log(v[0], v[1], log(v[1])); });
+  return evaluate("special::xlogy", {x, y},
+                  [](Arguments v) { return times_log(v[0], v[1], log(v[1])); });
 }
 
 Tensor xlog1py(Operand x, Operand y) {
-  return evaluate("xlog1py", {x, y},
+  return evaluate("special::xlog1py", {x, y},
                   [](Arguments v) { return times_log(v[0], v[1], log1p(v[1])); });
 }
 
 Tensor entr(Operand x) {
-  return evaluate("entr", {x}, [](Arguments v) {
+  return evaluate("special::entr", {x}, [](Arguments v) {
     const Located& p = v[0];
     return where(p < 0.0, -INFINITY, -times_log(p, p, log(p)));
   });
 }
 
 Tensor rel_entr(Operand p, Operand q) {
-  return evaluate("rel_entr", {p, q}, [](Arguments v) {
+  return evaluate("special::rel_entr", {p, q}, [](Arguments v) {
     Located both = (v[0] > 0.0) & (v[1] > 0.0);
     Located one_zero = (v[0] == 0.0) & (v[1] >= 0.0);
     Located safe_p = where(both, v[0], 1.0);
@@ -63,37 +64,40 @@ Tensor rel_entr(Operand p, Operand q) {
 }
 
 Tensor kl_div(Operand p, Operand q) {
-  return evaluate("kl_div", {p, q}, [](Arguments v) {
+  return evaluate("special::kl_div", {p, q}, [](Arguments v) {
     Located entropy = v[0].with(rel_entr(v[0].operand(), v[1].operand()));
     return entropy - v[0] + v[1];
   });
 }
 
 Tensor logit(Operand x) {
-  return evaluate("logit", {x}, [](Arguments v) { return log(v[0] / (1.0 - v[0])); });
+  return evaluate("special::logit", {x}, [](Arguments v) { return log(v[0] / (1.0 - v[0])); });
 }
 
 Tensor expit(Operand x) {
-  return evaluate("expit", {x}, [](Arguments v) { return trace_internal::logistic(v[0]); });
+  return evaluate("special::expit", {x},
+                  [](Arguments v) { return trace_internal::logistic(v[0]); });
 }
 
 Tensor boxcox(Operand x, Operand lambda) {
-  return evaluate("boxcox", {x, lambda}, [](Arguments v) { return box_cox(log(v[0]), v[1]); });
+  return evaluate("special::boxcox", {x, lambda},
+                  [](Arguments v) { return box_cox(log(v[0]), v[1]); });
 }
 
 Tensor boxcox1p(Operand x, Operand lambda) {
-  return evaluate("boxcox1p", {x, lambda}, [](Arguments v) { return box_cox(log1p(v[0]), v[1]); });
+  return evaluate("special::boxcox1p", {x, lambda},
+                  [](Arguments v) { return box_cox(log1p(v[0]), v[1]); });
 }
 
 Tensor exprel(Operand x) {
-  return evaluate("exprel", {x}, [](Arguments v) {
+  return evaluate("special::exprel", {x}, [](Arguments v) {
     Located safe = where(v[0] == 0.0, 1.0, v[0]);
     return where(v[0] == 0.0, 1.0, expm1(safe) / safe);
   });
 }
 
 Tensor sinc(Operand x) {
-  return evaluate("sinc", {x}, [](Arguments v) {
+  return evaluate("special::sinc", {x}, [](Arguments v) {
     // sin(pi x) = (-1)^n sin(pi (x - n)), of which x - n is exact for the nearest whole n.
     Located x = where(v[0] == 0.0, 1.0, v[0]);
     Located n = floor(x + 0.5);

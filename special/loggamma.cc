@@ -87,14 +87,14 @@ std::vector<Located> loggamma_of(const Located& x, const Located& given) {
 
 Tensor loggamma(Operand z) {
   const SourceLocation at = z.at();
-  return trace_internal::one_program("loggamma", at, [&] {
+  return trace_internal::one_program("special::loggamma", at, [&] {
     const Tensor given = as_tensor(z);
     if (!is_complex(given.dtype()))
-      return evaluate("loggamma", {z}, [](Arguments v) {
+      return evaluate("special::loggamma", {z}, [](Arguments v) {
         return where(v[0] > 0, v[0].with(lgamma(v[0].operand())), NAN);
       });
     std::vector<Tensor> parts =
-        evaluate_all("loggamma", {{real({given, at}), at}, {imag({given, at}), at}},
+        evaluate_all("special::loggamma", {{real({given, at}), at}, {imag({given, at}), at}},
                      [](Arguments v) { return loggamma_of(v[0], v[1]); });
     return complex({parts[0], at}, {parts[1], at});
   });

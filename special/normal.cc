@@ -213,27 +213,27 @@ Located ndtri_of(const Located& p) {
 }  // namespace
 
 Tensor erfc(Operand x) {
-  return evaluate("erfc", {x}, [](Arguments v) { return erfc_of(v[0]); });
+  return evaluate("special::erfc", {x}, [](Arguments v) { return erfc_of(v[0]); });
 }
 
 Tensor erfcx(Operand x) {
-  return evaluate("erfcx", {x}, [](Arguments v) { return erfcx_of(v[0]); });
+  return evaluate("special::erfcx", {x}, [](Arguments v) { return erfcx_of(v[0]); });
 }
 
 Tensor erf_inv(Operand x) {
-  return evaluate("erf_inv", {x}, [](Arguments v) { return erf_inv_of(v[0]); });
+  return evaluate("special::erf_inv", {x}, [](Arguments v) { return erf_inv_of(v[0]); });
 }
 
 Tensor ndtr(Operand x) {
-  return evaluate("ndtr", {x}, [](Arguments v) { return ndtr_of(v[0]); });
+  return evaluate("special::ndtr", {x}, [](Arguments v) { return ndtr_of(v[0]); });
 }
 
 Tensor log_ndtr(Operand x) {
-  return evaluate("log_ndtr", {x}, [](Arguments v) { return log_ndtr_of(v[0]); });
+  return evaluate("special::log_ndtr", {x}, [](Arguments v) { return log_ndtr_of(v[0]); });
 }
 
 Tensor ndtri(Operand p) {
-  return evaluate("ndtri", {p}, [](Arguments v) { return ndtri_of(v[0]); });
+  return evaluate("special::ndtri", {p}, [](Arguments v) { return ndtri_of(v[0]); });
 }
 
 }  // namespace heddle::special

@@ -133,7 +133,7 @@ Located bessel_rows(const Located& z, int64_t v) {
 Located degrees(std::string_view name, const Operand& x, DType dtype) {
   const Tensor whole = as_tensor(x);
   if (!is_integer(whole.dtype()))
-    throw Error(invalid_argument("sph_harm_y: ", name, " is ", whole.shape(),
+    throw Error(invalid_argument("special::sph_harm_y: ", name, " is ", whole.shape(),
                                  "; it must be of integers, cast it with astype(s32)"),
                 x.at());
   return Located(whole, x.at()).astype(dtype);
@@ -175,23 +175,25 @@ std::vector<Located> harmonic_of(const Located& degree, const Located& m, const 
 }  // namespace
 
 Tensor bessel_jn(Operand z, int64_t v) {
-  if (v < 0) throw Error(invalid_argument("bessel_jn: v is ", v, "; it must be 0 or more"), z.at());
-  return evaluate("bessel_jn", {z}, [&](Arguments a) { return bessel_rows(a[0], v); });
+  if (v < 0)
+    throw Error(invalid_argument("special::bessel_jn: v is ", v, "; it must be 0 or more"), z.at());
+  return evaluate("special::bessel_jn", {z}, [&](Arguments a) { return bessel_rows(a[0], v); });
 }
 
 Tensor sph_harm_y(Operand n, Operand m, Operand theta, Operand phi, int64_t n_max) {
   const SourceLocation at = theta.at();
   if (n_max < 0)
-    throw Error(invalid_argument("sph_harm_y: n_max is ", n_max, "; it must be 0 or more"), at);
-  return trace_internal::one_program("sph_harm_y", at, [&] {
+    throw Error(invalid_argument("special::sph_harm_y: n_max is ", n_max, "; it must be 0 or more"),
+                at);
+  return trace_internal::one_program("special::sph_harm_y", at, [&] {
     // The integers have no dtype of the angles, which bf16 would round.
-    std::vector<Tensor> angles = evaluate_all("sph_harm_y", {theta, phi}, [](Arguments a) {
+    std::vector<Tensor> angles = evaluate_all("special::sph_harm_y", {theta, phi}, [](Arguments a) {
       return std::vector<Located>{a[0], a[1]};
     });
     const DType dtype = angles[0].dtype() == f64 ? f64 : f32;
     const Located degree = degrees("n", n, dtype), order = degrees("m", m, dtype);
     std::vector<Tensor> parts =
-        evaluate_all("sph_harm_y",
+        evaluate_all("special::sph_harm_y",
                      {degree.operand(),
                       order.operand(),
                       {angles[0].astype(dtype), at},

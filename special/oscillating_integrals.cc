@@ -109,13 +109,14 @@ std::vector<Located> fresnel_of(const Located& x) {
 }  // namespace
 
 SineCosineIntegrals sici(Operand x) {
-  std::vector<Tensor> parts = evaluate_all("sici", {x}, [](Arguments v) { return sici_of(v[0]); });
+  std::vector<Tensor> parts =
+      evaluate_all("special::sici", {x}, [](Arguments v) { return sici_of(v[0]); });
   return {parts[0], parts[1]};
 }
 
 FresnelIntegrals fresnel(Operand x) {
   std::vector<Tensor> parts =
-      evaluate_all("fresnel", {x}, [](Arguments v) { return fresnel_of(v[0]); });
+      evaluate_all("special::fresnel", {x}, [](Arguments v) { return fresnel_of(v[0]); });
   return {parts[0], parts[1]};
 }
 

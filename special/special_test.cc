@@ -149,7 +149,7 @@ TEST(Special, ErrorsSayWhatToDo) {
     FAIL() << "of two dtypes";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), HasSubstr("igamma: operands are f32[2] and f64[2]; their dtypes must be "
-                                    "equal, cast one with astype(f32)"));
+                                    "equal, cast one with astype(f64)"));
   }
 }
 

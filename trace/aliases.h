@@ -13,12 +13,24 @@
 #include "heddle/trace/nan_statistics.h"
 #include "heddle/trace/numbers.h"
 #include "heddle/trace/quantiles.h"
+#include "heddle/trace/shaping.h"
 #include "heddle/trace/statistics.h"
 
 namespace heddle {
 
 // power
 inline Tensor pow(Operand x, Operand y) { return power(x, y); }
+// concat
+inline Tensor concatenate(const std::vector<Tensor>& parts, int64_t axis = 0,
+                          SourceLocation at = SourceLocation::here()) {
+  return concat(parts, axis, at);
+}
+// flip
+inline Tensor rev(Operand x, const std::vector<int64_t>& axes) { return flip(x, axes); }
+// astype
+inline Tensor convert_element_type(Operand x, DType dtype) {
+  return as_tensor(x).astype(dtype, x.at());
+}
 // is_nan
 inline Tensor isnan(Operand x) { return is_nan(x); }
 // is_inf

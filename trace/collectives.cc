@@ -341,7 +341,7 @@ Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
   for (size_t axis : groups.inner()) {
     Tensor along = device;
     if (groups.stride(axis) > 1) along = divide({along, at}, {groups.stride(axis), at});
-    along = remainder({along, at}, {groups.size_of(axis), at});
+    along = rem({along, at}, {groups.size_of(axis), at});
     index = index.is_valid()
                 ? add({multiply({index, at}, {groups.size_of(axis), at}), at}, {along, at})
                 : along;

@@ -93,6 +93,9 @@ const CompileOptions& CompiledProgram::options() const { return state_->options;
 const Program& CompiledProgram::program() const { return state_->program; }
 const Signature& CompiledProgram::signature() const { return program().signature(); }
 const TreeSpec& CompiledProgram::result_spec() const { return program().result_spec(); }
+const std::vector<TreeSpec>& CompiledProgram::argument_specs() const {
+  return program().argument_specs();
+}
 ProgramCost CompiledProgram::cost() const { return state_->executable->cost(); }
 const std::shared_ptr<runtime::Executable>& CompiledProgram::executable() const {
   return state_->executable;

@@ -35,6 +35,7 @@ class CompiledProgram : public trace_internal::Calls<CompiledProgram> {
   [[nodiscard]] const Program& program() const;
   [[nodiscard]] const Signature& signature() const;
   [[nodiscard]] const TreeSpec& result_spec() const;
+  [[nodiscard]] const std::vector<TreeSpec>& argument_specs() const;
   // Bytes and flops of one run, as far as the backend knows.
   [[nodiscard]] ProgramCost cost() const;
   // What the backend made: arguments are those of signature(), and then its captures. For

@@ -151,9 +151,9 @@ TEST(CompiledProgram, ErrorsOfACallHaveItsLine) {
                     EndsWith(here())));
   EXPECT_THAT(
       error_of([&] { program.call<Tensor>(); }),
-      AllOf(StartsWith("run: program main was given 0 tensors; it takes 1"), EndsWith(here())));
+      AllOf(StartsWith("call: program main was given 0 arguments; it takes 1"), EndsWith(here())));
   EXPECT_THAT(error_of([&] { program.call<std::vector<Tensor>>(ones({2})); }),
-              AllOf(HasSubstr("call<..> must name that structure"), EndsWith(here())));
+              AllOf(HasSubstr("call<..> must name the type"), EndsWith(here())));
 }
 
 TEST(CompiledProgram, ATensorOfAnotherDeviceIsNamedWithBothDevices) {

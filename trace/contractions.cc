@@ -40,7 +40,7 @@ Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const D
   if (lhs.dtype() != rhs.dtype() && !result) {
     throw Error(
         invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(),
-                         "; their dtypes must be equal, cast one with astype(", lhs.dtype(), ")"),
+                         "; their dtypes must be equal, ", cast_advice(lhs.dtype(), rhs.dtype())),
         at);
   }
   hlo::DotAttrs attrs{.lhs_batch_dims = axes_of(op, lhs.shape(), axes.lhs_batch, at),
@@ -48,11 +48,13 @@ Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const D
                       .rhs_batch_dims = axes_of(op, rhs.shape(), axes.rhs_batch, at),
                       .rhs_contracting_dims = axes_of(op, rhs.shape(), axes.rhs_contracting, at)};
   Shape declared(result.value_or(lhs.dtype()), dot_dimensions(lhs.shape(), rhs.shape(), attrs));
-  return trace_internal::emit({.opcode = Opcode::kDot,
-                               .operands = {lhs, rhs},
-                               .attrs = std::move(attrs),
-                               .declared = declared,
-                               .at = at});
+  return one_program(op, at, [&] {
+    return trace_internal::emit({.opcode = Opcode::kDot,
+                                 .operands = {lhs, rhs},
+                                 .attrs = attrs,
+                                 .declared = declared,
+                                 .at = at});
+  });
 }
 
 // a and b with their leading axes (all but the last `keep`) broadcast to each other.
@@ -61,7 +63,13 @@ std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b, So
     return Shape(t.dtype(),
                  Dimensions(t.shape().dimensions().begin(), t.shape().dimensions().end() - 2));
   };
-  Dimensions common = broadcast_shapes(leading(a), leading(b), "matmul", at);
+  const std::optional<Dimensions> both = common_dimensions(leading(a), leading(b));
+  if (!both)
+    throw Error(invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(),
+                                 "; the sizes of the axes before the last two must be equal or 1, "
+                                 "counted from the last of them"),
+                at);
+  const Dimensions& common = *both;
   auto stretch = [&](const Tensor& t) {
     Dimensions shape = common;
     shape.insert(shape.end(), t.shape().dimensions().end() - 2, t.shape().dimensions().end());

@@ -255,7 +255,7 @@ TEST(Corners, OtherDtypesAreRefused) {
               StartsWith("put_along_axis: value" + text));
   EXPECT_THAT(error_of([&] { select({is}, {x}, half); }), StartsWith("select: otherwise" + text));
   EXPECT_THAT(error_of([&] { compress(is, x, 2, 0, half); }), StartsWith("compress: fill" + text));
-  EXPECT_THAT(error_of([&] { (void)x.at({0}).set(half); }), StartsWith("at: value" + text));
+  EXPECT_THAT(error_of([&] { (void)x.at({0}).set(half); }), StartsWith("at.set: value" + text));
 }
 
 // The functions that others are made of are not what the user called.
@@ -305,8 +305,8 @@ TEST(Corners, ErrorsNameTheFunctionThatWasCalled) {
          block({{x, n}});
        }},
       {"insert", [&] { insert(m, 0, ones({7}), 0); }},
-      {"at", [&] { (void)m.at({0}).set(ones({7})); }},
-      {"at",
+      {"at.set", [&] { (void)m.at({0}).set(ones({7})); }},
+      {"at.add",
        [&] {
          (void)m.at({array<int>({0, 1})}).add(ones({7}));
        }},

@@ -7,6 +7,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/positions.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -57,36 +58,48 @@ Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
   });
 }
 
-}  // namespace
-
-Tensor full(const Dimensions& shape, Operand value, std::optional<DType> given) {
+// `value` everywhere; `repair` is what to do about a number that the dtype does not hold.
+Tensor filled(std::string_view op, const Dimensions& shape, const Operand& value, DType dtype,
+              std::string_view repair = {}) {
   SourceLocation at = value.at();
-  const DType dtype = given.value_or(value.is_tensor() ? as_tensor(value).dtype() : f32);
-  throw_if_error(annotate(check_shape(Shape(dtype, shape)), "full: "), at);
-  return one_program("full", at, [&] {
-    Tensor scalar =
-        value.is_tensor() ? value.tensor().astype(dtype, at) : constant_like(value, dtype, "full");
+  throw_if_error(annotate(check_shape(Shape(dtype, shape)), op, ": "), at);
+  return one_program(op, at, [&] {
+    Tensor scalar = value.is_tensor() ? as_tensor(value, op).astype(dtype, at)
+                                      : constant_like(value, dtype, op, repair);
     if (!scalar.shape().is_scalar())
-      throw Error(invalid_argument("full: value is ", scalar.shape(),
+      throw Error(invalid_argument(op, ": value is ", scalar.shape(),
                                    "; it must be a scalar, use broadcast_to"),
                   at);
     return stretched(scalar, shape, at);
   });
 }
 
+}  // namespace
+
+Tensor full(const Dimensions& shape, Operand value, std::optional<DType> given) {
+  const DType dtype = given.value_or(value.is_tensor() ? as_tensor(value).dtype() : f32);
+  return filled("full", shape, value, dtype, "give full another dtype or another number");
+}
+
 Tensor zeros(const Dimensions& shape, DType dtype, SourceLocation at) {
-  return full(shape, {0, at}, dtype);
+  return filled("zeros", shape, {0, at}, dtype);
 }
 Tensor ones(const Dimensions& shape, DType dtype, SourceLocation at) {
-  return full(shape, {1, at}, dtype);
+  return filled("ones", shape, {1, at}, dtype);
 }
 
 Tensor full_like(Operand x, Operand value) {
-  Tensor t = as_tensor(x);
-  return full(t.shape().dimensions(), value, t.dtype());
+  const Shape like = as_tensor(x).shape();
+  return filled("full_like", like.dimensions(), value, like.dtype());
 }
-Tensor zeros_like(Operand x) { return full_like(x, {0, x.at()}); }
-Tensor ones_like(Operand x) { return full_like(x, {1, x.at()}); }
+Tensor zeros_like(Operand x) {
+  const Shape like = as_tensor(x).shape();
+  return filled("zeros_like", like.dimensions(), {0, x.at()}, like.dtype());
+}
+Tensor ones_like(Operand x) {
+  const Shape like = as_tensor(x).shape();
+  return filled("ones_like", like.dimensions(), {1, x.at()}, like.dtype());
+}
 
 Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation at) {
   throw_if_error(annotate(check_shape(Shape(dtype, shape)), "iota: "), at);
@@ -160,14 +173,12 @@ Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype, SourceLocation
 
 Tensor one_hot(Operand indices, int64_t classes, DType dtype) {
   SourceLocation at = indices.at();
-  Tensor index = as_tensor(indices);
-  if (!is_integer(index.dtype()))
-    throw Error(invalid_argument("one_hot: indices are ", index.shape(),
-                                 "; they must be integers, cast them with astype(s32)"),
-                at);
+  const Tensor given = as_tensor(indices);
+  trace_internal::require_integers("one_hot", given, at);
   if (classes < 0)
     throw Error(invalid_argument("one_hot: classes is ", classes, "; it must be 0 or more"), at);
   return one_program("one_hot", at, [&] {
+    const Tensor index = trace_internal::widened(given, at);  // 8 bits do not hold class 256
     Dimensions shape = index.shape().dimensions();
     shape.push_back(classes);
     Tensor wide =

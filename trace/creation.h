@@ -20,9 +20,29 @@ Tensor full(const Dimensions& shape, Operand value, std::optional<DType> dtype =
 Tensor zeros(const Dimensions& shape, DType dtype = f32,
              SourceLocation at = SourceLocation::here());
 Tensor ones(const Dimensions& shape, DType dtype = f32, SourceLocation at = SourceLocation::here());
+// Rank 1, of so many elements.
+template <std::integral Size>
+Tensor full(Size size, Operand value, std::optional<DType> dtype = {}) {
+  return full(Dimensions{static_cast<int64_t>(size)}, value, dtype);
+}
+template <std::integral Size>
+Tensor zeros(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
+  return zeros(Dimensions{static_cast<int64_t>(size)}, dtype, at);
+}
+template <std::integral Size>
+Tensor ones(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
+  return ones(Dimensions{static_cast<int64_t>(size)}, dtype, at);
+}
 Tensor full_like(Operand x, Operand value);  // `value` in the shape and dtype of x
 Tensor zeros_like(Operand x);                // 0 likewise
 Tensor ones_like(Operand x);                 // 1 likewise
+
+namespace trace_internal {
+// Numbers, one of them of floating point at least.
+template <class A, class B>
+inline constexpr bool kHasPoint = std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> &&
+                                  (std::floating_point<A> || std::floating_point<B>);
+}  // namespace trace_internal
 
 // 0, 1, .. along `axis` of an array.
 Tensor iota(DType dtype, const Dimensions& shape, int64_t axis,
@@ -50,6 +70,11 @@ requires std::is_arithmetic_v<Stop> Tensor arange(Stop stop, DType dtype,
 template <std::floating_point Stop>
 Tensor arange(Stop stop, SourceLocation at = SourceLocation::here()) {
   return arange(0.0, stop, 1.0, f32, at);
+}
+template <class Start, class Stop>
+requires trace_internal::kHasPoint<Start, Stop> Tensor
+arange(Start start, Stop stop, SourceLocation at = SourceLocation::here()) {
+  return arange(static_cast<double>(start), static_cast<double>(stop), 1.0, f32, at);
 }
 template <class Start, class Stop>
 requires std::is_arithmetic_v<Start> && std::is_arithmetic_v<Stop> Tensor

@@ -12,13 +12,14 @@ namespace {
 using hlo::Opcode;
 using trace_internal::emit;
 using trace_internal::one_program;
+using trace_internal::user_name;
 
 Tensor unary(Opcode opcode, const Operand& x) {
-  return emit({.opcode = opcode, .operands = {as_tensor(x)}, .at = x.at()});
+  return emit({.opcode = opcode, .operands = {as_tensor(x, user_name(opcode))}, .at = x.at()});
 }
 
 Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
-  OperandPair pair = unify(x, y, hlo::to_string(opcode));
+  OperandPair pair = unify(x, y, user_name(opcode));
   return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}, .at = x.at()});
 }
 
@@ -26,16 +27,55 @@ bool is_whole(DType dtype) { return dtype == pred || is_integer(dtype); }
 
 // A rounding, or the real part: integers come back as they are.
 Tensor kept_if_whole(Opcode opcode, const Operand& x) {
-  Tensor t = as_tensor(x);
+  Tensor t = as_tensor(x, user_name(opcode));
   return is_whole(t.dtype()) ? t : unary(opcode, {t, x.at()});
 }
 
+std::string_view name_of(hlo::ComparisonDirection direction) {
+  switch (direction) {
+    case hlo::ComparisonDirection::kEq: return "equal";
+    case hlo::ComparisonDirection::kNe: return "not_equal";
+    case hlo::ComparisonDirection::kGt: return "greater";
+    case hlo::ComparisonDirection::kGe: return "greater_equal";
+    case hlo::ComparisonDirection::kLt: return "less";
+    case hlo::ComparisonDirection::kLe: return "less_equal";
+  }
+  return "compare";
+}
+
 Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Operand& y) {
-  OperandPair pair = unify(x, y, "compare");
+  OperandPair pair = unify(x, y, name_of(direction));
   return emit({.opcode = Opcode::kCompare,
                .operands = {std::move(pair.a), std::move(pair.b)},
                .attrs = hlo::CompareAttrs{.direction = direction},
                .at = x.at()});
+}
+
+// Integers divided by a C++ number with a point: neither of both answers is what all expect.
+void refuse_point(const Operand& x, const Operand& y) {
+  const Operand &tensor = x.is_tensor() ? x : y, &number = x.is_tensor() ? y : x;
+  if (!tensor.is_tensor() || !std::holds_alternative<double>(number.number())) return;
+  const Shape& shape = trace_internal::node_of(tensor.tensor(), "divide", x.at()).shape;
+  if (!is_integer(shape.dtype())) return;
+  throw Error(
+      invalid_argument("divide: operands are ", shape, " and the floating-point C++ number ",
+                       std::get<double>(number.number()),
+                       "; integers are divided toward zero: write an integer for that, or "
+                       "use true_divide"),
+      x.at());
+}
+
+// pred: whether it is true, or not 0.
+Tensor truth(const Operand& x, std::string_view op) {
+  const Tensor t = as_tensor(x, op);
+  return t.dtype() == pred ? t : not_equal({t, x.at()}, {0, x.at()});
+}
+
+Tensor logical(Opcode opcode, std::string_view op, const Operand& x, const Operand& y) {
+  return one_program(op, x.at(), [&] {
+    const Tensor a = truth(x, op), b = truth(y, op);
+    return binary(opcode, {a, x.at()}, {b, x.at()});
+  });
 }
 
 }  // namespace
@@ -76,7 +116,11 @@ Tensor is_finite(Operand operand) {
 Tensor log(Operand x) { return unary(Opcode::kLog, x); }
 Tensor log1p(Operand x) { return unary(Opcode::kLog1p, x); }
 Tensor logistic(Operand x) { return unary(Opcode::kLogistic, x); }
-Tensor logical_not(Operand x) { return unary(Opcode::kNot, x); }
+Tensor logical_not(Operand x) {
+  const Tensor t = as_tensor(x);
+  return t.dtype() == pred ? unary(Opcode::kNot, x) : equal({t, x.at()}, {0, x.at()});
+}
+Tensor bitwise_not(Operand x) { return unary(Opcode::kNot, x); }
 Tensor negative(Operand x) { return unary(Opcode::kNegate, x); }
 Tensor population_count(Operand x) { return unary(Opcode::kPopcnt, x); }
 Tensor clz(Operand x) { return unary(Opcode::kClz, x); }
@@ -110,8 +154,11 @@ Tensor is_nan(Operand x) {
 Tensor add(Operand x, Operand y) { return binary(Opcode::kAdd, x, y); }
 Tensor subtract(Operand x, Operand y) { return binary(Opcode::kSubtract, x, y); }
 Tensor multiply(Operand x, Operand y) { return binary(Opcode::kMultiply, x, y); }
-Tensor divide(Operand x, Operand y) { return binary(Opcode::kDivide, x, y); }
-Tensor remainder(Operand x, Operand y) { return binary(Opcode::kRemainder, x, y); }
+Tensor divide(Operand x, Operand y) {
+  refuse_point(x, y);
+  return binary(Opcode::kDivide, x, y);
+}
+Tensor rem(Operand x, Operand y) { return binary(Opcode::kRemainder, x, y); }
 Tensor power(Operand x, Operand y) { return binary(Opcode::kPower, x, y); }
 Tensor maximum(Operand x, Operand y) { return binary(Opcode::kMaximum, x, y); }
 Tensor minimum(Operand x, Operand y) { return binary(Opcode::kMinimum, x, y); }
@@ -128,6 +175,9 @@ Tensor shift_right_logical(Operand x, Operand y) {
 }
 Tensor complex(Operand x, Operand y) { return binary(Opcode::kComplex, x, y); }
 Tensor mulhi(Operand x, Operand y) { return binary(Opcode::kMulhi, x, y); }
+Tensor logical_and(Operand x, Operand y) { return logical(Opcode::kAnd, "logical_and", x, y); }
+Tensor logical_or(Operand x, Operand y) { return logical(Opcode::kOr, "logical_or", x, y); }
+Tensor logical_xor(Operand x, Operand y) { return logical(Opcode::kXor, "logical_xor", x, y); }
 
 Tensor equal(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kEq, x, y); }
 Tensor not_equal(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kNe, x, y); }
@@ -140,14 +190,14 @@ Tensor operator+(Operand x, Operand y) { return add(x, y); }
 Tensor operator-(Operand x, Operand y) { return subtract(x, y); }
 Tensor operator*(Operand x, Operand y) { return multiply(x, y); }
 Tensor operator/(Operand x, Operand y) { return divide(x, y); }
-Tensor operator%(Operand x, Operand y) { return remainder(x, y); }
+Tensor operator%(Operand x, Operand y) { return rem(x, y); }
 Tensor operator&(Operand x, Operand y) { return bitwise_and(x, y); }
 Tensor operator|(Operand x, Operand y) { return bitwise_or(x, y); }
 Tensor operator^(Operand x, Operand y) { return bitwise_xor(x, y); }
 Tensor operator<<(Operand x, Operand y) { return shift_left(x, y); }
 Tensor operator>>(Operand x, Operand y) {
   const Tensor& typed = x.is_tensor() ? x.tensor() : y.tensor();
-  trace_internal::node_of(typed, "shift_right", x.at());
+  trace_internal::node_of(typed, ">>", x.at());
   return is_signed(typed.dtype()) ? shift_right_arithmetic(x, y) : shift_right_logical(x, y);
 }
 
@@ -172,7 +222,7 @@ Tensor operator>=(Operand x, Operand y) { return greater_equal(x, y); }
 Tensor operator<(Operand x, Operand y) { return less(x, y); }
 Tensor operator<=(Operand x, Operand y) { return less_equal(x, y); }
 Tensor operator-(Operand x) { return negative(x); }
-Tensor operator~(Operand x) { return logical_not(x); }
+Tensor operator~(Operand x) { return bitwise_not(x); }
 
 Tensor where(Operand condition, Operand x, Operand y) {
   Tensor chosen = as_tensor(condition);
@@ -192,7 +242,7 @@ Tensor where(Operand condition, Operand x, Operand y) {
 }
 
 Tensor clip(Operand x, Operand low, Operand high) {
-  return minimum({maximum(x, low), x.at()}, high);
+  return one_program("clip", x.at(), [&] { return minimum({maximum(x, low), x.at()}, high); });
 }
 
 Tensor clamp(Operand low, Operand x, Operand high) {

@@ -34,7 +34,8 @@ Tensor is_finite(Operand x);         // pred: neither infinite nor NaN
 Tensor log(Operand x);               // natural logarithm
 Tensor log1p(Operand x);             // log(1 + x), accurate near 0
 Tensor logistic(Operand x);          // 1 / (1 + exp(-x))
-Tensor logical_not(Operand x);       // of pred; integers: every bit
+Tensor logical_not(Operand x);       // pred: whether x is false, or 0
+Tensor bitwise_not(Operand x);       // every bit; of integers or pred
 Tensor negative(Operand x);          // -x
 Tensor population_count(Operand x);  // number of 1 bits
 Tensor clz(Operand x);               // number of leading 0 bits
@@ -53,11 +54,13 @@ Tensor reciprocal(Operand x);        // 1 / x
 Tensor is_nan(Operand x);            // pred: whether x is no number
 
 // Two operands.
-Tensor add(Operand x, Operand y);          // x + y; pred: or
-Tensor subtract(Operand x, Operand y);     // x - y
-Tensor multiply(Operand x, Operand y);     // x * y; pred: and
-Tensor divide(Operand x, Operand y);       // x / y; integers: toward zero, x / 0 is all ones
-Tensor remainder(Operand x, Operand y);    // of the sign of x; x % 0 is x
+Tensor add(Operand x, Operand y);       // x + y; pred: or
+Tensor subtract(Operand x, Operand y);  // x - y
+Tensor multiply(Operand x, Operand y);  // x * y; pred: and
+// x / y; integers: toward zero, x / 0 is all ones. Errors also for integers and a C++ number with
+// a point: 7 / 2.0 would not be 3.5.
+Tensor divide(Operand x, Operand y);
+Tensor rem(Operand x, Operand y);          // x % y, of the sign of x; x % 0 is x
 Tensor power(Operand x, Operand y);        // x to the y; integers wrap
 Tensor maximum(Operand x, Operand y);      // NaN if either is
 Tensor minimum(Operand x, Operand y);      // NaN if either is
@@ -79,11 +82,10 @@ Tensor greater_equal(Operand x, Operand y);  // x >= y
 Tensor less(Operand x, Operand y);           // x < y
 Tensor less_equal(Operand x, Operand y);     // x <= y
 
-// Of pred (or integers, bit by bit).
-inline Tensor logical_and(Operand x, Operand y) { return bitwise_and(x, y); }
-inline Tensor logical_or(Operand x, Operand y) { return bitwise_or(x, y); }
-inline Tensor logical_xor(Operand x, Operand y) { return bitwise_xor(x, y); }
-inline Tensor bitwise_not(Operand x) { return logical_not(x); }
+// pred, of any dtypes: a number is true where it is not 0.
+Tensor logical_and(Operand x, Operand y);
+Tensor logical_or(Operand x, Operand y);
+Tensor logical_xor(Operand x, Operand y);
 
 // x where `condition` (pred) is true, else y; the three broadcast together.
 Tensor where(Operand condition, Operand x, Operand y);

@@ -40,12 +40,18 @@ struct FftN {
   std::vector<int64_t> axes = {};  // empty: the last as many as n has; without n all (fft2: last 2)
   FftScale scale = FftScale::kBackward;
 };
+// fft (ifft) along each axis: out[k1, .., kd] = sum over j1, .., jd of
+// x[j1, .., jd] exp(-2 pi i (j1 k1 / n1 + .. + jd kd / nd)). x[.., n1, .., nd] -> the same shape.
 Tensor fftn(Operand x, const FftN& over = {});
 Tensor ifftn(Operand x, const FftN& over = {});
+// The same of real x: rfft along the last axis, fft along the others. x[.., n1, .., nd] ->
+// [.., n1, .., nd / 2 + 1]; and back, to [.., n1, .., 2 (nd - 1)] unless n says otherwise.
 Tensor rfftn(Operand x, const FftN& over = {});
 Tensor irfftn(Operand x, const FftN& over = {});
+// fftn (ifftn, rfftn, irfftn) over the last two axes: x[.., n1, n2].
 Tensor fft2(Operand x, const FftN& over = {});
 Tensor ifft2(Operand x, const FftN& over = {});
+// Of real x: [.., n1, n2] -> [.., n1, n2 / 2 + 1], and back.
 Tensor rfft2(Operand x, const FftN& over = {});
 Tensor irfft2(Operand x, const FftN& over = {});
 

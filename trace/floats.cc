@@ -55,6 +55,17 @@ FloatLimits float_limits(DType dtype, SourceLocation at) {
               at);
 }
 
+IntegerLimits integer_limits(DType dtype, SourceLocation at) {
+  if (!is_integer(dtype))
+    throw Error(invalid_argument("integer_limits: dtype is ", to_string(dtype),
+                                 "; it must be of integers, ask float_limits of floats"),
+                at);
+  const int64_t bits = bit_width(dtype);
+  const uint64_t top = (uint64_t{1} << (bits - 1)) - 1;
+  if (is_unsigned(dtype)) return {bits, 0, 2 * top + 1};
+  return {bits, -static_cast<int64_t>(top) - 1, top};
+}
+
 Tensor nextafter(Operand x, Operand y) {
   SourceLocation at = x.at();
   OperandPair pair = unify(x, y, "nextafter");
@@ -72,8 +83,10 @@ namespace trace_internal {
 void require_ieee_float(std::string_view op, std::string_view what, DType dtype,
                         SourceLocation at) {
   if (has_float_limits(dtype)) return;
+  // A dtype that is asked for has nothing to cast.
   throw Error(invalid_argument(op, ": ", what, " is ", to_string(dtype),
-                               "; it must be f16, bf16, f32 or f64, cast it with astype(f32)"),
+                               "; it must be f16, bf16, f32 or f64",
+                               what == "dtype" ? "" : ", cast it with astype(f32)"),
               at);
 }
 

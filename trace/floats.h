@@ -25,6 +25,15 @@ bool has_float_limits(DType dtype);
 // errors: Error (InvalidArgument) for a dtype whose limits are not known
 FloatLimits float_limits(DType dtype, SourceLocation at = SourceLocation::here());
 
+// jax.numpy.iinfo of an integer dtype.
+struct IntegerLimits {
+  int64_t bits;
+  int64_t least;
+  uint64_t greatest;
+};
+// errors: Error (InvalidArgument) for a dtype that is not of integers
+IntegerLimits integer_limits(DType dtype, SourceLocation at = SourceLocation::here());
+
 // The float next to x on the way to y; y where they are equal, NaN where either is. x and y
 // broadcast. errors: Error where they are not f16, bf16, f32 or f64
 Tensor nextafter(Operand x, Operand y);

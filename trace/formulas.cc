@@ -153,6 +153,31 @@ Tensor mod(Operand x, Operand y) {
   });
 }
 
+Tensor remainder(Operand x, Operand y) {
+  return one_program("remainder", x.at(), [&] { return mod(x, y); });
+}
+
+Tensor true_divide(Operand x, Operand y) {
+  constexpr std::string_view kOp = "true_divide";
+  const Operand& typed = x.is_tensor() ? x : y;
+  const DType given = as_tensor(typed, kOp).dtype();
+  const bool is_exact = typed.is_tensor() && is_whole(typed);
+  const DType dtype = !typed.is_tensor()       ? f32
+                      : !is_exact              ? given
+                      : bit_width(given) == 64 ? f64
+                                               : f32;
+  return one_program(kOp, x.at(), [&] {
+    if (x.is_tensor() && y.is_tensor() && given != as_tensor(y, kOp).dtype())
+      return divide(x, y);  // the error of two dtypes
+    auto as_float = [&](const Operand& operand) {
+      return operand.is_tensor() ? operand.tensor().astype(dtype, x.at())
+                                 : constant_like(rounded(operand, dtype), dtype, kOp);
+    };
+    const Tensor a = as_float(x), b = as_float(y);
+    return divide({a, x.at()}, {b, x.at()});
+  });
+}
+
 Tensor floor_divide(Operand x, Operand y) {
   return formula("floor_divide", x, y, /*floats=*/false, [](const Located& a, const Located& b) {
     require_real_numbers("floor_divide", a);

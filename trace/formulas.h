@@ -26,6 +26,10 @@ Tensor copysign(Operand x, Operand y);   // |x| with the sign bit of y
 // integers by 0, as jax.numpy has it: -2 (-1 of 0, the greatest of unsigned ones), and 0 is left.
 Tensor floor_divide(Operand x, Operand y);
 Tensor mod(Operand x, Operand y);
+// mod by jax.numpy's other name: of the sign of y, where x % y, fmod and rem have that of x.
+Tensor remainder(Operand x, Operand y);
+// x / y as floats: integers and pred are cast first, to f64 if they have 64 bits and else to f32.
+Tensor true_divide(Operand x, Operand y);
 
 // Of complex numbers; real ones are their own conjugates, and have the angle 0 or, with a sign bit,
 // pi.

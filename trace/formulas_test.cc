@@ -105,7 +105,7 @@ const Binary kBinary[] = {
     {"subtract", subtract, [](double x, double y) { return x - y; }},
     {"multiply", multiply, [](double x, double y) { return x * y; }},
     {"divide", divide, [](double x, double y) { return x / y; }},
-    {"remainder", remainder, std::fmod},
+    {"rem", rem, std::fmod},
     {"power", power, std::pow},
     {"maximum", maximum,
      [](double x, double y) { return x != x || y != y ? NAN : std::max(x, y); }},

@@ -56,6 +56,12 @@ Tensor moved_to_front(const Tensor& out, int64_t first, int64_t rank, SourceLoca
 
 }  // namespace
 
+void require_values(const std::vector<IndexEntry>& entries, SourceLocation at) {
+  for (const IndexEntry& entry : entries) {
+    if (const Tensor* t = std::get_if<Tensor>(&entry.value())) node_of(*t, "index", at);
+  }
+}
+
 const Tensor* array_of(const IndexEntry& entry) {
   const Tensor* t = std::get_if<Tensor>(&entry.value());
   return t != nullptr && t->rank() > 0 ? t : nullptr;
@@ -66,6 +72,7 @@ int64_t count_arrays(const std::vector<IndexEntry>& entries) {
 }
 
 Entries entries_of(const Tensor& x, const std::vector<IndexEntry>& given, SourceLocation at) {
+  require_values(given, at);
   check_masks(given, at);
   const int64_t added = std::ranges::count_if(given, is_new_axis);
   const int64_t ellipses = std::ranges::count_if(given, is_ellipsis);

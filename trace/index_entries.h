@@ -12,6 +12,9 @@ namespace heddle::trace_internal {
 const Tensor* array_of(const IndexEntry& entry);
 int64_t count_arrays(const std::vector<IndexEntry>& entries);
 
+// errors: throws Error where a tensor among them has no value
+void require_values(const std::vector<IndexEntry>& entries, SourceLocation at);
+
 // x with its new axes, and one entry for each axis: a position, a slice or a tensor. `apart`:
 // something else stands between tensors or positions, so the tensors' axes go to the front.
 struct Entries {

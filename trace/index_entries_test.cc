@@ -158,9 +158,9 @@ TEST(IndexMasks, UpdateWhereTheyAreTrue) {
                         "values, use where(mask, x, ..), or the positions nonzero(mask, size)"));
   EXPECT_THAT(
       error_of([] { (void)grid().at({array<bool>({true})}).set(1); }),
-      HasSubstr("at: mask is pred[1]; x is s32[3,4], the mask must have its leading sizes"));
+      HasSubstr("at.set: mask is pred[1]; x is s32[3,4], the mask must have its leading sizes"));
   EXPECT_THAT(error_of([&] { (void)grid().at({rows}).set(grid()); }),
-              HasSubstr("at: value is s32[3,4]; x is s32[3,4] and the mask pred[3]"));
+              HasSubstr("at.set: value is s32[3,4]; x is s32[3,4] and the mask pred[3]"));
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
     scalars.insert(scalars.end(), {scalar, scalar});
   }
   int64_t along = axis_of("sort_by", xs[0].shape(), axis, at);
-  return trace_internal::in_program("sort", at, [&] {
+  return trace_internal::in_program("sort_by", at, [&] {
     auto fn = [&](std::span<const Tensor> t) { return std::vector<Tensor>{before(t)}; };
     return trace_internal::emit_many(
         {.opcode = Opcode::kSort,
@@ -134,7 +134,8 @@ Tensor sort(Operand operand, int64_t axis, bool descending) {
   auto before = [&](std::span<const Tensor> t) {
     return comes_before(t[0], t[1], descending, operand.at());
   };
-  return sort_by({x}, before, along, true, operand.at())[0];
+  return one_program("sort", operand.at(),
+                     [&] { return sort_by({x}, before, along, true, operand.at())[0]; });
 }
 
 Tensor argsort(Operand operand, int64_t axis, bool descending) {

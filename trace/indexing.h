@@ -35,6 +35,14 @@ struct Slice {
 struct NewAxis {};   // an axis of size 1 that x has not
 struct Ellipsis {};  // all of as many axes as the other entries leave over
 
+// x[Slice{0, 1}, 1] would be x[1]: C++20 takes the comma for an operator. Write x[{.., ..}].
+template <class T>
+void operator,(const Slice&, T&&) = delete;
+template <class T>
+void operator,(NewAxis, T&&) = delete;
+template <class T>
+void operator,(Ellipsis, T&&) = delete;
+
 // One entry of x[{..}]: a position, a slice, a scalar integer tensor (a position that is a value),
 // an integer tensor, a new axis or an ellipsis. Notes the caller's line.
 class IndexEntry {

@@ -36,7 +36,7 @@ class Located {
   // The number everywhere, in this one's shape and dtype.
   template <class T>
   requires std::is_arithmetic_v<T> Located like(T number)
-  const { return with(full_like(operand(), {number, at_})); }
+  const { return with(full_like(operand(), rounded({number, at_}, dtype()))); }
 
  private:
   Tensor tensor_;
@@ -62,7 +62,9 @@ template <class Fn>
 Located combine(Fn fn, const Term& a, const Term& b) {
   const Operand &x = a.operand(), &y = b.operand();
   SourceLocation at = x.is_tensor() ? x.at() : y.at();
-  auto placed = [at](const Operand& operand) {
+  const DType dtype = (x.is_tensor() ? x : y).tensor().dtype();
+  auto placed = [at, dtype](const Operand& given) {
+    const Operand operand = rounded(given, dtype);
     if (operand.is_tensor()) return Operand(operand.tensor(), at);
     if (const bool* p = std::get_if<bool>(&operand.number())) return Operand(*p, at);
     if (const int64_t* i = std::get_if<int64_t>(&operand.number())) return Operand(*i, at);
@@ -107,7 +109,7 @@ HEDDLE_BINARY_FORMULA(operator+, add)
 HEDDLE_BINARY_FORMULA(operator-, subtract)
 HEDDLE_BINARY_FORMULA(operator*, multiply)
 HEDDLE_BINARY_FORMULA(operator/, divide)
-HEDDLE_BINARY_FORMULA(operator%, remainder)
+HEDDLE_BINARY_FORMULA(operator%, rem)
 HEDDLE_BINARY_FORMULA(operator&, bitwise_and)
 HEDDLE_BINARY_FORMULA(operator|, bitwise_or)
 HEDDLE_BINARY_FORMULA(operator^, bitwise_xor)
@@ -126,11 +128,15 @@ HEDDLE_BINARY_FORMULA(power, power)
 #undef HEDDLE_BINARY_FORMULA
 
 inline Located operator-(const Located& x) { return x.with(negative(x.operand())); }
-inline Located operator~(const Located& x) { return x.with(logical_not(x.operand())); }
+inline Located operator~(const Located& x) { return x.with(bitwise_not(x.operand())); }
 
 // x where the condition is true, else y; one of them may be a number.
 inline Located where(const Located& condition, const Term& x, const Term& y) {
-  return condition.with(heddle::where(condition.operand(), x.operand(), y.operand()));
+  if (!x.operand().is_tensor() && !y.operand().is_tensor())
+    return condition.with(heddle::where(condition.operand(), x.operand(), y.operand()));
+  const DType dtype = (x.operand().is_tensor() ? x : y).operand().tensor().dtype();
+  return condition.with(
+      heddle::where(condition.operand(), rounded(x.operand(), dtype), rounded(y.operand(), dtype)));
 }
 // pred[]: whether any element is true.
 inline Located any_of(const Located& x) { return x.with(any(x.operand())); }

@@ -77,7 +77,9 @@ Tensor diag(Operand operand, int64_t k) {
 Tensor inner(Operand left, Operand right) {
   Tensor x = as_tensor(left), y = as_tensor(right);
   if (x.rank() == 0 || y.rank() == 0) return multiply(left, right);
-  return dot_general(left, right, {.lhs_contracting = {-1}, .rhs_contracting = {-1}});
+  return one_program("inner", left.at(), [&] {
+    return dot_general(left, right, {.lhs_contracting = {-1}, .rhs_contracting = {-1}});
+  });
 }
 
 Tensor vdot(Operand left, Operand right) {

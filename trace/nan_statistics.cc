@@ -74,9 +74,8 @@ Tensor nan_spread(std::string_view op, const Operand& operand, const Reduction& 
   });
 }
 
-template <class Find>
 Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, bool greatest,
-                    Find&& find) {
+                    Tensor (*find)(Operand, int64_t, bool)) {
   const int64_t along = axis_of(op, as_tensor(operand).shape(), axis, operand.at());
   if (!has_nan(operand))
     return one_program(op, operand.at(), [&] { return find(operand, along, false); });

@@ -41,6 +41,9 @@ struct Node {
 // The node, or Error "op: operand has no value (default-constructed Tensor)".
 const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at);
 
+// "op: operand is a traced f32[3], made at a.cc:7, that escaped from a finished scan; .."
+Status escaped_error(const Node& node, std::string_view op);
+
 // A concrete tensor over a device buffer.
 Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at);
 

@@ -1,9 +1,11 @@
 #include "heddle/trace/operand.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <concepts>
 #include <optional>
+#include <utility>
 
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/error.h"
@@ -11,19 +13,6 @@
 
 namespace heddle {
 namespace {
-
-std::string text_of(const Operand& number) {
-  return std::visit(
-      [](auto value) -> std::string {
-        if constexpr (std::is_pointer_v<decltype(value)>)
-          return "a tensor";
-        else if constexpr (std::same_as<decltype(value), std::complex<double>>)
-          return cat("(", value.real(), ", ", value.imag(), ")");
-        else
-          return cat(value);
-      },
-      number.number());
-}
 
 double value_of(const Operand& number) {
   return std::visit(
@@ -45,14 +34,41 @@ bool in_range(DType dtype, bool negative, uint64_t size) {
   return !negative && size <= half - 1 + half;
 }
 
+// Whether a float becomes another kind of number: infinite or NaN, or the greatest of a dtype that
+// has neither. Rounding to one mantissa bit or none loses a third at most.
+bool overflows(DType dtype, double value) {
+  if (!std::isfinite(value) || std::abs(value) <= 1) return false;
+  const double held = Literal::scalar(dtype, value).to_double(0);
+  return !std::isfinite(held) || std::abs(held) < 0.6 * std::abs(value);
+}
+
+// The difference of an integer and a double, exactly: neither conversion may round.
+bool is_exactly(double held, const Operand& number) {
+  if (const int64_t* i = std::get_if<int64_t>(&number.number()))
+    return std::abs(held) < 0x1p63 ? static_cast<int64_t>(held) == *i
+                                   : held == -0x1p63 && *i == INT64_MIN;
+  const uint64_t* u = std::get_if<uint64_t>(&number.number());
+  return u == nullptr || (held < 0x1p64 && static_cast<uint64_t>(held) == *u);
+}
+
+bool float_holds(DType dtype, const Operand& number) {
+  const DType real = real_part(dtype);
+  if (overflows(real, value_of(number))) return false;
+  if (real != f32 && real != f64) return true;
+  return std::holds_alternative<double>(number.number()) ||
+         is_exactly(Literal::scalar(real, value_of(number)).to_double(0), number);
+}
+
 // Whether an element of `dtype` can stand for the number: integers need whole values in range,
 // unsigned ones no sign; complex numbers are of complex dtypes, whatever their imaginary part.
 bool can_hold(DType dtype, const Operand& number) {
-  if (std::holds_alternative<std::complex<double>>(number.number())) return is_complex(dtype);
+  if (const auto* z = std::get_if<std::complex<double>>(&number.number()))
+    return is_complex(dtype) && !overflows(real_part(dtype), z->real()) &&
+           !overflows(real_part(dtype), z->imag());
   double value = value_of(number);
   if (dtype == pred)
     return std::holds_alternative<bool>(number.number()) || value == 0 || value == 1;
-  if (!is_integer(dtype)) return true;
+  if (!is_integer(dtype)) return float_holds(dtype, number);
   if (const int64_t* i = std::get_if<int64_t>(&number.number())) {
     auto bits = static_cast<uint64_t>(*i);
     return in_range(dtype, *i < 0, *i < 0 ? -bits : bits);
@@ -62,6 +78,34 @@ bool can_hold(DType dtype, const Operand& number) {
   double size = std::abs(value);
   return value == std::floor(value) && size < 0x1p64 &&
          in_range(dtype, value < 0, static_cast<uint64_t>(size));
+}
+
+bool is_whole_number(const Operand& number) {
+  return std::holds_alternative<int64_t>(number.number()) ||
+         std::holds_alternative<uint64_t>(number.number());
+}
+
+// 0 pred, 1 integers, 2 floats, 3 complex numbers: a greater kind holds the values of a lesser one.
+size_t order_of(DType dtype) {
+  return dtype == pred ? 0 : is_integer(dtype) ? 1 : is_complex(dtype) ? 3 : 2;
+}
+size_t order_of(const Operand& number) {
+  if (std::holds_alternative<bool>(number.number())) return 0;
+  if (is_whole_number(number)) return 1;
+  return std::holds_alternative<double>(number.number()) ? 2 : 3;
+}
+constexpr DType kDefaultDtypes[] = {pred, s32, f32, c64};  // of the C++ numbers of a kind
+
+// The dtype of the greater kind, or the wider one; a third of two that do not hold each other's
+// values.
+DType common_dtype(DType a, DType b) {
+  if (order_of(a) < order_of(b)) std::swap(a, b);
+  if (is_complex(a)) return real_part(a) == f64 || real_part(b) == f64 ? c128 : c64;
+  if (order_of(a) != order_of(b)) return a;
+  if (bit_width(a) < bit_width(b)) std::swap(a, b);
+  if (bit_width(a) > bit_width(b) && (is_floating(a) || is_signed(a) || is_unsigned(b))) return a;
+  if (is_floating(a)) return bit_width(a) == 16 ? f32 : bf16;
+  return bit_width(a) < 16 ? s16 : bit_width(a) == 16 ? s32 : s64;
 }
 
 Literal literal_of(const Operand& number, DType dtype) {
@@ -75,7 +119,8 @@ Literal literal_of(const Operand& number, DType dtype) {
   return Literal::scalar(dtype, value_of(number));
 }
 
-// The shape both broadcast to, or an empty optional.
+}  // namespace
+
 std::optional<std::vector<int64_t>> common_dimensions(const Shape& a, const Shape& b) {
   size_t rank = static_cast<size_t>(std::max(a.rank(), b.rank()));
   std::vector<int64_t> out(rank);
@@ -92,33 +137,69 @@ std::optional<std::vector<int64_t>> common_dimensions(const Shape& a, const Shap
   return out;
 }
 
-}  // namespace
+std::string number_text(const Operand& number) {
+  return std::visit(
+      [](auto value) -> std::string {
+        if constexpr (std::is_pointer_v<decltype(value)>)
+          return "";
+        else if constexpr (std::same_as<decltype(value), std::complex<double>>)
+          return cat("(", value.real(), ", ", value.imag(), ")");
+        else if constexpr (std::same_as<decltype(value), double>)
+          return cat(value, value == std::floor(value) && std::abs(value) < 1e6 ? ".0" : "");
+        else
+          return cat(value);
+      },
+      number.number());
+}
 
-Tensor constant_like(const Operand& number, DType dtype, std::string_view op) {
+std::optional<double> number_value(const Operand& operand) {
+  if (operand.is_tensor()) return std::nullopt;
+  return value_of(operand);
+}
+
+Tensor constant_like(const Operand& number, DType dtype, std::string_view op,
+                     std::string_view repair) {
   if (!can_hold(dtype, number)) {
-    throw Error(invalid_argument(op, ": operand is the C++ number ", text_of(number), ", which no ",
-                                 to_string(dtype),
-                                 " holds; cast the tensor with astype, or use another number"),
+    const bool is_rounded = !is_integer(dtype) && dtype != pred && is_whole_number(number) &&
+                            !overflows(real_part(dtype), value_of(number));
+    throw Error(invalid_argument(
+                    op, ": operand is the C++ number ", number_text(number), ", which no ",
+                    to_string(dtype), " holds; ",
+                    is_rounded ? "write it as a floating-point number to have it rounded, or " : "",
+                    repair.empty() ? "cast the tensor with astype, or use another number" : repair),
                 number.at());
   }
   return trace_internal::emit_constant(literal_of(number, dtype), number.at());
 }
 
-Tensor as_tensor(const Operand& operand) {
+Tensor as_tensor(const Operand& operand, std::string_view op) {
   if (operand.is_tensor()) {
-    trace_internal::node_of(operand.tensor(), "op", operand.at());
+    // In a lambda of in_program(), which puts the function's name there.
+    trace_internal::node_of(operand.tensor(), op == "operator()" ? "op" : op, operand.at());
     return operand.tensor();
   }
-  DType dtype = std::holds_alternative<bool>(operand.number())                   ? pred
-                : std::holds_alternative<double>(operand.number())               ? f32
-                : std::holds_alternative<std::complex<double>>(operand.number()) ? c64
-                                                                                 : s32;
-  return constant_like(operand, dtype, "constant");
+  return constant_like(operand, kDefaultDtypes[order_of(operand)], op,
+                       "make it a tensor of another dtype, as scalar<int64_t>(..) does");
+}
+
+Operand rounded(const Operand& number, DType dtype) {
+  if (number.is_tensor() || std::holds_alternative<bool>(number.number()) ||
+      std::holds_alternative<std::complex<double>>(number.number()))
+    return number;
+  if (is_integer(dtype) || dtype == pred) return number;
+  const double value = value_of(number);
+  return {overflows(real_part(dtype), value) ? std::copysign(INFINITY, value) : value, number.at()};
+}
+
+std::string cast_advice(DType a, DType b) {
+  const DType wide = common_dtype(a, b);
+  return cat(wide == a || wide == b ? "cast one" : "cast both", " with astype(", to_string(wide),
+             ")");
 }
 
 // Numpy's rule: dimensions are matched from the last; one of size 1 stretches.
 Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, SourceLocation at) {
-  const Shape& from = x.shape();
+  const Shape& from = trace_internal::node_of(x, "broadcast_to", at).shape;
   if (from.dimensions() == dimensions) return x;
   Tensor squeezed = x;
   std::vector<int64_t> kept;
@@ -163,18 +244,22 @@ std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::strin
 
 OperandPair unify(const Operand& a, const Operand& b, std::string_view op) {
   SourceLocation at = a.at().known() ? a.at() : b.at();
-  Tensor x = a.is_tensor()   ? a.tensor()
-             : b.is_tensor() ? constant_like(a, b.tensor().dtype(), op)
-                             : as_tensor(a);
-  Tensor y = b.is_tensor() ? b.tensor()
-                           : constant_like(b, trace_internal::node_of(x, op, at).shape.dtype(), op);
-  const Shape& sx = trace_internal::node_of(x, op, at).shape;
+  auto node = [&](const Operand& x) -> const Shape& {
+    return trace_internal::node_of(x.tensor(), op, x.at().known() ? x.at() : at).shape;
+  };
+  // Of two numbers the greater kind decides, as in numpy: where(c, 1, 0.5) is f32.
+  const DType dtype = a.is_tensor()   ? node(a).dtype()
+                      : b.is_tensor() ? node(b).dtype()
+                                      : kDefaultDtypes[std::max(order_of(a), order_of(b))];
+  Tensor x = a.is_tensor() ? a.tensor() : constant_like(a, dtype, op);
+  Tensor y = b.is_tensor() ? b.tensor() : constant_like(b, dtype, op);
+  const Shape& sx = x.shape();
   const Shape& sy = trace_internal::node_of(y, op, at).shape;
   if (sx.dtype() != sy.dtype()) {
-    throw Error(invalid_argument(op, ": operands are ", to_string(sx), " and ", to_string(sy),
-                                 "; their dtypes must be equal, cast one with astype(",
-                                 to_string(sx.dtype()), ")"),
-                at);
+    throw Error(
+        invalid_argument(op, ": operands are ", to_string(sx), " and ", to_string(sy),
+                         "; their dtypes must be equal, ", cast_advice(sx.dtype(), sy.dtype())),
+        at);
   }
   if (sx.dimensions() == sy.dimensions()) return {x, y};
   std::vector<int64_t> common = broadcast_shapes(sx, sy, op, at);

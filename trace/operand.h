@@ -5,6 +5,8 @@
 #include <complex>
 #include <concepts>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -46,21 +48,37 @@ class Operand {
   SourceLocation at_;
 };
 
-// Throws unless the operand is a number that `dtype` holds without loss of meaning (1.5 is no s32,
-// -1 no u8, no complex number an f32); then a constant.
-Tensor constant_like(const Operand& number, DType dtype, std::string_view op);
+// Throws unless the operand is a number that `dtype` holds without loss of meaning: 1.5 is no s32,
+// -1 no u8, no complex number an f32, 1e300 no f32 (infinity and NaN are), and no integer an f32 or
+// f64 that would round it. 0.1 is rounded, as an integer is to a float of 16 bits or fewer. Then a
+// constant. `repair` is what the error says to do; empty: cast the tensor.
+Tensor constant_like(const Operand& number, DType dtype, std::string_view op,
+                     std::string_view repair = {});
 
 // The operand as a tensor: a number becomes a scalar constant of the default type (bool pred,
-// integers s32, floats f32,
-// complex numbers c64).
-Tensor as_tensor(const Operand& operand);
+// integers s32, floats f32, complex numbers c64). Errors name `op`, which is the function that
+// calls this one.
+Tensor as_tensor(const Operand& operand, std::string_view op = __builtin_FUNCTION());
+
+// For the numbers of Heddle's own formulas, which are meant to be rounded: an integer for a tensor
+// of floats is a floating-point number, and one beyond its range infinite.
+Operand rounded(const Operand& number, DType dtype);
+
+// A C++ number, as text and as a double (a complex one's real part); empty for a tensor.
+std::string number_text(const Operand& number);
+std::optional<double> number_value(const Operand& operand);
+
+// "cast one with astype(f64)", the dtype that loses least of both.
+std::string cast_advice(DType a, DType b);
 
 // x stretched to `dimensions` by numpy's rule: matched from the last, size 1 stretches.
 // errors: InvalidArgument where a size is neither equal nor 1
 Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions,
                     SourceLocation at = SourceLocation::here());
 
-// The shape that both stretch to. errors: InvalidArgument naming `op` where there is none
+// The shape that both stretch to, if there is one.
+std::optional<std::vector<int64_t>> common_dimensions(const Shape& a, const Shape& b);
+// The same. errors: InvalidArgument naming `op` where there is none
 std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view op,
                                       SourceLocation at);
 

@@ -49,6 +49,7 @@ struct Program::State {
   std::shared_ptr<Compiled> compiled = std::make_shared<Compiled>();  // of `module`
   std::vector<Tensor> captures;
   Signature signature;
+  std::vector<TreeSpec> argument_specs;
   TreeSpec result_spec;
 };
 
@@ -57,6 +58,7 @@ std::string Program::hlo_proto() const { return hlo::to_proto(*state_->module); 
 const Signature& Program::signature() const { return state_->signature; }
 const hlo::Module& Program::module() const { return *state_->module; }
 const TreeSpec& Program::result_spec() const { return state_->result_spec; }
+const std::vector<TreeSpec>& Program::argument_specs() const { return state_->argument_specs; }
 
 Program Program::lowered(SourceLocation at) const {
   auto state = std::make_shared<State>(*state_);
@@ -169,6 +171,7 @@ Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<co
                                            : cat("captured #", capture.id());
     state->signature.captures.push_back({std::move(what), capture.shape()});
   }
+  state->argument_specs = std::move(specs);
   state->module = std::make_shared<const hlo::Module>(std::move(traced.module));
   state->captures = std::move(traced.captures);
   return Program(std::move(state));

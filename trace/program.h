@@ -47,8 +47,9 @@ class Program : public trace_internal::Calls<Program> {
   // The same program as plain HLO, which any XLA reads: scan lowered to while, and calls of LAPACK
   // to loops (transform/lapack/expand.h).
   [[nodiscard]] Program lowered(SourceLocation at = SourceLocation::here()) const;
-  // The structure that fn returned.
+  // The structure that fn returned, and those of its arguments.
   [[nodiscard]] const TreeSpec& result_spec() const;
+  [[nodiscard]] const std::vector<TreeSpec>& argument_specs() const;
 
   // Runs it on the device of its arguments; captured tensors are passed along. Inside a trace it is
   // recorded there as an HLO `call`, and its arguments may be traced values. Placeholders
@@ -137,6 +138,12 @@ class Traceable {
   template <class Fn>
   static std::vector<Tensor> run(void* object, const std::vector<TreeSpec>& specs,
                                  std::span<const Tensor> leaves, TreeSpec& out) {
+    if constexpr ((Tree<Args> && ...)) return run_on_trees<Fn>(object, specs, leaves, out);
+    return {};  // trace() says why
+  }
+  template <class Fn>
+  static std::vector<Tensor> run_on_trees(void* object, const std::vector<TreeSpec>& specs,
+                                          std::span<const Tensor> leaves, TreeSpec& out) {
     auto result = [&] {
       if constexpr (std::is_function_v<Fn>)
         return invoke_on<Fn, Args...>(*reinterpret_cast<Fn*>(object), specs, leaves);
@@ -164,19 +171,25 @@ class Traceable {
 //          where an op in `fn` is misused; with the line of the call and the path of a leaf of
 //          `args` or of the result that has no value; what else `fn` throws passes untouched
 // cost     no buffer is read, written or uploaded; time and memory are linear in the ops recorded
-template <Tree... Args>
+template <class... Args>
 Program trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn, const Args&... args) {
-  std::vector<TreeSpec> specs{tree_spec(args)...};
-  std::vector<Tensor> leaves;
-  (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
-  return trace_internal::make_program(
-      "main", specs, leaves,
-      [&](std::span<const Tensor> traced, TreeSpec& out) { return fn(specs, traced, out); },
-      fn.at());
+  static_assert(
+      (Tree<Args> && ...),
+      "an argument of trace is a tree of Tensors: a Tensor, a pair, tuple, vector, map or "
+      "optional of them, or a struct with its kFields; capture C++ numbers instead");
+  if constexpr ((Tree<Args> && ...)) {
+    std::vector<TreeSpec> specs{tree_spec(args)...};
+    std::vector<Tensor> leaves;
+    (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
+    return trace_internal::make_program(
+        "main", specs, leaves,
+        [&](std::span<const Tensor> traced, TreeSpec& out) { return fn(specs, traced, out); },
+        fn.at());
+  }
 }
 
 // The same, with the error as a Status.
-template <Tree... Args>
+template <class... Args>
 StatusOr<Program> try_trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn,
                             const Args&... args) {
   try {

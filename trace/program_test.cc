@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "heddle/hlo/text.h"
 #include "heddle/trace/creation.h"
@@ -15,6 +18,7 @@
 namespace heddle {
 namespace {
 
+using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -41,12 +45,83 @@ TEST(Program, ErrorsOfACallHaveItsLine) {
 
 TEST(Program, CallsWithMoreArgumentsTakeALine) {
   const Tensor x = ones({2}), y = ones({3});
+  auto sum_of_nine = [](Tensor a, Tensor b, Tensor c, Tensor d, Tensor e, Tensor f, Tensor g,
+                        Tensor h, Tensor i) { return a + b + c + d + e + f + g + h + i; };
+  const Program nine = trace(sum_of_nine, x, x, x, x, x, x, x, x, x);
+  EXPECT_THAT(nine.call<Tensor>(x, x, x, x, x, x, x, x, x).to_vector<float>(), ElementsAre(9, 9));
+  const SourceLocation at = SourceLocation::here();
+  EXPECT_THAT(error_of([&] { nine.call_at<Tensor>(at, x, x, x, x, x, x, x, x, y); }),
+              HasSubstr(here(at)));
   const Program five =
       trace([](Tensor a, Tensor b, Tensor c, Tensor d, Tensor e) { return a + b + c + d + e; }, x,
             x, x, x, x);
-  EXPECT_THAT(five.call<Tensor>(x, x, x, x, x).to_vector<float>(), testing::ElementsAre(5, 5));
-  const SourceLocation at = SourceLocation::here();
-  EXPECT_THAT(error_of([&] { five.call_at<Tensor>(at, x, x, x, x, y); }), HasSubstr(here(at)));
+  EXPECT_THAT(error_of([&] { five.call<Tensor>(x, x, x, x, y); }), EndsWith(here()));
+}
+
+using Named = std::map<std::string, Tensor>;
+using List = std::vector<Tensor>;
+struct Maybe {
+  Tensor a;
+  std::optional<Tensor> b, c;
+  static constexpr auto kFields =
+      fields(field("a", &Maybe::a), field("b", &Maybe::b), field("c", &Maybe::c));
+};
+
+// All of these have the leaves that the program takes, in number and type.
+TEST(Program, CallTakesTheStructuresThatItWasTracedWith) {
+  const Tensor x = ones({2});
+  const Program map = trace([](Named t) { return t["a"] - t["b"]; }, Named{{"a", x}, {"b", x}});
+  EXPECT_THAT(error_of([&] {
+                map.call<Tensor>(Named{{"b", x}, {"z", x}});
+              }),
+              StartsWith("call: argument arg0 has key 'z'; it must be a map with the keys {a, b}"));
+  EXPECT_THAT(error_of([&] { map.call<Tensor>(std::pair(x, x)); }),
+              StartsWith("call: argument arg0 is a tuple of 2; it must be a map with the keys"));
+  const Program maybe =
+      trace([](Maybe o) { return o.b ? o.a + *o.b : o.a - *o.c; }, Maybe{x, x, {}});
+  EXPECT_THAT(error_of([&] {
+                maybe.call<Tensor>(Maybe{x, {}, x});
+              }),
+              StartsWith("call: argument arg0.b is an empty optional; it must be a tensor"));
+  const Program lists = trace([](List a, List b) { return a[1] - b[0]; }, List{x, x}, List{x});
+  EXPECT_THAT(error_of([&] {
+                lists.call<Tensor>(List{x}, List{x, x});
+              }),
+              StartsWith("call: argument arg0 is a vector of 1; it must be a vector of 2"));
+  EXPECT_THAT(error_of([&] {
+                lists.call<Tensor>(List{x, x, x});
+              }),
+              StartsWith("call: program main was given 1 argument; it takes 2"));
+  EXPECT_THAT(lists.call<Tensor>(List{x, 3 * x}, List{x}).to_vector<float>(), ElementsAre(2, 2));
+  EXPECT_THAT(map.call<Tensor>(Named{{"a", x}, {"b", x}}).to_vector<float>(), ElementsAre(0, 0));
+  EXPECT_THAT(maybe.call<Tensor>(Maybe{x, x, {}}).to_vector<float>(), ElementsAre(2, 2));
+}
+
+TEST(Program, CallNamesWhatItReturns) {
+  const Tensor x = ones({2});
+  const Program one = trace([](Tensor a) { return a; }, x);
+  EXPECT_THAT(error_of([&] { one.call<List>(x); }),
+              StartsWith("call: program main returns a tensor; call<..> must name the type"));
+}
+
+// A struct may hold a list of its own kind, and is a tree then too.
+struct Branch {
+  Tensor w;
+  std::vector<Branch> parts;
+  static constexpr auto kFields = fields(field("w", &Branch::w), field("parts", &Branch::parts));
+};
+static_assert(Tree<Branch>);
+
+TEST(Program, TakesStructsOfTheirOwnKind) {
+  const Tensor x = ones({2});
+  const Branch tree{x, {{x, {}}, {x, {{x, {}}}}}};
+  const Program p = trace([](Branch b) { return b.w + b.parts[1].parts[0].w; }, tree);
+  EXPECT_THAT(p.call<Tensor>(tree).to_vector<float>(), ElementsAre(2, 2));
+  EXPECT_THAT(error_of([&] {
+                p.call<Tensor>(Branch{x, {{x, {}}, {x, {}}}});
+              }),
+              StartsWith("call: argument arg0.parts[1].parts is a vector of 0; it must be a vector "
+                         "of 1"));
 }
 
 // Which of two operands C++ evaluates first is the compiler's choice; the program is the same.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/located_status.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/run_module.h"
@@ -23,13 +24,8 @@ uint64_t next_serial() {
 
 [[noreturn]] void throw_foreign(const Node& node, std::string_view op, SourceLocation at) {
   const Scope& scope = *node.scope;
+  if (scope.finished) throw Error(escaped_error(node, op), at);
   std::string made = node.where.known() ? cat(", made at ", to_string(node.where)) : "";
-  if (scope.finished) {
-    throw Error(failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
-                                    ", that escaped from a finished ", scope.what,
-                                    "; return it from the traced function instead of keeping it"),
-                at);
-  }
   throw Error(
       failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
                           ", of another running ", scope.what,
@@ -164,17 +160,20 @@ hlo::ComputationId Recorder::import(const Fragment& fragment) {
 }
 
 hlo::InstructionId Recorder::add(const Operation& operation) {
-  std::string_view op = to_string(operation.opcode);
+  std::string_view op = user_name(operation.opcode);
   std::vector<hlo::InstructionId> operands;
   operands.reserve(operation.operands.size());
   for (const Tensor& operand : operation.operands)
     operands.push_back(use(operand, op, operation.at));
+  builder_.set_location(operation.at);
+  if (operation.takes_tuple)
+    operands = {value_or_throw(builder_.add(hlo::Opcode::kTuple, operands), operation.at)};
   std::vector<hlo::ComputationId> called;
   for (const Fragment& fragment : operation.called) called.push_back(import(fragment));
-  builder_.set_location(operation.at);
   auto id = builder_.add(operation.opcode, operands, operation.attrs, std::move(called),
                          operation.declared ? &*operation.declared : nullptr);
-  if (!id.ok()) throw Error(id.status(), operation.at);
+  if (!id.ok())
+    throw Error(in_user_words(id.status(), operation.opcode, operation.operands), operation.at);
   if (!operation.frontend_attributes.empty()) {
     builder_.mutable_at(*id).extras.mutate().frontend_attributes = operation.frontend_attributes;
   }
@@ -270,9 +269,10 @@ namespace {
 
 // Functions that call the user's: an error in them is one of the op that it names.
 constexpr std::string_view kCallUsers[] = {
-    "associative_scan", "cond",          "fori_loop", "funm", "map",        "reduce",
-    "reduce_window",    "scan",          "scatter",   "sort", "shard_map",  "switch_case",
-    "while_loop",       "reduce-window", "while",     "call", "conditional"};
+    "associative_scan", "call",          "cond",      "conditional", "fori_loop",
+    "linalg::funm",     "map",           "reduce",    "scan",        "scatter",
+    "sort_by",          "reduce_window", "shard_map", "while",       "while_loop",
+    "switch_case"};
 
 bool calls_users(std::string_view what) { return std::ranges::count(kCallUsers, what) > 0; }
 
@@ -281,7 +281,7 @@ size_t named_length(std::string_view message) {
   const size_t end = message.find(": ");
   const bool is_name =
       end != std::string_view::npos &&
-      message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-:0123456789") == end + 1;
+      message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-:.0123456789") == end + 1;
   return is_name ? end : 0;
 }
 
@@ -297,7 +297,7 @@ std::vector<Tensor> named(std::string_view what, SourceLocation at,
     const bool is_ours =
         std::string_view(error.where().file) == at.file && error.where().line == at.line;
     if (!is_ours || length == 0 || calls_users(what)) throw;
-    throw Error(make_error(error.status().code(), what, message.substr(length)), at);
+    throw Error(with_message(error.status(), cat(what, message.substr(length))), at);
   }
 }
 
@@ -326,13 +326,13 @@ std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
 
 Tensor emit(const Operation& operation) {
   if (Recorder* recorder = Recorder::current()) return recorder->record_one(operation);
-  return in_program(to_string(operation.opcode), operation.at,
+  return in_program(user_name(operation.opcode), operation.at,
                     [&] { return std::vector<Tensor>{emit(operation)}; })[0];
 }
 
 std::vector<Tensor> emit_many(const Operation& operation) {
   if (Recorder* recorder = Recorder::current()) return recorder->record(operation);
-  return in_program(to_string(operation.opcode), operation.at,
+  return in_program(user_name(operation.opcode), operation.at,
                     [&] { return emit_many(operation); });
 }
 

@@ -17,6 +17,7 @@
 #include "heddle/base/function_ref.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/op_names.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::trace_internal {
@@ -35,6 +36,7 @@ struct Operation {
   hlo::FrontendAttributes frontend_attributes = {};
   std::string backend_config = {};
   std::shared_ptr<const hlo::Sharding> sharding = {};  // null: not said
+  bool takes_tuple = false;                            // the op has one operand, the tuple of these
 };
 
 // Records (or runs) an operation with one result.

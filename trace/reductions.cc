@@ -260,6 +260,30 @@ Tensor argmin(Operand x, int64_t axis, bool keep_dims) {
   return arg_extreme("argmin", x, axis, keep_dims, false);
 }
 
+namespace {
+
+Tensor flat_extreme(std::string_view op, const Operand& x, bool greatest) {
+  return one_program(op, x.at(), [&] {
+    const Tensor flat = ravel(x);
+    return arg_extreme(op, {flat, x.at()}, 0, /*keep_dims=*/false, greatest);
+  });
+}
+
+void require_init(const Tensor& x, const Tensor& init, SourceLocation at) {
+  const Shape& of = trace_internal::node_of(x, "reduce", at).shape;
+  const Shape& start = trace_internal::node_of(init, "reduce", at).shape;
+  if (start.dtype() == of.dtype()) return;
+  throw Error(
+      invalid_argument("reduce: init is ", start, " and x ", of,
+                       "; their dtypes must be equal, cast init with astype(", of.dtype(), ")"),
+      at);
+}
+
+}  // namespace
+
+Tensor argmax(Operand x) { return flat_extreme("argmax", x, true); }
+Tensor argmin(Operand x) { return flat_extreme("argmin", x, false); }
+
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
                            ScalarFn fn, const std::vector<int64_t>& axes, SourceLocation at) {
   if (xs.empty() || xs.size() != inits.size()) {
@@ -267,6 +291,7 @@ std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tens
                                  " initial values; give one each, at least one"),
                 at);
   }
+  for (size_t i = 0; i < xs.size(); ++i) require_init(xs[i], inits[i], at);
   return trace_internal::in_program("reduce", at, [&] {
     std::vector<Shape> scalars;
     for (int round = 0; round < 2; ++round) {

@@ -27,8 +27,8 @@ struct Reduction {
 Tensor sum(Operand x, const Reduction& over = {});   // over no elements 0
 Tensor prod(Operand x, const Reduction& over = {});  // the product; over no elements 1
 // Complex numbers are ordered by their real parts, then by their imaginary ones.
-Tensor max(Operand x, const Reduction& over = {});   // the greatest; a NaN is greater
-Tensor min(Operand x, const Reduction& over = {});   // the least; a NaN is less
+Tensor max(Operand x, const Reduction& over = {});  // the greatest; a NaN is greater
+Tensor min(Operand x, const Reduction& over = {});  // the least; a NaN is less
 // Of pred: whether all (any) are true; over no elements true (false).
 Tensor all(Operand x, const Reduction& over = {});  // of pred: whether all are true
 Tensor any(Operand x, const Reduction& over = {});  // of pred: whether one is true
@@ -47,6 +47,8 @@ Tensor log_softmax(Operand x, int64_t axis = -1);         // its logarithm
 // greatest (least).
 Tensor argmax(Operand x, int64_t axis, bool keep_dims = false);
 Tensor argmin(Operand x, int64_t axis, bool keep_dims = false);
+Tensor argmax(Operand x);  // s32[]: the position in the flattened x
+Tensor argmin(Operand x);  // likewise
 
 // HLO's reduce: `fn` (a, b) -> a on scalars must be associative, `init` its identity. Several
 // operands go together.

@@ -25,7 +25,13 @@ Aligned aligned(const Tensor& x, const Tensor& indices, int64_t axis, SourceLoca
     sizes[static_cast<size_t>(axis)] = 1;
     return Shape(t.dtype(), sizes);
   };
-  Dimensions common = broadcast_shapes(without(x), without(indices), "take_along_axis", at);
+  const std::optional<Dimensions> both = common_dimensions(without(x), without(indices));
+  if (!both)
+    throw Error(
+        invalid_argument("take_along_axis: indices are ", indices.shape(), " and x ", x.shape(),
+                         "; the sizes of all axes but ", axis, " must be equal or 1"),
+        at);
+  const Dimensions& common = *both;
   auto stretched = [&](const Tensor& t) {
     Dimensions sizes = common;
     sizes[static_cast<size_t>(axis)] = t.dim(axis);

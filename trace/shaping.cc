@@ -56,7 +56,7 @@ std::vector<Tensor> with_starts(std::vector<Tensor> operands, const Starts& star
   DType dtype = s32;
   for (const Operand& start : starts.each()) {
     if (!start.is_tensor()) continue;
-    dtype = start.tensor().dtype();
+    dtype = as_tensor(start, op).dtype();
     break;
   }
   for (const Operand& start : starts.each())
@@ -83,17 +83,23 @@ Tensor reshape(Operand operand, const Dimensions& shape) {
   if (open != out.end()) {
     int64_t known = 1;
     for (int64_t size : out) known *= size == -1 ? 1 : size;
-    if (std::ranges::count(out, -1) > 1 || known == 0 || x.size() % known != 0) {
+    if (std::ranges::count(out, -1) > 1)
+      throw Error(invalid_argument("reshape: shape is [", join(shape, ","),
+                                   "]; at most one size may be -1, which is what is left"),
+                  operand.at());
+    if (known == 0 || x.size() % known != 0)
       throw Error(invalid_argument("reshape: x is ", x.shape(), "; it does not fit [",
                                    join(shape, ","), "] with one size -1 for the rest"),
                   operand.at());
-    }
     *open = x.size() / known;
   }
   return reshaped(x, std::move(out), operand.at());
 }
 
-Tensor ravel(Operand x) { return reshape(x, {-1}); }
+Tensor ravel(Operand operand) {
+  const Tensor x = as_tensor(operand);
+  return reshaped(x, {x.size()}, operand.at());
+}
 
 Tensor Tensor::T(SourceLocation at) const { return transpose({*this, at}); }
 
@@ -171,6 +177,14 @@ Tensor broadcast_in_dim(Operand operand, const Dimensions& shape,
 Tensor concat(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at) {
   if (parts.empty()) throw Error(invalid_argument("concat: has no parts; give at least one"), at);
   const Shape& first = trace_internal::node_of(parts[0], "concat", at).shape;
+  for (const Tensor& part : parts) {
+    const Shape& shape = trace_internal::node_of(part, "concat", at).shape;
+    if (shape.dtype() == first.dtype()) continue;
+    throw Error(invalid_argument("concat: parts are ", first, " and ", shape,
+                                 "; their dtypes must be equal, ",
+                                 cast_advice(first.dtype(), shape.dtype())),
+                at);
+  }
   int64_t index = axis_of("concat", first, axis, at);
   if (parts.size() == 1) return parts[0];
   return emit({.opcode = Opcode::kConcatenate,
@@ -206,13 +220,15 @@ std::vector<Tensor> split(Operand operand, int64_t count, int64_t axis) {
   }
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i) positions.push_back(i * (size / count));
-  return split_at({x, operand.at()}, positions, axis);
+  return trace_internal::in_program("split", operand.at(), [&] {
+    return split_at({x, operand.at()}, positions, axis);
+  });
 }
 
 std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positions, int64_t axis) {
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of("split_at", x.shape(), axis, operand.at()));
-  return trace_internal::in_program("split", operand.at(), [&] {
+  return trace_internal::in_program("split_at", operand.at(), [&] {
     std::vector<Tensor> parts;
     int64_t from = 0;
     for (size_t i = 0; i <= positions.size(); ++i) {
@@ -244,6 +260,15 @@ Tensor roll(Operand operand, int64_t shift, int64_t axis) {
   return one_program("roll", operand.at(), [&] {
     std::vector<Tensor> parts = split_at({x, operand.at()}, {size - by}, axis);
     return concat({parts[1], parts[0]}, axis, operand.at());
+  });
+}
+
+Tensor roll(Operand operand, int64_t shift) {
+  const Tensor x = as_tensor(operand);
+  const SourceLocation at = operand.at();
+  return one_program("roll", at, [&] {
+    const Tensor flat = ravel({x, at});
+    return reshaped(roll({flat, at}, shift, 0), x.shape().dimensions(), at);
   });
 }
 
@@ -289,6 +314,25 @@ Tensor repeat(Operand operand, int64_t count, int64_t axis) {
   });
 }
 
+Tensor repeat(Operand operand, int64_t count) {
+  const Tensor x = as_tensor(operand);
+  return one_program("repeat", operand.at(), [&] {
+    const Tensor flat = ravel({x, operand.at()});
+    return repeat({flat, operand.at()}, count, 0);
+  });
+}
+
+Tensor append(Operand operand, Operand values, std::optional<int64_t> axis) {
+  const Tensor x = as_tensor(operand);
+  const SourceLocation at = operand.at();
+  return one_program("append", at, [&] {
+    const Tensor more = values.is_tensor() ? as_tensor(values, "append")
+                                           : constant_like(values, x.dtype(), "append");
+    if (axis) return concat({x, more}, *axis, at);
+    return concat({ravel({x, at}), ravel({more, at})}, 0, at);
+  });
+}
+
 Tensor slice(Operand operand, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
              const std::vector<int64_t>& strides) {
   Tensor x = as_tensor(operand);
@@ -317,7 +361,9 @@ Tensor slice_in_dim(Operand operand, int64_t start, int64_t limit, int64_t strid
   starts[i] = start < 0 ? start + size : start;
   limits[i] = limit < 0 ? limit + size : limit;
   strides[i] = stride;
-  return slice({x, operand.at()}, starts, limits, strides);
+  return one_program("slice_in_dim", operand.at(), [&] {
+    return slice({x, operand.at()}, starts, limits, strides);
+  });
 }
 
 Starts::Starts(const std::vector<Tensor>& each, SourceLocation at) {

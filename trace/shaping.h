@@ -3,6 +3,7 @@
 // what the operand is, what it had to be, and the caller's line
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -17,6 +18,10 @@ namespace heddle {
 
 // One size may be -1: what is left.
 Tensor reshape(Operand x, const Dimensions& shape);
+template <std::integral Size>
+Tensor reshape(Operand x, Size size) {  // as one axis
+  return reshape(x, Dimensions{static_cast<int64_t>(size)});
+}
 Tensor ravel(Operand x);  // as one axis
 // Axes in their new order; empty: reversed.
 Tensor transpose(Operand x, const std::vector<int64_t>& axes = {});
@@ -40,8 +45,12 @@ std::vector<Tensor> split(Operand x, int64_t count, int64_t axis = 0);
 std::vector<Tensor> split_at(Operand x, const std::vector<int64_t>& positions, int64_t axis = 0);
 Tensor flip(Operand x, const std::vector<int64_t>& axes = {});  // reversed; empty: all axes
 Tensor roll(Operand x, int64_t shift, int64_t axis);  // what leaves at one end enters at the other
+Tensor roll(Operand x, int64_t shift);  // the same of the flattened x, whose shape it keeps
 Tensor tile(Operand x, const std::vector<int64_t>& repeats);  // copies side by side, an axis each
 Tensor repeat(Operand x, int64_t count, int64_t axis);        // each element so many times
+Tensor repeat(Operand x, int64_t count);                      // the same of the flattened x
+// values behind x, along an axis, or both flattened.
+Tensor append(Operand x, Operand values, std::optional<int64_t> axis = {});
 
 // x[start:limit:stride] in every axis; empty strides are 1.
 Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/located_status.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
@@ -98,7 +99,8 @@ Shape part_shape(const ShardMap& map, const Shape& whole, const Sharding& shardi
   try {
     return sharding.part(whole, map.at);
   } catch (const Error& error) {
-    throw Error(annotate(error.status(), "shard_map: leaf ", number, " of the arguments: "),
+    throw Error(with_message(error.status(), cat("shard_map: leaf ", number, " of the arguments: ",
+                                                 message_of(error.status()))),
                 map.at);
   }
 }

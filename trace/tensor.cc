@@ -44,6 +44,13 @@ const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at
   return *tensor.node();
 }
 
+Status escaped_error(const Node& node, std::string_view op) {
+  std::string made = node.where.known() ? cat(", made at ", to_string(node.where), ",") : "";
+  return failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
+                             " that escaped from a finished ", node.scope->what,
+                             "; return it from the traced function instead of keeping it");
+}
+
 Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at) {
   auto node = std::make_shared<Node>();
   node->shape = buffer->shape();
@@ -61,12 +68,13 @@ Placeholder placeholder_of(const Node& node) {
 
 runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at) {
   const Node& node = node_of(tensor, op, at);
+  if (node.scope && node.scope->finished) throw Error(escaped_error(node, op), at);
   if (node.scope) {
-    throw Error(
-        failed_precondition(
-            op, ": operand is a traced ", to_string(node.shape),
-            ", which has no value yet; return it from the traced function and read the result"),
-        at);
+    throw Error(failed_precondition(op, ": operand is a traced ", to_string(node.shape),
+                                    ", which has no value yet; return it from the traced function "
+                                    "and read the result, or branch on it with cond(..) or "
+                                    "where(..)"),
+                at);
   }
   if (!node.buffer && op == "read") throw Error(read_error(placeholder_of(node)), at);
   if (!node.buffer) {
@@ -103,10 +111,10 @@ Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector
   return array(literal_from_bytes(data, count, dtype, std::move(shape), at), at);
 }
 
-void read_as(const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
+void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
   const Literal given = tensor.to_literal(at);
   if (is_complex(given.shape().dtype()) && !is_complex(dtype)) {
-    throw Error(invalid_argument("to_vector: operand is ", to_string(given.shape()),
+    throw Error(invalid_argument(op, ": operand is ", to_string(given.shape()),
                                  "; its elements do not fit ", to_string(dtype),
                                  ", read std::complex<double> or take real(x)"),
                 at);
@@ -114,6 +122,17 @@ void read_as(const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
   const Literal literal = value_or_throw(converted(given, dtype), at);
   if (literal.byte_size() > 0)
     std::memcpy(out, literal.bytes(), static_cast<size_t>(literal.byte_size()));
+}
+
+std::vector<int64_t> shape_of_rows(const std::vector<size_t>& lengths, SourceLocation at) {
+  const size_t columns = lengths.empty() ? 0 : lengths[0];
+  for (size_t row = 0; row < lengths.size(); ++row) {
+    if (lengths[row] == columns) continue;
+    throw Error(invalid_argument("array: row ", row, " has ", lengths[row],
+                                 " values; it must have ", columns, " as row 0"),
+                at);
+  }
+  return {static_cast<int64_t>(lengths.size()), static_cast<int64_t>(columns)};
 }
 
 void require_one_element(const Tensor& tensor, SourceLocation at) {
@@ -127,10 +146,12 @@ void require_one_element(const Tensor& tensor, SourceLocation at) {
 
 }  // namespace trace_internal
 
-const Shape& Tensor::shape() const { return trace_internal::node_of(*this, "shape", {}).shape; }
+const Shape& Tensor::shape(SourceLocation at) const {
+  return trace_internal::node_of(*this, "shape", at).shape;
+}
 
 int64_t Tensor::dim(int64_t axis, SourceLocation at) const {
-  int64_t index = axis < 0 ? axis + rank() : axis;
+  int64_t index = axis < 0 ? axis + rank(at) : axis;
   if (!shape().has_dimension(index)) {
     throw Error(invalid_argument("dim: axis is ", axis, "; ", to_string(shape()), " has axes ",
                                  -rank(), " .. ", rank() - 1),

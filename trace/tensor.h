@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -37,12 +38,18 @@ class Tensor {
   Tensor() = default;  // no value: using it is an error that says so
 
   // Its type. dtype() and shape() never wait or move a byte.
-  [[nodiscard]] const Shape& shape() const;
-  [[nodiscard]] DType dtype() const { return shape().dtype(); }
-  [[nodiscard]] int64_t rank() const { return shape().rank(); }
+  [[nodiscard]] const Shape& shape(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] DType dtype(SourceLocation at = SourceLocation::here()) const {
+    return shape(at).dtype();
+  }
+  [[nodiscard]] int64_t rank(SourceLocation at = SourceLocation::here()) const {
+    return shape(at).rank();
+  }
   // Size along an axis; negative axes count from the end.
   [[nodiscard]] int64_t dim(int64_t axis, SourceLocation at = SourceLocation::here()) const;
-  [[nodiscard]] int64_t size() const { return shape().element_count(); }
+  [[nodiscard]] int64_t size(SourceLocation at = SourceLocation::here()) const {
+    return shape(at).element_count();
+  }
 
   [[nodiscard]] bool is_valid() const { return node_ != nullptr; }
   [[nodiscard]] bool is_traced() const;
@@ -79,6 +86,8 @@ class Tensor {
   // changed. Include trace/indexing.h (heddle.h has it).
   [[nodiscard]] Tensor operator[](const IndexEntry& entry) const;
   [[nodiscard]] Tensor operator[](std::initializer_list<IndexEntry> entries) const;
+  [[nodiscard]] At at(const IndexEntry& entry,
+                      SourceLocation location = SourceLocation::here()) const;
   [[nodiscard]] At at(std::initializer_list<IndexEntry> entries,
                       SourceLocation location = SourceLocation::here()) const;
 
@@ -177,8 +186,10 @@ Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector
                         SourceLocation at);
 // Downloads and converts to `dtype`, then writes the bytes; the caller made room for size()
 // elements. errors: throws Error for complex numbers that are read as others
-void read_as(const Tensor& tensor, DType dtype, void* out, SourceLocation at);
+void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at);
 void require_one_element(const Tensor& tensor, SourceLocation at);
+// [rows, columns]. errors: throws Error naming the row that has another length than the first
+std::vector<int64_t> shape_of_rows(const std::vector<size_t>& lengths, SourceLocation at);
 
 }  // namespace trace_internal
 
@@ -197,6 +208,12 @@ template <class T>
 Tensor array(std::initializer_list<T> values, SourceLocation at = SourceLocation::here()) {
   return array<T>(std::vector<T>(values), at);
 }
+template <class T>
+requires trace_internal::kIsNumber<T> Tensor array(std::initializer_list<T> values,
+                                                   std::initializer_list<int64_t> shape,
+                                                   SourceLocation at = SourceLocation::here()) {
+  return array<T>(std::vector<T>(values), std::vector<int64_t>(shape), at);
+}
 // Rank 0: one number, of T's dtype.
 template <class T>
 requires trace_internal::kIsNumber<T> Tensor scalar(T value,
@@ -213,11 +230,11 @@ template <class T>
 std::vector<T> Tensor::to_vector(SourceLocation at) const {
   if constexpr (std::is_same_v<T, bool>) {
     std::vector<uint8_t> bytes(static_cast<size_t>(size()));
-    trace_internal::read_as(*this, pred, bytes.data(), at);
+    trace_internal::read_as("to_vector", *this, pred, bytes.data(), at);
     return {bytes.begin(), bytes.end()};
   } else {
     std::vector<T> out(static_cast<size_t>(size()));
-    trace_internal::read_as(*this, trace_internal::dtype_of<T>(), out.data(), at);
+    trace_internal::read_as("to_vector", *this, trace_internal::dtype_of<T>(), out.data(), at);
     return out;
   }
 }
@@ -225,7 +242,15 @@ std::vector<T> Tensor::to_vector(SourceLocation at) const {
 template <class T>
 T Tensor::item(SourceLocation at) const {
   trace_internal::require_one_element(*this, at);
-  return to_vector<T>(at)[0];
+  if constexpr (std::is_same_v<T, bool>) {
+    uint8_t byte = 0;
+    trace_internal::read_as("item", *this, pred, &byte, at);
+    return byte != 0;
+  } else {
+    T value{};
+    trace_internal::read_as("item", *this, trace_internal::dtype_of<T>(), &value, at);
+    return value;
+  }
 }
 
 template <class T>
@@ -242,12 +267,12 @@ Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, SourceLoc
 template <class T>
 Tensor array(std::initializer_list<std::initializer_list<T>> rows, SourceLocation at) {
   std::vector<T> values;
-  int64_t columns = rows.size() == 0 ? 0 : static_cast<int64_t>(rows.begin()->size());
+  std::vector<size_t> lengths;
   for (const auto& row : rows) {
-    if (static_cast<int64_t>(row.size()) != columns) columns = -1;
+    lengths.push_back(row.size());
     values.insert(values.end(), row.begin(), row.end());
   }
-  return array<T>(values, {static_cast<int64_t>(rows.size()), columns}, at);
+  return array<T>(values, trace_internal::shape_of_rows(lengths, at), at);
 }
 
 }  // namespace heddle

@@ -1,5 +1,7 @@
 #include "heddle/trace/tree.h"
 
+#include <algorithm>
+
 #include "heddle/trace/error.h"
 
 namespace heddle {
@@ -26,7 +28,28 @@ void collect_paths(const TreeSpec& spec, const std::string& prefix, std::vector<
     collect_paths(spec.children[i], prefix + step(spec, i), out);
 }
 
-std::string kind_name(const TreeSpec& spec) {
+std::string difference(const TreeSpec& a, const TreeSpec& b, const std::string& path) {
+  if (a.kind != b.kind || a.keys != b.keys || a.children.size() != b.children.size()) {
+    return cat(path, " is ", describe(a), " and ", describe(b));
+  }
+  for (size_t i = 0; i < a.children.size(); ++i) {
+    std::string found = difference(a.children[i], b.children[i], path + step(a, i));
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
+// "key 'z'", the first of `have` that `want` has not.
+std::string strange_key(const TreeSpec& have, const TreeSpec& want) {
+  for (const std::string& key : have.keys) {
+    if (std::ranges::count(want.keys, key) == 0) return cat("key '", key, "'");
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string describe(const TreeSpec& spec) {
   switch (spec.kind) {
     case Kind::kLeaf: return "a tensor";
     case Kind::kNone: return "None";
@@ -38,19 +61,6 @@ std::string kind_name(const TreeSpec& spec) {
   }
   return "";
 }
-
-std::string difference(const TreeSpec& a, const TreeSpec& b, const std::string& path) {
-  if (a.kind != b.kind || a.keys != b.keys || a.children.size() != b.children.size()) {
-    return cat(path, " is ", kind_name(a), " and ", kind_name(b));
-  }
-  for (size_t i = 0; i < a.children.size(); ++i) {
-    std::string found = difference(a.children[i], b.children[i], path + step(a, i));
-    if (!found.empty()) return found;
-  }
-  return "";
-}
-
-}  // namespace
 
 void trace_internal::require_values(std::string_view what, std::string_view name,
                                     std::span<const Tensor> leaves, FunctionRef<TreeSpec()> spec,
@@ -76,6 +86,20 @@ std::vector<std::string> leaf_paths(const TreeSpec& spec) {
 }
 
 std::string first_difference(const TreeSpec& a, const TreeSpec& b) { return difference(a, b, ""); }
+
+std::string unlike(const TreeSpec& have, const TreeSpec& want, const std::string& path) {
+  const bool keyed = have.kind == want.kind && !have.keys.empty();
+  if (const std::string key = keyed ? strange_key(have, want) : ""; !key.empty())
+    return cat(path, " has ", key, "; it must be ", describe(want));
+  if (have.kind != want.kind || have.keys != want.keys ||
+      have.children.size() != want.children.size())
+    return cat(path, " is ", describe(have), "; it must be ", describe(want));
+  for (size_t i = 0; i < have.children.size(); ++i) {
+    std::string found = unlike(have.children[i], want.children[i], path + step(have, i));
+    if (!found.empty()) return found;
+  }
+  return "";
+}
 
 std::string to_string(const TreeSpec& spec) {
   if (spec.kind == Kind::kLeaf) return "*";

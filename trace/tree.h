@@ -45,6 +45,11 @@ std::vector<std::string> leaf_paths(const TreeSpec& spec);
 std::string to_string(const TreeSpec& spec);
 // Where two structures first differ: a path and one sentence; empty where they are equal.
 std::string first_difference(const TreeSpec& a, const TreeSpec& b);
+// What the outermost node is: "a tensor", "a vector of 2", "a map with the keys {a, b}".
+std::string describe(const TreeSpec& spec);
+// How `have` differs from what it must be, from `path` on: "arg0 has key 'z'; it must have the keys
+// {a, b}". Empty where they are equal.
+std::string unlike(const TreeSpec& have, const TreeSpec& want, const std::string& path);
 
 namespace trace_internal {
 
@@ -80,20 +85,59 @@ struct IsMap<std::map<std::string, T>> : std::true_type {};
 
 }  // namespace tree_internal
 
-template <class T>
+// Whether T is a tree. `Within`: the structs around it, which may hold vectors of themselves.
+template <class T, class... Within>
+constexpr bool is_tree();
+
+namespace tree_internal {
+
+template <class Member>
+struct MemberType;
+template <class Struct, class T>
+struct MemberType<T Struct::*> {
+  using Type = T;
+};
+
+// Its template argument is the member that the compiler names.
+template <auto kMember, bool kIsTree>
+constexpr bool require_member() {
+  static_assert(kIsTree,
+                "a member in kFields is neither a Tensor nor a tree of Tensors (the line above "
+                "names it); make it one, or keep it outside of the struct and capture it");
+  return kIsTree;
+}
+
+template <class T, class... Within>
+constexpr bool members_are_trees() {
+  return []<size_t... I>(std::index_sequence<I...>) {
+    return (require_member<std::get<I>(T::kFields).member,
+                           is_tree<typename MemberType<std::remove_cvref_t<
+                                       decltype(std::get<I>(T::kFields).member)>>::Type,
+                                   T, Within...>()>() &&
+            ...);
+  }
+  (std::make_index_sequence<kFieldCount<T>>());
+}
+
+}  // namespace tree_internal
+
+template <class T, class... Within>
 constexpr bool is_tree() {
   using namespace tree_internal;
-  if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None> || HasFields<T>)
+  if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None> ||
+                (std::is_same_v<T, Within> || ...))
     return true;
+  else if constexpr (HasFields<T>)
+    return members_are_trees<T, Within...>();
   else if constexpr (IsTuple<T>::value) {
     return []<size_t... I>(std::index_sequence<I...>) {
-      return (is_tree<std::tuple_element_t<I, T>>() && ...);
+      return (is_tree<std::tuple_element_t<I, T>, Within...>() && ...);
     }
     (std::make_index_sequence<std::tuple_size_v<T>>());
   } else if constexpr (IsVector<T>::value || IsOptional<T>::value)
-    return is_tree<typename T::value_type>();
+    return is_tree<typename T::value_type, Within...>();
   else if constexpr (IsMap<T>::value)
-    return is_tree<typename T::mapped_type>();
+    return is_tree<typename T::mapped_type, Within...>();
   else
     return false;
 }
@@ -161,6 +205,43 @@ TreeSpec tree_spec(const T& tree) {
     }
   }
   return spec;
+}
+
+// Whether tree_spec(tree) is `spec`, without making it.
+template <Tree T>
+bool has_structure(const T& tree, const TreeSpec& spec) {
+  using namespace tree_internal;
+  using Kind = TreeSpec::Kind;
+  [[maybe_unused]] const std::vector<TreeSpec>& children = spec.children;
+  [[maybe_unused]] size_t i = 0;
+  if constexpr (std::is_same_v<T, Tensor>) {
+    return spec.kind == Kind::kLeaf;
+  } else if constexpr (std::is_same_v<T, None>) {
+    return spec.kind == Kind::kNone;
+  } else if constexpr (HasFields<T>) {
+    bool same = spec.kind == Kind::kStruct && children.size() == kFieldCount<T>;
+    for_each_field(tree, [&](std::string_view name, const auto& child) {
+      same = same && spec.keys[i] == name && has_structure(child, children[i]);
+      ++i;
+    });
+    return same;
+  } else if constexpr (IsTuple<T>::value) {
+    if (spec.kind != Kind::kTuple || children.size() != std::tuple_size_v<T>) return false;
+    return std::apply(
+        [&](const auto&... child) { return (has_structure(child, children[i++]) && ...); }, tree);
+  } else if constexpr (IsVector<T>::value) {
+    return spec.kind == Kind::kVector && children.size() == tree.size() &&
+           std::ranges::all_of(tree,
+                               [&](const auto& t) { return has_structure(t, children[i++]); });
+  } else if constexpr (IsOptional<T>::value) {
+    return tree ? has_structure(*tree, spec) : spec.kind == Kind::kMissing;
+  } else {
+    return spec.kind == Kind::kMap && children.size() == tree.size() &&
+           std::ranges::all_of(tree, [&](const auto& entry) {
+             const size_t place = i++;
+             return spec.keys[place] == entry.first && has_structure(entry.second, children[place]);
+           });
+  }
 }
 
 // Whether unflatten<T> can take the structure: nodes are told apart by their children, so that a

@@ -292,10 +292,21 @@ Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& upd
   return update_elements(x, indexing.positions(), update, at, combine);
 }
 
-Tensor updated(const Tensor& x, const std::vector<IndexEntry>& given, const Operand& value,
-               SourceLocation at, bool set, Combine combine) {
-  return one_program("at", at, [&] {
-    const Tensor update = trace_internal::like("at", "value", value, x.dtype(), at);
+// Integers and a number with a point: as divide() has it, before the number becomes an element.
+void refuse_point(std::string_view op, const Tensor& x, const Operand& value) {
+  if (op != "at.divide" || !is_integer(x.dtype()) ||
+      !std::holds_alternative<double>(value.number()))
+    return;
+  heddle::divide({x, value.at()}, value);
+}
+
+Tensor updated(std::string_view op, const Tensor& x, const std::vector<IndexEntry>& given,
+               const Operand& value, SourceLocation at, bool set, Combine combine) {
+  return one_program(op, at, [&] {
+    trace_internal::node_of(x, op, at);
+    refuse_point(op, x, value);
+    const Tensor update = trace_internal::like(op, "value", value, x.dtype(), at);
+    trace_internal::require_values(given, at);
     if (const Tensor* mask = mask_of(given))
       return update_where(*mask, x, update, set, combine, at);
     const Entries entries = trace_internal::entries_of(x, given, at);
@@ -305,6 +316,10 @@ Tensor updated(const Tensor& x, const std::vector<IndexEntry>& given, const Oper
 }
 
 }  // namespace
+
+At Tensor::at(const IndexEntry& entry, SourceLocation location) const {
+  return {*this, {entry}, location};
+}
 
 At Tensor::at(std::initializer_list<IndexEntry> entries, SourceLocation location) const {
   return {*this, entries, location};
@@ -316,41 +331,41 @@ At at(const Tensor& x, std::vector<IndexEntry> entries, SourceLocation location)
 
 Tensor At::get() const { return index({x_, location_}, entries_); }
 Tensor At::set(Operand value) const {
-  return updated(x_, entries_, value, location_, true,
+  return updated("at.set", x_, entries_, value, location_, true,
                  [](const Tensor&, const Tensor& update) { return update; });
 }
 Tensor At::add(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
+  return updated("at.add", x_, entries_, value, location_, false,
                  [at = location_](const Tensor& a, const Tensor& b) {
                    return heddle::add({a, at}, {b, at});
                  });
 }
 Tensor At::subtract(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
+  return updated("at.subtract", x_, entries_, value, location_, false,
                  [at = location_](const Tensor& a, const Tensor& b) {
                    return heddle::subtract({a, at}, {b, at});
                  });
 }
 Tensor At::multiply(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
+  return updated("at.multiply", x_, entries_, value, location_, false,
                  [at = location_](const Tensor& a, const Tensor& b) {
                    return heddle::multiply({a, at}, {b, at});
                  });
 }
 Tensor At::divide(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
+  return updated("at.divide", x_, entries_, value, location_, false,
                  [at = location_](const Tensor& a, const Tensor& b) {
                    return heddle::divide({a, at}, {b, at});
                  });
 }
 Tensor At::min(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
+  return updated("at.min", x_, entries_, value, location_, false,
                  [at = location_](const Tensor& a, const Tensor& b) {
                    return minimum({a, at}, {b, at});
                  });
 }
 Tensor At::max(Operand value) const {
-  return updated(x_, entries_, value, location_, false,
+  return updated("at.max", x_, entries_, value, location_, false,
                  [at = location_](const Tensor& a, const Tensor& b) {
                    return maximum({a, at}, {b, at});
                  });

@@ -286,7 +286,7 @@ TEST(ReduceWindow, OfSeveralOperandsSaysWhatDiffers) {
   EXPECT_THAT(error_of([&] {
                 reduce_window({ones({4}), ones({5})}, zero, first, {.sizes = {2}});
               }),
-              HasSubstr("reduce-window: "));
+              HasSubstr("reduce_window: "));
   EXPECT_THAT(error_of([&] {
                 reduce_window({ones({4}), ones({4})}, {zero[0]}, first, {.sizes = {2}});
               }),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "heddle/base/located_status.h"
 #include "heddle/hlo/evaluation/internal/lift.h"
 #include "heddle/hlo/evaluation/internal/sizes.h"
 #include "heddle/hlo/verify.h"
@@ -20,11 +21,11 @@ std::string place_of(const Computation& computation, InstructionId id) {
   return computation.name.empty() ? name : cat(name, " of ", computation.name);
 }
 
-std::string location_of(const Instruction& instruction) {
-  if (instruction.at.known()) return cat(" [", to_string(instruction.at), "]");
+Status located(const Status& status, const Instruction& instruction) {
+  if (instruction.at.known()) return with_location(status, to_string(instruction.at));
   const Metadata& metadata = instruction.extras->metadata;
-  if (metadata.source_file.empty()) return "";
-  return cat(" [", metadata.source_file, ":", metadata.source_line, "]");
+  if (metadata.source_file.empty()) return status;
+  return with_location(status, cat(metadata.source_file, ":", metadata.source_line));
 }
 
 // Has a value that differs from device to device, or is had from several.
@@ -123,8 +124,9 @@ class RoutineMaker {
 
   Status explain(InstructionId id, const Status& status) const {
     if (status.ok()) return status;
-    return make_error(status.code(), to_string(at(id).opcode), ": ", place_of(computation_, id),
-                      " ", message_of(status), location_of(at(id)));
+    return located(with_message(status, cat(to_string(at(id).opcode), ": ", place_of(computation_, id),
+                                            " ", message_of(status))),
+                   at(id));
   }
 
   // An op that the run does itself, and not by its rule.

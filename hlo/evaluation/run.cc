@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "heddle/base/located_status.h"
 #include "heddle/hlo/evaluation/internal/sizes.h"
 #include "heddle/hlo/internal/call_place.h"
 
@@ -75,7 +76,7 @@ void place_constant(const Literal& constant, Literal& operand) {
 
 Status located(const Status& status, const Instruction& instruction) {
   if (!instruction.at.known()) return status;
-  return make_error(status.code(), message_of(status), " [", to_string(instruction.at), "]");
+  return with_location(status, to_string(instruction.at));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "heddle/special/normal.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/node.h"
 
 namespace heddle::random::random_internal {
 namespace {
@@ -110,6 +111,31 @@ Located rademacher_of(const Request& r) {
   Request fair{r.words, r.shape, drawn, {.partitionable = r.options.partitionable}};
   Located heads = bernoulli_of(fair, constant(fair, 0.5));
   return heads.astype(r.dtype) * 2 - 1;
+}
+
+void require_probability(std::string_view op, const Operand& x, SourceLocation at) {
+  const std::optional<double> p = number_value(x);
+  if (!p || (*p >= 0 && *p <= 1) || std::isnan(*p)) return;
+  throw Error(invalid_argument(op, ": p is ", number_text(x), "; it must be in 0 .. 1"), at);
+}
+
+void require_order(std::string_view op, std::string_view low_name, const Operand& low,
+                   std::string_view high_name, const Operand& high, SourceLocation at) {
+  const std::optional<double> from = number_value(low), to = number_value(high);
+  if (!from || !to || !(*from >= *to)) return;
+  throw Error(invalid_argument(op, ": ", low_name, " is ", number_text(low), " and ", high_name,
+                               " ", number_text(high), "; ", low_name, " must be less"),
+              at);
+}
+
+void require_floats(std::string_view op, std::string_view name, const Operand& x,
+                    SourceLocation at) {
+  if (!x.is_tensor()) return;
+  const Shape& shape = trace_internal::node_of(x.tensor(), op, at).shape;
+  if (has_float_limits(shape.dtype())) return;
+  throw Error(invalid_argument(op, ": ", name, " is ", shape,
+                               "; it must be of f16, bf16, f32 or f64, cast it with astype(f32)"),
+              at);
 }
 
 Dimensions sample_shape(std::string_view op, const Dimensions& shape, std::span<const Tensor> from,

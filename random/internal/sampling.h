@@ -52,6 +52,15 @@ using WithParameters = FunctionRef<Located(const Request&, std::span<const Locat
 Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Operand> parameters,
               const Dimensions& shape, DType dtype, const Options& options, WithParameters fn);
 
+// Of C++ numbers, which are known before anything runs. errors: throws Error where x is outside of
+// 0 .. 1; where low is not less than high
+void require_probability(std::string_view op, const Operand& x, SourceLocation at);
+void require_order(std::string_view op, std::string_view low_name, const Operand& low,
+                   std::string_view high_name, const Operand& high, SourceLocation at);
+// errors: throws Error unless x, if it is a tensor, is of IEEE floats
+void require_floats(std::string_view op, std::string_view name, const Operand& x,
+                    SourceLocation at);
+
 // The shape, or, where it is empty, the one that `from` all broadcast to. errors: Error where they
 // do not, or not to the shape given
 Dimensions sample_shape(std::string_view op, const Dimensions& shape, std::span<const Tensor> from,

@@ -15,8 +15,8 @@ DType common_dtype(std::string_view op, std::initializer_list<Operand> operands)
     trace_internal::require_ieee_float(op, "operand", shape.dtype(), x.at());
     if (first && shape.dtype() != first->tensor().dtype()) {
       throw Error(invalid_argument(op, ": operands are ", first->tensor().shape(), " and ", shape,
-                                   "; their dtypes must be equal, cast one with astype(",
-                                   to_string(first->tensor().dtype()), ")"),
+                                   "; their dtypes must be equal, ",
+                                   cast_advice(first->tensor().dtype(), shape.dtype())),
                   x.at());
     }
     if (!first) first = &x;

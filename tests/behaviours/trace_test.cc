@@ -65,7 +65,7 @@ TEST(Trace, MistakesNameOpTypesAndLine) {
   Tensor x = ones({2, 3});
   EXPECT_THAT(error_of([&] { x + ones({4}); }), HasSubstr("add: operands are f32[2,3] and f32[4]"));
   EXPECT_THAT(error_of([&] { x + ones({3}, f64); }),
-              HasSubstr("their dtypes must be equal, cast one with astype(f32)"));
+              HasSubstr("their dtypes must be equal, cast one with astype(f64)"));
   EXPECT_THAT(error_of([&] { zeros({2}, s32) + 1.5; }),
               HasSubstr("add: operand is the C++ number 1.5, which no s32 holds"));
   EXPECT_THAT(error_of([&] { matmul(x, x); }),

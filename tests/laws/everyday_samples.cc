@@ -25,6 +25,8 @@ std::vector<FunctionSample> formulas() {
       two("copysign", copysign),
       two("floor_divide", floor_divide),
       two("mod", mod),
+      two("remainder", remainder),
+      two("true_divide", true_divide),
       two("hypot", hypot),
       two("logaddexp", logaddexp),
       {"nan_to_num", [](In i) { return Tensors{nan_to_num(i.x)}; }},

@@ -1,0 +1,86 @@
+#include "heddle/trace/op_names.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "heddle/base/located_status.h"
+
+namespace heddle::trace_internal {
+namespace {
+
+using hlo::Opcode;
+
+// Those that have another name than HLO's.
+constexpr std::pair<Opcode, std::string_view> kNames[] = {
+    {Opcode::kAnd, "bitwise_and"},
+    {Opcode::kBroadcast, "broadcast_in_dim"},
+    {Opcode::kClz, "clz"},
+    {Opcode::kConcatenate, "concat"},
+    {Opcode::kConvert, "astype"},
+    {Opcode::kConvolution, "conv"},
+    {Opcode::kCos, "cos"},
+    {Opcode::kExp, "exp"},
+    {Opcode::kExpm1, "expm1"},
+    {Opcode::kLog1p, "log1p"},
+    {Opcode::kNegate, "negative"},
+    {Opcode::kNot, "bitwise_not"},
+    {Opcode::kOptBarrier, "optimization_barrier"},
+    {Opcode::kOr, "bitwise_or"},
+    {Opcode::kPopcnt, "population_count"},
+    {Opcode::kRemainder, "rem"},
+    {Opcode::kReverse, "flip"},
+    {Opcode::kRoundAfz, "round_half_away"},
+    {Opcode::kRoundEven, "round"},
+    {Opcode::kSelect, "where"},
+    {Opcode::kSin, "sin"},
+    {Opcode::kSort, "sort_by"},
+    {Opcode::kXor, "bitwise_xor"}};
+
+std::string named(Opcode opcode) {
+  const auto* found =
+      std::ranges::find(kNames, opcode, &std::pair<Opcode, std::string_view>::first);
+  if (found != std::end(kNames)) return std::string(found->second);
+  std::string name(to_string(opcode));
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+// What mends the operand's dtype where the rule says which it takes; empty where it does not.
+std::string_view cast_for(std::string_view message, DType dtype) {
+  constexpr std::string_view kTakes = "; its elements must be ";
+  const size_t start = message.rfind(kTakes);
+  if (start == std::string_view::npos) return "";
+  const std::string_view takes = message.substr(start + kTakes.size());
+  const bool is_whole = dtype == pred || is_integer(dtype);
+  if (dtype == pred && takes.find("integers") != takes.npos) return ", cast it with astype(s32)";
+  if (is_whole && takes.ends_with("floats")) return ", cast it with astype(f32)";
+  if (is_whole && takes.ends_with("floats or complex numbers")) return ", cast it with astype(f32)";
+  if (!is_whole && takes.ends_with("integers")) return ", cast it with astype(s32)";
+  return "";
+}
+
+}  // namespace
+
+std::string_view user_name(Opcode opcode) {
+  static const auto names = [] {
+    std::array<std::string, hlo::kOpcodeCount> all;
+    for (size_t i = 0; i < all.size(); ++i) all[i] = named(static_cast<Opcode>(i));
+    return all;
+  }();
+  return names[static_cast<size_t>(opcode)];
+}
+
+Status in_user_words(const Status& status, Opcode opcode, std::span<const Tensor> operands) {
+  const std::string message = message_of(status);
+  const std::string_view hlo_name = to_string(opcode);
+  std::string_view rest = message;
+  if (!rest.starts_with(hlo_name) || !rest.substr(hlo_name.size()).starts_with(":")) return status;
+  rest.remove_prefix(hlo_name.size());
+  const bool has_operand = !operands.empty() && operands[0].is_valid();
+  const std::string_view cast = has_operand ? cast_for(rest, operands[0].dtype()) : "";
+  return with_message(status, cat(user_name(opcode), rest, cast));
+}
+
+}  // namespace heddle::trace_internal
