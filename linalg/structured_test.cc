@@ -218,7 +218,9 @@ TEST(Triangles, SolvedAsScipyHasThem) {
 
 TEST(Solving, ErrorsNameTheFunctionThatWasCalled) {
   const Tensor a = square2(), batch = ones({3, 2, 2}, f64), pairs = ones({2, 2, 1}, f64);
-  const auto starts = [](const std::string& name) { return testing::StartsWith(name + ": "); };
+  const auto starts = [](const std::string& name) {
+    return testing::StartsWith("linalg::" + name + ": ");
+  };
   EXPECT_THAT(error_of([&] { lu_solve(Lu{}, a); }), HasSubstr("lu_solve: factors.lu has no value"));
   EXPECT_THAT(error_of([&] { lu_solve(lu(batch), pairs); }), starts("lu_solve"));
   EXPECT_THAT(error_of([&] { cho_solve(batch, pairs); }), starts("cho_solve"));

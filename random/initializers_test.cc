@@ -45,8 +45,9 @@ TEST(Initializers, FansOfAnyAxes) {
       key(3), {2, 2, 2}, {.distribution = WeightDistribution::kUniform, .batch_axes = {0}});
   EXPECT_THAT(of(batch)[6], near(-0.96386075F));
   EXPECT_EQ(variance_scaling(key(3), {0, 3}).size(), 0);
-  EXPECT_THAT(error_of([] { glorot_normal(key(3), {3}); }),
-              testing::StartsWith("random::glorot_normal: shape is [3]; it must have rank 2 or more"));
+  EXPECT_THAT(
+      error_of([] { glorot_normal(key(3), {3}); }),
+      testing::StartsWith("random::glorot_normal: shape is [3]; it must have rank 2 or more"));
   EXPECT_THAT(error_of([] {
                 he_normal(key(3), {2, 3}, s32);
               }),

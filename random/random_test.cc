@@ -13,10 +13,10 @@
 #include "heddle/scan/scan.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/support_test.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/program.h"
 #include "heddle/trace/reductions.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
@@ -207,8 +207,9 @@ TEST(Random, RefusesNumbersOutOfRange) {
               HasSubstr("random::geometric: p is -0.5; it must be in 0 .. 1"));
   EXPECT_THAT(error_of([&] { random::randint(key, {3}, 10, 0); }),
               HasSubstr("random::randint: low is 10 and high 0; low must be less"));
-  EXPECT_THAT(error_of([&] { random::truncated_normal(key, 2.0, 1.0, {3}); }),
-              HasSubstr("random::truncated_normal: lower is 2.0 and upper 1.0; lower must be less"));
+  EXPECT_THAT(
+      error_of([&] { random::truncated_normal(key, 2.0, 1.0, {3}); }),
+      HasSubstr("random::truncated_normal: lower is 2.0 and upper 1.0; lower must be less"));
   EXPECT_TRUE(random::bernoulli(key, 1).item<bool>());
   EXPECT_THAT(error_of([&] { random::key(ones({2}, s32)); }),
               HasSubstr("random::key: seed is s32[2]; it must be an integer scalar"));

@@ -214,8 +214,8 @@ Tensor placeholder(std::vector<int64_t> shape, DType dtype, SourceLocation at) {
 Tensor array(const Literal& literal, SourceLocation at) {
   if (Recorder* recorder = Recorder::current()) return recorder->constant(literal, at);
   Device& device = *value_or_throw(runtime::find_default_device(), at);
-  return trace_internal::tensor_of(
-      value_or_throw(runtime::to_device(device, literal, "array"), at), at);
+  return trace_internal::tensor_of(value_or_throw(runtime::to_device(device, literal, "array"), at),
+                                   at);
 }
 
 }  // namespace heddle

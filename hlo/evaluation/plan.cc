@@ -124,8 +124,8 @@ class RoutineMaker {
 
   Status explain(InstructionId id, const Status& status) const {
     if (status.ok()) return status;
-    return located(with_message(status, cat(to_string(at(id).opcode), ": ", place_of(computation_, id),
-                                            " ", message_of(status))),
+    return located(with_message(status, cat(to_string(at(id).opcode), ": ",
+                                            place_of(computation_, id), " ", message_of(status))),
                    at(id));
   }
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "heddle/hlo/text.h"
-#include "heddle/hlo/wire/wire_testing.h"
+#include "heddle/hlo/wire/support_test.h"
 
 namespace heddle::hlo {
 namespace {

@@ -8,7 +8,7 @@
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text.h"
-#include "heddle/hlo/wire/wire_testing.h"
+#include "heddle/hlo/wire/support_test.h"
 
 namespace heddle::hlo {
 namespace {

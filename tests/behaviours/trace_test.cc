@@ -233,7 +233,8 @@ TEST(Trace, LoopsThreeDeepEqualPlainLoops) {
             want);
 }
 
-// Peak of the resident memory since the last reset, in bytes; the reset, and the figure, are Linux's.
+// Peak of the resident memory since the last reset, in bytes; the reset, and the figure, are
+// Linux's.
 int64_t status_bytes(std::string_view key) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -245,7 +246,8 @@ bool reset_peak() {
   return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << "5" << std::flush);
 }
 
-// 126 stacked layers of Llama 3.1 405B: over 700 GB of placeholders. The time is in bench/modules.cc.
+// 126 stacked layers of Llama 3.1 405B: over 700 GB of placeholders. The time is in
+// bench/modules.cc.
 TEST(Staging, Llama405BTakesNoByteAndOneTraceOfTheLayer) {
   bool peak_is_known = true;
   for (int64_t layers : {int64_t{2}, llama::kLayers}) {

@@ -66,7 +66,10 @@ std::vector<FunctionSample> elementwise() {
       one("is_nan", is_nan),
       one("isnan", isnan),
       {"pow", [](In i) { return Tensors{pow(i.x, i.y)}; }},
-      {"concatenate", [](In i) { return Tensors{concatenate({i.x, i.y})}; }},
+      {"concatenate",
+       [](In i) {
+         return Tensors{concatenate({i.x, i.y})};
+       }},
       {"rev", [](In i) { return Tensors{rev(i.x, {0})}; }},
       {"convert_element_type", [](In i) { return Tensors{convert_element_type(i.x, f32)}; }},
       one("isinf", isinf),

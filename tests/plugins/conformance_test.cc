@@ -104,7 +104,8 @@ class CorpusOnXla : public ::testing::TestWithParam<std::string> {
 class SharedCorpusOnXla : public CorpusOnXla {};
 
 TEST_P(CorpusOnXla, GivesTheExpectedResultsAndTheEvaluatorsOnNewInputs) {
-  for (const Case& item : read_pack(GetParam()).value()) check(item);
+  const std::vector<Case> cases = read_pack(GetParam()).value();
+  for (const Case& item : cases) check(item);
   std::cout << on_fresh_ << " compared on new inputs, " << sensitive_ << " of them sensitive\n";
 }
 
