@@ -139,7 +139,8 @@ class Parser {
     if (std::regex_search(text, std::regex("^(using|constexpr|extern|friend|concept)\\b|concept ")))
       return;
     text = without_template(text);
-    text = replaced(text, "^requires (\\([^()]*\\)|\\S+)( (&&|\\|\\|) \\S+)* ", "");
+    static const std::string kTerm = R"((\([^()]*\)|[\w:]+<[^<>]*>|\S+))";
+    text = replaced(text, ("^requires " + kTerm + "( (&&|\\|\\|) " + kTerm + ")* ").c_str(), "");
     text = replaced(text, "^(\\[\\[nodiscard\\]\\] |inline |constexpr )+", "");
     text = replaced(text, ";$", "");
     text = replaced(text, ",? ?SourceLocation (at|location)( = SourceLocation::here\\(\\))?(?=\\))",
