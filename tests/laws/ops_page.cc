@@ -271,7 +271,7 @@ struct OpcodeFacts {
   bool gives_floats = false;
 };
 
-// Of the samples, which the laws run: the types of the table are all that the shape rule takes.
+// Of the samples, which the laws run.
 OpcodeFacts facts_of(Opcode opcode) {
   OpcodeFacts facts;
   for (const Sample& s : samples_of(opcode)) {
@@ -286,7 +286,11 @@ OpcodeFacts facts_of(Opcode opcode) {
 
 std::string operand_words(Opcode opcode) {
   std::vector<std::string> names;
-  for (std::string_view name : hlo::definition(opcode).operand_names) names.emplace_back(name);
+  // Ops of one family share the names of the one that has most.
+  const int64_t count = hlo::operand_count(opcode);
+  for (std::string_view name : hlo::definition(opcode).operand_names) {
+    if (count == hlo::kVariadic || std::ssize(names) < count) names.emplace_back(name);
+  }
   std::string out = join(names, ", ");
   if (hlo::operand_count(opcode) == hlo::kVariadic) out += out.empty() ? ".." : " ..";
   return out.empty() ? "-" : out;
@@ -326,8 +330,8 @@ std::string ops_page() {
   write_functions(out);
   append(out,
          "\n## Opcodes\n\nAs in the text of HLO: operands, attributes, the element types that the "
-         "shape rule takes for the operand that decides (of several operands or results the others "
-         "follow), whether the evaluator runs it.\n\n"
+         "laws try it with, of the operand that decides (of several operands or results the others "
+         "follow; a shape rule may take more), whether the evaluator runs it.\n\n"
          "| opcode | operands | attributes | types | evaluated | derivative |\n"
          "|---|---|---|---|---|---|\n");
   write_opcodes(out);
