@@ -212,8 +212,8 @@ TEST(MaxSteps, BoundsTheTrips) {
   for (const auto& [steps, end] :
        std::map<int64_t, int>{{0, 0}, {1, 3}, {3, 9}, {4, 12}, {9, 12}}) {
     EXPECT_EQ(while_loop(kBelowTen, kAddThree, 0, {.max_steps = steps}).item<int>(), end) << steps;
-    const auto run = [&](Tensor c) {
-      return while_loop(kBelowTen, kAddThree, c, {.max_steps = steps});
+    const auto run = [bound = steps](Tensor c) {  // clang 14 captures no binding by reference
+      return while_loop(kBelowTen, kAddThree, c, {.max_steps = bound});
     };
     EXPECT_EQ(trace(run, scalar<int>(0)).lowered().call<Tensor>(scalar<int>(0)).item<int>(), end);
   }
