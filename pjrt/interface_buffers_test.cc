@@ -35,6 +35,32 @@ class InterfaceOfBuffers : public Interface {
   void destroy_program(abi::LoadedExecutable* program) {
     api_->destroy(abi::LoadedExecutableDestroyArgs{.executable = program});
   }
+  // A buffer f32[4] that is filled piece by piece, and what fills it.
+  struct Pieces {
+    abi::AsyncHostToDeviceTransferManager* manager;
+    abi::Buffer* buffer;
+  };
+  Pieces in_pieces() {
+    const int64_t dims[] = {4};
+    abi::ShapeSpec spec{.head = {sizeof(spec)},
+                        .dims = dims,
+                        .dims_count = 1,
+                        .element_type = abi::BufferType::kF32};
+    abi::ClientCreateBuffersForAsyncHostToDeviceArgs made{.client = client_->handle(),
+                                                          .shape_specs = &spec,
+                                                          .shape_specs_count = 1,
+                                                          .memory = memory()};
+    EXPECT_EQ(api_->call(made), Status());
+    abi::AsyncHostToDeviceTransferManagerRetrieveBufferArgs got{.transfer_manager =
+                                                                    made.transfer_manager};
+    EXPECT_EQ(api_->call(got), Status());
+    return {made.transfer_manager, got.buffer_out};
+  }
+  void destroy_pieces(const Pieces& pieces) {
+    destroy(pieces.buffer);
+    api_->destroy(
+        abi::AsyncHostToDeviceTransferManagerDestroyArgs{.transfer_manager = pieces.manager});
+  }
 };
 
 TEST_P(InterfaceOfBuffers, MemoriesAreDescribed) {
@@ -136,63 +162,38 @@ TEST_P(InterfaceOfBuffers, AContextOfARunIsMadeAndGoes) {
 }
 
 TEST_P(InterfaceOfBuffers, ABufferIsFilledPieceByPiece) {
-  const int64_t dims[] = {4};
-  abi::ShapeSpec spec{
-      .head = {sizeof(spec)}, .dims = dims, .dims_count = 1, .element_type = abi::BufferType::kF32};
-  abi::ClientCreateBuffersForAsyncHostToDeviceArgs made{.client = client_->handle(),
-                                                        .shape_specs = &spec,
-                                                        .shape_specs_count = 1,
-                                                        .memory = memory()};
-  ASSERT_EQ(api_->call(made), Status());
-  abi::AsyncHostToDeviceTransferManagerRetrieveBufferArgs got{.transfer_manager =
-                                                                  made.transfer_manager};
-  ASSERT_EQ(api_->call(got), Status());
-  abi::BufferReadyEventArgs ready{.buffer = got.buffer_out};
+  const Pieces pieces = in_pieces();
+  abi::BufferReadyEventArgs ready{.buffer = pieces.buffer};
   ASSERT_EQ(api_->call(ready), Status());
   const Event filled(api_, ready.event);
   const float values[] = {1, 2, 3, 4};
   for (int piece = 0; piece < 2; ++piece) {
     EXPECT_FALSE(*filled.is_ready());
-    abi::AsyncHostToDeviceTransferManagerTransferDataArgs args{
-        .transfer_manager = made.transfer_manager,
-        .data = values + 2 * piece,
-        .offset = 8 * piece,
-        .transfer_size = 8,
-        .is_last_transfer = piece == 1};
+    abi::AsyncHostToDeviceTransferManagerTransferDataArgs args{.transfer_manager = pieces.manager,
+                                                               .data = values + 2 * piece,
+                                                               .offset = 8 * piece,
+                                                               .transfer_size = 8,
+                                                               .is_last_transfer = piece == 1};
     ASSERT_EQ(api_->call(args), Status());
     EXPECT_EQ(Event(api_, args.done_with_h2d_transfer).await(), Status());
   }
   EXPECT_EQ(filled.await(), Status());
-  EXPECT_THAT(floats(got.buffer_out, 4), ElementsAre(1, 2, 3, 4));
-  destroy(got.buffer_out);
-  api_->destroy(
-      abi::AsyncHostToDeviceTransferManagerDestroyArgs{.transfer_manager = made.transfer_manager});
+  EXPECT_THAT(floats(pieces.buffer, 4), ElementsAre(1, 2, 3, 4));
+  destroy_pieces(pieces);
 }
 
 TEST_P(InterfaceOfBuffers, AnErrorOfAPieceIsTheBuffers) {
-  const int64_t dims[] = {4};
-  abi::ShapeSpec spec{
-      .head = {sizeof(spec)}, .dims = dims, .dims_count = 1, .element_type = abi::BufferType::kF32};
-  abi::ClientCreateBuffersForAsyncHostToDeviceArgs made{.client = client_->handle(),
-                                                        .shape_specs = &spec,
-                                                        .shape_specs_count = 1,
-                                                        .memory = memory()};
-  ASSERT_EQ(api_->call(made), Status());
-  abi::AsyncHostToDeviceTransferManagerRetrieveBufferArgs got{.transfer_manager =
-                                                                  made.transfer_manager};
-  ASSERT_EQ(api_->call(got), Status());
+  const Pieces pieces = in_pieces();
   abi::AsyncHostToDeviceTransferManagerSetBufferErrorArgs args{
-      .transfer_manager = made.transfer_manager,
+      .transfer_manager = pieces.manager,
       .error_code = abi::ErrorCode::kUnknown,
       .error_message = "mine",
       .error_message_size = 4};
   ASSERT_EQ(api_->call(args), Status());
-  abi::BufferReadyEventArgs ready{.buffer = got.buffer_out};
+  abi::BufferReadyEventArgs ready{.buffer = pieces.buffer};
   ASSERT_EQ(api_->call(ready), Status());
   EXPECT_THAT(message_of(Event(api_, ready.event).await()), HasSubstr("mine"));
-  destroy(got.buffer_out);
-  api_->destroy(
-      abi::AsyncHostToDeviceTransferManagerDestroyArgs{.transfer_manager = made.transfer_manager});
+  destroy_pieces(pieces);
 }
 
 TEST_P(InterfaceOfBuffers, ABufferIsCopiedToAnotherMemory) {

@@ -177,8 +177,8 @@ Status register_plugin(std::string name, DevicePlugin plugin) {
 }
 
 std::vector<KnownPlugin> known_plugins() {
-  const Plugins& all = with_environment();
-  const std::scoped_lock lock(plugins().mutex);
+  Plugins& all = with_environment();
+  const std::scoped_lock lock(all.mutex);
   std::vector<KnownPlugin> known;
   for (const auto& [name, entry] : all.by_name)
     known.push_back({name, entry.library(), entry.from});
@@ -186,10 +186,10 @@ std::vector<KnownPlugin> known_plugins() {
 }
 
 std::vector<std::string> passed_plugins() {
-  const std::scoped_lock lock(with_environment().mutex);
-  std::vector<std::string> passed = plugins().passed;
-  if (const Status& variable = plugins().variable; !variable.ok())
-    passed.push_back(message_of(variable));
+  Plugins& all = with_environment();
+  const std::scoped_lock lock(all.mutex);
+  std::vector<std::string> passed = all.passed;
+  if (!all.variable.ok()) passed.push_back(message_of(all.variable));
   return passed;
 }
 

@@ -22,10 +22,6 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string here(SourceLocation at = SourceLocation::here()) {
-  return cat("[", to_string(at), "]");
-}
-
 // A program that no other test traces: `number` is a constant in it.
 Program add_number(double number, int64_t size = 2) {
   return trace([&](Tensor a) { return a + number; }, placeholder({size}, f32));

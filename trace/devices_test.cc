@@ -6,24 +6,13 @@
 #include <cstdlib>
 
 #include "heddle/trace/creation.h"
-#include "heddle/trace/error.h"
-#include "heddle/trace/tensor.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Devices, OfABackendByItsName) {
   const std::vector<Device*> all = devices("interpreter");

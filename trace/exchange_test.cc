@@ -27,11 +27,6 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// "[exchange_test.cc:LINE]" of the statement that calls this.
-std::string here(SourceLocation at = SourceLocation::here()) {
-  return cat("[", to_string(at), "]");
-}
-
 // 4 KiB that start at a multiple of 64.
 class Memory {
  public:

@@ -23,11 +23,6 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// " [program_test.cc:LINE]" of the line that calls this.
-std::string here(SourceLocation at = SourceLocation::here()) {
-  return cat("[", to_string(at), "]");
-}
-
 TEST(Program, ErrorsOfACallHaveItsLine) {
   const Tensor x = ones({2}), y = ones({3});
   const Program one = trace([](Tensor a) { return a + 1; }, x);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/source_location.h"
+#include "heddle/base/strings.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/tensor.h"
 
@@ -19,6 +21,11 @@ std::string error_of(Fn&& fn) {
     return e.what();
   }
   return "no error";
+}
+
+// "[some_test.cc:LINE]" of the statement that calls this, as messages end.
+inline std::string here(SourceLocation at = SourceLocation::here()) {
+  return cat("[", to_string(at), "]");
 }
 
 // The elements, whatever their dtype.

@@ -35,19 +35,6 @@ class Pair final : public runtime::Buffer {
   BufferPtr second_;
 };
 
-// What two roundings to the narrowest of the module's floats of 16 bits change at most, relative:
-// XLA keeps the bits between ops that such a float would drop.
-double dropped_by_narrow_floats(const hlo::Module& module) {
-  double most = 0;
-  for (const hlo::Computation& computation : module.computations) {
-    for (const hlo::Instruction& each : computation.instructions) {
-      if (each.shape.dtype() == bf16) most = std::max(most, 0x1p-7);
-      if (each.shape.dtype() == f16) most = std::max(most, 0x1p-10);
-    }
-  }
-  return most;
-}
-
 class Both final : public runtime::Executable {
  public:
   Both(const hlo::Module& module, Device& device, std::shared_ptr<Executable> first,
@@ -84,7 +71,7 @@ class Both final : public runtime::Executable {
     ++findings_.results;
     conformance::Tolerance allowed = conformance::tolerance_of(module_, want);
     if (is_floating(real_part(want.shape().dtype())))
-      allowed.rtol = std::max(allowed.rtol, dropped_by_narrow_floats(module_));
+      allowed.rtol = std::max(allowed.rtol, findings_.relative);
     const std::string found = conformance::difference(got, want, {&allowed, 1});
     if (!found.empty())
       findings_.differences.push_back(cat(name(), ": ", found, "\n", hlo::print(module_)));

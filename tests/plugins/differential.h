@@ -16,6 +16,7 @@ struct Findings {
   int programs = 0;
   int results = 0;
   std::vector<std::string> differences;  // each with its program
+  double relative = 0;                   // what floats of the next runs may differ by, at least
 };
 
 // Has one device. Both devices and `findings` must outlive it.
