@@ -1,7 +1,4 @@
 // What is left of a plugin's backend when that is gone, and where its client goes, on the mock.
-#include <chrono>
-#include <thread>
-
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/dlpack.h"
@@ -60,13 +57,6 @@ TEST_F(Lifetimes, ADownloadThatWasStartedBeforeEnds) {
   EXPECT_THAT(download.await().value().values<float>(), ElementsAre(4, 6));
 }
 
-// Ends when the mock's last client is gone; a minute is for ever.
-void until_no_client() {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (mock_plugin().seen().clients > 0 && std::chrono::steady_clock::now() < end)
-    std::this_thread::yield();
-}
-
 // The mock's thread ends with its client, as those of XLA's plugins do: there it would wait for
 // itself.
 TEST_F(Lifetimes, AClientIsNotDestroyedOnAThreadOfThePlugin) {
@@ -84,7 +74,7 @@ TEST_F(Lifetimes, AClientIsNotDestroyedOnAThreadOfThePlugin) {
   backend_.reset();
   EXPECT_EQ(mock_plugin().seen().clients, 1);
   mock_plugin().open();
-  until_no_client();
+  until_clients_are_gone();
   EXPECT_EQ(mock_plugin().seen().clients, 0);
 }
 

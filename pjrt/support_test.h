@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -110,9 +111,13 @@ class MockTest : public ::testing::Test {
     expect_all_gone();
   }
 
-  // A client whose last user was a run goes on a thread of its own, with all else of it gone.
+  // A client whose last user was a run goes on a thread of its own, with all else of it gone; a
+  // minute is for ever. No call is in the mock then, so that it may be reset.
   static void until_clients_are_gone() {
-    while (mock_plugin().seen().clients != 0) std::this_thread::yield();
+    const mock::Seen& seen = mock_plugin().seen();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while ((seen.clients != 0 || seen.inside != 0) && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
   }
   static void expect_all_gone() {
     const mock::Seen& seen = mock_plugin().seen();

@@ -55,13 +55,21 @@ template <class Args>
 void take_back(Args& /*args*/) {}
 
 // Tells the test that a call is in the mock.
-struct Crossing {
-  Crossing() {
+class Crossing {
+ public:
+  Crossing() : seen_(mock::seen()) {
+    ++seen_.inside;
     if (settings().crossing) settings().crossing(true);
   }
   ~Crossing() {
     if (settings().crossing) settings().crossing(false);
+    --seen_.inside;  // from here on the test may reset the mock
   }
+  Crossing(const Crossing&) = delete;
+  Crossing& operator=(const Crossing&) = delete;
+
+ private:
+  Seen& seen_;
 };
 
 // A structure is taken where it has what the plugin wants, and zeros in what Heddle cannot know.

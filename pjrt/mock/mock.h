@@ -106,6 +106,7 @@ struct Settings {
 struct Seen {
   std::array<std::atomic<int>, abi::kSlotCount> calls{};
   std::atomic<int64_t> all_calls{0};  // but those on errors
+  std::atomic<int> inside{0};         // calls that are in the mock now
   // A test may set this: the call of that number, from 1 on, answers with Settings::fault_there.
   std::atomic<int64_t> fail_at{0};
   std::atomic<int> failed_slot{-1};  // ... which was one of this slot
