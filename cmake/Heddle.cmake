@@ -338,7 +338,10 @@ function(heddle_fuzzers)
     get_filename_component(name ${source} NAME_WE)
     set(target fuzz_${name})
     set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
-    heddle_program(${target} ${target} ${source})
+    add_executable(${target} ${source})
+    target_link_libraries(${target} PRIVATE heddle_hlo)  # the readers' layer and what is under it: `./dev fuzz` builds no more
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${HEDDLE_BIN_DIR})
+    heddle_compile_options(${target})
     heddle_read_protos(${target})
     if(HEDDLE_FUZZ)
       set(found ${PROJECT_BINARY_DIR}/corpus/${name})  # new inputs go to the first folder given

@@ -44,7 +44,8 @@ TEST(FreshArguments, SameSeedAndDrawGiveTheSameOthersNot) {
 TEST(FreshArguments, IntegersStayInTheirRange) {
   const Literal old = Literal::from<int32_t>(Shape(s32, {6}), {5, 3, 5, 9, 3, 3});
   for (int number = 0; number < 20; ++number) {
-    for (const int32_t x : draw(old, number).values<int32_t>()) {
+    const Literal found = draw(old, number);
+    for (const int32_t x : found.values<int32_t>()) {
       EXPECT_GE(x, 3);
       EXPECT_LE(x, 9);
     }
