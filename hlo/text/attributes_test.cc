@@ -89,6 +89,15 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{", control-predecessors={%y}", "control predecessor y is not defined"},
         Bad{", backend_config=x", "expected a string in quotes but found 'x'"},
         Bad{", sharding={devices=[2}", "expected ',' but found '}'"},
+        Bad{", sharding={devices=[2]<=[2]unknown}",
+            "sharding: says {devices unknown}; must say one"},
+        Bad{", sharding={replicated manual}", "sharding: says {replicated manual}; must say one"},
+        Bad{", sharding={shard_as 1}", "sharding: says {}; must say one of replicated, maximal,"},
+        Bad{", sharding={manual manual}", "sharding: manual stands here twice"},
+        Bad{", sharding={maximal}", "sharding: maximal lacks device=; maximal, and it alone"},
+        Bad{", sharding={manual device=1}", "sharding: manual with device=; maximal, and it"},
+        Bad{", sharding={manual last_tile_dims={manual}}", "manual with last_tile_dims; must be"},
+        Bad{", sharding={unknown last_tile_dim_replicate}", "must be devices=[..]"},
         Bad{", sharding={manual", "expected"}, Bad{", origin={", "the text ends"}));
 
 // The window of a reduce-window over f32[9,9], as it comes back; or the error.

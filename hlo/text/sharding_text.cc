@@ -1,4 +1,6 @@
 // Shardings and groups of devices. A form that is newer than this reader is kept as text.
+#include <algorithm>
+
 #include "heddle/hlo/internal/device_lists.h"
 #include "heddle/hlo/internal/mesh_axes.h"
 #include "heddle/hlo/text/internal/values.h"
@@ -107,8 +109,7 @@ enum class Found : uint8_t { kKnown, kNewer, kError };
 Found known_if(bool ok) { return ok ? Found::kKnown : Found::kError; }
 
 // One word of a sharding, and what belongs to it.
-Found read_item(TextCursor& in, Sharding& sharding) {
-  std::string_view word = in.word();
+Found read_item(TextCursor& in, std::string_view word, Sharding& sharding) {
   if (find_type(word, sharding.type)) return Found::kKnown;
   if (word == "devices") return known_if(in.expect('=') && read_tiles(in, sharding));
   if (word == "device") {
@@ -131,21 +132,60 @@ Found read_item(TextCursor& in, Sharding& sharding) {
   return Found::kNewer;
 }
 
-// One sharding that is no tuple, after its brace.
-Found read_items_of_one(TextCursor& in, Sharding& sharding) {
+using Words = std::vector<std::string_view>;
+
+bool has(const Words& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// One sharding that is no tuple, after its brace, and the words that it is made of.
+Found read_items_of_one(TextCursor& in, Sharding& sharding, Words& words) {
   while (!in.accept('}')) {
-    Found found = read_item(in, sharding);
+    const size_t start = in.position();
+    const std::string_view word = in.word();
+    const Found found = read_item(in, word, sharding);
     if (found != Found::kKnown) return found;
+    if (has(words, word)) {
+      (void)in.fail_at(start, invalid_argument("sharding: ", word, " stands here twice"));
+      return Found::kError;
+    }
+    words.push_back(word);
   }
   return Found::kKnown;
+}
+
+// A type has the words that belong to it, so that what is printed says all.
+Status check_words(const Words& words) {
+  Words kinds;
+  Type type;
+  for (const std::string_view word : words) {
+    if (word == "devices" || find_type(word, type)) kinds.push_back(word);
+  }
+  if (kinds.size() != 1) {
+    return invalid_argument("sharding: says {", join(kinds, " "),
+                            "}; must say one of replicated, maximal, manual, unknown, unreduced "
+                            "and devices=[..]");
+  }
+  if (has(words, "device") != (kinds[0] == "maximal")) {
+    return invalid_argument("sharding: ", kinds[0],
+                            kinds[0] == "maximal" ? " lacks device=" : " with device=",
+                            "; maximal, and it alone, must name its device");
+  }
+  for (const std::string_view word : {"last_tile_dim_replicate", "last_tile_dims"}) {
+    if (has(words, word) && kinds[0] != "devices")
+      return invalid_argument("sharding: ", kinds[0], " with ", word, "; must be devices=[..]");
+  }
+  return {};
 }
 
 bool read_one(TextCursor& in, Sharding& sharding) {
   size_t start = in.position();
   if (!in.expect('{')) return false;
-  Found found = read_items_of_one(in, sharding);
+  Words words;
+  Found found = read_items_of_one(in, sharding, words);
   if (found == Found::kKnown) {
-    const Status status = check_sharding(sharding);
+    Status status = check_words(words);
+    if (status.ok()) status = check_sharding(sharding);
     return status.ok() || in.fail_at(start, status);
   }
   if (found == Found::kError) return false;
