@@ -1,6 +1,8 @@
 // from_proto: hostile bytes in, a verified module or an error that names computation and
 // instruction out. Computations and instructions are parsed one at a time, so that a message never
 // stands in memory beside the whole module.
+#include <map>
+
 #include "heddle/hlo/verify.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/hlo/wire/internal/codec.h"
@@ -65,11 +67,12 @@ class ModuleReader {
   }
 
   Status read_computations() {
-    const auto& sequences = header_.schedule().sequences();
+    std::map<int64_t, const Sequence*> sequences;
+    for (const auto& entry : header_.schedule().sequences())
+      sequences.insert_or_assign(entry.key(), &entry.value().instruction_ids());
     for (size_t i = 0; i < parts_.size(); ++i) {
-      auto scheduled = sequences.find(parts_[i].head.id());
-      const Sequence* order =
-          scheduled == sequences.end() ? nullptr : &scheduled->second.instruction_ids();
+      const auto scheduled = sequences.find(parts_[i].head.id());
+      const Sequence* order = scheduled == sequences.end() ? nullptr : scheduled->second;
       Computation& computation = module_.computations[i];
       HEDDLE_RETURN_IF_ERROR(annotate(
           read_computation(ids_, parts_[i].head, parts_[i].instructions, order, computation),

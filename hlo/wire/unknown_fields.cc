@@ -75,12 +75,12 @@ bool has_unknown_parts(const proto::HloInstructionProto& from) {
   return has_others && has_unknown(static_cast<const Message&>(from));
 }
 
-// Parts that keep their own unknown fields; and maps, whose entries have no order.
+// Parts that keep their own unknown fields; and a map's entries, which have no order.
 bool keeps_its_own(const FieldDescriptor& field) {
-  if (field.is_map()) return true;
   const auto* type = field.message_type();
   return type == proto::LayoutProto::descriptor() || type == proto::OpMetadata::descriptor() ||
-         type == proto::OpSharding::descriptor();
+         type == proto::OpSharding::descriptor() ||
+         type == proto::HloScheduleProto::Entry::descriptor();
 }
 
 void make_skeleton(Message& message);

@@ -22,6 +22,13 @@ std::string error_of(const proto::HloModuleProto& message) {
   return module.ok() ? "" : message_of(module.status());
 }
 
+// Adds the order of a computation's instructions.
+void schedule(proto::HloModuleProto& message, int64_t computation, std::vector<int64_t> ids) {
+  proto::HloScheduleProto::Entry& entry = *message.mutable_schedule()->add_sequences();
+  entry.set_key(computation);
+  entry.mutable_value()->mutable_instruction_ids()->Assign(ids.begin(), ids.end());
+}
+
 // Counts a s32 up to 10: while(condition: x < 10, body: x + 1).
 Module loop() {
   Module module;
@@ -190,14 +197,14 @@ TEST(Wire, ComparisonTypeThatSaysWhatTheOperandsSayIsNotKept) {
 
 TEST(Wire, ScheduleBecomesTheOrderAndIsWrittenAgain) {
   auto message = message_of_module(sum());
-  auto& sequence = (*message.mutable_schedule()->mutable_sequences())[message.computations(0).id()];
-  for (int64_t id : {2, 1, 3}) sequence.add_instruction_ids(id);
+  schedule(message, message.computations(0).id(), {2, 1, 3});
   const Module module = read(message);
   EXPECT_TRUE(module.extras->is_scheduled);
   EXPECT_EQ(module.entry_computation().instructions[0].name, "y");
   const auto again = message_of_module(module);
-  EXPECT_THAT(again.schedule().sequences().at(again.entry_computation_id()).instruction_ids(),
-              ElementsAre(1, 2, 3));
+  ASSERT_EQ(again.schedule().sequences_size(), 1);
+  EXPECT_EQ(again.schedule().sequences(0).key(), again.entry_computation_id());
+  EXPECT_THAT(again.schedule().sequences(0).value().instruction_ids(), ElementsAre(1, 2, 3));
 }
 
 TEST(Wire, AliasesDonorsAndAttributesOfTheModuleSurvive) {
@@ -418,16 +425,22 @@ TEST(WireErrors, HostProgramShapeThatIsNotTheEntrys) {
             "module sum: host_program_shape: parameter 1 is f64[2]; the entry has f32[2]");
 }
 
+TEST(Wire, OfTwoOrdersOfAComputationTheLastCounts) {
+  auto message = message_of_module(sum());
+  schedule(message, message.computations(0).id(), {1});
+  schedule(message, message.computations(0).id(), {2, 1, 3});
+  EXPECT_EQ(read(message).entry_computation().instructions[0].name, "y");
+}
+
 TEST(WireErrors, ScheduleThatMissesAnInstruction) {
   auto message = message_of_module(sum());
-  (*message.mutable_schedule()->mutable_sequences())[1].add_instruction_ids(1);
+  schedule(message, 1, {1});
   EXPECT_EQ(error_of(message), "module sum: computation main: schedule: has 1 of 3 instructions");
 }
 
 TEST(WireErrors, ScheduleThatIsNoDependencyOrder) {
   auto message = message_of_module(sum());
-  for (int64_t id : {3, 1, 2})
-    (*message.mutable_schedule()->mutable_sequences())[1].add_instruction_ids(id);
+  schedule(message, 1, {3, 1, 2});
   EXPECT_THAT(error_of(message), HasSubstr("is not defined before its use"));
 }
 

@@ -68,9 +68,10 @@ class Writer {
   void write_schedule(proto::HloScheduleProto& to) const {
     for (size_t i = 0; i < module_.computations.size(); ++i) {
       if (module_.computations[i].is_fusion) continue;
-      auto& sequence = (*to.mutable_sequences())[id_of(ComputationId(i))];
+      proto::HloScheduleProto::Entry& entry = *to.add_sequences();
+      entry.set_key(id_of(ComputationId(i)));
       for (int64_t k = 0; k < module_.computations[i].size(); ++k)
-        sequence.add_instruction_ids(first_[i] + k);
+        entry.mutable_value()->add_instruction_ids(first_[i] + k);
     }
   }
 
