@@ -28,6 +28,38 @@ void BM_RunOfTheSameProgram(benchmark::State& state) {
 }
 BENCHMARK(BM_RunOfTheSameProgram);
 
+// A scan of 10 steps with a body of 6 ops, known by no promise: the lambda, which captures a tensor,
+// is traced at each call and its program found again.
+auto six_ops(const Tensor& rate) {
+  return [rate](Tensor c, Tensor x) {
+    Tensor y = c * rate + x;
+    y = y - tanh(y) * x;
+    return std::pair(c + y, None{});
+  };
+}
+void BM_LambdaScanCall(benchmark::State& state) {
+  Tensor rate = scalar(0.5f), init = scalar(0.0f), xs = ones({10});
+  for (auto _ : state) benchmark::DoNotOptimize(scan(six_ops(rate), init, xs));
+}
+BENCHMARK(BM_LambdaScanCall);
+
+// The same scan as a Function, which is not traced, and as a Program: what is left of the call above
+// is the price of tracing.
+void BM_FunctionScanCall(benchmark::State& state) {
+  Tensor rate = scalar(0.5f), init = scalar(0.0f), xs = ones({10});
+  Function step("six_ops", six_ops(rate));
+  for (auto _ : state) benchmark::DoNotOptimize(scan(step, init, xs));
+}
+BENCHMARK(BM_FunctionScanCall);
+void BM_RunOfTheLambdaScan(benchmark::State& state) {
+  Tensor rate = scalar(0.5f), init = scalar(0.0f), xs = ones({10});
+  Program program =
+      trace([&](Tensor a, Tensor b) { return scan(six_ops(rate), a, b).first; }, init, xs);
+  std::vector<Tensor> arguments{init, xs};
+  for (auto _ : state) benchmark::DoNotOptimize(program.run(arguments));
+}
+BENCHMARK(BM_RunOfTheLambdaScan);
+
 // One operation outside a trace: recorded, found by its canonical form, run. The same scalar sum as
 // the run above.
 void BM_EagerOp(benchmark::State& state) {

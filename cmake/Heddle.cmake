@@ -142,6 +142,7 @@ function(heddle_test_program target label)
   heddle_test_options(${target})
   if(ARG_PCH STREQUAL heddle_pch)
     heddle_test_pch(heddle_pch "\"heddle/heddle.h\"")
+    target_link_libraries(${target} PRIVATE heddle)  # heddle.h makes the plugins known
   elseif(ARG_PCH)
     heddle_test_pch(${ARG_PCH})
   endif()

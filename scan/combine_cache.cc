@@ -30,17 +30,16 @@ Cache& cache() {
 std::atomic<bool> is_hash_forced = false;
 std::atomic<uint64_t> forced_hash = 0;
 
+}  // namespace
+
 uint64_t possibly_forced(uint64_t hash) {
   return is_hash_forced.load(std::memory_order_relaxed)
              ? forced_hash.load(std::memory_order_relaxed)
              : hash;
 }
 
-}  // namespace
-
 uint64_t BodyKey::hash() const {
   Hasher hasher;
-  hasher.add_word(reinterpret_cast<uint64_t>(identity.tag));
   hasher.add_word(identity.id);
   hasher.add_word(reinterpret_cast<uint64_t>(kind));
   hasher.add_word(reinterpret_cast<uint64_t>(types));
@@ -109,6 +108,7 @@ std::pair<size_t, size_t> combine_cache_size() {
 
 void clear_combine_cache() {
   scan_internal::clear_ready_scans();
+  trace_internal::forget_recordings();
   std::lock_guard lock(scan_internal::cache().mutex);
   scan_internal::cache().by_identity.clear();
   scan_internal::cache().by_structure.clear();

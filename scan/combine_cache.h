@@ -1,12 +1,12 @@
 // The combine cache: traced bodies of loops and branches, kept so that equal ones are one
 // computation.
 //
-// Level 1, identity: a body whose callable can be told (scan/function.h), with the same argument
-// types and structure, is not traced again. Level 2, structure: a body that was traced is looked up
-// by the hash of its canonical form and by full equality; an equal one gives the same computation,
-// so that lowering and compiling happen once. A hash collision costs a comparison, never a wrong
-// result. Both levels hold at most capacity() entries each; the least recently used goes first.
-// Safe from any thread.
+// Level 1, promise: the body of a named Function, with the same argument types and structure, is not
+// traced again. Level 2, structure: a body that was traced is compared with what the last trace at
+// its place recorded (trace/replay.h), and where it differs is looked up by the hash of its
+// canonical form and by full equality; an equal one gives the same computation, so that lowering and
+// compiling happen once. A hash collision costs a comparison, never a wrong result. Both levels hold
+// at most capacity() entries each; the least recently used goes first. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -58,4 +58,5 @@ namespace heddle::scan_internal {
 // For tests: the hashes of all levels, and of whole scans, become this constant, so that everything
 // collides. Null: the real hashes.
 void force_combine_hash_for_testing(const Hash128* hash);
+uint64_t possibly_forced(uint64_t hash);
 }  // namespace heddle::scan_internal

@@ -1,7 +1,8 @@
-// Which callables can be recognised without running them. A captureless lambda (any empty class) is
-// known by its type, a plain function by its address, a named Function by its id: their loops are
-// traced once. Any other callable is traced again at each call, and its computation is then found
-// by structure.
+// Function: a callable with a name, which promises that what it computes never changes. Only what
+// promises is not traced again: a Function in a loop, a Program, a compiled program. Every other
+// callable, a captureless lambda and a plain function too, may read what has changed since (a
+// global, a static): it runs on placeholders at each call, and its computation is then found by
+// structure, so that nothing is lowered or compiled again.
 #pragma once
 
 #include <atomic>
@@ -27,19 +28,18 @@ inline uint64_t next_function_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Who a callable is; tag null: cannot be told.
+// Who a callable is: the id of a Function, or 0, which says nothing.
 struct Identity {
-  const void* tag = nullptr;
-  uint64_t id = 0;              // of a named Function or a function pointer
-  bool keeps_captures = false;  // its captured tensors belong to it and are the same at each call
-  [[nodiscard]] bool known() const { return tag != nullptr; }
+  uint64_t id = 0;
+  [[nodiscard]] bool known() const { return id != 0; }
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
 }  // namespace scan_internal
 
-// A callable with a name and an identity. What it captures when it is made is what it uses for
-// good: Heddle may keep its trace, and the tensors it captured, as long as the cache entry lives.
+// A callable with a name and a promise: what it captures when it is made is what it uses for good,
+// and it reads nothing that changes. Heddle keeps its trace, and the tensors it captured, as long as
+// the cache entry lives; a global that it reads is read once.
 // Its computation has its name in HLO, and what a loop is lowered to is named after it. Letters,
 // digits, '_', '-' and '.' stay; anything else becomes '_'.
 //
@@ -73,13 +73,8 @@ struct IsFunction<Function<Fn>> : std::true_type {};
 
 template <class Fn>
 Identity identity_of(const Fn& fn) {
-  using Plain = std::remove_cvref_t<Fn>;
-  if constexpr (IsFunction<Plain>::value)
-    return {type_tag<Plain>(), fn.id(), true};
-  else if constexpr (std::is_pointer_v<std::decay_t<Plain>>)
-    return {type_tag<std::decay_t<Plain>>(), reinterpret_cast<uint64_t>(+fn), false};
-  else if constexpr (std::is_empty_v<Plain>)
-    return {type_tag<Plain>(), 0, false};
+  if constexpr (IsFunction<std::remove_cvref_t<Fn>>::value)
+    return {fn.id()};
   else
     return {};
 }

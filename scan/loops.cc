@@ -199,7 +199,7 @@ std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const 
     next.insert(next.begin(), {add({leaves[0], at}, {1, at}), leaves[1]});
     return next;
   };
-  std::vector<Tensor> results = record_while({{&kBelow}, &kBelow, test, "", true},
+  std::vector<Tensor> results = record_while({{}, &kBelow, test, "", true},
                                              {body.identity, body.types, step, body.name},
                                              {carry, "fori" + init.structure, spec}, at);
   return {results.begin() + 2, results.end()};

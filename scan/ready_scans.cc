@@ -19,24 +19,33 @@ ReadyCache& cache() {
 }
 
 bool same_options(const ScanOptions& a, const ScanOptions& b) {
-  return a.length == b.length && a.reverse == b.reverse && a.unroll == b.unroll && a.axis == b.axis;
+  return a.reverse == b.reverse && a.unroll == b.unroll && a.axis == b.axis;
 }
 
 }  // namespace
 
+uint64_t ReadyKey::hash() const {
+  Hasher hasher;
+  hasher.add_word(reinterpret_cast<uint64_t>(body.get()));
+  hasher.add_word(static_cast<uint64_t>(length));
+  hasher.add_word(device);
+  return possibly_forced(hasher.digest().low);
+}
+
 bool operator==(const ReadyKey& a, const ReadyKey& b) {
-  return a.body == b.body && a.device == b.device && same_options(a.options, b.options);
+  return a.body == b.body && a.carries == b.carries && a.length == b.length &&
+         a.device == b.device && same_options(a.options, b.options);
 }
 
 ReadyPtr find_ready_scan(const ReadyKey& key) {
-  const uint64_t hash = key.body.hash();
+  const uint64_t hash = key.hash();
   std::lock_guard lock(cache().mutex);
   ReadyPtr* found = cache().entries.find(hash, [&](const ReadyKey& other) { return key == other; });
   return found ? *found : nullptr;
 }
 
 void keep_ready_scan(ReadyKey key, ReadyPtr made) {
-  const uint64_t hash = key.body.hash();
+  const uint64_t hash = key.hash();
   std::lock_guard lock(cache().mutex);
   if (cache().entries.find(hash, [&](const ReadyKey& other) { return key == other; })) return;
   cache().entries.insert(hash, std::move(key), std::move(made));

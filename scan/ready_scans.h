@@ -1,5 +1,5 @@
-// Whole scans that ran outside a trace, kept by the identity of their step: the third cache, which
-// answers before a body is looked at. Private to scan/. Safe from any thread.
+// The programs of scans that ran outside a trace, by their body. Private to scan/. Safe from any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,22 @@
 
 namespace heddle::scan_internal {
 
-// The program of such a scan, and how its results are laid out.
+// A scan's program takes the leaves of init and of xs, and then what the body captures.
 struct Ready {
   std::shared_ptr<runtime::Executable> executable;
-  std::vector<Tensor> captures;  // of a named Function
-  size_t ys = 0;
-  TreeSpec ys_spec;
+  std::vector<size_t> captures;  // places among the body's captures, in the program's order
+  bool captures_in_order = true;
 };
 using ReadyPtr = std::shared_ptr<const Ready>;
 
+// With the types of the body's parameters these say the types of init and xs.
 struct ReadyKey {
-  BodyKey body;  // parameters: the leaves of init, then of xs
+  Fragment body;
+  size_t carries = 0;  // leaves of init
+  int64_t length = 0;
   ScanOptions options;
   uint64_t device = 0;  // serial number
+  [[nodiscard]] uint64_t hash() const;
   friend bool operator==(const ReadyKey& a, const ReadyKey& b);
 };
 

@@ -39,10 +39,13 @@ Shape without_axis(const Shape& shape, int64_t axis) {
 // Everything about one call that is settled before its body is looked at.
 struct Setting {
   int64_t length = 0;
-  int64_t axis = 0;           // of every x
-  std::vector<Tensor> xs;     // all with the scanned axis at `axis`
-  std::vector<Shape> slices;  // types of the body's x
+  std::vector<int64_t> axes;  // of each x
+  std::vector<Shape> slices;  // types of the body's x; without xs, of a counter
 };
+
+// Without xs the HLO op would not know its length: an unused iota tells it, and the lowering
+// removes it.
+Shape counter_of(int64_t length) { return Shape(length > INT32_MAX ? s64 : s32, {length}); }
 
 class Resolver {
  public:
@@ -52,14 +55,11 @@ class Resolver {
   Setting resolve() {
     check_options();
     Setting setting;
-    std::vector<int64_t> axes = resolve_axes();
-    setting.length = resolve_length(axes);
-    // The HLO op scans one axis, which is also that of its outputs: leaves with another axis are
-    // turned first.
-    for (size_t i = 0; i < xs_.leaves.size(); ++i) {
-      setting.xs.push_back(axis_first(xs_.leaves[i], axes[i]));
-      setting.slices.push_back(without_axis(setting.xs.back().shape(), 0));
-    }
+    setting.axes = resolve_axes();
+    setting.length = resolve_length(setting.axes);
+    for (size_t i = 0; i < xs_.leaves.size(); ++i)
+      setting.slices.push_back(without_axis(xs_.leaves[i].shape(), setting.axes[i]));
+    if (xs_.leaves.empty()) setting.slices.push_back(without_axis(counter_of(setting.length), 0));
     return setting;
   }
 
@@ -115,33 +115,37 @@ class Resolver {
     return length;
   }
 
-  [[nodiscard]] Tensor axis_first(const Tensor& x, int64_t axis) const {
-    if (axis == 0) return x;
-    std::vector<int64_t> order{axis};
-    for (int64_t i = 0; i < x.rank(); ++i) {
-      if (i != axis) order.push_back(i);
-    }
-    return emit({.opcode = Opcode::kTranspose,
-                 .operands = {x},
-                 .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)},
-                 .at = at_});
-  }
-
   std::string_view what_;
   const Argument& xs_;
   const ScanOptions& options_;
   SourceLocation at_;
 };
 
-// Without xs the HLO op would not know its length: an unused iota tells it, and the lowering
-// removes it.
-void add_counter(Setting& setting, SourceLocation at) {
-  DType dtype = setting.length > INT32_MAX ? s64 : s32;
-  setting.xs.push_back(emit({.opcode = Opcode::kIota,
-                             .attrs = hlo::IotaAttrs{.iota_dimension = 0},
-                             .declared = Shape(dtype, {setting.length}),
-                             .at = at}));
-  setting.slices.push_back(Shape::scalar(dtype));
+Tensor axis_first(const Tensor& x, int64_t axis, SourceLocation at) {
+  if (axis == 0) return x;
+  std::vector<int64_t> order{axis};
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (i != axis) order.push_back(i);
+  }
+  return emit({.opcode = Opcode::kTranspose,
+               .operands = {x},
+               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)},
+               .at = at});
+}
+
+// What the HLO op scans. It has one axis, which is also that of its outputs: leaves with another
+// axis are turned first.
+std::vector<Tensor> scanned(const Setting& setting, const Argument& xs, SourceLocation at) {
+  if (xs.leaves.empty()) {
+    return {emit({.opcode = Opcode::kIota,
+                  .attrs = hlo::IotaAttrs{.iota_dimension = 0},
+                  .declared = counter_of(setting.length),
+                  .at = at})};
+  }
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < xs.leaves.size(); ++i)
+    out.push_back(axis_first(xs.leaves[i], setting.axes[i], at));
+  return out;
 }
 
 // The body as HLO wants it: (slices.., carries..) -> (ys.., carries..).
@@ -181,114 +185,104 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
                   check);
 }
 
-std::vector<Tensor> emit_scan(const Setting& setting, const Argument& init, const Body& body,
-                              const ScanOptions& options, SourceLocation at) {
-  std::vector<Tensor> operands = setting.xs;
+// Records the scan of a body in the running trace. The leaves of init and xs are in it already.
+ScanResult emit_scan(const Setting& setting, const Argument& init, const Argument& xs,
+                     const Body& body, const ScanOptions& options, SourceLocation at) {
+  std::vector<Tensor> operands = scanned(setting, xs, at);
   operands.insert(operands.end(), init.leaves.begin(), init.leaves.end());
   operands.insert(operands.end(), body.captures.begin(), body.captures.end());
   hlo::FrontendAttributes attributes;
   if (options.unroll != 1) attributes.emplace_back("heddle.unroll", cat(options.unroll));
-  return emit_many({.opcode = Opcode::kScan,
-                    .operands = std::move(operands),
-                    .attrs = hlo::ScanAttrs{.dimensions = {0},
-                                            .num_carries = static_cast<int64_t>(
-                                                init.leaves.size() + body.captures.size()),
-                                            .is_reverse = options.reverse},
-                    .called = {body.fragment},
-                    .at = at,
-                    .frontend_attributes = std::move(attributes)});
+  std::vector<Tensor> all =
+      emit_many({.opcode = Opcode::kScan,
+                 .operands = std::move(operands),
+                 .attrs = hlo::ScanAttrs{.dimensions = {0},
+                                         .num_carries = static_cast<int64_t>(
+                                             init.leaves.size() + body.captures.size()),
+                                         .is_reverse = options.reverse},
+                 .called = {body.fragment},
+                 .at = at,
+                 .frontend_attributes = std::move(attributes)});
+  auto carry = all.begin() + static_cast<std::ptrdiff_t>(leaf_count(body.results[1]));
+  auto captures = all.end() - static_cast<std::ptrdiff_t>(body.captures.size());
+  return {{carry, captures}, {all.begin(), carry}, body.results[1]};
 }
 
-// Records the scan in the running trace. The leaves of init and xs are in it already.
-ScanResult record_scan(std::string_view what, const Callable& step, const Argument& init,
-                       const Argument& xs, const ScanOptions& options, SourceLocation at) {
-  Setting setting = Resolver(what, xs, options, at).resolve();
-  if (xs.leaves.empty()) add_counter(setting, at);
-  BodyPtr body = scan_body(what, step, init, xs, setting, at);
-  std::vector<Tensor> all = emit_scan(setting, init, *body, options, at);
-  auto carry = all.begin() + static_cast<std::ptrdiff_t>(leaf_count(body->results[1]));
-  auto captures = all.end() - static_cast<std::ptrdiff_t>(body->captures.size());
-  return {{carry, captures}, {all.begin(), carry}, body->results[1]};
-}
-
-// One scan outside a trace. Found by identity, nothing is built but the key; else it is traced as a
-// program of its own.
+// One scan outside a trace. Its body is found, or traced and found again; the program around it is
+// made once for each body, length and options.
 class AtOnce {
  public:
   AtOnce(std::string_view what, const Callable& step, const Argument& init, const Argument& xs,
          const ScanOptions& options, SourceLocation at)
       : what_(what),
-        step_(step),
         init_(init),
         xs_(xs),
         options_(options),
         at_(at),
-        leaves_(init.leaves) {
-    leaves_.insert(leaves_.end(), xs.leaves.begin(), xs.leaves.end());
-    buffers_ = trace_internal::buffers_of(leaves_, what_, at_);
-    device_ = &trace_internal::device_of(buffers_, what_, at_);
+        setting_(Resolver(what, xs, options, at).resolve()) {
+    buffers_.reserve(init.leaves.size() + xs.leaves.size());
+    for (const Argument* argument : {&init, &xs}) {
+      for (const Tensor& leaf : argument->leaves)
+        buffers_.push_back(trace_internal::buffer_of(leaf, what, at));
+    }
+    body_ = scan_body(what, step, init, xs, setting_, at);
   }
 
   ScanResult run() {
-    if (!step_.identity.known()) return finish(*make());
-    ReadyKey key{
-        {step_.identity, &kScanBody, step_.types, cat(init_.structure, "|", xs_.structure), {}},
-        options_,
-        device_->serial()};
-    for (const Tensor& leaf : leaves_) key.body.parameters.push_back(leaf.shape());
-    if (ReadyPtr found = find_ready_scan(key)) {
-      count(&Counters::combine_hits);
-      return finish(*found);
+    const size_t arguments = buffers_.size();
+    for (const Tensor& capture : body_->captures)
+      buffers_.push_back(trace_internal::buffer_of(capture, what_, at_));
+    runtime::Device& device = trace_internal::device_of(buffers_, what_, at_);
+    ReadyKey key{body_->fragment, init_.leaves.size(), setting_.length, options_, device.serial()};
+    ReadyPtr ready = find_ready_scan(key);
+    if (!ready) {
+      ready = make(device);
+      keep_ready_scan(std::move(key), ready);
     }
-    ReadyPtr made = make();
-    if (made->captures.empty() || step_.identity.keeps_captures)
-      keep_ready_scan(std::move(key), made);
-    return finish(*made);
+    if (!ready->captures_in_order) {
+      const std::vector<runtime::BufferPtr> captures(buffers_.begin() + arguments, buffers_.end());
+      for (size_t i = 0; i < captures.size(); ++i)
+        buffers_[arguments + i] = captures[ready->captures[i]];
+    }
+    std::vector<Tensor> all = trace_internal::run_executable(*ready->executable, buffers_, at_);
+    auto carry = all.begin() + static_cast<std::ptrdiff_t>(leaf_count(body_->results[1]));
+    return {{carry, all.end()}, {all.begin(), carry}, body_->results[1]};
   }
 
  private:
   // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may
   // be two the next time.
-  [[nodiscard]] ReadyPtr make() const {
+  [[nodiscard]] ReadyPtr make(runtime::Device& device) const {
+    trace_internal::Recorder recorder(what_, at_);
+    auto parameters = [&](const std::vector<Tensor>& leaves) {
+      std::vector<Tensor> out;
+      for (const Tensor& leaf : leaves) out.push_back(recorder.parameter(leaf.shape(), at_));
+      return out;
+    };
+    const Argument init{parameters(init_.leaves), init_.structure, init_.spec};
+    const Argument xs{parameters(xs_.leaves), xs_.structure, xs_.spec};
+    ScanResult result = emit_scan(setting_, init, xs, *body_, options_, at_);
+    std::vector<Tensor> all = std::move(result.ys);
+    all.insert(all.end(), result.carry.begin(), result.carry.end());
+    const trace_internal::Traced traced = recorder.finish(all, what_, at_);
     auto ready = std::make_shared<Ready>();
-    trace_internal::Traced traced = [&] {
-      trace_internal::Recorder recorder(std::string(what_), at_);
-      std::vector<Tensor> parameters;
-      for (const Tensor& leaf : leaves_)
-        parameters.push_back(recorder.parameter(leaf.shape(), at_));
-      auto middle = parameters.begin() + static_cast<std::ptrdiff_t>(init_.leaves.size());
-      ScanResult result =
-          record_scan(what_, step_, {{parameters.begin(), middle}, init_.structure, init_.spec},
-                      {{middle, parameters.end()}, xs_.structure, xs_.spec}, options_, at_);
-      ready->ys = result.ys.size();
-      ready->ys_spec = std::move(result.ys_spec);
-      std::vector<Tensor> all = std::move(result.ys);
-      all.insert(all.end(), result.carry.begin(), result.carry.end());
-      return recorder.finish(all, what_, at_);
-    }();
-    ready->captures = std::move(traced.captures);
-    ready->executable =
-        value_or_throw(trace_internal::executable_for(traced.module, *device_), at_);
+    for (const Tensor& capture : traced.captures) {
+      const auto place = std::ranges::find(body_->captures, capture.id(), &Tensor::id);
+      ready->captures.push_back(static_cast<size_t>(place - body_->captures.begin()));
+    }
+    ready->captures_in_order = std::ranges::is_sorted(ready->captures);
+    ready->executable = value_or_throw(trace_internal::executable_for(traced.module, device), at_);
     return ready;
   }
 
-  ScanResult finish(const Ready& ready) {
-    for (const Tensor& capture : ready.captures)
-      buffers_.push_back(trace_internal::buffer_of(capture, what_, at_));
-    std::vector<Tensor> all = trace_internal::run_executable(*ready.executable, buffers_, at_);
-    auto carry = all.begin() + static_cast<std::ptrdiff_t>(ready.ys);
-    return {{carry, all.end()}, {all.begin(), carry}, ready.ys_spec};
-  }
-
   std::string_view what_;
-  const Callable& step_;
   const Argument& init_;
   const Argument& xs_;
   const ScanOptions& options_;
   SourceLocation at_;
-  std::vector<Tensor> leaves_;
+  Setting setting_;
   std::vector<runtime::BufferPtr> buffers_;
-  runtime::Device* device_;
+  BodyPtr body_;
 };
 
 }  // namespace
@@ -298,9 +292,11 @@ ScanResult run_scan(std::string_view what, const Callable& step, const Argument&
   const Parts parts = parts_of(what);
   trace_internal::require_values(what, parts.carry, init.leaves, init.spec, at);
   trace_internal::require_values(what, parts.xs, xs.leaves, xs.spec, at);
-  if (trace_internal::Recorder::current() != nullptr)
-    return record_scan(what, step, init, xs, options, at);
-  return AtOnce(what, step, init, xs, options, at).run();
+  if (trace_internal::Recorder::current() == nullptr)
+    return AtOnce(what, step, init, xs, options, at).run();
+  const Setting setting = Resolver(what, xs, options, at).resolve();
+  const BodyPtr body = scan_body(what, step, init, xs, setting, at);
+  return emit_scan(setting, init, xs, *body, options, at);
 }
 
 Tensor constant_leaf(const void* value, DType dtype, SourceLocation at) {

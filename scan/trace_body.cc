@@ -16,34 +16,51 @@ using trace_internal::Traced;
 
 namespace {
 
-Traced trace_once(const BodyRequest& request, std::vector<TreeSpec>& specs,
-                  std::vector<Shape>& result_shapes) {
-  if (!request.callable.is_own) trace_internal::count_trace();
-  Recorder recorder(std::string(request.what), request.at);
+// What was made of a trace: the computation, and for each of its captures the place among those that
+// were recorded.
+struct Made {
+  Fragment fragment;
+  std::vector<size_t> captures;
+};
+
+using Recordings = trace_internal::Recordings<Made>;
+
+Recordings& recordings() {
+  thread_local const auto kRecordings = std::make_unique<Recordings>();
+  return *kRecordings;
+}
+
+// The user's function, run on placeholders. errors: Error where its result has no value
+std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, Body& body) {
   std::vector<Tensor> parameters;
   parameters.reserve(request.parameters.size());
   for (const Shape& shape : request.parameters)
     parameters.push_back(recorder.parameter(shape, request.at));
-  std::vector<Tensor> results = request.callable.run(parameters, specs);
+  std::vector<Tensor> results = request.callable.run(parameters, body.results);
   if (!request.result.empty()) {
     const std::string_view loop = request.what.substr(0, request.what.find(' '));
     trace_internal::require_values(
-        loop, request.result, results, [&] { return specs[0]; }, request.at);
+        loop, request.result, results, [&] { return body.results[0]; }, request.at);
   }
-  result_shapes = shapes_of(results, request.what, request.at);
-  return recorder.finish(
-      results, request.what, request.at,
-      request.returns_captures ? Recorder::Root::kWithCaptures : Recorder::Root::kTuple);
+  body.result_shapes = shapes_of(results, request.what, request.at);
+  return results;
 }
 
-// Captured device tensors of a callable that is known by its type alone could be others the next
-// time (a global was assigned): such a trace is not kept. A named Function owns what it captured.
-bool may_keep(const BodyRequest& request, const Body& body) {
-  if (!request.callable.identity.known()) return false;
-  for (const Tensor& capture : body.captures) {
-    if (capture.is_traced() || !request.callable.identity.keeps_captures) return false;
+// The trace as it is kept.
+Made made_of(const BodyRequest& request, Traced recorded, Body& body) {
+  const std::vector<Tensor> before = recorded.captures;
+  Traced traced =
+      trace_internal::in_canonical_order(std::move(recorded), request.returns_captures);
+  Made made;
+  for (const Tensor& capture : traced.captures) {
+    const auto place = std::ranges::find(before, capture.node(), &Tensor::node);
+    made.captures.push_back(static_cast<size_t>(place - before.begin()));
   }
-  return true;
+  body.captures = std::move(traced.captures);
+  bool known = false;
+  made.fragment = intern(std::move(traced.module), &known);
+  if (known) count(&Counters::combine_hits);
+  return made;
 }
 
 bool stays_in_names(char c) {
@@ -64,28 +81,54 @@ Fragment renamed(const Fragment& fragment, std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+// One trace, which is compared with the last one at this place and, where it differs, kept.
+std::shared_ptr<Body> traced_body(const BodyRequest& request,
+                                  FunctionRef<void(const Body&)> check) {
+  if (!request.callable.is_own) trace_internal::count_trace();
+  using Root = Recorder::Root;
+  const Root root = request.returns_captures ? Root::kWithCaptures : Root::kTuple;
+  auto body = std::make_shared<Body>();
+  const uint64_t place =
+      trace_internal::place_of(request.kind, request.callable.types, request.at);
+  const Recordings::EntryPtr last = recordings().at(place);
+  Recorder recorder(request.what, request.at,
+                    last ? trace_internal::RecordingPtr(last, &last->recording) : nullptr);
+  const std::vector<Tensor> results = results_of(request, recorder, *body);
+  check(*body);
+  if (recorder.ends_as_expected(results, request.what, request.at, root)) {
+    count(&Counters::combine_hits);
+    for (size_t i : last->made.captures) body->captures.push_back(recorder.captures()[i]);
+    body->fragment = last->made.fragment;
+    return body;
+  }
+  Traced recorded = recorder.finish_as_recorded(results, request.what, request.at, root);
+  trace_internal::Recording recording = recorder.recording_of(recorded);
+  Made made = made_of(request, std::move(recorded), *body);
+  body->fragment = made.fragment;
+  recordings().keep(place, std::move(recording), std::move(made));
+  return body;
+}
+
+}  // namespace
+
 BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check) {
+  const Callable& callable = request.callable;
+  if (!callable.identity.known()) return traced_body(request, check);
   // What collectives are depends on the mesh that they are traced for.
   if (const auto* scope = trace_internal::ManualScope::current())
     append(request.structure, to_string(scope->mesh()), " ", join(scope->axes(), ","));
-  BodyKey key{request.callable.identity, request.kind, request.callable.types, request.structure,
+  BodyKey key{callable.identity, request.kind, callable.types, request.structure,
               request.parameters};
-  if (key.identity.known()) {
-    if (BodyPtr found = find_body(key)) {
-      count(&Counters::combine_hits);
-      return found;
-    }
+  if (BodyPtr found = find_body(key)) {
+    count(&Counters::combine_hits);
+    return found;
   }
-  auto body = std::make_shared<Body>();
-  Traced traced = trace_once(request, body->results, body->result_shapes);
-  body->captures = std::move(traced.captures);
-  check(*body);
-  bool known = false;
-  body->fragment = intern(std::move(traced.module), &known);
-  if (known) count(&Counters::combine_hits);
-  if (!request.callable.name.empty())
-    body->fragment = renamed(body->fragment, request.callable.name);
-  if (may_keep(request, *body)) keep_body(std::move(key), body);
+  std::shared_ptr<Body> body = traced_body(request, check);
+  if (!callable.name.empty()) body->fragment = renamed(body->fragment, callable.name);
+  // A value of the trace around this one is another at each call.
+  if (std::ranges::none_of(body->captures, &Tensor::is_traced)) keep_body(std::move(key), body);
   return body;
 }
 
@@ -107,6 +150,7 @@ void check_carry(std::string_view what, std::string_view name, const TreeSpec& i
                                  name, " started with"),
                 at);
   }
+  if (std::ranges::equal(in_shapes, out_shapes, same_type)) return;
   std::vector<std::string> paths = leaf_paths(in);
   std::string wrong;
   for (size_t i = 0; i < paths.size(); ++i) {
@@ -122,7 +166,6 @@ void check_carry(std::string_view what, std::string_view name, const TreeSpec& i
                           : "shapes differ",
            ")");
   }
-  if (wrong.empty()) return;
   throw Error(invalid_argument(what, ": ", wrong,
                                "; cast or reshape the step's result, or start it as what leaves"),
               at);

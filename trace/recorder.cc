@@ -89,9 +89,12 @@ void sort_captures(hlo::Computation& entry, std::vector<Tensor>& captures, bool 
 
 Recorder* Recorder::current() { return current_recorder; }
 
-Recorder::Recorder(std::string what, SourceLocation at)
-    : scope_(std::make_shared<Scope>()), outer_(current_recorder), builder_(module_) {
-  scope_->what = std::move(what);
+Recorder::Recorder(std::string_view what, SourceLocation at, RecordingPtr expected)
+    : scope_(std::make_shared<Scope>()),
+      replay_(std::move(expected)),
+      outer_(current_recorder),
+      builder_(module_) {
+  scope_->what = what;
   scope_->where = at;
   scope_->serial = next_serial();
   scope_->recorder = this;
@@ -104,31 +107,52 @@ Recorder::~Recorder() {
   current_recorder = outer_;
 }
 
+const Shape& Recorder::shape(hlo::InstructionId id) const {
+  return replay_.is_on() ? replay_.at(id).shape : builder_.shape(id);
+}
+
 Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {
   auto node = std::make_shared<Node>();
-  node->shape = builder_.shape(id);
+  node->shape = shape(id);
   node->where = at;
   node->scope = scope_;
   node->instruction = id;
   return Tensor(std::move(node));
 }
 
+// From here on what is recorded is another trace than the expected one.
+void Recorder::leave_replay() {
+  if (!replay_.is_on()) return;
+  replay_.stop([&](hlo::Instruction instruction, std::span<const Fragment> called) {
+    for (size_t i = 0; i < called.size(); ++i) instruction.called[i] = import(called[i]);
+    builder_.append(std::move(instruction));
+  });
+}
+
+hlo::InstructionId Recorder::add_parameter(const Shape& shape, const hlo::Sharding* sharding,
+                                           SourceLocation at) {
+  hlo::InstructionId id;
+  if (replay_.is_on()) id = replay_.match_parameter(shape, sharding, at);
+  if (!id.valid()) {
+    leave_replay();
+    id = builder_.parameter(shape);
+    builder_.mutable_at(id).at = at;
+    if (sharding) builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*sharding);
+  }
+  parameters_.push_back(id);
+  return id;
+}
+
 Tensor Recorder::parameter(const Shape& shape, SourceLocation at, const Tensor* like) {
   const Node* node = like ? like->node().get() : nullptr;
-  hlo::InstructionId id = builder_.parameter(shape);
   SourceLocation where = node && node->where.known() ? node->where : at;
-  builder_.mutable_at(id).at = where;
-  if (node && node->sharding)
-    builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*node->sharding);
+  hlo::InstructionId id = add_parameter(shape, node ? node->sharding.get() : nullptr, where);
   if (like && like->is_placeholder()) capture_of_.try_emplace(node->id, id);
   return wrap(id, where);
 }
 
 hlo::InstructionId Recorder::capture(const Tensor& tensor, const Node& node) {
-  hlo::InstructionId id = builder_.parameter(node.shape);
-  builder_.mutable_at(id).at = node.where;
-  if (node.sharding)
-    builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*node.sharding);
+  hlo::InstructionId id = add_parameter(node.shape, node.sharding.get(), node.where);
   captures_.push_back(tensor);
   return id;
 }
@@ -153,34 +177,65 @@ hlo::InstructionId Recorder::use(const Tensor& tensor, std::string_view op, Sour
 hlo::ComputationId Recorder::import(const Fragment& fragment) {
   auto [found, is_new] = imported_.try_emplace(fragment.get());
   if (is_new) {
-    fragments_.push_back(fragment);
     found->second = transform::import(module_, *fragment);
+    imports_.emplace_back(fragment, found->second);
   }
   return found->second;
 }
 
-hlo::InstructionId Recorder::add(const Operation& operation) {
-  std::string_view op = user_name(operation.opcode);
-  std::vector<hlo::InstructionId> operands;
-  operands.reserve(operation.operands.size());
-  for (const Tensor& operand : operation.operands)
-    operands.push_back(use(operand, op, operation.at));
-  builder_.set_location(operation.at);
-  if (operation.takes_tuple)
-    operands = {value_or_throw(builder_.add(hlo::Opcode::kTuple, operands), operation.at)};
+StatusOr<hlo::InstructionId> Recorder::append(const Step& step) {
+  if (replay_.is_on()) {
+    if (hlo::InstructionId id = replay_.match(step); id.valid()) return id;
+    leave_replay();
+  }
+  builder_.set_location(step.at);
   std::vector<hlo::ComputationId> called;
-  for (const Fragment& fragment : operation.called) called.push_back(import(fragment));
-  auto id = builder_.add(operation.opcode, operands, operation.attrs, std::move(called),
-                         operation.declared ? &*operation.declared : nullptr);
+  for (const Fragment& fragment : step.called) called.push_back(import(fragment));
+  HEDDLE_ASSIGN_OR_RETURN(
+      hlo::InstructionId id,
+      builder_.add(step.opcode, step.operands, step.attrs, std::move(called), step.declared));
+  auto extras = [&]() -> hlo::InstructionExtras& { return builder_.mutable_at(id).extras.mutate(); };
+  if (!step.frontend_attributes.empty()) extras().frontend_attributes = step.frontend_attributes;
+  if (!step.backend_config.empty()) extras().backend_config = step.backend_config;
+  if (step.sharding) extras().sharding = Box<hlo::Sharding>(*step.sharding);
+  return id;
+}
+
+namespace {
+
+const hlo::Attrs kNoAttrs;
+const hlo::FrontendAttributes kNoFrontendAttributes;
+const std::string kNoConfig;
+
+Step plain_step(hlo::Opcode opcode, std::span<const hlo::InstructionId> operands,
+                const hlo::Attrs& attrs, SourceLocation at) {
+  return {opcode, operands, attrs, {}, nullptr, kNoFrontendAttributes, kNoConfig, nullptr, at};
+}
+
+}  // namespace
+
+hlo::InstructionId Recorder::add(const Operation& operation) {
+  constexpr size_t kFew = 4;
+  hlo::InstructionId few[kFew];
+  std::vector<hlo::InstructionId> many(
+      operation.operands.size() > kFew ? operation.operands.size() : 0);
+  std::span<hlo::InstructionId> operands =
+      many.empty() ? std::span(few, operation.operands.size()) : std::span(many);
+  std::string_view op = user_name(operation.opcode);
+  for (size_t i = 0; i < operands.size(); ++i)
+    operands[i] = use(operation.operands[i], op, operation.at);
+  hlo::InstructionId tuple;
+  if (operation.takes_tuple) {
+    tuple = value_or_throw(
+        append(plain_step(hlo::Opcode::kTuple, operands, kNoAttrs, operation.at)), operation.at);
+    operands = std::span(&tuple, 1);
+  }
+  auto id = append({operation.opcode, operands, operation.attrs, operation.called,
+                    operation.declared ? &*operation.declared : nullptr,
+                    operation.frontend_attributes, operation.backend_config,
+                    operation.sharding.get(), operation.at});
   if (!id.ok())
     throw Error(in_user_words(id.status(), operation.opcode, operation.operands), operation.at);
-  if (!operation.frontend_attributes.empty()) {
-    builder_.mutable_at(*id).extras.mutate().frontend_attributes = operation.frontend_attributes;
-  }
-  if (!operation.backend_config.empty())
-    builder_.mutable_at(*id).extras.mutate().backend_config = operation.backend_config;
-  if (operation.sharding)
-    builder_.mutable_at(*id).extras.mutate().sharding = Box<hlo::Sharding>(*operation.sharding);
   return *id;
 }
 
@@ -190,24 +245,32 @@ Tensor Recorder::record_one(const Operation& operation) {
 
 std::vector<Tensor> Recorder::record(const Operation& operation) {
   hlo::InstructionId id = add(operation);
-  if (!builder_.shape(id).is_tuple()) return {wrap(id, operation.at)};
+  if (!shape(id).is_tuple()) return {wrap(id, operation.at)};
   std::vector<Tensor> results;
-  for (int64_t i = 0; i < builder_.shape(id).element_shapes(); ++i) {
-    auto element =
-        builder_.add(hlo::Opcode::kGetTupleElement, {id}, hlo::TupleIndexAttrs{.index = i});
-    if (!element.ok()) throw Error(element.status(), operation.at);
-    results.push_back(wrap(*element, operation.at));
+  const int64_t elements = shape(id).element_shapes();
+  results.reserve(static_cast<size_t>(elements));
+  for (int64_t i = 0; i < elements; ++i) {
+    const hlo::Attrs index = hlo::TupleIndexAttrs{.index = i};
+    auto element = append(
+        plain_step(hlo::Opcode::kGetTupleElement, std::span(&id, 1), index, operation.at));
+    results.push_back(wrap(value_or_throw(std::move(element), operation.at), operation.at));
   }
   return results;
 }
 
 Tensor Recorder::constant(Literal literal, SourceLocation at) {
+  if (replay_.is_on()) {
+    if (hlo::InstructionId id = replay_.match_constant(literal, at); id.valid())
+      return wrap(id, at);
+    leave_replay();
+  }
   builder_.set_location(at);
   return wrap(builder_.constant(std::move(literal)), at);
 }
 
 std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Tensor> operands,
                                     SourceLocation at) {
+  leave_replay();
   const hlo::Computation& body = fragment->entry_computation();
   const uint32_t shift = import(fragment).value - fragment->entry.value;
   std::vector<hlo::InstructionId> now(body.instructions.size());
@@ -230,39 +293,55 @@ std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Te
   return results;
 }
 
+Traced in_canonical_order(Traced recorded, bool root_has_captures) {
+  hlo::Module& module = recorded.module;
+  module = transform::in_canonical_order(std::move(module));
+  sort_captures(module.computations[module.entry.value], recorded.captures, root_has_captures);
+  return recorded;
+}
+
 Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, SourceLocation at,
                         Root kind) {
-  Traced traced = finish_as_recorded(results, what, at, kind);
-  // C++ leaves open which operand of f(x) + g(x) is evaluated first, and compilers differ: what is
-  // recorded is put in the order of its use.
-  traced.module = transform::in_canonical_order(std::move(traced.module));
-  sort_captures(traced.module.computations[traced.module.entry.value], traced.captures,
-                kind == Root::kWithCaptures);
-  return traced;
+  return in_canonical_order(finish_as_recorded(results, what, at, kind),
+                            kind == Root::kWithCaptures);
+}
+
+std::vector<hlo::InstructionId> Recorder::root_operands(std::span<const Tensor> results,
+                                                        std::string_view what, SourceLocation at,
+                                                        Root kind) {
+  std::vector<hlo::InstructionId> ids;
+  ids.reserve(results.size() + captures_.size());
+  for (const Tensor& result : results) ids.push_back(use(result, what, at));
+  if (kind == Root::kWithCaptures) {
+    ids.insert(ids.end(), parameters_.end() - static_cast<std::ptrdiff_t>(captures_.size()),
+               parameters_.end());
+  }
+  return ids;
 }
 
 Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string_view what,
                                     SourceLocation at, Root kind) {
-  std::vector<hlo::InstructionId> ids;
-  for (const Tensor& result : results) ids.push_back(use(result, what, at));
-  hlo::InstructionId root;
-  if (kind == Root::kBare) {
-    root = ids[0];
-  } else {
-    if (kind == Root::kWithCaptures) {
-      const std::vector<hlo::InstructionId>& parameters = builder_.computation().parameters;
-      ids.insert(ids.end(), parameters.end() - static_cast<std::ptrdiff_t>(captures_.size()),
-                 parameters.end());
-    }
-    auto tuple = builder_.add(hlo::Opcode::kTuple, ids);
-    if (!tuple.ok()) throw Error(tuple.status(), at);
-    root = *tuple;
-  }
+  const std::vector<hlo::InstructionId> ids = root_operands(results, what, at, kind);
+  leave_replay();
+  hlo::InstructionId root = kind == Root::kBare
+                                ? ids[0]
+                                : value_or_throw(builder_.add(hlo::Opcode::kTuple, ids), at);
   hlo::Computation computation = std::move(builder_).finish(root);
   computation.name = scope_->what;
   module_.name = scope_->what;
   module_.entry = module_.add(std::move(computation));
   return {std::move(module_), std::move(captures_)};
+}
+
+bool Recorder::ends_as_expected(std::span<const Tensor> results, std::string_view what,
+                                SourceLocation at, Root kind) {
+  if (!replay_.is_on()) return false;
+  const std::vector<hlo::InstructionId> ids = root_operands(results, what, at, kind);
+  return replay_.is_on() && replay_.ends_with(ids, kind == Root::kBare, captures_.size());
+}
+
+Recording Recorder::recording_of(const Traced& traced) {
+  return {traced.module.entry_computation(), std::move(imports_), traced.captures.size()};
 }
 
 namespace {
@@ -312,16 +391,65 @@ void count_trace() {
   if (!own_functions) count(&Counters::traces);
 }
 
+namespace {
+
+// What was made of a program that ran at once. The cache of programs keeps the executable alive.
+struct Made {
+  std::weak_ptr<runtime::Executable> executable;
+  uint64_t device = 0;  // serial number
+};
+using Programs = Recordings<Made>;
+
+Programs& programs() {
+  thread_local const auto kPrograms = std::make_unique<Programs>();
+  return *kPrograms;
+}
+
+// The executable of a trace that came as expected, for these arguments; null where it is gone or
+// another device's.
+std::shared_ptr<runtime::Executable> still_fits(const Made& made,
+                                                std::span<const runtime::BufferPtr> buffers,
+                                                std::string_view what, SourceLocation at) {
+  return device_of(buffers, what, at).serial() == made.device ? made.executable.lock() : nullptr;
+}
+
+// A function outside of a trace: recorded and, when its trace has ended, run.
+std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
+                            FunctionRef<std::vector<Tensor>()> fn) {
+  const uint64_t place = place_of(what.data(), nullptr, at);
+  const Programs::EntryPtr last = programs().at(place);
+  std::shared_ptr<runtime::Executable> executable;
+  std::vector<runtime::BufferPtr> buffers;
+  Traced traced;
+  Recording recording;
+  {
+    Recorder recorder(what, at, last ? RecordingPtr(last, &last->recording) : nullptr);
+    const std::vector<Tensor> results = fn();
+    if (recorder.ends_as_expected(results, what, at)) {
+      buffers = buffers_of(recorder.captures(), what, at);
+      executable = still_fits(last->made, buffers, what, at);
+    }
+    if (!executable) {
+      traced = recorder.finish_as_recorded(results, what, at);
+      recording = recorder.recording_of(traced);
+      buffers = buffers_of(traced.captures, what, at);
+    }
+  }
+  if (!executable) {
+    runtime::Device& device = device_of(buffers, what, at);
+    executable = value_or_throw(executable_for(traced.module, device), at);
+    programs().keep(place, std::move(recording), {executable, device.serial()});
+  }
+  return run_executable(*executable, buffers, at);
+}
+
+}  // namespace
+
 std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
                                FunctionRef<std::vector<Tensor>()> fn) {
   const OwnFunctions own(!calls_users(what));
   if (Recorder::current() != nullptr) return named(what, at, fn);
-  Traced traced = [&] {
-    Recorder recorder(std::string(what), at);
-    std::vector<Tensor> results = named(what, at, fn);
-    return recorder.finish_as_recorded(results, what, at);
-  }();
-  return run_module(traced.module, traced.captures, what, at);
+  return at_once(what, at, [&] { return named(what, at, fn); });
 }
 
 Tensor emit(const Operation& operation) {
@@ -360,7 +488,7 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
                          FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                          SourceLocation at) {
   count_trace();
-  Recorder recorder(std::string(what), at);
+  Recorder recorder(what, at);
   std::vector<Tensor> parameters;
   for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));
   std::vector<Tensor> results = fn(parameters);

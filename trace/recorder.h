@@ -18,12 +18,10 @@
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/op_names.h"
+#include "heddle/trace/replay.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::trace_internal {
-
-// A computation with its callees (entry = the computation itself), shared by all that call it.
-using Fragment = std::shared_ptr<const hlo::Module>;
 
 // One operation to record, or to run when nothing is being traced.
 struct Operation {
@@ -54,9 +52,14 @@ struct Traced {
   std::vector<Tensor> captures;  // values from outside, one a parameter, in the order of first use
 };
 
+// The form of a finished trace that is kept and shown: what C++ leaves open, the order in which the
+// operands of f(x) + g(x) are evaluated, does not show in it.
+Traced in_canonical_order(Traced recorded, bool root_has_captures);
+
 class Recorder {
  public:
-  Recorder(std::string what, SourceLocation at);
+  // `expected`: what is likely to be recorded; null: no guess.
+  Recorder(std::string_view what, SourceLocation at, RecordingPtr expected = nullptr);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -85,15 +88,32 @@ class Recorder {
   // shown to nobody.
   Traced finish_as_recorded(std::span<const Tensor> results, std::string_view what,
                             SourceLocation at, Root root = Root::kTuple);
+  // Whether the trace that ends here is, from its first instruction to these results, the expected
+  // one. Where it is not, nothing has ended.
+  bool ends_as_expected(std::span<const Tensor> results, std::string_view what, SourceLocation at,
+                        Root root = Root::kTuple);
+  // The captured values, in the order of recording.
+  [[nodiscard]] const std::vector<Tensor>& captures() const { return captures_; }
+  // What finish_as_recorded() gave, to be expected the next time.
+  Recording recording_of(const Traced& traced);
 
  private:
   hlo::InstructionId use(const Tensor& tensor, std::string_view op, SourceLocation at);
   hlo::InstructionId capture(const Tensor& tensor, const Node& node);
+  hlo::InstructionId add_parameter(const Shape& shape, const hlo::Sharding* sharding,
+                                   SourceLocation at);
   hlo::InstructionId add(const Operation& operation);
+  StatusOr<hlo::InstructionId> append(const Step& step);
   hlo::ComputationId import(const Fragment& fragment);
+  void leave_replay();
+  std::vector<hlo::InstructionId> root_operands(std::span<const Tensor> results,
+                                                std::string_view what, SourceLocation at,
+                                                Root kind);
+  [[nodiscard]] const Shape& shape(hlo::InstructionId id) const;
   Tensor wrap(hlo::InstructionId id, SourceLocation at) const;
 
   std::shared_ptr<Scope> scope_;
+  Replay replay_;
   Recorder* outer_;
   hlo::Module module_;
   hlo::ComputationBuilder builder_;
@@ -101,8 +121,9 @@ class Recorder {
   std::unordered_map<uint64_t, hlo::InstructionId> capture_of_;  // by value id
   std::unordered_map<const Node*, hlo::InstructionId>
       capture_of_traced_;  // by node, kept alive in captures_
+  std::vector<hlo::InstructionId> parameters_;
   std::unordered_map<const hlo::Module*, hlo::ComputationId> imported_;
-  std::vector<Fragment> fragments_;  // keeps the keys of imported_ alive
+  std::vector<std::pair<Fragment, hlo::ComputationId>> imports_;  // keeps their keys alive
 };
 
 // While one lives on this thread, what runs on placeholders is Heddle's own (the step of cumsum,

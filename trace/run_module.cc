@@ -92,13 +92,6 @@ std::vector<Tensor> run_executable(Executable& executable, std::span<const Buffe
   return results;
 }
 
-std::vector<Tensor> run_module(const hlo::Module& module, std::span<const Tensor> arguments,
-                               std::string_view what, SourceLocation at) {
-  std::vector<BufferPtr> buffers = buffers_of(arguments, what, at);
-  auto executable = value_or_throw(executable_for(module, device_of(buffers, what, at)), at);
-  return run_executable(*executable, buffers, at);
-}
-
 size_t program_count() {
   std::lock_guard lock(cache().mutex);
   return cache().programs.size();

@@ -34,10 +34,6 @@ std::vector<Tensor> run_executable(runtime::Executable& executable,
                                    std::span<const runtime::BufferPtr> arguments, SourceLocation at,
                                    const runtime::ExecuteOptions& options = {});
 
-// All of the above: runs a traced module on concrete arguments.
-std::vector<Tensor> run_module(const hlo::Module& module, std::span<const Tensor> arguments,
-                               std::string_view what, SourceLocation at);
-
 // The programs that executable_for() holds.
 inline constexpr size_t kMaxPrograms = 1024;
 size_t program_count();
