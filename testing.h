@@ -90,7 +90,9 @@ bool expect_zero_compiles(Fn&& fn, SourceLocation at = SourceLocation::here()) {
                                        {&Counters::compiles}, at);
 }
 
-// Nothing but executions and cache hits: what the second call of a cached program does.
+// Nothing but executions and cache hits: what the second call of a Program does, and of loops whose
+// steps are named Functions. A lambda or a plain function runs on placeholders at each call, which
+// counts as a trace: expect_nothing_but_traces() lets it.
 template <class Fn>
 bool expect_nothing_behind_my_back(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return testing_internal::expect_zero(
@@ -98,6 +100,17 @@ bool expect_nothing_behind_my_back(Fn&& fn, SourceLocation at = SourceLocation::
       {&Counters::traces, &Counters::lowerings, &Counters::compiles, &Counters::uploads,
        &Counters::upload_bytes, &Counters::downloads, &Counters::download_bytes,
        &Counters::aliased_bytes},
+      at);
+}
+
+// Executions, cache hits and runs of your functions on placeholders: what the second call of a loop
+// with a lambda does.
+template <class Fn>
+bool expect_nothing_but_traces(Fn&& fn, SourceLocation at = SourceLocation::here()) {
+  return testing_internal::expect_zero(
+      "no lowering, compile or transfer", effects_of(std::forward<Fn>(fn)),
+      {&Counters::lowerings, &Counters::compiles, &Counters::uploads, &Counters::upload_bytes,
+       &Counters::downloads, &Counters::download_bytes, &Counters::aliased_bytes},
       at);
 }
 

@@ -113,8 +113,8 @@ TEST(Scan, CarryMismatchNamesPathAndBothTypes) {
   }
 }
 
-TEST(Scan, SecondCallDoesNothingBehindTheBack) {
-  auto step = [](Tensor c, Tensor x) { return std::pair(tanh(c) + x, None{}); };
+TEST(Scan, SecondCallOfAFunctionDoesNothingBehindTheBack) {
+  Function step("step", [](Tensor c, Tensor x) { return std::pair(tanh(c) + x, None{}); });
   Tensor init = scalar<float>(0.f);
   Tensor xs = array<float>({1, 2, 3});
   scan(step, init, xs);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -20,10 +21,10 @@ constexpr auto kStep = [](Tensor c, Tensor x) {
   return std::pair(next, next);
 };
 
-TEST(CombineCache, AnotherDtypeLengthOrOptionIsTracedOrCompiledAgain) {
+TEST(CombineCache, AnotherDtypeLengthOrOptionIsCompiled) {
   Tensor zero = scalar<float>(0), xs = ones({4});
   scan(kStep, zero, xs);
-  EXPECT_EQ(effects_of([&] { scan(kStep, scalar<double>(0), ones({4}, f64)); }).traces, 1);
+  EXPECT_EQ(effects_of([&] { scan(kStep, scalar<double>(0), ones({4}, f64)); }).compiles, 1);
   EXPECT_GE(effects_of([&] { scan(kStep, zero, ones({5})); }).compiles, 1);
   EXPECT_EQ(effects_of([&] { scan(kStep, zero, xs, {.reverse = true}); }).compiles, 1);
   EXPECT_EQ(effects_of([&] { scan(kStep, zero, xs, {.unroll = 2}); }).compiles, 1);
@@ -80,6 +81,120 @@ TEST(CombineCache, OneTensorAsTwoLeavesDoesNotFixThemTogether) {
   EXPECT_EQ(out.second.item<float>(), 40);
 }
 
+// What a callable reads is no part of its type: each of these promises nothing.
+double rate = 2;
+std::pair<Tensor, None> plain_step(Tensor c, Tensor x) { return {c + rate * x, None{}}; }
+Tensor plain_body(Tensor, Tensor value) { return value + rate; }
+Tensor plain_branch(Tensor x) { return x * rate; }
+
+TEST(ChangedGlobal, IsSeenByEachLoopThatReadsIt) {
+  const Tensor xs = ones({3}), zero = zeros({});
+  const auto lambda = [](Tensor c, Tensor x) { return std::pair(c + rate * x, None{}); };
+  const auto twice = [](Tensor x) { return x * (rate + 1); };
+  static double local = 1;
+  const auto of_a_static = [](Tensor c, Tensor x) { return std::pair(c + local * x, None{}); };
+  struct Loop {
+    const char* name;
+    std::function<Tensor()> run;
+    std::array<float, 3> expected;  // with a rate of 2, 10, 10
+  };
+  const Loop loops[] = {
+      {"scan", [&] { return scan(lambda, zero, xs).first; }, {6, 30, 30}},
+      {"plain scan", [&] { return scan(plain_step, zero, xs).first; }, {6, 30, 30}},
+      {"pointer", [&] { return scan(&plain_step, zero, xs).first; }, {6, 30, 30}},
+      {"fori_loop", [&] { return fori_loop(0, 3, plain_body, zero); }, {6, 30, 30}},
+      {"while_loop",
+       [&] {
+         return while_loop([](Tensor c) { return c < rate; }, [](Tensor c) { return c + rate; },
+                           zero);
+       },
+       {2, 10, 10}},
+      {"cond", [&] { return cond(true, plain_branch, twice, ones({})); }, {2, 10, 10}},
+      {"switch_case",
+       [&] { return switch_case(1, std::tuple(&plain_branch, twice), ones({})); },
+       {3, 11, 11}},
+      {"map", [&] { return map(plain_branch, xs)[0]; }, {2, 10, 10}},
+      {"scan_layers",
+       [&] { return scan_layers([](Tensor w, Tensor x) { return x + w * rate; }, xs, zero); },
+       {6, 30, 30}},
+      {"associative_scan",
+       [&] {
+         return associative_scan([](Tensor a, Tensor b) { return a * rate + b * 0; }, xs)[1];
+       },
+       {2, 10, 10}},
+      {"trace", [&] { return trace(plain_branch, xs).call<Tensor>(xs)[0]; }, {2, 10, 10}},
+      {"reduce",
+       [&] {
+         return reduce({xs}, {zero},
+                       [](std::span<const Tensor> t) {
+                         return std::vector<Tensor>{t[0] + t[1] * 0 + rate};
+                       },
+                       {0})[0];
+       },
+       {6, 30, 30}},
+      {"static of a function", [&] { return scan(of_a_static, zero, xs).first; }, {6, 15, 15}}};
+  for (const Loop& loop : loops) {
+    rate = 2, local = 2;
+    EXPECT_EQ(loop.run().item<float>(), loop.expected[0]) << loop.name;
+    rate = 10, local = 5;
+    EXPECT_EQ(loop.run().item<float>(), loop.expected[1]) << loop.name;
+    // The same value once more: traced, and nothing else.
+    expect_nothing_but_traces([&] { loop.run(); });
+    EXPECT_EQ(loop.run().item<float>(), loop.expected[2]) << loop.name;
+  }
+}
+
+// The trace of one place is compared with the last one there, which differs each time.
+TEST(ChangedGlobal, OfACallThatGoesBackAndForthIsNeverStale) {
+  const Tensor xs = ones({3}), zero = zeros({});
+  const auto step = [](Tensor c, Tensor x) {
+    return std::pair(rate > 5 ? c - x : c + x * rate, None{});
+  };
+  for (int round = 0; round < 3; ++round) {
+    for (double now : {1.0, 7.0, 2.0}) {
+      rate = now;
+      EXPECT_EQ(scan(step, zero, xs).first.item<float>(), now > 5 ? -3 : 3 * now);
+    }
+  }
+}
+
+TEST(ChangedGlobal, IsReadOnceByAFunctionAsItPromises) {
+  const Tensor xs = ones({3}), zero = zeros({});
+  const Function step("step", plain_step);
+  rate = 2;
+  EXPECT_EQ(scan(step, zero, xs).first.item<float>(), 6);
+  rate = 10;
+  EXPECT_EQ(scan(step, zero, xs).first.item<float>(), 6);
+}
+
+// A replayed trace stops where a tensor has another type, and captures are taken in their order.
+TEST(Replay, OfOneLambdaOnOtherTensorsIsRight) {
+  const auto run = [](const Tensor& a, const Tensor& b, const Tensor& xs) {
+    return scan([&](Tensor c, Tensor x) { return std::pair(c + x * sum(a) - sum(b), None{}); },
+                zeros({}, xs.dtype()), xs)
+        .first.item<double>();
+  };
+  const Tensor one = ones({1}), two = ones({2}), xs = ones({3});
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(run(one, two, xs), 3 - 6);
+    EXPECT_EQ(run(two, one, xs), 6 - 3);
+    EXPECT_EQ(run(two, two, xs), 0);
+    EXPECT_EQ(run(ones({1}, f64), ones({2}, f64), ones({4}, f64)), 4 - 8);
+  }
+}
+
+TEST(Replay, OfABodyThatLoopsItselfIsRight) {
+  const Tensor xs = ones({2, 3}), zero = zeros({});
+  const auto run = [&](double factor) {
+    const auto inner = [&](Tensor c, Tensor x) { return std::pair(c + x * factor, c); };
+    const auto outer = [&](Tensor c, Tensor row) {
+      return std::pair(c + scan(inner, zero, row).first, None{});
+    };
+    return scan(outer, zero, xs).first.item<float>();
+  };
+  for (double factor : {1.0, 1.0, 3.0, 1.0, 3.0}) EXPECT_EQ(run(factor), 6 * factor);
+}
+
 TEST(CombineCache, NamedFunctionIsTracedOnceAndKeepsItsCaptures) {
   Tensor w = scalar<float>(3);
   Function step("step", [w](Tensor c, Tensor x) { return std::pair(c + w * x, None{}); });
@@ -110,7 +225,7 @@ class Collisions {
 
 TEST(CombineCache, CollisionOfStructuresGivesTheRightComputation) {
   const Collisions collisions;
-  float bias = 0;  // level 1 does not know the steps
+  float bias = 0;
   Tensor xs = ones({3});
   auto plus = [&](Tensor c, Tensor x) { return std::pair(c + x + bias, None{}); };
   auto minus = [&](Tensor c, Tensor x) { return std::pair(c - x - bias, None{}); };
@@ -119,11 +234,11 @@ TEST(CombineCache, CollisionOfStructuresGivesTheRightComputation) {
   EXPECT_EQ(scan(plus, scalar<float>(1), xs).first.item<float>(), 4);
 }
 
-// Level 1 answers inside of traces, and the cache of whole scans outside.
-TEST(CombineCache, CollisionOfIdentitiesGivesTheRightComputation) {
+// Level 1 answers inside of traces, and outside too.
+TEST(CombineCache, CollisionOfPromisesGivesTheRightComputation) {
   const Collisions collisions;
-  const auto plus = [](Tensor c, Tensor x) { return std::pair(c + x, None{}); };
-  const auto minus = [](Tensor c, Tensor x) { return std::pair(c - x, None{}); };
+  const Function plus("plus", [](Tensor c, Tensor x) { return std::pair(c + x, None{}); });
+  const Function minus("minus", [](Tensor c, Tensor x) { return std::pair(c - x, None{}); });
   const Tensor zero = zeros({}), xs = ones({3}), longer = ones({5});
   for (int round = 0; round < 2; ++round) {
     const auto both = [&](Tensor c, Tensor x) {
@@ -154,10 +269,11 @@ TEST(ProgramCache, CollisionOfProgramsGivesTheRightOne) {
 
 constexpr size_t kFew = 4;
 
-// Steps that level 1 knows, each another one.
-template <int kNumber>
-void scan_numbered(const Tensor& zero, const Tensor& xs) {
-  scan([](Tensor c, Tensor x) { return std::pair(c + x * (500 + kNumber), None{}); }, zero, xs);
+// Functions, each another one.
+auto numbered(int number) {
+  return Function("numbered", [number](Tensor c, Tensor x) {
+    return std::pair(c + x * (500 + number), None{});
+  });
 }
 
 TEST(CombineCache, LevelsAndWholeScansAreBounded) {
@@ -165,15 +281,16 @@ TEST(CombineCache, LevelsAndWholeScansAreBounded) {
   clear_combine_cache();
   set_combine_cache_capacity(kFew);
   const Tensor zero = zeros({}), xs = ones({2});
-  [&]<int... kNumbers>(std::integer_sequence<int, kNumbers...>) {
-    (scan_numbered<kNumbers>(zero, xs), ...);
+  std::vector<decltype(numbered(0))> steps;
+  for (int i = 0; i < 12; ++i) {
+    steps.push_back(numbered(i));
+    scan(steps.back(), zero, xs);
   }
-  (std::make_integer_sequence<int, 12>());
   EXPECT_EQ(combine_cache_size(), std::pair(kFew, kFew));
   EXPECT_EQ(scan_internal::ready_scan_count(), kFew);
   // The last ones are there, the first went.
-  expect_nothing_behind_my_back([&] { scan_numbered<11>(zero, xs); });
-  EXPECT_EQ(effects_of([&] { scan_numbered<0>(zero, xs); }).traces, 1);
+  expect_nothing_behind_my_back([&] { scan(steps[11], zero, xs); });
+  EXPECT_EQ(effects_of([&] { scan(steps[0], zero, xs); }).traces, 1);
   for (int i = 0; i < 12; ++i) {
     scan([i](Tensor c, Tensor x) { return std::pair(c + x + 1000 + i, None{}); }, zero, xs);
   }

@@ -128,8 +128,8 @@ TEST(Jax, N041_NumbersTakeTheCarrysDtype) {
 }
 
 TEST(Jax, N042_SameFunctionsAreNotTracedAgain) {
-  auto condition = [](Tensor c) { return c < 5; };
-  auto body = [](Tensor c) { return c + 2; };
+  const Function condition("condition", [](Tensor c) { return c < 5; });
+  const Function body("body", [](Tensor c) { return c + 2; });
   while_loop(condition, body, scalar<int>(0));
   Counters before = counters();
   while_loop(condition, body, scalar<int>(1));

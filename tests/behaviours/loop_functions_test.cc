@@ -247,7 +247,7 @@ TEST(MaxSteps, AnotherBoundIsAnotherLoopAndTheSameIsCached) {
   };
   run(1);
   run(2);
-  expect_nothing_behind_my_back([&] { run(1); });
+  expect_nothing_but_traces([&] { run(1); });
   EXPECT_EQ(run(1).item<int>(), 3);
   EXPECT_EQ(run(2).item<int>(), 6);
 }

@@ -1,5 +1,5 @@
 // What a repeated call does, of each loop function and of the library's functions that loop inside:
-// it traces, lowers, compiles and moves nothing. And what counts as a trace: each run of a function
+// it lowers, compiles and moves nothing, and traces no Function. And what counts as a trace: each run of a function
 // of the user's on placeholders, and none of Heddle's own.
 #include <gtest/gtest.h>
 
@@ -77,6 +77,26 @@ const Call kLoops[] = {
     {"associative_scan", [] { associative_scan(kAdd, ones_of_four()); }},
 };
 
+const Function kNamedStep("step", kStep);
+const Function kNamedAdd("add", kAdd);
+const Function kNamedTwice("twice", kTwice);
+const Function kNamedThrice("thrice", kThrice);
+const Function kIsSmall("is_small", [](Tensor c) { return c < 9; });
+const Function kAddIndex("add_index", [](Tensor i, Tensor v) { return v + i; });
+
+const Call kNamedLoops[] = {
+    {"named_scan", [] { scan(kNamedStep, 0.5f, ones_of_four()); }},
+    {"named_map", [] { map(kNamedTwice, ones_of_four()); }},
+    {"named_scan_layers", [] { scan_layers(kNamedAdd, ones_of_four(), zeros({})); }},
+    {"named_while_loop", [] { while_loop(kIsSmall, kNamedTwice, 1); }},
+    {"named_while_loop_of_some_steps",
+     [] { while_loop(kIsSmall, kNamedTwice, 1, {.max_steps = 2}); }},
+    {"named_fori_loop", [] { fori_loop(0, 3, kAddIndex, 1); }},
+    {"named_fori_loop_between_tensors", [] { fori_loop(0, limit(), kAddIndex, 1); }},
+    {"named_cond", [] { cond(true, kNamedTwice, kNamedThrice, 2.5); }},
+    {"named_associative_scan", [] { associative_scan(kNamedAdd, ones_of_four()); }},
+};
+
 const Call kLibrary[] = {
     {"cumsum", [] { cumsum(ones_of_four()); }},
     {"cumlogsumexp_in_reverse", [] { cumlogsumexp(ones_of_four(), 0, true); }},
@@ -125,8 +145,17 @@ TEST_P(SecondCall, DoesNothingBehindYourBackAndMayNotUpload) {
   const Guard guard(Guard::Policy::kForbid);
   expect_nothing_behind_my_back(GetParam().run);
 }
-INSTANTIATE_TEST_SUITE_P(Loops, SecondCall, testing::ValuesIn(kLoops), name_of);
+INSTANTIATE_TEST_SUITE_P(NamedLoops, SecondCall, testing::ValuesIn(kNamedLoops), name_of);
 INSTANTIATE_TEST_SUITE_P(Library, SecondCall, testing::ValuesIn(kLibrary), name_of);
+
+class SecondCallOfALambda : public testing::TestWithParam<Call> {};
+
+TEST_P(SecondCallOfALambda, TracesAndDoesNothingElse) {
+  GetParam().run();
+  const Guard guard(Guard::Policy::kForbid);
+  expect_nothing_but_traces(GetParam().run);
+}
+INSTANTIATE_TEST_SUITE_P(Loops, SecondCallOfALambda, testing::ValuesIn(kLoops), name_of);
 
 class FirstCall : public testing::TestWithParam<Call> {};
 
@@ -209,10 +238,10 @@ TEST(Traces, OfAFunctionInsideALibraryFunctionsNeighbourAreCounted) {
 
 TEST(Traces, OfAssociativeScanAreOneForEachSizeAndNoneTheSecondTime) {
   static int runs = 0;
-  const auto combine = [](Tensor a, Tensor b) {
+  const Function combine("combine", [](Tensor a, Tensor b) {
     ++runs;
     return a * b + 0.25;
-  };
+  });
   const Tensor x = ones({1000});
   associative_scan(combine, x);
   EXPECT_EQ(runs, 13);  // 500 499 250 249 125 124 62 31 30 15 7 3 1

@@ -147,18 +147,18 @@ TEST(TorchXla, N17_LeavesKeepTheirDtypes) {
 
 TEST(TorchXla, N19_PureStepRunsOnceInTenScans) {
   static int runs = 0;
-  auto step = [](Tensor c, Tensor x) {
+  const Function step("step", [](Tensor c, Tensor x) {
     ++runs;
     return std::pair(c * 0.5 + x, None{});
-  };
+  });
   Tensor xs = ones({4});
   for (int i = 0; i < 10; ++i) scan(step, real(0), xs);
   EXPECT_EQ(runs, 1);
 }
 
 TEST(TorchXla, N20_AnotherFunctionIsAnotherEntry) {
-  auto one = [](Tensor c, Tensor x) { return std::pair(c + x + 101, None{}); };
-  auto two = [](Tensor c, Tensor x) { return std::pair(c + x + 102, None{}); };
+  const Function one("one", [](Tensor c, Tensor x) { return std::pair(c + x + 101, None{}); });
+  const Function two("two", [](Tensor c, Tensor x) { return std::pair(c + x + 102, None{}); });
   clear_combine_cache();
   scan(one, real(0), ones({2}));
   size_t after_one = combine_cache_size().first;
