@@ -56,9 +56,12 @@ E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& opt
 // ReduceWindowRewriter. cost: two combinations an element (16 where floats are combined in reverse)
 // in 16 log16(n) steps; errors grow as the logarithm of n
 Tensor cumsum(Operand x, int64_t axis = 0, bool reverse = false);
+// Running products along an axis.
 Tensor cumprod(Operand x, int64_t axis = 0, bool reverse = false);
+// The greatest so far along an axis.
 Tensor cummax(Operand x, int64_t axis = 0, bool reverse = false);
-Tensor cummin(Operand x, int64_t axis = 0, bool reverse = false);
+Tensor cummin(Operand x, int64_t axis = 0, bool reverse = false);  // The least so far along an axis
+// The logarithm of the running sums of exp(x), without overflow.
 Tensor cumlogsumexp(Operand x, int64_t axis = 0, bool reverse = false);
 
 }  // namespace heddle

@@ -14,6 +14,7 @@ namespace heddle {
 // sorts after every number. errors: Error where sorted is not of rank 1, or the dtypes differ.
 // cost: a loop of log2(size) gathers
 enum class Side : uint8_t { kLeft, kRight };
+// s32: where each value would be inserted into `sorted` to keep it sorted.
 Tensor searchsorted(Operand sorted, Operand values, Side side = Side::kLeft);
 
 // The different elements of x, ascending. Shapes cannot depend on values, so `size` places are
@@ -27,6 +28,7 @@ struct Unique {
   Tensor counts;   // s32[size]: how often each is in x; 0 of places left over
   Tensor number;   // s32[]: of different elements, which may be more than size
 };
+// The different elements of x, ascending, in `size` places.
 Unique unique(Operand x, int64_t size, std::optional<Operand> fill = {});
 
 }  // namespace heddle
