@@ -35,10 +35,21 @@ int main() {
 
   Tensor root = while_loop([](Tensor r) { return abs(r * r - 2.0) > 1e-3; },
                            [](Tensor r) { return 0.5 * (r + 2.0 / r); }, scalar(1.0f));
+  // [/loop]
+
+  // [early]
+  // Adds elements of x until their sum is 2.5 or more: how many, and the sum.
+  using Place = std::pair<Tensor, Tensor>;
+  auto not_done = [&](Place p) { return (p.first < x.dim(0)) & (p.second < 2.5); };
+  auto add_next = [&](Place p) { return Place{p.first + 1, p.second + x[p.first]}; };
+  auto [count, enough] = while_loop(not_done, add_next, Place{scalar(0), scalar(0.0f)});
+  // [/early]
+
+  // [branch]
   auto keep = [](Tensor r) { return r; };
   auto turn = [](Tensor r) { return -r; };
-  Tensor signed_root = cond(x[0] > 0.0, keep, turn, root);
-  // [/loop]
+  Tensor signed_root = cond(x[0] > 0.0, keep, turn, root);  // one of them runs
+  // [/branch]
 
   // [random]
   auto [draw, later] = random::split<2>(random::key(7));
@@ -47,10 +58,10 @@ int main() {
 
   // [compile]
   auto energy = [](Tensor v) { return sum(v * v); };
-  auto program = trace(energy, x);                 // runs `energy` once; moves nothing
-  std::printf("%s", program.hlo_text().c_str());   // what will be compiled
-  auto compiled = program.compile();               // for the default device
-  Tensor first = compiled.call<Tensor>(x);         // traces, lowers and compiles nothing
+  auto program = trace(energy, x);                // runs `energy` once; moves nothing
+  std::printf("%s", program.hlo_text().c_str());  // what will be compiled
+  auto compiled = program.compile();              // for the default device
+  Tensor first = compiled.call<Tensor>(x);        // traces, lowers and compiles nothing
   Tensor again = compiled.call<Tensor>(x + noise);
   // [/compile]
 
@@ -65,8 +76,11 @@ int main() {
   // [/moves]
 
   std::printf("%lld uploads; mean %.3f, root %.4f and %.4f, sum %.1f, ramp %d, %.1f %.1f %.1f\n",
-              uploads, last.mean.item<float>(), root.item<float>(), signed_root.item<float>(), total,
-              sum(ramp).item<int>(), sum(row).item<float>(), corner.item<float>(),
+              uploads, last.mean.item<float>(), root.item<float>(), signed_root.item<float>(),
+              total, sum(ramp).item<int>(), sum(row).item<float>(), corner.item<float>(),
               column.to_vector<float>()[1]);
-  return uploads == 0 && means.dim(0) == 3 && later.dim(0) == 2 ? 0 : 1;
+  return uploads == 0 && means.dim(0) == 3 && count.item<int>() == 2 && enough.item<float>() == 3 &&
+                 later.dim(0) == 2
+             ? 0
+             : 1;
 }

@@ -27,7 +27,7 @@ std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements
 //
 // fn        associative, (left, right) -> combined; works on whole slabs, element by element along
 //           `axis`, whatever its length; runs once for each distinct size, of which there are up
-//           to 2 log2(n); a captureless callable or a named Function does so once for all calls
+//           to 2 log2(n); a named Function does so once for all calls
 // elements  tree of arrays of one size along `axis`
 // returns   a tree like `elements`; fewer than 2 elements come back as they are
 // errors    Error naming the path where sizes differ or fn changes a type or the structure
