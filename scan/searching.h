@@ -21,7 +21,7 @@ Tensor searchsorted(Operand sorted, Operand values, Side side = Side::kLeft);
 // filled: greater elements that have no place are dropped, and places left over get `fill` (with
 // none: the least element). All NaN are equal.
 struct Unique {
-  Tensor values;   // [size]
+  Tensor values;   // [size], of x's dtype
   Tensor indices;  // s32[size]: where each is first in x, flattened; of places left over: where the
                    // least element is
   Tensor inverse;  // s32, x's shape: the place of each element, which may lie past the last

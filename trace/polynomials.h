@@ -25,8 +25,8 @@ Tensor polymul(Operand p, Operand q);  // The product [n + m - 1]
 // 1 elements (1, a 0, where p is shorter than q), the remainder m - 1 (1 at least), where numpy
 // cuts leading zeros off. q's first coefficient must not be 0.
 struct Quotient {
-  Tensor quotient;   // [n - m + 1], or [1]
-  Tensor remainder;  // [m - 1], or [1]
+  Tensor quotient;   // [n - m + 1], or [1]; of p's dtype
+  Tensor remainder;  // [m - 1], or [1]; of p's dtype
 };
 Quotient polydiv(Operand p, Operand q);  // The quotient and the remainder of p / q
 
