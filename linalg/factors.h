@@ -36,17 +36,21 @@ Tensor triangular_solve(Operand a, Operand b, const TriangularOptions& options =
 // from 0 on); row i of the product is row permutation[.., i] of a (s32[.., m]). A singular matrix
 // has a 0 on U's diagonal.
 struct Lu {
-  Tensor lu, pivots, permutation;
+  Tensor lu;           // [.., m, n], of a's dtype: U and, below its diagonal, L
+  Tensor pivots;       // s32[.., min(m, n)]: the row that row i was exchanged with
+  Tensor permutation;  // s32[.., m]: the row of a that row i of L U is
 };
-Lu lu(Operand a);
+Lu lu(Operand a);  // a[.., m, n], with rows exchanged, as the product L U
 // The permutation of `size` rows that the exchanges s32[.., k] come to.
 Tensor lu_pivots_to_permutation(Operand pivots, int64_t size);
 
 // a[.., m, n] = q r with orthonormal columns of q[.., m, k] and r[.., k, n] upper triangular. k is
 // min(m, n), or m where full_matrices. The diagonal of r has the signs of LAPACK's geqrf.
 struct Qr {
-  Tensor q, r;
+  Tensor q;  // [.., m, k], of a's dtype
+  Tensor r;  // [.., k, n], of a's dtype
 };
+// a[.., m, n] as the product of orthonormal columns and an upper triangle.
 Qr qr(Operand a, bool full_matrices = false);
 
 // The first n columns of the product of k reflectors 1 - tau v v^H, n >= k, which geqrf leaves

@@ -25,8 +25,10 @@ Tensor trace(Operand a, int64_t k = 0);
 // a[.., m, n] = u p with p[.., n, n] positive semidefinite and orthonormal columns (rows where m <
 // n) of u[.., m, n]. source: by singular values, as scipy.linalg.polar
 struct Polar {
-  Tensor u, p;
+  Tensor u;  // [.., m, n], of a's dtype
+  Tensor p;  // [.., n, n], of a's dtype
 };
+// a[.., m, n] as the product of a u with orthonormal columns (rows) and a semidefinite p.
 Polar polar(Operand a);
 
 // The exponential of a[.., n, n]. Each matrix is scaled by a power of 2, and its Pade approximant
@@ -65,6 +67,7 @@ Tensor norm(Operand x, const NormOptions& options = {});
 // Of the vectors along axes (none: of all elements), and of the matrices in the last two axes.
 Tensor vector_norm(Operand x, double order = 2, const std::vector<int64_t>& axes = {},
                    bool keep_dims = false);
+// Of the matrices in the last two axes.
 Tensor matrix_norm(Operand x, NormOrder order = MatrixNorm::kFrobenius, bool keep_dims = false);
 
 // norm(a) norm(inv(a)) of a[.., n, n] -> [..], real; without an order and for 2 the greatest

@@ -15,8 +15,10 @@ namespace heddle::linalg {
 // a[.., n, n] = q h q^H with unitary q[.., n, n] and h[.., n, n] zero below the first diagonal
 // under the main one.
 struct Hessenberg {
-  Tensor h, q;
+  Tensor h;  // [.., n, n], of a's dtype
+  Tensor q;  // [.., n, n], of a's dtype
 };
+// a[.., n, n] as q h q^H, with h zero below the first diagonal under the main one.
 Hessenberg hessenberg(Operand a);
 
 // a[.., n, n] = z t z^H with unitary z[.., n, n]. kComplex: t upper triangular with a's eigenvalues
@@ -24,8 +26,10 @@ Hessenberg hessenberg(Operand a);
 // for pairs of complex eigenvalues; of complex a as kComplex.
 enum class SchurForm : uint8_t { kReal, kComplex };
 struct Schur {
-  Tensor t, z;
+  Tensor t;  // [.., n, n], of a's dtype; of real a complex where kComplex
+  Tensor z;  // [.., n, n], of t's dtype
 };
+// a[.., n, n] as z t z^H, with t triangular, or nearly so in the real form.
 Schur schur(Operand a, SchurForm form = SchurForm::kReal);
 // The real form as the complex one, by a rotation for each block.
 Schur rsf2csf(Operand t, Operand z);

@@ -22,6 +22,7 @@ Tensor inv(Operand a);
 // The same of factors that there are: lu(a), or L of cholesky(a) (the upper triangle U where not
 // `lower`).
 Tensor lu_solve(const Lu& factors, Operand b);
+// The x of a x = b by the factor L of cholesky(a), or its U where not `lower`.
 Tensor cho_solve(Operand factor, Operand b, bool lower = true);
 // x with op(a) x = b for one triangle of a[.., n, n], the other not being looked at; b as for
 // solve.
@@ -31,6 +32,7 @@ struct SolveTriangular {
   bool conjugate_a = false;    // op(a) = conj(a), with transpose_a a^H
   bool unit_diagonal = false;  // ones stand for a's diagonal
 };
+// The x of op(a) x = b for one triangle of a.
 Tensor solve_triangular(Operand a, Operand b, const SolveTriangular& options = {});
 
 // x with tensordot(a, x, x.rank()) = b, for a of b's axes and then x's, both of as many elements.
@@ -55,8 +57,10 @@ Tensor det(Operand a);
 // (1, -1 or 0; complex: of magnitude 1 or 0), logabsdet[..] is real; 0 and -inf of a singular
 // matrix.
 struct Slogdet {
-  Tensor sign, logabsdet;
+  Tensor sign;       // [..], of a's dtype
+  Tensor logabsdet;  // [..], real
 };
+// The sign of the determinant of a[.., n, n], and the logarithm of its magnitude.
 Slogdet slogdet(Operand a);
 
 // x[.., n, k] with the least |x| of those with the least |a x - b|, for a[.., m, n] and b[.., m,
@@ -65,8 +69,12 @@ Slogdet slogdet(Operand a);
 // max(m, n) unless given. residuals[.., k]: squares of |a x - b|, real; rank s32[..]: singular
 // values kept.
 struct Lstsq {
-  Tensor x, residuals, rank, s;
+  Tensor x;          // [.., n, k], or [.., n] for b[m]
+  Tensor residuals;  // [.., k], real; [.., 1] for b[m]
+  Tensor rank;       // s32[..]
+  Tensor s;          // [.., min(m, n)], real, descending
 };
+// The least x of those with the least |a x - b|, by singular values.
 Lstsq lstsq(Operand a, Operand b, std::optional<double> rcond = {});
 // a[.., m, n] -> [.., n, m], the inverse of Moore and Penrose, by singular values; those up to rtol
 // times the greatest count as 0. rtol is 10 max(m, n) epsilon unless given.

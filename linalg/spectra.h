@@ -15,8 +15,10 @@ struct EighOptions {
 // a[.., n, n], Hermitian: a v = v diag(w) with w[.., n] real and ascending, and orthonormal columns
 // of v[.., n, n].
 struct Eigh {
-  Tensor eigenvalues, eigenvectors;
+  Tensor eigenvalues;   // [.., n], real, ascending
+  Tensor eigenvectors;  // [.., n, n], of a's dtype, as columns
 };
+// The eigenvalues, ascending, and the eigenvectors of Hermitian a[.., n, n].
 Eigh eigh(Operand a, const EighOptions& options = {});
 // w alone.
 Tensor eigvalsh(Operand a, const EighOptions& options = {});
@@ -27,17 +29,21 @@ Eigh eigh_tridiagonal(Operand d, Operand e);
 // a[.., n, n]: a v = v diag(w) with w[.., n] and v[.., n, n] complex, in no order, each column of v
 // of length 1 with a real greatest element.
 struct Eig {
-  Tensor eigenvalues, eigenvectors;
+  Tensor eigenvalues;   // [.., n], complex, in no order
+  Tensor eigenvectors;  // [.., n, n], complex, as columns
 };
-Eig eig(Operand a);
+Eig eig(Operand a);  // The eigenvalues, in no order, and the eigenvectors of a[.., n, n], complex
 // w alone.
 Tensor eigvals(Operand a);
 
 // a[.., m, n] = u diag(s) vh with s[.., min(m, n)] real and descending; orthonormal columns of
 // u[.., m, m] and rows of vh[.., n, n], of which, unless full_matrices, the first min(m, n).
 struct Svd {
-  Tensor u, s, vh;
+  Tensor u;   // [.., m, m], or [.., m, min(m, n)]; of a's dtype
+  Tensor s;   // [.., min(m, n)], real, descending
+  Tensor vh;  // [.., n, n], or [.., min(m, n), n]; of a's dtype, vectors as rows
 };
+// The singular values of a[.., m, n], descending, and the vectors to both sides of them.
 Svd svd(Operand a, bool full_matrices = true);
 // s alone.
 Tensor svdvals(Operand a);

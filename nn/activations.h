@@ -54,6 +54,8 @@ Tensor log1mexp(Operand x);
 struct Gelu {
   bool approximate = true;
 };
+// x times the probability that a standard normal number is below x; approximated by tanh unless
+// told.
 Tensor gelu(Operand x, const Gelu& form = {});
 
 // log(mean(exp(x))), without overflow; NaN over no elements.

@@ -24,6 +24,7 @@ struct Attention {
   Tensor mask = {};  // pred, broadcasts to [.., N, T, S]: true where a query sees a key
   Tensor bias = {};  // of floats, likewise; added to the scores
 };
+// softmax(query . key * scale + bias) . value, per head.
 Tensor dot_product_attention(Operand query, Operand key, Operand value, const Attention& how = {});
 
 }  // namespace heddle::nn

@@ -16,6 +16,7 @@ struct Standardization {
   std::vector<int64_t> axes = {-1};  // negative ones count from the end
   double epsilon = 1e-5;
 };
+// (x - mean) / sqrt(variance + epsilon) over axes.
 Tensor standardize(Operand x, const Standardization& over = {});
 
 // Layer normalisation: standardize, then `* scale + bias`, which broadcast to x (over the last
@@ -28,7 +29,7 @@ struct Norm {
   Tensor bias = {};   // none: 0
   double epsilon = 1e-6;
 };
-Tensor layer_norm(Operand x, const Norm& norm = {});
+Tensor layer_norm(Operand x, const Norm& norm = {});  // standardize, then `* scale + bias`
 Tensor rms_norm(Operand x, const Norm& norm = {});  // RMS normalisation, likewise
 
 }  // namespace heddle::nn

@@ -65,6 +65,7 @@ Tensor wald(Operand key, Operand mean, const Dimensions& shape = {}, DType dtype
 // are accepted, on all of them
 Tensor gamma(Operand key, Operand a, const Dimensions& shape = {}, DType dtype = f32,
              const Options& options = {});
+// The logarithm of Gamma(a, 1), which does not underflow for small a.
 Tensor loggamma(Operand key, Operand a, const Dimensions& shape = {}, DType dtype = f32,
                 const Options& options = {});
 // From gamma samples. Density x^(a-1) (1-x)^(b-1) / B(a, b) on 0 .. 1; a, b > 0.

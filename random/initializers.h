@@ -31,17 +31,21 @@ struct VarianceScaling {
   std::vector<int64_t> out_axes = {-1};
   std::vector<int64_t> batch_axes = {};
 };
+// Weights of variance scale / fan and mean 0.
 Tensor variance_scaling(Operand key, const Dimensions& shape, const VarianceScaling& how = {},
                         DType dtype = f32);
 
 // Scale 1 and the mean of inputs and outputs. source: Glorot, Bengio 2010
 Tensor glorot_uniform(Operand key, const Dimensions& shape, DType dtype = f32);
+// Truncated normal weights of scale 1 and the mean of inputs and outputs.
 Tensor glorot_normal(Operand key, const Dimensions& shape, DType dtype = f32);
 // Scale 2 and the inputs, for layers before a relu. source: He et al. 2015
 Tensor he_uniform(Operand key, const Dimensions& shape, DType dtype = f32);
+// Truncated normal weights of scale 2 and the inputs.
 Tensor he_normal(Operand key, const Dimensions& shape, DType dtype = f32);
 // Scale 1 and the inputs. source: LeCun et al. 1998
 Tensor lecun_uniform(Operand key, const Dimensions& shape, DType dtype = f32);
+// Truncated normal weights of scale 1 and the inputs.
 Tensor lecun_normal(Operand key, const Dimensions& shape, DType dtype = f32);
 
 // `scale` times orthonormal columns (or rows, where there are fewer) of the matrix that the weights

@@ -27,7 +27,7 @@ std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements
 //
 // fn        associative, (left, right) -> combined; works on whole slabs, element by element along
 //           `axis`, whatever its length; runs once for each distinct size, of which there are up
-//           to 2 log2(n); a captureless callable or a named Function does so once for all calls
+//           to 2 log2(n); a named Function does so once for all calls
 // elements  tree of arrays of one size along `axis`
 // returns   a tree like `elements`; fewer than 2 elements come back as they are
 // errors    Error naming the path where sizes differ or fn changes a type or the structure
@@ -56,9 +56,12 @@ E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& opt
 // ReduceWindowRewriter. cost: two combinations an element (16 where floats are combined in reverse)
 // in 16 log16(n) steps; errors grow as the logarithm of n
 Tensor cumsum(Operand x, int64_t axis = 0, bool reverse = false);
+// Running products along an axis.
 Tensor cumprod(Operand x, int64_t axis = 0, bool reverse = false);
+// The greatest so far along an axis.
 Tensor cummax(Operand x, int64_t axis = 0, bool reverse = false);
-Tensor cummin(Operand x, int64_t axis = 0, bool reverse = false);
+Tensor cummin(Operand x, int64_t axis = 0, bool reverse = false);  // The least so far along an axis
+// The logarithm of the running sums of exp(x), without overflow.
 Tensor cumlogsumexp(Operand x, int64_t axis = 0, bool reverse = false);
 
 }  // namespace heddle

@@ -34,6 +34,7 @@ struct Interp {
   std::optional<double> right = {};
   std::optional<double> period = {};
 };
+// The line through points (xp, fp), xp ascending, at x.
 Tensor interp(Operand x, Operand xp, Operand fp, const Interp& beyond = {});
 
 }  // namespace heddle

@@ -112,7 +112,7 @@ auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operand
                                 scan_internal::as_tree(operands, predicate.at())...);
 }
 
-// branches[index](operands..); an index outside 0 .. n-1 is clamped. One branch is called without
+// `branches[index](operands..)`; an index outside 0 .. n-1 is clamped. One branch is called without
 // any conditional.
 //
 // index     scalar of an integer dtype, or a C++ integer

@@ -15,8 +15,10 @@ namespace heddle {
 
 // cumsum and cumprod where a NaN counts as 0, and as 1. Of numbers.
 Tensor nan_cumsum(Operand x, int64_t axis = 0);
-Tensor nan_cumprod(Operand x, int64_t axis = 0);
+Tensor nan_cumprod(Operand x, int64_t axis = 0);  // cumprod where a NaN counts as 1
+// nan_cumsum, by its name in jax.numpy.
 inline Tensor nancumsum(Operand x, int64_t axis = 0) { return nan_cumsum(x, axis); }
+// nan_cumprod, by its name in jax.numpy.
 inline Tensor nancumprod(Operand x, int64_t axis = 0) { return nan_cumprod(x, axis); }
 
 // Angles along an axis moved by multiples of the period, so that neighbours differ by at most half
@@ -26,6 +28,7 @@ struct Unwrap {
   double period = 2 * std::numbers::pi;
   std::optional<double> jump = {};
 };
+// Angles along an axis, moved by multiples of the period so that neighbours are near.
 Tensor unwrap(Operand x, const Unwrap& how = {});
 
 // Element i of an axis counts[i] times, for `counts` [size] of integers, 0 or more. Shapes cannot
@@ -37,6 +40,6 @@ Tensor repeat_each(Operand x, Operand counts, int64_t total, int64_t axis = 0);
 // negative, but where the least integer of a signed dtype would have to be. source: Euclid's
 // algorithm. cost: a loop until all elements are found
 Tensor gcd(Operand x, Operand y);
-Tensor lcm(Operand x, Operand y);
+Tensor lcm(Operand x, Operand y);  // The least integer that both divide; 0 where either is
 
 }  // namespace heddle

@@ -19,7 +19,7 @@ namespace heddle {
 Tensor isin(Operand x, Operand elements);
 
 struct Set {
-  Tensor values;  // [size]
+  Tensor values;  // [size], of x's dtype
   Tensor number;  // s32[]: of elements, which may be more than size
 };
 Set union1d(Operand x, Operand y, int64_t size, Operand fill = 0);      // of either

@@ -17,8 +17,10 @@ Tensor i0(Operand x);  // of order 0
 Tensor i1(Operand x);  // of order 1
 // exp(-|x|) i0(x) and exp(-|x|) i1(x), which do not overflow.
 Tensor bessel_i0e(Operand x);
-Tensor bessel_i1e(Operand x);
+Tensor bessel_i1e(Operand x);  // exp(-|x|) i1(x), which does not overflow
+// bessel_i0e, by its name in jax.scipy.special.
 inline Tensor i0e(Operand x) { return bessel_i0e(x); }
+// bessel_i1e, by its name in jax.scipy.special.
 inline Tensor i1e(Operand x) { return bessel_i1e(x); }
 
 // The window of n points i0(beta sqrt(1 - (2 i / (n - 1) - 1)^2)) / i0(beta), 1 in its middle, of

@@ -16,9 +16,9 @@ namespace heddle::special {
 // zero at 0; gamma(x). source: C. Lanczos, SIAM J. Numer. Anal. B 1 (1964), with g = 7 and 9 terms;
 // below 1/2 the reflection formula, DLMF 5.5.3
 Tensor lgamma(Operand x);
-Tensor gammasgn(Operand x);
-Tensor gamma(Operand x);
-inline Tensor gammaln(Operand x) { return lgamma(x); }
+Tensor gammasgn(Operand x);  // The sign of gamma(x), NaN at -1, -2, ... and that of the zero at 0
+Tensor gamma(Operand x);     // gamma(x)
+inline Tensor gammaln(Operand x) { return lgamma(x); }  // lgamma, by its name in jax.scipy.special
 // log |beta(a, b)| = lgamma(a) + lgamma(b) - lgamma(a + b), for positive operands by Lanczos's
 // approximation of all three, so that their digits do not cancel.
 Tensor betaln(Operand a, Operand b);
@@ -37,13 +37,17 @@ Tensor zeta(Operand x, Operand q);
 // fraction DLMF 8.9.2, as in Cephes, igam.c; Q of small x by DLMF 8.7.1. cost: loops until all
 // elements have converged
 Tensor igamma(Operand a, Operand x);
+// The complement of igamma, Q(a, x) = 1 - P(a, x), accurate where P is near 1.
 Tensor igammac(Operand a, Operand x);
+// igamma, by its name in jax.scipy.special.
 inline Tensor gammainc(Operand a, Operand x) { return igamma(a, x); }
+// igammac, by its name in jax.scipy.special.
 inline Tensor gammaincc(Operand a, Operand x) { return igammac(a, x); }
 // dP/da, and dx/da of a gamma(a) random number x whose quantile is held: -(dP/da) / (dP/dx).
 // source: term by term, the same expansions; M. Figurnov et al., Implicit Reparameterization
 // Gradients (2018)
 Tensor igamma_grad_a(Operand a, Operand x);
+// dx/da of a gamma(a) random number x whose quantile stays: -(dP/da) / (dP/dx).
 Tensor random_gamma_grad(Operand a, Operand x);
 
 // The regularised incomplete beta function I_x(a, b); NaN outside a, b >= 0, 0 <= x <= 1.

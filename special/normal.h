@@ -17,7 +17,7 @@ using heddle::erf;  // one HLO instruction
 // source: S. Moshier, Cephes, ndtr.c (f64) and ndtrf.c (f32), but for |x| < 1, where it is erf's,
 // and for exp(-x^2), whose square is taken in two parts
 Tensor erfc(Operand x);
-Tensor erfcx(Operand x);
+Tensor erfcx(Operand x);  // exp(x^2) erfc(x), which does not underflow
 // y with erf(y) = x: infinite at -1 and 1, NaN outside. source: M. Giles, Approximating the erfinv
 // function, GPU Computing Gems 2 (2011)
 Tensor erf_inv(Operand x);
@@ -25,7 +25,7 @@ Tensor erf_inv(Operand x);
 // Probability that a standard normal number is at most x, erfc(-x / sqrt(2)) / 2, and its
 // logarithm, which does not underflow.
 Tensor ndtr(Operand x);
-Tensor log_ndtr(Operand x);
+Tensor log_ndtr(Operand x);  // The logarithm of ndtr(x), which does not underflow
 // x with ndtr(x) = p: infinite at 0 and 1, NaN outside. source: S. Moshier, Cephes, ndtri.c
 Tensor ndtri(Operand p);
 

@@ -18,7 +18,8 @@ namespace heddle {
 // With axes of size 1 until there are 1, 2 or 3: a number is [1, 1, 1], a vector [1, n] and [1, n,
 // 1], a matrix [m, n, 1].
 Tensor atleast_1d(Operand x);
-Tensor atleast_2d(Operand x);
+Tensor atleast_2d(Operand x);  // With axes of size 1 until there are 2: a vector is [1, n]
+// With axes of size 1 until there are 3: a vector is [1, n, 1], a matrix [m, n, 1].
 Tensor atleast_3d(Operand x);
 
 // One above the other: along axis 0, vectors as rows.
@@ -39,8 +40,8 @@ std::vector<Tensor> array_split(Operand x, int64_t count, int64_t axis = 0);
 // Into `count` equal parts: along axis 1 (of a vector along its own), 0 and 2; at positions by
 // split_at.
 std::vector<Tensor> hsplit(Operand x, int64_t count);
-std::vector<Tensor> vsplit(Operand x, int64_t count);
-std::vector<Tensor> dsplit(Operand x, int64_t count);
+std::vector<Tensor> vsplit(Operand x, int64_t count);  // Into `count` equal parts along axis 0
+std::vector<Tensor> dsplit(Operand x, int64_t count);  // Into `count` equal parts along axis 2
 // Each position of an axis, without it.
 std::vector<Tensor> unstack(Operand x, int64_t axis = 0);
 // All in the shape that they broadcast to.

@@ -24,7 +24,9 @@ Tensor all_reduce(const Tensor& x, const MeshAxes& axes, Combine combine = Combi
                   SourceLocation at = SourceLocation::here());
 // The sum; of pred how many are true, in s32.
 Tensor psum(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
+// The greatest; of pred whether any is true.
 Tensor pmax(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
+// The least; of pred whether all are true.
 Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
 // psum over the number of devices in the group, of floats or complex numbers.
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());

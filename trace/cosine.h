@@ -16,6 +16,7 @@ namespace heddle {
 // Of x whose elements past the last are the conjugates of those before it: n real numbers, 2 (size
 // - 1) unless given; and back, the first n / 2 + 1 elements of real x.
 Tensor hfft(Operand x, const Fft& over = {});
+// Of real x: the first n / 2 + 1 elements of the Hermitian sequence that hfft turns into x.
 Tensor ihfft(Operand x, const Fft& over = {});
 
 // out[k] = 2 sum over j of x[j] cos(pi k (2 j + 1) / (2 n)), along an axis of f32 or f64; where
@@ -25,10 +26,12 @@ struct Cosine {
   int64_t axis = -1;
   bool ortho = false;
 };
+// The cosine transform (DCT-II) along an axis of f32 or f64.
 Tensor dct(Operand x, const Cosine& over = {});
-Tensor idct(Operand x, const Cosine& over = {});
+Tensor idct(Operand x, const Cosine& over = {});  // The inverse of dct
 // Along several axes (none: all), one after the other.
 Tensor dctn(Operand x, const std::vector<int64_t>& axes = {}, bool ortho = false);
+// The inverse of dctn: idct along several axes (none: all).
 Tensor idctn(Operand x, const std::vector<int64_t>& axes = {}, bool ortho = false);
 
 }  // namespace heddle

@@ -17,18 +17,22 @@ using Dimensions = std::vector<int64_t>;
 // `value` everywhere. Without a dtype that of a tensor is kept, and numbers give f32.
 // errors: Error where `dtype` cannot hold the number
 Tensor full(const Dimensions& shape, Operand value, std::optional<DType> dtype = {});
+// 0 everywhere; `pred`: false.
 Tensor zeros(const Dimensions& shape, DType dtype = f32,
              SourceLocation at = SourceLocation::here());
+// 1 everywhere; `pred`: true.
 Tensor ones(const Dimensions& shape, DType dtype = f32, SourceLocation at = SourceLocation::here());
 // Rank 1, of so many elements.
 template <std::integral Size>
 Tensor full(Size size, Operand value, std::optional<DType> dtype = {}) {
   return full(Dimensions{static_cast<int64_t>(size)}, value, dtype);
 }
+// 0 everywhere, of rank 1.
 template <std::integral Size>
 Tensor zeros(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
   return zeros(Dimensions{static_cast<int64_t>(size)}, dtype, at);
 }
+// 1 everywhere, of rank 1.
 template <std::integral Size>
 Tensor ones(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
   return ones(Dimensions{static_cast<int64_t>(size)}, dtype, at);
@@ -92,6 +96,7 @@ Tensor eye(int64_t rows, int64_t columns = -1, int64_t k = 0, DType dtype = f32,
 Tensor one_hot(Operand indices, int64_t classes, DType dtype = f32);
 // The lower (upper) triangle of the last two axes, up to diagonal k; zero elsewhere.
 Tensor tril(Operand x, int64_t k = 0);
+// The upper triangle of the last two axes, from diagonal k on; zero elsewhere.
 Tensor triu(Operand x, int64_t k = 0);
 
 }  // namespace heddle

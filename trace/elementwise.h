@@ -84,7 +84,8 @@ Tensor less_equal(Operand x, Operand y);     // x <= y
 
 // pred, of any dtypes: a number is true where it is not 0.
 Tensor logical_and(Operand x, Operand y);
-Tensor logical_or(Operand x, Operand y);
+Tensor logical_or(Operand x, Operand y);  // Pred, of any dtypes: whether either is true, or not 0
+// Pred, of any dtypes: whether one is true, or not 0, and the other not.
 Tensor logical_xor(Operand x, Operand y);
 
 // x where `condition` (pred) is true, else y; the three broadcast together.

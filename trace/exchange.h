@@ -143,6 +143,7 @@ Tensor from_dlpack(dlpack::ManagedTensor* array, SourceLocation at = SourceLocat
 // for no buffer
 [[nodiscard]] runtime::BufferPtr device_buffer(const Tensor& x,
                                                SourceLocation at = SourceLocation::here());
+// A tensor of an array on a device.
 [[nodiscard]] Tensor from_buffer(runtime::BufferPtr buffer,
                                  SourceLocation at = SourceLocation::here());
 

@@ -27,10 +27,11 @@ struct Fft {
 };
 // out[k] = sum over j of x[j] * exp(-2 pi i j k / n); the inverse has +2 pi i.
 Tensor fft(Operand x, const Fft& over = {});
-Tensor ifft(Operand x, const Fft& over = {});
+Tensor ifft(Operand x, const Fft& over = {});  // The inverse of fft along an axis
 // Of real x: the first n / 2 + 1 elements, the others being their conjugates; and back, where what
 // stands in the result's imaginary part is ignored.
 Tensor rfft(Operand x, const Fft& over = {});
+// The inverse of rfft: n real numbers, 2 (size - 1) unless given.
 Tensor irfft(Operand x, const Fft& over = {});
 
 // Over several axes. `n` has one length an axis, or none: the lengths they have. Real transforms
@@ -43,26 +44,29 @@ struct FftN {
 // fft (ifft) along each axis: out[k1, .., kd] = sum over j1, .., jd of
 // x[j1, .., jd] exp(-2 pi i (j1 k1 / n1 + .. + jd kd / nd)). x[.., n1, .., nd] -> the same shape.
 Tensor fftn(Operand x, const FftN& over = {});
-Tensor ifftn(Operand x, const FftN& over = {});
+Tensor ifftn(Operand x, const FftN& over = {});  // The inverse of fftn: ifft along each axis
 // The same of real x: rfft along the last axis, fft along the others. x[.., n1, .., nd] ->
 // [.., n1, .., nd / 2 + 1]; and back, to [.., n1, .., 2 (nd - 1)] unless n says otherwise.
 Tensor rfftn(Operand x, const FftN& over = {});
-Tensor irfftn(Operand x, const FftN& over = {});
+Tensor irfftn(Operand x, const FftN& over = {});  // The inverse of rfftn: real numbers
 // fftn (ifftn, rfftn, irfftn) over the last two axes: x[.., n1, n2].
 Tensor fft2(Operand x, const FftN& over = {});
+// The inverse of fft2: ifftn over the last two axes.
 Tensor ifft2(Operand x, const FftN& over = {});
 // Of real x: [.., n1, n2] -> [.., n1, n2 / 2 + 1], and back.
 Tensor rfft2(Operand x, const FftN& over = {});
-Tensor irfft2(Operand x, const FftN& over = {});
+Tensor irfft2(Operand x, const FftN& over = {});  // The inverse of rfft2: real numbers
 
 // Frequencies of the n elements of fft (the n / 2 + 1 of rfft), in cycles per unit of `spacing`:
 // 0, 1, .., then the negative ones, over n * spacing.
 Tensor fftfreq(int64_t n, double spacing = 1, DType dtype = f32,
                SourceLocation at = SourceLocation::here());
+// Frequencies of the n / 2 + 1 elements of rfft, in cycles per unit of `spacing`.
 Tensor rfftfreq(int64_t n, double spacing = 1, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());
 // Frequency 0 to the middle of the axes (empty: all), and back.
 Tensor fftshift(Operand x, const std::vector<int64_t>& axes = {});
+// The inverse of fftshift: the middle of the axes (empty: all) to position 0.
 Tensor ifftshift(Operand x, const std::vector<int64_t>& axes = {});
 
 }  // namespace heddle

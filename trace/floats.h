@@ -22,6 +22,7 @@ struct FloatLimits {
 
 // Whether limits are known: f16, bf16, f32 and f64.
 bool has_float_limits(DType dtype);
+// jax.numpy.finfo: the limits of f16, bf16, f32 or f64.
 // errors: Error (InvalidArgument) for a dtype whose limits are not known
 FloatLimits float_limits(DType dtype, SourceLocation at = SourceLocation::here());
 
@@ -31,6 +32,7 @@ struct IntegerLimits {
   int64_t least;
   uint64_t greatest;
 };
+// jax.numpy.iinfo: the limits of an integer dtype.
 // errors: Error (InvalidArgument) for a dtype that is not of integers
 IntegerLimits integer_limits(DType dtype, SourceLocation at = SourceLocation::here());
 

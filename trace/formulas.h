@@ -11,7 +11,7 @@ namespace heddle {
 
 // Of floats.
 Tensor log2(Operand x);
-Tensor log10(Operand x);
+Tensor log10(Operand x);                 // The logarithm to base 10, of floats
 Tensor exp2(Operand x);                  // 2 to the x
 Tensor trunc(Operand x);                 // to the nearest integer on the side of 0
 Tensor deg2rad(Operand x);               // x pi / 180
@@ -25,7 +25,7 @@ Tensor copysign(Operand x, Operand y);   // |x| with the sign bit of y
 // Of integers or floats: the quotient rounded toward -inf, and what is left, of the sign of y. Of
 // integers by 0, as jax.numpy has it: -2 (-1 of 0, the greatest of unsigned ones), and 0 is left.
 Tensor floor_divide(Operand x, Operand y);
-Tensor mod(Operand x, Operand y);
+Tensor mod(Operand x, Operand y);  // What floor_divide leaves, of the sign of y
 // mod by jax.numpy's other name: of the sign of y, where x % y, fmod and rem have that of x.
 Tensor remainder(Operand x, Operand y);
 // x / y as floats: integers and pred are cast first, to f64 if they have 64 bits and else to f32.

@@ -21,6 +21,7 @@ Tensor tri(int64_t rows, int64_t columns = -1, int64_t k = 0, DType dtype = f32,
 // tril (triu) keeps, row by row: x[{t[0], t[1]}].
 std::vector<Tensor> tril_indices(int64_t rows, int64_t k = 0, int64_t columns = -1,
                                  SourceLocation at = SourceLocation::here());
+// Rows and columns, s32, of the elements that triu keeps of a rows x columns matrix.
 std::vector<Tensor> triu_indices(int64_t rows, int64_t k = 0, int64_t columns = -1,
                                  SourceLocation at = SourceLocation::here());
 // 0 .. n - 1 for each of so many axes.
@@ -38,6 +39,8 @@ std::vector<Tensor> open_grid(const std::vector<Tensor>& vectors,
 // of elements, and 32 bits at least. And back: one tensor of integers for each axis, clamped
 // likewise, but that negative ones count as 0.
 std::vector<Tensor> unravel_index(Operand flat, const Dimensions& shape);
+// s32 positions in the flattened array of those along each axis of `shape`; those outside are
+// clamped.
 Tensor ravel_multi_index(const std::vector<Tensor>& positions, const Dimensions& shape,
                          SourceLocation at = SourceLocation::here());
 
@@ -54,14 +57,18 @@ Tensor vander(Operand x, int64_t columns = -1, bool increasing = false);
 // stop. errors: geomspace unless both have one sign
 Tensor logspace(double start, double stop, int64_t count = 50, double base = 10, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());
+// `count` numbers evenly in the exponent from start to stop.
 Tensor geomspace(double start, double stop, int64_t count = 50, DType dtype = f32,
                  SourceLocation at = SourceLocation::here());
 
 // Windows of n points, 1 in their middle: 1 - |2 i / (n - 1) - 1|; cosines of that, 0.54 - 0.46
 // cos, 0.5 - 0.5 cos; 0.42 - 0.5 cos + 0.08 cos of twice the angle.
 Tensor bartlett(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
+// A window of n points, 1 in its middle: 0.54 - 0.46 cos.
 Tensor hamming(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
+// A window of n points, 1 in its middle: 0.5 - 0.5 cos.
 Tensor hanning(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
+// A window of n points, 1 in its middle: 0.42 - 0.5 cos + 0.08 cos of twice the angle.
 Tensor blackman(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle

@@ -99,6 +99,7 @@ class At {
   std::vector<IndexEntry> entries_;
   SourceLocation location_;
 };
+// The part of x at the entries, to be replaced or combined: x.at(..) as a function.
 At at(const Tensor& x, std::vector<IndexEntry> entries,
       SourceLocation location = SourceLocation::here());
 
@@ -122,6 +123,7 @@ struct GatherDims {
   std::vector<int64_t> start_indices_batching_dims = {};
   int64_t index_vector_dim = 0;
 };
+// HLO's gather: windows of x that begin at `start_indices`.
 Tensor gather(Operand x, Operand start_indices, const GatherDims& dims,
               const Dimensions& slice_sizes);
 

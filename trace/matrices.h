@@ -25,7 +25,8 @@ Tensor vdot(Operand x, Operand y);
 // Of vectors [.., n] and matrices [.., m, n], whose leading axes broadcast: sum of conj(x) * y
 // [..], a x [.., m], and conj(x) a [.., n] of x[.., m].
 Tensor vecdot(Operand x, Operand y);
-Tensor matvec(Operand a, Operand x);
+Tensor matvec(Operand a, Operand x);  // a x of matrices a[.., m, n] and vectors x[.., n]: [.., m]
+// conj(x) a of vectors x[.., m] and matrices a[.., m, n]: [.., n].
 Tensor vecmat(Operand x, Operand a);
 // The vector product of the last axes, which have size 3; the others broadcast.
 Tensor cross(Operand x, Operand y);
@@ -36,6 +37,7 @@ Tensor kron(Operand x, Operand y);
 // along its axis. kRowsFirst ("ij") gives shapes [n0, n1, ..], kColumnsFirst ("xy", as in
 // jax.numpy) [n1, n0, ..].
 enum class GridOrder : uint8_t { kRowsFirst, kColumnsFirst };
+// Coordinates of a grid: an array for each vector, of all sizes.
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors,
                              GridOrder order = GridOrder::kColumnsFirst,
                              SourceLocation at = SourceLocation::here());

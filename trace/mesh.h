@@ -122,6 +122,7 @@ struct PlaceholderOptions {
   // How the buffer that takes its place is laid out; the parameter of a program says so to XLA.
   std::optional<Sharding> sharding = {};
 };
+// A placeholder whose array will be laid out by a sharding.
 Tensor placeholder(std::vector<int64_t> shape, DType dtype, const PlaceholderOptions& options,
                    SourceLocation at = SourceLocation::here());
 

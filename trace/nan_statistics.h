@@ -15,20 +15,26 @@ namespace heddle {
 // Of floats: over nothing but NaN the product is 1, the others are NaN. Integers are all numbers,
 // but nan_var and nan_std refuse them, as var does; nan_prod is of complex numbers too.
 Tensor nan_prod(Operand x, const Reduction& over = {});
+// The greatest number; of nothing but NaN it is NaN.
 Tensor nan_max(Operand x, const Reduction& over = {});
+// The least number; of nothing but NaN it is NaN.
 Tensor nan_min(Operand x, const Reduction& over = {});
 Tensor nan_var(Operand x, const Reduction& over = {}, int64_t ddof = 0);  // NaN from count <= ddof
-Tensor nan_std(Operand x, const Reduction& over = {}, int64_t ddof = 0);
+Tensor nan_std(Operand x, const Reduction& over = {}, int64_t ddof = 0);  // The root of nan_var
 // s32 position of the greatest (least) number along an axis; -1 where there is none.
 Tensor nan_argmax(Operand x, int64_t axis);
+// s32 position of the least number along an axis; -1 where there is none.
 Tensor nan_argmin(Operand x, int64_t axis);
 
 // Of rows x[n, ..] the sum, product, greatest and least for each of the numbers 0 .. segments - 1
 // in `ids` [n], of integers: [segments, ..]. Rows with other ids are dropped; segments without rows
 // are 0, 1, the least and the greatest value of the dtype.
 Tensor segment_sum(Operand x, Operand ids, int64_t segments);
+// The product of the rows of each segment; without rows 1.
 Tensor segment_prod(Operand x, Operand ids, int64_t segments);
+// The greatest of the rows of each segment; without rows the least value of the dtype.
 Tensor segment_max(Operand x, Operand ids, int64_t segments);
+// The least of the rows of each segment; without rows the greatest value of the dtype.
 Tensor segment_min(Operand x, Operand ids, int64_t segments);
 
 }  // namespace heddle

@@ -28,25 +28,28 @@ Tensor logaddexp2(Operand x, Operand y);
 Tensor fmod(Operand x, Operand y);
 // The greater (lesser) one; of a number and a NaN the number.
 Tensor fmax(Operand x, Operand y);
-Tensor fmin(Operand x, Operand y);
+Tensor fmin(Operand x, Operand y);  // The lesser one; of a number and a NaN the number
 
 // floor_divide and mod at once.
 struct Division {
-  Tensor quotient, remainder;
+  Tensor quotient;   // of the shape that x and y broadcast to, and their dtype
+  Tensor remainder;  // likewise
 };
-Division divmod(Operand x, Operand y);
+Division divmod(Operand x, Operand y);  // floor_divide and mod at once
 // The fraction and the whole part of floats, both of the sign of x.
 struct Parts {
-  Tensor fraction, whole;
+  Tensor fraction;  // of x's shape and dtype
+  Tensor whole;     // likewise
 };
-Parts modf(Operand x);
+Parts modf(Operand x);  // The fraction and the whole part of floats, both of the sign of x
 
 // A float as mantissa * 2^exponent, with |mantissa| in [1/2, 1) and exponent s32. 0, infinities and
 // NaN are their own mantissas, with exponent 0.
 struct Exponents {
-  Tensor mantissa, exponent;
+  Tensor mantissa;  // of x's shape and dtype
+  Tensor exponent;  // s32, of x's shape
 };
-Exponents frexp(Operand x);
+Exponents frexp(Operand x);  // A float as mantissa * 2^exponent
 // x 2^n, for integers n: exact, or rounded once to a number below the least normal one.
 Tensor ldexp(Operand x, Operand n);
 // How far the next float is, away from 0: of the sign of x. NaN where x is not finite.
@@ -65,6 +68,7 @@ Tensor array_equal(Operand x, Operand y, bool equal_nan = false);
 // Bits (integers that are not 0, or pred), eight to a u8 along an axis, or of the flattened array;
 // the greatest first, zeros at the end. And back.
 Tensor packbits(Operand x, std::optional<int64_t> axis = {});
+// u8 as eight bits each, 0 or 1 in u8, the greatest first.
 Tensor unpackbits(Operand x, std::optional<int64_t> axis = {});
 
 }  // namespace heddle

@@ -86,7 +86,8 @@ std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::strin
 // shapes are broadcast. errors: InvalidArgument naming the op, where dtypes differ or shapes do not
 // broadcast
 struct OperandPair {
-  Tensor a, b;
+  Tensor a;  // in the shape and dtype of both
+  Tensor b;  // likewise
 };
 OperandPair unify(const Operand& a, const Operand& b, std::string_view op);
 

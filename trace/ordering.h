@@ -21,6 +21,7 @@ Tensor lexsort(const std::vector<Tensor>& keys, int64_t axis = -1,
 // none before it is greater and none behind it less. All elements are sorted, which is one such
 // order. argpartition gives the positions, s32.
 Tensor partition(Operand x, int64_t k, int64_t axis = -1);
+// s32: the positions of the elements as partition orders them.
 Tensor argpartition(Operand x, int64_t k, int64_t axis = -1);
 // Complex numbers along an axis, by their real and then by their imaginary parts.
 Tensor sort_complex(Operand x, int64_t axis = -1);

@@ -19,18 +19,20 @@ Tensor polyval(Operand p, Operand x);
 
 // The sum and difference: as long as the longer one; the product [n + m - 1].
 Tensor polyadd(Operand p, Operand q);
-Tensor polysub(Operand p, Operand q);
-Tensor polymul(Operand p, Operand q);
+Tensor polysub(Operand p, Operand q);  // The difference: as long as the longer one
+Tensor polymul(Operand p, Operand q);  // The product [n + m - 1]
 // p = quotient q + remainder, for p[n], q[m] of floats or complex numbers: the quotient has n - m +
 // 1 elements (1, a 0, where p is shorter than q), the remainder m - 1 (1 at least), where numpy
 // cuts leading zeros off. q's first coefficient must not be 0.
 struct Quotient {
-  Tensor quotient, remainder;
+  Tensor quotient;   // [n - m + 1], or [1]; of p's dtype
+  Tensor remainder;  // [m - 1], or [1]; of p's dtype
 };
-Quotient polydiv(Operand p, Operand q);
+Quotient polydiv(Operand p, Operand q);  // The quotient and the remainder of p / q
 
 // The derivative, `times` over, and the integral with the constant 0: of floats or complex numbers.
 Tensor polyder(Operand p, int64_t times = 1);
+// The integral, `times` over, with the constant 0: of floats or complex numbers.
 Tensor polyint(Operand p, int64_t times = 1);
 // The polynomial (x - r[0]) (x - r[1]) .. of roots r[n]: [n + 1], 1 first.
 Tensor poly(Operand roots);

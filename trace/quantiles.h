@@ -50,6 +50,7 @@ Tensor nan_median(Operand x, std::optional<int64_t> axis = {});  // nan_quantile
 // quantile and nan_quantile of q / 100, for q in 0 .. 100.
 Tensor percentile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
                   Between between = Between::kLinear);
+// nan_quantile of q / 100, for q in 0 .. 100.
 Tensor nan_percentile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
                       Between between = Between::kLinear);
 

@@ -46,6 +46,7 @@ Tensor log_softmax(Operand x, int64_t axis = -1);         // its logarithm
 // s32 position of the greatest (least) along an axis; the first of equals; a NaN counts as the
 // greatest (least).
 Tensor argmax(Operand x, int64_t axis, bool keep_dims = false);
+// s32 position of the least along an axis; the first of equals; a NaN counts as the least.
 Tensor argmin(Operand x, int64_t axis, bool keep_dims = false);
 Tensor argmax(Operand x);  // s32[]: the position in the flattened x
 Tensor argmin(Operand x);  // likewise
@@ -54,6 +55,7 @@ Tensor argmin(Operand x);  // likewise
 // operands go together.
 using ScalarFn = FunctionRef<std::vector<Tensor>(
     std::span<const Tensor>)>;  // (accumulators.., values..) -> accumulators
+// HLO's reduce of several operands by one function of scalars.
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
                            ScalarFn fn, const std::vector<int64_t>& axes,
                            SourceLocation at = SourceLocation::here());

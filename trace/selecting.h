@@ -17,8 +17,10 @@ Tensor take_along_axis(Operand x, Operand indices, int64_t axis, IndexMode mode 
 // first comes first, and a NaN is greater than every number. errors: also where k is not in 0 ..
 // the size
 struct TopK {
-  Tensor values, indices;
+  Tensor values;   // x's shape, but k along the axis; x's dtype
+  Tensor indices;  // s32, likewise: positions along the axis
 };
+// The k greatest along an axis, greatest first, and their positions.
 TopK top_k(Operand x, int64_t k, int64_t axis = -1);
 
 }  // namespace heddle

@@ -25,11 +25,13 @@ Tensor ediff1d(Operand x, const std::vector<Tensor>& behind = {},
 // along that axis and of y's dtype, by the parabola through three. source: numpy.gradient, of edge
 // order 1
 Tensor gradient(Operand y, double step = 1, int64_t axis = -1);
+// The derivative of y at the places x, a vector, by the parabola through three.
 Tensor gradient_at(Operand y, Operand x, int64_t axis = -1);
 
 // The integral of y, of floats or complex numbers, along an axis by the trapezoidal rule, over
 // points `step` apart; or at the places x, a vector along that axis.
 Tensor trapezoid(Operand y, double step = 1, int64_t axis = -1);
+// The integral of y by the trapezoidal rule, over the places x, a vector.
 Tensor trapezoid_at(Operand y, Operand x, int64_t axis = -1);
 
 // Where the shorter of two vectors overlaps the longer: everywhere (n + m - 1 elements), so that as
@@ -53,6 +55,7 @@ Tensor argwhere(Operand x, int64_t size);
 // its shape: [size].
 Tensor compress(Operand condition, Operand x, int64_t size, std::optional<int64_t> axis = {},
                 Operand fill = 0);
+// The first `size` elements at which `condition`, of the shape of x, is not 0.
 Tensor extract(Operand condition, Operand x, int64_t size, Operand fill = 0);
 
 }  // namespace heddle

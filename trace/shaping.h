@@ -42,6 +42,7 @@ Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0,
              SourceLocation at = SourceLocation::here());  // along a new axis
 // Into `count` equal parts, or at the given positions.
 std::vector<Tensor> split(Operand x, int64_t count, int64_t axis = 0);
+// Into the parts between the positions given.
 std::vector<Tensor> split_at(Operand x, const std::vector<int64_t>& positions, int64_t axis = 0);
 Tensor flip(Operand x, const std::vector<int64_t>& axes = {});  // reversed; empty: all axes
 Tensor roll(Operand x, int64_t shift, int64_t axis);  // what leaves at one end enters at the other
@@ -55,6 +56,7 @@ Tensor append(Operand x, Operand values, std::optional<int64_t> axis = {});
 // x[start:limit:stride] in every axis; empty strides are 1.
 Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
              const std::vector<int64_t>& strides = {});
+// x[start:limit:stride] in one axis, whole in the others.
 Tensor slice_in_dim(Operand x, int64_t start, int64_t limit, int64_t stride = 1, int64_t axis = 0);
 // Where a block of x begins, one entry an axis: integer scalars of one dtype, and C++ integers,
 // which take that dtype (s32 beside no tensor). Refers to its tensors: an argument, not a variable.
@@ -70,12 +72,15 @@ class Starts {
 
 // The block of `sizes` from starts that are values, clamped so that it lies inside x.
 Tensor dynamic_slice(Operand x, const Starts& starts, const Dimensions& sizes);
+// x with `update` from starts that are values, clamped so that it lies inside x.
 Tensor dynamic_update_slice(Operand x, Operand update, const Starts& starts);
 // Likewise along one axis, whole in the others: `size` positions of it, or those of `update`.
 Tensor dynamic_slice_in_dim(Operand x, Operand start, int64_t size, int64_t axis = 0);
+// x with `update` from `start` of one axis on, whole in the others.
 Tensor dynamic_update_slice_in_dim(Operand x, Operand update, Operand start, int64_t axis = 0);
 // One position of an axis, which goes unless keep_dims.
 Tensor dynamic_index_in_dim(Operand x, Operand index, int64_t axis = 0, bool keep_dims = true);
+// x with `update` at one position of an axis, which `update` may lack.
 Tensor dynamic_update_index_in_dim(Operand x, Operand update, Operand index, int64_t axis = 0);
 
 // Edges of `value` around x; negative low and high crop, interior puts values between elements.
@@ -84,6 +89,7 @@ struct Padding {
   int64_t high = 0;
   int64_t interior = 0;
 };
+// x with edges of `value`; negative low and high crop, interior puts values between elements.
 Tensor pad(Operand x, Operand value, const std::vector<Padding>& padding);
 
 }  // namespace heddle

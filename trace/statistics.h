@@ -20,12 +20,13 @@ Tensor ptp(Operand x, const Reduction& over = {});            // max - min
 Tensor count_nonzero(Operand x, const Reduction& over = {});  // s32
 // As if NaN were not there; of nothing but NaN the sum is 0 and the mean, of floats, is NaN.
 Tensor nan_sum(Operand x, const Reduction& over = {});
+// The mean as if NaN were not there; of nothing but NaN it is NaN.
 Tensor nan_mean(Operand x, const Reduction& over = {});
 
 // Of rows of observations, x: [variables, n] -> [variables, variables]; the sums are divided by
 // n - ddof (0 where that is negative). corrcoef divides by both deviations.
 Tensor cov(Operand x, int64_t ddof = 1);
-Tensor corrcoef(Operand x);
+Tensor corrcoef(Operand x);  // cov divided by the deviations of both variables: -1 .. 1
 
 // How often each of 0 .. length - 1 is in x, of integers: s32[length]. Others are not counted. With
 // weights, of x's shape, their sums.

@@ -38,7 +38,7 @@ struct TreeSpec {
   friend bool operator==(const TreeSpec&, const TreeSpec&) = default;
 };
 
-size_t leaf_count(const TreeSpec& spec);
+size_t leaf_count(const TreeSpec& spec);  // How many leaves a tree of this structure has
 // Paths of the leaves in order: "" for a lone leaf, ".w", "[0]", ".layers[1].b", "['key']".
 std::vector<std::string> leaf_paths(const TreeSpec& spec);
 // "(*, None, {w: *, b: *})"
@@ -174,6 +174,7 @@ std::vector<Tensor> flatten(const T& tree) {
   return leaves;
 }
 
+// The structure of a tree, without its tensors.
 template <Tree T>
 TreeSpec tree_spec(const T& tree) {
   using namespace tree_internal;

@@ -72,6 +72,7 @@ struct Convolution {
   ConvLayout layout = {};
   std::optional<DType> result = {};
 };
+// Convolution: sums of products under the kernel, which is not turned around.
 Tensor conv(Operand x, Operand kernel, const Convolution& options = {});
 
 // jax.lax.conv_transpose: x is spread by the strides, then convolved. kSame gives n * stride
@@ -86,6 +87,7 @@ struct TransposedConvolution {
   bool transpose_kernel = false;
   std::optional<DType> result = {};
 };
+// Transposed convolution: x is spread by the strides, then convolved.
 Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& options = {});
 
 // Windows over `axes` of x, in the order of the other lists; negative axes count from the end.

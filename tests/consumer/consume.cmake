@@ -11,11 +11,12 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-function(build_and_run folder)
-  run(${CMAKE_COMMAND} -G Ninja -S ${consumer} -B ${folder} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=${COMPILER}
+# build_and_run(FOLDER SOURCES PROGRAM OPTION..)
+function(build_and_run folder sources program)
+  run(${CMAKE_COMMAND} -G Ninja -S ${sources} -B ${folder} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=${COMPILER}
     "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" -DCMAKE_CXX_FLAGS_DEBUG=-O0 ${ARGN})
-  run(${CMAKE_COMMAND} --build ${folder} --target consumer)
-  run(${folder}/consumer)
+  run(${CMAKE_COMMAND} --build ${folder} --target ${program})
+  run(${folder}/${program})
 endfunction()
 
 if(WAY STREQUAL "install")
@@ -28,9 +29,11 @@ if(WAY STREQUAL "install")
     message(FATAL_ERROR "install: files that are no public headers: ${strangers} ${tests}")
   endif()
 elseif(WAY STREQUAL "package")
-  build_and_run(${FOLDER}/package -DCMAKE_PREFIX_PATH=${prefix} -DHEDDLE_PREFIX=${prefix} -DHEDDLE_VERSION=${VERSION})
+  build_and_run(${FOLDER}/package ${consumer} consumer -DCMAKE_PREFIX_PATH=${prefix} -DHEDDLE_PREFIX=${prefix}
+    -DHEDDLE_VERSION=${VERSION})
+  build_and_run(${FOLDER}/quickstart ${consumer}/quickstart first -DCMAKE_PREFIX_PATH=${prefix})  # README.md quotes it
 elseif(WAY STREQUAL "subfolder")
-  build_and_run(${FOLDER}/subfolder -DHEDDLE_SUBFOLDER=${HEDDLE_SOURCE_DIR})
+  build_and_run(${FOLDER}/subfolder ${consumer} consumer -DHEDDLE_SUBFOLDER=${HEDDLE_SOURCE_DIR})
 elseif(WAY STREQUAL "pkg_config")
   file(GLOB_RECURSE pc ${prefix}/*/heddle.pc)
   get_filename_component(folder ${pc} DIRECTORY)

@@ -73,9 +73,46 @@ Tensor hidden(Operand x);
   EXPECT_THAT(told(header),
               ElementsAre("box::open | Tensor open(Operand x, double by = 1) | Opens x [.., n]",
                           "box::shut | Tensor shut(Operand x) | the other way: e",
-                          "box::lid | Tensor lid(T of, Lid lid = {}) | Opens x [.., n]",
-                          "box::both | Tensor both(A a, B b) | Opens x [.., n]",
+                          "box::lid | Tensor lid(T of, Lid lid = {}) | ",
+                          "box::both | Tensor both(A a, B b) | ",
                           "box::silent | Tensor silent(Operand x) | "));
+}
+
+// A comment is of the declaration that follows and of that one's overloads. Whatever else stands
+// below it has no comment, and HasEveryPublicFunction says so.
+TEST(PublicFunctions, TakeNoCommentOfAnotherOne) {
+  const char* text = R"(namespace heddle {
+// The sum.
+Tensor psum(Operand x);
+Tensor psum(Operand x, int64_t axis);
+Tensor pmax(Operand x);
+Tensor psum(Operand x, double scale);
+
+// How a lid is made.
+struct Lid {};
+Tensor lid(Lid lid);
+enum class Side { kLeft };  // of a lid
+// Scaled.
+Tensor selu(Operand x);
+Tensor silu(Operand x);                             // x * sigmoid(x)
+inline Tensor swish(Operand x) { return silu(x); }  // silu
+inline Tensor twice(Operand x) {
+  return x + x;  // no comment of the function
+}
+using Other = Lid;  // not of hidden()
+Tensor hidden(Operand x);
+}  // namespace heddle
+)";
+  EXPECT_THAT(
+      told(parse_header("box/box.h", text)),
+      ElementsAre("psum | Tensor psum(Operand x) | The sum",
+                  "psum | Tensor psum(Operand x, int64_t axis) | The sum",
+                  "pmax | Tensor pmax(Operand x) | ",
+                  "psum | Tensor psum(Operand x, double scale) | The sum",
+                  "lid | Tensor lid(Lid lid) | ", "selu | Tensor selu(Operand x) | Scaled",
+                  "silu | Tensor silu(Operand x) | x * sigmoid(x)",
+                  "swish | Tensor swish(Operand x) | silu", "twice | Tensor twice(Operand x) | ",
+                  "hidden | Tensor hidden(Operand x) | "));
 }
 
 }  // namespace

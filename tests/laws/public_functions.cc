@@ -65,13 +65,13 @@ class Parser {
     std::smatch m;
     if (trimmed(line).empty()) {
       if (!comment_.empty() && header_.summary.empty()) header_.summary = first_sentence(comment_);
-      comment_.clear();
+      forget_comment();
       ++at_;
     } else if (line.starts_with("//")) {
       add_comment(line);
     } else if (line.starts_with("#")) {
       if (!comment_.empty() && header_.summary.empty()) header_.summary = first_sentence(comment_);
-      comment_.clear();
+      forget_comment();
       skip_directive();
     } else if (std::regex_match(line, m, std::regex("namespace (\\S+) \\{.*"))) {
       spaces_.push_back(m[1]);
@@ -86,14 +86,18 @@ class Parser {
 
   // A block of comments ends with the first line of code.
   void add_comment(const std::string& line) {
-    if (code_since_comment_) comment_.clear();
-    code_since_comment_ = false;
+    if (!owner_.empty()) forget_comment();
     std::string text = trimmed(line.substr(2));
     if (text.empty())  // a paragraph ends a sentence
       comment_ += comment_.ends_with('.') ? " " : ". ";
     else
       comment_ += (comment_.empty() ? "" : " ") + text;
     ++at_;
+  }
+
+  void forget_comment() {
+    comment_.clear();
+    owner_.clear();
   }
 
   void skip_directive() {
@@ -103,6 +107,7 @@ class Parser {
 
   // Joins the lines up to the ; or { that ends a declaration, and skips the body.
   void declaration() {
+    const size_t first = at_;
     std::string text, behind;
     int round = 0, curly = 0;
     bool body = false, done = false;
@@ -122,11 +127,12 @@ class Parser {
       }
       text += ' ';
     }
+    const bool one_line = at_ == first + 1;
     static const std::regex kContinued("^ {8,}//.*");
     for (; at_ < lines_.size() && std::regex_match(lines_[at_], kContinued); ++at_)
       behind += " " + trimmed(lines_[at_].substr(lines_[at_].find("//") + 2));
-    code_since_comment_ = true;
-    add_function(trimmed(replaced(text, "\\s+", " ")), body ? "" : behind);
+    add_function(trimmed(replaced(text, "\\s+", " ")), body && !one_line ? "" : behind);
+    if (owner_.empty()) owner_ = "no function";
   }
 
   static bool is_type(const std::string& text) {
@@ -149,10 +155,11 @@ class Parser {
     if (!std::regex_search(text, m, std::regex("([\\w:]+)\\("))) return;
     std::string name = m[1];
     if (name.find("::") != std::string::npos || name == "operator") return;  // of a class
+    if (owner_.empty()) owner_ = name;
     // A definition after its declaration.
     std::string bare = replaced(text, " = [^,()]+(\\(\\))?(?=[,)])", "");
     if (!seen_.insert(bare).second) return;
-    std::string summary = first_sentence(behind.empty() ? comment_ : behind);
+    std::string summary = first_sentence(!behind.empty() ? behind : owner_ == name ? comment_ : "");
     header_.functions.push_back({space() + name, trimmed(text), summary});
   }
 
@@ -169,7 +176,7 @@ class Parser {
   size_t at_ = 0;
   std::vector<std::string> spaces_;
   std::string comment_;
-  bool code_since_comment_ = false;
+  std::string owner_;  // the name of the declaration that followed comment_; empty before it
   std::set<std::string> seen_;
 };
 

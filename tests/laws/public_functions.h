@@ -1,5 +1,6 @@
 // The functions of the public headers, read from their text: a parser of our own header style and
-// no other (clang-format's layout; comments before a declaration, or behind it on its last line).
+// no other (clang-format's layout; comments before a declaration, or behind it on its last line). A
+// comment is of the declaration that follows and of its overloads; no other takes it.
 #pragma once
 
 #include <string>
