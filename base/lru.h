@@ -30,6 +30,14 @@ class LruMap {
     return nullptr;
   }
 
+  // Makes the entry of this value the most recent, where it is still there.
+  void refresh(uint64_t hash, const Value& value) {
+    auto [from, to] = by_hash_.equal_range(hash);
+    for (; from != to; ++from) {
+      if (from->second->value == value) entries_.splice(entries_.begin(), entries_, from->second);
+    }
+  }
+
   // Adds an entry (the caller made sure that there is none) and drops what is over capacity.
   Value& insert(uint64_t hash, Key key, Value value) {
     entries_.push_front({hash, std::move(key), std::move(value)});

@@ -396,6 +396,7 @@ namespace {
 // What was made of a program that ran at once. The cache of programs keeps the executable alive.
 struct Made {
   std::weak_ptr<runtime::Executable> executable;
+  uint64_t hash = 0;    // of the program there
   uint64_t device = 0;  // serial number
 };
 using Programs = Recordings<Made>;
@@ -410,7 +411,10 @@ Programs& programs() {
 std::shared_ptr<runtime::Executable> still_fits(const Made& made,
                                                 std::span<const runtime::BufferPtr> buffers,
                                                 std::string_view what, SourceLocation at) {
-  return device_of(buffers, what, at).serial() == made.device ? made.executable.lock() : nullptr;
+  if (device_of(buffers, what, at).serial() != made.device) return nullptr;
+  std::shared_ptr<runtime::Executable> executable = made.executable.lock();
+  if (executable) used_again(made.hash, executable);
+  return executable;
 }
 
 // A function outside of a trace: recorded and, when its trace has ended, run.
@@ -437,8 +441,9 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
   }
   if (!executable) {
     runtime::Device& device = device_of(buffers, what, at);
-    executable = value_or_throw(executable_for(traced.module, device), at);
-    programs().keep(place, std::move(recording), {executable, device.serial()});
+    uint64_t hash = 0;
+    executable = value_or_throw(executable_for(traced.module, device, {}, &hash), at);
+    programs().keep(place, std::move(recording), {executable, hash, device.serial()});
   }
   return run_executable(*executable, buffers, at);
 }

@@ -39,12 +39,14 @@ Cache& cache() {
 }  // namespace
 
 StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, Device& device,
-                                                     const runtime::CompileOptions& options) {
+                                                     const runtime::CompileOptions& options,
+                                                     uint64_t* hash_out) {
   hlo::Module canonical = transform::canonicalize(traced);
   uint64_t hash = hlo::hash_of(canonical).low;
   {
     std::lock_guard lock(cache().mutex);
     hash = cache().forced_hash.value_or(hash);
+    if (hash_out) *hash_out = hash;
     auto* found = cache().programs.find(hash, [&](const Key& key) {
       return key.device == device.serial() && key.options == options &&
              hlo::equal(key.canonical, canonical);
@@ -60,6 +62,11 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
   std::lock_guard lock(cache().mutex);
   cache().programs.insert(hash, {std::move(canonical), device.serial(), options}, executable);
   return executable;
+}
+
+void used_again(uint64_t hash, const std::shared_ptr<Executable>& executable) {
+  std::lock_guard lock(cache().mutex);
+  cache().programs.refresh(hash, executable);
 }
 
 std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what,

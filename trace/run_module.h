@@ -18,7 +18,11 @@ namespace heddle::trace_internal {
 // backend
 StatusOr<std::shared_ptr<runtime::Executable>> executable_for(
     const hlo::Module& traced, runtime::Device& device,
-    const runtime::CompileOptions& options = {});
+    const runtime::CompileOptions& options = {}, uint64_t* hash = nullptr);
+
+// A program that executable_for() gave, with this hash, ran again and was not asked for: it is the
+// last to go.
+void used_again(uint64_t hash, const std::shared_ptr<runtime::Executable>& executable);
 
 // The buffers of concrete tensors. errors: throws Error naming the operand that has none
 std::vector<runtime::BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what,

@@ -23,8 +23,9 @@ constexpr auto kStep = [](Tensor c, Tensor x) {
 
 TEST(CombineCache, AnotherDtypeLengthOrOptionIsCompiled) {
   Tensor zero = scalar<float>(0), xs = ones({4});
+  const Tensor wide_zero = scalar<double>(0), wide = ones({4}, f64);
   scan(kStep, zero, xs);
-  EXPECT_EQ(effects_of([&] { scan(kStep, scalar<double>(0), ones({4}, f64)); }).compiles, 1);
+  EXPECT_EQ(effects_of([&] { scan(kStep, wide_zero, wide); }).compiles, 1);
   EXPECT_GE(effects_of([&] { scan(kStep, zero, ones({5})); }).compiles, 1);
   EXPECT_EQ(effects_of([&] { scan(kStep, zero, xs, {.reverse = true}); }).compiles, 1);
   EXPECT_EQ(effects_of([&] { scan(kStep, zero, xs, {.unroll = 2}); }).compiles, 1);
