@@ -70,7 +70,7 @@ void Writer::write_header() {
   append(out_, "HloModule ", name.name(0));
   write_header_extras(*module_.extras);
   out_.append("\n\n");
-  if (options_.metadata && !is_canonical() && !module_.extras->frames.empty())
+  if (has_metadata() && !module_.extras->frames.empty())
     append(out_, module_.extras->frames, "\n\n");
 }
 
