@@ -132,12 +132,10 @@ TEST_F(Files, LikeSaysWhatMustBeThere) {
   const Layer like{placeholder({2, 2}, f32), placeholder({2}, f32)};
   EXPECT_EQ(load_npz(path("l.npz"), like).w.to_vector<float>()[0], 1);
   EXPECT_EQ(load_npz(path("l.npz"), Layer{}).b.shape(), Shape(f32, {2}));
-  EXPECT_EQ(error_of([&] {
-              (void)load_npz(path("l.npz"), Layer{like.w, placeholder({3}, f32)});
-            }),
-            cat("load_npz: ", path("l.npz"),
-                ": b is f32[2]; it must be f32[3] as in the tree given ",
-                "[files_test.cc:", __LINE__ - 4, "]"));
+  EXPECT_THAT(error_of([&] {
+                (void)load_npz(path("l.npz"), Layer{like.w, placeholder({3}, f32)});
+              }),
+              HasSubstr("l.npz: b is f32[2]; it must be f32[3] as in the tree given [files_test"));
   EXPECT_THAT(error_of([&] {
                 (void)load_npz(path("l.npz"), Layer{like.w, placeholder({2}, f64)});
               }),

@@ -109,6 +109,19 @@ Scientific scientific(DType dtype, double magnitude, int precision) {
   return {d.digits.insert(1, 1, '.'), d.exponent};
 }
 
+// The same with exactly so many digits behind the point: those of the number, and no zeros.
+Scientific exactly(DType dtype, double magnitude, int precision) {
+  Scientific s = scientific(dtype, magnitude, precision);
+  const size_t size = static_cast<size_t>(precision) + 2;
+  if (s.mantissa.size() < size) {
+    const Decimal d = parse_scientific(printf_number("%.*e", precision, magnitude));
+    s = {d.digits, d.exponent};
+    s.mantissa.insert(1, 1, '.');
+    s.mantissa.append(size - s.mantissa.size(), '0');
+  }
+  return s;
+}
+
 std::string exponent_text(int exponent, size_t width) {
   std::string digits = std::to_string(std::abs(exponent));
   if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
@@ -149,9 +162,7 @@ class FloatColumn {
   [[nodiscard]] std::string text(double value) const {
     if (!std::isfinite(value)) return padded(word(value), left_ + right_ + 1);
     if (is_scientific_) {
-      Scientific s = scientific(dtype_, std::abs(value), precision_);
-      const size_t size = static_cast<size_t>(precision_) + 2;
-      if (s.mantissa.size() < size) s.mantissa.append(size - s.mantissa.size(), '0');
+      const Scientific s = exactly(dtype_, std::abs(value), precision_);
       return cat(padded(sign(value), left_ - 1), s.mantissa,
                  exponent_text(s.exponent, exponent_width_));
     }
@@ -240,7 +251,8 @@ std::string scalar_text(DType dtype, double value, const PrintOptions& options, 
   const double magnitude = std::abs(value);
   if (std::isinf(value)) return sign + "inf";
   const int precision = options.precision.value_or(kAllDigits);
-  const bool is_plain = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
+  const double greatest = dtype == f64 ? 1e16 : greatest_in_columns(dtype);
+  const bool is_plain = magnitude == 0 || (magnitude >= 1e-4 && magnitude < greatest);
   if (!is_plain && !options.suppress) {
     Scientific s = scientific(dtype, magnitude, precision);
     if (s.mantissa.back() == '.') s.mantissa.pop_back();

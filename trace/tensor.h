@@ -310,6 +310,11 @@ requires trace_internal::kIsNumber<T> Tensor scalar(T value,
                                                     SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_from_bytes(&value, 1, trace_internal::dtype_of<T>(), {}, at);
 }
+template <class T>
+requires trace_internal::kIsNumber<T> Tensor array(T value,
+                                                   SourceLocation at = SourceLocation::here()) {
+  return scalar(value, at);
+}
 // Rank 2, row by row, and rank 3. errors: InvalidArgument for rows of unequal length
 template <class T>
 Tensor array(std::initializer_list<std::initializer_list<T>> rows,

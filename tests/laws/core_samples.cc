@@ -20,6 +20,7 @@ constexpr Unrecorded kUnrecorded[] = {
     {"integer_limits", "numbers about a dtype"},
     {"arange_integers", "arange of integers"},
     {"to_string", "text"},
+    {"PrintTo", "text"},
     {"placeholder", "an argument of a trace"},
     {"axis_size", "a number about a mesh"},
     {"device_put", "moves a buffer"},

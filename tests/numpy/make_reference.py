@@ -125,7 +125,7 @@ def write_printed(out):
         x = np.ascontiguousarray(x).reshape(x.shape)
         out.write(f"= {NAMES[x.dtype.name]}; {shape_of(x)}; {words_of(options)}; {x.tobytes().hex()}\n")
         with np.printoptions(**options):
-            out.write(f"{x}\n")
+            out.write(str(x) + "\n")  # an f-string would format a scalar as Python does
 
 
 def saved(save, *args, **named):
