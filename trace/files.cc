@@ -21,6 +21,7 @@ namespace heddle {
 namespace {
 
 StatusOr<std::string> read_file(const std::string& path) {
+  if (path.empty()) return invalid_argument("the path is empty; give a file a name");
   std::error_code error;
   const auto kind = std::filesystem::status(path, error).type();
   if (kind == std::filesystem::file_type::not_found) return not_found(path, ": there is no such file");
@@ -49,6 +50,7 @@ class FileWriter {
 
  private:
   Status check() {
+    if (path_.empty()) return invalid_argument("the path is empty; give the file a name");
     if (out_) return {};
     return make_error(absl::StatusCode::kUnavailable, path_,
                       ": cannot be written: ", std::strerror(errno));

@@ -132,8 +132,18 @@ std::string padded(const std::string& text, size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
-// From here on numbers have three digits in a float of 16 bits or fewer, six in an f32.
-double greatest_in_columns(DType dtype) { return dtype == f64 ? 1e8 : dtype == f32 ? 1e6 : 1e3; }
+// From here on numbers have powers of ten: where an f32 has its sixth digit and an f16 its third,
+// as in numpy, and where a bf16 no longer has every integer.
+double greatest_in_columns(DType dtype) {
+  return dtype == f64 ? 1e8 : dtype == f32 ? 1e6 : dtype == f16 ? 1e3 : 256;
+}
+
+// The dtype whose digits are printed. Floats of 8 bits and fewer have so few that the fewest would
+// be misleading, 100 for 96: they are printed in full, as f32.
+DType digits_of(DType dtype) {
+  const DType part = real_part(dtype);
+  return is_floating(part) && storage_bytes(part) == 1 ? f32 : part;
+}
 
 double rounded_to(DType dtype, double value) {
   if (dtype == f32) return static_cast<float>(value);
@@ -270,7 +280,7 @@ std::string scalar_of(const Literal& literal, const PrintOptions& options) {
   const DType dtype = literal.shape().dtype();
   if (dtype == pred) return literal.to_int64(0) != 0 ? "True" : "False";
   if (is_integer(dtype)) return integer_at(literal, 0);
-  const DType part = real_part(dtype);
+  const DType part = digits_of(dtype);
   const double real = real_at(literal, 0);
   if (!is_complex(dtype)) return scalar_text(part, real, options, true, false);
   const double imag = imag_at(literal, 0);
@@ -341,7 +351,7 @@ class ArrayText {
   [[nodiscard]] FloatColumn column(double (*part)(const Literal&, int64_t), bool plus) const {
     std::vector<double> values;
     for (const int64_t i : positions_) values.push_back(part(literal_, i));
-    return FloatColumn(real_part(literal_.shape().dtype()), values, options_, plus);
+    return FloatColumn(digits_of(literal_.shape().dtype()), values, options_, plus);
   }
 
   [[nodiscard]] std::string nested(size_t axis, int64_t position, const std::string& indent,

@@ -39,6 +39,9 @@ TEST(Printing, OfSmallFloatsIsAsOfOthers) {
   EXPECT_EQ(printed(array({1.0f, 0.1f, -2.5f}).astype(bf16)), "[ 1.   0.1 -2.5]");
   EXPECT_EQ(printed(array({1.0f, 3.14159f}).astype(bf16)), "[1.   3.14]");
   EXPECT_EQ(printed(array({1.0f, 0.5f, 96.0f}).astype(f8e4m3fn)), "[ 1.   0.5 96. ]");
+  EXPECT_EQ(printed(scalar(0.1f).astype(f8e4m3fn)), "0.1015625");
+  EXPECT_EQ(printed(array({255.0f, 1.0f}).astype(bf16)), "[255.   1.]");
+  EXPECT_EQ(printed(array({652.0f, 1.0f}).astype(bf16)), "[6.52e+02 1.00e+00]");
   EXPECT_EQ(printed(array({1.0f, 0.1f, -6.0f}).astype(f4e2m1fn)), "[ 1.  0. -6.]");
   EXPECT_EQ(printed(scalar(0.3f).astype(bf16)), "0.3");
   EXPECT_EQ(printed(array({7, -8, 1}).astype(s4)), "[ 7 -8  1]");

@@ -28,7 +28,7 @@ void Writer::write_instruction(const Computation& computation, InstructionId id)
   out_.append(id == computation.root ? "  ROOT " : "  ");
   write_name(id);
   out_.append(" = ");
-  write_shape(out_, instruction.shape, /*layouts=*/true);
+  write_shape(out_, instruction.shape, shows_layout(instruction.shape));
   append(out_, " ", to_string(instruction.opcode), "(");
   write_operands(computation, instruction);
   out_.push_back(')');

@@ -46,6 +46,8 @@ class Writer {
 
   [[nodiscard]] bool is_long() const { return options_.form == Form::kLong; }
   [[nodiscard]] bool is_canonical() const { return options_.form == Form::kCanonical; }
+  // Row-major layouts say nothing to people.
+  [[nodiscard]] bool shows_layout(const Shape& shape) const;
   [[nodiscard]] bool has_metadata() const {
     return options_.metadata && !options_.line_comments && !is_canonical();
   }
