@@ -134,7 +134,8 @@ int main(int argc, char** argv) {
   Tensor flow = array(kFlow);
   Program program = trace(kalman_filter, variances(1e4, 1e3), flow);
   std::printf(
-      "kalman_filter ran once, on placeholders. Heddle wrote down what it did: the step of the scan, "
+      "kalman_filter ran once, on placeholders. Heddle wrote down what it did: the step of the "
+      "scan, "
       "and the\nprogram that calls it. No byte has moved, and nothing is compiled yet.\n\n%s\n",
       program.short_text().c_str());
 

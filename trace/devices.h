@@ -59,8 +59,7 @@ template <Tree T>
 [[nodiscard]] T device_put(const T& tree, const DeviceOrName& device,
                            SourceLocation at = SourceLocation::here()) {
   const TreeSpec spec = tree_spec(tree);
-  const std::vector<Tensor> leaves =
-      trace_internal::leaves_on(flatten(tree), spec, device, at);
+  const std::vector<Tensor> leaves = trace_internal::leaves_on(flatten(tree), spec, device, at);
   std::span<const Tensor> rest(leaves);
   return unflatten<T>(spec, rest);
 }

@@ -24,7 +24,8 @@ StatusOr<std::string> read_file(const std::string& path) {
   if (path.empty()) return invalid_argument("the path is empty; give a file a name");
   std::error_code error;
   const auto kind = std::filesystem::status(path, error).type();
-  if (kind == std::filesystem::file_type::not_found) return not_found(path, ": there is no such file");
+  if (kind == std::filesystem::file_type::not_found)
+    return not_found(path, ": there is no such file");
   if (kind != std::filesystem::file_type::regular) return not_found(path, ": is no regular file");
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) return not_found(path, ": cannot be read: ", std::strerror(errno));
@@ -112,13 +113,12 @@ Tensor loaded(const Literal& literal, const std::string& op, SourceLocation at) 
 
 void save_npy(const std::string& path, const Tensor& x, SourceLocation at) {
   const Literal value = downloaded(x, "save_npy", at);
-  const std::string header =
-      value_or_throw<std::string>(hlo::npy_header(value.shape()), at);
+  const std::string header = value_or_throw<std::string>(hlo::npy_header(value.shape()), at);
   FileWriter file(path);
   Status status = file.write(header);
   if (status.ok())
-    status = file.write({reinterpret_cast<const char*>(value.bytes()),
-                         static_cast<size_t>(value.byte_size())});
+    status = file.write(
+        {reinterpret_cast<const char*>(value.bytes()), static_cast<size_t>(value.byte_size())});
   if (status.ok()) status = file.close();
   throw_if_error(annotate(status, "save_npy: "), at);
 }
@@ -129,8 +129,8 @@ Tensor load_npy(const std::string& path, std::optional<DType> dtype, SourceLocat
     throw_if_error(annotate(bytes.status(), "load_npy: "), at);
     StatusOr<Literal> out = hlo::read_npy(*bytes, dtype);
     if (!out.ok() && bytes->starts_with("PK"))
-      throw Error(invalid_argument("load_npy: ", path, ": is a .npz archive; load it with load_npz"),
-                  at);
+      throw Error(
+          invalid_argument("load_npy: ", path, ": is a .npz archive; load it with load_npz"), at);
     throw_if_error(annotate(out.status(), "load_npy: ", path, ": "), at);
     return *std::move(out);
   });
@@ -240,8 +240,8 @@ std::vector<Tensor> load_leaves(const std::string& path,
     std::vector<Tensor> leaves;
     for (size_t i = 0; i < names.size(); ++i) {
       const bool is_told = i < like.size() && like[i].is_valid();
-      StatusOr<Literal> value = opened->read(
-          order[i], is_told ? std::optional(like[i].dtype()) : std::optional<DType>());
+      StatusOr<Literal> value =
+          opened->read(order[i], is_told ? std::optional(like[i].dtype()) : std::optional<DType>());
       throw_if_error(annotate(value.status(), "load_npz: ", path, ": "), at);
       if (is_told && !same_type(value->shape(), like[i].shape()))
         throw Error(invalid_argument("load_npz: ", path, ": ", names[i], " is ", value->shape(),

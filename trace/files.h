@@ -100,8 +100,8 @@ TreeSpec stored_spec(const StoredNames& names, const std::string& path, bool is_
   } else if constexpr (IsVector<T>::value) {
     spec.kind = Kind::kVector;
     for (size_t i = 0; names.has(item_name(path, is_top, i)); ++i) {
-      spec.children.push_back(stored_spec<typename T::value_type>(
-          names, item_name(path, is_top, i), false, depth + 1));
+      spec.children.push_back(
+          stored_spec<typename T::value_type>(names, item_name(path, is_top, i), false, depth + 1));
     }
   } else if constexpr (IsOptional<T>::value) {
     if (is_top || names.has(path))

@@ -30,10 +30,9 @@ struct Model {
   std::optional<Tensor> bias;
   std::map<std::string, Layer> heads;
   None nothing;
-  static constexpr auto kFields =
-      fields(field("scale", &Model::scale), field("layers", &Model::layers),
-             field("bias", &Model::bias), field("heads", &Model::heads),
-             field("nothing", &Model::nothing));
+  static constexpr auto kFields = fields(
+      field("scale", &Model::scale), field("layers", &Model::layers), field("bias", &Model::bias),
+      field("heads", &Model::heads), field("nothing", &Model::nothing));
 };
 struct Node {
   std::vector<Node> children;
@@ -47,9 +46,8 @@ class Files : public testing::Test {
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  const std::string folder_ =
-      testing::TempDir() + "heddle_files_" +
-      testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string folder_ = testing::TempDir() + "heddle_files_" +
+                              testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 Model model() {
@@ -92,10 +90,9 @@ TEST_F(Files, TreesComeBackByTheirPaths) {
   EXPECT_FALSE(m.bias.has_value());
   std::vector<std::string> names;
   for (const auto& [name, tensor] : load_npz(path("m.npz"))) names.push_back(name);
-  EXPECT_THAT(names,
-              ElementsAre("heads.left.b", "heads.left.w", "heads.right.b", "heads.right.w",
-                          "layers[0].b", "layers[0].w", "layers[1].b", "layers[1].w",
-                          "layers[2].b", "layers[2].w", "scale"));
+  EXPECT_THAT(names, ElementsAre("heads.left.b", "heads.left.w", "heads.right.b", "heads.right.w",
+                                 "layers[0].b", "layers[0].w", "layers[1].b", "layers[1].w",
+                                 "layers[2].b", "layers[2].w", "scale"));
 }
 
 TEST_F(Files, TuplesAndLoneTensorsHaveNumpysNames) {
@@ -142,8 +139,9 @@ TEST_F(Files, LikeSaysWhatMustBeThere) {
               HasSubstr("b: npy: is f32[2]; it must have the dtype f64"));
   EXPECT_THAT(error_of([&] { (void)load_npz<Model>(path("l.npz")); }),
               HasSubstr("has no array 'scale'; it has 'w', 'b'"));
-  EXPECT_THAT(error_of([&] { (void)load_npz(path("l.npz"), std::map<std::string, Tensor>{
-                                                              {"w", Tensor()}}); }),
+  EXPECT_THAT(error_of([&] {
+                (void)load_npz(path("l.npz"), std::map<std::string, Tensor>{{"w", Tensor()}});
+              }),
               HasSubstr("has the array 'b', for which the tree has no place; it has 'w'"));
 }
 
@@ -161,13 +159,17 @@ TEST_F(Files, WhatCannotBeSavedLeavesTheFileAlone) {
   EXPECT_THAT(error_of([&] { save_npy(path("x.npy"), p); }), HasSubstr("save_npy: operand is"));
   EXPECT_THAT(error_of([&] { save_npy(path("x.npy"), Tensor()); }),
               HasSubstr("save_npy: operand has no value"));
-  EXPECT_THAT(error_of([&] { save_npz(path("x.npy"), Layer{ones(2), p}); }),
+  EXPECT_THAT(error_of([&] {
+                save_npz(path("x.npy"), Layer{ones(2), p});
+              }),
               HasSubstr("save_npz of x.b: operand is"));
   EXPECT_THAT(error_of([&] {
-                trace([&](Tensor t) {
-                  save_npy(path("x.npy"), t);
-                  return t;
-                }, ones(2));
+                trace(
+                    [&](Tensor t) {
+                      save_npy(path("x.npy"), t);
+                      return t;
+                    },
+                    ones(2));
               }),
               HasSubstr("save_npy: operand is a traced f32[2]"));
   {

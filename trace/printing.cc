@@ -192,8 +192,8 @@ class FloatColumn {
     }
     if (greatest == 0) return false;
     return greatest >= greatest_in_columns(dtype_) ||
-           (!suppress && (least < rounded_to(dtype_, 0.0001) ||
-                          rounded_to(dtype_, greatest / least) > 1000));
+           (!suppress &&
+            (least < rounded_to(dtype_, 0.0001) || rounded_to(dtype_, greatest / least) > 1000));
   }
 
   [[nodiscard]] std::string sign(double value) const {
@@ -284,8 +284,7 @@ std::string scalar_of(const Literal& literal, const PrintOptions& options) {
   const double real = real_at(literal, 0);
   if (!is_complex(dtype)) return scalar_text(part, real, options, true, false);
   const double imag = imag_at(literal, 0);
-  if (real == 0 && !std::signbit(real))
-    return scalar_text(part, imag, options, false, false) + "j";
+  if (real == 0 && !std::signbit(real)) return scalar_text(part, imag, options, false, false) + "j";
   return cat("(", scalar_text(part, real, options, false, false),
              scalar_text(part, imag, options, false, true), "j)");
 }
@@ -356,8 +355,8 @@ class ArrayText {
 
   [[nodiscard]] std::string nested(size_t axis, int64_t position, const std::string& indent,
                                    int64_t width) const {
-    const std::string inside =
-        axis + 1 == sizes_.size() ? row(position, indent, width) : rows(axis, position, indent, width);
+    const std::string inside = axis + 1 == sizes_.size() ? row(position, indent, width)
+                                                         : rows(axis, position, indent, width);
     return cat("[", inside.substr(indent.size()), "]");
   }
 

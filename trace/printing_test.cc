@@ -54,10 +54,12 @@ TEST(Printing, DescribesWhatHasNoValue) {
   EXPECT_THAT(printed(p), HasSubstr("placeholder #"));
   EXPECT_EQ(printed(Tensor()), "no value");
   std::string traced;
-  trace([&](Tensor x) {
-    traced = printed(x * 2.0);
-    return x;
-  }, ones(3));
+  trace(
+      [&](Tensor x) {
+        traced = printed(x * 2.0);
+        return x;
+      },
+      ones(3));
   EXPECT_EQ(traced, "traced f32[3]");
   const Tensor x = ones(3);
   const CompiledProgram given =
@@ -94,7 +96,8 @@ TEST(Printing, TakesNumpysOptions) {
 }
 
 TEST(Printing, OfATupleHasALineForEach) {
-  const Literal both = Literal::tuple({Literal::scalar(f32, 1.5), Literal::scalar(s32, int64_t{2})});
+  const Literal both =
+      Literal::tuple({Literal::scalar(f32, 1.5), Literal::scalar(s32, int64_t{2})});
   EXPECT_EQ(array_to_string(both), "1.5\n2");
 }
 

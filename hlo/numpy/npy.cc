@@ -275,9 +275,9 @@ StatusOr<std::string> npy_header(const Shape& shape) {
     return invalid_argument("npy: ", shape, " is no array");
   if (shape.rank() > int64_t{kMaxRank})
     return invalid_argument("npy: ", shape, " has more than 64 axes, which numpy has not");
-  std::string header = cat("{'descr': '", descr_of(shape.dtype()),
-                           "', 'fortran_order': False, 'shape': (", join(shape.dimensions(), ", "),
-                           shape.rank() == 1 ? "," : "", "), }");
+  std::string header =
+      cat("{'descr': '", descr_of(shape.dtype()), "', 'fortran_order': False, 'shape': (",
+          join(shape.dimensions(), ", "), shape.rank() == 1 ? "," : "", "), }");
   header.append((64 - (kMagic.size() + 4 + header.size() + 1) % 64) % 64, ' ').push_back('\n');
   const char length[] = {static_cast<char>(header.size() & 0xff),
                          static_cast<char>(header.size() >> 8)};

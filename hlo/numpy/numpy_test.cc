@@ -20,7 +20,8 @@ std::string npy(std::string header, std::string_view data = "") {
                          static_cast<char>(header.size() >> 8)};
   return cat(std::string_view("\x93NUMPY\x01\x00", 8), std::string_view(length, 2), header, data);
 }
-std::string with_descr(std::string_view descr, std::string_view data = "", std::string_view n = "1") {
+std::string with_descr(std::string_view descr, std::string_view data = "",
+                       std::string_view n = "1") {
   return npy(cat("{'descr': ", descr, ", 'fortran_order': False, 'shape': (", n, ",), }"), data);
 }
 std::string error_of(std::string_view bytes, std::optional<DType> dtype = {}) {
@@ -39,11 +40,13 @@ TEST(Npy, SaysWhatItsElementsAreThatHeddleHasNot) {
   EXPECT_EQ(error_of(with_descr("'<f16'")),
             "npy: the elements are of a precision that no dtype has; save it as float64 or "
             "complex128");
-  EXPECT_EQ(error_of(with_descr("'|V3'")),
-            "npy: the elements are raw bytes of a size that no dtype has; save the numbers in them");
-  EXPECT_EQ(error_of(with_descr("'<V1'")),
-            "npy: the elements are raw bytes ('V1'), as ml_dtypes saves floats of 8 bits; say which "
-            "dtype they are, as f8e4m3fn");
+  EXPECT_EQ(
+      error_of(with_descr("'|V3'")),
+      "npy: the elements are raw bytes of a size that no dtype has; save the numbers in them");
+  EXPECT_EQ(
+      error_of(with_descr("'<V1'")),
+      "npy: the elements are raw bytes ('V1'), as ml_dtypes saves floats of 8 bits; say which "
+      "dtype they are, as f8e4m3fn");
 }
 
 TEST(Npy, SaysWhatIsDamaged) {
@@ -153,8 +156,7 @@ TEST(Zip, SaysWhatIsWrongWithIt) {
             "zip: has no directory at its end: it is no archive, or was cut off");
   std::string damaged = good;
   damaged[good.find("world")] = 'W';
-  EXPECT_EQ(zip_error(damaged),
-            "zip: an entry's checksum is not that of its bytes: it is damaged");
+  EXPECT_EQ(zip_error(damaged), "zip: an entry's checksum is not that of its bytes: it is damaged");
   EXPECT_EQ(zip_error(archive_of({{"a", "1"}, {"a", "2"}})), "zip: has the name 'a' twice");
   const size_t row = good.find("PK\x01\x02");
   std::string encrypted = good;

@@ -1,4 +1,6 @@
 // The layout of archives: PKWARE's APPNOTE.TXT, sections 4.3 to 4.5.
+#include "heddle/hlo/numpy/internal/zip.h"
+
 #include <zlib.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <memory>
 
 #include "heddle/base/strings.h"
-#include "heddle/hlo/numpy/internal/zip.h"
 
 namespace heddle::hlo {
 namespace {
@@ -78,8 +79,8 @@ StatusOr<Directory> read_end(std::string_view archive) {
   const uint16_t disk = in.u16(), first_disk = in.u16(), here = in.u16();
   Directory out{.count = in.u16(), .size = in.u32(), .offset = in.u32()};
   const bool wants64 = out.count == kFull16 || out.size == kFull32 || out.offset == kFull32;
-  const bool has64 = end >= kLocatorSize &&
-                     Numbers(archive.substr(end - kLocatorSize, 4)).u32() == kLocator64;
+  const bool has64 =
+      end >= kLocatorSize && Numbers(archive.substr(end - kLocatorSize, 4)).u32() == kLocator64;
   if (wants64 && has64) {
     Numbers locator(archive.substr(end - kLocatorSize + 8, 8));
     const uint64_t at = locator.u64();
@@ -241,7 +242,8 @@ Status deflate_into(std::string& out, z_stream& stream, std::string_view part, i
     do {
       stream.next_out = reinterpret_cast<Bytef*>(piece.data());
       stream.avail_out = kPiece;
-      if (deflate(&stream, how) == Z_STREAM_ERROR) return internal_error("zip: zlib does not deflate");
+      if (deflate(&stream, how) == Z_STREAM_ERROR)
+        return internal_error("zip: zlib does not deflate");
       out.append(piece, 0, kPiece - stream.avail_out);
     } while (stream.avail_out == 0);
   } while (!part.empty());
@@ -250,8 +252,8 @@ Status deflate_into(std::string& out, z_stream& stream, std::string_view part, i
 
 StatusOr<std::string> deflate_all(const std::vector<std::string_view>& parts) {
   z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8,
-                   Z_DEFAULT_STRATEGY) != Z_OK)
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
+      Z_OK)
     return internal_error("zip: zlib does not start");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, deflateEnd);
   std::string out;

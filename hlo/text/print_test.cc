@@ -134,9 +134,9 @@ TEST(Print, GivesLinesAsCommentsForPeople) {
   EXPECT_TRUE(equal(*parse_text(text), module));
   EXPECT_THAT(reprint({.line_comments = true}), ::testing::Not(HasSubstr("metadata")));
   const std::string layouts = "m { x = f32[2,3]{0,1} parameter(0) ROOT y = f32[2,3]{1,0} copy(x) }";
-  EXPECT_EQ(print(*parse_text(layouts),
-                  {.form = PrintOptions::Form::kShort, .line_comments = true}),
-            R"(HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2,3]}
+  EXPECT_EQ(
+      print(*parse_text(layouts), {.form = PrintOptions::Form::kShort, .line_comments = true}),
+      R"(HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2,3]}
 
 ENTRY m {
   x = f32[2,3]{0,1} parameter(0)

@@ -70,8 +70,8 @@ std::string mutated(std::string bytes, std::mt19937& random) {
         for (size_t k = at; k < std::min(bytes.size(), at + 8); ++k) bytes[k] = '\xff';
         break;
       case 4: {
-        static constexpr std::string_view kWords[] = {"(", ")",     "9999999999", "-1", "True", ",",
-                                                      "'", "'<V2'", "'|O'",       "[",  "{",    "}"};
+        static constexpr std::string_view kWords[] = {
+            "(", ")", "9999999999", "-1", "True", ",", "'", "'<V2'", "'|O'", "[", "{", "}"};
         bytes.insert(at, kWords[below(std::size(kWords))]);
         break;
       }

@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "heddle/heddle.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/files.h"
+#include "heddle/trace/shaping.h"
 
 namespace heddle::numpy_test {
 namespace {
@@ -19,8 +22,7 @@ struct Layer {
 struct Params {
   Tensor w;
   std::vector<Layer> layers;
-  static constexpr auto kFields =
-      fields(field("w", &Params::w), field("layers", &Params::layers));
+  static constexpr auto kFields = fields(field("w", &Params::w), field("layers", &Params::layers));
 };
 
 class RoundTrip : public testing::Test {
@@ -55,12 +57,11 @@ TEST_F(RoundTrip, NumpysFilesAreLoaded) {
 TEST_F(RoundTrip, NumpyLoadsOurs) {
   const Tensor w = arange(6, f32) / 4;
   save_npy(folder_ + "/ours.npy", reshape(w, {2, 3}).astype(f64));
-  const std::map<std::string, Tensor> named = {
-      {"w", reshape(w, {2, 3})},
-      {"layers[0].b", array({true, false})},
-      {"layers[1].b", array({false, true})},
-      {"naïve", scalar(std::complex<float>(1, 2))},
-      {"half", array({1.0f, -2.5f}).astype(bf16)}};
+  const std::map<std::string, Tensor> named = {{"w", reshape(w, {2, 3})},
+                                               {"layers[0].b", array({true, false})},
+                                               {"layers[1].b", array({false, true})},
+                                               {"naïve", scalar(std::complex<float>(1, 2))},
+                                               {"half", array({1.0f, -2.5f}).astype(bf16)}};
   save_npz(folder_ + "/ours.npz", named);
   save_npz(folder_ + "/compressed.npz", named, {.compress = true});
   EXPECT_TRUE(python("check"));

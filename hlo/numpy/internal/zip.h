@@ -16,8 +16,8 @@ namespace heddle::hlo {
 
 struct ZipEntry {
   std::string name;
-  uint64_t size = 0;         // of the content
-  std::string_view stored;   // its bytes in the archive
+  uint64_t size = 0;        // of the content
+  std::string_view stored;  // its bytes in the archive
   bool is_deflated = false;
   uint32_t crc = 0;
 };
