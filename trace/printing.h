@@ -28,8 +28,9 @@ struct PrintOptions {
 
 // The value as numpy's str() prints it: nested brackets, columns of one width, the fewest digits
 // that tell each element from its neighbours in its dtype, True and False. Of what numpy has not,
-// bf16 is printed likewise and floats of 8 bits and fewer as the f32 of their value. A traced tensor, a placeholder, one that
-// was donated and one without a value have no value, and give to_string(x).
+// bf16 is printed likewise, and floats of 8 bits and fewer as the f32 of their value. A traced
+// tensor, a placeholder, one that was donated and one without a value have no value, and give
+// to_string(x).
 //
 // errors   Error: InvalidArgument for options below 0; FailedPrecondition under a TransferGuard;
 //          that of the run that should have made x

@@ -219,6 +219,8 @@ template <class T>
 struct ListOf<std::initializer_list<T>> : ListOf<std::vector<T>> {};
 template <class C>
 concept HostList = ListOf<C>::kIs;
+template <class C>
+concept NumberList = HostList<C> && kIsNumber<typename ListOf<C>::Item>;
 
 template <class C>
 struct NumberIn {
@@ -291,9 +293,9 @@ template <trace_internal::HostList C>
 Tensor array(const C& values, SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_of_list(values, at);
 }
-template <trace_internal::HostList C>
-requires trace_internal::kIsNumber<typename trace_internal::ListOf<C>::Item> Tensor
-array(const C& values, std::vector<int64_t> shape, SourceLocation at = SourceLocation::here()) {
+template <trace_internal::NumberList C>
+Tensor array(const C& values, std::vector<int64_t> shape,
+             SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_from_bytes(
       std::data(values), std::size(values),
       trace_internal::dtype_of<typename trace_internal::ListOf<C>::Item>(), std::move(shape), at);
