@@ -1,6 +1,7 @@
 #include "heddle/hlo/dtype.h"
 
 #include <array>
+#include <ostream>
 
 namespace heddle {
 namespace {
@@ -43,6 +44,7 @@ const Row& row_of(DType dtype) {
 }  // namespace
 
 std::string_view to_string(DType dtype) { return row_of(dtype).text; }
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << to_string(dtype); }
 DTypeKind kind_of(DType dtype) { return row_of(dtype).kind; }
 int64_t storage_bytes(DType dtype) { return row_of(dtype).bytes; }
 int64_t bit_width(DType dtype) { return row_of(dtype).bits; }

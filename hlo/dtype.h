@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string_view>
 
@@ -64,6 +65,7 @@ enum class DTypeKind : uint8_t { kNone, kPredicate, kSigned, kUnsigned, kFloat, 
 
 // Returns "f32", "pred", "tuple", ...; "invalid" for a number that is no type.
 std::string_view to_string(DType dtype);
+std::ostream& operator<<(std::ostream& out, DType dtype);  // to_string
 
 // Returns the element type (or token, opaque) named by HLO text, if it is one.
 std::optional<DType> parse_dtype(std::string_view text);

@@ -1,6 +1,7 @@
 #include "heddle/hlo/shape.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "heddle/base/arithmetic.h"
 
@@ -129,6 +130,8 @@ bool same_type(const Shape& a, const Shape& b) {
   }
   return std::ranges::equal(a.elements(), b.elements(), same_type);
 }
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << to_string(shape); }
 
 std::string to_string(const Shape& shape) {
   if (shape.is_tuple()) return cat("(", join(shape.elements(), ", "), ")");

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -110,6 +111,7 @@ class Shape {
 
 // Returns f32[2,3], without layouts: the form of error messages.
 std::string to_string(const Shape& shape);
+std::ostream& operator<<(std::ostream& out, const Shape& shape);  // to_string
 
 // Equal in types, sizes and dynamic flags; layouts are not looked at.
 bool same_type(const Shape& a, const Shape& b);

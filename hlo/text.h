@@ -17,6 +17,9 @@ struct PrintOptions {
   };
   Form form = Form::kLong;
   bool metadata = true;
+  // For people: the user's file, without its folders, and line as a comment, `// train.cc:41`, no
+  // other metadata, and no layouts that are row-major.
+  bool line_comments = false;
   bool operand_types = false;  // f32[2]{0} %x for %x, as older XLAs print
   // Constants of more elements are printed as {...}, which cannot be run; -1: all in full.
   int64_t max_constant_elements = -1;

@@ -8,13 +8,13 @@
 
 #include "CLI/CLI.hpp"
 #include "heddle/base/counters.h"
+#include "heddle/hlo/numpy/npy.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tools/command.h"
-#include "heddle/tools/npy.h"
 #include "heddle/tools/program.h"
 
 namespace heddle::tools {
@@ -60,7 +60,7 @@ StatusOr<std::vector<Literal>> inputs_of(const Options& options, const Program& 
       continue;
     }
     HEDDLE_ASSIGN_OR_RETURN(std::string bytes, read_file(options.inputs[i]));
-    auto value = read_npy(bytes);
+    auto value = hlo::read_npy(bytes, want.dtype());
     if (!value.ok()) return annotate(value.status(), options.inputs[i], ": ");
     if (!same_type(value->shape(), want)) {
       return invalid_argument("run: ", options.inputs[i], " is ", value->shape(), "; parameter ", i,
@@ -93,7 +93,7 @@ Status print_results(const Options& options, const std::vector<BufferPtr>& resul
     std::printf("result %zu: %s %s\n", i, to_string(value.shape()).c_str(),
                 value.element_count() > kMostElements ? "..." : hlo::print_literal(value).c_str());
     if (options.output_dir.empty()) continue;
-    HEDDLE_ASSIGN_OR_RETURN(std::string bytes, write_npy(value));
+    HEDDLE_ASSIGN_OR_RETURN(std::string bytes, hlo::write_npy(value));
     HEDDLE_RETURN_IF_ERROR(write_file(cat(options.output_dir, "/result", i, ".npy"), bytes));
   }
   return {};

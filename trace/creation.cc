@@ -88,17 +88,17 @@ Tensor ones(const Dimensions& shape, DType dtype, SourceLocation at) {
   return filled("ones", shape, {1, at}, dtype);
 }
 
-Tensor full_like(Operand x, Operand value) {
+Tensor full_like(Operand x, Operand value, std::optional<DType> dtype) {
   const Shape like = as_tensor(x).shape();
-  return filled("full_like", like.dimensions(), value, like.dtype());
+  return filled("full_like", like.dimensions(), value, dtype.value_or(like.dtype()));
 }
-Tensor zeros_like(Operand x) {
+Tensor zeros_like(Operand x, std::optional<DType> dtype) {
   const Shape like = as_tensor(x).shape();
-  return filled("zeros_like", like.dimensions(), {0, x.at()}, like.dtype());
+  return filled("zeros_like", like.dimensions(), {0, x.at()}, dtype.value_or(like.dtype()));
 }
-Tensor ones_like(Operand x) {
+Tensor ones_like(Operand x, std::optional<DType> dtype) {
   const Shape like = as_tensor(x).shape();
-  return filled("ones_like", like.dimensions(), {1, x.at()}, like.dtype());
+  return filled("ones_like", like.dimensions(), {1, x.at()}, dtype.value_or(like.dtype()));
 }
 
 Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation at) {
@@ -169,6 +169,11 @@ Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype, SourceLocation
     Tensor diagonal = add({iota(s32, shape, 0, at), at}, {k, at});
     return equal({diagonal, at}, {iota(s32, shape, 1, at), at}).astype(dtype, at);
   });
+}
+
+Tensor eye(int64_t rows, DType dtype, SourceLocation at) { return eye(rows, rows, 0, dtype, at); }
+Tensor eye(int64_t rows, int64_t columns, DType dtype, SourceLocation at) {
+  return eye(rows, columns, 0, dtype, at);
 }
 
 Tensor one_hot(Operand indices, int64_t classes, DType dtype) {

@@ -37,9 +37,11 @@ template <std::integral Size>
 Tensor ones(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
   return ones(Dimensions{static_cast<int64_t>(size)}, dtype, at);
 }
-Tensor full_like(Operand x, Operand value);  // `value` in the shape and dtype of x
-Tensor zeros_like(Operand x);                // 0 likewise
-Tensor ones_like(Operand x);                 // 1 likewise
+// `value` in the shape and dtype of x, or in another dtype. errors: Error where the dtype cannot
+// hold the number
+Tensor full_like(Operand x, Operand value, std::optional<DType> dtype = {});
+Tensor zeros_like(Operand x, std::optional<DType> dtype = {});  // 0 likewise
+Tensor ones_like(Operand x, std::optional<DType> dtype = {});   // 1 likewise
 
 namespace trace_internal {
 // Numbers, one of them of floating point at least.
@@ -87,11 +89,14 @@ arange(Start start, Stop stop, DType dtype, SourceLocation at = SourceLocation::
 }
 // `count` values evenly from start to stop, both included. For integers they are computed in f32
 // (f64 for 64 bits) and rounded down.
-Tensor linspace(double start, double stop, int64_t count, DType dtype = f32,
+Tensor linspace(double start, double stop, int64_t count = 50, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());
 // Ones on diagonal k of a rows x columns matrix (columns < 0: as many as rows).
 Tensor eye(int64_t rows, int64_t columns = -1, int64_t k = 0, DType dtype = f32,
            SourceLocation at = SourceLocation::here());
+// The same on the main diagonal, of a square matrix and of another one.
+Tensor eye(int64_t rows, DType dtype, SourceLocation at = SourceLocation::here());
+Tensor eye(int64_t rows, int64_t columns, DType dtype, SourceLocation at = SourceLocation::here());
 // indices[..] -> [.., classes]: one at the index, zero elsewhere; indices out of range give zeros.
 Tensor one_hot(Operand indices, int64_t classes, DType dtype = f32);
 // The lower (upper) triangle of the last two axes, up to diagonal k; zero elsewhere.

@@ -1,6 +1,8 @@
 #include "heddle/trace/devices.h"
 
+#include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/node.h"
 
 namespace heddle {
 
@@ -15,5 +17,45 @@ std::vector<Device*> devices(std::string_view name, SourceLocation at) {
   for (const auto& device : (**backend).devices()) out.push_back(device.get());
   return out;
 }
+
+Device& DeviceOrName::find(std::string_view op, SourceLocation at) const {
+  if (device_ != nullptr) return *device_;
+  if (name_.data() == nullptr)
+    throw Error(invalid_argument(op, ": the device is null; name one, or take one of devices()"),
+                at);
+  StatusOr<Device*> device = runtime::find_device(name_);
+  throw_if_error(annotate(device.status(), op, ": "), at);
+  return **device;
+}
+
+Device& device_of(const Tensor& x, SourceLocation at) {
+  return trace_internal::buffer_of(x, "device_of", at)->device();
+}
+
+namespace trace_internal {
+namespace {
+
+Tensor moved(const Tensor& x, Device& device, const std::string& op, SourceLocation at) {
+  const runtime::BufferPtr buffer = buffer_of(x, op, at);
+  if (&buffer->device() == &device) return x;
+  const Literal value = value_or_throw(runtime::to_host(*buffer, op), at);
+  return tensor_of(value_or_throw(runtime::to_device(device, value, op), at), at);
+}
+
+}  // namespace
+
+std::vector<Tensor> leaves_on(std::span<const Tensor> leaves, const TreeSpec& spec,
+                              const DeviceOrName& device, SourceLocation at) {
+  Device& target = device.find("device_put", at);
+  const std::vector<std::string> paths = leaf_paths(spec);
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const std::string op = paths[i].empty() ? "device_put" : cat("device_put of x", paths[i]);
+    out.push_back(moved(leaves[i], target, op, at));
+  }
+  return out;
+}
+
+}  // namespace trace_internal
 
 }  // namespace heddle

@@ -145,6 +145,11 @@ Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, const Sha
 // it is on other devices than the mesh, else with_sharding().
 Tensor device_put(const Tensor& x, const Sharding& sharding,
                   SourceLocation at = SourceLocation::here());
+// The same of each tensor of a tree.
+template <Tree T>
+T device_put(const T& tree, const Sharding& sharding, SourceLocation at = SourceLocation::here()) {
+  return tree_map([&](const Tensor& leaf) { return device_put(leaf, sharding, at); }, tree);
+}
 
 // How a placeholder or a concrete tensor is laid out; null where nobody said, and on one device.
 [[nodiscard]] std::shared_ptr<const hlo::Sharding> sharding_of(const Tensor& tensor);

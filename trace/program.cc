@@ -54,6 +54,11 @@ struct Program::State {
 };
 
 std::string Program::hlo_text() const { return hlo::print(*state_->module); }
+std::string Program::short_text() const {
+  return hlo::print(*state_->module, {.form = hlo::PrintOptions::Form::kShort,
+                                      .line_comments = true,
+                                      .max_constant_elements = 16});
+}
 std::string Program::hlo_proto() const { return hlo::to_proto(*state_->module); }
 const Signature& Program::signature() const { return state_->signature; }
 const hlo::Module& Program::module() const { return *state_->module; }

@@ -39,6 +39,9 @@ class Program : public trace_internal::Calls<Program> {
  public:
   // HLO text of the module: as traced (scans structured), constants in full.
   [[nodiscard]] std::string hlo_text() const;
+  // The same for people: short names, the file and line of each instruction as a comment
+  // (`// train.cc:41`), constants of more than 16 elements as {...}.
+  [[nodiscard]] std::string short_text() const;
   // A serialised HloModuleProto.
   [[nodiscard]] std::string hlo_proto() const;
   // Names, paths and types of arguments, captured tensors and results.

@@ -1,7 +1,6 @@
 #include "heddle/trace/tensor.h"
 
 #include <cstring>
-#include <ostream>
 
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/evaluate.h"
@@ -124,15 +123,25 @@ void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, 
     std::memcpy(out, literal.bytes(), static_cast<size_t>(literal.byte_size()));
 }
 
-std::vector<int64_t> shape_of_rows(const std::vector<size_t>& lengths, SourceLocation at) {
-  const size_t columns = lengths.empty() ? 0 : lengths[0];
-  for (size_t row = 0; row < lengths.size(); ++row) {
-    if (lengths[row] == columns) continue;
-    throw Error(invalid_argument("array: row ", row, " has ", lengths[row],
-                                 " values; it must have ", columns, " as row 0"),
-                at);
+void NestedShape::enter(size_t length) {
+  const auto size = static_cast<int64_t>(length);
+  const size_t depth = path_.size();
+  if (depth == sizes_.size()) sizes_.push_back(size);
+  if (sizes_[depth] != size) {
+    std::string row, first;
+    for (const int64_t i : path_) {
+      append(row, "[", i, "]");
+      append(first, "[0]");
+    }
+    if (depth == 1) {
+      row = std::to_string(path_[0]);
+      first = "0";
+    }
+    throw Error(invalid_argument("array: row ", row, " has ", size, " values; it must have ",
+                                 sizes_[depth], " as row ", first),
+                at_);
   }
-  return {static_cast<int64_t>(lengths.size()), static_cast<int64_t>(columns)};
+  path_.push_back(0);
 }
 
 void require_one_element(const Tensor& tensor, SourceLocation at) {
@@ -193,11 +202,6 @@ std::string to_string(const Tensor& tensor) {
   if (!node.buffer) return to_string(trace_internal::placeholder_of(node));
   return cat(to_string(node.buffer->state()), " ", to_string(node.shape));
 }
-
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
-  return out << to_string(tensor);
-}
-
 Tensor placeholder(const Shape& shape, SourceLocation at) {
   throw_if_error(annotate(check_shape(shape), "placeholder: "), at);
   auto node = std::make_shared<Node>();

@@ -8,10 +8,12 @@
 // on the default device, through the same programs and caches.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -141,9 +143,16 @@ class Tensor {
   std::shared_ptr<const trace_internal::Node> node_;
 };
 
-// "traced f32[3]", "placeholder #12 bf16[4] made at train.cc:41", "ready f32[3]", "no value".
+// What a tensor is, and not its value: "traced f32[3]", "placeholder #12 bf16[4] made at
+// train.cc:41", "ready f32[3]", "no value". Moves no byte: for errors and logs.
 std::string to_string(const Tensor& tensor);
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // to_string; moves no byte
+// The value as numpy prints it (trace/printing.h has the rules and the options): waits, and is a
+// download, counted. What has no value yet or any more is described as by to_string(). errors: as
+// array_to_string()
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+// What GoogleTest prints: to_string(), since it prints also where no test fails. `<< x` in a
+// message gives the value.
+void PrintTo(const Tensor& tensor, std::ostream* out);
 
 // A tensor that takes no memory: an argument for trace(), to be bound when the program runs.
 // Reading it is an error.
@@ -188,25 +197,108 @@ Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector
 // elements. errors: throws Error for complex numbers that are read as others
 void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at);
 void require_one_element(const Tensor& tensor, SourceLocation at);
-// [rows, columns]. errors: throws Error naming the row that has another length than the first
-std::vector<int64_t> shape_of_rows(const std::vector<size_t>& lengths, SourceLocation at);
+
+// What array() takes beside braces: vectors, std::array, spans and C arrays, of numbers or of
+// such lists.
+template <class C>
+struct ListOf {
+  static constexpr bool kIs = false;
+};
+template <class T>
+struct ListOf<std::vector<T>> {
+  static constexpr bool kIs = true;
+  using Item = T;
+};
+template <class T, size_t N>
+struct ListOf<std::array<T, N>> : ListOf<std::vector<T>> {};
+template <class T, size_t N>
+struct ListOf<T[N]> : ListOf<std::vector<std::remove_cv_t<T>>> {};
+template <class T, size_t N>
+struct ListOf<std::span<T, N>> : ListOf<std::vector<std::remove_cv_t<T>>> {};
+template <class T>
+struct ListOf<std::initializer_list<T>> : ListOf<std::vector<T>> {};
+template <class C>
+concept HostList = ListOf<C>::kIs;
+template <class C>
+concept NumberList = HostList<C> && kIsNumber<typename ListOf<C>::Item>;
+
+template <class C>
+struct NumberIn {
+  using Type = C;
+};
+template <HostList C>
+struct NumberIn<C> : NumberIn<typename ListOf<C>::Item> {};
+
+// Takes nested lists apart, row by row; every list at one depth has the length of the first there.
+class NestedShape {
+ public:
+  explicit NestedShape(SourceLocation at) : at_(at) {}
+  // errors: throws Error naming the row that has another length than the first
+  void enter(size_t length);
+  void next() { ++path_.back(); }
+  void leave() { path_.pop_back(); }
+  [[nodiscard]] const std::vector<int64_t>& sizes() const { return sizes_; }
+  // Every depth has a size, also where a list is empty.
+  void fill(size_t depth) { sizes_.resize(depth, 0); }
+
+ private:
+  std::vector<int64_t> sizes_;
+  std::vector<int64_t> path_;  // of the list that is read
+  SourceLocation at_;
+};
+
+template <class C, class T>
+void append_list(const C& list, std::vector<T>& values, NestedShape& shape) {
+  shape.enter(std::size(list));
+  for (const auto& item : list) {
+    if constexpr (HostList<typename ListOf<C>::Item>)
+      append_list<typename ListOf<C>::Item>(item, values, shape);
+    else
+      values.push_back(static_cast<T>(item));
+    shape.next();
+  }
+  shape.leave();
+}
+
+template <class C>
+constexpr size_t depth_of() {
+  if constexpr (HostList<C>) return 1 + depth_of<typename ListOf<C>::Item>();
+  return 0;
+}
+
+template <class C>
+Tensor array_of_list(const C& list, SourceLocation at);
 
 }  // namespace trace_internal
 
 // Tensors from host data: outside a trace an upload (counted), inside one an HLO constant. Element
 // type: that of T (float -> f32, double -> f64, int -> s32, int64_t -> s64, bool -> pred,
 // std::complex<float> -> c64, ...).
-// `shape` is row-major; the short form is rank 1.
+// `shape` is row-major; without one it is that of the lists. Values come in braces, up to three
+// deep, or from std::vector, std::array, std::span and C arrays, which may hold each other.
+// errors: InvalidArgument for another number of values than `shape` takes, and for a row of another
+// length than the first, which it names
 template <class T>
 Tensor array(const std::vector<T>& values, std::vector<int64_t> shape,
              SourceLocation at = SourceLocation::here());
 template <class T>
 Tensor array(const std::vector<T>& values, SourceLocation at = SourceLocation::here()) {
-  return array<T>(values, std::vector<int64_t>{static_cast<int64_t>(values.size())}, at);
+  return trace_internal::array_of_list(values, at);
 }
 template <class T>
 Tensor array(std::initializer_list<T> values, SourceLocation at = SourceLocation::here()) {
-  return array<T>(std::vector<T>(values), at);
+  return trace_internal::array_of_list(values, at);
+}
+template <trace_internal::HostList C>
+Tensor array(const C& values, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::array_of_list(values, at);
+}
+template <trace_internal::NumberList C>
+Tensor array(const C& values, std::vector<int64_t> shape,
+             SourceLocation at = SourceLocation::here()) {
+  return trace_internal::array_from_bytes(
+      std::data(values), std::size(values),
+      trace_internal::dtype_of<typename trace_internal::ListOf<C>::Item>(), std::move(shape), at);
 }
 template <class T>
 requires trace_internal::kIsNumber<T> Tensor array(std::initializer_list<T> values,
@@ -220,10 +312,22 @@ requires trace_internal::kIsNumber<T> Tensor scalar(T value,
                                                     SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_from_bytes(&value, 1, trace_internal::dtype_of<T>(), {}, at);
 }
-// Rank 2, row by row. errors: InvalidArgument for rows of unequal length
+template <class T>
+requires trace_internal::kIsNumber<T> Tensor array(T value,
+                                                   SourceLocation at = SourceLocation::here()) {
+  return scalar(value, at);
+}
+// Rank 2, row by row, and rank 3. errors: InvalidArgument for rows of unequal length
 template <class T>
 Tensor array(std::initializer_list<std::initializer_list<T>> rows,
-             SourceLocation at = SourceLocation::here());
+             SourceLocation at = SourceLocation::here()) {
+  return trace_internal::array_of_list(rows, at);
+}
+template <class T>
+Tensor array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> rows,
+             SourceLocation at = SourceLocation::here()) {
+  return trace_internal::array_of_list(rows, at);
+}
 Tensor array(const Literal& literal, SourceLocation at = SourceLocation::here());  // as it is
 
 template <class T>
@@ -264,15 +368,35 @@ Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, SourceLoc
   }
 }
 
-template <class T>
-Tensor array(std::initializer_list<std::initializer_list<T>> rows, SourceLocation at) {
-  std::vector<T> values;
-  std::vector<size_t> lengths;
-  for (const auto& row : rows) {
-    lengths.push_back(row.size());
-    values.insert(values.end(), row.begin(), row.end());
+namespace trace_internal {
+
+template <class C>
+Tensor array_of_list(const C& list, SourceLocation at) {
+  using Number = typename NumberIn<C>::Type;
+  static_assert(kIsNumber<Number>,
+                "array takes C++ numbers: join tensors with stack or concat, and convert other "
+                "types first");
+  static_assert(!std::is_array_v<C> || !std::is_same_v<Number, char>,
+                "text is no array: write signed char or int8_t for numbers of 8 bits");
+  if constexpr (kIsNumber<Number>) {
+    using Item = typename ListOf<C>::Item;
+    if constexpr (kIsNumber<Item> && !std::is_same_v<C, std::vector<bool>>) {
+      const auto count = static_cast<int64_t>(std::size(list));
+      return array_from_bytes(std::data(list), std::size(list), dtype_of<Number>(), {count}, at);
+    } else {
+      // Of bools a vector has no bytes.
+      using Stored = std::conditional_t<std::is_same_v<Number, bool>, uint8_t, Number>;
+      std::vector<Stored> values;
+      NestedShape shape(at);
+      append_list(list, values, shape);
+      shape.fill(depth_of<C>());
+      return array_from_bytes(values.data(), values.size(), dtype_of<Number>(), shape.sizes(), at);
+    }
+  } else {
+    return {};
   }
-  return array<T>(values, trace_internal::shape_of_rows(lengths, at), at);
 }
+
+}  // namespace trace_internal
 
 }  // namespace heddle

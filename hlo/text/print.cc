@@ -1,4 +1,6 @@
 // The module: its header, then its computations.
+#include <algorithm>
+
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/text/internal/elements.h"
 #include "heddle/hlo/text/internal/shapes.h"
@@ -70,7 +72,7 @@ void Writer::write_header() {
   append(out_, "HloModule ", name.name(0));
   write_header_extras(*module_.extras);
   out_.append("\n\n");
-  if (options_.metadata && !is_canonical() && !module_.extras->frames.empty())
+  if (has_metadata() && !module_.extras->frames.empty())
     append(out_, module_.extras->frames, "\n\n");
 }
 
@@ -101,12 +103,18 @@ void Writer::write_entry_layout(const ModuleExtras& extras) {
   out_.append(", entry_computation_layout={(");
   for (size_t i = 0; i < count; ++i) {
     write_separator(out_, i, /*index_comments=*/true);
-    write_shape(out_, own ? extras.entry_parameter_layouts[i] : entry.parameter_shape(i),
-                /*layouts=*/true);
+    const Shape& shape = own ? extras.entry_parameter_layouts[i] : entry.parameter_shape(i);
+    write_shape(out_, shape, shows_layout(shape));
   }
   out_.append(")->");
-  write_shape(out_, own ? extras.entry_result_layout : entry.result_shape(), /*layouts=*/true);
+  const Shape& result = own ? extras.entry_result_layout : entry.result_shape();
+  write_shape(out_, result, shows_layout(result));
   out_.push_back('}');
+}
+
+bool Writer::shows_layout(const Shape& shape) const {
+  return !options_.line_comments || shape.has_layout() ||
+         std::ranges::any_of(shape.elements(), [&](const Shape& e) { return shows_layout(e); });
 }
 
 void Writer::write_computation(ComputationId id) {

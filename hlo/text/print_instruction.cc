@@ -28,7 +28,7 @@ void Writer::write_instruction(const Computation& computation, InstructionId id)
   out_.append(id == computation.root ? "  ROOT " : "  ");
   write_name(id);
   out_.append(" = ");
-  write_shape(out_, instruction.shape, /*layouts=*/true);
+  write_shape(out_, instruction.shape, shows_layout(instruction.shape));
   append(out_, " ", to_string(instruction.opcode), "(");
   write_operands(computation, instruction);
   out_.push_back(')');
@@ -39,11 +39,12 @@ void Writer::write_instruction(const Computation& computation, InstructionId id)
   });
   if (!called_first) write_called(computation, instruction);
   if (instruction.extras.has_value()) write_extras(instruction);
-  if (!is_canonical() && options_.metadata) write_metadata(instruction);
+  if (has_metadata()) write_metadata(instruction);
   if (!instruction.extras->backend_config.empty()) {
     out_.append(", backend_config=");
     write_raw_or_quoted(out_, instruction.extras->backend_config);
   }
+  if (options_.line_comments) write_line_comment(instruction);
   out_.push_back('\n');
 }
 
@@ -136,6 +137,16 @@ void Writer::write_metadata(const Instruction& instruction) {
   Codec<Metadata>::write(out_, has_own ? own
                                        : Metadata{.source_file = instruction.at.file,
                                                   .source_line = instruction.at.line});
+}
+
+void Writer::write_line_comment(const Instruction& instruction) {
+  const Metadata& own = instruction.extras->metadata;
+  const bool has_own = instruction.extras.has_value() && own.source_line != 0;
+  if (!has_own && !instruction.at.known()) return;
+  std::string file = has_own ? own.source_file : instruction.at.file;
+  file.erase(0, file.rfind('/') + 1);
+  std::erase_if(file, [](char c) { return c == '\n' || c == '\r'; });
+  append(out_, "  // ", file, ":", has_own ? own.source_line : int64_t{instruction.at.line});
 }
 
 }  // namespace heddle::hlo::text

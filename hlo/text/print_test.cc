@@ -122,6 +122,30 @@ TEST(Print, TakesTheUsersLineForMetadata) {
               HasSubstr("parameter(0), metadata={source_file=\"f.cc\" source_line=7}\n"));
 }
 
+TEST(Print, GivesLinesAsCommentsForPeople) {
+  Module module;
+  ComputationBuilder builder(module, "main");
+  builder.set_location({.file = "a/very/long/way/to/f.cc", .line = 7});
+  InstructionId x = builder.parameter(Shape::scalar(f32), "x");
+  module.entry = module.add(std::move(builder).finish(x));
+  const std::string text =
+      print(module, {.form = PrintOptions::Form::kShort, .line_comments = true});
+  EXPECT_THAT(text, HasSubstr("  ROOT x = f32[] parameter(0)  // f.cc:7\n"));
+  EXPECT_TRUE(equal(*parse_text(text), module));
+  EXPECT_THAT(reprint({.line_comments = true}), ::testing::Not(HasSubstr("metadata")));
+  const std::string layouts = "m { x = f32[2,3]{0,1} parameter(0) ROOT y = f32[2,3]{1,0} copy(x) }";
+  EXPECT_EQ(
+      print(*parse_text(layouts), {.form = PrintOptions::Form::kShort, .line_comments = true}),
+      R"(HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2,3]}
+
+ENTRY m {
+  x = f32[2,3]{0,1} parameter(0)
+  ROOT y = f32[2,3] copy(x)
+}
+
+)");
+}
+
 TEST(AsyncSugar, StandsForAComputationOfTheOneOp) {
   auto module = parse_text(
       "ENTRY m { x = f32[2] parameter(0) s = ((f32[2]), f32[2], u32[]) custom-call-start(x), "

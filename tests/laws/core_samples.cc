@@ -10,6 +10,8 @@ constexpr Unrecorded kUnrecorded[] = {
     {"trace/devices.h", "devices by name"},
     {"trace/error.h", "errors"},
     {"trace/exchange.h", "host memory of tensors"},
+    {"trace/files.h", "arrays in files"},
+    {"trace/printing.h", "text"},
     {"trace/program.h", "traces and programs"},
     {"trace/tree.h", "trees of tensors"},
     {"scan/cache_control.h", "bounds of a cache"},
@@ -18,6 +20,7 @@ constexpr Unrecorded kUnrecorded[] = {
     {"integer_limits", "numbers about a dtype"},
     {"arange_integers", "arange of integers"},
     {"to_string", "text"},
+    {"PrintTo", "text"},
     {"placeholder", "an argument of a trace"},
     {"axis_size", "a number about a mesh"},
     {"device_put", "moves a buffer"},
@@ -119,8 +122,8 @@ std::vector<FunctionSample> creation() {
       {"zeros", [](In i) { return Tensors{zeros({2}, i.t)}; }},
       {"ones", [](In i) { return Tensors{ones({2}, i.t)}; }},
       {"full_like", [](In i) { return Tensors{full_like(i.x, 1)}; }},
-      one("zeros_like", zeros_like),
-      one("ones_like", ones_like),
+      {"zeros_like", [](In i) { return Tensors{zeros_like(i.x)}; }},
+      {"ones_like", [](In i) { return Tensors{ones_like(i.x)}; }},
       {"iota",
        [](In i) {
          return Tensors{iota(i.t, {3, 2}, 0)};

@@ -37,6 +37,7 @@ class Writer {
   void write_called_list(std::string_view key, const std::vector<ComputationId>& called);
   void write_extras(const Instruction& instruction);
   void write_metadata(const Instruction& instruction);
+  void write_line_comment(const Instruction& instruction);
   void write_text(std::string_view key, const std::string& value);
 
   void write_name(std::string_view name) { append(out_, is_long() ? "%" : "", name); }
@@ -45,6 +46,11 @@ class Writer {
 
   [[nodiscard]] bool is_long() const { return options_.form == Form::kLong; }
   [[nodiscard]] bool is_canonical() const { return options_.form == Form::kCanonical; }
+  // Row-major layouts say nothing to people.
+  [[nodiscard]] bool shows_layout(const Shape& shape) const;
+  [[nodiscard]] bool has_metadata() const {
+    return options_.metadata && !options_.line_comments && !is_canonical();
+  }
 
   const Module& module_;
   const PrintOptions& options_;

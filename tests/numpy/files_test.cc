@@ -1,0 +1,110 @@
+// Files that numpy wrote, and 2 x 10^5 of them with bytes changed: the array, or an error.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "heddle/base/strings.h"
+#include "heddle/hlo/numpy/npy.h"
+#include "heddle/hlo/numpy/npz.h"
+#include "heddle/tests/numpy/reference.h"
+
+namespace heddle::numpy_test {
+namespace {
+
+struct File {
+  std::string name;
+  Literal array;
+  std::string bytes;
+};
+
+std::vector<File> files() {
+  std::vector<File> out;
+  for (const std::string& line : lines_of("tests/numpy/files.txt")) {
+    const std::vector<std::string> f = split(line, ";");
+    out.push_back({f[0], literal_of(shape_of(f[1], f[2]), f[3]), bytes_of(f[4])});
+  }
+  return out;
+}
+
+StatusOr<Literal> read(const std::string& bytes, bool is_archive) {
+  if (!is_archive) return hlo::read_npy(bytes);
+  HEDDLE_ASSIGN_OR_RETURN(hlo::NpzReader archive, hlo::NpzReader::open(bytes));
+  for (size_t i = 0; i < archive.names().size(); ++i) {
+    if (archive.names()[i] == "x") return archive.read(i);
+  }
+  return not_found("no x");
+}
+
+TEST(NumpyFiles, AreReadAsNumpyWroteThem) {
+  const std::vector<File> all = files();
+  EXPECT_GE(all.size(), 40u);
+  for (const File& file : all) {
+    StatusOr<Literal> array = read(file.bytes, file.name == "npz");
+    ASSERT_TRUE(array.ok()) << file.name << " " << to_string(file.array.shape()) << ": "
+                            << array.status();
+    EXPECT_EQ(*array, file.array) << file.name << " " << to_string(file.array.shape());
+  }
+}
+
+TEST(NumpyFiles, AreWrittenAsNumpyWritesThem) {
+  for (const File& file : files()) {
+    if (file.name == "c_order" || file.name == "shape") {
+      EXPECT_EQ(*hlo::write_npy(file.array), file.bytes) << to_string(file.array.shape());
+    }
+  }
+}
+
+// Changes some bytes, cuts, doubles or swaps parts.
+std::string mutated(std::string bytes, std::mt19937& random) {
+  const auto below = [&](size_t n) { return n == 0 ? size_t{0} : random() % n; };
+  const int count = 1 + static_cast<int>(below(4));
+  for (int i = 0; i < count; ++i) {
+    const size_t at = below(bytes.size());
+    switch (below(8)) {
+      case 0: bytes.resize(at); break;
+      case 1: bytes.insert(at, bytes.substr(at, below(40))); break;
+      case 2: bytes.erase(at, below(20)); break;
+      case 3:
+        for (size_t k = at; k < std::min(bytes.size(), at + 8); ++k) bytes[k] = '\xff';
+        break;
+      case 4: {
+        static constexpr std::string_view kWords[] = {
+            "(", ")", "9999999999", "-1", "True", ",", "'", "'<V2'", "'|O'", "[", "{", "}"};
+        bytes.insert(at, kWords[below(std::size(kWords))]);
+        break;
+      }
+      case 5:
+        if (!bytes.empty()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
+        break;
+      default:
+        if (!bytes.empty()) bytes[at] = static_cast<char>(below(256));
+    }
+  }
+  return bytes;
+}
+
+TEST(NumpyFiles, ThatAreDamagedAreAnErrorOrAnArray) {
+  const std::vector<File> all = files();
+  std::mt19937 random(15);
+  int arrays = 0, errors = 0;
+  std::set<std::string> messages;
+  for (int i = 0; i < 200'000; ++i) {
+    const File& file = all[random() % all.size()];
+    StatusOr<Literal> array = read(mutated(file.bytes, random), file.name == "npz");
+    if (array.ok()) {
+      ++arrays;
+      EXPECT_LE(array->byte_size(), 1 << 20);  // a file of at most 40 kB, once deflated
+    } else {
+      ++errors;
+      messages.insert(message_of(array.status()).substr(0, 60));
+    }
+  }
+  EXPECT_GT(arrays, 5'000);  // most of an array's bytes may be anything
+  EXPECT_GT(errors, 50'000);
+  EXPECT_GT(messages.size(), 25u);
+}
+
+}  // namespace
+}  // namespace heddle::numpy_test
