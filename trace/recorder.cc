@@ -27,8 +27,8 @@ uint64_t next_serial() {
   if (scope.finished) throw Error(escaped_error(node, op), at);
   std::string made = node.where.known() ? cat(", made at ", to_string(node.where)) : "";
   throw Error(
-      failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
-                          ", of another running ", scope.what,
+      failed_precondition(op, ": operand is a traced ", to_string(node.shape), made, ", of ",
+                          name_of(scope), ", which is running elsewhere",
                           "; a traced value may be used in its own trace and those inside it only"),
       at);
 }
@@ -89,10 +89,11 @@ void sort_captures(hlo::Computation& entry, std::vector<Tensor>& captures, bool 
 
 Recorder* Recorder::current() { return current_recorder; }
 
-Recorder::Recorder(std::string what, SourceLocation at)
+Recorder::Recorder(std::string what, SourceLocation at, bool is_named)
     : scope_(std::make_shared<Scope>()), outer_(current_recorder), builder_(module_) {
   scope_->what = std::move(what);
   scope_->where = at;
+  scope_->is_named = is_named;
   scope_->serial = next_serial();
   scope_->recorder = this;
   current_recorder = this;
@@ -148,6 +149,45 @@ hlo::InstructionId Recorder::use(const Tensor& tensor, std::string_view op, Sour
     return found->second;
   }
   throw_foreign(node, op, at);
+}
+
+// Backwards over what has the dtype: numbers are what is looked for, and an array that is no number
+// ends it, since then the dtype is meant. Constants of ops take the dtype of what they meet.
+std::optional<Number> Recorder::number_behind(hlo::InstructionId id) const {
+  const hlo::Computation& computation = builder_.computation();
+  const DType dtype = builder_.shape(id).dtype();
+  const size_t arguments = computation.parameters.size() - captures_.size();
+  std::optional<Number> found;
+  std::vector<bool> seen(id.value + size_t{1});
+  std::vector<hlo::InstructionId> next{id};
+  while (!next.empty()) {
+    const hlo::InstructionId now = next.back();
+    next.pop_back();
+    if (seen[now.value]) continue;
+    seen[now.value] = true;
+    const hlo::Instruction& instruction = computation.at(now);
+    const auto noted =
+        std::ranges::find(scope_->numbers, now, &std::pair<hlo::InstructionId, Number>::first);
+    if (noted != scope_->numbers.end()) {
+      found = noted->second;
+    } else if (instruction.opcode == hlo::Opcode::kParameter) {
+      const auto place = std::ranges::find(computation.parameters, now);
+      const size_t number = static_cast<size_t>(place - computation.parameters.begin());
+      if (number < arguments || number - arguments >= captures_.size()) return std::nullopt;
+      if (!(found = trace_internal::number_behind(captures_[number - arguments])))
+        return std::nullopt;
+    } else if (instruction.opcode != hlo::Opcode::kConstant) {
+      bool has_operand = false;
+      for (hlo::InstructionId operand : instruction.operands) {
+        const Shape& shape = builder_.shape(operand);
+        if (!shape.is_tuple() && shape.dtype() != dtype) continue;
+        has_operand = true;
+        next.push_back(operand);
+      }
+      if (!has_operand) return std::nullopt;
+    }
+  }
+  return found;
 }
 
 hlo::ComputationId Recorder::import(const Fragment& fragment) {
@@ -344,13 +384,14 @@ Tensor emit_constant(Literal literal, SourceLocation at) {
 
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
                   FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at,
-                  std::span<const Tensor> like) {
+                  std::span<const Tensor> like, bool is_named) {
   count_trace();
-  Recorder recorder(what, at);
+  Recorder recorder(what, at, is_named);
   std::vector<Tensor> arguments;
   arguments.reserve(shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
     arguments.push_back(recorder.parameter(shapes[i], at, i < like.size() ? &like[i] : nullptr));
+    if (i < like.size()) keep_number(arguments.back(), like[i], {});
   }
   std::vector<Tensor> results = fn(arguments);
   return recorder.finish(results, what, at);

@@ -56,7 +56,8 @@ struct Traced {
 
 class Recorder {
  public:
-  Recorder(std::string what, SourceLocation at);
+  // `is_named`: what is the name of a Function of the user's.
+  Recorder(std::string what, SourceLocation at, bool is_named = false);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -85,6 +86,9 @@ class Recorder {
   // shown to nobody.
   Traced finish_as_recorded(std::span<const Tensor> results, std::string_view what,
                             SourceLocation at, Root root = Root::kTuple);
+
+  // For errors: the C++ number that alone gives an instruction its dtype, where one does.
+  [[nodiscard]] std::optional<Number> number_behind(hlo::InstructionId id) const;
 
  private:
   hlo::InstructionId use(const Tensor& tensor, std::string_view op, SourceLocation at);
@@ -127,7 +131,7 @@ void count_trace();
 // results. Counts one trace.
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
                   FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at,
-                  std::span<const Tensor> like = {});
+                  std::span<const Tensor> like = {}, bool is_named = false);
 
 // Runs `fn` in the running trace; with none running, in a trace of its own, whose program is then
 // run. For functions of several operations that are one program to the user.
