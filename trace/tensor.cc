@@ -151,7 +151,7 @@ std::string made_at(const Node& node) {
 // " as arg0.level of program main at a.cc:7"
 std::string donated_as(const Node& node) {
   const std::shared_ptr<const Remark> remark = remark_of(node);
-  if (!remark || !remark->donated_as) return "";
+  if (!remark || !remark->donated_as) return " or released";
   return cat(" as ", *remark->donated_as,
              remark->donated_at.known() ? cat(" at ", to_string(remark->donated_at)) : "");
 }

@@ -133,11 +133,12 @@ TEST(Conv, WithoutSpatialAxesIsAProduct) {
   const Tensor x = array<float>({{1, 2}}), kernel = array<float>({{3, 4}, {5, 6}});
   EXPECT_THAT(conv(x, kernel, {.layout = {.x = "NC", .kernel = "IO"}}).to_vector<float>(),
               ElementsAre(13, 16));
-  EXPECT_THAT(error_of([] {
-                conv(ones({8, 8}), ones({3, 3}));
-              }),
-              StartsWith("conv: x is f32[8,8], of rank 2, and kernel f32[3,3], of rank 2; both must "
-                         "have rank n + 2 for n spatial axes"));
+  EXPECT_THAT(
+      error_of([] {
+        conv(ones({8, 8}), ones({3, 3}));
+      }),
+      StartsWith("conv: x is f32[8,8], of rank 2, and kernel f32[3,3], of rank 2; both must "
+                 "have rank n + 2 for n spatial axes"));
 }
 
 TEST(Conv, ResultDtypeIsThatOfXOrGiven) {
