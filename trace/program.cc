@@ -87,11 +87,12 @@ Program Program::lowered(SourceLocation at) const {
 
 namespace {
 
-// Of a tensor that has no value or is donated, by the path of the argument.
-[[noreturn]] void throw_unusable(const Leaf& argument, const Tensor& tensor, SourceLocation at) {
-  const std::string what = cat("run: argument ", argument.path);
-  if (tensor.is_valid()) (void)trace_internal::buffer_of(tensor, what, at);
-  throw Error(invalid_argument(what, " ", trace_internal::why_no_value(tensor)), at);
+// Of a tensor that has no value, is donated or a placeholder, by the path of the argument.
+void throw_unusable(const Leaf& argument, const Tensor& tensor, SourceLocation at) {
+  const std::string what = cat("argument ", argument.path);
+  trace_internal::require_values(
+      "run", what, {&tensor, 1}, [] { return TreeSpec{}; }, at);
+  (void)trace_internal::buffer_of(tensor, cat("run: ", what), at);
 }
 
 }  // namespace
@@ -103,10 +104,12 @@ std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceL
                                  arguments.size(), " tensors; it takes ", want.size()),
                 at);
   }
+  const bool is_traced = trace_internal::Recorder::current() != nullptr;
   std::vector<Tensor> all;
   all.reserve(arguments.size() + state_->captures.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].is_valid() || arguments[i].is_donated())
+    const bool is_hole = !is_traced && arguments[i].is_placeholder();
+    if (!arguments[i].is_valid() || arguments[i].is_donated() || is_hole)
       throw_unusable(want[i], arguments[i], at);
     const Shape& have = trace_internal::node_of(arguments[i], "run", at).shape;
     if (!same_type(have, want[i].shape)) {

@@ -83,14 +83,15 @@ void trace_internal::require_values(std::string_view what, std::string_view name
                                     SourceLocation at) {
   const auto unset = std::ranges::find_if_not(leaves, &Tensor::is_valid);
   if (unset == leaves.end()) return;
-  const std::string path = leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())];
+  const std::string path =
+      cat(name, leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())]);
   const std::string_view why =
       unset->node() ? why_no_value(*unset)
       : path.find("['") != std::string::npos
           ? "has no value: operator[] of a map makes an empty Tensor of a key that is missing; "
             "assign one first, or read the map with .at(..)"
           : "has no value (a default-constructed Tensor); assign one first";
-  throw Error(invalid_argument(what, ": ", name, path, " ", why), at);
+  throw Error(invalid_argument(what, ": ", path, " ", why), at);
 }
 
 size_t leaf_count(const TreeSpec& spec) {
