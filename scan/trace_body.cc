@@ -114,13 +114,18 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
   const TreeSpec entering = in.spec();
   const std::vector<Shape> in_shapes = shapes_of(in.leaves, what, at);
   if (entering != out) {
+    const auto words = [&](const TreeDifference& d) {
+      return cat(name, d.path, " enters as ", described(d.first, d.path, entering, in_shapes),
+                 " and leaves as ", described(d.second, d.path, out, out_shapes));
+    };
+    // The other way round finds a key that leaves alone, beside one that enters alone.
     const TreeDifference found = tree_difference(entering, out);
-    throw Error(
-        invalid_argument(what, ": ", name, found.path, " enters as ",
-                         described(found.first, found.path, entering, in_shapes), " and leaves as ",
-                         described(found.second, found.path, out, out_shapes),
-                         "; return the structure that ", name, " started with"),
-        at);
+    TreeDifference other = tree_difference(out, entering);
+    std::swap(other.first, other.second);
+    throw Error(invalid_argument(what, ": ", words(found),
+                                 other.path == found.path ? "" : cat("; ", words(other)),
+                                 "; return the structure that ", name, " started with"),
+                at);
   }
   std::vector<std::string> paths = leaf_paths(entering);
   std::string wrong, repair;

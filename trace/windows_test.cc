@@ -17,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // Whole numbers of no pattern, in -4 .. 4.
 Tensor whole(std::vector<int64_t> shape, int seed) {
