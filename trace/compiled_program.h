@@ -25,9 +25,9 @@ namespace heddle {
 using runtime::ExecuteOptions;
 using runtime::ProgramCost;
 
-// What a run may take the memory of: an argument by its number, from 0, with all of its leaves; or a
-// part of one by its path in signature().arguments, "arg0.carry" or "arg0.carry.level". The path may
-// begin behind the argument, "carry.level", where one argument alone has it.
+// What a run may take the memory of: an argument by its number, from 0, with all of its leaves; or
+// a part of one by its path in signature().arguments, "arg0.carry" or "arg0.carry.level". The path
+// may begin behind the argument, "carry.level", where one argument alone has it.
 class Donated {
  public:
   Donated(int argument) : argument_(argument) {}  // implicit: {.donate = {0}}

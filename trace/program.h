@@ -39,8 +39,9 @@ class TypedCompiledProgram;
 using runtime::BackendOption;
 using runtime::CompileOptions;
 
-// call<Out>(args..) runs it on trees. What trace() returns is a TypedProgram, below, which knows Out.
-// Copies are cheap; one that was moved from is empty, and every use of it an Error that says so.
+// call<Out>(args..) runs it on trees. What trace() returns is a TypedProgram, below, which knows
+// Out. Copies are cheap; one that was moved from is empty, and every use of it an Error that says
+// so.
 class Program : public trace_internal::Calls<Program> {
  public:
   // HLO text of the module: as traced (scans structured), constants in full.
@@ -101,8 +102,8 @@ class Program : public trace_internal::Calls<Program> {
   std::shared_ptr<const State> state_;
 };
 
-// A program that knows what it takes and returns: what trace() gives. It is a Program wherever one is
-// wanted.
+// A program that knows what it takes and returns: what trace() gives. It is a Program wherever one
+// is wanted.
 //
 //   auto p = trace(loss, cell, xs, target);
 //   Tensor value = p(cell, xs, target);
@@ -154,8 +155,8 @@ class TypedProgram : public Program {
 
 namespace trace_internal {
 
-// What trace() knows of one argument: its structure, to name its leaves. `name`: that of a Function;
-// empty: it has none.
+// What trace() knows of one argument: its structure, to name its leaves. `name`: that of a
+// Function; empty: it has none.
 Program make_program(std::string_view name, std::vector<TreeSpec> specs,
                      std::span<const Tensor> leaves,
                      FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
@@ -345,8 +346,8 @@ auto trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, 
            const G& g, const H& h, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at, a, b, c, d, e, f, g, h);
 }
-// With more than 8 arguments: nothing could stand behind a list of any length, so the callable knows
-// the line, and what comes out knows no types.
+// With more than 8 arguments: nothing could stand behind a list of any length, so the callable
+// knows the line, and what comes out knows no types.
 template <class... Args>
 requires(sizeof...(Args) > 8) Program
     trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn, const Args&... args) {

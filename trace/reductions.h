@@ -21,8 +21,8 @@ struct Reduction {
   bool keep_dims = false;          // reduced axes stay, with size 1
 };
 
-// sum and prod keep the dtype of x, but for integers of fewer than 32 bits, which give s32 or u32, and pred, which gives
-// s32: a count of the true ones.
+// sum and prod keep the dtype of x, but for integers of fewer than 32 bits, which give s32 or u32,
+// and pred, which gives s32: a count of the true ones.
 Tensor sum(Operand x, const Reduction& over = {});   // over no elements 0
 Tensor prod(Operand x, const Reduction& over = {});  // the product; over no elements 1
 // Complex numbers are ordered by their real parts, then by their imaginary ones. Over no elements

@@ -43,8 +43,8 @@ size_t leaf_count(const TreeSpec& spec);
 std::vector<std::string> leaf_paths(const TreeSpec& spec);
 // "(*, None, {w: *, b: *})"
 std::string to_string(const TreeSpec& spec);
-// Where two structures that differ do so first, and what each has there; nothing: a key of the other
-// alone.
+// Where two structures that differ do so first, and what each has there; nothing: a key of the
+// other alone.
 struct TreeDifference {
   std::string path;
   std::optional<TreeSpec> first, second;

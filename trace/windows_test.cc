@@ -153,7 +153,7 @@ TEST(Conv, ErrorsNameTheOption) {
   EXPECT_THAT(error_of([&] {
                 conv(x, ones({2, 2, 3}));
               }),
-              HasSubstr("conv: x is f32[1,4,4,2] and kernel f32[2,2,3]; they must have one dtype"));
+              HasSubstr("conv: x is f32[1,4,4,2], of rank 4, and kernel f32[2,2,3], of rank 3"));
   EXPECT_THAT(error_of([&] { conv(x, kernel, {.strides = {2}}); }),
               HasSubstr("conv: strides has 1 entries; it must have 2, one a spatial axis"));
   EXPECT_THAT(error_of([&] {
