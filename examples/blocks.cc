@@ -66,9 +66,9 @@ CompileOptions options_of(std::span<char*> arguments) {
 Literal last_level(const std::string& device, const CompileOptions& options) {
   // [compile]
   const State begin{placeholder({kChannels}, f32), placeholder({}, s32)};
-  const CompiledProgram step = trace(integrate, begin, placeholder({kTime, kChannels}, f32))
-                                   .compile(device, options)
-                                   .with({.donate = {0, 1}});  // level and blocks
+  const auto step = trace(integrate, begin, placeholder({kTime, kChannels}, f32))
+                        .compile(device, options)
+                        .with({.donate = {0}});  // the state: level and blocks
   // [/compile]
   std::printf("compiled %s\n", to_string(step).c_str());
   // [lend]
@@ -78,7 +78,7 @@ Literal last_level(const std::string& device, const CompileOptions& options) {
     const std::shared_ptr<float> block = make_block(number);
     const Tensor samples =
         lend(std::span(block.get(), kTime * kChannels), {kTime, kChannels}, block);
-    state = step.call<State>(state, samples);  // the old state's memory is the new one's
+    state = step(state, samples);  // the old state's memory is the new one's
   }
   HostCopy level = start_download(state.level);  // returns at once
   // [/lend]

@@ -7,6 +7,7 @@
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/solving.h"
 #include "heddle/scan/loops.h"
+#include "heddle/trace/extremes.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::linalg {
@@ -79,7 +80,7 @@ Located approximant(const Located& a, std::span<const double> c) {
 // The greatest sum down a column: [..].
 Located norm_1(const Located& a) {
   const Located sums = a.with(sum(abs(a).operand(), {.axes = {-2}}));
-  return a.with(max(sums.operand(), {.axes = {-1}}));
+  return a.with(trace_internal::max_or_least(sums.operand(), {.axes = {-1}}));
 }
 
 struct Squaring {
@@ -91,7 +92,7 @@ struct Squaring {
 
 // Each matrix squared as often as `times`, s32[..], says.
 Located squared(const Located& r, const Located& times) {
-  const Located most = r.with(max(times.operand()));
+  const Located most = r.with(trace_internal::max_or_least(times.operand(), {}));
   const Located each = column(column(times));
   const auto running = [&](const Squaring& s) { return (r.with(s.done) < most).tensor(); };
   const auto step = [&](const Squaring& s) {

@@ -7,6 +7,7 @@
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/spectra.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/extremes.h"
 #include "heddle/trace/matrices.h"
 
 namespace heddle::linalg {
@@ -65,7 +66,7 @@ std::vector<Located> slogdet_of(const Located& a) {
 
 // The greatest singular value, [.., 1]; where there is none, something.
 Located greatest(const Located& s) {
-  return s.with(max(s.operand(), {.axes = {-1}, .keep_dims = true}));
+  return s.with(trace_internal::max_or_least(s.operand(), {.axes = {-1}, .keep_dims = true}));
 }
 
 std::vector<Located> lstsq_of(const Located& a, const Located& b, double rcond) {

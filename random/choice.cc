@@ -57,7 +57,7 @@ Tensor positions_without_replacement(const Drawing& d) {
     // The greatest of log(p) + Gumbel noise, in order, are draws without replacement.
     Located p(d.how.p, at);
     Located noise = gumbel_of({words_of(kOp, d.key), {d.elements}, p.dtype(), d.how.options});
-    order = argsort((noise + log(p)).operand(), 0, /*descending=*/true);
+    order = argsort((-(noise + log(p))).operand(), 0);  // a NaN, of a p below 0, comes last
   }
   return reshape({slice_in_dim({order, at}, 0, d.draws), at}, d.shape);
 }

@@ -73,9 +73,10 @@ class AssociativeScan {
   void check(const std::vector<Shape>& before, const Body& body) const {
     const TreeSpec in = elements_.spec();
     if (in != body.results[0])
-      throw Error(invalid_argument(kWhat, ": elements", first_difference(in, body.results[0]),
-                                   ", as fn gets them and as it returns them; it must return the "
-                                   "structure that it was given"),
+      throw Error(invalid_argument(kWhat, ": elements",
+                                   first_difference(in, body.results[0], " as fn gets them",
+                                                    " as it returns them"),
+                                   "; it must return the structure that it was given"),
                   at_);
     std::vector<std::string> paths = leaf_paths(in);
     for (size_t i = 0; i < paths.size(); ++i) {

@@ -29,6 +29,7 @@ class Branches {
                              .structure = operands_.structure,
                              .parameters = shapes_,
                              .at = at_,
+                             .init = operands_.leaves,
                              .result = result},
                             [](const Body&) {});
     bodies_.push_back(body);
@@ -73,8 +74,9 @@ class Branches {
     const Body& a = *bodies_[0];
     const Body& b = *bodies_[i];
     if (a.results[0] != b.results[0]) {
-      throw Error(invalid_argument(what_, ": result", first_difference(a.results[0], b.results[0]),
-                                   ", in ", names_[0], " and in ", names_[i],
+      throw Error(invalid_argument(what_, ": result",
+                                   first_difference(a.results[0], b.results[0],
+                                                    cat(" in ", names_[0]), cat(" in ", names_[i])),
                                    "; branches must return one structure"),
                   at_);
     }

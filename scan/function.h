@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/trace/moved_from.h"
+
 namespace heddle {
 
 namespace scan_internal {
@@ -53,15 +55,42 @@ class Function {
 
   template <class... Args>
   requires std::is_invocable_v<const Fn&, Args...>
-  auto operator()(Args&&... args) const { return fn_(std::forward<Args>(args)...); }
+  auto operator()(Args&&... args) const {
+    require_here("call");
+    return fn_(std::forward<Args>(args)...);
+  }
 
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] uint64_t id() const { return id_; }
+  // errors: Error, as of a call, where it was moved from
+  [[nodiscard]] const std::string& name() const {
+    require_here("name");
+    return name_;
+  }
+  [[nodiscard]] uint64_t id() const {
+    require_here("function");
+    return id_.value;
+  }
 
  private:
+  // 0 where it was moved from.
+  struct Id {
+    explicit Id(uint64_t number) : value(number) {}
+    Id(const Id&) = default;
+    Id& operator=(const Id&) = default;
+    Id(Id&& from) noexcept : value(std::exchange(from.value, 0)) {}
+    Id& operator=(Id&& from) noexcept {
+      value = std::exchange(from.value, 0);
+      return *this;
+    }
+    ~Id() = default;
+    uint64_t value;
+  };
+  void require_here(std::string_view op) const {
+    if (id_.value == 0) trace_internal::throw_moved_from(op, "Function", {});
+  }
+
   std::string name_;
   Fn fn_;
-  uint64_t id_;
+  Id id_;
 };
 
 namespace scan_internal {

@@ -86,19 +86,21 @@ std::vector<Tensor> record_while(const Callable& condition, const Callable& body
                            .structure = init.structure,
                            .parameters = carry,
                            .at = at,
+                           .init = init.leaves,
                            .result = "condition's result"},
                           [&](const Body& b) { check_condition(b.result_shapes[0], at); });
-  BodyPtr step = body_for({.what = "while_loop body",
-                           .kind = &kBody,
-                           .callable = body,
-                           .structure = init.structure,
-                           .parameters = carry,
-                           .at = at,
-                           .result = "carry"},
-                          [&](const Body& b) {
-                            check_carry("while_loop", "carry", init.spec(), b.results[0], carry,
-                                        b.result_shapes, at);
-                          });
+  BodyPtr step =
+      body_for({.what = "while_loop body",
+                .kind = &kBody,
+                .callable = body,
+                .structure = init.structure,
+                .parameters = carry,
+                .at = at,
+                .init = init.leaves,
+                .result = "carry"},
+               [&](const Body& b) {
+                 check_carry("while_loop", "carry", init, b.results[0], b.result_shapes, at);
+               });
   return emit_while(*test, *step, init, at);
 }
 

@@ -171,8 +171,8 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
   };
   auto check = [&](const Body& body) {
     size_t ys = leaf_count(body.results[1]);
-    check_carry(what, parts.carry, init.spec(), body.results[0], carry,
-                std::span(body.result_shapes).subspan(ys), at);
+    check_carry(what, parts.carry, init, body.results[0], std::span(body.result_shapes).subspan(ys),
+                at);
   };
   Callable flat{step.identity, step.types, run, step.name};
   return body_for({.what = what,
@@ -181,7 +181,8 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
                    .structure = cat(init.structure, "|", xs.structure),
                    .parameters = std::move(parameters),
                    .at = at,
-                   .returns_captures = true},
+                   .returns_captures = true,
+                   .init = init.leaves},
                   check);
 }
 
@@ -300,8 +301,10 @@ ScanResult run_scan(std::string_view what, const Callable& step, const Argument&
 }
 
 Tensor constant_leaf(const void* value, DType dtype, SourceLocation at) {
-  return trace_internal::emit_constant(trace_internal::literal_from_bytes(value, 1, dtype, {}, at),
-                                       at);
+  const Literal literal = trace_internal::literal_from_bytes(value, 1, dtype, {}, at);
+  const Tensor made = trace_internal::emit_constant(literal, at);
+  if (is_complex(dtype)) return made;
+  return trace_internal::with_number(made, {literal.to_double(0), dtype, at});
 }
 
 ScanOptions layer_options(size_t layers, const ScanOptions& options, SourceLocation at) {
@@ -326,8 +329,10 @@ std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
     trace_internal::require_values(
         "scan_layers", cat("layers[", layer, "]"), leaves[layer], [&] { return specs[layer]; }, at);
     if (specs[layer] != specs[0]) {
-      throw Error(invalid_argument("scan_layers: layer", first_difference(specs[0], specs[layer]),
-                                   ", in layers 0 and ", layer, "; layers must have one structure"),
+      throw Error(invalid_argument("scan_layers: layer",
+                                   first_difference(specs[0], specs[layer], " in layer 0",
+                                                    cat(" in layer ", layer)),
+                                   "; layers must have one structure"),
                   at);
     }
     for (size_t i = 0; i < paths.size(); ++i) {

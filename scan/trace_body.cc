@@ -1,12 +1,13 @@
 #include "heddle/scan/trace_body.h"
 
 #include <algorithm>
-#include <cctype>
-#include <functional>
+#include <optional>
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/collectives.h"
+#include "heddle/trace/op_names.h"
+#include "heddle/trace/operand.h"
 #include "heddle/transform/import.h"
 
 namespace heddle::scan_internal {
@@ -36,9 +37,12 @@ std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, B
   parameters.reserve(request.parameters.size());
   for (const Shape& shape : request.parameters)
     parameters.push_back(recorder.parameter(shape, request.at));
+  const std::string_view loop = request.what.substr(0, request.what.find(' '));
+  const size_t first = parameters.size() - request.init.size();
+  for (size_t i = 0; i < request.init.size(); ++i)
+    trace_internal::keep_number(parameters[first + i], request.init[i], loop);
   std::vector<Tensor> results = request.callable.run(parameters, body.results);
   if (!request.result.empty()) {
-    const std::string_view loop = request.what.substr(0, request.what.find(' '));
     trace_internal::require_values(
         loop, request.result, results, [&] { return body.results[0]; }, request.at);
   }
@@ -63,16 +67,9 @@ Made made_of(const BodyRequest& request, Traced recorded, Body& body) {
   return made;
 }
 
-bool stays_in_names(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-         c == '-' || c == '.';
-}
-
 // Its entry called by the name. Names are no part of what is interned, so this is a copy.
 Fragment renamed(const Fragment& fragment, std::string_view name) {
-  std::string fit(name);
-  std::ranges::replace_if(fit, std::not_fn(stays_in_names), '_');
-  if (!std::isalpha(static_cast<unsigned char>(fit[0]))) fit.insert(0, 1, '_');
+  std::string fit = trace_internal::name_in_hlo(name);
   if (fragment->entry_computation().name == fit) return fragment;
   hlo::Module module = *fragment;
   module.computations[module.entry.value].name = std::move(fit);
@@ -141,18 +138,41 @@ std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_vie
   return shapes;
 }
 
-void check_carry(std::string_view what, std::string_view name, const TreeSpec& in,
-                 const TreeSpec& out, std::span<const Shape> in_shapes,
-                 std::span<const Shape> out_shapes, SourceLocation at) {
-  if (in != out) {
-    throw Error(invalid_argument(what, ": ", name, first_difference(in, out),
-                                 ", as it enters and as it leaves; return the structure that ",
-                                 name, " started with"),
+namespace {
+
+// "a tensor f32[3]", "a vector of 2", "nothing".
+std::string described(const std::optional<TreeSpec>& part, const std::string& path,
+                      const TreeSpec& whole, std::span<const Shape> shapes) {
+  if (!part) return "nothing";
+  if (part->kind != TreeSpec::Kind::kLeaf) return describe(*part);
+  const std::vector<std::string> paths = leaf_paths(whole);
+  const auto leaf = std::ranges::find(paths, path) - paths.begin();
+  return to_string(shapes[static_cast<size_t>(leaf)]);
+}
+
+}  // namespace
+
+void check_carry(std::string_view what, std::string_view name, const Argument& in,
+                 const TreeSpec& out, std::span<const Shape> out_shapes, SourceLocation at) {
+  const TreeSpec entering = in.spec();
+  const std::vector<Shape> in_shapes = shapes_of(in.leaves, what, at);
+  if (entering != out) {
+    const auto words = [&](const TreeDifference& d) {
+      return cat(name, d.path, " enters as ", described(d.first, d.path, entering, in_shapes),
+                 " and leaves as ", described(d.second, d.path, out, out_shapes));
+    };
+    // The other way round finds a key that leaves alone, beside one that enters alone.
+    const TreeDifference found = tree_difference(entering, out);
+    TreeDifference other = tree_difference(out, entering);
+    std::swap(other.first, other.second);
+    throw Error(invalid_argument(what, ": ", words(found),
+                                 other.path == found.path ? "" : cat("; ", words(other)),
+                                 "; return the structure that ", name, " started with"),
                 at);
   }
   if (std::ranges::equal(in_shapes, out_shapes, same_type)) return;
-  std::vector<std::string> paths = leaf_paths(in);
-  std::string wrong;
+  std::vector<std::string> paths = leaf_paths(entering);
+  std::string wrong, repair;
   for (size_t i = 0; i < paths.size(); ++i) {
     const Shape& a = in_shapes[i];
     const Shape& b = out_shapes[i];
@@ -165,18 +185,19 @@ void check_carry(std::string_view what, std::string_view name, const TreeSpec& i
            : dtype        ? "dtypes differ"
                           : "shapes differ",
            ")");
+    const std::string number = dtype ? number_advice(in.leaves[i], b.dtype()) : "";
+    if (repair.empty() && !number.empty()) repair = cat("; it starts as ", number);
   }
-  throw Error(invalid_argument(what, ": ", wrong,
-                               "; cast or reshape the step's result, or start it as what leaves"),
-              at);
+  if (wrong.empty()) return;
+  if (repair.empty()) repair = "; cast or reshape the step's result, or start it as what leaves";
+  throw Error(invalid_argument(what, ": ", wrong, repair), at);
 }
 
 void check_step(std::string_view what, std::string_view name, const Argument& in,
                 const TreeSpec& out, std::span<const Tensor> leaves, SourceLocation at) {
   trace_internal::require_values(
       what, name, leaves, [&] { return out; }, at);
-  check_carry(what, name, in.spec(), out, shapes_of(in.leaves, what, at),
-              shapes_of({leaves.begin(), leaves.end()}, what, at), at);
+  check_carry(what, name, in, out, shapes_of({leaves.begin(), leaves.end()}, what, at), at);
 }
 
 Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state,

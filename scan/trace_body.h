@@ -16,8 +16,9 @@ struct BodyRequest {
   std::string structure;  // of the argument trees, and whatever else the trace depends on
   std::vector<Shape> parameters;
   SourceLocation at;
-  bool returns_captures = false;  // the root is a tuple of the results and then the captures
-  std::string_view result = {};   // what errors call what it returns; "": the callable checked it
+  bool returns_captures = false;      // the root is a tuple of the results and then the captures
+  std::span<const Tensor> init = {};  // behind the last parameters: C++ numbers among them are told
+  std::string_view result = {};  // what errors call what it returns; "": the callable checked it
 };
 
 // Level 1, or a trace and then level 2. Counts traces and combine_hits. `check` is called after a
@@ -31,9 +32,8 @@ std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_vie
 
 // Throws unless what a step returned is of the carry's structure and types. `name` is "carry" or
 // the like.
-void check_carry(std::string_view what, std::string_view name, const TreeSpec& in,
-                 const TreeSpec& out, std::span<const Shape> in_shapes,
-                 std::span<const Shape> out_shapes, SourceLocation at);
+void check_carry(std::string_view what, std::string_view name, const Argument& in,
+                 const TreeSpec& out, std::span<const Shape> out_shapes, SourceLocation at);
 
 // The same of what a step returned, as leaves; and that each of them has a value.
 void check_step(std::string_view what, std::string_view name, const Argument& in,

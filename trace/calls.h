@@ -2,15 +2,25 @@
 // them. Private to Heddle.
 #pragma once
 
+#include <exception>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "heddle/base/source_location.h"
+#include "heddle/trace/moved_from.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::trace_internal {
+
+// Never true: it is instantiated where a typed program is given arguments of other types.
+template <class... Given>
+constexpr void assert_traced_types() {
+  static_assert(sizeof...(Given) > 1000,
+                "these are not the arguments that the program was traced with: their number or a "
+                "type is another; call<Out>(..) takes other trees of the same structure");
+}
 
 // errors: throws Error that names the argument of another structure, or their number
 [[noreturn]] void throw_other_arguments(std::string_view program,
@@ -28,53 +38,85 @@ class Calls {
   // is what fn returned. errors: as run(), and naming the argument that has another structure, or
   // where Out has. Nothing can stand behind a list of any length, so errors know the line of the
   // call with up to 8 arguments; with more, use call_at.
-  template <Tree Out>
+  template <class Out>
   Out call(SourceLocation at = SourceLocation::here()) const {
     return call_at<Out>(at);
   }
-  template <Tree Out, Tree A>
+  template <class Out, class A>
   Out call(const A& a, SourceLocation at = SourceLocation::here()) const {
     return call_at<Out>(at, a);
   }
-  template <Tree Out, Tree A, Tree B>
+  template <class Out, class A, class B>
   Out call(const A& a, const B& b, SourceLocation at = SourceLocation::here()) const {
     return call_at<Out>(at, a, b);
   }
-  template <Tree Out, Tree A, Tree B, Tree C>
+  template <class Out, class A, class B, class C>
   Out call(const A& a, const B& b, const C& c, SourceLocation at = SourceLocation::here()) const {
     return call_at<Out>(at, a, b, c);
   }
-  template <Tree Out, Tree A, Tree B, Tree C, Tree D>
+  template <class Out, class A, class B, class C, class D>
   Out call(const A& a, const B& b, const C& c, const D& d,
            SourceLocation at = SourceLocation::here()) const {
     return call_at<Out>(at, a, b, c, d);
   }
-  template <Tree Out, Tree A, Tree B, Tree C, Tree D, Tree E>
+  template <class Out, class A, class B, class C, class D, class E>
   Out call(const A& a, const B& b, const C& c, const D& d, const E& e,
            SourceLocation at = SourceLocation::here()) const {
     return call_at<Out>(at, a, b, c, d, e);
   }
-  template <Tree Out, Tree A, Tree B, Tree C, Tree D, Tree E, Tree F>
+  template <class Out, class A, class B, class C, class D, class E, class F>
   Out call(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
            SourceLocation at = SourceLocation::here()) const {
     return call_at<Out>(at, a, b, c, d, e, f);
   }
-  template <Tree Out, Tree A, Tree B, Tree C, Tree D, Tree E, Tree F, Tree G>
+  template <class Out, class A, class B, class C, class D, class E, class F, class G>
   Out call(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, const G& g,
            SourceLocation at = SourceLocation::here()) const {
     return call_at<Out>(at, a, b, c, d, e, f, g);
   }
-  template <Tree Out, Tree A, Tree B, Tree C, Tree D, Tree E, Tree F, Tree G, Tree H>
+  template <class Out, class A, class B, class C, class D, class E, class F, class G, class H>
   Out call(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, const G& g,
            const H& h, SourceLocation at = SourceLocation::here()) const {
     return call_at<Out>(at, a, b, c, d, e, f, g, h);
   }
-  template <Tree Out, Tree A, Tree B, Tree C, Tree D, Tree E, Tree F, Tree G, Tree H, Tree... More>
+  template <class Out, class A, class B, class C, class D, class E, class F, class G, class H,
+            class... More>
   requires(sizeof...(More) > 0) Out call(const A& a, const B& b, const C& c, const D& d, const E& e,
                                          const F& f, const G& g, const H& h, const More&... more)
   const { return call_at<Out>({}, a, b, c, d, e, f, g, h, more...); }
-  template <Tree Out, Tree... Args>
+  template <class Out, class... Args>
   Out call_at(SourceLocation at, const Args&... args) const {
+    static_assert(Tree<Out>,
+                  "call<Out> names what the function returned: a tree of Tensors, or None");
+    static_assert((Tree<Args> && ...),
+                  "an argument of a program is a tree of Tensors; make a tensor of a number with "
+                  "scalar(..)");
+    if constexpr (Tree<Out> && (Tree<Args> && ...))
+      return call_trees<Out>(at, args...);
+    else
+      std::terminate();  // never compiled
+  }
+
+  // Where nobody names the result's type. Its first parameter keeps call<Out>(..) out.
+  template <int kNothing = 0, class... Args>
+  void call(const Args&...) const {
+    static_assert(kNothing != 0,
+                  "name the type of the result, p.call<Out>(..), or keep what trace or compile "
+                  "returned as it is, auto p = trace(..), which knows it: p(..)");
+  }
+  template <class... Args>
+  void operator()(const Args&...) const {
+    static_assert(sizeof...(Args) > 1000,
+                  "name the type of the result, p.call<Out>(..), or keep what trace or compile "
+                  "returned as it is, auto p = trace(..), which knows it: p(..)");
+  }
+
+ private:
+  friend Self;
+  Calls() = default;
+
+  template <class Out, class... Args>
+  Out call_trees(SourceLocation at, const Args&... args) const {
     const Self& self = static_cast<const Self&>(*this);
     if (!takes(self.argument_specs(), args...))
       throw_other_arguments(self.signature().name, {tree_spec(args)...}, self.argument_specs(), at);
@@ -86,10 +128,6 @@ class Calls {
     std::span<const Tensor> rest(results);
     return unflatten<Out>(self.result_spec(), rest);
   }
-
- private:
-  friend Self;
-  Calls() = default;
 
   // Whether the arguments have the structures of those that it was traced with; makes nothing.
   template <class... Args>

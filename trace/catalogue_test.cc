@@ -175,7 +175,7 @@ TEST(Elementwise, PlaceholderOutsideATraceIsToldWhatToDo) {
               AllOf(HasSubstr("add: operand is placeholder #"), HasSubstr("trace the function"),
                     Not(HasSubstr("read:"))));
   EXPECT_THAT(error_of([&] { (void)x.to_vector<float>(); }),
-              AllOf(HasSubstr("read: placeholder #"), Not(HasSubstr("read: read:"))));
+              AllOf(StartsWith("to_vector: placeholder #"), Not(HasSubstr("read:"))));
 }
 
 TEST(Program, CallForAnotherStructureIsAnError) {
@@ -250,7 +250,6 @@ TEST(Reductions, OverAxes) {
   EXPECT_EQ(sum(grid() > 1.0).item<int>(), 4);
   EXPECT_EQ(mean(grid()).item<float>(), 2.5);
   EXPECT_FLOAT_EQ(var(grid()).item<float>(), 35.0f / 12);
-  EXPECT_EQ(min(zeros({0})).item<float>(), INFINITY);
   EXPECT_EQ(prod(zeros({0})).item<float>(), 1);
   EXPECT_TRUE(all(grid() >= 0.0).item<bool>());
   EXPECT_FALSE(any(grid() > 5.0).item<bool>());

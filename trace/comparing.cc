@@ -7,7 +7,8 @@ namespace {
 
 Located real_before(const Located& a, const Located& b, bool descending) {
   const Located first = descending ? a > b : a < b;
-  return is_floating(a.dtype()) ? first | (is_nan(b) & ~is_nan(a)) : first;
+  if (!is_floating(a.dtype())) return first;
+  return first | (descending ? is_nan(a) & ~is_nan(b) : is_nan(b) & ~is_nan(a));
 }
 
 Located real_level(const Located& a, const Located& b) {

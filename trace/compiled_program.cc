@@ -13,7 +13,9 @@ struct CompiledProgram::State {
   Program program;
   CompileOptions options;
   std::shared_ptr<runtime::Executable> executable;
-  ExecuteOptions run_options;
+  ExecuteOptions run_options = {};
+  // Of run_options.donate: "arg0.level of program main".
+  std::vector<std::shared_ptr<const std::string>> donated_as = {};
 };
 
 namespace {
@@ -61,7 +63,7 @@ CompiledProgram Program::compile(Device& device, const CompileOptions& options,
                                  SourceLocation at) const {
   auto executable = value_or_throw(trace_internal::executable_for(module(), device, options), at);
   return CompiledProgram(std::make_shared<const CompiledProgram::State>(
-      CompiledProgram::State{*this, options, std::move(executable), {}}));
+      CompiledProgram::State{*this, options, std::move(executable)}));
 }
 
 CompiledProgram Program::compile(const CompileOptions& options, SourceLocation at) const {
@@ -85,55 +87,202 @@ CompiledProgram Program::with_executable(std::shared_ptr<runtime::Executable> ex
               parameters_of(signature()), at);
   check_types(signature().name, "results", executable->result_shapes(), signature().results, at);
   return CompiledProgram(std::make_shared<const CompiledProgram::State>(
-      CompiledProgram::State{*this, {}, std::move(executable), {}}));
+      CompiledProgram::State{*this, {}, std::move(executable)}));
 }
 
-Device& CompiledProgram::device() const { return state_->executable->device(); }
-const CompileOptions& CompiledProgram::options() const { return state_->options; }
-const Program& CompiledProgram::program() const { return state_->program; }
-const Signature& CompiledProgram::signature() const { return program().signature(); }
-const TreeSpec& CompiledProgram::result_spec() const { return program().result_spec(); }
-const std::vector<TreeSpec>& CompiledProgram::argument_specs() const {
-  return program().argument_specs();
-}
-ProgramCost CompiledProgram::cost() const { return state_->executable->cost(); }
-const std::shared_ptr<runtime::Executable>& CompiledProgram::executable() const {
-  return state_->executable;
+const CompiledProgram::State& CompiledProgram::state(std::string_view op, SourceLocation at) const {
+  if (state_ == nullptr) trace_internal::throw_moved_from(op, "compiled program", at);
+  return *state_;
 }
 
-CompiledProgram CompiledProgram::with(ExecuteOptions options, SourceLocation at) const {
-  const int arguments = static_cast<int>(signature().arguments.size());
-  for (auto it = options.donate.begin(); it != options.donate.end(); ++it) {
-    if (*it < 0 || *it >= arguments) {
-      throw Error(invalid_argument("with: donates argument ", *it, "; program ", signature().name,
-                                   " has ", arguments, ", counted from 0",
-                                   signature().captures.empty()
+Device& CompiledProgram::device(SourceLocation at) const {
+  return state("device", at).executable->device();
+}
+const CompileOptions& CompiledProgram::options(SourceLocation at) const {
+  return state("options", at).options;
+}
+const Program& CompiledProgram::program(SourceLocation at) const {
+  return state("program", at).program;
+}
+const Signature& CompiledProgram::signature(SourceLocation at) const {
+  return state("signature", at).program.signature(at);
+}
+const TreeSpec& CompiledProgram::result_spec(SourceLocation at) const {
+  return state("result_spec", at).program.result_spec(at);
+}
+const std::vector<TreeSpec>& CompiledProgram::argument_specs(SourceLocation at) const {
+  return state("argument_specs", at).program.argument_specs(at);
+}
+ProgramCost CompiledProgram::cost(SourceLocation at) const {
+  return state("cost", at).executable->cost();
+}
+const std::shared_ptr<runtime::Executable>& CompiledProgram::executable(SourceLocation at) const {
+  return state("executable", at).executable;
+}
+
+namespace {
+
+// Reads what is donated: as leaves of the signature's arguments.
+class Donations {
+ public:
+  Donations(const Program& program, SourceLocation at)
+      : signature_(program.signature(at)), specs_(program.argument_specs(at)), at_(at) {}
+
+  std::vector<int> leaves_of(const std::vector<Donated>& donate) {
+    for (const Donated& item : donate) {
+      const std::vector<int> found = item.path() ? of_path(*item.path()) : of_argument(item);
+      for (int leaf : found) add(leaf);
+    }
+    return std::move(leaves_);
+  }
+
+ private:
+  void add(int leaf) {
+    if (std::ranges::count(leaves_, leaf) > 0) {
+      throw Error(
+          invalid_argument("with: donates ", signature_.arguments[static_cast<size_t>(leaf)].path,
+                           " twice; name it once"),
+          at_);
+    }
+    leaves_.push_back(leaf);
+  }
+
+  [[nodiscard]] std::vector<int> of_argument(const Donated& item) const {
+    const int arguments = static_cast<int>(specs_.size());
+    if (item.argument() < 0 || item.argument() >= arguments) {
+      throw Error(invalid_argument("with: donates argument ", item.argument(), "; program ",
+                                   signature_.name, " has ", arguments, ", counted from 0",
+                                   signature_.captures.empty()
                                        ? ""
                                        : ", and what it captures cannot be donated: pass it"),
+                  at_);
+    }
+    const auto argument = static_cast<size_t>(item.argument());
+    int first = 0;
+    for (size_t i = 0; i < argument; ++i) first += static_cast<int>(leaf_count(specs_[i]));
+    std::vector<int> leaves;
+    for (size_t i = 0; i < leaf_count(specs_[argument]); ++i)
+      leaves.push_back(first + static_cast<int>(i));
+    return leaves;
+  }
+
+  // Whether `path` is `prefix`, or within it.
+  static bool is_within(std::string_view path, std::string_view prefix) {
+    if (!path.starts_with(prefix)) return false;
+    return path.size() == prefix.size() || path[prefix.size()] == '.' || path[prefix.size()] == '[';
+  }
+  // Where the argument's own path begins: at 4 of "arg0.w".
+  static size_t behind_argument(std::string_view path) {
+    const size_t end = path.find_first_of(".[");
+    return end == std::string_view::npos ? path.size() : path[end] == '.' ? end + 1 : end;
+  }
+
+  [[nodiscard]] std::vector<int> of_path(const std::string& path) const {
+    std::vector<int> whole, part;
+    std::string first;  // argument that has the part
+    for (size_t i = 0; i < signature_.arguments.size(); ++i) {
+      const std::string_view leaf = signature_.arguments[i].path;
+      if (is_within(leaf, path)) whole.push_back(static_cast<int>(i));
+      const size_t begin = behind_argument(leaf);
+      if (begin == leaf.size() || !is_within(leaf.substr(begin), path)) continue;
+      const std::string argument(leaf.substr(0, leaf.find_first_of(".[")));
+      if (!part.empty() && argument != first && whole.empty()) {
+        throw Error(invalid_argument("with: donates \"", path, "\", which is in ", first,
+                                     " and in ", argument, "; write \"", first,
+                                     leaf[begin - 1] == '.' ? "." : "", path, "\""),
+                    at_);
+      }
+      first = argument;
+      part.push_back(static_cast<int>(i));
+    }
+    if (!whole.empty()) return whole;
+    if (!part.empty()) return part;
+    throw Error(
+        invalid_argument(
+            "with: donates \"", path, "\"; program ", signature_.name,
+            " has no such argument, it has ", known(),
+            signature_.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"),
+        at_);
+  }
+
+  // The paths that there are.
+  [[nodiscard]] std::string known() const {
+    constexpr size_t kMost = 20;
+    std::vector<std::string> paths;
+    for (const Leaf& leaf : signature_.arguments) {
+      if (paths.size() == kMost) break;
+      paths.push_back(leaf.path);
+    }
+    const size_t more = signature_.arguments.size() - paths.size();
+    return paths.empty() ? "none"
+                         : cat(join(paths, ", "), more > 0 ? cat(" and ", more, " more") : "");
+  }
+
+  const Signature& signature_;
+  const std::vector<TreeSpec>& specs_;
+  SourceLocation at_;
+  std::vector<int> leaves_;
+};
+
+}  // namespace
+
+CompiledProgram CompiledProgram::with(const RunOptions& options, SourceLocation at) const {
+  State next = state("with", at);
+  next.run_options = {.donate = Donations(next.program, at).leaves_of(options.donate),
+                      .only_if_room = options.only_if_room};
+  next.donated_as.clear();
+  const Signature& signature = next.program.signature(at);
+  for (int leaf : next.run_options.donate) {
+    next.donated_as.push_back(std::make_shared<const std::string>(
+        cat(signature.arguments[static_cast<size_t>(leaf)].path, " of program ", signature.name)));
+  }
+  return CompiledProgram(std::make_shared<const State>(std::move(next)));
+}
+
+namespace {
+
+// A tensor that is donated may be no other argument too.
+void check_passed_once(const std::vector<int>& donate, const std::vector<BufferPtr>& buffers,
+                       const std::vector<Leaf>& paths, SourceLocation at) {
+  for (int leaf : donate) {
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const auto given = static_cast<size_t>(leaf);
+      if (i == given || buffers[i] != buffers[given]) continue;
+      throw Error(invalid_argument("run: ", paths[given].path, " is donated and passed again as ",
+                                   paths[i].path, "; pass a copy of it, or do not donate it"),
                   at);
     }
-    if (std::find(options.donate.begin(), it, *it) != it) {
-      throw Error(invalid_argument("with: donates argument ", *it, " twice; name it once"), at);
-    }
   }
-  State state = *state_;
-  state.run_options = std::move(options);
-  return CompiledProgram(std::make_shared<const State>(std::move(state)));
 }
+
+}  // namespace
 
 std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> arguments,
                                          SourceLocation at) const {
-  const std::vector<Tensor> all = program().operands(arguments, at);
+  const State& now = state("run", at);
+  const std::vector<Tensor> all = now.program.operands(arguments, at);
   const std::vector<BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Device& there = buffers[i]->device();
-    if (&there == &device()) continue;
+    if (&there == &now.executable->device()) continue;
     throw elsewhere(*this,
                     i < arguments.size() ? cat("argument ", signature().arguments[i].path)
                                          : signature().captures[i - arguments.size()].path,
                     there, at);
   }
-  return trace_internal::run_executable(*state_->executable, buffers, at, state_->run_options);
+  const std::vector<int>& donate = now.run_options.donate;
+  // Before the run, which another thread may notice at once; shown only of what is gone.
+  for (size_t i = 0; i < donate.size(); ++i) {
+    trace_internal::set_remark(*all[static_cast<size_t>(donate[i])].node(),
+                               std::make_shared<const trace_internal::Remark>(
+                                   trace_internal::Remark{{}, now.donated_as[i], at}));
+  }
+  try {
+    return trace_internal::run_executable(*now.executable, buffers, at, now.run_options);
+  } catch (const Error&) {
+    check_passed_once(donate, buffers, parameters_of(signature()), at);
+    throw;
+  }
 }
 
 std::string to_string(const CompiledProgram& program) {

@@ -2,15 +2,16 @@
 // Program::compile gives.
 //
 //   CompileOptions options{.backend_options = {{"xla_gpu_enable_fast_min_max", "true"}}};
-//   CompiledProgram step =
-//       trace(update, state, batch).compile("pjrt:cuda:1", options).with({.donate = {0}});
-//   state = step.call<State>(state, batch);
+//   auto step = trace(update, state, batch).compile("pjrt:cuda:1", options).with({.donate = {0}});
+//   state = step(state, batch);
 #pragma once
 
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,32 +25,58 @@ namespace heddle {
 using runtime::ExecuteOptions;
 using runtime::ProgramCost;
 
-// Copies refer to the same executable. May be run from several threads at once.
+// What a run may take the memory of: an argument by its number, from 0, with all of its leaves; or
+// a part of one by its path in signature().arguments, "arg0.carry" or "arg0.carry.level". The path
+// may begin behind the argument, "carry.level", where one argument alone has it.
+class Donated {
+ public:
+  Donated(int argument) : argument_(argument) {}  // implicit: {.donate = {0}}
+  Donated(std::string path) : argument_(-1), path_(std::move(path)) {}
+  Donated(const char* path) : Donated(std::string(path)) {}  // {.donate = {"carry"}}
+
+  [[nodiscard]] int argument() const { return argument_; }
+  [[nodiscard]] const std::optional<std::string>& path() const { return path_; }
+
+ private:
+  int argument_;
+  std::optional<std::string> path_;
+};
+
+struct RunOptions {
+  std::vector<Donated> donate = {};
+  // Unavailable instead of a wait, where the device has as much in flight as it may
+  // (runtime/throttle.h).
+  bool only_if_room = false;
+};
+
+// Copies refer to the same executable. May be run from several threads at once. One that was moved
+// from is empty, and every use of it an Error that says so.
 class CompiledProgram : public trace_internal::Calls<CompiledProgram> {
  public:
   // Where it runs: device().name() is "pjrt:cuda:1".
-  [[nodiscard]] Device& device() const;
+  [[nodiscard]] Device& device(SourceLocation at = SourceLocation::here()) const;
   // As given to compile(); the device's own defaults are not among them. Nothing is known of those
   // of an executable that with_executable() was given.
-  [[nodiscard]] const CompileOptions& options() const;
-  [[nodiscard]] const Program& program() const;
-  [[nodiscard]] const Signature& signature() const;
-  [[nodiscard]] const TreeSpec& result_spec() const;
-  [[nodiscard]] const std::vector<TreeSpec>& argument_specs() const;
+  [[nodiscard]] const CompileOptions& options(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] const Program& program(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] const Signature& signature(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] const TreeSpec& result_spec(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] const std::vector<TreeSpec>& argument_specs(
+      SourceLocation at = SourceLocation::here()) const;
   // Bytes and flops of one run, as far as the backend knows.
-  [[nodiscard]] ProgramCost cost() const;
+  [[nodiscard]] ProgramCost cost(SourceLocation at = SourceLocation::here()) const;
   // What the backend made: arguments are those of signature(), and then its captures. For
   // pjrt::serialize, and for runs on buffers.
-  [[nodiscard]] const std::shared_ptr<runtime::Executable>& executable() const;
+  [[nodiscard]] const std::shared_ptr<runtime::Executable>& executable(
+      SourceLocation at = SourceLocation::here()) const;
 
-  // The same program, whose runs have these options. `donate` counts the tensors of
-  // signature().arguments from 0. Their memory is the run's, and they are donated from its start
-  // on, in every copy: reading one is an error. `only_if_room`: Unavailable instead of a wait where
-  // the device has as much in flight as it may (runtime/throttle.h).
+  // The same program, whose runs have these options. What is donated is the run's memory from its
+  // start on, in every copy: reading one is an error that says as what it was donated, and where.
   //
-  // errors   Error (InvalidArgument) for a number that is no argument's, or there twice; captured
-  //          tensors cannot be donated, since the next run needs them
-  [[nodiscard]] CompiledProgram with(ExecuteOptions options,
+  // errors   Error (InvalidArgument) for a number that is no argument's, a path that is none, with
+  //          those there are, or a tensor that is there twice; captured tensors cannot be donated,
+  //          since the next run needs them
+  [[nodiscard]] CompiledProgram with(const RunOptions& options,
                                      SourceLocation at = SourceLocation::here()) const;
 
   // Runs it; captured tensors are passed along. call<Out>(args..) does this with trees.
@@ -66,8 +93,62 @@ class CompiledProgram : public trace_internal::Calls<CompiledProgram> {
   explicit CompiledProgram(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
  private:
+  // errors: Error where it was moved from
+  [[nodiscard]] const State& state(std::string_view op, SourceLocation at) const;
+
   std::shared_ptr<const State> state_;
 };
+
+// One that knows what it takes and returns: what trace(..).compile() gives.
+template <class Out, class... Args>
+class TypedCompiledProgram : public CompiledProgram {
+ public:
+  explicit TypedCompiledProgram(CompiledProgram program) : CompiledProgram(std::move(program)) {}
+
+  // Runs it, as call<Out>(args..). errors, cost: as run()
+  Out operator()(const Args&... args, SourceLocation at = SourceLocation::here()) const {
+    return this->template call_at<Out>(at, args...);
+  }
+  Out call(const Args&... args, SourceLocation at = SourceLocation::here()) const {
+    return this->template call_at<Out>(at, args...);
+  }
+  using CompiledProgram::call;  // call<Out>(..), of trees of other types and the same structure
+  [[nodiscard]] TypedCompiledProgram with(const RunOptions& options,
+                                          SourceLocation at = SourceLocation::here()) const {
+    return TypedCompiledProgram(CompiledProgram::with(options, at));
+  }
+
+  // Arguments of other types.
+  template <class... Given>
+  void operator()(const Given&...) const {
+    trace_internal::assert_traced_types<Given...>();
+  }
+  template <int kNothing = 0, class... Given>
+  void call(const Given&...) const {
+    trace_internal::assert_traced_types<Given...>();
+  }
+};
+
+template <class Out, class... Args>
+TypedCompiledProgram<Out, Args...> TypedProgram<Out, Args...>::compile(
+    const CompileOptions& options, SourceLocation at) const {
+  return TypedCompiledProgram<Out, Args...>(Program::compile(options, at));
+}
+template <class Out, class... Args>
+TypedCompiledProgram<Out, Args...> TypedProgram<Out, Args...>::compile(
+    std::string_view device, const CompileOptions& options, SourceLocation at) const {
+  return TypedCompiledProgram<Out, Args...>(Program::compile(device, options, at));
+}
+template <class Out, class... Args>
+TypedCompiledProgram<Out, Args...> TypedProgram<Out, Args...>::compile(
+    Device& device, const CompileOptions& options, SourceLocation at) const {
+  return TypedCompiledProgram<Out, Args...>(Program::compile(device, options, at));
+}
+template <class Out, class... Args>
+TypedCompiledProgram<Out, Args...> TypedProgram<Out, Args...>::with_executable(
+    std::shared_ptr<runtime::Executable> executable, SourceLocation at) const {
+  return TypedCompiledProgram<Out, Args...>(Program::with_executable(std::move(executable), at));
+}
 
 // "step on pjrt:cuda:1, xla_gpu_..=true"
 std::string to_string(const CompiledProgram& program);

@@ -38,10 +38,9 @@ Dimensions dot_dimensions(const Shape& lhs, const Shape& rhs, const hlo::DotAttr
 Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const DotAxes& axes,
               std::optional<DType> result, SourceLocation at) {
   if (lhs.dtype() != rhs.dtype() && !result) {
-    throw Error(
-        invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(),
-                         "; their dtypes must be equal, ", cast_advice(lhs.dtype(), rhs.dtype())),
-        at);
+    throw Error(invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(),
+                                 "; their dtypes must be equal, ", cast_advice(lhs, rhs)),
+                at);
   }
   hlo::DotAttrs attrs{.lhs_batch_dims = axes_of(op, lhs.shape(), axes.lhs_batch, at),
                       .lhs_contracting_dims = axes_of(op, lhs.shape(), axes.lhs_contracting, at),

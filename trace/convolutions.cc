@@ -87,12 +87,23 @@ ConvolutionDims dims_of(std::string_view op, const ConvLayout& layout, int64_t r
           .output_spatial = result.spatial(layout.kernel)};
 }
 
-void check_operands(std::string_view op, const Tensor& x, const Tensor& kernel, SourceLocation at) {
-  bool fits = x.rank() >= 2 && x.rank() == kernel.rank() && x.dtype() == kernel.dtype();
-  if (fits) return;
-  throw Error(invalid_argument(op, ": x is ", x.shape(), " and kernel ", kernel.shape(),
-                               "; they must have one dtype and one rank, of 2 or more"),
-              at);
+void check_operands(std::string_view op, const Tensor& x, const Tensor& kernel,
+                    const ConvLayout& layout, SourceLocation at) {
+  if (x.dtype() != kernel.dtype()) {
+    throw Error(invalid_argument(op, ": x is ", x.shape(), " and kernel ", kernel.shape(),
+                                 "; their dtypes must be equal, ", cast_advice(x, kernel)),
+                at);
+  }
+  // Without a layout rank 2 has no axis to slide along: it would be a product of matrices.
+  const int64_t least = layout.x.empty() && layout.kernel.empty() ? 3 : 2;
+  if (x.rank() >= least && x.rank() == kernel.rank()) return;
+  throw Error(
+      invalid_argument(op, ": x is ", x.shape(), ", of rank ", x.rank(), ", and kernel ",
+                       kernel.shape(), ", of rank ", kernel.rank(),
+                       "; both must have rank n + 2 for n spatial axes, x [batch, spatial.., "
+                       "features] and kernel [spatial.., features in, features out]; add the axes "
+                       "with expand_dims"),
+      at);
 }
 
 std::vector<int64_t> sizes_at(const Tensor& x, const std::vector<int64_t>& axes) {
@@ -150,7 +161,7 @@ Tensor conv(Operand x, Operand kernel, const Convolution& options) {
   SourceLocation at = x.at();
   Tensor a = as_tensor(x);
   Tensor k = as_tensor(kernel);
-  check_operands("conv", a, k, at);
+  check_operands("conv", a, k, options.layout, at);
   check_groups("conv", options, at);
   hlo::ConvolutionAttrs attrs{
       .dim_labels = dims_of("conv", filled(options.layout, a.rank()), a.rank(), at),
@@ -178,7 +189,7 @@ Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& op
   SourceLocation at = x.at();
   Tensor a = as_tensor(x);
   Tensor k = as_tensor(kernel);
-  check_operands(kOp, a, k, at);
+  check_operands(kOp, a, k, options.layout, at);
   hlo::ConvolutionAttrs attrs{.dim_labels =
                                   dims_of(kOp, filled(options.layout, a.rank()), a.rank(), at)};
   if (options.transpose_kernel)

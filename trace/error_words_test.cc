@@ -131,7 +131,8 @@ TEST(ErrorWords, SayWhatToDoWithATracedValue) {
   Tensor leak;
   trace([&](Tensor x) { return leak = x * 2; }, placeholder({}, f32));
   EXPECT_THAT(error_of([&] { (void)leak.item<float>(); }),
-              AllOf(HasSubstr("that escaped from a finished main"), Not(HasSubstr("cond("))));
+              AllOf(HasSubstr("that escaped from the function traced at error_words_test.cc:"),
+                    Not(HasSubstr("cond("))));
 }
 
 }  // namespace

@@ -103,8 +103,9 @@ class At {
 At at(const Tensor& x, std::vector<IndexEntry> entries,
       SourceLocation location = SourceLocation::here());
 
-// Ascending along an axis; stable. A NaN sorts after every number. Complex numbers go by their real
-// and then by their imaginary parts. errors: Error for an axis that x has not
+// Ascending along an axis; stable. A NaN is greater than every number, as in jax.numpy: the last,
+// or descending the first. Complex numbers go by their real and then by their imaginary parts.
+// errors: Error for an axis that x has not
 Tensor sort(Operand x, int64_t axis = -1, bool descending = false);
 Tensor argsort(Operand x, int64_t axis = -1, bool descending = false);  // s32: the order
 // HLO's sort: several operands go together; `before` (a0, b0, a1, b1, ..) -> pred[] says whether a

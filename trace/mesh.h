@@ -16,18 +16,21 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/sharding.h"
 #include "heddle/runtime/backend.h"
+#include "heddle/trace/moved_from.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle {
 
-// Copies refer to the same mesh.
+// Copies refer to the same mesh. One that was moved from is empty: every use of it is an Error that
+// says so.
 class Mesh {
  public:
   struct Axis {
@@ -43,18 +46,26 @@ class Mesh {
   explicit Mesh(std::vector<Axis> axes, std::vector<Device*> devices = {},
                 SourceLocation at = SourceLocation::here());
 
-  [[nodiscard]] const std::vector<Axis>& axes() const { return state_->axes; }
-  [[nodiscard]] int64_t size() const { return state_->size; }  // number of devices
+  [[nodiscard]] const std::vector<Axis>& axes(SourceLocation at = SourceLocation::here()) const {
+    return state("axes", at).axes;
+  }
+  // The number of devices.
+  [[nodiscard]] int64_t size(SourceLocation at = SourceLocation::here()) const {
+    return state("size", at).size;
+  }
   // The number of an axis. errors: Error naming the axes there are
   [[nodiscard]] size_t axis(const std::string& name,
                             SourceLocation at = SourceLocation::here()) const;
-  [[nodiscard]] const std::vector<Device*>& devices() const { return state_->devices; }
+  [[nodiscard]] const std::vector<Device*>& devices(
+      SourceLocation at = SourceLocation::here()) const {
+    return state("devices", at).devices;
+  }
   // All of them as one (runtime/mesh.h): DefaultDevice scope(mesh.device()).
   // errors: Error where the mesh has no devices
   [[nodiscard]] Device& device(SourceLocation at = SourceLocation::here()) const;
 
   friend bool operator==(const Mesh& a, const Mesh& b) {
-    return a.state_ == b.state_ || *a.state_ == *b.state_;
+    return a.state_ == b.state_ || (a.state_ && b.state_ && *a.state_ == *b.state_);
   }
 
  private:
@@ -64,6 +75,12 @@ class Mesh {
     std::vector<Device*> devices;
     friend bool operator==(const State&, const State&) = default;
   };
+  // errors: Error where it was moved from
+  [[nodiscard]] const State& state(std::string_view op, SourceLocation at) const {
+    if (state_ == nullptr) trace_internal::throw_moved_from(op, "mesh", at);
+    return *state_;
+  }
+
   std::shared_ptr<const State> state_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -81,6 +83,22 @@ Status in_user_words(const Status& status, Opcode opcode, std::span<const Tensor
   const bool has_operand = !operands.empty() && operands[0].is_valid();
   const std::string_view cast = has_operand ? cast_for(rest, operands[0].dtype()) : "";
   return with_message(status, cat(user_name(opcode), rest, cast));
+}
+
+namespace {
+
+bool stays_in_names(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+}  // namespace
+
+std::string name_in_hlo(std::string_view name) {
+  std::string fit(name);
+  std::ranges::replace_if(fit, std::not_fn(stays_in_names), '_');
+  if (!std::isalpha(static_cast<unsigned char>(fit[0]))) fit.insert(0, 1, '_');
+  return fit;
 }
 
 }  // namespace heddle::trace_internal

@@ -197,6 +197,46 @@ std::string cast_advice(DType a, DType b) {
              ")");
 }
 
+namespace {
+
+// The number as C++ has it in a dtype: "0.0f", "int64_t{0}", "full({}, 0.5, bf16)".
+std::string written(double value, DType dtype) {
+  const bool is_whole = value == std::floor(value) && std::abs(value) < 1e15;
+  const std::string text =
+      is_whole ? cat(static_cast<int64_t>(value)) : cat(value);  // whole: without an exponent
+  if (dtype == f64) return is_whole ? cat(text, ".0") : text;
+  if (dtype == f32) return cat(text, is_whole ? ".0f" : "f");
+  if (dtype == s32 && is_whole) return text;
+  if (dtype == s64 && is_whole) return cat("int64_t{", text, "}");
+  return cat("full({}, ", text, ", ", dtype, ")");
+}
+
+std::string text_of(const trace_internal::Number& number) {
+  if (number.dtype == pred) return number.value != 0 ? "true" : "false";
+  return written(number.value, is_integer(number.dtype) ? s32 : number.dtype);
+}
+
+}  // namespace
+
+std::string number_advice(const Tensor& x, DType wanted) {
+  const auto number = trace_internal::number_behind(x);
+  if (!number || number->dtype != x.dtype()) return "";
+  const bool is_branch = number->of == "cond" || number->of == "switch_case";
+  return cat(number->of.empty() ? ""
+             : is_branch        ? "an operand of "
+                                : "the init of ",
+             number->of, number->of.empty() ? "" : ", ", "the C++ number ", text_of(*number),
+             number->at.known() ? cat(" at ", to_string(number->at)) : "", ", which is ",
+             to_string(number->dtype), "; write ", written(number->value, wanted), " there");
+}
+
+std::string cast_advice(const Tensor& a, const Tensor& b) {
+  const std::string first = number_advice(a, b.dtype());
+  if (!first.empty()) return cat("one is ", first);
+  const std::string second = number_advice(b, a.dtype());
+  return second.empty() ? cast_advice(a.dtype(), b.dtype()) : cat("one is ", second);
+}
+
 // Numpy's rule: dimensions are matched from the last; one of size 1 stretches.
 Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, SourceLocation at) {
   const Shape& from = trace_internal::node_of(x, "broadcast_to", at).shape;
@@ -256,10 +296,9 @@ OperandPair unify(const Operand& a, const Operand& b, std::string_view op) {
   const Shape& sx = x.shape();
   const Shape& sy = trace_internal::node_of(y, op, at).shape;
   if (sx.dtype() != sy.dtype()) {
-    throw Error(
-        invalid_argument(op, ": operands are ", to_string(sx), " and ", to_string(sy),
-                         "; their dtypes must be equal, ", cast_advice(sx.dtype(), sy.dtype())),
-        at);
+    throw Error(invalid_argument(op, ": operands are ", to_string(sx), " and ", to_string(sy),
+                                 "; their dtypes must be equal, ", cast_advice(x, y)),
+                at);
   }
   if (sx.dimensions() == sy.dimensions()) return {x, y};
   std::vector<int64_t> common = broadcast_shapes(sx, sy, op, at);

@@ -70,6 +70,12 @@ std::optional<double> number_value(const Operand& operand);
 
 // "cast one with astype(f64)", the dtype that loses least of both.
 std::string cast_advice(DType a, DType b);
+// The same of two operands. Where one is a C++ number, or follows from one alone, it says which and
+// how to write it in the other's dtype: "one is the C++ number 0.0 of a.cc:7, an f64; write 0.0f".
+std::string cast_advice(const Tensor& a, const Tensor& b);
+// The C++ number that `x` is, or follows from, and how to write it in another dtype: "the C++
+// number 0.0 at a.cc:7, an f64; write 0.0f". Empty where x is none.
+std::string number_advice(const Tensor& x, DType wanted);
 
 // x stretched to `dimensions` by numpy's rule: matched from the last, size 1 stretches.
 // errors: InvalidArgument where a size is neither equal nor 1

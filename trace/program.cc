@@ -5,6 +5,7 @@
 
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/trace/op_names.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/run_module.h"
 #include "heddle/transform/lapack/expand.h"
@@ -53,37 +54,68 @@ struct Program::State {
   TreeSpec result_spec;
 };
 
-std::string Program::hlo_text() const { return hlo::print(*state_->module); }
-std::string Program::short_text() const {
-  return hlo::print(*state_->module, {.form = hlo::PrintOptions::Form::kShort,
-                                      .line_comments = true,
-                                      .max_constant_elements = 16});
+const Program::State& Program::state(std::string_view op, SourceLocation at) const {
+  if (state_ == nullptr) trace_internal::throw_moved_from(op, "program", at);
+  return *state_;
 }
-std::string Program::hlo_proto() const { return hlo::to_proto(*state_->module); }
-const Signature& Program::signature() const { return state_->signature; }
-const hlo::Module& Program::module() const { return *state_->module; }
-const TreeSpec& Program::result_spec() const { return state_->result_spec; }
-const std::vector<TreeSpec>& Program::argument_specs() const { return state_->argument_specs; }
+
+std::string Program::hlo_text(SourceLocation at) const {
+  return hlo::print(*state("hlo_text", at).module);
+}
+std::string Program::short_text(SourceLocation at) const {
+  return hlo::print(*state("short_text", at).module, {.form = hlo::PrintOptions::Form::kShort,
+                                                      .line_comments = true,
+                                                      .max_constant_elements = 16});
+}
+std::string Program::hlo_proto(SourceLocation at) const {
+  return hlo::to_proto(*state("hlo_proto", at).module);
+}
+const Signature& Program::signature(SourceLocation at) const {
+  return state("signature", at).signature;
+}
+const hlo::Module& Program::module(SourceLocation at) const { return *state("module", at).module; }
+const TreeSpec& Program::result_spec(SourceLocation at) const {
+  return state("result_spec", at).result_spec;
+}
+const std::vector<TreeSpec>& Program::argument_specs(SourceLocation at) const {
+  return state("argument_specs", at).argument_specs;
+}
 
 Program Program::lowered(SourceLocation at) const {
-  auto state = std::make_shared<State>(*state_);
+  auto lower = std::make_shared<State>(state("lowered", at));
   hlo::Module module = value_or_throw(transform::lower(*state_->module), at);
   if (transform::has_lapack(module)) module = value_or_throw(transform::expand_lapack(module), at);
-  state->module = std::make_shared<const hlo::Module>(std::move(module));
-  state->compiled = std::make_shared<Compiled>();
-  return Program(std::move(state));
+  lower->module = std::make_shared<const hlo::Module>(std::move(module));
+  lower->compiled = std::make_shared<Compiled>();
+  return Program(std::move(lower));
 }
 
+namespace {
+
+// Of a tensor that has no value, is donated or a placeholder, by the path of the argument.
+void throw_unusable(const Leaf& argument, const Tensor& tensor, SourceLocation at) {
+  const std::string what = cat("argument ", argument.path);
+  trace_internal::require_values(
+      "run", what, {&tensor, 1}, [] { return TreeSpec{}; }, at);
+  (void)trace_internal::buffer_of(tensor, cat("run: ", what), at);
+}
+
+}  // namespace
+
 std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceLocation at) const {
-  const std::vector<Leaf>& want = state_->signature.arguments;
+  const std::vector<Leaf>& want = state("run", at).signature.arguments;
   if (arguments.size() != want.size()) {
     throw Error(invalid_argument("run: program ", state_->signature.name, " was given ",
                                  arguments.size(), " tensors; it takes ", want.size()),
                 at);
   }
+  const bool is_traced = trace_internal::Recorder::current() != nullptr;
   std::vector<Tensor> all;
   all.reserve(arguments.size() + state_->captures.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_hole = !is_traced && arguments[i].is_placeholder();
+    if (!arguments[i].is_valid() || arguments[i].is_donated() || is_hole)
+      throw_unusable(want[i], arguments[i], at);
     const Shape& have = trace_internal::node_of(arguments[i], "run", at).shape;
     if (!same_type(have, want[i].shape)) {
       throw Error(invalid_argument("run: argument ", want[i].path, " is ", to_string(have),
@@ -120,7 +152,7 @@ std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocati
 }
 
 Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLocation at) const {
-  auto state = std::make_shared<State>(*state_);
+  auto bound = std::make_shared<State>(state("bind", at));
   const Shape& want = trace_internal::node_of(placeholder, "bind", at).shape;
   const Shape& have = trace_internal::node_of(value, "bind", at).shape;
   if (!same_type(want, have)) {
@@ -128,24 +160,25 @@ Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLoca
                                  to_string(want)),
                 at);
   }
-  auto found = std::ranges::find_if(state->captures,
+  auto found = std::ranges::find_if(bound->captures,
                                     [&](const Tensor& t) { return is_same(t, placeholder); });
-  if (found == state->captures.end()) {
+  if (found == bound->captures.end()) {
     throw Error(invalid_argument("bind: ", to_string(placeholder), " is not captured by program ",
                                  state_->signature.name, "; pass arguments to run() instead"),
                 at);
   }
   *found = value;
-  return Program(std::move(state));
+  return Program(std::move(bound));
 }
 
 namespace trace_internal {
 
-Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<const Tensor> leaves,
+Program make_program(std::string_view name, std::vector<TreeSpec> specs,
+                     std::span<const Tensor> leaves,
                      FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
                      SourceLocation at) {
   auto state = std::make_shared<Program::State>();
-  state->signature.name = name;
+  state->signature.name = name.empty() ? "main" : name_in_hlo(name);
   std::vector<Shape> shapes;
   for (size_t i = 0; i < specs.size(); ++i) {
     require_values(
@@ -157,14 +190,14 @@ Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<co
     }
   }
   Traced traced = trace_flat(
-      std::move(name), shapes,
+      state->signature.name, shapes,
       [&](std::span<const Tensor> arguments) {
         std::vector<Tensor> results = fn(arguments, state->result_spec);
         require_values(
             "trace", "result", results, [&] { return state->result_spec; }, at);
         return results;
       },
-      at, leaves);
+      at, leaves, !name.empty());
   const Shape& root = traced.module.entry_computation().result_shape();
   std::vector<std::string> paths = leaf_paths(state->result_spec);
   for (size_t i = 0; i < paths.size(); ++i) {

@@ -1,11 +1,14 @@
 // trace(fn, args..) -> Program: one run of fn on placeholders, kept as HLO. Moves no byte, also for
 // arguments that are placeholders.
 //
-//   Program p = trace(loss, cell, xs, target);
+//   auto p = trace(loss, cell, xs, target);
 //   std::cout << p.hlo_text();
-//   Tensor value = p.call<Tensor>(cell, xs, target);   // runs on the default device
+//   Tensor value = p(cell, xs, target);   // runs on the default device
 #pragma once
 
+#include <concepts>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,29 +33,35 @@ struct Module;
 }
 
 class CompiledProgram;
+template <class Out, class... Args>
+class TypedCompiledProgram;
 
 using runtime::BackendOption;
 using runtime::CompileOptions;
 
-// call<Out>(args..) runs it on trees.
+// call<Out>(args..) runs it on trees. What trace() returns is a TypedProgram, below, which knows
+// Out. Copies are cheap; one that was moved from is empty, and every use of it an Error that says
+// so.
 class Program : public trace_internal::Calls<Program> {
  public:
   // HLO text of the module: as traced (scans structured), constants in full.
-  [[nodiscard]] std::string hlo_text() const;
+  [[nodiscard]] std::string hlo_text(SourceLocation at = SourceLocation::here()) const;
   // The same for people: short names, the file and line of each instruction as a comment
   // (`// train.cc:41`), constants of more than 16 elements as {...}.
-  [[nodiscard]] std::string short_text() const;
+  [[nodiscard]] std::string short_text(SourceLocation at = SourceLocation::here()) const;
   // A serialised HloModuleProto.
-  [[nodiscard]] std::string hlo_proto() const;
-  // Names, paths and types of arguments, captured tensors and results.
-  [[nodiscard]] const Signature& signature() const;
-  [[nodiscard]] const hlo::Module& module() const;
+  [[nodiscard]] std::string hlo_proto(SourceLocation at = SourceLocation::here()) const;
+  // Names, paths and types of arguments, captured tensors and results. The name is that of a named
+  // Function, else "main".
+  [[nodiscard]] const Signature& signature(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] const hlo::Module& module(SourceLocation at = SourceLocation::here()) const;
   // The same program as plain HLO, which any XLA reads: scan lowered to while, and calls of LAPACK
   // to loops (transform/lapack/expand.h).
   [[nodiscard]] Program lowered(SourceLocation at = SourceLocation::here()) const;
   // The structure that fn returned, and those of its arguments.
-  [[nodiscard]] const TreeSpec& result_spec() const;
-  [[nodiscard]] const std::vector<TreeSpec>& argument_specs() const;
+  [[nodiscard]] const TreeSpec& result_spec(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] const std::vector<TreeSpec>& argument_specs(
+      SourceLocation at = SourceLocation::here()) const;
 
   // Runs it on the device of its arguments; captured tensors are passed along. Inside a trace it is
   // recorded there as an HLO `call`, and its arguments may be traced values. Placeholders
@@ -87,6 +96,8 @@ class Program : public trace_internal::Calls<Program> {
 
  private:
   friend class CompiledProgram;
+  // errors: Error where it was moved from
+  [[nodiscard]] const State& state(std::string_view op, SourceLocation at) const;
   // The arguments, and then the captured tensors. errors: as run()
   [[nodiscard]] std::vector<Tensor> operands(std::span<const Tensor> arguments,
                                              SourceLocation at) const;
@@ -94,10 +105,63 @@ class Program : public trace_internal::Calls<Program> {
   std::shared_ptr<const State> state_;
 };
 
+// A program that knows what it takes and returns: what trace() gives. It is a Program wherever one
+// is wanted.
+//
+//   auto p = trace(loss, cell, xs, target);
+//   Tensor value = p(cell, xs, target);
+//   auto fast = p.compile("pjrt:cuda:1");  // typed too
+template <class Out, class... Args>
+class TypedProgram : public Program {
+ public:
+  explicit TypedProgram(Program program) : Program(std::move(program)) {}
+
+  // Runs it, as call<Out>(args..). errors, cost: as run()
+  Out operator()(const Args&... args, SourceLocation at = SourceLocation::here()) const {
+    return this->template call_at<Out>(at, args...);
+  }
+  Out call(const Args&... args, SourceLocation at = SourceLocation::here()) const {
+    return this->template call_at<Out>(at, args...);
+  }
+  using Program::call;  // call<Out>(..), of trees of other types and the same structure
+
+  // As of a Program; what they return is typed.
+  [[nodiscard]] TypedProgram lowered(SourceLocation at = SourceLocation::here()) const {
+    return TypedProgram(Program::lowered(at));
+  }
+  [[nodiscard]] TypedProgram bind(const Tensor& placeholder, const Tensor& value,
+                                  SourceLocation at = SourceLocation::here()) const {
+    return TypedProgram(Program::bind(placeholder, value, at));
+  }
+  [[nodiscard]] TypedCompiledProgram<Out, Args...> compile(
+      const CompileOptions& options = {}, SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] TypedCompiledProgram<Out, Args...> compile(
+      std::string_view device, const CompileOptions& options = {},
+      SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] TypedCompiledProgram<Out, Args...> compile(
+      Device& device, const CompileOptions& options = {},
+      SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] TypedCompiledProgram<Out, Args...> with_executable(
+      std::shared_ptr<runtime::Executable> executable,
+      SourceLocation at = SourceLocation::here()) const;
+
+  // Arguments of other types.
+  template <class... Given>
+  void operator()(const Given&...) const {
+    trace_internal::assert_traced_types<Given...>();
+  }
+  template <int kNothing = 0, class... Given>
+  void call(const Given&...) const {
+    trace_internal::assert_traced_types<Given...>();
+  }
+};
+
 namespace trace_internal {
 
-// What trace() knows of one argument: its structure, to name its leaves.
-Program make_program(std::string name, std::vector<TreeSpec> specs, std::span<const Tensor> leaves,
+// What trace() knows of one argument: its structure, to name its leaves. `name`: that of a
+// Function; empty: it has none.
+Program make_program(std::string_view name, std::vector<TreeSpec> specs,
+                     std::span<const Tensor> leaves,
                      FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
                      SourceLocation at);
 
@@ -110,6 +174,13 @@ auto invoke_on(Fn& fn, const std::vector<TreeSpec>& specs, std::span<const Tenso
   (std::index_sequence_for<Args...>());
 }
 
+// A named Function (scan/function.h).
+template <class Fn>
+concept HasName = requires(const Fn& fn) {
+  { fn.name() } -> std::same_as<const std::string&>;
+  { fn.id() } -> std::same_as<uint64_t>;
+};
+
 // A callable by reference, and the line of the call that it is an argument of: nothing could stand
 // behind a list of arguments of any length.
 template <class... Args>
@@ -118,13 +189,16 @@ class Traceable {
   template <class Fn>
   requires(!std::is_same_v<std::remove_cvref_t<Fn>, Traceable>)
       Traceable(Fn&& fn, SourceLocation at = SourceLocation::here())  // implicit: as fn itself
-      : fn_(address(fn)), run_(&run<std::remove_reference_t<Fn>>), at_(at) {}
+      : fn_(address(fn)), run_(&run<std::remove_reference_t<Fn>>), at_(at) {
+    if constexpr (HasName<std::remove_cvref_t<Fn>>) name_ = fn.name();
+  }
 
   std::vector<Tensor> operator()(const std::vector<TreeSpec>& specs, std::span<const Tensor> leaves,
                                  TreeSpec& out) const {
     return run_(fn_, specs, leaves, out);
   }
   [[nodiscard]] SourceLocation at() const { return at_; }
+  [[nodiscard]] std::string_view name() const { return name_; }  // of a Function, as long as it is
 
  private:
   using Run = std::vector<Tensor>(void*, const std::vector<TreeSpec>&, std::span<const Tensor>,
@@ -161,21 +235,34 @@ class Traceable {
   void* fn_;
   Run* run_;
   SourceLocation at_;
+  std::string_view name_;
 };
 
-}  // namespace trace_internal
+// What fn returns of such arguments; None where it returns no tree or does not take them: Traceable
+// says why.
+template <class Fn, class... Args>
+auto returned_by() {
+  if constexpr ((Tree<Args> && ...)) {
+    if constexpr (std::is_invocable_v<Fn&, Args...>) {
+      using Result = std::remove_cvref_t<std::invoke_result_t<Fn&, Args...>>;
+      if constexpr (Tree<Result>)
+        return std::type_identity<Result>();
+      else
+        return std::type_identity<None>();
+    } else {
+      return std::type_identity<None>();
+    }
+  } else {
+    return std::type_identity<None>();
+  }
+}
+template <class Fn, class... Args>
+using TypedProgramOf =
+    TypedProgram<typename decltype(returned_by<std::remove_reference_t<Fn>, Args...>())::type,
+                 Args...>;
 
-// Records one run of `fn` on placeholders shaped like `args`, and returns it as a program.
-//
-// fn       callable on trees like `args`; runs exactly once; may capture Tensors, read-only: each
-//          becomes one more parameter, by id
-// returns  a program of the leaves of `args`, in tree order, and then of the captured tensors
-// errors   Error (InvalidArgument, FailedPrecondition) with the op, the operand types and file:line
-//          where an op in `fn` is misused; with the line of the call and the path of a leaf of
-//          `args` or of the result that has no value; what else `fn` throws passes untouched
-// cost     no buffer is read, written or uploaded; time and memory are linear in the ops recorded
 template <class... Args>
-Program trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn, const Args&... args) {
+Program trace_of(const Traceable<Args...>& fn, const Args&... args) {
   static_assert(
       (Tree<Args> && ...),
       "an argument of trace is a tree of Tensors: a Tensor, a pair, tuple, vector, map or "
@@ -184,19 +271,141 @@ Program trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn, const
     std::vector<TreeSpec> specs{tree_spec(args)...};
     std::vector<Tensor> leaves;
     (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
-    return trace_internal::make_program(
-        "main", specs, leaves,
+    return make_program(
+        fn.name(), specs, leaves,
         [&](std::span<const Tensor> traced, TreeSpec& out) { return fn(specs, traced, out); },
         fn.at());
+  } else {
+    std::terminate();  // never compiled
   }
 }
 
-// The same, with the error as a Status.
-template <class... Args>
-StatusOr<Program> try_trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn,
-                            const Args&... args) {
+template <class Fn, class... Args>
+TypedProgramOf<Fn, Args...> typed_trace(Fn& fn, SourceLocation at, const Args&... args) {
+  return TypedProgramOf<Fn, Args...>(trace_of<Args...>(Traceable<Args...>(fn, at), args...));
+}
+
+template <class Fn, class... Args>
+StatusOr<TypedProgramOf<Fn, Args...>> try_typed_trace(Fn& fn, SourceLocation at,
+                                                      const Args&... args) {
   try {
-    return trace(fn, args...);
+    return typed_trace(fn, at, args...);
+  } catch (const Error& e) {
+    return e.status();
+  }
+}
+
+}  // namespace trace_internal
+
+// Records one run of `fn` on placeholders shaped like `args`, and returns it as a program.
+//
+// fn       callable on trees like `args`; runs exactly once; may capture Tensors, read-only: each
+//          becomes one more parameter, by id
+// returns  a program of the leaves of `args`, in tree order, and then of the captured tensors; it
+//          knows the types of `args` and of what fn returned: p(args..), a TypedProgram
+// errors   Error (InvalidArgument, FailedPrecondition) with the op, the operand types and file:line
+//          where an op in `fn` is misused; with the line of the call and the path of a leaf of
+//          `args` or of the result that has no value; what else `fn` throws passes untouched
+// cost     no buffer is read, written or uploaded; time and memory are linear in the ops recorded
+template <class Fn>
+auto trace(Fn&& fn, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::typed_trace(fn, at);
+}
+template <class Fn, class A>
+auto trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::typed_trace(fn, at, a);
+}
+template <class Fn, class A, class B>
+auto trace(Fn&& fn, const A& a, const B& b, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::typed_trace(fn, at, a, b);
+}
+template <class Fn, class A, class B, class C>
+auto trace(Fn&& fn, const A& a, const B& b, const C& c,
+           SourceLocation at = SourceLocation::here()) {
+  return trace_internal::typed_trace(fn, at, a, b, c);
+}
+template <class Fn, class A, class B, class C, class D>
+auto trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d,
+           SourceLocation at = SourceLocation::here()) {
+  return trace_internal::typed_trace(fn, at, a, b, c, d);
+}
+template <class Fn, class A, class B, class C, class D, class E>
+auto trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e,
+           SourceLocation at = SourceLocation::here()) {
+  return trace_internal::typed_trace(fn, at, a, b, c, d, e);
+}
+template <class Fn, class A, class B, class C, class D, class E, class F>
+auto trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+           SourceLocation at = SourceLocation::here()) {
+  return trace_internal::typed_trace(fn, at, a, b, c, d, e, f);
+}
+template <class Fn, class A, class B, class C, class D, class E, class F, class G>
+auto trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+           const G& g, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::typed_trace(fn, at, a, b, c, d, e, f, g);
+}
+template <class Fn, class A, class B, class C, class D, class E, class F, class G, class H>
+auto trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+           const G& g, const H& h, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::typed_trace(fn, at, a, b, c, d, e, f, g, h);
+}
+// With more than 8 arguments: nothing could stand behind a list of any length, so the callable
+// knows the line, and what comes out knows no types.
+template <class... Args>
+requires(sizeof...(Args) > 8) Program
+    trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn, const Args&... args) {
+  return trace_internal::trace_of<Args...>(fn, args...);
+}
+
+// The same, with the error as a Status.
+template <class Fn>
+auto try_trace(Fn&& fn, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::try_typed_trace(fn, at);
+}
+template <class Fn, class A>
+auto try_trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::try_typed_trace(fn, at, a);
+}
+template <class Fn, class A, class B>
+auto try_trace(Fn&& fn, const A& a, const B& b, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::try_typed_trace(fn, at, a, b);
+}
+template <class Fn, class A, class B, class C>
+auto try_trace(Fn&& fn, const A& a, const B& b, const C& c,
+               SourceLocation at = SourceLocation::here()) {
+  return trace_internal::try_typed_trace(fn, at, a, b, c);
+}
+template <class Fn, class A, class B, class C, class D>
+auto try_trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d,
+               SourceLocation at = SourceLocation::here()) {
+  return trace_internal::try_typed_trace(fn, at, a, b, c, d);
+}
+template <class Fn, class A, class B, class C, class D, class E>
+auto try_trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e,
+               SourceLocation at = SourceLocation::here()) {
+  return trace_internal::try_typed_trace(fn, at, a, b, c, d, e);
+}
+template <class Fn, class A, class B, class C, class D, class E, class F>
+auto try_trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+               SourceLocation at = SourceLocation::here()) {
+  return trace_internal::try_typed_trace(fn, at, a, b, c, d, e, f);
+}
+template <class Fn, class A, class B, class C, class D, class E, class F, class G>
+auto try_trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+               const G& g, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::try_typed_trace(fn, at, a, b, c, d, e, f, g);
+}
+template <class Fn, class A, class B, class C, class D, class E, class F, class G, class H>
+auto try_trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+               const G& g, const H& h, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::try_typed_trace(fn, at, a, b, c, d, e, f, g, h);
+}
+template <class... Args>
+requires(sizeof...(Args) >
+         8) StatusOr<Program> try_trace(trace_internal::Traceable<std::type_identity_t<Args>...> fn,
+                                        const Args&... args) {
+  try {
+    return trace_internal::trace_of<Args...>(fn, args...);
   } catch (const Error& e) {
     return e.status();
   }

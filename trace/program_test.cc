@@ -36,6 +36,10 @@ TEST(Program, ErrorsOfACallHaveItsLine) {
   EXPECT_THAT(error_of([&] { one.call<Tensor>(x, x, x); }), EndsWith(here()));
   EXPECT_THAT(error_of([&] { four.call<Tensor>(x, x, x, y); }), EndsWith(here()));
   EXPECT_THAT(four.call<Tensor>(x, x, x, x).to_vector<float>(), testing::ElementsAre(4, 4));
+  EXPECT_THAT(error_of([&] { one.call<Tensor>(placeholder({2}, f32)); }),
+              StartsWith("run: argument arg0: operand is placeholder #"));
+  EXPECT_THAT(error_of([&] { one.call<Tensor>(Tensor()); }),
+              StartsWith("run: argument arg0 has no value (a default-constructed Tensor); assign"));
 }
 
 TEST(Program, CallsWithMoreArgumentsTakeALine) {

@@ -27,8 +27,8 @@ uint64_t next_serial() {
   if (scope.finished) throw Error(escaped_error(node, op), at);
   std::string made = node.where.known() ? cat(", made at ", to_string(node.where)) : "";
   throw Error(
-      failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
-                          ", of another running ", scope.what,
+      failed_precondition(op, ": operand is a traced ", to_string(node.shape), made, ", of ",
+                          name_of(scope), ", which is running elsewhere",
                           "; a traced value may be used in its own trace and those inside it only"),
       at);
 }
@@ -89,13 +89,14 @@ void sort_captures(hlo::Computation& entry, std::vector<Tensor>& captures, bool 
 
 Recorder* Recorder::current() { return current_recorder; }
 
-Recorder::Recorder(std::string_view what, SourceLocation at, RecordingPtr expected)
+Recorder::Recorder(std::string_view what, SourceLocation at, RecordingPtr expected, bool is_named)
     : scope_(std::make_shared<Scope>()),
       replay_(std::move(expected)),
       outer_(current_recorder),
       builder_(module_) {
   scope_->what = what;
   scope_->where = at;
+  scope_->is_named = is_named;
   scope_->serial = next_serial();
   scope_->recorder = this;
   current_recorder = this;
@@ -172,6 +173,44 @@ hlo::InstructionId Recorder::use(const Tensor& tensor, std::string_view op, Sour
     return found->second;
   }
   throw_foreign(node, op, at);
+}
+
+// Backwards over what has the dtype: numbers are what is looked for, and an array that is no number
+// ends it, since then the dtype is meant. Constants of ops take the dtype of what they meet.
+std::optional<Number> Recorder::number_behind(hlo::InstructionId id) const {
+  const DType dtype = shape(id).dtype();
+  const size_t arguments = parameters_.size() - captures_.size();
+  std::optional<Number> found;
+  std::vector<bool> seen(id.value + size_t{1});
+  std::vector<hlo::InstructionId> next{id};
+  while (!next.empty()) {
+    const hlo::InstructionId now = next.back();
+    next.pop_back();
+    if (seen[now.value]) continue;
+    seen[now.value] = true;
+    const hlo::Instruction& instruction = replay_.is_on() ? replay_.at(now) : builder_.at(now);
+    const auto noted =
+        std::ranges::find(scope_->numbers, now, &std::pair<hlo::InstructionId, Number>::first);
+    if (noted != scope_->numbers.end()) {
+      found = noted->second;
+    } else if (instruction.opcode == hlo::Opcode::kParameter) {
+      const auto place = std::ranges::find(parameters_, now);
+      const size_t number = static_cast<size_t>(place - parameters_.begin());
+      if (number < arguments || number - arguments >= captures_.size()) return std::nullopt;
+      if (!(found = trace_internal::number_behind(captures_[number - arguments])))
+        return std::nullopt;
+    } else if (instruction.opcode != hlo::Opcode::kConstant) {
+      bool has_operand = false;
+      for (hlo::InstructionId operand : instruction.operands) {
+        const Shape& type = shape(operand);
+        if (!type.is_tuple() && type.dtype() != dtype) continue;
+        has_operand = true;
+        next.push_back(operand);
+      }
+      if (!has_operand) return std::nullopt;
+    }
+  }
+  return found;
 }
 
 hlo::ComputationId Recorder::import(const Fragment& fragment) {
@@ -477,13 +516,14 @@ Tensor emit_constant(Literal literal, SourceLocation at) {
 
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
                   FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at,
-                  std::span<const Tensor> like) {
+                  std::span<const Tensor> like, bool is_named) {
   count_trace();
-  Recorder recorder(what, at);
+  Recorder recorder(what, at, nullptr, is_named);
   std::vector<Tensor> arguments;
   arguments.reserve(shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
     arguments.push_back(recorder.parameter(shapes[i], at, i < like.size() ? &like[i] : nullptr));
+    if (i < like.size()) keep_number(arguments.back(), like[i], {});
   }
   std::vector<Tensor> results = fn(arguments);
   return recorder.finish(results, what, at);

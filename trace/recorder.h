@@ -58,8 +58,10 @@ Traced in_canonical_order(Traced recorded, bool root_has_captures);
 
 class Recorder {
  public:
-  // `expected`: what is likely to be recorded; null: no guess.
-  Recorder(std::string_view what, SourceLocation at, RecordingPtr expected = nullptr);
+  // `expected`: what is likely to be recorded; null: no guess. `is_named`: what is the name of a
+  // Function of the user's.
+  Recorder(std::string_view what, SourceLocation at, RecordingPtr expected = nullptr,
+           bool is_named = false);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -96,6 +98,9 @@ class Recorder {
   [[nodiscard]] const std::vector<Tensor>& captures() const { return captures_; }
   // What finish_as_recorded() gave, to be expected the next time.
   Recording recording_of(const Traced& traced);
+
+  // For errors: the C++ number that alone gives an instruction its dtype, where one does.
+  [[nodiscard]] std::optional<Number> number_behind(hlo::InstructionId id) const;
 
  private:
   hlo::InstructionId use(const Tensor& tensor, std::string_view op, SourceLocation at);
@@ -148,7 +153,7 @@ void count_trace();
 // results. Counts one trace.
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
                   FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at,
-                  std::span<const Tensor> like = {});
+                  std::span<const Tensor> like = {}, bool is_named = false);
 
 // Runs `fn` in the running trace; with none running, in a trace of its own, whose program is then
 // run. For functions of several operations that are one program to the user.

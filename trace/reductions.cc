@@ -26,6 +26,7 @@ using trace_internal::emit;
 using trace_internal::emit_constant;
 using trace_internal::extreme;
 using trace_internal::Located;
+using trace_internal::max_or_least;
 using trace_internal::one_program;
 using trace_internal::require_inexact;
 using trace_internal::scalar_computation;
@@ -82,10 +83,24 @@ int64_t reduced_count(std::string_view op, const Operand& x, const Reduction& ov
   return count;
 }
 
+// As numpy and jax.numpy: none of no elements is the greatest.
+void require_elements(std::string_view op, const Operand& x, const Reduction& over,
+                      std::string_view which) {
+  const Tensor t = as_tensor(x);
+  for (int64_t axis : reduced_axes(op, t.shape(), over, x.at())) {
+    if (t.shape().dimension(axis) != 0) continue;
+    throw Error(
+        invalid_argument(op, ": axis ", axis, " of ", t.shape(), " has size 0; there is no ", which,
+                         " of no elements, put the value that it shall be in front with "
+                         "concat"),
+        x.at());
+  }
+}
+
 // What is subtracted before exponentials: the maximum, or 0 where it is infinite, so that inf - inf
 // never comes up.
 Tensor safe_maximum(const Tensor& x, const Reduction& over, SourceLocation at) {
-  Tensor top = max({x, at}, {.axes = over.axes, .keep_dims = true});
+  Tensor top = max_or_least({x, at}, {.axes = over.axes, .keep_dims = true});
   return where({is_finite({top, at}), at}, {top, at}, {zeros_like({top, at}), at});
 }
 
@@ -141,10 +156,17 @@ Tensor prod(Operand x, const Reduction& over) {
   return reduce_by("prod", Opcode::kMultiply, {t, x.at()}, Literal::scalar(t.dtype(), int64_t{1}),
                    over);
 }
-Tensor max(Operand x, const Reduction& over) {
+
+Tensor trace_internal::max_or_least(Operand x, const Reduction& over) {
   return reduce_by("max", Opcode::kMaximum, x, extreme(as_tensor(x).dtype(), true), over);
 }
+
+Tensor max(Operand x, const Reduction& over) {
+  require_elements("max", x, over, "greatest");
+  return max_or_least(x, over);
+}
 Tensor min(Operand x, const Reduction& over) {
+  require_elements("min", x, over, "least");
   return reduce_by("min", Opcode::kMinimum, x, extreme(as_tensor(x).dtype(), false), over);
 }
 Tensor all(Operand x, const Reduction& over) {
@@ -218,7 +240,7 @@ Tensor below_greatest(std::string_view op, const Operand& x, int64_t axis, Fn&& 
   return one_program(op, x.at(), [&] {
     const Located value(t, x.at());
     const Reduction over{.axes = {along}, .keep_dims = true};
-    return fn(value - value.with(max(value.operand(), over)), over).tensor();
+    return fn(value - value.with(max_or_least(value.operand(), over)), over).tensor();
   });
 }
 

@@ -21,12 +21,12 @@ struct Reduction {
   bool keep_dims = false;          // reduced axes stay, with size 1
 };
 
-// Over no elements: 0, 1, the least and the greatest value of the dtype. sum and prod keep the
-// dtype of x, but for integers of fewer than 32 bits, which give s32 or u32, and pred, which gives
-// s32: a count of the true ones.
+// sum and prod keep the dtype of x, but for integers of fewer than 32 bits, which give s32 or u32,
+// and pred, which gives s32: a count of the true ones.
 Tensor sum(Operand x, const Reduction& over = {});   // over no elements 0
 Tensor prod(Operand x, const Reduction& over = {});  // the product; over no elements 1
-// Complex numbers are ordered by their real parts, then by their imaginary ones.
+// Complex numbers are ordered by their real parts, then by their imaginary ones. Over no elements
+// max and min are errors, as in numpy.
 Tensor max(Operand x, const Reduction& over = {});  // the greatest; a NaN is greater
 Tensor min(Operand x, const Reduction& over = {});  // the least; a NaN is less
 // Of pred: whether all (any) are true; over no elements true (false).

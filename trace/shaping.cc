@@ -181,8 +181,7 @@ Tensor concat(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at)
     const Shape& shape = trace_internal::node_of(part, "concat", at).shape;
     if (shape.dtype() == first.dtype()) continue;
     throw Error(invalid_argument("concat: parts are ", first, " and ", shape,
-                                 "; their dtypes must be equal, ",
-                                 cast_advice(first.dtype(), shape.dtype())),
+                                 "; their dtypes must be equal, ", cast_advice(parts[0], part)),
                 at);
   }
   int64_t index = axis_of("concat", first, axis, at);

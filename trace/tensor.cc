@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "heddle/base/located_status.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/literal.h"
@@ -9,6 +10,7 @@
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/moved_from.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -34,20 +36,82 @@ StatusOr<Literal> converted(const Literal& literal, DType dtype) {
 
 }  // namespace
 
+const Node kMovedFrom{};
+
 const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at) {
-  if (!tensor.node()) {
-    throw Error(invalid_argument(
-                    op, ": operand has no value (a default-constructed Tensor); assign one first"),
-                at);
-  }
+  if (!tensor.is_valid()) throw Error(invalid_argument(op, ": operand ", why_no_value(tensor)), at);
   return *tensor.node();
 }
 
+std::string_view why_no_value(const Tensor& tensor) {
+  return tensor.node()
+             ? "was moved from and has no value; use the variable that it was moved to, "
+               "or copy it there"
+             : "has no value (a default-constructed Tensor), as operator[] of a map makes "
+               "it of a key that is missing; assign one first";
+}
+
+std::string name_of(const Scope& scope) {
+  const std::string line = scope.where.known() ? cat(" at ", to_string(scope.where)) : "";
+  if (scope.is_named) return cat("the function '", scope.what, "' traced", line);
+  return scope.what == "main" ? cat("the function traced", line) : cat("the ", scope.what, line);
+}
+
 Status escaped_error(const Node& node, std::string_view op) {
-  std::string made = node.where.known() ? cat(", made at ", to_string(node.where), ",") : "";
+  const Scope& scope = *node.scope;
+  const std::string made = node.where.known() ? cat(", made at ", to_string(node.where), ",") : "";
   return failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
-                             " that escaped from a finished ", node.scope->what,
-                             "; return it from the traced function instead of keeping it");
+                             " that escaped from ", name_of(scope),
+                             ", which has ended; return it from the traced function instead of "
+                             "keeping it");
+}
+
+void set_remark(const Node& node, std::shared_ptr<const Remark> remark) {
+  std::atomic_store(&node.remark, std::move(remark));
+  std::atomic_ref<bool>(node.has_remark).store(true, std::memory_order_release);
+}
+std::shared_ptr<const Remark> remark_of(const Node& node) {
+  const bool has_remark = std::atomic_ref<bool>(node.has_remark).load(std::memory_order_acquire);
+  return has_remark ? std::atomic_load(&node.remark) : nullptr;
+}
+
+Tensor with_number(Tensor fresh, const Number& number) {
+  const Node& node = *fresh.node();
+  if (node.scope)
+    node.scope->numbers.emplace_back(node.instruction, number);
+  else
+    set_remark(node, std::make_shared<const Remark>(Remark{number, {}, {}}));
+  return fresh;
+}
+
+namespace {
+
+// Of the value itself.
+std::optional<Number> number_of(const Node& node) {
+  if (!node.scope) {
+    const std::shared_ptr<const Remark> remark = remark_of(node);
+    return remark ? remark->number : std::nullopt;
+  }
+  for (const auto& [instruction, number] : node.scope->numbers) {
+    if (instruction == node.instruction) return number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void keep_number(const Tensor& parameter, const Tensor& from, std::string_view of) {
+  std::optional<Number> number = number_of(*from.node());
+  if (!number) return;
+  if (number->of.empty()) number->of = of;
+  with_number(parameter, *number);
+}
+
+std::optional<Number> number_behind(const Tensor& tensor) {
+  const Node& node = *tensor.node();
+  if (std::optional<Number> number = number_of(node)) return number;
+  if (!node.scope || !node.scope->recorder) return std::nullopt;
+  return node.scope->recorder->number_behind(node.instruction);
 }
 
 Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at) {
@@ -65,6 +129,34 @@ Placeholder placeholder_of(const Node& node) {
   return {node.id, node.shape, node.where, node.sharding};
 }
 
+namespace {
+
+// Functions that want the value on the host.
+bool is_read(std::string_view op) {
+  return op == "item" || op == "to_vector" || op == "to_literal" || op == "read";
+}
+
+// read_error() of placeholder/, by the name of the function that was called.
+Status unread_error(const Node& node, std::string_view op) {
+  const Status error = read_error(placeholder_of(node));
+  constexpr std::string_view kRead = "read";
+  return with_message(error, cat(op, message_of(error).substr(kRead.size())));
+}
+
+std::string made_at(const Node& node) {
+  return node.where.known() ? cat(", made at ", to_string(node.where), ",") : "";
+}
+
+// " as arg0.level of program main at a.cc:7"
+std::string donated_as(const Node& node) {
+  const std::shared_ptr<const Remark> remark = remark_of(node);
+  if (!remark || !remark->donated_as) return " or released";
+  return cat(" as ", *remark->donated_as,
+             remark->donated_at.known() ? cat(" at ", to_string(remark->donated_at)) : "");
+}
+
+}  // namespace
+
 runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at) {
   const Node& node = node_of(tensor, op, at);
   if (node.scope && node.scope->finished) throw Error(escaped_error(node, op), at);
@@ -75,7 +167,7 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLo
                                     "where(..)"),
                 at);
   }
-  if (!node.buffer && op == "read") throw Error(read_error(placeholder_of(node)), at);
+  if (!node.buffer && is_read(op)) throw Error(unread_error(node, op), at);
   if (!node.buffer) {
     throw Error(failed_precondition(op, ": operand is ", placeholder_of(node),
                                     ", which has a type and no value; trace the function that uses "
@@ -83,9 +175,10 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLo
                 at);
   }
   if (node.buffer->is_deleted()) {
-    throw Error(failed_precondition(op, ": operand #", node.id, " ", to_string(node.shape),
-                                    " was donated, so its buffer is gone; use the result that took "
-                                    "it, or do not donate it"),
+    throw Error(failed_precondition(op, ": tensor #", node.id, " ", to_string(node.shape),
+                                    made_at(node), " was donated", donated_as(node),
+                                    ", so its buffer is gone; use the "
+                                    "result that took it, or do not donate it"),
                 at);
   }
   return node.buffer;
@@ -110,8 +203,22 @@ Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector
   return array(literal_from_bytes(data, count, dtype, std::move(shape), at), at);
 }
 
+Tensor scalar_from_bytes(const void* data, DType dtype, SourceLocation at) {
+  const Literal literal = literal_from_bytes(data, 1, dtype, {}, at);
+  const Tensor made = array(literal, at);
+  return is_complex(dtype) ? made : with_number(made, {literal.to_double(0), dtype, at});
+}
+
+namespace {
+
+Literal value_on_host(std::string_view op, const Tensor& tensor, SourceLocation at) {
+  return value_or_throw(runtime::to_host(*buffer_of(tensor, op, at), op), at);
+}
+
+}  // namespace
+
 void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
-  const Literal given = tensor.to_literal(at);
+  const Literal given = value_on_host(op, tensor, at);
   if (is_complex(given.shape().dtype()) && !is_complex(dtype)) {
     throw Error(invalid_argument(op, ": operand is ", to_string(given.shape()),
                                  "; its elements do not fit ", to_string(dtype),
@@ -170,7 +277,7 @@ int64_t Tensor::dim(int64_t axis, SourceLocation at) const {
 }
 
 bool Tensor::is_traced() const { return node_ && node_->scope != nullptr; }
-bool Tensor::is_placeholder() const { return node_ && !node_->scope && !node_->buffer; }
+bool Tensor::is_placeholder() const { return is_valid() && !node_->scope && !node_->buffer; }
 bool Tensor::is_ready() const {
   return node_ && node_->buffer && !node_->buffer->is_deleted() && node_->buffer->is_ready();
 }
@@ -183,7 +290,7 @@ const Tensor& Tensor::wait(SourceLocation at) const {
 }
 
 Literal Tensor::to_literal(SourceLocation at) const {
-  return value_or_throw(runtime::to_host(*trace_internal::buffer_of(*this, "read", at)), at);
+  return trace_internal::value_on_host("to_literal", *this, at);
 }
 
 Tensor Tensor::astype(DType dtype, SourceLocation at) const {
@@ -196,7 +303,7 @@ Tensor Tensor::astype(DType dtype, SourceLocation at) const {
 }
 
 std::string to_string(const Tensor& tensor) {
-  if (!tensor.is_valid()) return "no value";
+  if (!tensor.is_valid()) return tensor.node() ? "no value (moved from)" : "no value";
   const Node& node = *tensor.node();
   if (node.scope) return cat("traced ", to_string(node.shape));
   if (!node.buffer) return to_string(trace_internal::placeholder_of(node));
@@ -216,6 +323,8 @@ Tensor placeholder(std::vector<int64_t> shape, DType dtype, SourceLocation at) {
 }
 
 Tensor array(const Literal& literal, SourceLocation at) {
+  if (literal.shape().is_array() && !literal.owner())
+    trace_internal::throw_moved_from("array", "literal", at);
   if (Recorder* recorder = Recorder::current()) return recorder->constant(literal, at);
   Device& device = *value_or_throw(runtime::find_default_device(), at);
   return trace_internal::tensor_of(value_or_throw(runtime::to_device(device, literal, "array"), at),

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/base/source_location.h"
@@ -33,11 +34,23 @@ class Literal;
 class Operand;
 namespace trace_internal {
 struct Node;
-}
+extern const Node kMovedFrom;  // what a tensor refers to once it was moved from: no value
+}  // namespace trace_internal
 
 class Tensor {
  public:
   Tensor() = default;  // no value: using it is an error that says so
+  ~Tensor() = default;
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
+  // The other one has no value from then on: using it is an error that says it was moved from.
+  Tensor(Tensor&& from) noexcept : node_(std::move(from.node_)) { from.node_ = moved_from(); }
+  Tensor& operator=(Tensor&& from) noexcept {
+    std::shared_ptr<const trace_internal::Node> node = std::move(from.node_);
+    from.node_ = moved_from();  // before the other assignment: it may be this one
+    node_ = std::move(node);
+    return *this;
+  }
 
   // Its type. dtype() and shape() never wait or move a byte.
   [[nodiscard]] const Shape& shape(SourceLocation at = SourceLocation::here()) const;
@@ -53,7 +66,9 @@ class Tensor {
     return shape(at).element_count();
   }
 
-  [[nodiscard]] bool is_valid() const { return node_ != nullptr; }
+  [[nodiscard]] bool is_valid() const {
+    return node_ != nullptr && node_.get() != &trace_internal::kMovedFrom;
+  }
   [[nodiscard]] bool is_traced() const;
   [[nodiscard]] bool is_placeholder() const;
   [[nodiscard]] bool is_ready() const;    // concrete, computed, not donated: reading will not wait
@@ -140,6 +155,11 @@ class Tensor {
   [[nodiscard]] const std::shared_ptr<const trace_internal::Node>& node() const { return node_; }
 
  private:
+  // Owns nothing, so that it costs two stores.
+  static std::shared_ptr<const trace_internal::Node> moved_from() noexcept {
+    return {std::shared_ptr<const void>(), &trace_internal::kMovedFrom};
+  }
+
   std::shared_ptr<const trace_internal::Node> node_;
 };
 
@@ -193,6 +213,8 @@ Literal literal_from_bytes(const void* data, size_t count, DType dtype, std::vec
                            SourceLocation at);
 Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
                         SourceLocation at);
+// The same of one number, which errors tell as one; scan/ marks those of its inits likewise.
+Tensor scalar_from_bytes(const void* data, DType dtype, SourceLocation at);
 // Downloads and converts to `dtype`, then writes the bytes; the caller made room for size()
 // elements. errors: throws Error for complex numbers that are read as others
 void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at);
@@ -310,7 +332,7 @@ requires trace_internal::kIsNumber<T> Tensor array(std::initializer_list<T> valu
 template <class T>
 requires trace_internal::kIsNumber<T> Tensor scalar(T value,
                                                     SourceLocation at = SourceLocation::here()) {
-  return trace_internal::array_from_bytes(&value, 1, trace_internal::dtype_of<T>(), {}, at);
+  return trace_internal::scalar_from_bytes(&value, trace_internal::dtype_of<T>(), at);
 }
 template <class T>
 requires trace_internal::kIsNumber<T> Tensor array(T value,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/trace/error.h"
+#include "heddle/trace/node.h"
 
 namespace heddle {
 namespace {
@@ -28,15 +29,30 @@ void collect_paths(const TreeSpec& spec, const std::string& prefix, std::vector<
     collect_paths(spec.children[i], prefix + step(spec, i), out);
 }
 
-std::string difference(const TreeSpec& a, const TreeSpec& b, const std::string& path) {
-  if (a.kind != b.kind || a.keys != b.keys || a.children.size() != b.children.size()) {
-    return cat(path, " is ", describe(a), " and ", describe(b));
+// The first key that one of two maps or structs has alone: the other's part is nothing.
+std::optional<TreeDifference> lone_key(const TreeSpec& a, const TreeSpec& b,
+                                       const std::string& path) {
+  for (size_t i = 0; i < a.keys.size(); ++i) {
+    if (std::ranges::count(b.keys, a.keys[i]) == 0)
+      return TreeDifference{path + step(a, i), a.children[i], std::nullopt};
   }
+  return std::nullopt;
+}
+
+std::optional<TreeDifference> difference(const TreeSpec& a, const TreeSpec& b,
+                                         const std::string& path) {
+  if (a.kind == b.kind && a.keys != b.keys) {
+    if (auto found = lone_key(a, b, path)) return found;
+    auto found = lone_key(b, a, path);
+    if (found) std::swap(found->first, found->second);
+    if (found) return found;
+  }
+  if (a.kind != b.kind || a.keys != b.keys || a.children.size() != b.children.size())
+    return TreeDifference{path, a, b};
   for (size_t i = 0; i < a.children.size(); ++i) {
-    std::string found = difference(a.children[i], b.children[i], path + step(a, i));
-    if (!found.empty()) return found;
+    if (auto found = difference(a.children[i], b.children[i], path + step(a, i))) return found;
   }
-  return "";
+  return std::nullopt;
 }
 
 // "key 'z'", the first of `have` that `want` has not.
@@ -67,10 +83,15 @@ void trace_internal::require_values(std::string_view what, std::string_view name
                                     SourceLocation at) {
   const auto unset = std::ranges::find_if_not(leaves, &Tensor::is_valid);
   if (unset == leaves.end()) return;
-  const std::string path = leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())];
-  throw Error(invalid_argument(what, ": ", name, path,
-                               " has no value (a default-constructed Tensor); assign one first"),
-              at);
+  const std::string path =
+      cat(name, leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())]);
+  const std::string_view why =
+      unset->node() ? why_no_value(*unset)
+      : path.find("['") != std::string::npos
+          ? "has no value: operator[] of a map makes an empty Tensor of a key that is missing; "
+            "assign one first, or read the map with .at(..)"
+          : "has no value (a default-constructed Tensor); assign one first";
+  throw Error(invalid_argument(what, ": ", path, " ", why), at);
 }
 
 size_t leaf_count(const TreeSpec& spec) {
@@ -85,7 +106,18 @@ std::vector<std::string> leaf_paths(const TreeSpec& spec) {
   return out;
 }
 
-std::string first_difference(const TreeSpec& a, const TreeSpec& b) { return difference(a, b, ""); }
+TreeDifference tree_difference(const TreeSpec& a, const TreeSpec& b) {
+  return difference(a, b, "").value_or(TreeDifference{});
+}
+
+std::string first_difference(const TreeSpec& a, const TreeSpec& b, std::string_view in_a,
+                             std::string_view in_b) {
+  const auto words = [](const std::optional<TreeSpec>& part) {
+    return part ? describe(*part) : "nothing";
+  };
+  const TreeDifference found = tree_difference(a, b);
+  return cat(found.path, " is ", words(found.first), in_a, " and ", words(found.second), in_b);
+}
 
 std::string unlike(const TreeSpec& have, const TreeSpec& want, const std::string& path) {
   const bool keyed = have.kind == want.kind && !have.keys.empty();

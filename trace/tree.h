@@ -43,8 +43,17 @@ size_t leaf_count(const TreeSpec& spec);  // How many leaves a tree of this stru
 std::vector<std::string> leaf_paths(const TreeSpec& spec);
 // "(*, None, {w: *, b: *})"
 std::string to_string(const TreeSpec& spec);
-// Where two structures first differ: a path and one sentence; empty where they are equal.
-std::string first_difference(const TreeSpec& a, const TreeSpec& b);
+// Where two structures that differ do so first, and what each has there; nothing: a key of the
+// other alone.
+struct TreeDifference {
+  std::string path;
+  std::optional<TreeSpec> first, second;
+};
+TreeDifference tree_difference(const TreeSpec& a, const TreeSpec& b);
+// The same in words: ".w is a tensor in on_true and a vector of 2 in on_false", for the two places
+// " in on_true" and " in on_false".
+std::string first_difference(const TreeSpec& a, const TreeSpec& b, std::string_view in_a,
+                             std::string_view in_b);
 // What the outermost node is: "a tensor", "a vector of 2", "a map with the keys {a, b}".
 std::string describe(const TreeSpec& spec);
 // How `have` differs from what it must be, from `path` on: "arg0 has key 'z'; it must have the keys

@@ -17,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // Whole numbers of no pattern, in -4 .. 4.
 Tensor whole(std::vector<int64_t> shape, int seed) {
@@ -130,8 +131,15 @@ TEST(Conv, SamePaddingGivesOnePlaceAStride) {
 }
 
 TEST(Conv, WithoutSpatialAxesIsAProduct) {
-  EXPECT_THAT(conv(array<float>({{1, 2}}), array<float>({{3, 4}, {5, 6}})).to_vector<float>(),
+  const Tensor x = array<float>({{1, 2}}), kernel = array<float>({{3, 4}, {5, 6}});
+  EXPECT_THAT(conv(x, kernel, {.layout = {.x = "NC", .kernel = "IO"}}).to_vector<float>(),
               ElementsAre(13, 16));
+  EXPECT_THAT(
+      error_of([] {
+        conv(ones({8, 8}), ones({3, 3}));
+      }),
+      StartsWith("conv: x is f32[8,8], of rank 2, and kernel f32[3,3], of rank 2; both must "
+                 "have rank n + 2 for n spatial axes"));
 }
 
 TEST(Conv, ResultDtypeIsThatOfXOrGiven) {
@@ -145,7 +153,7 @@ TEST(Conv, ErrorsNameTheOption) {
   EXPECT_THAT(error_of([&] {
                 conv(x, ones({2, 2, 3}));
               }),
-              HasSubstr("conv: x is f32[1,4,4,2] and kernel f32[2,2,3]; they must have one dtype"));
+              HasSubstr("conv: x is f32[1,4,4,2], of rank 4, and kernel f32[2,2,3], of rank 3"));
   EXPECT_THAT(error_of([&] { conv(x, kernel, {.strides = {2}}); }),
               HasSubstr("conv: strides has 1 entries; it must have 2, one a spatial axis"));
   EXPECT_THAT(error_of([&] {

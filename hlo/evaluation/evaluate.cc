@@ -3,6 +3,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "heddle/base/located_status.h"
 #include "heddle/hlo/evaluation/internal/plan.h"
 #include "heddle/hlo/evaluation/internal/run.h"
 #include "heddle/hlo/evaluation/internal/sizes.h"
@@ -36,8 +37,26 @@ Status check_arguments(const Module& module, const std::vector<Literal>& argumen
   return {};
 }
 
+// The array of most bytes, which the user's line made.
+const Instruction* greatest_array(const Module& module) {
+  const Instruction* greatest = nullptr;
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& instruction : computation.instructions) {
+      if (instruction.shape.is_tuple() || instruction.shape.is_token()) continue;
+      if (!greatest || instruction.shape.byte_size() > greatest->shape.byte_size())
+        greatest = &instruction;
+    }
+  }
+  return greatest;
+}
+
 Status out_of_memory(const Module& module) {
-  return resource_exhausted("evaluate: ", module.name, " needs more memory than there is");
+  const std::string what = cat("evaluate: ", module.name, " needs more memory than there is");
+  const Instruction* greatest = greatest_array(module);
+  if (!greatest) return resource_exhausted(what);
+  const Status status = resource_exhausted(what, ": ", greatest->shape, " alone takes ",
+                                           greatest->shape.byte_size(), " bytes");
+  return greatest->at.known() ? with_location(status, to_string(greatest->at)) : status;
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ DType common_dtype(std::string_view op, std::initializer_list<Operand> operands)
     if (first && shape.dtype() != first->tensor().dtype()) {
       throw Error(invalid_argument(op, ": operands are ", first->tensor().shape(), " and ", shape,
                                    "; their dtypes must be equal, ",
-                                   cast_advice(first->tensor().dtype(), shape.dtype())),
+                                   cast_advice(first->tensor(), x.tensor())),
                   x.at());
     }
     if (!first) first = &x;

@@ -41,7 +41,7 @@ TEST(Jax, N004_WhileBodyWithAnotherStructure) {
                            },
                            List{scalar<int>(1)});
               }),
-              HasSubstr("while_loop: carry is a vector of 1 and a vector of 2"));
+              HasSubstr("while_loop: carry enters as a vector of 1 and leaves as a vector of 2"));
 }
 
 TEST(Jax, N005_WhileLeafNamesPathAndTypes) {
@@ -90,7 +90,7 @@ TEST(Jax, N012_BranchStructuresNameThePath) {
   auto two = [](Tensor x) { return std::pair(x, List{x, x}); };
   EXPECT_THAT(
       error_of([&] { cond(true, one, two, scalar<int>(1)); }),
-      HasSubstr("cond: result[1] is a vector of 1 and a vector of 2, in on_true and in on_false"));
+      HasSubstr("cond: result[1] is a vector of 1 in on_true and a vector of 2 in on_false"));
 }
 
 TEST(Jax, N013_BranchTypesNameBoth) {
@@ -126,8 +126,7 @@ TEST(Jax, N017_SwitchStructuresNameTheBranches) {
   std::vector<Fn> branches{[](Tensor x) { return List{x}; }, [](Tensor x) { return List{x, x}; }};
   EXPECT_THAT(
       error_of([&] { switch_case(0, branches, scalar<int>(1)); }),
-      HasSubstr(
-          "switch_case: result is a vector of 1 and a vector of 2, in branch 0 and in branch 1"));
+      HasSubstr("switch_case: result is a vector of 1 in branch 0 and a vector of 2 in branch 1"));
 }
 
 TEST(Jax, N018_SwitchTypesNamePathAndTypes) {
@@ -141,10 +140,13 @@ TEST(Jax, N018_SwitchTypesNamePathAndTypes) {
 
 TEST(Jax, N021_DictKeysOfTheCarryAreBothShown) {
   auto step = [](Map c, Tensor x) { return std::pair(Map{{"b", c.begin()->second + x}}, None{}); };
-  EXPECT_THAT(error_of([&] {
-                scan(step, Map{{"a", scalar<float>(0)}}, ones({2}));
-              }),
-              AllOf(HasSubstr("keys {a}"), HasSubstr("keys {b}")));
+  EXPECT_THAT(
+      error_of([&] {
+        scan(step, Map{{"a", scalar<float>(0)}}, ones({2}));
+      }),
+      HasSubstr(
+          "carry['a'] enters as f32[] and leaves as nothing; carry['b'] enters as nothing and "
+          "leaves as f32[]; return the structure"));
 }
 
 TEST(Jax, N022_CarryStructureNamesTheNestedPath) {
@@ -156,7 +158,8 @@ TEST(Jax, N022_CarryStructureNamesTheNestedPath) {
       error_of([&] {
         scan(step, std::pair(scalar<float>(0), Map{{"old", scalar<float>(0)}}), ones({2}));
       }),
-      HasSubstr("scan: carry[1] is a map with the keys {old} and a map with the keys {new, old}"));
+      HasSubstr(
+          "scan: carry[1]['new'] enters as nothing and leaves as f32[]; return the structure"));
 }
 
 TEST(Jax, N023_SeveralLeavesAtOnce) {

@@ -27,7 +27,8 @@ TEST(Trace, EscapedValueIsAnErrorThatSaysSo) {
       placeholder({3}, f32));
   EXPECT_THAT(error_of([&] { kept * 2; }),
               HasSubstr("multiply: operand is a traced f32[3], made at trace_test.cc:"));
-  EXPECT_THAT(error_of([&] { kept * 2; }), HasSubstr("that escaped from a finished main"));
+  EXPECT_THAT(error_of([&] { kept * 2; }),
+              HasSubstr("that escaped from the function traced at trace_test.cc:"));
   EXPECT_THAT(error_of([&] { trace([&](Tensor y) { return y + kept; }, placeholder({3}, f32)); }),
               HasSubstr("escaped"));
 }
@@ -46,13 +47,13 @@ TEST(Trace, ValueOfAScanBodyMayNotLeaveIt) {
                     },
                     placeholder({3}, f32));
               }),
-              HasSubstr("escaped from a finished scan"));
+              HasSubstr("escaped from the scan at trace_test.cc:"));
 }
 
 TEST(Trace, ReadingATracedValueSaysWhatToDo) {
   EXPECT_THAT(
       error_of([] { trace([](Tensor x) { return x * x.item<float>(); }, placeholder({}, f32)); }),
-      HasSubstr("read: operand is a traced f32[], which has no value yet; return it"));
+      HasSubstr("item: operand is a traced f32[], which has no value yet; return it"));
 }
 
 TEST(Trace, UninitialisedTensorIsNamed) {

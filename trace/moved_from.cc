@@ -1,0 +1,14 @@
+#include "heddle/trace/moved_from.h"
+
+#include "heddle/trace/error.h"
+
+namespace heddle::trace_internal {
+
+void throw_moved_from(std::string_view op, std::string_view what, SourceLocation at) {
+  throw Error(failed_precondition(op, ": the ", what,
+                                  " was moved from and is empty; use the one that it was moved to, "
+                                  "or copy it there"),
+              at);
+}
+
+}  // namespace heddle::trace_internal
