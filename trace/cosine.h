@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/trace/axis_list.h"
 #include "heddle/trace/fft.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -27,8 +28,8 @@ struct Cosine {
 };
 Tensor dct(Operand x, const Cosine& over = {});
 Tensor idct(Operand x, const Cosine& over = {});
-// Along several axes (none: all), one after the other.
-Tensor dctn(Operand x, const std::vector<int64_t>& axes = {}, bool ortho = false);
-Tensor idctn(Operand x, const std::vector<int64_t>& axes = {}, bool ortho = false);
+// Along several axes, by default all, one after the other.
+Tensor dctn(Operand x, const AxisList& axes = kAllAxes, bool ortho = false);
+Tensor idctn(Operand x, const AxisList& axes = kAllAxes, bool ortho = false);
 
 }  // namespace heddle
