@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -160,7 +161,7 @@ namespace tree_internal {
 // ----- what the compiler says
 
 template <class T>
-void refuse_reference() {
+constexpr void refuse_reference() {
   static_assert(!View<T>,
                 "a tree holds values, and this is a reference or a view of what may be gone: "
                 "write std::pair(..) or std::tuple(..) for std::tie(..) and forward_as_tuple(..)");
@@ -168,13 +169,13 @@ void refuse_reference() {
 
 // The member that the list misses is the number kNumber, counted from 0, of type Member.
 template <class Struct, size_t kNumber, class Member, auto... kAddress>
-void refuse_missing() {
+constexpr void refuse_missing() {
   static_assert(!sizeof(Struct*),
                 "kFields misses a member of the struct (the line above names it): "
                 "field(\"w\", &Cell::w), or static_field(..) for what is no tensor");
 }
 template <class Struct>
-void refuse_many_missing() {
+constexpr void refuse_many_missing() {
   static_assert(!sizeof(Struct*), "kFields lists each member of the struct once, and no other");
 }
 
@@ -234,7 +235,7 @@ constexpr bool is_listed() {
 }
 
 template <class T>
-void refuse_incomplete() {
+constexpr void refuse_incomplete() {
   constexpr size_t kCount = fields_internal::member_count<T>();
   if constexpr (kCount > 8 || kCount < kFieldCount<T>) {
     refuse_many_missing<T>();
@@ -262,34 +263,34 @@ void refuse_incomplete() {
 #endif
 
 template <class T>
-void refuse_keys() {
+constexpr void refuse_keys() {
   static_assert(!sizeof(T*), "a map in a tree has keys of std::string: std::map<std::string, ..>");
 }
 template <class T>
-void refuse_constructors() {
+constexpr void refuse_constructors() {
   static_assert(!sizeof(T*),
                 "a struct in a tree is made empty and then filled: it has no constructors of its "
                 "own, no bases, and no const or reference members");
 }
 template <auto kMember>
-void refuse_twice() {
+constexpr void refuse_twice() {
   static_assert(kMember == nullptr,
                 "kFields has a member, or a name, twice (the line above names the second)");
 }
 template <auto kMember>
-void refuse_static() {
+constexpr void refuse_static() {
   static_assert(kMember == nullptr,
                 "a static field is a number, an enum or a std::string (the line above names the "
                 "member)");
 }
 template <auto kMember>
-void refuse_member() {
+constexpr void refuse_member() {
   static_assert(kMember == nullptr,
                 "a member in kFields is neither a Tensor nor a tree of Tensors (the line above "
                 "names it): list it by static_field(..), or keep it outside and capture it");
 }
 template <class T>
-void refuse_type() {
+constexpr void refuse_type() {
   static_assert(!sizeof(T*),
                 "a tree is made of Tensors: None, pairs, tuples, arrays, vectors, optionals, maps "
                 "with string keys, and structs with kFields; capture C++ numbers instead");
@@ -298,7 +299,7 @@ void refuse_type() {
 // Fails to compile with the first flaw of T. A T that is of no kind of tree is left to the caller,
 // who knows what it was to be, but not where it is inside of one.
 template <class T, bool kIsInside = false, class... Within>
-void explain() {
+constexpr void explain() {
   constexpr Flaw kFlaw = flaw_of<T, Within...>();
   if constexpr (kFlaw == Flaw::kReference)
     refuse_reference<T>();
@@ -331,9 +332,58 @@ void explain() {
   }
 }
 
+// What a function gave, as a value: a reference may be to a variable of its own. std::identity's is
+// to what it was given.
+template <class Fn, class Result>
+inline constexpr bool is_value =
+    !std::is_reference_v<Result> || std::is_same_v<std::remove_cvref_t<Fn>, std::identity>;
+
+// The type of that value; Tensor where it is refused, so that the compiler has no more to say.
+template <class Fn, class... Args>
+constexpr auto result_type() {
+  if constexpr (std::is_invocable_v<Fn, Args...>) {
+    using Result = std::invoke_result_t<Fn, Args...>;
+    if constexpr (is_value<Fn, Result> && !std::is_void_v<Result>)
+      return std::type_identity<std::remove_cvref_t<Result>>();
+    else
+      return std::type_identity<Tensor>();
+  } else {
+    return std::type_identity<Tensor>();
+  }
+}
+template <class Fn, class... Args>
+using ResultOf = typename decltype(result_type<Fn, Args...>())::type;
+
+template <class Fn, class Result>
+constexpr void require_value() {
+  static_assert(is_value<Fn, Result>,
+                "the function returns a reference, perhaps to a variable of its own, which is gone "
+                "when it is read: return the value, as [](..) -> Tensor");
+}
+
 // For `static_assert(is_tree_or_explained<T>, "what it was to be")`, before explain<T>().
 template <class T>
 inline constexpr bool is_tree_or_explained = flaw_of<T>() != Flaw::kNoTree;
+
+// Whether a function may be traced on trees; says why not.
+template <class Fn, class... Args>
+constexpr bool is_traceable() {
+  if constexpr (!std::is_invocable_v<Fn&, Args...>) {
+    static_assert(std::is_invocable_v<Fn&, Args...>,
+                  "the function takes the trees behind it: trace(fn, x, y) calls fn(x, y)");
+    return false;
+  } else {
+    using Result = std::invoke_result_t<Fn&, Args...>;
+    using Value = std::remove_cvref_t<Result>;
+    static_assert(is_tree_or_explained<Value>,
+                  "a traced function returns a tree of Tensors, or None{} where it returns nothing");
+    if constexpr (is_tree<Value>())
+      require_value<Fn, Result>();
+    else if constexpr (!std::is_void_v<Value>)
+      explain<Value>();
+    return is_tree<Value>() && is_value<Fn, Result>;
+  }
+}
 
 }  // namespace tree_internal
 
