@@ -30,8 +30,8 @@ Located euclidean(const Located& x, const Reduction& over) {
 
 // The greatest of sizes, 0 of none, or the least. errors: for the least of none
 Located extreme_of(const Located& sizes, bool greatest, const Reduction& over) {
-  const bool is_empty =
-      std::ranges::any_of(over.axes.list(), [&](int64_t axis) { return sizes.tensor().dim(axis) == 0; });
+  const bool is_empty = std::ranges::any_of(
+      over.axes.list(), [&](int64_t axis) { return sizes.tensor().dim(axis) == 0; });
   if (!is_empty)
     return sizes.with(greatest ? max(sizes.operand(), over) : min(sizes.operand(), over));
   if (greatest) return sizes.with(sum(sizes.operand(), over));
@@ -97,11 +97,11 @@ Located norm_of(const Located& x, const NormOptions& options, const Reduction& o
   if (over.axes.list().size() == 2) return matrix_norm(x, *options.order, over);
   const auto* number = std::get_if<double>(&options.order->value());
   if (over.axes.list().size() != 1) {
-    throw Error(
-        invalid_argument("linalg::norm: x is ", x.tensor().shape(), " and ", over.axes.list().size(),
-                         " axes are reduced; an order takes one, of vectors, or two, of "
-                         "matrices, give them as axes"),
-        x.at());
+    throw Error(invalid_argument("linalg::norm: x is ", x.tensor().shape(), " and ",
+                                 over.axes.list().size(),
+                                 " axes are reduced; an order takes one, of vectors, or two, of "
+                                 "matrices, give them as axes"),
+                x.at());
   }
   if (number == nullptr || std::isnan(*number)) throw_order(x, "vectors", "a number");
   return vector_norm(x, *number, over);

@@ -89,12 +89,11 @@ auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operan
 template <class... Fns, class... Operands>
 auto switch_on(Operand index, const std::tuple<Fns...>& branches, const Operands&... operands) {
   static_assert(sizeof...(Fns) > 0, "switch_case takes at least one branch");
-  using Result = tree_internal::ResultOf<
-      const std::tuple_element_t<0, std::tuple<Fns..., Tensor>>&, Operands...>;
+  using Result = tree_internal::ResultOf<const std::tuple_element_t<0, std::tuple<Fns..., Tensor>>&,
+                                         Operands...>;
   if constexpr (sizeof...(Fns) == 0) {
     return Tensor();
-  } else if constexpr (!are_branches<const Fns...>(
-                           std::type_identity<std::tuple<Operands...>>())) {
+  } else if constexpr (!are_branches<const Fns...>(std::type_identity<std::tuple<Operands...>>())) {
     return TreeOr<Result>();
   } else {
     std::tuple<Operands...> all(operands...);

@@ -264,9 +264,10 @@ requires(!std::is_same_v<Y, ScanOptions>) auto map(Fn&& fn, const X& xs, const Y
   return scan_internal::map_trees(fn, options, at, xs, ys);
 }
 template <class Fn, class X, class Y, class Z>
-requires(!std::is_same_v<Y, ScanOptions> && !std::is_same_v<Z, ScanOptions>) auto map(
-    Fn&& fn, const X& xs, const Y& ys, const Z& zs, const ScanOptions& options = {},
-    SourceLocation at = SourceLocation::here()) {
+requires(!std::is_same_v<Y, ScanOptions> &&
+         !std::is_same_v<Z, ScanOptions>) auto map(Fn&& fn, const X& xs, const Y& ys, const Z& zs,
+                                                   const ScanOptions& options = {},
+                                                   SourceLocation at = SourceLocation::here()) {
   return scan_internal::map_trees(fn, options, at, xs, ys, zs);
 }
 

@@ -101,16 +101,15 @@ auto mapped(const ShardMap& map, const Fn& fn, const Args&... args) {
 template <class Fn>
 auto shard_map(Fn fn, Mesh mesh, Specs in_specs, Specs out_specs, ShardMapOptions options = {},
                SourceLocation at = SourceLocation::here()) {
-  return [
-    fn = std::move(fn),
-    map = trace_internal::ShardMap{std::move(mesh), std::move(in_specs), std::move(out_specs),
-                                   std::move(options.axes), at}
-  ]<class... Args>(const Args&... args) {
-    static_assert((tree_internal::is_tree_or_explained<Args> && ...),
-                  "an argument of a mapped function is a tree of Tensors");
-    (tree_internal::explain<Args>(), ...);
-    return trace_internal::mapped(map, fn, args...);
-  };
+  return
+      [fn = std::move(fn), map = trace_internal::ShardMap{
+                               std::move(mesh), std::move(in_specs), std::move(out_specs),
+                               std::move(options.axes), at}]<class... Args>(const Args&... args) {
+        static_assert((tree_internal::is_tree_or_explained<Args> && ...),
+                      "an argument of a mapped function is a tree of Tensors");
+        (tree_internal::explain<Args>(), ...);
+        return trace_internal::mapped(map, fn, args...);
+      };
 }
 
 }  // namespace heddle

@@ -50,13 +50,13 @@ struct Refused {
 // Its own template, so that only a use fails to compile.
 template <class T>
 constexpr void refuse_write() {
-  static_assert(!sizeof(T*),
+  static_assert(!sizeof(std::type_identity<T>),
                 "x[i] is a new tensor, and writing to it would leave x as it is: write "
                 "x = x.at({0}).set(..), or .add(..), .multiply(..)");
 }
 template <class T>
 constexpr Refused refuse_logic() {
-  static_assert(!sizeof(T*),
+  static_assert(!sizeof(std::type_identity<T>),
                 "&&, || and ! of Tensors cannot stop early: write x & y, x | y and ~x, or "
                 "logical_not(x)");
   return {};
@@ -172,25 +172,45 @@ class Tensor {
   Tensor& operator>>=(Operand y) &;
   // Of x[0] they would be lost.
   template <class V>
-  void operator+=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator+=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
   template <class V>
-  void operator-=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator-=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
   template <class V>
-  void operator*=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator*=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
   template <class V>
-  void operator/=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator/=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
   template <class V>
-  void operator%=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator%=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
   template <class V>
-  void operator&=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator&=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
   template <class V>
-  void operator|=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator|=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
   template <class V>
-  void operator^=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator^=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
   template <class V>
-  void operator<<=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator<<=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
   template <class V>
-  void operator>>=(V&&) && { trace_internal::refuse_write<V>(); }
+  void operator>>=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
 
   // No && || !, which could not stop early.
   template <class V>

@@ -32,7 +32,8 @@ void collect_paths(const TreeSpec& spec, const std::string& prefix, std::vector<
 }
 
 std::string difference(const TreeSpec& a, const TreeSpec& b, const std::string& path) {
-  if (a.kind != b.kind || a.keys != b.keys || a.value != b.value || a.children.size() != b.children.size()) {
+  if (a.kind != b.kind || a.keys != b.keys || a.value != b.value ||
+      a.children.size() != b.children.size()) {
     return cat(path, " is ", describe(a), " and ", describe(b));
   }
   for (size_t i = 0; i < a.children.size(); ++i) {

@@ -65,7 +65,8 @@ concept View = std::is_reference_v<T> || std::is_pointer_v<T> || requires(const 
 
 // What a static field may be.
 template <class T>
-concept StaticValue = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
+concept StaticValue =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
 
 template <class Field>
 struct FieldOf;
@@ -84,7 +85,17 @@ template <class T, size_t I>
 using FieldAt = FieldOf<std::tuple_element_t<I, decltype(fields_of<T>())>>;
 
 // Why a type is no tree.
-enum class Flaw { kNone, kNoTree, kReference, kKeys, kNotPlain, kTwice, kMissing, kStatic, kInside };
+enum class Flaw {
+  kNone,
+  kNoTree,
+  kReference,
+  kKeys,
+  kNotPlain,
+  kTwice,
+  kMissing,
+  kStatic,
+  kInside
+};
 
 template <class T, class... Within>
 constexpr Flaw flaw_of();
@@ -103,12 +114,11 @@ template <class T, class... Within>
 constexpr size_t first_flawed() {
   size_t first = 0;
   auto count = [&](Flaw flaw) { return flaw != Flaw::kNone || (++first, false); };
-  if constexpr (HasFields<T>)
-    [&]<size_t... I>(std::index_sequence<I...>) {
+  if constexpr (HasFields<T>) [&]<size_t... I>(std::index_sequence<I...>) {
       (void)(count(flaw_of_field<T, I, Within...>()) || ...);
     }
   (std::make_index_sequence<kFieldCount<T>>());
-  else [&]<size_t... I>(std::index_sequence<I...>) {
+  else[&]<size_t... I>(std::index_sequence<I...>) {
     (void)(count(flaw_of<std::tuple_element_t<I, T>, Within...>()) || ...);
   }
   (std::make_index_sequence<std::tuple_size_v<T>>());
@@ -183,9 +193,6 @@ constexpr void refuse_many_missing() {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wundefined-var-template"
 #pragma clang diagnostic ignored "-Wundefined-internal"
-#elif defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-variable"
 #endif
 
 // Only the addresses of its members are taken.
@@ -258,8 +265,6 @@ constexpr void refuse_incomplete() {
 
 #if defined(__clang__)
 #pragma clang diagnostic pop
-#elif defined(__GNUC__)
-#pragma GCC diagnostic pop
 #endif
 
 template <class T>
@@ -375,8 +380,9 @@ constexpr bool is_traceable() {
   } else {
     using Result = std::invoke_result_t<Fn&, Args...>;
     using Value = std::remove_cvref_t<Result>;
-    static_assert(is_tree_or_explained<Value>,
-                  "a traced function returns a tree of Tensors, or None{} where it returns nothing");
+    static_assert(
+        is_tree_or_explained<Value>,
+        "a traced function returns a tree of Tensors, or None{} where it returns nothing");
     if constexpr (is_tree<Value>())
       require_value<Fn, Result>();
     else if constexpr (!std::is_void_v<Value>)

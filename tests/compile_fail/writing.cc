@@ -1,4 +1,4 @@
-// Writes that would be lost, and subscripts that would mean something else.
+// Writes that would be lost, and indices that are none.
 #include "heddle/heddle.h"
 
 using namespace heddle;
@@ -61,33 +61,6 @@ Tensor result(Tensor x) {
   x = reshape(x, {4});
 #endif
   return x;
-}
-
-// case comma_of_numbers: top-level comma expression in array subscript
-Tensor two_numbers(Tensor m) {
-#ifdef comma_of_numbers
-  return m[0, 1];
-#else
-  return m[{0, 1}];
-#endif
-}
-
-// case comma_of_tensors: top-level comma expression in array subscript
-Tensor tensor_and_number(Tensor m, Tensor i) {
-#ifdef comma_of_tensors
-  return m[i, 1];
-#else
-  return m[{i, 1}];
-#endif
-}
-
-// case comma_of_slices: error
-Tensor slice_and_number(Tensor m) {
-#ifdef comma_of_slices
-  return m[Slice{0, 1}, 1];
-#else
-  return m[{Slice{0, 1}, 1}];
-#endif
 }
 
 // case index_of_bool: an index is an integer, a Slice
