@@ -69,7 +69,7 @@ Tensor list(Tensor xs) { return run(Listed{xs, xs}, xs); }
 Tensor missing(Tensor xs) { return run(Short{xs, xs}, xs); }
 #endif
 
-// case inner_missing_member (14 lines): kFields misses a member of the struct
+// case inner_missing_member: kFields misses a member of the struct
 #ifdef inner_missing_member
 Tensor inner(Tensor xs) { return run(Outer{}, xs); }
 #endif
