@@ -19,6 +19,7 @@
 #include "heddle/trace/program.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
