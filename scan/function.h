@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/trace/tree_checks.h"
+
 namespace heddle {
 
 namespace scan_internal {
@@ -53,7 +55,10 @@ class Function {
 
   template <class... Args>
   requires std::is_invocable_v<const Fn&, Args...>
-  auto operator()(Args&&... args) const { return fn_(std::forward<Args>(args)...); }
+  auto operator()(Args&&... args) const {
+    tree_internal::require_value<Fn, std::invoke_result_t<const Fn&, Args...>>();
+    return fn_(std::forward<Args>(args)...);
+  }
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] uint64_t id() const { return id_; }
