@@ -139,7 +139,7 @@ auto one(Tensor xs) {
 #ifdef step_of_one
   return scan([](Tensor c) { return std::pair(c, c); }, ones({}), xs);
 #else
-  return scan([](Tensor c, None) { return std::pair(c, c); }, ones({}), None{}, {.length = 3});
+  return scan([](Tensor c, Tensor) { return std::pair(c, c); }, ones({}), xs);
 #endif
 }
 
