@@ -7,7 +7,10 @@
 // &PadAttrs::padding))
 //   };
 //
-// A list that misses a member does not compile where it is used (complete_fields).
+// A struct in a function can have no static member; there a function does the same:
+//   static constexpr auto fields() { return heddle::fields(field("w", &Cell::w)); }
+//
+// A list that misses a member, or has one twice, does not compile where it is used.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +29,18 @@ struct Field {
 
 template <class Struct, class Member>
 constexpr Field<Struct, Member> field(std::string_view name, Member Struct::*member) {
+  return {name, member};
+}
+
+// A member that is data of the struct and no tensor: in a tree it is part of the structure.
+template <class Struct, class Member>
+struct StaticField {
+  std::string_view name;
+  Member Struct::*member;
+};
+
+template <class Struct, class Member>
+constexpr StaticField<Struct, Member> static_field(std::string_view name, Member Struct::*member) {
   return {name, member};
 }
 
@@ -56,23 +71,69 @@ constexpr size_t member_count() {
   }
 }
 
-}  // namespace fields_internal
-
-// Has a `static constexpr auto kFields`.
 template <class T>
-concept HasFields = requires {
-  std::remove_cvref_t<T>::kFields;
+concept HasList = requires {
+  T::kFields;
+};
+template <class T>
+concept HasListFunction = requires {
+  std::tuple_size<decltype(T::fields())>::value;
 };
 
-template <class T>
-inline constexpr size_t kFieldCount =
-    std::tuple_size_v<std::remove_cvref_t<decltype(std::remove_cvref_t<T>::kFields)>>;
+}  // namespace fields_internal
 
-// True if the field list names every member of the aggregate: a forgotten one would be lost in
-// silence.
+// Has a `static constexpr auto kFields`, or the function fields().
+template <class T>
+concept HasFields = fields_internal::HasList<std::remove_cvref_t<T>> ||
+    fields_internal::HasListFunction<std::remove_cvref_t<T>>;
+
+// The field list of a struct.
+template <HasFields T>
+constexpr auto fields_of() {
+  using Struct = std::remove_cvref_t<T>;
+  if constexpr (fields_internal::HasList<Struct>)
+    return Struct::kFields;
+  else
+    return Struct::fields();
+}
+
+template <class T>
+inline constexpr size_t kFieldCount = std::tuple_size_v<decltype(fields_of<T>())>;
+
+namespace fields_internal {
+
+template <class A, class B>
+constexpr bool is_same_field(const A& a, const B& b) {
+  if constexpr (std::is_same_v<decltype(a.member), decltype(b.member)>)
+    return a.name == b.name || a.member == b.member;
+  else
+    return a.name == b.name;
+}
+
+}  // namespace fields_internal
+
+// The number of the first field that has the member or the name of one before it; else kFieldCount.
+template <HasFields T>
+constexpr size_t repeated_field() {
+  return std::apply(
+      [](const auto&... fields) {
+        size_t number = 0;
+        auto is_repeated = [&](const auto& field) {
+          size_t i = 0;
+          return ((i++ < number && fields_internal::is_same_field(fields, field)) || ...);
+        };
+        (void)((is_repeated(fields) || (++number, false)) || ...);
+        return number;
+      },
+      fields_of<T>());
+}
+
+// True if the field list names every member of the aggregate, once: a forgotten one would be lost
+// in silence.
 template <HasFields T>
 constexpr bool complete_fields() {
-  return kFieldCount<T> == fields_internal::member_count<T>();
+  return kFieldCount<T> == fields_internal::member_count<T>() &&
+         repeated_field<T>() == kFieldCount<T>;
 }
 
 // Calls visit(name, value) for each field in order. `object` may be const.
@@ -80,8 +141,9 @@ template <class T, class Visit>
 requires HasFields<T>
 constexpr void for_each_field(T&& object, Visit&& visit) {
   using Struct = std::remove_cvref_t<T>;
-  static_assert(complete_fields<Struct>(), "kFields does not list every member of this struct");
-  std::apply([&](const auto&... f) { (visit(f.name, object.*(f.member)), ...); }, Struct::kFields);
+  static_assert(complete_fields<Struct>(), "kFields lists each member of this struct once");
+  std::apply([&](const auto&... f) { (visit(f.name, object.*(f.member)), ...); },
+             fields_of<Struct>());
 }
 
 }  // namespace heddle

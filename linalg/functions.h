@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -54,18 +55,18 @@ class NormOrder {
 //        -INFINITY, along a row; 2 and -2, the greatest and least singular value; kNuclear, the sum
 //        of singular values; kFrobenius.
 //        none: the root of the sum of |x|^2
-// axes   one, of vectors, or two, of a matrix's rows and columns; none: all of x, whose rank must
-//        then suit the order
+// axes   one, of vectors, or two, of a matrix's rows and columns; by default all of x, whose rank must
+//        then suit the order; {}: none, of each element by itself
 struct NormOptions {
   std::optional<NormOrder> order = {};
-  std::vector<int64_t> axes = {};
+  AxisList axes = kAllAxes;
   bool keep_dims = false;  // reduced axes stay, with size 1
 };
 // x of f32, f64, c64 or c128; the result is real. Over no elements it is 0. errors: also for an
 // order that there is not, and for the least of no elements
 Tensor norm(Operand x, const NormOptions& options = {});
-// Of the vectors along axes (none: of all elements), and of the matrices in the last two axes.
-Tensor vector_norm(Operand x, double order = 2, const std::vector<int64_t>& axes = {},
+// Of the vectors along axes (by default one of all elements), and of the matrices in the last two axes.
+Tensor vector_norm(Operand x, double order = 2, const AxisList& axes = kAllAxes,
                    bool keep_dims = false);
 // Of the matrices in the last two axes.
 Tensor matrix_norm(Operand x, NormOrder order = MatrixNorm::kFrobenius, bool keep_dims = false);

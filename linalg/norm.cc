@@ -30,8 +30,8 @@ Located euclidean(const Located& x, const Reduction& over) {
 
 // The greatest of sizes, 0 of none, or the least. errors: for the least of none
 Located extreme_of(const Located& sizes, bool greatest, const Reduction& over) {
-  const bool is_empty =
-      std::ranges::any_of(over.axes, [&](int64_t axis) { return sizes.tensor().dim(axis) == 0; });
+  const bool is_empty = std::ranges::any_of(
+      over.axes.list(), [&](int64_t axis) { return sizes.tensor().dim(axis) == 0; });
   if (!is_empty)
     return sizes.with(greatest ? max(sizes.operand(), over) : min(sizes.operand(), over));
   if (greatest) return sizes.with(sum(sizes.operand(), over));
@@ -71,15 +71,15 @@ Located values_of(const Located& x, const std::vector<int64_t>& axes) {
 Located restored(const Located& reduced, const Located& x, const Reduction& over) {
   if (!over.keep_dims) return reduced;
   Dimensions shape = x.dimensions();
-  for (int64_t axis : over.axes) shape[static_cast<size_t>(axis)] = 1;
+  for (int64_t axis : over.axes.list()) shape[static_cast<size_t>(axis)] = 1;
   return x.with(reshape(reduced.operand(), shape));
 }
 
 Located matrix_norm(const Located& x, const NormOrder& order, const Reduction& over) {
-  const int64_t row = over.axes[0], column = over.axes[1];
+  const int64_t row = over.axes.list()[0], column = over.axes.list()[1];
   if (const auto* name = std::get_if<MatrixNorm>(&order.value())) {
     if (*name == MatrixNorm::kFrobenius) return euclidean(x, over);
-    return restored(x.with(sum(values_of(x, over.axes).operand(), {.axes = {-1}})), x, over);
+    return restored(x.with(sum(values_of(x, over.axes.list()).operand(), {.axes = {-1}})), x, over);
   }
   const double number = std::get<double>(order.value());
   const bool greatest = number > 0;
@@ -87,21 +87,21 @@ Located matrix_norm(const Located& x, const NormOrder& order, const Reduction& o
   if (std::isinf(number)) return sums_norm(x, column, row, greatest, over.keep_dims);
   if (std::abs(number) != 2)
     throw_order(x, "matrices", "1, -1, 2, -2, INFINITY, -INFINITY, kFrobenius or kNuclear");
-  const Located values = values_of(x, over.axes);
+  const Located values = values_of(x, over.axes.list());
   const Reduction last{.axes = {values.tensor().rank() - 1}};
   return restored(extreme_of(values, greatest, last), x, over);
 }
 
 Located norm_of(const Located& x, const NormOptions& options, const Reduction& over) {
   if (!options.order) return euclidean(x, over);
-  if (over.axes.size() == 2) return matrix_norm(x, *options.order, over);
+  if (over.axes.list().size() == 2) return matrix_norm(x, *options.order, over);
   const auto* number = std::get_if<double>(&options.order->value());
-  if (over.axes.size() != 1) {
-    throw Error(
-        invalid_argument("linalg::norm: x is ", x.tensor().shape(), " and ", over.axes.size(),
-                         " axes are reduced; an order takes one, of vectors, or two, of "
-                         "matrices, give them as axes"),
-        x.at());
+  if (over.axes.list().size() != 1) {
+    throw Error(invalid_argument("linalg::norm: x is ", x.tensor().shape(), " and ",
+                                 over.axes.list().size(),
+                                 " axes are reduced; an order takes one, of vectors, or two, of "
+                                 "matrices, give them as axes"),
+                x.at());
   }
   if (number == nullptr || std::isnan(*number)) throw_order(x, "vectors", "a number");
   return vector_norm(x, *number, over);
@@ -111,12 +111,10 @@ Located norm_of(const Located& x, const NormOptions& options, const Reduction& o
 
 Tensor norm(Operand operand, const NormOptions& options) {
   const Located x = numbers_of("linalg::norm", "x", operand, 0);
-  Reduction over{
-      .axes = trace_internal::axes_of("linalg::norm", x.tensor().shape(), options.axes, x.at()),
-      .keep_dims = options.keep_dims};
-  if (over.axes.empty()) {
-    for (int64_t i = 0; i < x.tensor().rank(); ++i) over.axes.push_back(i);
-  }
+  const Shape& shape = x.tensor().shape();
+  const Reduction over{.axes = trace_internal::axes_of("linalg::norm", shape,
+                                                       options.axes.of_rank(shape.rank()), x.at()),
+                       .keep_dims = options.keep_dims};
   return as_program("linalg::norm", x.at(),
                     [&]() -> std::vector<Located> { return {norm_of(x, options, over)}; })[0];
 }

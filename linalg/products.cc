@@ -133,21 +133,21 @@ Polar polar(Operand operand) {
   return {out[0], out[1]};
 }
 
-Tensor vector_norm(Operand x, double order, const std::vector<int64_t>& axes, bool keep_dims) {
+Tensor vector_norm(Operand x, double order, const AxisList& given, bool keep_dims) {
   SourceLocation at = x.at();
   Located numbers = numbers_of("linalg::vector_norm", "x", x, 0);
   return trace_internal::one_program("linalg::vector_norm", at, [&] {
-    if (axes.size() == 1) return norm(x, {.order = order, .axes = axes, .keep_dims = keep_dims});
-    // Several axes are one long vector: brought to the end, and flattened.
     const int64_t rank = numbers.tensor().rank();
-    std::vector<int64_t> moved =
-        trace_internal::axes_of("linalg::vector_norm", numbers.tensor().shape(), axes, at);
+    std::vector<int64_t> moved = trace_internal::axes_of(
+        "linalg::vector_norm", numbers.tensor().shape(), given.of_rank(rank), at);
+    if (!given.is_all() && moved.size() == 1)
+      return norm(x, {.order = order, .axes = moved, .keep_dims = keep_dims});
+    // Several axes are one long vector: brought to the end, and flattened.
     std::vector<int64_t> stays;
     Dimensions shape, kept = numbers.dimensions();
     for (int64_t i = 0; i < rank; ++i) {
-      const bool goes = axes.empty() || std::ranges::count(moved, i) > 0;
+      const bool goes = std::ranges::count(moved, i) > 0;
       if (goes) kept[static_cast<size_t>(i)] = 1;
-      if (goes && axes.empty()) moved.push_back(i);
       if (goes) continue;
       stays.push_back(i);
       shape.push_back(numbers.tensor().dim(i));

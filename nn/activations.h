@@ -60,6 +60,10 @@ Tensor gelu(Operand x, const Gelu& form = {});
 
 // log(mean(exp(x))), without overflow; NaN over no elements.
 Tensor logmeanexp(Operand x, const Reduction& over = {});
+template <class Axis>
+Tensor logmeanexp(Operand x, Axis axis, bool keep_dims = false) {
+  return logmeanexp(x, trace_internal::over_axis(axis, keep_dims));
+}
 
 // a * logistic(b), where a and b are the halves of x along `axis`. errors: an axis of odd size
 Tensor glu(Operand x, int64_t axis = -1);

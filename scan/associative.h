@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/scan/scan.h"
@@ -20,6 +22,37 @@ namespace scan_internal {
 std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements,
                                     const AssociativeScanOptions& options, SourceLocation at);
 
+// Whether associative_scan may run; says why not.
+template <class Fn, class E>
+constexpr bool is_combination() {
+  using namespace tree_internal;
+  static_assert(is_tree_or_explained<E>,
+                "the elements of associative_scan are a tree of Tensors; a struct needs its "
+                "kFields");
+  if constexpr (!is_tree<E>()) {
+    explain<E>();
+    return false;
+  } else if constexpr (!std::is_invocable_v<Fn&, E, E>) {
+    static_assert(std::is_invocable_v<Fn&, E, E>,
+                  "the function of associative_scan takes (left, right), two trees like elements");
+    return false;
+  } else {
+    using Result = std::invoke_result_t<Fn&, E, E>;
+    using Value = std::remove_cvref_t<Result>;
+    constexpr bool kIsSame = std::is_same_v<Value, E>;
+    if constexpr (!kIsSame && !std::is_void_v<Value>) {
+      static_assert(!is_tree<Value>() && is_tree_or_explained<Value>,
+                    "the function of associative_scan must return a tree of the type of elements");
+      explain<Value>();
+    } else {
+      static_assert(kIsSame,
+                    "the function of associative_scan must return a tree of the type of elements");
+      require_value<Fn, Result>();
+    }
+    return kIsSame && is_value<Fn, Result>;
+  }
+}
+
 }  // namespace scan_internal
 
 // Prefix combinations in a tree of log2(n) levels instead of n steps: result i is fn(.. fn(e0, e1)
@@ -31,22 +64,26 @@ std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements
 // elements  tree of arrays of one size along `axis`
 // returns   a tree like `elements`; fewer than 2 elements come back as they are
 // errors    Error naming the path where sizes differ or fn changes a type or the structure
-template <class Fn, Tree E>
+template <class Fn, class E>
 E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& options = {},
                    SourceLocation at = SourceLocation::here()) {
-  auto spec = [&] { return tree_spec(elements); };
-  auto combine = [&](std::span<const Tensor> both, std::vector<TreeSpec>& specs) {
-    E left = unflatten<E>(spec(), both);
-    E right = unflatten<E>(spec(), both);
-    E combined = fn(std::move(left), std::move(right));
-    specs = {tree_spec(combined)};
-    return flatten(combined);
-  };
-  std::vector<Tensor> leaves = scan_internal::run_associative(
-      scan_internal::callable_of(fn, combine),
-      {flatten(elements), scan_internal::structure_of(elements), spec}, options, at);
-  std::span<const Tensor> rest(leaves);
-  return unflatten<E>(spec(), rest);
+  if constexpr (scan_internal::is_combination<Fn, E>()) {
+    auto spec = [&] { return tree_spec(elements); };
+    auto combine = [&](std::span<const Tensor> both, std::vector<TreeSpec>& specs) {
+      E left = unflatten<E>(spec(), both);
+      E right = unflatten<E>(spec(), both);
+      E combined = fn(std::move(left), std::move(right));
+      specs = {tree_spec(combined)};
+      return flatten(combined);
+    };
+    std::vector<Tensor> leaves = scan_internal::run_associative(
+        scan_internal::callable_of(fn, combine),
+        {flatten(elements), scan_internal::structure_of(elements), spec}, options, at);
+    std::span<const Tensor> rest(leaves);
+    return unflatten<E>(spec(), rest);
+  } else {
+    return elements;
+  }
 }
 
 // Inclusive running results along an axis. The dtype stays; pred is counted in s32 by sums and

@@ -52,8 +52,12 @@ void append_structure(std::string& out, const T& tree) {
   if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None>)
     return;
   else if constexpr (HasFields<T>)
-    for_each_field(tree,
-                   [&](std::string_view, const auto& child) { append_structure(out, child); });
+    for_each_member(
+        tree, [&](std::string_view, const auto& child) { append_structure(out, child); },
+        [&](std::string_view, const auto& value) {
+          const std::string text = text_of(value);
+          append(out, "s", text.size(), ":", text);
+        });
   else if constexpr (IsTuple<T>::value)
     std::apply([&](const auto&... child) { (append_structure(out, child), ...); }, tree);
   else if constexpr (IsVector<T>::value) {

@@ -24,76 +24,117 @@ template <class Fn, class Operands>
 auto flat_branch(Fn& fn, const Operands& operands) {
   return [&fn, &operands](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     auto result = std::apply(fn, unflatten<Operands>(tree_spec(operands), leaves));
-    static_assert(Tree<decltype(result)>, "a branch returns a tree of Tensors");
     specs = {tree_spec(result)};
     return flatten(result);
   };
 }
 
-template <class T>
-concept TreeOrNumber = Tree<T> || trace_internal::kIsNumber<T>;
-
-template <class OnTrue, class OnFalse, Tree... Operands>
-auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operands&... operands) {
-  using Result = std::remove_cvref_t<std::invoke_result_t<OnTrue&, Operands...>>;
-  static_assert(
-      std::is_same_v<Result, std::remove_cvref_t<std::invoke_result_t<OnFalse&, Operands...>>>,
-      "both branches of cond must return the same type");
-  std::tuple<Operands...> all(operands...);
-  auto spec = [&] { return tree_spec(all); };
-  auto first = flat_branch(on_true, all);
-  auto second = flat_branch(on_false, all);
-  TreeSpec result;
-  std::vector<Tensor> leaves =
-      run_cond(predicate, callable_of(on_true, first), callable_of(on_false, second),
-               {flatten(all), structure_of(all), spec}, &result, predicate.at());
-  std::span<const Tensor> rest(leaves);
-  return unflatten<Result>(result, rest);
+// Whether branches may be run on the operands, and return one type; says why not.
+template <class First, class... Fns, class... Operands>
+constexpr bool are_branches(std::type_identity<std::tuple<Operands...>>) {
+  using namespace tree_internal;
+  static_assert((is_tree_or_explained<Operands> && ...),
+                "the operands of branches are trees of Tensors, or C++ numbers; a struct needs its "
+                "kFields");
+  if constexpr (!(is_tree<Operands>() && ...)) {
+    (explain<Operands>(), ...);
+    return false;
+  } else if constexpr (!(std::is_invocable_v<First&, Operands...> && ... &&
+                         std::is_invocable_v<Fns&, Operands...>)) {
+    constexpr bool kIsValue =
+        std::is_same_v<std::remove_cvref_t<First>, Tensor> || std::is_arithmetic_v<First>;
+    static_assert(!kIsValue,
+                  "cond and switch_case call one of some functions; between values choose with "
+                  "where(p, x, y)");
+    static_assert(kIsValue, "branches take the operands behind them: cond(p, f, g, x) calls f(x)");
+    return false;
+  } else {
+    using Result = std::invoke_result_t<First&, Operands...>;
+    using Value = std::remove_cvref_t<Result>;
+    constexpr bool kIsSame =
+        (std::is_same_v<Value, std::remove_cvref_t<std::invoke_result_t<Fns&, Operands...>>> &&
+         ...);
+    static_assert(kIsSame, "all branches of cond or switch_case must return the same type");
+    static_assert(!kIsSame || is_tree_or_explained<Value>, "a branch returns a tree of Tensors");
+    if constexpr (!is_tree<Value>() && !std::is_void_v<Value>)
+      explain<Value>();
+    else if constexpr (kIsSame) {
+      require_value<First, Result>();
+      (require_value<Fns, std::invoke_result_t<Fns&, Operands...>>(), ...);
+    }
+    return kIsSame && is_tree<Value>() && is_value<First, Result> &&
+           (is_value<Fns, std::invoke_result_t<Fns&, Operands...>> && ...);
+  }
 }
 
-template <class... Fns, Tree... Operands>
+template <class OnTrue, class OnFalse, class... Operands>
+auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operands&... operands) {
+  using Result = tree_internal::ResultOf<OnTrue&, Operands...>;
+  if constexpr (!are_branches<OnTrue, OnFalse>(std::type_identity<std::tuple<Operands...>>())) {
+    return TreeOr<Result>();
+  } else {
+    std::tuple<Operands...> all(operands...);
+    auto spec = [&] { return tree_spec(all); };
+    auto first = flat_branch(on_true, all);
+    auto second = flat_branch(on_false, all);
+    TreeSpec result;
+    std::vector<Tensor> leaves =
+        run_cond(predicate, callable_of(on_true, first), callable_of(on_false, second),
+                 {flatten(all), structure_of(all), spec}, &result, predicate.at());
+    std::span<const Tensor> rest(leaves);
+    return unflatten<Result>(result, rest);
+  }
+}
+
+template <class... Fns, class... Operands>
 auto switch_on(Operand index, const std::tuple<Fns...>& branches, const Operands&... operands) {
   static_assert(sizeof...(Fns) > 0, "switch_case takes at least one branch");
-  using Result = std::remove_cvref_t<
-      std::invoke_result_t<const std::tuple_element_t<0, std::tuple<Fns...>>&, Operands...>>;
-  static_assert(
-      (std::is_same_v<Result, std::remove_cvref_t<std::invoke_result_t<const Fns&, Operands...>>> &&
-       ...),
-      "all branches of switch_case must return the same type");
-  std::tuple<Operands...> all(operands...);
-  auto spec = [&] { return tree_spec(all); };
-  TreeSpec result;
-  std::vector<Tensor> leaves = std::apply(
-      [&](const auto&... fn) {
-        auto flat = std::tuple(flat_branch(fn, all)...);
-        return std::apply(
-            [&](auto&... run) {
-              std::vector<Callable> callables{callable_of(fn, run)...};
-              return run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result,
-                                index.at());
-            },
-            flat);
-      },
-      branches);
-  std::span<const Tensor> rest(leaves);
-  return unflatten<Result>(result, rest);
+  using Result = tree_internal::ResultOf<const std::tuple_element_t<0, std::tuple<Fns..., Tensor>>&,
+                                         Operands...>;
+  if constexpr (sizeof...(Fns) == 0) {
+    return Tensor();
+  } else if constexpr (!are_branches<const Fns...>(std::type_identity<std::tuple<Operands...>>())) {
+    return TreeOr<Result>();
+  } else {
+    std::tuple<Operands...> all(operands...);
+    auto spec = [&] { return tree_spec(all); };
+    TreeSpec result;
+    std::vector<Tensor> leaves = std::apply(
+        [&](const auto&... fn) {
+          auto flat = std::tuple(flat_branch(fn, all)...);
+          return std::apply(
+              [&](auto&... run) {
+                std::vector<Callable> callables{callable_of(fn, run)...};
+                return run_switch(index, callables, {flatten(all), structure_of(all), spec},
+                                  &result, index.at());
+              },
+              flat);
+        },
+        branches);
+    std::span<const Tensor> rest(leaves);
+    return unflatten<Result>(result, rest);
+  }
 }
 
-template <class Fn, Tree... Operands>
+template <class Fn, class... Operands>
 auto switch_on(Operand index, const std::vector<Fn>& branches, const Operands&... operands) {
-  using Result = std::remove_cvref_t<std::invoke_result_t<const Fn&, Operands...>>;
-  std::tuple<Operands...> all(operands...);
-  auto spec = [&] { return tree_spec(all); };
-  using Flat = decltype(flat_branch(branches[0], all));
-  std::vector<Flat> flat;
-  for (const Fn& fn : branches) flat.push_back(flat_branch(fn, all));
-  std::vector<Callable> callables;
-  for (size_t i = 0; i < flat.size(); ++i) callables.push_back(callable_of(branches[i], flat[i]));
-  TreeSpec result;
-  std::vector<Tensor> leaves =
-      run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result, index.at());
-  std::span<const Tensor> rest(leaves);
-  return unflatten<Result>(result, rest);
+  using Result = tree_internal::ResultOf<const Fn&, Operands...>;
+  if constexpr (!are_branches<const Fn>(std::type_identity<std::tuple<Operands...>>())) {
+    return TreeOr<Result>();
+  } else {
+    std::tuple<Operands...> all(operands...);
+    auto spec = [&] { return tree_spec(all); };
+    using Flat = decltype(flat_branch(branches[0], all));
+    std::vector<Flat> flat;
+    for (const Fn& fn : branches) flat.push_back(flat_branch(fn, all));
+    std::vector<Callable> callables;
+    for (size_t i = 0; i < flat.size(); ++i) callables.push_back(callable_of(branches[i], flat[i]));
+    TreeSpec result;
+    std::vector<Tensor> leaves =
+        run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result, index.at());
+    std::span<const Tensor> rest(leaves);
+    return unflatten<Result>(result, rest);
+  }
 }
 
 }  // namespace scan_internal
@@ -106,7 +147,7 @@ auto switch_on(Operand index, const std::vector<Fn>& branches, const Operands&..
 // returns    what both branches return: one type, one structure
 // errors     Error naming the path and both types where the branches differ; what the predicate is,
 // where it is no scalar
-template <class OnTrue, class OnFalse, scan_internal::TreeOrNumber... Operands>
+template <class OnTrue, class OnFalse, class... Operands>
 auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operands&... operands) {
   return scan_internal::cond_on(predicate, on_true, on_false,
                                 scan_internal::as_tree(operands, predicate.at())...);
@@ -118,13 +159,13 @@ auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operand
 // index     scalar of an integer dtype, or a C++ integer
 // branches  std::tuple of callables, or a vector of one callable type
 // operands  trees; a C++ number is a scalar of its type's dtype
-template <class... Fns, scan_internal::TreeOrNumber... Operands>
+template <class... Fns, class... Operands>
 auto switch_case(Operand index, const std::tuple<Fns...>& branches, const Operands&... operands) {
   return scan_internal::switch_on(index, branches, scan_internal::as_tree(operands, index.at())...);
 }
 
 // The same with branches of one type. errors: also where there is none
-template <class Fn, scan_internal::TreeOrNumber... Operands>
+template <class Fn, class... Operands>
 auto switch_case(Operand index, const std::vector<Fn>& branches, const Operands&... operands) {
   return scan_internal::switch_on(index, branches, scan_internal::as_tree(operands, index.at())...);
 }

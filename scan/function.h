@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "heddle/trace/moved_from.h"
+#include "heddle/trace/tree_checks.h"
 
 namespace heddle {
 
@@ -57,6 +58,7 @@ class Function {
   requires std::is_invocable_v<const Fn&, Args...>
   auto operator()(Args&&... args) const {
     require_here("call");
+    tree_internal::require_value<Fn, std::invoke_result_t<const Fn&, Args...>>();
     return fn_(std::forward<Args>(args)...);
   }
 

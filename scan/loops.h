@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "heddle/scan/scan.h"
@@ -36,6 +37,52 @@ C with_leaves(const C& init, Run&& run) {
   return unflatten<C>(init_spec(), rest);
 }
 
+// Whether a loop's body may be run on a carry; says why not. Args: what it takes.
+template <class Fn, class Carry, class... Args>
+constexpr bool is_body() {
+  using namespace tree_internal;
+  static_assert(is_tree_or_explained<Carry>,
+                "the carry of a loop is a tree of Tensors; a struct needs its kFields");
+  if constexpr (!is_tree<Carry>()) {
+    explain<Carry>();
+    return false;
+  } else if constexpr (!std::is_invocable_v<Fn&, Args...>) {
+    static_assert(std::is_invocable_v<Fn&, Args...>,
+                  "the body of while_loop takes (carry), that of fori_loop (i, carry), of the "
+                  "type of init");
+    return false;
+  } else {
+    using Result = std::invoke_result_t<Fn&, Args...>;
+    using Next = std::remove_cvref_t<Result>;
+    constexpr bool kIsCarry = std::is_same_v<Next, Carry>;
+    if constexpr (!kIsCarry && !std::is_void_v<Next>) {
+      static_assert(!is_tree<Next>() && is_tree_or_explained<Next>,
+                    "the body of a loop must return a carry of the type that it was given");
+      explain<Next>();
+    } else {
+      static_assert(kIsCarry,
+                    "the body of a loop must return a carry of the type that it was given");
+      require_value<Fn, Result>();
+    }
+    return kIsCarry && is_value<Fn, Result>;
+  }
+}
+
+template <class Fn, class Carry>
+constexpr bool is_condition() {
+  if constexpr (!std::is_invocable_v<Fn&, Carry>) {
+    static_assert(!is_tree<Carry>() || std::is_invocable_v<Fn&, Carry>,
+                  "the condition of while_loop takes (carry), of the type of init");
+    return false;
+  } else {
+    using Result = std::invoke_result_t<Fn&, Carry>;
+    constexpr bool kIsTensor = std::is_same_v<std::remove_cvref_t<Result>, Tensor>;
+    static_assert(kIsTensor, "the condition of while_loop returns one Tensor, pred[]");
+    tree_internal::require_value<Fn, Result>();
+    return kIsTensor && tree_internal::is_value<Fn, Result>;
+  }
+}
+
 }  // namespace scan_internal
 
 // Repeats carry = body(carry) while condition(carry).
@@ -55,25 +102,25 @@ auto while_loop(Condition&& condition, Body&& body, const C& init, const WhileOp
   using namespace scan_internal;
   const auto& start = as_tree(init, at);
   using Carry = std::remove_cvref_t<decltype(start)>;
-  static_assert(Tree<Carry>, "the carry of a loop is a tree of Tensors");
-  static_assert(
-      std::is_same_v<std::remove_cvref_t<std::invoke_result_t<Condition&, Carry>>, Tensor>,
-      "the condition of while_loop returns one Tensor, pred[]");
-  static_assert(std::is_same_v<std::remove_cvref_t<std::invoke_result_t<Body&, Carry>>, Carry>,
-                "the body of while_loop must return a carry of the type that it was given");
-  auto spec = [&] { return tree_spec(start); };
-  auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
-    specs = {TreeSpec{}};
-    return std::vector<Tensor>{condition(unflatten<Carry>(spec(), leaves))};
-  };
-  auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
-    Carry next = body(unflatten<Carry>(spec(), leaves));
-    specs = {tree_spec(next)};
-    return flatten(next);
-  };
-  return with_leaves(start, [&](const Argument& argument) {
-    return run_while(callable_of(condition, test), callable_of(body, step), argument, options, at);
-  });
+  constexpr bool kIsBody = is_body<Body, Carry, Carry>();
+  if constexpr (kIsBody && is_condition<Condition, Carry>()) {
+    auto spec = [&] { return tree_spec(start); };
+    auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
+      specs = {TreeSpec{}};
+      return std::vector<Tensor>{condition(unflatten<Carry>(spec(), leaves))};
+    };
+    auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
+      Carry next = body(unflatten<Carry>(spec(), leaves));
+      specs = {tree_spec(next)};
+      return flatten(next);
+    };
+    return with_leaves(start, [&](const Argument& argument) {
+      return run_while(callable_of(condition, test), callable_of(body, step), argument, options,
+                       at);
+    });
+  } else {
+    return start;
+  }
 }
 template <class Condition, class Body, class C>
 auto while_loop(Condition&& condition, Body&& body, const C& init,
@@ -96,21 +143,21 @@ auto fori_loop(Operand low, Operand high, Body&& body, const C& init, const Fori
   using namespace scan_internal;
   const auto& start = as_tree(init, at);
   using Carry = std::remove_cvref_t<decltype(start)>;
-  static_assert(Tree<Carry>, "the value of a loop is a tree of Tensors");
-  static_assert(
-      std::is_same_v<std::remove_cvref_t<std::invoke_result_t<Body&, Tensor, Carry>>, Carry>,
-      "the body of fori_loop must return a value of the type that it was given");
-  auto spec = [&] { return tree_spec(start); };
-  auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
-    Tensor index = leaves.front();
-    std::span<const Tensor> rest = leaves.subspan(1);
-    Carry next = body(std::move(index), unflatten<Carry>(spec(), rest));
-    specs = {tree_spec(next), TreeSpec{.kind = TreeSpec::Kind::kNone}};
-    return flatten(next);
-  };
-  return with_leaves(start, [&](const Argument& argument) {
-    return run_fori(callable_of(body, step), low, high, argument, options, at);
-  });
+  if constexpr (is_body<Body, Carry, Tensor, Carry>()) {
+    auto spec = [&] { return tree_spec(start); };
+    auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
+      Tensor index = leaves.front();
+      std::span<const Tensor> rest = leaves.subspan(1);
+      Carry next = body(std::move(index), unflatten<Carry>(spec(), rest));
+      specs = {tree_spec(next), TreeSpec{.kind = TreeSpec::Kind::kNone}};
+      return flatten(next);
+    };
+    return with_leaves(start, [&](const Argument& argument) {
+      return run_fori(callable_of(body, step), low, high, argument, options, at);
+    });
+  } else {
+    return start;
+  }
 }
 template <class Body, class C>
 auto fori_loop(Operand low, Operand high, Body&& body, const C& init,

@@ -15,6 +15,8 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -76,25 +78,16 @@ decltype(auto) as_tree(const C& init, [[maybe_unused]] SourceLocation at) {
     return (init);
 }
 
+// What stands for a tree of a refused type.
+template <class T>
+using TreeOr = std::conditional_t<is_tree<T>(), T, Tensor>;
+
 // `user`: the callable that `fn` is, or calls; it has the identity and the name.
 template <class User, class Fn, class C, class X>
-auto scan_trees(std::string_view what, const User& user, Fn& fn, const C& init, const X& xs,
+auto scan_valid(std::string_view what, const User& user, Fn& fn, const C& init, const X& xs,
                 const ScanOptions& options, SourceLocation at) {
-  static_assert(Tree<C>, "the init of a scan is a tree of Tensors; a struct needs its kFields");
-  static_assert(Tree<X>,
-                "the xs of a scan are a tree of Tensors, or None{}; a struct needs its kFields");
-  static_assert(
-      std::is_invocable_v<Fn&, C, X>,
-      "the step of a scan takes (carry, x), of the types of init and of xs; x is None where "
-      "there are no xs");
-  using Result = std::invoke_result_t<Fn&, C, X>;
-  static_assert(PairLike<Result>,
-                "the step of a scan returns std::pair(carry, y); use None{} for no y");
-  using Next = std::remove_cvref_t<std::tuple_element_t<0, Result>>;
+  using Result = std::remove_cvref_t<std::invoke_result_t<Fn&, C, X>>;
   using Y = std::remove_cvref_t<std::tuple_element_t<1, Result>>;
-  static_assert(std::is_same_v<Next, C>,
-                "the step of a scan must return a carry of the type that it was given");
-  static_assert(Tree<Y>, "the y of a step is a tree of Tensors, or None{}");
   auto init_spec = [&] { return tree_spec(init); };
   auto xs_spec = [&] { return tree_spec(xs); };
   auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
@@ -115,13 +108,125 @@ auto scan_trees(std::string_view what, const User& user, Fn& fn, const C& init, 
   return std::pair<C, Y>(std::move(last), unflatten<Y>(result.ys_spec, ys));
 }
 
+// Whether a step may be run; says why not. Result: what it returns.
+template <class Fn, class C, class Result>
+constexpr bool is_step() {
+  using tree_internal::explain;
+  using tree_internal::is_tree_or_explained;
+  if constexpr (!PairLike<std::remove_cvref_t<Result>>) {
+    static_assert(PairLike<std::remove_cvref_t<Result>>,
+                  "the step of a scan returns std::pair(carry, y); use None{} for no y");
+    return false;
+  } else if constexpr (!tree_internal::is_value<Fn, Result>) {
+    tree_internal::require_value<Fn, Result>();
+    return false;
+  } else {
+    using Next = std::remove_const_t<std::tuple_element_t<0, std::remove_cvref_t<Result>>>;
+    using Y = std::remove_const_t<std::tuple_element_t<1, std::remove_cvref_t<Result>>>;
+    constexpr bool kIsCarry = std::is_same_v<Next, C>;
+    constexpr bool kIsOther = !kIsCarry && (is_tree<Next>() || !is_tree_or_explained<Next>);
+    static_assert(!kIsOther,
+                  "the step of a scan must return a carry of the type that it was given");
+    static_assert(kIsOther || is_tree_or_explained<Y>,
+                  "the y of a step is a tree of Tensors, or None{}");
+    if constexpr (!is_tree<Next>())
+      explain<Next>();
+    else if constexpr (!is_tree<Y>())
+      explain<Y>();
+    return kIsCarry && is_tree<Y>();
+  }
+}
+
+template <class User, class Fn, class C, class X>
+auto scan_trees(std::string_view what, const User& user, Fn& fn, const C& init, const X& xs,
+                const ScanOptions& options, SourceLocation at) {
+  using tree_internal::is_tree_or_explained;
+  static_assert(is_tree_or_explained<C>,
+                "the init of a scan is a tree of Tensors; a struct needs its kFields");
+  static_assert(is_tree_or_explained<X>,
+                "the xs of a scan are a tree of Tensors, or None{}; a struct needs its kFields");
+  using Refused = std::pair<TreeOr<C>, Tensor>;
+  if constexpr (!is_tree<C>() || !is_tree<X>()) {
+    tree_internal::explain<C>();
+    tree_internal::explain<X>();
+    return Refused();
+  } else if constexpr (!std::is_invocable_v<Fn&, C, X>) {
+    static_assert(
+        std::is_invocable_v<Fn&, C, X>,
+        "the step of a scan takes (carry, x), of the types of init and of xs; x is None where "
+        "there are no xs");
+    return Refused();
+  } else if constexpr (!is_step<Fn, C, std::invoke_result_t<Fn&, C, X>>()) {
+    return Refused();
+  } else {
+    return scan_valid(what, user, fn, init, xs, options, at);
+  }
+}
+
+// map of one tree, or of a tuple of several, whose elements `fn` takes one by one.
+template <class Fn, class... Xs>
+auto map_trees(Fn& fn, const ScanOptions& options, SourceLocation at, const Xs&... xs) {
+  using namespace tree_internal;
+  using Y = ResultOf<Fn&, Xs...>;
+  static_assert((is_tree_or_explained<Xs> && ...),
+                "the xs of a map are trees of Tensors; a struct needs its kFields");
+  if constexpr (!(is_tree<Xs>() && ...)) {
+    (explain<Xs>(), ...);
+    return Tensor();
+  } else if constexpr (!std::is_invocable_v<Fn&, Xs...>) {
+    static_assert(std::is_invocable_v<Fn&, Xs...>,
+                  "the function of a map takes one element of each of the xs");
+    return Tensor();
+  } else if constexpr (!is_value<Fn, std::invoke_result_t<Fn&, Xs...>>) {
+    require_value<Fn, std::invoke_result_t<Fn&, Xs...>>();
+    return Tensor();
+  } else if constexpr (std::is_void_v<std::invoke_result_t<Fn&, Xs...>> || !is_tree<Y>()) {
+    static_assert(!std::is_void_v<std::invoke_result_t<Fn&, Xs...>> && is_tree_or_explained<Y>,
+                  "the function of a map returns a tree of Tensors");
+    explain<Y>();
+    return Tensor();
+  } else if constexpr (sizeof...(Xs) == 1) {
+    auto step = [&fn](None, Xs... x) { return std::pair<None, Y>({}, fn(std::move(x)...)); };
+    return scan_trees("map", fn, step, None{}, xs..., options, at).second;
+  } else {
+    auto step = [&fn](None, std::tuple<Xs...> x) {
+      return std::pair<None, Y>({}, std::apply(fn, std::move(x)));
+    };
+    return scan_trees("map", fn, step, None{}, std::tuple<Xs...>(xs...), options, at).second;
+  }
+}
+
 // The scan behind scan_layers: `layers` has stacked leaves.
 template <class Fn, class L, class X>
 X scan_stacked(Fn& fn, const L& layers, const X& x, const ScanOptions& options, SourceLocation at) {
   auto step = [&fn](X carry, L layer) {
-    return std::pair(fn(std::move(layer), std::move(carry)), None{});
+    return std::pair<X, None>(fn(std::move(layer), std::move(carry)), {});
   };
   return scan_trees("scan_layers", fn, step, x, layers, options, at).first;
+}
+
+// Whether scan_layers may run; says why not.
+template <class Fn, class L, class X>
+constexpr bool takes_layers() {
+  using namespace tree_internal;
+  static_assert(is_tree_or_explained<L>,
+                "the layers of scan_layers are one tree of stacked Tensors, or a vector of trees");
+  static_assert(is_tree_or_explained<X>, "the x of scan_layers is a tree of Tensors");
+  if constexpr (!is_tree<L>() || !is_tree<X>()) {
+    explain<L>();
+    explain<X>();
+    return false;
+  } else if constexpr (!std::is_invocable_v<Fn&, L, X>) {
+    static_assert(std::is_invocable_v<Fn&, L, X>,
+                  "the function of scan_layers takes (layer, x), one layer and what goes through");
+    return false;
+  } else {
+    using Result = std::invoke_result_t<Fn&, L, X>;
+    constexpr bool kIsX = std::is_same_v<std::remove_cvref_t<Result>, X>;
+    static_assert(kIsX, "the function of scan_layers must return an x of the type it was given");
+    require_value<Fn, Result>();
+    return kIsX && is_value<Fn, Result>;
+  }
 }
 
 }  // namespace scan_internal
@@ -145,12 +250,25 @@ auto scan(Fn&& fn, const C& init, const X& xs = {}, const ScanOptions& options =
                                    at);
 }
 
-// fn of each element along the leading axis of xs, one after the other; results are stacked.
-template <class Fn, Tree X>
+// fn of each element along the leading axis of xs, one after the other; results are stacked. Of
+// several xs, all of one size: fn(x, y, ..) of an element of each.
+template <class Fn, class X>
 auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
          SourceLocation at = SourceLocation::here()) {
-  auto step = [&fn](None, X x) { return std::pair(None{}, fn(std::move(x))); };
-  return scan_internal::scan_trees("map", fn, step, None{}, xs, options, at).second;
+  return scan_internal::map_trees(fn, options, at, xs);
+}
+template <class Fn, class X, class Y>
+requires(!std::is_same_v<Y, ScanOptions>) auto map(Fn&& fn, const X& xs, const Y& ys,
+                                                   const ScanOptions& options = {},
+                                                   SourceLocation at = SourceLocation::here()) {
+  return scan_internal::map_trees(fn, options, at, xs, ys);
+}
+template <class Fn, class X, class Y, class Z>
+requires(!std::is_same_v<Y, ScanOptions> &&
+         !std::is_same_v<Z, ScanOptions>) auto map(Fn&& fn, const X& xs, const Y& ys, const Z& zs,
+                                                   const ScanOptions& options = {},
+                                                   SourceLocation at = SourceLocation::here()) {
+  return scan_internal::map_trees(fn, options, at, xs, ys, zs);
 }
 
 // A stack of equal layers as one scan: x = fn(layer, x) for each layer in turn; the layer is traced
@@ -162,25 +280,32 @@ auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
 //         vector gives x
 // errors  Error naming the path, where layers differ in structure or type, x changes its type, or
 //         options.length is not the number of layers
-template <class Fn, Tree L, Tree X>
+template <class Fn, class L, class X>
 X scan_layers(Fn&& fn, const L& layers, const X& x, const ScanOptions& options = {},
               SourceLocation at = SourceLocation::here()) {
-  return scan_internal::scan_stacked(fn, layers, x, options, at);
+  if constexpr (scan_internal::takes_layers<Fn, L, X>())
+    return scan_internal::scan_stacked(fn, layers, x, options, at);
+  else
+    return x;
 }
-template <class Fn, Tree L, Tree X>
+template <class Fn, class L, class X>
 X scan_layers(Fn&& fn, const std::vector<L>& layers, const X& x, const ScanOptions& options = {},
               SourceLocation at = SourceLocation::here()) {
-  const ScanOptions each = scan_internal::layer_options(layers.size(), options, at);
-  if (layers.empty()) return x;
-  std::vector<std::vector<Tensor>> leaves;
-  std::vector<TreeSpec> specs;
-  for (const L& layer : layers) {
-    leaves.push_back(flatten(layer));
-    specs.push_back(tree_spec(layer));
+  if constexpr (scan_internal::takes_layers<Fn, L, X>()) {
+    const ScanOptions each = scan_internal::layer_options(layers.size(), options, at);
+    if (layers.empty()) return x;
+    std::vector<std::vector<Tensor>> leaves;
+    std::vector<TreeSpec> specs;
+    for (const L& layer : layers) {
+      leaves.push_back(flatten(layer));
+      specs.push_back(tree_spec(layer));
+    }
+    std::vector<Tensor> stacked = scan_internal::stack_layers(leaves, specs, at);
+    std::span<const Tensor> rest(stacked);
+    return scan_internal::scan_stacked(fn, unflatten<L>(specs[0], rest), x, each, at);
+  } else {
+    return x;
   }
-  std::vector<Tensor> stacked = scan_internal::stack_layers(leaves, specs, at);
-  std::span<const Tensor> rest(stacked);
-  return scan_internal::scan_stacked(fn, unflatten<L>(specs[0], rest), x, each, at);
 }
 
 }  // namespace heddle

@@ -19,12 +19,40 @@
 #include "heddle/trace/program.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+TEST(Map, OfSeveralXs) {
+  const Tensor x = arange(3, f32), y = array<float>({{1, 1}, {2, 2}, {3, 3}});
+  const auto product = [](Tensor a, Tensor b) { return a * b; };
+  EXPECT_THAT(map(product, x, y).to_vector<float>(), ElementsAre(0, 0, 2, 2, 6, 6));
+  const auto three = [](Tensor a, Tensor b, Tensor c) { return std::pair(a + sum(b), c); };
+  const auto [sums, same] = map(three, x, y, x, {.reverse = true});
+  EXPECT_THAT(sums.to_vector<float>(), ElementsAre(2, 5, 8));
+  EXPECT_THAT(same.to_vector<float>(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(error_of([&] { map(product, x, ones({2})); }), HasSubstr("xs[1]"));
+}
+
+TEST(Scan, StaticFieldsOfACarryArePartOfItsType) {
+  struct State {
+    Tensor x;
+    int heads = 0;
+    static constexpr auto fields() {
+      return heddle::fields(field("x", &State::x), static_field("heads", &State::heads));
+    }
+  };
+  auto step = [](State s, None) { return std::pair(State{s.x + s.heads, s.heads}, None{}); };
+  EXPECT_EQ(scan(step, State{zeros({}), 2}, None{}, {.length = 3}).first.x.item<float>(), 6);
+  EXPECT_EQ(scan(step, State{zeros({}), 5}, None{}, {.length = 3}).first.x.item<float>(), 15);
+  auto grows = [](State s, None) { return std::pair(State{s.x, s.heads + 1}, None{}); };
+  EXPECT_THAT(error_of([&] { scan(grows, State{zeros({}), 2}, None{}, {.length = 3}); }),
+              HasSubstr("carry.heads"));
+}
 
 TEST(Scan, SumsAndStacks) {
   auto step = [](Tensor c, Tensor x) {

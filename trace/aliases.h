@@ -26,7 +26,7 @@ inline Tensor concatenate(const std::vector<Tensor>& parts, int64_t axis = 0,
   return concat(parts, axis, at);
 }
 // flip
-inline Tensor rev(Operand x, const std::vector<int64_t>& axes) { return flip(x, axes); }
+inline Tensor rev(Operand x, const AxisList& axes) { return flip(x, axes); }
 // astype
 inline Tensor convert_element_type(Operand x, DType dtype) {
   return as_tensor(x).astype(dtype, x.at());
@@ -47,21 +47,49 @@ inline Tensor allclose(Operand x, Operand y, const Tolerance& within = {}) {
 }
 // nan_sum
 inline Tensor nansum(Operand x, const Reduction& over = {}) { return nan_sum(x, over); }
+template <class Axis>
+Tensor nansum(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_sum(x, axis, keep_dims);
+}
 // nan_mean
 inline Tensor nanmean(Operand x, const Reduction& over = {}) { return nan_mean(x, over); }
+template <class Axis>
+Tensor nanmean(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_mean(x, axis, keep_dims);
+}
 // nan_prod
 inline Tensor nanprod(Operand x, const Reduction& over = {}) { return nan_prod(x, over); }
+template <class Axis>
+Tensor nanprod(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_prod(x, axis, keep_dims);
+}
 // nan_max
 inline Tensor nanmax(Operand x, const Reduction& over = {}) { return nan_max(x, over); }
+template <class Axis>
+Tensor nanmax(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_max(x, axis, keep_dims);
+}
 // nan_min
 inline Tensor nanmin(Operand x, const Reduction& over = {}) { return nan_min(x, over); }
+template <class Axis>
+Tensor nanmin(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_min(x, axis, keep_dims);
+}
 // nan_var
 inline Tensor nanvar(Operand x, const Reduction& over = {}, int64_t ddof = 0) {
   return nan_var(x, over, ddof);
 }
+template <class Axis, class Count = int64_t>
+Tensor nanvar(Operand x, Axis axis, Count ddof = 0) {
+  return nan_var(x, axis, ddof);
+}
 // nan_std
 inline Tensor nanstd(Operand x, const Reduction& over = {}, int64_t ddof = 0) {
   return nan_std(x, over, ddof);
+}
+template <class Axis, class Count = int64_t>
+Tensor nanstd(Operand x, Axis axis, Count ddof = 0) {
+  return nan_std(x, axis, ddof);
 }
 // nan_argmax
 inline Tensor nanargmax(Operand x, int64_t axis) { return nan_argmax(x, axis); }

@@ -117,13 +117,13 @@ Tensor dct(Operand operand, const Cosine& over) {
 
 namespace {
 
-// `transform` along each of the axes, all where none is listed.
-Tensor along_each(std::string_view op, const Operand& operand, const std::vector<int64_t>& given,
-                  bool ortho, Tensor (*transform)(Operand, const Cosine&)) {
+// `transform` along each of the axes.
+Tensor along_each(std::string_view op, const Operand& operand, const AxisList& given, bool ortho,
+                  Tensor (*transform)(Operand, const Cosine&)) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> axes = trace_internal::axes_of(op, x.shape(), given, at);
-  for (int64_t i = 0; given.empty() && i < x.rank(); ++i) axes.push_back(i);
+  const std::vector<int64_t> axes =
+      trace_internal::axes_of(op, x.shape(), given.of_rank(x.rank()), at);
   return one_program(op, at, [&] {
     Tensor out = x;
     for (int64_t axis : axes) out = transform({out, at}, {.axis = axis, .ortho = ortho});
@@ -133,11 +133,11 @@ Tensor along_each(std::string_view op, const Operand& operand, const std::vector
 
 }  // namespace
 
-Tensor dctn(Operand x, const std::vector<int64_t>& axes, bool ortho) {
+Tensor dctn(Operand x, const AxisList& axes, bool ortho) {
   return along_each("dctn", x, axes, ortho, dct);
 }
 
-Tensor idctn(Operand x, const std::vector<int64_t>& axes, bool ortho) {
+Tensor idctn(Operand x, const AxisList& axes, bool ortho) {
   return along_each("idctn", x, axes, ortho, idct);
 }
 

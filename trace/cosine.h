@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/trace/axis_list.h"
 #include "heddle/trace/fft.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -28,10 +29,11 @@ struct Cosine {
 };
 // The cosine transform (DCT-II) along an axis of f32 or f64.
 Tensor dct(Operand x, const Cosine& over = {});
-Tensor idct(Operand x, const Cosine& over = {});  // The inverse of dct
-// Along several axes (none: all), one after the other.
-Tensor dctn(Operand x, const std::vector<int64_t>& axes = {}, bool ortho = false);
-// The inverse of dctn: idct along several axes (none: all).
-Tensor idctn(Operand x, const std::vector<int64_t>& axes = {}, bool ortho = false);
+// The inverse of dct.
+Tensor idct(Operand x, const Cosine& over = {});
+// Along several axes, by default all, one after the other.
+Tensor dctn(Operand x, const AxisList& axes = kAllAxes, bool ortho = false);
+// The inverse of dctn: idct along several axes, by default all.
+Tensor idctn(Operand x, const AxisList& axes = kAllAxes, bool ortho = false);
 
 }  // namespace heddle

@@ -202,7 +202,7 @@ Tensor operator>>(Operand x, Operand y) {
 }
 
 #define HEDDLE_COMPOUND(symbol) \
-  Tensor& Tensor::operator symbol##=(Operand y) { return *this = Operand(*this, y.at()) symbol y; }
+  Tensor& Tensor::operator symbol##=(Operand y) & { return *this = Operand(*this, y.at()) symbol y; }
 HEDDLE_COMPOUND(+)
 HEDDLE_COMPOUND(-)
 HEDDLE_COMPOUND(*)

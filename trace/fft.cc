@@ -165,7 +165,7 @@ Tensor along(std::string_view op, FftType type, const Operand& x, const Fft& ove
 // The axes that are listed, or the last `count`.
 std::vector<int64_t> chosen_axes(std::string_view op, const Shape& shape, const FftN& over,
                                  int64_t count, SourceLocation at) {
-  if (!over.axes.empty()) return axes_of(op, shape, over.axes, at);
+  if (!over.axes.is_all()) return axes_of(op, shape, over.axes.list(), at);
   std::vector<int64_t> last;
   for (int64_t i = -count; i < 0; ++i) last.push_back(i);
   return axes_of(op, shape, last, at);
@@ -192,11 +192,9 @@ Tensor over_axes(std::string_view op, FftType type, const Operand& x, const FftN
   return run({.op = op, .type = type, .axes = axes, .lengths = lengths, .scale = over.scale}, x);
 }
 
-Tensor shifted(std::string_view op, const Operand& x, const std::vector<int64_t>& axes,
-               bool forward) {
+Tensor shifted(std::string_view op, const Operand& x, const AxisList& axes, bool forward) {
   const Tensor t = as_tensor(x);
-  std::vector<int64_t> over = axes_of(op, t.shape(), axes, x.at());
-  for (int64_t i = 0; axes.empty() && i < t.rank(); ++i) over.push_back(i);
+  const std::vector<int64_t> over = axes_of(op, t.shape(), axes.of_rank(t.rank()), x.at());
   return one_program(op, x.at(), [&] {
     Tensor out = t;
     for (int64_t axis : over) {
@@ -251,10 +249,10 @@ Tensor rfftfreq(int64_t n, double spacing, DType dtype, SourceLocation at) {
   });
 }
 
-Tensor fftshift(Operand x, const std::vector<int64_t>& axes) {
+Tensor fftshift(Operand x, const AxisList& axes) {
   return shifted("fftshift", x, axes, true);
 }
-Tensor ifftshift(Operand x, const std::vector<int64_t>& axes) {
+Tensor ifftshift(Operand x, const AxisList& axes) {
   return shifted("ifftshift", x, axes, false);
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -38,7 +39,7 @@ Tensor irfft(Operand x, const Fft& over = {});
 // halve the last axis listed.
 struct FftN {
   std::vector<int64_t> n = {};
-  std::vector<int64_t> axes = {};  // empty: the last as many as n has; without n all (fft2: last 2)
+  AxisList axes = kAllAxes;  // not given: the last as many as n has; without n all (fft2: last 2)
   FftScale scale = FftScale::kBackward;
 };
 // fft (ifft) along each axis: out[k1, .., kd] = sum over j1, .., jd of
@@ -64,9 +65,9 @@ Tensor fftfreq(int64_t n, double spacing = 1, DType dtype = f32,
 // Frequencies of the n / 2 + 1 elements of rfft, in cycles per unit of `spacing`.
 Tensor rfftfreq(int64_t n, double spacing = 1, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());
-// Frequency 0 to the middle of the axes (empty: all), and back.
-Tensor fftshift(Operand x, const std::vector<int64_t>& axes = {});
-// The inverse of fftshift: the middle of the axes (empty: all) to position 0.
-Tensor ifftshift(Operand x, const std::vector<int64_t>& axes = {});
+// Frequency 0 to the middle of the axes (by default all), and back.
+Tensor fftshift(Operand x, const AxisList& axes = kAllAxes);
+// The inverse of fftshift: the middle of the axes (by default all) to position 0.
+Tensor ifftshift(Operand x, const AxisList& axes = kAllAxes);
 
 }  // namespace heddle

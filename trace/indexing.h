@@ -48,8 +48,15 @@ void operator,(Ellipsis, T&&) = delete;
 class IndexEntry {
  public:
   template <std::integral T>
-  IndexEntry(T position, SourceLocation at = SourceLocation::here())
+  requires(!std::same_as<T, bool>)
+      IndexEntry(T position, SourceLocation at = SourceLocation::here())
       : value_(static_cast<int64_t>(position)), at_(at) {}
+  template <class T>
+  requires(std::same_as<T, bool> || std::floating_point<T>) IndexEntry(T) {
+    static_assert(!sizeof(T),
+                  "an index is an integer, a Slice, NewAxis{}, Ellipsis{} or a tensor of integers; "
+                  "a mask is a tensor of pred, for where(..) or x.at(mask).set(..)");
+  }
   IndexEntry(const Slice& slice, SourceLocation at = SourceLocation::here())
       : value_(slice), at_(at) {}
   IndexEntry(NewAxis axis, SourceLocation at = SourceLocation::here()) : value_(axis), at_(at) {}

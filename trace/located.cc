@@ -22,7 +22,8 @@ void require_inexact(std::string_view op, const Operand& x) {
 }
 
 Reduction checked(std::string_view op, const Operand& x, Reduction over) {
-  over.axes = axes_of(op, as_tensor(x).shape(), over.axes, x.at());
+  const Shape& shape = as_tensor(x).shape();
+  over.axes = axes_of(op, shape, over.axes.of_rank(shape.rank()), x.at());
   return over;
 }
 

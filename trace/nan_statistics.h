@@ -21,6 +21,28 @@ Tensor nan_max(Operand x, const Reduction& over = {});
 Tensor nan_min(Operand x, const Reduction& over = {});
 Tensor nan_var(Operand x, const Reduction& over = {}, int64_t ddof = 0);  // NaN from count <= ddof
 Tensor nan_std(Operand x, const Reduction& over = {}, int64_t ddof = 0);  // The root of nan_var
+// Each over one axis, or a list of them: nan_max(x, 0).
+template <class Axis>
+Tensor nan_prod(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_prod(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis>
+Tensor nan_max(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_max(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis>
+Tensor nan_min(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_min(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis, class Count = int64_t>
+Tensor nan_var(Operand x, Axis axis, Count ddof = 0) {
+  return nan_var(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
+}
+template <class Axis, class Count = int64_t>
+Tensor nan_std(Operand x, Axis axis, Count ddof = 0) {
+  return nan_std(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
+}
+
 // s32 position of the greatest (least) number along an axis; -1 where there is none.
 Tensor nan_argmax(Operand x, int64_t axis);
 // s32 position of the least number along an axis; -1 where there is none.

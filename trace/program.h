@@ -221,15 +221,17 @@ class Traceable {
   template <class Fn>
   static std::vector<Tensor> run_on_trees(void* object, const std::vector<TreeSpec>& specs,
                                           std::span<const Tensor> leaves, TreeSpec& out) {
-    auto result = [&] {
-      if constexpr (std::is_function_v<Fn>)
-        return invoke_on<Fn, Args...>(*reinterpret_cast<Fn*>(object), specs, leaves);
-      else
-        return invoke_on<Fn, Args...>(*static_cast<Fn*>(object), specs, leaves);
-    }();
-    static_assert(Tree<decltype(result)>, "a traced function returns a tree of Tensors (or None)");
-    out = tree_spec(result);
-    return flatten(result);
+    if constexpr (tree_internal::is_traceable<Fn, Args...>()) {
+      auto result = [&] {
+        if constexpr (std::is_function_v<Fn>)
+          return invoke_on<Fn, Args...>(*reinterpret_cast<Fn*>(object), specs, leaves);
+        else
+          return invoke_on<Fn, Args...>(*static_cast<Fn*>(object), specs, leaves);
+      }();
+      out = tree_spec(result);
+      return flatten(result);
+    }
+    return {};
   }
 
   void* fn_;
@@ -264,7 +266,7 @@ using TypedProgramOf =
 template <class... Args>
 Program trace_of(const Traceable<Args...>& fn, const Args&... args) {
   static_assert(
-      (Tree<Args> && ...),
+      (tree_internal::is_tree_or_explained<Args> && ...),
       "an argument of trace is a tree of Tensors: a Tensor, a pair, tuple, vector, map or "
       "optional of them, or a struct with its kFields; capture C++ numbers instead");
   if constexpr ((Tree<Args> && ...)) {
@@ -276,6 +278,7 @@ Program trace_of(const Traceable<Args...>& fn, const Args&... args) {
         [&](std::span<const Tensor> traced, TreeSpec& out) { return fn(specs, traced, out); },
         fn.at());
   } else {
+    (tree_internal::explain<Args>(), ...);
     std::terminate();  // never compiled
   }
 }

@@ -34,10 +34,7 @@ using trace_internal::wide_for_sums;
 
 std::vector<int64_t> reduced_axes(std::string_view op, const Shape& shape, const Reduction& over,
                                   SourceLocation at) {
-  if (!over.axes.empty()) return axes_of(op, shape, over.axes, at);
-  std::vector<int64_t> axes;
-  for (int64_t i = 0; i < shape.rank(); ++i) axes.push_back(i);
-  return axes;
+  return axes_of(op, shape, over.axes.of_rank(shape.rank()), at);
 }
 
 Tensor restore_dims(const Tensor& reduced, const Shape& before, const std::vector<int64_t>& axes,
@@ -52,6 +49,7 @@ Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, L
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   std::vector<int64_t> axes = reduced_axes(name, x.shape(), over, at);
+  if (axes.empty() && x.rank() > 0) return x;
   return one_program(name, at, [&] {
     Tensor out = emit({.opcode = Opcode::kReduce,
                        .operands = {x, emit_constant(std::move(identity), at)},

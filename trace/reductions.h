@@ -1,25 +1,61 @@
 // Reductions and what is built from them. Names are those of jax.numpy.
 //
 //   sum(x)                                  over all axes, to a scalar
+//   sum(x, 0)                               over one axis
 //   sum(x, {.axes = {-1}, .keep_dims = true})
 // errors: all throw Error (InvalidArgument) with the op, what x is, what it had to be, and the
 // caller's line
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "heddle/base/function_ref.h"
+#include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {
 
 struct Reduction {
-  std::vector<int64_t> axes = {};  // empty: all; negative axes count from the end
-  bool keep_dims = false;          // reduced axes stay, with size 1
+  AxisList axes = kAllAxes;  // {}: none, and x stays as it is; negative axes count from the end
+  bool keep_dims = false;    // reduced axes stay, with size 1
 };
+
+namespace trace_internal {
+
+// The second argument of sum(x, 0), as it was given: an axis, or a list of axes.
+template <class Axis>
+Reduction over_axis(const Axis& axis, bool keep_dims = false) {
+  constexpr bool kIsAxis = std::integral<Axis> && !std::same_as<Axis, bool>;
+  constexpr bool kIsList = std::is_convertible_v<const Axis&, AxisList>;
+  static_assert(kIsAxis || kIsList,
+                "a reduction is over an axis, sum(x, 0), or over {.axes = {0, 1}, .keep_dims = "
+                "true}, or over all: sum(x)");
+  if constexpr (kIsAxis)
+    return {.axes = {static_cast<int64_t>(axis)}, .keep_dims = keep_dims};
+  else if constexpr (kIsList)
+    return {.axes = axis, .keep_dims = keep_dims};
+  else
+    return {};
+}
+
+template <class Axis>
+inline constexpr bool kIsValue = std::floating_point<Axis> || std::same_as<Axis, Tensor>;
+
+// ddof, and no keep_dims: var(x, 0, true) is refused.
+template <class Count>
+int64_t ddof_of(Count ddof) {
+  static_assert(std::integral<Count> && !std::same_as<Count, bool>,
+                "the third argument of a variance is ddof, an integer; write "
+                "{.axes = {0}, .keep_dims = true} to keep the axis");
+  return static_cast<int64_t>(ddof);
+}
+
+}  // namespace trace_internal
 
 // sum and prod keep the dtype of x, but for integers of fewer than 32 bits, which give s32 or u32,
 // and pred, which gives s32: a count of the true ones.
@@ -42,6 +78,58 @@ Tensor std_dev(Operand x, const Reduction& over = {}, int64_t ddof = 0);  // its
 Tensor logsumexp(Operand x, const Reduction& over = {});  // log(sum(exp(x)))
 Tensor softmax(Operand x, int64_t axis = -1);             // exp(x) / sum(exp(x))
 Tensor log_softmax(Operand x, int64_t axis = -1);         // its logarithm
+
+// Each over one axis, or a list of them: sum(x, 0), sum(x, -1, /*keep_dims=*/true).
+template <class Axis>
+Tensor sum(Operand x, Axis axis, bool keep_dims = false) {
+  return sum(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis>
+Tensor prod(Operand x, Axis axis, bool keep_dims = false) {
+  return prod(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis>
+Tensor max(Operand x, Axis axis, bool keep_dims = false) {
+  static_assert(!trace_internal::kIsValue<Axis>,
+                "max is over the axes of one tensor; of two operands write maximum(x, y)");
+  if constexpr (!trace_internal::kIsValue<Axis>)
+    return max(x, trace_internal::over_axis(axis, keep_dims));
+  else
+    return {};
+}
+template <class Axis>
+Tensor min(Operand x, Axis axis, bool keep_dims = false) {
+  static_assert(!trace_internal::kIsValue<Axis>,
+                "min is over the axes of one tensor; of two operands write minimum(x, y)");
+  if constexpr (!trace_internal::kIsValue<Axis>)
+    return min(x, trace_internal::over_axis(axis, keep_dims));
+  else
+    return {};
+}
+template <class Axis>
+Tensor all(Operand x, Axis axis, bool keep_dims = false) {
+  return all(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis>
+Tensor any(Operand x, Axis axis, bool keep_dims = false) {
+  return any(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis>
+Tensor mean(Operand x, Axis axis, bool keep_dims = false) {
+  return mean(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis, class Count = int64_t>
+Tensor var(Operand x, Axis axis, Count ddof = 0) {
+  return var(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
+}
+template <class Axis, class Count = int64_t>
+Tensor std_dev(Operand x, Axis axis, Count ddof = 0) {
+  return std_dev(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
+}
+template <class Axis>
+Tensor logsumexp(Operand x, Axis axis, bool keep_dims = false) {
+  return logsumexp(x, trace_internal::over_axis(axis, keep_dims));
+}
 
 // s32 position of the greatest (least) along an axis; the first of equals; a NaN counts as the
 // greatest (least).

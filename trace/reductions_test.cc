@@ -26,6 +26,23 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+TEST(Reductions, OverOneAxisOverNoneAndOverAll) {
+  const Tensor x = array<float>({{1, 2, 3}, {4, 5, 6}});
+  EXPECT_THAT(sum(x, 0).to_vector<float>(), ElementsAre(5, 7, 9));
+  EXPECT_THAT(max(x, -1).to_vector<float>(), ElementsAre(3, 6));
+  EXPECT_EQ(mean(x, 1, /*keep_dims=*/true).shape(), Shape(f32, {2, 1}));
+  EXPECT_THAT(var(x, 1, 1).to_vector<float>(), ElementsAre(1, 1));
+  EXPECT_EQ(sum(x, std::vector<int64_t>{0, 1}).item<float>(), 21);
+  EXPECT_EQ(sum(x, {}).item<float>(), 21);
+  EXPECT_EQ(sum(x, {.keep_dims = true}).shape(), Shape(f32, {1, 1}));
+  EXPECT_THAT(sum(x, {.axes = {}}).to_vector<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(logsumexp(x, {.axes = {}}).to_vector<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(var(x, {.axes = {}}).to_vector<float>(), testing::Each(0));
+  EXPECT_EQ(sum(array<bool>({true, false}), {.axes = {}}).dtype(), s32);
+  EXPECT_THAT(count_nonzero(x, {.axes = {}}).to_vector<int>(), testing::Each(1));
+  EXPECT_THAT(error_of([&] { sum(x, 2); }), HasSubstr("sum: axis 2"));
+}
+
 TEST(Reductions, SumsOfSmallIntegersDoNotGoAround) {
   EXPECT_EQ(sum(array<int8_t>({100, 100})).item<int>(), 200);
   EXPECT_EQ(prod(array<uint8_t>({20, 20})).item<unsigned>(), 400U);

@@ -240,10 +240,10 @@ std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positi
   });
 }
 
-Tensor flip(Operand operand, const std::vector<int64_t>& axes) {
+Tensor flip(Operand operand, const AxisList& axes) {
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> all =
-      axes.empty() ? natural_order(x.rank()) : axes_of("flip", x.shape(), axes, operand.at());
+  std::vector<int64_t> all = axes_of("flip", x.shape(), axes.of_rank(x.rank()), operand.at());
+  if (all.empty() && x.rank() > 0) return x;
   return emit({.opcode = Opcode::kReverse,
                .operands = {x},
                .attrs = hlo::DimensionsAttrs{.dimensions = std::move(all)},

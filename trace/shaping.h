@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "heddle/trace/axis_list.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -44,7 +45,7 @@ Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0,
 std::vector<Tensor> split(Operand x, int64_t count, int64_t axis = 0);
 // Into the parts between the positions given.
 std::vector<Tensor> split_at(Operand x, const std::vector<int64_t>& positions, int64_t axis = 0);
-Tensor flip(Operand x, const std::vector<int64_t>& axes = {});  // reversed; empty: all axes
+Tensor flip(Operand x, const AxisList& axes = kAllAxes);  // reversed along each of the axes
 Tensor roll(Operand x, int64_t shift, int64_t axis);  // what leaves at one end enters at the other
 Tensor roll(Operand x, int64_t shift);  // the same of the flattened x, whose shape it keeps
 Tensor tile(Operand x, const std::vector<int64_t>& repeats);  // copies side by side, an axis each

@@ -51,6 +51,35 @@ std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> l
                                   std::span<const size_t> counts,
                                   FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> body);
 
+template <class Fn, class... Args>
+auto mapped(const ShardMap& map, const Fn& fn, const Args&... args) {
+  using Out = tree_internal::ResultOf<const Fn&, Args...>;
+  if constexpr (!(is_tree<Args>() && ...)) {
+    return Tensor();
+  } else if constexpr (!tree_internal::is_traceable<const Fn, Args...>()) {
+    return Tensor();
+  } else {
+    const std::vector<TreeSpec> specs{tree_spec(args)...};
+    std::vector<Tensor> leaves;
+    (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
+    std::vector<size_t> counts;
+    for (const TreeSpec& spec : specs) counts.push_back(leaf_count(spec));
+    TreeSpec result;
+    const std::vector<Tensor> out =
+        run_shard_map(map, leaves, counts, [&](std::span<const Tensor> parts) {
+          Out value = [&]<size_t... I>(std::index_sequence<I...>) {
+            std::tuple<Args...> arguments{unflatten<Args>(specs[I], parts)...};  // left to right
+            return std::apply(fn, std::move(arguments));
+          }
+          (std::index_sequence_for<Args...>());
+          result = tree_spec(value);
+          return flatten(value);
+        });
+    std::span<const Tensor> rest(out);
+    return unflatten<Out>(result, rest);
+  }
+}
+
 }  // namespace trace_internal
 
 // Returns a function of the same trees of full arrays. Tensors that `fn` captures are whole on
@@ -72,32 +101,15 @@ std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> l
 template <class Fn>
 auto shard_map(Fn fn, Mesh mesh, Specs in_specs, Specs out_specs, ShardMapOptions options = {},
                SourceLocation at = SourceLocation::here()) {
-  return [
-    fn = std::move(fn),
-    map = trace_internal::ShardMap{std::move(mesh), std::move(in_specs), std::move(out_specs),
-                                   std::move(options.axes), at}
-  ]<Tree... Args>(const Args&... args) {
-    using Out = decltype(fn(args...));
-    static_assert(Tree<Out>, "a mapped function returns a tree of Tensors (or None)");
-    const std::vector<TreeSpec> specs{tree_spec(args)...};
-    std::vector<Tensor> leaves;
-    (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
-    std::vector<size_t> counts;
-    for (const TreeSpec& spec : specs) counts.push_back(leaf_count(spec));
-    TreeSpec result;
-    const std::vector<Tensor> out =
-        trace_internal::run_shard_map(map, leaves, counts, [&](std::span<const Tensor> parts) {
-          Out value = [&]<size_t... I>(std::index_sequence<I...>) {
-            std::tuple<Args...> arguments{unflatten<Args>(specs[I], parts)...};  // left to right
-            return std::apply(fn, std::move(arguments));
-          }
-          (std::index_sequence_for<Args...>());
-          result = tree_spec(value);
-          return flatten(value);
-        });
-    std::span<const Tensor> rest(out);
-    return unflatten<Out>(result, rest);
-  };
+  return
+      [fn = std::move(fn), map = trace_internal::ShardMap{
+                               std::move(mesh), std::move(in_specs), std::move(out_specs),
+                               std::move(options.axes), at}]<class... Args>(const Args&... args) {
+        static_assert((tree_internal::is_tree_or_explained<Args> && ...),
+                      "an argument of a mapped function is a tree of Tensors");
+        (tree_internal::explain<Args>(), ...);
+        return trace_internal::mapped(map, fn, args...);
+      };
 }
 
 }  // namespace heddle

@@ -23,6 +23,24 @@ Tensor nan_sum(Operand x, const Reduction& over = {});
 // The mean as if NaN were not there; of nothing but NaN it is NaN.
 Tensor nan_mean(Operand x, const Reduction& over = {});
 
+// Each over one axis, or a list of them: ptp(x, 0).
+template <class Axis>
+Tensor ptp(Operand x, Axis axis, bool keep_dims = false) {
+  return ptp(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis>
+Tensor count_nonzero(Operand x, Axis axis, bool keep_dims = false) {
+  return count_nonzero(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis>
+Tensor nan_sum(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_sum(x, trace_internal::over_axis(axis, keep_dims));
+}
+template <class Axis>
+Tensor nan_mean(Operand x, Axis axis, bool keep_dims = false) {
+  return nan_mean(x, trace_internal::over_axis(axis, keep_dims));
+}
+
 // Of rows of observations, x: [variables, n] -> [variables, variables]; the sums are divided by
 // n - ddof (0 where that is negative). corrcoef divides by both deviations.
 Tensor cov(Operand x, int64_t ddof = 1);

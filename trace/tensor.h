@@ -10,6 +10,7 @@
 
 #include <array>
 #include <complex>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -26,6 +27,14 @@
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/shape.h"
 
+// x[0, 1] is a comma operator in C++20, and would be x[1]: the compilers' warning is made an error,
+// for the files that include this one. Write x[{0, 1}].
+#if defined(__clang__)
+#pragma clang diagnostic error "-Wdeprecated-comma-subscript"
+#elif defined(__GNUC__)
+#pragma GCC diagnostic error "-Wcomma-subscript"
+#endif
+
 namespace heddle {
 
 class At;
@@ -35,6 +44,27 @@ class Operand;
 namespace trace_internal {
 struct Node;
 extern const Node kMovedFrom;  // what a tensor refers to once it was moved from: no value
+
+// What a refused expression gives, so that the compiler has no more to say of what it stands in.
+struct Refused {
+  template <class T>
+  operator T() const;
+};
+
+// Its own template, so that only a use fails to compile.
+template <class T>
+constexpr void refuse_write() {
+  static_assert(!sizeof(std::type_identity<T>),
+                "x[i] is a new tensor, and writing to it would leave x as it is: write "
+                "x = x.at({0}).set(..), or .add(..), .multiply(..)");
+}
+template <class T>
+constexpr Refused refuse_logic() {
+  static_assert(!sizeof(std::type_identity<T>),
+                "&&, || and ! of Tensors cannot stop early: write x & y, x | y and ~x, or "
+                "logical_not(x)");
+  return {};
+}
 }  // namespace trace_internal
 
 class Tensor {
@@ -42,14 +72,19 @@ class Tensor {
   Tensor() = default;  // no value: using it is an error that says so
   ~Tensor() = default;
   Tensor(const Tensor&) = default;
-  Tensor& operator=(const Tensor&) = default;
   // The other one has no value from then on: using it is an error that says it was moved from.
   Tensor(Tensor&& from) noexcept : node_(std::move(from.node_)) { from.node_ = moved_from(); }
-  Tensor& operator=(Tensor&& from) noexcept {
+  // Of variables alone: x[0] = y would change nothing but a temporary.
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&& from) & noexcept {
     std::shared_ptr<const trace_internal::Node> node = std::move(from.node_);
     from.node_ = moved_from();  // before the other assignment: it may be this one
     node_ = std::move(node);
     return *this;
+  }
+  template <class V = Tensor>
+  void operator=(V&&) && {
+    trace_internal::refuse_write<V>();
   }
 
   // Its type. dtype() and shape() never wait or move a byte.
@@ -117,8 +152,7 @@ class Tensor {
     return false;
   }
 
-  // Elementwise, with broadcasting (trace/elementwise.h); comparisons give pred. No && || !, which
-  // could not short-circuit.
+  // Elementwise, with broadcasting (trace/elementwise.h); comparisons give pred.
   friend Tensor operator+(Operand x, Operand y);
   friend Tensor operator-(Operand x, Operand y);
   friend Tensor operator*(Operand x, Operand y);
@@ -139,16 +173,79 @@ class Tensor {
   friend Tensor operator~(Operand x);
 
   // x += y is x = x + y: this variable refers to a new value, and copies of it stay as they are.
-  Tensor& operator+=(Operand y);
-  Tensor& operator-=(Operand y);
-  Tensor& operator*=(Operand y);
-  Tensor& operator/=(Operand y);
-  Tensor& operator%=(Operand y);
-  Tensor& operator&=(Operand y);
-  Tensor& operator|=(Operand y);
-  Tensor& operator^=(Operand y);
-  Tensor& operator<<=(Operand y);
-  Tensor& operator>>=(Operand y);
+  Tensor& operator+=(Operand y) &;
+  Tensor& operator-=(Operand y) &;
+  Tensor& operator*=(Operand y) &;
+  Tensor& operator/=(Operand y) &;
+  Tensor& operator%=(Operand y) &;
+  Tensor& operator&=(Operand y) &;
+  Tensor& operator|=(Operand y) &;
+  Tensor& operator^=(Operand y) &;
+  Tensor& operator<<=(Operand y) &;
+  Tensor& operator>>=(Operand y) &;
+  // Of x[0] they would be lost.
+  template <class V>
+  void operator+=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  void operator-=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  void operator*=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  void operator/=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  void operator%=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  void operator&=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  void operator|=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  void operator^=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  void operator<<=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  void operator>>=(V&&) && {
+    trace_internal::refuse_write<V>();
+  }
+
+  // No && || !, which could not stop early.
+  template <class V>
+  friend auto operator&&(const Tensor&, const V&) {
+    return trace_internal::refuse_logic<V>();
+  }
+  template <class V>
+  requires(!std::is_same_v<V, Tensor>) friend auto operator&&(const V&, const Tensor&) {
+    return trace_internal::refuse_logic<V>();
+  }
+  template <class V>
+  friend auto operator||(const Tensor&, const V&) {
+    return trace_internal::refuse_logic<V>();
+  }
+  template <class V>
+  requires(!std::is_same_v<V, Tensor>) friend auto operator||(const V&, const Tensor&) {
+    return trace_internal::refuse_logic<V>();
+  }
+  template <std::same_as<Tensor> V>
+  friend auto operator!(const V&) {
+    return trace_internal::refuse_logic<V>();
+  }
 
   // For Heddle's own code.
   explicit Tensor(std::shared_ptr<const trace_internal::Node> node) : node_(std::move(node)) {}

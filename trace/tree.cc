@@ -1,6 +1,8 @@
 #include "heddle/trace/tree.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
@@ -18,6 +20,7 @@ std::string step(const TreeSpec& spec, size_t i) {
     case Kind::kVector: return cat("[", i, "]");
     case Kind::kLeaf:
     case Kind::kNone:
+    case Kind::kStatic:
     case Kind::kMissing: break;
   }
   return "";
@@ -47,7 +50,8 @@ std::optional<TreeDifference> difference(const TreeSpec& a, const TreeSpec& b,
     if (found) std::swap(found->first, found->second);
     if (found) return found;
   }
-  if (a.kind != b.kind || a.keys != b.keys || a.children.size() != b.children.size())
+  if (a.kind != b.kind || a.keys != b.keys || a.value != b.value ||
+      a.children.size() != b.children.size())
     return TreeDifference{path, a, b};
   for (size_t i = 0; i < a.children.size(); ++i) {
     if (auto found = difference(a.children[i], b.children[i], path + step(a, i))) return found;
@@ -63,13 +67,47 @@ std::string strange_key(const TreeSpec& have, const TreeSpec& want) {
   return "";
 }
 
+template <class T>
+std::string shortest(T value) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+template <class T>
+void read(const std::string& text, T& value) {
+  std::from_chars(text.data(), text.data() + text.size(), value);
+}
+
 }  // namespace
+
+namespace tree_internal {
+
+std::string static_text(bool value) { return value ? "true" : "false"; }
+std::string static_text(int64_t value) { return shortest(value); }
+std::string static_text(uint64_t value) { return shortest(value); }
+std::string static_text(double value) { return shortest(value); }
+void read_static(const std::string& text, bool& value) { value = text == "true"; }
+void read_static(const std::string& text, int64_t& value) { read(text, value); }
+void read_static(const std::string& text, uint64_t& value) { read(text, value); }
+void read_static(const std::string& text, double& value) { read(text, value); }
+
+void require_alike(std::span<const TreeSpec> specs, SourceLocation at) {
+  for (size_t i = 1; i < specs.size(); ++i) {
+    const std::string found = unlike(specs[i], specs[0], cat("tree ", i));
+    if (!found.empty())
+      throw Error(invalid_argument("tree_map: ", found, ", as tree 0 is; trees are counted from 0"),
+                  at);
+  }
+}
+
+}  // namespace tree_internal
 
 std::string describe(const TreeSpec& spec) {
   switch (spec.kind) {
     case Kind::kLeaf: return "a tensor";
     case Kind::kNone: return "None";
     case Kind::kMissing: return "an empty optional";
+    case Kind::kStatic: return cat("the static value ", spec.value);
     case Kind::kTuple: return cat("a tuple of ", spec.children.size());
     case Kind::kVector: return cat("a vector of ", spec.children.size());
     case Kind::kMap: return cat("a map with the keys {", join(spec.keys, ", "), "}");
@@ -123,7 +161,7 @@ std::string unlike(const TreeSpec& have, const TreeSpec& want, const std::string
   const bool keyed = have.kind == want.kind && !have.keys.empty();
   if (const std::string key = keyed ? strange_key(have, want) : ""; !key.empty())
     return cat(path, " has ", key, "; it must be ", describe(want));
-  if (have.kind != want.kind || have.keys != want.keys ||
+  if (have.kind != want.kind || have.keys != want.keys || have.value != want.value ||
       have.children.size() != want.children.size())
     return cat(path, " is ", describe(have), "; it must be ", describe(want));
   for (size_t i = 0; i < have.children.size(); ++i) {
@@ -135,6 +173,7 @@ std::string unlike(const TreeSpec& have, const TreeSpec& want, const std::string
 
 std::string to_string(const TreeSpec& spec) {
   if (spec.kind == Kind::kLeaf) return "*";
+  if (spec.kind == Kind::kStatic) return spec.value;
   if (spec.kind == Kind::kNone || spec.kind == Kind::kMissing) return "None";
   bool keyed = !spec.keys.empty();
   std::string out = keyed ? "{" : spec.kind == Kind::kVector ? "[" : "(";

@@ -1,6 +1,7 @@
 // Trees: structures whose leaves are Tensors. Nodes are std::pair, tuple, array, vector, optional,
 // string-keyed map, None, and structs with one kFields line. Field names give the paths in errors
-// ("carry.layers[1].b").
+// ("carry.layers[1].b"). What else a struct has, such as `int heads`, is a static_field: a part of
+// the structure, so that another value is another structure.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +21,18 @@
 #include "heddle/base/function_ref.h"
 #include "heddle/base/source_location.h"
 #include "heddle/trace/tensor.h"
+#include "heddle/trace/tree_checks.h"
 
 namespace heddle {
-
-// The empty tree: no xs, no ys.
-struct None {
-  friend bool operator==(None, None) { return true; }
-};
 
 // The runtime structure of a tree: what static types do not say (lengths, keys, whether an optional
 // is there).
 struct TreeSpec {
-  enum class Kind : uint8_t { kLeaf, kNone, kTuple, kVector, kMap, kStruct, kMissing };
+  enum class Kind : uint8_t { kLeaf, kNone, kTuple, kVector, kMap, kStruct, kMissing, kStatic };
   Kind kind = Kind::kLeaf;
   std::vector<std::string> keys = {};  // of kMap and kStruct
   std::vector<TreeSpec> children = {};
+  std::string value = {};  // of kStatic, as text
   friend bool operator==(const TreeSpec&, const TreeSpec&) = default;
 };
 
@@ -71,89 +69,56 @@ void require_values(std::string_view what, std::string_view name, std::span<cons
 
 namespace tree_internal {
 
+// A static value as text, which tells two values apart and gives the same one back.
+std::string static_text(bool value);
+std::string static_text(int64_t value);
+std::string static_text(uint64_t value);
+std::string static_text(double value);
+void read_static(const std::string& text, bool& value);
+void read_static(const std::string& text, int64_t& value);
+void read_static(const std::string& text, uint64_t& value);
+void read_static(const std::string& text, double& value);
+
+// What stands for a T among those.
 template <class T>
-struct IsTuple : std::false_type {};
-template <class... Ts>
-struct IsTuple<std::tuple<Ts...>> : std::true_type {};
-template <class A, class B>
-struct IsTuple<std::pair<A, B>> : std::true_type {};
-template <class T, size_t N>
-struct IsTuple<std::array<T, N>> : std::true_type {};
-template <class T>
-struct IsVector : std::false_type {};
-template <class T>
-struct IsVector<std::vector<T>> : std::true_type {};
-template <class T>
-struct IsOptional : std::false_type {};
-template <class T>
-struct IsOptional<std::optional<T>> : std::true_type {};
-template <class T>
-struct IsMap : std::false_type {};
-template <class T>
-struct IsMap<std::map<std::string, T>> : std::true_type {};
+using StaticWord = std::conditional_t<
+    std::is_same_v<T, bool>, bool,
+    std::conditional_t<std::is_floating_point_v<T>, double,
+                       std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>>>;
 
-}  // namespace tree_internal
-
-// Whether T is a tree. `Within`: the structs around it, which may hold vectors of themselves.
-template <class T, class... Within>
-constexpr bool is_tree();
-
-namespace tree_internal {
-
-template <class Member>
-struct MemberType;
-template <class Struct, class T>
-struct MemberType<T Struct::*> {
-  using Type = T;
-};
-
-// Its template argument is the member that the compiler names.
-template <auto kMember, bool kIsTree>
-constexpr bool require_member() {
-  static_assert(kIsTree,
-                "a member in kFields is neither a Tensor nor a tree of Tensors (the line above "
-                "names it); make it one, or keep it outside of the struct and capture it");
-  return kIsTree;
-}
-
-template <class T, class... Within>
-constexpr bool members_are_trees() {
-  return []<size_t... I>(std::index_sequence<I...>) {
-    return (require_member<std::get<I>(T::kFields).member,
-                           is_tree<typename MemberType<std::remove_cvref_t<
-                                       decltype(std::get<I>(T::kFields).member)>>::Type,
-                                   T, Within...>()>() &&
-            ...);
-  }
-  (std::make_index_sequence<kFieldCount<T>>());
-}
-
-}  // namespace tree_internal
-
-template <class T, class... Within>
-constexpr bool is_tree() {
-  using namespace tree_internal;
-  if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None> ||
-                (std::is_same_v<T, Within> || ...))
-    return true;
-  else if constexpr (HasFields<T>)
-    return members_are_trees<T, Within...>();
-  else if constexpr (IsTuple<T>::value) {
-    return []<size_t... I>(std::index_sequence<I...>) {
-      return (is_tree<std::tuple_element_t<I, T>, Within...>() && ...);
-    }
-    (std::make_index_sequence<std::tuple_size_v<T>>());
-  } else if constexpr (IsVector<T>::value || IsOptional<T>::value)
-    return is_tree<typename T::value_type, Within...>();
-  else if constexpr (IsMap<T>::value)
-    return is_tree<typename T::mapped_type, Within...>();
+template <StaticValue T>
+std::string text_of(const T& value) {
+  if constexpr (std::is_same_v<T, std::string>)
+    return value;
   else
-    return false;
+    return static_text(static_cast<StaticWord<T>>(value));
 }
 
-// A type whose leaves are Tensors.
-template <class T>
-concept Tree = is_tree<std::remove_cvref_t<T>>();
+template <StaticValue T>
+T value_of(const std::string& text) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return text;
+  } else {
+    StaticWord<T> word{};
+    read_static(text, word);
+    return static_cast<T>(word);
+  }
+}
+
+// Calls on_tree(name, member) for each tree of a struct and on_static(name, member) for each of its
+// static fields, in the order of the list.
+template <HasFields T, class OnTree, class OnStatic>
+void for_each_member(T&& object, OnTree&& on_tree, OnStatic&& on_static) {
+  auto visit = [&](const auto& f) {
+    if constexpr (FieldOf<std::remove_cvref_t<decltype(f)>>::kIsStatic)
+      on_static(f.name, object.*(f.member));
+    else
+      on_tree(f.name, object.*(f.member));
+  };
+  std::apply([&](const auto&... f) { (visit(f), ...); }, fields_of<T>());
+}
+
+}  // namespace tree_internal
 
 // Calls visit(const Tensor&) for each leaf in order.
 template <Tree T, class Visit>
@@ -164,7 +129,9 @@ void for_each_leaf(const T& tree, Visit&& visit) {
   else if constexpr (std::is_same_v<T, None>)
     return;
   else if constexpr (HasFields<T>)
-    for_each_field(tree, [&](std::string_view, const auto& child) { for_each_leaf(child, visit); });
+    for_each_member(
+        tree, [&](std::string_view, const auto& child) { for_each_leaf(child, visit); },
+        [](std::string_view, const auto&) {});
   else if constexpr (IsTuple<T>::value)
     std::apply([&](const auto&... child) { (for_each_leaf(child, visit), ...); }, tree);
   else if constexpr (IsVector<T>::value)
@@ -193,10 +160,16 @@ TreeSpec tree_spec(const T& tree) {
     spec.kind = Kind::kNone;
   else if constexpr (HasFields<T>) {
     spec.kind = Kind::kStruct;
-    for_each_field(tree, [&](std::string_view name, const auto& child) {
-      spec.keys.emplace_back(name);
-      spec.children.push_back(tree_spec(child));
-    });
+    for_each_member(
+        tree,
+        [&](std::string_view name, const auto& child) {
+          spec.keys.emplace_back(name);
+          spec.children.push_back(tree_spec(child));
+        },
+        [&](std::string_view name, const auto& value) {
+          spec.keys.emplace_back(name);
+          spec.children.push_back({.kind = Kind::kStatic, .value = text_of(value)});
+        });
   } else if constexpr (IsTuple<T>::value) {
     spec.kind = Kind::kTuple;
     std::apply([&](const auto&... child) { (spec.children.push_back(tree_spec(child)), ...); },
@@ -230,10 +203,17 @@ bool has_structure(const T& tree, const TreeSpec& spec) {
     return spec.kind == Kind::kNone;
   } else if constexpr (HasFields<T>) {
     bool same = spec.kind == Kind::kStruct && children.size() == kFieldCount<T>;
-    for_each_field(tree, [&](std::string_view name, const auto& child) {
-      same = same && spec.keys[i] == name && has_structure(child, children[i]);
-      ++i;
-    });
+    for_each_member(
+        tree,
+        [&](std::string_view name, const auto& child) {
+          same = same && spec.keys[i] == name && has_structure(child, children[i]);
+          ++i;
+        },
+        [&](std::string_view name, const auto& value) {
+          same = same && spec.keys[i] == name && children[i].kind == Kind::kStatic &&
+                 children[i].value == text_of(value);
+          ++i;
+        });
     return same;
   } else if constexpr (IsTuple<T>::value) {
     if (spec.kind != Kind::kTuple || children.size() != std::tuple_size_v<T>) return false;
@@ -268,11 +248,17 @@ bool fits(const TreeSpec& spec) {
   } else if constexpr (HasFields<T>) {
     size_t count = 0;
     bool same = true;
-    for_each_field(T{}, [&](std::string_view, const auto& child) {
-      using Child = std::remove_cvref_t<decltype(child)>;
-      same = same && count < children.size() && fits<Child>(children[count]);
-      ++count;
-    });
+    for_each_member(
+        T{},
+        [&](std::string_view, const auto& child) {
+          using Child = std::remove_cvref_t<decltype(child)>;
+          same = same && count < children.size() && fits<Child>(children[count]);
+          ++count;
+        },
+        [&](std::string_view, const auto&) {
+          same = same && count < children.size() && children[count].kind == Kind::kStatic;
+          ++count;
+        });
     return same && count == children.size();
   } else if constexpr (IsTuple<T>::value) {
     return [&]<size_t... I>(std::index_sequence<I...>) {
@@ -303,9 +289,14 @@ T unflatten(const TreeSpec& spec, std::span<const Tensor>& leaves) {
   } else if constexpr (HasFields<T>) {
     T out{};
     size_t i = 0;
-    for_each_field(out, [&](std::string_view, auto& child) {
-      child = unflatten<std::remove_cvref_t<decltype(child)>>(spec.children[i++], leaves);
-    });
+    for_each_member(
+        out,
+        [&](std::string_view, auto& child) {
+          child = unflatten<std::remove_cvref_t<decltype(child)>>(spec.children[i++], leaves);
+        },
+        [&](std::string_view, auto& value) {
+          value = value_of<std::remove_cvref_t<decltype(value)>>(spec.children[i++].value);
+        });
     return out;
   } else if constexpr (IsTuple<T>::value) {
     T out{};
@@ -335,13 +326,67 @@ T unflatten(const TreeSpec& spec, std::span<const Tensor>& leaves) {
   }
 }
 
-// The same tree with each leaf replaced by fn(leaf).
-template <Tree T, class Fn>
-T tree_map(Fn&& fn, const T& tree) {
-  std::vector<Tensor> leaves;
-  for_each_leaf(tree, [&](const Tensor& leaf) { leaves.push_back(fn(leaf)); });
-  std::span<const Tensor> rest(leaves);
-  return unflatten<T>(tree_spec(tree), rest);
+namespace tree_internal {
+
+// errors: throws Error that names the path where a tree has another structure than the first
+void require_alike(std::span<const TreeSpec> specs, SourceLocation at);
+
+template <class Fn, class T, class... Ts>
+T map_leaves(Fn& fn, SourceLocation at, const T& tree, const Ts&... more) {
+  static_assert((is_tree_or_explained<T> && ... && is_tree_or_explained<Ts>),
+                "tree_map takes a function of Tensors, and then trees of Tensors");
+  if constexpr (!(is_tree<T>() && ... && is_tree<Ts>())) {
+    explain<T>();
+    (explain<Ts>(), ...);
+    return tree;
+  } else {
+    using Leaf = std::conditional_t<true, const Tensor&, T>;
+    constexpr bool kFits =
+        std::is_invocable_r_v<Tensor, Fn&, Leaf, std::conditional_t<true, const Tensor&, Ts>...>;
+    static_assert(kFits, "the function of tree_map takes one Tensor of each tree, gives a Tensor");
+    if constexpr (kFits) {
+      const std::vector<TreeSpec> specs{tree_spec(tree), tree_spec(more)...};
+      require_alike(specs, at);
+      const std::vector<std::vector<Tensor>> all{flatten(tree), flatten(more)...};
+      std::vector<Tensor> leaves;
+      for (size_t i = 0; i < all[0].size(); ++i) {
+        leaves.push_back([&]<size_t... I>(std::index_sequence<I...>)->Tensor {
+          return fn(all[I][i]...);
+        }(std::make_index_sequence<1 + sizeof...(Ts)>()));
+      }
+      std::span<const Tensor> rest(leaves);
+      return unflatten<T>(specs[0], rest);
+    } else {
+      return tree;
+    }
+  }
+}
+
+}  // namespace tree_internal
+
+// A tree like the first, of fn(leaf, leaf of the second, ..) for each leaf.
+//
+// errors  Error (InvalidArgument) that names the path where the trees differ in structure
+template <class Fn, class T>
+T tree_map(Fn&& fn, const T& tree, SourceLocation at = SourceLocation::here()) {
+  return tree_internal::map_leaves(fn, at, tree);
+}
+template <class Fn, class T, class B>
+requires(!std::is_same_v<B, SourceLocation>) T
+    tree_map(Fn&& fn, const T& tree, const B& b, SourceLocation at = SourceLocation::here()) {
+  return tree_internal::map_leaves(fn, at, tree, b);
+}
+template <class Fn, class T, class B, class C>
+requires(!std::is_same_v<C, SourceLocation>) T
+    tree_map(Fn&& fn, const T& tree, const B& b, const C& c,
+             SourceLocation at = SourceLocation::here()) {
+  return tree_internal::map_leaves(fn, at, tree, b, c);
+}
+template <class Fn, class T, class B, class C, class D>
+requires(!std::is_same_v<D, SourceLocation>) T
+    tree_map(Fn&& fn, const T& tree, const B& b, const C& c, const D& d,
+             SourceLocation at = SourceLocation::here()) {
+  return tree_internal::map_leaves(fn, at, tree, b, c, d);
 }
 
 }  // namespace heddle

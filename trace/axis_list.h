@@ -1,0 +1,38 @@
+// AxisList: the axes that a function goes over: a list, or all that there are.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace heddle {
+
+// {0, -1} and a vector are those axes, and {} is none, as numpy's () is; kAllAxes is all of them,
+// whatever the rank. Negative axes count from the end. There is no default constructor, so that
+// `.axes = {}` is the empty list.
+class AxisList {
+ public:
+  struct All {};
+  AxisList(All) {}
+  AxisList(std::initializer_list<int64_t> axes) : axes_(std::vector<int64_t>(axes)) {}
+  AxisList(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
+
+  [[nodiscard]] bool is_all() const { return !axes_; }
+  // The list; every axis of an array of that rank where it is all.
+  [[nodiscard]] std::vector<int64_t> of_rank(int64_t rank) const {
+    if (axes_) return *axes_;
+    std::vector<int64_t> all;
+    for (int64_t i = 0; i < rank; ++i) all.push_back(i);
+    return all;
+  }
+  // errors: std::bad_optional_access where it is all
+  [[nodiscard]] const std::vector<int64_t>& list() const { return axes_.value(); }
+
+ private:
+  std::optional<std::vector<int64_t>> axes_;  // none: all
+};
+inline constexpr AxisList::All kAllAxes;
+
+}  // namespace heddle
