@@ -24,4 +24,9 @@ namespace heddle::pjrt {
 [[nodiscard]] hlo::Module expand_counts(const hlo::Module& module);
 [[nodiscard]] bool has_counts(const hlo::Module& module);
 
+// expand-scalar-operands: bounds of clamp and the pred of select that are scalars over an array are
+// broadcast.
+[[nodiscard]] hlo::Module expand_scalar_operands(const hlo::Module& module);
+[[nodiscard]] bool has_scalar_operands(const hlo::Module& module);
+
 }  // namespace heddle::pjrt
