@@ -29,4 +29,14 @@ namespace heddle::pjrt {
 [[nodiscard]] hlo::Module expand_scalar_operands(const hlo::Module& module);
 [[nodiscard]] bool has_scalar_operands(const hlo::Module& module);
 
+// expand-functions: acos, acosh, asin, asinh, atan, atanh, cosh, sinh, and cbrt of complex numbers,
+// by functions that XLA's CPU compiles. Accurate to a few units in the last place of f32 and f64.
+[[nodiscard]] hlo::Module expand_functions(const hlo::Module& module);
+[[nodiscard]] bool has_unknown_functions(const hlo::Module& module);
+
+// expand-nested-slices: the starts of a dynamic-slice of a dynamic-slice are clamped by ops of
+// their own, since XLA adds them as they are.
+[[nodiscard]] hlo::Module expand_nested_slices(const hlo::Module& module);
+[[nodiscard]] bool has_nested_slices(const hlo::Module& module);
+
 }  // namespace heddle::pjrt
