@@ -68,10 +68,10 @@ void BM_Cache(benchmark::State& state, Form form) {
     return std::vector<Tensor>{last.second, ys};
   });
 }
-BENCHMARK_CAPTURE(BM_Cache, writes, kWrites)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Cache, writes_then_reads, kWritesAndReads)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Cache, reads_then_writes, kReadsAndWrites)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Cache, rows_as_results, kRowsAsResults)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Cache, writes, kWrites)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Cache, writes_then_reads, kWritesAndReads)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Cache, reads_then_writes, kReadsAndWrites)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Cache, rows_as_results, kRowsAsResults)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 // The same step as a program of its own, called once a step; the cache is donated.
 void BM_CacheByCalls(benchmark::State& state) {
@@ -94,7 +94,7 @@ void BM_CacheByCalls(benchmark::State& state) {
     cache = next;
   }
 }
-BENCHMARK(BM_CacheByCalls);
+BENCHMARK(BM_CacheByCalls)->UseRealTime();
 
 // A body of one operation: range(0) steps a trip.
 void BM_Unrolled(benchmark::State& state) {
@@ -107,7 +107,7 @@ void BM_Unrolled(benchmark::State& state) {
         return std::vector<Tensor>{last};
       });
 }
-BENCHMARK(BM_Unrolled)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->Arg(32)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Unrolled)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->Arg(32)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace heddle

@@ -68,9 +68,11 @@ void reduced_together(Maker& m) {
   const auto step = [](std::span<const Tensor> t) {
     return std::vector<Tensor>{maximum(t[0], t[2]), t[1] + t[3]};
   };
+  const int64_t axis = m.axis_of(x);
+  if (x.tensor.dim(axis) <= 1) throw NoOperand();  // XlaIsWrong.AReduceOfSizeOneDropsItsStart
   const auto out = reduce({x.tensor, ones_like(x.tensor)},
                           {full({}, m.number(x.dtype()), x.dtype()), zeros({}, x.dtype())}, step,
-                          {m.axis_of(x)});
+                          {axis});
   m.add(out[0]);
   m.add(out[1]);
 }
