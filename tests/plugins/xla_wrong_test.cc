@@ -3,10 +3,14 @@
 // plugin was mended: take the line out of the list, and out of what is written for plugins.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
+#include "heddle/tools/conformance/against.h"
 #include "heddle/tools/conformance/backend.h"
+#include "heddle/tools/conformance/compare.h"
 
 namespace heddle {
 namespace {
@@ -52,6 +56,45 @@ TEST(XlaIsWrong, AboutSlicesOfSlicesUnlessTheirStartsAreClamped) {
   expect(4, 0, s32s({2, 3}));
   expect(1, 5, s32s({2, 3}));
   expect(-2, 1, s32s({1, 2}));
+}
+
+// It would end the process: bounds are broadcast for plugins.
+TEST(XlaIsWrong, AboutClampsOfReshapesAndTransposesUnlessTheirBoundsAreArrays) {
+  const Literal x = Literal::from<float>(Shape(f32, {2, 2}), {-3, 0.5, 2, -1});
+  for (const char* moved : {"f32[4] reshape(x)", "f32[2,2] transpose(x), dimensions={1,0}"}) {
+    const std::string text = moved;
+    const std::string type = text.substr(0, text.find(' '));
+    const std::string program =
+        cat("ENTRY main { x = f32[2,2] parameter(0) low = f32[] constant(-1) high = f32[] "
+            "constant(1) y = ", text, " ROOT c = ", type, " clamp(low, y, high) }");
+    const Literal want = evaluated(program, {x});
+    if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+    EXPECT_EQ(on_xla(program, {x}), want) << moved;
+  }
+}
+
+// XLA has them as opcodes, and compiles none.
+TEST(XlaIsWrong, AboutFunctionsUnlessTheyAreWrittenByOthers) {
+  if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  for (const char* type : {"bf16", "f16", "f32", "f64", "c64", "c128"}) {
+    for (const char* function : {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh",
+                                 "cbrt"}) {
+      const std::string program = cat("ENTRY main { x = ", type, "[7] parameter(0) ROOT y = ", type,
+                                      "[7] ", function, "(x) }");
+      const hlo::Module module = hlo::parse_text(program).value();
+      Literal x(module.entry_computation().parameter_shape(0));
+      const DType part = real_part(x.shape().dtype());
+      const double numbers[] = {0.5, -0.25, 1, 0, 1e-3, -0.75, 3, 1e-6, 20, -7, 0.1, 2, -1.5, 0.9};
+      std::byte* to = x.mutable_bytes();
+      for (size_t i = 0; to < x.bytes() + x.byte_size(); ++i, to += storage_bytes(part))
+        std::copy_n(Literal::scalar(part, numbers[i % 14]).bytes(), storage_bytes(part), to);
+      const Literal want = evaluated(program, {x});
+      conformance::Tolerance allowed = conformance::tolerance_of(module, want);
+      // XLA's complex square root rounds the smaller part as the larger one.
+      if (is_complex(x.shape().dtype())) allowed.atol = part == f64 ? 1e-15 : 5e-7;
+      EXPECT_EQ(conformance::difference(on_xla(program, {x}), want, {&allowed, 1}), "") << program;
+    }
+  }
 }
 
 constexpr char kReduceOfOne[] =
