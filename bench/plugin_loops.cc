@@ -34,7 +34,8 @@ void run(benchmark::State& state, int64_t steps, const std::vector<Tensor>& like
   }
   const runtime::DefaultDevice scope(*device());
   std::vector<Tensor> arguments;
-  for (const Tensor& each : like) arguments.push_back(ones(each.shape().dimensions(), each.dtype()));
+  for (const Tensor& each : like)
+    arguments.push_back(ones(each.shape().dimensions(), each.dtype()));
   const Program program = trace(fn, arguments);
   for (const Tensor& out : program.run(arguments)) out.wait();
   for (auto _ : state) {
@@ -69,9 +70,15 @@ void BM_Cache(benchmark::State& state, Form form) {
   });
 }
 BENCHMARK_CAPTURE(BM_Cache, writes, kWrites)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(BM_Cache, writes_then_reads, kWritesAndReads)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(BM_Cache, reads_then_writes, kReadsAndWrites)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(BM_Cache, rows_as_results, kRowsAsResults)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Cache, writes_then_reads, kWritesAndReads)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_Cache, reads_then_writes, kReadsAndWrites)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_Cache, rows_as_results, kRowsAsResults)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 // The same step as a program of its own, called once a step; the cache is donated.
 void BM_CacheByCalls(benchmark::State& state) {
@@ -107,7 +114,14 @@ void BM_Unrolled(benchmark::State& state) {
         return std::vector<Tensor>{last};
       });
 }
-BENCHMARK(BM_Unrolled)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->Arg(32)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_Unrolled)
+    ->Arg(1)
+    ->Arg(2)
+    ->Arg(4)
+    ->Arg(8)
+    ->Arg(32)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace heddle

@@ -68,14 +68,15 @@ class Formula {
     const Id size = op(Opcode::kAbs, x);
     const Id minus_one = op(Opcode::kExpm1, size);
     const Id small = multiply(all(0.5), add(minus_one, divide(minus_one, add(minus_one, all(1)))));
-    return with_sign_of(x, where_less(size, 1, small,
-                                      half_sum_of_exponentials(size, Opcode::kSubtract)));
+    return with_sign_of(
+        x, where_less(size, 1, small, half_sum_of_exponentials(size, Opcode::kSubtract)));
   }
   Id asinh(Id x) {
     const Id size = op(Opcode::kAbs, x);
     const Id square = multiply(size, size);
     const Id more = add(size, divide(square, add(all(1), sqrt(add(square, all(1))))));
-    return with_sign_of(x, where_less(size, large(), op(Opcode::kLog1p, more), log_of_double(size)));
+    return with_sign_of(x,
+                        where_less(size, large(), op(Opcode::kLog1p, more), log_of_double(size)));
   }
   Id acosh(Id x) {
     const Id beyond = subtract(x, all(1));
@@ -120,7 +121,9 @@ struct Parts {
 class ComplexFunction {
  public:
   ComplexFunction(hlo::ComputationBuilder& to, const Instruction& op)
-      : emit_(to, op), shape_(plain(op.shape)), f_(to, op, shape_.with_dtype(real_part(shape_.dtype()))) {}
+      : emit_(to, op),
+        shape_(plain(op.shape)),
+        f_(to, op, shape_.with_dtype(real_part(shape_.dtype()))) {}
 
   InstructionId run(Opcode opcode, InstructionId z) { return joined(function(opcode, parts(z))); }
 
@@ -155,9 +158,7 @@ class ComplexFunction {
   // -i z
   Parts turned(Parts z) { return {z.imag, f_.negate(z.real)}; }
   // sqrt(1 - z), sqrt(1 + z), sqrt(z - 1)
-  Parts below_one(Parts z) {
-    return sqrt({f_.subtract(f_.all(1), z.real), f_.negate(z.imag)});
-  }
+  Parts below_one(Parts z) { return sqrt({f_.subtract(f_.all(1), z.real), f_.negate(z.imag)}); }
   Parts above_one(Parts z) { return sqrt({f_.add(f_.all(1), z.real), z.imag}); }
   Parts beyond_one(Parts z) { return sqrt({f_.subtract(z.real, f_.all(1)), z.imag}); }
   // Real and imaginary parts of conj(a) b.
@@ -190,17 +191,15 @@ class ComplexFunction {
     const InstructionId height = f_.multiply(z.imag, z.imag);
     const InstructionId size = f_.op(Opcode::kAbs, z.real);
     const InstructionId near = f_.subtract(one, size);
-    const InstructionId ratio = f_.divide(f_.multiply(f_.all(4), size),
-                                          f_.add(f_.multiply(near, near), height));
+    const InstructionId ratio =
+        f_.divide(f_.multiply(f_.all(4), size), f_.add(f_.multiply(near, near), height));
     const InstructionId real = f_.multiply(f_.all(0.25), f_.op(Opcode::kLog1p, ratio));
     return {f_.with_sign_of(z.real, real),
-            f_.multiply(f_.all(0.5),
-                        f_.atan2(f_.multiply(f_.all(2), z.imag),
-                                 f_.subtract(f_.multiply(below, above), height)))};
+            f_.multiply(f_.all(0.5), f_.atan2(f_.multiply(f_.all(2), z.imag),
+                                              f_.subtract(f_.multiply(below, above), height)))};
   }
   Parts cbrt(Parts z) {
-    const InstructionId size =
-        f_.op(Opcode::kCbrt, f_.op(Opcode::kAbs, joined(z)));
+    const InstructionId size = f_.op(Opcode::kCbrt, f_.op(Opcode::kAbs, joined(z)));
     const InstructionId angle = f_.divide(f_.atan2(z.imag, z.real), f_.all(3));
     return {f_.multiply(size, cos(angle)), f_.multiply(size, sin(angle))};
   }

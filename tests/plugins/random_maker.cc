@@ -30,8 +30,8 @@ double kept_bound(DType dtype) { return std::ldexp(1.0, std::min(digits(dtype) /
 double epsilon(DType dtype) { return std::ldexp(1.0, -digits(dtype)); }
 
 DType Maker::any_dtype() {
-  static const std::vector<DType> all = {f32, f32, f32,  f32, f64, f16, bf16, s32, s32, s8, s16,
-                                         s64, u8,  u16, u32, u64, pred, pred, c64, c128};
+  static const std::vector<DType> all = {f32, f32, f32, f32, f64, f16, bf16, s32,  s32, s8,
+                                         s16, s64, u8,  u16, u32, u64, pred, pred, c64, c128};
   return one_of(all);
 }
 
@@ -66,9 +66,7 @@ Value Maker::pick(const Wanted& wanted) {
 }
 
 Value Maker::like(const Value& x) {
-  return pick([&](const Value& v) {
-    return v.dtype() == x.dtype() && (v.exact() || !x.exact());
-  });
+  return pick([&](const Value& v) { return v.dtype() == x.dtype() && (v.exact() || !x.exact()); });
 }
 
 Value Maker::partner(const Value& x) {
@@ -133,7 +131,9 @@ Value Maker::cast(const Value& x, DType dtype) {
   return out;
 }
 
-Value Maker::exact_of(DType dtype, const Dimensions& dims) { return fit(cast(exact(), dtype), dims); }
+Value Maker::exact_of(DType dtype, const Dimensions& dims) {
+  return fit(cast(exact(), dtype), dims);
+}
 
 Tensor Maker::position(int64_t size) {
   if (one_in(3)) return scalar<int32_t>(static_cast<int32_t>(between(-2, size + 1)));

@@ -169,8 +169,8 @@ void sampled(Maker& m) {
 
 std::vector<Step> control_steps() {
   return {
-      {"scan", scanned, 4}, {"fori_loop", counted, 3},  {"while_loop", looped, 2},
-      {"cond", branched, 4}, {"map", mapped, 2}, {"associative_scan", associated},
+      {"scan", scanned, 4},  {"fori_loop", counted, 3}, {"while_loop", looped, 2},
+      {"cond", branched, 4}, {"map", mapped, 2},        {"associative_scan", associated},
   };
 }
 

@@ -97,8 +97,8 @@ void extreme(Maker& m, Binary fn) {
 }
 
 void compare(Maker& m) {
-  static const std::vector<Binary> all = {equal, not_equal, less, less_equal, greater,
-                                          greater_equal};
+  static const std::vector<Binary> all = {equal,      not_equal, less,
+                                          less_equal, greater,   greater_equal};
   const Value x = m.exact();
   if (is_complex(x.dtype())) {
     const Value y = m.partner(x);
@@ -211,21 +211,33 @@ std::vector<Step> elementwise_steps() {
       decides("bitwise_not", bitwise_not, is_bits),
       decides("population_count", population_count, is_int),
       decides("clz", clz, is_int),
-      smooth("sin", [](const Tensor& x) { return sin(x); }, 1, at_most(1)),
-      smooth("cos", [](const Tensor& x) { return cos(x); }, 1, at_most(1)),
-      smooth("tanh", [](const Tensor& x) { return tanh(x); }, 1, at_most(1)),
-      smooth("logistic", [](const Tensor& x) { return logistic(x); }, 1, at_most(1)),
-      smooth("erf", [](const Tensor& x) { return erf(x); }, 2, at_most(1)),
-      smooth("atan", [](const Tensor& x) { return atan(x); }, 1, at_most(2)),
-      smooth("asinh", [](const Tensor& x) { return asinh(x); }, 1, same),
-      smooth("exp", [](const Tensor& x) { return exp(clamp(-3.0, x, 2.0)); }, 8, at_most(8)),
-      smooth("expm1", [](const Tensor& x) { return expm1(minimum(x, 2.0)); }, 8, at_most(8)),
-      smooth("log1p", [](const Tensor& x) { return log1p(abs(x)); }, 1, same),
-      smooth("sqrt", [](const Tensor& x) { return sqrt(abs(x) + 1.0); }, 1,
-             [](double x) { return x + 1; }),
-      smooth("rsqrt", [](const Tensor& x) { return rsqrt(square(x) + 1.0); }, 1, at_most(1)),
-      smooth("reciprocal", [](const Tensor& x) { return reciprocal(abs(x) + 1.0); }, 1,
-             at_most(1)),
+      smooth(
+          "sin", [](const Tensor& x) { return sin(x); }, 1, at_most(1)),
+      smooth(
+          "cos", [](const Tensor& x) { return cos(x); }, 1, at_most(1)),
+      smooth(
+          "tanh", [](const Tensor& x) { return tanh(x); }, 1, at_most(1)),
+      smooth(
+          "logistic", [](const Tensor& x) { return logistic(x); }, 1, at_most(1)),
+      smooth(
+          "erf", [](const Tensor& x) { return erf(x); }, 2, at_most(1)),
+      smooth(
+          "atan", [](const Tensor& x) { return atan(x); }, 1, at_most(2)),
+      smooth(
+          "asinh", [](const Tensor& x) { return asinh(x); }, 1, same),
+      smooth(
+          "exp", [](const Tensor& x) { return exp(clamp(-3.0, x, 2.0)); }, 8, at_most(8)),
+      smooth(
+          "expm1", [](const Tensor& x) { return expm1(minimum(x, 2.0)); }, 8, at_most(8)),
+      smooth(
+          "log1p", [](const Tensor& x) { return log1p(abs(x)); }, 1, same),
+      smooth(
+          "sqrt", [](const Tensor& x) { return sqrt(abs(x) + 1.0); }, 1,
+          [](double x) { return x + 1; }),
+      smooth(
+          "rsqrt", [](const Tensor& x) { return rsqrt(square(x) + 1.0); }, 1, at_most(1)),
+      smooth(
+          "reciprocal", [](const Tensor& x) { return reciprocal(abs(x) + 1.0); }, 1, at_most(1)),
       {"add", [](Maker& m) { plus(m, add); }, 3},
       {"subtract", [](Maker& m) { plus(m, subtract); }, 3},
       {"multiply", times, 3},

@@ -62,8 +62,7 @@ Tensor indices(Maker& m) {
 
 void taken(Maker& m) {
   const Value x = m.with_axes();
-  const IndexMode mode =
-      x.is_inexact_type() || m.one_in(2) ? IndexMode::kClip : IndexMode::kFill;
+  const IndexMode mode = x.is_inexact_type() || m.one_in(2) ? IndexMode::kClip : IndexMode::kFill;
   m.moved(x, take(x.tensor, indices(m), m.axis_of(x), mode));
 }
 

@@ -79,8 +79,8 @@ void padded(Maker& m) {
                        .high = m.between(-1, 2),
                        .interior = m.one_in(3) ? m.between(1, 2) : 0});
   }
-  const Value by = m.one_in(2) ? Value{full({}, m.number(x.dtype()), x.dtype()), 4, 0}
-                               : m.fit(m.like(x), {});
+  const Value by =
+      m.one_in(2) ? Value{full({}, m.number(x.dtype()), x.dtype()), 4, 0} : m.fit(m.like(x), {});
   m.add(pad(x.tensor, by.tensor, padding), std::max(x.bound, by.bound),
         std::max(x.error, by.error));
 }

@@ -20,9 +20,8 @@ double count(const Value& x) { return static_cast<double>(std::max<int64_t>(1, x
 
 // What a sum of n such may be off by.
 double of_sums(const Value& x, double n) {
-  const double rounded = x.exact() && n * x.bound <= exact_bound(x.dtype())
-                             ? 0
-                             : 4 * n * epsilon(x.dtype()) * x.bound;
+  const double rounded =
+      x.exact() && n * x.bound <= exact_bound(x.dtype()) ? 0 : 4 * n * epsilon(x.dtype()) * x.bound;
   return n * x.error + rounded;
 }
 
@@ -33,8 +32,7 @@ void summed(Maker& m) {
 
 void averaged(Maker& m) {
   const Value x = m.pick([](const Value& v) { return v.is_inexact_type() && v.tensor.size() > 0; });
-  m.add(mean(x.tensor, over(m, x)), x.bound,
-        x.error + 4 * count(x) * epsilon(x.dtype()) * x.bound);
+  m.add(mean(x.tensor, over(m, x)), x.bound, x.error + 4 * count(x) * epsilon(x.dtype()) * x.bound);
 }
 
 void multiplied(Maker& m) {
@@ -70,24 +68,22 @@ void reduced_together(Maker& m) {
   };
   const int64_t axis = m.axis_of(x);
   if (x.tensor.dim(axis) <= 1) throw NoOperand();  // XlaIsWrong.AReduceOfSizeOneDropsItsStart
-  const auto out = reduce({x.tensor, ones_like(x.tensor)},
-                          {full({}, m.number(x.dtype()), x.dtype()), zeros({}, x.dtype())}, step,
-                          {axis});
+  const auto out =
+      reduce({x.tensor, ones_like(x.tensor)},
+             {full({}, m.number(x.dtype()), x.dtype()), zeros({}, x.dtype())}, step, {axis});
   m.add(out[0]);
   m.add(out[1]);
 }
 
 void running(Maker& m) {
-  const Value x = m.pick([](const Value& v) {
-    return v.rank() > 0 && v.dtype() != pred && !is_complex(v.dtype());
-  });
+  const Value x = m.pick(
+      [](const Value& v) { return v.rank() > 0 && v.dtype() != pred && !is_complex(v.dtype()); });
   const int64_t axis = m.axis_of(x);
   const bool reverse = m.one_in(2);
   switch (m.below(3)) {
     case 0: m.add(cummax(x.tensor, axis, reverse), x.bound, x.error); break;
     case 1: m.add(cummin(x.tensor, axis, reverse), x.bound, x.error); break;
-    default:
-      m.add(cumsum(x.tensor, axis, reverse), count(x) * x.bound, of_sums(x, count(x)));
+    default: m.add(cumsum(x.tensor, axis, reverse), count(x) * x.bound, of_sums(x, count(x)));
   }
 }
 
@@ -137,9 +133,8 @@ void einsums(Maker& m) {
 }
 
 void pooled(Maker& m) {
-  const Value v = m.pick([](const Value& each) {
-    return each.dtype() != pred && !is_complex(each.dtype());
-  });
+  const Value v =
+      m.pick([](const Value& each) { return each.dtype() != pred && !is_complex(each.dtype()); });
   const Value x = m.fit(v, {1, m.between(2, 4), m.between(2, 4), 2});
   const Windows windows{.sizes = {2, m.between(1, 2)},
                         .strides = {1, m.between(1, 2)},
@@ -161,14 +156,14 @@ void convolved(Maker& m) {
   m.add(conv(x.tensor, kernel.tensor,
              {.strides = {1, m.between(1, 2)},
               .padding = m.one_in(2) ? WindowPadding::kValid : WindowPadding::kSame}),
-        bound, n * (x.error * kernel.bound + kernel.error * x.bound) +
-                   (x.exact() && kernel.exact() ? exact : 8 * n * epsilon(v.dtype()) * bound));
+        bound,
+        n * (x.error * kernel.bound + kernel.error * x.bound) +
+            (x.exact() && kernel.exact() ? exact : 8 * n * epsilon(v.dtype()) * bound));
 }
 
 void soft(Maker& m) {
-  const Value x = m.pick([](const Value& v) {
-    return is_floating(v.dtype()) && v.rank() > 0 && v.tensor.size() > 0;
-  });
+  const Value x = m.pick(
+      [](const Value& v) { return is_floating(v.dtype()) && v.rank() > 0 && v.tensor.size() > 0; });
   m.add(softmax(x.tensor, m.axis_of(x)), 1, 2 * x.error + 64 * epsilon(x.dtype()));
 }
 

@@ -42,7 +42,8 @@ const std::vector<Literal>& starts(int32_t inner, int32_t outer) {
 }
 
 constexpr char kSliceOfSlice[] =
-    "ENTRY main { x = s32[5] iota(), iota_dimension=0 i = s32[] parameter(0) j = s32[] parameter(1) "
+    "ENTRY main { x = s32[5] iota(), iota_dimension=0 i = s32[] parameter(0) j = s32[] "
+    "parameter(1) "
     "a = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} "
     "ROOT b = s32[2] dynamic-slice(a, j), dynamic_slice_sizes={2} }";
 
@@ -66,7 +67,8 @@ TEST(XlaIsWrong, AboutClampsOfReshapesAndTransposesUnlessTheirBoundsAreArrays) {
     const std::string type = text.substr(0, text.find(' '));
     const std::string program =
         cat("ENTRY main { x = f32[2,2] parameter(0) low = f32[] constant(-1) high = f32[] "
-            "constant(1) y = ", text, " ROOT c = ", type, " clamp(low, y, high) }");
+            "constant(1) y = ",
+            text, " ROOT c = ", type, " clamp(low, y, high) }");
     const Literal want = evaluated(program, {x});
     if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
     EXPECT_EQ(on_xla(program, {x}), want) << moved;
@@ -77,8 +79,8 @@ TEST(XlaIsWrong, AboutClampsOfReshapesAndTransposesUnlessTheirBoundsAreArrays) {
 TEST(XlaIsWrong, AboutFunctionsUnlessTheyAreWrittenByOthers) {
   if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
   for (const char* type : {"bf16", "f16", "f32", "f64", "c64", "c128"}) {
-    for (const char* function : {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh",
-                                 "cbrt"}) {
+    for (const char* function :
+         {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "cbrt"}) {
       const std::string program = cat("ENTRY main { x = ", type, "[7] parameter(0) ROOT y = ", type,
                                       "[7] ", function, "(x) }");
       const hlo::Module module = hlo::parse_text(program).value();
@@ -99,7 +101,8 @@ TEST(XlaIsWrong, AboutFunctionsUnlessTheyAreWrittenByOthers) {
 
 constexpr char kReduceOfOne[] =
     "two { a = s32[] parameter(0) b = s32[] parameter(1) x = s32[] parameter(2) y = s32[] "
-    "parameter(3) m = s32[] maximum(a, x) n = s32[] add(b, y) ROOT t = (s32[], s32[]) tuple(m, n) } "
+    "parameter(3) m = s32[] maximum(a, x) n = s32[] add(b, y) ROOT t = (s32[], s32[]) tuple(m, n) "
+    "} "
     "ENTRY main { x = s32[3,1] parameter(0) i = s32[] constant(4) z = s32[] constant(0) "
     "r = (s32[3], s32[3]) reduce(x, x, i, z), dimensions={1}, to_apply=two "
     "ROOT m = s32[3] get-tuple-element(r), index=0 }";
