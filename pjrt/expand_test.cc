@@ -130,5 +130,30 @@ TEST(Counts, FromMinusZeroAreHidden) {
   }
 }
 
+// XLA's CPU ends the process over the clamp of a reshape with scalar bounds.
+TEST(ScalarOperands, AreBroadcast) {
+  const std::vector<Literal> arguments = {
+      Literal::scalar(f32, -1.0), Literal::from<float>(Shape(f32, {2, 2}), {-3, 0.5, 2, -1}),
+      Literal::scalar(f32, 1.0), Literal::scalar(pred, int64_t{1})};
+  const hlo::Module module = module_of(
+      "ENTRY main { low = f32[] parameter(0) x = f32[2,2] parameter(1) high = f32[] parameter(2)\n"
+      "p = pred[] parameter(3) y = f32[4] reshape(x) c = f32[4] clamp(low, y, high)\n"
+      "ROOT s = f32[4] select(p, c, y) }");
+  const hlo::Module out = prepare(module, 114).value();
+  ASSERT_EQ(hlo::verify(out, hlo::Stage::kHlo), Status()) << hlo::print(out);
+  EXPECT_EQ(hlo::evaluate(out, arguments).value(), hlo::evaluate(module, arguments).value());
+  for (const hlo::Instruction& each : out.entry_computation().instructions) {
+    if (each.opcode != hlo::Opcode::kClamp && each.opcode != hlo::Opcode::kSelect) continue;
+    for (hlo::InstructionId operand : each.operands)
+      EXPECT_EQ(out.entry_computation().at(operand).shape.rank(), 1) << hlo::print(out);
+  }
+}
+
+TEST(ScalarOperands, OfScalarsStay) {
+  const hlo::Module module =
+      module_of("ENTRY main { x = s32[] parameter(0) ROOT c = s32[] clamp(x, x, x) }");
+  EXPECT_EQ(hlo::print(prepare(module, 114).value()), hlo::print(module));
+}
+
 }  // namespace
 }  // namespace heddle::pjrt

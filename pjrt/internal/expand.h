@@ -24,4 +24,20 @@ namespace heddle::pjrt {
 [[nodiscard]] hlo::Module expand_counts(const hlo::Module& module);
 [[nodiscard]] bool has_counts(const hlo::Module& module);
 
+// expand-scalar-operands: bounds of clamp and the pred of select that are scalars over an array are
+// broadcast.
+[[nodiscard]] hlo::Module expand_scalar_operands(const hlo::Module& module);
+[[nodiscard]] bool has_scalar_operands(const hlo::Module& module);
+
+// expand-functions: acos, acosh, asin, asinh, atan, atanh, cosh, sinh, and cbrt of complex numbers,
+// by functions that XLA's CPU compiles. Accurate to a few units in the last place of f32 and
+// f64, of complex numbers in the last place of the larger part.
+[[nodiscard]] hlo::Module expand_functions(const hlo::Module& module);
+[[nodiscard]] bool has_unknown_functions(const hlo::Module& module);
+
+// expand-nested-slices: the starts of a dynamic-slice of a dynamic-slice are clamped by ops of
+// their own, since XLA adds them as they are.
+[[nodiscard]] hlo::Module expand_nested_slices(const hlo::Module& module);
+[[nodiscard]] bool has_nested_slices(const hlo::Module& module);
+
 }  // namespace heddle::pjrt

@@ -1,0 +1,74 @@
+// Random programs of the public functions: none ends the process of real XLA, none is refused, and
+// none differs from the evaluator. HEDDLE_RANDOM_PROGRAMS=2000 runs so many instead of 100,
+// HEDDLE_RANDOM_PROGRAMS=500:2500 those of these numbers.
+#include "heddle/tests/plugins/random_programs.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "heddle/hlo/text.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
+
+namespace heddle::random_programs {
+namespace {
+
+// More of the same cause say nothing new, and take long to make small.
+constexpr int kMostShrunk = 3;
+
+std::pair<uint64_t, uint64_t> numbers() {
+  const char* asked = std::getenv("HEDDLE_RANDOM_PROGRAMS");
+  if (asked == nullptr) return {0, 100};
+  char* end = nullptr;
+  const uint64_t first = std::strtoull(asked, &end, 10);
+  if (*end != ':') return {0, first};
+  return {first, std::strtoull(end + 1, nullptr, 10)};
+}
+
+std::string_view word(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kAgrees: return "agrees";
+    case Outcome::kDiffers: return "differs";
+    case Outcome::kRefused: return "is refused";
+    case Outcome::kEnded: return "ended";
+  }
+  return "";
+}
+
+std::string text_of(const Program& program) {
+  std::string out = hlo::print(program.module);
+  for (size_t i = 0; i < program.arguments.size(); ++i)
+    append(out, "\nargument ", i, ": ", hlo::print_literal(program.arguments[i]));
+  return out;
+}
+
+TEST(RandomPrograms, GiveWhatTheEvaluatorGives) {
+  const std::string library = xla_cpu_library();
+  if (library.empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  const auto [first, last] = numbers();
+  int found = 0;
+  compare_in_workers(first, last, library, [&](uint64_t seed, const Finding& finding) {
+    std::string text;
+    if (++found <= kMostShrunk)
+      text = text_of(shrunk(make_program(seed), finding.outcome, library));
+    ADD_FAILURE() << "program " << seed << " " << word(finding.outcome) << ": " << finding.message
+                  << "\nHEDDLE_RANDOM_PROGRAMS=" << seed << ":" << seed + 1 << "\n"
+                  << text;
+  });
+  std::cout << last - first << " programs, of which " << found << " do not agree\n";
+}
+
+// Without the plugin too: the programs are what they are said to be.
+TEST(RandomPrograms, AreTheSameInEveryRunAndLong) {
+  int64_t instructions = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Program program = make_program(seed);
+    EXPECT_EQ(hlo::print(program.module), hlo::print(make_program(seed).module));
+    instructions += program.module.entry_computation().size();
+  }
+  EXPECT_GT(instructions, 20 * 10);
+}
+
+}  // namespace
+}  // namespace heddle::random_programs

@@ -1,0 +1,145 @@
+// Where XLA's CPU is wrong (docs/conformance.md): the evaluator gives what HLO defines, and XLA, where
+// the plugin is there, gives what it is listed for. A test that fails on XLA's side says that the
+// plugin was mended: take the line out of the list, and out of what is written for plugins.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/text.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
+#include "heddle/tools/conformance/against.h"
+#include "heddle/tools/conformance/backend.h"
+#include "heddle/tools/conformance/compare.h"
+
+namespace heddle {
+namespace {
+
+runtime::Device* xla() {
+  static runtime::Backend* backend =
+      xla_cpu_library().empty()
+          ? nullptr
+          : pjrt::make_backend("xla-cpu", {.library = xla_cpu_library()})->release();
+  return backend == nullptr ? nullptr : backend->devices()[0].get();
+}
+
+Literal s32s(std::vector<int32_t> values) {
+  return Literal::from<int32_t>(Shape(s32, {static_cast<int64_t>(values.size())}), values);
+}
+
+Literal evaluated(const std::string& text, const std::vector<Literal>& arguments) {
+  return hlo::evaluate(hlo::parse_text(text).value(), arguments).value();
+}
+
+Literal on_xla(const std::string& text, const std::vector<Literal>& arguments) {
+  return conformance::run_on_device(*xla(), hlo::parse_text(text).value(), arguments).value();
+}
+
+const std::vector<Literal>& starts(int32_t inner, int32_t outer) {
+  static std::vector<Literal> out;
+  out = {Literal::scalar(s32, int64_t{inner}), Literal::scalar(s32, int64_t{outer})};
+  return out;
+}
+
+constexpr char kSliceOfSlice[] =
+    "ENTRY main { x = s32[5] iota(), iota_dimension=0 i = s32[] parameter(0) j = s32[] "
+    "parameter(1) "
+    "a = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} "
+    "ROOT b = s32[2] dynamic-slice(a, j), dynamic_slice_sizes={2} }";
+
+// Written for plugins so that XLA is right too.
+TEST(XlaIsWrong, AboutSlicesOfSlicesUnlessTheirStartsAreClamped) {
+  const auto expect = [](int32_t inner, int32_t outer, const Literal& want) {
+    EXPECT_EQ(evaluated(kSliceOfSlice, starts(inner, outer)), want) << inner << " " << outer;
+    if (xla() == nullptr) return;
+    EXPECT_EQ(on_xla(kSliceOfSlice, starts(inner, outer)), want) << inner << " " << outer;
+  };
+  expect(4, 0, s32s({2, 3}));
+  expect(1, 5, s32s({2, 3}));
+  expect(-2, 1, s32s({1, 2}));
+}
+
+// It would end the process: bounds are broadcast for plugins.
+TEST(XlaIsWrong, AboutClampsOfReshapesAndTransposesUnlessTheirBoundsAreArrays) {
+  const Literal x = Literal::from<float>(Shape(f32, {2, 2}), {-3, 0.5, 2, -1});
+  for (const char* moved : {"f32[4] reshape(x)", "f32[2,2] transpose(x), dimensions={1,0}"}) {
+    const std::string text = moved;
+    const std::string type = text.substr(0, text.find(' '));
+    const std::string program =
+        cat("ENTRY main { x = f32[2,2] parameter(0) low = f32[] constant(-1) high = f32[] "
+            "constant(1) y = ",
+            text, " ROOT c = ", type, " clamp(low, y, high) }");
+    const Literal want = evaluated(program, {x});
+    if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+    EXPECT_EQ(on_xla(program, {x}), want) << moved;
+  }
+}
+
+// XLA has them as opcodes, and compiles none.
+TEST(XlaIsWrong, AboutFunctionsUnlessTheyAreWrittenByOthers) {
+  if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  for (const char* type : {"bf16", "f16", "f32", "f64", "c64", "c128"}) {
+    for (const char* function :
+         {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "cbrt"}) {
+      const std::string program = cat("ENTRY main { x = ", type, "[7] parameter(0) ROOT y = ", type,
+                                      "[7] ", function, "(x) }");
+      const hlo::Module module = hlo::parse_text(program).value();
+      Literal x(module.entry_computation().parameter_shape(0));
+      const DType part = real_part(x.shape().dtype());
+      const double numbers[] = {0.5, -0.25, 1, 0, 1e-3, -0.75, 3, 1e-6, 20, -7, 0.1, 2, -1.5, 0.9};
+      std::byte* to = x.mutable_bytes();
+      for (size_t i = 0; to < x.bytes() + x.byte_size(); ++i, to += storage_bytes(part))
+        std::copy_n(Literal::scalar(part, numbers[i % 14]).bytes(), storage_bytes(part), to);
+      const Literal want = evaluated(program, {x});
+      conformance::Tolerance allowed = conformance::tolerance_of(module, want);
+      // XLA's complex square root rounds the smaller part as the larger one.
+      if (is_complex(x.shape().dtype())) allowed.atol = part == f64 ? 1e-15 : 5e-7;
+      EXPECT_EQ(conformance::difference(on_xla(program, {x}), want, {&allowed, 1}), "") << program;
+    }
+  }
+}
+
+constexpr char kReduceOfOne[] =
+    "two { a = s32[] parameter(0) b = s32[] parameter(1) x = s32[] parameter(2) y = s32[] "
+    "parameter(3) m = s32[] maximum(a, x) n = s32[] add(b, y) ROOT t = (s32[], s32[]) tuple(m, n) "
+    "} "
+    "ENTRY main { x = s32[3,1] parameter(0) i = s32[] constant(4) z = s32[] constant(0) "
+    "r = (s32[3], s32[3]) reduce(x, x, i, z), dimensions={1}, to_apply=two "
+    "ROOT m = s32[3] get-tuple-element(r), index=0 }";
+
+// Not written otherwise: the result of XLA is listed.
+TEST(XlaIsWrong, AReduceOfSizeOneDropsItsStart) {
+  const std::vector<Literal> x = {Literal::from<int32_t>(Shape(s32, {3, 1}), {0, 1, 9})};
+  EXPECT_EQ(evaluated(kReduceOfOne, x), s32s({4, 4, 9}));
+  if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  EXPECT_EQ(on_xla(kReduceOfOne, x), s32s({0, 1, 9})) << "XLA is right: take it out of the list";
+}
+
+constexpr char kUpdateByItself[] =
+    "ENTRY main { x = pred[1,2,4] parameter(0) i = s32[] parameter(1) j = s32[] parameter(2) "
+    "one = s32[] constant(1) "
+    "d = pred[1,2,3] dynamic-slice(x, one, j, i), dynamic_slice_sizes={1,2,3} "
+    "u = pred[1,2,4] dynamic-update-slice(x, d, j, i, one) "
+    "ROOT b = pred[1,1,2,4] broadcast(u), dimensions={0,2,3} }";
+
+// XLA writes in place, and reads elements that it has written. Not written otherwise: an opt-barrier
+// around the update, which XLA takes away too early, changes nothing.
+TEST(XlaIsWrong, AnUpdateByAPartOfTheSameArray) {
+  const auto x = [](const Shape& shape, std::vector<uint8_t> values) {
+    Literal out(shape);
+    for (size_t i = 0; i < values.size(); ++i)
+      out.mutable_bytes()[i] = static_cast<std::byte>(values[i]);
+    return out;
+  };
+  const std::vector<Literal> arguments = {x(Shape(pred, {1, 2, 4}), {1, 0, 1, 0, 0, 1, 0, 0}),
+                                          Literal::scalar(s32, int64_t{0}),
+                                          Literal::scalar(s32, int64_t{4})};
+  const Literal right = x(Shape(pred, {1, 1, 2, 4}), {1, 1, 0, 1, 0, 0, 1, 0});
+  EXPECT_EQ(evaluated(kUpdateByItself, arguments), right);
+  if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  EXPECT_FALSE(on_xla(kUpdateByItself, arguments) == right)
+      << "XLA is right: take it out of the list";
+}
+
+}  // namespace
+}  // namespace heddle
