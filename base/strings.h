@@ -1,5 +1,4 @@
-// Joining text: cat(1, " of ", x) and join(list, ","). Standard types only (Debian's
-// absl::string_view is not std's).
+// Joining text: cat(1, " of ", x) and join(list, ",").
 #pragma once
 
 #include <charconv>

@@ -14,6 +14,7 @@
 #include "heddle/base/box.h"
 #include "heddle/base/fields.h"
 #include "heddle/hlo/literal.h"
+#include "heddle/hlo/random_algorithm.h"
 #include "heddle/hlo/shape.h"
 #include "heddle/hlo/sharding.h"
 
@@ -350,7 +351,6 @@ struct ReducePrecisionAttrs {
 
 enum class RandomDistribution : uint8_t { kInvalid, kUniform, kNormal };
 HEDDLE_ENUM_TEXT(RandomDistribution, "rng_invalid", "rng_uniform", "rng_normal")
-enum class RandomAlgorithm : uint8_t { kDefault, kThreeFry, kPhilox };
 HEDDLE_ENUM_TEXT(RandomAlgorithm, "rng_default", "rng_three_fry", "rng_philox")
 
 struct RngAttrs {

@@ -179,12 +179,12 @@ Status register_custom_call(std::string target, CustomCallFunction function) {
                             " is empty");
   }
   if (find_builtin_call(target)) {
-    return make_error(absl::StatusCode::kAlreadyExists, "register_custom_call: target ", target,
+    return make_error(StatusCode::kAlreadyExists, "register_custom_call: target ", target,
                       " is built in; choose another name");
   }
   const std::string name = target;
   if (Registry::instance().add(std::move(target), std::move(function))) return {};
-  return make_error(absl::StatusCode::kAlreadyExists, "register_custom_call: target ", name,
+  return make_error(StatusCode::kAlreadyExists, "register_custom_call: target ", name,
                     " has a function; take it back with unregister_custom_call first");
 }
 

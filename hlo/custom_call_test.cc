@@ -66,7 +66,7 @@ TEST(CustomCall, ATargetHasOneFunctionUntilItIsTakenBack) {
   ASSERT_TRUE(register_custom_call("once", doubled).ok());
   EXPECT_THAT(custom_call_targets(), Contains("once"));
   const Status again = register_custom_call("once", doubled);
-  EXPECT_EQ(again.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(again.code(), StatusCode::kAlreadyExists);
   EXPECT_EQ(message_of(again),
             "register_custom_call: target once has a function; take it back with "
             "unregister_custom_call first");

@@ -1,4 +1,5 @@
 // Equations of tensors as those of matrices, and the polynomial nearest to points.
+#include <algorithm>
 #include <cmath>
 
 #include "heddle/linalg/internal/matrices.h"

@@ -22,7 +22,7 @@ class Loading : public MockTest {
   }
   static std::string refusal(mock::Settings settings) {
     const auto api = load(std::move(settings));
-    EXPECT_EQ(api.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(api.status().code(), StatusCode::kFailedPrecondition);
     return message_of(api.status());
   }
 };
@@ -36,7 +36,7 @@ TEST_F(Loading, GivesNameAndVersion) {
 
 TEST_F(Loading, AMissingFileIsNamed) {
   const auto api = Api::load("gone", "/no/such/plugin.so");
-  EXPECT_EQ(api.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(api.status().code(), StatusCode::kNotFound);
   EXPECT_EQ(message_of(api.status()),
             "plugin gone: /no/such/plugin.so is no file; give the path of the library");
 }
@@ -104,14 +104,14 @@ TEST_F(Loading, RowsBehindTheEndOfTheTableAreAbsentWhateverTheVersionSays) {
 TEST_F(Loading, AFailingInitialiserIsReported) {
   const auto api =
       load({.failing = {{Slot::kPluginInitialize, {.code = 14, .message = "no driver"}}}});
-  EXPECT_EQ(api.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(api.status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(message_of(api.status()), "plugin mock (PJRT 0.114): PluginInitialize: no driver");
 }
 
 TEST_F(Loading, AnErrorWhoseCodeCannotBeToldIsUnknown) {
   const auto api = load({.failing = {{Slot::kPluginInitialize, {.message = "no driver"}},
                                      {Slot::kErrorGetCode, {.message = "nested"}}}});
-  EXPECT_EQ(api.status().code(), absl::StatusCode::kUnknown);
+  EXPECT_EQ(api.status().code(), StatusCode::kUnknown);
   EXPECT_THAT(message_of(api.status()), HasSubstr("no driver"));
 }
 
@@ -119,7 +119,7 @@ TEST_F(Loading, AnErrorWithACodeThatIsNoneIsUnknown) {
   for (int code : {0, 17, -1}) {
     const auto api =
         load({.failing = {{Slot::kPluginInitialize, {.code = code, .message = "odd"}}}});
-    EXPECT_EQ(api.status().code(), absl::StatusCode::kUnknown) << code;
+    EXPECT_EQ(api.status().code(), StatusCode::kUnknown) << code;
   }
 }
 

@@ -328,7 +328,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     if (!status.ok()) {
       buffer.reset();
       HEDDLE_RETURN_IF_ERROR(held->event.await());
-      if (!absl::IsUnimplemented(status)) return status;
+      if (status.code() != StatusCode::kUnimplemented) return status;
       return nullptr;
     }
     return lent ? buffer : nullptr;
@@ -399,9 +399,9 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(client_->api()->call(args));
     const Event none(client_->api(), args.event);
     if (args.dst_size == static_cast<size_t>(buffer.size_bytes())) return {};
-    return client_->api()->error(absl::StatusCode::kInternal, name_of(args.kSlot), "has ",
-                                 args.dst_size, " bytes for ", buffer.shape(), ", which has ",
-                                 buffer.size_bytes(), "; the plugin is at fault");
+    return client_->api()->error(StatusCode::kInternal, name_of(args.kSlot), "has ", args.dst_size,
+                                 " bytes for ", buffer.shape(), ", which has ", buffer.size_bytes(),
+                                 "; the plugin is at fault");
   }
 
   struct Upload {
@@ -430,7 +430,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(api.call(args));
     Event host_is_free(client_->api(), args.done_with_host_buffer);
     if (args.buffer == nullptr) {
-      return api.error(absl::StatusCode::kInternal, name_of(args.kSlot),
+      return api.error(StatusCode::kInternal, name_of(args.kSlot),
                        "succeeded without a buffer; the plugin is at fault");
     }
     return Upload{args.buffer, std::move(host_is_free)};

@@ -59,9 +59,9 @@ TEST_F(OnPlugin, TransfersAreCounted) {
 TEST_F(OnPlugin, TheGuardForbidsTransfers) {
   const BufferPtr x = on_device({1, 2});
   const TransferGuard guard(TransferGuard::Policy::kForbid);
-  EXPECT_EQ(floats_of(*x).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(floats_of(*x).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(runtime::to_device(device(), vector_of({1})).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+            StatusCode::kFailedPrecondition);
 }
 
 TEST_F(OnPlugin, EmptyArraysAndScalarsGoThereAndBack) {
@@ -266,16 +266,16 @@ TEST_F(OnPlugin, ArgumentsOfTheWrongKindNeverReachThePlugin) {
       runtime::to_device(device(), Literal(Shape(s32, {2}))).value();  // as many bytes
   const BufferPtr elsewhere = runtime::to_device(device(1), vector_of({1, 2})).value();
   for (const BufferPtr& wrong : {shorter, integers, elsewhere, BufferPtr()})
-    EXPECT_EQ(add(x, wrong).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(add_->execute(std::vector{x}).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(add(x, x, {.donate = {0}}).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(add(x, wrong).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(add_->execute(std::vector{x}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(add(x, x, {.donate = {0}}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(mock_plugin().seen().calls[static_cast<size_t>(Slot::kLoadedExecutableExecute)], 0);
 }
 
 TEST_F(OnPlugin, WhatNoPluginCanHoldIsRefusedByName) {
   const auto program = backend_->compile(
       module_of("HloModule m\nENTRY e { ROOT t = token[] after-all() }"), {}, device());
-  EXPECT_EQ(program.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(program.status().code(), StatusCode::kUnimplemented);
   EXPECT_EQ(message_of(program.status()),
             "compile m: the result: token[] is no array that a plugin can hold");
 }
@@ -334,14 +334,14 @@ TEST_F(OnPlugin, ManyThreadsUseAndDonateOneBuffer) {
           EXPECT_THAT(*floats_of(**sum), ElementsAre(11, 22));
           ++done;
         } else {
-          EXPECT_EQ(sum.status().code(), absl::StatusCode::kFailedPrecondition) << sum.status();
+          EXPECT_EQ(sum.status().code(), StatusCode::kFailedPrecondition) << sum.status();
         }
       });
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_GE(done, 1);
     EXPECT_TRUE(x->is_deleted());
-    EXPECT_EQ(add(x, y).status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(add(x, y).status().code(), StatusCode::kFailedPrecondition);
   }
 }
 
@@ -355,7 +355,7 @@ TEST_F(OnPlugin, ABufferIsUsedByOneThreadAndReleasedByAnother) {
     if (sum.ok()) {
       EXPECT_THAT(*floats_of(**sum), ElementsAre(2, 4));
     } else {
-      EXPECT_EQ(sum.status().code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_EQ(sum.status().code(), StatusCode::kFailedPrecondition);
     }
   }
 }

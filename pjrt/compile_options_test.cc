@@ -60,8 +60,7 @@ TEST_F(Options, WhatTheyCannotBeIsToldBeforeThePluginIsAsked) {
             "compile it for one, or leave the option out");
   mock_plugin().settings().failing[abi::Slot::kExecutableOptimizedProgram] = {.code = 12,
                                                                               .message = "no"};
-  EXPECT_EQ(compile({{"xla_backend_extra_options", "a=1"}}).code(),
-            absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(compile({{"xla_backend_extra_options", "a=1"}}).code(), StatusCode::kUnimplemented);
 }
 
 TEST_F(Options, ExtraOptionsJoinTheDebugOptionsThatAreGiven) {
@@ -196,7 +195,7 @@ TEST_F(XlaCpu, AnExtraOptionThatWouldEndTheProcessIsAnError) {
     return backend_->compile(add_module(), {{{"xla_backend_extra_options", text}}}, device())
         .status();
   };
-  EXPECT_EQ(compile("a=1").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(compile("a=1").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(compile("xla_nonsense=1"), Status());
 }
 

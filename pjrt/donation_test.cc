@@ -29,7 +29,7 @@ class Donation : public MockTest {
   }
 };
 
-constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
+constexpr auto kUnavailable = StatusCode::kUnavailable;
 
 // The plugin's words for an error of its own are not those for a full device.
 TEST_F(Donation, ARunThatThePluginRefusesWasStarted) {
@@ -47,7 +47,7 @@ TEST_F(Donation, ARunWhoseOtherArgumentGoesMeanwhileTakesNothing) {
   const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
   ASSERT_TRUE(add(x, y).ok());
   between = [&] { y->release(); };  // while the program of the donation is compiled
-  EXPECT_EQ(add(x, y, {.donate = {0}}).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(add(x, y, {.donate = {0}}).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(x->state(), ValueState::kReady);
 }
 
@@ -70,7 +70,7 @@ TEST_F(Donation, AMeshesRunWhoseOtherArgumentGoesMeanwhileTakesNothing) {
   const BufferPtr x = on_mesh({1, 2}), y = on_mesh({10, 20});
   between = [&] { y->release(); };  // while the program of these layouts is compiled
   const Status status = program->execute(std::vector{x, y}, {.donate = {0}}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_FALSE(x->is_deleted());
 }
 

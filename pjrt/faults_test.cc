@@ -172,7 +172,7 @@ class Faults : public MockTest {
       const int number = mock_plugin().seen().failed_slot;
       const auto slot = number < 0 ? std::nullopt : std::optional(static_cast<Slot>(number));
       SCOPED_TRACE(cat("call ", n, ", ", slot.has_value() ? name_of(*slot) : "none", ": ",
-                       status.ToString()));
+                       to_string(status)));
       if (slot.has_value()) (failed.insert(*slot).second ? failed : again).insert(*slot);
       if (status.ok() && (slot == Slot::kClientBufferFromHostBuffer ||
                           slot == Slot::kLoadedExecutableGetExecutable)) {
@@ -249,7 +249,7 @@ TEST_P(EachCall, AnErrorNamesPluginVersionAndCall) {
     EXPECT_EQ(status, Status());
     return;
   }
-  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
   EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": broken")));
 }
 
@@ -257,7 +257,7 @@ TEST_P(EachCall, ANullPointerIsAnErrorOrIsDoneWithout) {
   mock_plugin().reset({.compile = evaluated, .absent = {GetParam()}});
   const Status status = whole_life();
   if (status.ok()) return;
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(message_of(status), StartsWith(cat(kLabel, "load: it has no ", name_of(GetParam()))));
 }
 
@@ -266,7 +266,7 @@ TEST_P(EachCall, AnUnimplementedOneIsAnErrorOrIsDoneWithout) {
       {.compile = evaluated, .failing = {{GetParam(), {.code = 12, .message = "not here"}}}});
   const Status status = whole_life();
   if (status.ok()) return;
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
   EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": not here")));
 }
 
@@ -283,8 +283,8 @@ TEST_P(EachCall, SuccessThatGivesNothingIsAnErrorOrIsDoneWithout) {
   if (!status.ok()) {
     EXPECT_THAT(message_of(status), HasSubstr(kLabel));
     EXPECT_EQ(status.code(), GetParam() == Slot::kClientAddressableDevices
-                                 ? absl::StatusCode::kFailedPrecondition
-                                 : absl::StatusCode::kInternal)
+                                 ? StatusCode::kFailedPrecondition
+                                 : StatusCode::kInternal)
         << status;
   }
 }
@@ -317,7 +317,7 @@ TEST_P(EachFurtherCall, OneThatIsNotThereIsToldByName) {
   mock_plugin().reset({.compile = evaluated, .absent = {GetParam()}});
   const Status status = further_life();
   if (is_destroyer(GetParam())) return;
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
   EXPECT_THAT(message_of(status),
               HasSubstr(cat(kLabel, name_of(GetParam()), ": the plugin has no such function")));
 }

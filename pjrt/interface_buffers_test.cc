@@ -353,7 +353,7 @@ TEST_P(InterfaceOfBuffers, MemoryIsMappedForTransfers) {
   abi::ClientDmaMapArgs map{.client = client_->handle(), .data = values, .size = sizeof(values)};
   const Status status = api_->call(map);
   if (is_xla_cpu()) {  // it has no use for it
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+    EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
     return;
   }
   ASSERT_EQ(status, Status());

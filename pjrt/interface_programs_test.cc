@@ -152,7 +152,7 @@ TEST_P(InterfaceOfPrograms, AnOptionOfTheWrongTypeIsAnError) {
     return;
   }
   const Status status = api_->call(args);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(message_of(status), HasSubstr("cpu_device_count"));
 }
 
@@ -164,7 +164,7 @@ TEST_P(InterfaceOfPrograms, TheClientTakesOptionsThatItDoesNotUse) {
   // Builds of before June 2026 ignore names that they do not know, later ones refuse them.
   const Status unknown = Client::create(api_, {{"no_such_option", int64_t{1}}}).status();
   if (!unknown.ok()) {
-    EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(unknown.code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(message_of(unknown), HasSubstr("no_such_option"));
   }
 }
@@ -178,7 +178,7 @@ TEST_P(InterfaceOfPrograms, StructuresThatAreTooShortAreRefusedAndLongerOnesTake
   EXPECT_EQ(std::string(longer.args.platform_name, longer.args.platform_name_size),
             client_->platform());
   const Status shorter = call_sized(longer.args, sizeof(longer.args) - 8);
-  EXPECT_EQ(shorter.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(shorter.code(), StatusCode::kInvalidArgument);
   // The words by which Heddle knows that a newer plugin wants more.
   EXPECT_THAT(message_of(shorter), HasSubstr("size: expected"));
 }
@@ -208,7 +208,7 @@ TEST_P(InterfaceOfPrograms, NestedOptionsThatAreTooShortAreRefusedAndLongerOnesT
   };
   EXPECT_EQ(run(sizeof(abi::ExecuteOptions) + 64), Status());
   const Status shorter = run(56);
-  EXPECT_EQ(shorter.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(shorter.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(message_of(shorter), HasSubstr("size: expected"));
   destroy(x);
   destroy_program(program);
@@ -260,7 +260,7 @@ TEST_P(InterfaceOfPrograms, AWrongNumberOfArgumentsIsAnError) {
   abi::LoadedExecutable* program = compiled(add_module());
   abi::Buffer* const x = uploaded(vector_of({1, 2}));
   for (const std::vector<abi::Buffer*>& arguments : {std::vector<abi::Buffer*>{}, {x}, {x, x, x}}) {
-    EXPECT_EQ(run(program, arguments).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(run(program, arguments).status().code(), StatusCode::kInvalidArgument);
   }
   destroy(x);
   destroy_program(program);
@@ -280,7 +280,7 @@ TEST_P(InterfaceOfPrograms, AnArgumentIsDonatedUnlessTheRunMayNotTakeIt) {
   abi::Buffer* const kept = uploaded(vector_of({1, 2}));
   destroy(run(program, {kept, y}, {0}).value());
   EXPECT_FALSE(is_deleted(kept));
-  EXPECT_EQ(run(program, {kept, kept}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(run(program, {kept, kept}).status().code(), StatusCode::kInvalidArgument);
   // Somebody reads the memory: a plugin for CPUs writes elsewhere.
   abi::BufferIncreaseExternalReferenceCountArgs increase{.buffer = kept};
   ASSERT_EQ(api_->call(increase), Status());

@@ -49,7 +49,7 @@ TEST_P(Interface, DevicesAreFoundByNumberAndOthersAreNot) {
   for (int id : {-1, static_cast<int>(client_->devices().size())}) {
     abi::ClientLookupDeviceArgs args{.client = client_->handle(), .id = id};
     const Status status = api_->call(args);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(message_of(status), HasSubstr(cat(api_->label(), ": ClientLookupDevice: ")));
     EXPECT_THAT(message_of(status), HasSubstr(cat("No matching device found for device_id ", id)));
   }
@@ -80,7 +80,7 @@ TEST_P(Interface, TheDefaultAssignmentNeedsRoom) {
   ASSERT_EQ(api_->call(args), Status());
   EXPECT_THAT(ids, ElementsAre(client_->devices()[0].id, client_->devices()[1].id));
   args.default_assignment_size = 1;
-  EXPECT_EQ(api_->call(args).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(api_->call(args).code(), StatusCode::kFailedPrecondition);
 }
 
 // Counts that are none, and a product of more than 32 bits, of which the lower ones are 65536.
@@ -102,7 +102,9 @@ TEST_P(Interface, AnAssignmentOfNoDevicesOrTooManyIsAnError) {
       continue;
     }
     const Status status = api_->call(args);
-    EXPECT_TRUE(absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(status.code() == StatusCode::kInvalidArgument ||
+                status.code() == StatusCode::kFailedPrecondition)
+        << status;
     EXPECT_THAT(ids, ElementsAre(-1, -1, -1, -1));
   }
 }
@@ -181,7 +183,7 @@ TEST_P(Interface, ExternalReferencesAreCounted) {
   EXPECT_NE(pointer.device_memory_ptr, nullptr);
   ASSERT_EQ(api_->call(decrease), Status());
   const Status status = api_->call(decrease);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(message_of(status), HasSubstr("zero reference count"));
   destroy(buffer);
 }
@@ -206,7 +208,7 @@ TEST_P(Interface, ADownloadNeedsRoom) {
   EXPECT_EQ(asked.dst_size, 12u);
   float got[1] = {};
   abi::BufferToHostBufferArgs read{.src = buffer, .dst = got, .dst_size = sizeof(got)};
-  EXPECT_EQ(api_->call(read).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(api_->call(read).code(), StatusCode::kInvalidArgument);
   destroy(buffer);
 }
 

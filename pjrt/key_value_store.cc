@@ -63,7 +63,7 @@ StatusOr<std::shared_ptr<const KeyValueStore>> KeyValueStore::connect(const std:
   const Clock::time_point end = Clock::now() + waitable(timeout);
   while (!Socket::connected(where, end).is_open()) {
     if (Clock::now() >= end) {
-      return make_error(absl::StatusCode::kDeadlineExceeded, "key-value store: nobody answers at ",
+      return make_error(StatusCode::kDeadlineExceeded, "key-value store: nobody answers at ",
                         address, ":", port, " within ", timeout.count(),
                         " ms; start the server first");
     }
@@ -86,11 +86,10 @@ StatusOr<char> KeyValueStore::exchange(const std::string& request, milliseconds 
     if (socket.read(&code, 1, answered) && read_text(socket, answer, answered)) return code;
   }
   if (errno == ETIMEDOUT) {
-    return make_error(absl::StatusCode::kDeadlineExceeded, "the server at ", address_, ":", port_,
+    return make_error(StatusCode::kDeadlineExceeded, "the server at ", address_, ":", port_,
                       " does not answer within ", (wait + patience_).count(), " ms");
   }
-  return make_error(absl::StatusCode::kUnavailable, "the server at ", address_, ":", port_,
-                    " is gone");
+  return make_error(StatusCode::kUnavailable, "the server at ", address_, ":", port_, " is gone");
 }
 
 StatusOr<std::string> KeyValueStore::ask(char what, std::string_view key, std::string_view value,
@@ -116,12 +115,12 @@ StatusOr<std::string> KeyValueStore::ask(char what, std::string_view key, std::s
     case wire::kOk: return answer;
     case wire::kNotThere: return not_found(label, "is not there");
     case wire::kDeadline:
-      return make_error(absl::StatusCode::kDeadlineExceeded, label, "is not there within ",
+      return make_error(StatusCode::kDeadlineExceeded, label, "is not there within ",
                         timeout.count(), " ms; is every process started?");
     case wire::kNoRoom:
       return resource_exhausted(label, "the server has no room for its ", value.size(),
                                 " bytes; raise KeyValueServer::Limits::bytes");
-    default: return make_error(absl::StatusCode::kAlreadyExists, label, "has another value");
+    default: return make_error(StatusCode::kAlreadyExists, label, "has another value");
   }
 }
 

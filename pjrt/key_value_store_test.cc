@@ -63,21 +63,21 @@ TEST(KeyValues, ThatAreNotThereAreWaitedFor) {
 TEST(KeyValues, ErrorsSayWhatIsMissing) {
   Served served;
   const Status late = served.store->get("never", milliseconds(10)).status();
-  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(late.code(), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(message_of(late),
             "key-value store: key never: is not there within 10 ms; is every process started?");
-  EXPECT_EQ(served.store->try_get("never").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(served.store->try_get("never").status().code(), StatusCode::kNotFound);
   EXPECT_TRUE(served.store->put("once", "a").ok());
   EXPECT_TRUE(served.store->put("once", "a").ok());
-  EXPECT_EQ(served.store->put("once", "b").code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(served.store->put("once", "b").code(), StatusCode::kAlreadyExists);
   std::thread waits([&] {
-    EXPECT_EQ(served.store->get("never", kLong).status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(served.store->get("never", kLong).status().code(), StatusCode::kUnavailable);
   });
   std::this_thread::sleep_for(milliseconds(20));
   const int port = served.server->port();
   served.server.reset();  // ends the wait
   waits.join();
-  EXPECT_EQ(served.store->put("x", "y").code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(served.store->put("x", "y").code(), StatusCode::kUnavailable);
   EXPECT_THAT(message_of(KeyValueStore::connect("127.0.0.1", port, milliseconds(30)).status()),
               HasSubstr("nobody answers"));
   EXPECT_THAT(message_of(KeyValueServer::start(0, "localhost").status()),
@@ -195,16 +195,15 @@ TEST(KeyValues, AServerHoldsNoMoreThanItsLimit) {
   const auto& store = served.store;
   EXPECT_TRUE(store->put("a", std::string(600, 'a')).ok());
   const Status full = store->put("b", std::string(600, 'b'));
-  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(message_of(full),
             "key-value store: key b: the server has no room for its 600 bytes; raise "
             "KeyValueServer::Limits::bytes");
   EXPECT_TRUE(store->put("b", std::string(300, 'b')).ok());  // what was refused is given back
   EXPECT_EQ(store->get("a", kLong).value(), std::string(600, 'a'));
-  EXPECT_EQ(store->put("c", std::string((64 << 20) + 1, 'c')).code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(store->put("c", std::string((64 << 20) + 1, 'c')).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(store->try_get(std::string((256 << 10) + 1, 'c')).status().code(),
-            absl::StatusCode::kInvalidArgument);
+            StatusCode::kInvalidArgument);
 }
 
 TEST(KeyValues, WhatAServerHoldsBesideTheBytesCounts) {
@@ -219,10 +218,10 @@ TEST(KeyValues, AFullServerCanBeAsked) {
   const Served served({.bytes = 1000});
   const std::string other(500, 'b');
   ASSERT_TRUE(served.store->put("a", std::string(700, 'a')).ok());
-  EXPECT_EQ(served.store->put(other, "").code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(served.store->try_get(other).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(served.store->put(other, "").code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(served.store->try_get(other).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(served.store->get(other, milliseconds(1)).status().code(),
-            absl::StatusCode::kDeadlineExceeded);
+            StatusCode::kDeadlineExceeded);
   EXPECT_EQ(served.store->get("a", kLong).value_or("").size(), 700u);
 }
 
@@ -283,7 +282,7 @@ TEST(KeyValues, AServerThatIsSlowForEverIsToldInTime) {
     ::close(fd);
   });
   const auto store = KeyValueStore::connect("127.0.0.1", server.port(), milliseconds(100)).value();
-  EXPECT_EQ(store->get("a", milliseconds(50)).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(store->get("a", milliseconds(50)).status().code(), StatusCode::kDeadlineExceeded);
   drip.join();
 }
 
@@ -299,7 +298,7 @@ TEST(KeyValues, SignalsDoNotEndACall) {
   std::thread signals([&, caller = ::pthread_self()] {
     for (; !done; std::this_thread::sleep_for(milliseconds(10))) ::pthread_kill(caller, SIGUSR1);
   });
-  EXPECT_EQ(store->put("a", "b").code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(store->put("a", "b").code(), StatusCode::kDeadlineExceeded);
   done = true;
   signals.join();
   EXPECT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
@@ -312,14 +311,14 @@ TEST(KeyValues, AnyTimeCanBeWaited) {
     server.listen(8);
   });
   EXPECT_EQ(KeyValueStore::connect("127.0.0.1", server.port(), milliseconds::min()).status().code(),
-            absl::StatusCode::kDeadlineExceeded);
+            StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(KeyValueStore::connect("127.0.0.1", server.port(), milliseconds::max()).ok());
   late.join();
   const Served served;
   EXPECT_TRUE(served.store->put("a", "b").ok());
   EXPECT_EQ(served.store->get("a", milliseconds::max()).value_or(""), "b");
   EXPECT_EQ(served.store->get("b", milliseconds::min()).status().code(),
-            absl::StatusCode::kDeadlineExceeded);
+            StatusCode::kDeadlineExceeded);
 }
 
 // While it lives, no thread starts: their stacks would be larger than what can be addressed.
@@ -343,7 +342,7 @@ class NoThreads {
 TEST(KeyValues, AServerWithoutAThreadIsAnError) {
   const NoThreads none;
   const Status status = KeyValueServer::start().status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(message_of(status),
               HasSubstr("key-value server: cannot start a thread on 127.0.0.1:0: "));
 }
@@ -369,7 +368,7 @@ TEST(KeyValues, AServerThatDoesNotAnswerIsToldInTime) {
   const auto begin = std::chrono::steady_clock::now();
   const Status status = store->get("a", milliseconds(50)).status();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(5000));
-  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(message_of(status), cat("key-value store: key a: the server at 127.0.0.1:",
                                     server.port(), " does not answer within 150 ms"));
 }
@@ -428,7 +427,7 @@ TEST_F(KeyValuesOfAPlugin, AreThoseOfItsRecord) {
   const Served served;
   const DevicePlugin plugin{.library = HEDDLE_PJRT_MOCK, .key_values = served.store};
   const Status alone = make_backend("mock", plugin).status();
-  EXPECT_EQ(alone.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(alone.code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(message_of(alone), HasSubstr("plugin mock (PJRT 0.114): ClientCreate: key-value "
                                            "store: key mock/go: is not there within 200 ms"));
   EXPECT_TRUE(served.store->put("mock/go", "").ok());

@@ -15,7 +15,6 @@
 namespace heddle::pjrt {
 namespace {
 
-constexpr char kFamily[] = "pjrt";
 constexpr char kVariable[] = "HEDDLE_PLUGINS";
 constexpr char kFolders[] = "HEDDLE_PLUGIN_PATH";
 
@@ -134,7 +133,9 @@ Plugins& with_environment() {
   return all;
 }
 
-StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
+}  // namespace
+
+StatusOr<std::unique_ptr<runtime::Backend>> plugin_internal::make_known(std::string_view argument) {
   StatusOr<DevicePlugin> plugin = DevicePlugin{.library = std::string(argument)};
   {
     Plugins& all = with_environment();
@@ -154,22 +155,13 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument
   return make_backend(std::string(argument), *plugin);
 }
 
-}  // namespace
-
-bool plugin_internal::join_backends() {
-  static const Status joined = runtime::register_backend(kFamily, make_known);
-  return joined.ok();
-}
-
 Status enable_plugins() {
-  plugin_internal::join_backends();
   Plugins& all = with_environment();
   const std::scoped_lock lock(all.mutex);
   return all.variable;
 }
 
 Status register_plugin(std::string name, DevicePlugin plugin) {
-  plugin_internal::join_backends();
   Plugins& all = with_environment();
   const std::scoped_lock lock(all.mutex);
   return annotate(add(std::move(name), std::move(plugin), "register_plugin", all),

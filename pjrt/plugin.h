@@ -15,12 +15,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dtype.h"
+#include "heddle/hlo/random_algorithm.h"
 #include "heddle/runtime/backend.h"
+#include "heddle/runtime/registry.h"
 #include "heddle/runtime/throttle.h"
 
 namespace heddle::pjrt {
@@ -105,10 +108,12 @@ struct KnownPlugin {
 [[nodiscard]] std::vector<std::string> passed_plugins();
 
 namespace plugin_internal {
-// Makes the family "pjrt" known to the registry, before main() where this header is included: the
-// linker leaves out of a static library what nobody refers to. Reads nothing.
-bool join_backends();
-inline const bool kJoined = join_backends();
+[[nodiscard]] StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument);
+// The registry looks here when it is first asked for a backend, by a weak reference
+// (runtime/registry.cc). So a program that includes this header has the family "pjrt" without a
+// call, nothing runs before main(), and a linker that drops unused sections drops the family where
+// nobody asks for a device.
+[[gnu::used]] inline constinit const runtime::LinkedBackend kFamily{"pjrt", make_known};
 }  // namespace plugin_internal
 
 }  // namespace heddle::pjrt

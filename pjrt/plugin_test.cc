@@ -59,7 +59,7 @@ TEST(PluginNames, AreWordsAndTakenOnce) {
 TEST(PluginNames, AnUnknownOneIsToldWithThoseThatAreKnown) {
   ASSERT_EQ(register_plugin("known", {.library = "known.so"}), Status());
   const auto backend = runtime::find_backend("pjrt:unknown");
-  EXPECT_EQ(backend.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(backend.status().code(), StatusCode::kNotFound);
   EXPECT_THAT(message_of(backend.status()),
               HasSubstr("no plugin of this name is known; there are: "));
   EXPECT_THAT(message_of(backend.status()), HasSubstr("known"));
@@ -213,7 +213,7 @@ TEST(PluginFile, WhatIsWrongIsTold) {
               HasSubstr("rng is \"dice\"; it must be rng_default, rng_three_fry, rng_philox"));
   EXPECT_THAT(refusal(R"({"library": "a", "expansions": [1]})"),
               HasSubstr("expansions is a list of other than strings"));
-  EXPECT_EQ(read_plugin_file("/no/such.json").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(read_plugin_file("/no/such.json").status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace

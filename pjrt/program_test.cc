@@ -86,7 +86,7 @@ ENTRY e {
 })");
   EXPECT_TRUE(prepare(module, 63).ok());
   const Status status = prepare(module, 62).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
   EXPECT_EQ(
       message_of(status),
       "compile m: convert narrow: arrays of f8e8m0fnu came with PJRT 0.63; convert to another "
@@ -126,7 +126,7 @@ ENTRY e {
                             "for Host"}) {
     const Status status =
         explained(not_found("plugin p (PJRT 0.81): ClientCompile: ", words), module);
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+    EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
     EXPECT_THAT(message_of(status), HasSubstr("compile m: custom-call call.7: the plugin has no "
                                               "function nobody_ffi; plugin p (PJRT 0.81): "));
   }

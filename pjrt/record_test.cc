@@ -34,7 +34,7 @@ class Record : public MockTest {
     plugin.library = HEDDLE_PJRT_MOCK;
     mock_plugin().reset(with_evaluator());
     const auto backend = make_backend("mock", plugin);
-    EXPECT_EQ(backend.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(backend.status().code(), StatusCode::kInvalidArgument);
     return message_of(backend.status());
   }
   std::string compiled_text(const std::string& text) {
@@ -59,7 +59,7 @@ ENTRY e {
 })");
   module.computations[0].instructions[1].at = {"model.cc", 41};
   const auto program = backend_->compile(module, {}, device());
-  EXPECT_EQ(program.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(program.status().code(), StatusCode::kUnimplemented);
   EXPECT_EQ(message_of(program.status()),
             "compile m: convert wide: arrays of f64 are none of the plugin's, whose record says "
             "f32, s32, pred; convert to one of them [model.cc:41]");
@@ -101,7 +101,7 @@ ENTRY e {
   module.computations[0].instructions[1].at = {"model.cc", 41};
   start_with({.dtypes = {s32}});
   const auto program = backend_->compile(module, {}, device());
-  EXPECT_EQ(program.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(program.status().code(), StatusCode::kUnimplemented);
   EXPECT_THAT(message_of(program.status()),
               HasSubstr(": arrays of s64, which an op of the program is written with, are none of "
                         "the plugin's, whose record says s32; write the op with these "

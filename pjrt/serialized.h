@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
 #include "heddle/runtime/backend.h"
 
 namespace heddle::pjrt {

@@ -63,10 +63,10 @@ TEST_F(Serialized, EveryCutIsRefusedBeforeThePluginSeesIt) {
   const std::string saved = bytes();
   for (size_t size = 0; size < saved.size(); ++size) {
     const Status status = loaded(std::string_view(saved).substr(0, size)).status();
-    ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << size;
+    ASSERT_EQ(status.code(), StatusCode::kInvalidArgument) << size;
     ASSERT_THAT(message_of(status), StartsWith("load program: the bytes are "));
   }
-  EXPECT_EQ(loaded(saved + "x").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(loaded(saved + "x").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(calls(), 0);
 }
 
@@ -75,7 +75,7 @@ TEST_F(Serialized, EveryFlippedBitIsRefusedBeforeThePluginSeesIt) {
   for (size_t i = 0; i < saved.size(); ++i) {
     for (int bit = 0; bit < 8; ++bit) {
       saved[i] = static_cast<char>(saved[i] ^ (1 << bit));
-      ASSERT_EQ(loaded(saved).status().code(), absl::StatusCode::kInvalidArgument) << i;
+      ASSERT_EQ(loaded(saved).status().code(), StatusCode::kInvalidArgument) << i;
       saved[i] = static_cast<char>(saved[i] ^ (1 << bit));
     }
   }
@@ -99,7 +99,7 @@ TEST_F(Serialized, WhatIsOfAnotherProgramOptionOrDeviceIsRefusedByName) {
   const auto refusal = [&](const hlo::Module& module, const runtime::CompileOptions& options,
                            runtime::Device& device) {
     const Status status = load(saved, module, options, device).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
     return message_of(status);
   };
   hlo::Module other = module_of(R"(HloModule add

@@ -197,7 +197,7 @@ TEST_F(Spmd, FaultsOfARunNameTheCall) {
   start(std::move(settings));
   const auto program = compile(kNegate, both(2, 1)).value();
   const Status status = program->execute(arguments({1, 2})).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(message_of(status),
               HasSubstr("run main: plugin mock (PJRT 0.114): LoadedExecutableExecute: no room"));
   EXPECT_EQ(device(0).throttle().load().launches, 0);
@@ -209,7 +209,7 @@ TEST_F(Spmd, ATryWithoutRoomOnOneDeviceTakesNoneOnOthers) {
   device(1).throttle().set_limits({.launches = 1});
   std::optional<runtime::Throttle::Ticket> other = device(1).throttle().acquire(0);
   const Status status = program->execute(arguments({1, 2}), /*only_if_room=*/true).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(message_of(status), HasSubstr("run main: pjrt:mock:1 has 1 launches"));
   EXPECT_EQ(device(0).throttle().load().launches, 0);
   EXPECT_EQ(mock_plugin().seen().calls[static_cast<size_t>(abi::Slot::kLoadedExecutableExecute)],

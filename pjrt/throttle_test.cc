@@ -108,7 +108,7 @@ TEST_F(InFlight, AnUploadThatMayNotWaitIsRefused) {
           runtime::to_device(device(), strided, "", now).status(),
           runtime::lend_to_device(device(), values.bytes(), values.shape(), nullptr, "", now)
               .status()}) {
-      EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+      EXPECT_EQ(status.code(), StatusCode::kUnavailable);
       EXPECT_EQ(message_of(status), refused);
     }
   });
@@ -126,7 +126,7 @@ TEST_F(InFlight, AnUploadToAMeshIsRefusedByTheDeviceWithoutRoom) {
   device(1).throttle().set_limits({.launches = 8, .bytes = kArray});
   const BufferPtr on_second = runtime::to_device(device(1), values).value();
   const auto status = runtime::to_device(mesh, values, "", {.only_if_room = true}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(message_of(status), ::testing::HasSubstr("pjrt:mock:1 has 0 launches"));
   EXPECT_EQ(device(0).live_bytes(), 0);
   mock_plugin().open();
@@ -152,13 +152,13 @@ TEST_F(InFlight, ALaunchThatMayNotWaitIsRefused) {
   const BufferPtr x = large();
   const auto first = program->execute(std::vector{x}).value();
   const auto second = program->execute(std::vector{x}, {.donate = {}, .only_if_room = true});
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(second.status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(message_of(second.status()),
             "run negate: pjrt:mock:0 has 1 launches and 4000 bytes in flight, and no room for one "
             "of 4000 bytes; try again later, or let it wait");
   // What it would have been given is not touched.
   const auto third = program->execute(std::vector{x}, {.donate = {0}, .only_if_room = true});
-  EXPECT_EQ(third.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(third.status().code(), StatusCode::kUnavailable);
   EXPECT_FALSE(x->is_deleted());
   mock_plugin().open();
   synchronize(device());

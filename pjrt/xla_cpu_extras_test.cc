@@ -105,8 +105,7 @@ TEST_F(XlaCpu, DamagedBytesNeverReachIt) {
     std::string hurt = bytes;
     hurt[random() % hurt.size()] ^= static_cast<char>(1 << random() % 8);
     if (i % 3 == 0) hurt.resize(random() % hurt.size());
-    ASSERT_EQ(load(hurt, add_module(), {}, device()).status().code(),
-              absl::StatusCode::kInvalidArgument);
+    ASSERT_EQ(load(hurt, add_module(), {}, device()).status().code(), StatusCode::kInvalidArgument);
   }
 }
 
@@ -229,7 +228,7 @@ ENTRY main {
   ROOT y = f32[2] custom-call(x), custom_call_target="test.nobody"
 })",
                        {vector_of({1, 2})});
-  EXPECT_EQ(got.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(got.status().code(), StatusCode::kUnimplemented);
   EXPECT_THAT(message_of(got.status()), HasSubstr("the plugin has no function test.nobody"));
 }
 

@@ -56,7 +56,7 @@ TEST_F(XlaCpu, EveryTypeGoesThereAndBack) {
     }
     const auto there = runtime::to_device(device(), values);
     if (dtype == s1 || dtype == u1) {
-      EXPECT_EQ(there.status().code(), absl::StatusCode::kUnimplemented);
+      EXPECT_EQ(there.status().code(), StatusCode::kUnimplemented);
       continue;
     }
     ASSERT_TRUE(there.ok()) << to_string(dtype) << there.status();

@@ -51,7 +51,7 @@ TEST(Placeholder, PrintsNoLineWhereNoneIsKnown) {
 
 TEST(Placeholder, ReadingNamesItAndTheRepair) {
   const Status error = read_error(weights());
-  EXPECT_EQ(error.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(error.code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(message_of(error),
             "read: placeholder #12 bf16[126,16384,53248] made at train.cc:41 has a type and no "
             "value; run a program that "

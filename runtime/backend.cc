@@ -5,6 +5,7 @@
 #include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
+#include "heddle/hlo/module.h"
 #include "heddle/runtime/internal/admission.h"
 #include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/mesh.h"

@@ -24,9 +24,12 @@
 #include "heddle/base/fields.h"
 #include "heddle/base/status.h"
 #include "heddle/hlo/literal.h"
-#include "heddle/hlo/module.h"
 #include "heddle/placeholder/placeholder.h"
 #include "heddle/runtime/throttle.h"
+
+namespace heddle::hlo {
+struct Module;  // heddle/hlo/module.h
+}
 
 namespace heddle::runtime {
 

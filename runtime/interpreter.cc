@@ -109,7 +109,7 @@ StatusOr<std::vector<Literal>> values_of(const Arguments& arguments) {
   Status error;
   for (const Argument& argument : arguments) {
     StatusOr<Literal> value = argument.value();
-    error.Update(value.status());
+    error.update(value.status());
     if (error.ok()) values.push_back(*std::move(value));
   }
   if (!error.ok()) return error;
@@ -174,7 +174,7 @@ class InterpreterExecutable final : public Executable {
       if (arguments[i].slot != nullptr) {
         arguments[i].slot->end_use();
       } else {
-        error.Update(deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]));
+        error.update(deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]));
       }
     }
     return error;

@@ -122,7 +122,7 @@ TEST_F(InterpreterTest, SizesAreNotAddedBeyondTheGreatestNumber) {
   const Literal one = Literal::scalar(DType::kF32, 1.0);
   const auto results = program->execute(std::vector{to_device(device, one).value()}).value();
   EXPECT_EQ(device.peak_bytes(), INT64_MAX);
-  EXPECT_EQ(results[1]->await().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(results[1]->await().code(), StatusCode::kResourceExhausted);
   synchronize(device);
   EXPECT_EQ(device.throttle().load().peak_bytes, INT64_MAX);
   EXPECT_EQ(device.throttle().load().bytes, 0);

@@ -122,7 +122,7 @@ ValueState ShardedBuffer::state() const {
 
 Status ShardedBuffer::await() {
   Status status;
-  for (const BufferPtr& part : parts_) status.Update(part->await());
+  for (const BufferPtr& part : parts_) status.update(part->await());
   return status;
 }
 

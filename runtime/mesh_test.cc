@@ -111,7 +111,7 @@ TEST(Mesh, ADownloadOfCopiesIsOfOneDevice) {
   EXPECT_EQ(start_to_host(*buffer)->await().value(), counted({3}));
   EXPECT_EQ((counters() - before).downloads, 1);
   buffer->release();
-  EXPECT_EQ(start_to_host(*buffer).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(start_to_host(*buffer).status().code(), StatusCode::kFailedPrecondition);
 }
 
 TEST(Mesh, CopiesAreViewedAndTilesOneByOne) {
@@ -157,7 +157,7 @@ TEST(Mesh, ATryWithoutRoomOnADeviceIsUnavailable) {
   {
     const Throttle::Ticket other = throttle.acquire(0);
     const Status status = program->execute({&x, 1}, now).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(status.code(), StatusCode::kUnavailable);
     EXPECT_THAT(message_of(status), HasSubstr("run main: interpreter:2 has 1 launches"));
     EXPECT_FALSE(x->is_deleted());
     EXPECT_EQ(four_devices()[0]->throttle().load().launches, 0);
@@ -244,7 +244,7 @@ TEST(Mesh, ReleasedTilesAreADonatedArray) {
   EXPECT_EQ(x->state(), ValueState::kReady);
   x->release();
   EXPECT_TRUE(x->is_deleted());
-  EXPECT_EQ(to_host(*x).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(to_host(*x).status().code(), StatusCode::kFailedPrecondition);
 }
 
 // What is in flight is so on the devices that the mesh is made of.
@@ -337,7 +337,7 @@ TEST(Spmd, GridsAreChecked) {
       "compile main: device 1 is none; must be one");
   constexpr int64_t kGreat = int64_t{1} << 32;  // whose square is 0 in 64 bits
   EXPECT_EQ(compile_spmd(module, {}, {.replicas = kGreat, .partitions = kGreat}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+            StatusCode::kInvalidArgument);
   EXPECT_THAT(message_of(compile_spmd(module, {}, {.devices = {&mesh()}}).status()),
               HasSubstr("has programs of one device only"));
 }

@@ -211,7 +211,7 @@ TEST(CacheOfManyThreads, AnExceptionOfABackendIsThrownOnceAndLeavesNobodyWaiting
     ++arrived;
     try {
       const Status status = cache.compile(identity_module(4), *backend.devices()[0]).status();
-      EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+      EXPECT_EQ(status.code(), StatusCode::kInternal) << status;
       ++told;
     } catch (const std::runtime_error&) {
       ++thrown;

@@ -11,6 +11,11 @@
 #include "heddle/base/strings.h"
 #include "heddle/runtime/interpreter.h"
 
+// pjrt/plugin.h defines it; weak, since a program may do without.
+namespace heddle::pjrt::plugin_internal {
+[[gnu::weak]] extern const runtime::LinkedBackend kFamily;
+}
+
 namespace heddle::runtime {
 namespace {
 
@@ -30,6 +35,11 @@ struct Named {
 };
 
 struct Registry {
+  Registry() {
+    using pjrt::plugin_internal::kFamily;
+    if (&kFamily != nullptr) factories.emplace(kFamily.name, kFamily.make);
+  }
+
   std::mutex mutex;
   std::map<std::string, BackendFactory, std::less<>> factories{
       {"interpreter", make_plain_interpreter}};

@@ -16,6 +16,12 @@ namespace heddle::runtime {
 // "pjrt:PATH", else empty. May not call into the registry.
 using BackendFactory = std::function<StatusOr<std::unique_ptr<Backend>>(std::string_view argument)>;
 
+// A family of backends in a library of its own, known where the program links it.
+struct LinkedBackend {
+  const char* name;
+  StatusOr<std::unique_ptr<Backend>> (*make)(std::string_view argument);
+};
+
 // Makes a backend known by name, without a colon. It is made at the first find_backend(), once per
 // argument, and lives as long as the process.
 //

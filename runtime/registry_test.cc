@@ -113,7 +113,7 @@ TEST(DefaultDevice, IsSetForTheProcess) {
 
 TEST(DefaultDevice, AnUnknownNameLeavesItAsItWas) {
   Device& before = default_device();
-  EXPECT_EQ(set_default_device("tpu:0").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(set_default_device("tpu:0").code(), StatusCode::kNotFound);
   EXPECT_EQ(&default_device(), &before);
 }
 

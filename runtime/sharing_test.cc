@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 #include <numeric>
 
 #include "heddle/runtime/dlpack.h"
@@ -134,9 +135,9 @@ TEST_F(Sharing, ARunThatIsGivenAViewedBufferWritesElsewhere) {
 TEST_F(Sharing, TheGuardForbidsViewsAndDownloads) {
   const BufferPtr x = on(device(), {1, 2});
   const TransferGuard guard(TransferGuard::Policy::kForbid);
-  EXPECT_EQ(view_on_host(*x).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(start_to_host(*x).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(to_dlpack(*x).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(view_on_host(*x).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(start_to_host(*x).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(to_dlpack(*x).status().code(), StatusCode::kFailedPrecondition);
 }
 
 TEST_F(Sharing, BackendsThatCannotShareSaySo) {

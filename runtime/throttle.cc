@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <set>
 
 #include "heddle/base/arithmetic.h"
@@ -28,7 +30,21 @@ Throttles& throttles() {
 
 }  // namespace
 
-Throttle::Throttle(Limits limits) : limits_(limits) {
+struct Throttle::Locks {
+  std::mutex mutex;
+  std::condition_variable drained;
+};
+
+struct Throttle::Waiting {
+  int64_t bytes;
+  Kind kind;
+  bool is_for_launches = false;  // what the first one lacks is launches, and not bytes
+  Waiting* next = nullptr;
+  std::optional<Ticket> ticket = std::nullopt;
+  std::condition_variable served = {};
+};
+
+Throttle::Throttle(Limits limits) : locks_(std::make_unique<Locks>()), limits_(limits) {
   const std::scoped_lock lock(throttles().mutex);
   throttles().all.insert(this);
 }
@@ -82,7 +98,7 @@ Throttle::Ticket Throttle::take(int64_t bytes, Kind kind) {
 
 Throttle::Ticket Throttle::acquire(int64_t bytes, Kind kind) {
   if (exemptions > 0) return {};
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(locks_->mutex);
   if (first_ == nullptr && has_room(bytes, kind)) return take(bytes, kind);
   ++load_.waits;
   count(&Counters::throttle_waits);
@@ -98,7 +114,7 @@ Throttle::Ticket Throttle::acquire(int64_t bytes, Kind kind) {
 
 std::optional<Throttle::Ticket> Throttle::try_acquire(int64_t bytes, Kind kind) {
   if (exemptions > 0) return Ticket();
-  std::scoped_lock lock(mutex_);
+  std::scoped_lock lock(locks_->mutex);
   if (first_ != nullptr || !has_room(bytes, kind)) return std::nullopt;
   return take(bytes, kind);
 }
@@ -118,7 +134,7 @@ void Throttle::serve_waiting() {
 }
 
 void Throttle::give_back(const Ticket& ticket) {
-  std::scoped_lock lock(mutex_);
+  std::scoped_lock lock(locks_->mutex);
   (ticket.kind_ == Kind::kLaunch ? load_.launches : load_.uploads) -= 1;
   load_.bytes -= ticket.bytes_;
   numbers_[ticket.entry_] = 0;
@@ -126,7 +142,7 @@ void Throttle::give_back(const Ticket& ticket) {
   const int few = std::max(limits_.launches - limits_.launches / 4, 1);
   const bool is_early = first_ != nullptr && first_->is_for_launches && load_.launches >= few;
   if (!is_early) serve_waiting();
-  if (drains_ > 0) drained_.notify_all();
+  if (drains_ > 0) locks_->drained.notify_all();
 }
 
 bool Throttle::is_done_before(uint64_t number) const {
@@ -134,15 +150,15 @@ bool Throttle::is_done_before(uint64_t number) const {
 }
 
 void Throttle::drain() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(locks_->mutex);
   const uint64_t end = next_number_;
   ++drains_;
-  drained_.wait(lock, [&] { return is_done_before(end); });
+  locks_->drained.wait(lock, [&] { return is_done_before(end); });
   --drains_;
 }
 
 void Throttle::set_limits(Limits limits) {
-  std::scoped_lock lock(mutex_);
+  std::scoped_lock lock(locks_->mutex);
   limits_ = limits;
   limits_.launches = std::max(limits.launches, 1);
   limits_.bytes = std::max<int64_t>(limits.bytes, 0);
@@ -150,17 +166,17 @@ void Throttle::set_limits(Limits limits) {
 }
 
 Throttle::Limits Throttle::limits() const {
-  std::scoped_lock lock(mutex_);
+  std::scoped_lock lock(locks_->mutex);
   return limits_;
 }
 
 Throttle::Load Throttle::load() const {
-  std::scoped_lock lock(mutex_);
+  std::scoped_lock lock(locks_->mutex);
   return load_;
 }
 
 void Throttle::reset_peaks() {
-  std::scoped_lock lock(mutex_);
+  std::scoped_lock lock(locks_->mutex);
   load_.peak_launches = load_.launches;
   load_.peak_bytes = load_.bytes;
 }

@@ -9,10 +9,8 @@
 //   start(.., [ticket = std::move(ticket)] {});                     // room again when it goes
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -107,15 +105,8 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
   void reset_peaks();  // to what is in flight now
 
  private:
-  // Who waits, in a list, on its own stack.
-  struct Waiting {
-    int64_t bytes;
-    Kind kind;
-    bool is_for_launches = false;  // what the first one lacks is launches, and not bytes
-    Waiting* next = nullptr;
-    std::optional<Ticket> ticket = std::nullopt;
-    std::condition_variable served = {};
-  };
+  struct Waiting;  // who waits, in a list, on its own stack
+  struct Locks;    // in throttle.cc: headers of threads cost more than this one
 
   [[nodiscard]] bool has_room(int64_t bytes, Kind kind) const;
   [[nodiscard]] Ticket take(int64_t bytes, Kind kind);
@@ -125,7 +116,7 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
   void give_back(const Ticket& ticket);
   [[nodiscard]] bool is_done_before(uint64_t number) const;
 
-  mutable std::mutex mutex_;
+  const std::unique_ptr<Locks> locks_;
   Limits limits_;
   Load load_;
   Waiting* first_ = nullptr;
@@ -135,7 +126,6 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
   std::vector<size_t> free_entries_;
   uint64_t next_number_ = 1;
   int drains_ = 0;
-  std::condition_variable drained_;
 };
 
 }  // namespace heddle::runtime

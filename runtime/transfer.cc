@@ -125,7 +125,7 @@ StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array, std::st
     Backend& backend = device.backend();
     StatusOr<BufferPtr> buffer =
         backend.copy_strided_to_device(device, array.data, shape, array.byte_strides);
-    if (!absl::IsUnimplemented(buffer.status())) return buffer;
+    if (buffer.status().code() != StatusCode::kUnimplemented) return buffer;
     const Literal dense = gathered(array.data, shape, array.byte_strides);
     return backend.copy_to_device(device, dense.bytes(), shape);
   });

@@ -58,7 +58,7 @@ TEST_F(Guard, ForbidsLendingToo) {
   alignas(64) float data[2] = {1, 2};
   TransferGuard guard(Policy::kForbid);
   EXPECT_EQ(lend_to_device(device_, data, f32({2}), nullptr).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+            StatusCode::kFailedPrecondition);
 }
 
 TEST_F(Guard, OfOneDirectionLeavesTheOtherAlone) {

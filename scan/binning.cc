@@ -1,5 +1,6 @@
 #include "heddle/scan/binning.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "heddle/scan/searching.h"

@@ -292,7 +292,7 @@ TEST(CompiledProgram, WithoutRoomARunIsUnavailableAndTakesNothing) {
       program.call<Tensor>(x);
       ADD_FAILURE() << "there was room";
     } catch (const Error& e) {
-      EXPECT_EQ(e.status().code(), absl::StatusCode::kUnavailable) << e.what();
+      EXPECT_EQ(e.status().code(), StatusCode::kUnavailable) << e.what();
     }
   }
   EXPECT_FALSE(x.is_donated());

@@ -50,13 +50,13 @@ std::span<float> counting(Memory& memory, size_t count, size_t offset = 0) {
   return values;
 }
 
-absl::StatusCode code_of(const std::function<void()>& fn) {
+StatusCode code_of(const std::function<void()>& fn) {
   try {
     fn();
   } catch (const Error& e) {
     return e.status().code();
   }
-  return absl::StatusCode::kOk;
+  return StatusCode::kOk;
 }
 
 // ---- lend
@@ -289,7 +289,7 @@ TEST(Exchange, ADownloadIsCountedWhenItIsThereAndOutlivesTheTensor) {
   EXPECT_EQ(effects_of([&] { value = copy.await(); }),
             (Counters{.downloads = 1, .download_bytes = 8}));
   EXPECT_THAT(value->values<float>(), ElementsAre(1, 2));
-  EXPECT_EQ(code_of([&] { (void)copy.await(); }), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code_of([&] { (void)copy.await(); }), StatusCode::kFailedPrecondition);
 }
 
 TEST(Exchange, ADownloadOfAPendingTensorDoesNotWaitForIt) {
@@ -365,7 +365,7 @@ TEST(Exchange, AnArrayThatIsRefusedStaysTheirs) {
   theirs.managed.tensor.dtype.lanes = 4;
   EXPECT_THAT(error_of([&] { from_dlpack(&theirs.managed); }), StartsWith("from_dlpack: elements"));
   EXPECT_EQ(theirs.deleted, 0);
-  EXPECT_EQ(code_of([] { from_dlpack(nullptr); }), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of([] { from_dlpack(nullptr); }), StatusCode::kInvalidArgument);
 }
 
 TEST(Exchange, EveryDtypeOfDlpackComesBack) {
@@ -375,8 +375,7 @@ TEST(Exchange, EveryDtypeOfDlpackComesBack) {
     const Tensor back = from_dlpack(to_dlpack(x));
     EXPECT_EQ(back.to_literal(), x.to_literal());
   }
-  EXPECT_EQ(code_of([] { (void)to_dlpack(ones({3}, f8e4m3fn)); }),
-            absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(code_of([] { (void)to_dlpack(ones({3}, f8e4m3fn)); }), StatusCode::kUnimplemented);
 }
 
 // ---- Traced values and placeholders.

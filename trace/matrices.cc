@@ -1,6 +1,7 @@
 #include "heddle/trace/matrices.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 

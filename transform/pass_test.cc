@@ -52,7 +52,7 @@ TEST(ParsePipeline, NamesWhatThereIsWhereANameIsNone) {
   EXPECT_EQ(error_of("inline,fold"),
             "pass fold: there is none; there are lower, flatten, inline, lower-scan, merge-equal, "
             "remove-unused, simplify, expand-lapack, to-shardy");
-  EXPECT_EQ(parse_pipeline("fold").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(parse_pipeline("fold").status().code(), StatusCode::kNotFound);
 }
 
 TEST(ParsePipeline, AnEmptyNameIsNoPass) {
@@ -87,7 +87,7 @@ TEST(RunPipeline, WhatDoesNotVerifyAfterAPassIsThatPasssFault) {
       {"keep", keep}, {"break-types", break_types}, {"give-up", give_up}};
   auto module = run_pipeline(parsed("ENTRY main { x = f32[] parameter(0) ROOT y = f32[] abs(x) }"),
                              passes, {.verify_each = true});
-  EXPECT_EQ(module.status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(module.status().code(), StatusCode::kInternal);
   EXPECT_EQ(message_of(module.status()),
             "bug in heddle: after break-types: module main, computation main: y: abs: result is "
             "declared as f32[9]; its operands give f32[]");
@@ -102,7 +102,7 @@ TEST(RunPipeline, AModuleThatComesInWrongIsTheCallersFault) {
   hlo::Module module =
       *break_types(parsed("ENTRY main { x = f32[] parameter(0) ROOT y = f32[] abs(x) }"));
   auto result = run_pipeline(module, std::vector<Pass>{{"keep", keep}}, {.verify_each = true});
-  EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(result.status().code(), StatusCode::kInvalidArgument);
 }
 
 TEST(RunPipeline, AStageThatWasReachedStays) {

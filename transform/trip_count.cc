@@ -1,5 +1,6 @@
 #include "heddle/transform/trip_count.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 

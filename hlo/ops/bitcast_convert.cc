@@ -1,6 +1,7 @@
 // bitcast-convert(x): the same bits as elements of another type. To narrower elements the parts of
 // each element become a new last dimension, least significant first; to wider ones the last
 // dimension is joined.
+#include <algorithm>
 #include <cstring>
 
 #include "heddle/hlo/ops/elementwise.h"

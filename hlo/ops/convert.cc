@@ -3,6 +3,7 @@
 // stochastic-convert(x, random): to an integer, away from zero where the fraction of x exceeds
 // random / 2^bits.
 // copy: the operand, which may be a tuple.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

@@ -30,7 +30,7 @@ StatusOr<Literal> guarded(const CustomCallFunction& function, CustomCall& call) 
   } catch (const std::bad_alloc&) {
     throw;  // of the run as a whole
   } catch (const std::exception& error) {
-    return make_error(absl::StatusCode::kInternal, "custom-call: ", call.target(), ": threw ",
+    return make_error(StatusCode::kInternal, "custom-call: ", call.target(), ": threw ",
                       error.what());
   }
 }

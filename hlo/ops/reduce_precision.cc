@@ -3,6 +3,7 @@
 // number becomes a zero of its sign. NaN stays, but without mantissa bits there is no NaN, and it
 // becomes infinite. The floats of 8 bits and less are f16 numbers for it: what is too large for the
 // bits asked for is infinite before it is rounded to their own format.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 

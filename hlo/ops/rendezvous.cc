@@ -27,7 +27,7 @@ void offer_seat(const Seat& seat) { offered_seat = &seat; }
 
 Status Rendezvous::broken(const Instruction& at) const {
   const std::string what = cat(to_string(at.opcode), at.name.empty() ? "" : " ", at.name);
-  if (failed_) return make_error(absl::StatusCode::kAborted, what, ": another device has failed");
+  if (failed_) return make_error(StatusCode::kAborted, what, ": another device has failed");
   return failed_precondition(what,
                              ": waits for devices that never come; all devices of a group must "
                              "reach the same collectives in the same order");
@@ -121,7 +121,7 @@ StatusOr<std::vector<Literal>> evaluate_together(const Evaluator& evaluator,
   // That others had to give up says less than why one did.
   for (const bool aborted : {false, true}) {
     for (size_t i = 0; i < results.size(); ++i) {
-      if (!results[i].ok() && absl::IsAborted(results[i].status()) == aborted)
+      if (!results[i].ok() && (results[i].status().code() == StatusCode::kAborted) == aborted)
         return annotate(results[i].status(), "device ", i, ": ");
     }
   }

@@ -1,6 +1,7 @@
 #include "heddle/hlo/ops/strides.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 

@@ -1,5 +1,6 @@
 #include "heddle/hlo/wire/internal/computation.h"
 
+#include <algorithm>
 #include <google/protobuf/arena.h>
 
 #include <memory>

@@ -11,7 +11,7 @@ namespace heddle::pjrt {
 namespace {
 
 using abi::Slot;
-using Code = absl::StatusCode;
+using Code = StatusCode;
 
 constexpr std::string_view kSlotNames[] = {
 #define PJRT_SLOT(row, name, since) #name,

@@ -69,8 +69,7 @@ class Api {
 
   // An error of Heddle's own about this plugin, with the same beginning.
   template <class... Parts>
-  [[nodiscard]] Status error(absl::StatusCode code, std::string_view what,
-                             const Parts&... parts) const {
+  [[nodiscard]] Status error(StatusCode code, std::string_view what, const Parts&... parts) const {
     return make_error(code, label_, ": ", what, ": ", parts...);
   }
 
@@ -85,7 +84,7 @@ class Api {
   [[nodiscard]] auto function() const {
     return reinterpret_cast<Result (*)(Args*)>(row(Args::kSlot));
   }
-  [[nodiscard]] absl::StatusCode code_of(const abi::Error* error) const;
+  [[nodiscard]] StatusCode code_of(const abi::Error* error) const;
   void destroy_error(abi::Error* error) const;
   [[nodiscard]] Status check_rows() const;
   [[nodiscard]] Status initialise() const;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "heddle/base/hash.h"
+#include "heddle/hlo/module.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/runtime/backend.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/hlo/attrs.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/internal/key_values.h"
 #include "heddle/pjrt/internal/reaper.h"
@@ -107,7 +108,7 @@ StatusOr<std::shared_ptr<const Client>> Client::create(
   if (key_values != nullptr) set_key_values(*key_values, args);
   HEDDLE_RETURN_IF_ERROR(api->call(args));
   if (args.client == nullptr) {
-    return api->error(absl::StatusCode::kInternal, name_of(args.kSlot),
+    return api->error(StatusCode::kInternal, name_of(args.kSlot),
                       "succeeded without a client; the plugin is at fault");
   }
   start_reaper();
@@ -152,7 +153,7 @@ Status Client::read_devices() {
   abi::ClientAddressableDevicesArgs args{.client = handle_};
   HEDDLE_RETURN_IF_ERROR(api_->call(args));
   if (args.addressable_devices_count == 0) {
-    return api_->error(absl::StatusCode::kFailedPrecondition, name_of(args.kSlot),
+    return api_->error(StatusCode::kFailedPrecondition, name_of(args.kSlot),
                        "the client has no device");
   }
   for (size_t i = 0; i < args.addressable_devices_count; ++i) {
@@ -166,7 +167,7 @@ StatusOr<Client::Device> Client::read_device(abi::Device* handle) const {
   abi::DeviceGetDescriptionArgs described{.device = handle};
   if (handle != nullptr) HEDDLE_RETURN_IF_ERROR(api_->call(described));
   if (described.device_description == nullptr) {
-    return api_->error(absl::StatusCode::kInternal, name_of(described.kSlot),
+    return api_->error(StatusCode::kInternal, name_of(described.kSlot),
                        "a device is null, or has no description; the plugin is at fault");
   }
   abi::DeviceDescriptionIdArgs id{.device_description = described.device_description};

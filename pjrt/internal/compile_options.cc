@@ -129,7 +129,7 @@ StatusOr<std::string> debug_options_of(std::string_view optimized_program) {
   if (!program.ParseFromArray(optimized_program.data(),
                               static_cast<int>(optimized_program.size())) ||
       program.config().debug_options().empty())
-    return make_error(absl::StatusCode::kInternal, "the plugin's program has no debug options");
+    return make_error(StatusCode::kInternal, "the plugin's program has no debug options");
   return program.config().debug_options();
 }
 

@@ -68,8 +68,9 @@ Status Event::await() const {
   abi::EventAwaitArgs args{.event = event_};
   Status status = api_->call(args);
   const bool cannot_wait =
-      !status.ok() && (!api_->has(abi::Slot::kEventAwait) ||
-                       (absl::IsUnimplemented(status) && api_->has(abi::Slot::kEventOnReady)));
+      !status.ok() &&
+      (!api_->has(abi::Slot::kEventAwait) ||
+       (status.code() == StatusCode::kUnimplemented && api_->has(abi::Slot::kEventOnReady)));
   if (cannot_wait) status = await_by_callback();
   if (!status.ok()) ask_until_ready(*this);
   return status;

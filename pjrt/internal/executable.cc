@@ -11,7 +11,7 @@
 namespace heddle::pjrt {
 
 using runtime::BufferPtr;
-using Code = absl::StatusCode;
+using Code = StatusCode;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "heddle/base/hash.h"
+#include "heddle/hlo/module.h"
 #include "heddle/pjrt/internal/buffer.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/runtime/backend.h"

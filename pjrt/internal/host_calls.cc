@@ -185,7 +185,7 @@ StatusOr<std::string_view> attribute_of(const abi::FfiAttributes& attributes) {
     const auto& text = *static_cast<const abi::FfiText*>(attributes.values[i]);
     return std::string_view(text.data, text.size);
   }
-  return make_error(absl::StatusCode::kInternal, "the call has no attribute ", kAttribute);
+  return make_error(StatusCode::kInternal, "the call has no attribute ", kAttribute);
 }
 
 // The memory of an array that must be of `shape`.
@@ -194,14 +194,14 @@ StatusOr<void*> memory_of(const abi::FfiBuffers& buffers, size_t number, const S
   const std::span<const int64_t> dims(buffer.dims, static_cast<size_t>(buffer.rank));
   if (buffers.types[number] == abi::kFfiBuffer && std::ranges::equal(dims, shape.dimensions()))
     return buffer.data;
-  return make_error(absl::StatusCode::kInternal, "the plugin passes array ", number,
+  return make_error(StatusCode::kInternal, "the plugin passes array ", number,
                     " with other dimensions than ", shape);
 }
 
 Status check_count(const abi::FfiBuffers& buffers, size_t count, std::string_view what) {
   if (buffers.count == static_cast<int64_t>(count)) return {};
-  return make_error(absl::StatusCode::kInternal, "the plugin passes ", buffers.count, " ", what,
-                    " for ", count);
+  return make_error(StatusCode::kInternal, "the plugin passes ", buffers.count, " ", what, " for ",
+                    count);
 }
 
 // The arguments are copied: a function may keep what it is given.
@@ -258,7 +258,7 @@ bool asks_for_version(const abi::FfiFrame& frame) {
   return true;
 }
 
-abi::FfiError* error_of(const abi::FfiFrame& frame, absl::StatusCode code, const char* text) {
+abi::FfiError* error_of(const abi::FfiFrame& frame, StatusCode code, const char* text) {
   abi::FfiErrorCreateArgs args{
       .head = {sizeof(args)}, .message = text, .code = static_cast<int32_t>(code)};
   return frame.api->error_create(&args);
@@ -274,12 +274,12 @@ abi::FfiError* handle(abi::FfiFrame* frame) {
     try {
       status = answer(*frame);
     } catch (const std::exception& error) {
-      status = make_error(absl::StatusCode::kInternal, "the function threw: ", error.what());
+      status = make_error(StatusCode::kInternal, "the function threw: ", error.what());
     }
     if (status.ok()) return nullptr;
     return error_of(*frame, status.code(), message_of(status).c_str());
   } catch (...) {
-    return error_of(*frame, absl::StatusCode::kInternal,
+    return error_of(*frame, StatusCode::kInternal,
                     "the function threw what is no std::exception, or memory ran out");
   }
 }
@@ -330,7 +330,7 @@ class Handlers {
       name = tried;
       return name;
     }
-    return client->api()->error(absl::StatusCode::kFailedPrecondition, "FfiRegisterHandler",
+    return client->api()->error(StatusCode::kFailedPrecondition, "FfiRegisterHandler",
                                 "it took a handler of each version from 0.0 to 0.", kNewestMinor,
                                 " and does not know it afterwards; the program's custom-call "
                                 "functions cannot be called from it");

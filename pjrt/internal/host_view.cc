@@ -52,7 +52,7 @@ StatusOr<HostView> view_of(const std::shared_ptr<const Client>& client, PjrtBuff
   abi::BufferOpaqueDeviceMemoryDataPointerArgs pointer{.buffer = reference->handle()};
   HEDDLE_RETURN_IF_ERROR(api.call(pointer));
   if (pointer.device_memory_ptr == nullptr && buffer.size_bytes() > 0) {
-    return api.error(absl::StatusCode::kInternal, name_of(pointer.kSlot), "gave no memory for ",
+    return api.error(StatusCode::kInternal, name_of(pointer.kSlot), "gave no memory for ",
                      buffer.shape(), "; the plugin is at fault");
   }
   return HostView{pointer.device_memory_ptr, reference};

@@ -35,8 +35,8 @@ abi::Error* guarded(const Args& args, const Work& work) {
     return work();
   } catch (...) {
     constexpr std::string_view kText = "key-value store: the key needs more memory than there is";
-    return (*args.callback_error)(static_cast<int>(absl::StatusCode::kResourceExhausted),
-                                  kText.data(), kText.size());
+    return (*args.callback_error)(static_cast<int>(StatusCode::kResourceExhausted), kText.data(),
+                                  kText.size());
   }
 }
 

@@ -46,7 +46,7 @@ Status choose_partitioner(hlo::Module& module, std::vector<runtime::BackendOptio
   hlo::Module counted = module;
   counted.extras.mutate().num_partitions = grid.partitions;
   StatusOr<hlo::Module> written = transform::to_shardy(counted);
-  if (!wanted.has_value() && absl::IsUnimplemented(written.status())) return {};
+  if (!wanted.has_value() && written.status().code() == StatusCode::kUnimplemented) return {};
   if (!written.ok()) return annotate(written.status(), "compile ", module.name, ": ");
   module = *std::move(written);
   if (!wanted.has_value()) options.push_back({std::string(kShardyOption), "true"});
@@ -163,7 +163,7 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::results_of(const Launch& launch) con
     for (size_t i = 0; i < result_shapes().size(); ++i) {
       abi::Buffer* handle = launch.outputs[device][i];
       if (handle == nullptr) {
-        status = parts_.client->api()->error(absl::StatusCode::kInternal, "LoadedExecutableExecute",
+        status = parts_.client->api()->error(StatusCode::kInternal, "LoadedExecutableExecute",
                                              "gave no result ", i, " for device ", device,
                                              "; the plugin is at fault");
         continue;

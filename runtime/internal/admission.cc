@@ -17,10 +17,9 @@ StatusOr<Throttle::Ticket> admit(const What& what, const Device& device, int64_t
   if (auto ticket = throttle.try_acquire(bytes, kind); ticket.has_value())
     return *std::move(ticket);
   const Throttle::Load load = throttle.load();
-  return make_error(absl::StatusCode::kUnavailable, what(), ": ", device.name(), " has ",
-                    load.launches, " launches and ", load.bytes,
-                    " bytes in flight, and no room for one of ", bytes,
-                    " bytes; try again later, or let it wait");
+  return make_error(StatusCode::kUnavailable, what(), ": ", device.name(), " has ", load.launches,
+                    " launches and ", load.bytes, " bytes in flight, and no room for one of ",
+                    bytes, " bytes; try again later, or let it wait");
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class JointInterpreter final : public SpmdExecutable {
       for (const BufferPtr& buffer : of_device) {
         auto slot = static_cast<LiteralBuffer&>(*buffer).use();  // of the grid's device
         // execute() saw the buffers whole, so another thread released this one since.
-        if (slot == nullptr) error.Update(deleted_error("run", buffer->shape()));
+        if (slot == nullptr) error.update(deleted_error("run", buffer->shape()));
         if (slot != nullptr) row.push_back(std::move(slot));
       }
     }
@@ -79,7 +79,7 @@ class JointInterpreter final : public SpmdExecutable {
       auto& row = values.emplace_back();
       for (const std::shared_ptr<Slot>& slot : of_device) {
         StatusOr<Literal> value = slot->share();
-        error.Update(value.status());
+        error.update(value.status());
         if (value.ok()) row.push_back(*std::move(value));
       }
     }

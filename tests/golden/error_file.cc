@@ -1,5 +1,6 @@
 #include "heddle/tests/golden/error_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>

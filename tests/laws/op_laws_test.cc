@@ -61,8 +61,7 @@ std::optional<Literal> value_of(Opcode opcode, const hlo::Module& module,
   auto value = hlo::evaluate(module, std::move(arguments));
   if (value.ok()) return *std::move(value);
   const bool refuses = !hlo::definition(opcode).evaluate || is_known_in_part(opcode);
-  EXPECT_TRUE(refuses && value.status().code() == absl::StatusCode::kUnimplemented)
-      << value.status();
+  EXPECT_TRUE(refuses && value.status().code() == StatusCode::kUnimplemented) << value.status();
   return std::nullopt;
 }
 

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "heddle/heddle.h"
+#include "heddle/hlo/module.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/testing.h"

@@ -1,5 +1,6 @@
 #include "heddle/tools/conformance/compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,0 +1,21 @@
+#include "heddle/base/absl_status.h"
+
+#include <string>
+
+namespace heddle {
+
+absl::Status to_absl(const Status& status) {
+  if (status.ok()) return {};
+  std::string text(status.message());
+  if (!status.location().empty() && text.find(status.location()) == std::string::npos)
+    append(text, " [", status.location(), "]");
+  return {static_cast<absl::StatusCode>(status.code()), {text.data(), text.size()}};
+}
+
+Status from_absl(const absl::Status& status) {
+  if (status.ok()) return {};
+  return {static_cast<StatusCode>(status.code()),
+          {status.message().data(), status.message().size()}};
+}
+
+}  // namespace heddle
