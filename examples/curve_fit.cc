@@ -17,11 +17,11 @@ struct Fit {
       fields(field("b", &Fit::b), field("r", &Fit::r), field("moving", &Fit::moving));
 };
 
-Tensor curve(Tensor b, Tensor x) { return index(b, {0}) * (1 - exp(-index(b, {1}) * x)); }
+Tensor curve(Tensor b, Tensor x) { return take_at(b, {0}) * (1 - exp(-take_at(b, {1}) * x)); }
 
 Tensor derivatives(Tensor b, Tensor x) {
-  Tensor decay = exp(-index(b, {1}) * x);
-  return stack({1 - decay, index(b, {0}) * x * decay}, /*axis=*/-1);
+  Tensor decay = exp(-take_at(b, {1}) * x);
+  return stack({1 - decay, take_at(b, {0}) * x * decay}, /*axis=*/-1);
 }
 
 Fit fit(Tensor start, Tensor x, Tensor y) {

@@ -66,7 +66,7 @@ Filtered kalman_filter(const Variances& v, Tensor flow) {
         s.log_likelihood - 0.5 * (std::log(2 * M_PI) + log(total) + square(surprise) / total)};
     return std::pair(next, std::pair(next.mean, next.variance));
   };
-  State first{index(flow, {0}), v.noise, zeros({}, f64)};
+  State first{take_at(flow, {0}), v.noise, zeros({}, f64)};
   auto [last, path] = scan(step, first, slice_in_dim(flow, 1, flow.dim(0)));
   return {last.log_likelihood, path.first, path.second};
 }

@@ -136,8 +136,8 @@ Tensor column_stack(const std::vector<Tensor>& parts, SourceLocation at) {
   });
 }
 
-Tensor block(const std::vector<std::vector<Tensor>>& rows, SourceLocation at) {
-  return one_program("block", at, [&] {
+Tensor block_matrix(const std::vector<std::vector<Tensor>>& rows, SourceLocation at) {
+  return one_program("block_matrix", at, [&] {
     int64_t rank = 2;
     for (const std::vector<Tensor>& row : rows) {
       for (const Tensor& part : row) rank = std::max(rank, part.rank());
@@ -150,9 +150,9 @@ Tensor block(const std::vector<std::vector<Tensor>>& rows, SourceLocation at) {
         shape.insert(shape.begin(), static_cast<size_t>(rank - part.rank()), 1);
         parts.push_back(reshape({part, at}, shape));
       }
-      wide.push_back(joined("block", parts, rank, -1, at));
+      wide.push_back(joined("block_matrix", parts, rank, -1, at));
     }
-    return rows.size() == 1 ? wide[0] : joined("block", wide, rank, -2, at);
+    return rows.size() == 1 ? wide[0] : joined("block_matrix", wide, rank, -2, at);
   });
 }
 

@@ -32,8 +32,8 @@ Tensor dstack(const std::vector<Tensor>& parts, SourceLocation at = SourceLocati
 Tensor column_stack(const std::vector<Tensor>& parts, SourceLocation at = SourceLocation::here());
 // Rows of blocks: those of a row are joined along the last axis, the rows along the one before. The
 // result has rank 2 or more.
-Tensor block(const std::vector<std::vector<Tensor>>& rows,
-             SourceLocation at = SourceLocation::here());
+Tensor block_matrix(const std::vector<std::vector<Tensor>>& rows,
+                    SourceLocation at = SourceLocation::here());
 
 // Along an axis into `count` parts whose sizes differ by 1 at most, the greater ones first.
 std::vector<Tensor> array_split(Operand x, int64_t count, int64_t axis = 0);

@@ -42,11 +42,11 @@ TEST(Arranging, StacksInThreeDirections) {
 }
 
 TEST(Arranging, Blocks) {
-  Tensor whole = block({{ones({2, 2}, s32), zeros({2, 1}, s32)}, {array<int>({7, 8, 9})}});
+  Tensor whole = block_matrix({{ones({2, 2}, s32), zeros({2, 1}, s32)}, {array<int>({7, 8, 9})}});
   EXPECT_EQ(whole.shape(), Shape(s32, {3, 3}));
   EXPECT_THAT(of(whole), ElementsAre(1, 1, 0, 1, 1, 0, 7, 8, 9));
-  EXPECT_EQ(block({{pair(1, 2), arange(1)}}).shape(), Shape(s32, {1, 3}));
-  EXPECT_THAT(error_of([] { block({}); }), HasSubstr("block: has no parts"));
+  EXPECT_EQ(block_matrix({{pair(1, 2), arange(1)}}).shape(), Shape(s32, {1, 3}));
+  EXPECT_THAT(error_of([] { block_matrix({}); }), HasSubstr("block_matrix: has no parts"));
 }
 
 TEST(Arranging, TakingApart) {

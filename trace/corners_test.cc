@@ -302,7 +302,7 @@ TEST(Corners, ErrorsNameTheFunctionThatWasCalled) {
        }},
       {"block",
        [&] {
-         block({{x, n}});
+         block_matrix({{x, n}});
        }},
       {"insert", [&] { insert(m, 0, ones({7}), 0); }},
       {"at.set", [&] { (void)m.at({0}).set(ones({7})); }},

@@ -53,7 +53,7 @@ class FileWriter {
   Status check() {
     if (path_.empty()) return invalid_argument("the path is empty; give the file a name");
     if (out_) return {};
-    return make_error(absl::StatusCode::kUnavailable, path_,
+    return make_error(StatusCode::kUnavailable, path_,
                       ": cannot be written: ", std::strerror(errno));
   }
   std::string path_;

@@ -275,7 +275,7 @@ int64_t Indexing::apply(const Tensor& indices, int64_t axis, Tensor& out) const 
 
 }  // namespace trace_internal
 
-Tensor index(Operand operand, const std::vector<IndexEntry>& entries) {
+Tensor take_at(Operand operand, const std::vector<IndexEntry>& entries) {
   Tensor x = as_tensor(operand);
   return trace_internal::one_program("index", operand.at(), [&] {
     const trace_internal::Entries all = trace_internal::entries_of(x, entries, operand.at());
@@ -284,11 +284,11 @@ Tensor index(Operand operand, const std::vector<IndexEntry>& entries) {
 }
 
 Tensor Tensor::operator[](const IndexEntry& entry) const {
-  return index({*this, entry.at()}, {entry});
+  return take_at({*this, entry.at()}, {entry});
 }
 
 Tensor Tensor::operator[](std::initializer_list<IndexEntry> entries) const {
-  return index({*this, entries.size() == 0 ? SourceLocation() : entries.begin()->at()}, entries);
+  return take_at({*this, entries.size() == 0 ? SourceLocation() : entries.begin()->at()}, entries);
 }
 
 }  // namespace heddle

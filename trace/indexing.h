@@ -80,7 +80,7 @@ class IndexEntry {
 // indices count from the end; a tensor's that are outside are clamped.
 // errors: Error naming the axis, where a C++ position is out of range; also for more entries than
 // axes, for two ellipses, for tensors that do not broadcast, and for masks (tensors of pred)
-Tensor index(Operand x, const std::vector<IndexEntry>& entries);
+Tensor take_at(Operand x, const std::vector<IndexEntry>& entries);
 
 // x.at(..).set(v) and the like: a new tensor, with the part at the entries replaced or combined
 // with v (which broadcasts to it). Places where an index tensor is outside are

@@ -54,6 +54,7 @@ class Program : public trace_internal::Calls<Program> {
   // Names, paths and types of arguments, captured tensors and results. The name is that of a named
   // Function, else "main".
   [[nodiscard]] const Signature& signature(SourceLocation at = SourceLocation::here()) const;
+  // Include heddle/hlo/module.h to read it.
   [[nodiscard]] const hlo::Module& module(SourceLocation at = SourceLocation::here()) const;
   // The same program as plain HLO, which any XLA reads: scan lowered to while, and calls of LAPACK
   // to loops (transform/lapack/expand.h).

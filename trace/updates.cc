@@ -329,7 +329,7 @@ At at(const Tensor& x, std::vector<IndexEntry> entries, SourceLocation location)
   return {x, std::move(entries), location};
 }
 
-Tensor At::get() const { return index({x_, location_}, entries_); }
+Tensor At::get() const { return take_at({x_, location_}, entries_); }
 Tensor At::set(Operand value) const {
   return updated("at.set", x_, entries_, value, location_, true,
                  [](const Tensor&, const Tensor& update) { return update; });

@@ -1,8 +1,8 @@
 #include "heddle/hlo/wire/internal/computation.h"
 
-#include <algorithm>
 #include <google/protobuf/arena.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 

@@ -96,7 +96,7 @@ TEST(Jax, N038_ConjunctiveCondition) {
     auto out =
         while_loop([&](std::pair<Tensor, Tensor> c) { return (c.first < steps) & (c.first < 10); },
                    [&](std::pair<Tensor, Tensor> c) {
-                     return std::pair(c.first + 1, c.second + index(xs, {c.first}));
+                     return std::pair(c.first + 1, c.second + take_at(xs, {c.first}));
                    },
                    std::pair(scalar<int>(0), scalar<int>(0)));
     int n = std::min(steps, 10);
@@ -442,7 +442,7 @@ TEST(Jax, N174_CombineOfMatrices) {
   for (int64_t n : {2, 43, 100}) {
     Tensor m = broadcast_to(array<float>({{1, 1}, {0, 1}}), {n, 2, 2});
     Tensor out = associative_scan([](Tensor a, Tensor b) { return matmul(b, a); }, m);
-    EXPECT_EQ(index(out, {n - 1, 0, 1}).item<float>(), static_cast<float>(n));
+    EXPECT_EQ(take_at(out, {n - 1, 0, 1}).item<float>(), static_cast<float>(n));
   }
 }
 

@@ -203,7 +203,7 @@ std::vector<FunctionSample> movement() {
        [](In i) {
          return Tensors{take_along_axis(i.x, reshape(i.rows, {1, 2}), 0)};
        }},
-      {"index",
+      {"take_at",
        [](In i) {
          return Tensors{i.x[{i.position, Slice{0, 1}}]};
        }},

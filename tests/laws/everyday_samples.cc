@@ -147,9 +147,9 @@ std::vector<FunctionSample> arranging() {
       {"hstack", parts(hstack)},
       {"dstack", parts(dstack)},
       {"column_stack", parts(column_stack)},
-      {"block",
+      {"block_matrix",
        [](In i) {
-         return Tensors{block({{i.x, i.y}})};
+         return Tensors{block_matrix({{i.x, i.y}})};
        }},
       {"array_split", [](In i) { return array_split(i.v, 2); }},
       {"unstack", [](In i) { return unstack(i.x); }},

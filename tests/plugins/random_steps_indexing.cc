@@ -93,7 +93,7 @@ std::vector<IndexEntry> entries(Maker& m, const Value& x) {
 
 void indexed(Maker& m) {
   const Value x = m.with_axes();
-  m.moved(x, index(x.tensor, entries(m, x)));
+  m.moved(x, take_at(x.tensor, entries(m, x)));
 }
 
 void updated_at(Maker& m) {
