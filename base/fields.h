@@ -118,7 +118,7 @@ constexpr size_t repeated_field() {
   return std::apply(
       [](const auto&... fields) {
         size_t number = 0;
-        auto is_repeated = [&](const auto& field) {
+        [[maybe_unused]] auto is_repeated = [&](const auto& field) {
           size_t i = 0;
           return ((i++ < number && fields_internal::is_same_field(fields, field)) || ...);
         };

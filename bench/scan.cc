@@ -28,8 +28,8 @@ void BM_RunOfTheSameProgram(benchmark::State& state) {
 }
 BENCHMARK(BM_RunOfTheSameProgram);
 
-// A scan of 10 steps with a body of 6 ops, known by no promise: the lambda, which captures a tensor,
-// is traced at each call and its program found again.
+// A scan of 10 steps with a body of 6 ops, known by no promise: the lambda, which captures a
+// tensor, is traced at each call and its program found again.
 auto six_ops(const Tensor& rate) {
   return [rate](Tensor c, Tensor x) {
     Tensor y = c * rate + x;
@@ -43,8 +43,8 @@ void BM_LambdaScanCall(benchmark::State& state) {
 }
 BENCHMARK(BM_LambdaScanCall);
 
-// The same scan as a Function, which is not traced, and as a Program: what is left of the call above
-// is the price of tracing.
+// The same scan as a Function, which is not traced, and as a Program: what is left of the call
+// above is the price of tracing.
 void BM_FunctionScanCall(benchmark::State& state) {
   Tensor rate = scalar(0.5f), init = scalar(0.0f), xs = ones({10});
   Function step("six_ops", six_ops(rate));

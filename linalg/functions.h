@@ -55,8 +55,8 @@ class NormOrder {
 //        -INFINITY, along a row; 2 and -2, the greatest and least singular value; kNuclear, the sum
 //        of singular values; kFrobenius.
 //        none: the root of the sum of |x|^2
-// axes   one, of vectors, or two, of a matrix's rows and columns; by default all of x, whose rank must
-//        then suit the order; {}: none, of each element by itself
+// axes   one, of vectors, or two, of a matrix's rows and columns; by default all of x, whose rank
+//        must then suit the order; {}: none, of each element by itself
 struct NormOptions {
   std::optional<NormOrder> order = {};
   AxisList axes = kAllAxes;
@@ -65,7 +65,8 @@ struct NormOptions {
 // x of f32, f64, c64 or c128; the result is real. Over no elements it is 0. errors: also for an
 // order that there is not, and for the least of no elements
 Tensor norm(Operand x, const NormOptions& options = {});
-// Of the vectors along axes (by default one of all elements), and of the matrices in the last two axes.
+// Of the vectors along axes (by default one of all elements), and of the matrices in the last two
+// axes.
 Tensor vector_norm(Operand x, double order = 2, const AxisList& axes = kAllAxes,
                    bool keep_dims = false);
 // Of the matrices in the last two axes.

@@ -1,4 +1,5 @@
 // Products of many matrices, traces, polar factors and condition numbers.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -143,7 +143,7 @@ namespace {
 // XLA's ReduceWindowRewriter has it so: tiles of 16 elements.
 constexpr int64_t kTile = 16;
 
-// Steps without captures are traced once for all callers, so they have the line of none.
+// Heddle's own steps have the line of no caller, so that all callers share one computation.
 constexpr SourceLocation kShared;
 
 // Rows [n, ..] to the combination of all up to each: the first starts it, so that no identity is
@@ -153,7 +153,7 @@ Tensor up_to_each(const Tensor& rows, SourceLocation at) {
   const int64_t n = rows.dim(0);
   if (n < 2) return rows;
   const Tensor first = slice_in_dim({rows, at}, 0, 1);
-  auto step = [](Tensor carry, Tensor row) {  // captureless: traced once
+  auto step = [](Tensor carry, Tensor row) {
     Tensor next = Combine{}(carry, row, kShared);
     return std::pair(next, next);
   };

@@ -1,12 +1,13 @@
 // The combine cache: traced bodies of loops and branches, kept so that equal ones are one
 // computation.
 //
-// Level 1, promise: the body of a named Function, with the same argument types and structure, is not
-// traced again. Level 2, structure: a body that was traced is compared with what the last trace at
-// its place recorded (trace/replay.h), and where it differs is looked up by the hash of its
-// canonical form and by full equality; an equal one gives the same computation, so that lowering and
-// compiling happen once. A hash collision costs a comparison, never a wrong result. Both levels hold
-// at most capacity() entries each; the least recently used goes first. Safe from any thread.
+// Level 1, promise: the body of a named Function, with the same argument types and structure, is
+// not traced again. Level 2, structure: a body that was traced is compared with the last trace at
+// its place (trace/replay.h). Where it differs, it is looked up by the hash of its canonical form,
+// then by full equality. An equal one gives the same computation, so that lowering and compiling
+// happen once. A hash collision costs a comparison, never a wrong result. Both levels hold at most
+// capacity() entries each, and the least recently used goes first; each thread also keeps the last
+// traces at 1024 places. Safe from any thread.
 #pragma once
 
 #include <cstdint>

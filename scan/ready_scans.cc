@@ -33,7 +33,7 @@ uint64_t ReadyKey::hash() const {
 }
 
 bool operator==(const ReadyKey& a, const ReadyKey& b) {
-  return a.body == b.body && a.carries == b.carries && a.length == b.length &&
+  return a.body == b.body && a.carries == b.carries && a.xs == b.xs && a.length == b.length &&
          a.device == b.device && same_options(a.options, b.options);
 }
 

@@ -21,10 +21,11 @@ struct Ready {
 };
 using ReadyPtr = std::shared_ptr<const Ready>;
 
-// With the types of the body's parameters these say the types of init and xs.
+// With the types of the body's parameters these say the types of init, xs and the captures.
 struct ReadyKey {
   Fragment body;
   size_t carries = 0;  // leaves of init
+  size_t xs = 0;       // leaves of xs; 0: the body has a counter
   int64_t length = 0;
   ScanOptions options;
   uint64_t device = 0;  // serial number

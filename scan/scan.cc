@@ -234,7 +234,12 @@ class AtOnce {
     for (const Tensor& capture : body_->captures)
       buffers_.push_back(trace_internal::buffer_of(capture, what_, at_));
     runtime::Device& device = trace_internal::device_of(buffers_, what_, at_);
-    ReadyKey key{body_->fragment, init_.leaves.size(), setting_.length, options_, device.serial()};
+    ReadyKey key{.body = body_->fragment,
+                 .carries = init_.leaves.size(),
+                 .xs = xs_.leaves.size(),
+                 .length = setting_.length,
+                 .options = options_,
+                 .device = device.serial()};
     ReadyPtr ready = find_ready_scan(key);
     if (!ready) {
       ready = make(device);

@@ -17,19 +17,14 @@ using trace_internal::Traced;
 
 namespace {
 
-// What was made of a trace: the computation, and for each of its captures the place among those that
-// were recorded.
+// What was made of a trace: the computation, and for each of its captures the place among those
+// that were recorded.
 struct Made {
   Fragment fragment;
   std::vector<size_t> captures;
 };
 
 using Recordings = trace_internal::Recordings<Made>;
-
-Recordings& recordings() {
-  thread_local const auto kRecordings = std::make_unique<Recordings>();
-  return *kRecordings;
-}
 
 // The user's function, run on placeholders. errors: Error where its result has no value
 std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, Body& body) {
@@ -89,7 +84,8 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   auto body = std::make_shared<Body>();
   const uint64_t place =
       trace_internal::place_of(request.kind, request.callable.types, request.at);
-  const Recordings::EntryPtr last = recordings().at(place);
+  Recordings* recordings = Recordings::of_thread();
+  const Recordings::EntryPtr last = recordings ? recordings->at(place) : nullptr;
   Recorder recorder(request.what, request.at,
                     last ? trace_internal::RecordingPtr(last, &last->recording) : nullptr);
   const std::vector<Tensor> results = results_of(request, recorder, *body);
@@ -101,10 +97,10 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
     return body;
   }
   Traced recorded = recorder.finish_as_recorded(results, request.what, request.at, root);
-  trace_internal::Recording recording = recorder.recording_of(recorded);
+  std::optional<trace_internal::Recording> recording = recorder.recording_of(recorded);
   Made made = made_of(request, std::move(recorded), *body);
   body->fragment = made.fragment;
-  recordings().keep(place, std::move(recording), std::move(made));
+  if (recording && recordings) recordings->keep(place, *std::move(recording), std::move(made));
   return body;
 }
 

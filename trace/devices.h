@@ -33,7 +33,9 @@ class DeviceOrName {
  public:
   DeviceOrName(Device& device) : device_(&device) {}
   DeviceOrName(Device* device) : device_(device) {}
-  DeviceOrName(const char* name) : name_(name) {}
+  DeviceOrName(const char* name) {  // null as getenv() gives it: the name of no device
+    if (name != nullptr) name_ = name;
+  }
   DeviceOrName(std::string_view name) : name_(name) {}
   DeviceOrName(const std::string& name) : name_(name) {}
   // errors: Error (NotFound) that lists the backends there are; (InvalidArgument) for null

@@ -201,8 +201,10 @@ Tensor operator>>(Operand x, Operand y) {
   return is_signed(typed.dtype()) ? shift_right_arithmetic(x, y) : shift_right_logical(x, y);
 }
 
-#define HEDDLE_COMPOUND(symbol) \
-  Tensor& Tensor::operator symbol##=(Operand y) & { return *this = Operand(*this, y.at()) symbol y; }
+#define HEDDLE_COMPOUND(symbol)                     \
+  Tensor& Tensor::operator symbol##=(Operand y) & { \
+    return *this = Operand(*this, y.at()) symbol y; \
+  }
 HEDDLE_COMPOUND(+)
 HEDDLE_COMPOUND(-)
 HEDDLE_COMPOUND(*)

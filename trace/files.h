@@ -83,12 +83,18 @@ TreeSpec stored_spec(const StoredNames& names, const std::string& path, bool is_
     spec.kind = Kind::kNone;
   } else if constexpr (HasFields<T>) {
     spec.kind = Kind::kStruct;
-    for_each_field(T{}, [&](std::string_view name, const auto& child) {
-      using Child = std::remove_cvref_t<decltype(child)>;
-      spec.keys.emplace_back(name);
-      spec.children.push_back(
-          stored_spec<Child>(names, key_name(path, is_top, spec.keys.back()), false, depth + 1));
-    });
+    for_each_member(
+        T{},
+        [&](std::string_view name, const auto& child) {
+          using Child = std::remove_cvref_t<decltype(child)>;
+          spec.keys.emplace_back(name);
+          spec.children.push_back(stored_spec<Child>(
+              names, key_name(path, is_top, spec.keys.back()), false, depth + 1));
+        },
+        [&](std::string_view name, const auto& value) {
+          spec.keys.emplace_back(name);
+          spec.children.push_back({.kind = Kind::kStatic, .value = text_of(value)});
+        });
   } else if constexpr (IsTuple<T>::value) {
     spec.kind = Kind::kTuple;
     [&]<size_t... I>(std::index_sequence<I...>) {
@@ -129,7 +135,9 @@ std::vector<Tensor> load_leaves(const std::string& path,
 // Writes the tensors of a tree to the file `path`, taken as it is, under their paths: `w`,
 // `layers[1].b`; a map's keys as they are. A tuple or vector at the top gives arr_0, arr_1, as
 // numpy.savez(path, x, y); so does a lone tensor. None and missing optionals give nothing.
-// errors   as save_npy(); Error (InvalidArgument) where two paths are the same
+// Static fields are not in the file: they are those of a T{}, or of `like`.
+// errors   as save_npy(); Error (InvalidArgument) where two paths are the same. What was in the file
+//          is gone also where writing fails
 // cost     a download for each tensor, counted
 template <Tree T>
 void save_npz(const std::string& path, const T& tree, const SaveOptions& options = {},

@@ -1,4 +1,4 @@
-// The rules are those of numpy 2.4, numpy/_core/arrayprint.py; tests/printing compares with it.
+// The rules are those of numpy 2.4, numpy/_core/arrayprint.py; tests/numpy compares with it.
 #include "heddle/trace/printing.h"
 
 #include <algorithm>

@@ -284,6 +284,10 @@ Program trace_of(const Traceable<Args...>& fn, const Args&... args) {
   }
 }
 
+// linalg::trace(x, k) sums a diagonal, and keeps its calls beside using namespace heddle::linalg.
+template <class Fn>
+concept NoTensor = !std::is_same_v<std::remove_cvref_t<Fn>, Tensor>;
+
 template <class Fn, class... Args>
 TypedProgramOf<Fn, Args...> typed_trace(Fn& fn, SourceLocation at, const Args&... args) {
   return TypedProgramOf<Fn, Args...>(trace_of<Args...>(Traceable<Args...>(fn, at), args...));
@@ -312,11 +316,13 @@ StatusOr<TypedProgramOf<Fn, Args...>> try_typed_trace(Fn& fn, SourceLocation at,
 //          `args` or of the result that has no value; what else `fn` throws passes untouched
 // cost     no buffer is read, written or uploaded; time and memory are linear in the ops recorded
 template <class Fn>
-auto trace(Fn&& fn, SourceLocation at = SourceLocation::here()) {
+requires trace_internal::NoTensor<Fn>  //
+    auto trace(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at);
 }
 template <class Fn, class A>
-auto trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
+requires trace_internal::NoTensor<Fn>  //
+    auto trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at, a);
 }
 template <class Fn, class A, class B>

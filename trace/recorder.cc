@@ -126,6 +126,7 @@ void Recorder::leave_replay() {
   if (!replay_.is_on()) return;
   replay_.stop([&](hlo::Instruction instruction, std::span<const Fragment> called) {
     for (size_t i = 0; i < called.size(); ++i) instruction.called[i] = import(called[i]);
+    builder_.set_location(instruction.at);
     builder_.append(std::move(instruction));
   });
 }
@@ -175,8 +176,8 @@ hlo::InstructionId Recorder::use(const Tensor& tensor, std::string_view op, Sour
   throw_foreign(node, op, at);
 }
 
-// Backwards over what has the dtype: numbers are what is looked for, and an array that is no number
-// ends it, since then the dtype is meant. Constants of ops take the dtype of what they meet.
+// Goes backwards over what has the dtype, and looks for numbers. An array that is no number ends the
+// search, since then the dtype is meant. Constants of ops take the dtype of what they meet.
 std::optional<Number> Recorder::number_behind(hlo::InstructionId id) const {
   const DType dtype = shape(id).dtype();
   const size_t arguments = parameters_.size() - captures_.size();
@@ -233,7 +234,7 @@ StatusOr<hlo::InstructionId> Recorder::append(const Step& step) {
   HEDDLE_ASSIGN_OR_RETURN(
       hlo::InstructionId id,
       builder_.add(step.opcode, step.operands, step.attrs, std::move(called), step.declared));
-  auto extras = [&]() -> hlo::InstructionExtras& { return builder_.mutable_at(id).extras.mutate(); };
+  auto extras = [&]() -> auto& { return builder_.mutable_at(id).extras.mutate(); };
   if (!step.frontend_attributes.empty()) extras().frontend_attributes = step.frontend_attributes;
   if (!step.backend_config.empty()) extras().backend_config = step.backend_config;
   if (step.sharding) extras().sharding = Box<hlo::Sharding>(*step.sharding);
@@ -310,6 +311,7 @@ Tensor Recorder::constant(Literal literal, SourceLocation at) {
 std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Tensor> operands,
                                     SourceLocation at) {
   leave_replay();
+  has_pasted_ = true;
   const hlo::Computation& body = fragment->entry_computation();
   const uint32_t shift = import(fragment).value - fragment->entry.value;
   std::vector<hlo::InstructionId> now(body.instructions.size());
@@ -379,8 +381,10 @@ bool Recorder::ends_as_expected(std::span<const Tensor> results, std::string_vie
   return replay_.is_on() && replay_.ends_with(ids, kind == Root::kBare, captures_.size());
 }
 
-Recording Recorder::recording_of(const Traced& traced) {
-  return {traced.module.entry_computation(), std::move(imports_), traced.captures.size()};
+std::optional<Recording> Recorder::recording_of(const Traced& traced) {
+  const hlo::Computation& entry = traced.module.entry_computation();
+  if (has_pasted_ || entry.instructions.size() > kMaxRecording) return std::nullopt;
+  return Recording{entry, std::move(imports_), traced.captures.size()};
 }
 
 namespace {
@@ -440,11 +444,6 @@ struct Made {
 };
 using Programs = Recordings<Made>;
 
-Programs& programs() {
-  thread_local const auto kPrograms = std::make_unique<Programs>();
-  return *kPrograms;
-}
-
 // The executable of a trace that came as expected, for these arguments; null where it is gone or
 // another device's.
 std::shared_ptr<runtime::Executable> still_fits(const Made& made,
@@ -460,11 +459,12 @@ std::shared_ptr<runtime::Executable> still_fits(const Made& made,
 std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
                             FunctionRef<std::vector<Tensor>()> fn) {
   const uint64_t place = place_of(what.data(), nullptr, at);
-  const Programs::EntryPtr last = programs().at(place);
+  Programs* programs = Programs::of_thread();
+  const Programs::EntryPtr last = programs ? programs->at(place) : nullptr;
   std::shared_ptr<runtime::Executable> executable;
   std::vector<runtime::BufferPtr> buffers;
   Traced traced;
-  Recording recording;
+  std::optional<Recording> recording;
   {
     Recorder recorder(what, at, last ? RecordingPtr(last, &last->recording) : nullptr);
     const std::vector<Tensor> results = fn();
@@ -482,7 +482,8 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
     runtime::Device& device = device_of(buffers, what, at);
     uint64_t hash = 0;
     executable = value_or_throw(executable_for(traced.module, device, {}, &hash), at);
-    programs().keep(place, std::move(recording), {executable, hash, device.serial()});
+    if (recording && programs)
+      programs->keep(place, *std::move(recording), {executable, hash, device.serial()});
   }
   return run_executable(*executable, buffers, at);
 }

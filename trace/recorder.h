@@ -96,8 +96,9 @@ class Recorder {
                         Root root = Root::kTuple);
   // The captured values, in the order of recording.
   [[nodiscard]] const std::vector<Tensor>& captures() const { return captures_; }
-  // What finish_as_recorded() gave, to be expected the next time.
-  Recording recording_of(const Traced& traced);
+  // What finish_as_recorded() gave, to be expected the next time; none where it is long, or has
+  // pasted instructions, which are never compared.
+  std::optional<Recording> recording_of(const Traced& traced);
 
   // For errors: the C++ number that alone gives an instruction its dtype, where one does.
   [[nodiscard]] std::optional<Number> number_behind(hlo::InstructionId id) const;
@@ -127,6 +128,7 @@ class Recorder {
   std::unordered_map<const Node*, hlo::InstructionId>
       capture_of_traced_;  // by node, kept alive in captures_
   std::vector<hlo::InstructionId> parameters_;
+  bool has_pasted_ = false;
   std::unordered_map<const hlo::Module*, hlo::ComputationId> imported_;
   std::vector<std::pair<Fragment, hlo::ComputationId>> imports_;  // keeps their keys alive
 };

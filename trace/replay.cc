@@ -34,6 +34,7 @@ uint64_t place_of(const void* kind, const void* types, SourceLocation at) {
   return word ^ (word >> 32);
 }
 
+// Of an instruction that was recorded and not pasted: each of its callees was imported.
 const Fragment& Replay::import(hlo::ComputationId id) const {
   return std::ranges::find(expected_->imports, id, [](const auto& i) { return i.second; })->first;
 }

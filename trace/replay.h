@@ -100,7 +100,8 @@ inline constexpr size_t kMaxRecording = 512;
 uint64_t place_of(const void* kind, const void* types, SourceLocation at);
 
 // The last recording at each place of a program, with what was made of it. One table a thread, so
-// that no lookup takes a lock; an entry that another place overwrites is recorded again.
+// that no lookup takes a lock; an entry that another place overwrites is recorded again. A table
+// holds at most kSlots recordings of kMaxRecording instructions.
 void forget_recordings();  // of all threads
 uint64_t recordings_epoch();
 
@@ -113,25 +114,38 @@ class Recordings {
   };
   using EntryPtr = std::shared_ptr<const Entry>;
 
-  // What a place of the program recorded last, or null. It may be another place's: following it
-  // tells.
+  // What a place of the program recorded last, or null.
   [[nodiscard]] EntryPtr at(uint64_t place) {
     Slot& slot = slots_[place % kSlots];
-    return slot.epoch == recordings_epoch() ? slot.entry : nullptr;
+    if (slot.epoch != recordings_epoch()) slot = {};
+    return slot.place == place ? slot.entry : nullptr;
   }
   void keep(uint64_t place, Recording recording, Made made) {
-    if (recording.computation.instructions.size() > kMaxRecording) return;
     slots_[place % kSlots] = {
-        std::make_shared<const Entry>(Entry{std::move(recording), std::move(made)}),
+        std::make_shared<const Entry>(Entry{std::move(recording), std::move(made)}), place,
         recordings_epoch()};
+  }
+
+  // This thread's table; null when the thread's variables are being destroyed: what still runs then
+  // is recorded.
+  static Recordings* of_thread() {
+    thread_local bool is_gone = false;  // has no destructor, so that it may be read at any time
+    struct Owner {
+      std::unique_ptr<Recordings> table = std::make_unique<Recordings>();
+      ~Owner() { is_gone = true; }
+    };
+    if (is_gone) return nullptr;
+    thread_local const Owner kOwner;
+    return kOwner.table.get();
   }
 
  private:
   struct Slot {
     EntryPtr entry;
+    uint64_t place = 0;
     uint64_t epoch = 0;
   };
-  static constexpr size_t kSlots = 256;
+  static constexpr size_t kSlots = 1024;
   std::array<Slot, kSlots> slots_;
 };
 

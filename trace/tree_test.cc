@@ -56,7 +56,7 @@ TEST(StaticFields, ArePartOfTheStructureAndNoLeaves) {
   EXPECT_NE(tree_spec(four), tree_spec(eight));
   EXPECT_TRUE(has_structure(four, tree_spec(four)));
   EXPECT_FALSE(has_structure(eight, tree_spec(four)));
-  EXPECT_THAT(first_difference(tree_spec(four), tree_spec(eight)),
+  EXPECT_THAT(first_difference(tree_spec(four), tree_spec(eight), "", ""),
               HasSubstr(".heads is the static value 4 and the static value 8"));
 }
 

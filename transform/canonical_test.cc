@@ -119,7 +119,7 @@ TEST(Canonical, EffectsStayInTheirOrder) {
   attrs.custom_call_target = "second";
   InstructionId late = *to.add(Opcode::kCustomCall, {x}, attrs, {}, &kF32);
   attrs.custom_call_target = "third";
-  *to.add(Opcode::kCustomCall, {late}, attrs, {}, &kF32);
+  ASSERT_TRUE(to.add(Opcode::kCustomCall, {late}, attrs, {}, &kF32).ok());
   module.entry = module.add(std::move(to).finish(x));
   Module canonical = canonicalize(module);
   ASSERT_EQ(canonical.instruction_count(), 3);

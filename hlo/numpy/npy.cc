@@ -74,7 +74,8 @@ class HeaderParser {
     }
     if (!has_descr_ || !has_order_ || !has_shape_)
       return malformed("lacks descr, fortran_order or shape");
-    if (peek() != '\0') return malformed("goes on after its dictionary");
+    peek();
+    if (at_ < text_.size()) return malformed("goes on after its dictionary");
     return std::move(out_);
   }
 

@@ -1,5 +1,6 @@
 #include "heddle/hlo/numpy/npz.h"
 
+#include <algorithm>
 #include <set>
 
 #include "heddle/hlo/numpy/internal/zip.h"
@@ -8,6 +9,11 @@
 namespace heddle::hlo {
 namespace {
 constexpr std::string_view kEnding = ".npy";
+
+// Names stand in messages, which a terminal shows.
+bool has_control_characters(std::string_view name) {
+  return std::ranges::any_of(name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
+}
 }
 
 StatusOr<NpzReader> NpzReader::open(std::string_view bytes) {
@@ -18,6 +24,8 @@ StatusOr<NpzReader> NpzReader::open(std::string_view bytes) {
   for (ZipEntry& entry : entries) {
     if (!entry.name.ends_with(kEnding))
       return invalid_argument("npz: entry '", entry.name.substr(0, 80), "' is no .npy file");
+    if (has_control_characters(entry.name))
+      return invalid_argument("npz: an entry's name has control characters");
     entry.name.resize(entry.name.size() - kEnding.size());
     out.names_.push_back(std::move(entry.name));
     out.places_.push_back({entry.size, entry.stored, entry.is_deflated, entry.crc});
@@ -43,6 +51,8 @@ Status write_npz(std::span<const NamedLiteral> arrays, bool compress,
   for (const NamedLiteral& array : arrays) {
     if (!names.insert(array.name).second)
       return invalid_argument("npz: two arrays have the name '", array.name, "'");
+    if (has_control_characters(array.name))
+      return invalid_argument("npz: the name of an array has control characters");
     if (array.value.is_elided()) return invalid_argument("npz: ", array.name, " has no value");
     StatusOr<std::string> header = npy_header(array.value.shape());
     if (!header.ok()) return annotate(header.status(), array.name, ": ");

@@ -220,6 +220,7 @@ StatusOr<std::string> inflate_all(std::string_view stored, uint64_t size) {
     stream.avail_out = kPiece;
     code = inflate(&stream, Z_NO_FLUSH);
     const size_t made = kPiece - stream.avail_out;
+    if (code == Z_BUF_ERROR) return bad("an entry's compressed bytes are cut off");
     if (code != Z_OK && code != Z_STREAM_END) return bad("an entry's compressed bytes are damaged");
     if (made == 0 && code == Z_OK && stream.avail_in == 0 && stored.empty())
       return bad("an entry's compressed bytes are cut off");

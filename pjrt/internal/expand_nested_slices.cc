@@ -20,13 +20,26 @@ bool is_seen_through(Opcode opcode) {
          opcode == Opcode::kBitcast || opcode == Opcode::kConvert;
 }
 
+// Whether a start may be outside: no clamp holds it within 0 .. last.
+bool is_loose(const hlo::Computation& computation, InstructionId start, int64_t last) {
+  const Instruction& clamp = computation.at(start);
+  if (clamp.opcode != Opcode::kClamp) return true;
+  const auto is_within = [&](InstructionId bound) {
+    const Instruction& constant = computation.at(bound);
+    if (constant.opcode != Opcode::kConstant) return false;
+    const int64_t value = constant.attrs.get<hlo::ConstantAttrs>().literal.to_int64(0);
+    return value >= 0 && value <= last;
+  };
+  return !is_within(clamp.operands[0]) || !is_within(clamp.operands[2]);
+}
+
 // A start that may be outside, of a slice that is smaller than the array.
 bool has_loose_start(const hlo::Computation& computation, const Instruction& slice) {
   const Shape& from = computation.at(slice.operands[0]).shape;
   for (int64_t d = 0; d < from.rank(); ++d) {
-    const InstructionId start = slice.operands[static_cast<size_t>(d) + 1];
-    const bool is_known = computation.at(start).opcode == Opcode::kClamp;
-    if (!is_known && from.dimension(d) != slice.shape.dimension(d)) return true;
+    const int64_t last = from.dimension(d) - slice.shape.dimension(d);
+    if (last > 0 && is_loose(computation, slice.operands[static_cast<size_t>(d) + 1], last))
+      return true;
   }
   return false;
 }
@@ -47,12 +60,11 @@ std::vector<bool> nested_slices(const hlo::Computation& computation) {
   return out;
 }
 
-// The start clamped to 0 .. last, in its own type.
+// The start clamped to 0 .. last, in its own type, whose numbers may all be below `last`.
 InstructionId clamped(transform::Emitter& emit, InstructionId start, int64_t last) {
   const DType dtype = emit.shape(start).dtype();
-  const bool fits = bit_width(dtype) - (is_signed(dtype) ? 1 : 0) >= 63 ||
-                    last < int64_t{1} << (bit_width(dtype) - (is_signed(dtype) ? 1 : 0));
-  if (!fits) return start;
+  const int bits = bit_width(dtype) - (is_signed(dtype) ? 1 : 0);
+  if (bits < 63) last = std::min(last, (int64_t{1} << bits) - 1);
   return emit.op(Opcode::kClamp, Shape::scalar(dtype),
                  {emit.scalar(dtype, 0), start, emit.scalar(dtype, last)});
 }

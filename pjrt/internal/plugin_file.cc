@@ -58,7 +58,7 @@ StatusOr<proto::PluginFile> parse(const std::string& path) {
   text << file.rdbuf();
   proto::PluginFile message;
   const auto status = google::protobuf::util::JsonStringToMessage(text.str(), &message);
-  if (!status.ok()) return error(path, to_string(status));
+  if (!status.ok()) return error(path, status.ToString());
   if (message.library().empty()) return error(path, "names no \"library\"");
   return message;
 }

@@ -196,6 +196,88 @@ TEST(Replay, OfABodyThatLoopsItselfIsRight) {
   for (double factor : {1.0, 1.0, 3.0, 1.0, 3.0}) EXPECT_EQ(run(factor), 6 * factor);
 }
 
+// One computation, of parameters that are once a counter and once an x; once an x and once captured.
+TEST(CombineCache, OneBodyOfOtherInputsIsAnotherProgram) {
+  for (bool counted_first : {true, false}) {
+    clear_combine_cache();
+    const Tensor zero = zeros({});
+    const auto counted = [&] {
+      const auto step = [](Tensor c, None) { return std::pair(c + 1, None{}); };
+      EXPECT_EQ(scan(step, zero, None{}, {.length = 4}).first.item<float>(), 4);
+    };
+    const auto given = [&] {
+      const auto step = [](Tensor c, Tensor) { return std::pair(c + 1, None{}); };
+      EXPECT_EQ(scan(step, zero, arange(4)).first.item<float>(), 4);
+    };
+    for (bool is_counted : {counted_first, !counted_first}) is_counted ? counted() : given();
+  }
+  using Two = std::pair<Tensor, Tensor>;
+  const Tensor start = ones({}), a = ones({3}), k = full({}, 2.0f);
+  const auto both = [](Tensor c, Two x) { return std::pair(c, x.first + x.second * c); };
+  const auto captured = [&](Tensor c, Tensor x) { return std::pair(x + c * k, None{}); };
+  EXPECT_EQ(scan(both, start, Two(a, a)).second.to_vector<float>(), (std::vector<float>{2, 2, 2}));
+  EXPECT_EQ(scan(captured, start, a).first.item<float>(), 1 + 2 * (1 + 2 * 3));
+}
+
+// Instructions of a combine are pasted, and are not what one records.
+TEST(Replay, OfACombineThatIsThenRecordedIsRight) {
+  const auto f = [](Tensor a, Tensor b) { return a + b * sum(b); };
+  bool is_direct = false;
+  // clang-format off
+  const auto step = [&](Tensor c, Tensor x) { Tensor y; if (is_direct) { Tensor l = slice_in_dim(x, 0, 1), r = slice_in_dim(x, 1, 2); y = f(l, r); } else { y = slice_in_dim(associative_scan(f, x), 1, 2); } return std::pair(c + sum(y), None{}); };
+  // clang-format on
+  const Tensor zero = zeros({}), xs = full({3, 2}, 2.0f);
+  for (bool direct : {false, true, false, true}) {
+    is_direct = direct;
+    EXPECT_EQ(scan(step, zero, xs).first.item<float>(), 3 * (2 + 2 * 2)) << direct;
+  }
+}
+
+// What runs when the tables of the thread are gone is recorded.
+struct RunsAtItsEnd {
+  Tensor x;
+  float* out = nullptr;
+  ~RunsAtItsEnd() { *out = (x + scan(plain_step, zeros({}), ones({3})).first).item<float>(); }
+};
+
+TEST(Replay, IsLeftWhenAThreadEnds) {
+  rate = 2;
+  float out = 0;
+  std::thread([&] {
+    thread_local RunsAtItsEnd last{ones({}), &out};
+    static_cast<void>((last.x + 1).wait());
+    scan(plain_step, zeros({}), ones({3}));
+  }).join();
+  EXPECT_EQ(out, 7);
+}
+
+TEST(Replay, OfALongBodyIsRight) {
+  const Tensor zero = zeros({}), xs = ones({2});
+  for (int ops : {600, 601, 600}) {
+    const auto step = [&](Tensor c, Tensor x) {
+      for (int i = 0; i < ops; ++i) c = c + x;
+      return std::pair(c, None{});
+    };
+    EXPECT_EQ(scan(step, zero, xs).first.item<float>(), 2 * ops);
+  }
+}
+
+TEST(Replay, GoesOnBehindAnErrorThatIsCaught) {
+  const Tensor zero = zeros({}), xs = ones({2});
+  for (bool is_wrong : {false, true, false, true}) {
+    const auto step = [&](Tensor c, Tensor x) {
+      Tensor next = c + x;
+      try {
+        if (is_wrong) static_cast<void>(next + ones({2, 3}, f64));
+      } catch (const Error&) {
+        next = next * 2;
+      }
+      return std::pair(next, None{});
+    };
+    EXPECT_EQ(scan(step, zero, xs).first.item<float>(), is_wrong ? 6 : 2);
+  }
+}
+
 TEST(CombineCache, NamedFunctionIsTracedOnceAndKeepsItsCaptures) {
   Tensor w = scalar<float>(3);
   Function step("step", [w](Tensor c, Tensor x) { return std::pair(c + w * x, None{}); });

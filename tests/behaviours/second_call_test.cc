@@ -1,6 +1,6 @@
 // What a repeated call does, of each loop function and of the library's functions that loop inside:
-// it lowers, compiles and moves nothing, and traces no Function. And what counts as a trace: each run of a function
-// of the user's on placeholders, and none of Heddle's own.
+// it lowers, compiles and moves nothing, and traces no Function. And what counts as a trace: each
+// run of a function of the user's on placeholders, and none of Heddle's own.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -86,8 +86,7 @@ TEST(JaxSpmd, N049_ShardMapInALoopBodyEqualsTheDenseResult) {
   EXPECT_EQ(got.to_literal(), want.to_literal());
 }
 
-// Collectives are traced once with the step; a step without captures is another one on another
-// mesh.
+// Collectives are traced with the step; on another mesh the step is another one.
 TEST(JaxSpmd, N141_CollectivesInsideAScan) {
   const auto step = [](Tensor h, Tensor x) {
     h = psum(h * 0.5 + x, "model");

@@ -30,7 +30,7 @@ constexpr auto kRunningSum = [](Tensor c, Tensor x) {
 TEST(TorchXla, N01_CumulativeSumWithTheCacheOnAndOff) {
   Tensor xs = array<float>({1, 2, 3, 4, 5});
   float offset = 0;
-  auto uncached = [&offset](Tensor c, Tensor x) {  // has state: level 1 cannot know it
+  auto uncached = [&offset](Tensor c, Tensor x) {  // no Function: level 1 does not know it
     Tensor next = c + x + offset;
     return std::pair(next, next);
   };

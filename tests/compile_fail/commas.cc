@@ -1,5 +1,5 @@
-// Subscripts that C++20 reads as the comma operator. g++ 12 forgets in a precompiled header that its warning is to be an error,
-// so this file includes what it needs and no more.
+// Subscripts that C++20 reads as the comma operator. g++ 12 forgets in a precompiled header that
+// its warning is to be an error, so this file includes what it needs and no more.
 #include "heddle/trace/indexing.h"
 
 using namespace heddle;

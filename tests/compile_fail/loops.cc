@@ -88,20 +88,24 @@ auto repeated(Tensor x) {
 // case fori_tied: write std::pair(..) or std::tuple(..) for std::tie(..)
 auto counted(Tensor x) {
 #ifdef fori_tied
-  return fori_loop(0, 3, [](Tensor, std::pair<Tensor, Tensor> c) { return std::tie(c.second, c.first); },
-                   std::pair(x, x));
+  return fori_loop(
+      0, 3, [](Tensor, std::pair<Tensor, Tensor> c) { return std::tie(c.second, c.first); },
+      std::pair(x, x));
 #else
-  return fori_loop(0, 3, [](Tensor, std::pair<Tensor, Tensor> c) { return std::pair(c.second, c.first); },
-                   std::pair(x, x));
+  return fori_loop(
+      0, 3, [](Tensor, std::pair<Tensor, Tensor> c) { return std::pair(c.second, c.first); },
+      std::pair(x, x));
 #endif
 }
 
 // case cond_tied: write std::pair(..) or std::tuple(..) for std::tie(..)
 auto branches(Tensor p, Tensor x) {
 #ifdef cond_tied
-  return cond(p, [](Tensor a) { return std::tie(a, a); }, [](Tensor a) { return std::tie(a, a); }, x);
+  return cond(
+      p, [](Tensor a) { return std::tie(a, a); }, [](Tensor a) { return std::tie(a, a); }, x);
 #else
-  return cond(p, [](Tensor a) { return std::pair(a, a); }, [](Tensor a) { return std::pair(a, a); }, x);
+  return cond(
+      p, [](Tensor a) { return std::pair(a, a); }, [](Tensor a) { return std::pair(a, a); }, x);
 #endif
 }
 
@@ -118,9 +122,13 @@ auto cases(Tensor p, Tensor x) {
 // case associative_tied: write std::pair(..) or std::tuple(..) for std::tie(..)
 auto combined(Tensor x) {
 #ifdef associative_tied
-  auto f = [](std::pair<Tensor, Tensor> a, std::pair<Tensor, Tensor> b) { return std::tie(a.first, b.second); };
+  auto f = [](std::pair<Tensor, Tensor> a, std::pair<Tensor, Tensor> b) {
+    return std::tie(a.first, b.second);
+  };
 #else
-  auto f = [](std::pair<Tensor, Tensor> a, std::pair<Tensor, Tensor> b) { return std::pair(a.first, b.second); };
+  auto f = [](std::pair<Tensor, Tensor> a, std::pair<Tensor, Tensor> b) {
+    return std::pair(a.first, b.second);
+  };
 #endif
   return associative_scan(f, std::pair(x, x));
 }

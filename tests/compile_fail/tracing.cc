@@ -84,7 +84,7 @@ auto mapped_two(Tensor x, Mesh mesh) {
 #endif
 }
 
-// case named_reference (16 lines): the function returns a reference, perhaps to a variable of its own
+// case named_reference (16 lines): the function returns a reference, perhaps to a variable
 auto named(Tensor x) {
 #ifdef named_reference
   return map(Function("f", [](Tensor a) -> decltype(auto) { return a += 1; }), x);

@@ -329,8 +329,8 @@ Breaches hidden_packages_in_public_headers(const SourceTree& tree) {
   Breaches breaches;
   for (const auto& [path, file] : tree) {
     for (const Include& include : file.includes) {
-      const bool is_its_business = path == "base/absl_status.h" && include.path.starts_with("absl/");
-      if (is_public(path) && is_hidden_package(include.path) && !is_its_business)
+      const bool converts = path == "base/absl_status.h" && include.path.starts_with("absl/");
+      if (is_public(path) && is_hidden_package(include.path) && !converts)
         breaches.push_back(at(path, include));
     }
   }

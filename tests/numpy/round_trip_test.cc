@@ -36,7 +36,8 @@ class RoundTrip : public testing::Test {
   [[nodiscard]] bool python(const std::string& verb) const {
     return std::system(("python3 tests/numpy/round_trip.py " + verb + " " + folder_).c_str()) == 0;
   }
-  const std::string folder_ = testing::TempDir() + "heddle_round_trip";
+  const std::string folder_ = testing::TempDir() + "heddle_round_trip_" +
+                              testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 TEST_F(RoundTrip, NumpysFilesAreLoaded) {

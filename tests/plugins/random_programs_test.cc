@@ -47,6 +47,7 @@ TEST(RandomPrograms, GiveWhatTheEvaluatorGives) {
   const std::string library = xla_cpu_library();
   if (library.empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
   const auto [first, last] = numbers();
+  ASSERT_LT(first, last) << "HEDDLE_RANDOM_PROGRAMS is N or FIRST:LAST";
   int found = 0;
   compare_in_workers(first, last, library, [&](uint64_t seed, const Finding& finding) {
     std::string text;
