@@ -39,6 +39,29 @@ using testing::IsEmpty;
 using testing::StartsWith;
 using Complex = std::complex<double>;
 
+TEST(Reads, OfIntegersKeepTheNumberOrSayThatTheyDoNot) {
+  const auto error = [](auto&& read) -> std::string {
+    try {
+      read();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error([] { (void)array<int>({3, 300}).to_vector<uint8_t>(); }),
+              HasSubstr("to_vector: element 1 of the operand, s32[2], is 300, which no u8 holds; "
+                        "read another type, or round and cast the tensor first"));
+  EXPECT_THAT(error([] { (void)scalar(1.75f).item<int>(); }), HasSubstr("1.75, which no s32"));
+  EXPECT_THAT(error([] { (void)scalar(NAN).item<int>(); }), HasSubstr("which no s32"));
+  EXPECT_THAT(error([] { (void)scalar(-1).item<uint64_t>(); }), HasSubstr("-1, which no u64"));
+  EXPECT_THAT(error([] { (void)scalar(~uint64_t{0}).item<int64_t>(); }), HasSubstr("no s64"));
+  EXPECT_EQ(scalar(-0.0f).item<int>(), 0);
+  EXPECT_EQ(scalar(3.0).item<int>(), 3);
+  EXPECT_EQ(scalar(true).item<int>(), 1);
+  EXPECT_EQ(scalar(int64_t{300}).item<uint16_t>(), 300);
+  EXPECT_EQ(scalar(1.75).item<float>(), 1.75f);
+}
+
 TEST(Corners, DivisionsByNothing) {
   EXPECT_THAT(ints(fmod(array<int>({5, -5}), 0)), ElementsAre(0, 0));
   EXPECT_THAT(ints(fmod(array<int>({5, -5}), 3)), ElementsAre(2, -2));

@@ -103,6 +103,18 @@ std::string listed(const std::vector<std::string>& names) {
   return out.empty() ? "no arrays" : out;
 }
 
+void refuse_static_fields(const TreeSpec& spec, const std::string& path, SourceLocation at) {
+  for (size_t i = 0; i < spec.children.size(); ++i) {
+    const std::string key = spec.keys.empty() ? cat("[", i, "]") : cat(".", spec.keys[i]);
+    if (spec.children[i].kind == TreeSpec::Kind::kStatic)
+      throw Error(invalid_argument("load_npz: the tree's ", (path + key).substr(1),
+                                   " is a static field, which no file has; say what it is with "
+                                   "load_npz(path, like)"),
+                  at);
+    refuse_static_fields(spec.children[i], path + key, at);
+  }
+}
+
 Tensor loaded(const Literal& literal, const std::string& op, SourceLocation at) {
   if (trace_internal::Recorder::current() != nullptr) return array(literal, at);
   Device& device = *value_or_throw(runtime::find_default_device(), at);
@@ -215,6 +227,7 @@ std::vector<Tensor> load_leaves(const std::string& path,
     throw_if_error(annotate(opened.status(), "load_npz: ", path, ": "), at);
     std::vector<std::string> there = opened->names();
     spec = spec_of(StoredNames(there, at));
+    if (like.empty()) refuse_static_fields(spec, "", at);
     const std::vector<std::string> names = names_of(spec);
     std::map<std::string_view, size_t> places;
     for (size_t i = 0; i < there.size(); ++i) places.emplace(there[i], i);

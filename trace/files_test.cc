@@ -208,6 +208,29 @@ TEST_F(Files, PathsThatAreNoFilesAreErrors) {
   EXPECT_THAT(error_of([&] { (void)load_npy(path("empty.npy")); }), HasSubstr("does not begin"));
 }
 
+struct WithHeads {
+  Tensor w;
+  int heads = 8;
+  static constexpr auto kFields =
+      fields(field("w", &WithHeads::w), static_field("heads", &WithHeads::heads));
+};
+
+TEST_F(Files, HaveNoStaticFields) {
+  save_npz(path("x.npz"), WithHeads{ones(2), 4});
+  EXPECT_THAT(error_of([&] { (void)load_npz<WithHeads>(path("x.npz")); }),
+              HasSubstr("load_npz: the tree's heads is a static field, which no file has; say what "
+                        "it is with load_npz(path, like)"));
+  const WithHeads back = load_npz(path("x.npz"), WithHeads{placeholder({2}, f32), 4});
+  EXPECT_EQ(back.heads, 4);
+  EXPECT_EQ(back.w.to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
+TEST_F(Files, NamesHaveNoControlCharacters) {
+  const std::map<std::string, Tensor> tree{{"a\n\x1b[2J", scalar(1)}};
+  EXPECT_THAT(error_of([&] { save_npz(path("x.npz"), tree); }),
+              HasSubstr("the name of an array has control characters"));
+}
+
 TEST_F(Files, ANameOfManyPartsIsAnError) {
   std::string name;
   for (int i = 0; i < 3000; ++i) name += name.empty() ? "children[0]" : ".children[0]";

@@ -308,7 +308,7 @@ class ArrayText {
   [[nodiscard]] std::vector<int64_t> shown(size_t axis) const {
     std::vector<int64_t> out;
     const int64_t size = sizes_[axis], edge = options_.edge_items;
-    const bool is_cut = is_short_ && size > 2 * edge;
+    const bool is_cut = is_short_ && edge < size && edge < size - edge;
     for (int64_t i = 0; i < (is_cut ? edge : size); ++i) out.push_back(i);
     if (!is_cut) return out;
     out.push_back(-1);

@@ -455,6 +455,15 @@ std::shared_ptr<runtime::Executable> still_fits(const Made& made,
   return executable;
 }
 
+// A function that calls none of the user's has one line, that of its call. Its program may be one
+// that was recorded on another line, which the error of a run then names.
+Status of_this_line(const Status& status) {
+  std::string text = message_of(status);
+  const std::string place = cat(" [", status.location(), "]");
+  if (!status.location().empty() && text.ends_with(place)) text.resize(text.size() - place.size());
+  return {status.code(), text};
+}
+
 // A function outside of a trace: recorded and, when its trace has ended, run.
 std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
                             FunctionRef<std::vector<Tensor>()> fn) {
@@ -485,7 +494,12 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
     if (recording && programs)
       programs->keep(place, *std::move(recording), {executable, hash, device.serial()});
   }
-  return run_executable(*executable, buffers, at);
+  if (calls_users(what)) return run_executable(*executable, buffers, at);
+  try {
+    return run_executable(*executable, buffers, at);
+  } catch (const Error& error) {
+    throw Error(of_this_line(error.status()), at);
+  }
 }
 
 }  // namespace

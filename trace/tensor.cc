@@ -217,6 +217,30 @@ Literal value_on_host(std::string_view op, const Tensor& tensor, SourceLocation 
 
 }  // namespace
 
+namespace {
+
+// Integers hold what they are read from: a cut-off fraction or another number would be silent.
+void require_kept(std::string_view op, const Literal& given, const Literal& read,
+                  SourceLocation at) {
+  const DType from = given.shape().dtype(), to = read.shape().dtype();
+  if (from == to || from == pred) return;
+  const Literal back = value_or_throw(converted(read, from), at);
+  const bool is_resigned = is_integer(from) && is_unsigned(from) != is_unsigned(to);
+  for (int64_t i = 0; i < given.element_count(); ++i) {
+    const bool is_kept =
+        is_integer(from)
+            ? given.to_int64(i) == back.to_int64(i) && !(is_resigned && given.to_int64(i) < 0)
+            : given.to_double(i) == back.to_double(i);
+    if (is_kept) continue;
+    throw Error(invalid_argument(op, ": element ", i, " of the operand, ", given.shape(), ", is ",
+                                 given.to_double(i), ", which no ", to_string(to),
+                                 " holds; read another type, or round and cast the tensor first"),
+                at);
+  }
+}
+
+}  // namespace
+
 void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
   const Literal given = value_on_host(op, tensor, at);
   if (is_complex(given.shape().dtype()) && !is_complex(dtype)) {
@@ -226,6 +250,7 @@ void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, 
                 at);
   }
   const Literal literal = value_or_throw(converted(given, dtype), at);
+  if (is_integer(dtype)) require_kept(op, given, literal, at);
   if (literal.byte_size() > 0)
     std::memcpy(out, literal.bytes(), static_cast<size_t>(literal.byte_size()));
 }

@@ -10,8 +10,9 @@ namespace {
 Reduction over(Maker& m, const Value& x) {
   Reduction out{.keep_dims = m.one_in(3)};
   if (x.rank() > 0 && !m.one_in(4)) {
-    out.axes = m.permutation(x.rank());
-    out.axes.resize(static_cast<size_t>(m.between(1, x.rank())));
+    std::vector<int64_t> axes = m.permutation(x.rank());
+    axes.resize(static_cast<size_t>(m.between(1, x.rank())));
+    out.axes = std::move(axes);
   }
   return out;
 }
