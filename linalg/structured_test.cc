@@ -109,7 +109,7 @@ TEST(Norms, ByVectorAndMatrix) {
   Tensor x = array<double>({3, 4, 0, 5}, {2, 2});
   EXPECT_THAT(doubles(vector_norm(x, 1, {1})), ElementsAre(7, 5));
   EXPECT_THAT(vector_norm(x).item<double>(), near(std::sqrt(50)));
-  EXPECT_EQ(vector_norm(x, INFINITY, {}, true).shape(), Shape(f64, {1, 1}));
+  EXPECT_EQ(vector_norm(x, INFINITY, kAllAxes, true).shape(), Shape(f64, {1, 1}));
   EXPECT_THAT(doubles(vector_norm(ones({2, 3, 2}, f64), 1, {0, -1})), ElementsAre(4, 4, 4));
   EXPECT_THAT(matrix_norm(square2(), MatrixNorm::kNuclear).item<double>(),
               near(7.0710678118654755));

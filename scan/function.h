@@ -42,7 +42,8 @@ struct Identity {
 
 // A callable with a name and a promise: what it captures when it is made is what it uses for good,
 // and it reads nothing that changes. Heddle keeps its trace, and the tensors that it captured, as
-// long as the cache entry lives; a global that it reads is read once. Its computation has its name in HLO, and what a loop is lowered to is named after it. Letters,
+// long as the cache entry lives; a global that it reads is read once.
+// Its computation has its name in HLO, and what a loop is lowered to is named after it. Letters,
 // digits, '_', '-' and '.' stay; anything else becomes '_'.
 //
 //   Function step("step", [w](Tensor h, Tensor x) { ... });

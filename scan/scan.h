@@ -250,6 +250,11 @@ auto scan(Fn&& fn, const C& init, const X& xs = {}, const ScanOptions& options =
                                    at);
 }
 
+namespace scan_internal {
+template <class T>
+concept NoOptions = !std::is_same_v<T, ScanOptions>;
+}  // namespace scan_internal
+
 // fn of each element along the leading axis of xs, one after the other; results are stacked. Of
 // several xs, all of one size: fn(x, y, ..) of an element of each.
 template <class Fn, class X>
@@ -258,14 +263,14 @@ auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
   return scan_internal::map_trees(fn, options, at, xs);
 }
 template <class Fn, class X, class Y>
-requires(!std::is_same_v<Y, ScanOptions>) auto map(Fn&& fn, const X& xs, const Y& ys,
-                                                   const ScanOptions& options = {},
-                                                   SourceLocation at = SourceLocation::here()) {
+requires scan_internal::NoOptions<Y>  //
+    auto map(Fn&& fn, const X& xs, const Y& ys, const ScanOptions& options = {},
+             SourceLocation at = SourceLocation::here()) {
   return scan_internal::map_trees(fn, options, at, xs, ys);
 }
 template <class Fn, class X, class Y, class Z>
-requires(!std::is_same_v<Y, ScanOptions> &&
-         !std::is_same_v<Z, ScanOptions>) auto map(Fn&& fn, const X& xs, const Y& ys, const Z& zs,
+requires scan_internal::NoOptions<Y> && scan_internal::NoOptions<Z>  //
+    auto map(Fn&& fn, const X& xs, const Y& ys, const Z& zs,
                                                    const ScanOptions& options = {},
                                                    SourceLocation at = SourceLocation::here()) {
   return scan_internal::map_trees(fn, options, at, xs, ys, zs);

@@ -213,12 +213,14 @@ TEST(Errors, OfEveryOpEndWithTheCallersLine) {
               HasSubstr("placeholder"));
 }
 
-TEST(Tensor, StreamsAsItsStateAndType) {
+TEST(Tensor, StreamsItsValueAndTellsItsStateByToString) {
   std::ostringstream out;
   Counters before = counters();
   out << ones({3});
-  EXPECT_EQ(out.str(), "ready f32[3]");
-  EXPECT_EQ((counters() - before).downloads, 0);
+  EXPECT_EQ(out.str(), "[1. 1. 1.]");
+  EXPECT_EQ((counters() - before).downloads, 1);
+  EXPECT_EQ(to_string(ones({3}).wait()), "ready f32[3]");
+  EXPECT_EQ((counters() - before).downloads, 1);
 }
 
 TEST(Elementwise, NumbersReachTheEndsOfIntegerDtypes) {

@@ -323,7 +323,7 @@ TEST(Corners, ErrorsNameTheFunctionThatWasCalled) {
        [&] {
          column_stack({x, n});
        }},
-      {"block",
+      {"block_matrix",
        [&] {
          block_matrix({{x, n}});
        }},

@@ -43,7 +43,7 @@ TEST(Cosines, OfSeveralAxes) {
               ElementsAre(near(60), near(34.64101615137754), near(-48), near(-42.42640687119285),
                           near(-14.696938456699067), near(16.97056274847714)));
   EXPECT_THAT(
-      doubles(idctn(x, {}, /*ortho=*/true)),
+      doubles(idctn(x, kAllAxes, /*ortho=*/true)),
       ElementsAre(near(7.794789204403927), near(4.758890819541681), near(-5.205210795596072),
                   near(-6.94948974278318), near(-2.4494897427831783), near(2.050510257216822)));
   EXPECT_THAT(doubles(dctn(x, {0})),

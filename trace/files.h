@@ -135,9 +135,9 @@ std::vector<Tensor> load_leaves(const std::string& path,
 // Writes the tensors of a tree to the file `path`, taken as it is, under their paths: `w`,
 // `layers[1].b`; a map's keys as they are. A tuple or vector at the top gives arr_0, arr_1, as
 // numpy.savez(path, x, y); so does a lone tensor. None and missing optionals give nothing.
-// Static fields are not in the file: they are those of a T{}, or of `like`.
-// errors   as save_npy(); Error (InvalidArgument) where two paths are the same. What was in the file
-//          is gone also where writing fails
+// Static fields are not in the file: load_npz(path, like) takes those of `like`.
+// errors   as save_npy(); Error (InvalidArgument) where two paths are the same. What was in the
+//          file is gone also where writing fails
 // cost     a download for each tensor, counted
 template <Tree T>
 void save_npz(const std::string& path, const T& tree, const SaveOptions& options = {},

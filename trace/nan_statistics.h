@@ -26,18 +26,22 @@ template <class Axis>
 Tensor nan_prod(Operand x, Axis axis, bool keep_dims = false) {
   return nan_prod(x, trace_internal::over_axis(axis, keep_dims));
 }
+// nan_max over one axis, or a list of them: nan_max(x, 0).
 template <class Axis>
 Tensor nan_max(Operand x, Axis axis, bool keep_dims = false) {
   return nan_max(x, trace_internal::over_axis(axis, keep_dims));
 }
+// nan_min over one axis, or a list of them: nan_min(x, 0).
 template <class Axis>
 Tensor nan_min(Operand x, Axis axis, bool keep_dims = false) {
   return nan_min(x, trace_internal::over_axis(axis, keep_dims));
 }
+// nan_var over one axis, or a list of them: nan_var(x, 0).
 template <class Axis, class Count = int64_t>
 Tensor nan_var(Operand x, Axis axis, Count ddof = 0) {
   return nan_var(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
+// nan_std over one axis, or a list of them: nan_std(x, 0).
 template <class Axis, class Count = int64_t>
 Tensor nan_std(Operand x, Axis axis, Count ddof = 0) {
   return nan_std(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));

@@ -287,6 +287,8 @@ Program trace_of(const Traceable<Args...>& fn, const Args&... args) {
 // linalg::trace(x, k) sums a diagonal, and keeps its calls beside using namespace heddle::linalg.
 template <class Fn>
 concept NoTensor = !std::is_same_v<std::remove_cvref_t<Fn>, Tensor>;
+template <class Fn, class A>
+concept NoDiagonal = NoTensor<Fn> || !std::is_arithmetic_v<A>;
 
 template <class Fn, class... Args>
 TypedProgramOf<Fn, Args...> typed_trace(Fn& fn, SourceLocation at, const Args&... args) {
@@ -321,7 +323,7 @@ requires trace_internal::NoTensor<Fn>  //
   return trace_internal::typed_trace(fn, at);
 }
 template <class Fn, class A>
-requires trace_internal::NoTensor<Fn>  //
+requires trace_internal::NoDiagonal<Fn, A>  //
     auto trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at, a);
 }

@@ -176,8 +176,8 @@ hlo::InstructionId Recorder::use(const Tensor& tensor, std::string_view op, Sour
   throw_foreign(node, op, at);
 }
 
-// Goes backwards over what has the dtype, and looks for numbers. An array that is no number ends the
-// search, since then the dtype is meant. Constants of ops take the dtype of what they meet.
+// Goes backwards over what has the dtype, and looks for numbers. An array that is no number ends
+// the search, since then the dtype is meant. Constants of ops take the dtype of what they meet.
 std::optional<Number> Recorder::number_behind(hlo::InstructionId id) const {
   const DType dtype = shape(id).dtype();
   const size_t arguments = parameters_.size() - captures_.size();

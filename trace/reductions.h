@@ -84,10 +84,12 @@ template <class Axis>
 Tensor sum(Operand x, Axis axis, bool keep_dims = false) {
   return sum(x, trace_internal::over_axis(axis, keep_dims));
 }
+// prod over one axis, or a list of them: prod(x, 0).
 template <class Axis>
 Tensor prod(Operand x, Axis axis, bool keep_dims = false) {
   return prod(x, trace_internal::over_axis(axis, keep_dims));
 }
+// max over one axis, or a list of them: max(x, 0).
 template <class Axis>
 Tensor max(Operand x, Axis axis, bool keep_dims = false) {
   static_assert(!trace_internal::kIsValue<Axis>,
@@ -97,6 +99,7 @@ Tensor max(Operand x, Axis axis, bool keep_dims = false) {
   else
     return {};
 }
+// min over one axis, or a list of them: min(x, 0).
 template <class Axis>
 Tensor min(Operand x, Axis axis, bool keep_dims = false) {
   static_assert(!trace_internal::kIsValue<Axis>,
@@ -106,26 +109,32 @@ Tensor min(Operand x, Axis axis, bool keep_dims = false) {
   else
     return {};
 }
+// all over one axis, or a list of them: all(x, 0).
 template <class Axis>
 Tensor all(Operand x, Axis axis, bool keep_dims = false) {
   return all(x, trace_internal::over_axis(axis, keep_dims));
 }
+// any over one axis, or a list of them: any(x, 0).
 template <class Axis>
 Tensor any(Operand x, Axis axis, bool keep_dims = false) {
   return any(x, trace_internal::over_axis(axis, keep_dims));
 }
+// mean over one axis, or a list of them: mean(x, 0).
 template <class Axis>
 Tensor mean(Operand x, Axis axis, bool keep_dims = false) {
   return mean(x, trace_internal::over_axis(axis, keep_dims));
 }
+// var over one axis, or a list of them: var(x, 0).
 template <class Axis, class Count = int64_t>
 Tensor var(Operand x, Axis axis, Count ddof = 0) {
   return var(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
+// std_dev over one axis, or a list of them: std_dev(x, 0).
 template <class Axis, class Count = int64_t>
 Tensor std_dev(Operand x, Axis axis, Count ddof = 0) {
   return std_dev(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
+// logsumexp over one axis, or a list of them: logsumexp(x, 0).
 template <class Axis>
 Tensor logsumexp(Operand x, Axis axis, bool keep_dims = false) {
   return logsumexp(x, trace_internal::over_axis(axis, keep_dims));

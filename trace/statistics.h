@@ -28,14 +28,17 @@ template <class Axis>
 Tensor ptp(Operand x, Axis axis, bool keep_dims = false) {
   return ptp(x, trace_internal::over_axis(axis, keep_dims));
 }
+// count_nonzero over one axis, or a list of them: count_nonzero(x, 0).
 template <class Axis>
 Tensor count_nonzero(Operand x, Axis axis, bool keep_dims = false) {
   return count_nonzero(x, trace_internal::over_axis(axis, keep_dims));
 }
+// nan_sum over one axis, or a list of them: nan_sum(x, 0).
 template <class Axis>
 Tensor nan_sum(Operand x, Axis axis, bool keep_dims = false) {
   return nan_sum(x, trace_internal::over_axis(axis, keep_dims));
 }
+// nan_mean over one axis, or a list of them: nan_mean(x, 0).
 template <class Axis>
 Tensor nan_mean(Operand x, Axis axis, bool keep_dims = false) {
   return nan_mean(x, trace_internal::over_axis(axis, keep_dims));

@@ -431,6 +431,7 @@ requires trace_internal::kIsNumber<T> Tensor scalar(T value,
                                                     SourceLocation at = SourceLocation::here()) {
   return trace_internal::scalar_from_bytes(&value, trace_internal::dtype_of<T>(), at);
 }
+// The same as scalar(value).
 template <class T>
 requires trace_internal::kIsNumber<T> Tensor array(T value,
                                                    SourceLocation at = SourceLocation::here()) {

@@ -196,7 +196,7 @@ TEST(Replay, OfABodyThatLoopsItselfIsRight) {
   for (double factor : {1.0, 1.0, 3.0, 1.0, 3.0}) EXPECT_EQ(run(factor), 6 * factor);
 }
 
-// One computation, of parameters that are once a counter and once an x; once an x and once captured.
+// One computation of parameters that are once a counter and once an x; once an x, once captured.
 TEST(CombineCache, OneBodyOfOtherInputsIsAnotherProgram) {
   for (bool counted_first : {true, false}) {
     clear_combine_cache();
@@ -223,9 +223,17 @@ TEST(CombineCache, OneBodyOfOtherInputsIsAnotherProgram) {
 TEST(Replay, OfACombineThatIsThenRecordedIsRight) {
   const auto f = [](Tensor a, Tensor b) { return a + b * sum(b); };
   bool is_direct = false;
-  // clang-format off
-  const auto step = [&](Tensor c, Tensor x) { Tensor y; if (is_direct) { Tensor l = slice_in_dim(x, 0, 1), r = slice_in_dim(x, 1, 2); y = f(l, r); } else { y = slice_in_dim(associative_scan(f, x), 1, 2); } return std::pair(c + sum(y), None{}); };
-  // clang-format on
+  const SourceLocation at = SourceLocation::here();  // both record their slices on one line
+  const auto step = [&](Tensor c, Tensor x) {
+    Tensor y;
+    if (is_direct) {
+      const Tensor left = slice_in_dim({x, at}, 0, 1), right = slice_in_dim({x, at}, 1, 2);
+      y = f(left, right);
+    } else {
+      y = slice_in_dim(associative_scan(f, x, {}, at), 1, 2);
+    }
+    return std::pair(c + sum(y), None{});
+  };
   const Tensor zero = zeros({}), xs = full({3, 2}, 2.0f);
   for (bool direct : {false, true, false, true}) {
     is_direct = direct;

@@ -1,7 +1,7 @@
 // Where XLA's CPU is wrong (docs/conformance.md): the evaluator gives what HLO defines. Where the
-// plugin is there, a program that is written otherwise for it is right too, and one that is not gives
-// the value that is listed. A test of the latter that fails on XLA's side says that the plugin was
-// mended: take the line out of the list.
+// plugin is there, a program that is written otherwise for it is right too, and one that is not
+// gives the value that is listed. A test of the latter that fails on XLA's side says that the
+// plugin was mended: take the line out of the list.
 #include <gtest/gtest.h>
 
 #include <algorithm>
