@@ -41,16 +41,16 @@ inline bool expect_zero(const char* claim, const Effects& effects,
   for_each_field(effects, [&](std::string_view name, const int64_t& value) {
     for (int64_t Counters::*member : which) {
       if (&(effects.*member) == &value && value != 0) {
-        append(moved, moved.empty() ? "" : ", ", name, " +", value);
+        base::append(moved, moved.empty() ? "" : ", ", name, " +", value);
       }
     }
   });
   if (moved.empty()) return true;
-  GTEST_MESSAGE_AT_(
-      at.file, static_cast<int>(at.line),
-      cat("expected ", claim, "; the block moved ", moved, "\nall it did: ", to_string(effects))
-          .c_str(),
-      ::testing::TestPartResult::kNonFatalFailure);
+  GTEST_MESSAGE_AT_(at.file, static_cast<int>(at.line),
+                    base::cat("expected ", claim, "; the block moved ", moved,
+                              "\nall it did: ", to_string(effects))
+                        .c_str(),
+                    ::testing::TestPartResult::kNonFatalFailure);
   return false;
 }
 

@@ -8,7 +8,7 @@ absl::Status to_absl(const Status& status) {
   if (status.ok()) return {};
   std::string text(status.message());
   if (!status.location().empty() && text.find(status.location()) == std::string::npos)
-    append(text, " [", status.location(), "]");
+    base::append(text, " [", status.location(), "]");
   return {static_cast<absl::StatusCode>(status.code()), {text.data(), text.size()}};
 }
 

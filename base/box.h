@@ -5,7 +5,9 @@
 #include <memory>
 #include <utility>
 
-namespace heddle {
+#include "heddle/base/hash.h"
+
+namespace heddle::base {
 
 template <class T>
 class Box {
@@ -44,4 +46,9 @@ class Box {
   std::unique_ptr<T> value_;
 };
 
-}  // namespace heddle
+template <class T>
+void hash_value(Hasher& hasher, const Box<T>& box) {
+  hash_value(hasher, box.get());
+}
+
+}  // namespace heddle::base

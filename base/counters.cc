@@ -48,7 +48,7 @@ Counters operator-(const Counters& after, const Counters& before) {
 std::string to_string(const Counters& counters) {
   std::string out;
   for_each_field(counters, [&](std::string_view name, int64_t value) {
-    append(out, out.empty() ? "" : ", ", name, " ", value);
+    base::append(out, out.empty() ? "" : ", ", name, " ", value);
   });
   return out;
 }

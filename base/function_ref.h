@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace heddle {
+namespace heddle::base {
 
 template <class Signature>
 class FunctionRef;
@@ -30,4 +30,4 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-}  // namespace heddle
+}  // namespace heddle::base

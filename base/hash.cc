@@ -1,6 +1,6 @@
 #include "heddle/base/hash.h"
 
-namespace heddle {
+namespace heddle::base {
 namespace {
 
 uint64_t rotate_left(uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
@@ -50,4 +50,4 @@ std::string to_string(const Hash128& hash) {
   return out;
 }
 
-}  // namespace heddle
+}  // namespace heddle::base

@@ -14,7 +14,7 @@
 
 #include "heddle/base/fields.h"
 
-namespace heddle {
+namespace heddle::base {
 
 struct Hash128 {
   uint64_t low = 0;
@@ -73,4 +73,4 @@ void hash_value(Hasher& hasher, const T& value) {
   for_each_field(value, [&](std::string_view, const auto& member) { hash_value(hasher, member); });
 }
 
-}  // namespace heddle
+}  // namespace heddle::base

@@ -21,7 +21,7 @@ struct Id {
 
 template <class Tag>
 std::string to_string(Id<Tag> id) {
-  return id.valid() ? cat(id.value) : std::string("none");
+  return id.valid() ? base::cat(id.value) : std::string("none");
 }
 
 }  // namespace heddle

@@ -3,7 +3,7 @@
 namespace heddle {
 
 Status with_message(const Status& status, const std::string& text) {
-  Status out = make_error(status.code(), text);
+  Status out = base::make_error(status.code(), text);
   out.set_location(status.location());
   return out;
 }
@@ -12,7 +12,7 @@ bool has_location(const Status& status) { return !status.location().empty(); }
 
 Status with_location(const Status& status, const std::string& place) {
   if (status.ok() || has_location(status)) return status;
-  Status out = make_error(status.code(), message_of(status), " [", place, "]");
+  Status out = base::make_error(status.code(), base::message_of(status), " [", place, "]");
   out.set_location(place);
   return out;
 }

@@ -27,7 +27,7 @@ struct SourceLocation {
   std::string_view file = at.file;
   size_t slash = file.rfind('/');
   if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
-  return cat(file, ":", at.line);
+  return base::cat(file, ":", at.line);
 }
 
 }  // namespace heddle

@@ -31,7 +31,7 @@ std::string to_string(StatusCode code) {
     case StatusCode::kDataLoss: return "DATA_LOSS";
     case StatusCode::kUnauthenticated: return "UNAUTHENTICATED";
   }
-  return cat(static_cast<int32_t>(code));  // a plugin's own
+  return base::cat(static_cast<int32_t>(code));  // a plugin's own
 }
 
 Status::Status(StatusCode code, std::string_view message)
@@ -58,7 +58,7 @@ bool operator==(const Status& a, const Status& b) {
 
 std::string to_string(const Status& status) {
   if (status.ok()) return to_string(StatusCode::kOk);
-  return cat(to_string(status.code()), ": ", status.message());
+  return base::cat(to_string(status.code()), ": ", status.message());
 }
 
 std::ostream& operator<<(std::ostream& out, const Status& status) {
@@ -68,11 +68,12 @@ std::ostream& operator<<(std::ostream& out, const Status& status) {
 Status status_internal::without_value() { return Status(StatusCode::kUnknown, ""); }
 
 Status status_internal::not_an_error() {
-  return internal_error("a StatusOr was made of success, without a value");
+  return base::internal_error("a StatusOr was made of success, without a value");
 }
 
 void status_internal::no_value(const Status& status) {
-  throw std::logic_error(cat("a value was read where there is an error: ", to_string(status)));
+  throw std::logic_error(
+      base::cat("a value was read where there is an error: ", to_string(status)));
 }
 
 }  // namespace heddle

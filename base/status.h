@@ -168,6 +168,9 @@ class [[nodiscard]] StatusOr {
 template <class T>
 inline constexpr bool status_internal::kIsStatusOr<StatusOr<T>> = true;
 
+// Heddle's own makers of errors: a user's program may have functions of these names.
+namespace base {
+
 // Returns the message of `status` as a std::string.
 [[nodiscard]] inline std::string message_of(const Status& status) {
   return std::string(status.message());
@@ -223,6 +226,7 @@ template <class... Parts>
   return make_error(status.code(), context..., message_of(status));
 }
 
+}  // namespace base
 }  // namespace heddle
 
 #define HEDDLE_CONCAT_INNER(a, b) a##b

@@ -30,7 +30,7 @@ TEST(Status, HasTheNumbersOfAbseil) {
 }
 
 TEST(Status, CopiesAreEqualAndTheirOwn) {
-  const Status error = with_location(invalid_argument("x is ", 3), "a.cc:7");
+  const Status error = with_location(base::invalid_argument("x is ", 3), "a.cc:7");
   Status copy = error;
   EXPECT_EQ(copy, error);
   copy.set_location("b.cc:8");
@@ -43,7 +43,7 @@ TEST(Status, CopiesAreEqualAndTheirOwn) {
 
 TEST(Status, PrintsItsCodeAndMessage) {
   std::ostringstream out;
-  out << not_found("no device");
+  out << base::not_found("no device");
   EXPECT_EQ(out.str(), "NOT_FOUND: no device");
 }
 
@@ -51,13 +51,13 @@ TEST(Status, UpdateTakesTheFirstError) {
   Status first;
   first.update({});
   EXPECT_TRUE(first.ok());
-  first.update(not_found("a"));
-  first.update(not_found("b"));
+  first.update(base::not_found("a"));
+  first.update(base::not_found("b"));
   EXPECT_EQ(first.message(), "a");
 }
 
 TEST(Status, KeepsItsFirstLocation) {
-  const Status once = with_location(invalid_argument("bad"), "a.cc:7");
+  const Status once = with_location(base::invalid_argument("bad"), "a.cc:7");
   EXPECT_EQ(once.message(), "bad [a.cc:7]");
   EXPECT_EQ(with_location(once, "b.cc:8"), once);
   EXPECT_EQ(with_message(once, "worse").location(), "a.cc:7");
@@ -68,7 +68,7 @@ TEST(StatusOr, HasAValueOrAnError) {
   ASSERT_TRUE(three.ok());
   EXPECT_EQ(*three, 3);
   EXPECT_TRUE(three.status().ok());
-  const StatusOr<int> none = invalid_argument("no number");
+  const StatusOr<int> none = base::invalid_argument("no number");
   EXPECT_FALSE(none.ok());
   EXPECT_EQ(none.status().message(), "no number");
   EXPECT_EQ(none.value_or(5), 5);
@@ -80,7 +80,7 @@ TEST(StatusOr, MadeOfSuccessIsABugOfOurs) {
 }
 
 TEST(StatusOr, TheValueOfAnErrorThrowsItsMessage) {
-  const StatusOr<int> none = invalid_argument("no number");
+  const StatusOr<int> none = base::invalid_argument("no number");
   try {
     (void)none.value();
     FAIL() << "a value where there is none";
@@ -99,7 +99,8 @@ TEST(StatusOr, MovesWhatCannotBeCopiedAndConverts) {
   const Derived* const place = made->get();
   const StatusOr<std::unique_ptr<Base>> as_base = std::move(made);
   EXPECT_EQ(as_base->get(), place);
-  const StatusOr<std::unique_ptr<Base>> error = StatusOr<std::unique_ptr<Derived>>(not_found("a"));
+  const StatusOr<std::unique_ptr<Base>> error =
+      StatusOr<std::unique_ptr<Derived>>(base::not_found("a"));
   EXPECT_EQ(error.status().message(), "a");
 }
 
@@ -109,7 +110,7 @@ TEST(StatusOr, MacrosReturnTheError) {
     return 2 * value;
   };
   EXPECT_EQ(*doubled(2), 4);
-  EXPECT_EQ(doubled(not_found("a")).status().message(), "a");
+  EXPECT_EQ(doubled(base::not_found("a")).status().message(), "a");
 }
 
 }  // namespace

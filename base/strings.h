@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace heddle {
+namespace heddle::base {
 
 namespace strings_internal {
 
@@ -69,4 +69,4 @@ template <class Range>
   return out;
 }
 
-}  // namespace heddle
+}  // namespace heddle::base

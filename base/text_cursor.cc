@@ -90,7 +90,7 @@ bool TextCursor::skip_comment() {
   if (raw(1) != '*') return false;
   size_t end = text_.find("*/", at_ + 2);
   if (end == std::string_view::npos) {
-    fail_at(at_, invalid_argument("the comment that starts here is not closed"));
+    fail_at(at_, base::invalid_argument("the comment that starts here is not closed"));
     return true;
   }
   at_ = end + 2;
@@ -168,7 +168,7 @@ bool TextCursor::read_string(std::string& value) {
     }
     if (!read_escape(value)) return false;
   }
-  return fail_at(start, invalid_argument("the string that starts here is not closed"));
+  return fail_at(start, base::invalid_argument("the string that starts here is not closed"));
 }
 
 // At the backslash; leaves the cursor on the escape's last character.
@@ -191,7 +191,7 @@ bool TextCursor::read_escape(std::string& value) {
       code = code * 8 + raw(1) - '0';
   }
   if (digits == 0 || code > 255)
-    return fail_at(start, invalid_argument("the escape is none of C's"));
+    return fail_at(start, base::invalid_argument("the escape is none of C's"));
   value.push_back(static_cast<char>(code));
   return true;
 }
@@ -207,7 +207,7 @@ bool TextCursor::read_braces(std::string_view& value) {
 
 bool TextCursor::fail_at(size_t position, const Status& status) {
   if (status_.ok()) {
-    status_ = make_error(status.code(), point_at(text_, position, message_of(status)));
+    status_ = base::make_error(status.code(), point_at(text_, position, base::message_of(status)));
     at_ = text_.size();
   }
   return false;
@@ -215,7 +215,7 @@ bool TextCursor::fail_at(size_t position, const Status& status) {
 
 bool TextCursor::fail_expected(std::string_view what) {
   if (failed()) return false;
-  std::string quoted = what.size() <= 2 ? cat("'", what, "'") : std::string(what);
+  std::string quoted = what.size() <= 2 ? base::cat("'", what, "'") : std::string(what);
   if (at_end()) return fail("expected ", quoted, " but the text ends");
   std::string_view found = peek_word();
   if (found.empty()) found = text_.substr(at_, 1);
@@ -232,11 +232,11 @@ std::string point_at(std::string_view text, size_t position, std::string_view me
   size_t from = position - begin > kBefore ? position - kBefore : begin;
   size_t to = end - position > kAfter ? position + kAfter : end;
   std::string out =
-      cat(line, ":", position - begin + 1, ": ", message, "\n", from > begin ? "..." : "");
+      base::cat(line, ":", position - begin + 1, ": ", message, "\n", from > begin ? "..." : "");
   for (char c : text.substr(from, to - from))
     out.push_back(is_printable(c) ? c : (c == '\t' ? ' ' : '?'));
-  append(out, to < end ? "...\n" : "\n", std::string(position - from + (from > begin ? 3 : 0), ' '),
-         "^");
+  base::append(out, to < end ? "...\n" : "\n",
+               std::string(position - from + (from > begin ? 3 : 0), ' '), "^");
   return out;
 }
 

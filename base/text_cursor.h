@@ -88,7 +88,7 @@ class TextCursor {
   // Returns false.
   template <class... Parts>
   bool fail(const Parts&... parts) {
-    return fail_at(position(), invalid_argument(parts...));
+    return fail_at(position(), base::invalid_argument(parts...));
   }
   bool fail_at(size_t position, const Status& status);
   // "expected ',' but found 'x'".

@@ -32,7 +32,7 @@ TEST(TextCursor, RefusesNumbersOfMore) {
   TextCursor in("9223372036854775808");
   int64_t value = 0;
   EXPECT_FALSE(in.read_int(value));
-  EXPECT_EQ(message_of(in.status()),
+  EXPECT_EQ(base::message_of(in.status()),
             "1:1: the number does not fit 64 bits\n9223372036854775808\n^");
 }
 
@@ -69,7 +69,7 @@ TEST(TextCursor, KeepsTheFirstErrorAndReadsNothingAfterIt) {
   in.rewind(0);
   EXPECT_EQ(in.word(), "");
   EXPECT_FALSE(in.fail("later"));
-  EXPECT_EQ(message_of(in.status()), "1:1: expected '(' but found 'a'\na b\n^");
+  EXPECT_EQ(base::message_of(in.status()), "1:1: expected '(' but found 'a'\na b\n^");
 }
 
 TEST(TextCursor, PointsAtTheColumn) {
@@ -90,8 +90,8 @@ TEST(TextCursor, RefusesWhatIsNotClosed) {
     std::string_view group;
     bool ok = in.peek() == '{' ? in.read_braces(group) : in.read_string(value);
     EXPECT_FALSE(ok) << text;
-    EXPECT_NE(message_of(in.status()).find("1:1: the "), std::string::npos) << in.status();
-    EXPECT_NE(message_of(in.status()).find("not closed"), std::string::npos) << in.status();
+    EXPECT_NE(base::message_of(in.status()).find("1:1: the "), std::string::npos) << in.status();
+    EXPECT_NE(base::message_of(in.status()).find("not closed"), std::string::npos) << in.status();
   }
 }
 

@@ -79,9 +79,9 @@ std::string of_type(std::string text, std::string_view type) {
 
 void run(benchmark::State& state, const std::string& text, int64_t operations) {
   auto module = hlo::parse_text(text);
-  if (!module.ok()) return state.SkipWithError(message_of(module.status()).c_str());
+  if (!module.ok()) return state.SkipWithError(base::message_of(module.status()).c_str());
   auto evaluator = hlo::Evaluator::prepare(*module);
-  if (!evaluator.ok()) return state.SkipWithError(message_of(evaluator.status()).c_str());
+  if (!evaluator.ok()) return state.SkipWithError(base::message_of(evaluator.status()).c_str());
   const Literal argument(module->entry_computation().parameter_shape(0));
   for (auto _ : state) benchmark::DoNotOptimize(evaluator->run({argument}));
   state.SetItemsProcessed(state.iterations() * operations);

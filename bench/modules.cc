@@ -34,7 +34,7 @@ hlo::Module named_module() {
   hlo::Module module = traced_module();
   int64_t number = 0;
   for (hlo::Instruction& instruction : module.computations[module.entry.value].instructions) {
-    instruction.name = cat(hlo::to_string(instruction.opcode), ".", ++number);
+    instruction.name = base::cat(hlo::to_string(instruction.opcode), ".", ++number);
     instruction.at = {};
   }
   return module;
@@ -47,7 +47,7 @@ hlo::Module annotated_module() {
       .type = hlo::Sharding::Type::kOther, .tile_dimensions = {2}, .iota_reshape = {2}};
   for (hlo::Instruction& instruction : module.computations[module.entry.value].instructions) {
     instruction.name =
-        cat("transpose_jvp_while_body_of_the_train_step_of_layer_", instruction.name);
+        base::cat("transpose_jvp_while_body_of_the_train_step_of_layer_", instruction.name);
     hlo::InstructionExtras& extras = instruction.extras.mutate();
     extras.metadata = {
         .op_type = "dot_general",
@@ -55,7 +55,7 @@ hlo::Module annotated_module() {
         .source_file = "project/models/transformer/attention.py",
         .source_line = 123,
         .stack_frame_id = 7};
-    if (instruction.shape.rank() == 1) extras.sharding = Box(sharding);
+    if (instruction.shape.rank() == 1) extras.sharding = base::Box(sharding);
     extras.frontend_attributes = {{"_xla_compute_type", "host"}, {"layer", "attention"}};
   }
   return module;

@@ -34,8 +34,8 @@ struct Launched {
 Launched made(runtime::Backend& backend, int64_t elements, const char* body) {
   const Shape type(f32, {elements});
   const hlo::Module module =
-      hlo::parse_text(cat("HloModule launched\nENTRY main {\n  x = ", type,
-                          " parameter(0)\n  ROOT y = ", type, " ", body, "(x)\n}"))
+      hlo::parse_text(base::cat("HloModule launched\nENTRY main {\n  x = ", type,
+                                " parameter(0)\n  ROOT y = ", type, " ", body, "(x)\n}"))
           .value();
   runtime::Device& device = *backend.devices()[0];
   return {device, backend.compile(module, {}, device).value(),

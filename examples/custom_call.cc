@@ -48,7 +48,7 @@ StatusOr<Literal> run() {
 
 int main() {
   const StatusOr<Literal> light = run();
-  if (!light.ok()) return std::fprintf(stderr, "%s\n", message_of(light.status()).c_str()), 1;
+  if (!light.ok()) return std::fprintf(stderr, "%s\n", base::message_of(light.status()).c_str()), 1;
   for (float each : light->values<float>()) std::printf("%g\n", each);
   return std::abs(light->values<float>()[0] - 1.7183) < 1e-3 ? 0 : 1;
 }

@@ -21,7 +21,7 @@ int main() {
   Program program = trace([&](Layer l, Tensor x) { return decode(llama, l, x); }, staged,
                           placeholder({1, 128, 16384}, bf16));
   int64_t bytes = 0;
-  for (const Leaf& leaf : program.signature().arguments) bytes += leaf.shape.byte_size();
+  for (const SignatureLeaf& leaf : program.signature().arguments) bytes += leaf.shape.byte_size();
   Counters done = counters() - before;
   std::printf(
       "405B decoder: %.0f GB of placeholders staged; uploads %lld, traces %lld (the program and "

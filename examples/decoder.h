@@ -74,8 +74,8 @@ Layer make_layers(const Size& s, Make make) {
 
 // How the leaves of Layer are cut where `model` devices share every layer: heads and hidden units
 // apart, so that a layer needs two sums (Shoeybi et al., "Megatron-LM", 2019).
-inline Specs tensor_parallel() {
-  const Spec whole, columns{None{}, None{}, "model"}, rows{None{}, "model"};
+inline PartitionSpecs tensor_parallel() {
+  const PartitionSpec whole, columns{None{}, None{}, "model"}, rows{None{}, "model"};
   return {whole, columns, columns, columns, rows, whole, columns, columns, rows};
 }
 

@@ -30,7 +30,7 @@ std::vector<Device*> devices_of(const char* name, size_t count) {
 }
 
 // Each leaf on the mesh, cut like this.
-Layer placed(const Layer& layers, const Mesh& mesh, const Specs& specs) {
+Layer placed(const Layer& layers, const Mesh& mesh, const PartitionSpecs& specs) {
   size_t next = 0;
   return tree_map(
       [&](const Tensor& leaf) { return device_put(leaf, Sharding(mesh, specs[next++].axes())); },
@@ -59,7 +59,7 @@ Tensor by_hand(const Size& size, const Mesh& mesh, const Layer& layers, Tensor x
   auto on_device = [part](Layer l, Tensor in) {
     return decode(part, l, in, [](Tensor share) { return psum(share, "model"); });
   };
-  Specs in = tensor_parallel();
+  PartitionSpecs in = tensor_parallel();
   in.push_back({"data"});
   return shard_map(on_device, mesh, in, {{"data"}})(layers, x);
 }
@@ -68,7 +68,7 @@ bool stage_405b() {
   const Size llama{126, 16384, 53248, 128, 8, 128};
   const Mesh mesh({{"data", 8}, {"model", 16}});  // no devices: it can be traced for, not run
   const Counters before = counters();
-  const Specs specs = tensor_parallel();
+  const PartitionSpecs specs = tensor_parallel();
   size_t next = 0;
   int64_t bytes = 0;
   Layer staged = make_layers(llama, [&](Dimensions shape) {

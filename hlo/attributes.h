@@ -405,8 +405,8 @@ HEDDLE_ENUM_TEXT(ApiVersion, "API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
                  "API_VERSION_TYPED_FFI")
 
 struct CustomCallAttrs {
-  Box<Window> window;
-  Box<ConvolutionDims> dim_labels;
+  base::Box<Window> window;
+  base::Box<ConvolutionDims> dim_labels;
   int64_t feature_group_count = 1;
   int64_t batch_group_count = 1;
   std::vector<Precision> operand_precision;
@@ -415,7 +415,7 @@ struct CustomCallAttrs {
   bool constrain_layout = false;  // text: operand_layout_constraints is present
   std::vector<Shape> operand_layout_constraints;
   bool custom_call_has_side_effect = false;
-  Box<Literal> literal;
+  base::Box<Literal> literal;
   std::vector<OperandAlias> output_to_operand_aliasing;
   CustomCallSchedule schedule = CustomCallSchedule::kNone;
   ApiVersion api_version = ApiVersion::kOriginal;  // what text means that does not say
@@ -518,13 +518,3 @@ struct DomainAttrs {
 };
 
 }  // namespace heddle::hlo
-
-namespace heddle {
-
-// Here, where argument-dependent lookup finds it for a Box<Literal> too.
-template <class T>
-void hash_value(Hasher& hasher, const Box<T>& box) {
-  hash_value(hasher, box.get());
-}
-
-}  // namespace heddle

@@ -13,7 +13,7 @@ bool fits(Opcode opcode, const Attrs& attrs) {
   return false;
 }
 
-void hash_value(Hasher& hasher, const Sharding& sharding) {
+void hash_value(base::Hasher& hasher, const Sharding& sharding) {
   hash_value(hasher, sharding.type);
   for (const auto* list : {&sharding.tile_dimensions, &sharding.tile_devices,
                            &sharding.iota_reshape, &sharding.iota_transpose}) {

@@ -46,7 +46,7 @@ class Attrs {
     if (!a.held_ || !b.held_) return !a.held_ && !b.held_;
     return a.held_->tag() == b.held_->tag() && a.held_->equals(*b.held_);
   }
-  friend void hash_value(Hasher& hasher, const Attrs& attrs) {
+  friend void hash_value(base::Hasher& hasher, const Attrs& attrs) {
     if (attrs.held_) attrs.held_->hash(hasher);
   }
 
@@ -62,7 +62,7 @@ class Attrs {
     [[nodiscard]] virtual Tag tag() const = 0;
     [[nodiscard]] virtual std::unique_ptr<Base> clone() const = 0;
     [[nodiscard]] virtual bool equals(const Base& other) const = 0;
-    virtual void hash(Hasher& hasher) const = 0;
+    virtual void hash(base::Hasher& hasher) const = 0;
   };
   template <class T>
   struct Holder final : Base {
@@ -74,7 +74,7 @@ class Attrs {
     [[nodiscard]] bool equals(const Base& other) const override {
       return value == static_cast<const Holder&>(other).value;
     }
-    void hash(Hasher& hasher) const override { hash_value(hasher, value); }
+    void hash(base::Hasher& hasher) const override { hash_value(hasher, value); }
     T value;
   };
 

@@ -175,17 +175,17 @@ std::shared_ptr<const CustomCallFunction> find_custom_call(std::string_view targ
 
 Status register_custom_call(std::string target, CustomCallFunction function) {
   if (target.empty() || !function) {
-    return invalid_argument("register_custom_call: ", target.empty() ? "target" : "function",
-                            " is empty");
+    return base::invalid_argument("register_custom_call: ", target.empty() ? "target" : "function",
+                                  " is empty");
   }
   if (find_builtin_call(target)) {
-    return make_error(StatusCode::kAlreadyExists, "register_custom_call: target ", target,
-                      " is built in; choose another name");
+    return base::make_error(StatusCode::kAlreadyExists, "register_custom_call: target ", target,
+                            " is built in; choose another name");
   }
   const std::string name = target;
   if (Registry::instance().add(std::move(target), std::move(function))) return {};
-  return make_error(StatusCode::kAlreadyExists, "register_custom_call: target ", name,
-                    " has a function; take it back with unregister_custom_call first");
+  return base::make_error(StatusCode::kAlreadyExists, "register_custom_call: target ", name,
+                          " has a function; take it back with unregister_custom_call first");
 }
 
 bool unregister_custom_call(std::string_view target) { return Registry::instance().remove(target); }
@@ -227,8 +227,9 @@ namespace {
 StatusOr<std::string_view> value_of(const CustomCall& call, std::string_view name) {
   const DictionaryEntry entry = find_entry(call.backend_config(), name);
   if (entry.found) return entry.value;
-  return not_found("custom-call: ", call.target(), ": backend_config has no entry ", name,
-                   "; it is ", call.backend_config().empty() ? "empty" : call.backend_config());
+  return base::not_found("custom-call: ", call.target(), ": backend_config has no entry ", name,
+                         "; it is ",
+                         call.backend_config().empty() ? "empty" : call.backend_config());
 }
 
 Status wrong_kind(const CustomCall& call, std::string_view name, std::string_view value,

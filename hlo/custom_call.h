@@ -87,7 +87,7 @@ class CustomCall {
   // "custom-call: TARGET: " and the parts, as an InvalidArgument.
   template <class... Parts>
   [[nodiscard]] Status error(const Parts&... parts) const {
-    return invalid_argument("custom-call: ", target(), ": ", parts...);
+    return base::invalid_argument("custom-call: ", target(), ": ", parts...);
   }
 
  private:

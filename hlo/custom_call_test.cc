@@ -26,7 +26,7 @@ class Registered {
  public:
   Registered(std::string target, CustomCallFunction function) : target_(target) {
     const Status status = register_custom_call(std::move(target), std::move(function));
-    if (!status.ok()) throw std::runtime_error(message_of(status));
+    if (!status.ok()) throw std::runtime_error(base::message_of(status));
   }
   ~Registered() { unregister_custom_call(target_); }
   Registered(const Registered&) = delete;
@@ -46,9 +46,9 @@ StatusOr<Literal> doubled(CustomCall& call) {
 // One call of `target` on f32[3].
 std::string program(std::string_view target, std::string_view config = "{}",
                     std::string_view result = "f32[3]") {
-  return cat("HloModule m\nENTRY main {\n  x = f32[3] parameter(0)\n  ROOT y = ", result,
-             " custom-call(x), custom_call_target=\"", target, "\", backend_config=", config,
-             "\n}\n");
+  return base::cat("HloModule m\nENTRY main {\n  x = f32[3] parameter(0)\n  ROOT y = ", result,
+                   " custom-call(x), custom_call_target=\"", target, "\", backend_config=", config,
+                   "\n}\n");
 }
 
 TEST(CustomCall, RunsTheFunctionOfItsTarget) {
@@ -67,7 +67,7 @@ TEST(CustomCall, ATargetHasOneFunctionUntilItIsTakenBack) {
   EXPECT_THAT(custom_call_targets(), Contains("once"));
   const Status again = register_custom_call("once", doubled);
   EXPECT_EQ(again.code(), StatusCode::kAlreadyExists);
-  EXPECT_EQ(message_of(again),
+  EXPECT_EQ(base::message_of(again),
             "register_custom_call: target once has a function; take it back with "
             "unregister_custom_call first");
   EXPECT_TRUE(unregister_custom_call("once"));
@@ -76,11 +76,12 @@ TEST(CustomCall, ATargetHasOneFunctionUntilItIsTakenBack) {
 }
 
 TEST(CustomCall, BuiltInTargetsStay) {
-  EXPECT_EQ(message_of(register_custom_call("Sharding", doubled)),
+  EXPECT_EQ(base::message_of(register_custom_call("Sharding", doubled)),
             "register_custom_call: target Sharding is built in; choose another name");
   EXPECT_FALSE(unregister_custom_call("Sharding"));
-  EXPECT_EQ(message_of(register_custom_call("", doubled)), "register_custom_call: target is empty");
-  EXPECT_EQ(message_of(register_custom_call("f", nullptr)),
+  EXPECT_EQ(base::message_of(register_custom_call("", doubled)),
+            "register_custom_call: target is empty");
+  EXPECT_EQ(base::message_of(register_custom_call("f", nullptr)),
             "register_custom_call: function is empty");
   EXPECT_THAT(custom_call_targets(), Contains("lapack_zheevd_ffi"));
   for (const std::string& target : builtin_call_targets())
@@ -144,8 +145,9 @@ TEST(CustomCall, ReadsItsBackendConfig) {
     HEDDLE_ASSIGN_OR_RETURN(const double x, call.number("x"));
     HEDDLE_ASSIGN_OR_RETURN(const bool on, call.boolean("on"));
     HEDDLE_ASSIGN_OR_RETURN(const std::string text, call.text("text"));
-    seen = cat(n, " ", x, " ", on, " ", text, " | ", message_of(call.integer("missing").status()),
-               " | ", message_of(call.integer("text").status()));
+    seen = base::cat(n, " ", x, " ", on, " ", text, " | ",
+                     base::message_of(call.integer("missing").status()), " | ",
+                     base::message_of(call.integer("text").status()));
     return call.take(0);
   });
   ASSERT_EQ(run(program("reads", R"({n = -3 : i64, on, text = "a, \"b\": {", x = 2.5e-1 : f32})"),
@@ -248,7 +250,7 @@ TEST(BuiltinCalls, ApproxTopKFollowsItsComparator) {
 // [[0, 5, 6], [0, 0, 0], [7, 0, 0]]
 TEST(BuiltinCalls, SparseMatricesOfRowsTimesDenseOnes) {
   const auto text = [](std::string_view dense, std::string_view result) {
-    return cat(
+    return base::cat(
         "HloModule m\nENTRY main {\n  data = f32[3] parameter(0)\n  outer = s32[4] parameter(1)\n",
         "  inner = s32[3] parameter(2)\n  dense = ", dense, " parameter(3)\n  ROOT y = ", result,
         " custom-call(data, outer, inner, dense), "
@@ -273,11 +275,11 @@ TEST(BuiltinCalls, SparseMatricesOfRowsTimesDenseOnes) {
 
 TEST(BuiltinCalls, ShapeAssertionsFailWithTheirMessage) {
   auto text = [](std::string_view ok) {
-    return cat("HloModule m\nENTRY main {\n  ok = pred[] constant(", ok,
-               ")\n  n = s32[] constant(7)\n",
-               "  ROOT y = () custom-call(ok, n), custom_call_target=\"shape_assertion\", ",
-               "custom_call_has_side_effect=true, backend_config={error_message = \"b has size "
-               "{0}\"}\n}\n");
+    return base::cat(
+        "HloModule m\nENTRY main {\n  ok = pred[] constant(", ok, ")\n  n = s32[] constant(7)\n",
+        "  ROOT y = () custom-call(ok, n), custom_call_target=\"shape_assertion\", ",
+        "custom_call_has_side_effect=true, backend_config={error_message = \"b has size "
+        "{0}\"}\n}\n");
   };
   EXPECT_EQ(error_of(text("true")), "no error");
   EXPECT_EQ(error_of(text("false")), "custom-call: shape_assertion: b has size 7");

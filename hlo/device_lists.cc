@@ -11,7 +11,8 @@ namespace {
 
 Status check_few(const Dims& sizes) {
   if (sizes.size() <= kMaxSizes) return {};
-  return invalid_argument("a list has ", sizes.size(), " sizes; must have at most ", kMaxSizes);
+  return base::invalid_argument("a list has ", sizes.size(), " sizes; must have at most ",
+                                kMaxSizes);
 }
 
 // [2,4]<=[4,2]T(1,0), the tile and what it is cut of.
@@ -20,10 +21,11 @@ Status check_cut(const Dims& tile, const Dims& reshape, const Dims& transpose) {
   HEDDLE_RETURN_IF_ERROR(check_few(reshape));
   const std::optional<int64_t> count = device_count(reshape);
   if (count && device_count(tile) == count) return check_iota(reshape, transpose);
-  return invalid_argument("[", join(tile, ","), "]<=[", join(reshape, ","),
-                          "]: sizes must be 1 or more and give as many devices on both sides, at "
-                          "most ",
-                          kMaxDevices);
+  return base::invalid_argument(
+      "[", base::join(tile, ","), "]<=[", base::join(reshape, ","),
+      "]: sizes must be 1 or more and give as many devices on both sides, at "
+      "most ",
+      kMaxDevices);
 }
 
 Dims order_of(const Dims& reshape, Dims transpose) {
@@ -78,7 +80,7 @@ Dims group_of_iota(const ReplicaGroups& groups, int64_t number) {
 
 Status check_known(const ReplicaGroups& groups) {
   if (groups.mesh_axes_proto.empty()) return check_replica_groups(groups);
-  return unimplemented("replica_groups are in a form that is not known here; list them");
+  return base::unimplemented("replica_groups are in a form that is not known here; list them");
 }
 
 }  // namespace
@@ -104,13 +106,14 @@ bool is_each_once(Dims numbers, int64_t count) {
 Status check_iota(const Dims& reshape, const Dims& transpose) {
   HEDDLE_RETURN_IF_ERROR(check_few(reshape));
   if (!device_count(reshape)) {
-    return invalid_argument("[", join(reshape, ","), "]: sizes must be 1 or more and give at most ",
-                            kMaxDevices, " devices");
+    return base::invalid_argument("[", base::join(reshape, ","),
+                                  "]: sizes must be 1 or more and give at most ", kMaxDevices,
+                                  " devices");
   }
   const auto rank = static_cast<int64_t>(reshape.size());
   if (transpose.empty() || is_each_once(transpose, rank)) return {};
-  return invalid_argument("T(", join(transpose, ","), "): must name each of ", rank,
-                          " dimensions once");
+  return base::invalid_argument("T(", base::join(transpose, ","), "): must name each of ", rank,
+                                " dimensions once");
 }
 
 Dims devices_of_iota(const Dims& reshape, const Dims& transpose) {
@@ -126,24 +129,25 @@ Status check_sharding(const Sharding& sharding) {
       sharding.tile_dimensions.empty() && wire::is_named_sharding(sharding.unknown_proto);
   if (sharding.type != Sharding::Type::kOther || is_named) return {};
   if (!sharding.iota_reshape.empty()) {
-    return annotate(
+    return base::annotate(
         check_cut(sharding.tile_dimensions, sharding.iota_reshape, sharding.iota_transpose),
         "sharding: ");
   }
   const auto listed = static_cast<int64_t>(sharding.tile_devices.size());
   if (device_count(sharding.tile_dimensions) == listed) return {};
-  return invalid_argument("sharding: devices=[", join(sharding.tile_dimensions, ","), "] lists ",
-                          listed, " devices; must list one for each tile, sizes being 1 or more");
+  return base::invalid_argument("sharding: devices=[", base::join(sharding.tile_dimensions, ","),
+                                "] lists ", listed,
+                                " devices; must list one for each tile, sizes being 1 or more");
 }
 
 Status check_replica_groups(const ReplicaGroups& groups) {
   if (!groups.mesh_axes.empty()) return parse_mesh_axes(groups.mesh_axes).status();
   if (groups.iota_tile.empty() && groups.iota_reshape.empty()) return {};
-  HEDDLE_RETURN_IF_ERROR(annotate(
+  HEDDLE_RETURN_IF_ERROR(base::annotate(
       check_cut(groups.iota_tile, groups.iota_reshape, groups.iota_transpose), "replica_groups: "));
   if (groups.iota_tile.size() == 2) return {};
-  return invalid_argument("replica_groups: [", join(groups.iota_tile, ","),
-                          "] must be of two sizes: the groups, and the devices of one");
+  return base::invalid_argument("replica_groups: [", base::join(groups.iota_tile, ","),
+                                "] must be of two sizes: the groups, and the devices of one");
 }
 
 bool has_no_groups(const ReplicaGroups& groups) {

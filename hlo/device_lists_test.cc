@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string program(const std::string& groups, const std::string& sharding = "{replicated}") {
-  return cat(
+  return base::cat(
       "HloModule m\nadd { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) "
       "}\n"
       "ENTRY main { p = f32[8] parameter(0), sharding=",
@@ -27,7 +27,7 @@ std::string program(const std::string& groups, const std::string& sharding = "{r
 
 std::vector<Dims> groups(const std::string& text) {
   const auto module = parse_text(program(text));
-  if (!module.ok()) throw std::runtime_error(message_of(module.status()));
+  if (!module.ok()) throw std::runtime_error(base::message_of(module.status()));
   const Instruction& root = module->entry_computation().root_instruction();
   const ReplicaGroups& form = root.attrs.get<CollectiveAttrs>().replica_groups;
   std::vector<Dims> out;  // by their first device
@@ -42,7 +42,7 @@ std::vector<Dims> groups(const std::string& text) {
 
 // The message without the line of the program that it shows.
 std::string error(const std::string& groups, const std::string& sharding = "{replicated}") {
-  const std::string text = message_of(parse_text(program(groups, sharding)).status());
+  const std::string text = base::message_of(parse_text(program(groups, sharding)).status());
   return text.substr(0, text.find('\n'));
 }
 
@@ -91,7 +91,7 @@ TEST(DeviceLists, FormsThatAreNoneAreErrors) {
 
 std::string times(int count, std::string_view item) {
   std::string out;
-  for (int i = 0; i < count; ++i) append(out, i > 0 ? "," : "", item);
+  for (int i = 0; i < count; ++i) base::append(out, i > 0 ? "," : "", item);
   return out;
 }
 
@@ -99,17 +99,17 @@ std::string times(int count, std::string_view item) {
 TEST(DeviceLists, LongListsAreRefusedBeforeAnyWork) {
   const auto start = std::chrono::steady_clock::now();
   const std::string ones = times(20000, "1");
-  EXPECT_THAT(error(cat("[1,4194304]<=[4194304,", ones, "]")),
+  EXPECT_THAT(error(base::cat("[1,4194304]<=[4194304,", ones, "]")),
               HasSubstr("a list has 20001 sizes; must have at most 128"));
-  EXPECT_THAT(error(cat("mesh[a=4194304], device_ids=([4194304,", ones, "]) {}")),
+  EXPECT_THAT(error(base::cat("mesh[a=4194304], device_ids=([4194304,", ones, "]) {}")),
               HasSubstr("device_ids: a list has 20001 sizes"));
-  EXPECT_THAT(error("{}", cat("{devices=[", ones, ",4194304]<=[4194304]}")),
+  EXPECT_THAT(error("{}", base::cat("{devices=[", ones, ",4194304]<=[4194304]}")),
               HasSubstr("sharding: a list has 20001 sizes"));
   std::string axes;
-  for (int i = 0; i < 50000; ++i) append(axes, i > 0 ? "," : "", "a", i, "=1");
-  EXPECT_THAT(error(cat("mesh[", axes, "] {", times(50000, "a49999"), "}")),
+  for (int i = 0; i < 50000; ++i) base::append(axes, i > 0 ? "," : "", "a", i, "=1");
+  EXPECT_THAT(error(base::cat("mesh[", axes, "] {", times(50000, "a49999"), "}")),
               HasSubstr("has 50000 axes"));
-  EXPECT_THAT(error(cat("mesh[a=1] {", times(50000, "a:(1)1"), "}")),
+  EXPECT_THAT(error(base::cat("mesh[a=1] {", times(50000, "a:(1)1"), "}")),
               HasSubstr("groups along 50000"));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
@@ -150,19 +150,19 @@ TEST(DeviceLists, VerifyChecksThemToo) {
   CollectiveAttrs attrs = root.attrs.get<CollectiveAttrs>();
   attrs.replica_groups.iota_transpose = {3};
   root.attrs = attrs;
-  EXPECT_THAT(message_of(verify(broken)), HasSubstr("all-reduce: replica_groups: T(3)"));
+  EXPECT_THAT(base::message_of(verify(broken)), HasSubstr("all-reduce: replica_groups: T(3)"));
   EXPECT_FALSE(from_proto(to_proto(broken)).ok());
   broken = module.value();
   broken.computations[1].instructions[0].extras.mutate().sharding.mutate().tile_dimensions = {-4};
-  EXPECT_THAT(message_of(verify(broken)), HasSubstr("sharding: [-4]<=[4]"));
+  EXPECT_THAT(base::message_of(verify(broken)), HasSubstr("sharding: [-4]<=[4]"));
   EXPECT_FALSE(from_proto(to_proto(broken)).ok());
 }
 
 std::string to_proto_and_back(const std::string& text) {
   const auto module = parse_text(text);
-  if (!module.ok()) return message_of(module.status());
+  if (!module.ok()) return base::message_of(module.status());
   const auto back = from_proto(to_proto(*module));
-  if (!back.ok()) return message_of(back.status());
+  if (!back.ok()) return base::message_of(back.status());
   EXPECT_EQ(to_proto(*back), to_proto(*module));
   return print(*back);
 }
@@ -171,7 +171,8 @@ TEST(DeviceLists, MeshAxesStayOnTheWayThroughTheWire) {
   for (const char* groups :
        {"mesh['a'=2,'b'=2] {'a'}", "mesh['a'=8,'b'=8,'c'=16] {'a':(2)4,'b':(2)4}",
         "mesh['a'=2,'b'=2], device_ids=(0,2,1,3) {'b','a'}"}) {
-    EXPECT_THAT(to_proto_and_back(program(groups)), HasSubstr(cat("replica_groups=", groups)));
+    EXPECT_THAT(to_proto_and_back(program(groups)),
+                HasSubstr(base::cat("replica_groups=", groups)));
   }
   EXPECT_THAT(to_proto_and_back(program("mesh[a=2,b=2] {a}")),
               HasSubstr("replica_groups=mesh['a'=2,'b'=2] {'a'}"));
@@ -180,7 +181,7 @@ TEST(DeviceLists, MeshAxesStayOnTheWayThroughTheWire) {
 // Bytes of a form that is newer than this reader.
 TEST(DeviceLists, UnknownGroupsStayUnknown) {
   const std::string groups = "mesh_axes_proto=\"\\372\\001\\002hi\"";
-  EXPECT_THAT(to_proto_and_back(program(groups)), HasSubstr(cat("replica_groups=", groups)));
+  EXPECT_THAT(to_proto_and_back(program(groups)), HasSubstr(base::cat("replica_groups=", groups)));
 }
 
 // Text may have any bytes in quotes; a proto string, which a name is, only UTF-8.
@@ -196,15 +197,16 @@ TEST(DeviceLists, MetadataOfShardingsStaysOnTheWayThroughTheWire) {
         "{maximal device=3 metadata={op_name=\"z\" source_line=3}}",
         "{{replicated metadata={op_name=\"a\"}}, {replicated}}",
         "{replicated metadata={{op_name=\"a\"}, {op_name=\"b\"}}}"}) {
-    EXPECT_THAT(to_proto_and_back(program("{}", sharding)), HasSubstr(cat("sharding=", sharding)));
+    EXPECT_THAT(to_proto_and_back(program("{}", sharding)),
+                HasSubstr(base::cat("sharding=", sharding)));
   }
 }
 
 TEST(DeviceLists, OriginsStayOnTheWayThroughTheWire) {
   for (const char* origin : {"{{\"param\"}}", "{({\"a\"}, {\"b\" {1}}, {}, ({\"c\" {0,2}}))}",
                              "{[synthetic_call]}", "{{}}"}) {
-    EXPECT_THAT(to_proto_and_back(program(cat("{}, origin=", origin))),
-                HasSubstr(cat("origin=", origin)));
+    EXPECT_THAT(to_proto_and_back(program(base::cat("{}, origin=", origin))),
+                HasSubstr(base::cat("origin=", origin)));
   }
 }
 

@@ -19,11 +19,12 @@ std::string escaped(std::string_view text) {
 }
 
 std::string name_of(const Instruction& instruction, size_t i) {
-  return instruction.name.empty() ? cat(to_string(instruction.opcode), ".", i) : instruction.name;
+  return instruction.name.empty() ? base::cat(to_string(instruction.opcode), ".", i)
+                                  : instruction.name;
 }
 
 std::string name_of(const Computation& computation, size_t number) {
-  return computation.name.empty() ? cat("computation.", number) : computation.name;
+  return computation.name.empty() ? base::cat("computation.", number) : computation.name;
 }
 
 class DotWriter {
@@ -31,7 +32,7 @@ class DotWriter {
   DotWriter(const Module& module, const DotOptions& options) : module_(module), options_(options) {}
 
   std::string run() && {
-    append(out_, "digraph \"", escaped(module_.name), "\" {\n");
+    base::append(out_, "digraph \"", escaped(module_.name), "\" {\n");
     out_.append("  compound=true;\n  node [shape=box, fontname=\"monospace\", fontsize=10];\n");
     out_.append("  edge [fontname=\"monospace\", fontsize=8];\n");
     for (size_t c = 0; c < module_.computations.size(); ++c) write_cluster(c);
@@ -42,13 +43,13 @@ class DotWriter {
 
  private:
   void write_node(size_t computation, size_t instruction) {
-    append(out_, "c", computation, "_", instruction);
+    base::append(out_, "c", computation, "_", instruction);
   }
 
   void write_cluster(size_t c) {
     const Computation& computation = module_.computations[c];
-    append(out_, "  subgraph cluster_", c, " {\n    label=\"", escaped(name_of(computation, c)),
-           "\";\n");
+    base::append(out_, "  subgraph cluster_", c, " {\n    label=\"",
+                 escaped(name_of(computation, c)), "\";\n");
     if (module_.entry.value == c) out_.append("    penwidth=2;\n");
     for (size_t i = 0; i < computation.instructions.size(); ++i) write_instruction(c, i);
     for (size_t i = 0; i < computation.instructions.size(); ++i) write_edges(c, i);
@@ -60,8 +61,9 @@ class DotWriter {
     const Instruction& instruction = computation.instructions[i];
     out_.append("    ");
     write_node(c, i);
-    append(out_, " [label=\"", escaped(name_of(instruction, i)), "\\n",
-           escaped(to_string(instruction.shape)), "\\n", escaped(what_it_does(instruction)), "\"");
+    base::append(out_, " [label=\"", escaped(name_of(instruction, i)), "\\n",
+                 escaped(to_string(instruction.shape)), "\\n", escaped(what_it_does(instruction)),
+                 "\"");
     if (instruction.opcode == Opcode::kParameter) out_.append(", shape=ellipse");
     if (computation.root.value == i) out_.append(", peripheries=2");
     out_.append("];\n");
@@ -71,7 +73,7 @@ class DotWriter {
   [[nodiscard]] std::string what_it_does(const Instruction& instruction) const {
     std::string out(to_string(instruction.opcode));
     if (instruction.opcode == Opcode::kParameter) {
-      append(out, " ", instruction.attrs.get<ParameterAttrs>().number);
+      base::append(out, " ", instruction.attrs.get<ParameterAttrs>().number);
     } else if (instruction.opcode == Opcode::kConstant) {
       out.push_back(' ');
       text::write_literal(out, instruction.attrs.get<ConstantAttrs>().literal,
@@ -92,7 +94,7 @@ class DotWriter {
       field.write(value, attrs);
       if (value.size() > options_.max_attribute_length)
         value.replace(options_.max_attribute_length, std::string::npos, "..");
-      append(out, "\n", field.name, "=", value);
+      base::append(out, "\n", field.name, "=", value);
     }
   }
 
@@ -100,7 +102,7 @@ class DotWriter {
     const Instruction& instruction = module_.computations[c].instructions[i];
     for (size_t k = 0; k < instruction.operands.size(); ++k) {
       begin_edge(c, instruction.operands[k].value, c, i);
-      if (instruction.operands.size() > 1) append(out_, " [label=\"", k, "\"]");
+      if (instruction.operands.size() > 1) base::append(out_, " [label=\"", k, "\"]");
       out_.append(";\n");
     }
     for (InstructionId before : instruction.extras->control_predecessors) {
@@ -136,8 +138,8 @@ class DotWriter {
       for (size_t slot = 0; slot < instruction.called.size(); ++slot) {
         const size_t callee = instruction.called[slot].value;
         begin_edge(c, i, callee, module_.computations[callee].root.value);
-        append(out_, " [style=dashed, lhead=cluster_", callee, ", label=\"",
-               role_of(computation, instruction, slot), "\"];\n");
+        base::append(out_, " [style=dashed, lhead=cluster_", callee, ", label=\"",
+                     role_of(computation, instruction, slot), "\"];\n");
       }
     }
   }

@@ -168,7 +168,7 @@ TEST(EvaluateErrors, TheUsersLineStandsAtTheEnd) {
   builder.set_location({"train.cc", 41});
   const InstructionId weights = builder.constant(Literal::elided(Shape(f32, {3})));
   module.entry = module.add(std::move(builder).finish(weights));
-  EXPECT_THAT(message_of(Evaluator::prepare(std::move(module)).status()),
+  EXPECT_THAT(base::message_of(Evaluator::prepare(std::move(module)).status()),
               HasSubstr(" [train.cc:41]"));
 }
 
@@ -207,13 +207,13 @@ Module nested_calls(int depth) {
 }
 
 TEST(EvaluateErrors, HostileNestingIsRefused) {
-  EXPECT_EQ(message_of(Evaluator::prepare(nested_calls(100'000)).status()),
+  EXPECT_EQ(base::message_of(Evaluator::prepare(nested_calls(100'000)).status()),
             "evaluate: computations call each other more than 512 deep");
 }
 
 TEST(Evaluate, NestingUpToTheLimitRuns) {
   auto result = evaluate(nested_calls(512), {Literal::from<float>(Shape::scalar(f32), {3})});
-  ASSERT_TRUE(result.ok()) << message_of(result.status());
+  ASSERT_TRUE(result.ok()) << base::message_of(result.status());
   EXPECT_EQ(result->values<float>()[0], 3);
 }
 
@@ -233,44 +233,45 @@ TEST(EvaluateErrors, MoreMemoryThanThereIsIsAnError) {
 // State (i, x[n]): writes i at position i, until i is `trips`. The slice is read as well, after it
 // was updated in the text.
 std::string update_loop(int64_t n, int64_t trips) {
-  const std::string state = cat("(s32[], f32[", n, "], f32[])"), x = cat("f32[", n, "]");
-  return cat(R"(HloModule m
+  const std::string state = base::cat("(s32[], f32[", n, "], f32[])"),
+                    x = base::cat("f32[", n, "]");
+  return base::cat(R"(HloModule m
     body {
       s = )",
-             state, R"( parameter(0)
+                   state, R"( parameter(0)
       i = s32[] get-tuple-element(s), index=0
       x = )",
-             x, R"( get-tuple-element(s), index=1
+                   x, R"( get-tuple-element(s), index=1
       sum = f32[] get-tuple-element(s), index=2
       one = s32[] constant(1)
       next = s32[] add(i, one)
       value = f32[] convert(i)
       row = f32[1] reshape(value)
       updated = )",
-             x, R"( dynamic-update-slice(x, row, i)
+                   x, R"( dynamic-update-slice(x, row, i)
       before = f32[1] dynamic-slice(x, i), dynamic_slice_sizes={1}
       old = f32[] reshape(before)
       total = f32[] add(sum, old)
       ROOT out = )",
-             state, R"( tuple(next, updated, total)
+                   state, R"( tuple(next, updated, total)
     }
     condition {
       s = )",
-             state, R"( parameter(0)
+                   state, R"( parameter(0)
       i = s32[] get-tuple-element(s), index=0
       n = s32[] constant()",
-             trips, R"()
+                   trips, R"()
       ROOT goes_on = pred[] compare(i, n), direction=LT
     }
     ENTRY main {
       zero = s32[] constant(0)
       x = )",
-             x, R"( parameter(0)
+                   x, R"( parameter(0)
       sum = f32[] constant(0)
       s = )",
-             state, R"( tuple(zero, x, sum)
+                   state, R"( tuple(zero, x, sum)
       ROOT end = )",
-             state, R"( while(s), condition=condition, body=body
+                   state, R"( while(s), condition=condition, body=body
     })");
 }
 
@@ -435,7 +436,7 @@ TEST(EvaluateThreads, OneEvaluatorRunsInFourThreadsAtOnce) {
       x = f32[1000] parameter(0)
       ROOT y = f32[1000] map(x), dimensions={0}, to_apply=square
     })"));
-  ASSERT_TRUE(evaluator.ok()) << message_of(evaluator.status());
+  ASSERT_TRUE(evaluator.ok()) << base::message_of(evaluator.status());
   std::vector<std::thread> threads;
   std::vector<int> wrong(4);
   for (size_t t = 0; t < 4; ++t) {

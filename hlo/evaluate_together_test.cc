@@ -20,7 +20,7 @@ constexpr const char* kAdd =
 
 StatusOr<std::vector<Literal>> together(const std::string& entry, const DeviceCounts& devices,
                                         std::vector<std::vector<Literal>> arguments) {
-  const auto evaluator = Evaluator::prepare(parsed(cat(kAdd, entry)));
+  const auto evaluator = Evaluator::prepare(parsed(base::cat(kAdd, entry)));
   return evaluate_together(evaluator.value(), devices, std::move(arguments));
 }
 
@@ -33,18 +33,20 @@ std::vector<std::vector<Literal>> one_each(int64_t devices) {
 }
 
 std::vector<std::vector<double>> results(const std::string& op, const DeviceCounts& devices) {
-  const auto got = together(cat("ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] ", op, " }"),
-                            devices, one_each(devices.total()));
-  if (!got.ok()) throw std::runtime_error(message_of(got.status()));
+  const auto got =
+      together(base::cat("ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] ", op, " }"),
+               devices, one_each(devices.total()));
+  if (!got.ok()) throw std::runtime_error(base::message_of(got.status()));
   std::vector<std::vector<double>> out;
   for (const Literal& each : *got) out.push_back(numbers(each));
   return out;
 }
 
 std::string error(const std::string& op, const DeviceCounts& devices) {
-  const auto got = together(cat("ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] ", op, " }"),
-                            devices, one_each(devices.total()));
-  return message_of(got.status());
+  const auto got =
+      together(base::cat("ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] ", op, " }"),
+               devices, one_each(devices.total()));
+  return base::message_of(got.status());
 }
 
 using Rows = std::vector<std::vector<double>>;
@@ -65,12 +67,13 @@ TEST(Together, WithAChannelAllPartitionsTakePart) {
 // An all-reduce of arrays of dynamic size: its type, or the error.
 std::string with_sizes(const std::string& size) {
   const auto got = together(
-      cat("ENTRY main { p = f32[2] parameter(0) u = u32[] replica-id() i = s32[] convert(u) two = "
+      base::cat(
+          "ENTRY main { p = f32[2] parameter(0) u = u32[] replica-id() i = s32[] convert(u) two = "
           "s32[] constant(2) one = s32[] constant(1) d = f32[<=2] set-dimension-size(p, ",
           size,
           "), dimensions={0} ROOT r = f32[<=2] all-reduce(d), replica_groups={}, to_apply=add }"),
       {2, 1}, one_each(2));
-  return got.ok() ? to_string((*got)[0].shape()) : message_of(got.status());
+  return got.ok() ? to_string((*got)[0].shape()) : base::message_of(got.status());
 }
 
 TEST(Together, MembersGiveAsManyElementsEach) {
@@ -142,7 +145,7 @@ TEST(Together, DevicesThatWaitForEverAreToldSo) {
         w = (f32[2], f32[]) while(t), body=body, condition=cond
         ROOT r = f32[2] get-tuple-element(w), index=0 })",
                             {2, 1}, one_each(2));
-  EXPECT_EQ(message_of(got.status()),
+  EXPECT_EQ(base::message_of(got.status()),
             "device 1: all-reduce w: waits for devices that never come; all devices of a group "
             "must reach the same collectives in the same order");
 }
@@ -153,7 +156,7 @@ TEST(Together, TheFirstErrorIsTheCauseNotThoseWhoGaveUp) {
       "custom_call_target=\"not_there\" ROOT r = f32[2] all-reduce(q), replica_groups={}, "
       "to_apply=add }",
       {2, 1}, one_each(2));
-  EXPECT_THAT(message_of(got.status()), HasSubstr("target not_there has no function"));
+  EXPECT_THAT(base::message_of(got.status()), HasSubstr("target not_there has no function"));
 }
 
 TEST(Together, WrongGroupsAreErrors) {
@@ -165,7 +168,7 @@ TEST(Together, WrongGroupsAreErrors) {
   EXPECT_THAT(error("all-to-all(p), replica_groups={{0}}, dimensions={0}", {2, 1}),
               HasSubstr("leave out 1"));
   EXPECT_EQ(
-      message_of(
+      base::message_of(
           together("ENTRY main { ROOT p = f32[2] parameter(0) }", {2, 1}, one_each(1)).status()),
       "evaluate main: has arguments for 1 devices; must have them for 2 replicas of 1 "
       "partitions");
@@ -174,13 +177,13 @@ TEST(Together, WrongGroupsAreErrors) {
 // The header of the modules that JAX's partitioned programs are.
 TEST(Together, HeadersThatCountDevicesAreTaken) {
   const auto evaluator = Evaluator::prepare(parsed(
-      cat("HloModule m, num_partitions=2\n", kAdd,
-          "ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] all-reduce(p), channel_id=1, "
-          "replica_groups={{0,1}}, use_global_device_ids=true, to_apply=add }")));
+      base::cat("HloModule m, num_partitions=2\n", kAdd,
+                "ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] all-reduce(p), channel_id=1, "
+                "replica_groups={{0,1}}, use_global_device_ids=true, to_apply=add }")));
   const auto got = evaluate_together(evaluator.value(), {1, 2}, one_each(2));
   ASSERT_EQ(got.status(), Status());
   EXPECT_THAT(numbers(got->at(1)), ElementsAre(1, 10));
-  EXPECT_THAT(message_of(evaluator->run({floats({1, 2})}).status()),
+  EXPECT_THAT(base::message_of(evaluator->run({floats({1, 2})}).status()),
               HasSubstr("2 partitions, and the interpreter is one device"));
 }
 
@@ -236,7 +239,8 @@ TEST(Together, WrongDimensionsOfStartsAreErrors) {
       "ENTRY main { p = f32[2] parameter(0) s = (f32[2], f32[4]) all-gather-start(p), "
       "replica_groups={{0,1}}, dimensions={7} ROOT g = f32[4] all-gather-done(s) }",
       {2, 1}, one_each(2));
-  EXPECT_THAT(message_of(got.status()), HasSubstr("dimensions are {7}; must be one of f32[2]"));
+  EXPECT_THAT(base::message_of(got.status()),
+              HasSubstr("dimensions are {7}; must be one of f32[2]"));
 }
 
 TEST(Together, ADeviceThatAGroupNamesTwiceIsAnError) {
@@ -246,10 +250,10 @@ TEST(Together, ADeviceThatAGroupNamesTwiceIsAnError) {
 
 // What a function runs of its own is one device, alone.
 TEST(Together, RunsInsideOfACustomCallHaveNoSeat) {
-  const auto inner = Evaluator::prepare(parsed(
-      cat(kAdd,
-          "ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] all-reduce(p), replica_groups={}, "
-          "to_apply=add }")));
+  const auto inner = Evaluator::prepare(parsed(base::cat(
+      kAdd,
+      "ENTRY main { p = f32[2] parameter(0) ROOT r = f32[2] all-reduce(p), replica_groups={}, "
+      "to_apply=add }")));
   ASSERT_EQ(
       register_custom_call("test.alone", [&](CustomCall& call) { return inner->run({call[0]}); }),
       Status());

@@ -158,7 +158,7 @@ bool operator==(const Literal& a, const Literal& b) {
   return size == 0 || std::memcmp(a.bytes(), b.bytes(), size) == 0;
 }
 
-void hash_value(Hasher& hasher, const Literal& literal) {
+void hash_value(base::Hasher& hasher, const Literal& literal) {
   hash_value(hasher, literal.shape());
   if (literal.is_tuple()) {
     hash_value(hasher, literal.elements());

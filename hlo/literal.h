@@ -103,6 +103,6 @@ class Literal {
 };
 
 // Hash of the type and the bytes.
-void hash_value(Hasher& hasher, const Literal& literal);
+void hash_value(base::Hasher& hasher, const Literal& literal);
 
 }  // namespace heddle

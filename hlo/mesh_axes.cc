@@ -22,7 +22,7 @@ bool read_devices(TextCursor& in, Dims& devices) {
   if (!read_integers(in, ']', reshape)) return false;
   if (in.accept('T') && !(in.expect('(') && read_integers(in, ')', transpose))) return false;
   if (const Status status = check_iota(reshape, transpose); !status.ok())
-    return in.fail("device_ids: ", message_of(status));
+    return in.fail("device_ids: ", base::message_of(status));
   devices = devices_of_iota(reshape, transpose);
   return in.expect(')');
 }
@@ -42,13 +42,13 @@ bool read_part(TextCursor& in, const std::vector<MeshAxes::Axis>& axes, MeshAxes
 // Before any work that takes each with each.
 Status check_few(const MeshAxes& axes) {
   if (axes.axes.size() <= kMaxSizes && axes.parts.size() <= kMaxSizes) return {};
-  return invalid_argument("mesh: has ", axes.axes.size(), " axes, and groups along ",
-                          axes.parts.size(), "; must have at most ", kMaxSizes, " of both");
+  return base::invalid_argument("mesh: has ", axes.axes.size(), " axes, and groups along ",
+                                axes.parts.size(), "; must have at most ", kMaxSizes, " of both");
 }
 
 Status check_devices(const Dims& devices, int64_t count) {
   if (devices.empty() || is_each_once(devices, count)) return {};
-  return invalid_argument("mesh: device_ids must name each of ", count, " devices once");
+  return base::invalid_argument("mesh: device_ids must name each of ", count, " devices once");
 }
 
 int64_t size_of(const MeshAxes& axes, const MeshAxes::Part& part) {
@@ -65,14 +65,14 @@ int64_t stride_of(const MeshAxes& axes, const MeshAxes::Part& part) {
 
 Status check_part(const MeshAxes& axes, const MeshAxes::Part& part) {
   if (part.axis < 0 || part.axis >= static_cast<int64_t>(axes.axes.size()))
-    return invalid_argument("mesh: has no axis number ", part.axis);
+    return base::invalid_argument("mesh: has no axis number ", part.axis);
   if (part.size == 0) return {};
   const MeshAxes::Axis& axis = axes.axes[static_cast<size_t>(part.axis)];
   const Dims sizes = {part.before, part.size};
   const std::optional<int64_t> count = device_count(sizes);
   if (count && axis.size % *count == 0) return {};
-  return invalid_argument("mesh: axis ", axis.name, " is of ", axis.size, "; its part (",
-                          part.before, ")", part.size, " must divide that");
+  return base::invalid_argument("mesh: axis ", axis.name, " is of ", axis.size, "; its part (",
+                                part.before, ")", part.size, " must divide that");
 }
 
 // Parts of one axis are dimensions of one way to see it as an array.
@@ -81,8 +81,8 @@ Status check_apart(const MeshAxes& axes, size_t i, size_t j) {
   const auto& [low, high] =
       std::minmax(a, b, [](const auto& x, const auto& y) { return x.before < y.before; });
   if (a.axis != b.axis || high.before % (low.before * size_of(axes, low)) == 0) return {};
-  return invalid_argument("mesh: parts of axis ", axes.axes[static_cast<size_t>(a.axis)].name,
-                          " overlap");
+  return base::invalid_argument("mesh: parts of axis ", axes.axes[static_cast<size_t>(a.axis)].name,
+                                " overlap");
 }
 
 // Devices of one group, as steps from its first one.
@@ -109,7 +109,7 @@ bool read_mesh_axes(TextCursor& in, MeshAxes& axes) {
     return read_name(in, axis.name) && in.expect('=') && in.read_int(axis.size);
   };
   if (!in.expect('[') || !read_items(in, ']', read_axis)) return false;
-  if (const Status status = check_few(axes); !status.ok()) return in.fail(message_of(status));
+  if (const Status status = check_few(axes); !status.ok()) return in.fail(base::message_of(status));
   if (in.accept(',')) {
     if (!in.accept_word("device_ids")) return in.fail_expected("device_ids");
     if (!in.expect('=') || !in.expect('(') || !read_devices(in, axes.devices)) return false;
@@ -122,8 +122,8 @@ StatusOr<MeshAxes> parse_mesh_axes(std::string_view text) {
   TextCursor in(text);
   MeshAxes axes;
   if (read_mesh_axes(in, axes) && !in.at_end()) in.fail_expected("the end");
-  if (in.failed()) return annotate(in.status(), "replica_groups: ");
-  HEDDLE_RETURN_IF_ERROR(annotate(check_mesh_axes(axes), "replica_groups: "));
+  if (in.failed()) return base::annotate(in.status(), "replica_groups: ");
+  HEDDLE_RETURN_IF_ERROR(base::annotate(check_mesh_axes(axes), "replica_groups: "));
   return axes;
 }
 
@@ -136,31 +136,32 @@ std::string to_string(const MeshAxes& axes) {
   };
   std::string out = "mesh[";
   for (size_t i = 0; i < axes.axes.size(); ++i)
-    append(out, i > 0 ? "," : "", quoted(axes.axes[i].name), "=", axes.axes[i].size);
+    base::append(out, i > 0 ? "," : "", quoted(axes.axes[i].name), "=", axes.axes[i].size);
   out += "]";
-  if (!axes.devices.empty()) append(out, ", device_ids=(", join(axes.devices, ","), ")");
+  if (!axes.devices.empty())
+    base::append(out, ", device_ids=(", base::join(axes.devices, ","), ")");
   out += " {";
   for (size_t i = 0; i < axes.parts.size(); ++i) {
     const MeshAxes::Part& part = axes.parts[i];
-    append(out, i > 0 ? "," : "", quoted(axes.axes[static_cast<size_t>(part.axis)].name));
-    if (part.size != 0) append(out, ":(", part.before, ")", part.size);
+    base::append(out, i > 0 ? "," : "", quoted(axes.axes[static_cast<size_t>(part.axis)].name));
+    if (part.size != 0) base::append(out, ":(", part.before, ")", part.size);
   }
   return out + "}";
 }
 
 Status check_mesh_axes(const MeshAxes& axes) {
   HEDDLE_RETURN_IF_ERROR(check_few(axes));
-  if (axes.axes.empty()) return invalid_argument("mesh: has no axes; must have one or more");
+  if (axes.axes.empty()) return base::invalid_argument("mesh: has no axes; must have one or more");
   Dims sizes;
   for (const MeshAxes::Axis& axis : axes.axes) {
     sizes.push_back(axis.size);
     if (std::ranges::count(axes.axes, axis.name, &MeshAxes::Axis::name) > 1)
-      return invalid_argument("mesh: has two axes ", axis.name);
+      return base::invalid_argument("mesh: has two axes ", axis.name);
   }
   const std::optional<int64_t> count = device_count(sizes);
   if (!count) {
-    return invalid_argument("mesh: sizes are [", join(sizes, ","),
-                            "]; must be 1 or more, and at most ", kMaxDevices, " devices");
+    return base::invalid_argument("mesh: sizes are [", base::join(sizes, ","),
+                                  "]; must be 1 or more, and at most ", kMaxDevices, " devices");
   }
   HEDDLE_RETURN_IF_ERROR(check_devices(axes.devices, *count));
   for (const MeshAxes::Part& part : axes.parts) HEDDLE_RETURN_IF_ERROR(check_part(axes, part));

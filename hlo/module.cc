@@ -19,7 +19,7 @@ bool same_layouts(const Computation& a, const Instruction& x, const Computation&
   return x.shape == y.shape && a.at(x.operands[0]).shape == b.at(y.operands[0]).shape;
 }
 
-void hash_instruction(Hasher& hasher, const Instruction& instruction) {
+void hash_instruction(base::Hasher& hasher, const Instruction& instruction) {
   hash_value(hasher, instruction.opcode);
   hash_value(hasher, instruction.shape);
   for (InstructionId id : instruction.operands) hasher.add_word(id.value);
@@ -36,7 +36,7 @@ void hash_instruction(Hasher& hasher, const Instruction& instruction) {
   }
 }
 
-void hash_computation(Hasher& hasher, const Computation& computation) {
+void hash_computation(base::Hasher& hasher, const Computation& computation) {
   hasher.add_word(computation.instructions.size());
   hasher.add_word(computation.root.value);
   for (const Instruction& i : computation.instructions) hash_instruction(hasher, i);
@@ -75,21 +75,21 @@ bool equal(const Module& a, const Module& b) {
                             [](const Computation& x, const Computation& y) { return equal(x, y); });
 }
 
-Hash128 hash_of(const Module& module) {
-  Hasher hasher;
+base::Hash128 hash_of(const Module& module) {
+  base::Hasher hasher;
   hasher.add_word(module.entry.value);
   for (const Computation& computation : module.computations) hash_computation(hasher, computation);
   return hasher.digest();
 }
 
-Hash128 hash_of(const Computation& computation) {
-  Hasher hasher;
+base::Hash128 hash_of(const Computation& computation) {
+  base::Hasher hasher;
   hash_computation(hasher, computation);
   return hasher.digest();
 }
 
-Hash128 hash_of(const Instruction& instruction) {
-  Hasher hasher;
+base::Hash128 hash_of(const Instruction& instruction) {
+  base::Hasher hasher;
   hash_instruction(hasher, instruction);
   return hasher.digest();
 }

@@ -48,7 +48,7 @@ struct Metadata {
 // again.
 struct InstructionExtras {
   Metadata metadata;
-  Box<Sharding> sharding;
+  base::Box<Sharding> sharding;
   FrontendAttributes frontend_attributes;
   std::string backend_config;
   std::vector<InstructionId> control_predecessors;
@@ -72,7 +72,7 @@ struct Instruction {
   std::vector<ComputationId> called;
   std::string name;   // empty: printers make one from opcode and id
   SourceLocation at;  // the user's line, when traced
-  Box<InstructionExtras> extras;
+  base::Box<InstructionExtras> extras;
 };
 
 // Made by ComputationBuilder (hlo/builder.h) or Rebuilder (transform/rebuilder.h).
@@ -139,7 +139,7 @@ struct Module {
   std::string name = "main";
   std::vector<Computation> computations;  // callees before callers
   ComputationId entry;
-  Box<ModuleExtras> extras;
+  base::Box<ModuleExtras> extras;
 
   [[nodiscard]] const Computation& at(ComputationId id) const { return computations[id.value]; }
   [[nodiscard]] const Computation& entry_computation() const { return at(entry); }
@@ -158,8 +158,8 @@ bool equal(const Computation& a, const Computation& b);
 bool equal(const Instruction& a, const Instruction& b);
 
 // A stable hash of what equal() compares.
-Hash128 hash_of(const Module& module);
-Hash128 hash_of(const Computation& computation);
-Hash128 hash_of(const Instruction& instruction);
+base::Hash128 hash_of(const Module& module);
+base::Hash128 hash_of(const Computation& computation);
+base::Hash128 hash_of(const Instruction& instruction);
 
 }  // namespace heddle::hlo

@@ -9,11 +9,12 @@ namespace {
 Status check_counts(Opcode opcode, size_t operands, size_t called) {
   int want = operand_count(opcode);
   if (want != kVariadic && operands != static_cast<size_t>(want)) {
-    return invalid_argument(to_string(opcode), ": has ", operands, " operands; takes ", want);
+    return base::invalid_argument(to_string(opcode), ": has ", operands, " operands; takes ", want);
   }
   want = called_count(opcode);
   if (want != kVariadic && called != static_cast<size_t>(want)) {
-    return invalid_argument(to_string(opcode), ": calls ", called, " computations; takes ", want);
+    return base::invalid_argument(to_string(opcode), ": calls ", called, " computations; takes ",
+                                  want);
   }
   return {};
 }
@@ -23,20 +24,20 @@ StatusOr<Shape> apply_rule(Opcode opcode, std::span<const Shape* const> operands
                            const Shape* declared) {
   HEDDLE_RETURN_IF_ERROR(check_counts(opcode, operands.size(), called.size()));
   if (!fits(opcode, attrs)) {
-    return internal_error(to_string(opcode), " was given the attributes of another op");
+    return base::internal_error(to_string(opcode), " was given the attributes of another op");
   }
   if (declared != nullptr) HEDDLE_RETURN_IF_ERROR(check_shape(*declared));
   if (declared == nullptr && has_trait(opcode, kDeclared)) {
-    return invalid_argument(to_string(opcode),
-                            ": has no result type; this op's type cannot be inferred");
+    return base::invalid_argument(to_string(opcode),
+                                  ": has no result type; this op's type cannot be inferred");
   }
   if (attrs.holds<CollectiveAttrs>()) {
     HEDDLE_RETURN_IF_ERROR(
-        annotate(check_replica_groups(attrs.get<CollectiveAttrs>().replica_groups),
-                 to_string(opcode), ": "));
+        base::annotate(check_replica_groups(attrs.get<CollectiveAttrs>().replica_groups),
+                       to_string(opcode), ": "));
   }
   const OpDef& op = definition(opcode);
-  if (!op.infer) return invalid_argument(to_string(opcode), ": ", op.infer.reason());
+  if (!op.infer) return base::invalid_argument(to_string(opcode), ": ", op.infer.reason());
   return op.infer.rule()({opcode, operands, attrs, called, declared});
 }
 
@@ -67,8 +68,8 @@ Status check_type(Opcode opcode, std::span<const Shape* const> operands, const A
                   std::span<const Computation* const> called, const Shape& declared) {
   HEDDLE_ASSIGN_OR_RETURN(Shape shape, apply_rule(opcode, operands, attrs, called, &declared));
   if (same_type(shape, declared)) return {};
-  return invalid_argument(to_string(opcode), ": result is declared as ", to_string(declared),
-                          "; its operands give ", to_string(shape));
+  return base::invalid_argument(to_string(opcode), ": result is declared as ", to_string(declared),
+                                "; its operands give ", to_string(shape));
 }
 
 }  // namespace heddle::hlo

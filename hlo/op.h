@@ -63,7 +63,7 @@ class InferArgs {
   // "concatenate: " and the parts, as an InvalidArgument.
   template <class... Parts>
   [[nodiscard]] Status error(const Parts&... parts) const {
-    return invalid_argument(to_string(opcode_), ": ", parts...);
+    return base::invalid_argument(to_string(opcode_), ": ", parts...);
   }
 
  private:

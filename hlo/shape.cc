@@ -29,30 +29,30 @@ bool is_permutation_of_rank(const std::vector<int64_t>& order, int64_t rank) {
 
 Status check_array(const Shape& shape) {
   if (shape.rank() > Shape::kMaxRank) {
-    return invalid_argument("shape: has rank ", shape.rank(), "; at most ", Shape::kMaxRank);
+    return base::invalid_argument("shape: has rank ", shape.rank(), "; at most ", Shape::kMaxRank);
   }
   int64_t bytes = storage_bytes(shape.dtype());
   for (int64_t i = 0; i < shape.rank(); ++i) {
     int64_t size = shape.dimension(i);
     if (size == Shape::kUnbounded && shape.is_dynamic_dimension(i)) continue;
     if (size < 0)
-      return invalid_argument("shape: dimension ", i, " is ", size, "; sizes are 0 or more");
+      return base::invalid_argument("shape: dimension ", i, " is ", size, "; sizes are 0 or more");
     if (__builtin_mul_overflow(bytes, size == 0 ? 1 : size, &bytes) || bytes > kMaxBytes) {
-      return resource_exhausted("shape: ", to_string(shape), " is larger than 2^62 bytes");
+      return base::resource_exhausted("shape: ", to_string(shape), " is larger than 2^62 bytes");
     }
   }
   if (shape.has_layout() && !is_permutation_of_rank(shape.layout().minor_to_major, shape.rank())) {
-    return invalid_argument("shape: layout {", join(shape.layout().minor_to_major, ","),
-                            "} is no permutation of the dimensions of ", to_string(shape));
+    return base::invalid_argument("shape: layout {", base::join(shape.layout().minor_to_major, ","),
+                                  "} is no permutation of the dimensions of ", to_string(shape));
   }
   return {};
 }
 
 Status check_nested(const Shape& shape, int depth) {
   if (depth > kMaxNesting)
-    return resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
+    return base::resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
   if (shape.is_array()) return check_array(shape);
-  if (!shape.is_valid()) return invalid_argument("shape: has no element type");
+  if (!shape.is_valid()) return base::invalid_argument("shape: has no element type");
   for (const Shape& element : shape.elements()) {
     HEDDLE_RETURN_IF_ERROR(check_nested(element, depth + 1));
   }
@@ -97,7 +97,7 @@ void Shape::set_layout(Layout layout) {
   if (layout == plain) {
     layout_.reset();
   } else {
-    layout_ = Box<Layout>(std::move(layout));
+    layout_ = base::Box<Layout>(std::move(layout));
   }
 }
 
@@ -134,7 +134,7 @@ bool same_type(const Shape& a, const Shape& b) {
 std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << to_string(shape); }
 
 std::string to_string(const Shape& shape) {
-  if (shape.is_tuple()) return cat("(", join(shape.elements(), ", "), ")");
+  if (shape.is_tuple()) return base::cat("(", base::join(shape.elements(), ", "), ")");
   std::string out(to_string(shape.dtype()));
   out.push_back('[');
   for (int64_t i = 0; i < shape.rank(); ++i) {
@@ -143,7 +143,7 @@ std::string to_string(const Shape& shape) {
     if (dynamic && shape.dimension(i) == Shape::kUnbounded) {
       out.push_back('?');
     } else {
-      append(out, dynamic ? "<=" : "", shape.dimension(i));
+      base::append(out, dynamic ? "<=" : "", shape.dimension(i));
     }
   }
   out.push_back(']');
@@ -152,7 +152,7 @@ std::string to_string(const Shape& shape) {
 
 Status check_shape(const Shape& shape) { return check_nested(shape, 0); }
 
-void hash_value(Hasher& hasher, const Shape& shape) {
+void hash_value(base::Hasher& hasher, const Shape& shape) {
   hash_value(hasher, shape.dtype());
   hash_value(hasher, shape.dimensions());
   for (int64_t i = 0; shape.is_dynamic() && i < shape.rank(); ++i) {

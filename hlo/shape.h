@@ -106,7 +106,7 @@ class Shape {
   uint64_t dynamic_ = 0;  // bit i: dimension i is dynamic
   std::vector<int64_t> dimensions_;
   std::vector<Shape> elements_;
-  Box<Layout> layout_;
+  base::Box<Layout> layout_;
 };
 
 // Returns f32[2,3], without layouts: the form of error messages.
@@ -124,7 +124,7 @@ bool same_dimensions(const Shape& a, const Shape& b);
 Status check_shape(const Shape& shape);
 
 // Layouts count not: a hash of what same_type compares.
-void hash_value(Hasher& hasher, const Shape& shape);
+void hash_value(base::Hasher& hasher, const Shape& shape);
 
 // Row-major strides in elements.
 std::vector<int64_t> row_major_strides(std::span<const int64_t> dimensions);

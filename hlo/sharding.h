@@ -44,6 +44,6 @@ struct Sharding {
   friend bool operator==(const Sharding&, const Sharding&) = default;
 };
 
-void hash_value(Hasher& hasher, const Sharding& sharding);
+void hash_value(base::Hasher& hasher, const Sharding& sharding);
 
 }  // namespace heddle::hlo

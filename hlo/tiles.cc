@@ -24,8 +24,9 @@ Status check_devices(const Sharding& sharding, int64_t count) {
   if (device_count(sharding.tile_dimensions) == count &&
       (is_iota || is_each_once(sharding.tile_devices, count)))
     return {};
-  return invalid_argument("sharding ", to_string(sharding), ": is of other devices than 0 .. ",
-                          count - 1, "; must name each once");
+  return base::invalid_argument("sharding ", to_string(sharding),
+                                ": is of other devices than 0 .. ", count - 1,
+                                "; must name each once");
 }
 
 // Dimensions of the assignment behind those of the array, along which tiles repeat.
@@ -36,12 +37,13 @@ Status check_rest(const Sharding& sharding, const Shape& shape) {
     const bool repeats = std::ranges::all_of(sharding.last_tile_dims,
                                              [](Type type) { return type == Type::kReplicated; });
     if (repeats) return {};
-    return unimplemented("sharding ", to_string(sharding),
-                         ": has devices along which values are not copies; must have none here");
+    return base::unimplemented(
+        "sharding ", to_string(sharding),
+        ": has devices along which values are not copies; must have none here");
   }
-  return invalid_argument("sharding ", to_string(sharding), ": is of ",
-                          static_cast<int64_t>(sharding.tile_dimensions.size() - rest),
-                          " dimensions; ", shape, " has ", shape.rank());
+  return base::invalid_argument("sharding ", to_string(sharding), ": is of ",
+                                static_cast<int64_t>(sharding.tile_dimensions.size() - rest),
+                                " dimensions; ", shape, " has ", shape.rank());
 }
 
 Tiles whole(const Shape& shape, int64_t devices) {
@@ -82,12 +84,13 @@ std::vector<int64_t> Tiles::holders() const {
 
 Status check_tiles(const Sharding& sharding, const Shape& shape, int64_t devices) {
   if (!shape.is_array())
-    return invalid_argument("sharding ", to_string(sharding), ": of a ", shape,
-                            "; must be of an array");
+    return base::invalid_argument("sharding ", to_string(sharding), ": of a ", shape,
+                                  "; must be of an array");
   if (sharding.type == Type::kReplicated || devices == 1) return {};
   if (sharding.type != Type::kOther) {
-    return unimplemented("sharding ", to_string(sharding),
-                         ": does not place elements on devices; use {replicated} or {devices=..}");
+    return base::unimplemented(
+        "sharding ", to_string(sharding),
+        ": does not place elements on devices; use {replicated} or {devices=..}");
   }
   HEDDLE_RETURN_IF_ERROR(check_rest(sharding, shape));
   return check_devices(sharding, devices);
@@ -165,8 +168,8 @@ StatusOr<std::vector<const Sharding*>> leaf_shardings(const Sharding* sharding,
   if (sharding == nullptr || sharding->type != Type::kTuple)
     return std::vector<const Sharding*>(leaves, sharding);
   if (sharding->tuple.size() != leaves) {
-    return invalid_argument("sharding ", to_string(*sharding), ": is of ", sharding->tuple.size(),
-                            " arrays; ", shape, " has ", leaves);
+    return base::invalid_argument("sharding ", to_string(*sharding), ": is of ",
+                                  sharding->tuple.size(), " arrays; ", shape, " has ", leaves);
   }
   std::vector<const Sharding*> out;
   for (const Sharding& leaf : sharding->tuple) out.push_back(&leaf);

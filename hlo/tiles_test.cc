@@ -16,8 +16,8 @@ using ::testing::ElementsAre;
 // The sharding of this text, read as part of a module.
 Sharding sharding(const std::string& text, const std::string& type = "f32[]") {
   const auto module =
-      parse_text(cat("ENTRY main { ROOT x = ", type, " parameter(0), sharding=", text, " }"));
-  if (!module.ok()) throw std::runtime_error(message_of(module.status()));
+      parse_text(base::cat("ENTRY main { ROOT x = ", type, " parameter(0), sharding=", text, " }"));
+  if (!module.ok()) throw std::runtime_error(base::message_of(module.status()));
   return *module->entry_computation().root_instruction().extras->sharding;
 }
 
@@ -26,7 +26,7 @@ Tiles tiles(const std::string& text, std::vector<int64_t> sizes, int64_t devices
 }
 
 std::string error(const std::string& text, std::vector<int64_t> sizes, int64_t devices) {
-  return message_of(tiles_of(sharding(text), Shape(f32, std::move(sizes)), devices).status());
+  return base::message_of(tiles_of(sharding(text), Shape(f32, std::move(sizes)), devices).status());
 }
 
 Literal counted(std::vector<int64_t> sizes) {
@@ -96,7 +96,7 @@ TEST(Tiles, ThatDoNotFitAreErrors) {
             "sharding {devices=[4]0,1,1,3}: is of other devices than 0 .. 3; must name each once");
   Sharding twice = sharding("{devices=[4]<=[2,2]}");
   twice.iota_transpose = {0, 0};
-  EXPECT_EQ(message_of(tiles_of(twice, Shape(f32, {6}), 4).status()),
+  EXPECT_EQ(base::message_of(tiles_of(twice, Shape(f32, {6}), 4).status()),
             "sharding: T(0,0): must name each of 2 dimensions once");
   EXPECT_EQ(error("{manual}", {6}, 4),
             "sharding {manual}: does not place elements on devices; use {replicated} or "
@@ -113,7 +113,7 @@ TEST(LeafShardings, OfTuplesAreTheirsOrOneForAll) {
   const Sharding one = sharding("{manual}");
   EXPECT_EQ(leaf_shardings(&one, pair).value()[1], &one);
   EXPECT_EQ(leaf_shardings(nullptr, pair).value()[1], nullptr);
-  EXPECT_EQ(message_of(leaf_shardings(&two, Shape(f32, {4})).status()),
+  EXPECT_EQ(base::message_of(leaf_shardings(&two, Shape(f32, {4})).status()),
             "sharding {{devices=[2]<=[2]}, {replicated}}: is of 2 arrays; f32[4] has 1");
 }
 

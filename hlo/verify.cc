@@ -14,17 +14,18 @@ class Verifier {
 
   Status run() {
     if (module_.entry.value >= module_.computations.size()) {
-      return invalid_argument("module ", module_.name, ": has no entry computation");
+      return base::invalid_argument("module ", module_.name, ": has no entry computation");
     }
     const Dims devices = {std::max<int64_t>(module_.extras->replica_count, 1),
                           std::max<int64_t>(module_.extras->num_partitions, 1)};
     if (!device_count(devices)) {
-      return invalid_argument("module ", module_.name, ": is for ", devices[0], " replicas of ",
-                              devices[1], " partitions; must be at most ", kMaxDevices, " devices");
+      return base::invalid_argument("module ", module_.name, ": is for ", devices[0],
+                                    " replicas of ", devices[1], " partitions; must be at most ",
+                                    kMaxDevices, " devices");
     }
     for (size_t i = 0; i < module_.computations.size(); ++i) {
-      HEDDLE_RETURN_IF_ERROR(annotate(check(i), "module ", module_.name, ", computation ",
-                                      module_.computations[i].name, ": "));
+      HEDDLE_RETURN_IF_ERROR(base::annotate(check(i), "module ", module_.name, ", computation ",
+                                            module_.computations[i].name, ": "));
     }
     return check_aliases(module_);
   }
@@ -33,12 +34,12 @@ class Verifier {
   Status check(size_t number) {
     const Computation& computation = module_.computations[number];
     if (computation.root.value >= computation.instructions.size()) {
-      return invalid_argument("has no root");
+      return base::invalid_argument("has no root");
     }
     for (size_t i = 0; i < computation.instructions.size(); ++i) {
       if (const Status status = check(computation, number, i); !status.ok()) {
         const std::string& name = computation.instructions[i].name;
-        return annotate(status, name.empty() ? cat("#", i) : name, ": ");
+        return base::annotate(status, name.empty() ? base::cat("#", i) : name, ": ");
       }
     }
     return check_parameters(computation);
@@ -47,25 +48,25 @@ class Verifier {
   Status check(const Computation& computation, size_t number, size_t i) {
     const Instruction& instruction = computation.instructions[i];
     if (stage_ != Stage::kTraced && instruction.opcode == Opcode::kScan) {
-      return invalid_argument(
+      return base::invalid_argument(
           "scan: is not legal here; lower it to while first (heddle opt --passes lower-scan)");
     }
     operands_.clear();
     for (InstructionId id : instruction.operands) {
       if (id.value >= i)
-        return invalid_argument("operand ", id.value, " is not defined before its use");
+        return base::invalid_argument("operand ", id.value, " is not defined before its use");
       operands_.push_back(&computation.at(id).shape);
     }
     callees_.clear();
     for (ComputationId id : instruction.called) {
       if (id.value >= number)
-        return invalid_argument("callee ", id.value, " is not defined before its caller");
+        return base::invalid_argument("callee ", id.value, " is not defined before its caller");
       callees_.push_back(&module_.at(id));
     }
     if (instruction.extras.has_value()) {
       for (InstructionId id : instruction.extras->control_predecessors) {
         if (id.value >= i)
-          return invalid_argument("control predecessor ", id.value, " is not defined before");
+          return base::invalid_argument("control predecessor ", id.value, " is not defined before");
       }
       if (instruction.extras->sharding.has_value())
         HEDDLE_RETURN_IF_ERROR(check_sharding(*instruction.extras->sharding));
@@ -83,13 +84,13 @@ class Verifier {
       int64_t n = instruction.attrs.get<ParameterAttrs>().number;
       if (n < 0 || n >= static_cast<int64_t>(computation.parameters.size()) ||
           computation.parameters[static_cast<size_t>(n)] != InstructionId(i)) {
-        return invalid_argument("parameter ", n,
-                                " stands twice or out of range; numbers are 0 .. n-1, each once");
+        return base::invalid_argument(
+            "parameter ", n, " stands twice or out of range; numbers are 0 .. n-1, each once");
       }
     }
     if (found != computation.parameters.size()) {
-      return invalid_argument("has ", found, " parameters; numbers go up to ",
-                              computation.parameters.size());
+      return base::invalid_argument("has ", found, " parameters; numbers go up to ",
+                                    computation.parameters.size());
     }
     return {};
   }
@@ -105,8 +106,8 @@ Status check_index(const Shape& shape, const std::vector<int64_t>& index, std::s
   const Shape* at = &shape;
   for (int64_t i : index) {
     if (i < 0 || i >= static_cast<int64_t>(at->elements().size())) {
-      return invalid_argument("input_output_alias: ", what, " {", join(index, ","), "} is not in ",
-                              to_string(shape));
+      return base::invalid_argument("input_output_alias: ", what, " {", base::join(index, ","),
+                                    "} is not in ", to_string(shape));
     }
     at = &at->element(i);
   }
@@ -121,7 +122,7 @@ Status check_aliases(const Module& module) {
   for (const InputOutputAlias& alias : module.extras->input_output_alias) {
     HEDDLE_RETURN_IF_ERROR(check_index(entry.result_shape(), alias.output_index, "output"));
     if (alias.parameter < 0 || alias.parameter >= static_cast<int64_t>(entry.parameter_count())) {
-      return invalid_argument("input_output_alias: there is no parameter ", alias.parameter);
+      return base::invalid_argument("input_output_alias: there is no parameter ", alias.parameter);
     }
     HEDDLE_RETURN_IF_ERROR(check_index(entry.parameter_shape(static_cast<size_t>(alias.parameter)),
                                        alias.parameter_index, "parameter index"));

@@ -28,10 +28,10 @@ void require_points(const Located& x, const Located& y, int64_t degree) {
   if (a.rank() == 1 && (b.rank() == 1 || b.rank() == 2) && a.size() > 0 && b.dim(0) == a.size() &&
       degree >= 0)
     return;
-  throw Error(invalid_argument("linalg::polyfit: x is ", a.shape(), ", y ", b.shape(),
-                               " and degree ", degree,
-                               "; x must be a vector [n] with elements, y [n] or [n, k], degree 0 "
-                               "or more"),
+  throw Error(base::invalid_argument(
+                  "linalg::polyfit: x is ", a.shape(), ", y ", b.shape(), " and degree ", degree,
+                  "; x must be a vector [n] with elements, y [n] or [n, k], degree 0 "
+                  "or more"),
               x.at());
 }
 
@@ -63,10 +63,10 @@ Tensor tensorsolve(Operand left, Operand right) {
       begins ? whole.begin() + static_cast<int64_t>(rows.size()) : whole.end(), whole.end());
   const int64_t n = b.tensor().size();
   if (!begins || count_of(unknowns) != n)
-    throw Error(invalid_argument("linalg::tensorsolve: a is ", a.tensor().shape(), "; b is ",
-                                 b.tensor().shape(),
-                                 ", a must begin with its axes, and have as many elements in the "
-                                 "others"),
+    throw Error(base::invalid_argument(
+                    "linalg::tensorsolve: a is ", a.tensor().shape(), "; b is ", b.tensor().shape(),
+                    ", a must begin with its axes, and have as many elements in the "
+                    "others"),
                 a.at());
   return as_program("linalg::tensorsolve", a.at(), [&]() -> std::vector<Located> {
     const Located matrix = a.with(reshape(a.operand(), {n, n}));
@@ -84,9 +84,10 @@ Tensor tensorinv(Operand operand, int64_t axes) {
   const Dimensions columns(whole.begin() + (splits ? axes : 0), whole.end());
   const int64_t n = count_of(rows);
   if (!splits || count_of(columns) != n)
-    throw Error(invalid_argument("linalg::tensorinv: a is ", a.tensor().shape(), " and axes ", axes,
-                                 "; the first axes must have as many elements as the others"),
-                a.at());
+    throw Error(
+        base::invalid_argument("linalg::tensorinv: a is ", a.tensor().shape(), " and axes ", axes,
+                               "; the first axes must have as many elements as the others"),
+        a.at());
   return as_program("linalg::tensorinv", a.at(), [&]() -> std::vector<Located> {
     const Located matrix = a.with(reshape(a.operand(), {n, n}));
     Dimensions shape = columns;

@@ -107,10 +107,11 @@ Tensor triangular_solve(Operand left, Operand right, const TriangularOptions& op
   const bool is_vector = b.tensor().rank() == 1;
   const int64_t length = b.tensor().dim(is_vector || !options.left_side ? -1 : -2);
   if (length != rows(a)) {
-    throw Error(invalid_argument("linalg::triangular_solve: b is ", b.tensor().shape(),
-                                 "; must have ", rows(a), options.left_side ? " rows" : " columns",
-                                 ", as a, ", a.tensor().shape(), ", has"),
-                a.at());
+    throw Error(
+        base::invalid_argument("linalg::triangular_solve: b is ", b.tensor().shape(),
+                               "; must have ", rows(a), options.left_side ? " rows" : " columns",
+                               ", as a, ", a.tensor().shape(), ", has"),
+        a.at());
   }
   return as_program("linalg::triangular_solve", a.at(), [&]() -> std::vector<Located> {
     const int64_t axis = options.left_side ? -1 : -2;
@@ -131,8 +132,8 @@ Tensor lu_pivots_to_permutation(Operand operand, int64_t size) {
   const Located pivots(as_tensor(operand), operand.at());
   const Shape& shape = pivots.tensor().shape();
   if (shape.dtype() != s32 || shape.rank() < 1 || columns(pivots) > size) {
-    throw Error(invalid_argument("linalg::lu_pivots_to_permutation: pivots are ", shape,
-                                 "; must be s32[.., k] with k at most size, ", size),
+    throw Error(base::invalid_argument("linalg::lu_pivots_to_permutation: pivots are ", shape,
+                                       "; must be s32[.., k] with k at most size, ", size),
                 pivots.at());
   }
   return as_program("linalg::lu_pivots_to_permutation", pivots.at(),
@@ -152,9 +153,9 @@ Tensor householder_product(Operand left, Operand right) {
   check_same_dtype("linalg::householder_product", a, taus, "taus");
   const int64_t m = rows(a), n = columns(a), k = columns(taus);
   if (batch_of(a) != batch_of(taus, 1) || n > m || k > n) {
-    throw Error(invalid_argument("linalg::householder_product: a is ", a.tensor().shape(),
-                                 " and taus ", taus.tensor().shape(),
-                                 "; must be [.., m, n] and [.., k] with m >= n >= k"),
+    throw Error(base::invalid_argument("linalg::householder_product: a is ", a.tensor().shape(),
+                                       " and taus ", taus.tensor().shape(),
+                                       "; must be [.., m, n] and [.., k] with m >= n >= k"),
                 a.at());
   }
   return as_program("linalg::householder_product", a.at(), [&]() -> std::vector<Located> {

@@ -14,8 +14,8 @@ namespace {
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
 [[noreturn]] void throw_order(const Located& x, std::string_view what, std::string_view orders) {
-  throw Error(invalid_argument("linalg::norm: order is of no norm of ", what, " of x, ",
-                               x.tensor().shape(), "; must be ", orders),
+  throw Error(base::invalid_argument("linalg::norm: order is of no norm of ", what, " of x, ",
+                                     x.tensor().shape(), "; must be ", orders),
               x.at());
 }
 
@@ -35,9 +35,10 @@ Located extreme_of(const Located& sizes, bool greatest, const Reduction& over) {
   if (!is_empty)
     return sizes.with(greatest ? max(sizes.operand(), over) : min(sizes.operand(), over));
   if (greatest) return sizes.with(sum(sizes.operand(), over));
-  throw Error(invalid_argument("linalg::norm: order is that of a least size, of no elements of x, ",
-                               sizes.tensor().shape(), "; x must have elements along its axes"),
-              sizes.at());
+  throw Error(
+      base::invalid_argument("linalg::norm: order is that of a least size, of no elements of x, ",
+                             sizes.tensor().shape(), "; x must have elements along its axes"),
+      sizes.at());
 }
 
 Located vector_norm(const Located& x, double order, const Reduction& over) {
@@ -97,10 +98,10 @@ Located norm_of(const Located& x, const NormOptions& options, const Reduction& o
   if (over.axes.list().size() == 2) return matrix_norm(x, *options.order, over);
   const auto* number = std::get_if<double>(&options.order->value());
   if (over.axes.list().size() != 1) {
-    throw Error(invalid_argument("linalg::norm: x is ", x.tensor().shape(), " and ",
-                                 over.axes.list().size(),
-                                 " axes are reduced; an order takes one, of vectors, or two, of "
-                                 "matrices, give them as axes"),
+    throw Error(base::invalid_argument(
+                    "linalg::norm: x is ", x.tensor().shape(), " and ", over.axes.list().size(),
+                    " axes are reduced; an order takes one, of vectors, or two, of "
+                    "matrices, give them as axes"),
                 x.at());
   }
   if (number == nullptr || std::isnan(*number)) throw_order(x, "vectors", "a number");

@@ -71,10 +71,11 @@ std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64
     if (each.rank() == 1 && i == 0) each = expand_dims({each, at}, 0);
     if (each.rank() == 1 && i + 1 == given.size()) each = expand_dims({each, at}, 1);
     if (each.rank() != 2 || (i > 0 && each.dim(0) != sizes.back()))
-      throw Error(invalid_argument("linalg::multi_dot: matrix ", i, " is ", given[i].shape(),
-                                   "; it must be a matrix (the first and last may be vectors) with "
-                                   "as many rows as the one before has columns"),
-                  at);
+      throw Error(
+          base::invalid_argument("linalg::multi_dot: matrix ", i, " is ", given[i].shape(),
+                                 "; it must be a matrix (the first and last may be vectors) with "
+                                 "as many rows as the one before has columns"),
+          at);
     if (i == 0) sizes.push_back(each.dim(0));
     sizes.push_back(each.dim(1));
     out.push_back(each);
@@ -86,9 +87,9 @@ std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64
 
 Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
   if (matrices.size() < 2)
-    throw Error(
-        invalid_argument("linalg::multi_dot: has ", matrices.size(), " matrices; give two or more"),
-        at);
+    throw Error(base::invalid_argument("linalg::multi_dot: has ", matrices.size(),
+                                       " matrices; give two or more"),
+                at);
   return trace_internal::one_program("linalg::multi_dot", at, [&] {
     std::vector<int64_t> sizes;
     const std::vector<Tensor> chain = chain_of(matrices, sizes, at);
@@ -176,9 +177,9 @@ Tensor cond(Operand operand, std::optional<NormOrder> order) {
   const Located a = by_values == 0 ? square_of("linalg::cond", "a", operand)
                                    : matrices_of("linalg::cond", "a", operand);
   if (rows(a) == 0 || columns(a) == 0)
-    throw Error(
-        invalid_argument("linalg::cond: a is ", a.tensor().shape(), "; it must have elements"),
-        a.at());
+    throw Error(base::invalid_argument("linalg::cond: a is ", a.tensor().shape(),
+                                       "; it must have elements"),
+                a.at());
   return as_program("linalg::cond", a.at(), [&]() -> std::vector<Located> {
     const Located out = by_values == 0 ? cond_by_norm(a, *order) : cond_by_values(a, by_values > 0);
     // A singular matrix may have a NaN for its inverse's norm.

@@ -62,7 +62,7 @@ Shifted solve_shifted(const Located& u, const Located& shift, const Located& b,
 }
 
 // `start`[.., m, n] with new columns, one after another: fn(j, what there is so far) -> column j.
-using ColumnFn = FunctionRef<Located(const Located& j, const Located& x)>;
+using ColumnFn = base::FunctionRef<Located(const Located& j, const Located& x)>;
 Located column_by_column(const Located& start, ColumnFn fn) {
   const auto step = [&](const Tensor& number, const Tensor& so_far) {
     const Located j = start.with(number), x = start.with(so_far);
@@ -95,7 +95,7 @@ std::vector<Located> hessenberg_of(const Located& a) {
   const Shape tau(a.dtype(), with_axes(batch, {n - 1}));
   const std::vector<Located> out =
       lapack("gehrd", {a}, {a.tensor().shape(), tau, Shape(s32, batch)},
-             cat("{high = ", n, " : i32, low = 1 : i32}"));
+             base::cat("{high = ", n, " : i32, low = 1 : i32}"));
   const Located h = a.with(triu(out[0].operand(), -1)), one = identity(a, batch, n, n);
   if (n == 1) return {h, one};
   const Located below = a.with(slice_in_dim(corner(out[0], n, n - 1).operand(), 1, n, 1, -2));
@@ -176,9 +176,10 @@ Located funm_of(const Located& a, const std::function<Tensor(const Tensor&)>& fn
   const Located values = t.with(fn(eigenvalues.tensor()));
   const trace_internal::OwnFunctions own;  // the loop over columns is no function of the user's
   if (values.tensor().shape() != eigenvalues.tensor().shape()) {
-    throw Error(invalid_argument("linalg::funm: fn gives ", values.tensor().shape(), "; must give ",
-                                 eigenvalues.tensor().shape(), ", as the eigenvalues are"),
-                a.at());
+    throw Error(
+        base::invalid_argument("linalg::funm: fn gives ", values.tensor().shape(), "; must give ",
+                               eigenvalues.tensor().shape(), ", as the eigenvalues are"),
+        a.at());
   }
   if (t.tensor().size() == 0) return t;
   const Located ones = identity(t, batch_of(t), rows(t), rows(t));
@@ -231,8 +232,8 @@ Schur rsf2csf(Operand left, Operand right) {
   const Located t = square_of("linalg::rsf2csf", "t", left),
                 z = square_of("linalg::rsf2csf", "z", right);
   if (t.tensor().shape() != z.tensor().shape()) {
-    throw Error(invalid_argument("linalg::rsf2csf: z is ", z.tensor().shape(), "; must be ",
-                                 t.tensor().shape(), ", as t is"),
+    throw Error(base::invalid_argument("linalg::rsf2csf: z is ", z.tensor().shape(), "; must be ",
+                                       t.tensor().shape(), ", as t is"),
                 t.at());
   }
   std::vector<Tensor> out =
@@ -259,11 +260,11 @@ Tensor solve_sylvester(Operand left, Operand right, Operand operand) {
   check_same_dtype("linalg::solve_sylvester", a, b);
   check_same_dtype("linalg::solve_sylvester", a, c, "c");
   if (rows(c) != rows(a) || columns(c) != columns(b)) {
-    throw Error(
-        invalid_argument("linalg::solve_sylvester: c is ", c.tensor().shape(),
-                         "; its matrices must be ", rows(a), " x ", columns(b),
-                         ", the sizes of a, ", a.tensor().shape(), ", and b, ", b.tensor().shape()),
-        a.at());
+    throw Error(base::invalid_argument("linalg::solve_sylvester: c is ", c.tensor().shape(),
+                                       "; its matrices must be ", rows(a), " x ", columns(b),
+                                       ", the sizes of a, ", a.tensor().shape(), ", and b, ",
+                                       b.tensor().shape()),
+                a.at());
   }
   return as_program("linalg::solve_sylvester", a.at(), [&]() -> std::vector<Located> {
     const auto [a1, c1] = broadcast_batches("linalg::solve_sylvester", a, c);

@@ -25,8 +25,8 @@ RightSide right_side(std::string_view op, const Located& a, const Operand& opera
   check_same_dtype(op, a, b);
   const bool is_vector = b.tensor().rank() == 1;
   if (b.tensor().dim(is_vector ? 0 : -2) != rows(a)) {
-    throw Error(invalid_argument(op, ": b is ", b.tensor().shape(), "; must have ", rows(a),
-                                 " rows, as a, ", a.tensor().shape(), ", has"),
+    throw Error(base::invalid_argument(op, ": b is ", b.tensor().shape(), "; must have ", rows(a),
+                                       " rows, as a, ", a.tensor().shape(), ", has"),
                 a.at());
   }
   return {b, is_vector};
@@ -105,9 +105,9 @@ Tensor solve(Operand left, Operand right) {
 
 Tensor lu_solve(const Lu& factors, Operand right) {
   if (!factors.lu.is_valid() || !factors.permutation.is_valid())
-    throw Error(invalid_argument("linalg::lu_solve: ",
-                                 factors.lu.is_valid() ? "factors.permutation" : "factors.lu",
-                                 " has no value; give what lu(a) returns"),
+    throw Error(base::invalid_argument("linalg::lu_solve: ",
+                                       factors.lu.is_valid() ? "factors.permutation" : "factors.lu",
+                                       " has no value; give what lu(a) returns"),
                 right.at());
   const Located a = square_of("linalg::lu_solve", "factors.lu", {factors.lu, right.at()});
   const RightSide side = right_side("linalg::lu_solve", a, right);

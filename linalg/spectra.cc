@@ -13,7 +13,7 @@ using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
 // An option of a LAPACK call: a letter, as JAX writes it.
 std::string letter(std::string_view name, char value) {
-  return cat(name, " = ", static_cast<int>(value), " : ui8");
+  return base::cat(name, " = ", static_cast<int>(value), " : ui8");
 }
 
 Located nothing(const Located& x, DType dtype, const Dimensions& shape) {
@@ -29,8 +29,8 @@ std::vector<Located> eigh_of(const Located& a, const EighOptions& options, bool 
   const Located given = options.symmetrize_input ? hermitian_part(a) : a;
   const std::vector<Located> out =
       lapack("syevd", {given}, {a.tensor().shape(), values, Shape(s32, batch)},
-             cat("{", letter("mode", vectors ? 'V' : 'N'), ", ",
-                 letter("uplo", options.lower ? 'L' : 'U'), "}"));
+             base::cat("{", letter("mode", vectors ? 'V' : 'N'), ", ",
+                       letter("uplo", options.lower ? 'L' : 'U'), "}"));
   return {if_converged(out[2], out[1]), if_converged(out[2], out[0])};
 }
 
@@ -43,9 +43,10 @@ std::vector<Located> eig_of(const Located& a, bool vectors) {
   std::vector<Shape> results = {values};
   if (!is_complex(a.dtype())) results.push_back(values);
   results.insert(results.end(), {matrices, matrices, Shape(s32, batch)});
-  const std::vector<Located> out = lapack("geev", {a}, results,
-                                          cat("{", letter("compute_left", 'N'), ", ",
-                                              letter("compute_right", vectors ? 'V' : 'N'), "}"));
+  const std::vector<Located> out =
+      lapack("geev", {a}, results,
+             base::cat("{", letter("compute_left", 'N'), ", ",
+                       letter("compute_right", vectors ? 'V' : 'N'), "}"));
   const Located found =
       is_complex(a.dtype()) ? out[0] : a.with(complex(out[0].operand(), out[1].operand()));
   return {if_converged(out.back(), found), if_converged(out.back(), out[out.size() - 2])};
@@ -76,7 +77,7 @@ std::vector<Located> svd_of(const Located& a, char mode) {
       lapack("gesdd", {a},
              {a.tensor().shape(), s, Shape(a.dtype(), with_axes(batch, {m, across})),
               Shape(a.dtype(), with_axes(batch, {down, n})), Shape(s32, batch)},
-             cat("{", letter("mode", mode), "}"));
+             base::cat("{", letter("mode", mode), "}"));
   const Located& info = out[4];
   return {if_converged(info, out[2]), if_converged(info, out[1]), if_converged(info, out[3])};
 }
@@ -102,10 +103,11 @@ Eigh eigh_tridiagonal(Operand diagonal, Operand beside) {
   Dimensions expected = d.dimensions();
   expected.back() = std::max<int64_t>(expected.back() - 1, 0);
   if (is_complex(d.dtype()) || e.tensor().shape() != Shape(d.dtype(), expected)) {
-    throw Error(invalid_argument("linalg::eigh_tridiagonal: d is ", d.tensor().shape(), " and e ",
-                                 e.tensor().shape(), "; both must be real, of one dtype, and e ",
-                                 "shorter than d by 1"),
-                d.at());
+    throw Error(
+        base::invalid_argument("linalg::eigh_tridiagonal: d is ", d.tensor().shape(), " and e ",
+                               e.tensor().shape(), "; both must be real, of one dtype, and e ",
+                               "shorter than d by 1"),
+        d.at());
   }
   std::vector<Tensor> out =
       as_program("linalg::eigh_tridiagonal", d.at(), [&]() -> std::vector<Located> {

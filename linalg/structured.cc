@@ -50,15 +50,15 @@ Tensor hankel_of(const Located& column, const Located& row) {
 
 Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at) {
   if (blocks.empty())
-    throw Error(invalid_argument("linalg::block_diag: has no blocks; give at least one"), at);
+    throw Error(base::invalid_argument("linalg::block_diag: has no blocks; give at least one"), at);
   return one_program("linalg::block_diag", at, [&] {
     std::vector<Tensor> matrices;
     int64_t width = 0;
     for (const Tensor& block : blocks) {
       Tensor matrix = atleast_2d({block, at});
       if (matrix.rank() != 2)
-        throw Error(invalid_argument("linalg::block_diag: a block is ", block.shape(),
-                                     "; it must be a matrix, a vector or a number"),
+        throw Error(base::invalid_argument("linalg::block_diag: a block is ", block.shape(),
+                                           "; it must be a matrix, a vector or a number"),
                     at);
       width += matrix.dim(1);
       matrices.push_back(matrix);
@@ -111,8 +111,8 @@ Tensor circulant(Operand column) {
 Tensor companion(Operand coefficients) {
   Located c = vector_of("linalg::companion", "coefficients", coefficients, 2);
   if (!is_floating(c.dtype()) && !is_complex(c.dtype()))
-    throw Error(invalid_argument("linalg::companion: coefficients are ", c.tensor().shape(),
-                                 "; they must be floats or complex numbers"),
+    throw Error(base::invalid_argument("linalg::companion: coefficients are ", c.tensor().shape(),
+                                       "; they must be floats or complex numbers"),
                 c.at());
   return one_program("linalg::companion", c.at(), [&] {
     const int64_t n = c.tensor().size() - 1;
@@ -127,9 +127,9 @@ Tensor leslie(Operand fertility, Operand survival) {
   Located s = vector_of("linalg::leslie", "survival", survival);
   const int64_t n = f.tensor().size();
   if (s.tensor().size() != n - 1 || s.dtype() != f.dtype())
-    throw Error(invalid_argument("linalg::leslie: survival is ", s.tensor().shape(),
-                                 "; fertility is ", f.tensor().shape(),
-                                 ", survival must be of its dtype and have one element less"),
+    throw Error(base::invalid_argument("linalg::leslie: survival is ", s.tensor().shape(),
+                                       "; fertility is ", f.tensor().shape(),
+                                       ", survival must be of its dtype and have one element less"),
                 f.at());
   return one_program("linalg::leslie", f.at(), [&] {
     const Tensor row = reshape(f.operand(), {1, n});
@@ -141,8 +141,8 @@ Tensor leslie(Operand fertility, Operand survival) {
 
 Tensor hilbert(int64_t n, DType dtype, SourceLocation at) {
   if (n < 0 || !is_floating(dtype))
-    throw Error(invalid_argument("linalg::hilbert: n is ", n, " and dtype ", to_string(dtype),
-                                 "; n must be 0 or more and dtype of floats"),
+    throw Error(base::invalid_argument("linalg::hilbert: n is ", n, " and dtype ", to_string(dtype),
+                                       "; n must be 0 or more and dtype of floats"),
                 at);
   return one_program("linalg::hilbert", at, [&] {
     const DType wide = dtype == f64 ? f64 : f32;
@@ -153,7 +153,8 @@ Tensor hilbert(int64_t n, DType dtype, SourceLocation at) {
 
 Tensor hadamard(int64_t n, DType dtype, SourceLocation at) {
   if (n < 1 || !std::has_single_bit(static_cast<uint64_t>(n)))
-    throw Error(invalid_argument("linalg::hadamard: n is ", n, "; it must be a power of 2"), at);
+    throw Error(base::invalid_argument("linalg::hadamard: n is ", n, "; it must be a power of 2"),
+                at);
   return one_program("linalg::hadamard", at, [&] {
     // -1 to the number of 1 bits that i and j share.
     const Located i(iota(s32, {n, n}, 0, at), at), j(iota(s32, {n, n}, 1, at), at);

@@ -53,8 +53,8 @@ Located gelu_exact(const Located& x) {
 Tensor relu(Operand x) {
   const Tensor t = as_tensor(x, "nn::relu");
   if (t.dtype() == pred)
-    throw Error(invalid_argument("nn::relu: x is ", t.shape(),
-                                 "; it must be of numbers, cast it with astype(f32)"),
+    throw Error(base::invalid_argument("nn::relu: x is ", t.shape(),
+                                       "; it must be of numbers, cast it with astype(f32)"),
                 x.at());
   return formula("nn::relu", x.at(), [&] { return maximum(Located(t, x.at()), 0); });
 }
@@ -160,8 +160,8 @@ Tensor glu(Operand x, int64_t axis) {
   int64_t along = axis_of("nn::glu", shape, axis, x.at());
   int64_t size = shape.dimension(along);
   if (size % 2 != 0) {
-    throw Error(invalid_argument("nn::glu: axis ", axis, " of x, ", shape, ", has size ", size,
-                                 "; it must be even, to be halved"),
+    throw Error(base::invalid_argument("nn::glu: axis ", axis, " of x, ", shape, ", has size ",
+                                       size, "; it must be even, to be halved"),
                 x.at());
   }
   return formula("nn::glu", x.at(), [&] {

@@ -38,8 +38,8 @@ Dimensions batch_of(const Tensor& t) {
 
 [[noreturn]] void throw_operands(const Tensor& q, const Tensor& k, const Tensor& v,
                                  std::string_view rule, SourceLocation at) {
-  throw Error(invalid_argument(kOp, ": query, key and value are ", q.shape(), ", ", k.shape(),
-                               " and ", v.shape(), "; ", rule),
+  throw Error(base::invalid_argument(kOp, ": query, key and value are ", q.shape(), ", ", k.shape(),
+                                     " and ", v.shape(), "; ", rule),
               at);
 }
 
@@ -112,9 +112,10 @@ void check_option(std::string_view name, const Tensor& option, bool right_dtype,
     fits = size == 1 || size == scores[scores.size() - static_cast<size_t>(i)];
   }
   if (fits && right_dtype) return;
-  throw Error(invalid_argument(kOp, ": ", name, " is ", option.shape(), "; it must be of ", dtype,
-                               " and broadcast to the scores, [", join(scores, ","), "]"),
-              at);
+  throw Error(
+      base::invalid_argument(kOp, ": ", name, " is ", option.shape(), "; it must be of ", dtype,
+                             " and broadcast to the scores, [", base::join(scores, ","), "]"),
+      at);
 }
 
 Located masked(const Located& scores, const Attention& how, const Sizes& n) {

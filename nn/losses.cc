@@ -31,8 +31,8 @@ Located log_sigmoid_of(const Located& x) { return {log_sigmoid(x.operand()), x.a
 
 void require_classes(std::string_view op, const Located& logits) {
   if (logits.tensor().rank() > 0) return;
-  throw Error(invalid_argument(op, ": logits are ", logits.tensor().shape(),
-                               "; their last axis must be that of the classes"),
+  throw Error(base::invalid_argument(op, ": logits are ", logits.tensor().shape(),
+                                     "; their last axis must be that of the classes"),
               logits.at());
 }
 
@@ -43,10 +43,11 @@ Located checked_labels(std::string_view op, const Operand& labels, const Located
   Dimensions expected = logits.tensor().shape().dimensions();
   expected.pop_back();
   if (is_integer(shape.dtype()) && shape.dimensions() == expected) return checked;
-  throw Error(invalid_argument(op, ": labels are ", shape, "; they must be integers of shape [",
-                               join(expected, ","), "], as logits, ", logits.tensor().shape(),
-                               ", without the classes"),
-              labels.at());
+  throw Error(
+      base::invalid_argument(op, ": labels are ", shape, "; they must be integers of shape [",
+                             base::join(expected, ","), "], as logits, ", logits.tensor().shape(),
+                             ", without the classes"),
+      labels.at());
 }
 
 }  // namespace
@@ -93,8 +94,9 @@ Tensor huber_loss(Operand predictions, Operand targets, double delta) {
   Located x = floating("nn::huber_loss", "predictions", predictions);
   Located y = target_of("nn::huber_loss", "targets", targets, x);
   if (!(delta > 0))
-    throw Error(invalid_argument("nn::huber_loss: delta is ", delta, "; it must be more than 0"),
-                predictions.at());
+    throw Error(
+        base::invalid_argument("nn::huber_loss: delta is ", delta, "; it must be more than 0"),
+        predictions.at());
   return formula("nn::huber_loss", predictions.at(), [&] {
     Located size = abs(x - y);
     Located quadratic = minimum(size, delta);

@@ -25,8 +25,8 @@ void check_factor(std::string_view op, std::string_view name, const Tensor& fact
   bool fits = factor.dtype() == x.dtype() && factor.rank() <= x.tensor().rank() &&
               broadcast_shapes(factor.shape(), shape, op, x.at()) == shape.dimensions();
   if (fits) return;
-  throw Error(invalid_argument(op, ": ", name, " is ", factor.shape(), "; it must be ", x.dtype(),
-                               " and broadcast to x, ", shape),
+  throw Error(base::invalid_argument(op, ": ", name, " is ", factor.shape(), "; it must be ",
+                                     x.dtype(), " and broadcast to x, ", shape),
               x.at());
 }
 

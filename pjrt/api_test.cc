@@ -23,7 +23,7 @@ class Loading : public MockTest {
   static std::string refusal(mock::Settings settings) {
     const auto api = load(std::move(settings));
     EXPECT_EQ(api.status().code(), StatusCode::kFailedPrecondition);
-    return message_of(api.status());
+    return base::message_of(api.status());
   }
 };
 
@@ -37,14 +37,14 @@ TEST_F(Loading, GivesNameAndVersion) {
 TEST_F(Loading, AMissingFileIsNamed) {
   const auto api = Api::load("gone", "/no/such/plugin.so");
   EXPECT_EQ(api.status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(message_of(api.status()),
+  EXPECT_EQ(base::message_of(api.status()),
             "plugin gone: /no/such/plugin.so is no file; give the path of the library");
 }
 
 TEST_F(Loading, AFileThatIsNoLibraryIsRefused) {
   const std::string path = ::testing::TempDir() + "no_library.so";
   std::ofstream(path) << "text";
-  EXPECT_THAT(message_of(Api::load("text", path).status()),
+  EXPECT_THAT(base::message_of(Api::load("text", path).status()),
               HasSubstr("plugin text: cannot be loaded: " + path));
 }
 
@@ -52,7 +52,7 @@ TEST_F(Loading, ALibraryThatIsNoPluginIsRefused) {
   Dl_info own;  // of the C library
   ASSERT_NE(dladdr(reinterpret_cast<void*>(&std::fclose), &own), 0);
   const auto api = Api::load("libc", own.dli_fname);
-  EXPECT_THAT(message_of(api.status()),
+  EXPECT_THAT(base::message_of(api.status()),
               HasSubstr("has no function GetPjrtApi; it is no PJRT plugin"));
 }
 
@@ -105,14 +105,15 @@ TEST_F(Loading, AFailingInitialiserIsReported) {
   const auto api =
       load({.failing = {{Slot::kPluginInitialize, {.code = 14, .message = "no driver"}}}});
   EXPECT_EQ(api.status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(message_of(api.status()), "plugin mock (PJRT 0.114): PluginInitialize: no driver");
+  EXPECT_EQ(base::message_of(api.status()),
+            "plugin mock (PJRT 0.114): PluginInitialize: no driver");
 }
 
 TEST_F(Loading, AnErrorWhoseCodeCannotBeToldIsUnknown) {
   const auto api = load({.failing = {{Slot::kPluginInitialize, {.message = "no driver"}},
                                      {Slot::kErrorGetCode, {.message = "nested"}}}});
   EXPECT_EQ(api.status().code(), StatusCode::kUnknown);
-  EXPECT_THAT(message_of(api.status()), HasSubstr("no driver"));
+  EXPECT_THAT(base::message_of(api.status()), HasSubstr("no driver"));
 }
 
 TEST_F(Loading, AnErrorWithACodeThatIsNoneIsUnknown) {
@@ -129,7 +130,7 @@ TEST_F(Loading, APluginNewerThanHeddleGetsTheLongerStructuresThatItAsksFor) {
 
 TEST_F(Loading, APluginThatIsNotNewerMayNotAskForLongerStructures) {
   const auto api = load({.minor = 114, .longer_by = 24});
-  EXPECT_THAT(message_of(api.status()),
+  EXPECT_THAT(base::message_of(api.status()),
               HasSubstr("plugin mock (PJRT 0.114): PluginInitialize: Unexpected size"));
 }
 
@@ -157,12 +158,12 @@ TEST_F(Loading, AFlagThatThePluginDoesNotKnowIsToldBeforeItEndsTheProcess) {
   const auto refused = load_with("--xla_mock_known=1 --xla_no_such_flag");
   const auto taken = load_with("--xla_mock_known=1 --xla_mock_known_as_well");
   // XLA takes no beginning of a name for the name.
-  EXPECT_THAT(message_of(load_with("--xla_mock_kno=1").status()),
+  EXPECT_THAT(base::message_of(load_with("--xla_mock_kno=1").status()),
               HasSubstr("XLA_FLAGS has --xla_mock_kno, which"));
-  EXPECT_THAT(message_of(load_with("--mock_known=1").status()),
+  EXPECT_THAT(base::message_of(load_with("--mock_known=1").status()),
               HasSubstr("XLA_FLAGS has --mock_known, which"));  // nor an end
   EXPECT_EQ(
-      message_of(refused.status()),
+      base::message_of(refused.status()),
       "plugin mock: XLA_FLAGS has --xla_no_such_flag, which the plugin does not know and would "
       "end the process over; take it out");
   EXPECT_TRUE(taken.ok()) << taken.status();

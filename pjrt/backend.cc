@@ -84,7 +84,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
  public:
   PluginBackend(const std::string& name, std::shared_ptr<const Client> client,
                 const DevicePlugin& plugin, std::string build)
-      : PjrtBackend(cat("pjrt:", name), std::move(client), std::move(build)),
+      : PjrtBackend(base::cat("pjrt:", name), std::move(client), std::move(build)),
         options_(merged({}, default_options(*client_, plugin))),
         record_(std::make_shared<const DevicePlugin>(plugin)),
         defaults_(std::make_shared<DefaultDebugOptions>(
@@ -96,12 +96,12 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
   std::string version() const override {
     const Api& api = *client_->api();
-    return cat("PJRT ", api.major(), ".", api.minor(), ", platform ", client_->platform());
+    return base::cat("PJRT ", api.major(), ".", api.minor(), ", platform ", client_->platform());
   }
 
-  Hash128 program_hash(const hlo::Module& module, const runtime::CompileOptions& options,
-                       const Device& device) const override {
-    Hasher hasher;
+  base::Hash128 program_hash(const hlo::Module& module, const runtime::CompileOptions& options,
+                             const Device& device) const override {
+    base::Hasher hasher;
     hash_value(hasher, hlo::hash_of(module));
     hash_value(hasher, options_for(options, device));
     hash_value(hasher, static_cast<int>(record_->rng));
@@ -185,7 +185,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                                        size_t devices) const {
     std::vector<BackendOption> all = merged(options_, options.backend_options);
     const Status status = check_options(all, devices, client_->is_xla());
-    if (!status.ok()) return annotate(status, "compile ", module.name, ": ");
+    if (!status.ok()) return base::annotate(status, "compile ", module.name, ": ");
     return all;
   }
 
@@ -194,7 +194,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                                        std::vector<BackendOption> options,
                                                        DefaultDebugOptions& defaults) {
     const Status status = resolve_extra_options([&] { return defaults.get(); }, options);
-    if (!status.ok()) return annotate(status, "compile ", module.name, ": ");
+    if (!status.ok()) return base::annotate(status, "compile ", module.name, ": ");
     return options;
   }
 
@@ -413,8 +413,8 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                 abi::HostSemantics semantics,
                                 std::span<const int64_t> byte_strides) const {
     const Api& api = *client_->api();
-    HEDDLE_RETURN_IF_ERROR(annotate(check_transferable(shape, api.minor()), "upload: "));
-    HEDDLE_RETURN_IF_ERROR(annotate(check_dtype(shape.dtype(), *record_), "upload: "));
+    HEDDLE_RETURN_IF_ERROR(base::annotate(check_transferable(shape, api.minor()), "upload: "));
+    HEDDLE_RETURN_IF_ERROR(base::annotate(check_dtype(shape.dtype(), *record_), "upload: "));
     const std::byte nothing{};
     abi::ClientBufferFromHostBufferArgs args{
         .client = client_->handle(),
@@ -497,7 +497,7 @@ StatusOr<std::shared_ptr<const Client>> make_client(const std::string& name,
 
 StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name,
                                                          const DevicePlugin& plugin) {
-  HEDDLE_RETURN_IF_ERROR(annotate(check_record(plugin), "plugin ", name, ": "));
+  HEDDLE_RETURN_IF_ERROR(base::annotate(check_record(plugin), "plugin ", name, ": "));
   for (const CreateOption& option : plugin.create_options)
     HEDDLE_RETURN_IF_ERROR(check_create_option(name, option));
   std::string build = build_of(plugin.library);  // now: another may come to stand at its path

@@ -193,8 +193,9 @@ TEST_F(OnPlugin, PluginsAreLoadedOneAfterTheOther) {
          }});
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
-    threads.emplace_back(
-        [&, i] { EXPECT_TRUE(make_backend(cat("mock", i), {.library = HEDDLE_PJRT_MOCK}).ok()); });
+    threads.emplace_back([&, i] {
+      EXPECT_TRUE(make_backend(base::cat("mock", i), {.library = HEDDLE_PJRT_MOCK}).ok());
+    });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(most, 1);
@@ -276,13 +277,13 @@ TEST_F(OnPlugin, WhatNoPluginCanHoldIsRefusedByName) {
   const auto program = backend_->compile(
       module_of("HloModule m\nENTRY e { ROOT t = token[] after-all() }"), {}, device());
   EXPECT_EQ(program.status().code(), StatusCode::kUnimplemented);
-  EXPECT_EQ(message_of(program.status()),
+  EXPECT_EQ(base::message_of(program.status()),
             "compile m: the result: token[] is no array that a plugin can hold");
 }
 
 TEST_F(OnPlugin, ATypeThatIsYoungerThanThePluginIsRefused) {
   start({.compile = evaluated, .minor = 54});
-  EXPECT_EQ(message_of(runtime::to_device(device(), Literal(Shape(f8e4m3, {2}))).status()),
+  EXPECT_EQ(base::message_of(runtime::to_device(device(), Literal(Shape(f8e4m3, {2}))).status()),
             "upload: arrays of f8e4m3 came with PJRT 0.55; convert to another type, or use a newer "
             "plugin");
 }
@@ -291,7 +292,7 @@ TEST_F(OnPlugin, AnOptionOfTheWrongTypeNeverReachesThePlugin) {
   backend_.reset();
   mock_plugin().reset({});
   const auto refused = [](CreateOption option) {
-    return message_of(
+    return base::message_of(
         make_backend("mock", {.library = HEDDLE_PJRT_MOCK, .create_options = {std::move(option)}})
             .status());
   };
@@ -440,7 +441,7 @@ TEST_F(LatePlugin, ADownloadThatCannotBeWaitedForIsNotLeftBefore) {
     is_open = true;
     mock_plugin().open();
   });
-  EXPECT_THAT(message_of(download.await().status()), HasSubstr("EventAwait: broken"));
+  EXPECT_THAT(base::message_of(download.await().status()), HasSubstr("EventAwait: broken"));
   EXPECT_TRUE(is_open);
   opener.join();
 }
@@ -464,10 +465,10 @@ TEST_F(LatePlugin, AnErrorOfARunComesFromItsResults) {
   const BufferPtr user = add(sum, x).value();
   mock_plugin().open();
   const std::string want = "plugin mock (PJRT 0.114): EventAwait: out of memory";
-  EXPECT_EQ(message_of(sum->await()), want);
+  EXPECT_EQ(base::message_of(sum->await()), want);
   EXPECT_EQ(sum->state(), ValueState::kReady);
-  EXPECT_EQ(message_of(floats_of(*sum).status()), want);
-  EXPECT_EQ(message_of(user->await()), want);
+  EXPECT_EQ(base::message_of(floats_of(*sum).status()), want);
+  EXPECT_EQ(base::message_of(user->await()), want);
 }
 
 TEST_F(LatePlugin, ALaunchThatFindsNoRoomWaitsForTheOldest) {

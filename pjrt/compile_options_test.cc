@@ -45,17 +45,17 @@ TEST_F(Options, NamesOfFieldsAreFieldsAndOthersAreOverrides) {
 }
 
 TEST_F(Options, WhatTheyCannotBeIsToldBeforeThePluginIsAsked) {
-  EXPECT_EQ(message_of(compile({{"compile_portable_executable", "yes"}})),
+  EXPECT_EQ(base::message_of(compile({{"compile_portable_executable", "yes"}})),
             "compile add: option compile_portable_executable is \"yes\"; it must be true or false");
-  EXPECT_EQ(message_of(compile({{"xla_backend_extra_options", "a=1,b"}})),
+  EXPECT_EQ(base::message_of(compile({{"xla_backend_extra_options", "a=1,b"}})),
             "compile add: option xla_backend_extra_options: \"b\" must be NAME=VALUE, with commas "
             "between several");
-  EXPECT_EQ(message_of(compile({{"use_shardy_partitioner", "maybe"}})),
+  EXPECT_EQ(base::message_of(compile({{"use_shardy_partitioner", "maybe"}})),
             "compile add: option use_shardy_partitioner is \"maybe\"; it must be true or false");
   const auto several =
       runtime::compile_spmd(add_module(), {{{"compile_portable_executable", "true"}}},
                             {.replicas = 2, .devices = {&device(0), &device(1)}});
-  EXPECT_EQ(message_of(several.status()),
+  EXPECT_EQ(base::message_of(several.status()),
             "compile add: option compile_portable_executable: a program of 2 devices names them; "
             "compile it for one, or leave the option out");
   mock_plugin().settings().failing[abi::Slot::kExecutableOptimizedProgram] = {.code = 12,
@@ -89,15 +89,15 @@ TEST_F(Options, ExtraOptionsJoinThePluginsDefaultsWhereNoneAreGiven) {
 // XLA hands other names to LLVM, which ends the process over those that it does not know.
 TEST_F(Options, ExtraOptionsOfXlaBeginWithItsName) {
   start_with({.is_xla = true});
-  EXPECT_EQ(message_of(compile({{"xla_backend_extra_options", "xla_a=1,b=2"}})),
+  EXPECT_EQ(base::message_of(compile({{"xla_backend_extra_options", "xla_a=1,b=2"}})),
             "compile add: option xla_backend_extra_options: \"b\" must begin with xla_: the plugin "
             "may end the process over other names; leave it out");
   proto::DebugOptions given;
   (*given.mutable_xla_backend_extra_options())["c"] = "3";
-  EXPECT_EQ(message_of(compile({{"debug_options", given.SerializeAsString()}})),
+  EXPECT_EQ(base::message_of(compile({{"debug_options", given.SerializeAsString()}})),
             "compile add: option debug_options: \"c\" must begin with xla_: the plugin may end the "
             "process over other names; leave it out");
-  EXPECT_EQ(message_of(compile({{"debug_options", "\xFF\xFF"}})),
+  EXPECT_EQ(base::message_of(compile({{"debug_options", "\xFF\xFF"}})),
             "compile add: option debug_options is no serialised DebugOptions; serialise the "
             "message, or leave the option out");
   EXPECT_EQ(compiles(), 0);

@@ -42,8 +42,8 @@ TEST(Environment, WhoeverReadsItMeanwhileReadsWhatWasThere) {
   const std::vector<std::string> before = variables(old);
   const char* const value = std::getenv("HEDDLE_TEST_A");
   for (int i = 0; i < 100; ++i) {
-    set_environment_variable("HEDDLE_TEST_A", cat("value ", i), IfSet::kReplace);
-    set_environment_variable(cat("HEDDLE_TEST_", i), "x");
+    set_environment_variable("HEDDLE_TEST_A", base::cat("value ", i), IfSet::kReplace);
+    set_environment_variable(base::cat("HEDDLE_TEST_", i), "x");
   }
   EXPECT_NE(environ, old);
   EXPECT_EQ(variables(old), before);
@@ -76,7 +76,8 @@ TEST(Environment, ThreadsReadWhileAnotherSets) {
       while (!done) EXPECT_EQ(environment_variable("HEDDLE_TEST_ZERO"), "0");
     });
   }
-  for (int i = 0; i < 2000; ++i) set_environment_variable(cat("HEDDLE_TEST_", i), cat(i));
+  for (int i = 0; i < 2000; ++i)
+    set_environment_variable(base::cat("HEDDLE_TEST_", i), base::cat(i));
   done = true;
   for (std::thread& reader : readers) reader.join();
 }

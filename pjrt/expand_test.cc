@@ -27,9 +27,9 @@ Literal sizes_of(std::vector<int32_t> values, std::vector<int64_t> dimensions) {
 // ragged-dot of f32 arrays with these attributes.
 void expect_equal_values(const Shape& x, const Shape& y, const Literal& sizes, const Shape& result,
                          const std::string& attributes) {
-  const hlo::Module module = module_of(
-      cat("ENTRY main { x = ", x, " parameter(0) y = ", y, " parameter(1) g = ", sizes.shape(),
-          " parameter(2) ROOT r = ", result, " ragged-dot(x, y, g), ", attributes, " }"));
+  const hlo::Module module = module_of(base::cat(
+      "ENTRY main { x = ", x, " parameter(0) y = ", y, " parameter(1) g = ", sizes.shape(),
+      " parameter(2) ROOT r = ", result, " ragged-dot(x, y, g), ", attributes, " }"));
   const hlo::Module expanded = prepare(module, 114).value();
   ASSERT_EQ(hlo::verify(expanded, hlo::Stage::kHlo), Status()) << hlo::print(expanded);
   EXPECT_THAT(hlo::print(expanded), Not(HasSubstr("ragged-dot")));
@@ -82,7 +82,7 @@ TEST(RaggedDotIsADot, OfGroupsThatDifferByBatch) {
 
 void expect_equal_bits(const Shape& from, const Shape& to) {
   const hlo::Module module = module_of(
-      cat("ENTRY main { x = ", from, " parameter(0) ROOT y = ", to, " bitcast-convert(x) }"));
+      base::cat("ENTRY main { x = ", from, " parameter(0) ROOT y = ", to, " bitcast-convert(x) }"));
   const hlo::Module expanded = prepare(module, 114).value();
   ASSERT_EQ(hlo::verify(expanded, hlo::Stage::kHlo), Status()) << hlo::print(expanded);
   for (const hlo::Instruction& instruction : expanded.entry_computation().instructions) {
@@ -107,7 +107,7 @@ TEST(ComplexBits, AreThoseOfTheParts) {
 // XLA's CPU cannot compile a dot of such a constant.
 TEST(Counts, OfSmallFloatsAreIota) {
   const auto prepared = [](const std::string& constant) {
-    const hlo::Module module = module_of(cat("ENTRY main { ROOT c = ", constant, " }"));
+    const hlo::Module module = module_of(base::cat("ENTRY main { ROOT c = ", constant, " }"));
     const hlo::Module out = prepare(module, 114).value();
     EXPECT_EQ(hlo::evaluate(out, {}).value(), hlo::evaluate(module, {}).value());
     return hlo::print(out);
@@ -122,7 +122,7 @@ TEST(Counts, OfSmallFloatsAreIota) {
 TEST(Counts, FromMinusZeroAreHidden) {
   for (const char* type : {"f8e3m4", "f8e5m2", "f4e2m1fn", "bf16", "f16", "f32", "f64"}) {
     const hlo::Module module =
-        module_of(cat("ENTRY main { ROOT c = ", type, "[4] constant({-0, 1, 2, 3}) }"));
+        module_of(base::cat("ENTRY main { ROOT c = ", type, "[4] constant({-0, 1, 2, 3}) }"));
     const hlo::Module out = prepare(module, 114).value();
     EXPECT_EQ(hlo::evaluate(out, {}).value(), hlo::evaluate(module, {}).value()) << type;
     EXPECT_THAT(hlo::print(out), HasSubstr("constant({0, -1, -2, -3})")) << type;

@@ -171,8 +171,8 @@ class Faults : public MockTest {
       const Status status = all_lives();
       const int number = mock_plugin().seen().failed_slot;
       const auto slot = number < 0 ? std::nullopt : std::optional(static_cast<Slot>(number));
-      SCOPED_TRACE(cat("call ", n, ", ", slot.has_value() ? name_of(*slot) : "none", ": ",
-                       to_string(status)));
+      SCOPED_TRACE(base::cat("call ", n, ", ", slot.has_value() ? name_of(*slot) : "none", ": ",
+                             to_string(status)));
       if (slot.has_value()) (failed.insert(*slot).second ? failed : again).insert(*slot);
       if (status.ok() && (slot == Slot::kClientBufferFromHostBuffer ||
                           slot == Slot::kLoadedExecutableGetExecutable)) {
@@ -210,7 +210,8 @@ class Faults : public MockTest {
     }
     if (!status.ok()) {
       EXPECT_EQ(static_cast<int>(status.code()), settings.fault_there.code);
-      EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(*slot), ": broken")));
+      EXPECT_THAT(base::message_of(status),
+                  HasSubstr(base::cat(kLabel, name_of(*slot), ": broken")));
       return;
     }
     // Where a plugin that is asynchronous takes no callback, it is waited for.
@@ -250,7 +251,8 @@ TEST_P(EachCall, AnErrorNamesPluginVersionAndCall) {
     return;
   }
   EXPECT_EQ(status.code(), StatusCode::kInternal);
-  EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": broken")));
+  EXPECT_THAT(base::message_of(status),
+              HasSubstr(base::cat(kLabel, name_of(GetParam()), ": broken")));
 }
 
 TEST_P(EachCall, ANullPointerIsAnErrorOrIsDoneWithout) {
@@ -258,7 +260,8 @@ TEST_P(EachCall, ANullPointerIsAnErrorOrIsDoneWithout) {
   const Status status = whole_life();
   if (status.ok()) return;
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(message_of(status), StartsWith(cat(kLabel, "load: it has no ", name_of(GetParam()))));
+  EXPECT_THAT(base::message_of(status),
+              StartsWith(base::cat(kLabel, "load: it has no ", name_of(GetParam()))));
 }
 
 TEST_P(EachCall, AnUnimplementedOneIsAnErrorOrIsDoneWithout) {
@@ -267,7 +270,8 @@ TEST_P(EachCall, AnUnimplementedOneIsAnErrorOrIsDoneWithout) {
   const Status status = whole_life();
   if (status.ok()) return;
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
-  EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": not here")));
+  EXPECT_THAT(base::message_of(status),
+              HasSubstr(base::cat(kLabel, name_of(GetParam()), ": not here")));
 }
 
 // Not those that free, wait or call back.
@@ -281,7 +285,7 @@ TEST_P(EachCall, SuccessThatGivesNothingIsAnErrorOrIsDoneWithout) {
   mock_plugin().reset({.compile = evaluated, .idle = {GetParam()}});
   const Status status = whole_life();
   if (!status.ok()) {
-    EXPECT_THAT(message_of(status), HasSubstr(kLabel));
+    EXPECT_THAT(base::message_of(status), HasSubstr(kLabel));
     EXPECT_EQ(status.code(), GetParam() == Slot::kClientAddressableDevices
                                  ? StatusCode::kFailedPrecondition
                                  : StatusCode::kInternal)
@@ -303,14 +307,15 @@ TEST_P(EachFurtherCall, AnErrorNamesPluginVersionAndCall) {
     EXPECT_EQ(status, Status());
     return;
   }
-  EXPECT_THAT(message_of(status), HasSubstr(cat(kLabel, name_of(GetParam()), ": broken")));
+  EXPECT_THAT(base::message_of(status),
+              HasSubstr(base::cat(kLabel, name_of(GetParam()), ": broken")));
 }
 
 TEST_P(EachFurtherCall, SuccessThatGivesNothingIsAnErrorOrIsDoneWithout) {
   if (!gives_something(GetParam())) return;
   mock_plugin().reset({.compile = evaluated, .idle = {GetParam()}});
   const Status status = further_life();
-  EXPECT_TRUE(status.ok() || message_of(status).find(kLabel) != std::string::npos) << status;
+  EXPECT_TRUE(status.ok() || base::message_of(status).find(kLabel) != std::string::npos) << status;
 }
 
 TEST_P(EachFurtherCall, OneThatIsNotThereIsToldByName) {
@@ -318,8 +323,8 @@ TEST_P(EachFurtherCall, OneThatIsNotThereIsToldByName) {
   const Status status = further_life();
   if (is_destroyer(GetParam())) return;
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
-  EXPECT_THAT(message_of(status),
-              HasSubstr(cat(kLabel, name_of(GetParam()), ": the plugin has no such function")));
+  EXPECT_THAT(base::message_of(status), HasSubstr(base::cat(kLabel, name_of(GetParam()),
+                                                            ": the plugin has no such function")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Mock, EachFurtherCall, ::testing::ValuesIn(slots_of_the_mock(true)),
@@ -360,8 +365,8 @@ TEST_F(Faults, AHandlerThatThePluginRefusesNamesTheCall) {
   settings.platform = "cpu";
   settings.handler_error = "no handlers today";
   start(std::move(settings));
-  EXPECT_EQ(message_of(backend_->compile(module, {}, device()).status()),
-            cat(kLabel, "FfiRegisterHandler: no handlers today"));
+  EXPECT_EQ(base::message_of(backend_->compile(module, {}, device()).status()),
+            base::cat(kLabel, "FfiRegisterHandler: no handlers today"));
   hlo::unregister_custom_call("faults_test.same");
 }
 
@@ -373,7 +378,8 @@ TEST_F(Faults, SuccessWithoutAHandleIsAnError) {
       {Slot::kLoadedExecutableExecute, "gave no result 0"}};
   for (const auto& [slot, text] : kCases) {
     mock_plugin().reset({.compile = evaluated, .empty_handed = {slot}});
-    EXPECT_THAT(message_of(whole_life()), HasSubstr(cat(kLabel, name_of(slot), ": ", text)));
+    EXPECT_THAT(base::message_of(whole_life()),
+                HasSubstr(base::cat(kLabel, name_of(slot), ": ", text)));
     expect_all_gone();
   }
 }
@@ -381,14 +387,14 @@ TEST_F(Faults, SuccessWithoutAHandleIsAnError) {
 TEST_F(Faults, AWrongNumberOfResultsIsFoundBeforeTheFirstRun) {
   mock_plugin().reset({.compile = evaluated, .more_results = 2});
   EXPECT_EQ(
-      message_of(whole_life()),
+      base::message_of(whole_life()),
       "compile add: plugin mock (PJRT 0.114): ExecutableNumOutputs: the program has 1 results "
       "and the plugin gives 3; the plugin is at fault");
 }
 
 TEST_F(Faults, AResultOfAnotherTypeIsFoundBeforeTheFirstRun) {
   mock_plugin().reset({.compile = evaluated, .other_types = true});
-  EXPECT_EQ(message_of(whole_life()),
+  EXPECT_EQ(base::message_of(whole_life()),
             "compile add: plugin mock (PJRT 0.114): ExecutableOutputDimensions: result 0 is s8[2]; "
             "the program says f32[2]; the plugin is at fault");
 }
@@ -396,25 +402,25 @@ TEST_F(Faults, AResultOfAnotherTypeIsFoundBeforeTheFirstRun) {
 TEST_F(Faults, AnArrayThatIsLongerThanItsTypeIsNotDownloaded) {
   mock_plugin().reset({.compile = evaluated, .more_bytes = 4});
   EXPECT_EQ(
-      message_of(whole_life()),
+      base::message_of(whole_life()),
       "plugin mock (PJRT 0.114): BufferToHostBuffer: has 12 bytes for f32[2], which has 8; the "
       "plugin is at fault");
 }
 
 TEST_F(Faults, AFailedUploadIsAnError) {
   mock_plugin().reset({.compile = evaluated, .host_error = "lost"});
-  EXPECT_EQ(message_of(whole_life()), cat(kLabel, "EventAwait: lost"));
+  EXPECT_EQ(base::message_of(whole_life()), base::cat(kLabel, "EventAwait: lost"));
 }
 
 TEST_F(Faults, AFailedRunIsAnErrorOfItsResults) {
   mock_plugin().reset({.compile = evaluated, .run_error = "lost"});
-  EXPECT_EQ(message_of(whole_life()), cat(kLabel, "EventAwait: lost"));
+  EXPECT_EQ(base::message_of(whole_life()), base::cat(kLabel, "EventAwait: lost"));
 }
 
 TEST_F(Faults, AClientWithoutDevicesIsRefused) {
   mock_plugin().reset({.devices = 0});
-  EXPECT_EQ(message_of(whole_life()),
-            cat(kLabel, "ClientAddressableDevices: the client has no device"));
+  EXPECT_EQ(base::message_of(whole_life()),
+            base::cat(kLabel, "ClientAddressableDevices: the client has no device"));
 }
 
 TEST_F(Faults, OldPluginsServe) {

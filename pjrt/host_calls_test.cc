@@ -39,7 +39,7 @@ struct Call {
   abi::FfiText value;
   void* values = &value;
   abi::FfiApi api{.error_create = [](abi::FfiErrorCreateArgs* args) {
-    return new abi::FfiError{cat(args->code, " ", args->message)};
+    return new abi::FfiError{base::cat(args->code, " ", args->message)};
   }};
   abi::FfiFrame frame;
 
@@ -89,9 +89,9 @@ class HostCalls : public MockTest {
   }
   Status compile() {
     return backend_
-        ->compile(module_of(cat("ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] "
-                                "custom-call(x), custom_call_target=\"",
-                                kTarget, "\" }")),
+        ->compile(module_of(base::cat("ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] "
+                                      "custom-call(x), custom_call_target=\"",
+                                      kTarget, "\" }")),
                   {}, device())
         .status();
   }
@@ -109,7 +109,7 @@ TEST_F(HostCalls, AreAskedOfEachPluginAnew) {
   start_with(0);
   ASSERT_EQ(compile(), Status());
   start_with(-1);
-  EXPECT_THAT(message_of(compile()), HasSubstr("does not know it afterwards"));
+  EXPECT_THAT(base::message_of(compile()), HasSubstr("does not know it afterwards"));
   start_with(0);
   EXPECT_EQ(compile(), Status());
 }
@@ -119,12 +119,12 @@ TEST_F(HostCalls, AreAskedOfEachPluginAnew) {
 TEST_F(HostCalls, AreMadeByProgramsOfSeveralDevices) {
   start_with(0);
   runtime::Device& mesh = *runtime::mesh_device(std::vector{&device(0), &device(1)}).value();
-  const auto program =
-      mesh.backend().compile(module_of(cat("ENTRY main { x = f32[2] parameter(0), "
-                                           "sharding={replicated} ROOT y = f32[2] custom-call(x), "
-                                           "custom_call_target=\"",
-                                           kTarget, "\" }")),
-                             {}, mesh);
+  const auto program = mesh.backend().compile(
+      module_of(base::cat("ENTRY main { x = f32[2] parameter(0), "
+                          "sharding={replicated} ROOT y = f32[2] custom-call(x), "
+                          "custom_call_target=\"",
+                          kTarget, "\" }")),
+      {}, mesh);
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_THAT(called_, StartsWith("heddle_host_call_"));
   EXPECT_NE(mock_plugin().handler(called_), nullptr);
@@ -132,7 +132,7 @@ TEST_F(HostCalls, AreMadeByProgramsOfSeveralDevices) {
 
 TEST_F(HostCalls, AreMadeByAHandlerThatThePluginTakesAndCheckWhatItIsGiven) {
   start_with(-1);
-  EXPECT_EQ(message_of(compile()),
+  EXPECT_EQ(base::message_of(compile()),
             "plugin mock (PJRT 0.114): FfiRegisterHandler: it took a handler of each version from "
             "0.0 to 0.3 and does not know it afterwards; the program's custom-call functions "
             "cannot be called from it");

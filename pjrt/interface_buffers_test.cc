@@ -124,7 +124,7 @@ TEST_P(InterfaceOfBuffers, AViewOfUnalignedMemoryIsRefused) {
                                                .dims_count = 1,
                                                .element_type = abi::BufferType::kF32,
                                                .device = first()};
-  EXPECT_THAT(message_of(api_->call(args)), HasSubstr("align"));
+  EXPECT_THAT(base::message_of(api_->call(args)), HasSubstr("align"));
 }
 
 TEST_P(InterfaceOfBuffers, RawBytesAreCopiedFromAnOffset) {
@@ -192,7 +192,7 @@ TEST_P(InterfaceOfBuffers, AnErrorOfAPieceIsTheBuffers) {
   ASSERT_EQ(api_->call(args), Status());
   abi::BufferReadyEventArgs ready{.buffer = pieces.buffer};
   ASSERT_EQ(api_->call(ready), Status());
-  EXPECT_THAT(message_of(Event(api_, ready.event).await()), HasSubstr("mine"));
+  EXPECT_THAT(base::message_of(Event(api_, ready.event).await()), HasSubstr("mine"));
   destroy_pieces(pieces);
 }
 
@@ -309,7 +309,7 @@ TEST_P(InterfaceOfBuffers, ABufferOfAnErrorIsTheErrorOfRunsToo) {
   for (abi::Buffer* buffer : {args.buffer, sum}) {
     abi::BufferReadyEventArgs ready{.buffer = buffer};
     ASSERT_EQ(api_->call(ready), Status());
-    EXPECT_THAT(message_of(Event(api_, ready.event).await()), HasSubstr("mine"));
+    EXPECT_THAT(base::message_of(Event(api_, ready.event).await()), HasSubstr("mine"));
     destroy(buffer);
   }
   destroy_program(program);

@@ -36,9 +36,9 @@ class InterfaceOfPrograms : public Interface {
   static Shape slow_type() { return is_mock() ? Shape(f32, {16, 16}) : Shape(f32, {512, 512}); }
   static hlo::Module slow_module() {
     constexpr char kDims[] = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
-    return module_of(cat("HloModule slow\nENTRY e {\n  x = ", slow_type(),
-                         " parameter(0)\n  y = ", slow_type(), " dot(x, x), ", kDims,
-                         "\n  ROOT z = ", slow_type(), " dot(y, x), ", kDims, "\n}"));
+    return module_of(base::cat("HloModule slow\nENTRY e {\n  x = ", slow_type(),
+                               " parameter(0)\n  y = ", slow_type(), " dot(x, x), ", kDims,
+                               "\n  ROOT z = ", slow_type(), " dot(y, x), ", kDims, "\n}"));
   }
 
   // Of a program with one result.
@@ -101,7 +101,7 @@ TEST_P(InterfaceOfPrograms, DevicesHaveKindsTextsAndPlacesInTheMachine) {
     ASSERT_EQ(api_->call(described), Status());
     abi::DeviceDescriptionToStringArgs text{.device_description = described.device_description};
     ASSERT_EQ(api_->call(text), Status());
-    EXPECT_THAT(std::string(text.to_string, text.to_string_size), HasSubstr(cat(device.id)));
+    EXPECT_THAT(std::string(text.to_string, text.to_string_size), HasSubstr(base::cat(device.id)));
   }
 }
 
@@ -153,7 +153,7 @@ TEST_P(InterfaceOfPrograms, AnOptionOfTheWrongTypeIsAnError) {
   }
   const Status status = api_->call(args);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(message_of(status), HasSubstr("cpu_device_count"));
+  EXPECT_THAT(base::message_of(status), HasSubstr("cpu_device_count"));
 }
 
 TEST_P(InterfaceOfPrograms, TheClientTakesOptionsThatItDoesNotUse) {
@@ -165,7 +165,7 @@ TEST_P(InterfaceOfPrograms, TheClientTakesOptionsThatItDoesNotUse) {
   const Status unknown = Client::create(api_, {{"no_such_option", int64_t{1}}}).status();
   if (!unknown.ok()) {
     EXPECT_EQ(unknown.code(), StatusCode::kInvalidArgument);
-    EXPECT_THAT(message_of(unknown), HasSubstr("no_such_option"));
+    EXPECT_THAT(base::message_of(unknown), HasSubstr("no_such_option"));
   }
 }
 
@@ -180,7 +180,7 @@ TEST_P(InterfaceOfPrograms, StructuresThatAreTooShortAreRefusedAndLongerOnesTake
   const Status shorter = call_sized(longer.args, sizeof(longer.args) - 8);
   EXPECT_EQ(shorter.code(), StatusCode::kInvalidArgument);
   // The words by which Heddle knows that a newer plugin wants more.
-  EXPECT_THAT(message_of(shorter), HasSubstr("size: expected"));
+  EXPECT_THAT(base::message_of(shorter), HasSubstr("size: expected"));
 }
 
 TEST_P(InterfaceOfPrograms, NestedOptionsThatAreTooShortAreRefusedAndLongerOnesTaken) {
@@ -209,7 +209,7 @@ TEST_P(InterfaceOfPrograms, NestedOptionsThatAreTooShortAreRefusedAndLongerOnesT
   EXPECT_EQ(run(sizeof(abi::ExecuteOptions) + 64), Status());
   const Status shorter = run(56);
   EXPECT_EQ(shorter.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(message_of(shorter), HasSubstr("size: expected"));
+  EXPECT_THAT(base::message_of(shorter), HasSubstr("size: expected"));
   destroy(x);
   destroy_program(program);
 }

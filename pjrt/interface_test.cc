@@ -50,8 +50,10 @@ TEST_P(Interface, DevicesAreFoundByNumberAndOthersAreNot) {
     abi::ClientLookupDeviceArgs args{.client = client_->handle(), .id = id};
     const Status status = api_->call(args);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-    EXPECT_THAT(message_of(status), HasSubstr(cat(api_->label(), ": ClientLookupDevice: ")));
-    EXPECT_THAT(message_of(status), HasSubstr(cat("No matching device found for device_id ", id)));
+    EXPECT_THAT(base::message_of(status),
+                HasSubstr(base::cat(api_->label(), ": ClientLookupDevice: ")));
+    EXPECT_THAT(base::message_of(status),
+                HasSubstr(base::cat("No matching device found for device_id ", id)));
   }
 }
 
@@ -184,7 +186,7 @@ TEST_P(Interface, ExternalReferencesAreCounted) {
   ASSERT_EQ(api_->call(decrease), Status());
   const Status status = api_->call(decrease);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(message_of(status), HasSubstr("zero reference count"));
+  EXPECT_THAT(base::message_of(status), HasSubstr("zero reference count"));
   destroy(buffer);
 }
 
@@ -242,14 +244,14 @@ TEST_P(Interface, ProgramsAreReadAsHloAndAsStableHlo) {
 TEST_P(Interface, BadProgramsAndOptionsAreErrors) {
   const std::string options = this->options();
   const std::string module = hlo::to_proto(add_module());
-  EXPECT_THAT(message_of(compile(module, "hlo", "garbage").status()),
+  EXPECT_THAT(base::message_of(compile(module, "hlo", "garbage").status()),
               HasSubstr("failed to deserialize CompileOptionsProto"));
-  EXPECT_THAT(message_of(compile(module, "invalid", options).status()),
+  EXPECT_THAT(base::message_of(compile(module, "invalid", options).status()),
               HasSubstr("Unknown program format 'invalid'"));
-  EXPECT_THAT(message_of(compile("garbage", "hlo", options).status()),
+  EXPECT_THAT(base::message_of(compile("garbage", "hlo", options).status()),
               HasSubstr("failed to deserialize HloModuleProto"));
-  EXPECT_THAT(message_of(compile("garbage", "mlir", options).status()),
-              HasSubstr(cat(api_->label(), ": ClientCompile: ")));
+  EXPECT_THAT(base::message_of(compile("garbage", "mlir", options).status()),
+              HasSubstr(base::cat(api_->label(), ": ClientCompile: ")));
 }
 
 TEST_P(Interface, TheNumberOfDevicesIsAnOption) {

@@ -347,8 +347,8 @@ StatusOr<std::unique_ptr<KeyValueServer>> KeyValueServer::start(int port,
                                                                 const Limits& limits) {
   HEDDLE_ASSIGN_OR_RETURN(sockaddr_in where, address_of(address, port));
   const auto failed = [&](const char* what, const std::string& why) {
-    return make_error(StatusCode::kUnavailable, "key-value server: cannot ", what, " on ", address,
-                      ":", port, ": ", why);
+    return base::make_error(StatusCode::kUnavailable, "key-value server: cannot ", what, " on ",
+                            address, ":", port, ": ", why);
   };
   Socket listening = Socket::listening(where);
   if (!listening.is_open()) return failed("listen", system_error(errno));

@@ -63,9 +63,9 @@ StatusOr<std::shared_ptr<const KeyValueStore>> KeyValueStore::connect(const std:
   const Clock::time_point end = Clock::now() + waitable(timeout);
   while (!Socket::connected(where, end).is_open()) {
     if (Clock::now() >= end) {
-      return make_error(StatusCode::kDeadlineExceeded, "key-value store: nobody answers at ",
-                        address, ":", port, " within ", timeout.count(),
-                        " ms; start the server first");
+      return base::make_error(StatusCode::kDeadlineExceeded, "key-value store: nobody answers at ",
+                              address, ":", port, " within ", timeout.count(),
+                              " ms; start the server first");
     }
     std::this_thread::sleep_for(kPause);
   }
@@ -86,19 +86,20 @@ StatusOr<char> KeyValueStore::exchange(const std::string& request, milliseconds 
     if (socket.read(&code, 1, answered) && read_text(socket, answer, answered)) return code;
   }
   if (errno == ETIMEDOUT) {
-    return make_error(StatusCode::kDeadlineExceeded, "the server at ", address_, ":", port_,
-                      " does not answer within ", (wait + patience_).count(), " ms");
+    return base::make_error(StatusCode::kDeadlineExceeded, "the server at ", address_, ":", port_,
+                            " does not answer within ", (wait + patience_).count(), " ms");
   }
-  return make_error(StatusCode::kUnavailable, "the server at ", address_, ":", port_, " is gone");
+  return base::make_error(StatusCode::kUnavailable, "the server at ", address_, ":", port_,
+                          " is gone");
 }
 
 StatusOr<std::string> KeyValueStore::ask(char what, std::string_view key, std::string_view value,
                                          milliseconds timeout) const {
-  const std::string label = cat("key-value store: key ", key, ": ");
+  const std::string label = base::cat("key-value store: key ", key, ": ");
   if (key.size() > wire::kMostKeyBytes || value.size() > wire::kMostValueBytes) {
-    return invalid_argument(label, "key and value have ", key.size(), " and ", value.size(),
-                            " bytes; they may have ", wire::kMostKeyBytes, " and ",
-                            wire::kMostValueBytes);
+    return base::invalid_argument(label, "key and value have ", key.size(), " and ", value.size(),
+                                  " bytes; they may have ", wire::kMostKeyBytes, " and ",
+                                  wire::kMostValueBytes);
   }
   const Clock::time_point end = Clock::now() + waitable(timeout);
   std::string answer;
@@ -110,17 +111,17 @@ StatusOr<std::string> KeyValueStore::ask(char what, std::string_view key, std::s
     pause = std::min(2 * pause, kMostPause);  // others want the server too
     wait = until(end);
   }
-  if (!code.ok()) return annotate(code.status(), label);
+  if (!code.ok()) return base::annotate(code.status(), label);
   switch (*code) {
     case wire::kOk: return answer;
-    case wire::kNotThere: return not_found(label, "is not there");
+    case wire::kNotThere: return base::not_found(label, "is not there");
     case wire::kDeadline:
-      return make_error(StatusCode::kDeadlineExceeded, label, "is not there within ",
-                        timeout.count(), " ms; is every process started?");
+      return base::make_error(StatusCode::kDeadlineExceeded, label, "is not there within ",
+                              timeout.count(), " ms; is every process started?");
     case wire::kNoRoom:
-      return resource_exhausted(label, "the server has no room for its ", value.size(),
-                                " bytes; raise KeyValueServer::Limits::bytes");
-    default: return make_error(StatusCode::kAlreadyExists, label, "has another value");
+      return base::resource_exhausted(label, "the server has no room for its ", value.size(),
+                                      " bytes; raise KeyValueServer::Limits::bytes");
+    default: return base::make_error(StatusCode::kAlreadyExists, label, "has another value");
   }
 }
 

@@ -64,7 +64,7 @@ TEST(KeyValues, ErrorsSayWhatIsMissing) {
   Served served;
   const Status late = served.store->get("never", milliseconds(10)).status();
   EXPECT_EQ(late.code(), StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(message_of(late),
+  EXPECT_EQ(base::message_of(late),
             "key-value store: key never: is not there within 10 ms; is every process started?");
   EXPECT_EQ(served.store->try_get("never").status().code(), StatusCode::kNotFound);
   EXPECT_TRUE(served.store->put("once", "a").ok());
@@ -78,9 +78,10 @@ TEST(KeyValues, ErrorsSayWhatIsMissing) {
   served.server.reset();  // ends the wait
   waits.join();
   EXPECT_EQ(served.store->put("x", "y").code(), StatusCode::kUnavailable);
-  EXPECT_THAT(message_of(KeyValueStore::connect("127.0.0.1", port, milliseconds(30)).status()),
-              HasSubstr("nobody answers"));
-  EXPECT_THAT(message_of(KeyValueServer::start(0, "localhost").status()),
+  EXPECT_THAT(
+      base::message_of(KeyValueStore::connect("127.0.0.1", port, milliseconds(30)).status()),
+      HasSubstr("nobody answers"));
+  EXPECT_THAT(base::message_of(KeyValueServer::start(0, "localhost").status()),
               HasSubstr("localhost:0 is no IPv4 address and port"));
 }
 
@@ -196,7 +197,7 @@ TEST(KeyValues, AServerHoldsNoMoreThanItsLimit) {
   EXPECT_TRUE(store->put("a", std::string(600, 'a')).ok());
   const Status full = store->put("b", std::string(600, 'b'));
   EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(message_of(full),
+  EXPECT_EQ(base::message_of(full),
             "key-value store: key b: the server has no room for its 600 bytes; raise "
             "KeyValueServer::Limits::bytes");
   EXPECT_TRUE(store->put("b", std::string(300, 'b')).ok());  // what was refused is given back
@@ -209,7 +210,7 @@ TEST(KeyValues, AServerHoldsNoMoreThanItsLimit) {
 TEST(KeyValues, WhatAServerHoldsBesideTheBytesCounts) {
   const Served served({.bytes = 10000});
   int keys = 0;
-  while (keys < 100 && served.store->put(cat(keys), "").ok()) ++keys;
+  while (keys < 100 && served.store->put(base::cat(keys), "").ok()) ++keys;
   EXPECT_GT(keys, 10);
   EXPECT_LT(keys, 50);
 }
@@ -248,7 +249,7 @@ TEST(KeyValues, GetsThatWaitGiveWayToWhatTheyWaitFor) {
 TEST(KeyValues, GetsThatGiveWayEndInTime) {
   const Served served({.connections = 1});
   const auto get = [&] {
-    EXPECT_EQ(message_of(served.store->get("never", milliseconds(200)).status()),
+    EXPECT_EQ(base::message_of(served.store->get("never", milliseconds(200)).status()),
               "key-value store: key never: is not there within 200 ms; is every process started?");
   };
   std::thread other(get);
@@ -343,7 +344,7 @@ TEST(KeyValues, AServerWithoutAThreadIsAnError) {
   const NoThreads none;
   const Status status = KeyValueServer::start().status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(message_of(status),
+  EXPECT_THAT(base::message_of(status),
               HasSubstr("key-value server: cannot start a thread on 127.0.0.1:0: "));
 }
 
@@ -369,8 +370,8 @@ TEST(KeyValues, AServerThatDoesNotAnswerIsToldInTime) {
   const Status status = store->get("a", milliseconds(50)).status();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(5000));
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(message_of(status), cat("key-value store: key a: the server at 127.0.0.1:",
-                                    server.port(), " does not answer within 150 ms"));
+  EXPECT_EQ(base::message_of(status), base::cat("key-value store: key a: the server at 127.0.0.1:",
+                                                server.port(), " does not answer within 150 ms"));
 }
 
 // What a plugin is given.
@@ -380,7 +381,7 @@ struct Callbacks {
   abi::ClientCreateArgs client;
   static inline std::string error;
   abi::CallbackError fail = [](int code, const char* message, size_t size) {
-    error = cat(code, " ", std::string_view(message, size));
+    error = base::cat(code, " ", std::string_view(message, size));
     return reinterpret_cast<abi::Error*>(&error);
   };
 };
@@ -428,8 +429,9 @@ TEST_F(KeyValuesOfAPlugin, AreThoseOfItsRecord) {
   const DevicePlugin plugin{.library = HEDDLE_PJRT_MOCK, .key_values = served.store};
   const Status alone = make_backend("mock", plugin).status();
   EXPECT_EQ(alone.code(), StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(message_of(alone), HasSubstr("plugin mock (PJRT 0.114): ClientCreate: key-value "
-                                           "store: key mock/go: is not there within 200 ms"));
+  EXPECT_THAT(base::message_of(alone),
+              HasSubstr("plugin mock (PJRT 0.114): ClientCreate: key-value "
+                        "store: key mock/go: is not there within 200 ms"));
   EXPECT_TRUE(served.store->put("mock/go", "").ok());
   const auto backend = make_backend("mock", plugin);
   EXPECT_TRUE(backend.ok()) << backend.status();
@@ -461,20 +463,20 @@ TEST(KeyValues, OtherProcess) {
   const char* port = std::getenv(kPort);
   if (port == nullptr) GTEST_SKIP() << "is run by TwoProcessesMeet";
   const auto store = KeyValueStore::connect("127.0.0.1", std::atoi(port)).value();
-  EXPECT_TRUE(store->put("process/1", cat(getpid())).ok());
-  EXPECT_EQ(store->get("process/0", kLong).value(), cat(getppid()));
+  EXPECT_TRUE(store->put("process/1", base::cat(getpid())).ok());
+  EXPECT_EQ(store->get("process/0", kLong).value(), base::cat(getppid()));
 }
 
 TEST(KeyValues, TwoProcessesMeet) {
   const Served served;
-  setenv(kPort, cat(served.server->port()).c_str(), 1);
+  setenv(kPort, base::cat(served.server->port()).c_str(), 1);
   std::string program = "/proc/self/exe", filter = "--gtest_filter=KeyValues.OtherProcess";
   char* arguments[] = {program.data(), filter.data(), nullptr};
   pid_t child = 0;
   ASSERT_EQ(posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ), 0);
   unsetenv(kPort);
-  EXPECT_TRUE(served.store->put("process/0", cat(getpid())).ok());
-  EXPECT_EQ(served.store->get("process/1", kLong).value(), cat(child));
+  EXPECT_TRUE(served.store->put("process/0", base::cat(getpid())).ok());
+  EXPECT_EQ(served.store->get("process/1", kLong).value(), base::cat(child));
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);

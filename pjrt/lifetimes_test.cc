@@ -10,9 +10,9 @@ namespace {
 using ::testing::ElementsAre;
 
 Status gone(std::string_view op) {
-  return failed_precondition(op,
-                             ": the backend of pjrt:mock:0 is gone; keep it as long as its "
-                             "arrays and programs are in use");
+  return base::failed_precondition(op,
+                                   ": the backend of pjrt:mock:0 is gone; keep it as long as its "
+                                   "arrays and programs are in use");
 }
 
 class Lifetimes : public MockTest {};

@@ -42,7 +42,8 @@ bool is_path(std::string_view name) { return name.find('/') != std::string_view:
 
 Status check_name(std::string_view name) {
   if (!name.empty() && !is_path(name) && name.find(':') == std::string_view::npos) return {};
-  return invalid_argument("plugin name \"", name, "\"; it must be a word without colon and slash");
+  return base::invalid_argument("plugin name \"", name,
+                                "\"; it must be a word without colon and slash");
 }
 
 // With the mutex held.
@@ -51,13 +52,14 @@ Status add(std::string name, StatusOr<DevicePlugin> plugin, std::string_view fro
   auto [it, is_new] =
       to.by_name.try_emplace(std::move(name), Entry{std::move(plugin), std::string(from)});
   if (is_new) return {};
-  return invalid_argument("plugin name \"", it->first, "\" is taken by ", it->second.library(),
-                          " (", it->second.from, "); choose another");
+  return base::invalid_argument("plugin name \"", it->first, "\" is taken by ",
+                                it->second.library(), " (", it->second.from, "); choose another");
 }
 
 std::string names_of(const Plugins& from) {
   std::string names;
-  for (const auto& [name, entry] : from.by_name) append(names, names.empty() ? "" : ", ", name);
+  for (const auto& [name, entry] : from.by_name)
+    base::append(names, names.empty() ? "" : ", ", name);
   return names.empty() ? "none" : names;
 }
 
@@ -68,14 +70,14 @@ Status add_all(std::string_view text, Plugins& to) {
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const size_t colon = item.find(':');
     if (colon == std::string_view::npos || colon + 1 == item.size()) {
-      return invalid_argument(kVariable, ": \"", item,
-                              "\"; it must be NAME:PATH, with commas "
-                              "between several");
+      return base::invalid_argument(kVariable, ": \"", item,
+                                    "\"; it must be NAME:PATH, with commas "
+                                    "between several");
     }
-    HEDDLE_RETURN_IF_ERROR(
-        annotate(add(std::string(item.substr(0, colon)),
-                     DevicePlugin{.library = std::string(item.substr(colon + 1))}, kVariable, to),
-                 kVariable, ": "));
+    HEDDLE_RETURN_IF_ERROR(base::annotate(
+        add(std::string(item.substr(0, colon)),
+            DevicePlugin{.library = std::string(item.substr(colon + 1))}, kVariable, to),
+        kVariable, ": "));
   }
   return {};
 }
@@ -89,7 +91,7 @@ void add_folder(const std::string& folder, Folder kind, Plugins& to) {
   const auto add_or_pass = [&](std::string name, StatusOr<DevicePlugin> plugin,
                                const std::string& from) {
     const Status added = add(std::move(name), std::move(plugin), from, to);
-    if (!added.ok()) to.passed.push_back(cat(from, ": ", message_of(added)));
+    if (!added.ok()) to.passed.push_back(base::cat(from, ": ", base::message_of(added)));
   };
   std::error_code error;
   // A folder that cannot be read further ends the loop; the loop of the language would throw.
@@ -99,7 +101,8 @@ void add_folder(const std::string& folder, Folder kind, Plugins& to) {
     if (path.extension() != ".json") continue;
     add_or_pass(path.stem().string(), read_plugin_file(path.string()), path.string());
   }
-  if (error && kind == Folder::kNamed) to.passed.push_back(cat(folder, ": ", error.message()));
+  if (error && kind == Folder::kNamed)
+    to.passed.push_back(base::cat(folder, ": ", error.message()));
   for (FoundPlugin& found : find_plugins(folder))
     add_or_pass(std::move(found.name), DevicePlugin{.library = std::move(found.library)}, folder);
 }
@@ -144,11 +147,11 @@ StatusOr<std::unique_ptr<runtime::Backend>> plugin_internal::make_known(std::str
     if (found != all.by_name.end()) {
       plugin = found->second.plugin;
     } else if (!is_path(argument)) {
-      if (!all.variable.ok()) return annotate(all.variable, "backend pjrt:", argument, ": ");
-      return not_found("backend pjrt:", argument,
-                       ": no plugin of this name is known; there are: ", names_of(all),
-                       "; register it, set ", kVariable,
-                       "=NAME:PATH, or name a path as pjrt:/PATH");
+      if (!all.variable.ok()) return base::annotate(all.variable, "backend pjrt:", argument, ": ");
+      return base::not_found("backend pjrt:", argument,
+                             ": no plugin of this name is known; there are: ", names_of(all),
+                             "; register it, set ", kVariable,
+                             "=NAME:PATH, or name a path as pjrt:/PATH");
     }
   }
   if (!plugin.ok()) return plugin.status();
@@ -164,8 +167,8 @@ Status enable_plugins() {
 Status register_plugin(std::string name, DevicePlugin plugin) {
   Plugins& all = with_environment();
   const std::scoped_lock lock(all.mutex);
-  return annotate(add(std::move(name), std::move(plugin), "register_plugin", all),
-                  "register_plugin: ");
+  return base::annotate(add(std::move(name), std::move(plugin), "register_plugin", all),
+                        "register_plugin: ");
 }
 
 std::vector<KnownPlugin> known_plugins() {
@@ -181,7 +184,7 @@ std::vector<std::string> passed_plugins() {
   Plugins& all = with_environment();
   const std::scoped_lock lock(all.mutex);
   std::vector<std::string> passed = all.passed;
-  if (!all.variable.ok()) passed.push_back(message_of(all.variable));
+  if (!all.variable.ok()) passed.push_back(base::message_of(all.variable));
   return passed;
 }
 

@@ -39,19 +39,19 @@ TEST(PluginNames, RegisteredOnesAreBackends) {
 TEST(PluginNames, APathIsAName) {
   mock_plugin().reset(with_evaluator());
   ASSERT_EQ(enable_plugins(), Status());
-  const auto backend = runtime::find_backend(cat("pjrt:", HEDDLE_PJRT_MOCK));
+  const auto backend = runtime::find_backend(base::cat("pjrt:", HEDDLE_PJRT_MOCK));
   ASSERT_TRUE(backend.ok()) << backend.status();
   EXPECT_EQ((*backend)->devices().size(), 2u);
 }
 
 TEST(PluginNames, AreWordsAndTakenOnce) {
   for (const char* name : {"", "a:b", "a/b"}) {
-    EXPECT_EQ(message_of(register_plugin(name, {})),
-              cat("register_plugin: plugin name \"", name,
-                  "\"; it must be a word without colon and slash"));
+    EXPECT_EQ(base::message_of(register_plugin(name, {})),
+              base::cat("register_plugin: plugin name \"", name,
+                        "\"; it must be a word without colon and slash"));
   }
   ASSERT_EQ(register_plugin("taken", {.library = "first.so"}), Status());
-  EXPECT_EQ(message_of(register_plugin("taken", {.library = "second.so"})),
+  EXPECT_EQ(base::message_of(register_plugin("taken", {.library = "second.so"})),
             "register_plugin: plugin name \"taken\" is taken by first.so (register_plugin); choose "
             "another");
 }
@@ -60,9 +60,9 @@ TEST(PluginNames, AnUnknownOneIsToldWithThoseThatAreKnown) {
   ASSERT_EQ(register_plugin("known", {.library = "known.so"}), Status());
   const auto backend = runtime::find_backend("pjrt:unknown");
   EXPECT_EQ(backend.status().code(), StatusCode::kNotFound);
-  EXPECT_THAT(message_of(backend.status()),
+  EXPECT_THAT(base::message_of(backend.status()),
               HasSubstr("no plugin of this name is known; there are: "));
-  EXPECT_THAT(message_of(backend.status()), HasSubstr("known"));
+  EXPECT_THAT(base::message_of(backend.status()), HasSubstr("known"));
 }
 
 // The environment is read once in a process; ctest gives each test its own.
@@ -73,17 +73,17 @@ TEST(PluginNames, AnUnknownOneIsToldWithThoseThatAreKnown) {
 TEST(PluginEnvironment, ListsAndFoldersAreRead) {
   SKIP_UNLESS_ALONE();
   write_file(folder() + "described.json",
-             cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"(", "launches": 3})"));
+             base::cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"(", "launches": 3})"));
   write_file(folder() + "broken.json", "{\"libary\": 1}");
-  write_file(folder() + "vendor:1.json", cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"("})"));
-  write_file(folder() + "listed.json", cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"("})"));
+  write_file(folder() + "vendor:1.json", base::cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"("})"));
+  write_file(folder() + "listed.json", base::cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"("})"));
   const std::string settings = folder() + "settings";
   std::filesystem::create_directories(settings + "/heddle_plugins.d");
   write_file(settings + "/heddle_plugins.d/usual.json",
-             cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"("})"));
+             base::cat(R"({"library": ")", HEDDLE_PJRT_MOCK, R"("})"));
   setenv("XDG_CONFIG_HOME", settings.c_str(), 1);
-  setenv("HEDDLE_PLUGINS", cat("listed:", HEDDLE_PJRT_MOCK, ",gone:/no/such.so").c_str(), 1);
-  setenv("HEDDLE_PLUGIN_PATH", cat("/no/such/folder:", folder()).c_str(), 1);
+  setenv("HEDDLE_PLUGINS", base::cat("listed:", HEDDLE_PJRT_MOCK, ",gone:/no/such.so").c_str(), 1);
+  setenv("HEDDLE_PLUGIN_PATH", base::cat("/no/such/folder:", folder()).c_str(), 1);
   const std::string package = folder() + "xla_plugins/in_a_package_pjrt/";
   std::filesystem::create_directories(package);
   std::filesystem::remove(package + "some_pjrt.so");
@@ -92,9 +92,9 @@ TEST(PluginEnvironment, ListsAndFoldersAreRead) {
   EXPECT_TRUE(runtime::find_backend("pjrt:listed").ok());
   EXPECT_TRUE(runtime::find_backend("pjrt:usual").ok());
   EXPECT_TRUE(runtime::find_backend("pjrt:in-a-package").ok());
-  EXPECT_THAT(message_of(runtime::find_backend("pjrt:gone").status()),
+  EXPECT_THAT(base::message_of(runtime::find_backend("pjrt:gone").status()),
               HasSubstr("plugin gone: /no/such.so is no file"));
-  EXPECT_THAT(message_of(runtime::find_backend("pjrt:broken").status()),
+  EXPECT_THAT(base::message_of(runtime::find_backend("pjrt:broken").status()),
               HasSubstr("broken.json: "));
   EXPECT_THAT(
       passed_plugins(),
@@ -111,8 +111,9 @@ TEST(PluginEnvironment, AListThatCannotBeReadIsAnError) {
   setenv("HEDDLE_PLUGINS", "nameless", 1);
   const std::string text =
       "HEDDLE_PLUGINS: \"nameless\"; it must be NAME:PATH, with commas between several";
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(message_of(enable_plugins()), text);
-  EXPECT_EQ(message_of(runtime::find_backend("pjrt:x").status()), cat("backend pjrt:x: ", text));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(base::message_of(enable_plugins()), text);
+  EXPECT_EQ(base::message_of(runtime::find_backend("pjrt:x").status()),
+            base::cat("backend pjrt:x: ", text));
   EXPECT_THAT(passed_plugins(), Contains(text));
   EXPECT_EQ(register_plugin("registered", {.library = HEDDLE_PJRT_MOCK}), Status());
 }
@@ -187,7 +188,7 @@ TEST(PluginFinder, FindsThePluginsOfPythonPackages) {
   put("lib/python2.7/site-packages/libtpu/libtpu.so");
   std::vector<std::string> found;
   for (const FoundPlugin& each : find_plugins(root.string()))
-    found.push_back(cat(each.name, " ", each.library));
+    found.push_back(base::cat(each.name, " ", each.library));
   EXPECT_THAT(found, ElementsAre("tpu " + tpu, "xla-cpu " + cpu, "xla-cuda13 " + cuda));
   EXPECT_TRUE(find_plugins((root / "none").string()).empty());
 }
@@ -196,10 +197,10 @@ TEST(PluginFile, WhatIsWrongIsTold) {
   const std::string path = folder() + "wrong.json";
   const auto refusal = [&](const std::string& text) {
     write_file(path, text);
-    return message_of(read_plugin_file(path).status());
+    return base::message_of(read_plugin_file(path).status());
   };
-  EXPECT_EQ(refusal("{}"), cat("plugin file ", path, ": names no \"library\""));
-  EXPECT_THAT(refusal("{"), HasSubstr(cat("plugin file ", path, ": ")));
+  EXPECT_EQ(refusal("{}"), base::cat("plugin file ", path, ": names no \"library\""));
+  EXPECT_THAT(refusal("{"), HasSubstr(base::cat("plugin file ", path, ": ")));
   EXPECT_THAT(refusal(R"({"library": "a", "create_options": {"x": [0.5]}})"),
               HasSubstr("create option x is a list of other than integers"));
   EXPECT_THAT(refusal(R"({"library": "a", "create_options": {"x": null}})"),

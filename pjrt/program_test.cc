@@ -38,9 +38,9 @@ TEST_P(MulhiOf, IsTheSameByOlderOps) {
   std::copy_n(most.bytes(), width, x.mutable_bytes() + 2 * width);
   std::copy_n(most.bytes(), width, y.mutable_bytes() + 2 * width);
 
-  const hlo::Module module =
-      module_of(cat("HloModule m\nENTRY e {\n x = ", dtype, "[400] parameter(0)\n y = ", dtype,
-                    "[400] parameter(1)\n ROOT m = ", dtype, "[400] mulhi(x, y)\n}"));
+  const hlo::Module module = module_of(
+      base::cat("HloModule m\nENTRY e {\n x = ", dtype, "[400] parameter(0)\n y = ", dtype,
+                "[400] parameter(1)\n ROOT m = ", dtype, "[400] mulhi(x, y)\n}"));
   const hlo::Module expanded = expand_mulhi(module);
   ASSERT_EQ(hlo::verify(expanded, hlo::Stage::kHlo), Status());
   EXPECT_THAT(hlo::print(expanded), Not(HasSubstr("mulhi")));
@@ -88,7 +88,7 @@ ENTRY e {
   const Status status = prepare(module, 62).status();
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
   EXPECT_EQ(
-      message_of(status),
+      base::message_of(status),
       "compile m: convert narrow: arrays of f8e8m0fnu came with PJRT 0.63; convert to another "
       "type, or use a newer plugin");
 }
@@ -96,7 +96,7 @@ ENTRY e {
 TEST(Prepare, ProgramsOfSeveralDevicesAreRefused) {
   const hlo::Module module =
       module_of("HloModule m, replica_count=4\nENTRY e { ROOT x = f32[] parameter(0) }");
-  EXPECT_EQ(message_of(prepare(module, 114).status()),
+  EXPECT_EQ(base::message_of(prepare(module, 114).status()),
             "compile m: a program of 4 replicas and 1 partitions; compile it for as many devices "
             "(runtime/spmd.h)");
 }
@@ -125,10 +125,11 @@ ENTRY e {
                             "No registered implementation for untyped custom call to nobody_ffi "
                             "for Host"}) {
     const Status status =
-        explained(not_found("plugin p (PJRT 0.81): ClientCompile: ", words), module);
+        explained(base::not_found("plugin p (PJRT 0.81): ClientCompile: ", words), module);
     EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
-    EXPECT_THAT(message_of(status), HasSubstr("compile m: custom-call call.7: the plugin has no "
-                                              "function nobody_ffi; plugin p (PJRT 0.81): "));
+    EXPECT_THAT(base::message_of(status),
+                HasSubstr("compile m: custom-call call.7: the plugin has no "
+                          "function nobody_ffi; plugin p (PJRT 0.81): "));
   }
 }
 

@@ -48,9 +48,9 @@ Literal values_of(const Shape& shape, Random& random) {
 
 // two(x, y) = (x + y, x)
 hlo::Module two_results(const Shape& shape) {
-  return module_of(cat("HloModule two\nENTRY main {\n  x = ", shape, " parameter(0)\n  y = ", shape,
-                       " parameter(1)\n  sum = ", shape, " add(x, y)\n  ROOT all = (", shape, ", ",
-                       shape, ") tuple(sum, x)\n}"));
+  return module_of(base::cat("HloModule two\nENTRY main {\n  x = ", shape, " parameter(0)\n  y = ",
+                             shape, " parameter(1)\n  sum = ", shape, " add(x, y)\n  ROOT all = (",
+                             shape, ", ", shape, ") tuple(sum, x)\n}"));
 }
 
 hlo::Module negate_module() {
@@ -135,7 +135,7 @@ class RandomPool : public MockTest {
     std::vector<std::thread> threads;
     for (uint32_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([this, seed, t] {
-        SCOPED_TRACE(cat("seed ", seed));
+        SCOPED_TRACE(base::cat("seed ", seed));
         Random own(seed * kThreads + t);
         for (int i = 0; i < kCalls && !HasFailure(); ++i) step(own);
       });
@@ -162,12 +162,13 @@ class RandomPool : public MockTest {
       for (size_t d = 0; d < kDevices; ++d)
         programs_.push_back(backend_->compile(modules_[k], {}, device(d)).value());
     }
-    same_ = backend_
-                ->compile(module_of(cat("ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] "
-                                        "custom-call(x), custom_call_target=\"",
-                                        kTarget, "\" }")),
-                          {}, device(0))
-                .value();
+    same_ =
+        backend_
+            ->compile(module_of(base::cat("ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] "
+                                          "custom-call(x), custom_call_target=\"",
+                                          kTarget, "\" }")),
+                      {}, device(0))
+            .value();
     both_ =
         runtime::compile_spmd(negate_module(), {},
                               {.replicas = 2, .partitions = 1, .devices = {&device(0), &device(1)}})
@@ -236,8 +237,8 @@ class RandomPool : public MockTest {
       if (is_gone) return;
     }
     ASSERT_TRUE(is_faulty_) << status;
-    EXPECT_THAT(message_of(status), HasSubstr("plugin mock (PJRT 0.114): ")) << status;
-    EXPECT_THAT(message_of(status), HasSubstr(": broken")) << status;
+    EXPECT_THAT(base::message_of(status), HasSubstr("plugin mock (PJRT 0.114): ")) << status;
+    EXPECT_THAT(base::message_of(status), HasSubstr(": broken")) << status;
   }
   void check(const Entry& entry, const StatusOr<Literal>& got) const {
     if (!got.ok()) return expect_excused(got.status(), {entry});

@@ -35,7 +35,7 @@ class Record : public MockTest {
     mock_plugin().reset(with_evaluator());
     const auto backend = make_backend("mock", plugin);
     EXPECT_EQ(backend.status().code(), StatusCode::kInvalidArgument);
-    return message_of(backend.status());
+    return base::message_of(backend.status());
   }
   std::string compiled_text(const std::string& text) {
     (void)compiled(module_of(text));
@@ -48,7 +48,7 @@ class Record : public MockTest {
 TEST_F(Record, TypesThatItDoesNotListAreRefusedUpFront) {
   start_with({.dtypes = {f32, s32, pred}});
   EXPECT_TRUE(add(on_device({1, 2}), on_device({1, 2})).ok());
-  EXPECT_EQ(message_of(runtime::to_device(device(), Literal(Shape(f64, {2}))).status()),
+  EXPECT_EQ(base::message_of(runtime::to_device(device(), Literal(Shape(f64, {2}))).status()),
             "upload: arrays of f64 are none of the plugin's, whose record says f32, s32, pred; "
             "convert to one of them");
   hlo::Module module = module_of(R"(HloModule m
@@ -60,7 +60,7 @@ ENTRY e {
   module.computations[0].instructions[1].at = {"model.cc", 41};
   const auto program = backend_->compile(module, {}, device());
   EXPECT_EQ(program.status().code(), StatusCode::kUnimplemented);
-  EXPECT_EQ(message_of(program.status()),
+  EXPECT_EQ(base::message_of(program.status()),
             "compile m: convert wide: arrays of f64 are none of the plugin's, whose record says "
             "f32, s32, pred; convert to one of them [model.cc:41]");
   EXPECT_EQ(sent_.size(), 1u);
@@ -70,15 +70,15 @@ ENTRY e {
 TEST_F(Record, AStateThatTheGeneratorHasNotIsRefusedUpFront) {
   const auto refusal = [&](const char* state) {
     hlo::Module module =
-        module_of(cat(R"(HloModule m
+        module_of(base::cat(R"(HloModule m
 ENTRY e {
   state = )",
-                      state, R"( parameter(0)
+                            state, R"( parameter(0)
   ROOT bits = ()",
-                      state, R"(, u32[4]) rng-bit-generator(state), algorithm=rng_default
+                            state, R"(, u32[4]) rng-bit-generator(state), algorithm=rng_default
 })"));
     module.computations[0].instructions[1].at = {"model.cc", 41};
-    return message_of(backend_->compile(module, {}, device()).status());
+    return base::message_of(backend_->compile(module, {}, device()).status());
   };
   start_with({.rng = hlo::RandomAlgorithm::kThreeFry});
   EXPECT_EQ(refusal("u64[3]"),
@@ -102,12 +102,13 @@ ENTRY e {
   start_with({.dtypes = {s32}});
   const auto program = backend_->compile(module, {}, device());
   EXPECT_EQ(program.status().code(), StatusCode::kUnimplemented);
-  EXPECT_THAT(message_of(program.status()),
+  EXPECT_THAT(base::message_of(program.status()),
               HasSubstr(": arrays of s64, which an op of the program is written with, are none of "
                         "the plugin's, whose record says s32; write the op with these "
                         "[model.cc:41]"));
-  EXPECT_THAT(message_of(runtime::compile_spmd(module, {}, {.devices = {&device()}}).status()),
-              HasSubstr("arrays of s64"));
+  EXPECT_THAT(
+      base::message_of(runtime::compile_spmd(module, {}, {.devices = {&device()}}).status()),
+      HasSubstr("arrays of s64"));
   EXPECT_TRUE(sent_.empty());
   start_with({.dtypes = {s32, s64}});
   EXPECT_EQ(backend_->compile(module, {}, device()).status(), Status());
@@ -118,7 +119,7 @@ TEST_F(Record, TypesOfAProgramThatIsLoadedAreRefusedToo) {
   start_with({});
   const std::string saved = serialize(*compiled(add_module())).value();
   start_with({.dtypes = {s32}});
-  EXPECT_THAT(message_of(load(saved, add_module(), {}, device()).status()),
+  EXPECT_THAT(base::message_of(load(saved, add_module(), {}, device()).status()),
               HasSubstr("arrays of f32 are none of the plugin's"));
   start_with({.dtypes = {f32}});
   EXPECT_TRUE(load(saved, add_module(), {}, device()).ok());
@@ -146,11 +147,11 @@ TEST_F(Record, TheProgramThatTellsDefaultOptionsIsOfItsTypes) {
 
 TEST_F(Record, RandomBitsAreOfItsGeneratorWhereTheProgramLeavesThatOpen) {
   const auto text = [](const char* algorithm) {
-    return cat(R"(HloModule m
+    return base::cat(R"(HloModule m
 ENTRY e {
   state = u64[2] parameter(0)
   ROOT bits = (u64[2], u32[4]) rng-bit-generator(state), algorithm=)",
-               algorithm, "\n}");
+                     algorithm, "\n}");
   };
   start_with({.rng = hlo::RandomAlgorithm::kThreeFry});
   EXPECT_THAT(compiled_text(text("rng_default")), HasSubstr("algorithm=rng_three_fry"));

@@ -36,8 +36,8 @@ constexpr Part kParts[] = {
     {"program", &Header::program},
 };
 
-Hash128 hash_of_text(std::string_view text) {
-  Hasher hasher;
+base::Hash128 hash_of_text(std::string_view text) {
+  base::Hasher hasher;
   hasher.add_bytes(text.data(), text.size());
   return hasher.digest();
 }
@@ -45,24 +45,25 @@ Hash128 hash_of_text(std::string_view text) {
 std::string platform_of(const Client& client) {
   abi::ClientPlatformVersionArgs args{.client = client.handle()};
   const bool told = client.api()->call(args).ok() && args.platform_version != nullptr;
-  return cat(client.platform(), " ",
-             told ? std::string_view(args.platform_version, args.platform_version_size)
-                  : "of unknown version");
+  return base::cat(client.platform(), " ",
+                   told ? std::string_view(args.platform_version, args.platform_version_size)
+                        : "of unknown version");
 }
 
 Header header_of(const PjrtBackend& backend, const runtime::Device& device, bool portable,
-                 const Hash128& program) {
+                 const base::Hash128& program) {
   const Client& client = *backend.client();
-  return {.version = cat(client.api()->major(), ".", client.api()->minor()),
-          .platform = platform_of(client),
-          .build = backend.build(),
-          .device = portable ? "any" : cat(client.devices()[static_cast<size_t>(device.id())].id),
-          .program = to_string(program)};
+  return {
+      .version = base::cat(client.api()->major(), ".", client.api()->minor()),
+      .platform = platform_of(client),
+      .build = backend.build(),
+      .device = portable ? "any" : base::cat(client.devices()[static_cast<size_t>(device.id())].id),
+      .program = to_string(program)};
 }
 
 Status damaged(std::string_view how) {
-  return invalid_argument("load program: the bytes are ", how,
-                          "; compile the program, and serialise it anew");
+  return base::invalid_argument("load program: the bytes are ", how,
+                                "; compile the program, and serialise it anew");
 }
 
 // Returns what stands behind the header, which must be `here`.
@@ -70,16 +71,16 @@ StatusOr<std::string_view> payload_for(std::string_view bytes, const Header& her
                                        std::string_view name) {
   if (!bytes.starts_with(kMark)) return damaged("no serialised program of this Heddle");
   bytes.remove_prefix(kMark.size());
-  Hash128 sum;
+  base::Hash128 sum;
   if (!read_number(bytes, sum.low) || !read_number(bytes, sum.high)) return damaged("cut off");
   if (hash_of_text(bytes) != sum) return damaged("damaged or cut off");
   for (const Part& part : kParts) {
     std::string_view text;
     if (!read_text(bytes, text)) return damaged("damaged");
     if (text == here.*part.text) continue;
-    return failed_precondition("load program ", name, ": its ", part.name, " is ", text,
-                               "; here it is ", here.*part.text,
-                               "; compile the program, and serialise it anew");
+    return base::failed_precondition("load program ", name, ": its ", part.name, " is ", text,
+                                     "; here it is ", here.*part.text,
+                                     "; compile the program, and serialise it anew");
   }
   std::string_view payload;
   if (!read_text(bytes, payload) || !bytes.empty()) return damaged("damaged");
@@ -88,9 +89,10 @@ StatusOr<std::string_view> payload_for(std::string_view bytes, const Header& her
 
 Status check_build(const PjrtBackend& backend, std::string_view what) {
   if (!backend.build().empty()) return {};
-  return failed_precondition(what, ": the library of ", backend.name(),
-                             " could not be read when it was loaded, so nothing tells its programs "
-                             "from those of another build");
+  return base::failed_precondition(
+      what, ": the library of ", backend.name(),
+      " could not be read when it was loaded, so nothing tells its programs "
+      "from those of another build");
 }
 
 }  // namespace
@@ -99,7 +101,7 @@ Status check_build(const PjrtBackend& backend, std::string_view what) {
 std::string build_of(const std::string& library) {
   constexpr off_t kPages = 64;
   std::array<char, 4096> page{};
-  Hasher hasher;
+  base::Hasher hasher;
   const int file = open(library.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return "";
   const off_t size = lseek(file, 0, SEEK_END);
@@ -108,27 +110,27 @@ std::string build_of(const std::string& library) {
     if (got > 0) hasher.add_bytes(page.data(), static_cast<size_t>(got));
   }
   close(file);
-  return cat(size, " bytes, ", to_string(hasher.digest()));
+  return base::cat(size, " bytes, ", to_string(hasher.digest()));
 }
 
 StatusOr<std::string> serialize(const runtime::Executable& program) {
   const auto* compiled = dynamic_cast<const PjrtExecutable*>(&program);
   if (compiled == nullptr) {
-    return invalid_argument("serialize ", program.name(), ": it was compiled for ",
-                            program.device().name(),
-                            ", which is no plugin's; serialise programs of plugins");
+    return base::invalid_argument("serialize ", program.name(), ": it was compiled for ",
+                                  program.device().name(),
+                                  ", which is no plugin's; serialise programs of plugins");
   }
   if (program.device().is_gone())
-    return runtime::gone_error(cat("serialize ", program.name()), program.device());
+    return runtime::gone_error(base::cat("serialize ", program.name()), program.device());
   const auto& backend = static_cast<const PjrtBackend&>(program.device().backend());
-  HEDDLE_RETURN_IF_ERROR(check_build(backend, cat("serialize ", program.name())));
+  HEDDLE_RETURN_IF_ERROR(check_build(backend, base::cat("serialize ", program.name())));
   const Header header =
       header_of(backend, program.device(), compiled->is_portable(), compiled->program_hash());
   HEDDLE_ASSIGN_OR_RETURN(const std::string payload, compiled->loaded().serialize());
   std::string rest;
   for (const Part& part : kParts) append_text(header.*part.text, rest);
   append_text(payload, rest);
-  const Hash128 sum = hash_of_text(rest);
+  const base::Hash128 sum = hash_of_text(rest);
   std::string bytes(kMark);
   append_number(sum.low, bytes);
   append_number(sum.high, bytes);
@@ -139,13 +141,13 @@ StatusOr<std::shared_ptr<runtime::Executable>> load(std::string_view bytes,
                                                     const hlo::Module& module,
                                                     const runtime::CompileOptions& options,
                                                     runtime::Device& device) {
-  if (device.is_gone()) return runtime::gone_error(cat("load program ", module.name), device);
+  if (device.is_gone()) return runtime::gone_error(base::cat("load program ", module.name), device);
   auto* backend = dynamic_cast<PjrtBackend*>(&device.backend());
   if (backend == nullptr) {
-    return invalid_argument("load program ", module.name, ": ", device.name(),
-                            " is no plugin's device; compile it there");
+    return base::invalid_argument("load program ", module.name, ": ", device.name(),
+                                  " is no plugin's device; compile it there");
   }
-  HEDDLE_RETURN_IF_ERROR(check_build(*backend, cat("load program ", module.name)));
+  HEDDLE_RETURN_IF_ERROR(check_build(*backend, base::cat("load program ", module.name)));
   const Header here = header_of(*backend, device, backend->compiles_portable(options),
                                 backend->program_hash(module, options, device));
   HEDDLE_ASSIGN_OR_RETURN(const std::string_view payload, payload_for(bytes, here, module.name));

@@ -64,7 +64,7 @@ TEST_F(Serialized, EveryCutIsRefusedBeforeThePluginSeesIt) {
   for (size_t size = 0; size < saved.size(); ++size) {
     const Status status = loaded(std::string_view(saved).substr(0, size)).status();
     ASSERT_EQ(status.code(), StatusCode::kInvalidArgument) << size;
-    ASSERT_THAT(message_of(status), StartsWith("load program: the bytes are "));
+    ASSERT_THAT(base::message_of(status), StartsWith("load program: the bytes are "));
   }
   EXPECT_EQ(loaded(saved + "x").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(calls(), 0);
@@ -100,7 +100,7 @@ TEST_F(Serialized, WhatIsOfAnotherProgramOptionOrDeviceIsRefusedByName) {
                            runtime::Device& device) {
     const Status status = load(saved, module, options, device).status();
     EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-    return message_of(status);
+    return base::message_of(status);
   };
   hlo::Module other = module_of(R"(HloModule add
 ENTRY main {
@@ -132,7 +132,7 @@ TEST_F(Serialized, APortableProgramBelongsToNoDevice) {
 TEST_F(Serialized, WhatIsOfAnotherVersionIsRefused) {
   const std::string saved = bytes();
   start({.compile = evaluated, .minor = 81});
-  EXPECT_EQ(message_of(loaded(saved).status()),
+  EXPECT_EQ(base::message_of(loaded(saved).status()),
             "load program add: its PJRT version is 0.114; here it is 0.81; compile the program, "
             "and serialise it anew");
 }
@@ -140,7 +140,7 @@ TEST_F(Serialized, WhatIsOfAnotherVersionIsRefused) {
 TEST_F(Serialized, WhatIsOfAnotherPlatformIsRefused) {
   const std::string saved = bytes();
   start({.compile = evaluated, .platform_version = "13.1"});
-  EXPECT_EQ(message_of(loaded(saved).status()),
+  EXPECT_EQ(base::message_of(loaded(saved).status()),
             "load program add: its platform is mock of unknown version; here it is mock 13.1; "
             "compile the program, and serialise it anew");
 }
@@ -149,27 +149,27 @@ TEST_F(Serialized, OtherBackendsHaveNoneToGiveOrTake) {
   const auto interpreter = runtime::make_interpreter();
   runtime::Device& there = *interpreter->devices()[0];
   const auto program = interpreter->compile(add_module(), {}, there).value();
-  EXPECT_EQ(message_of(serialize(*program).status()),
+  EXPECT_EQ(base::message_of(serialize(*program).status()),
             "serialize add: it was compiled for interpreter:0, which is no plugin's; serialise "
             "programs of plugins");
-  EXPECT_EQ(message_of(load(bytes(), add_module(), {}, there).status()),
+  EXPECT_EQ(base::message_of(load(bytes(), add_module(), {}, there).status()),
             "load program add: interpreter:0 is no plugin's device; compile it there");
 }
 
 TEST_F(Serialized, APluginThatCannotSaysSo) {
   start({.compile = evaluated, .absent = {Slot::kExecutableSerialize}});
-  EXPECT_EQ(message_of(serialize(*compiled(add_module())).status()),
+  EXPECT_EQ(base::message_of(serialize(*compiled(add_module())).status()),
             "plugin mock (PJRT 0.114): ExecutableSerialize: the plugin has no such function");
 }
 
 TEST_F(Serialized, ThePluginsErrorsNameIt) {
   const std::string saved = bytes();
   mock_plugin().settings().failing = {{Slot::kExecutableDeserializeAndLoad, {.message = "broken"}}};
-  EXPECT_THAT(message_of(loaded(saved).status()),
+  EXPECT_THAT(base::message_of(loaded(saved).status()),
               HasSubstr("plugin mock (PJRT 0.114): ExecutableDeserializeAndLoad: broken"));
   mock_plugin().settings().failing.clear();
   mock_plugin().settings().empty_handed = {Slot::kExecutableDeserializeAndLoad};
-  EXPECT_THAT(message_of(loaded(saved).status()), HasSubstr("succeeded without a program"));
+  EXPECT_THAT(base::message_of(loaded(saved).status()), HasSubstr("succeeded without a program"));
 }
 
 }  // namespace

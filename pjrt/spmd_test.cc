@@ -127,7 +127,7 @@ TEST_F(Partitioner, IsTheOneThatTheProgramAsksFor) {
   };
   EXPECT_EQ(handed(xla(100), asked("false")).value(), "gspmd");
   EXPECT_EQ(handed({}, asked("true")).value(), "shardy");
-  EXPECT_EQ(message_of(handed({}, asked("1")).status()),
+  EXPECT_EQ(base::message_of(handed({}, asked("1")).status()),
             "compile main: option use_shardy_partitioner is \"1\"; it must be true or false");
 }
 
@@ -187,7 +187,7 @@ TEST_F(Spmd, APluginThatDidNotCutIsAtFault) {
       "custom-call(x), custom_call_target=\"Sharding\", "
       "sharding={devices=[2]<=[2]} }",
       both(1, 2));
-  EXPECT_THAT(message_of(program.status()),
+  EXPECT_THAT(base::message_of(program.status()),
               HasSubstr("result 0 is f32[4]; the program says f32[2]; the plugin is at fault"));
 }
 
@@ -198,7 +198,7 @@ TEST_F(Spmd, FaultsOfARunNameTheCall) {
   const auto program = compile(kNegate, both(2, 1)).value();
   const Status status = program->execute(arguments({1, 2})).status();
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
-  EXPECT_THAT(message_of(status),
+  EXPECT_THAT(base::message_of(status),
               HasSubstr("run main: plugin mock (PJRT 0.114): LoadedExecutableExecute: no room"));
   EXPECT_EQ(device(0).throttle().load().launches, 0);
 }
@@ -210,7 +210,7 @@ TEST_F(Spmd, ATryWithoutRoomOnOneDeviceTakesNoneOnOthers) {
   std::optional<runtime::Throttle::Ticket> other = device(1).throttle().acquire(0);
   const Status status = program->execute(arguments({1, 2}), /*only_if_room=*/true).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(message_of(status), HasSubstr("run main: pjrt:mock:1 has 1 launches"));
+  EXPECT_THAT(base::message_of(status), HasSubstr("run main: pjrt:mock:1 has 1 launches"));
   EXPECT_EQ(device(0).throttle().load().launches, 0);
   EXPECT_EQ(mock_plugin().seen().calls[static_cast<size_t>(abi::Slot::kLoadedExecutableExecute)],
             0);
@@ -251,7 +251,7 @@ TEST_F(Spmd, AResultThatIsNotThereIsAnError) {
   settings.empty_handed.insert(abi::Slot::kLoadedExecutableExecute);
   start(std::move(settings));
   const auto program = compile(kNegate, both(2, 1)).value();
-  EXPECT_THAT(message_of(program->execute(arguments({1, 2})).status()),
+  EXPECT_THAT(base::message_of(program->execute(arguments({1, 2})).status()),
               HasSubstr("gave no result 0 for device"));
 }
 

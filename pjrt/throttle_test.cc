@@ -109,7 +109,7 @@ TEST_F(InFlight, AnUploadThatMayNotWaitIsRefused) {
           runtime::lend_to_device(device(), values.bytes(), values.shape(), nullptr, "", now)
               .status()}) {
       EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-      EXPECT_EQ(message_of(status), refused);
+      EXPECT_EQ(base::message_of(status), refused);
     }
   });
   EXPECT_EQ(effects, Effects());
@@ -127,7 +127,7 @@ TEST_F(InFlight, AnUploadToAMeshIsRefusedByTheDeviceWithoutRoom) {
   const BufferPtr on_second = runtime::to_device(device(1), values).value();
   const auto status = runtime::to_device(mesh, values, "", {.only_if_room = true}).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(message_of(status), ::testing::HasSubstr("pjrt:mock:1 has 0 launches"));
+  EXPECT_THAT(base::message_of(status), ::testing::HasSubstr("pjrt:mock:1 has 0 launches"));
   EXPECT_EQ(device(0).live_bytes(), 0);
   mock_plugin().open();
   synchronize(mesh);
@@ -153,7 +153,7 @@ TEST_F(InFlight, ALaunchThatMayNotWaitIsRefused) {
   const auto first = program->execute(std::vector{x}).value();
   const auto second = program->execute(std::vector{x}, {.donate = {}, .only_if_room = true});
   EXPECT_EQ(second.status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(message_of(second.status()),
+  EXPECT_EQ(base::message_of(second.status()),
             "run negate: pjrt:mock:0 has 1 launches and 4000 bytes in flight, and no room for one "
             "of 4000 bytes; try again later, or let it wait");
   // What it would have been given is not touched.

@@ -73,7 +73,7 @@ TEST_F(XlaCpu, ARunThatIsGivenAViewedBufferWritesElsewhere) {
 
 TEST_F(XlaCpu, PackedElementsAreNotViewed) {
   const BufferPtr x = on_device(Literal(Shape(s4, {3})));
-  EXPECT_EQ(message_of(runtime::view_on_host(*x).status()),
+  EXPECT_EQ(base::message_of(runtime::view_on_host(*x).status()),
             "view: s4[3] has its elements packed on the device; copy with to_host()");
 }
 
@@ -150,9 +150,9 @@ TEST_F(Functions, OneRegistrationServesEvaluatorAndPlugin) {
 TEST_F(Functions, ItsErrorIsTheRuns) {
   const Literal x = Literal::from<float>(Shape(f32, {2, 3}), {-1, 2, 3, 4, 5, 6});
   const auto got = run(kScaled, {x});
-  EXPECT_THAT(message_of(got.status()),
+  EXPECT_THAT(base::message_of(got.status()),
               HasSubstr("custom-call: test.scaled: x begins with a negative number"));
-  EXPECT_THAT(message_of(got.status()), HasSubstr("plugin xla-cpu (PJRT 0."));
+  EXPECT_THAT(base::message_of(got.status()), HasSubstr("plugin xla-cpu (PJRT 0."));
 }
 
 // The plugin is C on that side: an exception that left the function would end the process.
@@ -163,7 +163,7 @@ TEST_F(Functions, WhateverOneThrowsIsTheRunsError) {
   const auto error_of = [&](hlo::CustomCallFunction function) {
     hlo::unregister_custom_call("test.scaled");
     EXPECT_EQ(hlo::register_custom_call("test.scaled", std::move(function)), Status());
-    return message_of(run(kScaled, {Literal(Shape(f32, {2, 3}))}).status());
+    return base::message_of(run(kScaled, {Literal(Shape(f32, {2, 3}))}).status());
   };
   EXPECT_THAT(error_of(throws(std::runtime_error("no luck"))), HasSubstr("no luck"));
   EXPECT_THAT(error_of(throws(7)), HasSubstr("the function threw what is no std::exception"));
@@ -229,7 +229,7 @@ ENTRY main {
 })",
                        {vector_of({1, 2})});
   EXPECT_EQ(got.status().code(), StatusCode::kUnimplemented);
-  EXPECT_THAT(message_of(got.status()), HasSubstr("the plugin has no function test.nobody"));
+  EXPECT_THAT(base::message_of(got.status()), HasSubstr("the plugin has no function test.nobody"));
 }
 
 // ---- What it takes for something else.

@@ -85,8 +85,9 @@ ENTRY e {
 TEST_F(XlaCpu, AnUnknownOptionOfAProgramIsNamed) {
   const auto program =
       backend_->compile(add_module(), {.backend_options = {{"xla_no_such_option", "1"}}}, device());
-  EXPECT_THAT(message_of(program.status()), HasSubstr("compile add: plugin xla-cpu (PJRT 0."));
-  EXPECT_THAT(message_of(program.status()),
+  EXPECT_THAT(base::message_of(program.status()),
+              HasSubstr("compile add: plugin xla-cpu (PJRT 0."));
+  EXPECT_THAT(base::message_of(program.status()),
               HasSubstr("No such compile option: 'xla_no_such_option'"));
 }
 
@@ -129,8 +130,8 @@ TEST_F(XlaCpu, MulhiIsExpandedForIt) {
                          {s64, 0x123456789abcdef0, -5}};
   for (const Case& c : kCases) {
     const std::string text =
-        cat("HloModule m\nENTRY e {\n x = ", c.dtype, "[] parameter(0)\n y = ", c.dtype,
-            "[] parameter(1)\n ROOT m = ", c.dtype, "[] mulhi(x, y)\n}");
+        base::cat("HloModule m\nENTRY e {\n x = ", c.dtype, "[] parameter(0)\n y = ", c.dtype,
+                  "[] parameter(1)\n ROOT m = ", c.dtype, "[] mulhi(x, y)\n}");
     const std::vector<Literal> arguments = {Literal::scalar(c.dtype, c.x),
                                             Literal::scalar(c.dtype, c.y)};
     const auto got = run(text, arguments);

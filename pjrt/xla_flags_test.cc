@@ -63,9 +63,9 @@ std::string library_of_xla() {
         "xla_cpu_small_while_loop_byte_threshold"}) {
     texts.append(text).push_back('\0');
   }
-  return file_of("xla.so", cat("some bytes\n\rxla.proto", std::string(1, '\0'), texts,
-                               described.SerializeAsString(), std::string(9, '\0'),
-                               described.SerializeAsString()));
+  return file_of("xla.so", base::cat("some bytes\n\rxla.proto", std::string(1, '\0'), texts,
+                                     described.SerializeAsString(), std::string(9, '\0'),
+                                     described.SerializeAsString()));
 }
 
 std::string refusal(const std::string& flags, const std::string& library) {
@@ -73,7 +73,7 @@ std::string refusal(const std::string& flags, const std::string& library) {
   const Status status = check_xla_flags("p", library);
   EXPECT_EQ(unsetenv(kFlags), 0);
   EXPECT_TRUE(status.ok() || status.code() == StatusCode::kFailedPrecondition) << status;
-  return message_of(status);
+  return base::message_of(status);
 }
 
 TEST(XlaFlags, WordsAreSplitAsXlaDoes) {
@@ -170,10 +170,10 @@ TEST(XlaFlags, AFileOfThemIsRead) {
   EXPECT_EQ(refusal(file_of("good", "\n--xla_truth\n--xla_text='a b'\n# note --xla_nothing"), xla),
             "");
   const std::string bad = file_of("bad", "--xla_truth\n--xla_nothing\n");
-  EXPECT_EQ(refusal(bad, xla), cat("plugin p: the file ", bad,
-                                   " that XLA_FLAGS names has --xla_nothing, which the "
-                                   "plugin does not know and would end the process over; "
-                                   "take it out"));
+  EXPECT_EQ(refusal(bad, xla), base::cat("plugin p: the file ", bad,
+                                         " that XLA_FLAGS names has --xla_nothing, which the "
+                                         "plugin does not know and would end the process over; "
+                                         "take it out"));
   EXPECT_EQ(refusal("no such file --xla_truth", xla),
             "plugin p: XLA_FLAGS is \"no such file --xla_truth\", a file that cannot be read, "
             "which would end the process; name another file, or begin it with a flag");

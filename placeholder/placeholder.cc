@@ -8,7 +8,7 @@ namespace heddle {
 namespace {
 
 std::string made_at(const SourceLocation& where) {
-  return where.known() ? cat(" made at ", where) : std::string();
+  return where.known() ? base::cat(" made at ", where) : std::string();
 }
 
 }  // namespace
@@ -29,11 +29,12 @@ std::string_view to_string(ValueState state) {
 }
 
 std::string to_string(const Placeholder& placeholder) {
-  return cat("placeholder #", placeholder.id, " ", placeholder.shape, made_at(placeholder.where));
+  return base::cat("placeholder #", placeholder.id, " ", placeholder.shape,
+                   made_at(placeholder.where));
 }
 
 Status read_error(const Placeholder& placeholder) {
-  return failed_precondition(
+  return base::failed_precondition(
       "read: ", placeholder,
       " has a type and no value; run a program that takes it with a buffer bound to it, or make "
       "the tensor from host data");

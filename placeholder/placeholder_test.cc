@@ -52,7 +52,7 @@ TEST(Placeholder, PrintsNoLineWhereNoneIsKnown) {
 TEST(Placeholder, ReadingNamesItAndTheRepair) {
   const Status error = read_error(weights());
   EXPECT_EQ(error.code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(message_of(error),
+  EXPECT_EQ(base::message_of(error),
             "read: placeholder #12 bf16[126,16384,53248] made at train.cc:41 has a type and no "
             "value; run a program that "
             "takes it with a buffer bound to it, or make the tensor from host data");

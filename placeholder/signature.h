@@ -9,23 +9,24 @@
 namespace heddle {
 
 // One array of a tree.
-struct Leaf {
+struct SignatureLeaf {
   std::string path;  // "arg0.w", "arg1[1]"; empty where the tree is one leaf without a name
   Shape shape;
-  friend bool operator==(const Leaf&, const Leaf&) = default;
+  friend bool operator==(const SignatureLeaf&, const SignatureLeaf&) = default;
 };
 
 struct Signature {
   std::string name;             // of the function
-  std::vector<Leaf> arguments;  // parameters that the caller passes
-  std::vector<Leaf> captures;   // parameters after them: device values that the function captured
-  std::vector<Leaf> results;
+  std::vector<SignatureLeaf> arguments;  // parameters that the caller passes
+  std::vector<SignatureLeaf>
+      captures;  // parameters after them: device values that the function captured
+  std::vector<SignatureLeaf> results;
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 
 // Returns "main(arg0.w: f32[6,4], arg1: f32[8,2]) captures (b: f32[4]) -> (f32[])"; one leaf a line
 // where that is longer than 100 columns.
-[[nodiscard]] std::string to_string(const Leaf& leaf);
+[[nodiscard]] std::string to_string(const SignatureLeaf& leaf);
 [[nodiscard]] std::string to_string(const Signature& signature);
 
 }  // namespace heddle

@@ -52,8 +52,8 @@ Bound number_bound(const Operand& x, DType dtype, SourceLocation at) {
     past = *i > 0 && static_cast<uint64_t>(*i) > range.greatest;
     clamped = past ? Operand(range.greatest, at) : Operand(std::max(*i, range.least), at);
   } else {
-    throw Error(invalid_argument("random::randint: a bound is the C++ number ", number_text(x),
-                                 "; it must be an integer"),
+    throw Error(base::invalid_argument("random::randint: a bound is the C++ number ",
+                                       number_text(x), "; it must be an integer"),
                 at);
   }
   return {{constant_like(clamped, dtype, "random::randint"), at}, {scalar(past, at), at}};
@@ -61,8 +61,8 @@ Bound number_bound(const Operand& x, DType dtype, SourceLocation at) {
 
 Bound tensor_bound(const Tensor& x, DType dtype, SourceLocation at) {
   if (!is_integer(x.dtype()))
-    throw Error(invalid_argument("random::randint: a bound is ", x.shape(),
-                                 "; it must be of integers, cast it with astype(s32)"),
+    throw Error(base::invalid_argument("random::randint: a bound is ", x.shape(),
+                                       "; it must be of integers, cast it with astype(s32)"),
                 at);
   Range from = range_of(x.dtype());
   Range to = range_of(dtype);
@@ -124,8 +124,8 @@ Tensor elements_of(std::string_view op, const Operand& x) {
   if (x.is_tensor()) return x.tensor();
   const int64_t* n = std::get_if<int64_t>(&x.number());
   if (n && *n >= 0) return arange(*n, x.at());
-  throw Error(invalid_argument(op, ": x is the C++ number ", number_text(x),
-                               "; it must be a count of 0 or more, or a tensor"),
+  throw Error(base::invalid_argument(op, ": x is the C++ number ", number_text(x),
+                                     "; it must be a count of 0 or more, or a tensor"),
               x.at());
 }
 
@@ -143,8 +143,8 @@ Tensor randint(Operand key, const Dimensions& shape, Operand low, Operand high, 
   constexpr std::string_view kOp = "random::randint";
   SourceLocation at = key.at();
   if (!is_integer(dtype) || bit_width(dtype) < 8)
-    throw Error(invalid_argument(kOp, ": dtype is ", to_string(dtype),
-                                 "; it must be an integer of 8 bits or more"),
+    throw Error(base::invalid_argument(kOp, ": dtype is ", to_string(dtype),
+                                       "; it must be an integer of 8 bits or more"),
                 at);
   random_internal::require_order(kOp, "low", low, "high", high, at);
   return one_program(kOp, at, [&] {
@@ -175,8 +175,8 @@ Tensor bernoulli(Operand key, Operand p, const Dimensions& shape, const Options&
 Tensor rademacher(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
   SourceLocation at = key.at();
   if (!is_float_or_signed(dtype))
-    throw Error(invalid_argument("random::rademacher: dtype is ", to_string(dtype),
-                                 "; it must be a signed integer or f16, bf16, f32 or f64"),
+    throw Error(base::invalid_argument("random::rademacher: dtype is ", to_string(dtype),
+                                       "; it must be a signed integer or f16, bf16, f32 or f64"),
                 at);
   random_internal::check_sample_shape("random::rademacher", shape, at);
   return one_program("random::rademacher", at, [&] {
@@ -197,16 +197,17 @@ Tensor categorical(Operand key, Operand logits, int64_t axis, const Dimensions& 
   random_internal::check_sample_shape(kOp, sizes, at);
   if (sizes.size() < batch.size() ||
       broadcast_shapes(Shape(f32, sizes), Shape(f32, batch), kOp, at) != sizes)
-    throw Error(invalid_argument(kOp, ": shape is [", join(sizes, ","), "]; it must end in [",
-                                 join(batch, ","), "], logits without axis ", axis),
-                at);
+    throw Error(
+        base::invalid_argument(kOp, ": shape is [", base::join(sizes, ","), "]; it must end in [",
+                               base::join(batch, ","), "], logits without axis ", axis),
+        at);
   int64_t extra = static_cast<int64_t>(sizes.size() - batch.size());
   if (!replace) {
     int64_t draws = Shape(f32, {sizes.begin(), sizes.begin() + extra}).element_count();
     if (draws > x.dim(along))
       throw Error(
-          invalid_argument(kOp, ": ", draws, " draws without replacement from ", x.dim(along),
-                           " positions; there must be at least as many positions"),
+          base::invalid_argument(kOp, ": ", draws, " draws without replacement from ", x.dim(along),
+                                 " positions; there must be at least as many positions"),
           at);
     return one_program(kOp, at, [&] {
       Located noise = gumbel_of({words_of(kOp, key), x.shape().dimensions(), x.dtype(), options});
@@ -228,8 +229,9 @@ Tensor geometric(Operand key, Operand p, const Dimensions& shape, DType dtype,
                  const Options& options) {
   constexpr std::string_view kOp = "random::geometric";
   if (!is_integer(dtype))
-    throw Error(invalid_argument(kOp, ": dtype is ", to_string(dtype), "; it must be of integers"),
-                key.at());
+    throw Error(
+        base::invalid_argument(kOp, ": dtype is ", to_string(dtype), "; it must be of integers"),
+        key.at());
   random_internal::require_floats(kOp, "p", p, key.at());
   random_internal::require_probability(kOp, p, key.at());
   DType drawn = p.is_tensor() ? p.tensor().dtype() : f32;

@@ -158,7 +158,7 @@ Located ball_of(const Request& r, int64_t d, double p) {
 
 void require_positive(std::string_view op, double p, const Operand& key) {
   if (p > 0) return;
-  throw Error(invalid_argument(op, ": p is ", p, "; it must be more than 0"), key.at());
+  throw Error(base::invalid_argument(op, ": p is ", p, "; it must be more than 0"), key.at());
 }
 
 }  // namespace
@@ -216,9 +216,10 @@ Tensor dirichlet(Operand key, Operand alpha, const Dimensions& shape, DType dtyp
   SourceLocation at = key.at();
   Tensor given = as_tensor(alpha);
   if (given.rank() == 0)
-    throw Error(invalid_argument("random::dirichlet: alpha is ", given.shape(),
-                                 "; it must have rank 1 or more, its last axis the categories"),
-                at);
+    throw Error(
+        base::invalid_argument("random::dirichlet: alpha is ", given.shape(),
+                               "; it must have rank 1 or more, its last axis the categories"),
+        at);
   Dimensions sizes = shape;
   if (!sizes.empty()) sizes.push_back(given.dim(-1));
   return sample("random::dirichlet", key, {alpha}, sizes, dtype, options,

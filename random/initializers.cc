@@ -49,8 +49,8 @@ Tensor with(std::string_view op, const Operand& key, const Dimensions& shape, DT
             double scale, Fan fan, WeightDistribution distribution) {
   if (shape.size() < 2)
     throw Error(
-        invalid_argument(op, ": shape is [", join(shape, ","),
-                         "]; it must have rank 2 or more, its last axes inputs and outputs"),
+        base::invalid_argument(op, ": shape is [", base::join(shape, ","),
+                               "]; it must have rank 2 or more, its last axes inputs and outputs"),
         key.at());
   return one_program(op, key.at(), [&] {
     return variance_scaling(key, shape, {.scale = scale, .fan = fan, .distribution = distribution},
@@ -117,8 +117,8 @@ Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale, in
   SourceLocation at = key.at();
   const Shape whole(dtype, shape);
   if (shape.size() < 2)
-    throw Error(invalid_argument("random::orthogonal_weights: shape is of rank ", shape.size(),
-                                 "; it must have rank 2 or more"),
+    throw Error(base::invalid_argument("random::orthogonal_weights: shape is of rank ",
+                                       shape.size(), "; it must have rank 2 or more"),
                 at);
   const int64_t along = axis_of("random::orthogonal_weights", whole, axis, at);
   return one_program("random::orthogonal_weights", at, [&] {

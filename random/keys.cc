@@ -26,8 +26,8 @@ Located integer_bits(std::string_view op, std::string_view what, const Operand& 
       Tensor low = bit_width(shape.dtype()) <= 32 ? x.tensor().astype(u32, at) : x.tensor();
       return {low.astype(dtype, at), at};
     }
-    throw Error(invalid_argument(op, ": ", what, " is ", shape,
-                                 "; it must be an integer scalar, or a C++ integer"),
+    throw Error(base::invalid_argument(op, ": ", what, " is ", shape,
+                                       "; it must be an integer scalar, or a C++ integer"),
                 at);
   }
   uint64_t bits = 0;
@@ -36,8 +36,8 @@ Located integer_bits(std::string_view op, std::string_view what, const Operand& 
   else if (const uint64_t* u = std::get_if<uint64_t>(&x.number()))
     bits = *u;
   else
-    throw Error(invalid_argument(op, ": ", what, " is the C++ number ", number_text(x),
-                                 "; it must be an integer"),
+    throw Error(base::invalid_argument(op, ": ", what, " is the C++ number ", number_text(x),
+                                       "; it must be an integer"),
                 at);
   return {constant_like({wide ? bits : bits & UINT32_MAX, at}, dtype, op), at};
 }
@@ -70,8 +70,8 @@ Tensor bits(Operand key, const Dimensions& shape, DType dtype, const Options& op
   SourceLocation at = key.at();
   random_internal::check_sample_shape("random::bits", shape, at);
   if (!is_unsigned(dtype) || bit_width(dtype) < 8) {
-    throw Error(invalid_argument("random::bits: dtype is ", to_string(dtype),
-                                 "; it must be u8, u16, u32 or u64"),
+    throw Error(base::invalid_argument("random::bits: dtype is ", to_string(dtype),
+                                       "; it must be u8, u16, u32 or u64"),
                 at);
   }
   return one_program("random::bits", at, [&] {

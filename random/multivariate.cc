@@ -52,22 +52,23 @@ Located root_of(const Located& covariance, CovarianceRoot root) {
 void check_moments(std::string_view op, const Shape& mean, const Shape& covariance,
                    SourceLocation at) {
   if (mean.dtype() != f32 && mean.dtype() != f64)
-    throw Error(invalid_argument(op, ": mean is ", mean,
-                                 "; it must be of f32 or f64, cast it with astype(f32)"),
+    throw Error(base::invalid_argument(op, ": mean is ", mean,
+                                       "; it must be of f32 or f64, cast it with astype(f32)"),
                 at);
   if (mean.rank() == 0)
-    throw Error(invalid_argument(op, ": mean is ", mean, "; it must have rank 1 or more"), at);
+    throw Error(base::invalid_argument(op, ": mean is ", mean, "; it must have rank 1 or more"),
+                at);
   const int64_t n = mean.dimensions().back();
   const Dimensions& sizes = covariance.dimensions();
   if (sizes.size() < 2 || sizes.back() != n || sizes[sizes.size() - 2] != n) {
-    throw Error(invalid_argument(op, ": covariance is ", covariance, "; it must be [.., ", n, ",",
-                                 n, "], square of the size of mean ", mean),
+    throw Error(base::invalid_argument(op, ": covariance is ", covariance, "; it must be [.., ", n,
+                                       ",", n, "], square of the size of mean ", mean),
                 at);
   }
   if (covariance.dtype() != mean.dtype()) {
-    throw Error(invalid_argument(op, ": covariance is ", covariance, " and mean ", mean,
-                                 "; their dtypes must be equal, ",
-                                 cast_advice(covariance.dtype(), mean.dtype())),
+    throw Error(base::invalid_argument(op, ": covariance is ", covariance, " and mean ", mean,
+                                       "; their dtypes must be equal, ",
+                                       cast_advice(covariance.dtype(), mean.dtype())),
                 at);
   }
 }
@@ -78,10 +79,10 @@ Dimensions batch_shape(std::string_view op, const Dimensions& shape, const Dimen
   Dimensions common = broadcast_shapes(Shape(f32, a), Shape(f32, b), op, at);
   if (shape.empty()) return common;
   if (broadcast_shapes(Shape(f32, shape), Shape(f32, common), op, at) == shape) return shape;
-  throw Error(
-      invalid_argument(op, ": batches of the parameters are [", join(common, ","),
-                       "]; they must broadcast to the shape asked for, [", join(shape, ","), "]"),
-      at);
+  throw Error(base::invalid_argument(
+                  op, ": batches of the parameters are [", base::join(common, ","),
+                  "]; they must broadcast to the shape asked for, [", base::join(shape, ","), "]"),
+              at);
 }
 
 Tensor counts_of(const Located& n, const Located& p, const Operand& key, const Options& options) {
@@ -123,7 +124,7 @@ Tensor orthogonal(Operand key, int64_t n, const Dimensions& shape, DType dtype, 
                   const Options& options) {
   constexpr std::string_view kOp = "random::orthogonal";
   SourceLocation at = key.at();
-  if (n < 0) throw Error(invalid_argument(kOp, ": n is ", n, "; it must be 0 or more"), at);
+  if (n < 0) throw Error(base::invalid_argument(kOp, ": n is ", n, "; it must be 0 or more"), at);
   const int64_t columns = m < 0 ? n : m;
   return one_program(kOp, at, [&] {
     Dimensions tall = with_last(shape, {std::max(n, columns), std::min(n, columns)});
@@ -144,17 +145,17 @@ Tensor multinomial(Operand key, Operand n, Operand p, const Dimensions& shape,
   trace_internal::require_ieee_float(kOp, "p", odds.dtype(), at);
   Dimensions sizes = shape.empty() ? odds.shape().dimensions() : shape;
   if (odds.rank() == 0 || sizes.back() != odds.dim(-1)) {
-    throw Error(
-        invalid_argument(kOp, ": p is ", odds.shape(), " and the sample [", join(sizes, ","),
-                         "]; p must have rank 1 or more, and both the "
-                         "outcomes as their last axis"),
-        at);
+    throw Error(base::invalid_argument(kOp, ": p is ", odds.shape(), " and the sample [",
+                                       base::join(sizes, ","),
+                                       "]; p must have rank 1 or more, and both the "
+                                       "outcomes as their last axis"),
+                at);
   }
   Tensor trials = n.is_tensor() ? n.tensor() : constant_like(n, odds.dtype(), kOp);
   if (trials.dtype() != odds.dtype()) {
-    throw Error(invalid_argument(kOp, ": n is ", trials.shape(), " and p ", odds.shape(),
-                                 "; their dtypes must be equal, cast n with astype(",
-                                 to_string(odds.dtype()), ")"),
+    throw Error(base::invalid_argument(kOp, ": n is ", trials.shape(), " and p ", odds.shape(),
+                                       "; their dtypes must be equal, cast n with astype(",
+                                       to_string(odds.dtype()), ")"),
                 at);
   }
   return one_program(kOp, at, [&] {

@@ -57,7 +57,7 @@ struct Proposal {
 };
 
 // Draws until all are accepted; `propose` has u in [-1/2, 1/2), 1/2 - |u| and v in [0, 1).
-using Propose = FunctionRef<Proposal(const Located& u, const Located& us, const Located& v)>;
+using Propose = base::FunctionRef<Proposal(const Located& u, const Located& us, const Located& v)>;
 Located accepted_counts(const Request& r, const Located& like, Propose propose) {
   SourceLocation at = r.at();
   auto running = [&](const Counting& s) { return any_of(~Located(s.total, at)).tensor(); };
@@ -175,8 +175,8 @@ Located binomial_of(const Request& r, const Located& n, const Located& p) {
 Tensor poisson(Operand key, Operand lam, const Dimensions& shape, DType dtype,
                const Options& options) {
   if (!is_integer(dtype))
-    throw Error(invalid_argument("random::poisson: dtype is ", to_string(dtype),
-                                 "; it must be of integers"),
+    throw Error(base::invalid_argument("random::poisson: dtype is ", to_string(dtype),
+                                       "; it must be of integers"),
                 key.at());
   return sample("random::poisson", key, {lam}, shape, f32, options,
                 [dtype](const Request& r, Parameters p) { return poisson_of(r, p[0], dtype); });

@@ -68,26 +68,26 @@ TEST_F(Asynchronous, RunsMayStandOnPendingResults) {
 }
 
 TEST_F(Asynchronous, AnErrorOfARunComesFromItsResults) {
-  first_error_ = resource_exhausted("run: no memory");
+  first_error_ = base::resource_exhausted("run: no memory");
   const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
   open();
-  EXPECT_EQ(sum->await(), resource_exhausted("run: no memory"));
+  EXPECT_EQ(sum->await(), base::resource_exhausted("run: no memory"));
   EXPECT_EQ(sum->state(), ValueState::kReady);
-  EXPECT_EQ(to_host(*sum).status(), resource_exhausted("run: no memory"));
+  EXPECT_EQ(to_host(*sum).status(), base::resource_exhausted("run: no memory"));
 }
 
 TEST_F(Asynchronous, AnErrorTravelsThroughTheRunsThatStandOnIt) {
-  first_error_ = resource_exhausted("run: no memory");
+  first_error_ = base::resource_exhausted("run: no memory");
   const BufferPtr failed = add_->execute(std::vector{x_, x_}).value()[0];
   const BufferPtr user = add_->execute(std::vector{x_, failed}).value()[0];
   const BufferPtr bystander = add_->execute(std::vector{x_, x_}).value()[0];
   open();
-  EXPECT_EQ(user->await(), resource_exhausted("run: no memory"));
+  EXPECT_EQ(user->await(), base::resource_exhausted("run: no memory"));
   EXPECT_EQ(values_of(*bystander), (std::vector<float>{2, 4}));
 }
 
 TEST_F(Asynchronous, AFailedDownloadIsNotCounted) {
-  first_error_ = resource_exhausted("run: no memory");
+  first_error_ = base::resource_exhausted("run: no memory");
   const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
   open();
   expect_zero_bytes_down([&] { EXPECT_FALSE(to_host(*sum).ok()); });
@@ -107,7 +107,7 @@ TEST_F(Asynchronous, ARunWhoseArgumentIsReleasedMeanwhileLeavesItsDonations) {
   device_.throttle().set_limits({.launches = 1});
   const BufferPtr first = add_->execute(std::vector{x_, x_}).value()[0];
   const BufferPtr donated = on(device_, {10, 20}), other = on(device_, {1, 1});
-  StatusOr<std::vector<BufferPtr>> late = internal_error("not run");
+  StatusOr<std::vector<BufferPtr>> late = base::internal_error("not run");
   std::thread waiting([&] { late = add_->execute(std::vector{donated, other}, {.donate = {0}}); });
   while (device_.throttle().load().waits == 0) std::this_thread::yield();
   const int64_t bytes = device_.live_bytes();
@@ -144,7 +144,7 @@ TEST_F(Asynchronous, AnEarlierRunKeepsTheValueThatALaterOneIsGiven) {
 TEST_F(Asynchronous, ADownloadThatWaitsGetsTheValueThatIsDonatedMeanwhile) {
   const BufferPtr sum = add_->execute(std::vector{x_, x_}).value()[0];
   std::latch asked(1);
-  StatusOr<Literal> read = internal_error("not read");
+  StatusOr<Literal> read = base::internal_error("not read");
   std::thread reader([&] {
     asked.count_down();
     read = to_host(*sum);
@@ -156,7 +156,7 @@ TEST_F(Asynchronous, ADownloadThatWaitsGetsTheValueThatIsDonatedMeanwhile) {
   // Whichever came first: the whole value, or the news that it is gone.
   const bool gone = read.status() == deleted_error("download", f32({2})) ||
                     read.status() == deleted_error("await", f32({2}));
-  EXPECT_TRUE(gone || *read == vector_of({2, 4})) << message_of(read.status());
+  EXPECT_TRUE(gone || *read == vector_of({2, 4})) << base::message_of(read.status());
   EXPECT_EQ(values_of(*next), (std::vector<float>{3, 6}));
 }
 

@@ -28,7 +28,7 @@ class GoneBackend final : public Backend {
   StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
                                                        const CompileOptions& /*options*/,
                                                        Device& device) override {
-    return gone_error(cat("compile ", module.name), device);
+    return gone_error(base::cat("compile ", module.name), device);
   }
   StatusOr<BufferPtr> copy_to_device(Device& device, const void* /*data*/,
                                      const Shape& /*shape*/) override {
@@ -60,7 +60,7 @@ Device::Device(Backend& backend, int id, std::string kind)
     : backend_(&backend),
       id_(id),
       kind_(std::move(kind)),
-      name_(cat(backend.name(), ":", id)),
+      name_(base::cat(backend.name(), ":", id)),
       serial_(next_serial()),
       throttle_(std::make_shared<Throttle>(Throttle::Limits{})) {}
 
@@ -112,14 +112,15 @@ void synchronize(Device& device) {
 }
 
 Status deleted_error(std::string_view op, const Shape& shape) {
-  return failed_precondition(
+  return base::failed_precondition(
       op, ": the buffer of type ", shape,
       " was donated to a run or released; use the result of that run, or do not donate it");
 }
 
 Status gone_error(std::string_view op, const Device& device) {
-  return failed_precondition(op, ": the backend of ", device.name(),
-                             " is gone; keep it as long as its arrays and programs are in use");
+  return base::failed_precondition(
+      op, ": the backend of ", device.name(),
+      " is gone; keep it as long as its arrays and programs are in use");
 }
 
 void append_leaves(const Shape& shape, std::vector<Shape>& leaves) {
@@ -154,8 +155,8 @@ Status Executable::execute_into(std::span<const BufferPtr> arguments, std::span<
                                 const ExecuteOptions& options) {
   HEDDLE_RETURN_IF_ERROR(check(arguments, options));
   if (results.size() != result_shapes_.size()) {
-    return invalid_argument("run ", name_, ": got room for ", results.size(), " results; it has ",
-                            result_shapes_.size());
+    return base::invalid_argument("run ", name_, ": got room for ", results.size(),
+                                  " results; it has ", result_shapes_.size());
   }
   count(&Counters::executions);
   return run_into(arguments, results, options);
@@ -174,10 +175,10 @@ StatusOr<Throttle::Ticket> Executable::admit(int64_t bytes, const ExecuteOptions
 
 Status Executable::check(std::span<const BufferPtr> arguments,
                          const ExecuteOptions& options) const {
-  if (device_->is_gone()) return gone_error(cat("run ", name_), *device_);
+  if (device_->is_gone()) return gone_error(base::cat("run ", name_), *device_);
   if (arguments.size() != parameter_shapes_.size()) {
-    return invalid_argument("run ", name_, ": got ", arguments.size(), " arguments; it takes ",
-                            parameter_shapes_.size());
+    return base::invalid_argument("run ", name_, ": got ", arguments.size(),
+                                  " arguments; it takes ", parameter_shapes_.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i)
     HEDDLE_RETURN_IF_ERROR(check_argument(i, arguments[i]));
@@ -187,21 +188,21 @@ Status Executable::check(std::span<const BufferPtr> arguments,
 Status Executable::check_argument(size_t number, const BufferPtr& argument) const {
   const Shape& wanted = parameter_shapes_[number];
   if (argument == nullptr) {
-    return invalid_argument("run ", name_, ": argument ", number,
-                            " is no buffer; it must be one of type ", wanted);
+    return base::invalid_argument("run ", name_, ": argument ", number,
+                                  " is no buffer; it must be one of type ", wanted);
   }
   if (!same_type(argument->shape(), wanted)) {
-    return invalid_argument("run ", name_, ": argument ", number, " is ", argument->shape(),
-                            "; it must be ", wanted);
+    return base::invalid_argument("run ", name_, ": argument ", number, " is ", argument->shape(),
+                                  "; it must be ", wanted);
   }
   if (&argument->device() != device_.get()) {
-    return invalid_argument("run ", name_, ": argument ", number, " is on ",
-                            argument->device().name(), "; it must be on ", device_->name(),
-                            "; copy it there, or compile the program for ",
-                            argument->device().name());
+    return base::invalid_argument("run ", name_, ": argument ", number, " is on ",
+                                  argument->device().name(), "; it must be on ", device_->name(),
+                                  "; copy it there, or compile the program for ",
+                                  argument->device().name());
   }
   if (argument->is_deleted())
-    return deleted_error(cat("run ", name_, ": argument ", number), wanted);
+    return deleted_error(base::cat("run ", name_, ": argument ", number), wanted);
   return {};
 }
 
@@ -213,14 +214,14 @@ Status Executable::check_donations(std::span<const BufferPtr> arguments,
   std::ranges::sort(sorted);
   for (int number : donate) {
     if (number < 0 || static_cast<size_t>(number) >= arguments.size()) {
-      return invalid_argument("run ", name_, ": donates argument ", number, "; it has ",
-                              arguments.size());
+      return base::invalid_argument("run ", name_, ": donates argument ", number, "; it has ",
+                                    arguments.size());
     }
     const Buffer* donated = arguments[static_cast<size_t>(number)].get();
     const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), donated);
     if (last - first > 1) {
-      return invalid_argument("run ", name_, ": donated argument ", number,
-                              " is passed twice; pass it once, or do not donate it");
+      return base::invalid_argument("run ", name_, ": donated argument ", number,
+                                    " is passed twice; pass it once, or do not donate it");
     }
   }
   return {};
@@ -229,7 +230,7 @@ Status Executable::check_donations(std::span<const BufferPtr> arguments,
 StatusOr<BufferPtr> Backend::copy_strided_to_device(Device& /*device*/, const void* /*data*/,
                                                     const Shape& shape,
                                                     std::span<const int64_t> /*byte_strides*/) {
-  return unimplemented("upload: ", shape, " with strides");
+  return base::unimplemented("upload: ", shape, " with strides");
 }
 
 StatusOr<std::function<Status()>> Backend::start_copy_to_host(Buffer& buffer, void* data) {
@@ -238,7 +239,8 @@ StatusOr<std::function<Status()>> Backend::start_copy_to_host(Buffer& buffer, vo
 }
 
 StatusOr<Literal> Backend::share_with_host(Buffer& /*buffer*/) {
-  return unimplemented("backend ", name_, " has no memory that the host can read; copy instead");
+  return base::unimplemented("backend ", name_,
+                             " has no memory that the host can read; copy instead");
 }
 
 Backend::~Backend() {
@@ -254,11 +256,11 @@ Device& Backend::add_device(std::string kind) {
 StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module,
                                                        const CompileOptions& options,
                                                        Device& device) {
-  if (device.is_gone()) return gone_error(cat("compile ", module.name), device);
+  if (device.is_gone()) return gone_error(base::cat("compile ", module.name), device);
   if (&device.backend() != this) {
-    return invalid_argument("compile ", module.name, ": device ", device.name(),
-                            " is not of backend ", name_,
-                            "; compile with the device's own backend");
+    return base::invalid_argument("compile ", module.name, ": device ", device.name(),
+                                  " is not of backend ", name_,
+                                  "; compile with the device's own backend");
   }
   StatusOr<std::shared_ptr<Executable>> executable = within_memory(
       [&] { return compile_module(module, options, device); }, "compile ", module.name, ":");

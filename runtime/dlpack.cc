@@ -35,9 +35,9 @@ StatusOr<DType> dtype_of(const DataType& type) {
     if (row.code == type.code && bits_of(row.dtype) == type.bits && type.lanes == 1)
       return row.dtype;
   }
-  return unimplemented("from_dlpack: elements of code ", static_cast<int>(type.code), ", ",
-                       static_cast<int>(type.bits), " bits and ", type.lanes,
-                       " lanes; convert them to a type of Heddle's first");
+  return base::unimplemented("from_dlpack: elements of code ", static_cast<int>(type.code), ", ",
+                             static_cast<int>(type.bits), " bits and ", type.lanes,
+                             " lanes; convert them to a type of Heddle's first");
 }
 
 // What a tensor that was handed out keeps.
@@ -53,12 +53,12 @@ StatusOr<Shape> shape_of(const dlpack::Tensor& tensor) {
   HEDDLE_ASSIGN_OR_RETURN(const DType dtype, dtype_of(tensor.dtype));
   if (tensor.rank < 0 || tensor.rank > Shape::kMaxRank ||
       (tensor.rank > 0 && tensor.shape == nullptr)) {
-    return invalid_argument("from_dlpack: the tensor has rank ", tensor.rank,
-                            tensor.shape == nullptr ? " and no shape" : "",
-                            "; it must be from 0 to ", Shape::kMaxRank, " with one");
+    return base::invalid_argument("from_dlpack: the tensor has rank ", tensor.rank,
+                                  tensor.shape == nullptr ? " and no shape" : "",
+                                  "; it must be from 0 to ", Shape::kMaxRank, " with one");
   }
   Shape shape(dtype, {tensor.shape, tensor.shape + tensor.rank});
-  HEDDLE_RETURN_IF_ERROR(annotate(check_shape(shape), "from_dlpack: "));
+  HEDDLE_RETURN_IF_ERROR(base::annotate(check_shape(shape), "from_dlpack: "));
   return shape;
 }
 
@@ -78,8 +78,8 @@ StatusOr<ManagedTensor*> to_dlpack(Buffer& buffer, std::string_view what) {
   const DType dtype = buffer.shape().dtype();
   const auto* row = std::ranges::find(kTypes, dtype, &Row::dtype);
   if (row == std::end(kTypes)) {
-    return unimplemented("to_dlpack: DLPack has no elements of ", dtype,
-                         "; convert to another type first");
+    return base::unimplemented("to_dlpack: DLPack has no elements of ", dtype,
+                               "; convert to another type first");
   }
   HEDDLE_ASSIGN_OR_RETURN(Literal view, view_on_host(buffer, what));
   auto out = std::make_unique<HandedOut>();
@@ -102,12 +102,13 @@ StatusOr<ManagedTensor*> to_dlpack(Buffer& buffer, std::string_view what) {
 }
 
 StatusOr<BufferPtr> from_dlpack(Device& device, ManagedTensor* tensor, std::string_view what) {
-  if (tensor == nullptr) return invalid_argument("from_dlpack: there is no tensor");
+  if (tensor == nullptr) return base::invalid_argument("from_dlpack: there is no tensor");
   const dlpack::Tensor& array = tensor->tensor;
   if (array.device.type != dlpack::DeviceType::kCpu &&
       array.device.type != dlpack::DeviceType::kCudaHost) {
-    return unimplemented("from_dlpack: memory of device type ", static_cast<int>(array.device.type),
-                         ", which the host cannot read; copy it to the host first");
+    return base::unimplemented("from_dlpack: memory of device type ",
+                               static_cast<int>(array.device.type),
+                               ", which the host cannot read; copy it to the host first");
   }
   HEDDLE_ASSIGN_OR_RETURN(const Shape shape, shape_of(array));
   const auto* begin = static_cast<const std::byte*>(array.data);
@@ -126,8 +127,9 @@ StatusOr<BufferPtr> from_dlpack(Device& device, ManagedTensor* tensor, std::stri
       int64_t& stride = strided.byte_strides.emplace_back();
       if (!__builtin_mul_overflow(array.strides[i], storage_bytes(shape.dtype()), &stride))
         continue;
-      return invalid_argument("from_dlpack: stride ", i, " of the tensor is ", array.strides[i],
-                              " elements; it must lead to another of its own");
+      return base::invalid_argument("from_dlpack: stride ", i, " of the tensor is ",
+                                    array.strides[i],
+                                    " elements; it must lead to another of its own");
     }
     buffer = to_device(device, strided, what);
   }

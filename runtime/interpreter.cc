@@ -174,7 +174,8 @@ class InterpreterExecutable final : public Executable {
       if (arguments[i].slot != nullptr) {
         arguments[i].slot->end_use();
       } else {
-        error.update(deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]));
+        error.update(
+            deleted_error(base::cat("run ", name(), ": argument ", i), parameter_shapes()[i]));
       }
     }
     return error;
@@ -257,8 +258,9 @@ class Interpreter final : public Backend, public SpmdBackend {
  private:
   static Status check_options(const hlo::Module& module, const CompileOptions& options) {
     if (options.backend_options.empty()) return {};
-    return invalid_argument("compile ", module.name, ": option \"", options.backend_options[0].name,
-                            "\" is not known to backend interpreter, which has none; leave it out");
+    return base::invalid_argument(
+        "compile ", module.name, ": option \"", options.backend_options[0].name,
+        "\" is not known to backend interpreter, which has none; leave it out");
   }
 
   StatusOr<BufferPtr> copy_to_device(Device& device, const void* data,

@@ -83,24 +83,25 @@ TEST_F(InterpreterTest, CostCountsArgumentsAndResults) {
 
 TEST_F(InterpreterTest, AWrongNumberOfArgumentsIsNamed) {
   EXPECT_EQ(add_->execute(std::vector{on(device_, {1, 2})}).status(),
-            invalid_argument("run add: got 1 arguments; it takes 2"));
+            base::invalid_argument("run add: got 1 arguments; it takes 2"));
 }
 
 TEST_F(InterpreterTest, AnArgumentOfAnotherTypeIsNamed) {
   EXPECT_EQ(add_->execute(std::vector{on(device_, {1, 2}), on(device_, {1, 2, 3})}).status(),
-            invalid_argument("run add: argument 1 is f32[3]; it must be f32[2]"));
+            base::invalid_argument("run add: argument 1 is f32[3]; it must be f32[2]"));
 }
 
 TEST_F(InterpreterTest, AMissingArgumentIsNamed) {
-  EXPECT_EQ(add_->execute(std::vector<BufferPtr>{on(device_, {1, 2}), nullptr}).status(),
-            invalid_argument("run add: argument 1 is no buffer; it must be one of type f32[2]"));
+  EXPECT_EQ(
+      add_->execute(std::vector<BufferPtr>{on(device_, {1, 2}), nullptr}).status(),
+      base::invalid_argument("run add: argument 1 is no buffer; it must be one of type f32[2]"));
 }
 
 TEST_F(InterpreterTest, AnArgumentOnAnotherDeviceIsNamed) {
   Device& other = *backend_->devices()[1];
   EXPECT_EQ(
       add_->execute(std::vector{on(other, {1, 2}), on(device_, {1, 2})}).status(),
-      invalid_argument(
+      base::invalid_argument(
           "run add: argument 0 is on interpreter:1; it must be on interpreter:0; copy it there, or "
           "compile the program for interpreter:1"));
 }
@@ -130,8 +131,9 @@ TEST_F(InterpreterTest, SizesAreNotAddedBeyondTheGreatestNumber) {
 
 TEST_F(InterpreterTest, ADeviceOfAnotherBackendIsRefused) {
   HollowBackend hollow;
-  EXPECT_EQ(backend_->compile(identity_module(2), {}, *hollow.devices()[0]).status(),
-            invalid_argument("compile identity: device hollow:0 is not of backend interpreter; "
+  EXPECT_EQ(
+      backend_->compile(identity_module(2), {}, *hollow.devices()[0]).status(),
+      base::invalid_argument("compile identity: device hollow:0 is not of backend interpreter; "
                              "compile with the device's "
                              "own backend"));
 }
@@ -140,18 +142,18 @@ TEST_F(InterpreterTest, AnUnknownOptionIsRefused) {
   const CompileOptions options = {.backend_options = {{"level", "3"}}};
   EXPECT_EQ(
       backend_->compile(identity_module(2), options, device_).status(),
-      invalid_argument(
+      base::invalid_argument(
           "compile identity: option \"level\" is not known to backend interpreter, which has none; "
           "leave it out"));
 }
 
 TEST_F(InterpreterTest, AFailedRunIsExecutesError) {
   const auto failing =
-      make_interpreter({.before_run = [] { return resource_exhausted("run: no memory"); }});
+      make_interpreter({.before_run = [] { return base::resource_exhausted("run: no memory"); }});
   Device& device = *failing->devices()[0];
   const auto identity = compiled(identity_module(2), device);
   EXPECT_EQ(identity->execute(std::vector{on(device, {1, 2})}).status(),
-            resource_exhausted("run: no memory"));
+            base::resource_exhausted("run: no memory"));
 }
 
 TEST_F(InterpreterTest, OneBufferMayBeTwoArguments) {
@@ -172,8 +174,9 @@ TEST_F(InterpreterTest, ADonatedArgumentIsDeleted) {
 TEST_F(InterpreterTest, RunningADonatedArgumentAgainNamesItAndTheRepair) {
   const BufferPtr x = on(device_, {1, 2}), y = on(device_, {10, 20});
   (void)add_->execute(std::vector{x, y}, {.donate = {0}}).value();
-  EXPECT_EQ(add_->execute(std::vector{x, y}).status(),
-            failed_precondition("run add: argument 0: the buffer of type f32[2] was donated to a "
+  EXPECT_EQ(
+      add_->execute(std::vector{x, y}).status(),
+      base::failed_precondition("run add: argument 0: the buffer of type f32[2] was donated to a "
                                 "run or released; use the "
                                 "result of that run, or do not donate it"));
 }
@@ -181,7 +184,7 @@ TEST_F(InterpreterTest, RunningADonatedArgumentAgainNamesItAndTheRepair) {
 TEST_F(InterpreterTest, DonatingOneBufferThatIsPassedTwiceIsRefused) {
   const BufferPtr x = on(device_, {1, 2});
   EXPECT_EQ(add_->execute(std::vector{x, x}, {.donate = {1}}).status(),
-            invalid_argument(
+            base::invalid_argument(
                 "run add: donated argument 1 is passed twice; pass it once, or do not donate it"));
   EXPECT_EQ(x->state(), ValueState::kReady);
 }
@@ -189,7 +192,7 @@ TEST_F(InterpreterTest, DonatingOneBufferThatIsPassedTwiceIsRefused) {
 TEST_F(InterpreterTest, DonatingAnArgumentThatIsNotThereIsRefused) {
   const BufferPtr x = on(device_, {1, 2});
   EXPECT_EQ(add_->execute(std::vector{x, x}, {.donate = {2}}).status(),
-            invalid_argument("run add: donates argument 2; it has 2"));
+            base::invalid_argument("run add: donates argument 2; it has 2"));
 }
 
 TEST_F(InterpreterTest, DonationThroughALoopOfRunsHoldsNoMoreThanOneState) {

@@ -14,8 +14,9 @@ namespace {
 using hlo::Opcode;
 
 Status gone(std::string_view op, std::string_view device = "interpreter:0") {
-  return failed_precondition(op, ": the backend of ", device,
-                             " is gone; keep it as long as its arrays and programs are in use");
+  return base::failed_precondition(
+      op, ": the backend of ", device,
+      " is gone; keep it as long as its arrays and programs are in use");
 }
 
 // An array and a program of a backend that is not there any more.

@@ -14,8 +14,9 @@ namespace {
 
 std::string name_of_mesh(std::span<Device* const> devices) {
   std::string numbers;
-  for (const Device* device : devices) append(numbers, numbers.empty() ? "" : ",", device->id());
-  return cat("mesh(", devices[0]->backend().name(), ":", numbers, ")");
+  for (const Device* device : devices)
+    base::append(numbers, numbers.empty() ? "" : ",", device->id());
+  return base::cat("mesh(", devices[0]->backend().name(), ":", numbers, ")");
 }
 
 // A backend of one device.
@@ -24,7 +25,7 @@ class MeshBackend final : public Backend {
   explicit MeshBackend(std::vector<Device*> devices)
       : Backend(name_of_mesh(devices)), parts_(std::move(devices)) {
     for (Device* part : parts_) held_.push_back(part->shared_from_this());
-    add_device(cat(parts_.size(), " x ", parts_[0]->kind()));
+    add_device(base::cat(parts_.size(), " x ", parts_[0]->kind()));
   }
 
   std::string version() const override { return parts_[0]->backend().version(); }
@@ -39,7 +40,7 @@ class MeshBackend final : public Backend {
 
  private:
   static Status apart() {
-    return internal_error("a mesh device was asked for bytes; its devices have them");
+    return base::internal_error("a mesh device was asked for bytes; its devices have them");
   }
   StatusOr<BufferPtr> copy_to_device(Device&, const void*, const Shape&) override {
     return apart();
@@ -55,17 +56,19 @@ class MeshBackend final : public Backend {
 };
 
 Status check_devices(std::span<Device* const> devices) {
-  if (devices.empty()) return invalid_argument("mesh: has no devices; must have at least one");
+  if (devices.empty())
+    return base::invalid_argument("mesh: has no devices; must have at least one");
   if (std::ranges::count(devices, nullptr) > 0)
-    return invalid_argument("mesh: has a null pointer among its devices; each must be a device");
+    return base::invalid_argument(
+        "mesh: has a null pointer among its devices; each must be a device");
   for (Device* device : devices) {
     if (device->is_gone()) return gone_error("mesh", *device);
     if (&device->backend() != &devices[0]->backend()) {
-      return invalid_argument("mesh: has ", device->name(), " and ", devices[0]->name(),
-                              "; all its devices must be of one backend");
+      return base::invalid_argument("mesh: has ", device->name(), " and ", devices[0]->name(),
+                                    "; all its devices must be of one backend");
     }
     if (std::ranges::count(devices, device) > 1)
-      return invalid_argument("mesh: has ", device->name(), " twice; must have it once");
+      return base::invalid_argument("mesh: has ", device->name(), " twice; must have it once");
   }
   return {};
 }
@@ -141,12 +144,12 @@ StatusOr<BufferPtr> to_devices(Device& mesh, const Literal& literal, const hlo::
                                std::string_view what, const UploadOptions& options) {
   if (!is_mesh(mesh)) return to_device(mesh, literal, what, options);
   if (literal.is_elided())
-    return failed_precondition("upload: a literal of type ", literal.shape(),
-                               " whose values were elided as {...}");
+    return base::failed_precondition("upload: a literal of type ", literal.shape(),
+                                     " whose values were elided as {...}");
   const std::vector<Device*> devices = devices_of(mesh);
   StatusOr<hlo::Tiles> tiles =
       hlo::tiles_of(sharding, literal.shape(), static_cast<int64_t>(devices.size()));
-  if (!tiles.ok()) return annotate(tiles.status(), "upload: ");
+  if (!tiles.ok()) return base::annotate(tiles.status(), "upload: ");
   std::vector<BufferPtr> parts;
   for (size_t i = 0; i < devices.size(); ++i) {
     const auto device = static_cast<int64_t>(i);

@@ -29,7 +29,7 @@ hlo::Module module_of(const std::string& text) { return hlo::parse_text(text).va
 
 hlo::Sharding sharding(const std::string& text) {
   const hlo::Module module =
-      module_of(cat("ENTRY main { ROOT x = f32[] parameter(0), sharding=", text, " }"));
+      module_of(base::cat("ENTRY main { ROOT x = f32[] parameter(0), sharding=", text, " }"));
   return *module.entry_computation().root_instruction().extras->sharding;
 }
 
@@ -44,9 +44,9 @@ Device& mesh() { return *mesh_device(four_devices()).value(); }
 std::vector<BufferPtr> run(Device& device, const std::string& text,
                            const std::vector<BufferPtr>& arguments) {
   const auto program = device.backend().compile(module_of(text), {}, device);
-  if (!program.ok()) throw std::runtime_error(message_of(program.status()));
+  if (!program.ok()) throw std::runtime_error(base::message_of(program.status()));
   auto results = (*program)->execute(arguments);
-  if (!results.ok()) throw std::runtime_error(message_of(results.status()));
+  if (!results.ok()) throw std::runtime_error(base::message_of(results.status()));
   return *std::move(results);
 }
 
@@ -58,13 +58,15 @@ TEST(Mesh, IsTheSameDeviceForTheSameDevices) {
 }
 
 TEST(Mesh, OfNoDevicesOrOneTwiceIsAnError) {
-  EXPECT_EQ(message_of(mesh_device({}).status()), "mesh: has no devices; must have at least one");
-  EXPECT_EQ(message_of(mesh_device(std::vector<Device*>{nullptr}).status()),
+  EXPECT_EQ(base::message_of(mesh_device({}).status()),
+            "mesh: has no devices; must have at least one");
+  EXPECT_EQ(base::message_of(mesh_device(std::vector<Device*>{nullptr}).status()),
             "mesh: has a null pointer among its devices; each must be a device");
-  EXPECT_EQ(message_of(mesh_device(std::vector{four_devices()[1], four_devices()[1]}).status()),
-            "mesh: has interpreter:1 twice; must have it once");
+  EXPECT_EQ(
+      base::message_of(mesh_device(std::vector{four_devices()[1], four_devices()[1]}).status()),
+      "mesh: has interpreter:1 twice; must have it once");
   Device* other = find_device("interpreter").value();
-  EXPECT_EQ(message_of(mesh_device(std::vector{four_devices()[1], other}).status()),
+  EXPECT_EQ(base::message_of(mesh_device(std::vector{four_devices()[1], other}).status()),
             "mesh: has interpreter:0 and interpreter:1; all its devices must be of one backend");
 }
 
@@ -102,7 +104,7 @@ TEST(Mesh, DownloadsAreStartedTileByTile) {
   EXPECT_EQ(download.await().value(), x);
   EXPECT_EQ((counters() - before).downloads, 4);
   EXPECT_EQ((counters() - before).download_bytes, x.byte_size());
-  EXPECT_EQ(message_of(download.await().status()), "download: it was waited for before");
+  EXPECT_EQ(base::message_of(download.await().status()), "download: it was waited for before");
 }
 
 TEST(Mesh, ADownloadOfCopiesIsOfOneDevice) {
@@ -122,7 +124,7 @@ TEST(Mesh, CopiesAreViewedAndTilesOneByOne) {
   EXPECT_EQ((counters() - before).aliased_bytes, 12);
   EXPECT_EQ((counters() - before).downloads, 0);
   const BufferPtr tiles = to_devices(mesh(), counted({8}), sharding("{devices=[4]<=[4]}")).value();
-  EXPECT_EQ(message_of(view_on_host(*tiles).status()),
+  EXPECT_EQ(base::message_of(view_on_host(*tiles).status()),
             "view: f32[8] lies in 4 tiles on mesh(interpreter:0,1,2,3):0; view its parts(), or "
             "read it with to_host()");
   const auto& parts = static_cast<const ShardedBuffer&>(*tiles).parts();
@@ -158,7 +160,7 @@ TEST(Mesh, ATryWithoutRoomOnADeviceIsUnavailable) {
     const Throttle::Ticket other = throttle.acquire(0);
     const Status status = program->execute({&x, 1}, now).status();
     EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-    EXPECT_THAT(message_of(status), HasSubstr("run main: interpreter:2 has 1 launches"));
+    EXPECT_THAT(base::message_of(status), HasSubstr("run main: interpreter:2 has 1 launches"));
     EXPECT_FALSE(x->is_deleted());
     EXPECT_EQ(four_devices()[0]->throttle().load().launches, 0);
   }
@@ -169,9 +171,9 @@ TEST(Mesh, ATryWithoutRoomOnADeviceIsUnavailable) {
 
 TEST(Mesh, GuardsHoldForEveryTile) {
   const TransferGuard guard(TransferGuard::Policy::kForbid);
-  EXPECT_THAT(
-      message_of(to_devices(mesh(), counted({4}), sharding("{devices=[4]<=[4]}"), "x").status()),
-      HasSubstr("x"));
+  EXPECT_THAT(base::message_of(
+                  to_devices(mesh(), counted({4}), sharding("{devices=[4]<=[4]}"), "x").status()),
+              HasSubstr("x"));
 }
 
 TEST(Mesh, ProgramsRunOnTiles) {
@@ -222,7 +224,7 @@ TEST(Mesh, ProgramsAreCachedAndCountedOnce) {
 
 TEST(Mesh, MistakesSayWhatIsWrong) {
   const auto compile = [&](const std::string& text) {
-    return message_of(mesh().backend().compile(module_of(text), {}, mesh()).status());
+    return base::message_of(mesh().backend().compile(module_of(text), {}, mesh()).status());
   };
   EXPECT_EQ(compile("ENTRY main { ROOT x = f32[8] parameter(0), sharding={devices=[2]<=[2]} }"),
             "compile main: parameter 0: sharding {devices=[2]<=[2]}: is of other devices than 0 .. "
@@ -233,10 +235,11 @@ TEST(Mesh, MistakesSayWhatIsWrong) {
           .backend()
           .compile(module_of("ENTRY main { ROOT x = f32[8] parameter(0) }"), {}, mesh())
           .value();
-  EXPECT_THAT(message_of(program->execute({&x, 1}).status()),
+  EXPECT_THAT(base::message_of(program->execute({&x, 1}).status()),
               HasSubstr("argument 0 is on interpreter:0; it must be on mesh(interpreter:0,1,2,3)"));
-  EXPECT_EQ(message_of(to_devices(mesh(), counted({8}), sharding("{devices=[2,2]<=[4]}")).status()),
-            "upload: sharding {devices=[2,2]<=[4]}: is of 2 dimensions; f32[8] has 1");
+  EXPECT_EQ(
+      base::message_of(to_devices(mesh(), counted({8}), sharding("{devices=[2,2]<=[4]}")).status()),
+      "upload: sharding {devices=[2,2]<=[4]}: is of 2 dimensions; f32[8] has 1");
 }
 
 TEST(Mesh, ReleasedTilesAreADonatedArray) {
@@ -281,11 +284,11 @@ TEST(Spmd, ReplicasRunOnTheirOwnArguments) {
   EXPECT_EQ(&results[3][0]->device(), four_devices()[3]);
 
   std::swap(arguments[0], arguments[1]);
-  EXPECT_EQ(message_of(program->execute(arguments).status()),
+  EXPECT_EQ(base::message_of(program->execute(arguments).status()),
             "run main: argument 0 for interpreter:0 is f32[2] on interpreter:1; it must be f32[2] "
             "on interpreter:0");
   arguments.pop_back();
-  EXPECT_EQ(message_of(program->execute(arguments).status()),
+  EXPECT_EQ(base::message_of(program->execute(arguments).status()),
             "run main: got arguments for 3 devices; it runs on 4");
 }
 
@@ -321,24 +324,24 @@ TEST(Spmd, WhatAProgramStartsIsNotHeldBackByTheProgram) {
 
 TEST(Spmd, GridsAreChecked) {
   const hlo::Module module = module_of("ENTRY main { ROOT x = f32[8] parameter(0) }");
-  EXPECT_EQ(
-      message_of(compile_spmd(module, {}, {.replicas = 3, .devices = four_devices()}).status()),
-      "compile main: 4 devices for 3 replicas of 1 partitions; must be as many as their "
-      "product");
-  EXPECT_EQ(
-      message_of(compile_spmd(module, {},
-                              {.replicas = 2, .devices = {four_devices()[0], four_devices()[0]}})
-                     .status()),
-      "compile main: interpreter:0 is in the grid twice; must be there once");
-  EXPECT_EQ(message_of(compile_spmd(module, {}, {.devices = {nullptr}}).status()),
+  EXPECT_EQ(base::message_of(
+                compile_spmd(module, {}, {.replicas = 3, .devices = four_devices()}).status()),
+            "compile main: 4 devices for 3 replicas of 1 partitions; must be as many as their "
+            "product");
+  EXPECT_EQ(base::message_of(
+                compile_spmd(module, {},
+                             {.replicas = 2, .devices = {four_devices()[0], four_devices()[0]}})
+                    .status()),
+            "compile main: interpreter:0 is in the grid twice; must be there once");
+  EXPECT_EQ(base::message_of(compile_spmd(module, {}, {.devices = {nullptr}}).status()),
             "compile main: device 0 is none; must be one");
-  EXPECT_EQ(
-      message_of(compile_spmd(module, {}, {.replicas = 2, .devices = {&mesh(), nullptr}}).status()),
-      "compile main: device 1 is none; must be one");
+  EXPECT_EQ(base::message_of(
+                compile_spmd(module, {}, {.replicas = 2, .devices = {&mesh(), nullptr}}).status()),
+            "compile main: device 1 is none; must be one");
   constexpr int64_t kGreat = int64_t{1} << 32;  // whose square is 0 in 64 bits
   EXPECT_EQ(compile_spmd(module, {}, {.replicas = kGreat, .partitions = kGreat}).status().code(),
             StatusCode::kInvalidArgument);
-  EXPECT_THAT(message_of(compile_spmd(module, {}, {.devices = {&mesh()}}).status()),
+  EXPECT_THAT(base::message_of(compile_spmd(module, {}, {.devices = {&mesh()}}).status()),
               HasSubstr("has programs of one device only"));
 }
 

@@ -8,7 +8,7 @@ namespace heddle::runtime {
 
 // One program, from the moment that a thread sets out to compile it.
 struct ProgramCache::Entry {
-  Hash128 hash;
+  base::Hash128 hash;
   hlo::Module module;
   uint64_t device_serial;
   CompileOptions options;
@@ -36,7 +36,7 @@ ProgramCache::~ProgramCache() = default;
 StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const hlo::Module& lowered,
                                                             Device& device,
                                                             const CompileOptions& options) {
-  const Hash128 hash = hash_(lowered);
+  const base::Hash128 hash = hash_(lowered);
   std::unique_lock lock(mutex_);
   if (auto it = find(hash, lowered, device, options); it != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, it);
@@ -62,9 +62,9 @@ StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const hlo::Module& l
     return result;
   } catch (...) {  // a backend of the user's own; others may wait for the program
     forget(*entry);
-    entry->set(
-        internal_error("compile ", lowered.name, ": backend ", device.backend().name(),
-                       " threw an exception in another thread; a backend must return errors"));
+    entry->set(base::internal_error(
+        "compile ", lowered.name, ": backend ", device.backend().name(),
+        " threw an exception in another thread; a backend must return errors"));
     throw;
   }
 }
@@ -75,8 +75,8 @@ void ProgramCache::forget(const Entry& entry) {
   if (auto it = std::ranges::find_if(entries_, is_it); it != entries_.end()) erase(it);
 }
 
-ProgramCache::Entries::iterator ProgramCache::find(const Hash128& hash, const hlo::Module& module,
-                                                   const Device& device,
+ProgramCache::Entries::iterator ProgramCache::find(const base::Hash128& hash,
+                                                   const hlo::Module& module, const Device& device,
                                                    const CompileOptions& options) {
   auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {

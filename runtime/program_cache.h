@@ -22,7 +22,7 @@ namespace heddle::runtime {
 // compiles, the others wait for it.
 class ProgramCache {
  public:
-  using Hash = Hash128 (*)(const hlo::Module&);
+  using Hash = base::Hash128 (*)(const hlo::Module&);
   static constexpr size_t kDefaultCapacity = 1024;  // programs
 
   // `hash` may be worse than hlo::hash_of: tests force collisions with it.
@@ -52,7 +52,7 @@ class ProgramCache {
   void forget(const Entry& entry);
 
   // All with mutex_ held.
-  Entries::iterator find(const Hash128& hash, const hlo::Module& module, const Device& device,
+  Entries::iterator find(const base::Hash128& hash, const hlo::Module& module, const Device& device,
                          const CompileOptions& options);
   void shrink_to_capacity();
   void erase(Entries::iterator entry);
@@ -61,7 +61,7 @@ class ProgramCache {
   mutable std::mutex mutex_;
   size_t capacity_;
   Entries entries_;  // most recently used first
-  std::unordered_multimap<Hash128, Entries::iterator, HashOfHash> by_hash_;
+  std::unordered_multimap<base::Hash128, Entries::iterator, base::HashOfHash> by_hash_;
 };
 
 // The process's cache: what compile_cached() uses. It lives as long as the process; an unregistered

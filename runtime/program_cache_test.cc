@@ -16,7 +16,7 @@ namespace {
 
 using hlo::Opcode;
 
-Hash128 always_equal(const hlo::Module&) { return {}; }
+base::Hash128 always_equal(const hlo::Module&) { return {}; }
 
 class Cache : public ::testing::Test {
  protected:
@@ -106,11 +106,11 @@ TEST_F(Cache, ClearForgetsAll) {
 TEST(CacheOfErrors, AnErrorIsReturnedAndNotHeld) {
   int calls = 0;
   HollowBackend backend(
-      [&] { return ++calls == 1 ? resource_exhausted("compile: no memory") : Status(); });
+      [&] { return ++calls == 1 ? base::resource_exhausted("compile: no memory") : Status(); });
   ProgramCache cache;
   Device& device = *backend.devices()[0];
   EXPECT_EQ(cache.compile(identity_module(1), device).status(),
-            resource_exhausted("compile: no memory"));
+            base::resource_exhausted("compile: no memory"));
   EXPECT_EQ(cache.size(), 0u);
   EXPECT_TRUE(cache.compile(identity_module(1), device).ok());
 }
@@ -119,15 +119,15 @@ TEST(CacheOfErrors, RunningOutOfMemoryIsAnErrorLikeOthers) {
   HollowBackend backend([]() -> Status { throw std::bad_alloc(); });
   ProgramCache cache;
   EXPECT_EQ(cache.compile(identity_module(1), *backend.devices()[0]).status(),
-            resource_exhausted("compile identity: needs more host memory than there is"));
+            base::resource_exhausted("compile identity: needs more host memory than there is"));
   EXPECT_EQ(cache.size(), 0u);
   HollowBackend endless([]() -> Status { return std::vector<char>().reserve(SIZE_MAX), Status(); });
   EXPECT_EQ(endless.compile(identity_module(2), {}, *endless.devices()[0]).status(),
-            resource_exhausted("compile identity: needs more host memory than there is"));
+            base::resource_exhausted("compile identity: needs more host memory than there is"));
 }
 
 TEST(CacheOfErrors, AFailedCompileIsNotCounted) {
-  HollowBackend backend([] { return resource_exhausted("compile: no memory"); });
+  HollowBackend backend([] { return base::resource_exhausted("compile: no memory"); });
   ProgramCache cache;
   expect_zero_compiles(
       [&] { EXPECT_FALSE(cache.compile(identity_module(1), *backend.devices()[0]).ok()); });
@@ -187,13 +187,13 @@ TEST(CacheOfManyThreads, ThreadsThatAskAtOnceShareAnError) {
   std::atomic<int> arrived = 0;
   HollowBackend backend([&]() -> Status {
     while (arrived < 2) std::this_thread::yield();
-    return resource_exhausted("compile: no memory");
+    return base::resource_exhausted("compile: no memory");
   });
   ProgramCache cache;
   const auto ask = [&] {
     ++arrived;
     EXPECT_EQ(cache.compile(identity_module(4), *backend.devices()[0]).status(),
-              resource_exhausted("compile: no memory"));
+              base::resource_exhausted("compile: no memory"));
   };
   std::thread other(ask);
   ask();

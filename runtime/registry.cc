@@ -23,7 +23,7 @@ constexpr char kDeviceVariable[] = "HEDDLE_DEVICE";
 
 StatusOr<std::unique_ptr<Backend>> make_plain_interpreter(std::string_view argument) {
   if (!argument.empty())
-    return not_found("backend interpreter: takes no argument, got \"", argument, "\"");
+    return base::not_found("backend interpreter: takes no argument, got \"", argument, "\"");
   return make_interpreter();
 }
 
@@ -76,7 +76,7 @@ StatusOr<Device*> device_of_environment() {
   const char* name = std::getenv(kDeviceVariable);
   if (name == nullptr || *name == '\0') return find_device("interpreter");
   StatusOr<Device*> device = find_device(name);
-  if (!device.ok()) return annotate(device.status(), kDeviceVariable, ": ");
+  if (!device.ok()) return base::annotate(device.status(), kDeviceVariable, ": ");
   return device;
 }
 
@@ -84,13 +84,13 @@ StatusOr<Device*> device_of_environment() {
 
 Status register_backend(std::string name, BackendFactory factory) {
   if (name.empty() || name.find(':') != std::string::npos) {
-    return invalid_argument("register_backend: name \"", name,
-                            "\"; it must be a word without a colon");
+    return base::invalid_argument("register_backend: name \"", name,
+                                  "\"; it must be a word without a colon");
   }
   Registry& r = registry();
   std::scoped_lock lock(r.mutex);
   if (!r.factories.try_emplace(name, std::move(factory)).second) {
-    return invalid_argument("register_backend: name \"", name, "\" is taken; choose another");
+    return base::invalid_argument("register_backend: name \"", name, "\" is taken; choose another");
   }
   return {};
 }
@@ -101,7 +101,8 @@ StatusOr<Backend*> find_backend(std::string_view name) {
   std::unique_lock lock(r.mutex);
   const auto factory = r.factories.find(family);
   if (factory == r.factories.end()) {
-    return not_found("backend \"", name, "\" is not known; there are: ", join(names_of(r), ", "));
+    return base::not_found("backend \"", name,
+                           "\" is not known; there are: ", base::join(names_of(r), ", "));
   }
   const BackendFactory& make = factory->second;  // neither it nor the entry ever goes
   Named& named = r.backends.try_emplace(std::string(name)).first->second;
@@ -126,8 +127,8 @@ StatusOr<Device*> find_device(std::string_view name) {
   HEDDLE_ASSIGN_OR_RETURN(Backend * backend, find_backend(backend_name));
   const auto& devices = backend->devices();
   if (static_cast<size_t>(number) >= devices.size()) {
-    return not_found("device \"", name, "\": backend ", backend_name, " has ", devices.size(),
-                     " device(s), numbered from 0");
+    return base::not_found("device \"", name, "\": backend ", backend_name, " has ", devices.size(),
+                           " device(s), numbered from 0");
   }
   return devices[static_cast<size_t>(number)].get();
 }

@@ -19,7 +19,8 @@ TEST(Registry, FindsTheInterpreterAndAlwaysTheSame) {
 TEST(Registry, AnUnknownNameListsWhatThereIs) {
   ASSERT_TRUE(register_backend("loom", [](std::string_view) { return make_interpreter(); }).ok());
   EXPECT_EQ(find_backend("tpu").status(),
-            not_found("backend \"tpu\" is not known; there are: ", join(backend_names(), ", ")));
+            base::not_found("backend \"tpu\" is not known; there are: ",
+                            base::join(backend_names(), ", ")));
   EXPECT_EQ(std::ranges::count(backend_names(), "loom"), 1);
   EXPECT_EQ(std::ranges::count(backend_names(), "interpreter"), 1);
 }
@@ -40,21 +41,23 @@ TEST(Registry, MakesABackendAtFirstUseAndOncePerArgument) {
 TEST(Registry, AFactorysErrorComesBackAndIsTriedAgain) {
   static int tries = 0;
   ASSERT_TRUE(register_backend("flaky", [](std::string_view) -> StatusOr<std::unique_ptr<Backend>> {
-                if (++tries == 1) return not_found("plugin flaky: no such file");
+                if (++tries == 1) return base::not_found("plugin flaky: no such file");
                 return make_interpreter();
               }).ok());
-  EXPECT_EQ(find_backend("flaky").status(), not_found("plugin flaky: no such file"));
+  EXPECT_EQ(find_backend("flaky").status(), base::not_found("plugin flaky: no such file"));
   EXPECT_TRUE(find_backend("flaky").ok());
 }
 
 TEST(Registry, ATakenNameIsRefused) {
-  EXPECT_EQ(register_backend("interpreter", [](std::string_view) { return make_interpreter(); }),
-            invalid_argument("register_backend: name \"interpreter\" is taken; choose another"));
+  EXPECT_EQ(
+      register_backend("interpreter", [](std::string_view) { return make_interpreter(); }),
+      base::invalid_argument("register_backend: name \"interpreter\" is taken; choose another"));
 }
 
 TEST(Registry, ANameWithAColonIsRefused) {
-  EXPECT_EQ(register_backend("a:b", [](std::string_view) { return make_interpreter(); }),
-            invalid_argument("register_backend: name \"a:b\"; it must be a word without a colon"));
+  EXPECT_EQ(
+      register_backend("a:b", [](std::string_view) { return make_interpreter(); }),
+      base::invalid_argument("register_backend: name \"a:b\"; it must be a word without a colon"));
 }
 
 // Two clients of one process that wait for each other while they are made.
@@ -87,14 +90,14 @@ TEST(FindDevice, TakesABackendOrABackendAndANumber) {
 }
 
 TEST(FindDevice, ANumberThatIsNotThereSaysHowManyAre) {
-  EXPECT_EQ(
-      find_device("interpreter:7").status(),
-      not_found("device \"interpreter:7\": backend interpreter has 1 device(s), numbered from 0"));
+  EXPECT_EQ(find_device("interpreter:7").status(),
+            base::not_found(
+                "device \"interpreter:7\": backend interpreter has 1 device(s), numbered from 0"));
 }
 
 TEST(FindDevice, AnArgumentToTheInterpreterIsRefused) {
   EXPECT_EQ(find_device("interpreter:fast").status(),
-            not_found("backend interpreter: takes no argument, got \"fast\""));
+            base::not_found("backend interpreter: takes no argument, got \"fast\""));
 }
 
 TEST(DefaultDevice, IsTheInterpreterAtFirst) {

@@ -53,7 +53,7 @@ TEST_F(Sharing, StridedMemoryArrivesRowMajor) {
 TEST_F(Sharing, StridesOfAnotherRankAreRefused) {
   const float x = 1;
   EXPECT_EQ(
-      message_of(
+      base::message_of(
           to_device(device(), StridedArray{.data = &x, .shape = f32({1, 1}), .byte_strides = {4}})
               .status()),
       "upload: f32[1,1] has 1 strides; it must have one a dimension");
@@ -62,8 +62,9 @@ TEST_F(Sharing, StridesOfAnotherRankAreRefused) {
 TEST_F(Sharing, MemoryThatIsNoneIsRefused) {
   const std::string refusal =
       "upload: the data of f32[2] is a null pointer; it must point at 8 bytes";
-  EXPECT_EQ(message_of(lend_to_device(device(), nullptr, f32({2}), nullptr).status()), refusal);
-  EXPECT_EQ(message_of(
+  EXPECT_EQ(base::message_of(lend_to_device(device(), nullptr, f32({2}), nullptr).status()),
+            refusal);
+  EXPECT_EQ(base::message_of(
                 to_device(device(), StridedArray{.shape = f32({2}), .byte_strides = {4}}).status()),
             refusal);
   int64_t sizes[] = {2};
@@ -73,7 +74,7 @@ TEST_F(Sharing, MemoryThatIsNoneIsRefused) {
                                   .dtype = {.code = dlpack::TypeCode::kFloat, .bits = 32},
                                   .shape = sizes,
                                   .byte_offset = 64}};
-  EXPECT_EQ(message_of(from_dlpack(device(), &tensor).status()), refusal);
+  EXPECT_EQ(base::message_of(from_dlpack(device(), &tensor).status()), refusal);
   EXPECT_TRUE(lend_to_device(device(), nullptr, f32({0}), nullptr).ok());
 }
 
@@ -82,7 +83,7 @@ TEST_F(Sharing, ADownloadIsCountedWhenItIsDone) {
   const Effects effects = effects_of([&] {
     Download download = start_to_host(*x).value();
     EXPECT_EQ(download.await().value(), vector_of({1, 2}));
-    EXPECT_EQ(message_of(download.await().status()), "download: it was waited for before");
+    EXPECT_EQ(base::message_of(download.await().status()), "download: it was waited for before");
   });
   EXPECT_EQ(effects.downloads, 1);
   EXPECT_EQ(effects.download_bytes, 8);
@@ -143,7 +144,7 @@ TEST_F(Sharing, TheGuardForbidsViewsAndDownloads) {
 TEST_F(Sharing, BackendsThatCannotShareSaySo) {
   HollowBackend hollow;
   const BufferPtr x = on(*hollow.devices()[0], {1, 2});
-  EXPECT_EQ(message_of(view_on_host(*x).status()),
+  EXPECT_EQ(base::message_of(view_on_host(*x).status()),
             "backend hollow has no memory that the host can read; copy instead");
 }
 
@@ -155,7 +156,7 @@ TEST_F(Sharing, ExecuteIntoFillsTheCallersBuffers) {
     ASSERT_EQ(add->execute_into(std::vector{state[0], one}, state), Status());
   EXPECT_THAT(values_of(*state[0]), ElementsAre(4, 5));
   std::vector<BufferPtr> two(2);
-  EXPECT_EQ(message_of(add->execute_into(std::vector{one, one}, two)),
+  EXPECT_EQ(base::message_of(add->execute_into(std::vector{one, one}, two)),
             "run main: got room for 2 results; it has 1");
 }
 
@@ -229,7 +230,7 @@ TEST_F(Sharing, ATensorThatIsRefusedIsLeftToItsOwner) {
     change(theirs.tensor.tensor);
     const Status status = from_dlpack(device(), &theirs.tensor).status();
     EXPECT_EQ(theirs.deleted, 0);
-    return message_of(status);
+    return base::message_of(status);
   };
   EXPECT_THAT(refusal([](auto& t) { t.device.type = static_cast<dlpack::DeviceType>(2); }),
               HasSubstr("memory of device type 2, which the host cannot read"));
@@ -244,7 +245,8 @@ TEST_F(Sharing, ATensorThatIsRefusedIsLeftToItsOwner) {
   int64_t far[2] = {INT64_MAX / 2, 1};
   EXPECT_THAT(refusal([&](auto& t) { t.strides = far; }),
               HasSubstr("stride 0 of the tensor is 4611686018427387903 elements; it must"));
-  EXPECT_EQ(message_of(from_dlpack(device(), nullptr).status()), "from_dlpack: there is no tensor");
+  EXPECT_EQ(base::message_of(from_dlpack(device(), nullptr).status()),
+            "from_dlpack: there is no tensor");
 }
 
 TEST_F(Sharing, ATypeThatNoMemoryCanHoldIsRefused) {
@@ -253,7 +255,7 @@ TEST_F(Sharing, ATypeThatNoMemoryCanHoldIsRefused) {
     const Status lent = lend_to_device(device(), &value, shape, nullptr).status();
     const StridedArray strided{&value, shape, std::vector<int64_t>(shape.dimensions().size())};
     EXPECT_EQ(to_device(device(), strided).status(), lent);
-    return message_of(lent);
+    return base::message_of(lent);
   };
   EXPECT_THAT(refusal(f32({2, -1})), HasSubstr("upload: shape: "));
   EXPECT_THAT(refusal(f32({int64_t{1} << 40, int64_t{1} << 40})), HasSubstr("upload: shape: "));
@@ -271,7 +273,7 @@ TEST_F(Sharing, EveryTypeThatDlpackHasGoesThereAndBack) {
     EXPECT_EQ(to_host(*y).value(), values);
   }
   const BufferPtr x = to_device(device(), Literal(Shape(f8e5m2, {1}))).value();
-  EXPECT_EQ(message_of(to_dlpack(*x).status()),
+  EXPECT_EQ(base::message_of(to_dlpack(*x).status()),
             "to_dlpack: DLPack has no elements of f8e5m2; convert to another type first");
 }
 

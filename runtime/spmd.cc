@@ -18,23 +18,24 @@ Status check_grid(const hlo::Module& module, const DeviceGrid& grid) {
   const auto count = static_cast<int64_t>(grid.devices.size());
   if (grid.replicas < 1 || grid.partitions < 1 || count % grid.replicas != 0 ||
       count / grid.replicas != grid.partitions) {
-    return invalid_argument("compile ", module.name, ": ", grid.devices.size(), " devices for ",
-                            grid.replicas, " replicas of ", grid.partitions,
-                            " partitions; must be as many as their product");
+    return base::invalid_argument("compile ", module.name, ": ", grid.devices.size(),
+                                  " devices for ", grid.replicas, " replicas of ", grid.partitions,
+                                  " partitions; must be as many as their product");
   }
   for (size_t i = 0; i < grid.devices.size(); ++i) {
     Device* device = grid.devices[i];
     if (device == nullptr)
-      return invalid_argument("compile ", module.name, ": device ", i, " is none; must be one");
-    if (device->is_gone()) return gone_error(cat("compile ", module.name), *device);
+      return base::invalid_argument("compile ", module.name, ": device ", i,
+                                    " is none; must be one");
+    if (device->is_gone()) return gone_error(base::cat("compile ", module.name), *device);
     if (&device->backend() != &grid.devices[0]->backend()) {
-      return invalid_argument("compile ", module.name, ": device ", i, " is ", device->name(),
-                              "; must be of backend ", grid.devices[0]->backend().name(),
-                              ", as device 0");
+      return base::invalid_argument("compile ", module.name, ": device ", i, " is ", device->name(),
+                                    "; must be of backend ", grid.devices[0]->backend().name(),
+                                    ", as device 0");
     }
     if (std::ranges::count(grid.devices, device) > 1) {
-      return invalid_argument("compile ", module.name, ": ", device->name(),
-                              " is in the grid twice; must be there once");
+      return base::invalid_argument("compile ", module.name, ": ", device->name(),
+                                    " is in the grid twice; must be there once");
     }
   }
   return {};
@@ -48,7 +49,7 @@ const Sharding* sharding_of(const hlo::Instruction& instruction) {
 Status append_shardings(const hlo::Instruction& instruction, std::vector<Sharding>& out) {
   auto leaves = hlo::leaf_shardings(sharding_of(instruction), instruction.shape);
   HEDDLE_RETURN_IF_ERROR(
-      annotate(leaves.status(), to_string(instruction.opcode), " ", instruction.name, ": "));
+      base::annotate(leaves.status(), to_string(instruction.opcode), " ", instruction.name, ": "));
   for (const Sharding* leaf : *leaves) out.push_back(leaf == nullptr ? Sharding() : *leaf);
   return {};
 }
@@ -87,7 +88,7 @@ StatusOr<TileShapes> tile_shapes(const hlo::Module& module, const EntryShardings
     for (size_t i = 0; i < shapes.size(); ++i) {
       const auto tiles = hlo::tiles_of(said[i], shapes[i], partitions);
       HEDDLE_RETURN_IF_ERROR(
-          annotate(tiles.status(), "compile ", module.name, ": ", what, " ", i, ": "));
+          base::annotate(tiles.status(), "compile ", module.name, ": ", what, " ", i, ": "));
       to.push_back(tiles->shape);
     }
     return {};
@@ -138,10 +139,10 @@ StatusOr<DeviceBuffers> SpmdExecutable::launch(const DeviceBuffers& arguments,
 }
 
 Status SpmdExecutable::check(const DeviceBuffers& arguments) const {
-  if (devices_[0]->is_gone()) return gone_error(cat("run ", name_), *devices_[0]);
+  if (devices_[0]->is_gone()) return gone_error(base::cat("run ", name_), *devices_[0]);
   if (arguments.size() != grid_.devices.size()) {
-    return invalid_argument("run ", name_, ": got arguments for ", arguments.size(),
-                            " devices; it runs on ", grid_.devices.size());
+    return base::invalid_argument("run ", name_, ": got arguments for ", arguments.size(),
+                                  " devices; it runs on ", grid_.devices.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) HEDDLE_RETURN_IF_ERROR(check(i, arguments[i]));
   return {};
@@ -150,22 +151,23 @@ Status SpmdExecutable::check(const DeviceBuffers& arguments) const {
 Status SpmdExecutable::check(size_t device, const std::vector<BufferPtr>& arguments) const {
   const std::string& place = grid_.devices[device]->name();
   if (arguments.size() != parameter_shapes_.size()) {
-    return invalid_argument("run ", name_, ": got ", arguments.size(), " arguments for ", place,
-                            "; it takes ", parameter_shapes_.size());
+    return base::invalid_argument("run ", name_, ": got ", arguments.size(), " arguments for ",
+                                  place, "; it takes ", parameter_shapes_.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Buffer* argument = arguments[i].get();
     const bool fits = argument != nullptr && same_type(argument->shape(), parameter_shapes_[i]) &&
                       &argument->device() == grid_.devices[device];
     if (!fits) {
-      return invalid_argument("run ", name_, ": argument ", i, " for ", place, " is ",
-                              argument == nullptr ? "no buffer"
-                                                  : cat(to_string(argument->shape()), " on ",
-                                                        argument->device().name()),
-                              "; it must be ", parameter_shapes_[i], " on ", place);
+      return base::invalid_argument(
+          "run ", name_, ": argument ", i, " for ", place, " is ",
+          argument == nullptr
+              ? "no buffer"
+              : base::cat(to_string(argument->shape()), " on ", argument->device().name()),
+          "; it must be ", parameter_shapes_[i], " on ", place);
     }
     if (argument->is_deleted())
-      return deleted_error(cat("run ", name_, ": argument ", i, " for ", place),
+      return deleted_error(base::cat("run ", name_, ": argument ", i, " for ", place),
                            parameter_shapes_[i]);
   }
   return {};
@@ -178,8 +180,9 @@ StatusOr<std::shared_ptr<SpmdExecutable>> compile_spmd_uncounted(const hlo::Modu
   Backend& backend = grid.devices[0]->backend();
   auto* several = dynamic_cast<SpmdBackend*>(&backend);
   if (several == nullptr) {
-    return unimplemented("compile ", module.name, ": backend ", backend.name(),
-                         " has programs of one device only; use a PJRT plugin or the interpreter");
+    return base::unimplemented(
+        "compile ", module.name, ": backend ", backend.name(),
+        " has programs of one device only; use a PJRT plugin or the interpreter");
   }
   return within_memory([&] { return several->compile_for_grid(module, options, grid); }, "compile ",
                        module.name, ":");

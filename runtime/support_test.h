@@ -68,7 +68,7 @@ class HollowBackend final : public Backend {
   struct Hollow final : Executable {
     StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr>,
                                          const ExecuteOptions&) override {
-      return unimplemented("run: a hollow executable");
+      return base::unimplemented("run: a hollow executable");
     }
     Hollow(const hlo::Module& module, Device& device) : Executable(module, device) {}
   };
@@ -94,7 +94,7 @@ class HollowBackend final : public Backend {
     return nullptr;
   }
   Status copy_to_host(Buffer&, void*) override {
-    return unimplemented("download: a hollow buffer");
+    return base::unimplemented("download: a hollow buffer");
   }
 
   std::function<Status()> on_compile_;

@@ -15,15 +15,16 @@ namespace {
 using Direction = TransferGuard::Direction;
 
 Status check_array(const Shape& shape) {
-  if (shape.is_array()) return annotate(check_shape(shape), "upload: ");
-  return invalid_argument("upload: a value of type ", shape,
-                          "; it must be an array; upload each of its leaves");
+  if (shape.is_array()) return base::annotate(check_shape(shape), "upload: ");
+  return base::invalid_argument("upload: a value of type ", shape,
+                                "; it must be an array; upload each of its leaves");
 }
 
 Status check_data(const void* data, const Shape& shape) {
   if (data != nullptr || shape.byte_size() == 0) return {};
-  return invalid_argument("upload: the data of ", shape, " is a null pointer; it must point at ",
-                          shape.byte_size(), " bytes");
+  return base::invalid_argument("upload: the data of ", shape,
+                                " is a null pointer; it must point at ", shape.byte_size(),
+                                " bytes");
 }
 
 bool can_lend(const void* data) { return reinterpret_cast<uintptr_t>(data) % kLendAlignment == 0; }
@@ -32,8 +33,8 @@ bool can_lend(const void* data) { return reinterpret_cast<uintptr_t>(data) % kLe
 Status check_download(Buffer& buffer, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kDeviceToHost, buffer.shape(), what));
   if (!buffer.shape().is_array()) {
-    return invalid_argument("download: a value of type ", buffer.shape(),
-                            " has no bytes; it must be an array");
+    return base::invalid_argument("download: a value of type ", buffer.shape(),
+                                  " has no bytes; it must be an array");
   }
   if (buffer.is_deleted()) return deleted_error("download", buffer.shape());
   return buffer.device().is_gone() ? gone_error("download", buffer.device()) : Status();
@@ -80,9 +81,9 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
   const Shape& shape = literal.shape();
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
   if (literal.is_elided()) {
-    return failed_precondition("upload: a literal of type ", shape,
-                               " whose values were elided as {...}; "
-                               "print the module with its constants in full");
+    return base::failed_precondition("upload: a literal of type ", shape,
+                                     " whose values were elided as {...}; "
+                                     "print the module with its constants in full");
   }
   if (is_mesh(device)) return to_devices(device, literal, hlo::Sharding(), what, options);
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
@@ -114,8 +115,8 @@ StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array, std::st
   const Shape& shape = array.shape;
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
   if (array.byte_strides.size() != shape.dimensions().size()) {
-    return invalid_argument("upload: ", shape, " has ", array.byte_strides.size(),
-                            " strides; it must have one a dimension");
+    return base::invalid_argument("upload: ", shape, " has ", array.byte_strides.size(),
+                                  " strides; it must have one a dimension");
   }
   HEDDLE_RETURN_IF_ERROR(check_data(array.data, shape));
   if (is_mesh(device))
@@ -185,7 +186,7 @@ StatusOr<Download> Download::of_tiles(const ShardedBuffer& buffer, std::string_v
 }
 
 StatusOr<Literal> Download::await() {
-  if (finish_ == nullptr) return failed_precondition("download: it was waited for before");
+  if (finish_ == nullptr) return base::failed_precondition("download: it was waited for before");
   HEDDLE_RETURN_IF_ERROR(std::exchange(finish_, nullptr)(literal_));
   return std::move(literal_);
 }
@@ -199,9 +200,9 @@ StatusOr<Literal> view_on_host(Buffer& buffer, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
   if (const ShardedBuffer* sharded = as_sharded(buffer)) {
     if (sharded->tiles().is_whole()) return view_on_host(*sharded->parts()[0], what);
-    return unimplemented("view: ", buffer.shape(), " lies in ", sharded->tiles().count(),
-                         " tiles on ", buffer.device().name(),
-                         "; view its parts(), or read it with to_host()");
+    return base::unimplemented("view: ", buffer.shape(), " lies in ", sharded->tiles().count(),
+                               " tiles on ", buffer.device().name(),
+                               "; view its parts(), or read it with to_host()");
   }
   StatusOr<Literal> view = buffer.device().backend().share_with_host(buffer);
   if (view.ok()) count(&Counters::aliased_bytes, buffer.size_bytes());

@@ -14,12 +14,13 @@ thread_local const TransferGuard* innermost = nullptr;
 // "upload of f32[2,3] from host to device, asked for by array"
 std::string describe(Direction direction, const Shape& shape, std::string_view what) {
   const bool up = direction == Direction::kHostToDevice;
-  return cat(up ? "upload" : "download", ": ", shape, " goes from ",
-             up ? "host to device" : "device to host", what.empty() ? "" : ", asked for by ", what);
+  return base::cat(up ? "upload" : "download", ": ", shape, " goes from ",
+                   up ? "host to device" : "device to host", what.empty() ? "" : ", asked for by ",
+                   what);
 }
 
 std::string line_of(const SourceLocation& where) {
-  return where.known() ? cat(" [", where, "]") : std::string();
+  return where.known() ? base::cat(" [", where, "]") : std::string();
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ Status TransferGuard::check(Direction direction, const Shape& shape, std::string
   if (guard == nullptr || guard->policy_ == Policy::kAllow) return {};
   std::string transfer = describe(direction, shape, what);
   if (guard->policy_ == Policy::kForbid) {
-    return failed_precondition(
+    return base::failed_precondition(
         transfer,
         ", and a TransferGuard forbids it; move it out of the guarded block, or allow "
         "it with an inner TransferGuard(Policy::kAllow)",

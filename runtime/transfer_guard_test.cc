@@ -28,18 +28,18 @@ class Guard : public ::testing::Test {
 TEST_F(Guard, ForbiddenUploadNamesDirectionTypeAskerRepairAndLine) {
   TransferGuard guard(Policy::kForbid, Direction::kBoth, {"app/train.cc", 41});
   const Status error = to_device(device_, vector_of({1, 2}), "array").status();
-  EXPECT_EQ(error,
-            failed_precondition("upload: f32[2] goes from host to device, asked for by array, and "
-                                "a TransferGuard forbids "
-                                "it; move it out of the guarded block, or allow it with an inner "
-                                "TransferGuard(Policy::kAllow) [train.cc:41]"));
+  EXPECT_EQ(error, base::failed_precondition(
+                       "upload: f32[2] goes from host to device, asked for by array, and "
+                       "a TransferGuard forbids "
+                       "it; move it out of the guarded block, or allow it with an inner "
+                       "TransferGuard(Policy::kAllow) [train.cc:41]"));
 }
 
 TEST_F(Guard, ForbiddenDownloadNamesDirectionAndType) {
   TransferGuard guard(Policy::kForbid, Direction::kBoth, {"app/train.cc", 41});
   EXPECT_EQ(
       download(),
-      failed_precondition(
+      base::failed_precondition(
           "download: f32[2] goes from device to host, and a TransferGuard forbids it; move it out "
           "of the guarded block, or allow it with an inner TransferGuard(Policy::kAllow) "
           "[train.cc:41]"));
@@ -90,7 +90,7 @@ TEST_F(Guard, EndsWithItsBlock) {
 
 TEST_F(Guard, HoldsForItsOwnThread) {
   TransferGuard guard(Policy::kForbid);
-  Status elsewhere = internal_error("the thread did not run");
+  Status elsewhere = base::internal_error("the thread did not run");
   std::thread([&] { elsewhere = upload(); }).join();
   EXPECT_TRUE(elsewhere.ok());
 }
@@ -118,7 +118,7 @@ TEST_F(Guard, LogsToStandardErrorWithTheGuardsLine) {
 TEST_F(Guard, ForbidsBeforeAnyWait) {
   buffer_->release();
   TransferGuard guard(Policy::kForbid);
-  EXPECT_NE(message_of(download()).find("TransferGuard forbids"), std::string::npos);
+  EXPECT_NE(base::message_of(download()).find("TransferGuard forbids"), std::string::npos);
 }
 
 TEST_F(Guard, ARunMovesNothing) {

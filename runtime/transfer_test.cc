@@ -75,17 +75,17 @@ TEST_F(Transfer, AnUploadFromBorrowedMemoryIsACopyToo) {
 
 TEST_F(Transfer, ATupleIsRefused) {
   const auto refused = to_device(device_, Literal::tuple({vector_of({1}), vector_of({2})}));
-  EXPECT_EQ(
-      refused.status(),
-      invalid_argument("upload: a value of type (f32[1], f32[1]); it must be an array; upload "
-                       "each of its leaves"));
+  EXPECT_EQ(refused.status(),
+            base::invalid_argument(
+                "upload: a value of type (f32[1], f32[1]); it must be an array; upload "
+                "each of its leaves"));
 }
 
 TEST_F(Transfer, AnElidedLiteralIsRefusedAndNotCounted) {
   const Effects effects = effects_of([&] {
     EXPECT_EQ(
         to_device(device_, Literal::elided(f32({4}))).status(),
-        failed_precondition(
+        base::failed_precondition(
             "upload: a literal of type f32[4] whose values were elided as {...}; print the module "
             "with its constants in full"));
   });
@@ -131,16 +131,18 @@ TEST(TransferToABackendThatCannotBorrow, LendingIsAnUpload) {
 TEST(TransferThatFails, IsNotCounted) {
   HollowBackend backend;
   const BufferPtr buffer = on(*backend.devices()[0], {1, 2});
-  const Effects effects = effects_of(
-      [&] { EXPECT_EQ(to_host(*buffer).status(), unimplemented("download: a hollow buffer")); });
+  const Effects effects = effects_of([&] {
+    EXPECT_EQ(to_host(*buffer).status(), base::unimplemented("download: a hollow buffer"));
+  });
   EXPECT_EQ(effects, Counters{});
 }
 
 TEST(TransferThatFails, WithoutMemoryIsAnErrorThatNamesTheType) {
   HollowBackend backend;
   const Literal huge = Literal::borrowed(f32({1 << 28}), nullptr, nullptr);
-  EXPECT_EQ(to_device(*backend.devices()[0], huge).status(),
-            resource_exhausted("upload: f32[268435456] needs more host memory than there is"));
+  EXPECT_EQ(
+      to_device(*backend.devices()[0], huge).status(),
+      base::resource_exhausted("upload: f32[268435456] needs more host memory than there is"));
 }
 
 TEST_F(Transfer, TheLenderIsHeldAsLongAsTheBuffer) {

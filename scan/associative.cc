@@ -73,20 +73,21 @@ class AssociativeScan {
   void check(const std::vector<Shape>& before, const Body& body) const {
     const TreeSpec in = elements_.spec();
     if (in != body.results[0])
-      throw Error(invalid_argument(kWhat, ": elements",
-                                   first_difference(in, body.results[0], " as fn gets them",
-                                                    " as it returns them"),
-                                   "; it must return the structure that it was given"),
+      throw Error(base::invalid_argument(kWhat, ": elements",
+                                         first_difference(in, body.results[0], " as fn gets them",
+                                                          " as it returns them"),
+                                         "; it must return the structure that it was given"),
                   at_);
     std::vector<std::string> paths = leaf_paths(in);
     for (size_t i = 0; i < paths.size(); ++i) {
       const Shape& after = body.result_shapes[i];
       if (same_type(before[i], after)) continue;
-      throw Error(invalid_argument(kWhat, ": elements", paths[i], " enter fn as ", before[i],
-                                   " and leave as ", after,
-                                   "; fn must keep types, and work on slabs of any length along "
-                                   "the axis"),
-                  at_);
+      throw Error(
+          base::invalid_argument(kWhat, ": elements", paths[i], " enter fn as ", before[i],
+                                 " and leave as ", after,
+                                 "; fn must keep types, and work on slabs of any length along "
+                                 "the axis"),
+          at_);
     }
   }
 
@@ -122,9 +123,9 @@ std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements
     for (size_t i = 1; i < shapes.size(); ++i) {
       if (shapes[i].has_dimension(axis) && shapes[i].dimension(axis) == shapes[0].dimension(axis))
         continue;
-      throw Error(invalid_argument(kWhat, ": element", paths[i], " is ", shapes[i], " and element",
-                                   paths[0], " is ", shapes[0],
-                                   "; all must have one size along axis ", options.axis),
+      throw Error(base::invalid_argument(kWhat, ": element", paths[i], " is ", shapes[i],
+                                         " and element", paths[0], " is ", shapes[0],
+                                         "; all must have one size along axis ", options.axis),
                   at);
     }
     Leaves leaves = elements.leaves;
@@ -222,8 +223,8 @@ Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, b
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (x.dtype() == pred)
-    throw Error(invalid_argument(name, ": x is ", x.shape(),
-                                 "; it must be of numbers, cast it with astype(s32)"),
+    throw Error(base::invalid_argument(name, ": x is ", x.shape(),
+                                       "; it must be of numbers, cast it with astype(s32)"),
                 at);
   int64_t along = trace_internal::axis_of(name, x.shape(), axis, at);
   if (x.shape().dimension(along) < 2) return x;

@@ -22,7 +22,7 @@ using trace_internal::vector_of;
 // The bin of each element, those outside being -1 or n.
 Located bin_of(std::string_view op, const Tensor& x, const Tensor& edges, SourceLocation at) {
   vector_of(op, "edges", {edges, at}, 2);
-  Located place(searchsorted({edges, at}, {x, at}, Side::kRight), at);
+  Located place(searchsorted({edges, at}, {x, at}, SearchSide::kRight), at);
   Located last(reshape({slice_in_dim({edges, at}, edges.size() - 1, edges.size()), at}, {}), at);
   return where(Located(x, at) == last, edges.size() - 2, place - 1);
 }
@@ -33,8 +33,8 @@ Tensor counted(const Located& place, int64_t bins, const Tensor& like,
   SourceLocation at = place.at();
   Tensor each = weights ? as_tensor(*weights) : full_like(place.operand(), {1, at});
   if (each.shape().dimensions() != like.shape().dimensions())
-    throw Error(invalid_argument(op, ": weights are ", each.shape(), "; x is ", like.shape(),
-                                 ", they must have its shape"),
+    throw Error(base::invalid_argument(op, ": weights are ", each.shape(), "; x is ", like.shape(),
+                                       ", they must have its shape"),
                 at);
   return scatter({zeros({bins}, each.dtype(), at), at},
                  {reshape(place.operand(), {like.size(), 1}), at},
@@ -68,7 +68,7 @@ Points repeated(const Points& points, double period) {
 
 Located interpolated(const Located& x, const Points& points) {
   const int64_t n = points.x.tensor().size();
-  Located place = x.with(searchsorted(points.x.operand(), x.operand(), Side::kRight));
+  Located place = x.with(searchsorted(points.x.operand(), x.operand(), SearchSide::kRight));
   Located above = minimum(maximum(place, std::min<int64_t>(1, n - 1)), n - 1);
   Located below = maximum(above - 1, 0);
   auto at_place = [&](const Located& v, const Located& i) {
@@ -88,11 +88,11 @@ Located element(const Located& v, int64_t i) {
 void require_points(const Tensor& x, const Tensor& xp, const Tensor& fp, SourceLocation at) {
   vector_of("interp", "xp", {xp, at}, 1);
   if (fp.shape() != xp.shape() || !is_floating(x.dtype()))
-    throw Error(
-        invalid_argument("interp: x is ", x.shape(), ", xp ", xp.shape(), " and fp ", fp.shape(),
-                         "; they must be of floats of one dtype, xp and fp vectors of one "
-                         "length"),
-        at);
+    throw Error(base::invalid_argument(
+                    "interp: x is ", x.shape(), ", xp ", xp.shape(), " and fp ", fp.shape(),
+                    "; they must be of floats of one dtype, xp and fp vectors of one "
+                    "length"),
+                at);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ Tensor digitize(Operand operand, Operand edge_operand, bool right) {
   vector_of("digitize", "edges", {edges, at});
   return one_program("digitize", at, [&] {
     const int64_t n = edges.size();
-    const Side side = right ? Side::kLeft : Side::kRight;
+    const SearchSide side = right ? SearchSide::kLeft : SearchSide::kRight;
     Located rising(searchsorted({edges, at}, {x, at}, side), at);
     if (n < 2) return rising.tensor();
     Tensor turned = flip({edges, at});
@@ -128,8 +128,8 @@ Tensor histogram2d_at(Operand first, Operand second, Operand x_edges, Operand y_
   SourceLocation at = first.at();
   Tensor x = as_tensor(first), y = as_tensor(second);
   if (x.shape().dimensions() != y.shape().dimensions())
-    throw Error(invalid_argument("histogram2d_at: y is ", y.shape(), "; x is ", x.shape(),
-                                 ", they must have one shape"),
+    throw Error(base::invalid_argument("histogram2d_at: y is ", y.shape(), "; x is ", x.shape(),
+                                       ", they must have one shape"),
                 at);
   return one_program("histogram2d_at", at, [&] {
     Tensor rows = as_tensor(x_edges), columns = as_tensor(y_edges);
@@ -146,9 +146,10 @@ Tensor histogram_bin_edges(Operand operand, int64_t bins) {
   SourceLocation at = operand.at();
   Located x(as_tensor(operand), at);
   if (bins < 1 || !is_floating(x.dtype()) || x.tensor().size() == 0)
-    throw Error(invalid_argument("histogram_bin_edges: x is ", x.tensor().shape(), ", bins ", bins,
-                                 "; x must be of floats, with elements, and bins 1 or more"),
-                at);
+    throw Error(
+        base::invalid_argument("histogram_bin_edges: x is ", x.tensor().shape(), ", bins ", bins,
+                               "; x must be of floats, with elements, and bins 1 or more"),
+        at);
   return one_program("histogram_bin_edges", at, [&] {
     Located low = x.with(min(x.operand())), high = x.with(max(x.operand()));
     Located wider = where(low == high, low.like(0.5), 0);
@@ -167,7 +168,8 @@ Tensor interp(Operand operand, Operand places, Operand values, const Interp& bey
   const Tensor x = trace_internal::like("interp", "x", operand, xp.dtype(), at);
   require_points(x, xp, fp, at);
   if (beyond.period && !(*beyond.period > 0))
-    throw Error(invalid_argument("interp: period is ", *beyond.period, "; it must be above 0"), at);
+    throw Error(
+        base::invalid_argument("interp: period is ", *beyond.period, "; it must be above 0"), at);
   return one_program("interp", at, [&] {
     Located wanted(x, at);
     Points points{{xp, at}, {fp, at}};

@@ -17,7 +17,8 @@ namespace heddle::scan_internal {
 
 // Runs the user's callable on leaves; gives its result's leaves, and one TreeSpec for each part of
 // the result (carry, ys).
-using FlatBody = FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::vector<TreeSpec>&)>;
+using FlatBody =
+    base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::vector<TreeSpec>&)>;
 
 // A callable, and how it is run on leaves.
 struct Callable {
@@ -41,7 +42,7 @@ Callable callable_of(const Fn& fn, Run& run) {
 struct Argument {
   std::vector<Tensor> leaves;
   std::string structure;
-  FunctionRef<TreeSpec()> spec;
+  base::FunctionRef<TreeSpec()> spec;
 };
 
 // Appends lengths of vectors, keys of maps and presence of optionals: nothing for trees whose type
@@ -56,19 +57,19 @@ void append_structure(std::string& out, const T& tree) {
         tree, [&](std::string_view, const auto& child) { append_structure(out, child); },
         [&](std::string_view, const auto& value) {
           const std::string text = text_of(value);
-          append(out, "s", text.size(), ":", text);
+          base::append(out, "s", text.size(), ":", text);
         });
   else if constexpr (IsTuple<T>::value)
     std::apply([&](const auto&... child) { (append_structure(out, child), ...); }, tree);
   else if constexpr (IsVector<T>::value) {
-    append(out, "v", tree.size(), ";");
+    base::append(out, "v", tree.size(), ";");
     for (const auto& child : tree) append_structure(out, child);
   } else if constexpr (IsOptional<T>::value) {
     out.push_back(tree ? '1' : '0');
     if (tree) append_structure(out, *tree);
   } else {
     for (const auto& [key, child] : tree) {
-      append(out, "m", key.size(), ":", key);
+      base::append(out, "m", key.size(), ":", key);
       append_structure(out, child);
     }
     out.push_back(';');

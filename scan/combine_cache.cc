@@ -39,7 +39,7 @@ uint64_t possibly_forced(uint64_t hash) {
 }
 
 uint64_t BodyKey::hash() const {
-  Hasher hasher;
+  base::Hasher hasher;
   hasher.add_word(identity.id);
   hasher.add_word(reinterpret_cast<uint64_t>(kind));
   hasher.add_word(reinterpret_cast<uint64_t>(types));
@@ -82,7 +82,7 @@ Fragment intern(hlo::Module module, bool* known) {
                                      std::make_shared<const hlo::Module>(std::move(module)));
 }
 
-void force_combine_hash_for_testing(const Hash128* hash) {
+void force_combine_hash_for_testing(const base::Hash128* hash) {
   if (hash) forced_hash = hash->low;
   is_hash_forced = hash != nullptr;
 }

@@ -58,6 +58,6 @@ Fragment intern(hlo::Module module, bool* known);
 namespace heddle::scan_internal {
 // For tests: the hashes of all levels, and of whole scans, become this constant, so that everything
 // collides. Null: the real hashes.
-void force_combine_hash_for_testing(const Hash128* hash);
+void force_combine_hash_for_testing(const base::Hash128* hash);
 uint64_t possibly_forced(uint64_t hash);
 }  // namespace heddle::scan_internal

@@ -22,7 +22,7 @@ class Branches {
   }
 
   void add(const Callable& callable, std::string name) {
-    const std::string result = cat("result of ", name);
+    const std::string result = base::cat("result of ", name);
     BodyPtr body = body_for({.what = what_,
                              .kind = &kBranch,
                              .callable = callable,
@@ -74,10 +74,11 @@ class Branches {
     const Body& a = *bodies_[0];
     const Body& b = *bodies_[i];
     if (a.results[0] != b.results[0]) {
-      throw Error(invalid_argument(what_, ": result",
-                                   first_difference(a.results[0], b.results[0],
-                                                    cat(" in ", names_[0]), cat(" in ", names_[i])),
-                                   "; branches must return one structure"),
+      throw Error(base::invalid_argument(
+                      what_, ": result",
+                      first_difference(a.results[0], b.results[0], base::cat(" in ", names_[0]),
+                                       base::cat(" in ", names_[i])),
+                      "; branches must return one structure"),
                   at_);
     }
     std::vector<std::string> paths = leaf_paths(a.results[0]);
@@ -85,13 +86,13 @@ class Branches {
       const Shape& x = a.result_shapes[leaf];
       const Shape& y = b.result_shapes[leaf];
       if (same_type(x, y)) continue;
-      throw Error(
-          invalid_argument(what_, ": result", paths[leaf], " is ", x, " in ", names_[0], " and ", y,
-                           " in ", names_[i],
-                           x.dtype() != y.dtype()
-                               ? "; cast one with astype"
-                               : "; branches must return equal shapes, reshape or broadcast one"),
-          at_);
+      throw Error(base::invalid_argument(
+                      what_, ": result", paths[leaf], " is ", x, " in ", names_[0], " and ", y,
+                      " in ", names_[i],
+                      x.dtype() != y.dtype()
+                          ? "; cast one with astype"
+                          : "; branches must return equal shapes, reshape or broadcast one"),
+                  at_);
     }
   }
 
@@ -116,10 +117,11 @@ Tensor predicate_of(const Operand& predicate, SourceLocation at) {
   Tensor value = chooser("cond", "predicate", predicate);
   const Shape& shape = value.shape();
   if (!shape.is_scalar() || is_complex(shape.dtype())) {
-    throw Error(invalid_argument("cond: predicate is ", shape,
-                                 "; it must be pred[], or a real scalar, which is compared with "
-                                 "zero; for elements use where()"),
-                at);
+    throw Error(
+        base::invalid_argument("cond: predicate is ", shape,
+                               "; it must be pred[], or a real scalar, which is compared with "
+                               "zero; for elements use where()"),
+        at);
   }
   return shape.dtype() == pred ? value : not_equal({value, at}, {0, at});
 }
@@ -128,10 +130,10 @@ Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
   Tensor value = chooser("switch_case", "index", index);
   const Shape& shape = value.shape();
   if (!shape.is_scalar() || !is_integer(shape.dtype())) {
-    throw Error(
-        invalid_argument("switch_case: index is ", shape,
-                         "; it must be a scalar of an integer dtype, cast it with astype(s32)"),
-        at);
+    throw Error(base::invalid_argument(
+                    "switch_case: index is ", shape,
+                    "; it must be a scalar of an integer dtype, cast it with astype(s32)"),
+                at);
   }
   int64_t last = static_cast<int64_t>(branches) - 1;
   // Clamped in its own type: a u32 above 2^31 must not become negative, a wide one not wrap.
@@ -156,11 +158,12 @@ std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const C
 std::vector<Tensor> run_switch(Operand index, std::span<const Callable> callables,
                                const Argument& operands, TreeSpec* result, SourceLocation at) {
   if (callables.empty())
-    throw Error(invalid_argument("switch_case: has no branches; give at least one"), at);
+    throw Error(base::invalid_argument("switch_case: has no branches; give at least one"), at);
   return trace_internal::in_program("switch_case", at, [&] {
     Tensor chosen = index_of(index, callables.size(), at);
     Branches branches("switch_case", operands, at);
-    for (size_t i = 0; i < callables.size(); ++i) branches.add(callables[i], cat("branch ", i));
+    for (size_t i = 0; i < callables.size(); ++i)
+      branches.add(callables[i], base::cat("branch ", i));
     *result = branches.result();
     return callables.size() == 1 ? branches.emit_only() : branches.emit_conditional(chosen);
   });

@@ -49,7 +49,7 @@ class State {
 void check_condition(const Shape& shape, SourceLocation at) {
   if (shape.is_scalar(pred)) return;
   throw Error(
-      invalid_argument(
+      base::invalid_argument(
           "while_loop: condition returns ", shape,
           "; it must return pred[], compare the value with something or reduce it with all()"),
       at);
@@ -116,8 +116,9 @@ TreeSpec behind(size_t numbers, const Argument& init) {
 std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
                                   const Argument& init, int64_t max_steps, SourceLocation at) {
   if (max_steps < 0)
-    throw Error(invalid_argument("while_loop: max_steps is ", max_steps, "; it must be 0 or more"),
-                at);
+    throw Error(
+        base::invalid_argument("while_loop: max_steps is ", max_steps, "; it must be 0 or more"),
+        at);
   const DType dtype = max_steps > INT32_MAX ? s64 : s32;
   std::vector<Tensor> carry{constant_like({0, at}, dtype, "while_loop")};
   carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());
@@ -140,7 +141,7 @@ std::vector<Tensor> bounded_while(const Callable& condition, const Callable& bod
   std::vector<Tensor> results =
       record_while({condition.identity, condition.types, test, condition.name},
                    {body.identity, body.types, step, body.name},
-                   {carry, cat("at most ", max_steps, ";", init.structure), spec}, at);
+                   {carry, base::cat("at most ", max_steps, ";", init.structure), spec}, at);
   return {results.begin() + 1, results.end()};
 }
 
@@ -160,7 +161,7 @@ namespace {
 int64_t static_bound(const Operand& bound) {
   if (const auto* u = std::get_if<uint64_t>(&bound.number())) return static_cast<int64_t>(*u);
   if (const auto* i = std::get_if<int64_t>(&bound.number())) return *i;
-  throw Error(invalid_argument(
+  throw Error(base::invalid_argument(
                   "fori_loop: a bound is no integer; bounds are C++ integers or integer scalars"),
               bound.at());
 }
@@ -216,20 +217,21 @@ std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, co
     if (!low.is_tensor() && !high.is_tensor())
       return static_fori(body, static_bound(low), static_bound(high), init, options.unroll, at);
     if (options.unroll != 1)
-      throw Error(invalid_argument("fori_loop: unroll is ", options.unroll,
-                                   " and a bound is a tensor; only a loop between C++ integers is "
-                                   "unrolled, give those or leave it out"),
-                  at);
+      throw Error(
+          base::invalid_argument("fori_loop: unroll is ", options.unroll,
+                                 " and a bound is a tensor; only a loop between C++ integers is "
+                                 "unrolled, give those or leave it out"),
+          at);
     Tensor from =
         low.is_tensor() ? low.tensor() : constant_like(low, high.tensor().dtype(), "fori_loop");
     Tensor to = high.is_tensor() ? high.tensor() : constant_like(high, from.dtype(), "fori_loop");
     const Shape& a = trace_internal::node_of(from, "fori_loop", at).shape;
     const Shape& b = trace_internal::node_of(to, "fori_loop", at).shape;
     if (!same_type(a, b) || !a.is_scalar() || !is_integer(a.dtype())) {
-      throw Error(
-          invalid_argument("fori_loop: bounds are ", a, " and ", b,
-                           "; they must be scalars of one integer dtype, cast one with astype"),
-          at);
+      throw Error(base::invalid_argument(
+                      "fori_loop: bounds are ", a, " and ", b,
+                      "; they must be scalars of one integer dtype, cast one with astype"),
+                  at);
     }
     return dynamic_fori(body, from, to, init, at);
   });

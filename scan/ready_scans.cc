@@ -25,7 +25,7 @@ bool same_options(const ScanOptions& a, const ScanOptions& b) {
 }  // namespace
 
 uint64_t ReadyKey::hash() const {
-  Hasher hasher;
+  base::Hasher hasher;
   hasher.add_word(reinterpret_cast<uint64_t>(body.get()));
   hasher.add_word(static_cast<uint64_t>(length));
   hasher.add_word(device);

@@ -55,9 +55,9 @@ Tensor of_integers(std::string_view op, const Operand& left, const Operand& righ
   return one_program(op, at, [&] {
     OperandPair pair = unify(left, right, op);
     if (!is_integer(pair.a.dtype()))
-      throw Error(
-          invalid_argument(op, ": operands are ", pair.a.shape(), "; they must be of integers"),
-          at);
+      throw Error(base::invalid_argument(op, ": operands are ", pair.a.shape(),
+                                         "; they must be of integers"),
+                  at);
     return fn(Located(pair.a, at), Located(pair.b, at)).tensor();
   });
 }
@@ -82,7 +82,8 @@ Tensor unwrap(Operand operand, const Unwrap& how) {
   Located x = floating("unwrap", "x", operand);
   const int64_t along = axis_of("unwrap", x.tensor().shape(), how.axis, x.at());
   if (!(how.period > 0))
-    throw Error(invalid_argument("unwrap: period is ", how.period, "; it must be above 0"), x.at());
+    throw Error(base::invalid_argument("unwrap: period is ", how.period, "; it must be above 0"),
+                x.at());
   const int64_t n = x.tensor().dim(along);
   if (n < 2) return x.tensor();
   return one_program("unwrap", x.at(), [&] {
@@ -101,19 +102,20 @@ Tensor repeat_each(Operand operand, Operand how_often, int64_t total, int64_t ax
   Tensor x = as_tensor(operand), counts = as_tensor(how_often);
   const int64_t along = axis_of("repeat_each", x.shape(), axis, at), size = x.dim(along);
   if (counts.rank() != 1 || counts.size() != size || !is_integer(counts.dtype()))
-    throw Error(invalid_argument("repeat_each: counts are ", counts.shape(), "; axis ", axis,
-                                 " of x, ", x.shape(), ", has size ", size,
-                                 ", they must be a vector of as many integers"),
+    throw Error(base::invalid_argument("repeat_each: counts are ", counts.shape(), "; axis ", axis,
+                                       " of x, ", x.shape(), ", has size ", size,
+                                       ", they must be a vector of as many integers"),
                 at);
   if (total < 0 || (size == 0 && total > 0))
-    throw Error(invalid_argument("repeat_each: total is ", total, "; x is ", x.shape(),
-                                 ", it must be 0 or more, and 0 where there is nothing to repeat"),
-                at);
+    throw Error(
+        base::invalid_argument("repeat_each: total is ", total, "; x is ", x.shape(),
+                               ", it must be 0 or more, and 0 where there is nothing to repeat"),
+        at);
   return one_program("repeat_each", at, [&] {
     // Place p takes the element before whose end it lies: as many elements end at or before p.
     const Tensor ends = cumsum({counts.astype(s64, at), at});
     const Tensor places = iota(s64, {total}, 0, at);
-    const Tensor source = searchsorted({ends, at}, {places, at}, Side::kRight);
+    const Tensor source = searchsorted({ends, at}, {places, at}, SearchSide::kRight);
     return take({x, at}, {source, at}, along);
   });
 }

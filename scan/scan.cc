@@ -66,11 +66,11 @@ class Resolver {
  private:
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    throw Error(invalid_argument(what_, ": ", parts...), at_);
+    throw Error(base::invalid_argument(what_, ": ", parts...), at_);
   }
 
   [[nodiscard]] std::string path(size_t leaf) const {
-    return cat(parts_of(what_).xs, leaf_paths(xs_.spec())[leaf]);
+    return base::cat(parts_of(what_).xs, leaf_paths(xs_.spec())[leaf]);
   }
 
   void check_options() const {
@@ -178,7 +178,7 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
   return body_for({.what = what,
                    .kind = &kScanBody,
                    .callable = flat,
-                   .structure = cat(init.structure, "|", xs.structure),
+                   .structure = base::cat(init.structure, "|", xs.structure),
                    .parameters = std::move(parameters),
                    .at = at,
                    .returns_captures = true,
@@ -193,7 +193,7 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
   operands.insert(operands.end(), init.leaves.begin(), init.leaves.end());
   operands.insert(operands.end(), body.captures.begin(), body.captures.end());
   hlo::FrontendAttributes attributes;
-  if (options.unroll != 1) attributes.emplace_back("heddle.unroll", cat(options.unroll));
+  if (options.unroll != 1) attributes.emplace_back("heddle.unroll", base::cat(options.unroll));
   std::vector<Tensor> all =
       emit_many({.opcode = Opcode::kScan,
                  .operands = std::move(operands),
@@ -315,12 +315,12 @@ Tensor constant_leaf(const void* value, DType dtype, SourceLocation at) {
 ScanOptions layer_options(size_t layers, const ScanOptions& options, SourceLocation at) {
   const auto count = static_cast<int64_t>(layers);
   if (options.length && *options.length != count)
-    throw Error(invalid_argument("scan_layers: length is ", *options.length, "; there are ", count,
-                                 " layers, leave it out"),
+    throw Error(base::invalid_argument("scan_layers: length is ", *options.length, "; there are ",
+                                       count, " layers, leave it out"),
                 at);
   if (options.axis != Axes())
-    throw Error(invalid_argument("scan_layers: has an axis for a vector of layers, which are "
-                                 "stacked along axis 0; leave it out"),
+    throw Error(base::invalid_argument("scan_layers: has an axis for a vector of layers, which are "
+                                       "stacked along axis 0; leave it out"),
                 at);
   ScanOptions out = options;
   out.length = count;
@@ -332,20 +332,22 @@ std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
   std::vector<std::string> paths = leaf_paths(specs[0]);
   for (size_t layer = 0; layer < leaves.size(); ++layer) {
     trace_internal::require_values(
-        "scan_layers", cat("layers[", layer, "]"), leaves[layer], [&] { return specs[layer]; }, at);
+        "scan_layers", base::cat("layers[", layer, "]"), leaves[layer],
+        [&] { return specs[layer]; }, at);
     if (specs[layer] != specs[0]) {
-      throw Error(invalid_argument("scan_layers: layer",
-                                   first_difference(specs[0], specs[layer], " in layer 0",
-                                                    cat(" in layer ", layer)),
-                                   "; layers must have one structure"),
+      throw Error(base::invalid_argument("scan_layers: layer",
+                                         first_difference(specs[0], specs[layer], " in layer 0",
+                                                          base::cat(" in layer ", layer)),
+                                         "; layers must have one structure"),
                   at);
     }
     for (size_t i = 0; i < paths.size(); ++i) {
       if (same_type(leaves[layer][i].shape(), leaves[0][i].shape())) continue;
-      throw Error(invalid_argument("scan_layers: layer", paths[i], " is ", leaves[0][i].shape(),
-                                   " in layer 0 and ", leaves[layer][i].shape(), " in layer ",
-                                   layer, "; layers must have equal types"),
-                  at);
+      throw Error(
+          base::invalid_argument("scan_layers: layer", paths[i], " is ", leaves[0][i].shape(),
+                                 " in layer 0 and ", leaves[layer][i].shape(), " in layer ", layer,
+                                 "; layers must have equal types"),
+          at);
     }
   }
   if (paths.empty()) return {};

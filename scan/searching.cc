@@ -32,24 +32,26 @@ struct Interval {
 
 }  // namespace
 
-Tensor searchsorted(Operand sorted_operand, Operand value_operand, Side side) {
+Tensor searchsorted(Operand sorted_operand, Operand value_operand, SearchSide side) {
   SourceLocation at = sorted_operand.at();
   Tensor sorted = as_tensor(sorted_operand);
   Tensor values = value_operand.is_tensor()
                       ? value_operand.tensor()
                       : constant_like(value_operand, sorted.dtype(), "searchsorted");
   if (sorted.rank() != 1)
-    throw Error(invalid_argument("searchsorted: sorted is ", sorted.shape(),
-                                 "; it must have rank 1, call it for each row with map"),
+    throw Error(base::invalid_argument("searchsorted: sorted is ", sorted.shape(),
+                                       "; it must have rank 1, call it for each row with map"),
                 at);
   if (is_complex(sorted.dtype()))
-    throw Error(invalid_argument("searchsorted: sorted is ", sorted.shape(),
-                                 "; complex numbers are not searched, take abs(x) or real(x)"),
-                at);
+    throw Error(
+        base::invalid_argument("searchsorted: sorted is ", sorted.shape(),
+                               "; complex numbers are not searched, take abs(x) or real(x)"),
+        at);
   if (values.dtype() != sorted.dtype())
-    throw Error(invalid_argument("searchsorted: values are ", values.shape(), " and sorted is ",
-                                 sorted.shape(), "; cast one with astype(", sorted.dtype(), ")"),
-                at);
+    throw Error(
+        base::invalid_argument("searchsorted: values are ", values.shape(), " and sorted is ",
+                               sorted.shape(), "; cast one with astype(", sorted.dtype(), ")"),
+        at);
   int64_t size = sorted.size();
   return trace_internal::one_program("searchsorted", at, [&] {
     Located wanted(values, at);
@@ -61,7 +63,7 @@ Tensor searchsorted(Operand sorted_operand, Operand value_operand, Side side) {
       Located low(s.low, at), high(s.high, at);
       Located middle = low + ((high - low) >> 1);
       Located found(take({sorted, at}, middle.operand()), at);
-      Located left = side == Side::kLeft ? ~before(found, wanted) : before(wanted, found);
+      Located left = side == SearchSide::kLeft ? ~before(found, wanted) : before(wanted, found);
       return Interval{where(left, low, middle).tensor(), where(left, middle, high).tensor()};
     };
     int steps = std::bit_width(static_cast<uint64_t>(size));
@@ -75,7 +77,7 @@ namespace {
 // current[place] = combine(current[place], update), one update a place; those past the end are
 // dropped.
 Tensor scattered(const Located& current, const Located& places, const Located& updates,
-                 FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+                 base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   int64_t count = updates.tensor().size();
   Tensor rows = reshape(places.operand(), {count, 1});
   return scatter(current.operand(), places.with(rows).operand(), updates.operand(),
@@ -97,7 +99,7 @@ Located is_new(const Located& sorted) {
   return sorted.with(concat({first, differs.tensor()}, 0, sorted.at()));
 }
 
-Unique unique_of(const Located& x, int64_t size, const std::optional<Operand>& fill) {
+UniqueResult unique_of(const Located& x, int64_t size, const std::optional<Operand>& fill) {
   SourceLocation at = x.at();
   int64_t n = x.tensor().size();
   Located flat = x.with(reshape(x.operand(), {n}));
@@ -130,17 +132,17 @@ Unique unique_of(const Located& x, int64_t size, const std::optional<Operand>& f
 
 }  // namespace
 
-Unique unique(Operand x, int64_t size, std::optional<Operand> fill) {
+UniqueResult unique(Operand x, int64_t size, std::optional<Operand> fill) {
   SourceLocation at = x.at();
   Tensor elements = as_tensor(x);
   if (is_complex(elements.dtype()) || elements.size() == 0)
-    throw Error(invalid_argument("unique: x is ", elements.shape(),
-                                 "; it must have elements, of a dtype with an order"),
+    throw Error(base::invalid_argument("unique: x is ", elements.shape(),
+                                       "; it must have elements, of a dtype with an order"),
                 at);
   if (size < 1)
-    throw Error(invalid_argument("unique: size is ", size, "; it must be 1 or more"), at);
+    throw Error(base::invalid_argument("unique: size is ", size, "; it must be 1 or more"), at);
   std::vector<Tensor> out = trace_internal::in_program("unique", at, [&] {
-    Unique u = unique_of({elements, at}, size, fill);
+    UniqueResult u = unique_of({elements, at}, size, fill);
     return std::vector<Tensor>{u.values, u.indices, u.inverse, u.counts, u.number};
   });
   return {out[0], out[1], out[2], out[3], out[4]};

@@ -13,14 +13,14 @@ namespace heddle {
 // (kLeft) or after (kRight) equal elements: s32 in the values' shape, from 0 to the size. A NaN
 // sorts after every number. errors: Error where sorted is not of rank 1, or the dtypes differ.
 // cost: a loop of log2(size) gathers
-enum class Side : uint8_t { kLeft, kRight };
+enum class SearchSide : uint8_t { kLeft, kRight };
 // s32: where each value would be inserted into `sorted` to keep it sorted.
-Tensor searchsorted(Operand sorted, Operand values, Side side = Side::kLeft);
+Tensor searchsorted(Operand sorted, Operand values, SearchSide side = SearchSide::kLeft);
 
 // The different elements of x, ascending. Shapes cannot depend on values, so `size` places are
 // filled: greater elements that have no place are dropped, and places left over get `fill` (with
 // none: the least element). All NaN are equal.
-struct Unique {
+struct UniqueResult {
   Tensor values;   // [size], of x's dtype
   Tensor indices;  // s32[size]: where each is first in x, flattened; of places left over: where the
                    // least element is
@@ -29,6 +29,6 @@ struct Unique {
   Tensor number;   // s32[]: of different elements, which may be more than size
 };
 // The different elements of x, ascending, in `size` places.
-Unique unique(Operand x, int64_t size, std::optional<Operand> fill = {});
+UniqueResult unique(Operand x, int64_t size, std::optional<Operand> fill = {});
 
 }  // namespace heddle

@@ -18,7 +18,7 @@ TEST(SearchSorted, FindsTheBoundsOfEqualElements) {
   Tensor sorted = array<int>({1, 3, 3, 3, 7});
   Tensor values = array<int>({0, 1, 2, 3, 7, 8});
   EXPECT_THAT(searchsorted(sorted, values).to_vector<int>(), ElementsAre(0, 0, 1, 1, 4, 5));
-  EXPECT_THAT(searchsorted(sorted, values, Side::kRight).to_vector<int>(),
+  EXPECT_THAT(searchsorted(sorted, values, SearchSide::kRight).to_vector<int>(),
               ElementsAre(0, 1, 1, 4, 5, 5));
 }
 
@@ -31,7 +31,8 @@ TEST(SearchSorted, AgreesWithTheStandardLibrary) {
       auto lower = std::lower_bound(sorted.begin(), sorted.end(), v) - sorted.begin();
       auto upper = std::upper_bound(sorted.begin(), sorted.end(), v) - sorted.begin();
       EXPECT_EQ(searchsorted(array(sorted), v).item<int>(), lower) << n << " " << v;
-      EXPECT_EQ(searchsorted(array(sorted), v, Side::kRight).item<int>(), upper) << n << " " << v;
+      EXPECT_EQ(searchsorted(array(sorted), v, SearchSide::kRight).item<int>(), upper)
+          << n << " " << v;
     }
   }
 }
@@ -40,11 +41,11 @@ TEST(SearchSorted, NanComesLast) {
   Tensor sorted = array<float>({1, 2, NAN, NAN});
   EXPECT_THAT(searchsorted(sorted, array<float>({NAN, INFINITY})).to_vector<int>(),
               ElementsAre(2, 2));
-  EXPECT_EQ(searchsorted(sorted, static_cast<float>(NAN), Side::kRight).item<int>(), 4);
+  EXPECT_EQ(searchsorted(sorted, static_cast<float>(NAN), SearchSide::kRight).item<int>(), 4);
 }
 
 TEST(Unique, GivesPlacesCountsAndInverse) {
-  Unique u = unique(array<int>({{3, 1, 3}, {7, 1, 3}}), 5, 99);
+  UniqueResult u = unique(array<int>({{3, 1, 3}, {7, 1, 3}}), 5, 99);
   EXPECT_THAT(u.values.to_vector<int>(), ElementsAre(1, 3, 7, 99, 99));
   EXPECT_THAT(u.counts.to_vector<int>(), ElementsAre(2, 3, 1, 0, 0));
   EXPECT_THAT(u.indices.to_vector<int>(), ElementsAre(1, 0, 3, 1, 1));
@@ -54,7 +55,7 @@ TEST(Unique, GivesPlacesCountsAndInverse) {
 }
 
 TEST(Unique, DropsWhatHasNoPlace) {
-  Unique u = unique(array<float>({NAN, 2, NAN, 1}), 2);
+  UniqueResult u = unique(array<float>({NAN, 2, NAN, 1}), 2);
   EXPECT_THAT(u.values.to_vector<float>(), ElementsAre(1, 2));
   EXPECT_EQ(u.number.item<int>(), 3);
   EXPECT_THAT(unique(array<float>({5}), 3).values.to_vector<float>(), ElementsAre(5, 5, 5));

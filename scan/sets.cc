@@ -17,8 +17,8 @@ using trace_internal::one_program;
 
 void require_order(std::string_view op, const Tensor& x, const Tensor& y, SourceLocation at) {
   if (x.dtype() == y.dtype() && !is_complex(x.dtype())) return;
-  throw Error(invalid_argument(op, ": operands are ", x.shape(), " and ", y.shape(),
-                               "; they must be of one dtype, of integers, floats or pred"),
+  throw Error(base::invalid_argument(op, ": operands are ", x.shape(), " and ", y.shape(),
+                                     "; they must be of one dtype, of integers, floats or pred"),
               at);
 }
 
@@ -32,19 +32,20 @@ Located isin_of(const Located& x, const Located& elements) {
 
 // The different elements for which `keep` is true, of those of `all`.
 template <class Keep>
-Set set_of(std::string_view op, const Operand& left, const Operand& right, int64_t size,
-           const Operand& fill, Keep&& keep) {
+SetResult set_of(std::string_view op, const Operand& left, const Operand& right, int64_t size,
+                 const Operand& fill, Keep&& keep) {
   SourceLocation at = left.at();
   Tensor a = as_tensor(left), b = as_tensor(right);
   require_order(op, a, b, at);
-  if (size < 0) throw Error(invalid_argument(op, ": size is ", size, "; it must be 0 or more"), at);
+  if (size < 0)
+    throw Error(base::invalid_argument(op, ": size is ", size, "; it must be 0 or more"), at);
   std::vector<Tensor> out = in_program(op, at, [&] {
     Located x(ravel({a, at}), at), y(ravel({b, at}), at);
     const Tensor filler = trace_internal::like(op, "fill", fill, a.dtype(), at);
     Located all(concat({x.tensor(), y.tensor()}, 0, at), at);
     const int64_t n = all.tensor().size();
     if (n == 0) return std::vector<Tensor>{broadcast_to(filler, {size}, at), zeros({}, s32, at)};
-    Unique u = unique(all.operand(), n);
+    UniqueResult u = unique(all.operand(), n);
     Located values(u.values, at);
     Located kept = (Located(u.counts, at) > 0) & (values == values) & keep(values, x, y);
     Located number = sum(kept.astype(s32), {});
@@ -69,26 +70,26 @@ Tensor isin(Operand operand, Operand elements) {
   return one_program("isin", at, [&] { return isin_of(Located(x, at), Located(of, at)).tensor(); });
 }
 
-Set union1d(Operand x, Operand y, int64_t size, Operand fill) {
+SetResult union1d(Operand x, Operand y, int64_t size, Operand fill) {
   return set_of("union1d", x, y, size, fill,
                 [](const Located& v, const Located&, const Located&) { return v == v; });
 }
 
-Set intersect1d(Operand x, Operand y, int64_t size, Operand fill) {
+SetResult intersect1d(Operand x, Operand y, int64_t size, Operand fill) {
   return set_of("intersect1d", x, y, size, fill,
                 [](const Located& v, const Located& a, const Located& b) {
                   return isin_of(v, a) & isin_of(v, b);
                 });
 }
 
-Set setdiff1d(Operand x, Operand y, int64_t size, Operand fill) {
+SetResult setdiff1d(Operand x, Operand y, int64_t size, Operand fill) {
   return set_of("setdiff1d", x, y, size, fill,
                 [](const Located& v, const Located& a, const Located& b) {
                   return isin_of(v, a) & ~isin_of(v, b);
                 });
 }
 
-Set setxor1d(Operand x, Operand y, int64_t size, Operand fill) {
+SetResult setxor1d(Operand x, Operand y, int64_t size, Operand fill) {
   return set_of("setxor1d", x, y, size, fill,
                 [](const Located& v, const Located& a, const Located& b) {
                   return isin_of(v, a) != isin_of(v, b);

@@ -18,13 +18,13 @@ namespace heddle {
 // loop of log2 of their number
 Tensor isin(Operand x, Operand elements);
 
-struct Set {
+struct SetResult {
   Tensor values;  // [size], of x's dtype
   Tensor number;  // s32[]: of elements, which may be more than size
 };
-Set union1d(Operand x, Operand y, int64_t size, Operand fill = 0);      // of either
-Set intersect1d(Operand x, Operand y, int64_t size, Operand fill = 0);  // of both
-Set setdiff1d(Operand x, Operand y, int64_t size, Operand fill = 0);    // of x and not of y
-Set setxor1d(Operand x, Operand y, int64_t size, Operand fill = 0);     // of one and not of both
+SetResult union1d(Operand x, Operand y, int64_t size, Operand fill = 0);      // of either
+SetResult intersect1d(Operand x, Operand y, int64_t size, Operand fill = 0);  // of both
+SetResult setdiff1d(Operand x, Operand y, int64_t size, Operand fill = 0);    // of x and not of y
+SetResult setxor1d(Operand x, Operand y, int64_t size, Operand fill = 0);  // of one and not of both
 
 }  // namespace heddle

@@ -77,7 +77,7 @@ namespace {
 
 // One trace, which is compared with the last one at this place and, where it differs, kept.
 std::shared_ptr<Body> traced_body(const BodyRequest& request,
-                                  FunctionRef<void(const Body&)> check) {
+                                  base::FunctionRef<void(const Body&)> check) {
   if (!request.callable.is_own) trace_internal::count_trace();
   using Root = Recorder::Root;
   const Root root = request.returns_captures ? Root::kWithCaptures : Root::kTuple;
@@ -106,12 +106,12 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
 
 }  // namespace
 
-BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check) {
+BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check) {
   const Callable& callable = request.callable;
   if (!callable.identity.known()) return traced_body(request, check);
   // What collectives are depends on the mesh that they are traced for.
   if (const auto* scope = trace_internal::ManualScope::current())
-    append(request.structure, to_string(scope->mesh()), " ", join(scope->axes(), ","));
+    base::append(request.structure, to_string(scope->mesh()), " ", base::join(scope->axes(), ","));
   BodyKey key{callable.identity, request.kind, callable.types, request.structure,
               request.parameters};
   if (BodyPtr found = find_body(key)) {
@@ -154,17 +154,18 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
   const std::vector<Shape> in_shapes = shapes_of(in.leaves, what, at);
   if (entering != out) {
     const auto words = [&](const TreeDifference& d) {
-      return cat(name, d.path, " enters as ", described(d.first, d.path, entering, in_shapes),
-                 " and leaves as ", described(d.second, d.path, out, out_shapes));
+      return base::cat(name, d.path, " enters as ", described(d.first, d.path, entering, in_shapes),
+                       " and leaves as ", described(d.second, d.path, out, out_shapes));
     };
     // The other way round finds a key that leaves alone, beside one that enters alone.
     const TreeDifference found = tree_difference(entering, out);
     TreeDifference other = tree_difference(out, entering);
     std::swap(other.first, other.second);
-    throw Error(invalid_argument(what, ": ", words(found),
-                                 other.path == found.path ? "" : cat("; ", words(other)),
-                                 "; return the structure that ", name, " started with"),
-                at);
+    throw Error(
+        base::invalid_argument(what, ": ", words(found),
+                               other.path == found.path ? "" : base::cat("; ", words(other)),
+                               "; return the structure that ", name, " started with"),
+        at);
   }
   if (std::ranges::equal(in_shapes, out_shapes, same_type)) return;
   std::vector<std::string> paths = leaf_paths(entering);
@@ -175,18 +176,18 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
     if (same_type(a, b)) continue;
     bool dtype = a.dtype() != b.dtype();
     bool shape = a.dimensions() != b.dimensions();
-    append(wrong, wrong.empty() ? "" : "; ", name, paths[i], " enters as ", a, " and leaves as ", b,
-           " (",
-           dtype && shape ? "dtype and shape differ"
-           : dtype        ? "dtypes differ"
-                          : "shapes differ",
-           ")");
+    base::append(wrong, wrong.empty() ? "" : "; ", name, paths[i], " enters as ", a,
+                 " and leaves as ", b, " (",
+                 dtype && shape ? "dtype and shape differ"
+                 : dtype        ? "dtypes differ"
+                                : "shapes differ",
+                 ")");
     const std::string number = dtype ? number_advice(in.leaves[i], b.dtype()) : "";
-    if (repair.empty() && !number.empty()) repair = cat("; it starts as ", number);
+    if (repair.empty() && !number.empty()) repair = base::cat("; it starts as ", number);
   }
   if (wrong.empty()) return;
   if (repair.empty()) repair = "; cast or reshape the step's result, or start it as what leaves";
-  throw Error(invalid_argument(what, ": ", wrong, repair), at);
+  throw Error(base::invalid_argument(what, ": ", wrong, repair), at);
 }
 
 void check_step(std::string_view what, std::string_view name, const Argument& in,

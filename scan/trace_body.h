@@ -24,7 +24,7 @@ struct BodyRequest {
 // Level 1, or a trace and then level 2. Counts traces and combine_hits. `check` is called after a
 // trace and throws where the results are not what the loop needs; what it refuses is not kept. The
 // computation of a named Function has its name, also where an equal one has another.
-BodyPtr body_for(BodyRequest request, FunctionRef<void(const Body&)> check);
+BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check);
 
 // Types of tensors; Error where one has no value.
 std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what,

@@ -102,8 +102,8 @@ Tensor i1(Operand x) {
 
 Tensor kaiser(int64_t n, double beta, DType dtype, SourceLocation at) {
   if (n < 0 || !is_floating(dtype))
-    throw Error(invalid_argument("special::kaiser: n is ", n, " and dtype ", to_string(dtype),
-                                 "; n must be 0 or more and dtype of floats"),
+    throw Error(base::invalid_argument("special::kaiser: n is ", n, " and dtype ", to_string(dtype),
+                                       "; n must be 0 or more and dtype of floats"),
                 at);
   return trace_internal::one_program("special::kaiser", at, [&] {
     if (n <= 1) return ones({n}, dtype, at);

@@ -86,7 +86,7 @@ Tensor poch(Operand x, Operand m) {
 
 Tensor multigammaln(Operand x, int64_t d) {
   if (d < 1)
-    throw Error(invalid_argument("special::multigammaln: d is ", d, "; it must be 1 or more"),
+    throw Error(base::invalid_argument("special::multigammaln: d is ", d, "; it must be 1 or more"),
                 x.at());
   return evaluate("special::multigammaln", {x}, [&](Arguments v) {
     const double half = static_cast<double>(d - 1) / 2;
@@ -98,9 +98,10 @@ Tensor multigammaln(Operand x, int64_t d) {
 
 Tensor bernoulli(int64_t n, DType dtype, SourceLocation at) {
   if (n < 0 || !is_floating(dtype))
-    throw Error(invalid_argument("special::bernoulli: n is ", n, " and dtype ", to_string(dtype),
-                                 "; n must be 0 or more and dtype of floats"),
-                at);
+    throw Error(
+        base::invalid_argument("special::bernoulli: n is ", n, " and dtype ", to_string(dtype),
+                               "; n must be 0 or more and dtype of floats"),
+        at);
   std::vector<double> values(static_cast<size_t>(n) + 1);
   const std::vector<long double> even = even_bernoulli(n / 2 + 1);
   for (size_t k = 0; k < even.size(); ++k) values[2 * k] = static_cast<double>(even[k]);

@@ -133,8 +133,8 @@ Located bessel_rows(const Located& z, int64_t v) {
 Located degrees(std::string_view name, const Operand& x, DType dtype) {
   const Tensor whole = as_tensor(x);
   if (!is_integer(whole.dtype()))
-    throw Error(invalid_argument("special::sph_harm_y: ", name, " is ", whole.shape(),
-                                 "; it must be of integers, cast it with astype(s32)"),
+    throw Error(base::invalid_argument("special::sph_harm_y: ", name, " is ", whole.shape(),
+                                       "; it must be of integers, cast it with astype(s32)"),
                 x.at());
   return Located(whole, x.at()).astype(dtype);
 }
@@ -176,15 +176,17 @@ std::vector<Located> harmonic_of(const Located& degree, const Located& m, const 
 
 Tensor bessel_jn(Operand z, int64_t v) {
   if (v < 0)
-    throw Error(invalid_argument("special::bessel_jn: v is ", v, "; it must be 0 or more"), z.at());
+    throw Error(base::invalid_argument("special::bessel_jn: v is ", v, "; it must be 0 or more"),
+                z.at());
   return evaluate("special::bessel_jn", {z}, [&](Arguments a) { return bessel_rows(a[0], v); });
 }
 
 Tensor sph_harm_y(Operand n, Operand m, Operand theta, Operand phi, int64_t n_max) {
   const SourceLocation at = theta.at();
   if (n_max < 0)
-    throw Error(invalid_argument("special::sph_harm_y: n_max is ", n_max, "; it must be 0 or more"),
-                at);
+    throw Error(
+        base::invalid_argument("special::sph_harm_y: n_max is ", n_max, "; it must be 0 or more"),
+        at);
   return trace_internal::one_program("special::sph_harm_y", at, [&] {
     // The integers have no dtype of the angles, which bf16 would round.
     std::vector<Tensor> angles = evaluate_all("special::sph_harm_y", {theta, phi}, [](Arguments a) {

@@ -32,7 +32,7 @@ void add(const AgainstCommand& command, const std::string& name, const Compariso
       stopped || found.agreement == Agreement::kDiffers || found.agreement == Agreement::kSensitive;
   if (const auto known = command.known.find(name); differs && known != command.known.end()) {
     ++totals.known;
-    return print_case("known", name, cat(known->second, " (", found.message, ")"));
+    return print_case("known", name, base::cat(known->second, " (", found.message, ")"));
   }
   if (stopped) {
     ++totals.stopped;

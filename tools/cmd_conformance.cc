@@ -79,9 +79,9 @@ class Progress {
 };
 
 void add_json(const Case& item, const Result& result, double ms, std::string& out) {
-  append(out, out.empty() ? "" : ",\n", "  {\"name\": ", json_text(item.name), ", \"outcome\": \"",
-         conformance::to_string(result.outcome), "\", \"message\": ", json_text(result.message),
-         ", \"ms\": ", ms, "}");
+  base::append(out, out.empty() ? "" : ",\n", "  {\"name\": ", json_text(item.name),
+               ", \"outcome\": \"", conformance::to_string(result.outcome),
+               "\", \"message\": ", json_text(result.message), ", \"ms\": ", ms, "}");
 }
 
 class Runner {
@@ -147,15 +147,15 @@ class Runner {
     if (listed == known_.end()) return result;
     if (result.outcome == Outcome::kPassed)
       return {.outcome = Outcome::kFailed,
-              .message = cat("passes; take it out of ", options_.known)};
+              .message = base::cat("passes; take it out of ", options_.known)};
     if (result.outcome == Outcome::kFailed) ++totals_.known;
-    return {.outcome = Outcome::kSkipped, .message = cat("known: ", listed->second)};
+    return {.outcome = Outcome::kSkipped, .message = base::cat("known: ", listed->second)};
   }
 
   static Result round_trip(const Case& item) {
     const Status status = conformance::check_round_trips(item);
     if (status.ok()) return {};
-    return {.outcome = Outcome::kFailed, .message = message_of(status)};
+    return {.outcome = Outcome::kFailed, .message = base::message_of(status)};
   }
 
   const Options& options_;
@@ -169,10 +169,10 @@ class Runner {
 
 Status write_json(const Options& options, const Totals& totals) {
   if (options.json.empty()) return {};
-  return write_file(options.json, cat("{\"backend\": ", json_text(options.backend),
-                                      ", \"passed\": ", totals.counts[0], ", \"failed\": ",
-                                      totals.counts[1], ", \"skipped\": ", totals.counts[2],
-                                      ", \"cases\": [\n", totals.json, "\n]}\n"));
+  return write_file(options.json, base::cat("{\"backend\": ", json_text(options.backend),
+                                            ", \"passed\": ", totals.counts[0], ", \"failed\": ",
+                                            totals.counts[1], ", \"skipped\": ", totals.counts[2],
+                                            ", \"cases\": [\n", totals.json, "\n]}\n"));
 }
 
 StatusOr<int> run(const Options& options) {

@@ -34,7 +34,7 @@ std::string vector_features() {
   for (const char* name :
        {"avx", "avx2", "fma", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16"}) {
     if (flags.find(" " + std::string(name) + " ") != std::string::npos)
-      append(found, found.empty() ? "" : " ", name);
+      base::append(found, found.empty() ? "" : " ", name);
   }
   return found.empty() ? "none known" : found;
 }
@@ -44,7 +44,7 @@ void print_backend(const std::string& name, const std::string& about) {
   auto backend = runtime::find_backend(name);
   if (!backend.ok()) {
     std::printf("backend         %s: not usable: %s%s\n", name.c_str(),
-                message_of(backend.status()).c_str(), about.c_str());
+                base::message_of(backend.status()).c_str(), about.c_str());
     return;
   }
   std::printf("backend         %s: %s%s\n", name.c_str(), (*backend)->version().c_str(),
@@ -57,7 +57,8 @@ void print_backend(const std::string& name, const std::string& about) {
 void print_plugins() {
   const std::vector<pjrt::KnownPlugin> plugins = pjrt::known_plugins();
   for (const pjrt::KnownPlugin& plugin : plugins) {
-    print_backend(cat("pjrt:", plugin.name), cat(" (", plugin.library, ", by ", plugin.from, ")"));
+    print_backend(base::cat("pjrt:", plugin.name),
+                  base::cat(" (", plugin.library, ", by ", plugin.from, ")"));
   }
   for (const std::string& passed : pjrt::passed_plugins())
     std::printf("passed over     %s\n", passed.c_str());
@@ -76,7 +77,7 @@ void run() {
   print_plugins();
   const StatusOr<Device*> device = runtime::find_default_device();
   std::printf("default device  %s\n",
-              device.ok() ? (**device).name().c_str() : message_of(device.status()).c_str());
+              device.ok() ? (**device).name().c_str() : base::message_of(device.status()).c_str());
   std::printf("program cache   %zu programs at most; no disk cache yet\n",
               runtime::program_cache().capacity());
   std::printf("combine cache   %zu entries a level at most\n", combine_cache_capacity());

@@ -38,7 +38,7 @@ StatusOr<runtime::CompileOptions> compile_options_of(const Options& options) {
   for (const std::string& option : options.options) {
     const size_t middle = option.find('=');
     if (middle == 0 || middle == std::string::npos)
-      return invalid_argument("run: --option ", option, " must be NAME=VALUE");
+      return base::invalid_argument("run: --option ", option, " must be NAME=VALUE");
     out.backend_options.push_back({option.substr(0, middle), option.substr(middle + 1)});
   }
   return out;
@@ -49,8 +49,9 @@ StatusOr<std::vector<Literal>> inputs_of(const Options& options, const Program& 
   const hlo::Computation& entry = program.module.entry_computation();
   if (options.inputs.empty() && program.from_case) return program.from_case->arguments;
   if (!options.inputs.empty() && options.inputs.size() != entry.parameter_count()) {
-    return invalid_argument("run: ", options.inputs.size(),
-                            " inputs were given; the program takes ", entry.parameter_count());
+    return base::invalid_argument("run: ", options.inputs.size(),
+                                  " inputs were given; the program takes ",
+                                  entry.parameter_count());
   }
   std::vector<Literal> values;
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
@@ -61,10 +62,10 @@ StatusOr<std::vector<Literal>> inputs_of(const Options& options, const Program& 
     }
     HEDDLE_ASSIGN_OR_RETURN(std::string bytes, read_file(options.inputs[i]));
     auto value = hlo::read_npy(bytes, want.dtype());
-    if (!value.ok()) return annotate(value.status(), options.inputs[i], ": ");
+    if (!value.ok()) return base::annotate(value.status(), options.inputs[i], ": ");
     if (!same_type(value->shape(), want)) {
-      return invalid_argument("run: ", options.inputs[i], " is ", value->shape(), "; parameter ", i,
-                              " is ", want);
+      return base::invalid_argument("run: ", options.inputs[i], " is ", value->shape(),
+                                    "; parameter ", i, " is ", want);
     }
     values.push_back(*std::move(value));
   }
@@ -94,7 +95,7 @@ Status print_results(const Options& options, const std::vector<BufferPtr>& resul
                 value.element_count() > kMostElements ? "..." : hlo::print_literal(value).c_str());
     if (options.output_dir.empty()) continue;
     HEDDLE_ASSIGN_OR_RETURN(std::string bytes, hlo::write_npy(value));
-    HEDDLE_RETURN_IF_ERROR(write_file(cat(options.output_dir, "/result", i, ".npy"), bytes));
+    HEDDLE_RETURN_IF_ERROR(write_file(base::cat(options.output_dir, "/result", i, ".npy"), bytes));
   }
   return {};
 }

@@ -45,9 +45,10 @@ StatusOr<Program> read_case_of(const std::string& path, const std::string& name)
   auto found = std::ranges::find(cases, name, &conformance::Case::name);
   if (name.empty() && cases.size() == 1) found = cases.begin();
   if (found == cases.end()) {
-    return not_found(path, ": has ", cases.size(), " cases",
-                     name.empty() ? "" : cat(", none of them ", name), "; name one, as in ", path,
-                     "#", cases.empty() ? "name" : cases.front().name);
+    return base::not_found(path, ": has ", cases.size(), " cases",
+                           name.empty() ? "" : base::cat(", none of them ", name),
+                           "; name one, as in ", path, "#",
+                           cases.empty() ? "name" : cases.front().name);
   }
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module module, hlo::from_proto(found->module));
   return Program{std::move(module), *std::move(found)};
@@ -57,7 +58,7 @@ StatusOr<Program> read_case_of(const std::string& path, const std::string& name)
 
 StatusOr<std::string> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return not_found(path, ": cannot be read");
+  if (!in) return base::not_found(path, ": cannot be read");
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
@@ -65,7 +66,7 @@ Status write_file(const std::string& path, std::string_view bytes) {
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
-  return out ? Status() : make_error(StatusCode::kUnavailable, path, ": cannot be written");
+  return out ? Status() : base::make_error(StatusCode::kUnavailable, path, ": cannot be written");
 }
 
 StatusOr<Program> load_program(const std::string& path) {
@@ -74,7 +75,7 @@ StatusOr<Program> load_program(const std::string& path) {
   HEDDLE_ASSIGN_OR_RETURN(std::string bytes, read_file(file));
   if (is_gzip(bytes)) return read_case_of(file, hash == path.npos ? "" : path.substr(hash + 4));
   StatusOr<hlo::Module> module = is_text(bytes) ? hlo::parse_text(bytes) : read_proto(bytes);
-  if (!module.ok()) return annotate(module.status(), path, ": ");
+  if (!module.ok()) return base::annotate(module.status(), path, ": ");
   return Program{*std::move(module), std::nullopt};
 }
 

@@ -6,7 +6,7 @@ namespace heddle::tools {
 
 int report(const Status& status) {
   if (status.ok()) return 0;
-  std::fprintf(stderr, "heddle: error: %s\n", message_of(status).c_str());
+  std::fprintf(stderr, "heddle: error: %s\n", base::message_of(status).c_str());
   return 2;
 }
 

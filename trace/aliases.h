@@ -98,13 +98,13 @@ inline Tensor nanargmin(Operand x, int64_t axis) { return nan_argmin(x, axis); }
 // nan_median
 inline Tensor nanmedian(Operand x, std::optional<int64_t> axis = {}) { return nan_median(x, axis); }
 // nan_quantile
-inline Tensor nanquantile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
-                          Between between = Between::kLinear) {
+inline Tensor nanquantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+                          QuantileMethod between = QuantileMethod::kLinear) {
   return nan_quantile(x, q, axis, between);
 }
 // nan_percentile
-inline Tensor nanpercentile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
-                            Between between = Between::kLinear) {
+inline Tensor nanpercentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+                            QuantileMethod between = QuantileMethod::kLinear) {
   return nan_percentile(x, q, axis, between);
 }
 // is_posinf

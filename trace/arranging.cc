@@ -25,7 +25,8 @@ Tensor with_rank(const Tensor& x, int64_t rank, SourceLocation at) {
 
 Tensor joined(std::string_view op, const std::vector<Tensor>& parts, int64_t rank, int64_t axis,
               SourceLocation at) {
-  if (parts.empty()) throw Error(invalid_argument(op, ": has no parts; give at least one"), at);
+  if (parts.empty())
+    throw Error(base::invalid_argument(op, ": has no parts; give at least one"), at);
   return one_program(op, at, [&] {
     std::vector<Tensor> all;
     for (const Tensor& part : parts) all.push_back(with_rank(part, rank, at));
@@ -160,7 +161,7 @@ std::vector<Tensor> array_split(Operand operand, int64_t count, int64_t axis) {
   Tensor x = as_tensor(operand);
   const int64_t size = x.dim(axis_of("array_split", x.shape(), axis, operand.at()));
   if (count < 1)
-    throw Error(invalid_argument("array_split: count is ", count, "; it must be 1 or more"),
+    throw Error(base::invalid_argument("array_split: count is ", count, "; it must be 1 or more"),
                 operand.at());
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i)
@@ -174,9 +175,9 @@ std::vector<Tensor> equal_parts(std::string_view op, const Operand& x, int64_t c
                                 int64_t rank) {
   const Tensor given = as_tensor(x);
   if (given.rank() < rank)
-    throw Error(
-        invalid_argument(op, ": x is ", given.shape(), "; it must have rank ", rank, " or more"),
-        x.at());
+    throw Error(base::invalid_argument(op, ": x is ", given.shape(), "; it must have rank ", rank,
+                                       " or more"),
+                x.at());
   return in_program(op, x.at(), [&] { return split(x, count, axis); });
 }
 
@@ -229,10 +230,10 @@ Tensor insert(Operand operand, int64_t position, Operand values, std::optional<i
   const int64_t along = axis_of("insert", x.shape(), axis.value_or(0), at), size = x.dim(along);
   const int64_t place = position < 0 ? position + size : position;
   if (place < 0 || place > size)
-    throw Error(
-        invalid_argument("insert: position is ", position, "; axis ", along, " of ", x.shape(),
-                         " has size ", size, ", it must be in ", -size, " .. ", size),
-        at);
+    throw Error(base::invalid_argument("insert: position is ", position, "; axis ", along, " of ",
+                                       x.shape(), " has size ", size, ", it must be in ", -size,
+                                       " .. ", size),
+                at);
   return one_program("insert", at, [&] {
     Tensor given = trace_internal::like("insert", "value", values, x.dtype(), at);
     Dimensions shape = x.shape().dimensions();
@@ -253,8 +254,8 @@ Tensor without(Operand operand, const std::vector<int64_t>& positions,
   std::vector<bool> goes(static_cast<size_t>(size));
   for (int64_t position : positions) {
     if (position < -size || position >= size)
-      throw Error(invalid_argument("without: position ", position, " is outside axis ", along,
-                                   " of ", x.shape(), ", which has size ", size),
+      throw Error(base::invalid_argument("without: position ", position, " is outside axis ", along,
+                                         " of ", x.shape(), ", which has size ", size),
                   at);
     goes[static_cast<size_t>(position < 0 ? position + size : position)] = true;
   }
@@ -272,8 +273,8 @@ Tensor resize(Operand operand, const Dimensions& shape) {
     int64_t count = 1;
     for (int64_t size : shape) {
       if (size < 0)
-        throw Error(invalid_argument("resize: shape is [", join(shape, ","),
-                                     "]; its sizes must be 0 or more"),
+        throw Error(base::invalid_argument("resize: shape is [", base::join(shape, ","),
+                                           "]; its sizes must be 0 or more"),
                     at);
       count *= size;
     }
@@ -303,8 +304,8 @@ Tensor rot90(Operand operand, int64_t times, int64_t from, int64_t toward) {
 Tensor roll(Operand operand, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes) {
   SourceLocation at = operand.at();
   if (shifts.size() != axes.size())
-    throw Error(invalid_argument("roll: has ", shifts.size(), " shifts and ", axes.size(),
-                                 " axes; give as many of both"),
+    throw Error(base::invalid_argument("roll: has ", shifts.size(), " shifts and ", axes.size(),
+                                       " axes; give as many of both"),
                 at);
   return one_program("roll", at, [&] {
     Tensor out = as_tensor(operand);
@@ -318,8 +319,8 @@ Tensor rollaxis(Operand operand, int64_t axis, int64_t start) {
   const int64_t from = axis_of("rollaxis", x.shape(), axis, operand.at());
   const int64_t before = start < 0 ? start + x.rank() : start;
   if (before < 0 || before > x.rank())
-    throw Error(invalid_argument("rollaxis: start is ", start, "; x is ", x.shape(),
-                                 ", it must be in ", -x.rank(), " .. ", x.rank()),
+    throw Error(base::invalid_argument("rollaxis: start is ", start, "; x is ", x.shape(),
+                                       ", it must be in ", -x.rank(), " .. ", x.rank()),
                 operand.at());
   return moveaxis(operand, from, from < before ? before - 1 : before);
 }
@@ -327,9 +328,9 @@ Tensor rollaxis(Operand operand, int64_t axis, int64_t start) {
 Tensor matrix_transpose(Operand operand) {
   Tensor x = as_tensor(operand);
   if (x.rank() < 2)
-    throw Error(
-        invalid_argument("matrix_transpose: x is ", x.shape(), "; it must have rank 2 or more"),
-        operand.at());
+    throw Error(base::invalid_argument("matrix_transpose: x is ", x.shape(),
+                                       "; it must have rank 2 or more"),
+                operand.at());
   return swapaxes(operand, -2, -1);
 }
 
@@ -337,8 +338,8 @@ Tensor pad_with(Operand operand, PadMode mode, const std::vector<Padding>& paddi
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (static_cast<int64_t>(padding.size()) != x.rank())
-    throw Error(invalid_argument("pad_with: padding has ", padding.size(), " entries; x is ",
-                                 x.shape(), ", give one an axis"),
+    throw Error(base::invalid_argument("pad_with: padding has ", padding.size(), " entries; x is ",
+                                       x.shape(), ", give one an axis"),
                 at);
   return one_program("pad_with", at, [&] {
     Tensor out = x;
@@ -349,10 +350,11 @@ Tensor pad_with(Operand operand, PadMode mode, const std::vector<Padding>& paddi
       if (p.low == 0 && p.high == 0 && p.interior == 0) continue;
       if (p.interior != 0 || size == 0 ||
           size + std::min<int64_t>(p.low, 0) + std::min<int64_t>(p.high, 0) < 0)
-        throw Error(invalid_argument("pad_with: padding of axis ", axis, " is ", p.low, ", ",
-                                     p.high, ", interior ", p.interior, "; x is ", x.shape(),
-                                     ", it needs elements there, no interior, and at most all cut"),
-                    at);
+        throw Error(
+            base::invalid_argument("pad_with: padding of axis ", axis, " is ", p.low, ", ", p.high,
+                                   ", interior ", p.interior, "; x is ", x.shape(),
+                                   ", it needs elements there, no interior, and at most all cut"),
+            at);
       out = padded(out, mode, p, axis, at);
     }
     return out;

@@ -67,20 +67,20 @@ TEST(Arrays, RowsAreOfOneLength) {
   EXPECT_EQ(error_of([] {
               array(std::vector<std::vector<float>>{{1, 2}, {3}});
             }),
-            cat("array: row 1 has 1 values; it must have 2 as row 0 ", here()));
+            base::cat("array: row 1 has 1 values; it must have 2 as row 0 ", here()));
   EXPECT_EQ(error_of([] {
               array({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8, 9}}});
             }),
-            cat("array: row [1][1] has 3 values; it must have 2 as row [0][0] ", here()));
+            base::cat("array: row [1][1] has 3 values; it must have 2 as row [0][0] ", here()));
   EXPECT_EQ(error_of([] {
               array(std::vector<std::vector<int>>{{}, {1}});
             }),
-            cat("array: row 1 has 1 values; it must have 0 as row 0 ", here()));
+            base::cat("array: row 1 has 1 values; it must have 0 as row 0 ", here()));
   const std::array<float, 3> three = {1, 2, 3};
   EXPECT_EQ(error_of([&] {
               array(three, {2, 2});
             }),
-            cat("array: has 3 values; f32[2,2] takes 4 ", here()));
+            base::cat("array: has 3 values; f32[2,2] takes 4 ", here()));
 }
 
 TEST(ShortForms, TakeADtypeWhereNumpyDoes) {
@@ -134,8 +134,9 @@ TEST(DevicePut, SaysWhatCannotMove) {
   EXPECT_THAT(error_of([&] { (void)device_put(x, "gpu"); }), HasSubstr("device_put: "));
   EXPECT_THAT(error_of([&] { (void)device_put(x, "gpu"); }), HasSubstr("interpreter"));
   Device* none = nullptr;
-  EXPECT_EQ(error_of([&] { (void)device_put(x, none); }),
-            cat("device_put: the device is null; name one, or take one of devices() ", here()));
+  EXPECT_EQ(
+      error_of([&] { (void)device_put(x, none); }),
+      base::cat("device_put: the device is null; name one, or take one of devices() ", here()));
   EXPECT_THAT(error_of([&] {
                 (void)device_put(Pair{x, placeholder({2}, f32)}, "interpreter");
               }),

@@ -7,10 +7,10 @@ namespace heddle::trace_internal {
 int64_t axis_of(std::string_view op, const Shape& shape, int64_t axis, SourceLocation at) {
   int64_t index = axis < 0 ? axis + shape.rank() : axis;
   if (!shape.has_dimension(index)) {
-    throw Error(invalid_argument(op, ": axis is ", axis, "; ", shape,
-                                 shape.rank() == 0
-                                     ? std::string(" has none")
-                                     : cat(" has axes ", -shape.rank(), " .. ", shape.rank() - 1)),
+    throw Error(base::invalid_argument(op, ": axis is ", axis, "; ", shape,
+                                       shape.rank() == 0 ? std::string(" has none")
+                                                         : base::cat(" has axes ", -shape.rank(),
+                                                                     " .. ", shape.rank() - 1)),
                 at);
   }
   return index;
@@ -22,7 +22,8 @@ std::vector<int64_t> axes_of(std::string_view op, const Shape& shape,
   for (int64_t axis : axes) {
     int64_t index = axis_of(op, shape, axis, at);
     if (std::ranges::count(out, index) > 0)
-      throw Error(invalid_argument(op, ": axis ", axis, " of ", shape, " is listed twice"), at);
+      throw Error(base::invalid_argument(op, ": axis ", axis, " of ", shape, " is listed twice"),
+                  at);
     out.push_back(index);
   }
   return out;

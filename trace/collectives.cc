@@ -50,26 +50,29 @@ class Groups {
   Groups(std::string_view op, const MeshAxes& axes, SourceLocation at) {
     const auto* scope = trace_internal::ManualScope::current();
     if (scope == nullptr) {
-      throw Error(failed_precondition(op,
-                                      ": is outside of shard_map; only inside does each device "
-                                      "have a part of its own"),
-                  at);
+      throw Error(
+          base::failed_precondition(op,
+                                    ": is outside of shard_map; only inside does each device "
+                                    "have a part of its own"),
+          at);
     }
     if (axes.names().empty())
-      throw Error(invalid_argument(op, ": names no mesh axis; must name one or more"), at);
+      throw Error(base::invalid_argument(op, ": names no mesh axis; must name one or more"), at);
     const Mesh* mesh = &scope->mesh();
     std::vector<bool> inside(mesh->axes().size());
     for (const std::string& name : axes.names()) {
       inner_.push_back(mesh->axis(name, at));
       if (!scope->has(name)) {
-        throw Error(invalid_argument(op, ": mesh axis ", name,
-                                     " is not of the shard_map around; add it to its .axes, or "
-                                     "stand in a shard_map of that axis"),
-                    at);
+        throw Error(
+            base::invalid_argument(op, ": mesh axis ", name,
+                                   " is not of the shard_map around; add it to its .axes, or "
+                                   "stand in a shard_map of that axis"),
+            at);
       }
       if (inside[inner_.back()])
-        throw Error(invalid_argument(op, ": names mesh axis ", name, " twice; must name it once"),
-                    at);
+        throw Error(
+            base::invalid_argument(op, ": names mesh axis ", name, " twice; must name it once"),
+            at);
       inside[inner_.back()] = true;
     }
     for (size_t axis = 0; axis < inside.size(); ++axis) {
@@ -130,12 +133,12 @@ hlo::CollectiveAttrs attrs_of(const Groups& groups, hlo::Dims dimensions = {}) {
   return attrs;
 }
 
-Opcode combiner(Combine combine) {
+Opcode combiner(CollectiveCombine combine) {
   switch (combine) {
-    case Combine::kSum: return Opcode::kAdd;
-    case Combine::kProduct: return Opcode::kMultiply;
-    case Combine::kMax: return Opcode::kMaximum;
-    case Combine::kMin: return Opcode::kMinimum;
+    case CollectiveCombine::kSum: return Opcode::kAdd;
+    case CollectiveCombine::kProduct: return Opcode::kMultiply;
+    case CollectiveCombine::kMax: return Opcode::kMaximum;
+    case CollectiveCombine::kMin: return Opcode::kMinimum;
   }
   return Opcode::kAdd;
 }
@@ -157,8 +160,8 @@ std::vector<int64_t> with_size(std::vector<int64_t> sizes, int64_t axis, int64_t
 void check_multiple(const Shape& shape, int64_t axis, int64_t n, std::string_view op,
                     SourceLocation at) {
   if (shape.dimension(axis) % n == 0) return;
-  throw Error(invalid_argument(op, ": axis ", axis, " of x, ", shape, ", goes to a group of ", n,
-                               " devices; its size must be a multiple"),
+  throw Error(base::invalid_argument(op, ": axis ", axis, " of x, ", shape, ", goes to a group of ",
+                                     n, " devices; its size must be a multiple"),
               at);
 }
 
@@ -166,8 +169,8 @@ void check_multiple(const Shape& shape, int64_t axis, int64_t n, std::string_vie
 
 namespace {
 
-Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes, Combine combine,
-                SourceLocation at) {
+Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
+                CollectiveCombine combine, SourceLocation at) {
   const Groups groups(op, axes, at);
   const Shape& shape = shape_of(x, op, at);
   if (groups.is_alone()) return x;
@@ -181,17 +184,18 @@ Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes, Comb
 
 }  // namespace
 
-Tensor all_reduce(const Tensor& x, const MeshAxes& axes, Combine combine, SourceLocation at) {
+Tensor all_reduce(const Tensor& x, const MeshAxes& axes, CollectiveCombine combine,
+                  SourceLocation at) {
   return combined("all_reduce", x, axes, combine, at);
 }
 Tensor psum(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
-  return combined("psum", countable(x, "psum", at), axes, Combine::kSum, at);
+  return combined("psum", countable(x, "psum", at), axes, CollectiveCombine::kSum, at);
 }
 Tensor pmax(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
-  return combined("pmax", x, axes, Combine::kMax, at);
+  return combined("pmax", x, axes, CollectiveCombine::kMax, at);
 }
 Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
-  return combined("pmin", x, axes, Combine::kMin, at);
+  return combined("pmin", x, axes, CollectiveCombine::kMin, at);
 }
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
   const int64_t n = Groups("pmean", axes, at).size();
@@ -212,8 +216,8 @@ Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions
     if (axis < 0) axis += shape.rank() + 1;
     if (axis < 0 || axis > shape.rank())
       throw Error(
-          invalid_argument("all_gather: new axis is ", options.axis, "; the result has axes ",
-                           -shape.rank() - 1, " .. ", shape.rank()),
+          base::invalid_argument("all_gather: new axis is ", options.axis, "; the result has axes ",
+                                 -shape.rank() - 1, " .. ", shape.rank()),
           at);
     sizes.insert(sizes.begin() + axis, 1);
   }
@@ -235,10 +239,10 @@ Tensor reduce_scatter(const Tensor& part, const MeshAxes& axes, const Collective
   const int64_t axis = axis_of("reduce_scatter", shape, options.axis, at);
   check_multiple(shape, axis, groups.size(), "reduce_scatter", at);
   if (!options.tiled && shape.dimension(axis) != groups.size()) {
-    throw Error(
-        invalid_argument("reduce_scatter: axis ", axis, " of x, ", shape, ", goes to a group of ",
-                         groups.size(), " devices; it must be as long, or be tiled"),
-        at);
+    throw Error(base::invalid_argument("reduce_scatter: axis ", axis, " of x, ", shape,
+                                       ", goes to a group of ", groups.size(),
+                                       " devices; it must be as long, or be tiled"),
+                at);
   }
   std::vector<int64_t> sizes =
       with_size(shape.dimensions(), axis, shape.dimension(axis) / groups.size());
@@ -305,9 +309,9 @@ Tensor permute(const Tensor& x, const MeshAxes& axes,
   std::vector<bool> taken(static_cast<size_t>(n));
   for (const auto& [from, to] : pairs) {
     if (from < 0 || from >= n || to < 0 || to >= n || taken[static_cast<size_t>(to)]) {
-      throw Error(invalid_argument("permute: has the pair (", from, ", ", to, ") in a group of ", n,
-                                   " devices; both must be below ", n,
-                                   ", and each device gets one value at most"),
+      throw Error(base::invalid_argument("permute: has the pair (", from, ", ", to,
+                                         ") in a group of ", n, " devices; both must be below ", n,
+                                         ", and each device gets one value at most"),
                   at);
     }
     taken[static_cast<size_t>(to)] = true;

@@ -15,12 +15,13 @@
 
 namespace heddle {
 
-enum class Combine : uint8_t { kSum, kProduct, kMax, kMin };
+enum class CollectiveCombine : uint8_t { kSum, kProduct, kMax, kMin };
 
 // The x of a group combined element by element: every device of it gets the result, of x's type.
 //
 // errors   for all here: Error outside of shard_map(), or for an axis that its mesh has not
-Tensor all_reduce(const Tensor& x, const MeshAxes& axes, Combine combine = Combine::kSum,
+Tensor all_reduce(const Tensor& x, const MeshAxes& axes,
+                  CollectiveCombine combine = CollectiveCombine::kSum,
                   SourceLocation at = SourceLocation::here());
 // The sum; of pred how many are true, in s32.
 Tensor psum(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());

@@ -24,32 +24,32 @@ using runtime::BufferPtr;
 
 // Executables tell parameters and results by type alone.
 void check_types(std::string_view name, std::string_view what, const std::vector<Shape>& have,
-                 std::vector<Leaf> want, SourceLocation at) {
+                 std::vector<SignatureLeaf> want, SourceLocation at) {
   if (have.size() != want.size()) {
-    throw Error(invalid_argument("with_executable: the executable has ", have.size(), " ", what,
-                                 "; program ", name, " has ", want.size(),
-                                 "; load one that was compiled of this program"),
+    throw Error(base::invalid_argument("with_executable: the executable has ", have.size(), " ",
+                                       what, "; program ", name, " has ", want.size(),
+                                       "; load one that was compiled of this program"),
                 at);
   }
   for (size_t i = 0; i < have.size(); ++i) {
     if (same_type(have[i], want[i].shape)) continue;
-    throw Error(
-        invalid_argument("with_executable: of the ", what, " of the executable number ", i, " is ",
-                         to_string(have[i]), "; ", want[i].path, " of program ", name, " is ",
-                         to_string(want[i].shape), "; load one that was compiled of this program"),
-        at);
+    throw Error(base::invalid_argument(
+                    "with_executable: of the ", what, " of the executable number ", i, " is ",
+                    to_string(have[i]), "; ", want[i].path, " of program ", name, " is ",
+                    to_string(want[i].shape), "; load one that was compiled of this program"),
+                at);
   }
 }
 
-std::vector<Leaf> parameters_of(const Signature& signature) {
-  std::vector<Leaf> all = signature.arguments;
+std::vector<SignatureLeaf> parameters_of(const Signature& signature) {
+  std::vector<SignatureLeaf> all = signature.arguments;
   all.insert(all.end(), signature.captures.begin(), signature.captures.end());
   return all;
 }
 
 Error elsewhere(const CompiledProgram& program, std::string_view argument, const Device& there,
                 SourceLocation at) {
-  return Error(invalid_argument(
+  return Error(base::invalid_argument(
                    "run: ", argument, " is on ", there.name(), "; program ",
                    program.signature().name, " was compiled for ", program.device().name(),
                    "; make the tensor there, under a DefaultDevice, or compile the program for ",
@@ -73,15 +73,15 @@ CompiledProgram Program::compile(const CompileOptions& options, SourceLocation a
 CompiledProgram Program::compile(std::string_view device, const CompileOptions& options,
                                  SourceLocation at) const {
   StatusOr<Device*> found = runtime::find_device(device);
-  throw_if_error(annotate(found.status(), "compile ", signature().name, ": "), at);
+  throw_if_error(base::annotate(found.status(), "compile ", signature().name, ": "), at);
   return compile(**found, options, at);
 }
 
 CompiledProgram Program::with_executable(std::shared_ptr<runtime::Executable> executable,
                                          SourceLocation at) const {
   if (executable == nullptr) {
-    throw Error(invalid_argument("with_executable: there is no executable; load or compile one"),
-                at);
+    throw Error(
+        base::invalid_argument("with_executable: there is no executable; load or compile one"), at);
   }
   check_types(signature().name, "parameters", executable->parameter_shapes(),
               parameters_of(signature()), at);
@@ -139,10 +139,10 @@ class Donations {
  private:
   void add(int leaf) {
     if (std::ranges::count(leaves_, leaf) > 0) {
-      throw Error(
-          invalid_argument("with: donates ", signature_.arguments[static_cast<size_t>(leaf)].path,
-                           " twice; name it once"),
-          at_);
+      throw Error(base::invalid_argument("with: donates ",
+                                         signature_.arguments[static_cast<size_t>(leaf)].path,
+                                         " twice; name it once"),
+                  at_);
     }
     leaves_.push_back(leaf);
   }
@@ -150,11 +150,11 @@ class Donations {
   [[nodiscard]] std::vector<int> of_argument(const Donated& item) const {
     const int arguments = static_cast<int>(specs_.size());
     if (item.argument() < 0 || item.argument() >= arguments) {
-      throw Error(invalid_argument("with: donates argument ", item.argument(), "; program ",
-                                   signature_.name, " has ", arguments, ", counted from 0",
-                                   signature_.captures.empty()
-                                       ? ""
-                                       : ", and what it captures cannot be donated: pass it"),
+      throw Error(base::invalid_argument("with: donates argument ", item.argument(), "; program ",
+                                         signature_.name, " has ", arguments, ", counted from 0",
+                                         signature_.captures.empty()
+                                             ? ""
+                                             : ", and what it captures cannot be donated: pass it"),
                   at_);
     }
     const auto argument = static_cast<size_t>(item.argument());
@@ -187,9 +187,9 @@ class Donations {
       if (begin == leaf.size() || !is_within(leaf.substr(begin), path)) continue;
       const std::string argument(leaf.substr(0, leaf.find_first_of(".[")));
       if (!part.empty() && argument != first && whole.empty()) {
-        throw Error(invalid_argument("with: donates \"", path, "\", which is in ", first,
-                                     " and in ", argument, "; write \"", first,
-                                     leaf[begin - 1] == '.' ? "." : "", path, "\""),
+        throw Error(base::invalid_argument("with: donates \"", path, "\", which is in ", first,
+                                           " and in ", argument, "; write \"", first,
+                                           leaf[begin - 1] == '.' ? "." : "", path, "\""),
                     at_);
       }
       first = argument;
@@ -198,7 +198,7 @@ class Donations {
     if (!whole.empty()) return whole;
     if (!part.empty()) return part;
     throw Error(
-        invalid_argument(
+        base::invalid_argument(
             "with: donates \"", path, "\"; program ", signature_.name,
             " has no such argument, it has ", known(),
             signature_.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"),
@@ -209,13 +209,14 @@ class Donations {
   [[nodiscard]] std::string known() const {
     constexpr size_t kMost = 20;
     std::vector<std::string> paths;
-    for (const Leaf& leaf : signature_.arguments) {
+    for (const SignatureLeaf& leaf : signature_.arguments) {
       if (paths.size() == kMost) break;
       paths.push_back(leaf.path);
     }
     const size_t more = signature_.arguments.size() - paths.size();
     return paths.empty() ? "none"
-                         : cat(join(paths, ", "), more > 0 ? cat(" and ", more, " more") : "");
+                         : base::cat(base::join(paths, ", "),
+                                     more > 0 ? base::cat(" and ", more, " more") : "");
   }
 
   const Signature& signature_;
@@ -233,8 +234,8 @@ CompiledProgram CompiledProgram::with(const RunOptions& options, SourceLocation 
   next.donated_as.clear();
   const Signature& signature = next.program.signature(at);
   for (int leaf : next.run_options.donate) {
-    next.donated_as.push_back(std::make_shared<const std::string>(
-        cat(signature.arguments[static_cast<size_t>(leaf)].path, " of program ", signature.name)));
+    next.donated_as.push_back(std::make_shared<const std::string>(base::cat(
+        signature.arguments[static_cast<size_t>(leaf)].path, " of program ", signature.name)));
   }
   return CompiledProgram(std::make_shared<const State>(std::move(next)));
 }
@@ -243,14 +244,15 @@ namespace {
 
 // A tensor that is donated may be no other argument too.
 void check_passed_once(const std::vector<int>& donate, const std::vector<BufferPtr>& buffers,
-                       const std::vector<Leaf>& paths, SourceLocation at) {
+                       const std::vector<SignatureLeaf>& paths, SourceLocation at) {
   for (int leaf : donate) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       const auto given = static_cast<size_t>(leaf);
       if (i == given || buffers[i] != buffers[given]) continue;
-      throw Error(invalid_argument("run: ", paths[given].path, " is donated and passed again as ",
-                                   paths[i].path, "; pass a copy of it, or do not donate it"),
-                  at);
+      throw Error(
+          base::invalid_argument("run: ", paths[given].path, " is donated and passed again as ",
+                                 paths[i].path, "; pass a copy of it, or do not donate it"),
+          at);
     }
   }
 }
@@ -266,7 +268,7 @@ std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> arguments,
     const Device& there = buffers[i]->device();
     if (&there == &now.executable->device()) continue;
     throw elsewhere(*this,
-                    i < arguments.size() ? cat("argument ", signature().arguments[i].path)
+                    i < arguments.size() ? base::cat("argument ", signature().arguments[i].path)
                                          : signature().captures[i - arguments.size()].path,
                     there, at);
   }
@@ -286,9 +288,9 @@ std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> arguments,
 }
 
 std::string to_string(const CompiledProgram& program) {
-  std::string out = cat(program.signature().name, " on ", program.device().name());
+  std::string out = base::cat(program.signature().name, " on ", program.device().name());
   for (const BackendOption& option : program.options().backend_options)
-    append(out, ", ", option.name, "=", option.value);
+    base::append(out, ", ", option.name, "=", option.value);
   return out;
 }
 

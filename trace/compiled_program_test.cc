@@ -39,7 +39,7 @@ TEST(CompiledProgram, RunsOnTheDefaultDevice) {
   const CompiledProgram program = add_number(1.5).compile();
   EXPECT_EQ(&program.device(), &default_device());
   EXPECT_THAT(program.call<Tensor>(ones({2})).to_vector<float>(), ElementsAre(2.5, 2.5));
-  EXPECT_EQ(to_string(program), cat("main on ", default_device().name()));
+  EXPECT_EQ(to_string(program), base::cat("main on ", default_device().name()));
 }
 
 TEST(CompiledProgram, RunsOnTheDeviceOfItsName) {
@@ -99,7 +99,8 @@ TEST(CompiledProgram, AnOptionThatTheBackendDoesNotKnowIsRefusedByName) {
       error_of([&] {
         (void)program.compile({.backend_options = {{"fast", "1"}}});
       }),
-      cat("compile main: option \"fast\" is not known to backend interpreter, which has none; "
+      base::cat(
+          "compile main: option \"fast\" is not known to backend interpreter, which has none; "
           "leave it out ",
           here()));
 }
@@ -165,7 +166,7 @@ TEST(CompiledProgram, ATensorOfAnotherDeviceIsNamedWithBothDevices) {
       trace([&](Tensor a) { return a + elsewhere; }, placeholder({2}, f32)).compile(evaluator(1));
   const DefaultDevice scope(evaluator(1));
   EXPECT_THAT(error_of([&] { capturing.call<Tensor>(ones({2})); }),
-              StartsWith(cat("run: captured #", elsewhere.id(), " is on interpreter:2")));
+              StartsWith(base::cat("run: captured #", elsewhere.id(), " is on interpreter:2")));
 }
 
 TEST(CompiledProgram, RunsOnAMesh) {
@@ -194,11 +195,12 @@ TEST(CompiledProgram, DonatesWhatItIsToldAndNothingElse) {
   EXPECT_FALSE(b.is_donated());
   EXPECT_THAT(error_of([&] { taking.call<Tensor>(a, b, b); }),
               AllOf(HasSubstr("was donated"), EndsWith(here())));
-  EXPECT_THAT(error_of([&] { (void)copy.to_vector<float>(); }),
-              AllOf(StartsWith(cat("to_vector: tensor #", c.id(), " f32[2], made at compiled_")),
-                    HasSubstr("was donated as arg2 of program main at compiled_program_test.cc:")));
+  EXPECT_THAT(
+      error_of([&] { (void)copy.to_vector<float>(); }),
+      AllOf(StartsWith(base::cat("to_vector: tensor #", c.id(), " f32[2], made at compiled_")),
+            HasSubstr("was donated as arg2 of program main at compiled_program_test.cc:")));
   EXPECT_THAT(error_of([&] { (void)keeping.call<Tensor>(b, b, c); }),
-              StartsWith(cat("run: argument arg2: tensor #", c.id())));
+              StartsWith(base::cat("run: argument arg2: tensor #", c.id())));
 }
 
 struct Level {
@@ -238,9 +240,9 @@ TEST(CompiledProgram, DonatesByPath) {
   EXPECT_EQ(taken({.donate = {"arg0.seen[1]", "carry.trend"}}), "01010");
   EXPECT_EQ(taken({.donate = {"arg1"}}), "00001");
   EXPECT_EQ(error_of([&] { (void)step.with({.donate = {"carry.lvl"}}); }),
-            cat("with: donates \"carry.lvl\"; program main has no such argument, it has "
-                "arg0.carry.level, arg0.carry.trend, arg0.seen[0], arg0.seen[1], arg1 ",
-                here()));
+            base::cat("with: donates \"carry.lvl\"; program main has no such argument, it has "
+                      "arg0.carry.level, arg0.carry.trend, arg0.seen[0], arg0.seen[1], arg1 ",
+                      here()));
   EXPECT_THAT(error_of([&] {
                 (void)step.with({.donate = {"carry", "carry.level"}});
               }),

@@ -38,8 +38,8 @@ Dimensions dot_dimensions(const Shape& lhs, const Shape& rhs, const hlo::DotAttr
 Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const DotAxes& axes,
               std::optional<DType> result, SourceLocation at) {
   if (lhs.dtype() != rhs.dtype() && !result) {
-    throw Error(invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(),
-                                 "; their dtypes must be equal, ", cast_advice(lhs, rhs)),
+    throw Error(base::invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(),
+                                       "; their dtypes must be equal, ", cast_advice(lhs, rhs)),
                 at);
   }
   hlo::DotAttrs attrs{.lhs_batch_dims = axes_of(op, lhs.shape(), axes.lhs_batch, at),
@@ -64,10 +64,11 @@ std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b, So
   };
   const std::optional<Dimensions> both = common_dimensions(leading(a), leading(b));
   if (!both)
-    throw Error(invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(),
-                                 "; the sizes of the axes before the last two must be equal or 1, "
-                                 "counted from the last of them"),
-                at);
+    throw Error(
+        base::invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(),
+                               "; the sizes of the axes before the last two must be equal or 1, "
+                               "counted from the last of them"),
+        at);
   const Dimensions& common = *both;
   auto stretch = [&](const Tensor& t) {
     Dimensions shape = common;
@@ -79,7 +80,7 @@ std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b, So
 
 [[noreturn]] void throw_matmul(const Tensor& a, const Tensor& b, SourceLocation at) {
   throw Error(
-      invalid_argument(
+      base::invalid_argument(
           "matmul: operands are ", a.shape(), " and ", b.shape(),
           "; the last axis of the first must have the size of the last but one of the second"),
       at);
@@ -110,8 +111,8 @@ Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a.rank() == 0 || b.rank() == 0) {
-    throw Error(invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(),
-                                 "; a scalar has no axis to sum over, use *"),
+    throw Error(base::invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(),
+                                       "; a scalar has no axis to sum over, use *"),
                 at);
   }
   if (a.dim(-1) != b.dim(b.rank() == 1 ? 0 : -2)) throw_matmul(a, b, at);
@@ -142,9 +143,10 @@ Tensor tensordot(Operand left, Operand right, int64_t axes) {
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (axes < 0 || axes > a.rank() || axes > b.rank()) {
-    throw Error(invalid_argument("tensordot: axes is ", axes, "; operands are ", a.shape(), " and ",
-                                 b.shape(), ", sum over at most as many axes as each has"),
-                left.at());
+    throw Error(
+        base::invalid_argument("tensordot: axes is ", axes, "; operands are ", a.shape(), " and ",
+                               b.shape(), ", sum over at most as many axes as each has"),
+        left.at());
   }
   DotAxes pairs;
   for (int64_t i = 0; i < axes; ++i) {
@@ -159,8 +161,8 @@ Tensor tensordot(Operand left, Operand right, const std::vector<int64_t>& a_axes
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a_axes.size() != b_axes.size()) {
-    throw Error(invalid_argument("tensordot: has ", a_axes.size(), " axes of a and ", b_axes.size(),
-                                 " of b; give as many of both"),
+    throw Error(base::invalid_argument("tensordot: has ", a_axes.size(), " axes of a and ",
+                                       b_axes.size(), " of b; give as many of both"),
                 left.at());
   }
   return dot_of("tensordot", a, b, {.lhs_contracting = a_axes, .rhs_contracting = b_axes}, {},

@@ -33,7 +33,7 @@ ConvLayout filled(ConvLayout layout, int64_t rank) {
 
 [[noreturn]] void throw_layout(std::string_view op, std::string_view name, std::string_view text,
                                std::string_view rule, SourceLocation at) {
-  throw Error(invalid_argument(op, ": layout of ", name, " is \"", text, "\"; ", rule), at);
+  throw Error(base::invalid_argument(op, ": layout of ", name, " is \"", text, "\"; ", rule), at);
 }
 
 // Reads one layout: the axes of its two named letters, and of the spatial letters in the order of
@@ -44,7 +44,7 @@ class Labels {
          SourceLocation at)
       : op_(op), name_(name), text_(text), at_(at) {
     if (static_cast<int64_t>(text.size()) != rank)
-      throw_layout(op, name, text, cat("it must have ", rank, " letters, one an axis"), at);
+      throw_layout(op, name, text, base::cat("it must have ", rank, " letters, one an axis"), at);
     for (char letter : text) {
       if (std::ranges::count(text, letter) > 1)
         throw_layout(op, name, text, "a letter may stand in it only once", at);
@@ -54,7 +54,7 @@ class Labels {
   [[nodiscard]] int64_t axis(char letter) const {
     size_t found = text_.find(letter);
     if (found == std::string_view::npos)
-      throw_layout(op_, name_, text_, cat("it must contain ", std::string(1, letter)), at_);
+      throw_layout(op_, name_, text_, base::cat("it must contain ", std::string(1, letter)), at_);
     return static_cast<int64_t>(found);
   }
 
@@ -90,20 +90,20 @@ ConvolutionDims dims_of(std::string_view op, const ConvLayout& layout, int64_t r
 void check_operands(std::string_view op, const Tensor& x, const Tensor& kernel,
                     const ConvLayout& layout, SourceLocation at) {
   if (x.dtype() != kernel.dtype()) {
-    throw Error(invalid_argument(op, ": x is ", x.shape(), " and kernel ", kernel.shape(),
-                                 "; their dtypes must be equal, ", cast_advice(x, kernel)),
+    throw Error(base::invalid_argument(op, ": x is ", x.shape(), " and kernel ", kernel.shape(),
+                                       "; their dtypes must be equal, ", cast_advice(x, kernel)),
                 at);
   }
   // Without a layout rank 2 has no axis to slide along: it would be a product of matrices.
   const int64_t least = layout.x.empty() && layout.kernel.empty() ? 3 : 2;
   if (x.rank() >= least && x.rank() == kernel.rank()) return;
-  throw Error(
-      invalid_argument(op, ": x is ", x.shape(), ", of rank ", x.rank(), ", and kernel ",
-                       kernel.shape(), ", of rank ", kernel.rank(),
-                       "; both must have rank n + 2 for n spatial axes, x [batch, spatial.., "
-                       "features] and kernel [spatial.., features in, features out]; add the axes "
-                       "with expand_dims"),
-      at);
+  throw Error(base::invalid_argument(
+                  op, ": x is ", x.shape(), ", of rank ", x.rank(), ", and kernel ", kernel.shape(),
+                  ", of rank ", kernel.rank(),
+                  "; both must have rank n + 2 for n spatial axes, x [batch, spatial.., "
+                  "features] and kernel [spatial.., features in, features out]; add the axes "
+                  "with expand_dims"),
+              at);
 }
 
 std::vector<int64_t> sizes_at(const Tensor& x, const std::vector<int64_t>& axes) {
@@ -138,10 +138,10 @@ Tensor emit_conv(const Tensor& x, const Tensor& kernel, hlo::ConvolutionAttrs at
 
 void check_groups(std::string_view op, const Convolution& options, SourceLocation at) {
   if (options.feature_groups >= 1 && options.batch_groups >= 1) return;
-  throw Error(
-      invalid_argument(op, ": feature_groups is ", options.feature_groups, " and batch_groups ",
-                       options.batch_groups, "; they must be 1 or more"),
-      at);
+  throw Error(base::invalid_argument(op, ": feature_groups is ", options.feature_groups,
+                                     " and batch_groups ", options.batch_groups,
+                                     "; they must be 1 or more"),
+              at);
 }
 
 // The padding with which a convolution of the spread x undoes one of the strides.

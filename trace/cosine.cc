@@ -21,10 +21,10 @@ Located with_axis_last(std::string_view op, const Operand& operand, int64_t axis
   const Tensor& t = x.tensor();
   const int64_t along = axis_of(op, t.shape(), axis, x.at());
   if ((t.dtype() != f32 && t.dtype() != f64) || t.dim(along) == 0)
-    throw Error(invalid_argument(op, ": x is ", t.shape(),
-                                 "; it must be of f32 or f64, with "
-                                 "elements along axis ",
-                                 axis),
+    throw Error(base::invalid_argument(op, ": x is ", t.shape(),
+                                       "; it must be of f32 or f64, with "
+                                       "elements along axis ",
+                                       axis),
                 x.at());
   return x.with(moveaxis(x.operand(), along, -1));
 }

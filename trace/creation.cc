@@ -30,8 +30,8 @@ Tensor stretched(const Tensor& scalar, const Dimensions& shape, SourceLocation a
 Tensor triangle(const Tensor& x, int64_t k, bool lower, SourceLocation at) {
   const Shape& shape = x.shape();
   if (shape.rank() < 2)
-    throw Error(invalid_argument(lower ? "tril" : "triu", ": x is ", shape,
-                                 "; it must have rank 2 or more"),
+    throw Error(base::invalid_argument(lower ? "tril" : "triu", ": x is ", shape,
+                                       "; it must have rank 2 or more"),
                 at);
   Dimensions last{shape.dimension(shape.rank() - 2), shape.dimension(shape.rank() - 1)};
   Tensor row = iota(s32, last, 0, at);
@@ -44,8 +44,8 @@ Tensor triangle(const Tensor& x, int64_t k, bool lower, SourceLocation at) {
 template <class Number>
 void check_count(bool countable, Number start, Number stop, Number step, SourceLocation at) {
   if (countable) return;
-  throw Error(invalid_argument("arange: start is ", start, ", stop ", stop, " and step ", step,
-                               "; there must be fewer than 2^63 values between"),
+  throw Error(base::invalid_argument("arange: start is ", start, ", stop ", stop, " and step ",
+                                     step, "; there must be fewer than 2^63 values between"),
               at);
 }
 
@@ -62,13 +62,13 @@ Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
 Tensor filled(std::string_view op, const Dimensions& shape, const Operand& value, DType dtype,
               std::string_view repair = {}) {
   SourceLocation at = value.at();
-  throw_if_error(annotate(check_shape(Shape(dtype, shape)), op, ": "), at);
+  throw_if_error(base::annotate(check_shape(Shape(dtype, shape)), op, ": "), at);
   return one_program(op, at, [&] {
     Tensor scalar = value.is_tensor() ? as_tensor(value, op).astype(dtype, at)
                                       : constant_like(value, dtype, op, repair);
     if (!scalar.shape().is_scalar())
-      throw Error(invalid_argument(op, ": value is ", scalar.shape(),
-                                   "; it must be a scalar, use broadcast_to"),
+      throw Error(base::invalid_argument(op, ": value is ", scalar.shape(),
+                                         "; it must be a scalar, use broadcast_to"),
                   at);
     return stretched(scalar, shape, at);
   });
@@ -102,7 +102,7 @@ Tensor ones_like(Operand x, std::optional<DType> dtype) {
 }
 
 Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation at) {
-  throw_if_error(annotate(check_shape(Shape(dtype, shape)), "iota: "), at);
+  throw_if_error(base::annotate(check_shape(Shape(dtype, shape)), "iota: "), at);
   int64_t rank = static_cast<int64_t>(shape.size());
   return emit({.opcode = Opcode::kIota,
                .operands = {},
@@ -112,7 +112,7 @@ Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation a
 }
 
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at) {
-  if (step == 0) throw Error(invalid_argument("arange: step is 0; it must not be"), at);
+  if (step == 0) throw Error(base::invalid_argument("arange: step is 0; it must not be"), at);
   // Of all int64_t: what lies between may need the 64th bit.
   const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(stop);
   const bool none = step > 0 ? start >= stop : start <= stop;
@@ -132,8 +132,8 @@ Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation
 
 Tensor arange(double start, double stop, double step, DType dtype, SourceLocation at) {
   if (step == 0 || std::isnan(step))
-    throw Error(invalid_argument("arange: step is ", step, "; it must be a number other than 0"),
-                at);
+    throw Error(
+        base::invalid_argument("arange: step is ", step, "; it must be a number other than 0"), at);
   double count = std::ceil((stop - start) / step);
   check_count(count < 0x1p63, start, stop, step, at);  // not of NaN either
   return one_program("arange", at, [&] {
@@ -145,7 +145,7 @@ Tensor arange(double start, double stop, double step, DType dtype, SourceLocatio
 
 Tensor linspace(double start, double stop, int64_t count, DType dtype, SourceLocation at) {
   if (count < 0)
-    throw Error(invalid_argument("linspace: count is ", count, "; it must be 0 or more"), at);
+    throw Error(base::invalid_argument("linspace: count is ", count, "; it must be 0 or more"), at);
   const bool exact = is_integer(dtype) || dtype == pred;
   // 16 bits hold neither the positions nor, from 65520 of them on, their number.
   const DType wide = is_complex(dtype) ? dtype : bit_width(dtype) == 64 ? f64 : f32;
@@ -181,7 +181,8 @@ Tensor one_hot(Operand indices, int64_t classes, DType dtype) {
   const Tensor given = as_tensor(indices);
   trace_internal::require_integers("one_hot", given, at);
   if (classes < 0)
-    throw Error(invalid_argument("one_hot: classes is ", classes, "; it must be 0 or more"), at);
+    throw Error(base::invalid_argument("one_hot: classes is ", classes, "; it must be 0 or more"),
+                at);
   return one_program("one_hot", at, [&] {
     const Tensor index = trace_internal::widened(given, at);  // 8 bits do not hold class 256
     Dimensions shape = index.shape().dimensions();

@@ -51,7 +51,7 @@ TEST_F(CustomCall, GivesATensorForEachShape) {
 TEST_F(CustomCall, OfAnotherConfigurationIsAnotherProgram) {
   const Tensor x = array<float>({1, 2});
   for (int factor : {2, 3, 2}) {
-    const CustomCallOptions options{.backend_config = cat("{factor = ", factor, " : i64}")};
+    const CustomCallOptions options{.backend_config = base::cat("{factor = ", factor, " : i64}")};
     const auto out = custom_call("trace_test_scaled", {x}, {x.shape()}, options);
     EXPECT_EQ(out[0].to_vector<float>()[0], static_cast<float>(factor));
   }

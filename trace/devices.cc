@@ -7,12 +7,12 @@
 namespace heddle {
 
 void use_device(std::string_view name, SourceLocation at) {
-  throw_if_error(annotate(set_default_device(name), "use_device: "), at);
+  throw_if_error(base::annotate(set_default_device(name), "use_device: "), at);
 }
 
 std::vector<Device*> devices(std::string_view name, SourceLocation at) {
   StatusOr<runtime::Backend*> backend = runtime::find_backend(name);
-  throw_if_error(annotate(backend.status(), "devices: "), at);
+  throw_if_error(base::annotate(backend.status(), "devices: "), at);
   std::vector<Device*> out;
   for (const auto& device : (**backend).devices()) out.push_back(device.get());
   return out;
@@ -21,10 +21,10 @@ std::vector<Device*> devices(std::string_view name, SourceLocation at) {
 Device& DeviceOrName::find(std::string_view op, SourceLocation at) const {
   if (device_ != nullptr) return *device_;
   if (name_.data() == nullptr)
-    throw Error(invalid_argument(op, ": the device is null; name one, or take one of devices()"),
-                at);
+    throw Error(
+        base::invalid_argument(op, ": the device is null; name one, or take one of devices()"), at);
   StatusOr<Device*> device = runtime::find_device(name_);
-  throw_if_error(annotate(device.status(), op, ": "), at);
+  throw_if_error(base::annotate(device.status(), op, ": "), at);
   return **device;
 }
 
@@ -50,7 +50,7 @@ std::vector<Tensor> leaves_on(std::span<const Tensor> leaves, const TreeSpec& sp
   const std::vector<std::string> paths = leaf_paths(spec);
   std::vector<Tensor> out;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    const std::string op = paths[i].empty() ? "device_put" : cat("device_put of x", paths[i]);
+    const std::string op = paths[i].empty() ? "device_put" : base::cat("device_put of x", paths[i]);
     out.push_back(moved(leaves[i], target, op, at));
   }
   return out;

@@ -49,7 +49,7 @@ class Einsum {
  private:
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    throw Error(invalid_argument("einsum: \"", spec_, "\": ", parts...), at_);
+    throw Error(base::invalid_argument("einsum: \"", spec_, "\": ", parts...), at_);
   }
 
   // Letters of each operand, with "..." written out in capitals from Z down that the spec does not

@@ -58,10 +58,10 @@ void refuse_point(const Operand& x, const Operand& y) {
   const Shape& shape = trace_internal::node_of(tensor.tensor(), "divide", x.at()).shape;
   if (!is_integer(shape.dtype())) return;
   throw Error(
-      invalid_argument("divide: operands are ", shape, " and the floating-point C++ number ",
-                       std::get<double>(number.number()),
-                       "; integers are divided toward zero: write an integer for that, or "
-                       "use true_divide"),
+      base::invalid_argument("divide: operands are ", shape, " and the floating-point C++ number ",
+                             std::get<double>(number.number()),
+                             "; integers are divided toward zero: write an integer for that, or "
+                             "use true_divide"),
       x.at());
 }
 
@@ -229,8 +229,8 @@ Tensor operator~(Operand x) { return bitwise_not(x); }
 Tensor where(Operand condition, Operand x, Operand y) {
   Tensor chosen = as_tensor(condition);
   if (chosen.dtype() != pred) {
-    throw Error(invalid_argument("where: condition is ", to_string(chosen.shape()),
-                                 "; it must be pred, compare it with something"),
+    throw Error(base::invalid_argument("where: condition is ", to_string(chosen.shape()),
+                                       "; it must be pred, compare it with something"),
                 condition.at());
   }
   OperandPair pair = unify(x, y, "where");

@@ -7,6 +7,6 @@ namespace heddle {
 Error::Error(const Status& status, SourceLocation at)
     : status_(at.known() ? with_location(status, to_string(at)) : status),
       at_(at),
-      text_(message_of(status_)) {}
+      text_(base::message_of(status_)) {}
 
 }  // namespace heddle

@@ -14,7 +14,7 @@ using trace_internal::buffer_of;
 // Memory is of devices, and while a function is traced there are none.
 void require_no_trace(std::string_view op, SourceLocation at) {
   if (trace_internal::Recorder::current() == nullptr) return;
-  throw Error(failed_precondition(
+  throw Error(base::failed_precondition(
                   op,
                   ": called inside a trace, where tensors have no memory; call it before the "
                   "trace and capture the tensor, or make a constant with array(..)"),
@@ -23,10 +23,10 @@ void require_no_trace(std::string_view op, SourceLocation at) {
 
 void check_array(std::string_view op, const Shape& shape, SourceLocation at) {
   if (!shape.is_array()) {
-    throw Error(invalid_argument(op, ": the shape is ", shape, "; it must be that of an array"),
-                at);
+    throw Error(
+        base::invalid_argument(op, ": the shape is ", shape, "; it must be that of an array"), at);
   }
-  throw_if_error(annotate(check_shape(shape), op, ": "), at);
+  throw_if_error(base::annotate(check_shape(shape), op, ": "), at);
 }
 
 Device& default_device(SourceLocation at) {
@@ -51,8 +51,8 @@ Tensor trace_internal::lend_values(const void* data, size_t count, const Shape& 
                                    MemoryOwner owner, SourceLocation at) {
   check_array("lend", shape, at);
   if (static_cast<size_t>(shape.element_count()) != count) {
-    throw Error(invalid_argument("lend: has ", count, " values; ", to_string(shape), " takes ",
-                                 shape.element_count()),
+    throw Error(base::invalid_argument("lend: has ", count, " values; ", to_string(shape),
+                                       " takes ", shape.element_count()),
                 at);
   }
   return lend(data, shape, std::move(owner), at);
@@ -93,7 +93,8 @@ BufferPtr device_buffer(const Tensor& x, SourceLocation at) {
 
 Tensor from_buffer(BufferPtr buffer, SourceLocation at) {
   if (buffer == nullptr) {
-    throw Error(invalid_argument("from_buffer: there is no buffer; give one of a device"), at);
+    throw Error(base::invalid_argument("from_buffer: there is no buffer; give one of a device"),
+                at);
   }
   return trace_internal::tensor_of(std::move(buffer), at);
 }

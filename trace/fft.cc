@@ -37,9 +37,9 @@ Located prepared(const Plan& plan, const Operand& operand) {
   bool real = x.dtype() == f32 || x.dtype() == f64;
   bool takes_real = plan.type == FftType::kRfft;
   if (!real && (takes_real || !is_complex(x.dtype()))) {
-    throw Error(invalid_argument(plan.op, ": x is ", x.tensor().shape(), "; it must be ",
-                                 takes_real ? "f32 or f64" : "f32, f64, c64 or c128",
-                                 ", cast it with astype"),
+    throw Error(base::invalid_argument(plan.op, ": x is ", x.tensor().shape(), "; it must be ",
+                                       takes_real ? "f32 or f64" : "f32, f64, c64 or c128",
+                                       ", cast it with astype"),
                 x.at());
   }
   return takes_real ? x : x.astype(complex_of(x.dtype()));
@@ -138,8 +138,8 @@ Tensor run(const Plan& plan, const Operand& operand) {
   Located x = prepared(plan, operand);
   for (int64_t n : plan.lengths) {
     if (n >= 1) continue;
-    throw Error(invalid_argument(plan.op, ": x is ", x.tensor().shape(), " and a length ", n,
-                                 "; transforms need lengths of 1 or more, give n"),
+    throw Error(base::invalid_argument(plan.op, ": x is ", x.tensor().shape(), " and a length ", n,
+                                       "; transforms need lengths of 1 or more, give n"),
                 x.at());
   }
   return one_program(plan.op, x.at(), [&] {
@@ -180,10 +180,10 @@ Tensor over_axes(std::string_view op, FftType type, const Operand& x, const FftN
                                   : t.rank();
   std::vector<int64_t> axes = chosen_axes(op, t.shape(), over, count, x.at());
   if (axes.empty() || (!over.n.empty() && over.n.size() != axes.size())) {
-    throw Error(invalid_argument(op, ": x is ", t.shape(), ", with ", over.n.size(),
-                                 " lengths and ", axes.size(),
-                                 " axes; there must be an axis, and a length for each "
-                                 "or none"),
+    throw Error(base::invalid_argument(op, ": x is ", t.shape(), ", with ", over.n.size(),
+                                       " lengths and ", axes.size(),
+                                       " axes; there must be an axis, and a length for each "
+                                       "or none"),
                 x.at());
   }
   std::vector<int64_t> lengths = over.n;
@@ -207,8 +207,8 @@ Tensor shifted(std::string_view op, const Operand& x, const AxisList& axes, bool
 
 void check_frequencies(std::string_view op, int64_t n, double spacing, SourceLocation at) {
   if (n >= 1 && spacing != 0) return;
-  throw Error(invalid_argument(op, ": n is ", n, " and spacing ", spacing,
-                               "; n must be 1 or more, and spacing not 0"),
+  throw Error(base::invalid_argument(op, ": n is ", n, " and spacing ", spacing,
+                                     "; n must be 1 or more, and spacing not 0"),
               at);
 }
 

@@ -21,18 +21,19 @@ namespace heddle {
 namespace {
 
 StatusOr<std::string> read_file(const std::string& path) {
-  if (path.empty()) return invalid_argument("the path is empty; give a file a name");
+  if (path.empty()) return base::invalid_argument("the path is empty; give a file a name");
   std::error_code error;
   const auto kind = std::filesystem::status(path, error).type();
   if (kind == std::filesystem::file_type::not_found)
-    return not_found(path, ": there is no such file");
-  if (kind != std::filesystem::file_type::regular) return not_found(path, ": is no regular file");
+    return base::not_found(path, ": there is no such file");
+  if (kind != std::filesystem::file_type::regular)
+    return base::not_found(path, ": is no regular file");
   std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return not_found(path, ": cannot be read: ", std::strerror(errno));
+  if (!in) return base::not_found(path, ": cannot be read: ", std::strerror(errno));
   std::string out(static_cast<size_t>(std::max<std::streamoff>(in.tellg(), 0)), '\0');
   in.seekg(0);
   in.read(out.data(), static_cast<std::streamsize>(out.size()));
-  if (!in) return not_found(path, ": cannot be read to its end");
+  if (!in) return base::not_found(path, ": cannot be read to its end");
   return out;
 }
 
@@ -51,10 +52,10 @@ class FileWriter {
 
  private:
   Status check() {
-    if (path_.empty()) return invalid_argument("the path is empty; give the file a name");
+    if (path_.empty()) return base::invalid_argument("the path is empty; give the file a name");
     if (out_) return {};
-    return make_error(StatusCode::kUnavailable, path_,
-                      ": cannot be written: ", std::strerror(errno));
+    return base::make_error(StatusCode::kUnavailable, path_,
+                            ": cannot be written: ", std::strerror(errno));
   }
   std::string path_;
   std::ofstream out_;
@@ -71,7 +72,7 @@ auto with_room(std::string_view op, const std::string& path, SourceLocation at, 
   try {
     return read();
   } catch (const std::bad_alloc&) {
-    throw Error(resource_exhausted(op, ": ", path, ": takes more memory than there is"), at);
+    throw Error(base::resource_exhausted(op, ": ", path, ": takes more memory than there is"), at);
   }
 }
 
@@ -98,19 +99,21 @@ std::vector<std::string> names_of(const TreeSpec& spec) {
 std::string listed(const std::vector<std::string>& names) {
   std::string out;
   for (size_t i = 0; i < std::min<size_t>(names.size(), 8); ++i)
-    append(out, i == 0 ? "'" : ", '", names[i].substr(0, 80), "'");
-  if (names.size() > 8) append(out, " and ", names.size() - 8, " more");
+    base::append(out, i == 0 ? "'" : ", '", names[i].substr(0, 80), "'");
+  if (names.size() > 8) base::append(out, " and ", names.size() - 8, " more");
   return out.empty() ? "no arrays" : out;
 }
 
 void refuse_static_fields(const TreeSpec& spec, const std::string& path, SourceLocation at) {
   for (size_t i = 0; i < spec.children.size(); ++i) {
-    const std::string key = spec.keys.empty() ? cat("[", i, "]") : cat(".", spec.keys[i]);
+    const std::string key =
+        spec.keys.empty() ? base::cat("[", i, "]") : base::cat(".", spec.keys[i]);
     if (spec.children[i].kind == TreeSpec::Kind::kStatic)
-      throw Error(invalid_argument("load_npz: the tree's ", (path + key).substr(1),
-                                   " is a static field, which no file has; say what it is with "
-                                   "load_npz(path, like)"),
-                  at);
+      throw Error(
+          base::invalid_argument("load_npz: the tree's ", (path + key).substr(1),
+                                 " is a static field, which no file has; say what it is with "
+                                 "load_npz(path, like)"),
+          at);
     refuse_static_fields(spec.children[i], path + key, at);
   }
 }
@@ -132,18 +135,19 @@ void save_npy(const std::string& path, const Tensor& x, SourceLocation at) {
     status = file.write(
         {reinterpret_cast<const char*>(value.bytes()), static_cast<size_t>(value.byte_size())});
   if (status.ok()) status = file.close();
-  throw_if_error(annotate(status, "save_npy: "), at);
+  throw_if_error(base::annotate(status, "save_npy: "), at);
 }
 
 Tensor load_npy(const std::string& path, std::optional<DType> dtype, SourceLocation at) {
   const Literal literal = with_room("load_npy", path, at, [&] {
     StatusOr<std::string> bytes = read_file(path);
-    throw_if_error(annotate(bytes.status(), "load_npy: "), at);
+    throw_if_error(base::annotate(bytes.status(), "load_npy: "), at);
     StatusOr<Literal> out = hlo::read_npy(*bytes, dtype);
     if (!out.ok() && bytes->starts_with("PK"))
       throw Error(
-          invalid_argument("load_npy: ", path, ": is a .npz archive; load it with load_npz"), at);
-    throw_if_error(annotate(out.status(), "load_npy: ", path, ": "), at);
+          base::invalid_argument("load_npy: ", path, ": is a .npz archive; load it with load_npz"),
+          at);
+    throw_if_error(base::annotate(out.status(), "load_npy: ", path, ": "), at);
     return *std::move(out);
   });
   return loaded(literal, "load_npy", at);
@@ -152,11 +156,11 @@ Tensor load_npy(const std::string& path, std::optional<DType> dtype, SourceLocat
 namespace trace_internal {
 
 std::string item_name(const std::string& path, bool is_top, size_t i) {
-  return is_top ? cat("arr_", i) : cat(path, "[", i, "]");
+  return is_top ? base::cat("arr_", i) : base::cat(path, "[", i, "]");
 }
 
 std::string key_name(const std::string& path, bool is_top, const std::string& key) {
-  return is_top ? key : cat(path, ".", key);
+  return is_top ? key : base::cat(path, ".", key);
 }
 
 StoredNames::StoredNames(std::vector<std::string> names, SourceLocation at)
@@ -189,8 +193,9 @@ std::vector<std::string> StoredNames::keys(const std::string& path, bool is_top,
 void StoredNames::check_depth(int depth) const {
   constexpr int kDeepest = 100;
   if (depth > kDeepest)
-    throw Error(invalid_argument("load_npz: a name in the file has more than ", kDeepest, " parts"),
-                at_);
+    throw Error(
+        base::invalid_argument("load_npz: a name in the file has more than ", kDeepest, " parts"),
+        at_);
 }
 
 void save_leaves(const std::string& path, const TreeSpec& spec, std::span<const Tensor> leaves,
@@ -199,13 +204,13 @@ void save_leaves(const std::string& path, const TreeSpec& spec, std::span<const 
   std::set<std::string_view> seen;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!seen.insert(names[i]).second)
-      throw Error(invalid_argument("save_npz: x", paths[i], " has the name '", names[i],
-                                   "' in the file, as another has; rename a key"),
+      throw Error(base::invalid_argument("save_npz: x", paths[i], " has the name '", names[i],
+                                         "' in the file, as another has; rename a key"),
                   at);
   }
   std::vector<hlo::NamedLiteral> arrays;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    const std::string op = paths[i].empty() ? "save_npz" : cat("save_npz of x", paths[i]);
+    const std::string op = paths[i].empty() ? "save_npz" : base::cat("save_npz of x", paths[i]);
     arrays.push_back({names[i], downloaded(leaves[i], op, at)});
   }
   FileWriter file(path);
@@ -214,17 +219,17 @@ void save_leaves(const std::string& path, const TreeSpec& spec, std::span<const 
     status = hlo::write_npz(arrays, options.compress,
                             [&](std::string_view bytes) { return file.write(bytes); });
   if (status.ok()) status = file.close();
-  throw_if_error(annotate(status, "save_npz: "), at);
+  throw_if_error(base::annotate(status, "save_npz: "), at);
 }
 
 std::vector<Tensor> load_leaves(const std::string& path,
-                                FunctionRef<TreeSpec(const StoredNames&)> spec_of, TreeSpec& spec,
-                                std::span<const Tensor> like, SourceLocation at) {
+                                base::FunctionRef<TreeSpec(const StoredNames&)> spec_of,
+                                TreeSpec& spec, std::span<const Tensor> like, SourceLocation at) {
   return with_room("load_npz", path, at, [&] {
     StatusOr<std::string> bytes = read_file(path);
-    throw_if_error(annotate(bytes.status(), "load_npz: "), at);
+    throw_if_error(base::annotate(bytes.status(), "load_npz: "), at);
     StatusOr<hlo::NpzReader> opened = hlo::NpzReader::open(*bytes);
-    throw_if_error(annotate(opened.status(), "load_npz: ", path, ": "), at);
+    throw_if_error(base::annotate(opened.status(), "load_npz: ", path, ": "), at);
     std::vector<std::string> there = opened->names();
     spec = spec_of(StoredNames(there, at));
     if (like.empty()) refuse_static_fields(spec, "", at);
@@ -235,32 +240,35 @@ std::vector<Tensor> load_leaves(const std::string& path,
     for (const std::string& name : names) {
       const auto found = places.find(name);
       if (found == places.end())
-        throw Error(invalid_argument("load_npz: ", path, ": has no array '", name, "'; it has ",
-                                     listed(there)),
+        throw Error(base::invalid_argument("load_npz: ", path, ": has no array '", name,
+                                           "'; it has ", listed(there)),
                     at);
       order.push_back(found->second);
     }
     const std::set<std::string_view> used(names.begin(), names.end());
     for (const std::string& name : there) {
       if (!used.contains(name))
-        throw Error(invalid_argument("load_npz: ", path, ": has the array '", name.substr(0, 80),
-                                     "', for which the tree has no place; it has ", listed(names)),
-                    at);
+        throw Error(
+            base::invalid_argument("load_npz: ", path, ": has the array '", name.substr(0, 80),
+                                   "', for which the tree has no place; it has ", listed(names)),
+            at);
     }
     if (used.size() != names.size())
-      throw Error(invalid_argument("load_npz: two leaves of the tree have one name; rename a key"),
-                  at);
+      throw Error(
+          base::invalid_argument("load_npz: two leaves of the tree have one name; rename a key"),
+          at);
     std::vector<Tensor> leaves;
     for (size_t i = 0; i < names.size(); ++i) {
       const bool is_told = i < like.size() && like[i].is_valid();
       StatusOr<Literal> value =
           opened->read(order[i], is_told ? std::optional(like[i].dtype()) : std::optional<DType>());
-      throw_if_error(annotate(value.status(), "load_npz: ", path, ": "), at);
+      throw_if_error(base::annotate(value.status(), "load_npz: ", path, ": "), at);
       if (is_told && !same_type(value->shape(), like[i].shape()))
-        throw Error(invalid_argument("load_npz: ", path, ": ", names[i], " is ", value->shape(),
-                                     "; it must be ", like[i].shape(), " as in the tree given"),
-                    at);
-      leaves.push_back(loaded(*value, cat("load_npz of ", names[i]), at));
+        throw Error(
+            base::invalid_argument("load_npz: ", path, ": ", names[i], " is ", value->shape(),
+                                   "; it must be ", like[i].shape(), " as in the tree given"),
+            at);
+      leaves.push_back(loaded(*value, base::cat("load_npz of ", names[i]), at));
     }
     return leaves;
   });

@@ -127,8 +127,8 @@ TreeSpec stored_spec(const StoredNames& names, const std::string& path, bool is_
 // The leaves of the tree whose structure `spec` tells; `like`, where it has leaves, says what each
 // has to be. errors: throws Error naming the array that is missing, left over or of another type
 std::vector<Tensor> load_leaves(const std::string& path,
-                                FunctionRef<TreeSpec(const StoredNames&)> spec_of, TreeSpec& spec,
-                                std::span<const Tensor> like, SourceLocation at);
+                                base::FunctionRef<TreeSpec(const StoredNames&)> spec_of,
+                                TreeSpec& spec, std::span<const Tensor> like, SourceLocation at);
 
 }  // namespace trace_internal
 

@@ -189,9 +189,9 @@ TEST_F(Files, WhatCannotBeSavedLeavesTheFileAlone) {
 
 TEST_F(Files, PathsThatAreNoFilesAreErrors) {
   EXPECT_EQ(error_of([&] { (void)load_npy("no_such.npy"); }),
-            cat("load_npy: no_such.npy: there is no such file ", here()));
+            base::cat("load_npy: no_such.npy: there is no such file ", here()));
   EXPECT_EQ(error_of([&] { save_npy("", scalar(1.0f)); }),
-            cat("save_npy: the path is empty; give the file a name ", here()));
+            base::cat("save_npy: the path is empty; give the file a name ", here()));
   EXPECT_THAT(error_of([&] { (void)load_npz(""); }), HasSubstr("load_npz: the path is empty"));
   EXPECT_THAT(error_of([&] { (void)load_npz(folder_); }), HasSubstr("is no regular file"));
   EXPECT_THAT(error_of([&] { save_npy("no_such_folder/x.npy", scalar(1.0f)); }),

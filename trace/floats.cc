@@ -50,15 +50,15 @@ FloatLimits float_limits(DType dtype, SourceLocation at) {
   if (dtype == bf16) return limits_of(7, -126, 127);
   if (dtype == f32) return limits_of(23, -126, 127);
   if (dtype == f64) return limits_of(52, -1022, 1023);
-  throw Error(invalid_argument("float_limits: dtype is ", to_string(dtype),
-                               "; it must be f16, bf16, f32 or f64"),
+  throw Error(base::invalid_argument("float_limits: dtype is ", to_string(dtype),
+                                     "; it must be f16, bf16, f32 or f64"),
               at);
 }
 
 IntegerLimits integer_limits(DType dtype, SourceLocation at) {
   if (!is_integer(dtype))
-    throw Error(invalid_argument("integer_limits: dtype is ", to_string(dtype),
-                                 "; it must be of integers, ask float_limits of floats"),
+    throw Error(base::invalid_argument("integer_limits: dtype is ", to_string(dtype),
+                                       "; it must be of integers, ask float_limits of floats"),
                 at);
   const int64_t bits = bit_width(dtype);
   const uint64_t top = (uint64_t{1} << (bits - 1)) - 1;
@@ -84,9 +84,9 @@ void require_ieee_float(std::string_view op, std::string_view what, DType dtype,
                         SourceLocation at) {
   if (has_float_limits(dtype)) return;
   // A dtype that is asked for has nothing to cast.
-  throw Error(invalid_argument(op, ": ", what, " is ", to_string(dtype),
-                               "; it must be f16, bf16, f32 or f64",
-                               what == "dtype" ? "" : ", cast it with astype(f32)"),
+  throw Error(base::invalid_argument(op, ": ", what, " is ", to_string(dtype),
+                                     "; it must be f16, bf16, f32 or f64",
+                                     what == "dtype" ? "" : ", cast it with astype(f32)"),
               at);
 }
 

@@ -79,9 +79,10 @@ Located in_floats(const Located& x) {
 // Neither pred nor complex.
 void require_real_numbers(std::string_view op, const Located& x) {
   if (is_floating(x.dtype()) || is_integer(x.dtype())) return;
-  throw Error(invalid_argument(op, ": operands are of ", to_string(x.dtype()),
-                               "; they must be of integers or floats, cast them with astype(f32)"),
-              x.at());
+  throw Error(
+      base::invalid_argument(op, ": operands are of ", to_string(x.dtype()),
+                             "; they must be of integers or floats, cast them with astype(f32)"),
+      x.at());
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(Formulas, OfOneOperandAreThoseOfTheirNames) {
   for (const Unary& each : kUnary) {
     const std::vector<double> got = each.fn(array<double>(points)).to_vector<double>();
     for (size_t i = 0; i < points.size(); ++i)
-      expect_near(got[i], each.want(points[i]), cat(each.name, " of ", points[i]));
+      expect_near(got[i], each.want(points[i]), base::cat(each.name, " of ", points[i]));
   }
 }
 
@@ -140,7 +140,8 @@ TEST(Formulas, OfTwoOperandsAreThoseOfTheirNames) {
         if (rounds_down &&
             (!std::isfinite(a) || !std::isfinite(b) || b == 0 || a > 1e100 || b > 1e100))
           continue;
-        expect_near(got[i * points.size() + j], each.want(a, b), cat(name, " of ", a, " and ", b));
+        expect_near(got[i * points.size() + j], each.want(a, b),
+                    base::cat(name, " of ", a, " and ", b));
       }
     }
   }

@@ -24,7 +24,8 @@ using trace_internal::one_program;
 std::vector<Tensor> triangle(std::string_view op, int64_t rows, int64_t columns, int64_t k,
                              bool lower, SourceLocation at) {
   if (columns < 0) columns = rows;
-  if (rows < 0) throw Error(invalid_argument(op, ": rows is ", rows, "; it must be 0 or more"), at);
+  if (rows < 0)
+    throw Error(base::invalid_argument(op, ": rows is ", rows, "; it must be 0 or more"), at);
   std::vector<int32_t> row, column;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
@@ -42,7 +43,8 @@ int64_t product_of(const Dimensions& shape) {
 
 void require_floats(std::string_view op, DType dtype, SourceLocation at) {
   if (is_floating(dtype)) return;
-  throw Error(invalid_argument(op, ": dtype is ", to_string(dtype), "; it must be of floats"), at);
+  throw Error(base::invalid_argument(op, ": dtype is ", to_string(dtype), "; it must be of floats"),
+              at);
 }
 
 // A dtype of 32 bits or more that holds the count as well, where s64 does.
@@ -57,7 +59,7 @@ DType wide_enough(DType dtype, int64_t count) {
 template <class Fn>
 Tensor window(std::string_view op, int64_t n, DType dtype, SourceLocation at, Fn&& fn) {
   require_floats(op, dtype, at);
-  if (n < 0) throw Error(invalid_argument(op, ": n is ", n, "; it must be 0 or more"), at);
+  if (n < 0) throw Error(base::invalid_argument(op, ": n is ", n, "; it must be 0 or more"), at);
   return one_program(op, at, [&] {
     if (n <= 1) return ones({n}, dtype, at);
     const DType wide = dtype == f64 ? f64 : f32;
@@ -87,8 +89,8 @@ std::vector<Tensor> triu_indices(int64_t rows, int64_t k, int64_t columns, Sourc
 
 std::vector<Tensor> diag_indices(int64_t n, int64_t axes, SourceLocation at) {
   if (n < 0 || axes < 1)
-    throw Error(invalid_argument("diag_indices: n is ", n, " and axes ", axes,
-                                 "; n must be 0 or more and axes 1 or more"),
+    throw Error(base::invalid_argument("diag_indices: n is ", n, " and axes ", axes,
+                                       "; n must be 0 or more and axes 1 or more"),
                 at);
   return std::vector<Tensor>(static_cast<size_t>(axes), arange_integers(0, n, 1, at));
 }
@@ -109,8 +111,8 @@ std::vector<Tensor> open_grid(const std::vector<Tensor>& vectors, SourceLocation
     std::vector<Tensor> out;
     for (size_t i = 0; i < vectors.size(); ++i) {
       if (vectors[i].rank() != 1)
-        throw Error(invalid_argument("open_grid: vector ", i, " is ", vectors[i].shape(),
-                                     "; it must have rank 1"),
+        throw Error(base::invalid_argument("open_grid: vector ", i, " is ", vectors[i].shape(),
+                                           "; it must have rank 1"),
                     at);
       Dimensions shape(vectors.size(), 1);
       shape[i] = vectors[i].size();
@@ -124,9 +126,9 @@ std::vector<Tensor> unravel_index(Operand flat, const Dimensions& shape) {
   SourceLocation at = flat.at();
   Located position(as_tensor(flat), at);
   if (!is_integer(position.dtype()) || shape.empty())
-    throw Error(invalid_argument("unravel_index: flat is ", position.tensor().shape(),
-                                 " of an array of rank ", shape.size(),
-                                 "; it must be of integers, the rank 1 or more"),
+    throw Error(base::invalid_argument("unravel_index: flat is ", position.tensor().shape(),
+                                       " of an array of rank ", shape.size(),
+                                       "; it must be of integers, the rank 1 or more"),
                 at);
   const int64_t size = product_of(shape);
   return in_program("unravel_index", at, [&] {
@@ -149,18 +151,19 @@ std::vector<Tensor> unravel_index(Operand flat, const Dimensions& shape) {
 Tensor ravel_multi_index(const std::vector<Tensor>& positions, const Dimensions& shape,
                          SourceLocation at) {
   if (positions.empty() || positions.size() != shape.size())
-    throw Error(invalid_argument("ravel_multi_index: has ", positions.size(), " positions for ",
-                                 shape.size(), " axes; give one for each, one at least"),
-                at);
+    throw Error(
+        base::invalid_argument("ravel_multi_index: has ", positions.size(), " positions for ",
+                               shape.size(), " axes; give one for each, one at least"),
+        at);
   return one_program("ravel_multi_index", at, [&] {
     const DType dtype = product_of(shape) > INT32_MAX ? s64 : s32;
     Located out(zeros({}, dtype, at), at);
     for (size_t i = 0; i < shape.size(); ++i) {
       if (!is_integer(positions[i].dtype()))
-        throw Error(
-            invalid_argument("ravel_multi_index: positions ", i, " are ", positions[i].shape(),
-                             "; they must be integers, cast them with astype(s32)"),
-            at);
+        throw Error(base::invalid_argument("ravel_multi_index: positions ", i, " are ",
+                                           positions[i].shape(),
+                                           "; they must be integers, cast them with astype(s32)"),
+                    at);
       // Clamped before it is narrowed: a cast would bring what is outside back in.
       const Located given(positions[i], at);
       const Located wide = given.astype(wide_enough(given.dtype(), shape[i]));
@@ -182,15 +185,15 @@ Tensor fill_diagonal(Operand operand, Operand value) {
   const bool is_cube =
       x.rank() == 2 || std::ranges::adjacent_find(shape, std::not_equal_to()) == shape.end();
   if (x.rank() < 2 || !is_cube)
-    throw Error(invalid_argument("fill_diagonal: x is ", x.shape(),
-                                 "; it must be a matrix, or have more axes of one size"),
+    throw Error(base::invalid_argument("fill_diagonal: x is ", x.shape(),
+                                       "; it must be a matrix, or have more axes of one size"),
                 at);
   return one_program("fill_diagonal", at, [&] {
     Tensor given = trace_internal::like("fill_diagonal", "value", value, x.dtype(), at);
     const int64_t length = *std::ranges::min_element(shape);
     if (given.rank() > 1 || given.size() == 0)
-      throw Error(invalid_argument("fill_diagonal: value is ", given.shape(),
-                                   "; it must be a number or a vector with elements"),
+      throw Error(base::invalid_argument("fill_diagonal: value is ", given.shape(),
+                                         "; it must be a number or a vector with elements"),
                   at);
     if (given.rank() == 1) {
       Tensor again = tile({given, at}, {(length + given.size() - 1) / given.size()});
@@ -231,8 +234,8 @@ Tensor logspace(double start, double stop, int64_t count, double base, DType dty
 Tensor geomspace(double start, double stop, int64_t count, DType dtype, SourceLocation at) {
   require_floats("geomspace", dtype, at);
   if (!((start > 0 && stop > 0) || (start < 0 && stop < 0)))  // the product may underflow
-    throw Error(invalid_argument("geomspace: reaches from ", start, " to ", stop,
-                                 "; both must be above 0 or both below"),
+    throw Error(base::invalid_argument("geomspace: reaches from ", start, " to ", stop,
+                                       "; both must be above 0 or both below"),
                 at);
   return one_program("geomspace", at, [&] {
     const DType wide = dtype == f64 ? f64 : f32;

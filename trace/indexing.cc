@@ -85,7 +85,7 @@ Tensor gather(Operand operand, Operand start_indices, const GatherDims& dims,
 }
 
 Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterDims& dims,
-               FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+               base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   Shape scalar = Shape::scalar(x.dtype());
@@ -107,9 +107,10 @@ Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterD
 }
 
 std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
-                            FunctionRef<Tensor(std::span<const Tensor>)> before, int64_t axis,
+                            base::FunctionRef<Tensor(std::span<const Tensor>)> before, int64_t axis,
                             bool stable, SourceLocation at) {
-  if (xs.empty()) throw Error(invalid_argument("sort_by: has no operands; give at least one"), at);
+  if (xs.empty())
+    throw Error(base::invalid_argument("sort_by: has no operands; give at least one"), at);
   std::vector<Shape> scalars;
   for (const Tensor& x : xs) {
     Shape scalar = Shape::scalar(trace_internal::node_of(x, "sort_by", at).shape.dtype());

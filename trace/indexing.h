@@ -118,8 +118,9 @@ Tensor argsort(Operand x, int64_t axis = -1, bool descending = false);  // s32: 
 // HLO's sort: several operands go together; `before` (a0, b0, a1, b1, ..) -> pred[] says whether a
 // comes first.
 std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
-                            FunctionRef<Tensor(std::span<const Tensor>)> before, int64_t axis = -1,
-                            bool stable = true, SourceLocation at = SourceLocation::here());
+                            base::FunctionRef<Tensor(std::span<const Tensor>)> before,
+                            int64_t axis = -1, bool stable = true,
+                            SourceLocation at = SourceLocation::here());
 
 // HLO's gather and scatter; the fields are those of the HLO text, explained in docs/tracing.md.
 // errors: Error naming the rule of the dims or shapes that is broken
@@ -146,6 +147,6 @@ struct ScatterDims {
 };
 // `combine` (current, update) -> new, on scalars. Updates that would reach outside are left out.
 Tensor scatter(Operand x, Operand indices, Operand updates, const ScatterDims& dims,
-               FunctionRef<Tensor(const Tensor&, const Tensor&)> combine);
+               base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine);
 
 }  // namespace heddle

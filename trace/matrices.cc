@@ -39,14 +39,16 @@ Tensor component(const Tensor& x, int64_t i, SourceLocation at) {
 void require_last_two(std::string_view op, const Operand& a) {
   const Tensor x = as_tensor(a);
   if (x.rank() >= 2) return;
-  throw Error(invalid_argument(op, ": a is ", x.shape(), "; it must have rank 2 or more"), a.at());
+  throw Error(base::invalid_argument(op, ": a is ", x.shape(), "; it must have rank 2 or more"),
+              a.at());
 }
 
 // errors: throws Error unless x, an operand called `name`, has an axis to contract
 void require_axis(std::string_view op, std::string_view name, const Tensor& x, SourceLocation at) {
   if (x.rank() >= 1) return;
-  throw Error(invalid_argument(op, ": ", name, " is ", x.shape(), "; it must have rank 1 or more"),
-              at);
+  throw Error(
+      base::invalid_argument(op, ": ", name, " is ", x.shape(), "; it must have rank 1 or more"),
+      at);
 }
 
 }  // namespace
@@ -55,8 +57,8 @@ Tensor diagonal(Operand operand, int64_t k) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (x.rank() < 2)
-    throw Error(invalid_argument("diagonal: x is ", x.shape(), "; it must have rank 2 or more"),
-                at);
+    throw Error(
+        base::invalid_argument("diagonal: x is ", x.shape(), "; it must have rank 2 or more"), at);
   return one_program("diagonal", at, [&] { return diagonal_of(x, k, at); });
 }
 
@@ -64,8 +66,8 @@ Tensor diag(Operand operand, int64_t k) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (x.rank() != 1 && x.rank() != 2)
-    throw Error(invalid_argument("diag: x is ", x.shape(), "; it must be a vector or a matrix"),
-                at);
+    throw Error(
+        base::invalid_argument("diag: x is ", x.shape(), "; it must be a vector or a matrix"), at);
   return one_program("diag", at, [&] {
     if (x.rank() == 2) return diagonal_of(x, k, at);
     const int64_t size = x.dim(0) + std::abs(k);
@@ -96,8 +98,8 @@ Tensor vecdot(Operand left, Operand right) {
   require_axis("vecdot", "x", x, at);
   require_axis("vecdot", "y", y, at);
   if (x.dim(-1) != y.dim(-1))
-    throw Error(invalid_argument("vecdot: operands are ", x.shape(), " and ", y.shape(),
-                                 "; their last axes must have one size"),
+    throw Error(base::invalid_argument("vecdot: operands are ", x.shape(), " and ", y.shape(),
+                                       "; their last axes must have one size"),
                 at);
   return one_program("vecdot", at, [&] {
     Tensor products = multiply({conj(left), at}, right);
@@ -132,9 +134,9 @@ Tensor cross(Operand left, Operand right) {
     OperandPair pair = unify(left, right, "cross");
     const Tensor &x = pair.a, &y = pair.b;
     if (x.rank() == 0 || x.dim(-1) != 3)
-      throw Error(
-          invalid_argument("cross: operands are ", x.shape(), "; their last axis must have size 3"),
-          at);
+      throw Error(base::invalid_argument("cross: operands are ", x.shape(),
+                                         "; their last axis must have size 3"),
+                  at);
     std::vector<Tensor> parts;
     for (int64_t i : {0, 1, 2}) {
       const int64_t j = (i + 1) % 3, k = (i + 2) % 3;
@@ -150,8 +152,8 @@ Tensor kron(Operand left, Operand right) {
   Tensor x = as_tensor(left), y = as_tensor(right);
   SourceLocation at = left.at();
   if (x.rank() != y.rank())
-    throw Error(invalid_argument("kron: operands are ", x.shape(), " and ", y.shape(),
-                                 "; they must have one rank, use expand_dims"),
+    throw Error(base::invalid_argument("kron: operands are ", x.shape(), " and ", y.shape(),
+                                       "; they must have one rank, use expand_dims"),
                 at);
   return one_program("kron", at, [&] {
     Dimensions x_spread, y_spread, merged;
@@ -170,8 +172,8 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, GridOrder order
   Dimensions shape;
   for (const Tensor& vector : vectors) {
     if (vector.rank() != 1)
-      throw Error(invalid_argument("meshgrid: vector ", shape.size(), " is ", vector.shape(),
-                                   "; it must have rank 1"),
+      throw Error(base::invalid_argument("meshgrid: vector ", shape.size(), " is ", vector.shape(),
+                                         "; it must have rank 1"),
                   at);
     shape.push_back(vector.size());
   }

@@ -18,22 +18,23 @@ using Axes = std::vector<Mesh::Axis>;
 
 std::string names_of(const Axes& axes) {
   std::string out;
-  for (const Mesh::Axis& axis : axes) append(out, out.empty() ? "" : ", ", axis.name);
+  for (const Mesh::Axis& axis : axes) base::append(out, out.empty() ? "" : ", ", axis.name);
   return out;
 }
 
 void check_axes(const Axes& axes, SourceLocation at) {
-  if (axes.empty()) throw Error(invalid_argument("Mesh: has no axes; must have one or more"), at);
+  if (axes.empty())
+    throw Error(base::invalid_argument("Mesh: has no axes; must have one or more"), at);
   for (const Mesh::Axis& axis : axes) {
     if (axis.size < 1) {
-      throw Error(invalid_argument("Mesh: axis ", axis.name, " has size ", axis.size,
-                                   "; it must be 1 or more"),
+      throw Error(base::invalid_argument("Mesh: axis ", axis.name, " has size ", axis.size,
+                                         "; it must be 1 or more"),
                   at);
     }
     const auto same = [&](const Mesh::Axis& other) { return other.name == axis.name; };
     if (axis.name.empty() || std::ranges::count_if(axes, same) > 1) {
-      throw Error(invalid_argument("Mesh: has axes (", names_of(axes),
-                                   "); each must have a name of its own"),
+      throw Error(base::invalid_argument("Mesh: has axes (", names_of(axes),
+                                         "); each must have a name of its own"),
                   at);
     }
   }
@@ -79,8 +80,8 @@ Mesh::Mesh(std::vector<Axis> axes, std::vector<Device*> devices, SourceLocation 
   State state{.axes = std::move(axes), .devices = std::move(devices)};
   for (const Axis& axis : state.axes) state.size *= axis.size;
   if (!state.devices.empty() && static_cast<int64_t>(state.devices.size()) != state.size) {
-    throw Error(invalid_argument("Mesh: has ", state.devices.size(), " devices; axes (",
-                                 names_of(state.axes), ") need ", state.size),
+    throw Error(base::invalid_argument("Mesh: has ", state.devices.size(), " devices; axes (",
+                                       names_of(state.axes), ") need ", state.size),
                 at);
   }
   state_ = std::make_shared<const State>(std::move(state));
@@ -89,8 +90,8 @@ Mesh::Mesh(std::vector<Axis> axes, std::vector<Device*> devices, SourceLocation 
 size_t Mesh::axis(const std::string& name, SourceLocation at) const {
   const auto found = std::ranges::find(axes(), name, &Axis::name);
   if (found == axes().end()) {
-    throw Error(invalid_argument(to_string(*this), ": has no axis \"", name, "\"; it has (",
-                                 names_of(axes()), ")"),
+    throw Error(base::invalid_argument(to_string(*this), ": has no axis \"", name, "\"; it has (",
+                                       names_of(axes()), ")"),
                 at);
   }
   return static_cast<size_t>(found - axes().begin());
@@ -98,10 +99,11 @@ size_t Mesh::axis(const std::string& name, SourceLocation at) const {
 
 Device& Mesh::device(SourceLocation at) const {
   if (devices().empty()) {
-    throw Error(failed_precondition(to_string(*this),
-                                    ": has no devices, so nothing runs on it; give it some when it "
-                                    "is made"),
-                at);
+    throw Error(
+        base::failed_precondition(to_string(*this),
+                                  ": has no devices, so nothing runs on it; give it some when it "
+                                  "is made"),
+        at);
   }
   return *value_or_throw(runtime::mesh_device(devices()), at);
 }
@@ -109,7 +111,7 @@ Device& Mesh::device(SourceLocation at) const {
 std::string to_string(const Mesh& mesh) {
   std::string out;
   for (const Mesh::Axis& axis : mesh.axes())
-    append(out, out.empty() ? "Mesh(" : ", ", axis.name, "=", axis.size);
+    base::append(out, out.empty() ? "Mesh(" : ", ", axis.name, "=", axis.size);
   return out + ")";
 }
 
@@ -120,8 +122,8 @@ Sharding::Sharding(Mesh mesh, std::vector<MeshAxes> spec, SourceLocation at)
     for (const std::string& name : entry.names()) {
       const size_t axis = mesh_.axis(name, at);
       if (used[axis]) {
-        throw Error(invalid_argument("Sharding: ", to_string(*this), " names mesh axis ", name,
-                                     " twice; it can cut one axis of an array"),
+        throw Error(base::invalid_argument("Sharding: ", to_string(*this), " names mesh axis ",
+                                           name, " twice; it can cut one axis of an array"),
                     at);
       }
       used[axis] = true;
@@ -131,9 +133,10 @@ Sharding::Sharding(Mesh mesh, std::vector<MeshAxes> spec, SourceLocation at)
 
 int64_t Sharding::parts(int64_t axis, SourceLocation at) const {
   if (axis < 0) {
-    throw Error(invalid_argument("Sharding: ", to_string(*this), " is asked for the parts of axis ",
-                                 axis, "; axes are counted from the first, which is 0"),
-                at);
+    throw Error(
+        base::invalid_argument("Sharding: ", to_string(*this), " is asked for the parts of axis ",
+                               axis, "; axes are counted from the first, which is 0"),
+        at);
   }
   int64_t parts = 1;
   if (axis >= static_cast<int64_t>(spec_.size())) return parts;
@@ -144,8 +147,8 @@ int64_t Sharding::parts(int64_t axis, SourceLocation at) const {
 
 hlo::Sharding Sharding::to_hlo(int64_t rank, SourceLocation at) const {
   if (static_cast<int64_t>(spec_.size()) > rank) {
-    throw Error(invalid_argument("Sharding: ", to_string(*this), " has ", spec_.size(),
-                                 " entries; the array has ", rank, " axes"),
+    throw Error(base::invalid_argument("Sharding: ", to_string(*this), " has ", spec_.size(),
+                                       " entries; the array has ", rank, " axes"),
                 at);
   }
   hlo::Sharding out;
@@ -182,9 +185,10 @@ Shape Sharding::part(const Shape& shape, SourceLocation at) const {
   for (size_t d = 0; d < spec_.size(); ++d) {
     const int64_t count = parts(static_cast<int64_t>(d));
     if (sizes[d] % count != 0) {
-      throw Error(invalid_argument("Sharding: ", to_string(*this), " cuts axis ", d, " of ", shape,
-                                   " in ", count, " parts; its size must be a multiple"),
-                  at);
+      throw Error(
+          base::invalid_argument("Sharding: ", to_string(*this), " cuts axis ", d, " of ", shape,
+                                 " in ", count, " parts; its size must be a multiple"),
+          at);
     }
     sizes[d] /= count;
   }
@@ -195,10 +199,10 @@ std::string to_string(const Sharding& sharding) {
   std::string out = "P(";
   for (size_t i = 0; i < sharding.spec().size(); ++i) {
     const std::vector<std::string>& names = sharding.spec()[i].names();
-    append(out, i > 0 ? ", " : "");
-    if (names.empty()) append(out, "None");
-    if (names.size() == 1) append(out, names[0]);
-    if (names.size() > 1) append(out, "(", join(names, ", "), ")");
+    base::append(out, i > 0 ? ", " : "");
+    if (names.empty()) base::append(out, "None");
+    if (names.size() == 1) base::append(out, names[0]);
+    if (names.size() > 1) base::append(out, "(", base::join(names, ", "), ")");
   }
   return out + ")";
 }
@@ -234,18 +238,20 @@ Tensor with_sharding(const Tensor& x, const Sharding& sharding, SourceLocation a
   hlo::Sharding wanted = sharding.to_hlo(node.shape.rank(), at);
   if (sharding.mesh().size() == 1) return x;
   if (trace_internal::ManualScope::current() != nullptr) {
-    throw Error(failed_precondition("with_sharding: stands inside of shard_map, where each device "
-                                    "has its own part; lay arrays out by in_specs and out_specs"),
-                at);
+    throw Error(
+        base::failed_precondition("with_sharding: stands inside of shard_map, where each device "
+                                  "has its own part; lay arrays out by in_specs and out_specs"),
+        at);
   }
   return trace_internal::marked(x, std::move(wanted), at);
 }
 
 Tensor array(const Literal& literal, const Sharding& sharding, SourceLocation at) {
   if (trace_internal::Recorder::current() != nullptr) {
-    throw Error(failed_precondition("array: host data is spread over a mesh inside a trace; make "
-                                    "it outside, or mark a constant with with_sharding"),
-                at);
+    throw Error(
+        base::failed_precondition("array: host data is spread over a mesh inside a trace; make "
+                                  "it outside, or mark a constant with with_sharding"),
+        at);
   }
   const hlo::Sharding wanted = sharding.to_hlo(literal.shape().rank(), at);
   return trace_internal::tensor_of(

@@ -185,9 +185,10 @@ TEST(DevicePut, MovesWithinAMeshWithoutTheHost) {
 
 // shard_map of one function over four devices that hold 0..7 in twos.
 template <class Fn>
-std::vector<float> mapped(Fn fn, const Specs& out, const Mesh& mesh = line(), MeshAxes axes = "i") {
+std::vector<float> mapped(Fn fn, const PartitionSpecs& out, const Mesh& mesh = line(),
+                          MeshAxes axes = "i") {
   const Tensor x = array(counted(8), {8}, Sharding(mesh, {axes}));
-  return shard_map(fn, mesh, {Spec{axes}}, out)(x).template to_vector<float>();
+  return shard_map(fn, mesh, {PartitionSpec{axes}}, out)(x).template to_vector<float>();
 }
 
 TEST(ShardMap, EachDeviceHasItsPart) {
@@ -200,8 +201,9 @@ TEST(ShardMap, Reductions) {
   EXPECT_THAT(mapped([](Tensor x) { return pmax(x, "i"); }, {{}}), ElementsAre(6, 7));
   EXPECT_THAT(mapped([](Tensor x) { return pmin(x, "i"); }, {{}}), ElementsAre(0, 1));
   EXPECT_THAT(mapped([](Tensor x) { return pmean(x, "i"); }, {{}}), ElementsAre(3, 4));
-  EXPECT_THAT(mapped([](Tensor x) { return all_reduce(x + 1, "i", Combine::kProduct); }, {{}}),
-              ElementsAre(1 * 3 * 5 * 7, 2 * 4 * 6 * 8));
+  EXPECT_THAT(
+      mapped([](Tensor x) { return all_reduce(x + 1, "i", CollectiveCombine::kProduct); }, {{}}),
+      ElementsAre(1 * 3 * 5 * 7, 2 * 4 * 6 * 8));
 }
 
 // As sum() counts them: not whether any is true.
@@ -273,9 +275,9 @@ TEST(ShardMap, PermutesAndIndices) {
   const auto index = [](MeshAxes axes) {
     return [axes](Tensor x) { return x * 0 + axis_index(axes).astype(f32); };
   };
-  EXPECT_THAT(mapped(index("data"), {Spec{both}}, square(), both),
+  EXPECT_THAT(mapped(index("data"), {PartitionSpec{both}}, square(), both),
               ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
-  EXPECT_THAT(mapped(index({"model", "data"}), {Spec{both}}, square(), both),
+  EXPECT_THAT(mapped(index({"model", "data"}), {PartitionSpec{both}}, square(), both),
               ElementsAre(0, 0, 2, 2, 1, 1, 3, 3));
 }
 
@@ -339,7 +341,7 @@ TEST(ShardMap, WithoutAxesTheInnerTakesWhatIsLeft) {
 }
 
 TEST(ShardMap, MistakesWithAxesSayWhatIsWrong) {
-  const auto run = [&](auto fn, const Specs& in, const ShardMapOptions& options) {
+  const auto run = [&](auto fn, const PartitionSpecs& in, const ShardMapOptions& options) {
     return error_of([&] { shard_map(fn, square(), in, {{}}, options)(placeholder({4}, f32)); });
   };
   const auto same = [](Tensor t) { return t; };
@@ -373,7 +375,7 @@ TEST(ShardMap, OnOneDeviceIsTheFunction) {
 
 TEST(ShardMap, MistakesSayWhatIsWrong) {
   const Tensor x = array(counted(8), {8}, Sharding(line(), {"i"}));
-  const auto run = [&](auto fn, Specs in, Specs out) {
+  const auto run = [&](auto fn, PartitionSpecs in, PartitionSpecs out) {
     return error_of([&] { shard_map(fn, line(), std::move(in), std::move(out))(x); });
   };
   const auto same = [](Tensor t) { return t; };

@@ -5,10 +5,11 @@
 namespace heddle::trace_internal {
 
 void throw_moved_from(std::string_view op, std::string_view what, SourceLocation at) {
-  throw Error(failed_precondition(op, ": the ", what,
-                                  " was moved from and is empty; use the one that it was moved to, "
-                                  "or copy it there"),
-              at);
+  throw Error(
+      base::failed_precondition(op, ": the ", what,
+                                " was moved from and is empty; use the one that it was moved to, "
+                                "or copy it there"),
+      at);
 }
 
 }  // namespace heddle::trace_internal

@@ -103,11 +103,11 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
   Tensor x = as_tensor(operand), ids = as_tensor(which);
   if (x.rank() == 0 || ids.rank() != 1 || !is_integer(ids.dtype()) || ids.size() != x.dim(0) ||
       count < 0)
-    throw Error(
-        invalid_argument(op, ": ids are ", ids.shape(), ", segments ", count, "; x is ", x.shape(),
-                         ", ids must be a vector of integers, one for each row, and "
-                         "segments 0 or more"),
-        at);
+    throw Error(base::invalid_argument(op, ": ids are ", ids.shape(), ", segments ", count,
+                                       "; x is ", x.shape(),
+                                       ", ids must be a vector of integers, one for each row, and "
+                                       "segments 0 or more"),
+                at);
   return one_program(op, at, [&] {
     Dimensions shape = x.shape().dimensions();
     shape[0] = count;

@@ -67,7 +67,7 @@ Located power_of_two(const Located& n, DType dtype) {
 }
 
 // The bits of 2^-1, where the exponent was.
-Exponents frexp_of(const Located& x) {
+FrexpResult frexp_of(const Located& x) {
   const Layout layout = layout_of(x.dtype());
   const int64_t lift = layout.mantissa + 1;
   const Located is_small = abs(x) < float_limits(x.dtype()).smallest_normal;
@@ -144,14 +144,14 @@ Tensor fmin(Operand x, Operand y) {
   });
 }
 
-Division divmod(Operand x, Operand y) {
+DivmodResult divmod(Operand x, Operand y) {
   std::vector<Tensor> out = in_program("divmod", x.at(), [&] {
     return std::vector<Tensor>{floor_divide(x, y), mod(x, y)};
   });
   return {out[0], out[1]};
 }
 
-Parts modf(Operand operand) {
+ModfResult modf(Operand operand) {
   Located x = floating("modf", "x", operand);
   std::vector<Tensor> out = in_program("modf", x.at(), [&] {
     const Located whole = truncated(x);
@@ -161,11 +161,11 @@ Parts modf(Operand operand) {
   return {out[0], out[1]};
 }
 
-Exponents frexp(Operand operand) {
+FrexpResult frexp(Operand operand) {
   Located x(as_tensor(operand), operand.at());
   trace_internal::require_ieee_float("frexp", "x", x.dtype(), x.at());
   std::vector<Tensor> out = in_program("frexp", x.at(), [&] {
-    Exponents parts = frexp_of(x);
+    FrexpResult parts = frexp_of(x);
     return std::vector<Tensor>{parts.mantissa, parts.exponent};
   });
   return {out[0], out[1]};
@@ -176,12 +176,12 @@ Tensor ldexp(Operand operand, Operand exponents) {
   Located n(as_tensor(exponents), x.at());
   trace_internal::require_ieee_float("ldexp", "x", x.dtype(), x.at());
   if (!is_integer(n.dtype()))
-    throw Error(invalid_argument("ldexp: n is ", n.tensor().shape(),
-                                 "; it must be of integers, cast it with astype(s32)"),
+    throw Error(base::invalid_argument("ldexp: n is ", n.tensor().shape(),
+                                       "; it must be of integers, cast it with astype(s32)"),
                 x.at());
   return one_program("ldexp", x.at(), [&] {
     const int64_t bias = layout_of(x.dtype()).bias;
-    const Exponents parts = frexp_of(x);
+    const FrexpResult parts = frexp_of(x);
     // More than from the least number to the greatest changes nothing.
     const auto reach = static_cast<double>(4 * bias);
     const Located moved =
@@ -209,9 +209,10 @@ Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& 
               Operand otherwise) {
   SourceLocation at = otherwise.at();
   if (conditions.empty() || conditions.size() != choices.size())
-    throw Error(invalid_argument("select: has ", conditions.size(), " conditions and ",
-                                 choices.size(), " choices; give as many of both, one at least"),
-                at);
+    throw Error(
+        base::invalid_argument("select: has ", conditions.size(), " conditions and ",
+                               choices.size(), " choices; give as many of both, one at least"),
+        at);
   return one_program("select", at, [&] {
     Tensor out = trace_internal::like("select", "otherwise", otherwise, choices[0].dtype(), at);
     for (size_t i = conditions.size(); i-- > 0;)
@@ -224,9 +225,9 @@ Tensor choose(Operand which, const std::vector<Tensor>& choices) {
   SourceLocation at = which.at();
   Located index(as_tensor(which), at);
   if (choices.empty() || !is_integer(index.dtype()))
-    throw Error(invalid_argument("choose: which is ", index.tensor().shape(), " and there are ",
-                                 choices.size(),
-                                 " choices; which must be of integers, with one choice at least"),
+    throw Error(base::invalid_argument(
+                    "choose: which is ", index.tensor().shape(), " and there are ", choices.size(),
+                    " choices; which must be of integers, with one choice at least"),
                 at);
   return one_program("choose", at, [&] {
     if (bit_width(index.dtype()) < 32) index = index.astype(s32);  // holds the number of any choice
@@ -256,8 +257,8 @@ Tensor packbits(Operand operand, std::optional<int64_t> axis) {
   SourceLocation at = operand.at();
   const Tensor given = as_tensor(operand);
   if (given.dtype() != pred && !is_integer(given.dtype()))
-    throw Error(invalid_argument("packbits: x is ", given.shape(),
-                                 "; it must be of integers or pred, compare it with 0"),
+    throw Error(base::invalid_argument("packbits: x is ", given.shape(),
+                                       "; it must be of integers or pred, compare it with 0"),
                 at);
   const int64_t along = axis ? axis_of("packbits", given.shape(), *axis, at) : 0;
   return one_program("packbits", at, [&] {
@@ -281,7 +282,8 @@ Tensor unpackbits(Operand operand, std::optional<int64_t> axis) {
   const Tensor given = as_tensor(operand);
   const int64_t along = axis ? axis_of("unpackbits", given.shape(), *axis, at) : 0;
   if (given.dtype() != u8)
-    throw Error(invalid_argument("unpackbits: x is ", given.shape(), "; it must be of u8"), at);
+    throw Error(base::invalid_argument("unpackbits: x is ", given.shape(), "; it must be of u8"),
+                at);
   return one_program("unpackbits", at, [&] {
     const Tensor x = axis ? given : ravel({given, at});
     Dimensions shape = x.shape().dimensions(), merged = shape;

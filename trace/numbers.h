@@ -31,25 +31,25 @@ Tensor fmax(Operand x, Operand y);
 Tensor fmin(Operand x, Operand y);  // The lesser one; of a number and a NaN the number
 
 // floor_divide and mod at once.
-struct Division {
+struct DivmodResult {
   Tensor quotient;   // of the shape that x and y broadcast to, and their dtype
   Tensor remainder;  // likewise
 };
-Division divmod(Operand x, Operand y);  // floor_divide and mod at once
+DivmodResult divmod(Operand x, Operand y);  // floor_divide and mod at once
 // The fraction and the whole part of floats, both of the sign of x.
-struct Parts {
+struct ModfResult {
   Tensor fraction;  // of x's shape and dtype
   Tensor whole;     // likewise
 };
-Parts modf(Operand x);  // The fraction and the whole part of floats, both of the sign of x
+ModfResult modf(Operand x);  // The fraction and the whole part of floats, both of the sign of x
 
 // A float as mantissa * 2^exponent, with |mantissa| in [1/2, 1) and exponent s32. 0, infinities and
 // NaN are their own mantissas, with exponent 0.
-struct Exponents {
+struct FrexpResult {
   Tensor mantissa;  // of x's shape and dtype
   Tensor exponent;  // s32, of x's shape
 };
-Exponents frexp(Operand x);  // A float as mantissa * 2^exponent
+FrexpResult frexp(Operand x);  // A float as mantissa * 2^exponent
 // x 2^n, for integers n: exact, or rounded once to a number below the least normal one.
 Tensor ldexp(Operand x, Operand n);
 // How far the next float is, away from 0: of the sign of x. NaN where x is not finite.

@@ -52,13 +52,13 @@ TEST(Numbers, RemaindersAndExtremes) {
   EXPECT_THAT(doubles(fmax(row({NAN, 1, 2, NAN}), row({3, NAN, 5, NAN}))),
               ElementsAre(3, 1, 5, IsNan()));
   EXPECT_THAT(doubles(fmin(row({NAN, 1, 2}), row({3, NAN, 5}))), ElementsAre(3, 1, 2));
-  Division d = divmod(array<int>({7, -7}), 3);
+  DivmodResult d = divmod(array<int>({7, -7}), 3);
   EXPECT_THAT(d.quotient.to_vector<int>(), ElementsAre(2, -3));
   EXPECT_THAT(d.remainder.to_vector<int>(), ElementsAre(1, 2));
 }
 
 TEST(Numbers, WholePartsHaveTheSign) {
-  Parts parts = modf(row({2.5, -2.5, -INFINITY, NAN, -0.0}));
+  ModfResult parts = modf(row({2.5, -2.5, -INFINITY, NAN, -0.0}));
   EXPECT_THAT(doubles(parts.fraction), ElementsAre(0.5, -0.5, 0, IsNan(), 0));
   EXPECT_THAT(doubles(parts.whole), ElementsAre(2, -2, -INFINITY, IsNan(), 0));
   EXPECT_TRUE(std::signbit(doubles(parts.fraction)[2]));
@@ -67,11 +67,11 @@ TEST(Numbers, WholePartsHaveTheSign) {
 
 // Also below the least normal number, where bits have to be moved up first.
 TEST(Numbers, MantissasAndExponents) {
-  Exponents parts = frexp(row({1, -6.5, 0, 5e-324, INFINITY, NAN, 1.7e308}));
+  FrexpResult parts = frexp(row({1, -6.5, 0, 5e-324, INFINITY, NAN, 1.7e308}));
   EXPECT_THAT(doubles(parts.mantissa),
               ElementsAre(0.5, -0.8125, 0, 0.5, INFINITY, IsNan(), DoubleNear(0.9456, 1e-4)));
   EXPECT_THAT(parts.exponent.to_vector<int>(), ElementsAre(1, 3, 0, -1073, 0, 0, 1024));
-  Exponents narrow = frexp(array<float>({1e-40F, 3e38F}));
+  FrexpResult narrow = frexp(array<float>({1e-40F, 3e38F}));
   EXPECT_THAT(narrow.exponent.to_vector<int>(), ElementsAre(-132, 128));
   EXPECT_EQ(frexp(scalar<float>(-0.75F).astype(bf16)).mantissa.item<float>(), -0.75F);
   EXPECT_THAT(error_of([] { frexp(ones({2}, s32)); }), HasSubstr("frexp: x is s32"));

@@ -75,14 +75,14 @@ std::string_view user_name(Opcode opcode) {
 }
 
 Status in_user_words(const Status& status, Opcode opcode, std::span<const Tensor> operands) {
-  const std::string message = message_of(status);
+  const std::string message = base::message_of(status);
   const std::string_view hlo_name = to_string(opcode);
   std::string_view rest = message;
   if (!rest.starts_with(hlo_name) || !rest.substr(hlo_name.size()).starts_with(":")) return status;
   rest.remove_prefix(hlo_name.size());
   const bool has_operand = !operands.empty() && operands[0].is_valid();
   const std::string_view cast = has_operand ? cast_for(rest, operands[0].dtype()) : "";
-  return with_message(status, cat(user_name(opcode), rest, cast));
+  return with_message(status, base::cat(user_name(opcode), rest, cast));
 }
 
 namespace {

@@ -143,11 +143,11 @@ std::string number_text(const Operand& number) {
         if constexpr (std::is_pointer_v<decltype(value)>)
           return "";
         else if constexpr (std::same_as<decltype(value), std::complex<double>>)
-          return cat("(", value.real(), ", ", value.imag(), ")");
+          return base::cat("(", value.real(), ", ", value.imag(), ")");
         else if constexpr (std::same_as<decltype(value), double>)
-          return cat(value, value == std::floor(value) && std::abs(value) < 1e6 ? ".0" : "");
+          return base::cat(value, value == std::floor(value) && std::abs(value) < 1e6 ? ".0" : "");
         else
-          return cat(value);
+          return base::cat(value);
       },
       number.number());
 }
@@ -162,7 +162,7 @@ Tensor constant_like(const Operand& number, DType dtype, std::string_view op,
   if (!can_hold(dtype, number)) {
     const bool is_rounded = !is_integer(dtype) && dtype != pred && is_whole_number(number) &&
                             !overflows(real_part(dtype), value_of(number));
-    throw Error(invalid_argument(
+    throw Error(base::invalid_argument(
                     op, ": operand is the C++ number ", number_text(number), ", which no ",
                     to_string(dtype), " holds; ",
                     is_rounded ? "write it as a floating-point number to have it rounded, or " : "",
@@ -193,8 +193,8 @@ Operand rounded(const Operand& number, DType dtype) {
 
 std::string cast_advice(DType a, DType b) {
   const DType wide = common_dtype(a, b);
-  return cat(wide == a || wide == b ? "cast one" : "cast both", " with astype(", to_string(wide),
-             ")");
+  return base::cat(wide == a || wide == b ? "cast one" : "cast both", " with astype(",
+                   to_string(wide), ")");
 }
 
 namespace {
@@ -202,13 +202,13 @@ namespace {
 // The number as C++ has it in a dtype: "0.0f", "int64_t{0}", "full({}, 0.5, bf16)".
 std::string written(double value, DType dtype) {
   const bool is_whole = value == std::floor(value) && std::abs(value) < 1e15;
-  const std::string text =
-      is_whole ? cat(static_cast<int64_t>(value)) : cat(value);  // whole: without an exponent
-  if (dtype == f64) return is_whole ? cat(text, ".0") : text;
-  if (dtype == f32) return cat(text, is_whole ? ".0f" : "f");
+  const std::string text = is_whole ? base::cat(static_cast<int64_t>(value))
+                                    : base::cat(value);  // whole: without an exponent
+  if (dtype == f64) return is_whole ? base::cat(text, ".0") : text;
+  if (dtype == f32) return base::cat(text, is_whole ? ".0f" : "f");
   if (dtype == s32 && is_whole) return text;
-  if (dtype == s64 && is_whole) return cat("int64_t{", text, "}");
-  return cat("full({}, ", text, ", ", dtype, ")");
+  if (dtype == s64 && is_whole) return base::cat("int64_t{", text, "}");
+  return base::cat("full({}, ", text, ", ", dtype, ")");
 }
 
 std::string text_of(const trace_internal::Number& number) {
@@ -222,19 +222,20 @@ std::string number_advice(const Tensor& x, DType wanted) {
   const auto number = trace_internal::number_behind(x);
   if (!number || number->dtype != x.dtype()) return "";
   const bool is_branch = number->of == "cond" || number->of == "switch_case";
-  return cat(number->of.empty() ? ""
-             : is_branch        ? "an operand of "
-                                : "the init of ",
-             number->of, number->of.empty() ? "" : ", ", "the C++ number ", text_of(*number),
-             number->at.known() ? cat(" at ", to_string(number->at)) : "", ", which is ",
-             to_string(number->dtype), "; write ", written(number->value, wanted), " there");
+  return base::cat(number->of.empty() ? ""
+                   : is_branch        ? "an operand of "
+                                      : "the init of ",
+                   number->of, number->of.empty() ? "" : ", ", "the C++ number ", text_of(*number),
+                   number->at.known() ? base::cat(" at ", to_string(number->at)) : "",
+                   ", which is ", to_string(number->dtype), "; write ",
+                   written(number->value, wanted), " there");
 }
 
 std::string cast_advice(const Tensor& a, const Tensor& b) {
   const std::string first = number_advice(a, b.dtype());
-  if (!first.empty()) return cat("one is ", first);
+  if (!first.empty()) return base::cat("one is ", first);
   const std::string second = number_advice(b, a.dtype());
-  return second.empty() ? cast_advice(a.dtype(), b.dtype()) : cat("one is ", second);
+  return second.empty() ? cast_advice(a.dtype(), b.dtype()) : base::cat("one is ", second);
 }
 
 // Numpy's rule: dimensions are matched from the last; one of size 1 stretches.
@@ -246,9 +247,9 @@ Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, Sou
   std::vector<int64_t> mapped;
   if (static_cast<size_t>(from.rank()) > dimensions.size() ||
       common_dimensions(from, Shape(from.dtype(), dimensions)) != dimensions) {
-    throw Error(invalid_argument("broadcast_to: x is ", to_string(from),
-                                 "; it does not stretch to [", join(dimensions, ","),
-                                 "]: sizes must be equal or 1, counted from the last axis"),
+    throw Error(base::invalid_argument("broadcast_to: x is ", to_string(from),
+                                       "; it does not stretch to [", base::join(dimensions, ","),
+                                       "]: sizes must be equal or 1, counted from the last axis"),
                 at);
   }
   size_t missing = dimensions.size() - static_cast<size_t>(from.rank());
@@ -275,8 +276,8 @@ std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::strin
                                       SourceLocation at) {
   auto common = common_dimensions(a, b);
   if (!common) {
-    throw Error(invalid_argument(op, ": operands are ", to_string(a), " and ", to_string(b),
-                                 "; sizes must be equal or 1, counted from the last axis"),
+    throw Error(base::invalid_argument(op, ": operands are ", to_string(a), " and ", to_string(b),
+                                       "; sizes must be equal or 1, counted from the last axis"),
                 at);
   }
   return *std::move(common);
@@ -296,8 +297,8 @@ OperandPair unify(const Operand& a, const Operand& b, std::string_view op) {
   const Shape& sx = x.shape();
   const Shape& sy = trace_internal::node_of(y, op, at).shape;
   if (sx.dtype() != sy.dtype()) {
-    throw Error(invalid_argument(op, ": operands are ", to_string(sx), " and ", to_string(sy),
-                                 "; their dtypes must be equal, ", cast_advice(x, y)),
+    throw Error(base::invalid_argument(op, ": operands are ", to_string(sx), " and ", to_string(sy),
+                                       "; their dtypes must be equal, ", cast_advice(x, y)),
                 at);
   }
   if (sx.dimensions() == sy.dimensions()) return {x, y};

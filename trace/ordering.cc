@@ -30,19 +30,21 @@ void require_position(std::string_view op, const Tensor& x, int64_t k, int64_t a
                       SourceLocation at) {
   const int64_t size = x.dim(axis_of(op, x.shape(), axis, at));
   if (k >= -size && k < size) return;
-  throw Error(invalid_argument(op, ": k is ", k, "; axis ", axis, " of ", x.shape(), " has size ",
-                               size, ", k must be in ", -size, " .. ", size - 1),
-              at);
+  throw Error(
+      base::invalid_argument(op, ": k is ", k, "; axis ", axis, " of ", x.shape(), " has size ",
+                             size, ", k must be in ", -size, " .. ", size - 1),
+      at);
 }
 
 }  // namespace
 
 Tensor lexsort(const std::vector<Tensor>& keys, int64_t axis, SourceLocation at) {
-  if (keys.empty()) throw Error(invalid_argument("lexsort: has no keys; give at least one"), at);
+  if (keys.empty())
+    throw Error(base::invalid_argument("lexsort: has no keys; give at least one"), at);
   for (const Tensor& key : keys) {
     if (key.shape().dimensions() == keys[0].shape().dimensions()) continue;
-    throw Error(invalid_argument("lexsort: keys are ", keys[0].shape(), " and ", key.shape(),
-                                 "; they must have one shape"),
+    throw Error(base::invalid_argument("lexsort: keys are ", keys[0].shape(), " and ", key.shape(),
+                                       "; they must have one shape"),
                 at);
   }
   const int64_t along = axis_of("lexsort", keys[0].shape(), axis, at);
@@ -68,8 +70,8 @@ Tensor sort_complex(Operand operand, int64_t axis) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (!is_complex(x.dtype()))
-    throw Error(invalid_argument("sort_complex: x is ", x.shape(),
-                                 "; it must be of complex numbers, use sort"),
+    throw Error(base::invalid_argument("sort_complex: x is ", x.shape(),
+                                       "; it must be of complex numbers, use sort"),
                 at);
   const int64_t along = axis_of("sort_complex", x.shape(), axis, at);
   return one_program("sort_complex", at, [&] { return sort({x, at}, along); });
@@ -83,8 +85,8 @@ Tensor put_along_axis(Operand operand, Operand which, Operand values, int64_t ax
   Dimensions expected = x.shape().dimensions();
   if (indices.rank() == x.rank()) expected[static_cast<size_t>(along)] = indices.dim(along);
   if (indices.shape().dimensions() != expected)
-    throw Error(invalid_argument("put_along_axis: indices are ", indices.shape(), "; x is ",
-                                 x.shape(), ", they must have its sizes but for axis ", axis),
+    throw Error(base::invalid_argument("put_along_axis: indices are ", indices.shape(), "; x is ",
+                                       x.shape(), ", they must have its sizes but for axis ", axis),
                 at);
   return one_program("put_along_axis", at, [&] {
     Tensor update = trace_internal::like("put_along_axis", "value", values, x.dtype(), at);

@@ -19,15 +19,15 @@ Located fractions_of(std::string_view op, std::string_view name, const Operand& 
   Located out = vector_of(op, name, x);
   if (is_floating(out.dtype()) || is_complex(out.dtype())) return out;
   throw Error(
-      invalid_argument(op, ": ", name, " is ", out.tensor().shape(),
-                       "; it must be of floats or complex numbers, cast it with astype(f32)"),
+      base::invalid_argument(op, ": ", name, " is ", out.tensor().shape(),
+                             "; it must be of floats or complex numbers, cast it with astype(f32)"),
       x.at());
 }
 
 void require_same(std::string_view op, const Tensor& p, const Tensor& q, SourceLocation at) {
   if (p.dtype() == q.dtype()) return;
-  throw Error(invalid_argument(op, ": q is ", q.shape(), "; p is ", p.shape(),
-                               ", cast q with astype(", p.dtype(), ")"),
+  throw Error(base::invalid_argument(op, ": q is ", q.shape(), "; p is ", p.shape(),
+                                     ", cast q with astype(", p.dtype(), ")"),
               at);
 }
 
@@ -104,8 +104,8 @@ Tensor polymul(Operand left, Operand right) {
   require_same("polymul", p.tensor(), q.tensor(), at);
   const int64_t n = p.tensor().size(), m = q.tensor().size();
   if (n == 0 || m == 0)
-    throw Error(invalid_argument("polymul: operands are ", p.tensor().shape(), " and ",
-                                 q.tensor().shape(), "; they must have elements"),
+    throw Error(base::invalid_argument("polymul: operands are ", p.tensor().shape(), " and ",
+                                       q.tensor().shape(), "; they must have elements"),
                 at);
   return one_program("polymul", at, [&] {
     const Located& longer = n < m ? q : p;
@@ -124,8 +124,8 @@ Quotient polydiv(Operand left, Operand right) {
   Located q = fractions_of("polydiv", "q", {as_tensor(right), at});
   require_same("polydiv", p.tensor(), q.tensor(), at);
   if (q.tensor().size() == 0 || p.tensor().size() == 0)
-    throw Error(invalid_argument("polydiv: operands are ", p.tensor().shape(), " and ",
-                                 q.tensor().shape(), "; they must have elements"),
+    throw Error(base::invalid_argument("polydiv: operands are ", p.tensor().shape(), " and ",
+                                       q.tensor().shape(), "; they must have elements"),
                 at);
   std::vector<Tensor> out = in_program("polydiv", at, [&] { return divided(p, q); });
   return {out[0], out[1]};
@@ -134,7 +134,8 @@ Quotient polydiv(Operand left, Operand right) {
 Tensor polyder(Operand operand, int64_t times) {
   Located p = fractions_of("polyder", "p", operand);
   if (times < 0)
-    throw Error(invalid_argument("polyder: times is ", times, "; it must be 0 or more"), p.at());
+    throw Error(base::invalid_argument("polyder: times is ", times, "; it must be 0 or more"),
+                p.at());
   return one_program("polyder", p.at(), [&] {
     Located out = p;
     for (int64_t i = 0; i < times && out.tensor().size() > 0; ++i) {
@@ -148,7 +149,8 @@ Tensor polyder(Operand operand, int64_t times) {
 Tensor polyint(Operand operand, int64_t times) {
   Located p = fractions_of("polyint", "p", operand);
   if (times < 0)
-    throw Error(invalid_argument("polyint: times is ", times, "; it must be 0 or more"), p.at());
+    throw Error(base::invalid_argument("polyint: times is ", times, "; it must be 0 or more"),
+                p.at());
   return one_program("polyint", p.at(), [&] {
     Located out = p;
     for (int64_t i = 0; i < times; ++i) out = shifted(out / (exponents(out, 0) + 1), 0, 1);

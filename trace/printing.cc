@@ -53,7 +53,7 @@ std::optional<Decimal> read_back(DType dtype, double value, int digits) {
   int64_t number = 0;
   std::from_chars(nearest.digits.data(), nearest.digits.data() + nearest.digits.size(), number);
   for (const int64_t step : {0, 1, -1}) {
-    const std::string text = cat(number + step, "e", nearest.exponent - (digits - 1));
+    const std::string text = base::cat(number + step, "e", nearest.exponent - (digits - 1));
     if (encode_small_float(dtype, std::strtod(text.c_str(), nullptr)) != want) continue;
     const double found = std::strtod(text.c_str(), nullptr);
     return parse_scientific(printf_number("%.*e", digits, found));
@@ -125,7 +125,7 @@ Scientific exactly(DType dtype, double magnitude, int precision) {
 std::string exponent_text(int exponent, size_t width) {
   std::string digits = std::to_string(std::abs(exponent));
   if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
-  return cat("e", exponent < 0 ? '-' : '+', digits);
+  return base::cat("e", exponent < 0 ? '-' : '+', digits);
 }
 
 std::string padded(const std::string& text, size_t width) {
@@ -173,13 +173,13 @@ class FloatColumn {
     if (!std::isfinite(value)) return padded(word(value), left_ + right_ + 1);
     if (is_scientific_) {
       const Scientific s = exactly(dtype_, std::abs(value), precision_);
-      return cat(padded(sign(value), left_ - 1), s.mantissa,
-                 exponent_text(s.exponent, exponent_width_));
+      return base::cat(padded(sign(value), left_ - 1), s.mantissa,
+                       exponent_text(s.exponent, exponent_width_));
     }
     const std::string number = positional(dtype_, std::abs(value), precision_);
     const size_t point = number.find('.');
-    return cat(padded(sign(value) + number.substr(0, point), left_), number.substr(point),
-               std::string(right_ - (number.size() - point - 1), ' '));
+    return base::cat(padded(sign(value) + number.substr(0, point), left_), number.substr(point),
+                     std::string(right_ - (number.size() - point - 1), ' '));
   }
 
  private:
@@ -229,7 +229,7 @@ class FloatColumn {
 
   [[nodiscard]] std::string word(double value) const {
     if (std::isnan(value)) return plus_ ? "+nan" : "nan";
-    return cat(value < 0 ? "-" : plus_ ? "+" : "", "inf");
+    return base::cat(value < 0 ? "-" : plus_ ? "+" : "", "inf");
   }
 
   DType dtype_;
@@ -266,7 +266,7 @@ std::string scalar_text(DType dtype, double value, const PrintOptions& options, 
   if (!is_plain && !options.suppress) {
     Scientific s = scientific(dtype, magnitude, precision);
     if (s.mantissa.back() == '.') s.mantissa.pop_back();
-    return cat(sign, s.mantissa, exponent_text(s.exponent, 2));
+    return base::cat(sign, s.mantissa, exponent_text(s.exponent, 2));
   }
   std::string number = positional(dtype, magnitude, precision);
   if (number.back() == '.' && whole)
@@ -285,8 +285,8 @@ std::string scalar_of(const Literal& literal, const PrintOptions& options) {
   if (!is_complex(dtype)) return scalar_text(part, real, options, true, false);
   const double imag = imag_at(literal, 0);
   if (real == 0 && !std::signbit(real)) return scalar_text(part, imag, options, false, false) + "j";
-  return cat("(", scalar_text(part, real, options, false, false),
-             scalar_text(part, imag, options, false, true), "j)");
+  return base::cat("(", scalar_text(part, real, options, false, false),
+                   scalar_text(part, imag, options, false, true), "j)");
 }
 
 // Writes elements in nested brackets: numpy's _formatArray.
@@ -357,7 +357,7 @@ class ArrayText {
                                    int64_t width) const {
     const std::string inside = axis + 1 == sizes_.size() ? row(position, indent, width)
                                                          : rows(axis, position, indent, width);
-    return cat("[", inside.substr(indent.size()), "]");
+    return base::cat("[", inside.substr(indent.size()), "]");
   }
 
   [[nodiscard]] std::string rows(size_t axis, int64_t position, const std::string& indent,
@@ -380,10 +380,10 @@ class ArrayText {
       const bool is_first = line.size() <= indent.size();
       if (!is_first && static_cast<int64_t>(line.size() + word.size()) > width - 1) {
         line.erase(line.find_last_not_of(' ') + 1);
-        append(out, line, "\n");
+        base::append(out, line, "\n");
         line = indent;
       }
-      append(line, word, " ");
+      base::append(line, word, " ");
     }
     line.pop_back();
     return out + line;
@@ -400,8 +400,8 @@ class ArrayText {
 void check_options(const PrintOptions& options, SourceLocation at) {
   const auto require = [&](std::string_view name, int64_t value, int64_t least) {
     if (value >= least) return;
-    throw Error(invalid_argument("array_to_string: ", name, " is ", value, "; it must be ", least,
-                                 " or more"),
+    throw Error(base::invalid_argument("array_to_string: ", name, " is ", value, "; it must be ",
+                                       least, " or more"),
                 at);
   };
   require("precision", options.precision.value_or(0), 0);
@@ -414,11 +414,11 @@ std::string text_of(const Literal& literal, PrintOptions options) {
   if (literal.is_tuple()) {
     std::string out;
     for (const Literal& element : literal.elements())
-      append(out, out.empty() ? "" : "\n", text_of(element, options));
+      base::append(out, out.empty() ? "" : "\n", text_of(element, options));
     return out;
   }
   if (!literal.is_valid() || !literal.shape().is_array()) return to_string(literal.shape());
-  if (literal.is_elided()) return cat(literal.shape(), " {...}");
+  if (literal.is_elided()) return base::cat(literal.shape(), " {...}");
   if (options.precision) options.precision = std::min(*options.precision, 300);
   if (literal.shape().rank() == 0) return scalar_of(literal, options);
   if (literal.element_count() == 0) return "[]";

@@ -90,7 +90,7 @@ TEST(Printing, TakesNumpysOptions) {
   EXPECT_EQ(array_to_string(scalar(1.0 / 3), {.precision = 3}), "0.333");
   EXPECT_EQ(array_to_string(arange(10), {.threshold = 5, .edge_items = 1}), "[0 ... 9]");
   EXPECT_EQ(error_of([&] { array_to_string(x, {.precision = -1}); }),
-            cat("array_to_string: precision is -1; it must be 0 or more ", here()));
+            base::cat("array_to_string: precision is -1; it must be 0 or more ", here()));
   EXPECT_THAT(error_of([&] { array_to_string(x, {.line_width = 0}); }),
               HasSubstr("line_width is 0; it must be 1 or more"));
 }

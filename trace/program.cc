@@ -93,20 +93,20 @@ Program Program::lowered(SourceLocation at) const {
 namespace {
 
 // Of a tensor that has no value, is donated or a placeholder, by the path of the argument.
-void throw_unusable(const Leaf& argument, const Tensor& tensor, SourceLocation at) {
-  const std::string what = cat("argument ", argument.path);
+void throw_unusable(const SignatureLeaf& argument, const Tensor& tensor, SourceLocation at) {
+  const std::string what = base::cat("argument ", argument.path);
   trace_internal::require_values(
       "run", what, {&tensor, 1}, [] { return TreeSpec{}; }, at);
-  (void)trace_internal::buffer_of(tensor, cat("run: ", what), at);
+  (void)trace_internal::buffer_of(tensor, base::cat("run: ", what), at);
 }
 
 }  // namespace
 
 std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceLocation at) const {
-  const std::vector<Leaf>& want = state("run", at).signature.arguments;
+  const std::vector<SignatureLeaf>& want = state("run", at).signature.arguments;
   if (arguments.size() != want.size()) {
-    throw Error(invalid_argument("run: program ", state_->signature.name, " was given ",
-                                 arguments.size(), " tensors; it takes ", want.size()),
+    throw Error(base::invalid_argument("run: program ", state_->signature.name, " was given ",
+                                       arguments.size(), " tensors; it takes ", want.size()),
                 at);
   }
   const bool is_traced = trace_internal::Recorder::current() != nullptr;
@@ -118,9 +118,10 @@ std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceL
       throw_unusable(want[i], arguments[i], at);
     const Shape& have = trace_internal::node_of(arguments[i], "run", at).shape;
     if (!same_type(have, want[i].shape)) {
-      throw Error(invalid_argument("run: argument ", want[i].path, " is ", to_string(have),
-                                   "; the program was traced with ", to_string(want[i].shape)),
-                  at);
+      throw Error(
+          base::invalid_argument("run: argument ", want[i].path, " is ", to_string(have),
+                                 "; the program was traced with ", to_string(want[i].shape)),
+          at);
     }
     all.push_back(arguments[i]);
   }
@@ -139,10 +140,10 @@ std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocati
   }
   if (const auto traced = std::ranges::find_if(state_->captures, &Tensor::is_traced);
       traced != state_->captures.end()) {
-    throw Error(failed_precondition("run: program ", state_->signature.name, " captured a ",
-                                    to_string(*traced),
-                                    ", which has no value outside of its trace;"
-                                    " call the program inside of it, or bind a value"),
+    throw Error(base::failed_precondition("run: program ", state_->signature.name, " captured a ",
+                                          to_string(*traced),
+                                          ", which has no value outside of its trace;"
+                                          " call the program inside of it, or bind a value"),
                 at);
   }
   std::vector<runtime::BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);
@@ -156,16 +157,17 @@ Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLoca
   const Shape& want = trace_internal::node_of(placeholder, "bind", at).shape;
   const Shape& have = trace_internal::node_of(value, "bind", at).shape;
   if (!same_type(want, have)) {
-    throw Error(invalid_argument("bind: value is ", to_string(have), "; the placeholder is ",
-                                 to_string(want)),
+    throw Error(base::invalid_argument("bind: value is ", to_string(have), "; the placeholder is ",
+                                       to_string(want)),
                 at);
   }
   auto found = std::ranges::find_if(bound->captures,
                                     [&](const Tensor& t) { return is_same(t, placeholder); });
   if (found == bound->captures.end()) {
-    throw Error(invalid_argument("bind: ", to_string(placeholder), " is not captured by program ",
-                                 state_->signature.name, "; pass arguments to run() instead"),
-                at);
+    throw Error(
+        base::invalid_argument("bind: ", to_string(placeholder), " is not captured by program ",
+                               state_->signature.name, "; pass arguments to run() instead"),
+        at);
   }
   *found = value;
   return Program(std::move(bound));
@@ -175,18 +177,18 @@ namespace trace_internal {
 
 Program make_program(std::string_view name, std::vector<TreeSpec> specs,
                      std::span<const Tensor> leaves,
-                     FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
+                     base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
                      SourceLocation at) {
   auto state = std::make_shared<Program::State>();
   state->signature.name = name.empty() ? "main" : name_in_hlo(name);
   std::vector<Shape> shapes;
   for (size_t i = 0; i < specs.size(); ++i) {
     require_values(
-        "trace", cat("arg", i), leaves.subspan(shapes.size(), leaf_count(specs[i])),
+        "trace", base::cat("arg", i), leaves.subspan(shapes.size(), leaf_count(specs[i])),
         [&] { return specs[i]; }, at);
     for (std::string& path : leaf_paths(specs[i])) {
       shapes.push_back(leaves[shapes.size()].shape());
-      state->signature.arguments.push_back({cat("arg", i, path), shapes.back()});
+      state->signature.arguments.push_back({base::cat("arg", i, path), shapes.back()});
     }
   }
   Traced traced = trace_flat(
@@ -202,11 +204,11 @@ Program make_program(std::string_view name, std::vector<TreeSpec> specs,
   std::vector<std::string> paths = leaf_paths(state->result_spec);
   for (size_t i = 0; i < paths.size(); ++i) {
     state->signature.results.push_back(
-        {cat("result", paths[i]), root.element(static_cast<int64_t>(i))});
+        {base::cat("result", paths[i]), root.element(static_cast<int64_t>(i))});
   }
   for (const Tensor& capture : traced.captures) {
     std::string what = capture.is_traced() ? "captured value of the trace around"
-                                           : cat("captured #", capture.id());
+                                           : base::cat("captured #", capture.id());
     state->signature.captures.push_back({std::move(what), capture.shape()});
   }
   state->argument_specs = std::move(specs);

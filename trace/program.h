@@ -163,7 +163,7 @@ namespace trace_internal {
 // Function; empty: it has none.
 Program make_program(std::string_view name, std::vector<TreeSpec> specs,
                      std::span<const Tensor> leaves,
-                     FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
+                     base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
                      SourceLocation at);
 
 template <class Fn, class... Args>

@@ -18,26 +18,27 @@ using trace_internal::Located;
 using trace_internal::one_program;
 
 // Of the elements before and behind a position, `rest` of the way from one to the other.
-Located between_of(const Located& low, const Located& high, double rest, Between between) {
+Located between_of(const Located& low, const Located& high, double rest, QuantileMethod between) {
   switch (between) {
     // Weights of 0 are left out: they would make NaN of infinities.
-    case Between::kLinear: return rest == 0 ? low : low * (1 - rest) + high * rest;
-    case Between::kLower: return low;
-    case Between::kHigher: return rest == 0 ? low : high;
-    case Between::kNearest: return rest <= 0.5 ? low : high;
-    case Between::kMidpoint: return rest == 0 ? low : (low + high) * 0.5;
+    case QuantileMethod::kLinear: return rest == 0 ? low : low * (1 - rest) + high * rest;
+    case QuantileMethod::kLower: return low;
+    case QuantileMethod::kHigher: return rest == 0 ? low : high;
+    case QuantileMethod::kNearest: return rest <= 0.5 ? low : high;
+    case QuantileMethod::kMidpoint: return rest == 0 ? low : (low + high) * 0.5;
   }
   return low;
 }
 
 // The same where the rest is a value; `high` is `low` where it is 0.
-Located between_of(const Located& low, const Located& high, const Located& rest, Between between) {
+Located between_of(const Located& low, const Located& high, const Located& rest,
+                   QuantileMethod between) {
   switch (between) {
-    case Between::kLinear: return where(rest == 0, low, low * (1 - rest) + high * rest);
-    case Between::kLower: return low;
-    case Between::kHigher: return high;
-    case Between::kNearest: return where(rest <= 0.5, low, high);
-    case Between::kMidpoint: return where(rest == 0, low, (low + high) * 0.5);
+    case QuantileMethod::kLinear: return where(rest == 0, low, low * (1 - rest) + high * rest);
+    case QuantileMethod::kLower: return low;
+    case QuantileMethod::kHigher: return high;
+    case QuantileMethod::kNearest: return where(rest <= 0.5, low, high);
+    case QuantileMethod::kMidpoint: return where(rest == 0, low, (low + high) * 0.5);
   }
   return low;
 }
@@ -47,18 +48,18 @@ struct Request {
   std::vector<double> parts;  // 0 .. 1
   bool is_list = false;
   std::optional<int64_t> axis;
-  Between between = Between::kLinear;
+  QuantileMethod between = QuantileMethod::kLinear;
 };
 
 // `whole` is what q may be at most.
-Request request(std::string_view op, const Levels& q, double whole, std::optional<int64_t> axis,
-                Between between, SourceLocation at) {
+Request request(std::string_view op, const QuantileLevels& q, double whole,
+                std::optional<int64_t> axis, QuantileMethod between, SourceLocation at) {
   Request out{.op = op, .is_list = q.is_list(), .axis = axis, .between = between};
   if (q.values().empty())
-    throw Error(invalid_argument(op, ": q has no parts; give at least one"), at);
+    throw Error(base::invalid_argument(op, ": q has no parts; give at least one"), at);
   for (double each : q.values()) {
     if (!(each >= 0 && each <= whole))
-      throw Error(invalid_argument(op, ": q is ", each, "; it must be in 0 .. ", whole), at);
+      throw Error(base::invalid_argument(op, ": q is ", each, "; it must be in 0 .. ", whole), at);
     out.parts.push_back(each / whole);
   }
   return out;
@@ -73,9 +74,9 @@ Tensor quantiles(const Operand& operand, const Request& how, Of of) {
   return one_program(how.op, at, [&] {
     const Located x = how.axis ? given : given.with(ravel(given.operand()));
     if (x.tensor().dim(along) == 0)
-      throw Error(
-          invalid_argument(how.op, ": x is ", given.tensor().shape(), "; it must have elements"),
-          at);
+      throw Error(base::invalid_argument(how.op, ": x is ", given.tensor().shape(),
+                                         "; it must have elements"),
+                  at);
     const auto value_of = of(x.with(sort(x.operand(), along)), along);
     std::vector<Tensor> values;
     for (double q : how.parts) values.push_back(value_of(q).tensor());
@@ -120,27 +121,31 @@ Tensor nan_quantile_of(const Operand& operand, const Request& how) {
 
 }  // namespace
 
-Tensor quantile(Operand x, const Levels& q, std::optional<int64_t> axis, Between between) {
+Tensor quantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis,
+                QuantileMethod between) {
   return quantile_of(x, request("quantile", q, 1, axis, between, x.at()));
 }
 
 Tensor median(Operand x, std::optional<int64_t> axis) {
-  return quantile_of(x, request("median", 0.5, 1, axis, Between::kLinear, x.at()));
+  return quantile_of(x, request("median", 0.5, 1, axis, QuantileMethod::kLinear, x.at()));
 }
 
-Tensor nan_quantile(Operand x, const Levels& q, std::optional<int64_t> axis, Between between) {
+Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis,
+                    QuantileMethod between) {
   return nan_quantile_of(x, request("nan_quantile", q, 1, axis, between, x.at()));
 }
 
 Tensor nan_median(Operand x, std::optional<int64_t> axis) {
-  return nan_quantile_of(x, request("nan_median", 0.5, 1, axis, Between::kLinear, x.at()));
+  return nan_quantile_of(x, request("nan_median", 0.5, 1, axis, QuantileMethod::kLinear, x.at()));
 }
 
-Tensor percentile(Operand x, const Levels& q, std::optional<int64_t> axis, Between between) {
+Tensor percentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis,
+                  QuantileMethod between) {
   return quantile_of(x, request("percentile", q, 100, axis, between, x.at()));
 }
 
-Tensor nan_percentile(Operand x, const Levels& q, std::optional<int64_t> axis, Between between) {
+Tensor nan_percentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis,
+                      QuantileMethod between) {
   return nan_quantile_of(x, request("nan_percentile", q, 100, axis, between, x.at()));
 }
 

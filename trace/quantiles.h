@@ -19,11 +19,11 @@
 namespace heddle {
 
 // One part, or a list of them, which gives the result an axis.
-class Levels {
+class QuantileLevels {
  public:
-  Levels(double q) : values_{q} {}
-  Levels(std::initializer_list<double> q) : values_(q), is_list_(true) {}
-  Levels(std::vector<double> q) : values_(std::move(q)), is_list_(true) {}
+  QuantileLevels(double q) : values_{q} {}
+  QuantileLevels(std::initializer_list<double> q) : values_(q), is_list_(true) {}
+  QuantileLevels(std::vector<double> q) : values_(std::move(q)), is_list_(true) {}
 
   [[nodiscard]] const std::vector<double>& values() const { return values_; }
   [[nodiscard]] bool is_list() const { return is_list_; }
@@ -35,23 +35,23 @@ class Levels {
 
 // What stands for the two elements next to a position: something between them in proportion, the
 // lower or the higher one, the nearer one (the lower in the middle), or their mean.
-enum class Between : uint8_t { kLinear, kLower, kHigher, kNearest, kMidpoint };
+enum class QuantileMethod : uint8_t { kLinear, kLower, kHigher, kNearest, kMidpoint };
 
 // The value below which the part q (0 .. 1) of the elements along an axis lies: that at position
 // q (n - 1) of the sorted ones. NaN where any is NaN. Of floats.
-Tensor quantile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
-                Between between = Between::kLinear);
+Tensor quantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+                QuantileMethod between = QuantileMethod::kLinear);
 Tensor median(Operand x, std::optional<int64_t> axis = {});  // quantile 0.5
 // The same of the numbers alone; NaN where there are none.
-Tensor nan_quantile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
-                    Between between = Between::kLinear);
+Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+                    QuantileMethod between = QuantileMethod::kLinear);
 Tensor nan_median(Operand x, std::optional<int64_t> axis = {});  // nan_quantile 0.5
 
 // quantile and nan_quantile of q / 100, for q in 0 .. 100.
-Tensor percentile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
-                  Between between = Between::kLinear);
+Tensor percentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+                  QuantileMethod between = QuantileMethod::kLinear);
 // nan_quantile of q / 100, for q in 0 .. 100.
-Tensor nan_percentile(Operand x, const Levels& q, std::optional<int64_t> axis = {},
-                      Between between = Between::kLinear);
+Tensor nan_percentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+                      QuantileMethod between = QuantileMethod::kLinear);
 
 }  // namespace heddle

@@ -54,14 +54,18 @@ TEST(Quantiles, ListsHaveAnAxisInFront) {
 }
 
 TEST(Quantiles, BetweenTwoElements) {
-  using enum Between;
-  const auto all = [](Between way) { return doubles(nan_quantile(gaps(), {0.25, 0.7}, {}, way)); };
+  using enum QuantileMethod;
+  const auto all = [](QuantileMethod way) {
+    return doubles(nan_quantile(gaps(), {0.25, 0.7}, {}, way));
+  };
   EXPECT_THAT(all(kLinear), ElementsAre(2, near(3.4)));
   EXPECT_THAT(all(kLower), ElementsAre(1, 3));
   EXPECT_THAT(all(kHigher), ElementsAre(3, 4));
   EXPECT_THAT(all(kNearest), ElementsAre(1, 3));
   EXPECT_THAT(all(kMidpoint), ElementsAre(2, 3.5));
-  const auto of_rows = [](Between way) { return doubles(percentile(rows(), {40, 95}, 1, way)); };
+  const auto of_rows = [](QuantileMethod way) {
+    return doubles(percentile(rows(), {40, 95}, 1, way));
+  };
   EXPECT_THAT(of_rows(kLinear), ElementsAre(near(2.2), near(4.2), near(4.8), near(8.4)));
   EXPECT_THAT(of_rows(kLower), ElementsAre(1, 3, 4, 6));
   EXPECT_THAT(of_rows(kHigher), ElementsAre(3, 5, 5, 9));

@@ -25,12 +25,12 @@ uint64_t next_serial() {
 [[noreturn]] void throw_foreign(const Node& node, std::string_view op, SourceLocation at) {
   const Scope& scope = *node.scope;
   if (scope.finished) throw Error(escaped_error(node, op), at);
-  std::string made = node.where.known() ? cat(", made at ", to_string(node.where)) : "";
-  throw Error(
-      failed_precondition(op, ": operand is a traced ", to_string(node.shape), made, ", of ",
-                          name_of(scope), ", which is running elsewhere",
-                          "; a traced value may be used in its own trace and those inside it only"),
-      at);
+  std::string made = node.where.known() ? base::cat(", made at ", to_string(node.where)) : "";
+  throw Error(base::failed_precondition(
+                  op, ": operand is a traced ", to_string(node.shape), made, ", of ",
+                  name_of(scope), ", which is running elsewhere",
+                  "; a traced value may be used in its own trace and those inside it only"),
+              at);
 }
 
 // The captures' parameters, the last ones of `entry`, in the order of their first use; those that
@@ -139,7 +139,8 @@ hlo::InstructionId Recorder::add_parameter(const Shape& shape, const hlo::Shardi
     leave_replay();
     id = builder_.parameter(shape);
     builder_.mutable_at(id).at = at;
-    if (sharding) builder_.mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(*sharding);
+    if (sharding)
+      builder_.mutable_at(id).extras.mutate().sharding = base::Box<hlo::Sharding>(*sharding);
   }
   parameters_.push_back(id);
   return id;
@@ -237,7 +238,7 @@ StatusOr<hlo::InstructionId> Recorder::append(const Step& step) {
   auto extras = [&]() -> auto& { return builder_.mutable_at(id).extras.mutate(); };
   if (!step.frontend_attributes.empty()) extras().frontend_attributes = step.frontend_attributes;
   if (!step.backend_config.empty()) extras().backend_config = step.backend_config;
-  if (step.sharding) extras().sharding = Box<hlo::Sharding>(*step.sharding);
+  if (step.sharding) extras().sharding = base::Box<hlo::Sharding>(*step.sharding);
   return id;
 }
 
@@ -410,16 +411,16 @@ size_t named_length(std::string_view message) {
 // What a function is made of throws errors that name the part, at the line where the user called
 // the function: to him it is the function's error.
 std::vector<Tensor> named(std::string_view what, SourceLocation at,
-                          FunctionRef<std::vector<Tensor>()> fn) {
+                          base::FunctionRef<std::vector<Tensor>()> fn) {
   try {
     return fn();
   } catch (const Error& error) {
-    const std::string message = message_of(error.status());
+    const std::string message = base::message_of(error.status());
     const size_t length = named_length(message);
     const bool is_ours =
         std::string_view(error.where().file) == at.file && error.where().line == at.line;
     if (!is_ours || length == 0 || calls_users(what)) throw;
-    throw Error(with_message(error.status(), cat(what, message.substr(length))), at);
+    throw Error(with_message(error.status(), base::cat(what, message.substr(length))), at);
   }
 }
 
@@ -458,15 +459,15 @@ std::shared_ptr<runtime::Executable> still_fits(const Made& made,
 // A function that calls none of the user's has one line, that of its call. Its program may be one
 // that was recorded on another line, which the error of a run then names.
 Status of_this_line(const Status& status) {
-  std::string text = message_of(status);
-  const std::string place = cat(" [", status.location(), "]");
+  std::string text = base::message_of(status);
+  const std::string place = base::cat(" [", status.location(), "]");
   if (!status.location().empty() && text.ends_with(place)) text.resize(text.size() - place.size());
   return {status.code(), text};
 }
 
 // A function outside of a trace: recorded and, when its trace has ended, run.
 std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
-                            FunctionRef<std::vector<Tensor>()> fn) {
+                            base::FunctionRef<std::vector<Tensor>()> fn) {
   const uint64_t place = place_of(what.data(), nullptr, at);
   Programs* programs = Programs::of_thread();
   const Programs::EntryPtr last = programs ? programs->at(place) : nullptr;
@@ -505,7 +506,7 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
 }  // namespace
 
 std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
-                               FunctionRef<std::vector<Tensor>()> fn) {
+                               base::FunctionRef<std::vector<Tensor>()> fn) {
   const OwnFunctions own(!calls_users(what));
   if (Recorder::current() != nullptr) return named(what, at, fn);
   return at_once(what, at, [&] { return named(what, at, fn); });
@@ -530,8 +531,8 @@ Tensor emit_constant(Literal literal, SourceLocation at) {
 }
 
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
-                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at,
-                  std::span<const Tensor> like, bool is_named) {
+                  base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
+                  SourceLocation at, std::span<const Tensor> like, bool is_named) {
   count_trace();
   Recorder recorder(what, at, nullptr, is_named);
   std::vector<Tensor> arguments;
@@ -545,7 +546,7 @@ Traced trace_flat(std::string what, std::span<const Shape> shapes,
 }
 
 Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
-                         FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
+                         base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                          SourceLocation at) {
   count_trace();
   Recorder recorder(what, at);
@@ -555,7 +556,7 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
   Traced traced = recorder.finish(
       results, what, at, results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple);
   if (!traced.captures.empty()) {
-    throw Error(invalid_argument(
+    throw Error(base::invalid_argument(
                     what, ": its function captures ", to_string(traced.captures[0]),
                     "; a function of single elements may use its arguments and C++ numbers only"),
                 at);

@@ -154,19 +154,19 @@ void count_trace();
 // Traces `fn` on parameters of the given shapes: fn gets one tensor a shape and returns the
 // results. Counts one trace.
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
-                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, SourceLocation at,
-                  std::span<const Tensor> like = {}, bool is_named = false);
+                  base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
+                  SourceLocation at, std::span<const Tensor> like = {}, bool is_named = false);
 
 // Runs `fn` in the running trace; with none running, in a trace of its own, whose program is then
 // run. For functions of several operations that are one program to the user.
 std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
-                               FunctionRef<std::vector<Tensor>()> fn);
+                               base::FunctionRef<std::vector<Tensor>()> fn);
 
 // Traces a function of scalars that an op calls for each element (reduce, sort, scatter). It may
 // capture nothing: HLO gives such computations no more parameters. A lone result is the root
 // itself. Counts one trace.
 Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
-                         FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
+                         base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                          SourceLocation at);
 
 // A computation of one scalar op on two parameters, for reduce and scatter. Memoised per thread.

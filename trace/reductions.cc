@@ -62,15 +62,15 @@ Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, L
 
 void require_real(std::string_view op, const Operand& x) {
   if (!is_complex(as_tensor(x).dtype())) return;
-  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(),
-                               "; complex numbers have no order, take abs(x) or real(x)"),
+  throw Error(base::invalid_argument(op, ": x is ", as_tensor(x).shape(),
+                                     "; complex numbers have no order, take abs(x) or real(x)"),
               x.at());
 }
 
 void require_pred(std::string_view op, const Operand& x) {
   if (as_tensor(x).dtype() == pred) return;
-  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(),
-                               "; it must be pred, compare it with something"),
+  throw Error(base::invalid_argument(op, ": x is ", as_tensor(x).shape(),
+                                     "; it must be pred, compare it with something"),
               x.at());
 }
 
@@ -87,11 +87,11 @@ void require_elements(std::string_view op, const Operand& x, const Reduction& ov
   const Tensor t = as_tensor(x);
   for (int64_t axis : reduced_axes(op, t.shape(), over, x.at())) {
     if (t.shape().dimension(axis) != 0) continue;
-    throw Error(
-        invalid_argument(op, ": axis ", axis, " of ", t.shape(), " has size 0; there is no ", which,
-                         " of no elements, put the value that it shall be in front with "
-                         "concat"),
-        x.at());
+    throw Error(base::invalid_argument(
+                    op, ": axis ", axis, " of ", t.shape(), " has size 0; there is no ", which,
+                    " of no elements, put the value that it shall be in front with "
+                    "concat"),
+                x.at());
   }
 }
 
@@ -109,8 +109,8 @@ Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool ke
   require_real(name, operand);
   int64_t along = axis_of(name, x.shape(), axis, at);
   if (x.shape().dimension(along) == 0)
-    throw Error(invalid_argument(name, ": axis ", axis, " of ", x.shape(),
-                                 " has size 0; there is no position to give"),
+    throw Error(base::invalid_argument(name, ": axis ", axis, " of ", x.shape(),
+                                       " has size 0; there is no position to give"),
                 at);
   return one_program(name, at, [&] {
     Tensor position = iota(s32, x.shape().dimensions(), along, at);
@@ -293,10 +293,10 @@ void require_init(const Tensor& x, const Tensor& init, SourceLocation at) {
   const Shape& of = trace_internal::node_of(x, "reduce", at).shape;
   const Shape& start = trace_internal::node_of(init, "reduce", at).shape;
   if (start.dtype() == of.dtype()) return;
-  throw Error(
-      invalid_argument("reduce: init is ", start, " and x ", of,
-                       "; their dtypes must be equal, cast init with astype(", of.dtype(), ")"),
-      at);
+  throw Error(base::invalid_argument("reduce: init is ", start, " and x ", of,
+                                     "; their dtypes must be equal, cast init with astype(",
+                                     of.dtype(), ")"),
+              at);
 }
 
 }  // namespace
@@ -307,8 +307,8 @@ Tensor argmin(Operand x) { return flat_extreme("argmin", x, false); }
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
                            ScalarFn fn, const std::vector<int64_t>& axes, SourceLocation at) {
   if (xs.empty() || xs.size() != inits.size()) {
-    throw Error(invalid_argument("reduce: has ", xs.size(), " operands and ", inits.size(),
-                                 " initial values; give one each, at least one"),
+    throw Error(base::invalid_argument("reduce: has ", xs.size(), " operands and ", inits.size(),
+                                       " initial values; give one each, at least one"),
                 at);
   }
   for (size_t i = 0; i < xs.size(); ++i) require_init(xs[i], inits[i], at);

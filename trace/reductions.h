@@ -150,7 +150,7 @@ Tensor argmin(Operand x);  // likewise
 
 // HLO's reduce: `fn` (a, b) -> a on scalars must be associative, `init` its identity. Several
 // operands go together.
-using ScalarFn = FunctionRef<std::vector<Tensor>(
+using ScalarFn = base::FunctionRef<std::vector<Tensor>(
     std::span<const Tensor>)>;  // (accumulators.., values..) -> accumulators
 // HLO's reduce of several operands by one function of scalars.
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,

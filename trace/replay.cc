@@ -12,7 +12,7 @@ std::atomic<uint64_t> epoch = 1;
 bool same_place(SourceLocation a, SourceLocation b) { return a.line == b.line && a.file == b.file; }
 
 bool same_sharding(const hlo::Instruction& instruction, const hlo::Sharding* sharding) {
-  const Box<hlo::Sharding>& have = instruction.extras->sharding;
+  const base::Box<hlo::Sharding>& have = instruction.extras->sharding;
   return sharding ? have.has_value() && *have == *sharding : !have.has_value();
 }
 

@@ -82,9 +82,9 @@ Device& device_of(std::span<const BufferPtr> buffers, std::string_view what, Sou
   Device& device = buffers[0]->device();
   for (const BufferPtr& buffer : buffers) {
     if (&buffer->device() == &device) continue;
-    throw Error(invalid_argument(what, ": operands are on ", device.name(), " and on ",
-                                 buffer->device().name(),
-                                 "; all must be on one device, make them under one default device"),
+    throw Error(base::invalid_argument(
+                    what, ": operands are on ", device.name(), " and on ", buffer->device().name(),
+                    "; all must be on one device, make them under one default device"),
                 at);
   }
   return device;

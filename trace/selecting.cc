@@ -27,10 +27,10 @@ Aligned aligned(const Tensor& x, const Tensor& indices, int64_t axis, SourceLoca
   };
   const std::optional<Dimensions> both = common_dimensions(without(x), without(indices));
   if (!both)
-    throw Error(
-        invalid_argument("take_along_axis: indices are ", indices.shape(), " and x ", x.shape(),
-                         "; the sizes of all axes but ", axis, " must be equal or 1"),
-        at);
+    throw Error(base::invalid_argument("take_along_axis: indices are ", indices.shape(), " and x ",
+                                       x.shape(), "; the sizes of all axes but ", axis,
+                                       " must be equal or 1"),
+                at);
   const Dimensions& common = *both;
   auto stretched = [&](const Tensor& t) {
     Dimensions sizes = common;
@@ -56,16 +56,16 @@ Tensor gather_rows(const Tensor& x, const Tensor& positions, int64_t axis, Sourc
 
 void check(const Tensor& x, const Tensor& indices, int64_t axis, SourceLocation at) {
   if (!is_integer(indices.dtype()))
-    throw Error(invalid_argument("take_along_axis: indices are ", indices.shape(),
-                                 "; they must be integers, cast them with astype(s32)"),
+    throw Error(base::invalid_argument("take_along_axis: indices are ", indices.shape(),
+                                       "; they must be integers, cast them with astype(s32)"),
                 at);
   if (indices.rank() != x.rank())
-    throw Error(invalid_argument("take_along_axis: indices are ", indices.shape(), "; x is ",
-                                 x.shape(), ", they must have its rank, or use take"),
+    throw Error(base::invalid_argument("take_along_axis: indices are ", indices.shape(), "; x is ",
+                                       x.shape(), ", they must have its rank, or use take"),
                 at);
   if (x.dim(axis) == 0 && indices.size() > 0)
-    throw Error(invalid_argument("take_along_axis: axis ", axis, " of ", x.shape(),
-                                 " has size 0; there is nothing to take"),
+    throw Error(base::invalid_argument("take_along_axis: axis ", axis, " of ", x.shape(),
+                                       " has size 0; there is nothing to take"),
                 at);
 }
 
@@ -97,8 +97,8 @@ TopK top_k(Operand operand, int64_t k, int64_t axis) {
   Tensor x = as_tensor(operand);
   int64_t along = axis_of("top_k", x.shape(), axis, at);
   if (k < 0 || k > x.dim(along))
-    throw Error(invalid_argument("top_k: k is ", k, "; axis ", axis, " of ", x.shape(),
-                                 " has size ", x.dim(along), ", k must be in 0 .. that"),
+    throw Error(base::invalid_argument("top_k: k is ", k, "; axis ", axis, " of ", x.shape(),
+                                       " has size ", x.dim(along), ", k must be in 0 .. that"),
                 at);
   auto before = [at](std::span<const Tensor> t) {
     const Located a(t[0], at), b(t[1], at);

@@ -38,11 +38,12 @@ Located part_of(const Located& x, int64_t first, int64_t limit, int64_t axis) {
 void require_slope(std::string_view op, const Located& y, int64_t axis) {
   const Tensor& t = y.tensor();
   if ((is_floating(t.dtype()) || is_complex(t.dtype())) && t.dim(axis) >= 2) return;
-  throw Error(invalid_argument(op, ": y is ", t.shape(),
-                               "; it must be of floats or complex numbers, with 2 elements or more "
-                               "along axis ",
-                               axis),
-              y.at());
+  throw Error(
+      base::invalid_argument(op, ": y is ", t.shape(),
+                             "; it must be of floats or complex numbers, with 2 elements or more "
+                             "along axis ",
+                             axis),
+      y.at());
 }
 
 // A vector along an axis of an array of `rank`.
@@ -80,8 +81,8 @@ Tensor trapezoid_of(const Located& y, int64_t axis, const Widths& widths) {
 void require_places(std::string_view op, const Tensor& x, const Located& y, int64_t axis) {
   const int64_t size = y.tensor().dim(axis);
   if (x.rank() == 1 && x.size() == size) return;
-  throw Error(invalid_argument(op, ": x is ", x.shape(), "; it must be a vector of ", size,
-                               " elements, as axis ", axis, " of y, ", y.tensor().shape()),
+  throw Error(base::invalid_argument(op, ": x is ", x.shape(), "; it must be a vector of ", size,
+                                     " elements, as axis ", axis, " of y, ", y.tensor().shape()),
               y.at());
 }
 
@@ -89,17 +90,18 @@ void require_vectors(std::string_view op, const Tensor& x, const Tensor& y, Sour
   if (x.rank() == 1 && y.rank() == 1 && x.dtype() == y.dtype() && x.dtype() != pred &&
       x.size() > 0 && y.size() > 0)
     return;
-  throw Error(invalid_argument(op, ": operands are ", x.shape(), " and ", y.shape(),
-                               "; they must be vectors of numbers of one dtype, with elements"),
-              at);
+  throw Error(
+      base::invalid_argument(op, ": operands are ", x.shape(), " and ", y.shape(),
+                             "; they must be vectors of numbers of one dtype, with elements"),
+      at);
 }
 
 // sum over j of x[i + j] y[j] at `count` places from `first`; y is the shorter one.
-Tensor sliding_dot(const Tensor& x, const Tensor& y, Overlap overlap, SourceLocation at) {
+Tensor sliding_dot(const Tensor& x, const Tensor& y, ConvolveMode overlap, SourceLocation at) {
   const int64_t m = y.size();
   EdgePadding edges{.low = m - 1, .high = m - 1};
-  if (overlap == Overlap::kSame) edges = {.low = m / 2, .high = (m - 1) / 2};
-  if (overlap == Overlap::kValid) edges = {};
+  if (overlap == ConvolveMode::kSame) edges = {.low = m / 2, .high = (m - 1) / 2};
+  if (overlap == ConvolveMode::kValid) edges = {};
   Tensor row = reshape({x, at}, {1, x.size(), 1});
   Tensor window = reshape({y, at}, {m, 1, 1});
   Convolution how{.padding = WindowPadding({edges})};
@@ -113,7 +115,7 @@ Tensor diff(Operand operand, int64_t order, int64_t axis) {
   Located x(as_tensor(operand), at);
   const int64_t along = axis_of("diff", x.tensor().shape(), axis, at);
   if (order < 0)
-    throw Error(invalid_argument("diff: order is ", order, "; it must be 0 or more"), at);
+    throw Error(base::invalid_argument("diff: order is ", order, "; it must be 0 or more"), at);
   return one_program("diff", at, [&] {
     Located result = x;
     for (int64_t i = 0; i < order; ++i) {
@@ -187,7 +189,7 @@ Tensor trapezoid_at(Operand operand, Operand places, int64_t axis) {
   });
 }
 
-Tensor convolve(Operand left, Operand right, Overlap overlap) {
+Tensor convolve(Operand left, Operand right, ConvolveMode overlap) {
   Tensor x = as_tensor(left), y = as_tensor(right);
   SourceLocation at = left.at();
   require_vectors("convolve", x, y, at);
@@ -195,7 +197,7 @@ Tensor convolve(Operand left, Operand right, Overlap overlap) {
   return one_program("convolve", at, [&] { return sliding_dot(x, flip({y, at}), overlap, at); });
 }
 
-Tensor correlate(Operand left, Operand right, Overlap overlap) {
+Tensor correlate(Operand left, Operand right, ConvolveMode overlap) {
   Tensor x = as_tensor(left), y = as_tensor(right);
   SourceLocation at = left.at();
   require_vectors("correlate", x, y, at);
@@ -212,8 +214,8 @@ Tensor nonzero(Operand operand, int64_t size, int64_t fill) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() != 1 || size < 0)
-    throw Error(invalid_argument("nonzero: x is ", x.shape(), " and size ", size,
-                                 "; x must be a vector and size 0 or more"),
+    throw Error(base::invalid_argument("nonzero: x is ", x.shape(), " and size ", size,
+                                       "; x must be a vector and size 0 or more"),
                 at);
   return one_program("nonzero", at, [&] {
     Tensor is = x.dtype() == pred ? x : not_equal({x, at}, {0, at});
@@ -237,8 +239,8 @@ Tensor argwhere(Operand operand, int64_t size) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() == 0 || size < 0)
-    throw Error(invalid_argument("argwhere: x is ", x.shape(), " and size ", size,
-                                 "; x must have rank 1 or more and size be 0 or more"),
+    throw Error(base::invalid_argument("argwhere: x is ", x.shape(), " and size ", size,
+                                       "; x must have rank 1 or more and size be 0 or more"),
                 at);
   return one_program("argwhere", at, [&] {
     if (x.size() == 0) return zeros({size, x.rank()}, s32, at);
@@ -252,7 +254,8 @@ namespace {
 // Places of an axis where the condition is true, and `fill` behind them.
 Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_t axis,
                   const Operand& fill, std::string_view op, SourceLocation at) {
-  if (size < 0) throw Error(invalid_argument(op, ": size is ", size, "; it must be 0 or more"), at);
+  if (size < 0)
+    throw Error(base::invalid_argument(op, ": size is ", size, "; it must be 0 or more"), at);
   Dimensions shape = x.shape().dimensions();
   shape[static_cast<size_t>(axis)] = size;
   Tensor filler = trace_internal::like(op, "fill", fill, x.dtype(), at);
@@ -272,9 +275,9 @@ Tensor compress(Operand condition, Operand operand, int64_t size, std::optional<
   const int64_t along = axis ? axis_of("compress", x.shape(), *axis, at) : 0;
   const int64_t count = axis ? x.dim(along) : x.size();
   if (is.rank() != 1 || is.size() != count)
-    throw Error(invalid_argument("compress: condition is ", is.shape(), "; x is ", x.shape(),
-                                 ", it must be a vector of ", count, " elements, as ",
-                                 axis ? cat("axis ", *axis) : "x flattened", " has"),
+    throw Error(base::invalid_argument("compress: condition is ", is.shape(), "; x is ", x.shape(),
+                                       ", it must be a vector of ", count, " elements, as ",
+                                       axis ? base::cat("axis ", *axis) : "x flattened", " has"),
                 at);
   return one_program("compress", at, [&] {
     return compressed(is, axis ? x : ravel({x, at}), size, along, fill, "compress", at);
@@ -285,8 +288,8 @@ Tensor extract(Operand condition, Operand operand, int64_t size, Operand fill) {
   SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
   if (is.shape().dimensions() != x.shape().dimensions())
-    throw Error(invalid_argument("extract: condition is ", is.shape(), "; x is ", x.shape(),
-                                 ", it must have its shape"),
+    throw Error(base::invalid_argument("extract: condition is ", is.shape(), "; x is ", x.shape(),
+                                       ", it must have its shape"),
                 at);
   return one_program("extract", at, [&] {
     return compressed(ravel({is, at}), ravel({x, at}), size, 0, fill, "extract", at);

@@ -36,11 +36,11 @@ Tensor trapezoid_at(Operand y, Operand x, int64_t axis = -1);
 
 // Where the shorter of two vectors overlaps the longer: everywhere (n + m - 1 elements), so that as
 // many come out as the longer has, or only where it overlaps whole.
-enum class Overlap : uint8_t { kFull, kSame, kValid };
+enum class ConvolveMode : uint8_t { kFull, kSame, kValid };
 // sum over j of x[i - j] y[j], of vectors of numbers of one dtype.
-Tensor convolve(Operand x, Operand y, Overlap overlap = Overlap::kFull);
+Tensor convolve(Operand x, Operand y, ConvolveMode overlap = ConvolveMode::kFull);
 // sum over j of x[i + j] conj(y[j]).
-Tensor correlate(Operand x, Operand y, Overlap overlap = Overlap::kValid);
+Tensor correlate(Operand x, Operand y, ConvolveMode overlap = ConvolveMode::kValid);
 
 // Positions (s32) of the first `size` elements of a vector that are not 0, in order; `fill` where
 // there are fewer.

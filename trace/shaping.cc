@@ -51,7 +51,7 @@ std::vector<Tensor> starts_along(const Tensor& x, const Tensor& index, int64_t a
 }
 
 // `operands`, then the starts, C++ integers as constants of the dtype that the first tensor has.
-std::vector<Tensor> with_starts(std::vector<Tensor> operands, const Starts& starts,
+std::vector<Tensor> with_starts(std::vector<Tensor> operands, const SliceStarts& starts,
                                 std::string_view op) {
   DType dtype = s32;
   for (const Operand& start : starts.each()) {
@@ -67,8 +67,8 @@ std::vector<Tensor> with_starts(std::vector<Tensor> operands, const Starts& star
 Tensor scalar_index(const Operand& index, std::string_view op) {
   Tensor value = as_tensor(index);
   if (!value.shape().is_scalar() || !is_integer(value.dtype())) {
-    throw Error(invalid_argument(op, ": index is ", value.shape(),
-                                 "; it must be a scalar of an integer dtype"),
+    throw Error(base::invalid_argument(op, ": index is ", value.shape(),
+                                       "; it must be a scalar of an integer dtype"),
                 index.at());
   }
   return value;
@@ -84,12 +84,12 @@ Tensor reshape(Operand operand, const Dimensions& shape) {
     int64_t known = 1;
     for (int64_t size : out) known *= size == -1 ? 1 : size;
     if (std::ranges::count(out, -1) > 1)
-      throw Error(invalid_argument("reshape: shape is [", join(shape, ","),
-                                   "]; at most one size may be -1, which is what is left"),
+      throw Error(base::invalid_argument("reshape: shape is [", base::join(shape, ","),
+                                         "]; at most one size may be -1, which is what is left"),
                   operand.at());
     if (known == 0 || x.size() % known != 0)
-      throw Error(invalid_argument("reshape: x is ", x.shape(), "; it does not fit [",
-                                   join(shape, ","), "] with one size -1 for the rest"),
+      throw Error(base::invalid_argument("reshape: x is ", x.shape(), "; it does not fit [",
+                                         base::join(shape, ","), "] with one size -1 for the rest"),
                   operand.at());
     *open = x.size() / known;
   }
@@ -109,8 +109,8 @@ Tensor transpose(Operand operand, const std::vector<int64_t>& axes) {
       axes.empty() ? natural_order(x.rank()) : axes_of("transpose", x.shape(), axes, operand.at());
   if (axes.empty()) std::ranges::reverse(order);
   if (static_cast<int64_t>(order.size()) != x.rank()) {
-    throw Error(invalid_argument("transpose: axes are (", join(axes, ","), "); x is ", x.shape(),
-                                 ", list each of its axes once"),
+    throw Error(base::invalid_argument("transpose: axes are (", base::join(axes, ","), "); x is ",
+                                       x.shape(), ", list each of its axes once"),
                 operand.at());
   }
   return permuted(x, std::move(order), operand.at());
@@ -138,8 +138,8 @@ Tensor expand_dims(Operand operand, int64_t axis) {
   Tensor x = as_tensor(operand);
   int64_t index = axis < 0 ? axis + x.rank() + 1 : axis;
   if (index < 0 || index > x.rank()) {
-    throw Error(invalid_argument("expand_dims: axis is ", axis, "; the result has axes ",
-                                 -x.rank() - 1, " .. ", x.rank()),
+    throw Error(base::invalid_argument("expand_dims: axis is ", axis, "; the result has axes ",
+                                       -x.rank() - 1, " .. ", x.rank()),
                 operand.at());
   }
   Dimensions shape = x.shape().dimensions();
@@ -152,8 +152,8 @@ Tensor squeeze(Operand operand, const std::vector<int64_t>& axes) {
   std::vector<int64_t> gone = axes_of("squeeze", x.shape(), axes, operand.at());
   for (int64_t axis : gone) {
     if (x.dim(axis) != 1)
-      throw Error(invalid_argument("squeeze: axis ", axis, " of ", x.shape(), " has size ",
-                                   x.dim(axis), "; it must be 1"),
+      throw Error(base::invalid_argument("squeeze: axis ", axis, " of ", x.shape(), " has size ",
+                                         x.dim(axis), "; it must be 1"),
                   operand.at());
   }
   Dimensions shape;
@@ -175,14 +175,16 @@ Tensor broadcast_in_dim(Operand operand, const Dimensions& shape,
 }
 
 Tensor concat(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at) {
-  if (parts.empty()) throw Error(invalid_argument("concat: has no parts; give at least one"), at);
+  if (parts.empty())
+    throw Error(base::invalid_argument("concat: has no parts; give at least one"), at);
   const Shape& first = trace_internal::node_of(parts[0], "concat", at).shape;
   for (const Tensor& part : parts) {
     const Shape& shape = trace_internal::node_of(part, "concat", at).shape;
     if (shape.dtype() == first.dtype()) continue;
-    throw Error(invalid_argument("concat: parts are ", first, " and ", shape,
-                                 "; their dtypes must be equal, ", cast_advice(parts[0], part)),
-                at);
+    throw Error(
+        base::invalid_argument("concat: parts are ", first, " and ", shape,
+                               "; their dtypes must be equal, ", cast_advice(parts[0], part)),
+        at);
   }
   int64_t index = axis_of("concat", first, axis, at);
   if (parts.size() == 1) return parts[0];
@@ -193,14 +195,15 @@ Tensor concat(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at)
 }
 
 Tensor stack(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at) {
-  if (parts.empty()) throw Error(invalid_argument("stack: has no parts; give at least one"), at);
+  if (parts.empty())
+    throw Error(base::invalid_argument("stack: has no parts; give at least one"), at);
   int64_t rank = trace_internal::node_of(parts[0], "stack", at).shape.rank();
   return one_program("stack", at, [&] {
     std::vector<Tensor> rows;
     for (const Tensor& part : parts) {
       if (!same_dimensions(trace_internal::node_of(part, "stack", at).shape, parts[0].shape())) {
-        throw Error(invalid_argument("stack: parts are ", parts[0].shape(), " and ", part.shape(),
-                                     "; all must have one shape"),
+        throw Error(base::invalid_argument("stack: parts are ", parts[0].shape(), " and ",
+                                           part.shape(), "; all must have one shape"),
                     at);
       }
       rows.push_back(expand_dims({part, at}, axis));
@@ -213,9 +216,10 @@ std::vector<Tensor> split(Operand operand, int64_t count, int64_t axis) {
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of("split", x.shape(), axis, operand.at()));
   if (count < 1 || size % count != 0) {
-    throw Error(invalid_argument("split: axis ", axis, " of ", x.shape(), " has size ", size,
-                                 "; it does not divide into ", count, " equal parts, use split_at"),
-                operand.at());
+    throw Error(
+        base::invalid_argument("split: axis ", axis, " of ", x.shape(), " has size ", size,
+                               "; it does not divide into ", count, " equal parts, use split_at"),
+        operand.at());
   }
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i) positions.push_back(i * (size / count));
@@ -284,9 +288,9 @@ Tensor tile(Operand operand, const std::vector<int64_t>& repeats) {
     int64_t times = i < missing_repeats ? 1 : repeats[i - missing_repeats];
     int64_t size = i < missing_sizes ? 1 : x.shape().dimensions()[i - missing_sizes];
     if (times < 0)
-      throw Error(
-          invalid_argument("tile: repeats are (", join(repeats, ","), "); they must be 0 or more"),
-          at);
+      throw Error(base::invalid_argument("tile: repeats are (", base::join(repeats, ","),
+                                         "); they must be 0 or more"),
+                  at);
     wide.insert(wide.end(), {times, size});
     merged.push_back(times * size);
     if (i >= missing_sizes) mapping.push_back(static_cast<int64_t>(2 * i + 1));
@@ -301,7 +305,7 @@ Tensor repeat(Operand operand, int64_t count, int64_t axis) {
   SourceLocation at = operand.at();
   int64_t index = axis_of("repeat", x.shape(), axis, at);
   if (count < 0)
-    throw Error(invalid_argument("repeat: count is ", count, "; it must be 0 or more"), at);
+    throw Error(base::invalid_argument("repeat: count is ", count, "; it must be 0 or more"), at);
   Dimensions wide = x.shape().dimensions();
   wide.insert(wide.begin() + index + 1, count);
   std::vector<int64_t> mapping;
@@ -338,8 +342,8 @@ Tensor slice(Operand operand, const std::vector<int64_t>& start, const std::vect
   size_t rank = static_cast<size_t>(x.rank());
   if (start.size() != rank || limit.size() != rank ||
       (!strides.empty() && strides.size() != rank)) {
-    throw Error(invalid_argument("slice: x is ", x.shape(),
-                                 "; start, limit and strides must have one entry an axis"),
+    throw Error(base::invalid_argument("slice: x is ", x.shape(),
+                                       "; start, limit and strides must have one entry an axis"),
                 operand.at());
   }
   hlo::SliceAttrs attrs;
@@ -365,11 +369,11 @@ Tensor slice_in_dim(Operand operand, int64_t start, int64_t limit, int64_t strid
   });
 }
 
-Starts::Starts(const std::vector<Tensor>& each, SourceLocation at) {
+SliceStarts::SliceStarts(const std::vector<Tensor>& each, SourceLocation at) {
   for (const Tensor& start : each) each_.emplace_back(start, at);
 }
 
-Tensor dynamic_slice(Operand operand, const Starts& starts, const Dimensions& sizes) {
+Tensor dynamic_slice(Operand operand, const SliceStarts& starts, const Dimensions& sizes) {
   return one_program("dynamic_slice", operand.at(), [&] {
     std::vector<Tensor> operands = with_starts({as_tensor(operand)}, starts, "dynamic_slice");
     return emit({.opcode = Opcode::kDynamicSlice,
@@ -379,7 +383,7 @@ Tensor dynamic_slice(Operand operand, const Starts& starts, const Dimensions& si
   });
 }
 
-Tensor dynamic_update_slice(Operand operand, Operand update, const Starts& starts) {
+Tensor dynamic_update_slice(Operand operand, Operand update, const SliceStarts& starts) {
   constexpr std::string_view kOp = "dynamic_update_slice";
   return one_program(kOp, operand.at(), [&] {
     Tensor x = as_tensor(operand);

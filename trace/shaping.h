@@ -61,10 +61,10 @@ Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int
 Tensor slice_in_dim(Operand x, int64_t start, int64_t limit, int64_t stride = 1, int64_t axis = 0);
 // Where a block of x begins, one entry an axis: integer scalars of one dtype, and C++ integers,
 // which take that dtype (s32 beside no tensor). Refers to its tensors: an argument, not a variable.
-class Starts {
+class SliceStarts {
  public:
-  Starts(std::initializer_list<Operand> each) : each_(each) {}  // implicit: {i, 0}
-  Starts(const std::vector<Tensor>& each, SourceLocation at = SourceLocation::here());
+  SliceStarts(std::initializer_list<Operand> each) : each_(each) {}  // implicit: {i, 0}
+  SliceStarts(const std::vector<Tensor>& each, SourceLocation at = SourceLocation::here());
   [[nodiscard]] const std::vector<Operand>& each() const { return each_; }
 
  private:
@@ -72,9 +72,9 @@ class Starts {
 };
 
 // The block of `sizes` from starts that are values, clamped so that it lies inside x.
-Tensor dynamic_slice(Operand x, const Starts& starts, const Dimensions& sizes);
+Tensor dynamic_slice(Operand x, const SliceStarts& starts, const Dimensions& sizes);
 // x with `update` from starts that are values, clamped so that it lies inside x.
-Tensor dynamic_update_slice(Operand x, Operand update, const Starts& starts);
+Tensor dynamic_update_slice(Operand x, Operand update, const SliceStarts& starts);
 // Likewise along one axis, whole in the others: `size` positions of it, or those of `update`.
 Tensor dynamic_slice_in_dim(Operand x, Operand start, int64_t size, int64_t axis = 0);
 // x with `update` from `start` of one axis on, whole in the others.

@@ -33,27 +33,29 @@ Tensor call(std::string target, const Tensor& x, const Shape& result, SharedShar
 }
 
 // One of a list that is for each leaf, for each argument, or for all.
-const Spec& spec_of(const Specs& specs, size_t leaf, std::span<const size_t> counts, size_t total,
-                    std::string_view what, SourceLocation at) {
+const PartitionSpec& spec_of(const PartitionSpecs& specs, size_t leaf,
+                             std::span<const size_t> counts, size_t total, std::string_view what,
+                             SourceLocation at) {
   if (specs.size() == total) return specs[leaf];
   if (specs.size() == counts.size()) {
     size_t argument = 0;
     for (size_t end = counts[0]; leaf >= end; end += counts[argument]) ++argument;
     return specs[argument];
   }
-  throw Error(invalid_argument("shard_map: has ", specs.size(), " ", what, " for ", counts.size(),
-                               counts.size() == 1 ? " tree of " : " trees of ", total,
-                               " leaves; must have one for each tree, or for each leaf"),
-              at);
+  throw Error(
+      base::invalid_argument("shard_map: has ", specs.size(), " ", what, " for ", counts.size(),
+                             counts.size() == 1 ? " tree of " : " trees of ", total,
+                             " leaves; must have one for each tree, or for each leaf"),
+      at);
 }
 
 // The mesh axes that a shard_map takes, and no shard_map around has.
 std::vector<std::string> axes_of(const ShardMap& map) {
   const ManualScope* around = ManualScope::current();
   if (around != nullptr && around->mesh() != map.mesh) {
-    throw Error(invalid_argument("shard_map: is on ", to_string(map.mesh),
-                                 ", inside of one on another mesh, ", to_string(around->mesh()),
-                                 "; both must be on one mesh"),
+    throw Error(base::invalid_argument("shard_map: is on ", to_string(map.mesh),
+                                       ", inside of one on another mesh, ",
+                                       to_string(around->mesh()), "; both must be on one mesh"),
                 map.at);
   }
   std::vector<std::string> axes;
@@ -63,32 +65,33 @@ std::vector<std::string> axes_of(const ShardMap& map) {
   for (const std::string& name : map.axes.names()) {
     (void)map.mesh.axis(name, map.at);
     if (std::ranges::find(axes, name) != axes.end()) continue;
-    throw Error(invalid_argument("shard_map: mesh axis ", name,
-                                 " is of the shard_map around; use collectives over it as they "
-                                 "are, and leave it out of .axes"),
-                map.at);
+    throw Error(
+        base::invalid_argument("shard_map: mesh axis ", name,
+                               " is of the shard_map around; use collectives over it as they "
+                               "are, and leave it out of .axes"),
+        map.at);
   }
   if (axes.empty()) {
-    throw Error(
-        invalid_argument("shard_map: the shard_map around has all axes of ", to_string(map.mesh),
-                         "; give it .axes, or call the function as it "
-                         "is"),
-        map.at);
+    throw Error(base::invalid_argument("shard_map: the shard_map around has all axes of ",
+                                       to_string(map.mesh),
+                                       "; give it .axes, or call the function as it "
+                                       "is"),
+                map.at);
   }
   return map.axes.names().empty() ? axes : map.axes.names();
 }
 
 // How an array is cut, by axes that the shard_map takes.
-Sharding sharding_of(const ShardMap& map, const std::vector<std::string>& axes, const Spec& spec,
-                     std::string_view what) {
+Sharding sharding_of(const ShardMap& map, const std::vector<std::string>& axes,
+                     const PartitionSpec& spec, std::string_view what) {
   Sharding sharding(map.mesh, spec.axes(), map.at);
   for (const MeshAxes& entry : sharding.spec()) {
     for (const std::string& name : entry.names()) {
       if (std::ranges::find(axes, name) != axes.end()) continue;
-      throw Error(
-          invalid_argument("shard_map: ", what, " ", to_string(sharding), " names mesh axis ", name,
-                           ", which it does not take; it takes (", join(axes, ", "), ")"),
-          map.at);
+      throw Error(base::invalid_argument(
+                      "shard_map: ", what, " ", to_string(sharding), " names mesh axis ", name,
+                      ", which it does not take; it takes (", base::join(axes, ", "), ")"),
+                  map.at);
     }
   }
   return sharding;
@@ -99,8 +102,9 @@ Shape part_shape(const ShardMap& map, const Shape& whole, const Sharding& shardi
   try {
     return sharding.part(whole, map.at);
   } catch (const Error& error) {
-    throw Error(with_message(error.status(), cat("shard_map: leaf ", number, " of the arguments: ",
-                                                 message_of(error.status()))),
+    throw Error(with_message(error.status(),
+                             base::cat("shard_map: leaf ", number,
+                                       " of the arguments: ", base::message_of(error.status()))),
                 map.at);
   }
 }
@@ -112,17 +116,18 @@ class Inner {
   explicit Inner(const ShardMap& map) : map_(map), axes_(axes_of(map)) {}
 
   std::vector<Tensor> run(std::span<const Tensor> leaves, std::span<const size_t> counts,
-                          FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn) {
+                          base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn) {
     const ManualScope scope(map_.mesh, axes_);
     std::vector<Tensor> parts;
     for (size_t i = 0; i < leaves.size(); ++i) {
-      const Spec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs", map_.at);
+      const PartitionSpec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs", map_.at);
       parts.push_back(part_of(leaves[i], sharding_of(map_, axes_, spec, "in_specs"), i));
     }
     std::vector<Tensor> results = fn(parts);
     const size_t total = results.size();
     for (size_t i = 0; i < total; ++i) {
-      const Spec& spec = spec_of(map_.out, i, std::span(&total, 1), total, "out_specs", map_.at);
+      const PartitionSpec& spec =
+          spec_of(map_.out, i, std::span(&total, 1), total, "out_specs", map_.at);
       results[i] = whole_of(results[i], sharding_of(map_, axes_, spec, "out_specs"));
     }
     return results;
@@ -169,12 +174,12 @@ class Body {
   // The parts of all leaves, in the trace around.
   void enter(std::span<const Tensor> leaves, std::span<const size_t> counts) {
     for (size_t i = 0; i < leaves.size(); ++i) {
-      const Spec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs", map_.at);
+      const PartitionSpec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs", map_.at);
       parts_.push_back(part_of(leaves[i], sharding_of(map_, axes_, spec, "in_specs"), i));
     }
   }
 
-  std::vector<Tensor> run(FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn) {
+  std::vector<Tensor> run(base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn) {
     count(&Counters::traces);
     Traced traced = [&] {
       const ManualScope scope(map_.mesh, axes_);
@@ -195,7 +200,7 @@ class Body {
   }
 
   // The whole array that parts of the result make.
-  Tensor leave(const Tensor& part, const Spec& spec) const {
+  Tensor leave(const Tensor& part, const PartitionSpec& spec) const {
     const Sharding sharding = sharding_of(map_, axes_, spec, "out_specs");
     std::vector<int64_t> sizes = part.shape().dimensions();
     const hlo::Sharding layout = sharding.to_hlo(part.rank(), map_.at);
@@ -224,9 +229,9 @@ class Body {
 
 }  // namespace
 
-std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> leaves,
-                                  std::span<const size_t> counts,
-                                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> body) {
+std::vector<Tensor> run_shard_map(
+    const ShardMap& map, std::span<const Tensor> leaves, std::span<const size_t> counts,
+    base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> body) {
   if (ManualScope::current() != nullptr) {
     count(&Counters::traces);
     return Inner(map).run(leaves, counts, body);
@@ -237,7 +242,8 @@ std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> l
     std::vector<Tensor> results = inside.run(body);
     const size_t total = results.size();
     for (size_t i = 0; i < total; ++i) {
-      const Spec& spec = spec_of(map.out, i, std::span(&total, 1), total, "out_specs", map.at);
+      const PartitionSpec& spec =
+          spec_of(map.out, i, std::span(&total, 1), total, "out_specs", map.at);
       results[i] = inside.leave(results[i], spec);
     }
     return results;

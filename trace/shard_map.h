@@ -19,17 +19,17 @@
 namespace heddle {
 
 // How an array is cut, by its axes: {"data", None{}}; {} is whole.
-class Spec {
+class PartitionSpec {
  public:
-  Spec() = default;
-  Spec(std::initializer_list<MeshAxes> axes) : axes_(axes) {}
-  explicit Spec(std::vector<MeshAxes> axes) : axes_(std::move(axes)) {}
+  PartitionSpec() = default;
+  PartitionSpec(std::initializer_list<MeshAxes> axes) : axes_(axes) {}
+  explicit PartitionSpec(std::vector<MeshAxes> axes) : axes_(std::move(axes)) {}
   [[nodiscard]] const std::vector<MeshAxes>& axes() const { return axes_; }
 
  private:
   std::vector<MeshAxes> axes_;
 };
-using Specs = std::vector<Spec>;
+using PartitionSpecs = std::vector<PartitionSpec>;
 
 struct ShardMapOptions {
   // The mesh axes along which `fn` has parts and talks. None: all that no shard_map around has.
@@ -40,16 +40,16 @@ namespace trace_internal {
 
 struct ShardMap {
   Mesh mesh;
-  Specs in;
-  Specs out;
+  PartitionSpecs in;
+  PartitionSpecs out;
   MeshAxes axes;
   SourceLocation at;
 };
 
 // `leaves` of all arguments, `counts` of each. The body gets their parts.
-std::vector<Tensor> run_shard_map(const ShardMap& map, std::span<const Tensor> leaves,
-                                  std::span<const size_t> counts,
-                                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> body);
+std::vector<Tensor> run_shard_map(
+    const ShardMap& map, std::span<const Tensor> leaves, std::span<const size_t> counts,
+    base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> body);
 
 template <class Fn, class... Args>
 auto mapped(const ShardMap& map, const Fn& fn, const Args&... args) {
@@ -99,8 +99,8 @@ auto mapped(const ShardMap& map, const Fn& fn, const Args&... args) {
 //           around has
 // cost      fn runs once, whatever the number of devices
 template <class Fn>
-auto shard_map(Fn fn, Mesh mesh, Specs in_specs, Specs out_specs, ShardMapOptions options = {},
-               SourceLocation at = SourceLocation::here()) {
+auto shard_map(Fn fn, Mesh mesh, PartitionSpecs in_specs, PartitionSpecs out_specs,
+               ShardMapOptions options = {}, SourceLocation at = SourceLocation::here()) {
   return
       [fn = std::move(fn), map = trace_internal::ShardMap{
                                std::move(mesh), std::move(in_specs), std::move(out_specs),

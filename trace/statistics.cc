@@ -40,21 +40,22 @@ Tensor average(Operand operand, Operand weights, std::optional<int64_t> axis) {
   Tensor x = as_tensor(operand), w = as_tensor(weights);
   trace_internal::require_inexact("average", operand);
   if (w.dtype() != x.dtype())
-    throw Error(invalid_argument("average: weights are ", w.shape(), "; x is ", x.shape(),
-                                 ", cast them with astype(", to_string(x.dtype()), ")"),
+    throw Error(base::invalid_argument("average: weights are ", w.shape(), "; x is ", x.shape(),
+                                       ", cast them with astype(", to_string(x.dtype()), ")"),
                 at);
   const bool is_vector = w.rank() == 1 && axis && x.rank() != 1;
   if (!is_vector && w.shape().dimensions() != x.shape().dimensions())
-    throw Error(invalid_argument("average: weights are ", w.shape(), "; they must have the shape ",
-                                 x.shape(), " of x, or be a vector along an axis that is given"),
-                at);
+    throw Error(
+        base::invalid_argument("average: weights are ", w.shape(), "; they must have the shape ",
+                               x.shape(), " of x, or be a vector along an axis that is given"),
+        at);
   return one_program("average", at, [&] {
     Along values = along("average", operand, axis);
     Tensor spread = w;
     if (is_vector) {
       if (w.size() != values.x.dim(values.axis))
-        throw Error(invalid_argument("average: weights are ", w.shape(), "; axis ", *axis,
-                                     " of x, ", x.shape(), ", has another size"),
+        throw Error(base::invalid_argument("average: weights are ", w.shape(), "; axis ", *axis,
+                                           " of x, ", x.shape(), ", has another size"),
                     at);
       spread = broadcast_in_dim({w, at}, values.x.shape().dimensions(), {values.axis});
     } else if (!axis) {
@@ -69,8 +70,8 @@ Tensor average(Operand operand, Operand weights, std::optional<int64_t> axis) {
 
 Tensor ptp(Operand x, const Reduction& given) {
   if (is_complex(as_tensor(x).dtype()))
-    throw Error(invalid_argument("ptp: x is ", as_tensor(x).shape(),
-                                 "; complex numbers have no order, take abs(x) or real(x)"),
+    throw Error(base::invalid_argument("ptp: x is ", as_tensor(x).shape(),
+                                       "; complex numbers have no order, take abs(x) or real(x)"),
                 x.at());
   const Reduction over = checked("ptp", x, given);
   return one_program("ptp", x.at(), [&] {
@@ -113,8 +114,8 @@ Tensor cov(Operand operand, int64_t ddof) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() != 2 || !(is_floating(x.dtype()) || is_complex(x.dtype())))
-    throw Error(invalid_argument("cov: x is ", x.shape(),
-                                 "; it must be of floats or complex numbers, [variables, n]"),
+    throw Error(base::invalid_argument("cov: x is ", x.shape(),
+                                       "; it must be of floats or complex numbers, [variables, n]"),
                 at);
   return one_program("cov", at, [&] {
     Located v(x, at);
@@ -140,8 +141,8 @@ Tensor bincount(Operand operand, int64_t length, std::optional<Operand> weights)
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (!is_integer(x.dtype()) || length < 0)
-    throw Error(invalid_argument("bincount: x is ", x.shape(), " and length ", length,
-                                 "; x must be of integers and length 0 or more"),
+    throw Error(base::invalid_argument("bincount: x is ", x.shape(), " and length ", length,
+                                       "; x must be of integers and length 0 or more"),
                 at);
   return one_program("bincount", at, [&] {
     // Compared in 64 bits, which hold the length; u64 by itself, whose greatest are no s64.
@@ -151,8 +152,8 @@ Tensor bincount(Operand operand, int64_t length, std::optional<Operand> weights)
     Located place = where((v >= 0) & (v < length), v.astype(s64), length);
     Tensor each = weights ? as_tensor(*weights) : Tensor();
     if (weights && each.shape().dimensions() != x.shape().dimensions())
-      throw Error(invalid_argument("bincount: weights are ", each.shape(), "; x is ", x.shape(),
-                                   ", they must have its shape"),
+      throw Error(base::invalid_argument("bincount: weights are ", each.shape(), "; x is ",
+                                         x.shape(), ", they must have its shape"),
                   at);
     Tensor none = zeros({length}, weights ? each.dtype() : s32, at);
     At counting = heddle::at(none, {{place.tensor(), at}}, at);
@@ -165,8 +166,8 @@ Tensor histogram(Operand operand, int64_t bins, double low, double high) {
   Tensor x = as_tensor(operand);
   if (bins < 1 || !(low < high) || !is_floating(x.dtype()))
     throw Error(
-        invalid_argument("histogram: x is ", x.shape(), ", bins ", bins, " of ", low, " .. ", high,
-                         "; x must be of floats, bins 1 or more, low less than high"),
+        base::invalid_argument("histogram: x is ", x.shape(), ", bins ", bins, " of ", low, " .. ",
+                               high, "; x must be of floats, bins 1 or more, low less than high"),
         at);
   return one_program("histogram", at, [&] {
     Located v(x, at);

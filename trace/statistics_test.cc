@@ -151,7 +151,7 @@ TEST(Sequences, Gradients) {
 TEST(Sequences, ConvolutionsOfIntegers) {
   const Tensor x = array<int>({3, -1, 4}), y = array<int>({1, -5, 9});
   EXPECT_THAT(ints(convolve(x, y)), ElementsAre(3, -16, 36, -29, 36));
-  EXPECT_THAT(ints(correlate(x, y, Overlap::kSame)), ElementsAre(-24, 44, -21));
+  EXPECT_THAT(ints(correlate(x, y, ConvolveMode::kSame)), ElementsAre(-24, 44, -21));
   EXPECT_EQ(convolve(x.astype(s8), y.astype(s8)).dtype(), s8);
   EXPECT_THAT(error_of([] { convolve(ones({2}, pred), ones({2}, pred)); }),
               HasSubstr("convolve: operands are pred[2] and pred[2]; they must be vectors of "
@@ -162,13 +162,15 @@ TEST(Sequences, Convolutions) {
   Tensor a = array<double>({1, 2, 4, 8, -3}), b = array<double>({2, -1, 0.5});
   Tensor c = array<double>({1, 3});
   EXPECT_THAT(doubles(convolve(a, b)), ElementsAre(2, 3, 6.5, 13, -12, 7, -1.5));
-  EXPECT_THAT(doubles(convolve(b, a, Overlap::kSame)), ElementsAre(3, 6.5, 13, -12, 7));
-  EXPECT_THAT(doubles(convolve(a, b, Overlap::kValid)), ElementsAre(6.5, 13, -12));
-  EXPECT_THAT(doubles(convolve(a, c, Overlap::kSame)), ElementsAre(1, 5, 10, 20, 21));
-  EXPECT_THAT(doubles(correlate(a, b, Overlap::kFull)), ElementsAre(0.5, 0, 2, 4, -1.5, 19, -6));
-  EXPECT_THAT(doubles(correlate(b, a, Overlap::kFull)), ElementsAre(-6, 19, -1.5, 4, 2, 0, 0.5));
-  EXPECT_THAT(doubles(correlate(a, b, Overlap::kSame)), ElementsAre(0, 2, 4, -1.5, 19));
-  EXPECT_THAT(doubles(correlate(c, a, Overlap::kSame)), ElementsAre(-1, 28, 14, 7, 3));
+  EXPECT_THAT(doubles(convolve(b, a, ConvolveMode::kSame)), ElementsAre(3, 6.5, 13, -12, 7));
+  EXPECT_THAT(doubles(convolve(a, b, ConvolveMode::kValid)), ElementsAre(6.5, 13, -12));
+  EXPECT_THAT(doubles(convolve(a, c, ConvolveMode::kSame)), ElementsAre(1, 5, 10, 20, 21));
+  EXPECT_THAT(doubles(correlate(a, b, ConvolveMode::kFull)),
+              ElementsAre(0.5, 0, 2, 4, -1.5, 19, -6));
+  EXPECT_THAT(doubles(correlate(b, a, ConvolveMode::kFull)),
+              ElementsAre(-6, 19, -1.5, 4, 2, 0, 0.5));
+  EXPECT_THAT(doubles(correlate(a, b, ConvolveMode::kSame)), ElementsAre(0, 2, 4, -1.5, 19));
+  EXPECT_THAT(doubles(correlate(c, a, ConvolveMode::kSame)), ElementsAre(-1, 28, 14, 7, 3));
   EXPECT_THAT(doubles(correlate(a, b)), ElementsAre(2, 4, -1.5));
   Tensor z = complex(array<float>({1, 2}), array<float>({3, 4}));
   EXPECT_EQ(imag(correlate(z, z)).item<float>(), 0);

@@ -25,7 +25,7 @@ std::string error_of(Fn&& fn) {
 
 // "[some_test.cc:LINE]" of the statement that calls this, as messages end.
 inline std::string here(SourceLocation at = SourceLocation::here()) {
-  return cat("[", to_string(at), "]");
+  return base::cat("[", to_string(at), "]");
 }
 
 // The elements, whatever their dtype.

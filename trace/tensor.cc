@@ -39,7 +39,8 @@ StatusOr<Literal> converted(const Literal& literal, DType dtype) {
 const Node kMovedFrom{};
 
 const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at) {
-  if (!tensor.is_valid()) throw Error(invalid_argument(op, ": operand ", why_no_value(tensor)), at);
+  if (!tensor.is_valid())
+    throw Error(base::invalid_argument(op, ": operand ", why_no_value(tensor)), at);
   return *tensor.node();
 }
 
@@ -52,18 +53,21 @@ std::string_view why_no_value(const Tensor& tensor) {
 }
 
 std::string name_of(const Scope& scope) {
-  const std::string line = scope.where.known() ? cat(" at ", to_string(scope.where)) : "";
-  if (scope.is_named) return cat("the function '", scope.what, "' traced", line);
-  return scope.what == "main" ? cat("the function traced", line) : cat("the ", scope.what, line);
+  const std::string line = scope.where.known() ? base::cat(" at ", to_string(scope.where)) : "";
+  if (scope.is_named) return base::cat("the function '", scope.what, "' traced", line);
+  return scope.what == "main" ? base::cat("the function traced", line)
+                              : base::cat("the ", scope.what, line);
 }
 
 Status escaped_error(const Node& node, std::string_view op) {
   const Scope& scope = *node.scope;
-  const std::string made = node.where.known() ? cat(", made at ", to_string(node.where), ",") : "";
-  return failed_precondition(op, ": operand is a traced ", to_string(node.shape), made,
-                             " that escaped from ", name_of(scope),
-                             ", which has ended; return it from the traced function instead of "
-                             "keeping it");
+  const std::string made =
+      node.where.known() ? base::cat(", made at ", to_string(node.where), ",") : "";
+  return base::failed_precondition(
+      op, ": operand is a traced ", to_string(node.shape), made, " that escaped from ",
+      name_of(scope),
+      ", which has ended; return it from the traced function instead of "
+      "keeping it");
 }
 
 void set_remark(const Node& node, std::shared_ptr<const Remark> remark) {
@@ -140,19 +144,20 @@ bool is_read(std::string_view op) {
 Status unread_error(const Node& node, std::string_view op) {
   const Status error = read_error(placeholder_of(node));
   constexpr std::string_view kRead = "read";
-  return with_message(error, cat(op, message_of(error).substr(kRead.size())));
+  return with_message(error, base::cat(op, base::message_of(error).substr(kRead.size())));
 }
 
 std::string made_at(const Node& node) {
-  return node.where.known() ? cat(", made at ", to_string(node.where), ",") : "";
+  return node.where.known() ? base::cat(", made at ", to_string(node.where), ",") : "";
 }
 
 // " as arg0.level of program main at a.cc:7"
 std::string donated_as(const Node& node) {
   const std::shared_ptr<const Remark> remark = remark_of(node);
   if (!remark || !remark->donated_as) return " or released";
-  return cat(" as ", *remark->donated_as,
-             remark->donated_at.known() ? cat(" at ", to_string(remark->donated_at)) : "");
+  return base::cat(
+      " as ", *remark->donated_as,
+      remark->donated_at.known() ? base::cat(" at ", to_string(remark->donated_at)) : "");
 }
 
 }  // namespace
@@ -161,24 +166,26 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLo
   const Node& node = node_of(tensor, op, at);
   if (node.scope && node.scope->finished) throw Error(escaped_error(node, op), at);
   if (node.scope) {
-    throw Error(failed_precondition(op, ": operand is a traced ", to_string(node.shape),
-                                    ", which has no value yet; return it from the traced function "
-                                    "and read the result, or branch on it with cond(..) or "
-                                    "where(..)"),
-                at);
+    throw Error(
+        base::failed_precondition(op, ": operand is a traced ", to_string(node.shape),
+                                  ", which has no value yet; return it from the traced function "
+                                  "and read the result, or branch on it with cond(..) or "
+                                  "where(..)"),
+        at);
   }
   if (!node.buffer && is_read(op)) throw Error(unread_error(node, op), at);
   if (!node.buffer) {
-    throw Error(failed_precondition(op, ": operand is ", placeholder_of(node),
-                                    ", which has a type and no value; trace the function that uses "
-                                    "it, bind a value to it, or make the tensor from host data"),
-                at);
+    throw Error(
+        base::failed_precondition(op, ": operand is ", placeholder_of(node),
+                                  ", which has a type and no value; trace the function that uses "
+                                  "it, bind a value to it, or make the tensor from host data"),
+        at);
   }
   if (node.buffer->is_deleted()) {
-    throw Error(failed_precondition(op, ": tensor #", node.id, " ", to_string(node.shape),
-                                    made_at(node), " was donated", donated_as(node),
-                                    ", so its buffer is gone; use the "
-                                    "result that took it, or do not donate it"),
+    throw Error(base::failed_precondition(op, ": tensor #", node.id, " ", to_string(node.shape),
+                                          made_at(node), " was donated", donated_as(node),
+                                          ", so its buffer is gone; use the "
+                                          "result that took it, or do not donate it"),
                 at);
   }
   return node.buffer;
@@ -187,10 +194,10 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLo
 Literal literal_from_bytes(const void* data, size_t count, DType dtype,
                            std::vector<int64_t> dimensions, SourceLocation at) {
   const Shape shape(dtype, std::move(dimensions));
-  throw_if_error(annotate(check_shape(shape), "array: "), at);
+  throw_if_error(base::annotate(check_shape(shape), "array: "), at);
   if (static_cast<size_t>(shape.element_count()) != count) {
-    throw Error(invalid_argument("array: has ", count, " values; ", to_string(shape), " takes ",
-                                 shape.element_count()),
+    throw Error(base::invalid_argument("array: has ", count, " values; ", to_string(shape),
+                                       " takes ", shape.element_count()),
                 at);
   }
   Literal literal = Literal::uninitialised(shape);
@@ -232,10 +239,11 @@ void require_kept(std::string_view op, const Literal& given, const Literal& read
             ? given.to_int64(i) == back.to_int64(i) && !(is_resigned && given.to_int64(i) < 0)
             : given.to_double(i) == back.to_double(i);
     if (is_kept) continue;
-    throw Error(invalid_argument(op, ": element ", i, " of the operand, ", given.shape(), ", is ",
-                                 given.to_double(i), ", which no ", to_string(to),
-                                 " holds; read another type, or round and cast the tensor first"),
-                at);
+    throw Error(
+        base::invalid_argument(op, ": element ", i, " of the operand, ", given.shape(), ", is ",
+                               given.to_double(i), ", which no ", to_string(to),
+                               " holds; read another type, or round and cast the tensor first"),
+        at);
   }
 }
 
@@ -244,9 +252,9 @@ void require_kept(std::string_view op, const Literal& given, const Literal& read
 void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
   const Literal given = value_on_host(op, tensor, at);
   if (is_complex(given.shape().dtype()) && !is_complex(dtype)) {
-    throw Error(invalid_argument(op, ": operand is ", to_string(given.shape()),
-                                 "; its elements do not fit ", to_string(dtype),
-                                 ", read std::complex<double> or take real(x)"),
+    throw Error(base::invalid_argument(op, ": operand is ", to_string(given.shape()),
+                                       "; its elements do not fit ", to_string(dtype),
+                                       ", read std::complex<double> or take real(x)"),
                 at);
   }
   const Literal literal = value_or_throw(converted(given, dtype), at);
@@ -262,15 +270,15 @@ void NestedShape::enter(size_t length) {
   if (sizes_[depth] != size) {
     std::string row, first;
     for (const int64_t i : path_) {
-      append(row, "[", i, "]");
-      append(first, "[0]");
+      base::append(row, "[", i, "]");
+      base::append(first, "[0]");
     }
     if (depth == 1) {
       row = std::to_string(path_[0]);
       first = "0";
     }
-    throw Error(invalid_argument("array: row ", row, " has ", size, " values; it must have ",
-                                 sizes_[depth], " as row ", first),
+    throw Error(base::invalid_argument("array: row ", row, " has ", size, " values; it must have ",
+                                       sizes_[depth], " as row ", first),
                 at_);
   }
   path_.push_back(0);
@@ -279,8 +287,8 @@ void NestedShape::enter(size_t length) {
 void require_one_element(const Tensor& tensor, SourceLocation at) {
   const Node& node = node_of(tensor, "item", at);
   if (node.buffer && node.shape.element_count() != 1) {
-    throw Error(invalid_argument("item: operand is ", to_string(node.shape),
-                                 "; it must have one element, read others with to_vector"),
+    throw Error(base::invalid_argument("item: operand is ", to_string(node.shape),
+                                       "; it must have one element, read others with to_vector"),
                 at);
   }
 }
@@ -294,8 +302,8 @@ const Shape& Tensor::shape(SourceLocation at) const {
 int64_t Tensor::dim(int64_t axis, SourceLocation at) const {
   int64_t index = axis < 0 ? axis + rank(at) : axis;
   if (!shape().has_dimension(index)) {
-    throw Error(invalid_argument("dim: axis is ", axis, "; ", to_string(shape()), " has axes ",
-                                 -rank(), " .. ", rank() - 1),
+    throw Error(base::invalid_argument("dim: axis is ", axis, "; ", to_string(shape()),
+                                       " has axes ", -rank(), " .. ", rank() - 1),
                 at);
   }
   return shape().dimension(index);
@@ -330,12 +338,12 @@ Tensor Tensor::astype(DType dtype, SourceLocation at) const {
 std::string to_string(const Tensor& tensor) {
   if (!tensor.is_valid()) return tensor.node() ? "no value (moved from)" : "no value";
   const Node& node = *tensor.node();
-  if (node.scope) return cat("traced ", to_string(node.shape));
+  if (node.scope) return base::cat("traced ", to_string(node.shape));
   if (!node.buffer) return to_string(trace_internal::placeholder_of(node));
-  return cat(to_string(node.buffer->state()), " ", to_string(node.shape));
+  return base::cat(to_string(node.buffer->state()), " ", to_string(node.shape));
 }
 Tensor placeholder(const Shape& shape, SourceLocation at) {
-  throw_if_error(annotate(check_shape(shape), "placeholder: "), at);
+  throw_if_error(base::annotate(check_shape(shape), "placeholder: "), at);
   auto node = std::make_shared<Node>();
   node->shape = shape;
   node->where = at;

@@ -14,10 +14,10 @@ using Kind = TreeSpec::Kind;
 
 std::string step(const TreeSpec& spec, size_t i) {
   switch (spec.kind) {
-    case Kind::kStruct: return cat(".", spec.keys[i]);
-    case Kind::kMap: return cat("['", spec.keys[i], "']");
+    case Kind::kStruct: return base::cat(".", spec.keys[i]);
+    case Kind::kMap: return base::cat("['", spec.keys[i], "']");
     case Kind::kTuple:
-    case Kind::kVector: return cat("[", i, "]");
+    case Kind::kVector: return base::cat("[", i, "]");
     case Kind::kLeaf:
     case Kind::kNone:
     case Kind::kStatic:
@@ -62,7 +62,7 @@ std::optional<TreeDifference> difference(const TreeSpec& a, const TreeSpec& b,
 // "key 'z'", the first of `have` that `want` has not.
 std::string strange_key(const TreeSpec& have, const TreeSpec& want) {
   for (const std::string& key : have.keys) {
-    if (std::ranges::count(want.keys, key) == 0) return cat("key '", key, "'");
+    if (std::ranges::count(want.keys, key) == 0) return base::cat("key '", key, "'");
   }
   return "";
 }
@@ -93,10 +93,11 @@ void read_static(const std::string& text, double& value) { read(text, value); }
 
 void require_alike(std::span<const TreeSpec> specs, SourceLocation at) {
   for (size_t i = 1; i < specs.size(); ++i) {
-    const std::string found = unlike(specs[i], specs[0], cat("tree ", i));
+    const std::string found = unlike(specs[i], specs[0], base::cat("tree ", i));
     if (!found.empty())
-      throw Error(invalid_argument("tree_map: ", found, ", as tree 0 is; trees are counted from 0"),
-                  at);
+      throw Error(
+          base::invalid_argument("tree_map: ", found, ", as tree 0 is; trees are counted from 0"),
+          at);
   }
 }
 
@@ -107,29 +108,29 @@ std::string describe(const TreeSpec& spec) {
     case Kind::kLeaf: return "a tensor";
     case Kind::kNone: return "None";
     case Kind::kMissing: return "an empty optional";
-    case Kind::kStatic: return cat("the static value ", spec.value);
-    case Kind::kTuple: return cat("a tuple of ", spec.children.size());
-    case Kind::kVector: return cat("a vector of ", spec.children.size());
-    case Kind::kMap: return cat("a map with the keys {", join(spec.keys, ", "), "}");
-    case Kind::kStruct: return cat("a struct {", join(spec.keys, ", "), "}");
+    case Kind::kStatic: return base::cat("the static value ", spec.value);
+    case Kind::kTuple: return base::cat("a tuple of ", spec.children.size());
+    case Kind::kVector: return base::cat("a vector of ", spec.children.size());
+    case Kind::kMap: return base::cat("a map with the keys {", base::join(spec.keys, ", "), "}");
+    case Kind::kStruct: return base::cat("a struct {", base::join(spec.keys, ", "), "}");
   }
   return "";
 }
 
 void trace_internal::require_values(std::string_view what, std::string_view name,
-                                    std::span<const Tensor> leaves, FunctionRef<TreeSpec()> spec,
-                                    SourceLocation at) {
+                                    std::span<const Tensor> leaves,
+                                    base::FunctionRef<TreeSpec()> spec, SourceLocation at) {
   const auto unset = std::ranges::find_if_not(leaves, &Tensor::is_valid);
   if (unset == leaves.end()) return;
   const std::string path =
-      cat(name, leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())]);
+      base::cat(name, leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())]);
   const std::string_view why =
       unset->node() ? why_no_value(*unset)
       : path.find("['") != std::string::npos
           ? "has no value: operator[] of a map makes an empty Tensor of a key that is missing; "
             "assign one first, or read the map with .at(..)"
           : "has no value (a default-constructed Tensor); assign one first";
-  throw Error(invalid_argument(what, ": ", path, " ", why), at);
+  throw Error(base::invalid_argument(what, ": ", path, " ", why), at);
 }
 
 size_t leaf_count(const TreeSpec& spec) {
@@ -154,16 +155,17 @@ std::string first_difference(const TreeSpec& a, const TreeSpec& b, std::string_v
     return part ? describe(*part) : "nothing";
   };
   const TreeDifference found = tree_difference(a, b);
-  return cat(found.path, " is ", words(found.first), in_a, " and ", words(found.second), in_b);
+  return base::cat(found.path, " is ", words(found.first), in_a, " and ", words(found.second),
+                   in_b);
 }
 
 std::string unlike(const TreeSpec& have, const TreeSpec& want, const std::string& path) {
   const bool keyed = have.kind == want.kind && !have.keys.empty();
   if (const std::string key = keyed ? strange_key(have, want) : ""; !key.empty())
-    return cat(path, " has ", key, "; it must be ", describe(want));
+    return base::cat(path, " has ", key, "; it must be ", describe(want));
   if (have.kind != want.kind || have.keys != want.keys || have.value != want.value ||
       have.children.size() != want.children.size())
-    return cat(path, " is ", describe(have), "; it must be ", describe(want));
+    return base::cat(path, " is ", describe(have), "; it must be ", describe(want));
   for (size_t i = 0; i < have.children.size(); ++i) {
     std::string found = unlike(have.children[i], want.children[i], path + step(have, i));
     if (!found.empty()) return found;
@@ -178,7 +180,8 @@ std::string to_string(const TreeSpec& spec) {
   bool keyed = !spec.keys.empty();
   std::string out = keyed ? "{" : spec.kind == Kind::kVector ? "[" : "(";
   for (size_t i = 0; i < spec.children.size(); ++i) {
-    append(out, i > 0 ? ", " : "", keyed ? spec.keys[i] + ": " : "", to_string(spec.children[i]));
+    base::append(out, i > 0 ? ", " : "", keyed ? spec.keys[i] + ": " : "",
+                 to_string(spec.children[i]));
   }
   return out + (keyed ? "}" : spec.kind == Kind::kVector ? "]" : ")");
 }

@@ -63,7 +63,7 @@ namespace trace_internal {
 // Names the first leaf that the user forgot to give a value. `spec` is asked only where there is
 // one. errors: throws Error "what: name.path has no value"
 void require_values(std::string_view what, std::string_view name, std::span<const Tensor> leaves,
-                    FunctionRef<TreeSpec()> spec, SourceLocation at);
+                    base::FunctionRef<TreeSpec()> spec, SourceLocation at);
 
 }  // namespace trace_internal
 

@@ -63,7 +63,8 @@ Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, con
 // The same where positions are values: one scatter, also in place, which does nothing where one of
 // them is outside.
 Tensor update_slab(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value,
-                   SourceLocation at, FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+                   SourceLocation at,
+                   base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   ScatterDims dims{.update_window_dims = {},
                    .inserted_window_dims = {},
                    .scatter_dims_to_operand_dims = {},
@@ -102,7 +103,8 @@ std::optional<size_t> axis_of_rows(const std::vector<IndexEntry>& entries) {
 
 // Whole slices of x at the indices along an axis; one scatter, which leaves out those outside.
 Tensor update_rows(const Tensor& x, const Tensor& indices, int64_t axis, const Tensor& value,
-                   SourceLocation at, FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+                   SourceLocation at,
+                   base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   require_integers("index", indices, at);
   int64_t size = x.dim(axis);
   Tensor rows = from_start(widened(indices, at), size, at);
@@ -122,7 +124,7 @@ Tensor update_rows(const Tensor& x, const Tensor& indices, int64_t axis, const T
 // Any entries: elements one by one.
 Tensor update_elements(const Tensor& x, const Tensor& positions, const Tensor& value,
                        SourceLocation at,
-                       FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+                       base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   Tensor update = stretched("at", value, positions.shape().dimensions(), at);
   Tensor flat = scatter({reshape({x, at}, {x.size()}), at},
                         {reshape({positions, at}, {update.size(), 1}), at},
@@ -158,8 +160,8 @@ class ManyPlaces {
     }
   }
 
-  [[nodiscard]] Tensor updated(const Tensor& value,
-                               FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) const {
+  [[nodiscard]] Tensor updated(
+      const Tensor& value, base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) const {
     std::vector<Tensor> columns;
     for (int64_t axis : indexed_) columns.push_back(column(axis));
     const auto rank = static_cast<int64_t>(places_.size());
@@ -192,8 +194,9 @@ class ManyPlaces {
     const Slice* slice = std::get_if<Slice>(&entry(axis).value());
     if (slice == nullptr) return;
     if (slice->step == 0)
-      throw Error(invalid_argument("index: slice of axis ", axis, " has step 0; it must not be"),
-                  at_);
+      throw Error(
+          base::invalid_argument("index: slice of axis ", axis, " has step 0; it must not be"),
+          at_);
     slice_at_.push_back(static_cast<int64_t>(places_.size()));
     places_.push_back(range_of(*slice, x_.dim(axis)).count);
     shape_.push_back(places_.back());
@@ -243,7 +246,7 @@ class ManyPlaces {
   std::vector<int64_t> indexed_;   // axes of x
 };
 
-using Combine = FunctionRef<Tensor(const Tensor&, const Tensor&)>;
+using Combine = base::FunctionRef<Tensor(const Tensor&, const Tensor&)>;
 
 // The lone mask of the entries, if it is one.
 const Tensor* mask_of(const std::vector<IndexEntry>& entries) {
@@ -256,17 +259,17 @@ Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& given, bo
   const Dimensions& sizes = x.shape().dimensions();
   if (mask.rank() > x.rank() ||
       !std::ranges::equal(mask.shape().dimensions(), std::span(sizes).first(mask.rank())))
-    throw Error(invalid_argument("at: mask is ", mask.shape(), "; x is ", x.shape(),
-                                 ", the mask must have its leading sizes"),
+    throw Error(base::invalid_argument("at: mask is ", mask.shape(), "; x is ", x.shape(),
+                                       ", the mask must have its leading sizes"),
                 at);
   Tensor value = given;
   // One for all that the mask picks, whose axis is the first of x[mask].
   if (mask.rank() > 0 && value.rank() == x.rank() - mask.rank() + 1 && value.dim(0) == 1)
     value = squeeze({value, at}, {0});
   if (value.rank() > x.rank() - mask.rank())
-    throw Error(invalid_argument("at: value is ", value.shape(), "; x is ", x.shape(),
-                                 " and the mask ", mask.shape(),
-                                 ", the value must broadcast to the axes that the mask has not"),
+    throw Error(base::invalid_argument(
+                    "at: value is ", value.shape(), "; x is ", x.shape(), " and the mask ",
+                    mask.shape(), ", the value must broadcast to the axes that the mask has not"),
                 at);
   std::vector<int64_t> leading;
   for (int64_t i = 0; i < mask.rank(); ++i) leading.push_back(i);

@@ -8,9 +8,10 @@ Located vector_of(std::string_view op, std::string_view name, const Operand& ope
                   int64_t least) {
   const Tensor x = as_tensor(operand);
   if (x.rank() == 1 && x.size() >= least) return {x, operand.at()};
-  const std::string how = least > 0 ? cat(" of ", least, " elements or more") : "";
-  throw Error(invalid_argument(op, ": ", name, " is ", x.shape(), "; it must be a vector", how),
-              operand.at());
+  const std::string how = least > 0 ? base::cat(" of ", least, " elements or more") : "";
+  throw Error(
+      base::invalid_argument(op, ": ", name, " is ", x.shape(), "; it must be a vector", how),
+      operand.at());
 }
 
 }  // namespace heddle::trace_internal

@@ -26,14 +26,15 @@ std::vector<int64_t> ones_or(std::string_view op, std::string_view name,
                              const std::vector<int64_t>& list, size_t count, SourceLocation at) {
   if (list.empty()) return std::vector<int64_t>(count, 1);
   if (list.size() != count) {
-    throw Error(invalid_argument(op, ": ", name, " has ", list.size(), " entries; it must have ",
-                                 count, ", one a spatial axis, or none"),
-                at);
+    throw Error(
+        base::invalid_argument(op, ": ", name, " has ", list.size(), " entries; it must have ",
+                               count, ", one a spatial axis, or none"),
+        at);
   }
   for (int64_t entry : list) {
     if (entry >= 1) continue;
-    throw Error(invalid_argument(op, ": ", name, " is [", join(list, ","),
-                                 "]; its entries must be 1 or more"),
+    throw Error(base::invalid_argument(op, ": ", name, " is [", base::join(list, ","),
+                                       "]; its entries must be 1 or more"),
                 at);
   }
   return list;
@@ -44,9 +45,10 @@ void set_padding(std::string_view op, const WindowPadding& padding,
                  SourceLocation at) {
   bool listed = padding.rule() == WindowPadding::kExplicit;
   if (listed && padding.edges().size() != window.size()) {
-    throw Error(invalid_argument(op, ": padding has ", padding.edges().size(),
-                                 " entries; it must have ", window.size(), ", one a spatial axis"),
-                at);
+    throw Error(
+        base::invalid_argument(op, ": padding has ", padding.edges().size(),
+                               " entries; it must have ", window.size(), ", one a spatial axis"),
+        at);
   }
   for (size_t i = 0; i < window.size(); ++i) {
     hlo::WindowDimension& w = window[i];
@@ -55,9 +57,10 @@ void set_padding(std::string_view op, const WindowPadding& padding,
       w.padding_high = padding.edges()[i].high;
     } else if (padding.rule() != WindowPadding::kValid) {
       if (w.base_dilation != 1) {
-        throw Error(invalid_argument(op, ": padding is kSame and x is dilated by ", w.base_dilation,
-                                     "; list the padding of each axis instead"),
-                    at);
+        throw Error(
+            base::invalid_argument(op, ": padding is kSame and x is dilated by ", w.base_dilation,
+                                   "; list the padding of each axis instead"),
+            at);
       }
       set_same(w, base[i], padding.rule() == WindowPadding::kSameLower);
     }

@@ -26,10 +26,10 @@ std::vector<int64_t> window_axes(std::string_view op, const Shape& shape, const 
   int64_t count = static_cast<int64_t>(windows.sizes.size());
   int64_t first = has_features ? shape.rank() - 1 - count : 0;
   if (has_features ? first < 0 : count != shape.rank()) {
-    throw Error(invalid_argument(op, ": sizes has ", count, " entries and x is ", shape,
-                                 has_features ? "; there must be as many axes before its last"
-                                              : "; there must be one an axis",
-                                 ", or list the axes"),
+    throw Error(base::invalid_argument(op, ": sizes has ", count, " entries and x is ", shape,
+                                       has_features ? "; there must be as many axes before its last"
+                                                    : "; there must be one an axis",
+                                       ", or list the axes"),
                 at);
   }
   std::vector<int64_t> axes;
@@ -39,9 +39,10 @@ std::vector<int64_t> window_axes(std::string_view op, const Shape& shape, const 
 
 void check_sizes(std::string_view op, const Windows& windows, size_t axes, SourceLocation at) {
   if (windows.sizes.empty() || windows.sizes.size() != axes) {
-    throw Error(invalid_argument(op, ": sizes has ", windows.sizes.size(), " entries and axes ",
-                                 axes, "; there must be one for each, at least one"),
-                at);
+    throw Error(
+        base::invalid_argument(op, ": sizes has ", windows.sizes.size(), " entries and axes ", axes,
+                               "; there must be one for each, at least one"),
+        at);
   }
 }
 
@@ -118,10 +119,11 @@ void require_number(std::string_view op, const Operand& x, bool needs_float, boo
   bool fits =
       needs_float ? is_floating(dtype) : dtype != pred && !(needs_order && is_complex(dtype));
   if (fits) return;
-  throw Error(invalid_argument(op, ": x is ", as_tensor(x).shape(), "; it must be of ",
-                               needs_float ? "floats" : "numbers",
-                               needs_order ? " with an order" : "", ", cast it with astype(f32)"),
-              x.at());
+  throw Error(
+      base::invalid_argument(op, ": x is ", as_tensor(x).shape(), "; it must be of ",
+                             needs_float ? "floats" : "numbers",
+                             needs_order ? " with an order" : "", ", cast it with astype(f32)"),
+      x.at());
 }
 
 // How many elements of x are under each place: [..] of size 1 where no window moves.
@@ -169,7 +171,8 @@ Tensor avg_pool(Operand x, const Windows& windows, bool count_padding) {
   });
 }
 
-Tensor reduce_window(Operand x, Operand init, FunctionRef<Tensor(const Tensor&, const Tensor&)> fn,
+Tensor reduce_window(Operand x, Operand init,
+                     base::FunctionRef<Tensor(const Tensor&, const Tensor&)> fn,
                      const Windows& windows) {
   constexpr std::string_view kOp = "reduce_window";
   SourceLocation at = x.at();
@@ -187,13 +190,14 @@ Tensor reduce_window(Operand x, Operand init, FunctionRef<Tensor(const Tensor&, 
   });
 }
 
-std::vector<Tensor> reduce_window(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
-                                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
-                                  const Windows& windows, SourceLocation at) {
+std::vector<Tensor> reduce_window(
+    const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+    base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, const Windows& windows,
+    SourceLocation at) {
   constexpr std::string_view kOp = "reduce_window";
   if (xs.empty() || xs.size() != inits.size()) {
-    throw Error(invalid_argument(kOp, ": has ", xs.size(), " operands and ", inits.size(),
-                                 " initial values; give one each, at least one"),
+    throw Error(base::invalid_argument(kOp, ": has ", xs.size(), " operands and ", inits.size(),
+                                       " initial values; give one each, at least one"),
                 at);
   }
   std::vector<Shape> scalars;

@@ -112,13 +112,14 @@ Tensor avg_pool(Operand x, const Windows& windows, bool count_padding = true);  
 // jax.lax.reduce_window: combines the elements under each place by `fn` (a, b) -> a on scalars,
 // which must be associative, with `init` (a scalar or number) as its identity. Empty axes: as many
 // as there are sizes, and these must be all of x.
-Tensor reduce_window(Operand x, Operand init, FunctionRef<Tensor(const Tensor&, const Tensor&)> fn,
+Tensor reduce_window(Operand x, Operand init,
+                     base::FunctionRef<Tensor(const Tensor&, const Tensor&)> fn,
                      const Windows& windows);
 // Several operands of equal shapes, which go together: `fn` (accumulators.., values..) ->
 // accumulators on scalars, one init each.
-std::vector<Tensor> reduce_window(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
-                                  FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
-                                  const Windows& windows,
-                                  SourceLocation at = SourceLocation::here());
+std::vector<Tensor> reduce_window(
+    const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+    base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, const Windows& windows,
+    SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle

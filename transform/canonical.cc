@@ -90,13 +90,13 @@ Order order_of(const Computation& from, const Effects& effects, ComputationId id
 }
 
 // What the canonical form keeps of the extras; null if nothing.
-Box<InstructionExtras> semantic(InstructionExtras extras, const Order& order) {
+base::Box<InstructionExtras> semantic(InstructionExtras extras, const Order& order) {
   extras.metadata = {};
   extras.statistics.clear();
   extras.origin.clear();
   for (InstructionId& id : extras.control_predecessors) id = order.new_id[id.value];
   if (extras == InstructionExtras()) return {};
-  return Box<InstructionExtras>(std::move(extras));
+  return base::Box<InstructionExtras>(std::move(extras));
 }
 
 void drop_layout(Shape& shape) {
@@ -277,7 +277,8 @@ class Canonicalizer {
     extras.entry_result_layout = {};
     extras.frames.clear();
     extras.origin_recovery_table.clear();
-    if (extras != hlo::ModuleExtras()) into_.extras = Box<hlo::ModuleExtras>(std::move(extras));
+    if (extras != hlo::ModuleExtras())
+      into_.extras = base::Box<hlo::ModuleExtras>(std::move(extras));
   }
 
   Source& from_;
@@ -285,7 +286,7 @@ class Canonicalizer {
   Effects effects_;
   std::vector<Order> orders_;          // by old computation
   std::vector<ComputationId> new_id_;  // by old computation
-  std::unordered_map<Hash128, std::vector<ComputationId>, HashOfHash> by_hash_;
+  std::unordered_map<base::Hash128, std::vector<ComputationId>, base::HashOfHash> by_hash_;
 };
 
 }  // namespace
@@ -300,6 +301,8 @@ hlo::Module in_canonical_order(hlo::Module&& module) {
   return Canonicalizer<hlo::Module, Keep::kWords>(module).run();
 }
 
-Hash128 canonical_hash(const hlo::Module& module) { return hlo::hash_of(canonicalize(module)); }
+base::Hash128 canonical_hash(const hlo::Module& module) {
+  return hlo::hash_of(canonicalize(module));
+}
 
 }  // namespace heddle::transform

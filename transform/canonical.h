@@ -28,6 +28,6 @@ namespace heddle::transform {
 
 // hash_of() the canonical form. Equal hashes find candidates; hlo::equal() of the canonical forms
 // decides.
-[[nodiscard]] Hash128 canonical_hash(const hlo::Module& module);
+[[nodiscard]] base::Hash128 canonical_hash(const hlo::Module& module);
 
 }  // namespace heddle::transform

@@ -195,7 +195,7 @@ class Lowering {
 
   [[nodiscard]] std::string name(std::string_view suffix) const {
     const std::string& body = module_.into().at(body_).name;
-    return cat(body.empty() ? "scan" : body, ".", suffix);
+    return base::cat(body.empty() ? "scan" : body, ".", suffix);
   }
 
   // The first index of the block of pass i: i*k, or in reverse (n-k) - i*k.
@@ -284,7 +284,8 @@ class Lowering {
     std::erase_if(extras.frontend_attributes,
                   [](const auto& kv) { return kv.first == kUnrollAttribute; });
     if (!shardings_.empty()) {
-      extras.sharding = Box<hlo::Sharding>(tuple_sharding(loop.shape, state_shardings(initial)));
+      extras.sharding =
+          base::Box<hlo::Sharding>(tuple_sharding(loop.shape, state_shardings(initial)));
     }
   }
 
@@ -307,7 +308,7 @@ class Lowering {
   void annotate_results() {
     if (shardings_.empty()) return;
     auto annotate = [&](InstructionId id, const hlo::Sharding& sharding) {
-      to_.builder().mutable_at(id).extras.mutate().sharding = Box<hlo::Sharding>(sharding);
+      to_.builder().mutable_at(id).extras.mutate().sharding = base::Box<hlo::Sharding>(sharding);
     };
     for (size_t c : plan_.stepped) {
       if (to_.at(carries_[c]).opcode == Opcode::kGetTupleElement) {
@@ -370,7 +371,7 @@ class ScanRemover {
     Instruction scan = to_.mapped(i);
     auto plan = plan_scan(to_.from(), to_.old(i), module_.into().at(scan.called[0]));
     if (!plan.ok())
-      return annotate(plan.status(), scan.name.empty() ? cat("#", i) : scan.name, ": ");
+      return annotate(plan.status(), scan.name.empty() ? base::cat("#", i) : scan.name, ": ");
     Ids results = Lowering(module_, to_, scan, *plan).run();
     results_[i.value] = results;
     // Read where the scan is used as a whole; unused otherwise.

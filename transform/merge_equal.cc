@@ -23,7 +23,7 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 template <class Id>
-using Seen = std::unordered_map<Hash128, Id, HashOfHash>;
+using Seen = std::unordered_map<base::Hash128, Id, base::HashOfHash>;
 
 // A barrier is there to keep what is behind it apart; a token orders effects; parameters are the
 // signature.

@@ -19,9 +19,9 @@ std::span<const Pass> find_passes(std::string_view name) {
 
 std::string known_names() {
   std::string names = "lower, flatten";
-  for (const Pass& pass : kPasses) append(names, ", ", pass.name);
-  for (const Pass& pass : kRoundingPasses) append(names, ", ", pass.name);
-  for (const Pass& pass : kXlaPasses) append(names, ", ", pass.name);
+  for (const Pass& pass : kPasses) base::append(names, ", ", pass.name);
+  for (const Pass& pass : kRoundingPasses) base::append(names, ", ", pass.name);
+  for (const Pass& pass : kXlaPasses) base::append(names, ", ", pass.name);
   return names;
 }
 
@@ -29,7 +29,7 @@ std::string known_names() {
 Status verify_after(const Pass& pass, const hlo::Module& module, hlo::Stage stage) {
   Status status = hlo::verify(module, stage);
   if (status.ok()) return status;
-  return internal_error("after ", pass.name, ": ", message_of(status));
+  return base::internal_error("after ", pass.name, ": ", base::message_of(status));
 }
 
 // A module on its way through a pipeline.
@@ -46,9 +46,10 @@ class PipelineRun {
 
   Status run(const Pass& pass) {
     auto now = pass.run(module_);
-    const std::string prefix = cat(pass.name, ": ");  // which passes that others call too have
-    if (!now.ok() && message_of(now.status()).starts_with(prefix)) return now.status();
-    if (!now.ok()) return annotate(now.status(), prefix);
+    const std::string prefix =
+        base::cat(pass.name, ": ");  // which passes that others call too have
+    if (!now.ok() && base::message_of(now.status()).starts_with(prefix)) return now.status();
+    if (!now.ok()) return base::annotate(now.status(), prefix);
     module_ = *std::move(now);
     stage_ = std::max(stage_, pass.leaves);
     if (options_.verify_each) HEDDLE_RETURN_IF_ERROR(verify_after(pass, module_, stage_));
@@ -58,12 +59,12 @@ class PipelineRun {
 
   // Each pass is idempotent: where all the others leave a result of it alone, so does it.
   Status settle(std::span<const Pass> passes) {
-    Hash128 before = hlo::hash_of(module_);
+    base::Hash128 before = hlo::hash_of(module_);
     size_t unchanged = 0;  // passes in a row
     bool changed = false;
     for (size_t i = 0; i < kMaxRounds * passes.size(); ++i) {
       HEDDLE_RETURN_IF_ERROR(run(passes[i % passes.size()]));
-      Hash128 after = hlo::hash_of(module_);
+      base::Hash128 after = hlo::hash_of(module_);
       unchanged = after == before ? unchanged + 1 : 0;
       changed |= after != before;
       if (unchanged == passes.size() - (changed ? 1 : 0)) break;
@@ -104,7 +105,7 @@ StatusOr<std::vector<Pass>> parse_pipeline(std::string_view names) {
     std::string_view name = names.substr(0, comma);
     std::span<const Pass> found = find_passes(name);
     if (found.empty())
-      return not_found("pass ", name, ": there is none; there are ", known_names());
+      return base::not_found("pass ", name, ": there is none; there are ", known_names());
     passes.insert(passes.end(), found.begin(), found.end());
     names.remove_prefix(std::min(comma + 1, names.size()));
   }

@@ -45,7 +45,7 @@ TEST(ParsePipeline, LowerAndFlattenStandForPipelines) {
 
 std::string error_of(std::string_view list) {
   auto passes = parse_pipeline(list);
-  return passes.ok() ? "parsed" : message_of(passes.status());
+  return passes.ok() ? "parsed" : base::message_of(passes.status());
 }
 
 TEST(ParsePipeline, NamesWhatThereIsWhereANameIsNone) {
@@ -62,7 +62,7 @@ TEST(ParsePipeline, AnEmptyNameIsNoPass) {
 
 // Passes that go wrong, each in its own way.
 StatusOr<hlo::Module> give_up(const hlo::Module&) {
-  return unimplemented("this module is too hard");
+  return base::unimplemented("this module is too hard");
 }
 StatusOr<hlo::Module> break_types(const hlo::Module& module) {
   hlo::Module broken = module;
@@ -74,7 +74,7 @@ StatusOr<hlo::Module> keep(const hlo::Module& module) { return module; }
 std::string error_of(std::vector<Pass> passes, const PipelineOptions& options) {
   auto module = run_pipeline(parsed("ENTRY main { x = f32[] parameter(0) ROOT y = f32[] abs(x) }"),
                              passes, options);
-  return module.ok() ? "no error" : message_of(module.status());
+  return module.ok() ? "no error" : base::message_of(module.status());
 }
 
 TEST(RunPipeline, AnErrorOfAPassBearsItsName) {
@@ -88,7 +88,7 @@ TEST(RunPipeline, WhatDoesNotVerifyAfterAPassIsThatPasssFault) {
   auto module = run_pipeline(parsed("ENTRY main { x = f32[] parameter(0) ROOT y = f32[] abs(x) }"),
                              passes, {.verify_each = true});
   EXPECT_EQ(module.status().code(), StatusCode::kInternal);
-  EXPECT_EQ(message_of(module.status()),
+  EXPECT_EQ(base::message_of(module.status()),
             "bug in heddle: after break-types: module main, computation main: y: abs: result is "
             "declared as f32[9]; its operands give f32[]");
 }
@@ -112,8 +112,8 @@ TEST(RunPipeline, AStageThatWasReachedStays) {
                         [](const hlo::Module&) -> StatusOr<hlo::Module> { return *kTraced; }};
   const std::vector<Pass> passes = {{"lower-scan", lower_scan, hlo::Stage::kHlo}, bring_back};
   auto module = run_pipeline(*kTraced, passes, {.verify_each = true});
-  EXPECT_THAT(message_of(module.status()), ::testing::HasSubstr("after bring-back: "));
-  EXPECT_THAT(message_of(module.status()), ::testing::HasSubstr("scan: is not legal here"));
+  EXPECT_THAT(base::message_of(module.status()), ::testing::HasSubstr("after bring-back: "));
+  EXPECT_THAT(base::message_of(module.status()), ::testing::HasSubstr("scan: is not legal here"));
 }
 
 TEST(RunPipeline, DumpsTheInputAndEachResult) {
@@ -121,8 +121,8 @@ TEST(RunPipeline, DumpsTheInputAndEachResult) {
   PipelineOptions options;
   options.dump = [&](int step, std::string_view pass, const hlo::Module& module) {
     steps.push_back(
-        cat(step, " ", pass, " ",
-            module.entry_computation().root_instruction().opcode == hlo::Opcode::kScan));
+        base::cat(step, " ", pass, " ",
+                  module.entry_computation().root_instruction().opcode == hlo::Opcode::kScan));
   };
   ASSERT_TRUE(run_pipeline(parsed(kScan), *parse_pipeline("simplify,lower-scan"), options).ok());
   EXPECT_THAT(steps, ElementsAre("0 input true", "1 simplify true", "2 lower-scan false"));
@@ -145,7 +145,7 @@ std::vector<std::string> steps_of(std::string_view text, const std::vector<Pass>
   std::vector<std::string> steps;
   PipelineOptions options;
   options.dump = [&](int, std::string_view pass, const hlo::Module& now) {
-    steps.push_back(cat(pass, " ", now.instruction_count()));
+    steps.push_back(base::cat(pass, " ", now.instruction_count()));
   };
   EXPECT_TRUE(run_pipeline(parsed(text), passes, options).ok());
   return steps;

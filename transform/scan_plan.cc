@@ -51,8 +51,8 @@ StatusOr<int64_t> unroll_of(const Instruction& scan, int64_t length) {
     int64_t steps = -1;
     auto result = std::from_chars(value.data(), value.data() + value.size(), steps);
     if (result.ec != std::errc() || result.ptr != value.data() + value.size() || steps < 0) {
-      return invalid_argument("scan: frontend attribute ", kUnrollAttribute, " is \"", value,
-                              "\"; must be a number of steps, or 0 for all");
+      return base::invalid_argument("scan: frontend attribute ", kUnrollAttribute, " is \"", value,
+                                    "\"; must be a number of steps, or 0 for all");
     }
     return steps == 0 ? length : steps;
   }
@@ -71,20 +71,20 @@ Status divide_steps(ScanPlan& plan, const Instruction& scan) {
   }
   int64_t straight = plan.tail + (plan.trips > 0 ? plan.block : 0);
   if (straight <= kMaxStraightSteps) return {};
-  return resource_exhausted("scan: ", kUnrollAttribute, " asks for ", straight,
-                            " steps without a loop; at most ", kMaxStraightSteps);
+  return base::resource_exhausted("scan: ", kUnrollAttribute, " asks for ", straight,
+                                  " steps without a loop; at most ", kMaxStraightSteps);
 }
 
 Status check_static(const ScanPlan& plan, const Computation& caller, const Instruction& scan) {
   for (size_t i = 0; i < plan.parts.inputs; ++i) {
     const Shape& shape = caller.at(scan.operands[i]).shape;
     if (shape.is_dynamic())
-      return unimplemented("scan: input ", i, " is ", shape, "; sizes must be static");
+      return base::unimplemented("scan: input ", i, " is ", shape, "; sizes must be static");
   }
   for (size_t j : plan.stacked) {
     const Shape& shape = scan.shape.is_tuple() ? scan.shape.elements()[j] : scan.shape;
     if (shape.is_dynamic())
-      return unimplemented("scan: output ", j, " is ", shape, "; sizes must be static");
+      return base::unimplemented("scan: output ", j, " is ", shape, "; sizes must be static");
   }
   return {};
 }

@@ -46,7 +46,7 @@ void set_attribute(Instruction& instruction, std::string_view name, std::string 
 }
 
 std::string per_value(const std::string& shardings) {
-  return cat("#sdy.sharding_per_value<[", shardings, "]>");
+  return base::cat("#sdy.sharding_per_value<[", shardings, "]>");
 }
 
 // The shardings of the entry's results: of the root, else of what stands in it.
@@ -118,9 +118,9 @@ class Writer {
     const std::vector<int64_t>& counts = sharding->tile_dimensions;  // none where it is replicated
     for (size_t d = 0; d < counts.size() && d < shape.dimensions().size(); ++d) {
       if (shape.dimensions()[d] % counts[d] == 0) continue;
-      return unimplemented("to-shardy: sharding ", hlo::to_string(*sharding), " cuts dimension ", d,
-                           " of ", shape, " in ", counts[d],
-                           " parts, of which it is no multiple; leave it to GSPMD");
+      return base::unimplemented("to-shardy: sharding ", hlo::to_string(*sharding),
+                                 " cuts dimension ", d, " of ", shape, " in ", counts[d],
+                                 " parts, of which it is no multiple; leave it to GSPMD");
     }
     return {};
   }
@@ -163,8 +163,8 @@ class Writer {
   }
 
   static Status lost(const Instruction& mark) {
-    return unimplemented("to-shardy: custom-call ", mark.name,
-                         " is not at the edge of a shard_map's call; leave it to GSPMD");
+    return base::unimplemented("to-shardy: custom-call ", mark.name,
+                               " is not at the edge of a shard_map's call; leave it to GSPMD");
   }
 
   static bool is_map(const Computation& computation, const Instruction& call) {
@@ -240,7 +240,8 @@ class Writer {
   // Each call has a computation of its own, by whose name Shardy knows it.
   ComputationId body_of(ComputationId old) {
     Computation body = into_.into().at(into_[old]);
-    body.name = cat("xla.sdy.manual_computation_body", bodies_ == 0 ? "" : cat(".", bodies_));
+    body.name =
+        base::cat("xla.sdy.manual_computation_body", bodies_ == 0 ? "" : base::cat(".", bodies_));
     ++bodies_;
     return into_.add(std::move(body));
   }
@@ -255,7 +256,7 @@ class Writer {
       const Instruction& whole = to.old(tile.operands[0]);
       HEDDLE_ASSIGN_OR_RETURN(const std::string text,
                               mesh_.text_of(sharding_of(whole), whole.shape.rank()));
-      append(shardings, shardings.empty() ? "" : ", ", text);
+      base::append(shardings, shardings.empty() ? "" : ", ", text);
       arrays.push_back(to[operand]);
       shapes.push_back(tile.shape);
     }
@@ -274,7 +275,7 @@ class Writer {
       HEDDLE_ASSIGN_OR_RETURN(
           const std::string text,
           mesh_.text_of(id.valid() ? sharding_of(to.old(id)) : nullptr, shapes.back().rank()));
-      append(shardings, shardings.empty() ? "" : ", ", text);
+      base::append(shardings, shardings.empty() ? "" : ", ", text);
     }
     if (tiles.empty()) return {};
     const std::vector<InstructionId> whole =
@@ -298,7 +299,8 @@ class Writer {
         emit.op(Opcode::kCustomCall, shape, std::move(operands), std::move(attrs));
     Instruction& call = emit.builder().mutable_at(result);
     set_attribute(call, attribute.first, attribute.second);
-    set_attribute(call, "xla.sdy.manual_axes", cat("#sdy<manual_axes{", mesh_.all_axes(), "}>"));
+    set_attribute(call, "xla.sdy.manual_axes",
+                  base::cat("#sdy<manual_axes{", mesh_.all_axes(), "}>"));
     if (!shape.is_tuple()) return {result};
     return emit.elements(result);
   }
@@ -312,13 +314,13 @@ class Writer {
     if (emit.shape(root).is_tuple()) results = to.at(root).operands;
     if (results.size() != shardings.size() ||
         old.shape.is_tuple() != (old.opcode == Opcode::kTuple))
-      return unimplemented("to-shardy: the root is no flat tuple of arrays; make it one");
+      return base::unimplemented("to-shardy: the root is no flat tuple of arrays; make it one");
     for (size_t i = 0; i < results.size(); ++i) {
       HEDDLE_ASSIGN_OR_RETURN(results[i], marked_result(emit, results[i], shardings[i]));
     }
     const InstructionId now = emit.shape(root).is_tuple() ? emit.tuple(results) : results[0];
     if (const Sharding* whole = sharding_of(old))
-      to.builder().mutable_at(now).extras.mutate().sharding = Box<Sharding>(*whole);
+      to.builder().mutable_at(now).extras.mutate().sharding = base::Box<Sharding>(*whole);
     return now;
   }
 

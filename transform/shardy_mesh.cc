@@ -35,7 +35,7 @@ StatusOr<Walk> walk_of(const Sharding& sharding, int64_t devices) {
   Walk walk{.sizes = sharding.iota_reshape, .order = sharding.iota_transpose};
   if (walk.sizes.empty()) {
     if (!std::ranges::is_sorted(sharding.tile_devices)) {
-      return unimplemented(
+      return base::unimplemented(
           "to-shardy: sharding ", hlo::to_string(sharding),
           " has devices in an order of its own; write it as <=[..], or leave it to "
           "GSPMD");
@@ -47,16 +47,16 @@ StatusOr<Walk> walk_of(const Sharding& sharding, int64_t devices) {
     std::iota(walk.order.begin(), walk.order.end(), 0);
   }
   if (product(walk.sizes) == devices && product(sharding.tile_dimensions) == devices) return walk;
-  return invalid_argument("to-shardy: sharding ", hlo::to_string(sharding),
-                          " is of other devices than the ", devices, " of the program");
+  return base::invalid_argument("to-shardy: sharding ", hlo::to_string(sharding),
+                                " is of other devices than the ", devices, " of the program");
 }
 
 // Both the walk's sizes and the dimensions factor the devices: this is the finer of the two.
 StatusOr<std::vector<Part>> parts_of(const Sharding& sharding, int64_t devices) {
   if (sharding.type == Sharding::Type::kReplicated) return std::vector<Part>();
   if (sharding.type != Sharding::Type::kOther || !sharding.last_tile_dims.empty()) {
-    return unimplemented("to-shardy: sharding ", hlo::to_string(sharding),
-                         " places no elements; use {replicated} or {devices=..}");
+    return base::unimplemented("to-shardy: sharding ", hlo::to_string(sharding),
+                               " places no elements; use {replicated} or {devices=..}");
   }
   HEDDLE_ASSIGN_OR_RETURN(const Walk walk, walk_of(sharding, devices));
   std::vector<Part> parts;
@@ -68,8 +68,9 @@ StatusOr<std::vector<Part>> parts_of(const Sharding& sharding, int64_t devices) 
       while (wanted == 1) wanted = sharding.tile_dimensions[++dimension];
       const int64_t size = std::min(rest, wanted);
       if (rest % size != 0 || wanted % size != 0) {
-        return unimplemented("to-shardy: sharding ", hlo::to_string(sharding),
-                             " cuts a dimension across axes of its devices; leave it to GSPMD");
+        return base::unimplemented(
+            "to-shardy: sharding ", hlo::to_string(sharding),
+            " cuts a dimension across axes of its devices; leave it to GSPMD");
       }
       parts.push_back({dimension, begin, begin * size});
       begin *= size;
@@ -84,7 +85,8 @@ StatusOr<std::vector<Part>> parts_of(const Sharding& sharding, int64_t devices) 
 
 Status ShardyMesh::add(const Sharding& sharding, const Shape& shape) {
   HEDDLE_ASSIGN_OR_RETURN(const std::vector<Part> parts, parts_of(sharding, devices_));
-  HEDDLE_RETURN_IF_ERROR(annotate(hlo::check_tiles(sharding, shape, devices_), "to-shardy: "));
+  HEDDLE_RETURN_IF_ERROR(
+      base::annotate(hlo::check_tiles(sharding, shape, devices_), "to-shardy: "));
   for (const Part& part : parts) cuts_.insert({part.begin, part.end});
   return {};
 }
@@ -93,17 +95,19 @@ Status ShardyMesh::check() const {
   const auto nests = [](int64_t outer, int64_t inner) { return inner % outer != 0; };
   const auto wrong = std::ranges::adjacent_find(cuts_, nests);
   if (wrong == cuts_.end()) return {};
-  return unimplemented("to-shardy: shardings cut ", devices_, " devices in ", *wrong, " and in ",
-                       *std::next(wrong), ", which no one mesh does; leave them to GSPMD");
+  return base::unimplemented("to-shardy: shardings cut ", devices_, " devices in ", *wrong,
+                             " and in ", *std::next(wrong),
+                             ", which no one mesh does; leave them to GSPMD");
 }
 
 std::string ShardyMesh::text() const {
   std::string axes;
   int number = 0;
   for (auto cut = cuts_.begin(); std::next(cut) != cuts_.end(); ++cut) {
-    append(axes, axes.empty() ? "" : ", ", "\"axis_", number++, "\"=", *std::next(cut) / *cut);
+    base::append(axes, axes.empty() ? "" : ", ", "\"axis_", number++,
+                 "\"=", *std::next(cut) / *cut);
   }
-  return cat("{mesh = #sdy.mesh<[", axes, "]>}");
+  return base::cat("{mesh = #sdy.mesh<[", axes, "]>}");
 }
 
 std::string ShardyMesh::all_axes() const { return axes_between(1, devices_); }
@@ -112,7 +116,7 @@ std::string ShardyMesh::axes_between(int64_t begin, int64_t end) const {
   std::string out;
   int number = 0;
   for (auto cut = cuts_.begin(); *cut != end; ++cut, ++number) {
-    if (*cut >= begin) append(out, out.empty() ? "" : ", ", "\"axis_", number, "\"");
+    if (*cut >= begin) base::append(out, out.empty() ? "" : ", ", "\"axis_", number, "\"");
   }
   return out;
 }
@@ -124,11 +128,11 @@ StatusOr<std::string> ShardyMesh::text_of(const Sharding* sharding, int64_t rank
     for (const Part& part : parts) {
       if (part.dimension >= dimensions.size()) continue;  // copies
       std::string& axes = dimensions[part.dimension];
-      append(axes, axes.empty() ? "" : ", ", axes_between(part.begin, part.end));
+      base::append(axes, axes.empty() ? "" : ", ", axes_between(part.begin, part.end));
     }
   }
-  for (std::string& axes : dimensions) axes = cat("{", axes, "}");
-  return cat("<@mesh, [", join(dimensions, ", "), "]>");
+  for (std::string& axes : dimensions) axes = base::cat("{", axes, "}");
+  return base::cat("<@mesh, [", base::join(dimensions, ", "), "]>");
 }
 
 }  // namespace heddle::transform

@@ -15,23 +15,23 @@ using ::testing::HasSubstr;
 
 // Of a program on six devices that marks a parameter so.
 std::string refusal(const std::string& sharding, const std::string& other = "{replicated}") {
-  const auto module = hlo::parse_text(cat(
+  const auto module = hlo::parse_text(base::cat(
       "HloModule m, num_partitions=6\nENTRY main { x = f32[12,12] parameter(0), sharding=",
       sharding, " ROOT y = f32[12,12] custom-call(x), custom_call_target=\"Sharding\", sharding=",
       other, " }"));
   EXPECT_TRUE(module.ok()) << module.status();
-  return message_of(to_shardy(*module).status());
+  return base::message_of(to_shardy(*module).status());
 }
 
 // Of a mark between a parameter and a result that are whole.
 std::string marked(const std::string& sharding) {
-  const auto module = hlo::parse_text(
-      cat("HloModule m, num_partitions=6\nENTRY main { x = f32[12,12] parameter(0) y = f32[12,12] "
-          "custom-call(x), custom_call_target=\"Sharding\", sharding=",
-          sharding, " ROOT z = f32[12,12] negate(y) }"));
+  const auto module = hlo::parse_text(base::cat(
+      "HloModule m, num_partitions=6\nENTRY main { x = f32[12,12] parameter(0) y = f32[12,12] "
+      "custom-call(x), custom_call_target=\"Sharding\", sharding=",
+      sharding, " ROOT z = f32[12,12] negate(y) }"));
   EXPECT_TRUE(module.ok()) << module.status();
   const auto written = to_shardy(*module);
-  return written.ok() ? "" : message_of(written.status());
+  return written.ok() ? "" : base::message_of(written.status());
 }
 
 TEST(ToShardy, RefusesWhatNoMeshHas) {
@@ -67,7 +67,7 @@ TEST(ToShardy, RefusesATileAsTheResult) {
       "sharding={devices=[2]<=[2]} ROOT p = f32[2] custom-call(s), "
       "custom_call_target=\"SPMDFullToShardShape\" }");
   ASSERT_TRUE(module.ok()) << module.status();
-  EXPECT_THAT(message_of(to_shardy(*module).status()),
+  EXPECT_THAT(base::message_of(to_shardy(*module).status()),
               HasSubstr("custom-call p is not at the edge of a shard_map's call"));
 }
 
@@ -76,7 +76,7 @@ TEST(ToShardy, ProgramsForMoreDevicesThanThereAreAreNone) {
       "HloModule m, num_partitions=1099511627776\nENTRY main { ROOT x = f32[8] parameter(0), "
       "sharding={replicated} }");
   ASSERT_TRUE(module.ok()) << module.status();
-  EXPECT_THAT(message_of(hlo::verify(*module)),
+  EXPECT_THAT(base::message_of(hlo::verify(*module)),
               HasSubstr("is for 1 replicas of 1099511627776 partitions; must be at most 4194304"));
   EXPECT_TRUE(to_shardy(*module).ok());  // where nobody asked, without lists of them
 }
@@ -87,7 +87,8 @@ TEST(ToShardy, SaysWhoRefuses) {
       "HloModule m, num_partitions=2\nENTRY main { ROOT x = f32[4,5] parameter(0), "
       "sharding={devices=[1,2]<=[2]} }");
   const auto result = run_pipeline(*module, kXlaPasses, {});
-  EXPECT_THAT(message_of(result.status()), ::testing::StartsWith("to-shardy: sharding {devices"));
+  EXPECT_THAT(base::message_of(result.status()),
+              ::testing::StartsWith("to-shardy: sharding {devices"));
 }
 
 TEST(ToShardy, RefusesPartsThatAreNotFull) {
@@ -95,7 +96,7 @@ TEST(ToShardy, RefusesPartsThatAreNotFull) {
       "HloModule m, num_partitions=2\nENTRY main { ROOT x = f32[4,5] parameter(0), "
       "sharding={devices=[1,2]<=[2]} }");
   ASSERT_TRUE(module.ok()) << module.status();
-  EXPECT_EQ(message_of(to_shardy(*module).status()),
+  EXPECT_EQ(base::message_of(to_shardy(*module).status()),
             "to-shardy: sharding {devices=[1,2]<=[2]} cuts dimension 1 of f32[4,5] in 2 parts, of "
             "which it is no multiple; leave it to GSPMD");
 }
@@ -108,7 +109,7 @@ TEST(ToShardy, RefusesMarksWithoutTheirCall) {
       "q = f32[2] sine(p) ROOT w = f32[4] custom-call(q), "
       "custom_call_target=\"SPMDShardToFullShape\", sharding={devices=[2]<=[2]} }");
   ASSERT_TRUE(module.ok()) << module.status();
-  EXPECT_THAT(message_of(to_shardy(*module).status()),
+  EXPECT_THAT(base::message_of(to_shardy(*module).status()),
               HasSubstr("custom-call w is not at the edge of a shard_map's call"));
 }
 

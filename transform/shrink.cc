@@ -58,7 +58,7 @@ void shrink(hlo::Instruction& instruction, const std::vector<bool>& kept) {
   if (instruction.extras.has_value()) {
     hlo::InstructionExtras& extras = instruction.extras.mutate();
     if (extras.sharding.has_value()) {
-      extras.sharding = Box<hlo::Sharding>(shrink(*extras.sharding, instruction.shape, kept));
+      extras.sharding = base::Box<hlo::Sharding>(shrink(*extras.sharding, instruction.shape, kept));
     }
     extras.parameter_replication =
         shrink_leaves(extras.parameter_replication, instruction.shape, kept);

@@ -22,7 +22,7 @@ bool eat(std::string_view& text, std::string_view token) {
 }  // namespace
 
 std::string trip_count_config(int64_t trips) {
-  return cat(R"({"known_trip_count":{"n":")", trips, R"("}})");
+  return base::cat(R"({"known_trip_count":{"n":")", trips, R"("}})");
 }
 
 std::optional<int64_t> known_trip_count(const hlo::Instruction& loop) {

@@ -14,24 +14,25 @@ namespace {
 
 std::string parameter_name(const Computation& computation, size_t number) {
   const std::string& name = computation.at(computation.parameters[number]).name;
-  return name.empty() ? cat("parameter ", number) : cat("parameter ", number, ", ", name, ",");
+  return name.empty() ? base::cat("parameter ", number)
+                      : base::cat("parameter ", number, ", ", name, ",");
 }
 
 Status check_arguments(const Module& module, const std::vector<Literal>& arguments) {
   const Computation& entry = module.entry_computation();
   if (arguments.size() != entry.parameter_count()) {
-    return invalid_argument("evaluate: ", module.name, " takes ", entry.parameter_count(),
-                            " arguments; got ", arguments.size());
+    return base::invalid_argument("evaluate: ", module.name, " takes ", entry.parameter_count(),
+                                  " arguments; got ", arguments.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!stands_for(arguments[i].shape(), entry.parameter_shape(i))) {
-      return invalid_argument("evaluate: ", parameter_name(entry, i), " of ", module.name, " is ",
-                              to_string(entry.parameter_shape(i)), "; its argument is ",
-                              to_string(arguments[i].shape()));
+      return base::invalid_argument("evaluate: ", parameter_name(entry, i), " of ", module.name,
+                                    " is ", to_string(entry.parameter_shape(i)),
+                                    "; its argument is ", to_string(arguments[i].shape()));
     }
     if (arguments[i].is_elided()) {
-      return invalid_argument("evaluate: the argument of ", parameter_name(entry, i), " of ",
-                              module.name, " is elided, {...}; it has no value");
+      return base::invalid_argument("evaluate: the argument of ", parameter_name(entry, i), " of ",
+                                    module.name, " is elided, {...}; it has no value");
     }
   }
   return {};
@@ -51,11 +52,11 @@ const Instruction* greatest_array(const Module& module) {
 }
 
 Status out_of_memory(const Module& module) {
-  const std::string what = cat("evaluate: ", module.name, " needs more memory than there is");
+  const std::string what = base::cat("evaluate: ", module.name, " needs more memory than there is");
   const Instruction* greatest = greatest_array(module);
-  if (!greatest) return resource_exhausted(what);
-  const Status status = resource_exhausted(what, ": ", greatest->shape, " alone takes ",
-                                           greatest->shape.byte_size(), " bytes");
+  if (!greatest) return base::resource_exhausted(what);
+  const Status status = base::resource_exhausted(what, ": ", greatest->shape, " alone takes ",
+                                                 greatest->shape.byte_size(), " bytes");
   return greatest->at.known() ? with_location(status, to_string(greatest->at)) : status;
 }
 

@@ -17,15 +17,15 @@ constexpr int kMaxDepth = 512;
 
 std::string place_of(const Computation& computation, InstructionId id) {
   const Instruction& instruction = computation.at(id);
-  std::string name = instruction.name.empty() ? cat("#", id.value) : instruction.name;
-  return computation.name.empty() ? name : cat(name, " of ", computation.name);
+  std::string name = instruction.name.empty() ? base::cat("#", id.value) : instruction.name;
+  return computation.name.empty() ? name : base::cat(name, " of ", computation.name);
 }
 
 Status located(const Status& status, const Instruction& instruction) {
   if (instruction.at.known()) return with_location(status, to_string(instruction.at));
   const Metadata& metadata = instruction.extras->metadata;
   if (metadata.source_file.empty()) return status;
-  return with_location(status, cat(metadata.source_file, ":", metadata.source_line));
+  return with_location(status, base::cat(metadata.source_file, ":", metadata.source_line));
 }
 
 // Has a value that differs from device to device, or is had from several.
@@ -40,7 +40,7 @@ bool joins_devices(const Instruction& instruction) {
 Status check_alone(const Module& module, const Instruction& instruction) {
   const int64_t replicas = module.extras->replica_count, partitions = module.extras->num_partitions;
   if ((replicas <= 1 && partitions <= 1) || !joins_devices(instruction)) return {};
-  return unimplemented(
+  return base::unimplemented(
       "is for the module's ", replicas, " replicas and ", partitions,
       " partitions, and the interpreter is one device; run it on a backend with as many");
 }
@@ -124,9 +124,10 @@ class RoutineMaker {
 
   Status explain(InstructionId id, const Status& status) const {
     if (status.ok()) return status;
-    return located(with_message(status, cat(to_string(at(id).opcode), ": ",
-                                            place_of(computation_, id), " ", message_of(status))),
-                   at(id));
+    return located(
+        with_message(status, base::cat(to_string(at(id).opcode), ": ", place_of(computation_, id),
+                                       " ", base::message_of(status))),
+        at(id));
   }
 
   // An op that the run does itself, and not by its rule.
@@ -136,7 +137,8 @@ class RoutineMaker {
 
   Status add(InstructionId id, int64_t position) {
     if (has_unbounded_dimension(at(id).shape))
-      return unimplemented("is ", at(id).shape, "; every dimension must have a size or a bound");
+      return base::unimplemented("is ", at(id).shape,
+                                 "; every dimension must have a size or a bound");
     if (depends_on_sizes(computation_, at(id))) return add_rule(id, position);
     switch (at(id).opcode) {
       case Opcode::kParameter: return {};  // bound already
@@ -176,7 +178,7 @@ class RoutineMaker {
 
   Status add_constant(InstructionId id, const Literal& literal) {
     if (literal.is_elided()) {
-      return failed_precondition(
+      return base::failed_precondition(
           "is elided, {...}, so its value is not known; print the module with all its constants");
     }
     if (is_plain_scalar(at(id).shape)) {
@@ -241,7 +243,7 @@ class RoutineMaker {
 
   Status add_rule(InstructionId id, int64_t position) {
     const Slot<EvaluateFn>& evaluate = definition(at(id).opcode).evaluate;
-    if (!evaluate) return unimplemented(evaluate.reason());
+    if (!evaluate) return base::unimplemented(evaluate.reason());
     if (alone_.ok()) alone_ = explain(id, check_alone(module_, at(id)));
     Step step = make_step(Step::Kind::kRule, id, position);
     step.rule = evaluate.rule();
@@ -352,8 +354,8 @@ Status plan_routines(EvaluationPlan& plan) {
     if (plan.alone.ok()) plan.alone = maker.alone();
     plan.routines[c].depth = depth_of(plan.routines[c], plan.routines);
     if (plan.routines[c].depth > kMaxDepth) {
-      return resource_exhausted("evaluate: computations call each other more than ", kMaxDepth,
-                                " deep");
+      return base::resource_exhausted("evaluate: computations call each other more than ",
+                                      kMaxDepth, " deep");
     }
   }
   return {};

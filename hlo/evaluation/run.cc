@@ -283,7 +283,7 @@ Status EvaluationRun::map_chunks(const MapCall& call, std::span<Literal> results
 // One call an element, for bodies that are more than elementwise.
 Status EvaluationRun::map_elements(const MapCall& call, std::span<Literal> results) {
   if (call.value != plan_.module.at(call.computation).root) {
-    return internal_error("map of an inner value that is not elementwise");
+    return base::internal_error("map of an inner value that is not elementwise");
   }
   std::vector<Literal> scalars;
   for (const Literal& argument : call.arguments)

@@ -147,8 +147,8 @@ class Sizer {
     const auto d = static_cast<size_t>(out_.attrs.get<DimensionsAttrs>().dimensions[0]);
     const int64_t size = index_at(operands_[1], 0), bound = declared(0).dimensions()[d];
     if (size < 0 || size > bound) {
-      return invalid_argument("set-dimension-size: dimension ", d, " of x, ", declared(0),
-                              ", is given the size ", size, "; must be in [0, ", bound, "]");
+      return base::invalid_argument("set-dimension-size: dimension ", d, " of x, ", declared(0),
+                                    ", is given the size ", size, "; must be in [0, ", bound, "]");
     }
     Dims sizes = sizes_of(0);
     sizes[d] = size;
@@ -165,13 +165,13 @@ class Sizer {
       fits = fits && sizes[i] >= 0 && sizes[i] <= bounds[i];
     }
     if (!fits) {
-      return invalid_argument("dynamic-reshape: the sizes are {", join(sizes, ","),
-                              "}; must be in the bounds of the result ", out_.shape);
+      return base::invalid_argument("dynamic-reshape: the sizes are {", base::join(sizes, ","),
+                                    "}; must be in the bounds of the result ", out_.shape);
     }
     Shape shape = of_sizes(std::move(sizes));
     if (shape.element_count() == operands_[0].element_count()) return shape;
-    return invalid_argument("dynamic-reshape: x is ", operands_[0].shape(), "; the sizes give ",
-                            shape, "; must have as many elements");
+    return base::invalid_argument("dynamic-reshape: x is ", operands_[0].shape(),
+                                  "; the sizes give ", shape, "; must have as many elements");
   }
 
   // Through memory: where that is not row-major, only whole arrays lie there as their type says.
@@ -180,8 +180,9 @@ class Sizer {
     HEDDLE_ASSIGN_OR_RETURN(const Shape shape, reshaped());
     if (was_full || (is_row_major(declared(0)) && is_row_major(out_.shape)))
       return at_sizes_of(out_.shape, shape.dimensions());
-    return unimplemented("bitcast: x is ", declared(0), " at the sizes {", join(sizes_of(0), ","),
-                         "}; must fill its bounds where a layout is not row-major");
+    return base::unimplemented("bitcast: x is ", declared(0), " at the sizes {",
+                               base::join(sizes_of(0), ","),
+                               "}; must fill its bounds where a layout is not row-major");
   }
 
   // Dimensions are taken together as their bounds make equal products; in each such group one
@@ -229,8 +230,8 @@ class Sizer {
       }
     }
     if (open.size() != 1 || count % others != 0) {
-      return unimplemented(
-          "reshape: x is ", declared(0), " at the sizes {", join(sizes_of(0), ","),
+      return base::unimplemented(
+          "reshape: x is ", declared(0), " at the sizes {", base::join(sizes_of(0), ","),
           "}, the result ", out_.shape,
           "; its dynamic dimensions must each be had from dimensions of their own");
     }
@@ -397,9 +398,10 @@ class Sizer {
       const bool is_part = out_.opcode == Opcode::kReduceScatter && bound > 0;
       if (is_part && size % (of / bound) == 0) return size / (of / bound);
     }
-    return unimplemented(to_string(out_.opcode), ": operand ", operand, " is ", type,
-                         " at the sizes {", join(sizes_of(operand), ","), "}; what dimension ", d,
-                         " of the result ", out_.shape, " is then is not known; fill the bounds");
+    return base::unimplemented(to_string(out_.opcode), ": operand ", operand, " is ", type,
+                               " at the sizes {", base::join(sizes_of(operand), ","),
+                               "}; what dimension ", d, " of the result ", out_.shape,
+                               " is then is not known; fill the bounds");
   }
 
   const Module& module_;
@@ -500,7 +502,7 @@ StatusOr<Literal> fitted(Literal value, const Shape& type) {
   Dims sizes = type.dimensions();
   for (int64_t d = 0; d < type.rank(); ++d) {
     if (value.shape().dimension(d) > type.dimension(d))
-      return internal_error("a value of ", value.shape(), " is larger than its type, ", type);
+      return base::internal_error("a value of ", value.shape(), " is larger than its type, ", type);
     if (type.is_dynamic_dimension(d)) sizes[static_cast<size_t>(d)] = value.shape().dimension(d);
   }
   if (sizes != value.shape().dimensions()) value = at_dimensions(value, sizes);

@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 // The value of `lines`, whose last one is the root, for d: the first n rows of x = f32[4,2] of 1 ..
 // 8.
 Literal value(std::string_view lines, int32_t n) {
-  return run(cat(R"(HloModule m
+  return run(base::cat(R"(HloModule m
     add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
     less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT }
     double { a = f32[<=4,2] parameter(0) ROOT b = f32[<=4,2] add(a, a) }
@@ -42,7 +42,7 @@ Literal value(std::string_view lines, int32_t n) {
       none = s32[] constant(0)
       d = f32[<=4,2] set-dimension-size(x, n), dimensions={0}
       )",
-                 lines, "\n}"),
+                       lines, "\n}"),
              {s32_of(n)});
 }
 
@@ -157,7 +157,7 @@ TEST(Sizes, ThatATypeFixesAreFilled) {
         "r = f32[4,2] custom-call(d), custom_call_target=\"Sharding\"",
         "r = f32[4,2] all-reduce(d), replica_groups={}, to_apply=add",
         "r = f32[4,2] slice(d), slice={[0:4], [0:2]}"}) {
-    const Literal squares = value(cat(line, "\n ROOT q = f32[4,2] multiply(r, r)"), 1);
+    const Literal squares = value(base::cat(line, "\n ROOT q = f32[4,2] multiply(r, r)"), 1);
     std::vector<double> got = numbers(squares);
     std::ranges::sort(got);
     EXPECT_THAT(got, ElementsAre(0, 0, 0, 0, 0, 0, 1, 4)) << line;
@@ -208,7 +208,7 @@ TEST(Sizes, OfTypesThatAreBelievedComeFromTheOperand) {
                            "custom-call(d), custom_call_target=\"annotate_device_placement\"",
                            "all-gather(d), dimensions={0}, replica_groups={}",
                            "all-reduce(d), replica_groups={}, to_apply=add"}) {
-      EXPECT_THAT(numbers(value(cat("ROOT r = f32[<=4,2] ", op), n)), SizeIs(2 * rows)) << op;
+      EXPECT_THAT(numbers(value(base::cat("ROOT r = f32[<=4,2] ", op), n)), SizeIs(2 * rows)) << op;
     }
     const Literal top =
         value("ROOT r = (f32[<=4,1], s32[<=4,1]) custom-call(d), custom_call_target=\"TopK\"", n);

@@ -83,7 +83,7 @@ class UniqueNames {
       const size_t length = name.size();
       do {
         name.resize(length);
-        append(name, ".", ++*number);
+        base::append(name, ".", ++*number);
       } while (taken_.contains(name));
     }
     taken_.insert(name, 0);

@@ -77,7 +77,7 @@ Status Batch::check_operand(size_t i, DType dtype, int64_t rank) {
   }
   if (before == dimensions_) return {};
   return call_.error("operand ", i, " is ", shape, "; its dimensions but for the last ", rank,
-                     " must be {", join(dimensions_, ","), "}, as those of operand 0, ",
+                     " must be {", base::join(dimensions_, ","), "}, as those of operand 0, ",
                      call_[0].shape());
 }
 

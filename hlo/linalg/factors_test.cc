@@ -179,10 +179,10 @@ TYPED_TEST(Factors, TrsmInEveryForm) {
       const Literal b =
           random_literal<T>(letter.dtype, kBatch, form.left ? 4 : 3, form.left ? 3 : 4, 11);
       const char transposed = "NTC"[static_cast<int>(form.transposed)];
-      const std::string config =
-          cat("{diag = ", int{form.unit_diagonal ? 'U' : 'N'},
-              " : ui8, side = ", int{form.left ? 'L' : 'R'}, " : ui8, trans_x = ", int{transposed},
-              " : ui8, uplo = ", int{form.lower ? 'L' : 'U'}, " : ui8}");
+      const std::string config = base::cat(
+          "{diag = ", int{form.unit_diagonal ? 'U' : 'N'},
+          " : ui8, side = ", int{form.left ? 'L' : 'R'}, " : ui8, trans_x = ", int{transposed},
+          " : ui8, uplo = ", int{form.lower ? 'L' : 'U'}, " : ui8}");
       expect_solution<T>(
           form, a, b, call(target_of(letter.letter, "trsm"), {a, b}, to_string(b.shape()), config));
     }
@@ -197,8 +197,8 @@ TYPED_TEST(Factors, PotrfLeavesTheOtherTriangle) {
       const Matrix<T> whole = positive_definite<T>(n, 3);
       const Literal a = literal_of<T>(letter.dtype, {whole, whole});
       const Literal out =
-          call(target_of(letter.letter, "potrf"), {a}, cat("(", a.shape(), ", s32[2])"),
-               cat("{uplo = ", int{lower ? 'L' : 'U'}, " : ui8}"));
+          call(target_of(letter.letter, "potrf"), {a}, base::cat("(", a.shape(), ", s32[2])"),
+               base::cat("{uplo = ", int{lower ? 'L' : 'U'}, " : ui8}"));
       EXPECT_THAT(out.element(1).values<int32_t>(), ElementsAre(0, 0));
       const Matrix<T> given = read_matrix<T>(a, 0), got = read_matrix<T>(out.element(0), 1);
       for (int64_t i = 1; i < n; ++i)
@@ -227,7 +227,7 @@ TYPED_TEST(Factors, PotrfStopsAtTheFirstBadPivot) {
       for (int64_t i = 0; i < 70; ++i) a(i, 49) = a(49, i) = i == 49 ? T(bad) : T(0);
       const Literal out =
           call(target_of(letter.letter, "potrf"), {literal_of<T>(letter.dtype, {a})},
-               cat("(", letter.dtype, "[1,70,70], s32[1])"), "{uplo = 76 : ui8}");
+               base::cat("(", letter.dtype, "[1,70,70], s32[1])"), "{uplo = 76 : ui8}");
       EXPECT_EQ(out.element(1).to_int64(0), 50);
     }
   }
@@ -248,7 +248,7 @@ TYPED_TEST(Factors, GetrfOfAnyShapeGivesPLU) {
       const Literal a = random_literal<T>(letter.dtype, kBatch, m, n, 5);
       const Literal out =
           call(target_of(letter.letter, "getrf"), {a},
-               cat("(", a.shape(), ", s32[", kBatch, ",", k, "], s32[", kBatch, "])"));
+               base::cat("(", a.shape(), ", s32[", kBatch, ",", k, "], s32[", kBatch, "])"));
       for (int64_t at = 0; at < kBatch; ++at) {
         const Matrix<T> lu = read_matrix<T>(out.element(0), at);
         Matrix<T> l = triangle(columns_of(lu, 0, k), true);
@@ -298,9 +298,9 @@ TYPED_TEST(Factors, GeqrfAndOrgqrGiveQR) {
   for (const Letter& letter : letters<T>()) {
     for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 5}, {6, 3}, {3, 1}, {100, 60}}) {
       const Literal a = random_literal<T>(letter.dtype, kBatch, m, n, 9);
-      const std::string tau = cat(letter.dtype, "[", kBatch, ",", n, "]");
+      const std::string tau = base::cat(letter.dtype, "[", kBatch, ",", n, "]");
       const Literal out =
-          call(target_of(letter.letter, "geqrf"), {a}, cat("(", a.shape(), ", ", tau, ")"));
+          call(target_of(letter.letter, "geqrf"), {a}, base::cat("(", a.shape(), ", ", tau, ")"));
       const Literal q = call(target_of(letter.letter, orgqr), {out.element(0), out.element(1)},
                              to_string(a.shape()));
       for (int64_t at = 0; at < kBatch; ++at) {
@@ -320,9 +320,9 @@ TYPED_TEST(Factors, OrmqrMultipliesByQ) {
   const bool is_real = std::is_same_v<T, double>;
   for (const Letter& letter : letters<T>()) {
     const Literal a = random_literal<T>(letter.dtype, kBatch, 5, 5, 9);
-    const std::string tau = cat(letter.dtype, "[", kBatch, ",5]");
+    const std::string tau = base::cat(letter.dtype, "[", kBatch, ",5]");
     const Literal out =
-        call(target_of(letter.letter, "geqrf"), {a}, cat("(", a.shape(), ", ", tau, ")"));
+        call(target_of(letter.letter, "geqrf"), {a}, base::cat("(", a.shape(), ", ", tau, ")"));
     const Literal all = call(target_of(letter.letter, is_real ? "orgqr" : "ungqr"),
                              {out.element(0), out.element(1)}, to_string(a.shape()));
     for (int form = 0; form < 4; ++form) {
@@ -330,8 +330,8 @@ TYPED_TEST(Factors, OrmqrMultipliesByQ) {
       const Literal c = random_literal<T>(letter.dtype, kBatch, left ? 5 : 2, left ? 2 : 5, 4);
       const Literal got = call(target_of(letter.letter, is_real ? "ormqr" : "unmqr"),
                                {out.element(0), out.element(1), c}, to_string(c.shape()),
-                               cat("{left = ", left ? "true" : "false",
-                                   ", transpose = ", transpose ? "true" : "false", "}"));
+                               base::cat("{left = ", left ? "true" : "false",
+                                         ", transpose = ", transpose ? "true" : "false", "}"));
       for (int64_t at = 0; at < kBatch; ++at) {
         const Matrix<T> q = read_matrix<T>(all, at), x = read_matrix<T>(c, at);
         const Matrix<T> factor = transpose ? adjoint(q) : q;
@@ -358,7 +358,7 @@ TYPED_TEST(Factors, Geqp3OrdersByNorms) {
     const Literal a = random_literal<T>(letter.dtype, 1, 5, 4, 2);
     const Literal jpvt = Literal::from<int32_t>(Shape(s32, {1, 4}), {0, 0, 1, 0});
     const Literal out = call(target_of(letter.letter, "geqp3"), {a, jpvt},
-                             cat("(", a.shape(), ", s32[1,4], ", letter.dtype, "[1,4])"));
+                             base::cat("(", a.shape(), ", s32[1,4], ", letter.dtype, "[1,4])"));
     const Matrix<T> packed = read_matrix<T>(out.element(0), 0);
     std::vector<T> tau;
     const Matrix<T> taus = read_matrix<T>(out.element(2), 0);
@@ -433,8 +433,8 @@ TYPED_TEST(Factors, GtsvSolvesWithAndWithoutSwaps) {
       const Literal out =
           call(target_of(letter.letter, "gtsv"),
                {below.reshaped(rows), middle.reshaped(rows), above.reshaped(rows), b},
-               cat("(", diagonal, ", ", diagonal, ", ", diagonal, ", ", b.shape(), ", s32[", kBatch,
-                   "])"));
+               base::cat("(", diagonal, ", ", diagonal, ", ", diagonal, ", ", b.shape(), ", s32[",
+                         kBatch, "])"));
       for (int64_t at = 0; at < kBatch; ++at) {
         const Matrix<T> l = read_matrix<T>(below, 0), d = read_matrix<T>(middle, 0),
                         u = read_matrix<T>(above, 0);
@@ -480,17 +480,18 @@ TYPED_TEST(Factors, GehrdAndSytrdPackTheirReflectors) {
   const Letter letter = letters<T>()[1];
   const int64_t n = 5;
   const Literal a = random_literal<T>(letter.dtype, 1, n, n, 8);
-  const std::string vector = cat(letter.dtype, "[1,4]");
+  const std::string vector = base::cat(letter.dtype, "[1,4]");
   const Literal out =
-      call(target_of(letter.letter, "gehrd"), {a}, cat("(", a.shape(), ", ", vector, ", s32[1])"),
-           "{high = 5 : i32, low = 1 : i32}");
+      call(target_of(letter.letter, "gehrd"), {a},
+           base::cat("(", a.shape(), ", ", vector, ", s32[1])"), "{high = 5 : i32, low = 1 : i32}");
   const Reflectors<T> reduced = hessenberg(read_matrix<T>(a, 0), 0, n);
   EXPECT_EQ(distance(read_matrix<T>(out.element(0), 0), reduced.packed), 0);
   const std::string_view routine = std::is_same_v<T, double> ? "sytrd" : "hetrd";
   for (char uplo : {'L', 'U'}) {
-    const Literal packed = call(target_of(letter.letter, routine), {a},
-                                cat("(", a.shape(), ", f64[1,5], f64[1,4], ", vector, ", s32[1])"),
-                                cat("{uplo = ", int{uplo}, " : ui8}"));
+    const Literal packed =
+        call(target_of(letter.letter, routine), {a},
+             base::cat("(", a.shape(), ", f64[1,5], f64[1,4], ", vector, ", s32[1])"),
+             base::cat("{uplo = ", int{uplo}, " : ui8}"));
     const Matrix<T> got = read_matrix<T>(packed.element(0), 0), given = read_matrix<T>(a, 0);
     const Matrix<T> taus = read_matrix<T>(packed.element(3), 0);
     // H(k): lower, rows k + 1 on, from column k, in this order; upper, rows up to k, from column
@@ -541,7 +542,7 @@ TEST(LapackTargets, TakeNothingToo) {
 
 std::string error_of(std::string_view target, const std::vector<Literal>& arguments,
                      std::string_view result, std::string_view config) {
-  return message_of(try_call(target, arguments, result, config).status());
+  return base::message_of(try_call(target, arguments, result, config).status());
 }
 
 TEST(LapackTargets, SayWhatIsWrong) {

@@ -49,7 +49,7 @@ class NoCaller final : public Caller {
   [[nodiscard]] const Computation& computation(size_t) const override { return none_; }
 
  private:
-  static Status none() { return internal_error("a LAPACK call calls a computation"); }
+  static Status none() { return base::internal_error("a LAPACK call calls a computation"); }
   Computation none_;
 };
 
@@ -67,7 +67,7 @@ std::vector<std::string> lapack_targets() {
   for (const LapackRoutine& routine : all_routines()) {
     for (const Letter& letter : kLetters) {
       if (function_for(routine, letter.dtype) != nullptr) {
-        out.push_back(cat(kPrefix, letter.letter, routine.name, kSuffix));
+        out.push_back(base::cat(kPrefix, letter.letter, routine.name, kSuffix));
       }
     }
   }
@@ -94,12 +94,13 @@ std::optional<LapackName> lapack_name(std::string_view target) {
 Status check_lapack_call(const Instruction& call, std::span<const Shape* const> operands) {
   const auto& target = call.attrs.get<CustomCallAttrs>().custom_call_target;
   const CustomCallFunction function = linalg::find_lapack(target);
-  if (function == nullptr) return not_found("custom-call: ", target, ": is no LAPACK routine");
+  if (function == nullptr)
+    return base::not_found("custom-call: ", target, ": is no LAPACK routine");
   std::vector<Literal> values;
   for (const Shape* shape : operands) {
     if (shape->is_dynamic() || !shape->is_array())
-      return invalid_argument("custom-call: ", target, ": an operand is ", *shape,
-                              "; must be an array of known size");
+      return base::invalid_argument("custom-call: ", target, ": an operand is ", *shape,
+                                    "; must be an array of known size");
     values.push_back(Literal::elided(*shape));
   }
   linalg::NoCaller caller;

@@ -167,9 +167,10 @@ StatusOr<Literal> gees(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(batch.character("mode", "VN").status());
   HEDDLE_ASSIGN_OR_RETURN(const char sort, batch.character("sort", "NS"));
   if (sort == 'S')
-    return unimplemented("custom-call: ", call.target(),
-                         ": sort = S, and the call does not say which eigenvalues come first; must "
-                         "be N (jaxlib refuses S too)");
+    return base::unimplemented(
+        "custom-call: ", call.target(),
+        ": sort = S, and the call does not say which eigenvalues come first; must "
+        "be N (jaxlib refuses S too)");
   const int64_t n = batch.rows(0);
   std::vector<Shape> results = {Shape(dtype, {n, n}), Shape(dtype, {n, n})};
   add_values<T>(results, dtype, n);

@@ -176,10 +176,10 @@ template <class T>
 std::string eigenvectors(const Row& row) {
   const Literal a = sample<T>(row);
   const bool lower = row.routine == "eigh_lower";
-  const Literal out =
-      call(target_of(row.letter, std::is_same_v<T, double> ? "syevd" : "heevd"), {a},
-           cat("(", a.shape(), ", ", real_part(a.shape().dtype()), "[1,", row.rows, "], s32[1])"),
-           cat("{mode = 86 : ui8, uplo = ", int{lower ? 'L' : 'U'}, " : ui8}"));
+  const Literal out = call(
+      target_of(row.letter, std::is_same_v<T, double> ? "syevd" : "heevd"), {a},
+      base::cat("(", a.shape(), ", ", real_part(a.shape().dtype()), "[1,", row.rows, "], s32[1])"),
+      base::cat("{mode = 86 : ui8, uplo = ", int{lower ? 'L' : 'U'}, " : ui8}"));
   return signs(read_matrix<T>(out.element(0), 0));
 }
 
@@ -188,20 +188,20 @@ std::string singular_vectors(const Row& row) {
   const Literal a = sample<T>(row);
   const DType dtype = a.shape().dtype();
   const int64_t size = std::min(row.rows, row.columns);
-  const Literal out =
-      call(target_of(row.letter, row.routine), {a},
-           cat("(", a.shape(), ", ", real_part(dtype), "[1,", size, "], ", dtype, "[1,", row.rows,
-               ",", size, "], ", dtype, "[1,", size, ",", row.columns, "], s32[1])"),
-           "{mode = 83 : ui8}");
+  const Literal out = call(
+      target_of(row.letter, row.routine), {a},
+      base::cat("(", a.shape(), ", ", real_part(dtype), "[1,", size, "], ", dtype, "[1,", row.rows,
+                ",", size, "], ", dtype, "[1,", size, ",", row.columns, "], s32[1])"),
+      "{mode = 83 : ui8}");
   return signs(read_matrix<T>(out.element(2), 0));
 }
 
 std::string eigenvalue_order(const Row& row) {
   const Literal a = sample<Complex>(row);
-  const Literal out = call(
-      target_of(row.letter, "geev"), {a},
-      cat("(", a.shape().dtype(), "[1,", row.rows, "], ", a.shape(), ", ", a.shape(), ", s32[1])"),
-      "{compute_left = 78 : ui8, compute_right = 78 : ui8}");
+  const Literal out = call(target_of(row.letter, "geev"), {a},
+                           base::cat("(", a.shape().dtype(), "[1,", row.rows, "], ", a.shape(),
+                                     ", ", a.shape(), ", s32[1])"),
+                           "{compute_left = 78 : ui8, compute_right = 78 : ui8}");
   return order(read_matrix<Complex>(out.element(0), 0).values());
 }
 

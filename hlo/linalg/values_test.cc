@@ -83,8 +83,8 @@ TYPED_TEST(Values, GesddOverABatch) {
     const Literal a = random_literal<T>(letter.dtype, 3, 4, 3, 6);
     const DType real = real_part(letter.dtype);
     const Literal out = call(target_of(letter.letter, "gesdd"), {a},
-                             cat("(", a.shape(), ", ", real, "[3,3], ", letter.dtype, "[3,4,3], ",
-                                 letter.dtype, "[3,3,3], s32[3])"),
+                             base::cat("(", a.shape(), ", ", real, "[3,3], ", letter.dtype,
+                                       "[3,4,3], ", letter.dtype, "[3,3,3], s32[3])"),
                              "{mode = 83 : ui8}");
     EXPECT_THAT(out.element(4).values<int32_t>(), Each(0));
     for (int64_t at = 0; at < 3; ++at) {
@@ -125,9 +125,10 @@ TYPED_TEST(Values, SyevdOverABatchReadsItsTriangle) {
   const std::string_view routine = std::is_same_v<T, double> ? "syevd" : "heevd";
   for (const Letter& letter : letters<T>()) {
     const Literal a = random_literal<T>(letter.dtype, 2, 4, 4, 6);
-    const Literal out = call(target_of(letter.letter, routine), {a},
-                             cat("(", a.shape(), ", ", real_part(letter.dtype), "[2,4], s32[2])"),
-                             "{mode = 86 : ui8, uplo = 85 : ui8}");
+    const Literal out =
+        call(target_of(letter.letter, routine), {a},
+             base::cat("(", a.shape(), ", ", real_part(letter.dtype), "[2,4], s32[2])"),
+             "{mode = 86 : ui8, uplo = 85 : ui8}");
     for (int64_t at = 0; at < 2; ++at) {
       const Matrix<T> v = read_matrix<T>(out.element(0), at);
       Matrix<T> right = v;
@@ -279,11 +280,12 @@ TEST(Gees, GivesSchurVectors) {
                          z = read_matrix<double>(out.element(1), at);
     EXPECT_LE(distance(product(product(z, t), adjoint(z)), read_matrix<double>(a, at)), 1e-14);
   }
-  EXPECT_THAT(message_of(try_call("lapack_dgees_ffi", {a},
-                                  "(f64[2,4,4], f64[2,4,4], f64[2,4], f64[2,4], s32[2], s32[2])",
-                                  "{mode = 86 : ui8, sort = 83 : ui8}")
-                             .status()),
-              HasSubstr("must be N"));
+  EXPECT_THAT(
+      base::message_of(try_call("lapack_dgees_ffi", {a},
+                                "(f64[2,4,4], f64[2,4,4], f64[2,4], f64[2,4], s32[2], s32[2])",
+                                "{mode = 86 : ui8, sort = 83 : ui8}")
+                           .status()),
+      HasSubstr("must be N"));
 }
 
 // Whatever stands beside it in the batch is not touched.

@@ -23,7 +23,8 @@ StatusOr<Literal> as_lapack(CustomCall& call, std::string_view real, std::string
                                                  : "z";
   if (dtype != f32 && dtype != f64 && dtype != c64 && dtype != c128)
     return call.error("operand 0 must be of f32, f64, c64 or c128");
-  return find_lapack(cat("lapack_", letter, is_complex(dtype) ? complex : real, "_ffi"))(call);
+  return find_lapack(base::cat("lapack_", letter, is_complex(dtype) ? complex : real, "_ffi"))(
+      call);
 }
 
 // Qr(a): (R with the reflectors below it, tau).

@@ -34,9 +34,9 @@ TYPED_TEST(XlaCalls, EighPutTogetherIsA) {
   const DType dtype = letters<T>()[1].dtype;
   for (int64_t n : {1, 2, 3, 4, 5, 8}) {
     const Matrix<T> a = hermitian(random_matrix<T>(n, n, static_cast<uint32_t>(n)), true);
-    const Literal found =
-        call("Eigh", {literal_of<T>(dtype, {a, a})},
-             cat("(", name_of<T>(), "[2,", n, ",", n, "], f64[2,", n, "])"), "\"1,1,100,1e-9\"");
+    const Literal found = call("Eigh", {literal_of<T>(dtype, {a, a})},
+                               base::cat("(", name_of<T>(), "[2,", n, ",", n, "], f64[2,", n, "])"),
+                               "\"1,1,100,1e-9\"");
     for (int64_t at : {0, 1}) {
       const Matrix<T> v = read_matrix<T>(found.elements()[0], at);
       const std::span<const double> all = found.elements()[1].values<double>();
@@ -53,9 +53,9 @@ TYPED_TEST(XlaCalls, ReflectorsOfQrGiveItsQ) {
   using T = TypeParam;
   const DType dtype = letters<T>()[1].dtype;
   const Matrix<T> a = random_matrix<T>(5, 3, 7);
-  const std::string matrix = cat(name_of<T>(), "[1,5,3]");
+  const std::string matrix = base::cat(name_of<T>(), "[1,5,3]");
   const Literal factors =
-      call("Qr", {literal_of<T>(dtype, {a})}, cat("(", matrix, ", ", name_of<T>(), "[1,3])"));
+      call("Qr", {literal_of<T>(dtype, {a})}, base::cat("(", matrix, ", ", name_of<T>(), "[1,3])"));
   const Matrix<T> q = read_matrix<T>(call("ProductOfElementaryHouseholderReflectors",
                                           {factors.elements()[0], factors.elements()[1]}, matrix),
                                      0);
@@ -112,7 +112,7 @@ TEST(XlaCalls, RefuseWhatXlaRefuses) {
   const Literal a = Literal::from<float>(Shape(f32, {1, 2}), {1, 2});
   const auto error = [&](std::string_view target, std::string_view result,
                          std::string_view config) {
-    return message_of(try_call(target, {a}, result, config).status());
+    return base::message_of(try_call(target, {a}, result, config).status());
   };
   EXPECT_THAT(error("Eigh", "(f32[2,2], f32[2])", "\"1,1,100,1e-6\""),
               HasSubstr("last two dimensions must be equal"));

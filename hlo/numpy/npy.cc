@@ -27,9 +27,9 @@ constexpr Descr kDescrs[] = {
 std::string descr_of(DType dtype) {
   const char order = storage_bytes(dtype) == 1 ? '|' : '<';
   for (const Descr& row : kDescrs) {
-    if (row.dtype == dtype) return cat(order, row.text);
+    if (row.dtype == dtype) return base::cat(order, row.text);
   }
-  return cat("<V", storage_bytes(dtype));
+  return base::cat("<V", storage_bytes(dtype));
 }
 
 // The dtypes that numpy has not.
@@ -81,7 +81,7 @@ class HeaderParser {
 
  private:
   static Status malformed(std::string_view how) {
-    return invalid_argument("npy: the header ", how);
+    return base::invalid_argument("npy: the header ", how);
   }
 
   char peek() {
@@ -115,7 +115,7 @@ class HeaderParser {
     bool& has = key == "descr" ? has_descr_ : key == "shape" ? has_shape_ : has_order_;
     if (key != "descr" && key != "shape" && key != "fortran_order")
       return malformed("has another key than descr, fortran_order and shape");
-    if (has) return malformed(cat("has the key ", key, " twice"));
+    if (has) return malformed(base::cat("has the key ", key, " twice"));
     has = true;
     if (key == "shape") return shape();
     if (key == "fortran_order") {
@@ -125,7 +125,7 @@ class HeaderParser {
       return {};
     }
     if (peek() == '[' || peek() == '(') {
-      return invalid_argument(
+      return base::invalid_argument(
           "npy: the elements are structs (a structured dtype); save each field as an array of its "
           "own");
     }
@@ -165,14 +165,15 @@ uint64_t little_endian(std::string_view bytes) {
 }
 
 StatusOr<Header> parse_header(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic)) return invalid_argument("npy: does not begin with \\x93NUMPY");
-  if (bytes.size() < 12) return invalid_argument("npy: ends inside its header");
+  if (!bytes.starts_with(kMagic))
+    return base::invalid_argument("npy: does not begin with \\x93NUMPY");
+  if (bytes.size() < 12) return base::invalid_argument("npy: ends inside its header");
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3)
-    return invalid_argument("npy: is of version ", version, "; known are 1 to 3");
+    return base::invalid_argument("npy: is of version ", version, "; known are 1 to 3");
   const size_t start = version == 1 ? 10 : 12;
   const uint64_t length = little_endian(bytes.substr(8, start - 8));
-  if (length > bytes.size() - start) return invalid_argument("npy: ends inside its header");
+  if (length > bytes.size() - start) return base::invalid_argument("npy: ends inside its header");
   HEDDLE_ASSIGN_OR_RETURN(Header out, HeaderParser(bytes.substr(start, length)).run());
   out.data = start + length;
   return out;
@@ -189,14 +190,14 @@ StatusOr<DType> dtype_of(std::string_view descr, std::optional<DType> wanted) {
   if (kind == "V2") return bf16;
   if (kind == "V1") {
     if (wanted && is_raw(*wanted) && storage_bytes(*wanted) == 1) return *wanted;
-    return invalid_argument(
+    return base::invalid_argument(
         "npy: the elements are raw bytes ('V1'), as ml_dtypes saves floats of 8 bits; say which "
         "dtype they are, as f8e4m3fn");
   }
   for (const Descr& row : kDescrs) {
     if (row.text == kind) return row.dtype;
   }
-  return invalid_argument("npy: the elements are ", words_for(kind));
+  return base::invalid_argument("npy: the elements are ", words_for(kind));
 }
 
 // Big-endian numbers as the host has them, each part of a complex one by itself.
@@ -254,15 +255,15 @@ StatusOr<Literal> read_npy(std::string_view bytes, std::optional<DType> dtype) {
   HEDDLE_ASSIGN_OR_RETURN(const Header header, parse_header(bytes));
   HEDDLE_ASSIGN_OR_RETURN(const DType found, dtype_of(header.descr, dtype));
   const Shape shape(found, header.shape);
-  HEDDLE_RETURN_IF_ERROR(annotate(check_shape(shape), "npy: "));
+  HEDDLE_RETURN_IF_ERROR(base::annotate(check_shape(shape), "npy: "));
   if (dtype && *dtype != found) {
-    return invalid_argument("npy: is ", shape, "; it must have the dtype ", *dtype,
-                            ", load it as it is and cast it with astype(", *dtype, ")");
+    return base::invalid_argument("npy: is ", shape, "; it must have the dtype ", *dtype,
+                                  ", load it as it is and cast it with astype(", *dtype, ")");
   }
   const size_t size = static_cast<size_t>(shape.byte_size()), there = bytes.size() - header.data;
   if (there != size) {
-    return invalid_argument("npy: has ", there, " bytes of data; ", shape, " takes ", size,
-                            there > size ? ", and a file has one array" : "");
+    return base::invalid_argument("npy: has ", there, " bytes of data; ", shape, " takes ", size,
+                                  there > size ? ", and a file has one array" : "");
   }
   Literal out = Literal::uninitialised(shape);
   if (size > 0) std::memcpy(out.mutable_bytes(), bytes.data() + header.data, size);
@@ -273,20 +274,20 @@ StatusOr<Literal> read_npy(std::string_view bytes, std::optional<DType> dtype) {
 
 StatusOr<std::string> npy_header(const Shape& shape) {
   if (!shape.is_array() || !is_array_element(shape.dtype()))
-    return invalid_argument("npy: ", shape, " is no array");
+    return base::invalid_argument("npy: ", shape, " is no array");
   if (shape.rank() > int64_t{kMaxRank})
-    return invalid_argument("npy: ", shape, " has more than 64 axes, which numpy has not");
+    return base::invalid_argument("npy: ", shape, " has more than 64 axes, which numpy has not");
   std::string header =
-      cat("{'descr': '", descr_of(shape.dtype()), "', 'fortran_order': False, 'shape': (",
-          join(shape.dimensions(), ", "), shape.rank() == 1 ? "," : "", "), }");
+      base::cat("{'descr': '", descr_of(shape.dtype()), "', 'fortran_order': False, 'shape': (",
+                base::join(shape.dimensions(), ", "), shape.rank() == 1 ? "," : "", "), }");
   header.append((64 - (kMagic.size() + 4 + header.size() + 1) % 64) % 64, ' ').push_back('\n');
   const char length[] = {static_cast<char>(header.size() & 0xff),
                          static_cast<char>(header.size() >> 8)};
-  return cat(kMagic, std::string_view("\x01\x00", 2), std::string_view(length, 2), header);
+  return base::cat(kMagic, std::string_view("\x01\x00", 2), std::string_view(length, 2), header);
 }
 
 StatusOr<std::string> write_npy(const Literal& literal) {
-  if (literal.is_elided()) return invalid_argument("npy: ", literal.shape(), " has no value");
+  if (literal.is_elided()) return base::invalid_argument("npy: ", literal.shape(), " has no value");
   HEDDLE_ASSIGN_OR_RETURN(std::string out, npy_header(literal.shape()));
   out.append(reinterpret_cast<const char*>(literal.bytes()),
              static_cast<size_t>(literal.byte_size()));

@@ -45,6 +45,6 @@ struct NamedLiteral {
 // errors: InvalidArgument for names that are there twice, and for what write_npy() refuses; the
 // sink's
 Status write_npz(std::span<const NamedLiteral> arrays, bool compress,
-                 FunctionRef<Status(std::string_view)> sink);
+                 base::FunctionRef<Status(std::string_view)> sink);
 
 }  // namespace heddle::hlo

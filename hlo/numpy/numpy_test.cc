@@ -18,14 +18,16 @@ std::string npy(std::string header, std::string_view data = "") {
   header += '\n';
   const char length[] = {static_cast<char>(header.size() & 0xff),
                          static_cast<char>(header.size() >> 8)};
-  return cat(std::string_view("\x93NUMPY\x01\x00", 8), std::string_view(length, 2), header, data);
+  return base::cat(std::string_view("\x93NUMPY\x01\x00", 8), std::string_view(length, 2), header,
+                   data);
 }
 std::string with_descr(std::string_view descr, std::string_view data = "",
                        std::string_view n = "1") {
-  return npy(cat("{'descr': ", descr, ", 'fortran_order': False, 'shape': (", n, ",), }"), data);
+  return npy(base::cat("{'descr': ", descr, ", 'fortran_order': False, 'shape': (", n, ",), }"),
+             data);
 }
 std::string error_of(std::string_view bytes, std::optional<DType> dtype = {}) {
-  return message_of(read_npy(bytes, dtype).status());
+  return base::message_of(read_npy(bytes, dtype).status());
 }
 
 TEST(Npy, SaysWhatItsElementsAreThatHeddleHasNot) {
@@ -113,11 +115,11 @@ std::string archive_of(const std::vector<Part>& parts, ZipWriter::Options option
 
 std::string zip_error(const std::string& archive) {
   StatusOr<std::vector<ZipEntry>> entries = read_zip(archive);
-  if (!entries.ok()) return message_of(entries.status());
+  if (!entries.ok()) return base::message_of(entries.status());
   for (const ZipEntry& entry : *entries) {
     std::string inflated;
     StatusOr<std::string_view> content = content_of(entry, inflated);
-    if (!content.ok()) return message_of(content.status());
+    if (!content.ok()) return base::message_of(content.status());
   }
   return "fine";
 }
@@ -198,15 +200,15 @@ TEST(Npz, ReadsWhatItWrote) {
   EXPECT_THAT(archive->names(), ElementsAre("w", "layers[0].b"));
   EXPECT_EQ(*archive->read(0), arrays[0].value);
   EXPECT_EQ(*archive->read(1), arrays[1].value);
-  EXPECT_EQ(message_of(archive->read(1, f32).status()),
+  EXPECT_EQ(base::message_of(archive->read(1, f32).status()),
             "layers[0].b: npy: is s64[]; it must have the dtype f32, load it as it is and cast it "
             "with astype(f32)");
-  EXPECT_EQ(message_of(NpzReader::open(*write_npy(arrays[0].value)).status()),
+  EXPECT_EQ(base::message_of(NpzReader::open(*write_npy(arrays[0].value)).status()),
             "npz: is one array and no archive; read it with load_npy");
-  EXPECT_EQ(message_of(NpzReader::open(archive_of({{"readme.txt", "hi"}})).status()),
+  EXPECT_EQ(base::message_of(NpzReader::open(archive_of({{"readme.txt", "hi"}})).status()),
             "npz: entry 'readme.txt' is no .npy file");
   const std::vector<NamedLiteral> twice = {arrays[0], arrays[0]};
-  EXPECT_EQ(message_of(write_npz(twice, false, sink)), "npz: two arrays have the name 'w'");
+  EXPECT_EQ(base::message_of(write_npz(twice, false, sink)), "npz: two arrays have the name 'w'");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ void put(std::string& out, uint64_t number, int width) {
   for (int i = 0; i < width; ++i) out.push_back(static_cast<char>(number >> (8 * i) & 0xff));
 }
 
-Status bad(std::string_view how) { return invalid_argument("zip: ", how); }
+Status bad(std::string_view how) { return base::invalid_argument("zip: ", how); }
 
 // A name that people can read: no control characters, and not too long.
 std::string shown(std::string_view name) {
@@ -150,7 +150,7 @@ StatusOr<Row> read_row(std::string_view& directory) {
 
 StatusOr<ZipEntry> entry_of(const Row& row, std::string_view archive, uint64_t end) {
   const auto fail = [&](std::string_view how) {
-    return invalid_argument("zip: entry '", shown(row.name), "' ", how);
+    return base::invalid_argument("zip: entry '", shown(row.name), "' ", how);
   };
   if ((row.flags & kEncrypted) != 0) return fail("is encrypted");
   if (row.method != kStored && row.method != kDeflated)
@@ -180,13 +180,13 @@ Status check_apart(std::vector<const ZipEntry*> entries) {
   for (size_t i = 1; i < entries.size(); ++i) {
     const std::string_view before = entries[i - 1]->stored;
     if (before.data() + before.size() + kLocalSize > entries[i]->stored.data())
-      return invalid_argument("zip: entries '", shown(entries[i - 1]->name), "' and '",
-                              shown(entries[i]->name), "' overlap");
+      return base::invalid_argument("zip: entries '", shown(entries[i - 1]->name), "' and '",
+                                    shown(entries[i]->name), "' overlap");
   }
   std::ranges::sort(entries, {}, [](const ZipEntry* e) { return e->name; });
   for (size_t i = 1; i < entries.size(); ++i) {
     if (entries[i - 1]->name == entries[i]->name)
-      return invalid_argument("zip: has the name '", shown(entries[i]->name), "' twice");
+      return base::invalid_argument("zip: has the name '", shown(entries[i]->name), "' twice");
   }
   return {};
 }
@@ -205,7 +205,8 @@ Bytef* input_of(std::string_view bytes) {
 // Memory grows with what comes out, never past what the entry says.
 StatusOr<std::string> inflate_all(std::string_view stored, uint64_t size) {
   z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return internal_error("zip: zlib does not start");
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+    return base::internal_error("zip: zlib does not start");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, inflateEnd);
   std::string out, piece(kPiece, '\0');
   int code = Z_OK;
@@ -244,7 +245,7 @@ Status deflate_into(std::string& out, z_stream& stream, std::string_view part, i
       stream.next_out = reinterpret_cast<Bytef*>(piece.data());
       stream.avail_out = kPiece;
       if (deflate(&stream, how) == Z_STREAM_ERROR)
-        return internal_error("zip: zlib does not deflate");
+        return base::internal_error("zip: zlib does not deflate");
       out.append(piece, 0, kPiece - stream.avail_out);
     } while (stream.avail_out == 0);
   } while (!part.empty());
@@ -255,7 +256,7 @@ StatusOr<std::string> deflate_all(const std::vector<std::string_view>& parts) {
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
       Z_OK)
-    return internal_error("zip: zlib does not start");
+    return base::internal_error("zip: zlib does not start");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, deflateEnd);
   std::string out;
   for (const std::string_view part : parts)

@@ -27,7 +27,7 @@ StatusOr<Shape> infer_async_start(const InferArgs& in) {
 
 StatusOr<Literal> evaluate_async_start(EvalArgs& in) {
   if (in.size() != in.caller.computation(0).parameter_count()) {
-    return unimplemented(
+    return base::unimplemented(
         "async-start: has ", in.size(), " operands, and its computation takes ",
         in.caller.computation(0).parameter_count(),
         "; operands that come with a later update are not evaluated: give all at the start");
@@ -44,7 +44,7 @@ StatusOr<Shape> infer_async_update(const InferArgs& in) {
 
 StatusOr<Literal> evaluate_async_update(EvalArgs& in) {
   if (in.size() == 1 && same_type(in[0].shape(), in.result())) return std::move(in.operands[0]);
-  return unimplemented(
+  return base::unimplemented(
       "async-update: brings operands of its own; give all operands to async-start");
 }
 

@@ -74,7 +74,7 @@ TEST(BatchNorm, TrainingNormalisesEachFeature) {
   Random random(8);
   for (int round = 0; round < 60; ++round) {
     const Sample s = random_sample(random);
-    SCOPED_TRACE(cat("round ", round, ": ", s.x.shape(), ", feature ", s.feature));
+    SCOPED_TRACE(base::cat("round ", round, ": ", s.x.shape(), ", feature ", s.feature));
     const Literal out = train(s);
     for (int64_t f = 0; f < s.scale.element_count(); ++f) {
       const std::vector<double> x = of_feature(s, s.x, f);
@@ -135,7 +135,7 @@ TEST(BatchNorm, GradientsMatchDifferences) {
   Random random(10);
   for (int round = 0; round < 20; ++round) {
     const Sample s = random_sample(random);
-    SCOPED_TRACE(cat("round ", round, ": ", s.x.shape(), ", feature ", s.feature));
+    SCOPED_TRACE(base::cat("round ", round, ": ", s.x.shape(), ", feature ", s.feature));
     const Literal trained = train(s);
     const Literal grad = op_testing::evaluate(
         Opcode::kBatchNormGrad, {s.x, s.scale, trained.element(1), trained.element(2), s.grad},

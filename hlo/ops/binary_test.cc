@@ -51,7 +51,8 @@ TEST_P(BinaryFunctions, RoundTheTrueValueOnce) {
   const Literal x = array(dtype, xs), y = array(dtype, ys);
   const Literal z = evaluate(function.opcode, {x, y});
   for (int64_t i = 0; i < x.element_count(); ++i) {
-    SCOPED_TRACE(cat(to_string(function.opcode), " of ", x.to_double(i), " and ", y.to_double(i)));
+    SCOPED_TRACE(
+        base::cat(to_string(function.opcode), " of ", x.to_double(i), " and ", y.to_double(i)));
     expect_rounded_once(dtype, z.to_double(i), function.value(x.to_double(i), y.to_double(i)));
   }
 }
@@ -60,8 +61,8 @@ INSTANTIATE_TEST_SUITE_P(EveryOp, BinaryFunctions,
                          testing::Combine(testing::ValuesIn(kFunctions),
                                           testing::Values(f64, f32, f16, bf16, f8e5m2)),
                          [](const auto& info) {
-                           return cat(to_string(std::get<0>(info.param).opcode), "_",
-                                      std::get<1>(info.param));
+                           return base::cat(to_string(std::get<0>(info.param).opcode), "_",
+                                            std::get<1>(info.param));
                          });
 
 class Extrema : public testing::TestWithParam<DType> {};

@@ -27,10 +27,10 @@ StatusOr<Literal> identity(CustomCall& call) {
 StatusOr<Literal> same_view(CustomCall& call) {
   HEDDLE_RETURN_IF_ERROR(call.check_size(1));
   if (same_type(call[0].shape(), call.result())) return call.take(0);
-  return unimplemented("custom-call: ", call.target(), ": makes ", call.result(), " of ",
-                       call[0].shape(),
-                       ", which is a part on one of several devices; run it on a "
-                       "mesh device (runtime/mesh.h)");
+  return base::unimplemented("custom-call: ", call.target(), ": makes ", call.result(), " of ",
+                             call[0].shape(),
+                             ", which is a part on one of several devices; run it on a "
+                             "mesh device (runtime/mesh.h)");
 }
 
 // A group of values to be sharded alike: nothing, on one device.
@@ -44,10 +44,10 @@ StatusOr<Literal> shape_assertion(CustomCall& call) {
   const StatusOr<std::string> given = call.text("error_message");
   std::string message = given.ok() ? *given : "the assertion does not hold";
   for (size_t i = 1; i < call.size(); ++i) {
-    const std::string place = cat("{", i - 1, "}");
+    const std::string place = base::cat("{", i - 1, "}");
     const size_t at = message.find(place);
     if (at == std::string::npos || !call[i].shape().is_scalar()) continue;
-    message.replace(at, place.size(), cat(call[i].to_int64(0)));
+    message.replace(at, place.size(), base::cat(call[i].to_int64(0)));
   }
   return call.error(message);
 }

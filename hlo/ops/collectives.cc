@@ -133,10 +133,11 @@ StatusOr<Shape> infer_permute(const InferArgs& in) {
 
 Status needs_devices(const EvalArgs& in, int64_t devices) {
   const std::string count =
-      devices > 1 ? cat(devices, " devices") : std::string("the devices of a mesh");
-  return unimplemented(to_string(in.instruction.opcode), ": joins ", count,
-                       ", and the interpreter is one; run it on a backend with as many, or write "
-                       "the module for one");
+      devices > 1 ? base::cat(devices, " devices") : std::string("the devices of a mesh");
+  return base::unimplemented(
+      to_string(in.instruction.opcode), ": joins ", count,
+      ", and the interpreter is one; run it on a backend with as many, or write "
+      "the module for one");
 }
 
 Status check_alone(const EvalArgs& in) {
@@ -154,9 +155,9 @@ std::vector<Literal> taken(EvalArgs& in) {
 // where groups do not.
 StatusOr<Literal> as_result(const EvalArgs& in, Literal value) {
   if (same_type(value.shape(), in.result())) return value;
-  return unimplemented(to_string(in.instruction.opcode), ": result is declared as ", in.result(),
-                       "; of one device it is ", value.shape(),
-                       ", and the interpreter is one; run it on a backend with several");
+  return base::unimplemented(to_string(in.instruction.opcode), ": result is declared as ",
+                             in.result(), "; of one device it is ", value.shape(),
+                             ", and the interpreter is one; run it on a backend with several");
 }
 
 // What a device has from its group; from one of its own: its operands.
@@ -186,7 +187,7 @@ StatusOr<Literal> permuted_alone(EvalArgs& in) {
     last = std::max({last, pair.source, pair.target});
   if (last > 0) return needs_devices(in, std::min(last, INT64_MAX - 1) + 1);
   if (!attrs.slice_sizes.empty()) {
-    return unimplemented(
+    return base::unimplemented(
         "collective-permute: the form with slice_sizes, which writes into an operand, is not "
         "evaluated; use the plain form");
   }
@@ -221,9 +222,9 @@ StatusOr<Literal> evaluate_ragged_all_to_all(EvalArgs& in) {
     const bool inside = sizes[i] >= 0 && from[i] >= 0 && to[i] >= 0 &&
                         from[i] <= rows_in - sizes[i] && to[i] <= rows_out - sizes[i];
     if (!inside) {
-      return invalid_argument("ragged-all-to-all: slice ", i, " has ", sizes[i], " rows from ",
-                              from[i], " to ", to[i], "; must lie in ", rows_in,
-                              " rows of the input and ", rows_out, " of the output");
+      return base::invalid_argument("ragged-all-to-all: slice ", i, " has ", sizes[i],
+                                    " rows from ", from[i], " to ", to[i], "; must lie in ",
+                                    rows_in, " rows of the input and ", rows_out, " of the output");
     }
     if (sizes[i] * row_bytes == 0) continue;
     std::memcpy(out.mutable_bytes() + to[i] * row_bytes, in[0].bytes() + from[i] * row_bytes,
@@ -239,7 +240,7 @@ StatusOr<Literal> evaluate_collective_reduce(EvalArgs& in) {
   const Seat* seat = this_seat();
   const bool everyone = groups == ReplicaGroups() && seat != nullptr && seat->devices.total() > 1;
   if (size.ok() && *size == 1 && !everyone) return as_result(in, bundled(taken(in)));
-  return unimplemented(
+  return base::unimplemented(
       "collective-reduce: joins several devices, and what it gives to each is not known to Heddle; "
       "use all-reduce");
 }

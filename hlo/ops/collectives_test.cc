@@ -20,11 +20,12 @@ using ::testing::HasSubstr;
 
 // A program of one f32[3] parameter, x.
 std::string program(const std::string& body, const std::string& header = "") {
-  return cat("HloModule m", header,
-             "\n f { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n",
-             "g { p = f32[3] parameter(0) ROOT n = f32[3] negate(p) }\n ENTRY main { x = f32[3] "
-             "parameter(0) ",
-             body, " }");
+  return base::cat(
+      "HloModule m", header,
+      "\n f { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n",
+      "g { p = f32[3] parameter(0) ROOT n = f32[3] negate(p) }\n ENTRY main { x = f32[3] "
+      "parameter(0) ",
+      body, " }");
 }
 const Literal kX = floats({1, 2, 3});
 
@@ -39,7 +40,8 @@ TEST(Collectives, OfOneDeviceGiveItsValueBack) {
                          "collective-reduce(x), replica_groups={}, to_apply=f",
                          "collective-permute(x), source_target_pairs={{0,0}}"}) {
     SCOPED_TRACE(op);
-    EXPECT_THAT(numbers(run(program(cat("ROOT r = f32[3] ", op)), {kX})), ElementsAre(1, 2, 3));
+    EXPECT_THAT(numbers(run(program(base::cat("ROOT r = f32[3] ", op)), {kX})),
+                ElementsAre(1, 2, 3));
   }
 }
 
@@ -134,10 +136,10 @@ TEST(Collectives, OfSeveralDevicesSayWhatTheyNeed) {
 
 TEST(Collectives, CombinersAreOfTheOperandsTypes) {
   const auto error = [](const std::string& combiner, const std::string& op) {
-    return message_of(
-        parse_text(cat("HloModule m\n f { ", combiner, " }\n ENTRY main { x = f32[4] parameter(0) ",
-                       "ROOT r = f32[4] ", op, " }"))
-            .status());
+    return base::message_of(parse_text(base::cat("HloModule m\n f { ", combiner,
+                                                 " }\n ENTRY main { x = f32[4] parameter(0) ",
+                                                 "ROOT r = f32[4] ", op, " }"))
+                                .status());
   };
   const std::string reduce = "all-reduce(x), replica_groups={}, to_apply=f";
   EXPECT_THAT(
@@ -179,7 +181,7 @@ TEST(Async, RunsItsComputationAtTheStart) {
 TEST(Async, RefusesAStartWhoseTypesAreOthers) {
   const std::string other = program(
       "s = ((f32[3]), f32[4], u32[]) async-start(x), calls=g ROOT r = f32[4] async-done(s)");
-  EXPECT_THAT(message_of(parse_text(other).status()),
+  EXPECT_THAT(base::message_of(parse_text(other).status()),
               HasSubstr("must be a tuple of (f32[3]), f32[3] and contexts"));
 }
 

@@ -79,7 +79,7 @@ class ComplexFunctions : public testing::TestWithParam<Function> {};
 TEST_P(ComplexFunctions, AreRightToAUnitOfTheLastPlace) {
   for (double re : {-2.25, -0.5, 0.125, 0.75, 3.0}) {
     for (double im : {-1.5, -0.25, 0.375, 2.0}) {
-      SCOPED_TRACE(cat(to_string(GetParam().opcode), " of ", re, " + ", im, "i"));
+      SCOPED_TRACE(base::cat(to_string(GetParam().opcode), " of ", re, " + ", im, "i"));
       const Wide want = GetParam().value(Wide(re, im));
       EXPECT_LE(distance(Wide(apply(GetParam().opcode, C64(C128(re, im)))), want), 0x1p-23L);
       EXPECT_LE(distance(Wide(apply(GetParam().opcode, C128(re, im))), want), 0x1p-52L);

@@ -29,7 +29,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
                     " branches; takes the index and one argument a branch");
   }
   for (size_t i = 0; i < branches; ++i) {
-    const std::string role = cat("branch ", i);
+    const std::string role = base::cat("branch ", i);
     HEDDLE_RETURN_IF_ERROR(check_takes(in, i, role, {&in[i + 1], 1}));
     const Shape& first = in.called()[0]->result_shape();
     const Shape& result = in.called()[i]->result_shape();

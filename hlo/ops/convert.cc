@@ -102,8 +102,8 @@ double round_stochastically(double x, uint64_t random, int bits) {
 
 StatusOr<Literal> evaluate_stochastic(EvalArgs& in) {
   if (!is_integer(in.result().dtype())) {
-    return unimplemented("stochastic-convert: the result is ", in.result(),
-                         "; only integers are offered, use convert");
+    return base::unimplemented("stochastic-convert: the result is ", in.result(),
+                               "; only integers are offered, use convert");
   }
   const DType from = in[0].shape().dtype(), to = in.result().dtype();
   Literal out = Literal::uninitialised(in.result());

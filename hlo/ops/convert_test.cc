@@ -165,7 +165,7 @@ TEST(StochasticConvert, RoundsAwayFromZeroWhereTheFractionExceedsRandom) {
 TEST(StochasticConvert, ToFloatsIsNotOffered) {
   auto value = try_evaluate(Opcode::kStochasticConvert, {array(f32, {1}), array(u32, {0})}, {},
                             Shape(bf16, {1}));
-  EXPECT_EQ(message_of(value.status()),
+  EXPECT_EQ(base::message_of(value.status()),
             "stochastic-convert: the result is bf16[1]; only integers are offered, use convert");
 }
 

@@ -17,8 +17,9 @@ Status check_labels(const InferArgs& in, std::string_view what, const Shape& sha
   Dims all = spatial;
   all.push_back(first);
   all.push_back(second);
-  HEDDLE_RETURN_IF_ERROR(check_dimensions(in, cat("dim_labels of ", what), all, shape.rank()));
-  return check_length(in, cat("dim_labels of ", what), all.size(), shape.rank(), "dimension");
+  HEDDLE_RETURN_IF_ERROR(
+      check_dimensions(in, base::cat("dim_labels of ", what), all, shape.rank()));
+  return check_length(in, base::cat("dim_labels of ", what), all.size(), shape.rank(), "dimension");
 }
 
 Status check_all_labels(const InferArgs& in, const ConvolutionDims& dims) {

@@ -140,8 +140,8 @@ TEST_P(ConvolutionOf, AnyFormMatchesLoops) {
   for (int round = 0; round < 250; ++round) {
     const Sample s = random_sample(random, GetParam(), static_cast<size_t>(round % 4));
     const Literal x = whole_numbers(random, s.x), kernel = whole_numbers(random, s.kernel);
-    SCOPED_TRACE(cat("round ", round, window_testing::text_of(s.attrs.window.dimensions), " of ",
-                     s.x, " by ", s.kernel));
+    SCOPED_TRACE(base::cat("round ", round, window_testing::text_of(s.attrs.window.dimensions),
+                           " of ", s.x, " by ", s.kernel));
     const Literal out = op_testing::evaluate(Opcode::kConvolution, {x, kernel}, s.attrs, s.result);
     EXPECT_TRUE(same_type(out.shape(), s.result));
     index_testing::for_each_index(s.result.dimensions(), [&](const Index& at) {

@@ -30,8 +30,8 @@ StatusOr<Literal> guarded(const CustomCallFunction& function, CustomCall& call) 
   } catch (const std::bad_alloc&) {
     throw;  // of the run as a whole
   } catch (const std::exception& error) {
-    return make_error(StatusCode::kInternal, "custom-call: ", call.target(), ": threw ",
-                      error.what());
+    return base::make_error(StatusCode::kInternal, "custom-call: ", call.target(), ": threw ",
+                            error.what());
   }
 }
 
@@ -40,9 +40,9 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
   if (this_seat() != nullptr && changes_view(call.target())) return change_view(in);
   const std::shared_ptr<const CustomCallFunction> function = find_custom_call(call.target());
   if (function == nullptr) {
-    return unimplemented("custom-call: target ", call.target(),
-                         " has no function; give it one with hlo::register_custom_call(\"",
-                         call.target(), "\", ..) of heddle/hlo/custom_call.h");
+    return base::unimplemented("custom-call: target ", call.target(),
+                               " has no function; give it one with hlo::register_custom_call(\"",
+                               call.target(), "\", ..) of heddle/hlo/custom_call.h");
   }
   HEDDLE_ASSIGN_OR_RETURN(Literal result, guarded(*function, call));
   if (same_type(result.shape(), in.result())) return result;

@@ -59,7 +59,7 @@ StatusOr<Literal> evaluate_get(EvalArgs& in) {
 Status check_full(const EvalArgs& in, size_t i, int64_t d) {
   const int64_t size = index_at(in[i], 0);
   if (size == in.result().dimension(d)) return {};
-  return unimplemented(
+  return base::unimplemented(
       to_string(in.instruction.opcode), ": dimension ", d, " of the result ", in.result(),
       " is given the size ", size,
       ", and by itself the rule gives arrays that fill their bounds; evaluate the module");

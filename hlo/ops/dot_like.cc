@@ -4,11 +4,13 @@ namespace heddle::hlo {
 
 Status check_paired_dims(const InferArgs& in, std::string_view what, const Dims& of_x,
                          const Dims& of_y) {
-  HEDDLE_RETURN_IF_ERROR(check_dimensions(in, cat("lhs_", what, "_dims"), of_x, in[0].rank()));
-  HEDDLE_RETURN_IF_ERROR(check_dimensions(in, cat("rhs_", what, "_dims"), of_y, in[1].rank()));
-  HEDDLE_RETURN_IF_ERROR(check_length(in, cat("rhs_", what, "_dims"), of_y.size(),
+  HEDDLE_RETURN_IF_ERROR(
+      check_dimensions(in, base::cat("lhs_", what, "_dims"), of_x, in[0].rank()));
+  HEDDLE_RETURN_IF_ERROR(
+      check_dimensions(in, base::cat("rhs_", what, "_dims"), of_y, in[1].rank()));
+  HEDDLE_RETURN_IF_ERROR(check_length(in, base::cat("rhs_", what, "_dims"), of_y.size(),
                                       static_cast<int64_t>(of_x.size()),
-                                      cat("of lhs_", what, "_dims")));
+                                      base::cat("of lhs_", what, "_dims")));
   for (size_t i = 0; i < of_x.size(); ++i) {
     if (sizes_agree(in[0].dimension(of_x[i]), in[1].dimension(of_y[i]))) continue;
     return in.error("y is ", in[1], "; dimension ", of_y[i], " must be ", in[0].dimension(of_x[i]),

@@ -109,10 +109,10 @@ Literal dot(const Operand& lhs, const Operand& rhs, const Literal& x, const Lite
 
 void expect_definition(const Operand& lhs, const Operand& rhs, DType left, DType right,
                        DType result) {
-  SCOPED_TRACE(cat(to_string(Shape(left, lhs.sizes)), " x ", to_string(Shape(right, rhs.sizes)),
-                   " -> ", result, " batch {", join(lhs.batch, ","), "} {", join(rhs.batch, ","),
-                   "} contracting {", join(lhs.contracting, ","), "} {", join(rhs.contracting, ","),
-                   "}"));
+  SCOPED_TRACE(base::cat(
+      to_string(Shape(left, lhs.sizes)), " x ", to_string(Shape(right, rhs.sizes)), " -> ", result,
+      " batch {", base::join(lhs.batch, ","), "} {", base::join(rhs.batch, ","), "} contracting {",
+      base::join(lhs.contracting, ","), "} {", base::join(rhs.contracting, ","), "}"));
   const Literal x = numbers_of(left, lhs.sizes, 1), y = numbers_of(right, rhs.sizes, 2);
   EXPECT_EQ(numbers(dot(lhs, rhs, x, y, result)), by_definition(lhs, rhs, x, y));
 }

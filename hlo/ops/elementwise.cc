@@ -35,7 +35,7 @@ std::string describe(int accepts) {
   if (accepts & kComplexes) names.push_back("complex numbers");
   std::string_view last = names.back();
   names.pop_back();
-  return names.empty() ? std::string(last) : cat(join(names, ", "), " or ", last);
+  return names.empty() ? std::string(last) : base::cat(base::join(names, ", "), " or ", last);
 }
 
 // A `?` agrees with every size.

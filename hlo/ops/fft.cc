@@ -63,7 +63,7 @@ StatusOr<Shape> infer_fft(const InferArgs& in) {
   int64_t touched = static_cast<int64_t>(attrs.fft_length.size());
   if (touched < 1 || touched > 3 || touched > in[0].rank() ||
       in.declared()->rank() != in[0].rank()) {
-    return in.error("x is ", in[0], " and fft_length {", join(attrs.fft_length, ","),
+    return in.error("x is ", in[0], " and fft_length {", base::join(attrs.fft_length, ","),
                     "}; must have 1 to 3 lengths, for the last dimensions of x");
   }
   HEDDLE_RETURN_IF_ERROR(check_fft_types(in, attrs.fft_type));
@@ -143,9 +143,9 @@ Status check_complex_lengths(const EvalArgs& in) {
   if (is_real(attrs.fft_type) ||
       std::equal(attrs.fft_length.rbegin(), attrs.fft_length.rend(), sizes.rbegin()))
     return {};
-  return invalid_argument("fft: x is ", in[0].shape(), " and fft_length {",
-                          join(attrs.fft_length, ","),
-                          "}; must be the sizes of the last dimensions of x");
+  return base::invalid_argument("fft: x is ", in[0].shape(), " and fft_length {",
+                                base::join(attrs.fft_length, ","),
+                                "}; must be the sizes of the last dimensions of x");
 }
 
 StatusOr<Literal> evaluate_fft(EvalArgs& in) {

@@ -166,7 +166,7 @@ TEST(Fft, RefusesLengthsThatAreNotThoseOfX) {
   const Shape shape(c64, {4});
   const auto result =
       op_testing::try_evaluate(Opcode::kFft, {Literal(shape)}, FftAttrs{FftType::kFft, {8}}, shape);
-  EXPECT_THAT(message_of(result.status()),
+  EXPECT_THAT(base::message_of(result.status()),
               HasSubstr("x is c64[4] and fft_length {8}; must be the sizes"));
 }
 

@@ -72,19 +72,20 @@ StatusOr<Dims> members_of(const EvalArgs& in, const Seat& seat) {
   const Numbers numbers = numbers_of(in.instruction.opcode, attrs);
   const int64_t self = own_number(seat, numbers), count = count_of(seat, numbers);
   StatusOr<Dims> found = group_of(attrs.replica_groups, self);
-  if (!found.ok()) return annotate(found.status(), op, ": ");
+  if (!found.ok()) return base::annotate(found.status(), op, ": ");
   const Dims group = has_no_groups(attrs.replica_groups) ? all_numbers(count) : *std::move(found);
   if (group.empty()) {
-    return invalid_argument(op, ": replica_groups leave out ", self, "; must name each of ", count,
-                            " once");
+    return base::invalid_argument(op, ": replica_groups leave out ", self, "; must name each of ",
+                                  count, " once");
   }
   Dims devices;
   for (int64_t number : group) {
     if (number < 0 || number >= count)
-      return invalid_argument(op, ": replica_groups name ", number, "; must be less than ", count);
+      return base::invalid_argument(op, ": replica_groups name ", number, "; must be less than ",
+                                    count);
     if (std::ranges::count(group, number) > 1) {
-      return invalid_argument(op, ": replica_groups name ", number, " twice; must name each of ",
-                              count, " once");
+      return base::invalid_argument(op, ": replica_groups name ", number,
+                                    " twice; must name each of ", count, " once");
     }
     append_devices(seat, numbers, number, devices);
   }
@@ -99,9 +100,9 @@ StatusOr<Values> exchange(const EvalArgs& in, const Seat& seat, const Dims& memb
   HEDDLE_ASSIGN_OR_RETURN(Values all, seat.rendezvous->exchange(at, members, seat.device, value));
   for (size_t i = 0; i < all.size(); ++i) {
     if (same_type(all[i].shape(), value.shape())) continue;
-    return invalid_argument(to_string(in.instruction.opcode), ": device ", members[i], " gives ",
-                            all[i].shape(), ", device ", seat.device, " ", value.shape(),
-                            "; must be of one size");
+    return base::invalid_argument(to_string(in.instruction.opcode), ": device ", members[i],
+                                  " gives ", all[i].shape(), ", device ", seat.device, " ",
+                                  value.shape(), "; must be of one size");
   }
   return all;
 }
@@ -127,8 +128,8 @@ class Collective {
       case Opcode::kAllToAll: return exchanged();
       case Opcode::kCollectiveBroadcast: return given_[0];
       default:
-        return unimplemented(to_string(opcode),
-                             ": is evaluated on one device alone; use all-reduce");
+        return base::unimplemented(to_string(opcode),
+                                   ": is evaluated on one device alone; use all-reduce");
     }
   }
 
@@ -173,8 +174,9 @@ class Collective {
       if (dimensions.size() == 1 && operand.shape().is_array() && dimensions[0] >= 0 &&
           dimensions[0] < operand.shape().rank())
         continue;
-      return invalid_argument(to_string(in_.instruction.opcode), ": dimensions are {",
-                              join(dimensions, ","), "}; must be one of ", operand.shape());
+      return base::invalid_argument(to_string(in_.instruction.opcode), ": dimensions are {",
+                                    base::join(dimensions, ","), "}; must be one of ",
+                                    operand.shape());
     }
     return {};
   }
@@ -204,8 +206,8 @@ class Collective {
       return Values{joined(parts)};
     }
     if (in_.size() != members_.size()) {
-      return invalid_argument("all-to-all: has ", in_.size(), " operands for a group of ",
-                              members_.size(), "; must have one for each");
+      return base::invalid_argument("all-to-all: has ", in_.size(), " operands for a group of ",
+                                    members_.size(), "; must have one for each");
     }
     for (const Values& each : given_) parts.push_back(each[static_cast<size_t>(self_)]);
     return parts;
@@ -239,7 +241,7 @@ class Collective {
   StatusOr<Values> permuted() {
     const auto& attrs = in_.attrs<CollectivePermuteAttrs>();
     if (!attrs.slice_sizes.empty()) {
-      return unimplemented(
+      return base::unimplemented(
           "collective-permute: the form with slice_sizes, which writes into an operand, is not "
           "evaluated; use the plain form");
     }
@@ -251,8 +253,8 @@ class Collective {
       if (pair.target != own_number(seat_, numbers)) continue;
       if (pair.source >= 0 && pair.source < count_of(seat_, numbers))
         return given_[static_cast<size_t>(pair.source)];
-      return invalid_argument("collective-permute: source is ", pair.source, "; must be less than ",
-                              count_of(seat_, numbers));
+      return base::invalid_argument("collective-permute: source is ", pair.source,
+                                    "; must be less than ", count_of(seat_, numbers));
     }
     Values zeros;
     for (const Literal& operand : in_.operands) zeros.emplace_back(operand.shape());
@@ -272,8 +274,8 @@ StatusOr<Literal> evaluate_jointly(EvalArgs& in) {
   HEDDLE_ASSIGN_OR_RETURN(Values values, Collective(in, *this_seat()).run());
   Literal out = in.result().is_tuple() ? Literal::tuple(std::move(values)) : std::move(values[0]);
   if (same_type(out.shape(), in.result())) return out;
-  return invalid_argument(to_string(in.instruction.opcode), ": result is declared as ", in.result(),
-                          "; of these groups it is ", out.shape());
+  return base::invalid_argument(to_string(in.instruction.opcode), ": result is declared as ",
+                                in.result(), "; of these groups it is ", out.shape());
 }
 
 StatusOr<Literal> start_jointly(EvalArgs& in) {
@@ -295,15 +297,16 @@ StatusOr<Literal> change_view(EvalArgs& in) {
                                    ? &in.computation->at(in.instruction.operands[0])
                                    : &in.instruction;
   if (in.size() != 1 || !said_by->extras->sharding.has_value()) {
-    return invalid_argument("custom-call: ", target, ": ", to_tile ? "its operand" : "it",
-                            " has no sharding; must have one, which says how it is cut");
+    return base::invalid_argument("custom-call: ", target, ": ", to_tile ? "its operand" : "it",
+                                  " has no sharding; must have one, which says how it is cut");
   }
   const Shape& full = to_tile ? in[0].shape() : in.result();
   StatusOr<Tiles> tiles = tiles_of(*said_by->extras->sharding, full, seat.devices.partitions);
-  if (!tiles.ok()) return annotate(tiles.status(), "custom-call: ", target, ": ");
+  if (!tiles.ok()) return base::annotate(tiles.status(), "custom-call: ", target, ": ");
   if (!same_type(tiles->shape, to_tile ? in.result() : in[0].shape())) {
-    return invalid_argument("custom-call: ", target, ": a tile of ", full, " is ", tiles->shape,
-                            "; it is declared as ", to_tile ? in.result() : in[0].shape());
+    return base::invalid_argument("custom-call: ", target, ": a tile of ", full, " is ",
+                                  tiles->shape, "; it is declared as ",
+                                  to_tile ? in.result() : in[0].shape());
   }
   if (to_tile) return cut(in[0], tiles->start(seat.partition()), tiles->shape);
   Dims members;

@@ -42,7 +42,7 @@ StatusOr<Shape> infer_id(const InferArgs& in) {
 StatusOr<Literal> evaluate_constant(EvalArgs& in) {
   const Literal& literal = in.attrs<ConstantAttrs>().literal;
   if (!literal.is_elided()) return literal;
-  return failed_precondition(
+  return base::failed_precondition(
       "constant: its value was elided as {...} when it was printed; print it in full");
 }
 

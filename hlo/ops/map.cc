@@ -15,7 +15,8 @@ Status check_all_dimensions(const InferArgs& in) {
   for (size_t i = 0; i < dimensions.size(); ++i)
     all = all && dimensions[i] == static_cast<int64_t>(i);
   if (all) return {};
-  return in.error("has dimensions {", join(dimensions, ","), "}; must be 0 .. ", in[0].rank() - 1);
+  return in.error("has dimensions {", base::join(dimensions, ","), "}; must be 0 .. ",
+                  in[0].rank() - 1);
 }
 
 StatusOr<Shape> infer(const InferArgs& in) {

@@ -324,7 +324,7 @@ std::string scatter(const std::vector<Shape>& operands, const ScatterAttrs& attr
   for (const Shape& shape : operands) shapes.push_back(&shape);
   const Computation* called[] = {&computation};
   auto shape = infer_shape(Opcode::kScatter, shapes, attrs, called, nullptr);
-  return shape.ok() ? to_string(*shape) : message_of(shape.status());
+  return shape.ok() ? to_string(*shape) : base::message_of(shape.status());
 }
 
 const ScatterAttrs kIntoRows{.update_window_dims = {1},

@@ -246,7 +246,7 @@ TEST(Bitcast, RefusesTiles) {
   to.set_layout(tiled);
   auto value =
       op_testing::try_evaluate(Opcode::kBitcast, {Literal(Shape(f32, {2, 3}))}, NoAttrs{}, to);
-  EXPECT_EQ(message_of(value.status()),
+  EXPECT_EQ(base::message_of(value.status()),
             "bitcast: x f32[2,3] or the result f32[3,2] has a tiled layout, whose padding the "
             "interpreter does not hold");
 }
@@ -315,7 +315,7 @@ TEST(Constant, ThatWasElidedHasNoValue) {
   const Shape shape(f32, {2});
   auto value =
       op_testing::try_evaluate(Opcode::kConstant, {}, ConstantAttrs{Literal::elided(shape)}, shape);
-  EXPECT_EQ(message_of(value.status()),
+  EXPECT_EQ(base::message_of(value.status()),
             "constant: its value was elided as {...} when it was printed; print it in full");
 }
 

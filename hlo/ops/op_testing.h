@@ -20,13 +20,13 @@ inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 class NoCaller final : public Caller {
  public:
   Status call_and_consume(size_t, std::span<Literal>, Literal&) override {
-    return internal_error("calls nothing");
+    return base::internal_error("calls nothing");
   }
   Status call_on(size_t, std::span<const Literal>, Literal&) override {
-    return internal_error("calls nothing");
+    return base::internal_error("calls nothing");
   }
   StatusOr<Literal> map(size_t, InstructionId, std::span<const Literal>) override {
-    return internal_error("calls nothing");
+    return base::internal_error("calls nothing");
   }
   [[nodiscard]] const Computation& computation(size_t) const override {
     static const Computation kNone;
@@ -41,7 +41,7 @@ inline std::string infer(Opcode opcode, const std::vector<Shape>& operands, cons
   std::vector<const Shape*> shapes;
   for (const Shape& shape : operands) shapes.push_back(&shape);
   auto shape = infer_shape(opcode, shapes, attrs, {}, declared.is_valid() ? &declared : nullptr);
-  return shape.ok() ? to_string(*shape) : message_of(shape.status());
+  return shape.ok() ? to_string(*shape) : base::message_of(shape.status());
 }
 
 // Evaluates the op; the type is inferred, from `declared` too where that is valid.
@@ -64,7 +64,7 @@ inline StatusOr<Literal> try_evaluate(Opcode opcode, std::vector<Literal> operan
 inline Literal evaluate(Opcode opcode, std::vector<Literal> operands, const Attrs& attrs = {},
                         const Shape& declared = {}) {
   auto value = try_evaluate(opcode, std::move(operands), attrs, declared);
-  if (!value.ok()) throw std::runtime_error(message_of(value.status()));
+  if (!value.ok()) throw std::runtime_error(base::message_of(value.status()));
   return *std::move(value);
 }
 

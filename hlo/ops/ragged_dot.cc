@@ -104,7 +104,7 @@ Status check_group_dims(const InferArgs& in, const RaggedDotAttrs& attrs) {
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, "rhs_group_dims", group, in[1].rank()));
   const size_t want = kind_of_ragged(attrs) == Kind::kFree ? 1 : 0;
   if (group.size() != want) {
-    return in.error("rhs_group_dims is {", join(group, ","), "}; must have ", want,
+    return in.error("rhs_group_dims is {", base::join(group, ","), "}; must have ", want,
                     " dimensions where the ragged dimension of x is ",
                     want == 1 ? "free" : "contracting or batch");
   }

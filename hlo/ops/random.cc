@@ -150,12 +150,12 @@ StatusOr<Literal> evaluate_bits(EvalArgs& in) {
   const bool right_size =
       state.rank() == 1 && (state.dimension(0) == 2 || (state.dimension(0) == 3 && !threefry));
   if (state.dtype() != u64 || !right_size) {
-    return invalid_argument("rng-bit-generator: state is ", state, "; must be u64[2]",
-                            threefry ? " for rng_three_fry" : " or u64[3]");
+    return base::invalid_argument("rng-bit-generator: state is ", state, "; must be u64[2]",
+                                  threefry ? " for rng_three_fry" : " or u64[3]");
   }
   if (bits.dtype() == pred || is_complex(bits.dtype())) {
-    return invalid_argument("rng-bit-generator: result is declared as ", in.result(),
-                            "; its bits must be of integers or floats");
+    return base::invalid_argument("rng-bit-generator: result is declared as ", in.result(),
+                                  "; its bits must be of integers or floats");
   }
   const std::span<const uint64_t> words = in[0].values<uint64_t>();
   const Draw draw = threefry ? draw_threefry(words, bits) : draw_philox(words, bits);
@@ -168,8 +168,8 @@ StatusOr<Literal> evaluate_bits(EvalArgs& in) {
 
 StatusOr<RandomSource*> source_of(EvalArgs& in) {
   if (auto* const source = dynamic_cast<RandomSource*>(&in.caller)) return source;
-  return failed_precondition(to_string(in.instruction.opcode),
-                             ": is evaluated in a run of a module only");
+  return base::failed_precondition(to_string(in.instruction.opcode),
+                                   ": is evaluated in a run of a module only");
 }
 
 // Numbers in [0, 1), of as many bits as the type's mantissa has at most.
@@ -245,21 +245,21 @@ StatusOr<Literal> evaluate_rng(EvalArgs& in) {
   const DType dtype = in.result().dtype();
   const bool normal = in.attrs<RngAttrs>().distribution == RandomDistribution::kNormal;
   if (in[0].shape().dtype() != dtype) {
-    return invalid_argument("rng: a is ", in[0].shape(), " and the result ", in.result(),
-                            "; their types must be equal");
+    return base::invalid_argument("rng: a is ", in[0].shape(), " and the result ", in.result(),
+                                  "; their types must be equal");
   }
   HEDDLE_ASSIGN_OR_RETURN(RandomSource * source, source_of(in));
   if (is_floating(dtype)) return normal ? normal_floats(*source, in) : uniform_floats(*source, in);
   if (is_integer(dtype) && !normal) return uniform_integers(*source, in);
-  return invalid_argument("rng: result is ", in.result(), "; must be of floats",
-                          normal ? "" : " or integers", " for ",
-                          enum_text(in.attrs<RngAttrs>().distribution));
+  return base::invalid_argument("rng: result is ", in.result(), "; must be of floats",
+                                normal ? "" : " or integers", " for ",
+                                enum_text(in.attrs<RngAttrs>().distribution));
 }
 
 StatusOr<Literal> evaluate_state(EvalArgs& in) {
   if (!same_type(in.result(), Shape(u64, {2}))) {
-    return invalid_argument("rng-get-and-update-state: result is ", in.result(),
-                            "; must be u64[2]");
+    return base::invalid_argument("rng-get-and-update-state: result is ", in.result(),
+                                  "; must be u64[2]");
   }
   HEDDLE_ASSIGN_OR_RETURN(RandomSource * source, source_of(in));
   const WideCounter counter =

@@ -123,10 +123,10 @@ TEST(RngBitGenerator, DefaultIsPhiloxAndNothingTakesNothing) {
 
 TEST(RngBitGenerator, RefusesOtherStates) {
   auto error = [](RandomAlgorithm algorithm, const Shape& state, const Shape& bits) {
-    return message_of(op_testing::try_evaluate(Opcode::kRngBitGenerator, {Literal(state)},
-                                               RngBitGeneratorAttrs{algorithm},
-                                               Shape::tuple({state, bits}))
-                          .status());
+    return base::message_of(op_testing::try_evaluate(Opcode::kRngBitGenerator, {Literal(state)},
+                                                     RngBitGeneratorAttrs{algorithm},
+                                                     Shape::tuple({state, bits}))
+                                .status());
   };
   EXPECT_EQ(error(kThreeFry, Shape(u64, {3}), Shape(u32, {2})),
             "rng-bit-generator: state is u64[3]; must be u64[2] for rng_three_fry");
@@ -138,18 +138,18 @@ TEST(RngBitGenerator, RefusesOtherStates) {
 
 Literal run_with_seed(std::string_view text, uint64_t seed) {
   auto evaluator = Evaluator::prepare(run_testing::parsed(text));
-  if (!evaluator.ok()) throw std::runtime_error(message_of(evaluator.status()));
+  if (!evaluator.ok()) throw std::runtime_error(base::message_of(evaluator.status()));
   auto result = evaluator->run({}, {.seed = seed});
-  if (!result.ok()) throw std::runtime_error(message_of(result.status()));
+  if (!result.ok()) throw std::runtime_error(base::message_of(result.status()));
   return *std::move(result);
 }
 
 // rng of a type between two bounds.
 std::string program(std::string_view type, std::string_view size, std::string_view a,
                     std::string_view b, std::string_view distribution = "rng_uniform") {
-  return cat("HloModule m\nENTRY main {\n  a = ", type, "[] constant(", a, ")\n  b = ", type,
-             "[] constant(", b, ")\n  ROOT x = ", type, "[", size,
-             "] rng(a, b), distribution=", distribution, "\n}");
+  return base::cat("HloModule m\nENTRY main {\n  a = ", type, "[] constant(", a, ")\n  b = ", type,
+                   "[] constant(", b, ")\n  ROOT x = ", type, "[", size,
+                   "] rng(a, b), distribution=", distribution, "\n}");
 }
 
 TEST(Rng, TheSeedDecides) {

@@ -30,10 +30,11 @@ Literal reduced(std::string_view op, const Literal& x, const Literal& init,
   }
   const std::string t = to_string(init.shape());
   return run(
-      cat("HloModule m\n f { a = ", t, " parameter(0) b = ", t, " parameter(1) ROOT c = ", t, " ",
-          op, "(a, b) }\n ENTRY main { x = ", to_string(x.shape()), " parameter(0) init = ", t,
-          " parameter(1) ROOT r = ", to_string(Shape(init.shape().dtype(), kept)),
-          " reduce(x, init), dimensions={", join(dimensions, ","), "}, to_apply=f }"),
+      base::cat("HloModule m\n f { a = ", t, " parameter(0) b = ", t, " parameter(1) ROOT c = ", t,
+                " ", op, "(a, b) }\n ENTRY main { x = ", to_string(x.shape()),
+                " parameter(0) init = ", t,
+                " parameter(1) ROOT r = ", to_string(Shape(init.shape().dtype(), kept)),
+                " reduce(x, init), dimensions={", base::join(dimensions, ","), "}, to_apply=f }"),
       {x, init});
 }
 
@@ -72,7 +73,7 @@ TEST(Reduce, SumsOverEverySubsetOfDimensions) {
     for (int64_t d = 0; d < 4; ++d) {
       if ((subset >> d) & 1) dimensions.push_back(d);
     }
-    SCOPED_TRACE(join(dimensions, ","));
+    SCOPED_TRACE(base::join(dimensions, ","));
     EXPECT_EQ(numbers(reduced("add", x, s32_of(0), dimensions)), sums(x, dimensions));
   }
 }
@@ -194,7 +195,7 @@ TEST(Reduce, NegativeZerosSumToNegativeZero) {
 // Largest value and its first index, as JAX writes argmax.
 std::string argmax(std::string_view x, std::string_view i, std::string_view dimensions,
                    std::string_view result) {
-  return cat(R"(HloModule m
+  return base::cat(R"(HloModule m
     larger {
       a = f32[] parameter(0)
       ia = s32[] parameter(1)
@@ -213,27 +214,28 @@ std::string argmax(std::string_view x, std::string_view i, std::string_view dime
     }
     ENTRY main {
       x = )",
-             x, R"( parameter(0)
+                   x, R"( parameter(0)
       i = )",
-             i, R"( parameter(1)
+                   i, R"( parameter(1)
       low = f32[] constant(-inf)
       zero = s32[] constant(0)
       ROOT r = )",
-             result, " reduce(x, i, low, zero), dimensions={", dimensions, "}, to_apply=larger }");
+                   result, " reduce(x, i, low, zero), dimensions={", dimensions,
+                   "}, to_apply=larger }");
 }
 
 void expect_argmax(int64_t rows, int64_t columns) {
-  SCOPED_TRACE(cat(rows, " rows of ", columns));
+  SCOPED_TRACE(base::cat(rows, " rows of ", columns));
   std::mt19937 random(7);
   Literal x(Shape(f32, {rows, columns})), index(Shape(s32, {rows, columns}));
   for (int64_t i = 0; i < x.element_count(); ++i) {
     x.mutable_values<float>()[static_cast<size_t>(i)] = static_cast<float>(random() % 10);
     index.mutable_values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i / columns);
   }
-  const std::string dims = cat("[", rows, ",", columns, "]");
-  const Literal r =
-      run(argmax("f32" + dims, "s32" + dims, "0", cat("(f32[", columns, "], s32[", columns, "])")),
-          {x, index});
+  const std::string dims = base::cat("[", rows, ",", columns, "]");
+  const Literal r = run(argmax("f32" + dims, "s32" + dims, "0",
+                               base::cat("(f32[", columns, "], s32[", columns, "])")),
+                        {x, index});
   for (int64_t c = 0; c < columns; ++c) {
     int64_t best = 0;
     for (int64_t row = 1; row < rows; ++row) {
@@ -259,7 +261,8 @@ TEST(Reduce, TwoOperandsThroughABodyInTurnAndByWindows) {
 TEST(Reduce, ABodyThatHangsOnTheOrderIsTakenInXlasWindows) {
   const auto over_ones = [](int64_t n) {
     const Literal ones = repeated(Literal::scalar(f32, 1.0), Shape(f32, {n}));
-    return run(cat("HloModule m\n f { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] "
+    return run(base::cat(
+                   "HloModule m\n f { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] "
                    "constant(1.0001) d = f32[] "
                    "multiply(a, c) ROOT e = f32[] add(d, b) }\n ENTRY main { x = f32[",
                    n,

@@ -37,15 +37,15 @@ Literal reduced(const std::string& body, const Literal& x, const Literal& init,
                 const Windows& window) {
   const std::string t = to_string(init.shape());
   const Shape result(init.shape().dtype(), places_of(window, x.shape().dimensions()));
-  return run(cat("HloModule m\n f { a = ", t, " parameter(0) b = ", t, " parameter(1) ", body,
-                 " }\n ENTRY main { x = ", to_string(x.shape()), " parameter(0) init = ", t,
-                 " parameter(1) ROOT r = ", to_string(result), " reduce-window(x, init)",
-                 window_testing::text_of(window), ", to_apply=f }"),
+  return run(base::cat("HloModule m\n f { a = ", t, " parameter(0) b = ", t, " parameter(1) ", body,
+                       " }\n ENTRY main { x = ", to_string(x.shape()), " parameter(0) init = ", t,
+                       " parameter(1) ROOT r = ", to_string(result), " reduce-window(x, init)",
+                       window_testing::text_of(window), ", to_apply=f }"),
              {x, init});
 }
 
 std::string one_op(const std::string& op, DType dtype) {
-  return cat("ROOT c = ", dtype, "[] ", op, "(a, b)");
+  return base::cat("ROOT c = ", dtype, "[] ", op, "(a, b)");
 }
 
 // The elements under each place, taken by f in row-major order of the window, beginning with init.
@@ -93,7 +93,8 @@ TEST(ReduceWindow, IntegersOfAnyWindowMatchLoops) {
   for (int round = 0; round < 400; ++round) {
     const Sample sample = random_sample(random);
     const Literal x = random_ints(random, sample.base);
-    SCOPED_TRACE(cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
+    SCOPED_TRACE(
+        base::cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
     const auto sum = [](int32_t a, int32_t b) { return a + b; };
     const auto most = [](int32_t a, int32_t b) { return std::max(a, b); };
     const auto least = [](int32_t a, int32_t b) { return std::min(a, b); };
@@ -112,7 +113,8 @@ TEST(ReduceWindow, BodiesTakeElementsInRowMajorOrder) {
   for (int round = 0; round < 200; ++round) {
     const Sample sample = random_sample(random);
     const Literal x = random_ints(random, sample.base);
-    SCOPED_TRACE(cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
+    SCOPED_TRACE(
+        base::cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
     const auto f = [](int32_t a, int32_t b) {
       return static_cast<int32_t>(3 * static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
     };
@@ -139,7 +141,8 @@ TEST(ReduceWindow, FloatsOfFewTapsAreRoundedAtEveryStep) {
   for (int round = 0; round < 200; ++round) {
     const Sample sample = random_sample(random);
     const Literal x = random_floats(random, sample.base);
-    SCOPED_TRACE(cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
+    SCOPED_TRACE(
+        base::cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
     const auto sum = [](float a, float b) { return a + b; };
     const auto product = [](float a, float b) { return a * b; };
     EXPECT_EQ(float_values(reduced(one_op("add", f32), x, f32_of(0), sample.window)),
@@ -156,7 +159,7 @@ TEST(ReduceWindow, FloatsOfManyTapsAreRoundedOnce) {
     const Windows window = {window_testing::random_entry(random, random.in(8, 12)),
                             window_testing::random_entry(random, random.in(9, 12))};
     const Literal x = random_floats(random, base);
-    SCOPED_TRACE(cat("round ", round, window_testing::text_of(window), " of ", x.shape()));
+    SCOPED_TRACE(base::cat("round ", round, window_testing::text_of(window), " of ", x.shape()));
     const std::vector<double> wide(x.values<float>().begin(), x.values<float>().end());
     const auto sum = [](double a, double b) { return a + b; };
     const auto most = [](double a, double b) { return std::max(a, b); };

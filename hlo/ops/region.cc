@@ -48,7 +48,7 @@ Status check_takes(const InferArgs& in, size_t which, std::string_view role,
   const Computation& callee = *in.called()[which];
   if (callee.parameter_count() != parameters.size()) {
     return in.error(role, " takes ", callee.parameter_count(), " parameters; must take ",
-                    parameters.size(), ": (", join(parameters, ", "), ")");
+                    parameters.size(), ": (", base::join(parameters, ", "), ")");
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (same_type(callee.parameter_shape(i), parameters[i])) continue;

@@ -26,11 +26,12 @@ SeatScope::~SeatScope() { current_seat = outer_; }
 void offer_seat(const Seat& seat) { offered_seat = &seat; }
 
 Status Rendezvous::broken(const Instruction& at) const {
-  const std::string what = cat(to_string(at.opcode), at.name.empty() ? "" : " ", at.name);
-  if (failed_) return make_error(StatusCode::kAborted, what, ": another device has failed");
-  return failed_precondition(what,
-                             ": waits for devices that never come; all devices of a group must "
-                             "reach the same collectives in the same order");
+  const std::string what = base::cat(to_string(at.opcode), at.name.empty() ? "" : " ", at.name);
+  if (failed_) return base::make_error(StatusCode::kAborted, what, ": another device has failed");
+  return base::failed_precondition(
+      what,
+      ": waits for devices that never come; all devices of a group must "
+      "reach the same collectives in the same order");
 }
 
 StatusOr<std::vector<Literal>> Rendezvous::exchange(const Instruction& at, const Dims& members,
@@ -94,9 +95,9 @@ Status run_all(const Evaluator& evaluator, const DeviceCounts& devices,
   try {
     for (size_t i = 0; i < results.size(); ++i) threads.emplace_back(run, i);
   } catch (const std::system_error& error) {
-    status = resource_exhausted("evaluate ", evaluator.module().name, ": has ", results.size(),
-                                " devices, each a thread; ", threads.size(),
-                                " could be started: ", error.what());
+    status = base::resource_exhausted("evaluate ", evaluator.module().name, ": has ",
+                                      results.size(), " devices, each a thread; ", threads.size(),
+                                      " could be started: ", error.what());
     for (size_t i = threads.size(); i < results.size(); ++i) rendezvous.leave(/*failed=*/true);
   }
   for (std::thread& thread : threads) thread.join();
@@ -112,9 +113,10 @@ StatusOr<std::vector<Literal>> evaluate_together(const Evaluator& evaluator,
   const Dims counts = {devices.replicas, devices.partitions};
   const std::optional<int64_t> count = device_count(counts);
   if (!count || arguments.size() != static_cast<size_t>(*count)) {
-    return invalid_argument("evaluate ", evaluator.module().name, ": has arguments for ",
-                            arguments.size(), " devices; must have them for ", devices.replicas,
-                            " replicas of ", devices.partitions, " partitions");
+    return base::invalid_argument("evaluate ", evaluator.module().name, ": has arguments for ",
+                                  arguments.size(), " devices; must have them for ",
+                                  devices.replicas, " replicas of ", devices.partitions,
+                                  " partitions");
   }
   Results results(arguments.size(), Literal());
   HEDDLE_RETURN_IF_ERROR(run_all(evaluator, devices, std::move(arguments), seed, around, results));
@@ -122,7 +124,7 @@ StatusOr<std::vector<Literal>> evaluate_together(const Evaluator& evaluator,
   for (const bool aborted : {false, true}) {
     for (size_t i = 0; i < results.size(); ++i) {
       if (!results[i].ok() && (results[i].status().code() == StatusCode::kAborted) == aborted)
-        return annotate(results[i].status(), "device ", i, ": ");
+        return base::annotate(results[i].status(), "device ", i, ": ");
     }
   }
   std::vector<Literal> values;

@@ -97,8 +97,8 @@ StatusOr<Literal> evaluate_bitcast(EvalArgs& in) {
   const Shape& from = in.operand_shape(0);
   const Shape& to = in.result();
   if (!from.layout().tiles.empty() || !to.layout().tiles.empty()) {
-    return unimplemented("bitcast: x ", from, " or the result ", to,
-                         " has a tiled layout, whose padding the interpreter does not hold");
+    return base::unimplemented("bitcast: x ", from, " or the result ", to,
+                               " has a tiled layout, whose padding the interpreter does not hold");
   }
   Literal out = is_row_major(from) && is_row_major(to) ? std::move(in.operands[0]).reshaped(to)
                                                        : through_memory(in[0], from, to);

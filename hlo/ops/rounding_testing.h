@@ -24,7 +24,7 @@ inline long double spacing(DType dtype, double x) {
 // `want`; for f64, where libm is trusted, at most one unit. NaN for NaN; infinities and the signs
 // of zeros as rounding gives them.
 inline void expect_rounded_once(DType dtype, double got, long double want) {
-  SCOPED_TRACE(cat("is ", got, ", want ", static_cast<double>(want)));
+  SCOPED_TRACE(base::cat("is ", got, ", want ", static_cast<double>(want)));
   if (std::isnan(want)) {
     EXPECT_TRUE(std::isnan(got));
   } else if (std::isinf(got) || want == 0) {

@@ -7,7 +7,7 @@ namespace heddle::hlo {
 std::string operand_name(const InferArgs& in, size_t i) {
   std::span<const std::string_view> names = definition(in.opcode()).operand_names;
   bool repeats = !names.empty() && i + 1 >= names.size() && in.size() > names.size();
-  if (i >= names.size() || repeats) return cat("operand ", i);
+  if (i >= names.size() || repeats) return base::cat("operand ", i);
   return std::string(names[i]);
 }
 
@@ -82,7 +82,7 @@ Status check_ascending(const InferArgs& in, std::string_view what, std::span<con
                        int64_t rank) {
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, what, dims, rank));
   if (std::ranges::is_sorted(dims)) return {};
-  return in.error(what, " is {", join(dims, ","), "}; must ascend");
+  return in.error(what, " is {", base::join(dims, ","), "}; must ascend");
 }
 
 Status check_length(const InferArgs& in, std::string_view what, size_t size, int64_t expected,
@@ -93,7 +93,7 @@ Status check_length(const InferArgs& in, std::string_view what, size_t size, int
 
 Status check_one_dimension(const InferArgs& in, std::span<const int64_t> dims, int64_t rank) {
   if (dims.size() != 1) {
-    return in.error("dimensions is {", join(dims, ","), "}; must name exactly one dimension");
+    return in.error("dimensions is {", base::join(dims, ","), "}; must name exactly one dimension");
   }
   return check_dimension(in, "dimensions", dims[0], rank);
 }

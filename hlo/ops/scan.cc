@@ -17,7 +17,7 @@ constexpr std::string_view kOperands[] = {"operand"};
 Status check_attributes(const InferArgs& in) {
   const auto& attrs = in.attrs<ScanAttrs>();
   if (attrs.dimensions.size() != 1) {
-    return in.error("has dimensions {", join(attrs.dimensions, ","), "}; takes exactly one");
+    return in.error("has dimensions {", base::join(attrs.dimensions, ","), "}; takes exactly one");
   }
   if (attrs.num_carries < 0 || attrs.num_carries > static_cast<int64_t>(in.size())) {
     return in.error("num_carries is ", attrs.num_carries, "; must be 0 .. ", in.size(),

@@ -17,8 +17,9 @@ using ::testing::IsEmpty;
 
 // Running sum of x: outputs the sum before each step, and carries the sum and the number of steps.
 std::string running_sum(int64_t n, bool reverse) {
-  const std::string x = cat("f32[", n, "]");
-  return cat(R"(HloModule m
+  const std::string x = base::cat("f32[", n, "]");
+  return base::cat(
+      R"(HloModule m
     body {
       x = f32[] parameter(0)
       sum = f32[] parameter(1)
@@ -30,12 +31,12 @@ std::string running_sum(int64_t n, bool reverse) {
     }
     ENTRY main {
       x = )",
-             x, R"( parameter(0)
+      x, R"( parameter(0)
       sum = f32[] constant(100)
       zero = s32[] constant(0)
       ROOT r = ()",
-             x, ", f32[], s32[]) scan(x, sum, zero), dimensions={0}, num_carries=2, to_apply=body",
-             reverse ? ", is_reverse=true" : "", "\n}");
+      x, ", f32[], s32[]) scan(x, sum, zero), dimensions={0}, num_carries=2, to_apply=body",
+      reverse ? ", is_reverse=true" : "", "\n}");
 }
 
 TEST(Scan, WalksForwards) {
@@ -135,7 +136,7 @@ TEST(Scan, EqualsItsStepsWrittenOut) {
       ROOT out = (f32[2], f32[2]) tuple(z, y)
     })";
   const Literal x = Literal::from<float>(Shape(f32, {3, 2}), {.1f, .2f, .3f, .4f, .5f, .6f});
-  const Literal scanned = run(cat("HloModule m\n", body, R"(
+  const Literal scanned = run(base::cat("HloModule m\n", body, R"(
     ENTRY main {
       x = f32[3,2] parameter(0)
       h = f32[2] parameter(1)
@@ -144,15 +145,16 @@ TEST(Scan, EqualsItsStepsWrittenOut) {
                               {x, floats({1, -1})});
   std::string main = "ENTRY main { x = f32[3,2] parameter(0) h0 = f32[2] parameter(1)\n";
   for (int t = 0; t < 3; ++t) {
-    append(main, "r", t, " = f32[1,2] slice(x), slice={[", t, ":", t + 1, "], [0:2]}\n x", t,
-           " = f32[2] reshape(r", t, ")\n c", t, " = (f32[2], f32[2]) call(x", t, ", h", t,
-           "), to_apply=step\n z", t, " = f32[2] get-tuple-element(c", t, "), index=0\n h", t + 1,
-           " = f32[2] get-tuple-element(c", t, "), index=1\n");
+    base::append(main, "r", t, " = f32[1,2] slice(x), slice={[", t, ":", t + 1, "], [0:2]}\n x", t,
+                 " = f32[2] reshape(r", t, ")\n c", t, " = (f32[2], f32[2]) call(x", t, ", h", t,
+                 "), to_apply=step\n z", t, " = f32[2] get-tuple-element(c", t, "), index=0\n h",
+                 t + 1, " = f32[2] get-tuple-element(c", t, "), index=1\n");
   }
-  const Literal written = run(cat("HloModule m\n", body, main,
-                                  "z = f32[6] concatenate(z0, z1, z2), dimensions={0}\n ROOT r = "
-                                  "(f32[6], f32[2]) tuple(z, h3)\n}"),
-                              {x, floats({1, -1})});
+  const Literal written =
+      run(base::cat("HloModule m\n", body, main,
+                    "z = f32[6] concatenate(z0, z1, z2), dimensions={0}\n ROOT r = "
+                    "(f32[6], f32[2]) tuple(z, h3)\n}"),
+          {x, floats({1, -1})});
   EXPECT_EQ(numbers(scanned.element(0)), numbers(written.element(0)));
   EXPECT_EQ(numbers(scanned.element(1)), numbers(written.element(1)));
 }

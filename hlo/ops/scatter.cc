@@ -42,7 +42,7 @@ Status check_operands(const InferArgs& in) {
       return in.error("operand ", update, " is ", in[update],
                       "; its dimensions must be those of operand ", n + 1, ", ", in[n + 1]);
     }
-    HEDDLE_RETURN_IF_ERROR(check_dtype(in, update, in[i].dtype(), cat("operand ", i)));
+    HEDDLE_RETURN_IF_ERROR(check_dtype(in, update, in[i].dtype(), base::cat("operand ", i)));
   }
   return {};
 }

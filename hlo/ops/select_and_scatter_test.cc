@@ -21,15 +21,16 @@ using window_testing::Random;
 // after parameters a and b.
 Literal scattered(const std::string& compare, const std::string& scatter, const Literal& x,
                   const Literal& source, float init, const std::vector<WindowDimension>& window) {
-  return run(cat("HloModule m\n s { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] "
-                 "compare(a, b), direction=",
-                 compare, " }\n f { a = f32[] parameter(0) b = f32[] parameter(1) ", scatter,
-                 " }\n ENTRY main { x = ", to_string(x.shape()),
-                 " parameter(0) source = ", to_string(source.shape()),
-                 " parameter(1) init = f32[] parameter(2) ROOT r = ", to_string(x.shape()),
-                 " select-and-scatter(x, source, init)", window_testing::text_of(window),
-                 ", select=s, scatter=f }"),
-             {x, source, f32_of(init)});
+  return run(
+      base::cat("HloModule m\n s { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] "
+                "compare(a, b), direction=",
+                compare, " }\n f { a = f32[] parameter(0) b = f32[] parameter(1) ", scatter,
+                " }\n ENTRY main { x = ", to_string(x.shape()),
+                " parameter(0) source = ", to_string(source.shape()),
+                " parameter(1) init = f32[] parameter(2) ROOT r = ", to_string(x.shape()),
+                " select-and-scatter(x, source, init)", window_testing::text_of(window),
+                ", select=s, scatter=f }"),
+      {x, source, f32_of(init)});
 }
 
 constexpr const char* kAdd = "ROOT c = f32[] add(a, b)";
@@ -81,7 +82,8 @@ TEST(SelectAndScatter, AnyWindowMatchesLoops) {
   Random random(5);
   for (int round = 0; round < 300; ++round) {
     const Sample s = random_sample(random);
-    SCOPED_TRACE(cat("round ", round, window_testing::text_of(s.window), " of ", s.x.shape()));
+    SCOPED_TRACE(
+        base::cat("round ", round, window_testing::text_of(s.window), " of ", s.x.shape()));
     const auto add = [](double a, double b) { return a + b; };
     EXPECT_EQ(numbers(scattered("GE", kAdd, s.x, s.source, 10, s.window)),
               by_loops(s.x, s.source, 10, s.window, std::greater_equal<>(), add));
@@ -96,7 +98,8 @@ TEST(SelectAndScatter, CallsABodyWithTheCurrentValueFirst) {
       "two = f32[] constant(2) t = f32[] multiply(a, two) ROOT c = f32[] subtract(t, b)";
   for (int round = 0; round < 100; ++round) {
     const Sample s = random_sample(random);
-    SCOPED_TRACE(cat("round ", round, window_testing::text_of(s.window), " of ", s.x.shape()));
+    SCOPED_TRACE(
+        base::cat("round ", round, window_testing::text_of(s.window), " of ", s.x.shape()));
     EXPECT_EQ(numbers(scattered("GT", body, s.x, s.source, 1, s.window)),
               by_loops(s.x, s.source, 1, s.window, std::greater<>(),
                        [](double a, double b) { return 2 * a - b; }));

@@ -31,7 +31,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
   }
   const Dims& dimensions = in.attrs<SortAttrs>().dimensions;
   if (dimensions.size() != 1) {
-    return in.error("has dimensions {", join(dimensions, ","), "}; takes exactly one");
+    return in.error("has dimensions {", base::join(dimensions, ","), "}; takes exactly one");
   }
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, dimensions, in[0]));
   HEDDLE_RETURN_IF_ERROR(check_takes(in, 0, "comparator", parameters));

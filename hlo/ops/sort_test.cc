@@ -27,9 +27,10 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // sort(x) of a rank-1 type by the comparator's body on a and b.
 std::string sort_text(std::string_view dtype, int64_t n, std::string_view body) {
-  return cat("HloModule m\n less { a = ", dtype, "[] parameter(0) b = ", dtype, "[] parameter(1) ",
-             body, " }\n ENTRY main { x = ", dtype, "[", n, "] parameter(0) ROOT y = ", dtype, "[",
-             n, "] sort(x), dimensions={0}, to_apply=less }");
+  return base::cat("HloModule m\n less { a = ", dtype, "[] parameter(0) b = ", dtype,
+                   "[] parameter(1) ", body, " }\n ENTRY main { x = ", dtype, "[", n,
+                   "] parameter(0) ROOT y = ", dtype, "[", n,
+                   "] sort(x), dimensions={0}, to_apply=less }");
 }
 
 // What JAX compares: -0 as +0, one NaN, total order.
@@ -96,17 +97,17 @@ TEST(Sort, JaxComparatorPutsNaNsLastAndKeepsZerosInPlace) {
 // Sorts pairs (key, position) by `body` on the keys; the positions tell the order of equal keys.
 std::vector<double> order_of(std::string_view body, const std::vector<int32_t>& keys,
                              bool is_stable = true) {
-  const std::string type = cat("s32[", keys.size(), "]");
+  const std::string type = base::cat("s32[", keys.size(), "]");
   Literal positions(Shape(s32, {static_cast<int64_t>(keys.size())}));
   std::iota(positions.mutable_values<int32_t>().begin(), positions.mutable_values<int32_t>().end(),
             0);
   const Literal sorted =
-      run(cat("HloModule m\n less { a = s32[] parameter(0) b = s32[] "
-              "parameter(1) i = s32[] parameter(2) j = s32[] parameter(3) ",
-              body, " }\n ENTRY main { k = ", type, " parameter(0) i = ", type,
-              " parameter(1) ROOT y = (", type, ", ", type,
-              ") sort(k, i), dimensions={0}, is_stable=", is_stable ? "true" : "false",
-              ", to_apply=less }"),
+      run(base::cat("HloModule m\n less { a = s32[] parameter(0) b = s32[] "
+                    "parameter(1) i = s32[] parameter(2) j = s32[] parameter(3) ",
+                    body, " }\n ENTRY main { k = ", type, " parameter(0) i = ", type,
+                    " parameter(1) ROOT y = (", type, ", ", type,
+                    ") sort(k, i), dimensions={0}, is_stable=", is_stable ? "true" : "false",
+                    ", to_apply=less }"),
           {Literal::from<int32_t>(positions.shape(), keys), positions});
   return numbers(sorted.element(1));
 }

@@ -27,8 +27,8 @@ StatusOr<Literal> with_contexts(const EvalArgs& in, std::vector<Literal> parts) 
     parts.emplace_back(result.element(i));
   Literal out = Literal::tuple(std::move(parts));
   if (same_type(out.shape(), result)) return out;
-  return invalid_argument(to_string(in.instruction.opcode), ": result is declared as ", result,
-                          "; its operands give ", out.shape());
+  return base::invalid_argument(to_string(in.instruction.opcode), ": result is declared as ",
+                                result, "; its operands give ", out.shape());
 }
 
 }  // namespace heddle::hlo

@@ -44,7 +44,8 @@ uint64_t order_key(DType dtype, const std::byte* element) {
 StatusOr<Literal> evaluate(EvalArgs& in) {
   const auto& attrs = in.attrs<TopKAttrs>();
   if (is_complex(in[0].shape().dtype())) {
-    return invalid_argument("topk: x is ", in[0].shape(), "; its elements must have an order");
+    return base::invalid_argument("topk: x is ", in[0].shape(),
+                                  "; its elements must have an order");
   }
   return top_k(in[0], attrs.k, attrs.largest);
 }

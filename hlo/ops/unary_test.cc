@@ -82,7 +82,7 @@ TEST_P(UnaryFunctions, RoundTheTrueValueOnce) {
   const Literal x = array(dtype, samples());
   const Literal y = evaluate(function.opcode, {x});
   for (int64_t i = 0; i < x.element_count(); ++i) {
-    SCOPED_TRACE(cat(to_string(function.opcode), " of ", x.to_double(i)));
+    SCOPED_TRACE(base::cat(to_string(function.opcode), " of ", x.to_double(i)));
     expect_rounded_once(dtype, y.to_double(i), function.value(x.to_double(i)));
   }
 }
@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(EveryOp, UnaryFunctions,
                          testing::Combine(testing::ValuesIn(kFunctions),
                                           testing::Values(f64, f32, f16, bf16, f8e5m2)),
                          [](const auto& info) {
-                           std::string name = cat(to_string(std::get<0>(info.param).opcode), "_",
-                                                  std::get<1>(info.param));
+                           std::string name = base::cat(to_string(std::get<0>(info.param).opcode),
+                                                        "_", std::get<1>(info.param));
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });

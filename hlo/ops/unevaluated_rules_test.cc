@@ -34,7 +34,7 @@ std::string infer(Opcode opcode, const std::vector<Shape>& operands, const Attrs
   for (const Computation& computation : called) callees.push_back(&computation);
   auto shape =
       infer_shape(opcode, shapes, attrs, callees, declared.is_valid() ? &declared : nullptr);
-  return shape.ok() ? to_string(*shape) : message_of(shape.status());
+  return shape.ok() ? to_string(*shape) : base::message_of(shape.status());
 }
 
 TEST(TopKRule, GivesValuesAndPositions) {

@@ -28,7 +28,7 @@ TEST(Window, HitsAreThoseThatASearchFinds) {
     const int64_t base = random.in(0, 6);
     const WindowDimension w = random_entry(random, random.in(1, 5));
     const int64_t places = count_places(w, base);
-    SCOPED_TRACE(cat("round ", round, ", base ", base));
+    SCOPED_TRACE(base::cat("round ", round, ", base ", base));
     for (int64_t place = 0; place < places; ++place) {
       std::vector<std::pair<int64_t, int64_t>> want;
       for (int64_t tap = 0; tap < w.size; ++tap) {
@@ -77,9 +77,9 @@ TEST(Window, StopsAtTheFirstError) {
   int visits = 0;
   const Status status = for_each_tap(window, Shape(f32, {3}), Shape(f32, {2}), [&](const TapPart&) {
     ++visits;
-    return invalid_argument("enough");
+    return base::invalid_argument("enough");
   });
-  EXPECT_EQ(message_of(status), "enough");
+  EXPECT_EQ(base::message_of(status), "enough");
   EXPECT_EQ(visits, 1);
 }
 

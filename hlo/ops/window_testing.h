@@ -63,15 +63,16 @@ inline std::string text_of(const std::vector<WindowDimension>& window) {
   if (window.empty()) return "";
   std::vector<std::string> parts[5];
   for (const WindowDimension& w : window) {
-    parts[0].push_back(cat(w.size));
-    parts[1].push_back(cat(w.stride));
-    parts[2].push_back(cat(w.padding_low, "_", w.padding_high));
-    parts[3].push_back(cat(w.base_dilation));
-    parts[4].push_back(cat(w.window_dilation));
+    parts[0].push_back(base::cat(w.size));
+    parts[1].push_back(base::cat(w.stride));
+    parts[2].push_back(base::cat(w.padding_low, "_", w.padding_high));
+    parts[3].push_back(base::cat(w.base_dilation));
+    parts[4].push_back(base::cat(w.window_dilation));
   }
-  return cat(", window={size=", join(parts[0], "x"), " stride=", join(parts[1], "x"),
-             " pad=", join(parts[2], "x"), " lhs_dilate=", join(parts[3], "x"),
-             " rhs_dilate=", join(parts[4], "x"), "}");
+  return base::cat(", window={size=", base::join(parts[0], "x"),
+                   " stride=", base::join(parts[1], "x"), " pad=", base::join(parts[2], "x"),
+                   " lhs_dilate=", base::join(parts[3], "x"),
+                   " rhs_dilate=", base::join(parts[4], "x"), "}");
 }
 
 }  // namespace heddle::hlo::window_testing

@@ -11,10 +11,10 @@ using ::testing::HasSubstr;
 
 // `add(%x, %x)` with the attributes, as it comes back; or the error.
 std::string reprint(std::string_view attributes, PrintOptions options = {}) {
-  auto module =
-      parse_text(cat("ENTRY %main {\n  %x = f32[] parameter(0)\n  ROOT %r = f32[] add(%x, %x)",
-                     attributes, "\n}"));
-  if (!module.ok()) return message_of(module.status());
+  auto module = parse_text(
+      base::cat("ENTRY %main {\n  %x = f32[] parameter(0)\n  ROOT %r = f32[] add(%x, %x)",
+                attributes, "\n}"));
+  if (!module.ok()) return base::message_of(module.status());
   std::string text = print(*module, options);
   size_t at = text.find("add(") + 4;
   at = text.find(')', at) + 1;
@@ -103,10 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
 // The window of a reduce-window over f32[9,9], as it comes back; or the error.
 std::string reprint_window(std::string_view window, std::string_view result) {
   auto module = parse_text(
-      cat("f { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
-          "ENTRY m { x = f32[9,9] parameter(0) z = f32[] constant(0)\n ROOT r = ",
-          result, " reduce-window(x, z), window=", window, ", to_apply=f }"));
-  if (!module.ok()) return message_of(module.status());
+      base::cat("f { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
+                "ENTRY m { x = f32[9,9] parameter(0) z = f32[] constant(0)\n ROOT r = ",
+                result, " reduce-window(x, z), window=", window, ", to_apply=f }"));
+  if (!module.ok()) return base::message_of(module.status());
   std::string text = print(*module);
   size_t at = text.find("window={") + 7;
   return text.substr(at, text.find('}', at) + 1 - at);

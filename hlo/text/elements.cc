@@ -101,7 +101,7 @@ void write_nan(std::string& out, DType dtype, const std::byte* at, bool negative
   if (payload == nan.quiet()) return;
   char buffer[20];
   auto result = std::to_chars(buffer, buffer + sizeof buffer, payload, 16);
-  append(out, "(0x", std::string_view(buffer, static_cast<size_t>(result.ptr - buffer)), ")");
+  base::append(out, "(0x", std::string_view(buffer, static_cast<size_t>(result.ptr - buffer)), ")");
 }
 
 void write_floating(std::string& out, DType dtype, const std::byte* at) {
@@ -122,10 +122,10 @@ void write_floating(std::string& out, DType dtype, const std::byte* at) {
 
 void write_signed(std::string& out, DType dtype, const std::byte* at) {
   switch (storage_bytes(dtype)) {
-    case 1: return append(out, static_cast<int>(load<int8_t>(at)));
-    case 2: return append(out, load<int16_t>(at));
-    case 4: return append(out, load<int32_t>(at));
-    default: return append(out, load<int64_t>(at));
+    case 1: return base::append(out, static_cast<int>(load<int8_t>(at)));
+    case 2: return base::append(out, load<int16_t>(at));
+    case 4: return base::append(out, load<int32_t>(at));
+    default: return base::append(out, load<int64_t>(at));
   }
 }
 
@@ -141,8 +141,8 @@ uint64_t most_negative(DType dtype) {
 }
 
 bool does_not_fit(TextCursor& in, size_t start, std::string_view token, DType dtype) {
-  return in.fail_at(start,
-                    invalid_argument(token.substr(0, 40), " does not fit ", to_string(dtype)));
+  return in.fail_at(
+      start, base::invalid_argument(token.substr(0, 40), " does not fit ", to_string(dtype)));
 }
 
 bool read_integer(TextCursor& in, DType dtype, std::byte* at) {
@@ -197,7 +197,8 @@ bool read_nan(TextCursor& in, size_t start, DType dtype, bool negative, std::byt
     }
     if (!in.expect(')')) return false;
     if (payload == 0 || payload > nan.mask() || nan.mantissa_bits == 0) {
-      return in.fail_at(start, invalid_argument(to_string(dtype), " has no NaN of this payload"));
+      return in.fail_at(start,
+                        base::invalid_argument(to_string(dtype), " has no NaN of this payload"));
     }
   }
   if (nan.mantissa_bits > 0) {
@@ -208,7 +209,7 @@ bool read_nan(TextCursor& in, size_t start, DType dtype, bool negative, std::byt
   store_float(dtype, std::copysign(std::numeric_limits<double>::quiet_NaN(), negative ? -1.0 : 1.0),
               at);
   if (!std::isnan(decode(dtype, at)))
-    return in.fail_at(start, invalid_argument(to_string(dtype), " has no NaN"));
+    return in.fail_at(start, base::invalid_argument(to_string(dtype), " has no NaN"));
   return true;
 }
 
@@ -265,16 +266,16 @@ bool read_floating(TextCursor& in, DType dtype, std::byte* at) {
   double infinity = std::numeric_limits<double>::infinity();
   store_float(dtype, negative ? -infinity : infinity, at);
   return std::isinf(decode(dtype, at)) ||
-         in.fail_at(start, invalid_argument(to_string(dtype), " has no infinity"));
+         in.fail_at(start, base::invalid_argument(to_string(dtype), " has no infinity"));
 }
 
 }  // namespace
 
 void write_element(std::string& out, DType dtype, const std::byte* at) {
   switch (kind_of(dtype)) {
-    case DTypeKind::kPredicate: return append(out, load<uint8_t>(at) != 0);
+    case DTypeKind::kPredicate: return base::append(out, load<uint8_t>(at) != 0);
     case DTypeKind::kSigned: return write_signed(out, dtype, at);
-    case DTypeKind::kUnsigned: return append(out, load_bits(at, storage_bytes(dtype)));
+    case DTypeKind::kUnsigned: return base::append(out, load_bits(at, storage_bytes(dtype)));
     case DTypeKind::kFloat: return write_floating(out, dtype, at);
     case DTypeKind::kComplex:
       out.push_back('(');

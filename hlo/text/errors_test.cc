@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 std::string error_of(std::string_view text) {
   auto module = parse_text(text);
-  return module.ok() ? "parsed" : message_of(module.status());
+  return module.ok() ? "parsed" : base::message_of(module.status());
 }
 
 TEST(TextErrors, ShowTheLineAndPointAtTheColumn) {
@@ -126,30 +126,31 @@ TEST(TextLimits, RefuseDeepNestingOfComputations) {
 }
 
 TEST(TextLimits, RefuseDeepBraces) {
-  EXPECT_THAT(error_of(cat("m { x = f32[] parameter(0), sharding=", std::string(1000000, '{'))),
-              HasSubstr("not closed"));
+  EXPECT_THAT(
+      error_of(base::cat("m { x = f32[] parameter(0), sharding=", std::string(1000000, '{'))),
+      HasSubstr("not closed"));
 }
 
 TEST(TextLimits, CountInstructionsAndComputations) {
   std::string_view text =
       "a { x = f32[] parameter(0) y = negate(x) }\nb { x = f32[] parameter(0) }";
   EXPECT_TRUE(text::Parser(text, {.instructions = 3, .computations = 2}).run().ok());
-  EXPECT_THAT(message_of(text::Parser(text, {.instructions = 2}).run().status()),
+  EXPECT_THAT(base::message_of(text::Parser(text, {.instructions = 2}).run().status()),
               HasSubstr("2:15: the text has more than 2 instructions"));
-  EXPECT_THAT(message_of(text::Parser(text, {.computations = 1}).run().status()),
+  EXPECT_THAT(base::message_of(text::Parser(text, {.computations = 1}).run().status()),
               HasSubstr("2:1: the text has more than 1 computations"));
 }
 
 TEST(TextLimits, RefuseTypesThatDoubleWithEachLine) {
   std::string text = "m { t0 = () tuple()\n";
-  for (int i = 0; i < 60; ++i) append(text, "t", i + 1, " = tuple(t", i, ", t", i, ")\n");
+  for (int i = 0; i < 60; ++i) base::append(text, "t", i + 1, " = tuple(t", i, ", t", i, ")\n");
   EXPECT_THAT(error_of(text),
               HasSubstr("tuple: the tuple types here have more than 1048576 parts"));
 }
 
 TEST(TextLimits, RefuseTypesThatAreDeclaredShort) {
   std::string text = "m { t0 = () tuple()\n";
-  for (int i = 0; i < 19; ++i) append(text, "t", i + 1, " = tuple(t", i, ", t", i, ")\n");
+  for (int i = 0; i < 19; ++i) base::append(text, "t", i + 1, " = tuple(t", i, ", t", i, ")\n");
   EXPECT_THAT(error_of(text + "r = () tuple(t19, t19) }"),
               HasSubstr("the tuple types here have more than 1048576 parts"));
 }
@@ -167,7 +168,7 @@ TEST(TextLimits, TakeTimeInProportionToTheText) {
   auto seconds = [](int lines) {
     std::string text = "m { x = f32[2] parameter(0)\n";
     for (int i = 0; i < lines; ++i)
-      append(text, "a", i, " = add(x, negate(negate(x))) /* ", i, " */\n");
+      base::append(text, "a", i, " = add(x, negate(negate(x))) /* ", i, " */\n");
     const std::clock_t start = std::clock();
     EXPECT_EQ(error_of(text + "}"), "parsed");
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;

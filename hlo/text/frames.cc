@@ -36,8 +36,8 @@ bool read_struct(TextCursor& in, std::span<const Member<Struct>> members, Struct
       int64_t number = 0;
       if (!in.read_int(number)) return false;
       if (number < member.offset || number - member.offset > INT32_MAX) {
-        return in.fail_at(at, invalid_argument(name, " is ", number, "; it must be at least ",
-                                               member.offset, " and fit 32 bits"));
+        return in.fail_at(at, base::invalid_argument(name, " is ", number, "; it must be at least ",
+                                                     member.offset, " and fit 32 bits"));
       }
       value.*(member.member) = number - member.offset;
       return true;
@@ -49,8 +49,8 @@ bool read_struct(TextCursor& in, std::span<const Member<Struct>> members, Struct
 template <class Struct>
 void write_struct(std::string& out, std::span<const Member<Struct>> members, const Struct& value) {
   for (const Member<Struct>& member : members) {
-    append(out, &member == members.data() ? "{" : " ", member.name, "=",
-           value.*(member.member) + member.offset);
+    base::append(out, &member == members.data() ? "{" : " ", member.name, "=",
+                 value.*(member.member) + member.offset);
   }
   out.push_back('}');
 }
@@ -65,7 +65,8 @@ bool read_block(TextCursor& in, size_t& end, ReadEntry read_entry) {
     int64_t number = 0;
     if (!in.read_int(number)) return false;
     if (number != next)
-      return in.fail_at(at, invalid_argument("entry ", number, " stands where ", next, " must"));
+      return in.fail_at(at,
+                        base::invalid_argument("entry ", number, " stands where ", next, " must"));
     if (!read_entry()) return false;
     end = in.raw_position();
   }
@@ -75,9 +76,9 @@ bool read_block(TextCursor& in, size_t& end, ReadEntry read_entry) {
 template <class Entry, class WriteEntry>
 void write_block(std::string& out, std::string_view name, const std::vector<Entry>& entries,
                  WriteEntry write_entry) {
-  append(out, out.empty() ? "" : "\n", name, "\n");
+  base::append(out, out.empty() ? "" : "\n", name, "\n");
   for (size_t i = 0; i < entries.size(); ++i) {
-    append(out, i + 1, " ");
+    base::append(out, i + 1, " ");
     write_entry(entries[i]);
     out.push_back('\n');
   }

@@ -23,8 +23,8 @@ constexpr std::string_view kLayout =
 
 // The first line that `header` comes back as, or the error.
 std::string reprint(std::string_view header) {
-  auto module = parse_text(cat(header, "\n", kBody));
-  if (!module.ok()) return message_of(module.status());
+  auto module = parse_text(base::cat(header, "\n", kBody));
+  if (!module.ok()) return base::message_of(module.status());
   std::string text = print(*module);
   return text.substr(0, text.find('\n'));
 }
@@ -32,7 +32,7 @@ std::string reprint(std::string_view header) {
 class Header : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(Header, ComesBackAsItWas) {
-  std::string line = cat("HloModule m", GetParam());
+  std::string line = base::cat("HloModule m", GetParam());
   if (size_t at = line.find("LAYOUT"); at != std::string::npos) line.replace(at, 6, kLayout);
   EXPECT_EQ(reprint(line), line);
 }
@@ -60,7 +60,7 @@ TEST(Header, TakesAnAliasOfNoKindForMayAlias) {
 }
 
 TEST(Header, DropsALayoutThatTheEntryTellsAnyway) {
-  auto module = parse_text(cat("HloModule m, ", kLayout, kBody));
+  auto module = parse_text(base::cat("HloModule m, ", kLayout, kBody));
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_FALSE(module->extras.has_value());
 }
@@ -74,13 +74,13 @@ TEST(Header, KeepsFramesAsTheyStand) {
       "FileNames\n1 \"a.py\"\n2 \"b{.py\"\n\nFunctionNames\n1 \"f\"\n\nFileLocations\n"
       "1 {file_name_id=1 function_name_id=1 line=3}\n\nStackFrames\n1 {file_location_id=1 "
       "parent_frame_id=1}";
-  auto module = parse_text(cat("HloModule m\n\n", frames, "\n\n", kBody));
+  auto module = parse_text(base::cat("HloModule m\n\n", frames, "\n\n", kBody));
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_EQ(module->extras->frames, frames);
   EXPECT_THAT(print(*module),
-              StartsWith(cat("HloModule m, ", kLayout, "\n\n", frames, "\n", kBody)));
+              StartsWith(base::cat("HloModule m, ", kLayout, "\n\n", frames, "\n", kBody)));
   EXPECT_THAT(print(*module, {.metadata = false}),
-              StartsWith(cat("HloModule m, ", kLayout, "\n", kBody)));
+              StartsWith(base::cat("HloModule m, ", kLayout, "\n", kBody)));
 }
 
 TEST(Header, RefusesFramesThatDoNotCountFromOne) {
@@ -93,10 +93,10 @@ TEST(Header, RefusesFramesThatDoNotCountFromOne) {
 }
 
 TEST(Header, KeepsThreadsOfComputations) {
-  std::string text =
-      cat("HloModule m\n\n%f (x: f32[]) -> f32[] {\n  ROOT %x = f32[] parameter(0)\n}, "
-          "execution_thread=\"host\"\n",
-          kBody);
+  std::string text = base::cat(
+      "HloModule m\n\n%f (x: f32[]) -> f32[] {\n  ROOT %x = f32[] parameter(0)\n}, "
+      "execution_thread=\"host\"\n",
+      kBody);
   auto module = parse_text(text);
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_EQ(module->computations[0].execution_thread, "host");

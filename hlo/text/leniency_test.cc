@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 // The text of the computations, short, without the header; or the error.
 std::string short_form(std::string_view text) {
   auto module = parse_text(text);
-  if (!module.ok()) return message_of(module.status());
+  if (!module.ok()) return base::message_of(module.status());
   std::string out = print(*module, {.form = PrintOptions::Form::kShort});
   return out.substr(out.find("\n\n") + 2);
 }
@@ -96,16 +96,17 @@ TEST(Leniency, SpellsAConditionalByTheTypeOfItsIndex) {
   std::string_view head =
       "f { x = f32[] parameter(0) }\nENTRY m { p = pred[] parameter(0) i = s32[] parameter(1) x = "
       "f32[] parameter(2) ROOT r = ";
-  EXPECT_THAT(short_form(cat(
+  EXPECT_THAT(short_form(base::cat(
                   head, "f32[] conditional(p, x, x), true_computation=f, false_computation=f }")),
               HasSubstr("ROOT r"));
   EXPECT_THAT(
-      short_form(cat(
+      short_form(base::cat(
           head, "f32[] conditional(i, x, x), branch_computations={f, {y = f32[] parameter(0)}} }")),
       HasSubstr("branch_computations={f, computation.1}"));
-  EXPECT_THAT(short_form(cat(head, "f32[] conditional(p, x, x), branch_computations={f, f} }")),
-              HasSubstr("conditional has no attribute branch_computations"));
-  EXPECT_THAT(short_form(cat(
+  EXPECT_THAT(
+      short_form(base::cat(head, "f32[] conditional(p, x, x), branch_computations={f, f} }")),
+      HasSubstr("conditional has no attribute branch_computations"));
+  EXPECT_THAT(short_form(base::cat(
                   head, "f32[] conditional(i, x, x), true_computation=f, false_computation=f }")),
               HasSubstr("conditional has no attribute true_computation"));
 }

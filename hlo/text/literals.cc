@@ -42,7 +42,7 @@ class ArrayWriter {
     std::string_view space = innermost && (sizes_.size() == 1 || size <= 1) ? "" : " ";
     out_.push_back('{');
     if (!innermost && sizes_.size() > 3 && dimension > 0) {
-      append(out_, " /*i", dimension - 1, "=", index, "*/", size > 0 ? " " : "");
+      base::append(out_, " /*i", dimension - 1, "=", index, "*/", size > 0 ? " " : "");
     } else {
       out_.append(space);
     }
@@ -54,7 +54,7 @@ class ArrayWriter {
         write_dimension(dimension + 1, i);
       }
     }
-    append(out_, space, "}");
+    base::append(out_, space, "}");
   }
 
   void write_next() {
@@ -82,8 +82,8 @@ class ArrayReader {
       return in_.fail("a constant cannot be of dynamic size: ", to_string(shape_));
     // An element takes a character and, but for the last one, a comma or a blank.
     if (shape_.element_count() > static_cast<int64_t>(in_.remaining() / 2 + 1)) {
-      return in_.fail_at(
-          start, invalid_argument("the constant ends before all elements of ", to_string(shape_)));
+      return in_.fail_at(start, base::invalid_argument("the constant ends before all elements of ",
+                                                       to_string(shape_)));
     }
     literal = Literal::uninitialised(shape_);
     at_ = literal.mutable_bytes();

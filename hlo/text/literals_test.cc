@@ -15,7 +15,7 @@ Shape shape_of(std::string_view text) { return *parse_shape(text); }
 
 std::string reprint(std::string_view text, std::string_view shape) {
   auto literal = parse_literal(text, shape_of(shape));
-  return literal.ok() ? print_literal(*literal) : message_of(literal.status());
+  return literal.ok() ? print_literal(*literal) : base::message_of(literal.status());
 }
 
 // Elements of the given bits, of a type's own width.

@@ -47,7 +47,7 @@ class Writer {
     for (const NumberMember& member : members) {
       if (metadata_.*(member.member) == 0) continue;
       start(member.name);
-      append(out_, metadata_.*(member.member));
+      base::append(out_, metadata_.*(member.member));
     }
   }
   void write_profile_type() {
@@ -58,7 +58,7 @@ class Writer {
 
  private:
   void start(std::string_view name) {
-    append(out_, first_ ? "" : " ", name, "=");
+    base::append(out_, first_ ? "" : " ", name, "=");
     first_ = false;
   }
 

@@ -58,9 +58,9 @@ std::string module_of(const Sample& sample) {
   std::string text(kComputations);
   text.append("ENTRY %main {\n");
   for (size_t i = 0; i < sample.operands.size(); ++i) {
-    append(text, "  %p", i, " = ", sample.operands[i], " parameter(", i, ")\n");
+    base::append(text, "  %p", i, " = ", sample.operands[i], " parameter(", i, ")\n");
   }
-  append(text, "  ROOT %r = ", sample.line, "\n}\n");
+  base::append(text, "  ROOT %r = ", sample.line, "\n}\n");
   return text;
 }
 
@@ -307,7 +307,7 @@ class EveryOpcodeInText : public ::testing::TestWithParam<Sample> {};
 TEST_P(EveryOpcodeInText, PrintsAsXlaDoes) {
   auto module = parse_text(module_of(GetParam()));
   ASSERT_TRUE(module.ok()) << module.status();
-  EXPECT_THAT(print(*module), HasSubstr(cat("  ROOT %r = ", GetParam().line, "\n")));
+  EXPECT_THAT(print(*module), HasSubstr(base::cat("  ROOT %r = ", GetParam().line, "\n")));
 }
 
 TEST_P(EveryOpcodeInText, ParsesBackInEveryForm) {
@@ -331,7 +331,7 @@ std::string name_of(const ::testing::TestParamInfo<Sample>& info) {
     if (parse_opcode(word.substr(0, word.find('(')))) name = word.substr(0, word.find('('));
   }
   std::ranges::replace(name, '-', '_');
-  return cat(name, "_", info.index);
+  return base::cat(name, "_", info.index);
 }
 
 INSTANTIATE_TEST_SUITE_P(HloText, EveryOpcodeInText, ::testing::ValuesIn(kSamples), name_of);

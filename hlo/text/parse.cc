@@ -11,7 +11,7 @@ namespace text {
 
 StatusOr<Module> Parser::run() {
   if (!read_module() || !check_entry_layout()) return in_.status();
-  if (header_ != ModuleExtras{}) module_.extras = Box<ModuleExtras>(std::move(header_));
+  if (header_ != ModuleExtras{}) module_.extras = base::Box<ModuleExtras>(std::move(header_));
   HEDDLE_RETURN_IF_ERROR(check_aliases(module_));  // all else was checked line by line
   return std::move(module_);
 }
@@ -75,8 +75,8 @@ bool Parser::check_entry_layout() {
   const Computation& entry = module_.entry_computation();
   std::vector<Shape>& layouts = header_.entry_parameter_layouts;
   if (layouts.size() != entry.parameter_count()) {
-    return in_.fail_at(*layout_at_,
-                       invalid_argument("entry_computation_layout has ", layouts.size(),
+    return in_.fail_at(*layout_at_, base::invalid_argument(
+                                        "entry_computation_layout has ", layouts.size(),
                                         " parameters; the entry has ", entry.parameter_count()));
   }
   bool news = header_.entry_result_layout != entry.result_shape();
@@ -84,15 +84,15 @@ bool Parser::check_entry_layout() {
     news |= layouts[i] != entry.parameter_shape(i);
     if (same_type(layouts[i], entry.parameter_shape(i))) continue;
     return in_.fail_at(
-        *layout_at_,
-        invalid_argument("entry_computation_layout has ", to_string(layouts[i]), " for parameter ",
-                         i, "; the entry has ", to_string(entry.parameter_shape(i))));
+        *layout_at_, base::invalid_argument("entry_computation_layout has ", to_string(layouts[i]),
+                                            " for parameter ", i, "; the entry has ",
+                                            to_string(entry.parameter_shape(i))));
   }
   if (!same_type(header_.entry_result_layout, entry.result_shape())) {
-    return in_.fail_at(*layout_at_,
-                       invalid_argument("entry_computation_layout has the result ",
-                                        to_string(header_.entry_result_layout), "; the entry's is ",
-                                        to_string(entry.result_shape())));
+    return in_.fail_at(
+        *layout_at_, base::invalid_argument("entry_computation_layout has the result ",
+                                            to_string(header_.entry_result_layout),
+                                            "; the entry's is ", to_string(entry.result_shape())));
   }
   if (news) return true;
   layouts.clear();
@@ -104,7 +104,7 @@ bool Parser::enter() {
   if (++depth_ <= limits_.depth) return true;
   return in_.fail_at(
       in_.position(),
-      resource_exhausted("operands and computations nest deeper than ", limits_.depth));
+      base::resource_exhausted("operands and computations nest deeper than ", limits_.depth));
 }
 
 }  // namespace text

@@ -31,9 +31,9 @@ bool Parser::wrap_async(Scope& scope, Draft& draft) {
       std::exchange(outer.attrs, AsyncAttrs{.async_execution_thread = draft.execution_thread});
   inner.called = std::exchange(outer.called, {});
   if (!draft.has_shape)
-    return in_.fail_at(draft.at,
-                       invalid_argument(to_string(inner.opcode),
-                                        "-start: has no result type; write it before the opcode"));
+    return in_.fail_at(
+        draft.at, base::invalid_argument(to_string(inner.opcode),
+                                         "-start: has no result type; write it before the opcode"));
   if (draft.async != AsyncStep::kStart) {
     outer.opcode = draft.async == AsyncStep::kUpdate ? Opcode::kAsyncUpdate : Opcode::kAsyncDone;
     draft.async = AsyncStep::kNone;
@@ -42,18 +42,18 @@ bool Parser::wrap_async(Scope& scope, Draft& draft) {
   outer.opcode = Opcode::kAsyncStart;
   draft.async = AsyncStep::kNone;
   if (!outer.shape.is_tuple() || outer.shape.elements().size() < 2) {
-    return in_.fail_at(
-        draft.at,
-        invalid_argument(to_string(inner.opcode), "-start: has the type ", to_string(outer.shape),
-                         "; it must be a tuple of (operands), result and contexts"));
+    return in_.fail_at(draft.at,
+                       base::invalid_argument(
+                           to_string(inner.opcode), "-start: has the type ", to_string(outer.shape),
+                           "; it must be a tuple of (operands), result and contexts"));
   }
   Scope wrapped;
-  wrapped.computation.name = cat("async_computation.", module_.computations.size());
+  wrapped.computation.name = base::cat("async_computation.", module_.computations.size());
   wrapped.computation.execution_thread =
       draft.execution_thread == "main" ? "" : draft.execution_thread;
   for (InstructionId operand : outer.operands) {
     InstructionId parameter;
-    std::string_view name = made_names_.emplace_back(cat("p", wrapped.parameters.size()));
+    std::string_view name = made_names_.emplace_back(base::cat("p", wrapped.parameters.size()));
     if (!declare_parameter(wrapped, name, scope.computation.at(operand).shape, parameter))
       return false;
     inner.operands.push_back(parameter);
@@ -61,7 +61,7 @@ bool Parser::wrap_async(Scope& scope, Draft& draft) {
   Draft body{.instruction = std::move(inner), .at = draft.at, .has_shape = true};
   body.instruction.shape = outer.shape.element(1);
   InstructionId root;
-  if (!append(wrapped, body, to_string(body.instruction.opcode), root)) return false;
+  if (!base::append(wrapped, body, to_string(body.instruction.opcode), root)) return false;
   wrapped.computation.root = root;
   return finish(wrapped, draft.at, outer.called.emplace_back());
 }

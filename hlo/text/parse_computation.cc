@@ -14,7 +14,7 @@ bool Parser::read_computation() {
   size_t at = in_.position();
   bool is_entry = in_.accept_word("ENTRY");
   if (is_entry && module_.entry.valid())
-    return in_.fail_at(at, invalid_argument("a second computation is marked ENTRY"));
+    return in_.fail_at(at, base::invalid_argument("a second computation is marked ENTRY"));
   at = in_.position();
   std::string_view name;
   std::optional<Shape> result;
@@ -23,9 +23,9 @@ bool Parser::read_computation() {
   scope.computation.name = name;
   if (!read_body(scope)) return false;
   if (result && !same_type(*result, scope.computation.result_shape())) {
-    return in_.fail_at(
-        at, invalid_argument("the signature's result is ", to_string(*result),
-                             "; the root's type is ", to_string(scope.computation.result_shape())));
+    return in_.fail_at(at, base::invalid_argument("the signature's result is ", to_string(*result),
+                                                  "; the root's type is ",
+                                                  to_string(scope.computation.result_shape())));
   }
   if (in_.accept(',')) {
     if (!in_.accept_word("execution_thread")) return in_.fail_expected("execution_thread=");
@@ -36,7 +36,8 @@ bool Parser::read_computation() {
   if (!finish(scope, at, id)) return false;
   if (is_entry) module_.entry = id;
   return computations_.emplace(name, id).second ||
-         in_.fail_at(at, invalid_argument("a computation named ", name, " was defined before"));
+         in_.fail_at(at,
+                     base::invalid_argument("a computation named ", name, " was defined before"));
 }
 
 // Of the parameters the lines tell more, so only the result is looked at.
@@ -75,7 +76,7 @@ bool Parser::number_parameters(Scope& scope, size_t at) {
   for (auto [number, id] : scope.parameters) {
     if (number < 0 || number >= count || parameters[static_cast<size_t>(number)].valid()) {
       return in_.fail_at(
-          at, invalid_argument(
+          at, base::invalid_argument(
                   "computation ", scope.computation.name, ": parameter ", number, " of ", count,
                   " is out of range or stands twice; numbers are 0 .. n-1, each once"));
     }
@@ -86,8 +87,8 @@ bool Parser::number_parameters(Scope& scope, size_t at) {
 
 bool Parser::add(Computation computation, size_t at, int64_t type_nodes, ComputationId& id) {
   if (static_cast<int64_t>(module_.computations.size()) >= limits_.computations) {
-    return in_.fail_at(
-        at, resource_exhausted("the text has more than ", limits_.computations, " computations"));
+    return in_.fail_at(at, base::resource_exhausted("the text has more than ", limits_.computations,
+                                                    " computations"));
   }
   id = module_.add(std::move(computation));
   result_nodes_.push_back(type_nodes);

@@ -17,13 +17,13 @@ bool Parser::read_header() {
     std::string_view attribute = in_.word();
     if (attribute.empty()) return in_.fail_expected("name=");
     if (is_one_of(attribute, seen)) {
-      return in_.fail_at(at, invalid_argument(attribute, " stands in the header twice"));
+      return in_.fail_at(at, base::invalid_argument(attribute, " stands in the header twice"));
     }
     seen.push_back(attribute);
     if (!in_.expect('=')) return false;
     if (attribute == "entry_computation_layout") layout_at_ = at;
     if (!read_header_attribute(attribute)) {
-      return in_.fail_at(at, invalid_argument("a module has no attribute ", attribute));
+      return in_.fail_at(at, base::invalid_argument("a module has no attribute ", attribute));
     }
   }
   return !in_.failed() && read_frames();

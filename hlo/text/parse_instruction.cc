@@ -38,14 +38,14 @@ bool Parser::read_line(Scope& scope) {
   if (!is_root) in_.rewind(start);
   size_t at = in_.position();
   if (is_root && scope.computation.root.valid())
-    return in_.fail_at(start, invalid_argument("a second instruction is marked ROOT"));
+    return in_.fail_at(start, base::invalid_argument("a second instruction is marked ROOT"));
   std::string_view name;
   InstructionId id;
   if (!read_name(name) || !in_.expect('=')) return false;
   if (!read_instruction(scope, name, /*with_attributes=*/true, id)) return false;
   if (!scope.ids.insert(name, id.value)) {
-    return in_.fail_at(at, invalid_argument("an instruction named ", name,
-                                            " was defined before in this computation"));
+    return in_.fail_at(at, base::invalid_argument("an instruction named ", name,
+                                                  " was defined before in this computation"));
   }
   if (is_root) scope.computation.root = id;
   return true;
@@ -121,9 +121,9 @@ bool Parser::read_attribute(Scope& scope, Draft& draft, std::string_view name,
   if (known) return true;
   if (is_dropped(instruction.opcode, name))
     return !in_.word().empty() || in_.fail_expected("a word");
-  return in_.fail_at(
-      draft.attribute_at,
-      invalid_argument(to_string(instruction.opcode), " has no attribute ", name.substr(0, 60)));
+  return in_.fail_at(draft.attribute_at,
+                     base::invalid_argument(to_string(instruction.opcode), " has no attribute ",
+                                            name.substr(0, 60)));
 }
 
 // What any instruction may carry.
@@ -165,9 +165,9 @@ bool Parser::read_control_predecessors(Scope& scope, std::vector<InstructionId>&
            if (!read_name(name)) return false;
            const uint32_t* found = scope.ids.find(name);
            if (found == nullptr) {
-             return in_.fail_at(
-                 at, invalid_argument("control predecessor ", name,
-                                      " is not defined in this computation before its use here"));
+             return in_.fail_at(at, base::invalid_argument(
+                                        "control predecessor ", name,
+                                        " is not defined in this computation before its use here"));
            }
            ids.emplace_back(*found);
            return true;
@@ -211,7 +211,7 @@ bool Parser::read_callee(ComputationId& id) {
   auto found = computations_.find(name);
   if (found == computations_.end())
     return in_.fail_at(
-        at, invalid_argument("computation ", name, " is not defined before its use here"));
+        at, base::invalid_argument("computation ", name, " is not defined before its use here"));
   id = found->second;
   return true;
 }
@@ -226,16 +226,17 @@ bool Parser::check_complete(const Scope& scope, const Draft& draft,
   for (size_t i = 0; i < fields.size(); ++i) {
     if ((draft.seen >> i & 1) != 0 || !is_required(instruction.opcode, fields[i], operand))
       continue;
-    return in_.fail_at(draft.at, invalid_argument(to_string(instruction.opcode),
-                                                  ": needs the attribute ", fields[i].name));
+    return in_.fail_at(draft.at, base::invalid_argument(to_string(instruction.opcode),
+                                                        ": needs the attribute ", fields[i].name));
   }
   if (called_count(instruction.opcode) == kVariadic && instruction.called.empty()) return true;
   CalledKeys called =
       called_keys(instruction.opcode, operand != nullptr && operand->dtype() == pred);
   for (size_t i = 0; i < called.keys.size(); ++i) {
     if ((draft.seen >> (kFirstCalledBit + i) & 1) != 0) continue;
-    return in_.fail_at(draft.at, invalid_argument(to_string(instruction.opcode),
-                                                  ": needs the attribute ", called.keys[i].name));
+    return in_.fail_at(
+        draft.at, base::invalid_argument(to_string(instruction.opcode), ": needs the attribute ",
+                                         called.keys[i].name));
   }
   return true;
 }
@@ -243,8 +244,9 @@ bool Parser::check_complete(const Scope& scope, const Draft& draft,
 bool Parser::mark(Draft& draft, int bit, std::string_view name) {
   uint64_t mask = uint64_t{1} << bit;
   if ((draft.seen & mask) != 0) {
-    return in_.fail_at(draft.attribute_at, invalid_argument(to_string(draft.instruction.opcode),
-                                                            ": ", name, " stands here twice"));
+    return in_.fail_at(draft.attribute_at,
+                       base::invalid_argument(to_string(draft.instruction.opcode), ": ", name,
+                                              " stands here twice"));
   }
   draft.seen |= mask;
   return true;
@@ -270,8 +272,8 @@ bool Parser::append(Scope& scope, Draft& draft, std::string_view name, Instructi
 bool Parser::charge(const Scope& scope, const Draft& draft) {
   const Instruction& instruction = draft.instruction;
   if (++instructions_ > limits_.instructions) {
-    return in_.fail_at(draft.at, resource_exhausted("the text has more than ", limits_.instructions,
-                                                    " instructions"));
+    return in_.fail_at(draft.at, base::resource_exhausted("the text has more than ",
+                                                          limits_.instructions, " instructions"));
   }
   if (instruction.opcode == Opcode::kGetTupleElement) return true;
   int64_t nodes = 0;
@@ -281,9 +283,9 @@ bool Parser::charge(const Scope& scope, const Draft& draft) {
   if (nodes <= limits_.type_nodes && total_type_nodes_ <= limits_.total_type_nodes) return true;
   return in_.fail_at(
       draft.at,
-      resource_exhausted(to_string(instruction.opcode), ": the tuple types here have more than ",
-                         nodes > limits_.type_nodes ? limits_.type_nodes : limits_.total_type_nodes,
-                         " parts"));
+      base::resource_exhausted(
+          to_string(instruction.opcode), ": the tuple types here have more than ",
+          nodes > limits_.type_nodes ? limits_.type_nodes : limits_.total_type_nodes, " parts"));
 }
 
 bool Parser::infer(Scope& scope, Draft& draft) {

@@ -17,8 +17,8 @@ bool Parser::read_operands(Scope& scope, Draft& draft) {
   }
   if (instruction.opcode == Opcode::kConstant) {
     if (!draft.has_shape)
-      return in_.fail_at(
-          draft.at, invalid_argument("constant: has no result type; write it before the opcode"));
+      return in_.fail_at(draft.at, base::invalid_argument(
+                                       "constant: has no result type; write it before the opcode"));
     ConstantAttrs attrs;
     if (!read_literal(in_, instruction.shape, attrs.literal)) return false;
     instruction.attrs = std::move(attrs);
@@ -54,15 +54,15 @@ bool Parser::read_named_operand(Scope& scope, const Shape* declared, Instruction
   if (found == nullptr) {
     if (scope.operands_declare && declared != nullptr)
       return declare_parameter(scope, name, *declared, id);
-    return in_.fail_at(at,
-                       invalid_argument("operand ", name,
-                                        " is not defined in this computation before its use here"));
+    return in_.fail_at(
+        at, base::invalid_argument("operand ", name,
+                                   " is not defined in this computation before its use here"));
   }
   id = InstructionId(*found);
   if (declared == nullptr || same_type(*declared, scope.computation.at(id).shape)) return true;
-  return in_.fail_at(
-      at, invalid_argument("operand ", name, " is written as ", to_string(*declared),
-                           "; it was defined as ", to_string(scope.computation.at(id).shape)));
+  return in_.fail_at(at, base::invalid_argument("operand ", name, " is written as ",
+                                                to_string(*declared), "; it was defined as ",
+                                                to_string(scope.computation.at(id).shape)));
 }
 
 // An instruction in place of an operand. It has no attributes, and a name made from its opcode.
@@ -78,7 +78,7 @@ bool Parser::read_nested(Scope& scope, Shape* declared, std::string_view opcode,
       !read_attrs(scope, draft, /*with_attributes=*/false))
     return false;
   --depth_;
-  return append(scope, draft, anonymous_name(scope, opcode), id);
+  return base::append(scope, draft, anonymous_name(scope, opcode), id);
 }
 
 // Nobody can refer to it: it stays out of the scope's names.
@@ -86,8 +86,8 @@ std::string_view Parser::anonymous_name(Scope& scope, std::string_view opcode) {
   std::string_view name;
   do {
     int64_t count = scope.anonymous[opcode]++;
-    name =
-        made_names_.emplace_back(count == 0 ? cat(opcode, ".anon") : cat(opcode, ".anon.", count));
+    name = made_names_.emplace_back(count == 0 ? base::cat(opcode, ".anon")
+                                               : base::cat(opcode, ".anon.", count));
   } while (scope.ids.contains(name));
   return name;
 }
@@ -100,7 +100,7 @@ bool Parser::declare_parameter(Scope& scope, std::string_view name, const Shape&
   draft.instruction.shape = shape;
   draft.instruction.attrs = ParameterAttrs{.number = static_cast<int64_t>(scope.parameters.size())};
   draft.has_shape = true;
-  return append(scope, draft, name, id) && scope.ids.insert(name, id.value);
+  return base::append(scope, draft, name, id) && scope.ids.insert(name, id.value);
 }
 
 }  // namespace heddle::hlo::text

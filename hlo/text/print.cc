@@ -12,13 +12,13 @@ namespace {
 
 void write_alias(std::string& out, const InputOutputAlias& alias) {
   Codec<Dims>::write(out, alias.output_index);
-  append(out, ": (", alias.parameter, ", ");
+  base::append(out, ": (", alias.parameter, ", ");
   Codec<Dims>::write(out, alias.parameter_index);
   out.append(alias.kind == InputOutputAlias::Kind::kMust ? ", must-alias)" : ", may-alias)");
 }
 
 void write_donor(std::string& out, const BufferDonor& donor) {
-  append(out, "(", donor.parameter, ", ");
+  base::append(out, "(", donor.parameter, ", ");
   Codec<Dims>::write(out, donor.parameter_index);
   out.push_back(')');
 }
@@ -28,7 +28,7 @@ template <class Item>
 void write_group(std::string& out, std::string_view key, const std::vector<Item>& items,
                  void (*write_item)(std::string&, const Item&)) {
   if (items.empty()) return;
-  append(out, ", ", key, "={");
+  base::append(out, ", ", key, "={");
   for (size_t i = 0; i < items.size(); ++i) {
     out.append(i > 0 ? ", " : " ");
     write_item(out, items[i]);
@@ -38,7 +38,7 @@ void write_group(std::string& out, std::string_view key, const std::vector<Item>
 
 void write_flags(std::string& out, std::string_view key, const std::vector<bool>& flags) {
   if (flags.empty()) return;
-  append(out, ", ", key, "=");
+  base::append(out, ", ", key, "=");
   Codec<std::vector<bool>>::write(out, flags);
 }
 
@@ -52,7 +52,7 @@ Writer::Writer(const Module& module, const PrintOptions& options)
   for (size_t i = 0; i < computations_.size(); ++i) {
     if (!computations_.is_missing(i)) continue;
     const std::string& wanted = module.computations[i].name;
-    computations_.make(i, is_canonical() || wanted.empty() ? cat("computation.", i) : wanted);
+    computations_.make(i, is_canonical() || wanted.empty() ? base::cat("computation.", i) : wanted);
   }
 }
 
@@ -69,11 +69,11 @@ void Writer::write_header() {
   name.add(is_canonical() ? std::string_view("module") : module_.name);
   if (name.is_missing(0))
     name.make(0, module_.name.empty() ? std::string_view("module") : module_.name);
-  append(out_, "HloModule ", name.name(0));
+  base::append(out_, "HloModule ", name.name(0));
   write_header_extras(*module_.extras);
   out_.append("\n\n");
   if (has_metadata() && !module_.extras->frames.empty())
-    append(out_, module_.extras->frames, "\n\n");
+    base::append(out_, module_.extras->frames, "\n\n");
 }
 
 void Writer::write_header_extras(const ModuleExtras& extras) {
@@ -86,8 +86,8 @@ void Writer::write_header_extras(const ModuleExtras& extras) {
               extras.propagate_sharding_to_parameters);
   write_flags(out_, "allow_spmd_sharding_propagation_to_output",
               extras.propagate_sharding_to_output);
-  if (extras.replica_count != 1) append(out_, ", replica_count=", extras.replica_count);
-  if (extras.num_partitions != 1) append(out_, ", num_partitions=", extras.num_partitions);
+  if (extras.replica_count != 1) base::append(out_, ", replica_count=", extras.replica_count);
+  if (extras.num_partitions != 1) base::append(out_, ", num_partitions=", extras.num_partitions);
   if (!extras.frontend_attributes.empty()) {
     out_.append(", frontend_attributes=");
     Codec<FrontendAttributes>::write(out_, extras.frontend_attributes);
@@ -135,7 +135,8 @@ void Writer::write_computation(ComputationId id) {
 void Writer::write_signature(const Computation& computation) {
   out_.append(" (");
   for (size_t i = 0; i < computation.parameters.size(); ++i) {
-    append(out_, i > 0 ? ", " : "", instructions_.name(computation.parameters[i].value), ": ");
+    base::append(out_, i > 0 ? ", " : "", instructions_.name(computation.parameters[i].value),
+                 ": ");
     write_shape(out_, computation.parameter_shape(i), /*layouts=*/false);
   }
   out_.append(") -> ");

@@ -15,10 +15,11 @@ void Writer::name_instructions(const Computation& computation) {
     if (!instructions_.is_missing(i)) continue;
     const Instruction& instruction = computation.instructions[i];
     if (is_canonical()) {
-      instructions_.make(i, cat("tmp_", i));
+      instructions_.make(i, base::cat("tmp_", i));
     } else {
-      instructions_.make(i, instruction.name.empty() ? cat(to_string(instruction.opcode), ".", i)
-                                                     : instruction.name);
+      instructions_.make(i, instruction.name.empty()
+                                ? base::cat(to_string(instruction.opcode), ".", i)
+                                : instruction.name);
     }
   }
 }
@@ -29,7 +30,7 @@ void Writer::write_instruction(const Computation& computation, InstructionId id)
   write_name(id);
   out_.append(" = ");
   write_shape(out_, instruction.shape, shows_layout(instruction.shape));
-  append(out_, " ", to_string(instruction.opcode), "(");
+  base::append(out_, " ", to_string(instruction.opcode), "(");
   write_operands(computation, instruction);
   out_.push_back(')');
   bool called_first = instruction.opcode == Opcode::kCall;  // is_composite stands behind to_apply
@@ -50,7 +51,7 @@ void Writer::write_instruction(const Computation& computation, InstructionId id)
 
 void Writer::write_operands(const Computation& computation, const Instruction& instruction) {
   if (instruction.opcode == Opcode::kParameter) {
-    append(out_, instruction.attrs.get<ParameterAttrs>().number);
+    base::append(out_, instruction.attrs.get<ParameterAttrs>().number);
   } else if (instruction.opcode == Opcode::kConstant) {
     write_literal(out_, instruction.attrs.get<ConstantAttrs>().literal,
                   options_.max_constant_elements);
@@ -69,7 +70,7 @@ void Writer::write_fields(std::span<const FieldText> fields, const void* attrs) 
   for (const FieldText& field : fields) {
     if (field.presence == Presence::kNever) continue;
     if (field.presence == Presence::kUnlessUsual && field.is_usual(attrs)) continue;
-    append(out_, ", ", field.name, "=");
+    base::append(out_, ", ", field.name, "=");
     field.write(out_, attrs);
   }
 }
@@ -82,13 +83,13 @@ void Writer::write_called(const Computation& computation, const Instruction& ins
   if (!called.list.empty()) return write_called_list(called.list, instruction.called);
   for (const CalledKey& key : called.keys) {
     if (key.slot >= instruction.called.size()) continue;
-    append(out_, ", ", key.name, "=");
+    base::append(out_, ", ", key.name, "=");
     write_name(instruction.called[key.slot]);
   }
 }
 
 void Writer::write_called_list(std::string_view key, const std::vector<ComputationId>& called) {
-  append(out_, ", ", key, "={");
+  base::append(out_, ", ", key, "={");
   for (size_t i = 0; i < called.size(); ++i) {
     if (i > 0) out_.append(", ");
     write_name(called[i]);
@@ -97,7 +98,7 @@ void Writer::write_called_list(std::string_view key, const std::vector<Computati
 }
 
 void Writer::write_text(std::string_view key, const std::string& value) {
-  if (!value.empty()) append(out_, ", ", key, "=", value);
+  if (!value.empty()) base::append(out_, ", ", key, "=", value);
 }
 
 void Writer::write_extras(const Instruction& instruction) {
@@ -146,7 +147,7 @@ void Writer::write_line_comment(const Instruction& instruction) {
   std::string file = has_own ? own.source_file : instruction.at.file;
   file.erase(0, file.rfind('/') + 1);
   std::erase_if(file, [](char c) { return c == '\n' || c == '\r'; });
-  append(out_, "  // ", file, ":", has_own ? own.source_line : int64_t{instruction.at.line});
+  base::append(out_, "  // ", file, ":", has_own ? own.source_line : int64_t{instruction.at.line});
 }
 
 }  // namespace heddle::hlo::text

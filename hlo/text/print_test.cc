@@ -174,9 +174,9 @@ ENTRY m {
 
 TEST(AsyncSugar, NeedsTheTypeOfAnAsyncStart) {
   auto error = [](std::string_view type) {
-    return message_of(
-        parse_text(cat("ENTRY m { x = f32[] parameter(0) ROOT s = ", type, " negate-start(x) }"))
-            .status());
+    return base::message_of(parse_text(base::cat("ENTRY m { x = f32[] parameter(0) ROOT s = ", type,
+                                                 " negate-start(x) }"))
+                                .status());
   };
   EXPECT_THAT(error("f32[]"), HasSubstr("negate-start: has the type f32[]; it must be a tuple of "
                                         "(operands), result and contexts"));

@@ -171,7 +171,8 @@ bool read_tuple(TextCursor& in, Shape& shape, int depth) {
 
 bool read_nested(TextCursor& in, Shape& shape, int depth) {
   if (depth > kMaxNesting)
-    return in.fail_at(in.position(), resource_exhausted("tuples nest deeper than ", kMaxNesting));
+    return in.fail_at(in.position(),
+                      base::resource_exhausted("tuples nest deeper than ", kMaxNesting));
   if (in.accept('(')) return read_tuple(in, shape, depth);
   size_t start = in.position();
   auto dtype = parse_dtype(in.word());
@@ -197,7 +198,7 @@ void write_list(std::string& out, const std::vector<int64_t>& values) {
     if (values[i] == Layout::kCombineDimension) {
       out.push_back('*');
     } else {
-      append(out, values[i]);
+      base::append(out, values[i]);
     }
   }
 }
@@ -206,8 +207,8 @@ void write_properties(std::string& out, const Layout& layout) {
   if (!layout.dim_level_types.empty()) {
     out.append("D(");
     for (size_t i = 0; i < layout.dim_level_types.size(); ++i) {
-      append(out, i > 0 ? "," : "",
-             kLevelTypes[static_cast<size_t>(layout.dim_level_types[i]) & 3]);
+      base::append(out, i > 0 ? "," : "",
+                   kLevelTypes[static_cast<size_t>(layout.dim_level_types[i]) & 3]);
     }
     out.push_back(')');
   }
@@ -217,26 +218,27 @@ void write_properties(std::string& out, const Layout& layout) {
     write_list(out, tile);
     out.push_back(')');
   }
-  if (layout.tail_padding_alignment != 1) append(out, "L(", layout.tail_padding_alignment, ")");
-  if (layout.index_type != DType::kInvalid) append(out, "#(", layout.index_type, ")");
-  if (layout.pointer_type != DType::kInvalid) append(out, "*(", layout.pointer_type, ")");
-  if (layout.element_size_in_bits != 0) append(out, "E(", layout.element_size_in_bits, ")");
-  if (layout.memory_space != 0) append(out, "S(", layout.memory_space, ")");
+  if (layout.tail_padding_alignment != 1)
+    base::append(out, "L(", layout.tail_padding_alignment, ")");
+  if (layout.index_type != DType::kInvalid) base::append(out, "#(", layout.index_type, ")");
+  if (layout.pointer_type != DType::kInvalid) base::append(out, "*(", layout.pointer_type, ")");
+  if (layout.element_size_in_bits != 0) base::append(out, "E(", layout.element_size_in_bits, ")");
+  if (layout.memory_space != 0) base::append(out, "S(", layout.memory_space, ")");
   if (!layout.split_configs.empty()) out.append("SC");
   for (const Layout::SplitConfig& split : layout.split_configs) {
-    append(out, "(", split.dimension, ":");
+    base::append(out, "(", split.dimension, ":");
     write_list(out, split.split_indices);
     out.push_back(')');
   }
-  if (!layout.physical_shape.empty()) append(out, "P(", layout.physical_shape, ")");
-  if (layout.metadata_prefix_bytes != 0) append(out, "M(", layout.metadata_prefix_bytes, ")");
+  if (!layout.physical_shape.empty()) base::append(out, "P(", layout.physical_shape, ")");
+  if (layout.metadata_prefix_bytes != 0) base::append(out, "M(", layout.metadata_prefix_bytes, ")");
 }
 
 void write_layout(std::string& out, const Shape& shape) {
   if (!shape.has_layout()) {
     if (shape.rank() == 0) return;
-    append(out, "{", shape.rank() - 1);
-    for (int64_t i = shape.rank() - 1; i-- > 0;) append(out, ",", i);
+    base::append(out, "{", shape.rank() - 1);
+    for (int64_t i = shape.rank() - 1; i-- > 0;) base::append(out, ",", i);
     out.push_back('}');
     return;
   }
@@ -244,17 +246,17 @@ void write_layout(std::string& out, const Shape& shape) {
   write_properties(properties, shape.layout());
   out.push_back('{');
   write_list(out, shape.layout().minor_to_major);
-  append(out, properties.empty() ? "" : ":", properties, "}");
+  base::append(out, properties.empty() ? "" : ":", properties, "}");
 }
 
 void write_array(std::string& out, const Shape& shape, bool layouts) {
-  append(out, to_string(shape.dtype()), "[");
+  base::append(out, to_string(shape.dtype()), "[");
   for (int64_t i = 0; i < shape.rank(); ++i) {
     if (i > 0) out.push_back(',');
     if (shape.dimension(i) == Shape::kUnbounded) {
       out.push_back('?');
     } else {
-      append(out, shape.is_dynamic_dimension(i) ? "<=" : "", shape.dimension(i));
+      base::append(out, shape.is_dynamic_dimension(i) ? "<=" : "", shape.dimension(i));
     }
   }
   out.push_back(']');
@@ -273,7 +275,7 @@ bool read_shape(TextCursor& in, Shape& shape) {
 void write_separator(std::string& out, size_t i, bool index_comments) {
   if (i == 0) return;
   out.append(", ");
-  if (index_comments && i % 5 == 0) append(out, "/*index=", i, "*/");
+  if (index_comments && i % 5 == 0) base::append(out, "/*index=", i, "*/");
 }
 
 void write_shape(std::string& out, const Shape& shape, bool layouts) {

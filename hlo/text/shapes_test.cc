@@ -45,7 +45,7 @@ class BadShapeText : public ::testing::TestWithParam<Bad> {};
 TEST_P(BadShapeText, IsRefused) {
   auto shape = parse_shape(GetParam().text);
   ASSERT_FALSE(shape.ok());
-  EXPECT_THAT(message_of(shape.status()), HasSubstr(GetParam().error));
+  EXPECT_THAT(base::message_of(shape.status()), HasSubstr(GetParam().error));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -68,13 +68,13 @@ TEST(ShapeText, RefusesMoreThanSixtyFourDimensions) {
   for (int i = 0; i < 64; ++i) text += ",1";
   auto shape = parse_shape(text + "]");
   ASSERT_FALSE(shape.ok());
-  EXPECT_THAT(message_of(shape.status()), HasSubstr("rank is more than 64"));
+  EXPECT_THAT(base::message_of(shape.status()), HasSubstr("rank is more than 64"));
 }
 
 TEST(ShapeText, RefusesDeepTuplesBeforeTheStackOverflows) {
   auto shape = parse_shape(std::string(1000000, '('));
   ASSERT_FALSE(shape.ok());
-  EXPECT_THAT(message_of(shape.status()), HasSubstr("tuples nest deeper than 64"));
+  EXPECT_THAT(base::message_of(shape.status()), HasSubstr("tuples nest deeper than 64"));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ bool find_type(std::string_view name, Type& type) {
 }
 
 void write_list(std::string& out, const Dims& values) {
-  for (size_t i = 0; i < values.size(); ++i) append(out, i > 0 ? "," : "", values[i]);
+  for (size_t i = 0; i < values.size(); ++i) base::append(out, i > 0 ? "," : "", values[i]);
 }
 
 // <=[2,2]T(1,0), after the '<='.
@@ -146,7 +146,7 @@ Found read_items_of_one(TextCursor& in, Sharding& sharding, Words& words) {
     const Found found = read_item(in, word, sharding);
     if (found != Found::kKnown) return found;
     if (has(words, word)) {
-      (void)in.fail_at(start, invalid_argument("sharding: ", word, " stands here twice"));
+      (void)in.fail_at(start, base::invalid_argument("sharding: ", word, " stands here twice"));
       return Found::kError;
     }
     words.push_back(word);
@@ -162,18 +162,20 @@ Status check_words(const Words& words) {
     if (word == "devices" || find_type(word, type)) kinds.push_back(word);
   }
   if (kinds.size() != 1) {
-    return invalid_argument("sharding: says {", join(kinds, " "),
-                            "}; must say one of replicated, maximal, manual, unknown, unreduced "
-                            "and devices=[..]");
+    return base::invalid_argument(
+        "sharding: says {", base::join(kinds, " "),
+        "}; must say one of replicated, maximal, manual, unknown, unreduced "
+        "and devices=[..]");
   }
   if (has(words, "device") != (kinds[0] == "maximal")) {
-    return invalid_argument("sharding: ", kinds[0],
-                            kinds[0] == "maximal" ? " lacks device=" : " with device=",
-                            "; maximal, and it alone, must name its device");
+    return base::invalid_argument("sharding: ", kinds[0],
+                                  kinds[0] == "maximal" ? " lacks device=" : " with device=",
+                                  "; maximal, and it alone, must name its device");
   }
   for (const std::string_view word : {"last_tile_dim_replicate", "last_tile_dims"}) {
     if (has(words, word) && kinds[0] != "devices")
-      return invalid_argument("sharding: ", kinds[0], " with ", word, "; must be devices=[..]");
+      return base::invalid_argument("sharding: ", kinds[0], " with ", word,
+                                    "; must be devices=[..]");
   }
   return {};
 }
@@ -207,7 +209,7 @@ void write_tiles(std::string& out, const Sharding& sharding) {
   if (sharding.last_tile_dims.empty()) return;
   out.append(" last_tile_dims={");
   for (size_t i = 0; i < sharding.last_tile_dims.size(); ++i) {
-    append(out, i > 0 ? ", " : "", name_of(sharding.last_tile_dims[i]));
+    base::append(out, i > 0 ? ", " : "", name_of(sharding.last_tile_dims[i]));
   }
   out.push_back('}');
 }
@@ -219,11 +221,11 @@ void write_one(std::string& out, const Sharding& sharding) {
   } else {
     out.append(name_of(sharding.type));
     if (sharding.type == Type::kMaximal)
-      append(out, " device=", sharding.tile_devices.empty() ? 0 : sharding.tile_devices[0]);
+      base::append(out, " device=", sharding.tile_devices.empty() ? 0 : sharding.tile_devices[0]);
   }
   if (sharding.is_shard_group) {
     bool as = sharding.shard_group_type == Sharding::GroupType::kAs;
-    append(out, as ? " shard_as " : " shard_like ", sharding.shard_group_id);
+    base::append(out, as ? " shard_as " : " shard_like ", sharding.shard_group_id);
   }
   write_metadata(out, sharding);
   out.push_back('}');
@@ -239,7 +241,7 @@ void Codec<Sharding>::write(std::string& out, const Sharding& value) {
   } else {
     out.push_back('{');
     for (size_t i = 0; i < value.tuple.size(); ++i) {
-      if (i > 0) out.append(i % 5 == 0 ? cat(", /*index=", i, "*/") : std::string(", "));
+      if (i > 0) out.append(i % 5 == 0 ? base::cat(", /*index=", i, "*/") : std::string(", "));
       write(out, value.tuple[i]);
     }
     out.push_back('}');
@@ -262,7 +264,7 @@ void Codec<ReplicaGroups>::write(std::string& out, const ReplicaGroups& value) {
   if (!value.mesh_axes.empty()) {
     out.append(value.mesh_axes);
   } else if (!value.mesh_axes_proto.empty()) {
-    append(out, kUnknownGroups, "=");
+    base::append(out, kUnknownGroups, "=");
     append_quoted(out, value.mesh_axes_proto);
   } else if (!value.iota_tile.empty()) {
     out.push_back('[');

@@ -22,10 +22,10 @@ void write_items(std::string& out, const Range& items, std::string_view separato
 
 }  // namespace
 
-void Codec<bool>::write(std::string& out, const bool& value) { append(out, value); }
+void Codec<bool>::write(std::string& out, const bool& value) { base::append(out, value); }
 bool Codec<bool>::read(TextCursor& in, bool& value) { return in.read_bool(value); }
 
-void Codec<int64_t>::write(std::string& out, const int64_t& value) { append(out, value); }
+void Codec<int64_t>::write(std::string& out, const int64_t& value) { base::append(out, value); }
 bool Codec<int64_t>::read(TextCursor& in, int64_t& value) { return in.read_int(value); }
 
 void Codec<float>::write(std::string& out, const float& value) { write_float(out, value); }
@@ -38,7 +38,7 @@ bool Codec<std::string>::read(TextCursor& in, std::string& value) { return in.re
 
 void Codec<Dims>::write(std::string& out, const Dims& value) {
   out.push_back('{');
-  write_items(out, value, ",", [&](int64_t item) { append(out, item); });
+  write_items(out, value, ",", [&](int64_t item) { base::append(out, item); });
   out.push_back('}');
 }
 
@@ -49,7 +49,7 @@ bool Codec<Dims>::read(TextCursor& in, Dims& value) {
 
 void Codec<std::vector<bool>>::write(std::string& out, const std::vector<bool>& value) {
   out.push_back('{');
-  write_items(out, value, ",", [&](bool item) { append(out, item); });
+  write_items(out, value, ",", [&](bool item) { base::append(out, item); });
   out.push_back('}');
 }
 
@@ -93,8 +93,8 @@ void Codec<std::vector<SliceDimension>>::write(std::string& out,
       std::ranges::any_of(value, [](const SliceDimension& item) { return item.stride != 1; });
   out.push_back('{');
   write_items(out, value, ", ", [&](const SliceDimension& item) {
-    append(out, "[", item.start, ":", item.limit);
-    if (strided) append(out, ":", item.stride);
+    base::append(out, "[", item.start, ":", item.limit);
+    if (strided) base::append(out, ":", item.stride);
     out.push_back(']');
   });
   out.push_back('}');
@@ -115,8 +115,8 @@ void Codec<std::vector<PadDimension>>::write(std::string& out,
   bool interior =
       std::ranges::any_of(value, [](const PadDimension& item) { return item.interior != 0; });
   write_items(out, value, "x", [&](const PadDimension& item) {
-    append(out, item.low, "_", item.high);
-    if (interior) append(out, "_", item.interior);
+    base::append(out, item.low, "_", item.high);
+    if (interior) base::append(out, "_", item.interior);
   });
 }
 
@@ -137,7 +137,7 @@ void Codec<std::vector<OperandAlias>>::write(std::string& out,
   out.push_back('{');
   write_items(out, value, ", ", [&](const OperandAlias& item) {
     Codec<Dims>::write(out, item.output_index);
-    append(out, ": (", item.operand, ", ");
+    base::append(out, ": (", item.operand, ", ");
     Codec<Dims>::write(out, item.operand_index);
     out.push_back(')');
   });
@@ -158,7 +158,7 @@ void Codec<std::vector<SourceTarget>>::write(std::string& out,
                                              const std::vector<SourceTarget>& value) {
   out.push_back('{');
   write_items(out, value, ",", [&](const SourceTarget& item) {
-    append(out, "{", item.source, ",", item.target, "}");
+    base::append(out, "{", item.source, ",", item.target, "}");
   });
   out.push_back('}');
 }
@@ -203,7 +203,7 @@ bool Codec<Literal>::read(TextCursor& in, Literal& value) {
 void Codec<FrontendAttributes>::write(std::string& out, const FrontendAttributes& value) {
   out.push_back('{');
   write_items(out, value, ",", [&](const auto& item) {
-    append(out, item.first, "=");
+    base::append(out, item.first, "=");
     write_raw_or_quoted(out, item.second);
   });
   out.push_back('}');
@@ -253,9 +253,9 @@ int find_name(std::string_view name, const std::string_view* names, size_t count
 bool fail_enum(TextCursor& in, const std::string_view* names, size_t count) {
   std::string all;
   for (size_t i = 0; i < count; ++i) {
-    if (!names[i].empty()) append(all, all.empty() ? "" : " ", names[i]);
+    if (!names[i].empty()) base::append(all, all.empty() ? "" : " ", names[i]);
   }
-  return in.fail_expected(cat("one of ", all));
+  return in.fail_expected(base::cat("one of ", all));
 }
 
 }  // namespace heddle::hlo::text

@@ -26,9 +26,9 @@ void write_part(std::string& out, const Window& window, const Part& part) {
   if (std::ranges::all_of(window.dimensions,
                           [&](const WindowDimension& d) { return d.*(part.member) == part.usual; }))
     return;
-  append(out, out.ends_with('{') ? "" : " ", part.name, "=");
+  base::append(out, out.ends_with('{') ? "" : " ", part.name, "=");
   for (size_t i = 0; i < window.dimensions.size(); ++i)
-    append(out, i > 0 ? "x" : "", window.dimensions[i].*(part.member));
+    base::append(out, i > 0 ? "x" : "", window.dimensions[i].*(part.member));
 }
 
 void write_padding(std::string& out, const Window& window) {
@@ -38,8 +38,8 @@ void write_padding(std::string& out, const Window& window) {
   if (std::ranges::all_of(window.dimensions, has_none)) return;
   out.append(" pad=");
   for (size_t i = 0; i < window.dimensions.size(); ++i) {
-    append(out, i > 0 ? "x" : "", window.dimensions[i].padding_low, "_",
-           window.dimensions[i].padding_high);
+    base::append(out, i > 0 ? "x" : "", window.dimensions[i].padding_low, "_",
+                 window.dimensions[i].padding_high);
   }
 }
 
@@ -47,7 +47,7 @@ void write_reversal(std::string& out, const Window& window) {
   if (std::ranges::none_of(window.dimensions, &WindowDimension::window_reversal)) return;
   out.append(" rhs_reversal=");
   for (size_t i = 0; i < window.dimensions.size(); ++i) {
-    append(out, i > 0 ? "x" : "", window.dimensions[i].window_reversal ? 1 : 0);
+    base::append(out, i > 0 ? "x" : "", window.dimensions[i].window_reversal ? 1 : 0);
   }
 }
 

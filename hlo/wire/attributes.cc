@@ -112,7 +112,7 @@ Status check_required(Opcode opcode, const proto::HloInstructionProto& from) {
     const FieldDescriptor* field = from.GetDescriptor()->FindFieldByName(required.field);
     if (field == nullptr) no_such_field(*from.GetDescriptor(), required.field);
     if (!from.GetReflection()->HasField(from, field))
-      return invalid_argument("has no ", required.field);
+      return base::invalid_argument("has no ", required.field);
   }
   return {};
 }
@@ -147,8 +147,8 @@ StatusOr<Attrs> take_constant(const Shape& shape, proto::HloInstructionProto& fr
   HEDDLE_ASSIGN_OR_RETURN(Literal literal, read_literal(from.literal()));
   from.clear_literal();
   if (!same_type(literal.shape(), shape)) {
-    return invalid_argument("constant: literal is ", to_string(literal.shape()),
-                            "; the instruction's type is ", to_string(shape));
+    return base::invalid_argument("constant: literal is ", to_string(literal.shape()),
+                                  "; the instruction's type is ", to_string(shape));
   }
   return Attrs(ConstantAttrs{std::move(literal).reshaped(shape)});
 }

@@ -14,7 +14,7 @@ class Filler {
   void fill(int64_t& value) { value = ++next_; }
   void fill(float& value) { value = static_cast<float>(++next_); }
   void fill(bool& value) { value = !value; }
-  void fill(std::string& value) { value = cat("text", ++next_); }
+  void fill(std::string& value) { value = base::cat("text", ++next_); }
   void fill(Shape& value) { value = Shape(f32, {++next_}); }
   void fill(Literal& value) { value = Literal::scalar(s64, ++next_); }
   void fill(Sharding& value) {
@@ -31,7 +31,7 @@ class Filler {
     for (T& value : values) fill(value);
   }
   template <class T>
-  void fill(Box<T>& value) {
+  void fill(base::Box<T>& value) {
     fill(value.mutate());
   }
   template <HasFields Struct>
@@ -166,7 +166,7 @@ TEST(WireAttributes, IotaReplicaGroupsAreEqualAfterARoundTrip) {
 TEST(WireAttributes, EnumValueThatIsNotKnownIsAnError) {
   auto message = written(Opcode::kDot, DotAttrs{});
   message.mutable_precision_config()->set_algorithm(99);
-  EXPECT_EQ(message_of(take_attrs(Opcode::kDot, Shape::scalar(f32), message).status()),
+  EXPECT_EQ(base::message_of(take_attrs(Opcode::kDot, Shape::scalar(f32), message).status()),
             "algorithm: value 99 is not known");
 }
 

@@ -73,7 +73,7 @@ bool read_item(CodedInputStream& in, std::string_view bytes, Split& out) {
 }  // namespace
 
 StatusOr<Split> split(std::string_view bytes, int number) {
-  if (bytes.size() > INT32_MAX) return resource_exhausted("a message is larger than 2 GiB");
+  if (bytes.size() > INT32_MAX) return base::resource_exhausted("a message is larger than 2 GiB");
   CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
                       static_cast<int>(bytes.size()));
   const uint32_t wanted =
@@ -84,12 +84,12 @@ StatusOr<Split> split(std::string_view bytes, int number) {
     uint32_t tag = in.ReadTag();
     if (tag == 0) break;
     bool good = tag == wanted ? read_item(in, bytes, out) : WireFormatLite::SkipField(&in, tag);
-    if (!good) return invalid_argument("is no serialised proto: broken at byte ", start);
+    if (!good) return base::invalid_argument("is no serialised proto: broken at byte ", start);
     if (tag != wanted)
       out.others.append(bytes.substr(start, static_cast<size_t>(in.CurrentPosition()) - start));
   }
   if (static_cast<size_t>(in.CurrentPosition()) != bytes.size()) {
-    return invalid_argument("is no serialised proto: broken at byte ", in.CurrentPosition());
+    return base::invalid_argument("is no serialised proto: broken at byte ", in.CurrentPosition());
   }
   return out;
 }

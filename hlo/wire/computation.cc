@@ -112,12 +112,12 @@ class ComputationReader {
         repeats_.strip(bytes, static_cast<uint32_t>(out_.instructions.size()));
     auto& from = *google::protobuf::Arena::CreateMessage<proto::HloInstructionProto>(&arena_);
     HEDDLE_RETURN_IF_ERROR(
-        annotate(parse(rest, from), "instruction ", out_.instructions.size(), ": "));
+        base::annotate(parse(rest, from), "instruction ", out_.instructions.size(), ": "));
     Instruction& to = out_.instructions.emplace_back();
     const Status status = take(from, to);
     return status.ok() ? status
-                       : annotate(status, "instruction ",
-                                  label(to.name, out_.instructions.size() - 1), ": ");
+                       : base::annotate(status, "instruction ",
+                                        label(to.name, out_.instructions.size() - 1), ": ");
   }
 
   Status take(proto::HloInstructionProto& from, Instruction& to) {
@@ -126,7 +126,7 @@ class ComputationReader {
     std::string parts = parts_of(from);
     const std::optional<Opcode> opcode = parse_opcode(from.opcode());
     if (!opcode.has_value())
-      return invalid_argument("opcode \"", shorten(from.opcode()), "\" is not known");
+      return base::invalid_argument("opcode \"", shorten(from.opcode()), "\" is not known");
     to.opcode = *opcode;
     HEDDLE_RETURN_IF_ERROR(take_shape(from, to.shape));
     HEDDLE_ASSIGN_OR_RETURN(to.attrs, take_attrs(to.opcode, to.shape, from));
@@ -171,7 +171,7 @@ class ComputationReader {
       to = like->shape;
       return {};
     }
-    if (!from.has_shape()) return invalid_argument("has no shape");
+    if (!from.has_shape()) return base::invalid_argument("has no shape");
     HEDDLE_ASSIGN_OR_RETURN(to, read_shape(from.shape()));
     from.clear_shape();
     return {};
@@ -196,15 +196,15 @@ class ComputationReader {
 
   // Operands and control predecessors are kept as written until all instructions are there.
   Status take_ids(proto::HloInstructionProto& from, Instruction& to) {
-    if (from.id() < 0) return invalid_argument("has id ", from.id(), "; ids are 0 or more");
+    if (from.id() < 0) return base::invalid_argument("has id ", from.id(), "; ids are 0 or more");
     const auto position = static_cast<uint32_t>(out_.instructions.size() - 1);
     if (!positions_.add(local_id(from.id()), position)) {
-      return invalid_argument("shares id ", from.id(), " with another in its computation");
+      return base::invalid_argument("shares id ", from.id(), " with another in its computation");
     }
     for (int64_t id : from.called_computation_ids()) {
       auto found = computations_.find(id);
       if (found == computations_.end())
-        return invalid_argument("calls computation ", id, ", which is not in the module");
+        return base::invalid_argument("calls computation ", id, ", which is not in the module");
       to.called.emplace_back(found->second);
     }
     to.operands.reserve(static_cast<size_t>(from.operand_ids_size()));
@@ -226,8 +226,8 @@ class ComputationReader {
     for (InstructionId& id : ids) {
       const uint32_t found = positions_.find(id.value);
       if (found == Positions::kNone) {
-        return invalid_argument("instruction ", shorten(out_.instructions[user].name), ": ", what,
-                                " ", id.value, " is not in the computation");
+        return base::invalid_argument("instruction ", shorten(out_.instructions[user].name), ": ",
+                                      what, " ", id.value, " is not in the computation");
       }
       id = InstructionId(found);
       is_ordered_ = is_ordered_ && id.value < user;
@@ -257,8 +257,8 @@ class ComputationReader {
     }
     const Order order = dependency_order(uses);
     if (order.is_cyclic) {
-      return invalid_argument("instruction ", shorten(out_.instructions[order.on_cycle].name),
-                              ": depends on itself");
+      return base::invalid_argument("instruction ", shorten(out_.instructions[order.on_cycle].name),
+                                    ": depends on itself");
     }
     permute(order.items);
     return {};
@@ -270,13 +270,15 @@ class ComputationReader {
     for (int64_t id : schedule) {
       const uint32_t found = positions_.find(local_id(id));
       if (found == Positions::kNone || seen[found]) {
-        return invalid_argument("schedule: id ", id, " stands twice or is not in the computation");
+        return base::invalid_argument("schedule: id ", id,
+                                      " stands twice or is not in the computation");
       }
       seen[found] = true;
       items.push_back(found);
     }
     if (items.size() != seen.size()) {
-      return invalid_argument("schedule: has ", items.size(), " of ", seen.size(), " instructions");
+      return base::invalid_argument("schedule: has ", items.size(), " of ", seen.size(),
+                                    " instructions");
     }
     permute(items);
     return {};  // verify() refuses a schedule that is no dependency order
@@ -311,7 +313,7 @@ class ComputationReader {
   Status find_root(int64_t id) {
     const uint32_t found = positions_.find(local_id(id));
     if (found == Positions::kNone)
-      return invalid_argument("root id ", id, " is not in the computation");
+      return base::invalid_argument("root id ", id, " is not in the computation");
     out_.root = InstructionId(found);
     return {};
   }
@@ -327,9 +329,9 @@ class ComputationReader {
       const bool good = number >= 0 && static_cast<size_t>(number) < by_number.size() &&
                         !by_number[static_cast<size_t>(number)].valid();
       if (!good) {
-        return invalid_argument("instruction ", shorten(out_.at(id).name), ": parameter number ",
-                                number, " stands twice or is out of range; the numbers are 0 .. ",
-                                by_number.size() - 1);
+        return base::invalid_argument(
+            "instruction ", shorten(out_.at(id).name), ": parameter number ", number,
+            " stands twice or is out of range; the numbers are 0 .. ", by_number.size() - 1);
       }
       by_number[static_cast<size_t>(number)] = id;
     }

@@ -16,16 +16,16 @@ namespace {
 
 std::string statistics_text(const proto::StatisticsViz& from) {
   if (from.statistics_size() == 0) return {};
-  std::string out = cat("{visualizing_index=", from.stat_index_to_visualize());
+  std::string out = base::cat("{visualizing_index=", from.stat_index_to_visualize());
   for (const proto::Statistic& item : from.statistics())
-    append(out, ",", item.stat_name(), "=", item.stat_val());
+    base::append(out, ",", item.stat_name(), "=", item.stat_val());
   return out + "}";
 }
 
 std::string accuracy_text(const proto::ResultAccuracy& from) {
   if (from.has_tolerance()) {
     const auto& t = from.tolerance();
-    return cat("{tolerance={atol=", t.atol(), ",rtol=", t.rtol(), ",ulps=", t.ulps(), "}}");
+    return base::cat("{tolerance={atol=", t.atol(), ",rtol=", t.rtol(), ",ulps=", t.ulps(), "}}");
   }
   return from.mode() == proto::ResultAccuracy::HIGHEST ? "{mode=highest}" : "";
 }
@@ -119,7 +119,7 @@ void take_sharding_text(proto::HloInstructionProto& from, InstructionExtras& to)
   TextCursor in(from.sharding_text());
   Sharding sharding;
   if (!text::Codec<Sharding>::read(in, sharding) || !in.at_end() || !is_text(sharding)) return;
-  to.sharding = Box(std::move(sharding));
+  to.sharding = base::Box(std::move(sharding));
   from.clear_sharding_text();
 }
 
@@ -145,7 +145,7 @@ void take_texts(proto::HloInstructionProto& from, InstructionExtras& to) {
 Status take_parts(proto::HloInstructionProto& from, InstructionExtras& to) {
   if (from.has_sharding()) {
     HEDDLE_ASSIGN_OR_RETURN(Sharding sharding, take_sharding(*from.mutable_sharding()));
-    to.sharding = Box(std::move(sharding));
+    to.sharding = base::Box(std::move(sharding));
     from.clear_sharding();
   }
   if (from.has_frontend_attributes()) {
@@ -221,7 +221,7 @@ void write_extras(const Instruction& instruction, proto::HloInstructionProto& to
     write_accuracy(extras.result_accuracy, *to.mutable_result_accuracy());
 }
 
-Status take_extras(proto::HloInstructionProto& from, Box<InstructionExtras>& to) {
+Status take_extras(proto::HloInstructionProto& from, base::Box<InstructionExtras>& to) {
   clear_empty_parts(from);
   if (has_parts(from)) HEDDLE_RETURN_IF_ERROR(take_parts(from, to.mutate()));
   if (std::string rest = bytes_of(from); !rest.empty()) to.mutate().unknown_proto = std::move(rest);

@@ -100,7 +100,7 @@ TEST(WireHostile, TextIsNoModule) {
 }
 
 TEST(WireHostile, LengthBeyondTheEndIsAnError) {
-  EXPECT_THAT(message_of(from_proto("\x1a\xff\xff\xff\xff\x07").status()),
+  EXPECT_THAT(base::message_of(from_proto("\x1a\xff\xff\xff\xff\x07").status()),
               HasSubstr("is no serialised proto"));
 }
 
@@ -114,7 +114,7 @@ TEST(WireHostile, DeepShardingIsAnError) {
   auto message = sample_message();
   auto* sharding = message.mutable_computations(0)->mutable_instructions(0)->mutable_sharding();
   for (int i = 0; i < 80; ++i) sharding = sharding->add_tuple_shardings();
-  EXPECT_THAT(message_of(from_proto(message.SerializeAsString()).status()),
+  EXPECT_THAT(base::message_of(from_proto(message.SerializeAsString()).status()),
               HasSubstr("tuples nest deeper than 64"));
 }
 
@@ -129,7 +129,7 @@ TEST(WireHostile, RankBeyondTheLimitIsAnError) {
   auto message = sample_message();
   auto* shape = message.mutable_computations(0)->mutable_instructions(3)->mutable_shape();
   for (int i = 0; i < 100; ++i) shape->add_dimensions(1);
-  EXPECT_THAT(message_of(from_proto(message.SerializeAsString()).status()),
+  EXPECT_THAT(base::message_of(from_proto(message.SerializeAsString()).status()),
               HasSubstr("has rank 100"));
 }
 
@@ -139,7 +139,7 @@ TEST(WireHostile, LongChainsNeedNoStack) {
   const int64_t first = 1000;
   for (int64_t i = 0; i < 50000; ++i) {  // each depends on the next: the worst order
     auto& instruction = *computation.add_instructions();
-    instruction.set_name(cat("n", i));
+    instruction.set_name(base::cat("n", i));
     instruction.set_opcode("negate");
     *instruction.mutable_shape() = computation.instructions(2).shape();
     instruction.set_id(first + i);
@@ -279,7 +279,7 @@ TEST(WireHostile, AnyNumberGivesAnErrorOrAModuleThatRuns) {
         ++modules;
         run_somehow(*module);
         EXPECT_TRUE(parse_text(print(*module)).ok())
-            << message_of(parse_text(print(*module)).status()) << print(*module);
+            << base::message_of(parse_text(print(*module)).status()) << print(*module);
         if (HasFailure()) FAIL() << "number " << number << " set to " << value;
       }
     }

@@ -159,12 +159,12 @@ bool is_packed_type(DType dtype) { return bit_width(dtype) < 8 && dtype != pred;
 StatusOr<Literal> read_array(const proto::LiteralProto& from, const Shape& shape) {
   for (int64_t i = 0; i < shape.rank(); ++i) {
     if (shape.dimension(i) < 0)
-      return invalid_argument("literal: ", to_string(shape), " has no size");
+      return base::invalid_argument("literal: ", to_string(shape), " has no size");
   }
   const ConstBytes bytes = payload(from, shape.dtype());
   if (static_cast<int64_t>(bytes.size()) != shape.byte_size()) {
-    return invalid_argument("literal: ", to_string(shape), " comes with ", bytes.size(),
-                            " bytes; takes ", shape.byte_size());
+    return base::invalid_argument("literal: ", to_string(shape), " comes with ", bytes.size(),
+                                  " bytes; takes ", shape.byte_size());
   }
   Literal out = Literal::uninitialised(shape);
   to_row_major(shape, bytes, out.mutable_bytes());
@@ -177,10 +177,11 @@ StatusOr<Literal> read_array(const proto::LiteralProto& from, const Shape& shape
 StatusOr<Literal> read_as(const proto::LiteralProto& from, const Shape& shape) {
   if (shape.is_array()) return read_array(from, shape);
   if (shape.is_token()) return Literal(shape);
-  if (!shape.is_tuple()) return invalid_argument("literal: ", to_string(shape), " has no values");
+  if (!shape.is_tuple())
+    return base::invalid_argument("literal: ", to_string(shape), " has no values");
   if (from.tuple_literals_size() != shape.element_shapes()) {
-    return invalid_argument("literal: ", to_string(shape), " comes with ",
-                            from.tuple_literals_size(), " elements");
+    return base::invalid_argument("literal: ", to_string(shape), " comes with ",
+                                  from.tuple_literals_size(), " elements");
   }
   std::vector<Literal> elements;
   elements.reserve(static_cast<size_t>(from.tuple_literals_size()));
@@ -205,7 +206,7 @@ void write_literal(const Literal& literal, const Shape& as, proto::LiteralProto&
 }
 
 StatusOr<Literal> read_literal(const proto::LiteralProto& from) {
-  if (!from.has_shape()) return invalid_argument("literal: has no shape");
+  if (!from.has_shape()) return base::invalid_argument("literal: has no shape");
   HEDDLE_ASSIGN_OR_RETURN(Shape shape, read_shape(from.shape()));
   return read_as(from, shape);
 }
@@ -224,7 +225,7 @@ StatusOr<Literal> literal_from_proto(std::string_view bytes) {
   proto::LiteralProto message;
   if (bytes.size() > INT32_MAX ||
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return invalid_argument("literal: is no serialised LiteralProto");
+    return base::invalid_argument("literal: is no serialised LiteralProto");
   }
   return wire::read_literal(message);
 }

@@ -20,7 +20,7 @@ constexpr DType kElementTypes[] = {
 
 std::string error_of(const proto::LiteralProto& message) {
   StatusOr<Literal> literal = literal_from_proto(message.SerializeAsString());
-  return literal.ok() ? "" : message_of(literal.status());
+  return literal.ok() ? "" : base::message_of(literal.status());
 }
 
 proto::LiteralProto message_of_literal(const Literal& literal) {

@@ -8,8 +8,8 @@ namespace {
 StatusOr<InputOutputAlias> read_alias(
     const proto::HloInputOutputAliasProto::AliasEntryProto& from) {
   if (from.kind() < 0 || from.kind() > 2) {
-    return invalid_argument("input_output_alias: kind number ", static_cast<int>(from.kind()),
-                            " is not known");
+    return base::invalid_argument("input_output_alias: kind number ", static_cast<int>(from.kind()),
+                                  " is not known");
   }
   InputOutputAlias to;
   to.output_index.assign(from.output_shape_index().begin(), from.output_shape_index().end());
@@ -93,8 +93,8 @@ StatusOr<Shape> read_entry_shape(const proto::ShapeProto& from, const Shape& ent
                                  std::string_view what) {
   HEDDLE_ASSIGN_OR_RETURN(Shape shape, read_shape(from));
   if (!same_type(shape, entry)) {
-    return invalid_argument("host_program_shape: ", what, " is ", to_string(shape),
-                            "; the entry has ", to_string(entry));
+    return base::invalid_argument("host_program_shape: ", what, " is ", to_string(shape),
+                                  "; the entry has ", to_string(entry));
   }
   return shape;
 }
@@ -129,10 +129,10 @@ void write_header(const Module& module, proto::HloModuleProto& to) {
 Status take_entry_layout(const proto::HloModuleProto& from, Module& module) {
   const Computation& entry = module.entry_computation();
   const proto::ProgramShapeProto& program = from.host_program_shape();
-  if (!from.has_host_program_shape()) return invalid_argument("has no host_program_shape");
+  if (!from.has_host_program_shape()) return base::invalid_argument("has no host_program_shape");
   if (static_cast<size_t>(program.parameters_size()) != entry.parameter_count()) {
-    return invalid_argument("host_program_shape: has ", program.parameters_size(),
-                            " parameters; the entry has ", entry.parameter_count());
+    return base::invalid_argument("host_program_shape: has ", program.parameters_size(),
+                                  " parameters; the entry has ", entry.parameter_count());
   }
   std::vector<Shape> parameters;
   HEDDLE_ASSIGN_OR_RETURN(Shape result,
@@ -141,7 +141,7 @@ Status take_entry_layout(const proto::HloModuleProto& from, Module& module) {
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
     HEDDLE_ASSIGN_OR_RETURN(parameters.emplace_back(),
                             read_entry_shape(program.parameters(static_cast<int>(i)),
-                                             entry.parameter_shape(i), cat("parameter ", i)));
+                                             entry.parameter_shape(i), base::cat("parameter ", i)));
     differs |= !(parameters.back() == entry.parameter_shape(i));
   }
   if (!differs) return {};
@@ -170,7 +170,7 @@ Status take_header(proto::HloModuleProto& from, Module& module) {
   if (from.stack_frame_index().ByteSizeLong() == 0) from.clear_stack_frame_index();
   if (from.device_assignment().ByteSizeLong() == 0) from.clear_device_assignment();
   extras.unknown_proto = bytes_of(from);
-  if (!(extras == ModuleExtras())) module.extras = Box(std::move(extras));
+  if (!(extras == ModuleExtras())) module.extras = base::Box(std::move(extras));
   return {};
 }
 

@@ -72,7 +72,8 @@ bool has_part(const Elements& elements, const Dims& index) {
 
 void print_array(const proto::OriginalArrayProto& array, std::string& out) {
   append_quoted(out, array.instruction_name());
-  if (array.shape_index_size() > 0) append(out, " {", join(array.shape_index(), ","), "}");
+  if (array.shape_index_size() > 0)
+    base::append(out, " {", base::join(array.shape_index(), ","), "}");
 }
 
 void print_tree(const Elements& elements, Dims& index, std::string& out) {

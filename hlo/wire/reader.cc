@@ -20,7 +20,7 @@ class ModuleReader {
  public:
   StatusOr<Module> run(std::string_view bytes) {
     const Status status = read(bytes);
-    if (!status.ok()) return annotate(status, "module ", shorten(module_.name), ": ");
+    if (!status.ok()) return base::annotate(status, "module ", shorten(module_.name), ": ");
     HEDDLE_RETURN_IF_ERROR(verify(module_));
     return std::move(module_);
   }
@@ -52,13 +52,14 @@ class ModuleReader {
     Part part;
     HEDDLE_ASSIGN_OR_RETURN(Split split_part, split(bytes, kInstructions));
     HEDDLE_RETURN_IF_ERROR(
-        annotate(parse(split_part.others, part.head), "computation ", parts_.size(), ": "));
+        base::annotate(parse(split_part.others, part.head), "computation ", parts_.size(), ": "));
     Computation computation;
     computation.name = part.head.name();
-    const std::string place = cat("computation ", shorten(computation.name), ": ");
-    if (split_part.items.empty()) return invalid_argument(place, "has no instructions");
+    const std::string place = base::cat("computation ", shorten(computation.name), ": ");
+    if (split_part.items.empty()) return base::invalid_argument(place, "has no instructions");
     if (!ids_.emplace(part.head.id(), static_cast<uint32_t>(parts_.size())).second) {
-      return invalid_argument(place, "shares id ", part.head.id(), " with another computation");
+      return base::invalid_argument(place, "shares id ", part.head.id(),
+                                    " with another computation");
     }
     part.instructions = std::move(split_part.items);
     parts_.push_back(std::move(part));
@@ -74,7 +75,7 @@ class ModuleReader {
       const auto scheduled = sequences.find(parts_[i].head.id());
       const Sequence* order = scheduled == sequences.end() ? nullptr : scheduled->second;
       Computation& computation = module_.computations[i];
-      HEDDLE_RETURN_IF_ERROR(annotate(
+      HEDDLE_RETURN_IF_ERROR(base::annotate(
           read_computation(ids_, parts_[i].head, parts_[i].instructions, order, computation),
           "computation ", shorten(computation.name), ": "));
     }
@@ -86,13 +87,13 @@ class ModuleReader {
     Names computations;
     Names instructions;
     for (const Computation& computation : module_.computations) {
-      HEDDLE_RETURN_IF_ERROR(annotate(computations.add(computation.name), "computation ",
-                                      shorten(computation.name), ": "));
+      HEDDLE_RETURN_IF_ERROR(base::annotate(computations.add(computation.name), "computation ",
+                                            shorten(computation.name), ": "));
       for (size_t i = 0; i < computation.instructions.size(); ++i) {
         const std::string& name = computation.instructions[i].name;
         if (const Status status = instructions.add(name); !status.ok()) {
-          return annotate(status, "computation ", shorten(computation.name), ": instruction ",
-                          label(name, i), ": ");
+          return base::annotate(status, "computation ", shorten(computation.name), ": instruction ",
+                                label(name, i), ": ");
         }
       }
     }
@@ -114,8 +115,8 @@ class ModuleReader {
     if (is_ordered) return {};
     const Order order = dependency_order(uses);
     if (order.is_cyclic) {
-      return invalid_argument("computation ", shorten(module_.computations[order.on_cycle].name),
-                              ": calls itself");
+      return base::invalid_argument(
+          "computation ", shorten(module_.computations[order.on_cycle].name), ": calls itself");
     }
     permute(order.items);
     return {};
@@ -140,8 +141,8 @@ class ModuleReader {
   Status find_entry() {
     auto found = ids_.find(header_.entry_computation_id());
     if (found == ids_.end()) {
-      return invalid_argument("entry computation ", header_.entry_computation_id(),
-                              " is not in the module");
+      return base::invalid_argument("entry computation ", header_.entry_computation_id(),
+                                    " is not in the module");
     }
     module_.entry = ComputationId(found->second);
     return {};

@@ -55,7 +55,7 @@ TEST(Repeats, EveryInstructionHasItsOwnExtras) {
   for (int i = 0; i < kCount; ++i) {
     InstructionExtras want;
     if (i % 3 != 0) want.metadata.op_name = std::string(static_cast<size_t>(i % 200), 'n');
-    if (i % 5 != 0) want.sharding = Box(devices(i % 2 + 1));
+    if (i % 5 != 0) want.sharding = base::Box(devices(i % 2 + 1));
     if (i % 7 != 0) want.frontend_attributes = {{"k", std::to_string(i % 4)}};
     EXPECT_EQ(extras_of(*module, static_cast<size_t>(i)), want) << i;
     EXPECT_EQ(module->computations[0].instructions[static_cast<size_t>(i)].extras.has_value(),

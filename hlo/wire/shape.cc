@@ -32,7 +32,7 @@ StatusOr<DType> read_dtype(int number) {
   DType dtype = number >= 0 && number <= 255 ? static_cast<DType>(number) : DType::kInvalid;
   bool known = is_array_element(dtype) || dtype == DType::kTuple || dtype == DType::kToken ||
                dtype == DType::kOpaque || dtype == DType::kBuffer;
-  if (!known) return invalid_argument("shape: element type number ", number, " is not known");
+  if (!known) return base::invalid_argument("shape: element type number ", number, " is not known");
   return dtype;
 }
 
@@ -109,10 +109,10 @@ void write_array(const Shape& shape, proto::ShapeProto& to) {
 StatusOr<Shape> read_array(DType dtype, const proto::ShapeProto& from) {
   const int rank = from.dimensions_size();
   if (rank > Shape::kMaxRank)
-    return invalid_argument("shape: has rank ", rank, "; at most ", Shape::kMaxRank);
+    return base::invalid_argument("shape: has rank ", rank, "; at most ", Shape::kMaxRank);
   if (from.is_dynamic_dimension_size() > rank) {
-    return invalid_argument("shape: has ", from.is_dynamic_dimension_size(),
-                            " dynamic flags for rank ", rank);
+    return base::invalid_argument("shape: has ", from.is_dynamic_dimension_size(),
+                                  " dynamic flags for rank ", rank);
   }
   Shape shape(dtype, {from.dimensions().begin(), from.dimensions().end()});
   for (int i = 0; i < from.is_dynamic_dimension_size(); ++i) {
@@ -127,7 +127,7 @@ StatusOr<Shape> read_array(DType dtype, const proto::ShapeProto& from) {
 
 StatusOr<Shape> read_nested(const proto::ShapeProto& from, int depth) {
   if (depth > kMaxNesting)
-    return resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
+    return base::resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
   HEDDLE_ASSIGN_OR_RETURN(DType dtype, read_dtype(from.element_type()));
   if (is_array_element(dtype)) return read_array(dtype, from);
   std::vector<Shape> elements;

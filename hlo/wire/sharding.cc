@@ -28,7 +28,7 @@ void write_permutation(const Dims& from, size_t rank,
 
 StatusOr<Sharding::Type> read_type(int number) {
   if (number < 0 || number > static_cast<int>(Sharding::Type::kUnreduced)) {
-    return invalid_argument("sharding: type number ", number, " is not known");
+    return base::invalid_argument("sharding: type number ", number, " is not known");
   }
   return static_cast<Sharding::Type>(number);
 }
@@ -59,7 +59,7 @@ void take_group(proto::OpSharding& from, Sharding& to) {
 
 StatusOr<Sharding> take_nested(proto::OpSharding& from, int depth) {
   if (depth > kMaxNesting)
-    return resource_exhausted("sharding: tuples nest deeper than ", kMaxNesting);
+    return base::resource_exhausted("sharding: tuples nest deeper than ", kMaxNesting);
   Sharding to;
   HEDDLE_ASSIGN_OR_RETURN(to.type, read_type(from.type()));
   for (int type : from.last_tile_dims()) {

@@ -127,7 +127,7 @@ TEST(WireUnknown, UnknownFieldsOfRepeatedPartsSurvive) {
 TEST(WireUnknown, TextsOfAnUnknownFormSurvive) {
   for (const char* extra : {"sharding={newer=[2] devices}", "sharding={{replicated}, {newer}}",
                             "origin={newer thing {1}}"}) {
-    const std::string text = cat(
+    const std::string text = base::cat(
         "HloModule m\n\nENTRY main {\n  ROOT x = (f32[], f32[]) parameter(0), ", extra, "\n}\n");
     const StatusOr<Module> module = parse_text(text);
     ASSERT_TRUE(module.ok()) << module.status();

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 // The module, or the message of the error.
 std::string error_of(const proto::HloModuleProto& message) {
   StatusOr<Module> module = from_proto(message.SerializeAsString());
-  return module.ok() ? "" : message_of(module.status());
+  return module.ok() ? "" : base::message_of(module.status());
 }
 
 // Adds the order of a computation's instructions.
@@ -287,8 +287,8 @@ TEST(Wire, ExtrasOfAnInstructionSurvive) {
   InstructionExtras& extras = module.computations[0].instructions[2].extras.mutate();
   extras.metadata = {
       .op_type = "add", .op_name = "jit(f)/add", .source_file = "f.py", .source_line = 3};
-  extras.sharding =
-      Box(Sharding{.type = Sharding::Type::kOther, .tile_dimensions = {2}, .iota_reshape = {2}});
+  extras.sharding = base::Box(
+      Sharding{.type = Sharding::Type::kOther, .tile_dimensions = {2}, .iota_reshape = {2}});
   extras.frontend_attributes = {{"k", "v"}};
   extras.backend_config = "{\"a\":1}";
   extras.control_predecessors = {InstructionId(0)};

@@ -23,7 +23,7 @@ constexpr size_t kArenaBytes = 1 << 14;
 // where there is none.
 std::string_view unique_name(const std::string& name, std::string_view kind, int64_t number,
                              UniqueNames& names) {
-  if (name.empty()) return names.make(cat(kind, ".", number));
+  if (name.empty()) return names.make(base::cat(kind, ".", number));
   if (is_valid_utf8(name) && names.take(name)) return name;
   return names.make(valid_utf8(name));
 }
@@ -83,7 +83,7 @@ class Writer {
       append_instruction(number, i, instructions_);
     const std::string head = computation_head(number);
     append_head(out, kComputations, head.size() + instructions_.size());
-    append(out, head, instructions_);
+    base::append(out, head, instructions_);
   }
 
   std::string computation_head(size_t number) {

@@ -33,13 +33,14 @@ Located numbers_of(std::string_view op, std::string_view name, const Operand& x,
   const Tensor tensor = as_tensor(x);
   const DType dtype = tensor.dtype();
   if (dtype != f32 && dtype != f64 && dtype != c64 && dtype != c128) {
-    throw Error(invalid_argument(op, ": ", name, " is ", tensor.shape(),
-                                 "; must be of f32, f64, c64 or c128, cast it with astype(f32)"),
-                x.at());
+    throw Error(
+        base::invalid_argument(op, ": ", name, " is ", tensor.shape(),
+                               "; must be of f32, f64, c64 or c128, cast it with astype(f32)"),
+        x.at());
   }
   if (tensor.rank() < rank) {
-    throw Error(invalid_argument(op, ": ", name, " is ", tensor.shape(), "; must have rank ", rank,
-                                 " or more"),
+    throw Error(base::invalid_argument(op, ": ", name, " is ", tensor.shape(), "; must have rank ",
+                                       rank, " or more"),
                 x.at());
   }
   return {tensor, x.at()};
@@ -52,16 +53,16 @@ Located matrices_of(std::string_view op, std::string_view name, const Operand& x
 Located square_of(std::string_view op, std::string_view name, const Operand& x) {
   Located out = matrices_of(op, name, x);
   if (rows(out) == columns(out)) return out;
-  throw Error(invalid_argument(op, ": ", name, " is ", out.tensor().shape(),
-                               "; its last two axes must have the same size"),
+  throw Error(base::invalid_argument(op, ": ", name, " is ", out.tensor().shape(),
+                                     "; its last two axes must have the same size"),
               x.at());
 }
 
 void check_same_dtype(std::string_view op, const Located& a, const Located& b,
                       std::string_view name) {
   if (a.dtype() == b.dtype()) return;
-  throw Error(invalid_argument(op, ": ", name, " is ", b.tensor().shape(), "; must be of ",
-                               to_string(a.dtype()), " as a, cast one with astype"),
+  throw Error(base::invalid_argument(op, ": ", name, " is ", b.tensor().shape(), "; must be of ",
+                                     to_string(a.dtype()), " as a, cast one with astype"),
               a.at());
 }
 
@@ -89,7 +90,7 @@ std::pair<Located, Located> broadcast_batches(std::string_view op, const Located
                                               const Located& b) {
   const Dimensions common =
       broadcast_shapes(Shape(a.dtype(), batch_of(a)), Shape(b.dtype(), batch_of(b)),
-                       cat(op, ": leading axes"), a.at());
+                       base::cat(op, ": leading axes"), a.at());
   const auto stretched = [&](const Located& x) {
     return x.with(broadcast_to(x.tensor(), with_axes(common, {rows(x), columns(x)}), x.at()));
   };
@@ -128,8 +129,8 @@ std::vector<Located> lapack(std::string_view routine, const std::vector<Located>
   const Located& first = operands[0];
   std::vector<Tensor> tensors;
   for (const Located& each : operands) tensors.push_back(each.tensor());
-  const std::string target = cat("lapack_", std::string(1, letter_of(first.dtype())),
-                                 name_for(routine, first.dtype()), "_ffi");
+  const std::string target = base::cat("lapack_", std::string(1, letter_of(first.dtype())),
+                                       name_for(routine, first.dtype()), "_ffi");
   std::vector<Located> out;
   for (Tensor& each : custom_call(target, tensors, results,
                                   {.backend_config = std::move(config), .typed = true}, first.at()))
@@ -144,7 +145,7 @@ Located if_converged(const Located& info, const Located& x) {
 }
 
 std::vector<Tensor> as_program(std::string_view op, SourceLocation at,
-                               FunctionRef<std::vector<Located>()> fn) {
+                               base::FunctionRef<std::vector<Located>()> fn) {
   return trace_internal::in_program(op, at, [&] {
     std::vector<Tensor> out;
     for (const Located& each : fn()) out.push_back(each.tensor());

@@ -60,6 +60,6 @@ Located if_converged(const Located& info, const Located& x);
 
 // Runs `fn` as one program to the user: its results as tensors.
 std::vector<Tensor> as_program(std::string_view op, SourceLocation at,
-                               FunctionRef<std::vector<Located>()> fn);
+                               base::FunctionRef<std::vector<Located>()> fn);
 
 }  // namespace heddle::linalg_internal

@@ -55,7 +55,7 @@ constexpr Slot kNeeded[] = {
 };
 
 std::string label_of(std::string_view name, const abi::Table& table) {
-  return cat("plugin ", name, " (PJRT ", table.version.major, ".", table.version.minor, ")");
+  return base::cat("plugin ", name, " (PJRT ", table.version.major, ".", table.version.minor, ")");
 }
 
 size_t rows_of(const abi::Table& table) {
@@ -66,19 +66,20 @@ size_t rows_of(const abi::Table& table) {
 
 Status check_version(std::string_view name, const abi::Table& table) {
   if (table.head.struct_size < kTableHeadBytes) {
-    return failed_precondition("plugin ", name, ": its function table has ", table.head.struct_size,
-                               " bytes; it must have at least ", kTableHeadBytes,
-                               " to hold a version; the file is damaged or no PJRT plugin");
+    return base::failed_precondition("plugin ", name, ": its function table has ",
+                                     table.head.struct_size, " bytes; it must have at least ",
+                                     kTableHeadBytes,
+                                     " to hold a version; the file is damaged or no PJRT plugin");
   }
   const int major = table.version.major, minor = table.version.minor;
   if (major != abi::kMajor) {
-    return failed_precondition(label_of(name, table), ": load: the major version must be ",
-                               abi::kMajor, "; use a build of the plugin for this interface");
+    return base::failed_precondition(label_of(name, table), ": load: the major version must be ",
+                                     abi::kMajor, "; use a build of the plugin for this interface");
   }
   if (minor < kOldestMinor || minor == kUnstableMinor) {
-    return failed_precondition(label_of(name, table), ": load: the minor version must be ",
-                               kOldestMinor, " or later, and not ", kUnstableMinor,
-                               ", which was never released; use a newer build of the plugin");
+    return base::failed_precondition(label_of(name, table), ": load: the minor version must be ",
+                                     kOldestMinor, " or later, and not ", kUnstableMinor,
+                                     ", which was never released; use a newer build of the plugin");
   }
   return {};
 }
@@ -121,18 +122,19 @@ StatusOr<std::shared_ptr<const Api>> Api::load(const std::string& name,
                                                const std::string& library) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(library, ignored)) {
-    return not_found("plugin ", name, ": ", library, " is no file; give the path of the library");
+    return base::not_found("plugin ", name, ": ", library,
+                           " is no file; give the path of the library");
   }
   HEDDLE_RETURN_IF_ERROR(check_xla_flags(name, library));
   // Local: every plugin brings its own copies of common libraries.
   void* handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr)
-    return failed_precondition("plugin ", name, ": cannot be loaded: ", last_dl_error());
+    return base::failed_precondition("plugin ", name, ": cannot be loaded: ", last_dl_error());
   const auto get_table = reinterpret_cast<abi::GetTable>(dlsym(handle, abi::kGetTable));
   if (get_table == nullptr) {
     dlclose(handle);
-    return failed_precondition("plugin ", name, ": ", library, " has no function ", abi::kGetTable,
-                               "; it is no PJRT plugin");
+    return base::failed_precondition("plugin ", name, ": ", library, " has no function ",
+                                     abi::kGetTable, "; it is no PJRT plugin");
   }
   return from_table(name, get_table());
 }
@@ -140,7 +142,8 @@ StatusOr<std::shared_ptr<const Api>> Api::load(const std::string& name,
 StatusOr<std::shared_ptr<const Api>> Api::from_table(const std::string& name,
                                                      const abi::Table* table) {
   if (table == nullptr)
-    return failed_precondition("plugin ", name, ": ", abi::kGetTable, " gave no function table");
+    return base::failed_precondition("plugin ", name, ": ", abi::kGetTable,
+                                     " gave no function table");
   HEDDLE_RETURN_IF_ERROR(check_version(name, *table));
   std::shared_ptr<const Api> api(new Api(name, table));
   HEDDLE_RETURN_IF_ERROR(api->check_rows());
@@ -168,7 +171,7 @@ Status Api::check_rows() const {
   if (!has(Slot::kEventAwait) && !has(Slot::kEventOnReady))
     missing.push_back("EventAwait or EventOnReady");
   if (missing.empty()) return {};
-  return error(Code::kFailedPrecondition, "load", "it has no ", join(missing, ", "),
+  return error(Code::kFailedPrecondition, "load", "it has no ", base::join(missing, ", "),
                "; Heddle cannot run programs without");
 }
 
@@ -183,7 +186,7 @@ Status Api::absent(Slot slot) const {
 
 bool Api::wants_longer_structure(const Status& status) const {
   return minor() > abi::kMinor && status.code() == Code::kInvalidArgument &&
-         message_of(status).find("size: expected") != std::string::npos;
+         base::message_of(status).find("size: expected") != std::string::npos;
 }
 
 Status Api::take(abi::Error* error, std::string_view what) const {
@@ -191,7 +194,7 @@ Status Api::take(abi::Error* error, std::string_view what) const {
   const Code code = code_of(error);
   abi::ErrorMessageArgs message{.head = {sizeof(message)}, .error = error};
   function<void, abi::ErrorMessageArgs>()(&message);
-  std::string text = cat(label_, ": ", what, ": ");
+  std::string text = base::cat(label_, ": ", what, ": ");
   if (message.message != nullptr) text.append(message.message, message.message_size);
   destroy_error(error);
   return Status(code, {text.data(), text.size()});

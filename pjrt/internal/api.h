@@ -70,7 +70,7 @@ class Api {
   // An error of Heddle's own about this plugin, with the same beginning.
   template <class... Parts>
   [[nodiscard]] Status error(StatusCode code, std::string_view what, const Parts&... parts) const {
-    return make_error(code, label_, ": ", what, ": ", parts...);
+    return base::make_error(code, label_, ": ", what, ": ", parts...);
   }
 
  private:

@@ -19,9 +19,9 @@ class PjrtBackend : public runtime::Backend {
   [[nodiscard]] const std::string& build() const { return build_; }
 
   // The program that a module and options become on a device.
-  [[nodiscard]] virtual Hash128 program_hash(const hlo::Module& module,
-                                             const runtime::CompileOptions& options,
-                                             const runtime::Device& device) const = 0;
+  [[nodiscard]] virtual base::Hash128 program_hash(const hlo::Module& module,
+                                                   const runtime::CompileOptions& options,
+                                                   const runtime::Device& device) const = 0;
   // Its programs of these options belong to no device.
   [[nodiscard]] virtual bool compiles_portable(const runtime::CompileOptions& options) const = 0;
   // compile(), from what Loaded::serialize() gave.

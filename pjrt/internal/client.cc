@@ -78,14 +78,14 @@ std::string text_of(const char* data, size_t size) {
 Status check_create_option(std::string_view plugin, const CreateOption& option) {
   for (const KnownOption& known : kKnownOptions) {
     if (known.name != option.name || option.value.index() == known.type) continue;
-    return invalid_argument("plugin ", plugin, ": create option ", option.name, " is ",
-                            kTypeNames[option.value.index()], "; it must be ",
-                            kTypeNames[known.type]);
+    return base::invalid_argument("plugin ", plugin, ": create option ", option.name, " is ",
+                                  kTypeNames[option.value.index()], "; it must be ",
+                                  kTypeNames[known.type]);
   }
   const auto* count = std::get_if<int64_t>(&option.value);
   if (option.name == "cpu_device_count" && *count < 1) {
-    return invalid_argument("plugin ", plugin, ": create option cpu_device_count is ", *count,
-                            "; it must be at least 1");
+    return base::invalid_argument("plugin ", plugin, ": create option cpu_device_count is ", *count,
+                                  "; it must be at least 1");
   }
   return {};
 }

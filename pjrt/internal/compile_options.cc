@@ -22,14 +22,14 @@ const std::string* find(const std::vector<BackendOption>& options, std::string_v
 Status check_truth(std::string_view name, const std::vector<BackendOption>& options) {
   const std::string* value = find(options, name);
   if (value == nullptr || is_truth(*value)) return {};
-  return invalid_argument("option ", name, " is \"", *value, "\"; it must be true or false");
+  return base::invalid_argument("option ", name, " is \"", *value, "\"; it must be true or false");
 }
 
 // XLA hands what does not begin so to the command line of LLVM, which ends the process over a name
 // that it does not know.
 Status check_extra_name(std::string_view option, const std::string& name, bool is_xla) {
   if (!is_xla || name.starts_with("xla_")) return {};
-  return invalid_argument(
+  return base::invalid_argument(
       "option ", option, ": \"", name,
       "\" must begin with xla_: the plugin may end the process over other names; "
       "leave it out");
@@ -42,8 +42,8 @@ StatusOr<proto::DebugOptions> extra_options_of(const std::string& text) {
   for (std::string item; std::getline(items, item, ',');) {
     const size_t equals = item.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      return invalid_argument("option ", kExtraOption, ": \"", item,
-                              "\" must be NAME=VALUE, with commas between several");
+      return base::invalid_argument("option ", kExtraOption, ": \"", item,
+                                    "\" must be NAME=VALUE, with commas between several");
     }
     (*added.mutable_xla_backend_extra_options())[item.substr(0, equals)] = item.substr(equals + 1);
   }
@@ -67,9 +67,10 @@ Status check_extra_options(const std::vector<BackendOption>& options, bool is_xl
   if (debug == nullptr || !is_xla) return {};
   proto::DebugOptions given;
   if (!given.ParseFromString(*debug)) {
-    return invalid_argument("option ", kDebugOption,
-                            " is no serialised DebugOptions; serialise the message, or leave the "
-                            "option out");
+    return base::invalid_argument(
+        "option ", kDebugOption,
+        " is no serialised DebugOptions; serialise the message, or leave the "
+        "option out");
   }
   return check_extra_names(kDebugOption, given, is_xla);
 }
@@ -97,8 +98,9 @@ Status check_options(const std::vector<BackendOption>& options, size_t devices, 
   HEDDLE_RETURN_IF_ERROR(check_truth(kShardyOption, options));
   HEDDLE_RETURN_IF_ERROR(check_extra_options(options, is_xla));
   if (is_portable(options) && devices > 1) {
-    return invalid_argument("option ", kPortableOption, ": a program of ", devices,
-                            " devices names them; compile it for one, or leave the option out");
+    return base::invalid_argument(
+        "option ", kPortableOption, ": a program of ", devices,
+        " devices names them; compile it for one, or leave the option out");
   }
   return {};
 }
@@ -115,7 +117,7 @@ Status resolve_extra_options(const std::function<StatusOr<std::string>()>& defau
   HEDDLE_ASSIGN_OR_RETURN(const proto::DebugOptions added, extra_options_of(*extra));
   const std::string* given = find(options, kDebugOption);
   StatusOr<std::string> debug = given == nullptr ? defaults() : *given;
-  HEDDLE_RETURN_IF_ERROR(annotate(debug.status(), "option ", kExtraOption, ": "));
+  HEDDLE_RETURN_IF_ERROR(base::annotate(debug.status(), "option ", kExtraOption, ": "));
   std::erase_if(options, [](const BackendOption& option) {
     return option.name == kExtraOption || option.name == kDebugOption;
   });
@@ -129,7 +131,7 @@ StatusOr<std::string> debug_options_of(std::string_view optimized_program) {
   if (!program.ParseFromArray(optimized_program.data(),
                               static_cast<int>(optimized_program.size())) ||
       program.config().debug_options().empty())
-    return make_error(StatusCode::kInternal, "the plugin's program has no debug options");
+    return base::make_error(StatusCode::kInternal, "the plugin's program has no debug options");
   return program.config().debug_options();
 }
 

@@ -45,7 +45,7 @@ bool set_environment_variable(const std::string& name, const std::string& value,
   const char* old = std::getenv(name.c_str());
   if (old != nullptr && (if_set == IfSet::kKeep || value == old)) return false;
   Variables& made = kept().all.emplace_back();
-  made.added = cat(name, "=", value);
+  made.added = base::cat(name, "=", value);
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
     if (!is_named(*each, name)) made.all.push_back(*each);
   }

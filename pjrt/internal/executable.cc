@@ -192,7 +192,7 @@ void Loaded::append_cost(runtime::ProgramCost& cost) const {
 PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                                std::shared_ptr<const Client> client,
                                std::shared_ptr<const Loaded> loaded, Compile compile,
-                               const Hash128& program_hash, How how)
+                               const base::Hash128& program_hash, How how)
     : Executable(module, device),
       client_(std::move(client)),
       programs_(std::move(loaded), std::move(compile)),
@@ -260,7 +260,8 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
     handles.push_back(pins.back().get());
     // execute() saw the buffers whole, so another thread released this one since.
     if (handles.back() == nullptr)
-      return runtime::deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]);
+      return runtime::deleted_error(base::cat("run ", name(), ": argument ", i),
+                                    parameter_shapes()[i]);
     const bool is_donated =
         how_.donates && std::ranges::find(how.donate, static_cast<int>(i)) != how.donate.end();
     if (!is_donated) kept.push_back(static_cast<int64_t>(i));
@@ -285,7 +286,7 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
   HEDDLE_ASSIGN_OR_RETURN(runtime::Throttle::Ticket ticket, admit(bytes_in_flight_, how));
   started = true;
   Status status = client_->api()->call(args);
-  if (!status.ok()) return annotate(status, "run ", name(), ": ");
+  if (!status.ok()) return base::annotate(status, "run ", name(), ": ");
   HEDDLE_RETURN_IF_ERROR(take_results(outputs, results));
   if (!results.empty()) {
     results.front()->hold_until_ready(std::move(ticket));

@@ -102,14 +102,14 @@ class PjrtExecutable final : public runtime::Executable {
 
   PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                  std::shared_ptr<const Client> client, std::shared_ptr<const Loaded> loaded,
-                 Compile compile, const Hash128& program_hash, How how);
+                 Compile compile, const base::Hash128& program_hash, How how);
 
   [[nodiscard]] runtime::ProgramCost cost() const override;
 
   // The program without donations.
   [[nodiscard]] const Loaded& loaded() const { return *programs_.plain(); }
   // Of the module and the options that it was compiled from.
-  [[nodiscard]] const Hash128& program_hash() const { return program_hash_; }
+  [[nodiscard]] const base::Hash128& program_hash() const { return program_hash_; }
   // It was compiled for no device.
   [[nodiscard]] bool is_portable() const { return how_.execute_device != nullptr; }
 
@@ -131,7 +131,7 @@ class PjrtExecutable final : public runtime::Executable {
 
   const std::shared_ptr<const Client> client_;
   DonatingPrograms programs_;
-  const Hash128 program_hash_;
+  const base::Hash128 program_hash_;
   const How how_;
   // The types of the results, which they share; and their sizes.
   const std::shared_ptr<const std::vector<Shape>> types_;

@@ -138,7 +138,7 @@ Instruction through_handler(Instruction call, const std::vector<Shape>& operands
   call.called.clear();
   call.attrs = std::move(attrs);
   call.extras.mutate().backend_config =
-      cat("{", kAttribute, " = \"", hex_of(hlo::to_proto(alone)), "\"}");
+      base::cat("{", kAttribute, " = \"", hex_of(hlo::to_proto(alone)), "\"}");
   return call;
 }
 
@@ -185,7 +185,7 @@ StatusOr<std::string_view> attribute_of(const abi::FfiAttributes& attributes) {
     const auto& text = *static_cast<const abi::FfiText*>(attributes.values[i]);
     return std::string_view(text.data, text.size);
   }
-  return make_error(StatusCode::kInternal, "the call has no attribute ", kAttribute);
+  return base::make_error(StatusCode::kInternal, "the call has no attribute ", kAttribute);
 }
 
 // The memory of an array that must be of `shape`.
@@ -194,14 +194,14 @@ StatusOr<void*> memory_of(const abi::FfiBuffers& buffers, size_t number, const S
   const std::span<const int64_t> dims(buffer.dims, static_cast<size_t>(buffer.rank));
   if (buffers.types[number] == abi::kFfiBuffer && std::ranges::equal(dims, shape.dimensions()))
     return buffer.data;
-  return make_error(StatusCode::kInternal, "the plugin passes array ", number,
-                    " with other dimensions than ", shape);
+  return base::make_error(StatusCode::kInternal, "the plugin passes array ", number,
+                          " with other dimensions than ", shape);
 }
 
 Status check_count(const abi::FfiBuffers& buffers, size_t count, std::string_view what) {
   if (buffers.count == static_cast<int64_t>(count)) return {};
-  return make_error(StatusCode::kInternal, "the plugin passes ", buffers.count, " ", what, " for ",
-                    count);
+  return base::make_error(StatusCode::kInternal, "the plugin passes ", buffers.count, " ", what,
+                          " for ", count);
 }
 
 // The arguments are copied: a function may keep what it is given.
@@ -274,10 +274,10 @@ abi::FfiError* handle(abi::FfiFrame* frame) {
     try {
       status = answer(*frame);
     } catch (const std::exception& error) {
-      status = make_error(StatusCode::kInternal, "the function threw: ", error.what());
+      status = base::make_error(StatusCode::kInternal, "the function threw: ", error.what());
     }
     if (status.ok()) return nullptr;
-    return error_of(*frame, status.code(), message_of(status).c_str());
+    return error_of(*frame, status.code(), base::message_of(status).c_str());
   } catch (...) {
     return error_of(*frame, StatusCode::kInternal,
                     "the function threw what is no std::exception, or memory ran out");
@@ -323,7 +323,7 @@ class Handlers {
     std::string& name = names_[client->api()->table()];
     if (!name.empty()) return name;
     for (int minor = 0; minor <= kNewestMinor; ++minor) {
-      const std::string tried = cat("heddle_host_call_", minor);
+      const std::string tried = base::cat("heddle_host_call_", minor);
       spoken_minor = minor;
       HEDDLE_RETURN_IF_ERROR(register_handler(*client, tried));
       if (!knows_handler(client, tried)) continue;

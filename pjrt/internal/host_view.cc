@@ -41,12 +41,12 @@ StatusOr<HostView> view_of(const std::shared_ptr<const Client>& client, PjrtBuff
   abi::BufferIsOnCpuArgs on_cpu{.buffer = reference->handle()};
   HEDDLE_RETURN_IF_ERROR(api.call(on_cpu));
   if (!on_cpu.is_on_cpu) {
-    return unimplemented("view: the memory of ", buffer.device().name(),
-                         " is not the host's; copy with to_host()");
+    return base::unimplemented("view: the memory of ", buffer.device().name(),
+                               " is not the host's; copy with to_host()");
   }
   if (bit_width(buffer.shape().dtype()) < 8 && buffer.shape().dtype() != pred) {
-    return unimplemented("view: ", buffer.shape(),
-                         " has its elements packed on the device; copy with to_host()");
+    return base::unimplemented("view: ", buffer.shape(),
+                               " has its elements packed on the device; copy with to_host()");
   }
   HEDDLE_RETURN_IF_ERROR(reference->take());
   abi::BufferOpaqueDeviceMemoryDataPointerArgs pointer{.buffer = reference->handle()};

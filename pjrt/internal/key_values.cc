@@ -13,8 +13,9 @@ const KeyValueStore& store_of(void* user_arg) {
 }
 
 abi::Error* failed(const Status& status, abi::CallbackError make_error) {
-  const std::string text = message_of(status);
-  return make_error(static_cast<int>(status.code()), text.data(), text.size());  // numbered alike
+  const std::string text = base::message_of(status);
+  return base::make_error(static_cast<int>(status.code()), text.data(),
+                          text.size());  // numbered alike
 }
 
 // The plugin gives the bytes back by the deleter.

@@ -20,7 +20,7 @@ using google::protobuf::Value;
 
 template <class... Parts>
 Status error(const std::string& path, const Parts&... parts) {
-  return invalid_argument("plugin file ", path, ": ", parts...);
+  return base::invalid_argument("plugin file ", path, ": ", parts...);
 }
 
 bool is_integer(double number) { return std::floor(number) == number && std::abs(number) < 1e18; }
@@ -53,7 +53,7 @@ StatusOr<CreateOption> create_option(const std::string& path, const std::string&
 
 StatusOr<proto::PluginFile> parse(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return not_found("plugin file ", path, ": cannot be read");
+  if (!file) return base::not_found("plugin file ", path, ": cannot be read");
   std::ostringstream text;
   text << file.rdbuf();
   proto::PluginFile message;
@@ -73,7 +73,7 @@ Status read_types(const std::string& path, const proto::PluginFile& message, Dev
   constexpr auto& kNames = hlo::EnumText<hlo::RandomAlgorithm>::kNames;
   const auto* found = std::ranges::find(kNames, message.rng());
   if (found == std::end(kNames)) {
-    return error(path, "rng is \"", message.rng(), "\"; it must be ", join(kNames, ", "));
+    return error(path, "rng is \"", message.rng(), "\"; it must be ", base::join(kNames, ", "));
   }
   to.rng = static_cast<hlo::RandomAlgorithm>(found - std::begin(kNames));
   return {};
@@ -112,7 +112,7 @@ StatusOr<DevicePlugin> read_plugin_file(const std::string& path) {
   if (message.has_donation()) plugin.donation = message.donation();
   HEDDLE_RETURN_IF_ERROR(read_types(path, message, plugin));
   HEDDLE_RETURN_IF_ERROR(read_expansions(path, message, plugin));
-  HEDDLE_RETURN_IF_ERROR(annotate(check_record(plugin), "plugin file ", path, ": "));
+  HEDDLE_RETURN_IF_ERROR(base::annotate(check_record(plugin), "plugin file ", path, ": "));
   return plugin;
 }
 

@@ -28,7 +28,7 @@ Status check_leaves(const Shape& shape, int plugin_minor, std::string_view what)
   std::vector<Shape> leaves;
   runtime::append_leaves(shape, leaves);
   for (const Shape& leaf : leaves)
-    HEDDLE_RETURN_IF_ERROR(annotate(check_transferable(leaf, plugin_minor), what, ": "));
+    HEDDLE_RETURN_IF_ERROR(base::annotate(check_transferable(leaf, plugin_minor), what, ": "));
   return {};
 }
 
@@ -36,15 +36,15 @@ Status check_signature(const hlo::Module& module, int plugin_minor) {
   const hlo::Computation& entry = module.entry_computation();
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
     HEDDLE_RETURN_IF_ERROR(check_leaves(entry.parameter_shape(i), plugin_minor,
-                                        cat("compile ", module.name, ": parameter ", i)));
+                                        base::cat("compile ", module.name, ": parameter ", i)));
   }
   HEDDLE_RETURN_IF_ERROR(check_leaves(entry.result_shape(), plugin_minor,
-                                      cat("compile ", module.name, ": the result")));
+                                      base::cat("compile ", module.name, ": the result")));
   const hlo::ModuleExtras& extras = *module.extras;
   if (extras.replica_count <= 1 && extras.num_partitions <= 1) return {};
-  return unimplemented("compile ", module.name, ": a program of ", extras.replica_count,
-                       " replicas and ", extras.num_partitions,
-                       " partitions; compile it for as many devices (runtime/spmd.h)");
+  return base::unimplemented("compile ", module.name, ": a program of ", extras.replica_count,
+                             " replicas and ", extras.num_partitions,
+                             " partitions; compile it for as many devices (runtime/spmd.h)");
 }
 
 bool is_flat(const hlo::Computation& entry) {
@@ -186,18 +186,19 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
 }
 
 Status explained(const Status& error, const hlo::Module& module) {
-  const std::string text = message_of(error);
+  const std::string text = base::message_of(error);
   const std::string target = missing_function(text);
-  if (target.empty()) return annotate(error, "compile ", module.name, ": ");
+  if (target.empty()) return base::annotate(error, "compile ", module.name, ": ");
   for (const hlo::Computation& computation : module.computations) {
     for (const hlo::Instruction& instruction : computation.instructions) {
       if (instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target != target) continue;
-      return unimplemented("compile ", module.name, ": custom-call ", instruction.name,
-                           ": the plugin has no function ", target, "; ", text,
-                           instruction.at.known() ? cat(" [", instruction.at, "]") : "");
+      return base::unimplemented(
+          "compile ", module.name, ": custom-call ", instruction.name,
+          ": the plugin has no function ", target, "; ", text,
+          instruction.at.known() ? base::cat(" [", instruction.at, "]") : "");
     }
   }
-  return annotate(error, "compile ", module.name, ": ");
+  return base::annotate(error, "compile ", module.name, ": ");
 }
 
 }  // namespace heddle::pjrt

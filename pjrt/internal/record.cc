@@ -14,8 +14,8 @@ bool has_dtype(const DevicePlugin& plugin, DType dtype) {
 
 std::string names_of(const std::vector<DType>& dtypes) {
   std::vector<std::string> names;
-  for (const DType known : dtypes) names.push_back(cat(known));
-  return join(names, ", ");
+  for (const DType known : dtypes) names.push_back(base::cat(known));
+  return base::join(names, ", ");
 }
 
 // ThreeFry has a state of two words; Philox of two or three.
@@ -25,27 +25,27 @@ Status check_state(const hlo::Module& module, const hlo::Computation& computatio
   const Shape& state = computation.at(bits.operands[0]).shape;
   if (same_type(state, Shape(u64, {2})) || (!is_threefry && same_type(state, Shape(u64, {3}))))
     return {};
-  return unimplemented(
+  return base::unimplemented(
       "compile ", module.name, ": ", to_string(bits.opcode), " ", bits.name, ": state is ", state,
       "; it must be u64[2]", is_threefry ? " for rng_three_fry" : " or u64[3] for rng_philox",
-      ", which the plugin's record says", bits.at.known() ? cat(" [", bits.at, "]") : "");
+      ", which the plugin's record says", bits.at.known() ? base::cat(" [", bits.at, "]") : "");
 }
 
 }  // namespace
 
 Status check_record(const DevicePlugin& plugin) {
   if (plugin.limits.launches < 1) {
-    return invalid_argument("launches in flight are ", plugin.limits.launches,
-                            "; there must be at least 1");
+    return base::invalid_argument("launches in flight are ", plugin.limits.launches,
+                                  "; there must be at least 1");
   }
   if (plugin.limits.bytes.value_or(1) < 1) {
-    return invalid_argument("bytes in flight are ", *plugin.limits.bytes,
-                            "; there must be at least 1");
+    return base::invalid_argument("bytes in flight are ", *plugin.limits.bytes,
+                                  "; there must be at least 1");
   }
   for (const std::string& target : plugin.expansions.value_or(std::vector<std::string>())) {
     if (!transform::can_expand(target)) {
-      return invalid_argument("expansion \"", target,
-                              "\": Heddle has none for this custom call; take it out");
+      return base::invalid_argument("expansion \"", target,
+                                    "\": Heddle has none for this custom call; take it out");
     }
   }
   return {};
@@ -53,8 +53,8 @@ Status check_record(const DevicePlugin& plugin) {
 
 Status check_dtype(DType dtype, const DevicePlugin& plugin) {
   if (has_dtype(plugin, dtype)) return {};
-  return unimplemented("arrays of ", dtype, " are none of the plugin's, whose record says ",
-                       names_of(plugin.dtypes), "; convert to one of them");
+  return base::unimplemented("arrays of ", dtype, " are none of the plugin's, whose record says ",
+                             names_of(plugin.dtypes), "; convert to one of them");
 }
 
 StatusOr<hlo::Module> fitted(hlo::Module module, const DevicePlugin& plugin) {
@@ -77,10 +77,10 @@ StatusOr<hlo::Module> fitted(hlo::Module module, const DevicePlugin& plugin) {
 Status check_written(const hlo::Module& module, const DevicePlugin& plugin) {
   return check_arrays(module, [&](const Shape& array) {
     if (has_dtype(plugin, array.dtype())) return Status();
-    return unimplemented("arrays of ", array.dtype(),
-                         ", which an op of the program is written "
-                         "with, are none of the plugin's, whose record says ",
-                         names_of(plugin.dtypes), "; write the op with these");
+    return base::unimplemented("arrays of ", array.dtype(),
+                               ", which an op of the program is written "
+                               "with, are none of the plugin's, whose record says ",
+                               names_of(plugin.dtypes), "; write the op with these");
   });
 }
 

@@ -124,8 +124,8 @@ StatusOr<sockaddr_in> address_of(const std::string& address, int port) {
   out.sin_port = htons(static_cast<uint16_t>(port));
   if (port >= 0 && port <= 65535 && ::inet_pton(AF_INET, address.c_str(), &out.sin_addr) == 1)
     return out;
-  return invalid_argument("key-value store: ", address, ":", port,
-                          " is no IPv4 address and port, such as 127.0.0.1:4000");
+  return base::invalid_argument("key-value store: ", address, ":", port,
+                                " is no IPv4 address and port, such as 127.0.0.1:4000");
 }
 
 int poll_time(Clock::time_point end) {

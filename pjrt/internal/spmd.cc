@@ -30,7 +30,8 @@ StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor, 
   if (partitions == 1) return out;
   hlo::Computation& entry = out.computations[out.entry.value];
   const auto set = [&](hlo::InstructionId id, hlo::Sharding sharding) {
-    entry.instructions[id.value].extras.mutate().sharding = Box<hlo::Sharding>(std::move(sharding));
+    entry.instructions[id.value].extras.mutate().sharding =
+        base::Box<hlo::Sharding>(std::move(sharding));
   };
   for (size_t i = 0; i < entry.parameter_count(); ++i)
     set(entry.parameters[i], shardings.parameters[i]);
@@ -47,7 +48,7 @@ Status choose_partitioner(hlo::Module& module, std::vector<runtime::BackendOptio
   counted.extras.mutate().num_partitions = grid.partitions;
   StatusOr<hlo::Module> written = transform::to_shardy(counted);
   if (!wanted.has_value() && written.status().code() == StatusCode::kUnimplemented) return {};
-  if (!written.ok()) return annotate(written.status(), "compile ", module.name, ": ");
+  if (!written.ok()) return base::annotate(written.status(), "compile ", module.name, ": ");
   module = *std::move(written);
   if (!wanted.has_value()) options.push_back({std::string(kShardyOption), "true"});
   return {};
@@ -96,7 +97,8 @@ Status PjrtSpmdExecutable::pin(const DeviceBuffers& arguments, Launch& launch) c
       handles.push_back(pins.back().get());
       // execute() saw the buffers whole, so another thread released this one since.
       if (handles.back() == nullptr)
-        return runtime::deleted_error(cat("run ", name(), ": argument ", i), parameter_shapes()[i]);
+        return runtime::deleted_error(base::cat("run ", name(), ": argument ", i),
+                                      parameter_shapes()[i]);
     }
     launch.outputs.emplace_back(result_shapes().size());
   }
@@ -142,7 +144,7 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments,
   started = true;
   {
     const std::scoped_lock lock(*parts_.launching);
-    HEDDLE_RETURN_IF_ERROR(annotate(parts_.client->api()->call(args), "run ", name(), ": "));
+    HEDDLE_RETURN_IF_ERROR(base::annotate(parts_.client->api()->call(args), "run ", name(), ": "));
   }
   HEDDLE_ASSIGN_OR_RETURN(DeviceBuffers results, results_of(launch));
   for (size_t i = 0; i < tickets.size(); ++i) {

@@ -68,13 +68,13 @@ DType dtype_of(abi::BufferType type) {
 
 Status check_transferable(const Shape& shape, int plugin_minor) {
   const Row* row = row_of(shape.dtype());
-  if (row == nullptr) return unimplemented(shape, " is no array that a plugin can hold");
+  if (row == nullptr) return base::unimplemented(shape, " is no array that a plugin can hold");
   if (row->since > plugin_minor) {
-    return unimplemented("arrays of ", shape.dtype(), " came with PJRT 0.", row->since,
-                         "; convert to another type, or use a newer plugin");
+    return base::unimplemented("arrays of ", shape.dtype(), " came with PJRT 0.", row->since,
+                               "; convert to another type, or use a newer plugin");
   }
   if (shape.is_dynamic())
-    return unimplemented(shape, " has dynamic dimensions; only static arrays go to plugins");
+    return base::unimplemented(shape, " has dynamic dimensions; only static arrays go to plugins");
   return {};
 }
 
@@ -108,9 +108,10 @@ Status check_arrays(const hlo::Module& module, const std::function<Status(const 
       for (const Shape& leaf : leaves) {
         const Status status = leaf.is_array() ? check(leaf) : Status();
         if (status.ok()) continue;
-        return unimplemented("compile ", module.name, ": ", hlo::to_string(instruction.opcode), " ",
-                             instruction.name, ": ", message_of(status),
-                             instruction.at.known() ? cat(" [", instruction.at, "]") : "");
+        return base::unimplemented(
+            "compile ", module.name, ": ", hlo::to_string(instruction.opcode), " ",
+            instruction.name, ": ", base::message_of(status),
+            instruction.at.known() ? base::cat(" [", instruction.at, "]") : "");
       }
     }
   }

@@ -87,7 +87,7 @@ Source find_flags() {
     return source;
   const std::string path = std::move(source.text);
   source.text.clear();
-  source.place = cat("the file ", path, " that ", kVariable, " names");
+  source.place = base::cat("the file ", path, " that ", kVariable, " names");
   if (access(path.c_str(), R_OK) != 0) source.no_file = path;
   std::error_code ignored;
   source.is_text = std::filesystem::is_regular_file(path, ignored);
@@ -194,7 +194,7 @@ class Checker {
     if (!is_known(name)) {
       return refused(name, ", which the plugin does not know and would end the process over; ",
                      is_only_extra_option(name)
-                         ? cat("write --", kExtraOptions, "=", word.substr(2))
+                         ? base::cat("write --", kExtraOptions, "=", word.substr(2))
                          : std::string("take it out"));
     }
     const auto type = types_.find(name.substr(2));
@@ -208,7 +208,7 @@ class Checker {
  private:
   template <class... Parts>
   Status refused(const Parts&... parts) const {
-    return failed_precondition("plugin ", plugin_, ": ", place_, " has ", parts...);
+    return base::failed_precondition("plugin ", plugin_, ": ", place_, " has ", parts...);
   }
 
   bool is_known(std::string_view flag) const {
@@ -277,7 +277,7 @@ Status check_xla_flags(const std::string& plugin, const std::string& library) {
   const MappedFile file(library);
   if (file.from(kVariable).empty()) return {};  // not XLA's, or nothing that can be read
   if (!source.no_file.empty()) {
-    return failed_precondition(
+    return base::failed_precondition(
         "plugin ", plugin, ": ", kVariable, " is \"", source.no_file,
         "\", a file that cannot be read, which would end the process; name another file, or begin "
         "it with a flag");
@@ -292,10 +292,10 @@ void add_xla_option(const std::string& name, int64_t value) {
   if (!source.is_text || !source.no_file.empty()) return;
   if (source.text.find(name) != std::string::npos) return;
   // In front, since a text may end before its end.
-  set_environment_variable(
-      kVariable,
-      cat("--", kExtraOptions, "=", name, "=", value, source.text.empty() ? "" : " ", source.text),
-      IfSet::kReplace);
+  set_environment_variable(kVariable,
+                           base::cat("--", kExtraOptions, "=", name, "=", value,
+                                     source.text.empty() ? "" : " ", source.text),
+                           IfSet::kReplace);
 }
 
 }  // namespace heddle::pjrt

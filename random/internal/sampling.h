@@ -43,12 +43,12 @@ Located rademacher_of(const Request& r);
 // Samples without parameters. errors: Error where the key is none, a size is negative, or the dtype
 // is no IEEE float
 Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, DType dtype,
-              const Options& options, FunctionRef<Located(const Request&)> fn);
+              const Options& options, base::FunctionRef<Located(const Request&)> fn);
 
 // Samples with parameters, broadcast and given to `fn` in the sample's shape, which is theirs where
 // `shape` is empty. errors: besides, Error where a tensor is not of `dtype` or the parameters do
 // not broadcast to the shape
-using WithParameters = FunctionRef<Located(const Request&, std::span<const Located>)>;
+using WithParameters = base::FunctionRef<Located(const Request&, std::span<const Located>)>;
 Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Operand> parameters,
               const Dimensions& shape, DType dtype, const Options& options, WithParameters fn);
 

@@ -88,9 +88,9 @@ Located bits_in_pairs(const Words& key, int64_t width, const Dimensions& shape) 
   int64_t size = Shape(u32, shape).element_count();
   int64_t words = (width * size + 31) / 32;
   if (words >= UINT32_MAX) {
-    throw Error(unimplemented("random: shape ", Shape(u32, shape),
-                              " takes 2^32 words or more, which are only made with "
-                              "Options{.partitionable = true}"),
+    throw Error(base::unimplemented("random: shape ", Shape(u32, shape),
+                                    " takes 2^32 words or more, which are only made with "
+                                    "Options{.partitionable = true}"),
                 key.a.at());
   }
   Located all = hash_in_pairs(key, words);
@@ -119,9 +119,9 @@ Words words_of(std::string_view op, const Operand& key) {
   SourceLocation at = key.at();
   Tensor words = as_tensor(key);
   if (words.shape() != Shape(u32, {2})) {
-    throw Error(invalid_argument(op, ": key is ", words.shape(),
-                                 "; it must be u32[2], of random::key(seed) or a row of "
-                                 "random::split(key)"),
+    throw Error(base::invalid_argument(op, ": key is ", words.shape(),
+                                       "; it must be u32[2], of random::key(seed) or a row of "
+                                       "random::split(key)"),
                 at);
   }
   auto word = [&](int64_t i) {
@@ -166,7 +166,7 @@ Located random_bits(const Words& keys, int64_t width, const Dimensions& shape,
 }
 
 void check_sample_shape(std::string_view op, const Dimensions& shape, SourceLocation at) {
-  throw_if_error(annotate(check_shape(Shape(f32, shape)), op, ": "), at);
+  throw_if_error(base::annotate(check_shape(Shape(f32, shape)), op, ": "), at);
 }
 
 }  // namespace heddle::random::random_internal

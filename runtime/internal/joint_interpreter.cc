@@ -145,8 +145,8 @@ StatusOr<std::shared_ptr<SpmdExecutable>> make_joint_interpreter(hlo::Evaluator 
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
     wholes.push_back(entry.parameter_shape(i));
     if (!wholes.back().is_tuple()) continue;
-    return unimplemented("compile ", module.name, ": parameter ", i, " is ", wholes.back(),
-                         "; on several devices of the interpreter it must be an array");
+    return base::unimplemented("compile ", module.name, ": parameter ", i, " is ", wholes.back(),
+                               "; on several devices of the interpreter it must be an array");
   }
   append_leaves(entry.result_shape(), results);
   HEDDLE_ASSIGN_OR_RETURN(const EntryShardings shardings, entry_shardings(module));

@@ -13,7 +13,7 @@ namespace heddle::runtime {
 template <class Work, class... What>
 [[nodiscard]] auto within_memory(const Work& work, const What&... what) -> decltype(work()) {
   const auto refused = [&] {
-    return resource_exhausted(what..., " needs more host memory than there is");
+    return base::resource_exhausted(what..., " needs more host memory than there is");
   };
   try {
     return work();

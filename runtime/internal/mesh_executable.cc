@@ -23,12 +23,12 @@ StatusOr<hlo::Module> moving_module(const Shape& shape, const Sharding& from, co
   module.name = "reshard";
   hlo::ComputationBuilder builder(module, "main");
   const hlo::InstructionId x = builder.parameter(shape, "x");
-  builder.mutable_at(x).extras.mutate().sharding = Box<Sharding>(from);
+  builder.mutable_at(x).extras.mutate().sharding = base::Box<Sharding>(from);
   hlo::CustomCallAttrs attrs;
   attrs.custom_call_target = "Sharding";
   HEDDLE_ASSIGN_OR_RETURN(const hlo::InstructionId moved,
                           builder.add(hlo::Opcode::kCustomCall, {x}, attrs, {}, &shape));
-  builder.mutable_at(moved).extras.mutate().sharding = Box<Sharding>(to);
+  builder.mutable_at(moved).extras.mutate().sharding = base::Box<Sharding>(to);
   module.entry = module.add(std::move(builder).finish(moved));
   return module;
 }
@@ -67,7 +67,7 @@ Status MeshExecutable::read_parameters() {
     const auto& sharding = parameter.extras->sharding;
     const auto leaves =
         hlo::leaf_shardings(sharding.has_value() ? &*sharding : nullptr, parameter.shape);
-    HEDDLE_RETURN_IF_ERROR(annotate(leaves.status(), "parameter ", parameter.name, ": "));
+    HEDDLE_RETURN_IF_ERROR(base::annotate(leaves.status(), "parameter ", parameter.name, ": "));
     for (const Sharding* leaf : *leaves)
       said_.push_back(leaf == nullptr ? std::nullopt : std::optional(*leaf));
   }
@@ -78,7 +78,7 @@ StatusOr<std::shared_ptr<Executable>> MeshExecutable::compile(const hlo::Module&
                                                               const CompileOptions& options,
                                                               Device& mesh) {
   std::shared_ptr<MeshExecutable> out(new MeshExecutable(module, options, mesh));
-  HEDDLE_RETURN_IF_ERROR(annotate(out->read_parameters(), "compile ", module.name, ": "));
+  HEDDLE_RETURN_IF_ERROR(base::annotate(out->read_parameters(), "compile ", module.name, ": "));
   const auto is_said = [](const std::optional<Sharding>& said) { return said.has_value(); };
   if (!std::ranges::all_of(out->said_, is_said)) return out;  // its arguments will tell
   Shardings parameters;
@@ -99,7 +99,7 @@ StatusOr<MeshExecutable::Variant> MeshExecutable::compile_variant(Shardings para
     Shardings shardings(parameters.begin() + static_cast<std::ptrdiff_t>(next),
                         parameters.begin() + static_cast<std::ptrdiff_t>(next + leaves.size()));
     next += leaves.size();
-    parameter.extras.mutate().sharding = Box<Sharding>(
+    parameter.extras.mutate().sharding = base::Box<Sharding>(
         parameter.shape.is_tuple() ? hlo::tuple_of(std::move(shardings)) : shardings[0]);
   }
   HEDDLE_ASSIGN_OR_RETURN(EntryShardings all, entry_shardings(module));

@@ -14,9 +14,9 @@ DType common_dtype(std::string_view op, std::initializer_list<Operand> operands)
     const Shape& shape = trace_internal::node_of(x.tensor(), op, x.at()).shape;
     trace_internal::require_ieee_float(op, "operand", shape.dtype(), x.at());
     if (first && shape.dtype() != first->tensor().dtype()) {
-      throw Error(invalid_argument(op, ": operands are ", first->tensor().shape(), " and ", shape,
-                                   "; their dtypes must be equal, ",
-                                   cast_advice(first->tensor(), x.tensor())),
+      throw Error(base::invalid_argument(op, ": operands are ", first->tensor().shape(), " and ",
+                                         shape, "; their dtypes must be equal, ",
+                                         cast_advice(first->tensor(), x.tensor())),
                   x.at());
     }
     if (!first) first = &x;

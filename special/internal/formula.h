@@ -17,7 +17,7 @@ using trace_internal::any_of;
 using trace_internal::Located;
 using trace_internal::polynomial;
 
-using Formula = FunctionRef<Located(std::span<const Located>)>;
+using Formula = base::FunctionRef<Located(std::span<const Located>)>;
 
 // Runs `fn` on the operands, made to agree: numbers take the dtype of the tensors, shapes
 // broadcast. f16 and bf16 are computed in f32 and rounded once. errors: Error where they are not
@@ -25,7 +25,7 @@ using Formula = FunctionRef<Located(std::span<const Located>)>;
 Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn);
 
 // The same for a function of several results.
-using Formulas = FunctionRef<std::vector<Located>(std::span<const Located>)>;
+using Formulas = base::FunctionRef<std::vector<Located>(std::span<const Located>)>;
 std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Operand> operands,
                                  Formulas fn);
 

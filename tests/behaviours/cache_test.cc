@@ -311,7 +311,7 @@ class Collisions {
   }
 
  private:
-  static constexpr Hash128 kSame{1, 1};
+  static constexpr base::Hash128 kSame{1, 1};
 };
 
 TEST(CombineCache, CollisionOfStructuresGivesTheRightComputation) {

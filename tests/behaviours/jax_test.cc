@@ -196,7 +196,7 @@ std::string verify_error(const std::string& entry) {
       "g {\n  a = f32[] parameter(0)\n  ROOT r = f32[] negate(a)\n}\nENTRY main {\n" +
       entry + "\n}\n");
   Status status = module.ok() ? hlo::verify(*module) : module.status();
-  return status.ok() ? "none" : message_of(status);
+  return status.ok() ? "none" : base::message_of(status);
 }
 
 TEST(Jax, N028_CheckerRefusesAScanWithMalformedParts) {

@@ -110,7 +110,7 @@ TEST(UnsetLeaf, OfWhatAStepReturnsIsNamed) {
   const Tensor xs = ones({3});
   const auto expect_named = [](const char* text, const std::function<void()>& run) {
     const std::string error = error_of(run);
-    EXPECT_THAT(error, HasSubstr(cat(text, " has no value (a default-constructed Tensor)")));
+    EXPECT_THAT(error, HasSubstr(base::cat(text, " has no value (a default-constructed Tensor)")));
     EXPECT_THAT(error, HasSubstr(kHere));
   };
   expect_named("scan: carry.spread", [&] {
@@ -156,7 +156,7 @@ TEST(UnsetLeaf, OfWhatALoopIsGivenIsNamed) {
   const auto same = [](State s) { return s; };
   const auto expect_named = [](const char* text, const std::function<void()>& run) {
     const std::string error = error_of(run);
-    EXPECT_THAT(error, HasSubstr(cat(text, " has no value (a default-constructed Tensor)")));
+    EXPECT_THAT(error, HasSubstr(base::cat(text, " has no value (a default-constructed Tensor)")));
     EXPECT_THAT(error, HasSubstr(kHere));
   };
   expect_named("while_loop: carry.spread",

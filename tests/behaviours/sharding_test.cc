@@ -73,7 +73,7 @@ TEST(JaxSpmd, N031_ShardsInALoopThatDoNotDivide) {
 
 TEST(JaxSpmd, N049_ShardMapInALoopBodyEqualsTheDenseResult) {
   const Sharding rows(square(), {{"data", "model"}});
-  const Specs rows_of_both = {Spec({{"data", "model"}})};
+  const PartitionSpecs rows_of_both = {PartitionSpec({{"data", "model"}})};
   const Tensor x = ramp({4, 3}, rows);
   const auto dense = [](Tensor v) { return tanh(v * 0.5 + 1.0); };
   const auto loop = [&](auto step, const Tensor& init) {

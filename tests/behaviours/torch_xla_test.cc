@@ -297,7 +297,7 @@ TEST(TorchXla, N40_PlaceholderHasShapeAndDtypeAndSaysWhatItIs) {
 TEST(TorchXla, N41_ReadingAPlaceholderNamesIt) {
   Tensor p = placeholder({2, 3}, bf16);
   std::string error = error_of([&] { static_cast<void>(p.to_vector<float>()); });
-  EXPECT_THAT(error, HasSubstr(cat("placeholder #", p.id(), " bf16[2,3]")));
+  EXPECT_THAT(error, HasSubstr(base::cat("placeholder #", p.id(), " bf16[2,3]")));
   EXPECT_THAT(error, HasSubstr("torch_xla_test.cc:"));
 }
 
@@ -356,9 +356,10 @@ TEST(TorchXla, N44_ADonatedBufferIsNoPlaceholderAndSaysThatItIsGone) {
   EXPECT_FALSE(x.is_placeholder());
   EXPECT_FALSE(p.is_donated());
   EXPECT_EQ(x.shape(), Shape(f32, {2}));
-  EXPECT_THAT(error_of([&] { x + 1; }),
-              AllOf(StartsWith(cat("add: tensor #", x.id(), " f32[2], made at torch_xla_test.cc:")),
-                    HasSubstr("was donated or released, so its buffer is gone")));
+  EXPECT_THAT(
+      error_of([&] { x + 1; }),
+      AllOf(StartsWith(base::cat("add: tensor #", x.id(), " f32[2], made at torch_xla_test.cc:")),
+            HasSubstr("was donated or released, so its buffer is gone")));
   EXPECT_THAT(error_of([&] { static_cast<void>(x.to_vector<float>()); }), HasSubstr("donated"));
 }
 

@@ -79,14 +79,14 @@ TEST(Trace, MistakesNameOpTypesAndLine) {
 TEST(Trace, TryTraceGivesTheErrorAsAStatus) {
   auto program = try_trace([](Tensor x) { return reshape(x, {5}); }, placeholder({3}, f32));
   ASSERT_FALSE(program.ok());
-  EXPECT_THAT(message_of(program.status()), HasSubstr("reshape"));
+  EXPECT_THAT(base::message_of(program.status()), HasSubstr("reshape"));
 }
 
 TEST(Trace, RunningWithAnUnboundPlaceholderNamesIt) {
   Tensor p = placeholder({2}, f32);
   Program program = trace([&](Tensor x) { return x + p; }, placeholder({2}, f32));
   EXPECT_THAT(error_of([&] { program.call<Tensor>(ones({2})); }),
-              HasSubstr(cat("placeholder #", p.id(), " f32[2]")));
+              HasSubstr(base::cat("placeholder #", p.id(), " f32[2]")));
   EXPECT_THAT(program.bind(p, full({2}, 5.0)).call<Tensor>(ones({2})).to_vector<float>(),
               ElementsAre(6, 6));
 }
@@ -123,7 +123,7 @@ TEST(Trace, UnsetArgumentsAndResultsAreNamedWithTheLine) {
               AllOf(HasSubstr("trace: result[1] has no value"), HasSubstr("[trace_test.cc:")));
   const auto failed = try_trace(same, std::pair(placeholder({2}, f32), Tensor()));
   ASSERT_FALSE(failed.ok());
-  EXPECT_THAT(message_of(failed.status()),
+  EXPECT_THAT(base::message_of(failed.status()),
               AllOf(HasSubstr("trace: arg0[1] has no value"), HasSubstr("[trace_test.cc:")));
 }
 
@@ -271,7 +271,8 @@ TEST(Staging, Llama405BTakesNoByteAndOneTraceOfTheLayer) {
       EXPECT_LT(peak - resident, 50'000'000);
     }
     int64_t staged = 0;
-    for (const Leaf& leaf : program.signature().arguments) staged += leaf.shape.byte_size();
+    for (const SignatureLeaf& leaf : program.signature().arguments)
+      staged += leaf.shape.byte_size();
     EXPECT_GT(staged, layers == llama::kLayers ? int64_t{700} * 1000 * 1000 * 1000 : 0);
   }
   if (!peak_is_known) GTEST_SKIP() << "memory was not checked: this system does not tell its peak";

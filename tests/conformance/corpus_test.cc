@@ -37,7 +37,8 @@ std::vector<std::string> packs_of(const std::vector<std::string>& folders) {
 }
 
 std::vector<std::string> all_packs() {
-  return packs_of({kOwn, kOwnSpmd, cat(kShared, "/jaxtests"), cat(kShared, "/stablehlo")});
+  return packs_of(
+      {kOwn, kOwnSpmd, base::cat(kShared, "/jaxtests"), base::cat(kShared, "/stablehlo")});
 }
 
 // apps_conds
@@ -72,7 +73,7 @@ class Corpus : public ::testing::TestWithParam<std::string> {
 TEST_P(Corpus, KeepsItsModulesThroughTextAndProto) {
   for (const Case& item : cases_) {
     const Status status = check_round_trips(item);
-    if (!status.ok()) fail(item, message_of(status));
+    if (!status.ok()) fail(item, base::message_of(status));
   }
 }
 
@@ -111,7 +112,7 @@ TEST_P(Corpus, EvaluatesToItsExpectedResults) {
     if (auto listed = known.find(item.name); listed != known.end()) {
       EXPECT_EQ(result.outcome, Outcome::kFailed)
           << item.name << " is in docs/conformance.md, and passes: take it out";
-      result = {Outcome::kSkipped, cat("known difference: ", listed->second)};
+      result = {Outcome::kSkipped, base::cat("known difference: ", listed->second)};
     }
     if (result.outcome == Outcome::kFailed) fail(item, result.message);
     if (result.outcome == Outcome::kSkipped) ++skips[result.message];

@@ -87,7 +87,7 @@ std::vector<std::string> pass_lists() {
 std::string name_of(const ::testing::TestParamInfo<PassLaws::ParamType>& info) {
   std::string pack = std::get<0>(info.param);
   pack = pack.substr(pack.rfind('/') + 1);
-  std::string name = cat(pack.substr(0, pack.find('.')), "_", std::get<1>(info.param));
+  std::string name = base::cat(pack.substr(0, pack.find('.')), "_", std::get<1>(info.param));
   for (char& c : name) c = c == '-' ? '_' : c;
   return name;
 }

@@ -27,7 +27,7 @@ struct Message {
 };
 
 Message read_message(const Status& status) {
-  const std::string all = message_of(status);
+  const std::string all = base::message_of(status);
   Message message{1, all.substr(0, all.find('\n'))};
   const char* begin = message.text.data();
   const char* end = begin + message.text.size();
@@ -43,16 +43,16 @@ Message read_message(const Status& status) {
 
 StatusOr<ErrorFile> read_errors(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return not_found(path, ": cannot be read");
+  if (!in) return base::not_found(path, ": cannot be read");
   ErrorFile file{.path = path};
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with(kCase)) {
       file.cases.push_back({.tag = line.substr(kCase.size())});
     } else if (file.cases.empty()) {
-      append(file.head, line, "\n");
+      base::append(file.head, line, "\n");
     } else if (!line.empty()) {
-      append(file.cases.back().text, line.substr(0, line.find(kError)), "\n");
-      append(file.cases.back().expected, line, "\n");
+      base::append(file.cases.back().text, line.substr(0, line.find(kError)), "\n");
+      base::append(file.cases.back().expected, line, "\n");
     }
   }
   return file;
@@ -64,8 +64,8 @@ std::string with_error(const std::string& text) {
   Message message = read_message(module.status());
   if (is_lines_alone(text) && message.line > 1) --message.line;
   std::vector<std::string> lines = lines_of(text);
-  append(lines[std::min(message.line, lines.size()) - 1], kError, message.text);
-  return join(lines, "\n") + "\n";
+  base::append(lines[std::min(message.line, lines.size()) - 1], kError, message.text);
+  return base::join(lines, "\n") + "\n";
 }
 
 std::vector<std::string> messages_in(const std::string& text) {
@@ -84,7 +84,7 @@ Status write_errors(const ErrorFile& file) {
     out << (&item == &file.cases.front() ? "" : "\n") << kCase << item.tag << "\n"
         << with_error(item.text);
   }
-  if (!out) return not_found(file.path, ": cannot be written");
+  if (!out) return base::not_found(file.path, ": cannot be written");
   return {};
 }
 

@@ -85,7 +85,7 @@ TEST(GoldenErrorFiles, ReachEveryErrorOfEveryShapeRule) {
     const bool reached = std::ranges::any_of(
         messages, [&](const std::string& message) { return can_write(site, message); });
     EXPECT_NE(reached, is_unreachable(site))
-        << site.file << ":" << site.line << ": in.error(" << join(site.parts, "..")
+        << site.file << ":" << site.line << ": in.error(" << base::join(site.parts, "..")
         << (reached ? ") is reached and listed as unreachable"
                     : ") has no case in tests/golden/errors");
   }
@@ -104,7 +104,7 @@ TEST(GoldenErrorFiles, HaveAnErrorOfEveryOp) {
     std::ranges::move(messages_in(item.expected), std::back_inserter(messages));
   for (int i = 0; i < hlo::kOpcodeCount; ++i) {
     const auto opcode = static_cast<Opcode>(i);
-    const std::string name = cat(to_string(opcode), ": ");
+    const std::string name = base::cat(to_string(opcode), ": ");
     const bool has_one = std::ranges::any_of(messages, [&](const std::string& message) {
       return message.starts_with(name) || message.find(": " + name) != std::string::npos;
     });

@@ -56,7 +56,7 @@ std::vector<std::string> golden_paths(const std::string& folder) {
 
 StatusOr<GoldenFile> read_golden(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return not_found(path, ": cannot be read");
+  if (!in) return base::not_found(path, ": cannot be read");
   std::stringstream text;
   text << in.rdbuf();
   GoldenFile file{.path = path};
@@ -67,7 +67,7 @@ StatusOr<GoldenFile> read_golden(const std::string& path) {
       part = &file.expected;
       continue;
     }
-    append(*part, line, "\n");
+    base::append(*part, line, "\n");
   }
   file.passes = passes_in(file.head.substr(0, file.head.find('\n')));
   return file;
@@ -75,7 +75,7 @@ StatusOr<GoldenFile> read_golden(const std::string& path) {
 
 StatusOr<hlo::Module> parse_golden(const std::string& text) {
   if (!is_lines_alone(text)) return hlo::parse_text(text);
-  return hlo::parse_text(cat("ENTRY main {\n", text, "}\n"));
+  return hlo::parse_text(base::cat("ENTRY main {\n", text, "}\n"));
 }
 
 std::string print_golden(const hlo::Module& module) {
@@ -89,7 +89,7 @@ std::string print_golden(const hlo::Module& module) {
     if (alone && (line.starts_with("ENTRY") || line.starts_with("}") || line.empty())) continue;
     if (blank && line.empty()) continue;
     blank = line.empty();
-    append(out, alone ? trimmed(line) : line, "\n");
+    base::append(out, alone ? trimmed(line) : line, "\n");
   }
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
@@ -98,7 +98,7 @@ std::string print_golden(const hlo::Module& module) {
 Status write_golden(const GoldenFile& file, const std::string& expected) {
   std::ofstream out(file.path, std::ios::binary);
   out << file.head << file.input << kBecomes << "\n" << expected;
-  if (!out) return not_found(file.path, ": cannot be written");
+  if (!out) return base::not_found(file.path, ": cannot be written");
   return {};
 }
 

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(File, Golden, ::testing::ValuesIn(pass_files()), name_o
 
 TEST(GoldenFiles, EveryRuleOfSimplifyHasOne) {
   for (std::string_view rule : transform::simplify_rules()) {
-    std::string path = cat(kFolder, "/simplify/", rule, ".hlo");
+    std::string path = base::cat(kFolder, "/simplify/", rule, ".hlo");
     EXPECT_TRUE(std::filesystem::exists(path)) << path;
   }
 }

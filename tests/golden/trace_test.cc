@@ -204,8 +204,8 @@ const std::map<std::string, Program (*)()>& programs() {
 
 // The program as traced and the program lowered.
 std::string written(const Program& program) {
-  return cat("// traced\n", print_golden(program.module()), "// ----- lowered\n",
-             print_golden(program.lowered().module()));
+  return base::cat("// traced\n", print_golden(program.module()), "// ----- lowered\n",
+                   print_golden(program.lowered().module()));
 }
 
 std::string read_file(const std::string& path) {
@@ -219,7 +219,7 @@ class GoldenTrace : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenTrace, IsWhatTheProgramRecords) {
   const Program program = programs().at(GetParam())();
-  const std::string path = cat(kFolder, "/", GetParam(), ".hlo");
+  const std::string path = base::cat(kFolder, "/", GetParam(), ".hlo");
   const std::string got = written(program);
   if (updating()) std::ofstream(path, std::ios::binary) << got;
   EXPECT_EQ(got, read_file(path)) << path << "; UPDATE_GOLDEN=1 writes the file anew";

@@ -369,7 +369,7 @@ std::vector<FunctionSample> loops() {
       {"searchsorted", [](In i) { return Tensors{searchsorted(i.v, i.x)}; }},
       {"unique",
        [](In i) {
-         Unique u = unique(i.x, 3);
+         UniqueResult u = unique(i.x, 3);
          return Tensors{u.values, u.indices, u.inverse, u.counts, u.number};
        }},
   };
@@ -383,9 +383,10 @@ const Mesh& pair_of_devices() {
 // What each of two devices does with all of x.
 template <class Fn>
 FunctionSample on_each(std::string_view name, Fn fn) {
-  return {name, [fn](In i) {
-            return Tensors{shard_map(fn, pair_of_devices(), {Spec{}}, {Spec{}})(i.x)};
-          }};
+  return {
+      name, [fn](In i) {
+        return Tensors{shard_map(fn, pair_of_devices(), {PartitionSpec{}}, {PartitionSpec{}})(i.x)};
+      }};
 }
 
 std::vector<FunctionSample> devices() {

@@ -104,17 +104,17 @@ std::vector<FunctionSample> numbers() {
       {"around", [](In i) { return Tensors{around(i.x, 2)}; }},
       {"divmod",
        [](In i) {
-         Division d = divmod(i.x, i.y);
+         DivmodResult d = divmod(i.x, i.y);
          return Tensors{d.quotient, d.remainder};
        }},
       {"modf",
        [](In i) {
-         Parts p = modf(i.x);
+         ModfResult p = modf(i.x);
          return Tensors{p.fraction, p.whole};
        }},
       {"frexp",
        [](In i) {
-         Exponents e = frexp(i.x);
+         FrexpResult e = frexp(i.x);
          return Tensors{e.mantissa, e.exponent};
        }},
       {"ldexp",
@@ -276,9 +276,9 @@ std::vector<FunctionSample> nan_statistics_and_orders() {
 }
 
 std::vector<FunctionSample> loops() {
-  auto set = [](Set (*fn)(Operand, Operand, int64_t, Operand)) {
+  auto set = [](SetResult (*fn)(Operand, Operand, int64_t, Operand)) {
     return [fn](In i) {
-      Set out = fn(i.x, i.v, 3, 0);
+      SetResult out = fn(i.x, i.v, 3, 0);
       return Tensors{out.values, out.number};
     };
   };

@@ -45,7 +45,7 @@ std::string type_words(const std::set<DType>& types) {
   if (types.size() == std::size(kEveryType)) return "all";
   std::set<DType> left = types;
   std::string out;
-  auto add = [&](std::string_view word) { append(out, out.empty() ? "" : " ", word); };
+  auto add = [&](std::string_view word) { base::append(out, out.empty() ? "" : " ", word); };
   for (const Class& c : kClasses) {
     std::vector<DType> members;
     std::ranges::copy_if(kEveryType, std::back_inserter(members), c.holds);
@@ -147,18 +147,19 @@ std::string lowering_words(const Recorded& recorded) {
                                                          : structural;
     list.emplace_back(to_string(op));
   }
-  if (structural.empty() && elementwise.empty()) return filling.empty() ? "-" : join(filling, ", ");
-  std::string out = join(structural, ", ");
+  if (structural.empty() && elementwise.empty())
+    return filling.empty() ? "-" : base::join(filling, ", ");
+  std::string out = base::join(structural, ", ");
   if (elementwise.empty()) return out;
   if (elementwise.size() > 5)
-    return cat(out, out.empty() ? "" : " and ", elementwise.size(), " elementwise");
-  return cat(out, out.empty() ? "" : ", ", join(elementwise, ", "));
+    return base::cat(out, out.empty() ? "" : " and ", elementwise.size(), " elementwise");
+  return base::cat(out, out.empty() ? "" : ", ", base::join(elementwise, ", "));
 }
 
 std::string waiting(const hlo::Slot<hlo::DerivativeFn>& slot) {
   if (slot) return "yes";
   bool later = std::string_view(slot.reason()) == hlo::kLater.reason;
-  return later ? "waits" : cat("none: ", slot.reason());
+  return later ? "waits" : base::cat("none: ", slot.reason());
 }
 
 // As far as the definitions of the opcodes know.
@@ -195,7 +196,7 @@ std::vector<PublicHeader> surface() {
 
 std::string cell(std::string_view text) {
   std::string out;
-  for (char c : text) append(out, c == '|' ? "\\|" : std::string(1, c));
+  for (char c : text) base::append(out, c == '|' ? "\\|" : std::string(1, c));
   return out;
 }
 
@@ -213,10 +214,10 @@ std::map<std::string, std::string> measured_errors() {
   while (std::getline(in, line) && line != "<!-- measured: special -->") continue;
   for (std::smatch m; std::getline(in, line) && line != "<!-- /measured -->";) {
     if (!std::regex_match(line, m, row)) continue;
-    const std::string figures = cat(m.str(2), " ulps in f32 and ", m.str(3), " in f64");
-    errors[cat("special::", m.str(1))] = figures;
+    const std::string figures = base::cat(m.str(2), " ulps in f32 and ", m.str(3), " in f64");
+    errors[base::cat("special::", m.str(1))] = figures;
     if (const auto it = aliases.find(m.str(1)); it != aliases.end())
-      errors[cat("special::", it->second)] = figures;
+      errors[base::cat("special::", it->second)] = figures;
   }
   return errors;
 }
@@ -233,16 +234,17 @@ void write_functions(std::string& out) {
       if (!known.count(f.name)) known.emplace(f.name, facts_of(sample->second));
       const Facts& facts = known.at(f.name);
       const auto error = errors.find(f.name);
-      append(rows, "| `", cell(f.signature), "` | ", cell(f.summary),
-             error == errors.end() ? "" : cat("; errs by at most ", error->second), " | ",
-             facts.usual ? lowering_words(*facts.usual) : "-", " | ",
-             sample->second.typed ? type_words(facts.types) : "-", " | ", derivative_words(facts),
-             " |\n");
+      base::append(rows, "| `", cell(f.signature), "` | ", cell(f.summary),
+                   error == errors.end() ? "" : base::cat("; errs by at most ", error->second),
+                   " | ", facts.usual ? lowering_words(*facts.usual) : "-", " | ",
+                   sample->second.typed ? type_words(facts.types) : "-", " | ",
+                   derivative_words(facts), " |\n");
     }
     if (rows.empty()) continue;
-    append(out, "\n### ", header.path, "\n\n", header.summary,
-           ".\n\n| function | what it gives | HLO | dtypes | derivative |\n|---|---|---|---|---|\n",
-           rows);
+    base::append(
+        out, "\n### ", header.path, "\n\n", header.summary,
+        ".\n\n| function | what it gives | HLO | dtypes | derivative |\n|---|---|---|---|---|\n",
+        rows);
   }
 }
 
@@ -250,7 +252,9 @@ void write_functions(std::string& out) {
 template <class Attributes>
 std::string attribute_words() {
   std::string out;
-  auto add = [&](const auto& field) { append(out, out.empty() ? "" : " ", "`", field.name, "`"); };
+  auto add = [&](const auto& field) {
+    base::append(out, out.empty() ? "" : " ", "`", field.name, "`");
+  };
   std::apply([&](const auto&... field) { (add(field), ...); }, Attributes::kFields);
   return out.empty() ? "-" : out;
 }
@@ -291,7 +295,7 @@ std::string operand_words(Opcode opcode) {
   for (std::string_view name : hlo::definition(opcode).operand_names) {
     if (count == hlo::kVariadic || std::ssize(names) < count) names.emplace_back(name);
   }
-  std::string out = join(names, ", ");
+  std::string out = base::join(names, ", ");
   if (hlo::operand_count(opcode) == hlo::kVariadic) out += out.empty() ? ".." : " ..";
   return out.empty() ? "-" : out;
 }
@@ -300,10 +304,10 @@ void write_opcodes(std::string& out) {
   for (Opcode opcode : every_opcode()) {
     const hlo::OpDef& def = hlo::definition(opcode);
     OpcodeFacts facts = facts_of(opcode);
-    append(out, "| `", to_string(opcode), "` | ", cell(operand_words(opcode)), " | ",
-           attributes_of(opcode), " | ", type_words(facts.types), " | ",
-           def.evaluate ? "yes" : cell(cat("no: ", def.evaluate.reason())), " | ",
-           facts.gives_floats ? cell(waiting(def.jvp)) : "none: not to floats", " |\n");
+    base::append(out, "| `", to_string(opcode), "` | ", cell(operand_words(opcode)), " | ",
+                 attributes_of(opcode), " | ", type_words(facts.types), " | ",
+                 def.evaluate ? "yes" : cell(base::cat("no: ", def.evaluate.reason())), " | ",
+                 facts.gives_floats ? cell(waiting(def.jvp)) : "none: not to floats", " |\n");
   }
 }
 
@@ -328,12 +332,13 @@ std::string ops_page() {
       "`tests/special/measure.py` measures them, and says in functions.md what an ulp is there.\n\n"
       "## Functions\n";
   write_functions(out);
-  append(out,
-         "\n## Opcodes\n\nAs in the text of HLO: operands, attributes, the element types that the "
-         "laws try it with, of the operand that decides (of several operands or results the others "
-         "follow; a shape rule may take more), whether the evaluator runs it.\n\n"
-         "| opcode | operands | attributes | types | evaluated | derivative |\n"
-         "|---|---|---|---|---|---|\n");
+  base::append(
+      out,
+      "\n## Opcodes\n\nAs in the text of HLO: operands, attributes, the element types that the "
+      "laws try it with, of the operand that decides (of several operands or results the others "
+      "follow; a shape rule may take more), whether the evaluator runs it.\n\n"
+      "| opcode | operands | attributes | types | evaluated | derivative |\n"
+      "|---|---|---|---|---|---|\n");
   write_opcodes(out);
   return out;
 }
@@ -347,18 +352,20 @@ std::vector<std::string> ops_page_gaps() {
       named.insert(f.name);
       if (!is_recorded(header, f)) continue;
       if (f.summary.empty())
-        gaps.push_back(cat(header.path, ": ", f.signature, " has no comment; say what it gives"));
+        gaps.push_back(
+            base::cat(header.path, ": ", f.signature, " has no comment; say what it gives"));
       auto sample = samples.find(f.name);
       if (sample == samples.end())
-        gaps.push_back(cat(header.path, ": ", f.name,
-                           " has no sample; add a call of it to "
-                           "tests/laws/core_samples.cc or catalogue_samples.cc"));
+        gaps.push_back(base::cat(header.path, ": ", f.name,
+                                 " has no sample; add a call of it to "
+                                 "tests/laws/core_samples.cc or catalogue_samples.cc"));
       else if (!facts_of(sample->second).usual)
-        gaps.push_back(cat(f.name, ": its sample can be traced for no dtype"));
+        gaps.push_back(base::cat(f.name, ": its sample can be traced for no dtype"));
     }
   }
   for (const auto& [name, sample] : samples)
-    if (!named.count(name)) gaps.push_back(cat(name, ": has a sample and is in no public header"));
+    if (!named.count(name))
+      gaps.push_back(base::cat(name, ": has a sample and is in no public header"));
   return gaps;
 }
 

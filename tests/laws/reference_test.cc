@@ -214,8 +214,8 @@ TEST(Convert, IsTheNearestNumberTheTruncatedOneOrTheLowBits) {
 
 Literal converted(const Literal& x, DType type) {
   auto module = hlo::parse_text(
-      cat("ENTRY main { x = ", to_string(x.shape()),
-          " parameter(0) ROOT y = ", to_string(x.shape().with_dtype(type)), " convert(x) }"));
+      base::cat("ENTRY main { x = ", to_string(x.shape()),
+                " parameter(0) ROOT y = ", to_string(x.shape().with_dtype(type)), " convert(x) }"));
   auto value = hlo::evaluate(*module, {x});
   EXPECT_TRUE(value.ok()) << value.status();
   return *std::move(value);

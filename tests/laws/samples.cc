@@ -83,7 +83,7 @@ struct Line {
 
 // "a|b(x)" for op b is "b(x)".
 std::string for_op(std::string_view line, std::string_view op) {
-  return cat(op, line.substr(line.find('(')));
+  return base::cat(op, line.substr(line.find('(')));
 }
 
 bool has_op(std::string_view line, std::string_view op) {
@@ -181,13 +181,13 @@ bool calls(std::string_view attributes, std::string_view name) {
 }
 
 std::string called_text(const Called& called, DType type) {
-  std::string text = cat(called.name, " {\n");
+  std::string text = base::cat(called.name, " {\n");
   size_t number = 0;
   for (const std::string& parameter : split(called.parameters, ' ')) {
-    append(text, "  p", number, " = ", parameter, " parameter(", number, ")\n");
+    base::append(text, "  p", number, " = ", parameter, " parameter(", number, ")\n");
     ++number;
   }
-  append(text, "  ", called.body, "\n}\n");
+  base::append(text, "  ", called.body, "\n}\n");
   return with_type(std::move(text), type);
 }
 
@@ -272,7 +272,8 @@ Literal random_value(Numbers& numbers, const Shape& shape, std::string_view kind
 
 Shape shape_of(const std::string& text) {
   auto shape = hlo::parse_shape(text);
-  if (!shape.ok()) throw std::runtime_error(cat(text, ": ", message_of(shape.status())));
+  if (!shape.ok())
+    throw std::runtime_error(base::cat(text, ": ", base::message_of(shape.status())));
   shape->clear_layout();
   return *std::move(shape);
 }
@@ -283,22 +284,22 @@ std::string operands_text(const Parts& parts, Numbers& numbers) {
   if (parts.op == "constant")
     return hlo::print_literal(random_value(numbers, shape_of(parts.result), ""));
   std::vector<std::string> names;
-  for (size_t i = 0; i < parts.operands.size(); ++i) names.push_back(cat("p", i));
-  return join(names, ", ");
+  for (size_t i = 0; i < parts.operands.size(); ++i) names.push_back(base::cat("p", i));
+  return base::join(names, ", ");
 }
 
 std::string module_text(const Line& line, Numbers& numbers) {
   const Parts parts = parts_of(line.text);
   std::string text;
   for (const Called& called : called_by_rows()) {
-    if (calls(parts.attributes, called.name)) append(text, called_text(called, line.type));
+    if (calls(parts.attributes, called.name)) base::append(text, called_text(called, line.type));
   }
-  append(text, "ENTRY main {\n");
+  base::append(text, "ENTRY main {\n");
   for (size_t i = 0; i < parts.operands.size(); ++i) {
-    append(text, "  p", i, " = ", type_text(parts.operands[i]), " parameter(", i, ")\n");
+    base::append(text, "  p", i, " = ", type_text(parts.operands[i]), " parameter(", i, ")\n");
   }
-  append(text, "  ROOT r = ", parts.result, " ", parts.op, "(", operands_text(parts, numbers), ")",
-         parts.attributes, "\n}\n");
+  base::append(text, "  ROOT r = ", parts.result, " ", parts.op, "(", operands_text(parts, numbers),
+               ")", parts.attributes, "\n}\n");
   return text;
 }
 
@@ -319,7 +320,7 @@ Sample sample_of(const Row& row, const Line& line) {
   const std::string text = module_text(line, numbers);
   auto module = hlo::parse_text(text);
   if (!module.ok())
-    throw std::runtime_error(cat(line.text, "\n", text, message_of(module.status())));
+    throw std::runtime_error(base::cat(line.text, "\n", text, base::message_of(module.status())));
   return {line.text, &row, line.type, *std::move(module), arguments_of(line, numbers)};
 }
 

@@ -217,10 +217,11 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 hlo::Module program(const std::string& name, int64_t length, bool reverse,
                     const std::string& unroll) {
   std::string text = programs().at(name);
-  replace_all(text, "$n", cat(length));
+  replace_all(text, "$n", base::cat(length));
   replace_all(text, "$o", reverse ? ", is_reverse=true" : "");
-  replace_all(text, "$u",
-              unroll.empty() ? "" : cat(", frontend_attributes={heddle.unroll=\"", unroll, "\"}"));
+  replace_all(
+      text, "$u",
+      unroll.empty() ? "" : base::cat(", frontend_attributes={heddle.unroll=\"", unroll, "\"}"));
   auto module = hlo::parse_text(text);
   if (!module.ok()) ADD_FAILURE() << module.status() << "\n" << text;
   return *std::move(module);
@@ -280,8 +281,8 @@ std::vector<std::string> names() {
 }
 std::string name_of(const ::testing::TestParamInfo<ScanLowering::ParamType>& info) {
   const auto& [name, length, reverse, unroll] = info.param;
-  return cat(name, "_", length, reverse ? "_reverse" : "_forward", unroll.empty() ? "" : "_unroll_",
-             unroll);
+  return base::cat(name, "_", length, reverse ? "_reverse" : "_forward",
+                   unroll.empty() ? "" : "_unroll_", unroll);
 }
 INSTANTIATE_TEST_SUITE_P(Programs, ScanLowering,
                          ::testing::Combine(::testing::ValuesIn(names()),

@@ -34,7 +34,7 @@ StatusOr<Literal> read(const std::string& bytes, bool is_archive) {
   for (size_t i = 0; i < archive.names().size(); ++i) {
     if (archive.names()[i] == "x") return archive.read(i);
   }
-  return not_found("no x");
+  return base::not_found("no x");
 }
 
 TEST(NumpyFiles, AreReadAsNumpyWroteThem) {
@@ -98,7 +98,7 @@ TEST(NumpyFiles, ThatAreDamagedAreAnErrorOrAnArray) {
       EXPECT_LE(array->byte_size(), 1 << 20);  // a file of at most 40 kB, once deflated
     } else {
       ++errors;
-      messages.insert(message_of(array.status()).substr(0, 60));
+      messages.insert(base::message_of(array.status()).substr(0, 60));
     }
   }
   EXPECT_GT(arrays, 5'000);  // most of an array's bytes may be anything

@@ -40,7 +40,7 @@ TEST(Printed, AsNumpyPrints) {
     ASSERT_EQ(head.size(), 4u) << lines[i];
     std::string want;
     for (++i; i < lines.size() && !lines[i].starts_with("= "); ++i)
-      append(want, want.empty() ? "" : "\n", lines[i]);
+      base::append(want, want.empty() ? "" : "\n", lines[i]);
     const Literal literal = literal_of(shape_of(head[0], head[1]), head[3]);
     EXPECT_EQ(array_to_string(literal, options_of(head[2])), want)
         << head[0] << "[" << head[1] << "] " << head[2];

@@ -43,8 +43,9 @@ std::vector<std::string> packs_in(const std::string& folder) {
 }
 
 std::vector<std::string> shared_packs() {
-  std::vector<std::string> out = packs_in(cat(kShared, "/jaxtests"));
-  for (std::string& pack : packs_in(cat(kShared, "/stablehlo"))) out.push_back(std::move(pack));
+  std::vector<std::string> out = packs_in(base::cat(kShared, "/jaxtests"));
+  for (std::string& pack : packs_in(base::cat(kShared, "/stablehlo")))
+    out.push_back(std::move(pack));
   return out;
 }
 

@@ -74,7 +74,7 @@ class Both final : public runtime::Executable {
       allowed.rtol = std::max(allowed.rtol, findings_.relative);
     const std::string found = conformance::difference(got, want, {&allowed, 1});
     if (!found.empty())
-      findings_.differences.push_back(cat(name(), ": ", found, "\n", hlo::print(module_)));
+      findings_.differences.push_back(base::cat(name(), ": ", found, "\n", hlo::print(module_)));
     return {};
   }
 
@@ -90,7 +90,7 @@ class Differential final : public runtime::Backend {
       : Backend("differential"), first_(first), second_(second), findings_(findings) {
     add_device("two devices");
   }
-  std::string version() const override { return cat(first_.name(), " and ", second_.name()); }
+  std::string version() const override { return base::cat(first_.name(), " and ", second_.name()); }
 
  private:
   StatusOr<std::shared_ptr<runtime::Executable>> compile_module(

@@ -31,8 +31,8 @@ double total(int rank, const std::shared_ptr<const pjrt::KeyValueStore>& store) 
       array(std::vector<float>(2, static_cast<float>(rank + 1)), {2}, Sharding(mesh, {"i"}));
   const auto sum = shard_map([](Tensor part) { return psum(part, "i"); }, mesh, {{"i"}}, {{}});
   const double own = sum(x).to_vector<float>()[0];
-  if (!store->put(cat("sum/", rank), cat(own)).ok()) return -1;
-  const auto other = store->get(cat("sum/", 1 - rank), std::chrono::seconds(60));
+  if (!store->put(base::cat("sum/", rank), base::cat(own)).ok()) return -1;
+  const auto other = store->get(base::cat("sum/", 1 - rank), std::chrono::seconds(60));
   return other.ok() ? own + std::stod(*other) : -1;
 }
 
@@ -52,7 +52,7 @@ TEST_F(Processes, SecondOne) {
 
 TEST_F(Processes, TwoOnTheLoopback) {
   const auto server = pjrt::KeyValueServer::start().value();
-  setenv(kPort, cat(server->port()).c_str(), 1);
+  setenv(kPort, base::cat(server->port()).c_str(), 1);
   std::string program = "/proc/self/exe", filter = "--gtest_filter=Processes.SecondOne";
   char* arguments[] = {program.data(), filter.data(), nullptr};
   pid_t child = 0;

@@ -125,7 +125,8 @@ Status run(const hlo::Module& module, runtime::Device& device, bool positive = f
   const hlo::Computation& main = module.entry_computation();
   int64_t bytes = main.result_shape().byte_size();
   for (size_t i = 0; i < main.parameter_count(); ++i) bytes += main.parameter_shape(i).byte_size();
-  if (bytes > kMostBytes) return unimplemented("has ", bytes, " bytes of arguments and results");
+  if (bytes > kMostBytes)
+    return base::unimplemented("has ", bytes, " bytes of arguments and results");
   HEDDLE_ASSIGN_OR_RETURN(auto program, device.backend().compile(module, {}, device));
   const Kinds kinds{.indices = has_indices(module), .positive = positive};
   std::mt19937 random(7);
@@ -162,7 +163,7 @@ std::string text_of(const fs::path& path) {
 // Golden files may hold the lines of an entry alone.
 StatusOr<hlo::Module> parse(const std::string& text) {
   const bool is_whole = text.find("ENTRY") != std::string::npos;
-  return hlo::parse_text(is_whole ? text : cat("ENTRY main {\n", text, "}\n"));
+  return hlo::parse_text(is_whole ? text : base::cat("ENTRY main {\n", text, "}\n"));
 }
 
 // The modules of a file, which lines "// ----- what it is" part.
@@ -171,7 +172,7 @@ std::vector<std::string> parts_of(const std::string& text) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("// -----")) parts.emplace_back();
-    append(parts.back(), line, "\n");
+    base::append(parts.back(), line, "\n");
   }
   return parts;
 }

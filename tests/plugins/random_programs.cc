@@ -110,13 +110,14 @@ Finding compare(const Program& program, runtime::Device& ours, runtime::Device& 
       conformance::run_on_device(ours, program.module, program.arguments);
   const StatusOr<Literal> got = conformance::run_on_device(xla, program.module, program.arguments);
   if (!want.ok() && !got.ok()) return {};
-  if (!want.ok()) return {Outcome::kDiffers, cat("the evaluator: ", message_of(want.status()))};
-  if (!got.ok()) return {Outcome::kRefused, message_of(got.status())};
+  if (!want.ok())
+    return {Outcome::kDiffers, base::cat("the evaluator: ", base::message_of(want.status()))};
+  if (!got.ok()) return {Outcome::kRefused, base::message_of(got.status())};
   const std::vector<Literal> wants = leaves(*want), gots = leaves(*got);
   for (size_t i = 0; i < wants.size(); ++i) {
     const conformance::Tolerance tolerance = allowed(program, i, wants[i]);
     const std::string found = conformance::difference(gots[i], wants[i], {&tolerance, 1});
-    if (!found.empty()) return {Outcome::kDiffers, cat("result ", i, ": ", found)};
+    if (!found.empty()) return {Outcome::kDiffers, base::cat("result ", i, ": ", found)};
   }
   return {};
 }

@@ -39,7 +39,7 @@ std::string_view word(Outcome outcome) {
 std::string text_of(const Program& program) {
   std::string out = hlo::print(program.module);
   for (size_t i = 0; i < program.arguments.size(); ++i)
-    append(out, "\nargument ", i, ": ", hlo::print_literal(program.arguments[i]));
+    base::append(out, "\nargument ", i, ": ", hlo::print_literal(program.arguments[i]));
   return out;
 }
 

@@ -82,13 +82,13 @@ class Child {
   std::string fate() {
     int status = 0;
     const pid_t ended = waitpid(process_, &status, WNOHANG);
-    if (ended == 0) return cat("did not end in ", kSilence, " s");
+    if (ended == 0) return base::cat("did not end in ", kSilence, " s");
     process_ = 0;
     close(from_);
     if (WIFSIGNALED(status))
-      return cat("ended the process by signal ", WTERMSIG(status), ", ",
-                 strsignal(WTERMSIG(status)));
-    return cat("ended the process with ", WEXITSTATUS(status));
+      return base::cat("ended the process by signal ", WTERMSIG(status), ", ",
+                       strsignal(WTERMSIG(status)));
+    return base::cat("ended the process with ", WEXITSTATUS(status));
   }
 
  private:
@@ -107,7 +107,7 @@ struct Devices {
 };
 
 std::string encoded(const Finding& found) {
-  return cat("= ", static_cast<int>(found.outcome), " ", found.message);
+  return base::cat("= ", static_cast<int>(found.outcome), " ", found.message);
 }
 
 Finding decoded(const std::string& line) {
@@ -163,7 +163,7 @@ void compare_in_workers(uint64_t first, uint64_t last, const std::string& librar
     Child child([&](int to) {
       const Devices devices(library);
       for (uint64_t seed = first; seed < last; ++seed) {
-        say(to, cat(seed));
+        say(to, base::cat(seed));
         say(to, encoded(compare(make_program(seed), devices.ours, devices.xla())));
       }
       say(to, "end");

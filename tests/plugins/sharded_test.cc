@@ -65,7 +65,7 @@ Inputs inputs() {
 }
 
 Inputs placed(const Inputs& from, const Mesh& mesh) {
-  const Specs specs = examples::tensor_parallel();
+  const PartitionSpecs specs = examples::tensor_parallel();
   size_t next = 0;
   Layer layers = tree_map(
       [&](const Tensor& leaf) { return device_put(leaf, Sharding(mesh, specs[next++].axes())); },
@@ -86,7 +86,7 @@ Tensor by_hand(const Mesh& mesh, const Inputs& in) {
   const int64_t n = mesh.axes()[1].size;
   const Size part{kSize.layers,       kSize.d, kSize.ffn / n, kSize.heads / n,
                   kSize.kv_heads / n, kSize.dh};
-  Specs specs = examples::tensor_parallel();
+  PartitionSpecs specs = examples::tensor_parallel();
   specs.push_back({"data"});
   const auto on_device = [part](Layer l, Tensor x) {
     return examples::decode(part, l, x, [](Tensor share) { return psum(share, "model"); });
@@ -100,8 +100,9 @@ TEST_P(ShardedOnXla, DecoderIsThatOfOneDevice) {
   for (const Grid& grid : kGrids) {
     const Mesh mesh = mesh_of(grid);
     const Inputs in = placed(one, mesh);
-    expect_close(by_the_partitioner(mesh, in), expected, cat("partitioner on ", to_string(mesh)));
-    expect_close(by_hand(mesh, in), expected, cat("shard_map on ", to_string(mesh)));
+    expect_close(by_the_partitioner(mesh, in), expected,
+                 base::cat("partitioner on ", to_string(mesh)));
+    expect_close(by_hand(mesh, in), expected, base::cat("shard_map on ", to_string(mesh)));
   }
 }
 
@@ -145,18 +146,19 @@ TEST_P(ShardedOnXla, CollectivesAreTheEvaluators) {
     Tensor index = axis_index({"model", "data"}).astype(f32);
     return std::tuple(psum(x, "data"), pmax(x, both), pmean(x, "model"), moved,
                       reduce_scatter(gathered, "model", {.tiled = true}), ring, index + ring,
-                      all_reduce(x * 0.1, both, Combine::kProduct));
+                      all_reduce(x * 0.1, both, CollectiveCombine::kProduct));
   };
-  const Specs out(8, Spec{{"data", "model"}});
+  const PartitionSpecs out(8, PartitionSpec{{"data", "model"}});
   const auto run = [&](const std::vector<Device*>& devices) {
     const Mesh mesh = mesh_of({2, 2}, devices);
     std::vector<float> values(64);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 11) - 4;
     const Tensor x = array(values, {32, 2}, Sharding(mesh, {{"data", "model"}}));
-    return flatten(shard_map(all, mesh, {Spec{{"data", "model"}}}, out)(x));
+    return flatten(shard_map(all, mesh, {PartitionSpec{{"data", "model"}}}, out)(x));
   };
   const std::vector<Tensor> xla = run(four()), evaluator = run(four_evaluators());
-  for (size_t i = 0; i < xla.size(); ++i) expect_close(xla[i], evaluator[i], cat("result ", i));
+  for (size_t i = 0; i < xla.size(); ++i)
+    expect_close(xla[i], evaluator[i], base::cat("result ", i));
 }
 
 // The outer one cuts rows; the inner one, in a loop and on the other axis, columns of the weights.
@@ -218,22 +220,22 @@ TEST_P(ShardedOnXla, ShardMapInsideALoop) {
 // own device.
 TEST_P(ShardedOnXla, EveryLayoutIsWhereItSays) {
   const Mesh mesh = mesh_of({2, 2});
-  const std::vector<Spec> specs = {{},
-                                   {"data"},
-                                   {"model"},
-                                   {None{}, "data"},
-                                   {"model", "data"},
-                                   Spec{{"data", "model"}},
-                                   Spec{{"model", "data"}},
-                                   {None{}, MeshAxes{"model", "data"}}};
+  const std::vector<PartitionSpec> specs = {{},
+                                            {"data"},
+                                            {"model"},
+                                            {None{}, "data"},
+                                            {"model", "data"},
+                                            PartitionSpec{{"data", "model"}},
+                                            PartitionSpec{{"model", "data"}},
+                                            {None{}, MeshAxes{"model", "data"}}};
   std::vector<float> values(64);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
-  for (const Spec& from : specs) {
+  for (const PartitionSpec& from : specs) {
     const Tensor x = array(values, {8, 8}, Sharding(mesh, from.axes()));
     const Program program = trace(
         [&](Tensor in) {
           std::vector<Tensor> out;
-          for (const Spec& to : specs)
+          for (const PartitionSpec& to : specs)
             out.push_back(with_sharding(in + 1, Sharding(mesh, to.axes())));
           return out;
         },

@@ -45,7 +45,7 @@ TEST_P(SpmdOnXla, CorpusGivesTheExpectedResults) {
 
 hlo::Sharding sharding(const std::string& text) {
   const hlo::Module module =
-      hlo::parse_text(cat("ENTRY main { ROOT x = f32[] parameter(0), sharding=", text, " }"))
+      hlo::parse_text(base::cat("ENTRY main { ROOT x = f32[] parameter(0), sharding=", text, " }"))
           .value();
   return *module.entry_computation().root_instruction().extras->sharding;
 }
@@ -59,9 +59,9 @@ Literal counted(std::vector<int64_t> sizes) {
 std::vector<BufferPtr> run(Device& mesh, const std::string& text,
                            const std::vector<BufferPtr>& arguments) {
   const auto program = mesh.backend().compile(hlo::parse_text(text).value(), {}, mesh);
-  if (!program.ok()) throw std::runtime_error(message_of(program.status()));
+  if (!program.ok()) throw std::runtime_error(base::message_of(program.status()));
   auto results = (*program)->execute(arguments);
-  if (!results.ok()) throw std::runtime_error(message_of(results.status()));
+  if (!results.ok()) throw std::runtime_error(base::message_of(results.status()));
   return *std::move(results);
 }
 
@@ -108,7 +108,7 @@ TEST(SpmdOnXlaAsItIs, ShardySaysWhatItCannotCut) {
   const auto module =
       hlo::parse_text("ENTRY main { ROOT x = f32[5] parameter(0), sharding={devices=[4]<=[4]} }");
   const auto program = mesh.backend().compile(*module, {}, mesh);
-  EXPECT_THAT(message_of(program.status()),
+  EXPECT_THAT(base::message_of(program.status()),
               ::testing::HasSubstr("compile main: to-shardy: sharding {devices=[4]<=[4]} cuts "
                                    "dimension 0 of f32[5] in 4 parts"));
 }
@@ -174,11 +174,11 @@ TEST_P(SpmdOnXla, FunctionsOfTheHostAreCalled) {
   const BufferPtr x =
       runtime::to_devices(mesh(), counted({8}), sharding("{devices=[4]<=[4]}")).value();
   const auto out = run(mesh(),
-                       cat(R"(ENTRY main {
+                       base::cat(R"(ENTRY main {
       x = f32[8] parameter(0)
       y = f32[8] add(x, x)
       z = f32[8] custom-call(y), custom_call_target=")",
-                           kTarget, R"("
+                                 kTarget, R"("
       ROOT s = f32[8] custom-call(z), custom_call_target="Sharding", sharding={devices=[4]<=[4]}
     })"),
                        {x});

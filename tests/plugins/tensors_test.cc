@@ -103,7 +103,7 @@ TEST_F(TensorsOnXla, WrongOptionsAreRefusedByName) {
 // ---- Devices by name.
 
 TEST_F(TensorsOnXla, AProgramSaysWhatItWasCompiledFor) {
-  const CompiledProgram program = maximum_of_two().compile(cat(kName, ":1"));
+  const CompiledProgram program = maximum_of_two().compile(base::cat(kName, ":1"));
   EXPECT_EQ(program.device().name(), "pjrt:tensors-on-xla:1");
   EXPECT_EQ(to_string(program), "main on pjrt:tensors-on-xla:1");
   EXPECT_THAT(error_of([&] { program.call<Tensor>(ones({4}), ones({4})); }),
@@ -111,7 +111,7 @@ TEST_F(TensorsOnXla, AProgramSaysWhatItWasCompiledFor) {
                         "pjrt:tensors-on-xla:1"));
   const DefaultDevice second(program.device());
   EXPECT_THAT(program.call<Tensor>(ones({4}), zeros({4})).to_vector<float>(), Each(1));
-  EXPECT_THAT(error_of([] { (void)maximum_of_two().compile(cat(kName, ":2")); }),
+  EXPECT_THAT(error_of([] { (void)maximum_of_two().compile(base::cat(kName, ":2")); }),
               HasSubstr("has 2 device(s)"));
 }
 

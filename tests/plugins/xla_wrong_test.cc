@@ -66,10 +66,10 @@ TEST(XlaIsWrong, AboutClampsOfReshapesAndTransposesUnlessTheirBoundsAreArrays) {
   for (const char* moved : {"f32[4] reshape(x)", "f32[2,2] transpose(x), dimensions={1,0}"}) {
     const std::string text = moved;
     const std::string type = text.substr(0, text.find(' '));
-    const std::string program =
-        cat("ENTRY main { x = f32[2,2] parameter(0) low = f32[] constant(-1) high = f32[] "
-            "constant(1) y = ",
-            text, " ROOT c = ", type, " clamp(low, y, high) }");
+    const std::string program = base::cat(
+        "ENTRY main { x = f32[2,2] parameter(0) low = f32[] constant(-1) high = f32[] "
+        "constant(1) y = ",
+        text, " ROOT c = ", type, " clamp(low, y, high) }");
     const Literal want = evaluated(program, {x});
     if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
     EXPECT_EQ(on_xla(program, {x}), want) << moved;
@@ -82,8 +82,8 @@ TEST(XlaIsWrong, AboutFunctionsUnlessTheyAreWrittenByOthers) {
   for (const char* type : {"bf16", "f16", "f32", "f64", "c64", "c128"}) {
     for (const char* function :
          {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "cbrt"}) {
-      const std::string program = cat("ENTRY main { x = ", type, "[7] parameter(0) ROOT y = ", type,
-                                      "[7] ", function, "(x) }");
+      const std::string program = base::cat(
+          "ENTRY main { x = ", type, "[7] parameter(0) ROOT y = ", type, "[7] ", function, "(x) }");
       const hlo::Module module = hlo::parse_text(program).value();
       Literal x(module.entry_computation().parameter_shape(0));
       const DType part = real_part(x.shape().dtype());

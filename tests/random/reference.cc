@@ -46,8 +46,8 @@ std::vector<Row> read_reference(const std::string& path) {
 }
 
 std::string describe(const Row& row) {
-  return cat(row.function, " ", to_string(Shape(row.dtype, row.shape)), " seed ", row.seed,
-             row.options.partitionable ? "" : ", not partitionable");
+  return base::cat(row.function, " ", to_string(Shape(row.dtype, row.shape)), " seed ", row.seed,
+                   row.options.partitionable ? "" : ", not partitionable");
 }
 
 std::vector<uint64_t> bits_of(const Literal& literal) {

@@ -84,7 +84,7 @@ TEST(RandomReference, OtherFloatsAreNear) {
     EXPECT_LE(ulps, allowed_ulps(row.function, row.dtype)) << describe(row);
   }
   for (const auto& [what, ulps] : seen)
-    RecordProperty(cat(what.first, "_", to_string(what.second)), cat(ulps));
+    RecordProperty(base::cat(what.first, "_", to_string(what.second)), base::cat(ulps));
 }
 
 }  // namespace

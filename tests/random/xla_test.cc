@@ -24,7 +24,7 @@ double allowed_ulps(const Row& row) {
       {"double_sided_maxwell f32", 1},
       {"double_sided_maxwell f16", 1},
   };
-  auto found = kAllowed.find(cat(row.function, " ", to_string(row.dtype)));
+  auto found = kAllowed.find(base::cat(row.function, " ", to_string(row.dtype)));
   return found == kAllowed.end() ? 0 : found->second;
 }
 

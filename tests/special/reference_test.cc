@@ -174,8 +174,9 @@ void check(const std::string& name, const Function& function, const Points& poin
   Worst worst = greatest_error(got, points.values, dtype, function.scale);
   std::string where;
   for (const auto& column : points.arguments)
-    append(where, where.empty() ? "" : ", ", column[worst.at]);
-  testing::Test::RecordProperty(cat(name, "_", to_string(dtype)), cat(worst.ulps, " at ", where));
+    base::append(where, where.empty() ? "" : ", ", column[worst.at]);
+  testing::Test::RecordProperty(base::cat(name, "_", to_string(dtype)),
+                                base::cat(worst.ulps, " at ", where));
   EXPECT_LE(worst.ulps, dtype == f32 ? function.bound32 : function.bound64)
       << name << " " << to_string(dtype) << " at " << where << " gives " << got[worst.at]
       << " and not " << points.values[worst.at];

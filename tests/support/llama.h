@@ -23,8 +23,8 @@ struct Layer {
 };
 
 inline Layer stacked(int64_t layers, const Mesh* mesh = nullptr) {
-  const Spec rows{None{}, "model", "data"}, columns{None{}, "data", "model"};
-  auto weight = [&](Dimensions sizes, const Spec& spec = {}) {
+  const PartitionSpec rows{None{}, "model", "data"}, columns{None{}, "data", "model"};
+  auto weight = [&](Dimensions sizes, const PartitionSpec& spec = {}) {
     sizes.insert(sizes.begin(), layers);
     if (mesh == nullptr) return placeholder(sizes, bf16);
     return placeholder(sizes, bf16, {.sharding = Sharding(*mesh, spec.axes())});

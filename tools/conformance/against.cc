@@ -181,9 +181,9 @@ class Trial {
  private:
   static Comparison failure(const Status& ours, const Status& judge) {
     if (!ours.ok() && !judge.ok())
-      return {Agreement::kSkipped, cat("neither runs it: ", message_of(judge))};
-    return {Agreement::kDiffers,
-            ours.ok() ? cat("the judge fails: ", message_of(judge)) : message_of(ours)};
+      return {Agreement::kSkipped, base::cat("neither runs it: ", base::message_of(judge))};
+    return {Agreement::kDiffers, ours.ok() ? base::cat("the judge fails: ", base::message_of(judge))
+                                           : base::message_of(ours)};
   }
 
   [[nodiscard]] Tolerance tolerance(size_t i) const {
@@ -214,7 +214,8 @@ class Trial {
     Tolerance allowed = tolerance(i);
     const std::string found = difference(got_[i], want_[i], {&allowed, 1});
     if (found.empty()) return {};
-    const std::string message = cat(got_.size() == 1 ? "" : cat("output ", i, ": "), found);
+    const std::string message =
+        base::cat(got_.size() == 1 ? "" : base::cat("output ", i, ": "), found);
     const Change change = nudge(i);
     if (is_float(want_[i]) && !allowed.exact) {
       const double by = rule_of(want_[i].shape().dtype()).times * change.largest;
@@ -256,7 +257,7 @@ class Trial {
 Comparison not_compiled(std::string_view who, const Status& status) {
   const auto outcome =
       status.code() == StatusCode::kUnimplemented ? Agreement::kSkipped : Agreement::kDiffers;
-  return {outcome, cat(who, ": ", message_of(status))};
+  return {outcome, base::cat(who, ": ", base::message_of(status))};
 }
 
 // The worse of two: differing is worst, then sensitive, then skipped.
@@ -294,7 +295,7 @@ Comparison compare_on_fresh(const Case& item, const hlo::Module& module, const C
   for (int draw = 0; draw < options.draws; ++draw) {
     Comparison found = trial.run(fresh_arguments(item, module, options.seed, draw));
     if (!is_worse(found.agreement, worst.agreement)) continue;
-    worst = {found.agreement, cat("draw ", draw, ": ", found.message)};
+    worst = {found.agreement, base::cat("draw ", draw, ": ", found.message)};
   }
   return worst;
 }
@@ -304,7 +305,7 @@ Comparison compare_on_fresh(const Case& item, runtime::Device& ours, runtime::De
   if (!item.replicas.empty()) return {Agreement::kSkipped, "needs several devices"};
   if (item.arguments.empty()) return {Agreement::kSkipped, "takes no arguments"};
   const StatusOr<hlo::Module> module = hlo::from_proto(item.module);
-  if (!module.ok()) return {Agreement::kDiffers, message_of(module.status())};
+  if (!module.ok()) return {Agreement::kDiffers, base::message_of(module.status())};
   const StatusOr<Compiled> first = Compiled::make(ours, *module);
   if (!first.ok()) return not_compiled(ours.name(), first.status());
   const StatusOr<Compiled> second = Compiled::make(judge, *module);

@@ -23,7 +23,7 @@ Status upload(runtime::Device& device, const Literal& value, std::vector<BufferP
 StatusOr<Literal> download(const Shape& shape, std::span<const BufferPtr>& left) {
   if (!shape.is_tuple()) {
     if (left.empty())
-      return internal_error("a program gave fewer results than its type has leaves");
+      return base::internal_error("a program gave fewer results than its type has leaves");
     const BufferPtr next = left.front();
     left = left.subspan(1);
     return runtime::to_host(*next, "result");
@@ -67,8 +67,8 @@ StatusOr<std::vector<Literal>> run_on_replicas(runtime::Backend& backend, const 
                                                const std::vector<std::vector<Literal>>& arguments) {
   runtime::DeviceGrid grid{.replicas = static_cast<int64_t>(arguments.size())};
   if (backend.devices().size() < arguments.size()) {
-    return unimplemented("needs ", arguments.size(), " devices; ", backend.name(), " has ",
-                         backend.devices().size());
+    return base::unimplemented("needs ", arguments.size(), " devices; ", backend.name(), " has ",
+                               backend.devices().size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) grid.devices.push_back(backend.devices()[i].get());
   HEDDLE_ASSIGN_OR_RETURN(auto program, runtime::compile_spmd(module, {}, grid));

@@ -86,15 +86,15 @@ std::string index_text(const Shape& shape, int64_t position) {
     index[i] = position % shape.dimensions()[i];
     position /= shape.dimensions()[i];
   }
-  return cat("[", join(index, ","), "]");
+  return base::cat("[", base::join(index, ","), "]");
 }
 
 std::string summary(const Shape& shape, const Finding& found, int64_t per_element,
                     const std::string& values) {
-  std::string out = cat(found.count, " of ", shape.element_count() * per_element,
-                        per_element == 2 ? " parts" : " elements", " differ; first at ",
-                        index_text(shape, found.first / per_element), ": ", values);
-  if (found.largest > 0) append(out, "; largest difference ", found.largest);
+  std::string out = base::cat(found.count, " of ", shape.element_count() * per_element,
+                              per_element == 2 ? " parts" : " elements", " differ; first at ",
+                              index_text(shape, found.first / per_element), ": ", values);
+  if (found.largest > 0) base::append(out, "; largest difference ", found.largest);
   return out;
 }
 
@@ -116,12 +116,12 @@ std::string float_difference(const Literal& got, const Literal& want, const Tole
   const int64_t i = found.first;
   const char* which = per_element == 1 ? "" : i % 2 == 0 ? "real part " : "imaginary part ";
   return summary(shape, found, per_element,
-                 cat(which, "got ", a[i], ", want ", b[i], ", ", distance(a.place(i), b.place(i)),
-                     " ulp apart"));
+                 base::cat(which, "got ", a[i], ", want ", b[i], ", ",
+                           distance(a.place(i), b.place(i)), " ulp apart"));
 }
 
 std::string integer_text(DType dtype, int64_t value) {
-  return dtype == u64 ? cat(static_cast<uint64_t>(value)) : cat(value);
+  return dtype == u64 ? base::cat(static_cast<uint64_t>(value)) : base::cat(value);
 }
 
 std::string integer_difference(const Literal& got, const Literal& want) {
@@ -137,8 +137,8 @@ std::string integer_difference(const Literal& got, const Literal& want) {
   if (found.count == 0) return {};
   const auto first = static_cast<size_t>(found.first);
   return summary(shape, found, 1,
-                 cat("got ", integer_text(shape.dtype(), a[first]), ", want ",
-                     integer_text(shape.dtype(), b[first])));
+                 base::cat("got ", integer_text(shape.dtype(), a[first]), ", want ",
+                           integer_text(shape.dtype(), b[first])));
 }
 
 class Comparison {
@@ -164,8 +164,8 @@ class Comparison {
                             ? integer_difference(got, want)
                             : float_difference(got, want, tolerance(number));
     if (found.empty()) return {};
-    return cat(path_.empty() ? "" : cat("output {", join(path_, ","), "}: "),
-               to_string(want.shape()), ": ", found);
+    return base::cat(path_.empty() ? "" : base::cat("output {", base::join(path_, ","), "}: "),
+                     to_string(want.shape()), ": ", found);
   }
 
   [[nodiscard]] Tolerance tolerance(size_t leaf) const {
@@ -183,7 +183,7 @@ class Comparison {
 std::string difference(const Literal& got, const Literal& want,
                        std::span<const Tolerance> tolerances) {
   if (!same_type(got.shape(), want.shape())) {
-    return cat("got ", to_string(got.shape()), ", want ", to_string(want.shape()));
+    return base::cat("got ", to_string(got.shape()), ", want ", to_string(want.shape()));
   }
   return Comparison(tolerances).run(got, want);
 }

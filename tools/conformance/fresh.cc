@@ -317,7 +317,7 @@ Literal draw(const Literal& old, const Program& program, Random& random) {
 }
 
 uint64_t seed_of(const std::string& name, uint64_t seed, int draw) {
-  Hasher hasher;
+  base::Hasher hasher;
   hash_value(hasher, name);
   hash_value(hasher, seed);
   hash_value(hasher, draw);

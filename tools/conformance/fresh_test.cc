@@ -21,11 +21,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 hlo::Module program(std::string_view lines) {
-  return hlo::parse_text(cat("ENTRY main {\n", lines, "}\n")).value();
+  return hlo::parse_text(base::cat("ENTRY main {\n", lines, "}\n")).value();
 }
 
 hlo::Module identity_of(const Shape& shape) {
-  return program(cat("ROOT x = ", shape, " parameter(0)\n"));
+  return program(base::cat("ROOT x = ", shape, " parameter(0)\n"));
 }
 
 Literal draw(const Literal& old, int number = 0) {
@@ -167,8 +167,9 @@ TEST(ReadKnown, GivesCausesByName) {
 }
 
 TEST(ReadKnown, RefusesALineWithoutACauseAndANameTwice) {
-  EXPECT_THAT(message_of(read_known(written("a/b\n")).status()), HasSubstr(":1: must be a name"));
-  EXPECT_THAT(message_of(read_known(written("a\tx\na\ty\n")).status()),
+  EXPECT_THAT(base::message_of(read_known(written("a/b\n")).status()),
+              HasSubstr(":1: must be a name"));
+  EXPECT_THAT(base::message_of(read_known(written("a\tx\na\ty\n")).status()),
               HasSubstr("a stands here twice"));
 }
 

@@ -18,7 +18,7 @@ StatusOr<std::vector<Literal>> read_arguments(const proto::CaseSnapshot& from) {
   std::vector<Literal> out;
   for (const std::string& bytes : from.arguments()) {
     auto literal = hlo::literal_from_proto(bytes);
-    if (!literal.ok()) return annotate(literal.status(), "argument ", out.size(), ": ");
+    if (!literal.ok()) return base::annotate(literal.status(), "argument ", out.size(), ": ");
     out.push_back(*std::move(literal));
   }
   return out;
@@ -26,7 +26,7 @@ StatusOr<std::vector<Literal>> read_arguments(const proto::CaseSnapshot& from) {
 
 StatusOr<Literal> read_result(const std::string& bytes, std::string_view what) {
   auto literal = hlo::literal_from_proto(bytes);
-  if (!literal.ok()) return annotate(literal.status(), what, ": ");
+  if (!literal.ok()) return base::annotate(literal.status(), what, ": ");
   return literal;
 }
 
@@ -65,7 +65,7 @@ StatusOr<Case> to_case(proto::Case& from) {
   to.expected_from = from.expected_from();
   to.flags.assign(from.flags().begin(), from.flags().end());
   read_tolerances(from, to);
-  HEDDLE_RETURN_IF_ERROR(annotate(read_values(from, to), "case ", to.name, ": "));
+  HEDDLE_RETURN_IF_ERROR(base::annotate(read_values(from, to), "case ", to.name, ": "));
   return to;
 }
 
@@ -79,7 +79,7 @@ StatusOr<Case> read_case(std::string_view bytes) {
   proto::Case message;
   if (bytes.size() > INT32_MAX ||
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return invalid_argument("is no serialised Case");
+    return base::invalid_argument("is no serialised Case");
   }
   return to_case(message);
 }
@@ -98,7 +98,7 @@ struct PackReader::Stream {
 
   template <class... Parts>
   [[nodiscard]] Status error(const Parts&... parts) const {
-    return invalid_argument(path, ": record ", record, ": ", parts...);
+    return base::invalid_argument(path, ": record ", record, ": ", parts...);
   }
 
   // Reads up to `size` bytes to the end of `out`; fewer at the end of the stream.
@@ -149,9 +149,9 @@ PackReader::~PackReader() = default;
 StatusOr<PackReader> PackReader::open(const std::string& path) {
   auto stream = std::make_unique<Stream>(path);
   if (stream->file == nullptr || !std::filesystem::is_regular_file(path))
-    return not_found(path, ": no such file");
+    return base::not_found(path, ": no such file");
   gzbuffer(stream->file, 1 << 17);
-  if (gzdirect(stream->file) != 0) return invalid_argument(path, ": is no gzip file");
+  if (gzdirect(stream->file) != 0) return base::invalid_argument(path, ": is no gzip file");
   return PackReader(std::move(stream));
 }
 
@@ -160,7 +160,7 @@ StatusOr<std::optional<Case>> PackReader::next() {
   if (!length.has_value()) return std::optional<Case>();
   HEDDLE_ASSIGN_OR_RETURN(std::string bytes, stream_->read_record(*length));
   StatusOr<Case> found = read_case(bytes);
-  if (!found.ok()) return stream_->error(message_of(found.status()));
+  if (!found.ok()) return stream_->error(base::message_of(found.status()));
   ++stream_->record;
   return std::optional(*std::move(found));
 }
@@ -190,7 +190,7 @@ StatusOr<std::vector<std::string>> find_packs(const std::vector<std::string>& pa
       std::ranges::sort(found);
       out.insert(out.end(), found.begin(), found.end());
     } else {
-      return not_found(path, ": no such file or folder");
+      return base::not_found(path, ": no such file or folder");
     }
   }
   return out;

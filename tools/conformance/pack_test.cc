@@ -84,17 +84,20 @@ TEST_F(Packs, EmptyStreamHasNoCases) {
 }
 
 TEST_F(Packs, MissingFileIsNamed) {
-  EXPECT_EQ(message_of(read_pack("no/such.cases.gz").status()), "no/such.cases.gz: no such file");
+  EXPECT_EQ(base::message_of(read_pack("no/such.cases.gz").status()),
+            "no/such.cases.gz: no such file");
 }
 
 TEST_F(Packs, FileThatIsNoGzipIsAnError) {
-  EXPECT_THAT(message_of(read_pack(write("HloModule m")).status()), HasSubstr("is no gzip file"));
+  EXPECT_THAT(base::message_of(read_pack(write("HloModule m")).status()),
+              HasSubstr("is no gzip file"));
 }
 
 TEST_F(Packs, RecordThatIsCutOffIsAnError) {
   const std::string record = delimited(sample_case("a/1"));
-  EXPECT_THAT(message_of(read_pack(write(gzip(record.substr(0, record.size() - 5)))).status()),
-              HasSubstr("record 0: is cut off"));
+  EXPECT_THAT(
+      base::message_of(read_pack(write(gzip(record.substr(0, record.size() - 5)))).status()),
+      HasSubstr("record 0: is cut off"));
 }
 
 TEST_F(Packs, StreamThatIsCutOffIsAnError) {
@@ -103,11 +106,11 @@ TEST_F(Packs, StreamThatIsCutOffIsAnError) {
 }
 
 TEST_F(Packs, LengthThatIsALieIsAnErrorAndTakesNoMemory) {
-  EXPECT_THAT(message_of(read_pack(write(gzip("\xff\xff\xff\xff\x0f"))).status()),
+  EXPECT_THAT(base::message_of(read_pack(write(gzip("\xff\xff\xff\xff\x0f"))).status()),
               HasSubstr("at most"));
-  EXPECT_THAT(message_of(read_pack(write(gzip("\xff\xff\xff\x7f"
-                                              "abc")))
-                             .status()),
+  EXPECT_THAT(base::message_of(read_pack(write(gzip("\xff\xff\xff\x7f"
+                                                    "abc")))
+                                   .status()),
               HasSubstr("has 3 of 268435455 bytes"));
 }
 
@@ -115,8 +118,9 @@ TEST_F(Packs, ResultThatIsNoLiteralIsAnErrorThatNamesTheCase) {
   proto::Case item;
   item.set_name("a/1");
   item.mutable_snapshot()->set_result("\x0a");
-  EXPECT_THAT(message_of(read_pack(write(gzip(delimited(item.SerializeAsString())))).status()),
-              HasSubstr("record 0: case a/1: result: literal: is no serialised LiteralProto"));
+  EXPECT_THAT(
+      base::message_of(read_pack(write(gzip(delimited(item.SerializeAsString())))).status()),
+      HasSubstr("record 0: case a/1: result: literal: is no serialised LiteralProto"));
 }
 
 TEST_F(Packs, DamagedStreamsGiveErrorsOrCases) {
@@ -139,7 +143,8 @@ TEST(FindPacks, FoldersAreSearched) {
 }
 
 TEST(FindPacks, PathThatIsNotThereIsNamed) {
-  EXPECT_EQ(message_of(find_packs({"no/where"}).status()), "no/where: no such file or folder");
+  EXPECT_EQ(base::message_of(find_packs({"no/where"}).status()),
+            "no/where: no such file or folder");
 }
 
 }  // namespace

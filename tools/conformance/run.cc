@@ -15,7 +15,7 @@ constexpr std::string_view kSensitive[] = {"ill-conditioned", "perturbation-chan
 
 std::string sensitivity(const Case& item) {
   for (std::string_view flag : kSensitive) {
-    if (item.has_flag(flag)) return cat(" (the case is flagged ", flag, ")");
+    if (item.has_flag(flag)) return base::cat(" (the case is flagged ", flag, ")");
   }
   return {};
 }
@@ -34,19 +34,19 @@ Result judge(const Case& item, const Literal& got) {
 }
 
 Result not_run(const Status& status) {
-  const std::string message = message_of(status);
+  const std::string message = base::message_of(status);
   return status.code() == StatusCode::kUnimplemented ? skipped(message) : failed(message);
 }
 
 Result run_replicas(const Case& item, const hlo::Module& module, const RunReplicas& run) {
-  if (run == nullptr) return skipped(cat("needs ", item.replicas.size(), " devices"));
+  if (run == nullptr) return skipped(base::cat("needs ", item.replicas.size(), " devices"));
   std::vector<std::vector<Literal>> arguments;
   for (const Replica& replica : item.replicas) arguments.push_back(replica.arguments);
   const StatusOr<std::vector<Literal>> got = run(module, arguments);
   if (!got.ok()) return not_run(got.status());
   for (size_t i = 0; i < item.replicas.size(); ++i) {
     const std::string found = difference((*got)[i], item.replicas[i].expected, item.tolerances);
-    if (!found.empty()) return failed(cat("replica ", i, ": ", found, sensitivity(item)));
+    if (!found.empty()) return failed(base::cat("replica ", i, ": ", found, sensitivity(item)));
   }
   return {};
 }
@@ -59,22 +59,22 @@ bool same_name(const std::string& before, const std::string& after) {
 // Names, layouts and extras, which hlo::equal does not look at.
 Status check_labels(const hlo::Module& a, const hlo::Module& b) {
   if (a.name != b.name)
-    return internal_error("the module's name changed from ", a.name, " to ", b.name);
-  if (!(*a.extras == *b.extras)) return internal_error("the module's header changed");
+    return base::internal_error("the module's name changed from ", a.name, " to ", b.name);
+  if (!(*a.extras == *b.extras)) return base::internal_error("the module's header changed");
   for (size_t c = 0; c < a.computations.size(); ++c) {
     const hlo::Computation& x = a.computations[c];
     const hlo::Computation& y = b.computations[c];
     if (!same_name(x.name, y.name) || x.unknown_proto != y.unknown_proto ||
         x.is_fusion != y.is_fusion) {
-      return internal_error("computation ", x.name, " became ", y.name);
+      return base::internal_error("computation ", x.name, " became ", y.name);
     }
     for (size_t i = 0; i < x.instructions.size(); ++i) {
       const bool same = same_name(x.instructions[i].name, y.instructions[i].name) &&
                         x.instructions[i].shape == y.instructions[i].shape &&
                         *x.instructions[i].extras == *y.instructions[i].extras;
       if (!same)
-        return internal_error("computation ", x.name, ", instruction ", x.instructions[i].name,
-                              ": changed");
+        return base::internal_error("computation ", x.name, ", instruction ",
+                                    x.instructions[i].name, ": changed");
     }
   }
   return {};
@@ -84,10 +84,11 @@ Status check_printed(const hlo::Module& module, hlo::PrintOptions::Form form,
                      std::string_view what) {
   const std::string text = hlo::print(module, {.form = form});
   StatusOr<hlo::Module> back = hlo::parse_text(text);
-  if (!back.ok()) return annotate(back.status(), what, " text: ");
-  if (!hlo::equal(module, *back)) return internal_error("another module after ", what, " text");
+  if (!back.ok()) return base::annotate(back.status(), what, " text: ");
+  if (!hlo::equal(module, *back))
+    return base::internal_error("another module after ", what, " text");
   if (hlo::print(*back, {.form = form}) != text)
-    return internal_error(what, " text prints differently when parsed");
+    return base::internal_error(what, " text prints differently when parsed");
   return {};
 }
 
@@ -104,7 +105,7 @@ std::string_view to_string(Outcome outcome) {
 
 Result run_case(const Case& item, const RunModule& run, const RunReplicas& replicas) {
   StatusOr<hlo::Module> module = hlo::from_proto(item.module);
-  if (!module.ok()) return failed(message_of(module.status()));
+  if (!module.ok()) return failed(base::message_of(module.status()));
   const FlushSubnormals as_xla_does(item.expected_from == "xla-cpu");
   if (!item.replicas.empty()) return run_replicas(item, *module, replicas);
   StatusOr<Literal> got = run(*module, item.arguments);
@@ -114,10 +115,11 @@ Result run_case(const Case& item, const RunModule& run, const RunReplicas& repli
 Status check_proto_round_trip(const hlo::Module& module) {
   const std::string bytes = hlo::to_proto(module);
   StatusOr<hlo::Module> back = hlo::from_proto(bytes);
-  if (!back.ok()) return annotate(back.status(), "proto: ");
-  if (!hlo::equal(module, *back)) return internal_error("another module after proto");
+  if (!back.ok()) return base::annotate(back.status(), "proto: ");
+  if (!hlo::equal(module, *back)) return base::internal_error("another module after proto");
   HEDDLE_RETURN_IF_ERROR(check_labels(module, *back));
-  if (hlo::to_proto(*back) != bytes) return internal_error("the proto's bytes changed when read");
+  if (hlo::to_proto(*back) != bytes)
+    return base::internal_error("the proto's bytes changed when read");
   return {};
 }
 
@@ -133,10 +135,10 @@ Status check_round_trips(const Case& item) {
   HEDDLE_RETURN_IF_ERROR(check_text_round_trip(module));
   if (item.hlo_text.empty()) return {};
   StatusOr<hlo::Module> text = hlo::parse_text(item.hlo_text);
-  if (!text.ok()) return annotate(text.status(), "hlo_text: ");
+  if (!text.ok()) return base::annotate(text.status(), "hlo_text: ");
   // The text may list computations and instructions in another order.
   if (!hlo::equal(transform::canonicalize(module), transform::canonicalize(*std::move(text)))) {
-    return internal_error("hlo_text is another module than the proto");
+    return base::internal_error("hlo_text is another module than the proto");
   }
   return {};
 }

@@ -58,13 +58,14 @@ TEST(RunCase, WrongResultFailsAndSaysWhere) {
 }
 
 TEST(RunCase, WhatIsNotOfferedIsSkippedWithItsReason) {
-  const Result result = run_case(sample_case(), returns(unimplemented("negate: not yet")));
+  const Result result = run_case(sample_case(), returns(base::unimplemented("negate: not yet")));
   EXPECT_EQ(result.outcome, Outcome::kSkipped);
   EXPECT_EQ(result.message, "negate: not yet");
 }
 
 TEST(RunCase, OtherErrorsFail) {
-  EXPECT_EQ(run_case(sample_case(), returns(invalid_argument("no"))).outcome, Outcome::kFailed);
+  EXPECT_EQ(run_case(sample_case(), returns(base::invalid_argument("no"))).outcome,
+            Outcome::kFailed);
 }
 
 TEST(RunCase, ModuleThatCannotBeReadFails) {

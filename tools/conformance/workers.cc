@@ -45,12 +45,12 @@ Status for_each_case(const WorkerOptions& options, int64_t start, Visit visit) {
 [[noreturn]] void work(const WorkerOptions& options, const CompareCase& compare, int64_t start,
                        int to) {
   const Status status = for_each_case(options, start, [&](int64_t at, const Case& item) -> Status {
-    say(to, cat(at, " ", item.name));
+    say(to, base::cat(at, " ", item.name));
     HEDDLE_ASSIGN_OR_RETURN(const Comparison found, compare(item));
-    say(to, cat("= ", static_cast<int>(found.agreement), " ", found.message));
+    say(to, base::cat("= ", static_cast<int>(found.agreement), " ", found.message));
     return {};
   });
-  if (!status.ok()) say(to, cat("! ", message_of(status)));
+  if (!status.ok()) say(to, base::cat("! ", base::message_of(status)));
   _exit(status.ok() ? 0 : 1);
 }
 
@@ -120,10 +120,10 @@ Status run_in_workers(const WorkerOptions& options, const CompareCase& compare,
                       const ReportCase& report) {
   for (Heard heard;;) {
     int ends[2];
-    if (pipe(ends) != 0) return internal_error("no pipe to a worker can be made");
+    if (pipe(ends) != 0) return base::internal_error("no pipe to a worker can be made");
     std::fflush(nullptr);
     const pid_t process = fork();
-    if (process < 0) return internal_error("no worker can be made");
+    if (process < 0) return base::internal_error("no worker can be made");
     if (process == 0) {
       close(ends[0]);
       work(options, compare, heard.next, ends[1]);
@@ -132,7 +132,7 @@ Status run_in_workers(const WorkerOptions& options, const CompareCase& compare,
     Worker worker(process, ends[0]);
     heard.pending = false;
     hear(worker, options.silence_s, report, heard);
-    if (!heard.error.empty()) return invalid_argument(heard.error);
+    if (!heard.error.empty()) return base::invalid_argument(heard.error);
     if (!heard.pending) return {};
     report(heard.name, {Agreement::kSkipped, "did not end, or ended its process"}, true);
   }

@@ -330,8 +330,8 @@ Arrays sort(const Arrays& xs, int64_t dimension, hlo::ComparisonDirection direct
   return elements(scope, sorted);
 }
 
-Arrays loop(const Arrays& state, FunctionRef<Array(Scope&, const Arrays&)> condition,
-            FunctionRef<Arrays(Scope&, const Arrays&)> step) {
+Arrays loop(const Arrays& state, base::FunctionRef<Array(Scope&, const Arrays&)> condition,
+            base::FunctionRef<Arrays(Scope&, const Arrays&)> step) {
   Scope& outside = state[0].scope();
   const Shape shape = tuple_shape(state);
   Scope test(outside.writer());
@@ -349,7 +349,7 @@ Arrays loop(const Arrays& state, FunctionRef<Array(Scope&, const Arrays&)> condi
 }
 
 Arrays repeat(int64_t count, const Arrays& state,
-              FunctionRef<Arrays(Scope&, const Array& i, const Arrays&)> step) {
+              base::FunctionRef<Arrays(Scope&, const Array& i, const Arrays&)> step) {
   Arrays all = {state[0].scope().number(s32, 0)};
   all.insert(all.end(), state.begin(), state.end());
   Arrays last = loop(

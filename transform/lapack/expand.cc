@@ -97,9 +97,9 @@ Problem problem_of(const Loops& loops, const hlo::Computation& computation,
 
 // Equal problems have equal keys.
 std::string key_of(std::string_view routine, const Problem& problem) {
-  std::string key = cat(routine, problem.config);
-  for (const Shape& shape : problem.operands) append(key, " ", shape);
-  for (const Shape& shape : problem.results) append(key, " ", shape);
+  std::string key = base::cat(routine, problem.config);
+  for (const Shape& shape : problem.operands) base::append(key, " ", shape);
+  for (const Shape& shape : problem.results) base::append(key, " ", shape);
   return key;
 }
 

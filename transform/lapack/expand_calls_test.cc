@@ -18,13 +18,13 @@ using ::testing::HasSubstr;
 
 hlo::Module parsed(const std::string& text) {
   auto module = hlo::parse_text(text);
-  if (!module.ok()) throw std::runtime_error(message_of(module.status()));
+  if (!module.ok()) throw std::runtime_error(base::message_of(module.status()));
   return *std::move(module);
 }
 
 hlo::Module expanded(const hlo::Module& module) {
   const auto out = expand_lapack(module);
-  if (!out.ok()) throw std::runtime_error(message_of(out.status()));
+  if (!out.ok()) throw std::runtime_error(base::message_of(out.status()));
   EXPECT_EQ(hlo::verify(*out, hlo::Stage::kHlo), Status());
   EXPECT_FALSE(has_lapack(*out));
   return *out;
@@ -34,11 +34,11 @@ std::string call_text(const std::string& target, const std::vector<std::string>&
                       const std::string& result, const std::string& config) {
   std::string text = "HloModule m\nENTRY main {\n", names;
   for (size_t i = 0; i < operands.size(); ++i) {
-    append(text, "  a", i, " = ", operands[i], " parameter(", i, ")\n");
-    append(names, i == 0 ? "" : ", ", "a", i);
+    base::append(text, "  a", i, " = ", operands[i], " parameter(", i, ")\n");
+    base::append(names, i == 0 ? "" : ", ", "a", i);
   }
-  return cat(text, "  ROOT r = ", result, " custom-call(", names, "), custom_call_target=\"",
-             target, "\", backend_config=", config, "\n}\n");
+  return base::cat(text, "  ROOT r = ", result, " custom-call(", names, "), custom_call_target=\"",
+                   target, "\", backend_config=", config, "\n}\n");
 }
 
 // Left alone, or written as what has its type.
@@ -103,7 +103,7 @@ TEST(Expand, AnyCallIsLeftOrWrittenWithItsType) {
   const auto any = [&](auto& list) { return list[random() % std::size(list)]; };
   int written = 0;
   for (const char* routine : kRoutines) {
-    const std::string target = cat("lapack_s", routine, "_ffi");
+    const std::string target = base::cat("lapack_s", routine, "_ffi");
     for (const char* operand : kOperands) {
       for (const char* result : kResults)
         expect_left_or_written(call_text(target, {operand}, result, any(kConfigs)), written);
@@ -114,7 +114,7 @@ TEST(Expand, AnyCallIsLeftOrWrittenWithItsType) {
     const std::string letter(1, std::string_view("sssdczh")[random() % 7]);
     std::vector<std::string> operands;
     for (size_t n = random() % 5; n > 0; --n) operands.emplace_back(any(kOperands));
-    expect_left_or_written(call_text(cat("lapack_", letter, any(kRoutines), "_ffi"), operands,
+    expect_left_or_written(call_text(base::cat("lapack_", letter, any(kRoutines), "_ffi"), operands,
                                      any(kResults), any(kConfigs)),
                            written);
     if (HasFatalFailure()) return;

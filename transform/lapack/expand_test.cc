@@ -22,7 +22,7 @@ using Complex = std::complex<double>;
 
 hlo::Module parsed(const std::string& text) {
   auto module = hlo::parse_text(text);
-  if (!module.ok()) throw std::runtime_error(message_of(module.status()));
+  if (!module.ok()) throw std::runtime_error(base::message_of(module.status()));
   return *std::move(module);
 }
 
@@ -31,17 +31,17 @@ hlo::Module program(const std::string& target, const std::vector<Literal>& opera
                     const std::string& result, const std::string& config) {
   std::string text = "HloModule m\nENTRY main {\n", names;
   for (size_t i = 0; i < operands.size(); ++i) {
-    append(text, "  a", i, " = ", operands[i].shape(), " parameter(", i, ")\n");
-    append(names, i == 0 ? "" : ", ", "a", i);
+    base::append(text, "  a", i, " = ", operands[i].shape(), " parameter(", i, ")\n");
+    base::append(names, i == 0 ? "" : ", ", "a", i);
   }
-  append(text, "  ROOT r = ", result, " custom-call(", names, "), custom_call_target=\"", target,
-         "\", api_version=API_VERSION_TYPED_FFI, backend_config=", config, "\n}\n");
+  base::append(text, "  ROOT r = ", result, " custom-call(", names, "), custom_call_target=\"",
+               target, "\", api_version=API_VERSION_TYPED_FFI, backend_config=", config, "\n}\n");
   return parsed(text);
 }
 
 hlo::Module expanded(const hlo::Module& module) {
   const auto out = expand_lapack(module);
-  if (!out.ok()) throw std::runtime_error(message_of(out.status()));
+  if (!out.ok()) throw std::runtime_error(base::message_of(out.status()));
   EXPECT_EQ(hlo::verify(*out, hlo::Stage::kHlo), Status());
   EXPECT_FALSE(has_lapack(*out));
   return *out;
@@ -172,22 +172,22 @@ Literal random_hermitian(DType dtype, int64_t batch, int64_t n, uint32_t seed) {
 }
 
 std::string eigh_target(DType dtype) {
-  return cat("lapack_", letter_of(dtype), is_complex(dtype) ? "heevd" : "syevd", "_ffi");
+  return base::cat("lapack_", letter_of(dtype), is_complex(dtype) ? "heevd" : "syevd", "_ffi");
 }
 std::string eigh_result(const Shape& a) {
   const Shape values(real_part(a.dtype()), {a.dimension(0), a.dimension(1)});
-  return cat("(", a, ", ", values, ", s32[", a.dimension(0), "])");
+  return base::cat("(", a, ", ", values, ", s32[", a.dimension(0), "])");
 }
 Literal eigh_by_loops(const Literal& a, char uplo = 'L', char mode = 'V') {
   return by_loops(eigh_target(a.shape().dtype()), {a}, eigh_result(a.shape()),
-                  cat("{mode = ", int{mode}, " : ui8, uplo = ", int{uplo}, " : ui8}"));
+                  base::cat("{mode = ", int{mode}, " : ui8, uplo = ", int{uplo}, " : ui8}"));
 }
 
 // a v = v w with orthonormal v and ascending w, to the rounding of matrices of a's size.
 void expect_eigenpairs(const Literal& a, const Literal& out) {
   const int64_t n = a.shape().dimension(1);
   for (int64_t at = 0; at < a.shape().dimension(0); ++at) {
-    SCOPED_TRACE(cat(a.shape(), " matrix ", at));
+    SCOPED_TRACE(base::cat(a.shape(), " matrix ", at));
     const Matrix x = matrix_of(a, at), v = matrix_of(out.element(0), at),
                  w = diagonal_of(out.element(1), at, n, n);
     const double unit = epsilon_of(a.shape().dtype()) * static_cast<double>(n + 4);
@@ -200,7 +200,7 @@ void expect_eigenpairs(const Literal& a, const Literal& out) {
 
 class LoopsOf : public ::testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Numbers, LoopsOf, ::testing::Values(f32, f64, c64, c128),
-                         [](const auto& info) { return cat(info.param); });
+                         [](const auto& info) { return base::cat(info.param); });
 
 TEST_P(LoopsOf, EighFindsEigenpairsOfEverySize) {
   for (int64_t n : {1, 2, 3, 4, 5, 8, 13, 24}) {
@@ -268,13 +268,13 @@ struct SvdCase {
 };
 std::string svd_result(const Shape& a, char mode) {
   const int64_t b = a.dimension(0), m = a.dimension(1), n = a.dimension(2), k = std::min(m, n);
-  return cat("(", a, ", ", Shape(real_part(a.dtype()), {b, k}), ", ",
-             Shape(a.dtype(), {b, m, mode == 'A' ? m : k}), ", ",
-             Shape(a.dtype(), {b, mode == 'A' ? n : k, n}), ", s32[", b, "])");
+  return base::cat("(", a, ", ", Shape(real_part(a.dtype()), {b, k}), ", ",
+                   Shape(a.dtype(), {b, m, mode == 'A' ? m : k}), ", ",
+                   Shape(a.dtype(), {b, mode == 'A' ? n : k, n}), ", s32[", b, "])");
 }
 Literal svd_by_loops(const Literal& a, char mode) {
-  return by_loops(cat("lapack_", letter_of(a.shape().dtype()), "gesdd_ffi"), {a},
-                  svd_result(a.shape(), mode), cat("{mode = ", int{mode}, " : ui8}"));
+  return by_loops(base::cat("lapack_", letter_of(a.shape().dtype()), "gesdd_ffi"), {a},
+                  svd_result(a.shape(), mode), base::cat("{mode = ", int{mode}, " : ui8}"));
 }
 
 // a = u s vh with orthonormal columns of u and rows of vh, and descending s.
@@ -282,7 +282,7 @@ void expect_svd(const Literal& a, const Literal& out) {
   const Shape& shape = a.shape();
   const int64_t k = std::min(shape.dimension(1), shape.dimension(2));
   for (int64_t at = 0; at < shape.dimension(0); ++at) {
-    SCOPED_TRACE(cat(shape, " matrix ", at));
+    SCOPED_TRACE(base::cat(shape, " matrix ", at));
     const Matrix x = matrix_of(a, at), u = matrix_of(out.element(2), at),
                  vh = matrix_of(out.element(3), at),
                  s = diagonal_of(out.element(1), at, u.columns, vh.rows);
@@ -310,7 +310,7 @@ TEST_P(LoopsOf, SvdFactorsMatricesOfEveryForm) {
 TEST_P(LoopsOf, SvdFindsLapacksValues) {
   for (const SvdCase& each : kSvdCases) {
     const Literal a = random_literal(GetParam(), {2, each.m, each.n}, 6);
-    const Literal want = by_evaluator(cat("lapack_", letter_of(GetParam()), "gesdd_ffi"), {a},
+    const Literal want = by_evaluator(base::cat("lapack_", letter_of(GetParam()), "gesdd_ffi"), {a},
                                       svd_result(a.shape(), 'S'), "{mode = 83 : ui8}");
     const Literal got = svd_by_loops(a, 'N');
     const int64_t k = std::min(each.m, each.n);
@@ -364,10 +364,10 @@ TEST_P(LoopsOf, TridiagonalSystemsAreSolvedAsLapackDoes) {
     operands.push_back(random_literal(dtype, {4, n, 2}, 8));
     for (size_t i = 0; i < static_cast<size_t>(n); ++i) set(operands[1], i, 0);  // must pivot
     if (n > 1) set(operands[0], static_cast<size_t>(n) + 1, 0);                  // need not
-    const std::string target = cat("lapack_", letter_of(dtype), "gtsv_ffi");
-    const std::string line = cat(Shape(dtype, {4, n}));
+    const std::string target = base::cat("lapack_", letter_of(dtype), "gtsv_ffi");
+    const std::string line = base::cat(Shape(dtype, {4, n}));
     const std::string result =
-        cat("(", line, ", ", line, ", ", line, ", ", operands[3].shape(), ", s32[4])");
+        base::cat("(", line, ", ", line, ", ", line, ", ", operands[3].shape(), ", s32[4])");
     const Literal want = by_evaluator(target, operands, result, "{}"),
                   got = by_loops(target, operands, result, "{}");
     for (int64_t k = 0; k < 5; ++k) {
@@ -386,8 +386,8 @@ TEST_P(LoopsOf, LuIsLapacks) {
   for (const SvdCase& each : {SvdCase{1, 1}, SvdCase{5, 5}, SvdCase{6, 3}, SvdCase{3, 6}}) {
     const Literal a = random_literal(dtype, {3, each.m, each.n}, 5);
     const std::string result =
-        cat("(", a.shape(), ", s32[3,", std::min(each.m, each.n), "], s32[3])");
-    const std::string target = cat("lapack_", letter_of(dtype), "getrf_ffi");
+        base::cat("(", a.shape(), ", s32[3,", std::min(each.m, each.n), "], s32[3])");
+    const std::string target = base::cat("lapack_", letter_of(dtype), "getrf_ffi");
     const Literal want = by_evaluator(target, {a}, result, "{}"),
                   got = by_loops(target, {a}, result, "{}");
     for (int64_t k = 0; k < 3; ++k) {
@@ -401,11 +401,11 @@ TEST_P(LoopsOf, LuIsLapacks) {
 TEST_P(LoopsOf, OrmqrMultipliesAsLapackDoes) {
   const DType dtype = GetParam();
   const std::string target =
-      cat("lapack_", letter_of(dtype), is_complex(dtype) ? "unmqr" : "ormqr", "_ffi");
+      base::cat("lapack_", letter_of(dtype), is_complex(dtype) ? "unmqr" : "ormqr", "_ffi");
   for (int form = 0; form < 4; ++form) {
     const bool left = form < 2;
-    const std::string config = cat("{left = ", left ? "true" : "false",
-                                   ", transpose = ", form % 2 == 1 ? "true" : "false", "}");
+    const std::string config = base::cat("{left = ", left ? "true" : "false",
+                                         ", transpose = ", form % 2 == 1 ? "true" : "false", "}");
     const Literal c = random_literal(
         dtype, left ? std::vector<int64_t>{2, 6, 3} : std::vector<int64_t>{2, 3, 6}, 2);
     const std::vector<Literal> operands = {random_literal(dtype, {2, 6, 4}, 3),
@@ -429,7 +429,7 @@ TEST(Loops, LuTellsTheFirstPivotThatIsZero) {
 TEST_P(LoopsOf, OrmqrWithoutReflectorsIsC) {
   const DType dtype = GetParam();
   const std::string target =
-      cat("lapack_", letter_of(dtype), is_complex(dtype) ? "unmqr" : "ormqr", "_ffi");
+      base::cat("lapack_", letter_of(dtype), is_complex(dtype) ? "unmqr" : "ormqr", "_ffi");
   const Literal c = random_literal(dtype, {2, 3, 3}, 2);
   const std::vector<Literal> operands = {Literal(Shape(dtype, {2, 3, 0})),
                                          Literal(Shape(dtype, {2, 0})), c};
@@ -442,7 +442,7 @@ TEST_P(LoopsOf, OrmqrWithoutReflectorsIsC) {
 
 TEST_P(LoopsOf, TrsmTakesAFactor) {
   const DType dtype = GetParam();
-  const std::string target = cat("lapack_", letter_of(dtype), "trsm_ffi");
+  const std::string target = base::cat("lapack_", letter_of(dtype), "trsm_ffi");
   Literal a = random_literal(dtype, {2, 3, 3}, 1);
   for (size_t i = 0; i < 18; ++i) set(a, i, number(a, i) + Complex(i % 4 == 0 ? 4 : 0));
   const std::vector<Literal> operands = {a, random_literal(dtype, {2, 3, 2}, 2),
@@ -467,11 +467,11 @@ TEST_P(LoopsOf, LuPassesOverNansAsLapackDoes) {
                                                       {1, nan, 2, 3, 4, 5, 6, 7, 8},
                                                       {0, 0, 0, nan, nan, 1, nan, 2, 3}};
   const DType dtype = GetParam();
-  const std::string target = cat("lapack_", letter_of(dtype), "getrf_ffi");
+  const std::string target = base::cat("lapack_", letter_of(dtype), "getrf_ffi");
   for (const std::vector<double>& values : kMatrices) {
     Literal a(Shape(dtype, {3, 3}));
     for (size_t i = 0; i < values.size(); ++i) set(a, i, values[i]);
-    const std::string result = cat("(", a.shape(), ", s32[3], s32[])");
+    const std::string result = base::cat("(", a.shape(), ", s32[3], s32[])");
     const Literal want = by_evaluator(target, {a}, result, "{}"),
                   got = by_loops(target, {a}, result, "{}");
     EXPECT_EQ(got.element(1), want.element(1));

@@ -175,12 +175,12 @@ std::string filled(std::string_view text, const Shape& matrices) {
   const std::pair<char, std::string> kWords[] = {
       {'Z', is_complex(dtype) ? "(0, 0)" : "0"},
       {'U', is_complex(dtype) ? "(1, 0)" : "1"},
-      {'T', cat(dtype)},
-      {'R', cat(real_part(dtype))},
-      {'B', cat(matrices.dimension(0))},
-      {'M', cat(m)},
-      {'N', cat(n)},
-      {'P', cat(std::min(m, n))},
+      {'T', base::cat(dtype)},
+      {'R', base::cat(real_part(dtype))},
+      {'B', base::cat(matrices.dimension(0))},
+      {'M', base::cat(m)},
+      {'N', base::cat(n)},
+      {'P', base::cat(std::min(m, n))},
   };
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -201,8 +201,8 @@ std::string filled(std::string_view text, const Shape& matrices) {
 StatusOr<hlo::Module> lu_module(const Problem& problem) {
   const Shape& matrices = problem.operands[0];
   const std::string_view size = is_complex(matrices.dtype()) ? kComplexSize : kRealSize;
-  return hlo::parse_text(
-      filled(cat("HloModule getrf\n", kGreater, kStepHead, size, kStepTail, kBatch), matrices));
+  return hlo::parse_text(filled(
+      base::cat("HloModule getrf\n", kGreater, kStepHead, size, kStepTail, kBatch), matrices));
 }
 
 }  // namespace heddle::transform::lapack

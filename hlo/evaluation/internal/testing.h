@@ -15,20 +15,20 @@ namespace heddle::hlo::run_testing {
 // Throws the error's text, which fails the test.
 inline Module parsed(std::string_view text) {
   auto module = parse_text(text);
-  if (!module.ok()) throw std::runtime_error(message_of(module.status()));
+  if (!module.ok()) throw std::runtime_error(base::message_of(module.status()));
   return *std::move(module);
 }
 
 // The value of a program; throws the error's text.
 inline Literal run(std::string_view text, std::vector<Literal> arguments = {}) {
   auto result = evaluate(parsed(text), std::move(arguments));
-  if (!result.ok()) throw std::runtime_error(message_of(result.status()));
+  if (!result.ok()) throw std::runtime_error(base::message_of(result.status()));
   return *std::move(result);
 }
 
 inline std::string error_of(std::string_view text, std::vector<Literal> arguments = {}) {
   auto result = evaluate(parsed(text), std::move(arguments));
-  return result.ok() ? "no error" : message_of(result.status());
+  return result.ok() ? "no error" : base::message_of(result.status());
 }
 
 inline Literal floats(std::initializer_list<float> values) {

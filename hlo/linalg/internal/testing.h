@@ -87,24 +87,24 @@ inline StatusOr<Literal> try_call(std::string_view target, const std::vector<Lit
                                   std::string_view result, std::string_view config = "{}") {
   std::string text = "HloModule m\nENTRY main {\n", names;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    append(text, "  a", i, " = ", arguments[i].shape(), " parameter(", i, ")\n");
-    append(names, i == 0 ? "" : ", ", "a", i);
+    base::append(text, "  a", i, " = ", arguments[i].shape(), " parameter(", i, ")\n");
+    base::append(names, i == 0 ? "" : ", ", "a", i);
   }
-  append(text, "  ROOT r = ", result, " custom-call(", names, "), custom_call_target=\"", target,
-         "\", api_version=API_VERSION_TYPED_FFI, backend_config=", config, "\n}\n");
+  base::append(text, "  ROOT r = ", result, " custom-call(", names, "), custom_call_target=\"",
+               target, "\", api_version=API_VERSION_TYPED_FFI, backend_config=", config, "\n}\n");
   HEDDLE_ASSIGN_OR_RETURN(const Module module, parse_text(text));
   return evaluate(module, arguments);
 }
 inline Literal call(std::string_view target, const std::vector<Literal>& arguments,
                     std::string_view result, std::string_view config = "{}") {
   auto value = try_call(target, arguments, result, config);
-  if (!value.ok()) throw std::runtime_error(message_of(value.status()));
+  if (!value.ok()) throw std::runtime_error(base::message_of(value.status()));
   return *std::move(value);
 }
 
 // lapack_dpotrf_ffi.
 inline std::string target_of(char letter, std::string_view routine) {
-  return cat("lapack_", letter, routine, "_ffi");
+  return base::cat("lapack_", letter, routine, "_ffi");
 }
 
 }  // namespace heddle::hlo::linalg::testing

@@ -34,7 +34,7 @@ StatusOr<std::string_view> content_of(const ZipEntry& entry, std::string& inflat
 // Writes an archive piece by piece.
 class ZipWriter {
  public:
-  using Sink = FunctionRef<Status(std::string_view)>;
+  using Sink = base::FunctionRef<Status(std::string_view)>;
   struct Options {
     bool compress = false;
     bool zip64 = false;  // everywhere, and not only where a number needs it; for tests

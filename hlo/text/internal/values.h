@@ -69,9 +69,11 @@ struct Codec<T> {
 };
 
 template <class T>
-struct Codec<Box<T>> {
-  static void write(std::string& out, const Box<T>& value) { Codec<T>::write(out, *value); }
-  static bool read(TextCursor& in, Box<T>& value) { return Codec<T>::read(in, value.mutate()); }
+struct Codec<base::Box<T>> {
+  static void write(std::string& out, const base::Box<T>& value) { Codec<T>::write(out, *value); }
+  static bool read(TextCursor& in, base::Box<T>& value) {
+    return Codec<T>::read(in, value.mutate());
+  }
 };
 
 // Text that stands raw where it is a group in braces, and quoted where it is not: backend_config,

@@ -40,7 +40,7 @@ class Writer {
   void write_line_comment(const Instruction& instruction);
   void write_text(std::string_view key, const std::string& value);
 
-  void write_name(std::string_view name) { append(out_, is_long() ? "%" : "", name); }
+  void write_name(std::string_view name) { base::append(out_, is_long() ? "%" : "", name); }
   void write_name(ComputationId id) { write_name(computations_.name(id.value)); }
   void write_name(InstructionId id) { write_name(instructions_.name(id.value)); }
 

@@ -63,7 +63,7 @@ Attrs cut_slice_sizes(std::span<const Shape* const> operands, const Attrs& attrs
 void write_extras(const Instruction& instruction, proto::HloInstructionProto& to);
 // The last part of an instruction to be taken: whatever is left is kept as bytes. Extras that `to`
 // has already stay.
-Status take_extras(proto::HloInstructionProto& from, Box<InstructionExtras>& to);
+Status take_extras(proto::HloInstructionProto& from, base::Box<InstructionExtras>& to);
 void write_frontend_attributes(const FrontendAttributes& attributes, proto::FrontendAttributes& to);
 FrontendAttributes take_frontend_attributes(proto::FrontendAttributes& from);
 

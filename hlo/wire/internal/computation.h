@@ -22,9 +22,9 @@ using ComputationIds = std::unordered_map<int64_t, uint32_t>;
 class Names {
  public:
   Status add(std::string_view name) {
-    if (name.empty()) return invalid_argument("has no name");
+    if (name.empty()) return base::invalid_argument("has no name");
     if (!used_.insert(name, 0))
-      return invalid_argument("shares its name with another one of the module");
+      return base::invalid_argument("shares its name with another one of the module");
     return {};
   }
 
@@ -42,15 +42,15 @@ Status read_computation(const ComputationIds& computations, proto::HloComputatio
 
 // What error messages call an instruction.
 inline std::string label(const std::string& name, size_t number) {
-  return name.empty() ? cat("#", number) : std::string(shorten(name));
+  return name.empty() ? base::cat("#", number) : std::string(shorten(name));
 }
 
 // Parses a whole message.
 template <class Message>
 Status parse(std::string_view bytes, Message& to) {
   if (!to.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return invalid_argument("is no serialised ",
-                            to.GetTypeName().substr(std::string_view("heddle.proto.").size()));
+    return base::invalid_argument(
+        "is no serialised ", to.GetTypeName().substr(std::string_view("heddle.proto.").size()));
   }
   return {};
 }

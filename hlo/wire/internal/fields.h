@@ -103,7 +103,7 @@ struct At {
   void clear() const { access().ClearField(&message, field); }
   template <class... Parts>
   [[nodiscard]] Status error(const Parts&... parts) const {
-    return invalid_argument(field->name(), ": ", parts...);
+    return base::invalid_argument(field->name(), ": ", parts...);
   }
 };
 
@@ -294,11 +294,11 @@ requires HasFields<Struct> Status take(const At& at, std::vector<Struct>& values
 }
 
 template <class T>
-void write(const At& at, const Box<T>& value) {
+void write(const At& at, const base::Box<T>& value) {
   if (value.has_value()) write(at, *value);
 }
 template <class T>
-Status take(const At& at, Box<T>& value) {
+Status take(const At& at, base::Box<T>& value) {
   return at.has() ? take(at, value.mutate()) : Status();
 }
 

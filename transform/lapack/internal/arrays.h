@@ -157,10 +157,10 @@ Array matmul(const Array& a, const Array& b);
 Arrays sort(const Arrays& xs, int64_t dimension, hlo::ComparisonDirection direction);
 
 // while (condition(state)) state = step(state); neither may use arrays from outside.
-Arrays loop(const Arrays& state, FunctionRef<Array(Scope&, const Arrays&)> condition,
-            FunctionRef<Arrays(Scope&, const Arrays&)> step);
+Arrays loop(const Arrays& state, base::FunctionRef<Array(Scope&, const Arrays&)> condition,
+            base::FunctionRef<Arrays(Scope&, const Arrays&)> step);
 // The same for i = 0, 1, .. count - 1, s32[]; step(i, state) -> state.
 Arrays repeat(int64_t count, const Arrays& state,
-              FunctionRef<Arrays(Scope&, const Array& i, const Arrays&)> step);
+              base::FunctionRef<Arrays(Scope&, const Array& i, const Arrays&)> step);
 
 }  // namespace heddle::transform::lapack
