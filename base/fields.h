@@ -21,6 +21,8 @@
 
 namespace heddle {
 
+namespace base {
+
 template <class Struct, class Member>
 struct Field {
   std::string_view name;
@@ -28,19 +30,22 @@ struct Field {
 };
 
 template <class Struct, class Member>
-constexpr Field<Struct, Member> field(std::string_view name, Member Struct::*member) {
-  return {name, member};
-}
-
-// A member that is data of the struct and no tensor: in a tree it is part of the structure.
-template <class Struct, class Member>
 struct StaticField {
   std::string_view name;
   Member Struct::*member;
 };
 
+}  // namespace base
+
 template <class Struct, class Member>
-constexpr StaticField<Struct, Member> static_field(std::string_view name, Member Struct::*member) {
+constexpr base::Field<Struct, Member> field(std::string_view name, Member Struct::*member) {
+  return {name, member};
+}
+
+// A member that is data of the struct and no tensor: in a tree it is part of the structure.
+template <class Struct, class Member>
+constexpr base::StaticField<Struct, Member> static_field(std::string_view name,
+                                                         Member Struct::*member) {
   return {name, member};
 }
 

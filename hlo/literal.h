@@ -5,7 +5,6 @@
 // each. Bytes are 64-byte aligned.
 #pragma once
 
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

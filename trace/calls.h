@@ -137,4 +137,31 @@ class Calls {
   }
 };
 
+// What a program is called with that knows what it takes and returns. Base: Program or
+// CompiledProgram.
+template <class Base, class Out, class... Args>
+class TypedCalls : public Base {
+ public:
+  explicit TypedCalls(Base program) : Base(std::move(program)) {}
+
+  // Runs it, as call<Out>(args..). errors, cost: as run()
+  Out operator()(const Args&... args, SourceLocation at = SourceLocation::here()) const {
+    return this->template call_at<Out>(at, args...);
+  }
+  Out call(const Args&... args, SourceLocation at = SourceLocation::here()) const {
+    return this->template call_at<Out>(at, args...);
+  }
+  using Base::call;  // call<Out>(..), of trees of other types and the same structure
+
+  // Arguments of other types.
+  template <class... Given>
+  void operator()(const Given&...) const {
+    assert_traced_types<Given...>();
+  }
+  template <int kNothing = 0, class... Given>
+  void call(const Given&...) const {
+    assert_traced_types<Given...>();
+  }
+};
+
 }  // namespace heddle::trace_internal

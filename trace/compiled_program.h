@@ -101,31 +101,13 @@ class CompiledProgram : public trace_internal::Calls<CompiledProgram> {
 
 // One that knows what it takes and returns: what trace(..).compile() gives.
 template <class Out, class... Args>
-class TypedCompiledProgram : public CompiledProgram {
+class TypedCompiledProgram : public trace_internal::TypedCalls<CompiledProgram, Out, Args...> {
  public:
-  explicit TypedCompiledProgram(CompiledProgram program) : CompiledProgram(std::move(program)) {}
+  using trace_internal::TypedCalls<CompiledProgram, Out, Args...>::TypedCalls;
 
-  // Runs it, as call<Out>(args..). errors, cost: as run()
-  Out operator()(const Args&... args, SourceLocation at = SourceLocation::here()) const {
-    return this->template call_at<Out>(at, args...);
-  }
-  Out call(const Args&... args, SourceLocation at = SourceLocation::here()) const {
-    return this->template call_at<Out>(at, args...);
-  }
-  using CompiledProgram::call;  // call<Out>(..), of trees of other types and the same structure
   [[nodiscard]] TypedCompiledProgram with(const RunOptions& options,
                                           SourceLocation at = SourceLocation::here()) const {
     return TypedCompiledProgram(CompiledProgram::with(options, at));
-  }
-
-  // Arguments of other types.
-  template <class... Given>
-  void operator()(const Given&...) const {
-    trace_internal::assert_traced_types<Given...>();
-  }
-  template <int kNothing = 0, class... Given>
-  void call(const Given&...) const {
-    trace_internal::assert_traced_types<Given...>();
   }
 };
 

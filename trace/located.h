@@ -63,15 +63,7 @@ Located combine(Fn fn, const Term& a, const Term& b) {
   const Operand &x = a.operand(), &y = b.operand();
   SourceLocation at = x.is_tensor() ? x.at() : y.at();
   const DType dtype = (x.is_tensor() ? x : y).tensor().dtype();
-  auto placed = [at, dtype](const Operand& given) {
-    const Operand operand = rounded(given, dtype);
-    if (operand.is_tensor()) return Operand(operand.tensor(), at);
-    if (const bool* p = std::get_if<bool>(&operand.number())) return Operand(*p, at);
-    if (const int64_t* i = std::get_if<int64_t>(&operand.number())) return Operand(*i, at);
-    if (const uint64_t* u = std::get_if<uint64_t>(&operand.number())) return Operand(*u, at);
-    if (const double* d = std::get_if<double>(&operand.number())) return Operand(*d, at);
-    return Operand(std::get<std::complex<double>>(operand.number()), at);
-  };
+  auto placed = [at, dtype](const Operand& given) { return rounded(given, dtype).of_line(at); };
   return {fn(placed(x), placed(y)), at};
 }
 

@@ -19,8 +19,8 @@ double value_of(const Operand& number) {
       [](auto value) -> double {
         if constexpr (std::is_pointer_v<decltype(value)>)
           return 0;
-        else if constexpr (std::same_as<decltype(value), std::complex<double>>)
-          return value.real();
+        else if constexpr (std::same_as<decltype(value), Operand::ComplexValue>)
+          return value.real;
         else
           return static_cast<double>(value);
       },
@@ -62,9 +62,9 @@ bool float_holds(DType dtype, const Operand& number) {
 // Whether an element of `dtype` can stand for the number: integers need whole values in range,
 // unsigned ones no sign; complex numbers are of complex dtypes, whatever their imaginary part.
 bool can_hold(DType dtype, const Operand& number) {
-  if (const auto* z = std::get_if<std::complex<double>>(&number.number()))
-    return is_complex(dtype) && !overflows(real_part(dtype), z->real()) &&
-           !overflows(real_part(dtype), z->imag());
+  if (const auto* z = std::get_if<Operand::ComplexValue>(&number.number()))
+    return is_complex(dtype) && !overflows(real_part(dtype), z->real) &&
+           !overflows(real_part(dtype), z->imag);
   double value = value_of(number);
   if (dtype == pred)
     return std::holds_alternative<bool>(number.number()) || value == 0 || value == 1;
@@ -109,9 +109,10 @@ DType common_dtype(DType a, DType b) {
 }
 
 Literal literal_of(const Operand& number, DType dtype) {
-  if (const auto* z = std::get_if<std::complex<double>>(&number.number())) {
-    if (dtype == c128) return Literal::from(Shape(c128, {}), {*z});
-    return Literal::from(Shape(c64, {}), {std::complex<float>(*z)});
+  if (const auto* z = std::get_if<Operand::ComplexValue>(&number.number())) {
+    const std::complex<double> value(z->real, z->imag);
+    if (dtype == c128) return Literal::from(Shape(c128, {}), {value});
+    return Literal::from(Shape(c64, {}), {std::complex<float>(value)});
   }
   const auto* u = std::get_if<uint64_t>(&number.number());
   if (u && is_integer(dtype)) return Literal::scalar(dtype, static_cast<int64_t>(*u));
@@ -142,8 +143,8 @@ std::string number_text(const Operand& number) {
       [](auto value) -> std::string {
         if constexpr (std::is_pointer_v<decltype(value)>)
           return "";
-        else if constexpr (std::same_as<decltype(value), std::complex<double>>)
-          return base::cat("(", value.real(), ", ", value.imag(), ")");
+        else if constexpr (std::same_as<decltype(value), Operand::ComplexValue>)
+          return base::cat("(", value.real, ", ", value.imag, ")");
         else if constexpr (std::same_as<decltype(value), double>)
           return base::cat(value, value == std::floor(value) && std::abs(value) < 1e6 ? ".0" : "");
         else
@@ -184,7 +185,7 @@ Tensor as_tensor(const Operand& operand, std::string_view op) {
 
 Operand rounded(const Operand& number, DType dtype) {
   if (number.is_tensor() || std::holds_alternative<bool>(number.number()) ||
-      std::holds_alternative<std::complex<double>>(number.number()))
+      std::holds_alternative<Operand::ComplexValue>(number.number()))
     return number;
   if (is_integer(dtype) || dtype == pred) return number;
   const double value = value_of(number);

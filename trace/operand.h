@@ -2,7 +2,6 @@
 // Converting to it notes the caller's line, so that operators can report it too.
 #pragma once
 
-#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -33,15 +32,26 @@ class Operand {
     else
       value_ = static_cast<int64_t>(number);
   }
-  template <std::floating_point T>
-  Operand(std::complex<T> number, SourceLocation at = SourceLocation::here())
-      : value_(std::complex<double>(number)), at_(at) {}
+  template <trace_internal::ComplexNumber T>
+  Operand(T number, SourceLocation at = SourceLocation::here())
+      : value_(ComplexValue{static_cast<double>(number.real()), static_cast<double>(number.imag())}),
+        at_(at) {}
 
   [[nodiscard]] bool is_tensor() const { return std::holds_alternative<const Tensor*>(value_); }
   [[nodiscard]] const Tensor& tensor() const { return *std::get<const Tensor*>(value_); }
-  using Number = std::variant<const Tensor*, bool, int64_t, uint64_t, double, std::complex<double>>;
+  struct ComplexValue {
+    double real = 0;
+    double imag = 0;
+  };
+  using Number = std::variant<const Tensor*, bool, int64_t, uint64_t, double, ComplexValue>;
   [[nodiscard]] const Number& number() const { return value_; }
   [[nodiscard]] SourceLocation at() const { return at_; }
+  // The same operand, of another line of the program.
+  [[nodiscard]] Operand of_line(SourceLocation at) const {
+    Operand other = *this;
+    other.at_ = at;
+    return other;
+  }
 
  private:
   Number value_;

@@ -113,18 +113,9 @@ class Program : public trace_internal::Calls<Program> {
 //   Tensor value = p(cell, xs, target);
 //   auto fast = p.compile("pjrt:cuda:1");  // typed too
 template <class Out, class... Args>
-class TypedProgram : public Program {
+class TypedProgram : public trace_internal::TypedCalls<Program, Out, Args...> {
  public:
-  explicit TypedProgram(Program program) : Program(std::move(program)) {}
-
-  // Runs it, as call<Out>(args..). errors, cost: as run()
-  Out operator()(const Args&... args, SourceLocation at = SourceLocation::here()) const {
-    return this->template call_at<Out>(at, args...);
-  }
-  Out call(const Args&... args, SourceLocation at = SourceLocation::here()) const {
-    return this->template call_at<Out>(at, args...);
-  }
-  using Program::call;  // call<Out>(..), of trees of other types and the same structure
+  using trace_internal::TypedCalls<Program, Out, Args...>::TypedCalls;
 
   // As of a Program; what they return is typed.
   [[nodiscard]] TypedProgram lowered(SourceLocation at = SourceLocation::here()) const {
@@ -145,16 +136,6 @@ class TypedProgram : public Program {
   [[nodiscard]] TypedCompiledProgram<Out, Args...> with_executable(
       std::shared_ptr<runtime::Executable> executable,
       SourceLocation at = SourceLocation::here()) const;
-
-  // Arguments of other types.
-  template <class... Given>
-  void operator()(const Given&...) const {
-    trace_internal::assert_traced_types<Given...>();
-  }
-  template <int kNothing = 0, class... Given>
-  void call(const Given&...) const {
-    trace_internal::assert_traced_types<Given...>();
-  }
 };
 
 namespace trace_internal {

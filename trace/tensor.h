@@ -9,7 +9,6 @@
 #pragma once
 
 #include <array>
-#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -279,10 +278,18 @@ Tensor placeholder(const Shape& shape, SourceLocation at = SourceLocation::here(
 
 namespace trace_internal {
 
+// std::complex<float> and <double>, known by what they have: <complex> alone would make up a tenth
+// of what heddle.h costs a file.
 template <class T>
-inline constexpr bool kIsNumber =
-    std::is_arithmetic_v<T> || std::is_same_v<T, std::complex<float>> ||
-    std::is_same_v<T, std::complex<double>>;
+concept ComplexNumber = requires(const T& z) {
+  { z.real() } -> std::same_as<typename T::value_type>;
+  { z.imag() } -> std::same_as<typename T::value_type>;
+} && std::floating_point<typename T::value_type> && sizeof(T) == 2 * sizeof(typename T::value_type);
+
+template <class T>
+inline constexpr bool kIsNumber = std::is_arithmetic_v<T>;
+template <ComplexNumber T>
+inline constexpr bool kIsNumber<T> = sizeof(T) <= 2 * sizeof(double);  // no long double
 
 // The dtype whose elements a T holds.
 template <class T>
@@ -293,10 +300,8 @@ constexpr DType dtype_of() {
     return f32;
   else if constexpr (std::is_same_v<T, double>)
     return f64;
-  else if constexpr (std::is_same_v<T, std::complex<float>>)
-    return c64;
-  else if constexpr (std::is_same_v<T, std::complex<double>>)
-    return c128;
+  else if constexpr (ComplexNumber<T>)
+    return sizeof(T) == 2 * sizeof(float) ? c64 : c128;
   else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
     return sizeof(T) == 1 ? s8 : sizeof(T) == 2 ? s16 : sizeof(T) == 4 ? s32 : s64;
   else if constexpr (std::is_integral_v<T>)

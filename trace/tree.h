@@ -4,7 +4,6 @@
 // the structure, so that another value is another structure.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
@@ -68,6 +67,15 @@ void require_values(std::string_view what, std::string_view name, std::span<cons
 }  // namespace trace_internal
 
 namespace tree_internal {
+
+// std::ranges::all_of without <algorithm>, which heddle.h would pay for.
+template <class Range, class Predicate>
+bool each_of(const Range& range, Predicate predicate) {
+  for (const auto& item : range) {
+    if (!predicate(item)) return false;
+  }
+  return true;
+}
 
 // A static value as text, which tells two values apart and gives the same one back.
 std::string static_text(bool value);
@@ -221,13 +229,12 @@ bool has_structure(const T& tree, const TreeSpec& spec) {
         [&](const auto&... child) { return (has_structure(child, children[i++]) && ...); }, tree);
   } else if constexpr (IsVector<T>::value) {
     return spec.kind == Kind::kVector && children.size() == tree.size() &&
-           std::ranges::all_of(tree,
-                               [&](const auto& t) { return has_structure(t, children[i++]); });
+           each_of(tree, [&](const auto& t) { return has_structure(t, children[i++]); });
   } else if constexpr (IsOptional<T>::value) {
     return tree ? has_structure(*tree, spec) : spec.kind == Kind::kMissing;
   } else {
     return spec.kind == Kind::kMap && children.size() == tree.size() &&
-           std::ranges::all_of(tree, [&](const auto& entry) {
+           each_of(tree, [&](const auto& entry) {
              const size_t place = i++;
              return spec.keys[place] == entry.first && has_structure(entry.second, children[place]);
            });
@@ -267,12 +274,12 @@ bool fits(const TreeSpec& spec) {
     }
     (std::make_index_sequence<std::tuple_size_v<T>>());
   } else if constexpr (IsVector<T>::value) {
-    return spec.kind != Kind::kLeaf && std::ranges::all_of(children, fits<typename T::value_type>);
+    return spec.kind != Kind::kLeaf && each_of(children, fits<typename T::value_type>);
   } else if constexpr (IsOptional<T>::value) {
     return spec.kind == Kind::kMissing || fits<typename T::value_type>(spec);
   } else {
     return spec.keys.size() == children.size() && spec.kind != Kind::kLeaf &&
-           std::ranges::all_of(children, fits<typename T::mapped_type>);
+           each_of(children, fits<typename T::mapped_type>);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -71,12 +70,12 @@ concept StaticValue =
 template <class Field>
 struct FieldOf;
 template <class Struct, class T>
-struct FieldOf<Field<Struct, T>> {
+struct FieldOf<base::Field<Struct, T>> {
   using Type = T;
   static constexpr bool kIsStatic = false;
 };
 template <class Struct, class T>
-struct FieldOf<StaticField<Struct, T>> {
+struct FieldOf<base::StaticField<Struct, T>> {
   using Type = T;
   static constexpr bool kIsStatic = true;
 };

@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -34,14 +35,17 @@ static void expect(const Mine& mine, const std::string& from) {
   static Mine name(const Tensor&, const Tensor&) { return {#name}; }
 #define OF_THREE(name) \
   static Mine name(const Tensor&, const Tensor&, const Tensor&) { return {#name}; }
-#define NAMES_OF_ONE(F)                                                                           \
-  F(abs) F(exp) F(sqrt) F(square) F(tanh) F(logistic) F(softmax) F(sum) F(mean) F(median) F(ravel) \
-  F(flip) F(transpose) F(sort) F(unique) F(diagonal) F(zeros_like) F(real) F(floor) F(sign)       \
-  F(block) F(nonzero) F(stack) F(trace_of) F(argmax) F(count_nonzero) F(any) F(all) F(spacing)
-#define NAMES_OF_TWO(F)                                                                       \
-  F(add) F(subtract) F(multiply) F(divide) F(maximum) F(minimum) F(pow) F(dot) F(matmul)      \
-  F(outer) F(inner) F(cross) F(equal) F(less) F(greater) F(mod) F(rem) F(fmax) F(fmin) F(gcd) \
-  F(index) F(map) F(take_first) F(convolve) F(hypot) F(atan2) F(split) F(append)
+#define NAMES_OF_ONE(F)                                                                         \
+  F(abs)                                                                                        \
+  F(exp) F(sqrt) F(square) F(tanh) F(logistic) F(softmax) F(sum) F(mean) F(median) F(ravel)     \
+      F(flip) F(transpose) F(sort) F(unique) F(diagonal) F(zeros_like) F(real) F(floor) F(sign) \
+          F(block) F(nonzero) F(stack) F(trace_of) F(argmax) F(count_nonzero) F(any) F(all)     \
+              F(spacing)
+#define NAMES_OF_TWO(F)                                                                           \
+  F(add)                                                                                          \
+  F(subtract) F(multiply) F(divide) F(maximum) F(minimum) F(pow) F(dot) F(matmul) F(outer)        \
+      F(inner) F(cross) F(equal) F(less) F(greater) F(mod) F(rem) F(fmax) F(fmin) F(gcd) F(index) \
+          F(map) F(take_first) F(convolve) F(hypot) F(atan2) F(split) F(append)
 #define NAMES_OF_THREE(F) F(where) F(clamp) F(clip) F(select) F(lerp) F(cond) F(scatter) F(insert)
 NAMES_OF_ONE(OF_ONE)
 NAMES_OF_TWO(OF_TWO)
@@ -60,6 +64,42 @@ Mine slice(const std::vector<T>&, int, int) {
 template <class T>
 Mine roll(const std::vector<T>&, int) {
   return {"roll"};
+}
+
+// Types, templates and functions of the global namespace whose names Heddle's own helpers have in
+// namespaces of their own.
+#define TYPES_OF_THE_USER(F)                                                                       \
+  F(Set)                                                                                           \
+  F(Side) F(Leaf) F(Parts) F(Levels) F(Starts) F(Spec) F(Specs) F(Between) F(Overlap) F(Combine)   \
+      F(Unique) F(Division) F(Exponents) F(Hasher) F(Hash128) F(FunctionRef) F(Field) F(Number)    \
+          F(Node) F(Graph) F(Model) F(Layer) F(State) F(Step) F(Config) F(Params) F(Batch) F(Cell) \
+              F(Options) F(Result) F(Range) F(Grid) F(Point) F(Vector) F(Matrix) F(Array)          \
+                  F(Buffer) F(Builder) F(Attrs) F(Opcode) F(Instruction) F(Computation) F(Module)  \
+                      F(Backend) F(Recorder) F(Located) F(Term) F(Lru) F(Throttle)
+#define TYPE_OF_THE_USER(name) \
+  struct name {                \
+    std::string from = #name;  \
+  };
+TYPES_OF_THE_USER(TYPE_OF_THE_USER)
+template <class T>
+struct Box {
+  T value;
+};
+template <class... Parts>
+Mine message(const Parts&...) {
+  return {"message"};
+}
+template <class... Parts>
+Mine not_found(const Parts&...) {
+  return {"not_found"};
+}
+template <class... Parts>
+Mine unimplemented(const Parts&...) {
+  return {"unimplemented"};
+}
+template <class... Parts>
+Mine annotate(const Parts&...) {
+  return {"annotate"};
 }
 
 // In a namespace of the user's, names hide Heddle's: variables and types too.
@@ -147,6 +187,15 @@ int main() {
   expect(join(std::vector<std::string>{"a"}, std::string(",")), "join");
   expect(cat(std::string("a"), std::string("b")), "cat");
   expect(search(1), "search");
+#define CHECK_TYPE(name) expect({name{}.from}, #name);
+  TYPES_OF_THE_USER(CHECK_TYPE)
+  expect({Box<int>{3}.value == 3 ? "Box" : ""}, "Box");
+  expect(message("a", 1), "message");
+  expect(not_found("a", 1), "not_found");
+  expect(unimplemented("a", 1), "unimplemented");
+  expect(annotate(1, "a"), "annotate");
+  using namespace std;  // invalid_argument is std's alone
+  expect({invalid_argument("invalid_argument").what()}, "invalid_argument");
   expect(slice(std::vector<int>{1, 2}, 0, 1), "slice");
   expect(roll(std::vector<int>{1, 2}, 1), "roll");
   app::check();
