@@ -14,6 +14,12 @@ namespace heddle {
 // values may collide.
 template <class Key, class Value>
 class LruMap {
+  struct Entry {
+    uint64_t hash;
+    Key key;
+    Value value;
+  };
+
  public:
   explicit LruMap(size_t capacity) : capacity_(capacity) {}
 
@@ -38,34 +44,35 @@ class LruMap {
     }
   }
 
+  // What a caller destroys once its lock is open: values may run a user's code at their end.
+  class Dropped {
+    friend LruMap;
+    std::list<Entry> entries_;
+  };
+
   // Adds an entry (the caller made sure that there is none) and drops what is over capacity.
-  Value& insert(uint64_t hash, Key key, Value value) {
+  Value& insert(uint64_t hash, Key key, Value value, Dropped& dropped) {
     entries_.push_front({hash, std::move(key), std::move(value)});
     by_hash_.emplace(hash, entries_.begin());
-    shrink();
+    shrink(dropped);
     return entries_.front().value;
   }
 
-  void set_capacity(size_t capacity) {
+  void set_capacity(size_t capacity, Dropped& dropped) {
     capacity_ = capacity;
-    shrink();
+    shrink(dropped);
   }
   [[nodiscard]] size_t capacity() const { return capacity_; }
   [[nodiscard]] size_t size() const { return entries_.size(); }
-  void clear() {
+  void clear(Dropped& dropped) {
     by_hash_.clear();
-    entries_.clear();
+    dropped.entries_.splice(dropped.entries_.end(), entries_);
   }
 
  private:
-  struct Entry {
-    uint64_t hash;
-    Key key;
-    Value value;
-  };
   using Entries = std::list<Entry>;
 
-  void shrink() {
+  void shrink(Dropped& dropped) {
     while (entries_.size() > capacity_ && entries_.size() > 1) {
       auto last = std::prev(entries_.end());
       auto [from, to] = by_hash_.equal_range(last->hash);
@@ -75,7 +82,7 @@ class LruMap {
           break;
         }
       }
-      entries_.pop_back();
+      dropped.entries_.splice(dropped.entries_.end(), entries_, last);
     }
   }
 

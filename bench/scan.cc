@@ -60,6 +60,41 @@ void BM_RunOfTheLambdaScan(benchmark::State& state) {
 }
 BENCHMARK(BM_RunOfTheLambdaScan);
 
+// Other loops and choices whose lambdas are traced anew at each call.
+void BM_LambdaWhileCall(benchmark::State& state) {
+  Tensor rate = scalar(0.5f), init = scalar(0.0f);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        while_loop([](Tensor c) { return c < 1.0f; }, [&](Tensor c) { return c + rate; }, init));
+  }
+}
+BENCHMARK(BM_LambdaWhileCall);
+void BM_LambdaForiCall(benchmark::State& state) {
+  Tensor rate = scalar(0.5f), init = scalar(0.0f);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(fori_loop(
+        0, 3, [&](Tensor, Tensor c) { return c + rate; }, init));
+  }
+}
+BENCHMARK(BM_LambdaForiCall);
+void BM_LambdaCondCall(benchmark::State& state) {
+  Tensor rate = scalar(0.5f), x = scalar(0.0f);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(cond(
+        x < 1.0f, [&](Tensor c) { return c + rate; }, [](Tensor c) { return c; }, x));
+  }
+}
+BENCHMARK(BM_LambdaCondCall);
+void BM_LambdaReduceCall(benchmark::State& state) {
+  Tensor x = ones({8}), init = scalar(0.0f);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        reduce({x}, {init},
+               [](std::span<const Tensor> a) { return std::vector<Tensor>{a[0] + a[1]}; }, {0}));
+  }
+}
+BENCHMARK(BM_LambdaReduceCall);
+
 // One operation outside a trace: recorded, found by its canonical form, run. The same scalar sum as
 // the run above.
 void BM_EagerOp(benchmark::State& state) {

@@ -42,6 +42,37 @@ void hash_computation(base::Hasher& hasher, const Computation& computation) {
   for (const Instruction& i : computation.instructions) hash_instruction(hasher, i);
 }
 
+// The header but for what says nothing of the program: that it is a schedule, the layouts at the
+// entry, and the tables that metadata refers to.
+ModuleExtras meaning_of(const Module& module) {
+  ModuleExtras extras = *module.extras;
+  extras.is_scheduled = false;
+  extras.entry_parameter_layouts.clear();
+  extras.entry_result_layout = {};
+  extras.frames.clear();
+  extras.origin_recovery_table.clear();
+  return extras;
+}
+
+bool equal_headers(const Module& a, const Module& b) {
+  return (!a.extras.has_value() && !b.extras.has_value()) || meaning_of(a) == meaning_of(b);
+}
+
+// Adds nothing for a header that says nothing.
+void hash_header(base::Hasher& hasher, const Module& module) {
+  if (!module.extras.has_value()) return;
+  const ModuleExtras extras = meaning_of(module);
+  if (extras == ModuleExtras()) return;
+  hasher.add_word(static_cast<uint64_t>(extras.replica_count));
+  hasher.add_word(static_cast<uint64_t>(extras.num_partitions));
+  hasher.add_word(extras.input_output_alias.size());
+  hasher.add_word(extras.buffer_donors.size());
+  for (const auto& [key, value] : extras.frontend_attributes) {
+    hash_value(hasher, key);
+    hash_value(hasher, value);
+  }
+}
+
 }  // namespace
 
 int64_t Module::instruction_count() const {
@@ -70,7 +101,7 @@ bool equal(const Computation& a, const Computation& b) {
 }
 
 bool equal(const Module& a, const Module& b) {
-  return a.entry == b.entry &&
+  return a.entry == b.entry && equal_headers(a, b) &&
          std::ranges::equal(a.computations, b.computations,
                             [](const Computation& x, const Computation& y) { return equal(x, y); });
 }
@@ -79,6 +110,7 @@ base::Hash128 hash_of(const Module& module) {
   base::Hasher hasher;
   hasher.add_word(module.entry.value);
   for (const Computation& computation : module.computations) hash_computation(hasher, computation);
+  hash_header(hasher, module);
   return hasher.digest();
 }
 

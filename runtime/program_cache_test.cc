@@ -51,6 +51,13 @@ TEST_F(Cache, AnotherOpOrShapeIsAnotherProgram) {
   EXPECT_NE(get(binary_module(Opcode::kAdd, 5)), add);
 }
 
+TEST_F(Cache, AnotherHeaderIsAnotherProgram) {
+  hlo::Module partitioned = identity_module(4);
+  partitioned.extras.mutate().num_partitions = 2;
+  const auto whole = get(identity_module(4));
+  EXPECT_NE(get(partitioned), whole);
+}
+
 TEST_F(Cache, AnotherDeviceIsAnotherProgram) {
   HollowBackend other;
   const auto here = get(identity_module(4));

@@ -14,11 +14,13 @@ namespace {
 
 constexpr size_t kDefaultCapacity = 4096;
 
+using ByIdentity = LruMap<BodyKey, BodyPtr>;
+using ByStructure = LruMap<std::shared_ptr<const hlo::Module>, Fragment>;  // key: canonical form
+
 struct Cache {
   std::mutex mutex;
-  LruMap<BodyKey, BodyPtr> by_identity{kDefaultCapacity};
-  LruMap<std::shared_ptr<const hlo::Module>, Fragment> by_structure{
-      kDefaultCapacity};  // key: the canonical form
+  ByIdentity by_identity{kDefaultCapacity};
+  ByStructure by_structure{kDefaultCapacity};
 };
 
 Cache& cache() {
@@ -63,14 +65,16 @@ BodyPtr find_body(const BodyKey& key) {
 
 void keep_body(BodyKey key, BodyPtr body) {
   uint64_t hash = key.hash();
+  ByIdentity::Dropped dropped;  // bodies hold captured tensors
   std::lock_guard lock(cache().mutex);
   if (cache().by_identity.find(hash, [&](const BodyKey& other) { return key == other; })) return;
-  cache().by_identity.insert(hash, std::move(key), std::move(body));
+  cache().by_identity.insert(hash, std::move(key), std::move(body), dropped);
 }
 
 Fragment intern(hlo::Module module, bool* known) {
   auto canonical = std::make_shared<const hlo::Module>(transform::canonicalize(module));
   const uint64_t hash = possibly_forced(hlo::hash_of(*canonical).low);
+  ByStructure::Dropped dropped;
   std::lock_guard lock(cache().mutex);
   Fragment* found =
       cache().by_structure.find(hash, [&](const std::shared_ptr<const hlo::Module>& other) {
@@ -78,8 +82,8 @@ Fragment intern(hlo::Module module, bool* known) {
       });
   *known = found != nullptr;
   if (found) return *found;
-  return cache().by_structure.insert(hash, canonical,
-                                     std::make_shared<const hlo::Module>(std::move(module)));
+  return cache().by_structure.insert(
+      hash, canonical, std::make_shared<const hlo::Module>(std::move(module)), dropped);
 }
 
 void force_combine_hash_for_testing(const base::Hash128* hash) {
@@ -96,9 +100,11 @@ size_t combine_cache_capacity() {
 
 void set_combine_cache_capacity(size_t entries) {
   scan_internal::set_ready_scan_capacity(entries);
+  scan_internal::ByIdentity::Dropped bodies;
+  scan_internal::ByStructure::Dropped fragments;
   std::lock_guard lock(scan_internal::cache().mutex);
-  scan_internal::cache().by_identity.set_capacity(entries);
-  scan_internal::cache().by_structure.set_capacity(entries);
+  scan_internal::cache().by_identity.set_capacity(entries, bodies);
+  scan_internal::cache().by_structure.set_capacity(entries, fragments);
 }
 
 std::pair<size_t, size_t> combine_cache_size() {
@@ -109,9 +115,11 @@ std::pair<size_t, size_t> combine_cache_size() {
 void clear_combine_cache() {
   scan_internal::clear_ready_scans();
   trace_internal::forget_recordings();
+  scan_internal::ByIdentity::Dropped bodies;
+  scan_internal::ByStructure::Dropped fragments;
   std::lock_guard lock(scan_internal::cache().mutex);
-  scan_internal::cache().by_identity.clear();
-  scan_internal::cache().by_structure.clear();
+  scan_internal::cache().by_identity.clear(bodies);
+  scan_internal::cache().by_structure.clear(fragments);
 }
 
 }  // namespace heddle

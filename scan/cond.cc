@@ -1,5 +1,7 @@
 #include "heddle/scan/cond.h"
 
+#include <array>
+
 #include "heddle/scan/trace_body.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/recorder.h"
@@ -10,7 +12,9 @@ namespace {
 using hlo::Opcode;
 using trace_internal::emit;
 
-constexpr char kBranch = 0;
+// One kind a branch that is traced at each call: branches of one type, as those of a vector, are
+// places of their own. A Function has one body wherever it stands.
+constexpr std::array<char, 64> kBranch{};
 
 // The branches of one conditional, traced, and made to agree.
 class Branches {
@@ -23,8 +27,9 @@ class Branches {
 
   void add(const Callable& callable, std::string name) {
     const std::string result = base::cat("result of ", name);
+    const size_t kind = callable.identity.known() ? 0 : bodies_.size() % kBranch.size();
     BodyPtr body = body_for({.what = what_,
-                             .kind = &kBranch,
+                             .kind = &kBranch[kind],
                              .callable = callable,
                              .structure = operands_.structure,
                              .parameters = shapes_,

@@ -18,6 +18,11 @@ ReadyCache& cache() {
   return *kCache;
 }
 
+bool same_sharding(const std::shared_ptr<const hlo::Sharding>& a,
+                   const std::shared_ptr<const hlo::Sharding>& b) {
+  return a == b || (a && b && *a == *b);
+}
+
 bool same_options(const ScanOptions& a, const ScanOptions& b) {
   return a.reverse == b.reverse && a.unroll == b.unroll && a.axis == b.axis;
 }
@@ -34,7 +39,8 @@ uint64_t ReadyKey::hash() const {
 
 bool operator==(const ReadyKey& a, const ReadyKey& b) {
   return a.body == b.body && a.carries == b.carries && a.xs == b.xs && a.length == b.length &&
-         a.device == b.device && same_options(a.options, b.options);
+         a.device == b.device && same_options(a.options, b.options) &&
+         std::ranges::equal(a.shardings, b.shardings, same_sharding);
 }
 
 ReadyPtr find_ready_scan(const ReadyKey& key) {
@@ -46,14 +52,16 @@ ReadyPtr find_ready_scan(const ReadyKey& key) {
 
 void keep_ready_scan(ReadyKey key, ReadyPtr made) {
   const uint64_t hash = key.hash();
+  decltype(ReadyCache::entries)::Dropped dropped;
   std::lock_guard lock(cache().mutex);
   if (cache().entries.find(hash, [&](const ReadyKey& other) { return key == other; })) return;
-  cache().entries.insert(hash, std::move(key), std::move(made));
+  cache().entries.insert(hash, std::move(key), std::move(made), dropped);
 }
 
 void set_ready_scan_capacity(size_t entries) {
+  decltype(ReadyCache::entries)::Dropped dropped;
   std::lock_guard lock(cache().mutex);
-  cache().entries.set_capacity(std::min(entries, kMaxReadyScans));
+  cache().entries.set_capacity(std::min(entries, kMaxReadyScans), dropped);
 }
 
 size_t ready_scan_count() {
@@ -62,8 +70,9 @@ size_t ready_scan_count() {
 }
 
 void clear_ready_scans() {
+  decltype(ReadyCache::entries)::Dropped dropped;
   std::lock_guard lock(cache().mutex);
-  cache().entries.clear();
+  cache().entries.clear(dropped);
 }
 
 }  // namespace heddle::scan_internal

@@ -198,8 +198,8 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
       emit_many({.opcode = Opcode::kScan,
                  .operands = std::move(operands),
                  .attrs = hlo::ScanAttrs{.dimensions = {0},
-                                         .num_carries = static_cast<int64_t>(
-                                             init.leaves.size() + body.captures.size()),
+                                         .num_carries = static_cast<int64_t>(init.leaves.size() +
+                                                                             body.captures.size()),
                                          .is_reverse = options.reverse},
                  .called = {body.fragment},
                  .at = at,
@@ -239,7 +239,8 @@ class AtOnce {
                  .xs = xs_.leaves.size(),
                  .length = setting_.length,
                  .options = options_,
-                 .device = device.serial()};
+                 .device = device.serial(),
+                 .shardings = shardings()};
     ReadyPtr ready = find_ready_scan(key);
     if (!ready) {
       ready = make(device);
@@ -256,13 +257,23 @@ class AtOnce {
   }
 
  private:
+  // As in ReadyKey.
+  [[nodiscard]] std::vector<std::shared_ptr<const hlo::Sharding>> shardings() const {
+    std::vector<std::shared_ptr<const hlo::Sharding>> out;
+    for (const std::vector<Tensor>* leaves : {&init_.leaves, &xs_.leaves, &body_->captures}) {
+      for (const Tensor& leaf : *leaves) out.push_back(leaf.node()->sharding);
+    }
+    if (std::ranges::none_of(out, [](const auto& s) { return s != nullptr; })) out.clear();
+    return out;
+  }
+
   // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may
   // be two the next time.
   [[nodiscard]] ReadyPtr make(runtime::Device& device) const {
     trace_internal::Recorder recorder(what_, at_);
     auto parameters = [&](const std::vector<Tensor>& leaves) {
       std::vector<Tensor> out;
-      for (const Tensor& leaf : leaves) out.push_back(recorder.parameter(leaf.shape(), at_));
+      for (const Tensor& leaf : leaves) out.push_back(recorder.parameter(leaf.shape(), at_, &leaf));
       return out;
     };
     const Argument init{parameters(init_.leaves), init_.structure, init_.spec};

@@ -48,8 +48,7 @@ std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, B
 // The trace as it is kept.
 Made made_of(const BodyRequest& request, Traced recorded, Body& body) {
   const std::vector<Tensor> before = recorded.captures;
-  Traced traced =
-      trace_internal::in_canonical_order(std::move(recorded), request.returns_captures);
+  Traced traced = trace_internal::in_canonical_order(std::move(recorded), request.returns_captures);
   Made made;
   for (const Tensor& capture : traced.captures) {
     const auto place = std::ranges::find(before, capture.node(), &Tensor::node);
@@ -82,8 +81,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   using Root = Recorder::Root;
   const Root root = request.returns_captures ? Root::kWithCaptures : Root::kTuple;
   auto body = std::make_shared<Body>();
-  const uint64_t place =
-      trace_internal::place_of(request.kind, request.callable.types, request.at);
+  const uint64_t place = trace_internal::place_of(request.kind, request.callable.types, request.at);
   Recordings* recordings = Recordings::of_thread();
   const Recordings::EntryPtr last = recordings ? recordings->at(place) : nullptr;
   Recorder recorder(request.what, request.at,
@@ -100,7 +98,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   std::optional<trace_internal::Recording> recording = recorder.recording_of(recorded);
   Made made = made_of(request, std::move(recorded), *body);
   body->fragment = made.fragment;
-  if (recording && recordings) recordings->keep(place, *std::move(recording), std::move(made));
+  if (recording && recordings) recordings->keep(place, {*std::move(recording), std::move(made)});
   return body;
 }
 
@@ -197,8 +195,22 @@ void check_step(std::string_view what, std::string_view name, const Argument& in
   check_carry(what, name, in, out, shapes_of({leaves.begin(), leaves.end()}, what, at), at);
 }
 
-Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state,
-                  const std::vector<size_t>& pick, const std::vector<size_t>& through, bool bare) {
+namespace {
+
+// A fragment on a tuple, and what it was made of. The same one is given again, so that the loop
+// around it is found by its callee.
+struct OnTuple {
+  Fragment fragment;
+  std::vector<Shape> state;
+  std::vector<size_t> pick;
+  std::vector<size_t> through;
+  bool bare;
+  Fragment made;
+};
+
+Fragment make_on_tuple(const Fragment& fragment, const std::vector<Shape>& state,
+                       const std::vector<size_t>& pick, const std::vector<size_t>& through,
+                       bool bare) {
   hlo::Module module;
   hlo::ComputationId callee = transform::import(module, *fragment);
   hlo::ComputationBuilder builder(module, module.at(callee).name);
@@ -223,6 +235,22 @@ Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state,
   }
   module.entry = module.add(std::move(builder).finish(root));
   return std::make_shared<const hlo::Module>(std::move(module));
+}
+
+}  // namespace
+
+Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state,
+                  const std::vector<size_t>& pick, const std::vector<size_t>& through, bool bare) {
+  using Table = trace_internal::LastOfPlace<OnTuple>;
+  Table* table = Table::of_thread();
+  const uint64_t place = trace_internal::place_of(fragment.get(), nullptr, {});
+  const Table::EntryPtr last = table ? table->at(place) : nullptr;
+  if (last && last->fragment == fragment && last->state == state && last->pick == pick &&
+      last->through == through && last->bare == bare)
+    return last->made;
+  Fragment made = make_on_tuple(fragment, state, pick, through, bare);
+  if (table) table->keep(place, {fragment, state, pick, through, bare, made});
+  return made;
 }
 
 }  // namespace heddle::scan_internal

@@ -258,8 +258,8 @@ Step plain_step(hlo::Opcode opcode, std::span<const hlo::InstructionId> operands
 hlo::InstructionId Recorder::add(const Operation& operation) {
   constexpr size_t kFew = 4;
   hlo::InstructionId few[kFew];
-  std::vector<hlo::InstructionId> many(
-      operation.operands.size() > kFew ? operation.operands.size() : 0);
+  std::vector<hlo::InstructionId> many(operation.operands.size() > kFew ? operation.operands.size()
+                                                                        : 0);
   std::span<hlo::InstructionId> operands =
       many.empty() ? std::span(few, operation.operands.size()) : std::span(many);
   std::string_view op = user_name(operation.opcode);
@@ -271,10 +271,10 @@ hlo::InstructionId Recorder::add(const Operation& operation) {
         append(plain_step(hlo::Opcode::kTuple, operands, kNoAttrs, operation.at)), operation.at);
     operands = std::span(&tuple, 1);
   }
-  auto id = append({operation.opcode, operands, operation.attrs, operation.called,
-                    operation.declared ? &*operation.declared : nullptr,
-                    operation.frontend_attributes, operation.backend_config,
-                    operation.sharding.get(), operation.at});
+  auto id =
+      append({operation.opcode, operands, operation.attrs, operation.called,
+              operation.declared ? &*operation.declared : nullptr, operation.frontend_attributes,
+              operation.backend_config, operation.sharding.get(), operation.at});
   if (!id.ok())
     throw Error(in_user_words(id.status(), operation.opcode, operation.operands), operation.at);
   return *id;
@@ -292,8 +292,8 @@ std::vector<Tensor> Recorder::record(const Operation& operation) {
   results.reserve(static_cast<size_t>(elements));
   for (int64_t i = 0; i < elements; ++i) {
     const hlo::Attrs index = hlo::TupleIndexAttrs{.index = i};
-    auto element = append(
-        plain_step(hlo::Opcode::kGetTupleElement, std::span(&id, 1), index, operation.at));
+    auto element =
+        append(plain_step(hlo::Opcode::kGetTupleElement, std::span(&id, 1), index, operation.at));
     results.push_back(wrap(value_or_throw(std::move(element), operation.at), operation.at));
   }
   return results;
@@ -365,9 +365,8 @@ Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string
                                     SourceLocation at, Root kind) {
   const std::vector<hlo::InstructionId> ids = root_operands(results, what, at, kind);
   leave_replay();
-  hlo::InstructionId root = kind == Root::kBare
-                                ? ids[0]
-                                : value_or_throw(builder_.add(hlo::Opcode::kTuple, ids), at);
+  hlo::InstructionId root =
+      kind == Root::kBare ? ids[0] : value_or_throw(builder_.add(hlo::Opcode::kTuple, ids), at);
   hlo::Computation computation = std::move(builder_).finish(root);
   computation.name = scope_->what;
   module_.name = scope_->what;
@@ -493,7 +492,7 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
     uint64_t hash = 0;
     executable = value_or_throw(executable_for(traced.module, device, {}, &hash), at);
     if (recording && programs)
-      programs->keep(place, *std::move(recording), {executable, hash, device.serial()});
+      programs->keep(place, {*std::move(recording), {executable, hash, device.serial()}});
   }
   if (calls_users(what)) return run_executable(*executable, buffers, at);
   try {
@@ -549,19 +548,28 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
                          base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                          SourceLocation at) {
   count_trace();
-  Recorder recorder(what, at);
+  using Fragments = Recordings<Fragment>;
+  const uint64_t place = place_of(what.data(), nullptr, at);
+  Fragments* fragments = Fragments::of_thread();
+  const Fragments::EntryPtr last = fragments ? fragments->at(place) : nullptr;
+  Recorder recorder(what, at, last ? RecordingPtr(last, &last->recording) : nullptr);
   std::vector<Tensor> parameters;
   for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));
   std::vector<Tensor> results = fn(parameters);
-  Traced traced = recorder.finish(
-      results, what, at, results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple);
+  const Recorder::Root root = results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple;
+  if (recorder.ends_as_expected(results, what, at, root)) return last->made;
+  Traced traced = recorder.finish_as_recorded(results, what, at, root);
+  std::optional<Recording> recording = recorder.recording_of(traced);
   if (!traced.captures.empty()) {
     throw Error(base::invalid_argument(
                     what, ": its function captures ", to_string(traced.captures[0]),
                     "; a function of single elements may use its arguments and C++ numbers only"),
                 at);
   }
-  return std::make_shared<const hlo::Module>(std::move(traced.module));
+  traced = in_canonical_order(std::move(traced), false);
+  auto fragment = std::make_shared<const hlo::Module>(std::move(traced.module));
+  if (recording && fragments) fragments->keep(place, {*std::move(recording), fragment});
+  return fragment;
 }
 
 Fragment scalar_computation(hlo::Opcode opcode, DType dtype) {

@@ -99,39 +99,33 @@ inline constexpr size_t kMaxRecording = 512;
 // A hash of where in a program a function is traced.
 uint64_t place_of(const void* kind, const void* types, SourceLocation at);
 
-// The last recording at each place of a program, with what was made of it. One table a thread, so
-// that no lookup takes a lock; an entry that another place overwrites is recorded again. A table
-// holds at most kSlots recordings of kMaxRecording instructions.
 void forget_recordings();  // of all threads
 uint64_t recordings_epoch();
 
-template <class Made>
-class Recordings {
+// The last entry of each place of a program. One table a thread, so that no lookup takes a lock; an
+// entry that another place overwrites is made again. A table holds at most kSlots entries.
+template <class Entry>
+class LastOfPlace {
  public:
-  struct Entry {
-    Recording recording;
-    Made made;
-  };
   using EntryPtr = std::shared_ptr<const Entry>;
 
-  // What a place of the program recorded last, or null.
+  // The last entry of a place, or null.
   [[nodiscard]] EntryPtr at(uint64_t place) {
     Slot& slot = slots_[place % kSlots];
     if (slot.epoch != recordings_epoch()) slot = {};
     return slot.place == place ? slot.entry : nullptr;
   }
-  void keep(uint64_t place, Recording recording, Made made) {
-    slots_[place % kSlots] = {
-        std::make_shared<const Entry>(Entry{std::move(recording), std::move(made)}), place,
-        recordings_epoch()};
+  void keep(uint64_t place, Entry entry) {
+    slots_[place % kSlots] = {std::make_shared<const Entry>(std::move(entry)), place,
+                              recordings_epoch()};
   }
 
   // This thread's table; null when the thread's variables are being destroyed: what still runs then
-  // is recorded.
-  static Recordings* of_thread() {
+  // is made anew.
+  static LastOfPlace* of_thread() {
     thread_local bool is_gone = false;  // has no destructor, so that it may be read at any time
     struct Owner {
-      std::unique_ptr<Recordings> table = std::make_unique<Recordings>();
+      std::unique_ptr<LastOfPlace> table = std::make_unique<LastOfPlace>();
       ~Owner() { is_gone = true; }
     };
     if (is_gone) return nullptr;
@@ -148,5 +142,14 @@ class Recordings {
   static constexpr size_t kSlots = 1024;
   std::array<Slot, kSlots> slots_;
 };
+
+// A trace, of at most kMaxRecording instructions, and what was made of it.
+template <class Made>
+struct Recorded {
+  Recording recording;
+  Made made;
+};
+template <class Made>
+using Recordings = LastOfPlace<Recorded<Made>>;
 
 }  // namespace heddle::trace_internal

@@ -59,8 +59,10 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(traced));
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
                           runtime::compile_cached(lowered, device, options));
+  decltype(Cache::programs)::Dropped dropped;
   std::lock_guard lock(cache().mutex);
-  cache().programs.insert(hash, {std::move(canonical), device.serial(), options}, executable);
+  cache().programs.insert(hash, {std::move(canonical), device.serial(), options}, executable,
+                          dropped);
   return executable;
 }
 
@@ -105,8 +107,9 @@ size_t program_count() {
 }
 
 void set_program_capacity_for_testing(size_t capacity) {
+  decltype(Cache::programs)::Dropped dropped;
   std::lock_guard lock(cache().mutex);
-  cache().programs.set_capacity(capacity);
+  cache().programs.set_capacity(capacity, dropped);
 }
 
 void force_program_hash_for_testing(const uint64_t* hash) {

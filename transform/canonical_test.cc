@@ -43,6 +43,45 @@ TEST(Canonical, NamesAndDeadCodeCountNot) {
   EXPECT_EQ(noisy.computations[0].instructions[0].name, "");
 }
 
+using Extras = hlo::ModuleExtras;
+
+// Two programs whose headers differ in one field: are they one program?
+void expect_one_program(bool is_one, const char* field, void (*change)(Extras&)) {
+  const Module plain = product_sum(false, "");
+  Module other = plain;
+  change(other.extras.mutate());
+  ASSERT_NE(*plain.extras, *other.extras) << field;
+  EXPECT_EQ(hlo::equal(plain, other), is_one) << field;
+  EXPECT_EQ(hlo::equal(canonicalize(plain), canonicalize(other)), is_one) << field;
+  if (is_one) EXPECT_EQ(canonical_hash(plain), canonical_hash(other)) << field;
+}
+
+#define EXPECT_TWO(field, ...) \
+  expect_one_program(false, #field, [](Extras& e) { e.field = __VA_ARGS__; })
+#define EXPECT_ONE(field, ...) \
+  expect_one_program(true, #field, [](Extras& e) { e.field = __VA_ARGS__; })
+
+TEST(Canonical, WhatTheHeaderSaysOfTheProgramCounts) {
+  EXPECT_TWO(is_dynamic, true);
+  EXPECT_TWO(alias_passthrough_params, true);
+  EXPECT_TWO(input_output_alias, {{.output_index = {}}});
+  EXPECT_TWO(buffer_donors, {{.parameter = 1}});
+  EXPECT_TWO(propagate_sharding_to_parameters, {true});
+  EXPECT_TWO(propagate_sharding_to_output, {true});
+  EXPECT_TWO(replica_count, 2);
+  EXPECT_TWO(num_partitions, 2);
+  EXPECT_TWO(frontend_attributes, {{"mesh", "x"}});
+  EXPECT_TWO(unknown_proto, "x");
+  EXPECT_TWO(unknown_parts, "x");
+  EXPECT_ONE(is_scheduled, true);
+  EXPECT_ONE(entry_parameter_layouts, {kF32});
+  EXPECT_ONE(entry_result_layout, kF32);
+  EXPECT_ONE(frames, "x");
+  EXPECT_ONE(origin_recovery_table, "x");
+  // These are all: a new field does not compile until it has a line above.
+  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = Extras();
+}
+
 TEST(CanonicalOrder, KeepsNames) {
   Module module = in_canonical_order(product_sum(true, "left"));
   EXPECT_EQ(module.instruction_count(), 5);
