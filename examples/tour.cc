@@ -61,17 +61,17 @@ int main() {
   auto program = trace(energy, x);                // runs `energy` once; moves nothing
   std::printf("%s", program.hlo_text().c_str());  // what will be compiled
   auto compiled = program.compile();              // for the default device
-  Tensor first = compiled.call<Tensor>(x);        // traces, lowers and compiles nothing
-  Tensor again = compiled.call<Tensor>(x + noise);
+  Tensor first = compiled(x);                     // traces, lowers and compiles nothing
+  Tensor again = compiled(x + noise);
   // [/compile]
 
   // [moves]
   {
     TransferGuard guard(TransferGuard::Policy::kForbid);  // a transfer in here is an error
-    first = compiled.call<Tensor>(again * x);
+    first = compiled(again * x);
   }
   Counters before = counters();
-  compiled.call<Tensor>(x);
+  compiled(x);
   long long uploads = counters().uploads - before.uploads;  // 0; heddle/testing.h has tests for it
   // [/moves]
 

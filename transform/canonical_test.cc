@@ -53,7 +53,9 @@ void expect_one_program(bool is_one, const char* field, void (*change)(Extras&))
   ASSERT_NE(*plain.extras, *other.extras) << field;
   EXPECT_EQ(hlo::equal(plain, other), is_one) << field;
   EXPECT_EQ(hlo::equal(canonicalize(plain), canonicalize(other)), is_one) << field;
-  if (is_one) EXPECT_EQ(canonical_hash(plain), canonical_hash(other)) << field;
+  if (is_one) {
+    EXPECT_EQ(canonical_hash(plain), canonical_hash(other)) << field;
+  }
 }
 
 #define EXPECT_TWO(field, ...) \

@@ -78,7 +78,7 @@ bool Parser::read_nested(Scope& scope, Shape* declared, std::string_view opcode,
       !read_attrs(scope, draft, /*with_attributes=*/false))
     return false;
   --depth_;
-  return base::append(scope, draft, anonymous_name(scope, opcode), id);
+  return append(scope, draft, anonymous_name(scope, opcode), id);
 }
 
 // Nobody can refer to it: it stays out of the scope's names.
@@ -100,7 +100,7 @@ bool Parser::declare_parameter(Scope& scope, std::string_view name, const Shape&
   draft.instruction.shape = shape;
   draft.instruction.attrs = ParameterAttrs{.number = static_cast<int64_t>(scope.parameters.size())};
   draft.has_shape = true;
-  return base::append(scope, draft, name, id) && scope.ids.insert(name, id.value);
+  return append(scope, draft, name, id) && scope.ids.insert(name, id.value);
 }
 
 }  // namespace heddle::hlo::text
