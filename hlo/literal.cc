@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 #include "heddle/hlo/blocks.h"
 
@@ -95,14 +96,26 @@ bool Literal::is_elided() const {
   return false;
 }
 
+void Literal::require_not_moved() const {
+  if (!storage_ && shape_.is_array()) {
+    throw std::logic_error(
+        "Literal: was moved from and has no value; use the one that it was moved to, or copy it "
+        "there");
+  }
+}
+
 const std::byte* Literal::bytes() const {
-  if (!storage_) return nullptr;
+  if (!storage_) {
+    require_not_moved();
+    return nullptr;
+  }
   if (storage_->elided) (void)const_cast<Literal*>(this)->mutable_bytes();
   return storage_->data;
 }
 
 std::byte* Literal::mutable_bytes() {
   if (is_unique()) return storage_->own;
+  require_not_moved();
   auto fresh = std::make_shared<Storage>(static_cast<size_t>(byte_size()));
   if (storage_ && storage_->data != nullptr) {
     std::memcpy(fresh->own, storage_->data, static_cast<size_t>(byte_size()));
