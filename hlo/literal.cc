@@ -96,17 +96,22 @@ bool Literal::is_elided() const {
   return false;
 }
 
-void Literal::require_not_moved() const {
-  if (!storage_ && shape_.is_array()) {
+namespace {
+
+// Arrays have bytes until they are moved from.
+void refuse_moved_from(const Shape& shape) {
+  if (shape.is_array()) {
     throw std::logic_error(
         "Literal: was moved from and has no value; use the one that it was moved to, or copy it "
         "there");
   }
 }
 
+}  // namespace
+
 const std::byte* Literal::bytes() const {
   if (!storage_) {
-    require_not_moved();
+    refuse_moved_from(shape_);
     return nullptr;
   }
   if (storage_->elided) (void)const_cast<Literal*>(this)->mutable_bytes();
@@ -115,7 +120,7 @@ const std::byte* Literal::bytes() const {
 
 std::byte* Literal::mutable_bytes() {
   if (is_unique()) return storage_->own;
-  require_not_moved();
+  if (!storage_) refuse_moved_from(shape_);
   auto fresh = std::make_shared<Storage>(static_cast<size_t>(byte_size()));
   if (storage_ && storage_->data != nullptr) {
     std::memcpy(fresh->own, storage_->data, static_cast<size_t>(byte_size()));

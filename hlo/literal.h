@@ -55,8 +55,7 @@ class Literal {
   [[nodiscard]] int64_t byte_size() const { return shape_.byte_size(); }
   [[nodiscard]] int64_t element_count() const { return shape_.element_count(); }
 
-  // Of an array: its bytes. A literal that was moved from has none, and reading or writing them, or
-  // an element, is a std::logic_error that says so. mutable_bytes() first makes them this literal's own.
+  // Of an array: its bytes. mutable_bytes() first makes them this literal's own.
   [[nodiscard]] const std::byte* bytes() const;
   [[nodiscard]] std::byte* mutable_bytes();
   // No other literal shares the bytes, and they are not borrowed: writing costs no copy.
@@ -96,8 +95,6 @@ class Literal {
  private:
   struct Storage;
   void write(const void* data, size_t size_bytes);
-  // errors: std::logic_error that says so, where this array was moved from
-  void require_not_moved() const;
 
   Shape shape_;
   std::shared_ptr<Storage> storage_;  // null: of a tuple, a token or nothing
