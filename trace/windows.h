@@ -91,7 +91,7 @@ struct TransposedConvolution {
 Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& options = {});
 
 // Windows over `axes` of x, in the order of the other lists; negative axes count from the end.
-// Strides are 1 unless given.
+// Strides are 1 unless given. A pool whose window is larger than x with its padding is an error.
 struct Windows {
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides = {};

@@ -175,7 +175,9 @@ TEST(Conv, ErrorsNameTheOption) {
   EXPECT_THAT(error_of([&] { conv(x, kernel, {.feature_groups = 0}); }),
               HasSubstr("conv: feature_groups is 0"));
   std::string features = error_of([&] { conv(x, ones({2, 2, 3, 3})); });
-  EXPECT_THAT(features, HasSubstr("x has 2 features in 1 groups"));
+  EXPECT_THAT(
+      features,
+      HasSubstr("of 2 features, and kernel f32[2,2,3,3], which in the layout HWIO takes 3"));
   EXPECT_THAT(features, HasSubstr("windows_test.cc:"));
 }
 

@@ -47,8 +47,9 @@ TEST(Npy, SaysWhatItsElementsAreThatHeddleHasNot) {
       "npy: the elements are raw bytes of a size that no dtype has; save the numbers in them");
   EXPECT_EQ(
       error_of(with_descr("'<V1'")),
-      "npy: the elements are raw bytes ('V1'), as ml_dtypes saves floats of 8 bits; say which "
-      "dtype they are, as f8e4m3fn");
+      "npy: the elements are raw bytes ('V1'), since numpy has no floats of 8 bits and no integers "
+      "of 4 or 2; say which dtype they are, load_npy(path, s4), or load_npz(path, like) with "
+      "tensors of that dtype");
 }
 
 TEST(Npy, SaysWhatIsDamaged) {

@@ -62,7 +62,7 @@ TEST(Jax, N007_ForiBoundsOfTwoTypes) {
                     scalar<int16_t>(0), scalar<int>(3), [](Tensor, Tensor v) { return v; },
                     scalar<int>(0));
               }),
-              HasSubstr("fori_loop: bounds are s16[] and s32[]"));
+              HasSubstr("fori_loop: low is s16[] and high s32[]; their dtypes must be equal"));
 }
 
 TEST(Jax, N008_ForiBoundsTypedAgainstNumberEitherSide) {

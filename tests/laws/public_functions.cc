@@ -145,6 +145,7 @@ class Parser {
     if (std::regex_search(text, std::regex("^(using|constexpr|extern|friend|concept)\\b|concept ")))
       return;
     text = without_template(text);
+    text = replaced(text, "\\bbase::Int\\b", "int64_t");  // which it is to who calls
     static const std::string kTerm = R"((\([^()]*\)|[\w:]+<[^<>]*>|\S+))";
     text = replaced(text, ("^requires " + kTerm + "( (&&|\\|\\|) " + kTerm + ")* ").c_str(), "");
     text = replaced(text, "^(\\[\\[nodiscard\\]\\] |inline |constexpr )+", "");
