@@ -371,7 +371,7 @@ class ScanRemover {
     Instruction scan = to_.mapped(i);
     auto plan = plan_scan(to_.from(), to_.old(i), module_.into().at(scan.called[0]));
     if (!plan.ok())
-      return annotate(plan.status(), scan.name.empty() ? base::cat("#", i) : scan.name, ": ");
+      return base::annotate(plan.status(), scan.name.empty() ? base::cat("#", i) : scan.name, ": ");
     Ids results = Lowering(module_, to_, scan, *plan).run();
     results_[i.value] = results;
     // Read where the scan is used as a whole; unused otherwise.

@@ -61,7 +61,7 @@ bool Parser::wrap_async(Scope& scope, Draft& draft) {
   Draft body{.instruction = std::move(inner), .at = draft.at, .has_shape = true};
   body.instruction.shape = outer.shape.element(1);
   InstructionId root;
-  if (!base::append(wrapped, body, to_string(body.instruction.opcode), root)) return false;
+  if (!append(wrapped, body, to_string(body.instruction.opcode), root)) return false;
   wrapped.computation.root = root;
   return finish(wrapped, draft.at, outer.called.emplace_back());
 }
