@@ -1,12 +1,25 @@
-// FunctionRef<R(Args...)>: a callable by reference. Costs two pointers and no allocation; valid
+// FunctionRef<R(Args...)>: a callable by reference. Costs no allocation; valid
 // while the callable lives.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace heddle::base {
+
+// Whether a callable has nothing to call: a null pointer to a function, or an empty std::function.
+template <class F>
+constexpr bool is_null_function([[maybe_unused]] const F& f) {
+  if constexpr (std::is_pointer_v<F> || std::is_member_pointer_v<F>)
+    return f == nullptr;
+  else if constexpr (std::is_class_v<F> && std::is_constructible_v<F, std::nullptr_t> &&
+                     std::is_constructible_v<bool, const F&>)
+    return !static_cast<bool>(f);
+  else
+    return false;
+}
 
 template <class Signature>
 class FunctionRef;
@@ -21,13 +34,17 @@ class FunctionRef<R(Args...)> {
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
         call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
-        }) {}
+        }),
+        is_null_(is_null_function(f)) {}
 
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
+  // It stands for a callable that has nothing to call.
+  [[nodiscard]] bool is_null() const { return is_null_; }
 
  private:
   void* object_;
   R (*call_)(void*, Args...);
+  bool is_null_;
 };
 
 }  // namespace heddle::base

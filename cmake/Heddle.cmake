@@ -142,6 +142,7 @@ function(heddle_test_program target label)
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   heddle_test_options(${target})
+  target_compile_options(${target} PRIVATE -Wno-unused-result)  # tests call functions for their errors
   if(ARG_PCH STREQUAL heddle_pch)
     heddle_test_pch(heddle_pch "\"heddle/heddle.h\"")
     target_link_libraries(${target} PRIVATE heddle)  # heddle.h makes the plugins known

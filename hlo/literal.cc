@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 #include "heddle/hlo/blocks.h"
 
@@ -95,14 +96,31 @@ bool Literal::is_elided() const {
   return false;
 }
 
+namespace {
+
+// Arrays have bytes until they are moved from.
+void refuse_moved_from(const Shape& shape) {
+  if (shape.is_array()) {
+    throw std::logic_error(
+        "Literal: was moved from and has no value; use the one that it was moved to, or copy it "
+        "there");
+  }
+}
+
+}  // namespace
+
 const std::byte* Literal::bytes() const {
-  if (!storage_) return nullptr;
+  if (!storage_) {
+    refuse_moved_from(shape_);
+    return nullptr;
+  }
   if (storage_->elided) (void)const_cast<Literal*>(this)->mutable_bytes();
   return storage_->data;
 }
 
 std::byte* Literal::mutable_bytes() {
   if (is_unique()) return storage_->own;
+  if (!storage_) refuse_moved_from(shape_);
   auto fresh = std::make_shared<Storage>(static_cast<size_t>(byte_size()));
   if (storage_ && storage_->data != nullptr) {
     std::memcpy(fresh->own, storage_->data, static_cast<size_t>(byte_size()));

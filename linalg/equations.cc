@@ -75,13 +75,13 @@ Tensor tensorsolve(Operand left, Operand right) {
   })[0];
 }
 
-Tensor tensorinv(Operand operand, int64_t axes) {
+Tensor tensorinv(Operand operand, base::Int axes) {
   const Located a = numbers_of("linalg::tensorinv", "a", operand, 0);
   const Dimensions& whole = a.dimensions();
   const int64_t rank = a.tensor().rank();
   const bool splits = axes > 0 && axes <= rank;
-  const Dimensions rows(whole.begin(), whole.begin() + (splits ? axes : 0));
-  const Dimensions columns(whole.begin() + (splits ? axes : 0), whole.end());
+  const Dimensions rows(whole.begin(), whole.begin() + (splits ? int64_t{axes} : 0));
+  const Dimensions columns(whole.begin() + (splits ? int64_t{axes} : 0), whole.end());
   const int64_t n = count_of(rows);
   if (!splits || count_of(columns) != n)
     throw Error(
@@ -96,7 +96,7 @@ Tensor tensorinv(Operand operand, int64_t axes) {
   })[0];
 }
 
-Tensor polyfit(Operand places, Operand values, int64_t degree) {
+Tensor polyfit(Operand places, Operand values, base::Int degree) {
   const Located x = numbers_of("linalg::polyfit", "x", places, 0);
   const Located y = numbers_of("linalg::polyfit", "y", values, 0);
   check_same_dtype("linalg::polyfit", x, y);

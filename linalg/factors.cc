@@ -128,7 +128,7 @@ Lu lu(Operand operand) {
   return {out[0], out[1], out[2]};
 }
 
-Tensor lu_pivots_to_permutation(Operand operand, int64_t size) {
+Tensor lu_pivots_to_permutation(Operand operand, base::Int size) {
   const Located pivots(as_tensor(operand), operand.at());
   const Shape& shape = pivots.tensor().shape();
   if (shape.dtype() != s32 || shape.rank() < 1 || columns(pivots) > size) {

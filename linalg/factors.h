@@ -6,6 +6,7 @@
 // Error (InvalidArgument) with the op, the operand's type, what it must be and the caller's line
 #pragma once
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -42,7 +43,7 @@ struct Lu {
 };
 Lu lu(Operand a);  // a[.., m, n], with rows exchanged, as the product L U
 // The permutation of `size` rows that the exchanges s32[.., k] come to.
-Tensor lu_pivots_to_permutation(Operand pivots, int64_t size);
+Tensor lu_pivots_to_permutation(Operand pivots, base::Int size);
 
 // a[.., m, n] = q r with orthonormal columns of q[.., m, k] and r[.., k, n] upper triangular. k is
 // min(m, n), or m where full_matrices. The diagonal of r has the signs of LAPACK's geqrf.

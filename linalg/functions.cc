@@ -115,7 +115,7 @@ Located expm_of(const Located& a) {
 
 }  // namespace
 
-Tensor matrix_power(Operand operand, int64_t exponent) {
+Tensor matrix_power(Operand operand, base::Int exponent) {
   const Located a = square_of("linalg::matrix_power", "a", operand);
   return as_program("linalg::matrix_power", a.at(), [&]() -> std::vector<Located> {
     if (exponent >= 0) return {power_of(a, static_cast<uint64_t>(exponent))};

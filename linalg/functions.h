@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -15,13 +16,13 @@ namespace heddle::linalg {
 
 // a[.., n, n] multiplied with itself, by repeated squaring: the identity for 0, of the inverse for
 // negative exponents.
-Tensor matrix_power(Operand a, int64_t exponent);
+Tensor matrix_power(Operand a, base::Int exponent);
 
 // The product of matrices in the order that takes the fewest multiplications. The first and the
 // last may be vectors, a row and a column. errors: also for fewer than two, and sizes that disagree
 Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at = SourceLocation::here());
 // The sum of diagonal k of the last two axes, of any numbers: [.., m, n] -> [..].
-Tensor trace(Operand a, int64_t k = 0);
+Tensor trace(Operand a, base::Int k = 0);
 
 // a[.., m, n] = u p with p[.., n, n] positive semidefinite and orthonormal columns (rows where m <
 // n) of u[.., m, n]. source: by singular values, as scipy.linalg.polar

@@ -101,7 +101,7 @@ Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
   });
 }
 
-Tensor trace(Operand a, int64_t k) {
+Tensor trace(Operand a, base::Int k) {
   SourceLocation at = a.at();
   return trace_internal::one_program("linalg::trace", at, [&] {
     return sum({diagonal(a, k), at}, {.axes = {-1}});

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/linalg/factors.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -39,12 +40,12 @@ Tensor solve_triangular(Operand a, Operand b, const SolveTriangular& options = {
 Tensor tensorsolve(Operand a, Operand b);
 // The inverse of a as a matrix, whose first `axes` axes are its rows, of as many elements as the
 // others: [columns.., rows..].
-Tensor tensorinv(Operand a, int64_t axes = 2);
+Tensor tensorinv(Operand a, base::Int axes = 2);
 
 // The polynomial of a degree that is nearest to points x[n], y[n] or y[n, k], by least squares: its
 // coefficients [degree + 1] or [degree + 1, k], the highest power first. Singular values up to
 // n epsilon times the greatest count as 0. source: numpy.polyfit, with columns scaled to length 1
-Tensor polyfit(Operand x, Operand y, int64_t degree);
+Tensor polyfit(Operand x, Operand y, base::Int degree);
 // The roots of a polynomial p[n], the highest power first: [n - 1], complex, in no order. NaN comes
 // last, once for each zero in front of the highest power there is. source: the eigenvalues of its
 // companion matrix, as numpy.roots

@@ -139,7 +139,7 @@ Tensor leslie(Operand fertility, Operand survival) {
   });
 }
 
-Tensor hilbert(int64_t n, DType dtype, SourceLocation at) {
+Tensor hilbert(base::Int n, DType dtype, SourceLocation at) {
   if (n < 0 || !is_floating(dtype))
     throw Error(base::invalid_argument("linalg::hilbert: n is ", n, " and dtype ", to_string(dtype),
                                        "; n must be 0 or more and dtype of floats"),
@@ -151,7 +151,7 @@ Tensor hilbert(int64_t n, DType dtype, SourceLocation at) {
   });
 }
 
-Tensor hadamard(int64_t n, DType dtype, SourceLocation at) {
+Tensor hadamard(base::Int n, DType dtype, SourceLocation at) {
   if (n < 1 || !std::has_single_bit(static_cast<uint64_t>(n)))
     throw Error(base::invalid_argument("linalg::hadamard: n is ", n, "; it must be a power of 2"),
                 at);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -29,8 +30,8 @@ Tensor companion(Operand coefficients);
 // The first row [n], and survival [n - 1] below the diagonal: how many of each age there are next.
 Tensor leslie(Operand fertility, Operand survival);
 // 1 / (i + j + 1), of n x n.
-Tensor hilbert(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor hilbert(base::Int n, DType dtype = f32, SourceLocation at = SourceLocation::here());
 // 1 and -1, with orthogonal rows, n a power of 2. source: J. Sylvester's construction
-Tensor hadamard(int64_t n, DType dtype = s32, SourceLocation at = SourceLocation::here());
+Tensor hadamard(base::Int n, DType dtype = s32, SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle::linalg

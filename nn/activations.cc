@@ -154,7 +154,7 @@ Tensor gelu(Operand x, const Gelu& form) {
   return activation("nn::gelu", x, form.approximate ? gelu_tanh : gelu_exact);
 }
 
-Tensor glu(Operand x, int64_t axis) {
+Tensor glu(Operand x, base::Int axis) {
   Located value = floating("nn::glu", "x", x);
   const Shape& shape = value.tensor().shape();
   int64_t along = axis_of("nn::glu", shape, axis, x.at());

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/operand.h"
@@ -66,6 +67,6 @@ Tensor logmeanexp(Operand x, Axis axis, bool keep_dims = false) {
 }
 
 // a * logistic(b), where a and b are the halves of x along `axis`. errors: an axis of odd size
-Tensor glu(Operand x, int64_t axis = -1);
+Tensor glu(Operand x, base::Int axis = -1);
 
 }  // namespace heddle::nn

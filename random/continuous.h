@@ -10,6 +10,7 @@
 //          and the caller's line
 #pragma once
 
+#include "heddle/base/int.h"
 #include "heddle/random/keys.h"
 
 namespace heddle::random {
@@ -85,7 +86,7 @@ Tensor t(Operand key, Operand df, const Dimensions& shape = {}, DType dtype = f3
 Tensor generalized_normal(Operand key, double p, const Dimensions& shape = {}, DType dtype = f32,
                           const Options& options = {});
 // In the ball of radius 1 of `d` dimensions and norm p, uniformly: [shape.., d].
-Tensor ball(Operand key, int64_t d, double p = 2, const Dimensions& shape = {}, DType dtype = f32,
+Tensor ball(Operand key, base::Int d, double p = 2, const Dimensions& shape = {}, DType dtype = f32,
             const Options& options = {});
 // Numbers that sum to 1 along the last axis. alpha: [.., n]; `shape` is that of the sample without
 // the last axis, and the result [shape.., n].

@@ -184,7 +184,7 @@ Tensor rademacher(Operand key, const Dimensions& shape, DType dtype, const Optio
   });
 }
 
-Tensor categorical(Operand key, Operand logits, int64_t axis, const Dimensions& shape,
+Tensor categorical(Operand key, Operand logits, base::Int axis, const Dimensions& shape,
                    const Options& options, bool replace) {
   constexpr std::string_view kOp = "random::categorical";
   SourceLocation at = key.at();
@@ -243,7 +243,8 @@ Tensor geometric(Operand key, Operand p, const Dimensions& shape, DType dtype,
                 });
 }
 
-Tensor permutation(Operand key, Operand x, int64_t axis, bool independent, const Options& options) {
+Tensor permutation(Operand key, Operand x, base::Int axis, bool independent,
+                   const Options& options) {
   constexpr std::string_view kOp = "random::permutation";
   SourceLocation at = key.at();
   return one_program(kOp, at, [&] {

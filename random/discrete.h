@@ -8,6 +8,7 @@
 //          and the caller's line
 #pragma once
 
+#include "heddle/base/int.h"
 #include "heddle/random/keys.h"
 
 namespace heddle::random {
@@ -29,7 +30,7 @@ Tensor rademacher(Operand key, const Dimensions& shape = {}, DType dtype = s32,
 // that of logits without the axis, which is the default; axes before that are further draws.
 // Without `replace` the further draws of one distribution are distinct. source: the Gumbel-max
 // trick, E. Gumbel (1954). errors: also where there are more draws than positions to replace none
-Tensor categorical(Operand key, Operand logits, int64_t axis = -1, const Dimensions& shape = {},
+Tensor categorical(Operand key, Operand logits, base::Int axis = -1, const Dimensions& shape = {},
                    const Options& options = {}, bool replace = true);
 
 // Counts of events at rate lam, a C++ number or f32 tensor. source: below 10 D. Knuth, TAOCP 2,
@@ -48,13 +49,13 @@ Tensor binomial(Operand key, Operand n, Operand p, const Dimensions& shape = {},
 
 // The slices of x along `axis` in random order; x may be a C++ integer n, for 0 .. n - 1. With
 // `independent` each row along the axis has an order of its own. source: sorting by random keys
-Tensor permutation(Operand key, Operand x, int64_t axis = 0, bool independent = false,
+Tensor permutation(Operand key, Operand x, base::Int axis = 0, bool independent = false,
                    const Options& options = {});
 
 struct Choice {
   bool replace = true;  // an element may be drawn more than once
   Tensor p = {};        // [n], floats: the elements' probabilities; none: equal ones
-  int64_t axis = 0;
+  base::Int axis = 0;
   Options options = {};
 };
 // Elements of x along an axis, which is replaced by `shape`; x may be a C++ integer n, for 0 .. n

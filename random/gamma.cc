@@ -204,7 +204,7 @@ Tensor generalized_normal(Operand key, double p, const Dimensions& shape, DType 
                 [p](const Request& r) { return generalized_normal_of(r, p); });
 }
 
-Tensor ball(Operand key, int64_t d, double p, const Dimensions& shape, DType dtype,
+Tensor ball(Operand key, base::Int d, double p, const Dimensions& shape, DType dtype,
             const Options& options) {
   require_positive("random::ball", p, key);
   return sample("random::ball", key, shape, dtype, options,

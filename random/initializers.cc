@@ -112,7 +112,7 @@ Tensor lecun_normal(Operand key, const Dimensions& shape, DType dtype) {
               WeightDistribution::kTruncatedNormal);
 }
 
-Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale, int64_t axis,
+Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale, base::Int axis,
                           DType dtype) {
   SourceLocation at = key.at();
   const Shape whole(dtype, shape);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/random/continuous.h"
 
 namespace heddle::random {
@@ -50,7 +51,7 @@ Tensor lecun_normal(Operand key, const Dimensions& shape, DType dtype = f32);
 
 // `scale` times orthonormal columns (or rows, where there are fewer) of the matrix that the weights
 // are with one axis as columns and all others as rows: f32 or f64. source: Saxe et al. 2013
-Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale = 1, int64_t axis = -1,
-                          DType dtype = f32);
+Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale = 1,
+                          base::Int axis = -1, DType dtype = f32);
 
 }  // namespace heddle::random

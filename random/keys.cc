@@ -51,7 +51,7 @@ Tensor key(Operand seed) {
   });
 }
 
-Tensor split(Operand key, int64_t count, const Options& options) {
+Tensor split(Operand key, base::Int count, const Options& options) {
   random_internal::check_sample_shape("random::split", {count}, key.at());
   return one_program("random::split", key.at(), [&] {
     return key_of(split_many(words_of("random::split", key), count, options));

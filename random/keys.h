@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -41,7 +42,7 @@ struct Options {
 Tensor key(Operand seed);
 
 // `count` new keys: u32[count,2]; row i is a key. errors: Error where key is not u32[2]
-Tensor split(Operand key, int64_t count = 2, const Options& options = {});
+Tensor split(Operand key, base::Int count = 2, const Options& options = {});
 // A new key for an integer, say of a step: u32[2]. `data` is a C++ integer or an integer scalar, of
 // which the low 32 bits count.
 Tensor fold_in(Operand key, Operand data);

@@ -120,14 +120,15 @@ Tensor multivariate_normal(Operand key, Operand mean, Operand covariance, const 
   });
 }
 
-Tensor orthogonal(Operand key, int64_t n, const Dimensions& shape, DType dtype, int64_t m,
+Tensor orthogonal(Operand key, base::Int n, const Dimensions& shape, DType dtype, base::Int m,
                   const Options& options) {
   constexpr std::string_view kOp = "random::orthogonal";
   SourceLocation at = key.at();
   if (n < 0) throw Error(base::invalid_argument(kOp, ": n is ", n, "; it must be 0 or more"), at);
   const int64_t columns = m < 0 ? n : m;
   return one_program(kOp, at, [&] {
-    Dimensions tall = with_last(shape, {std::max(n, columns), std::min(n, columns)});
+    Dimensions tall =
+        with_last(shape, {std::max<int64_t>(n, columns), std::min<int64_t>(n, columns)});
     Tensor z = normal(key, tall, dtype, options);
     linalg::Qr qr = linalg::qr({z, at});
     // Without the signs of r's diagonal q would depend on how it was factored.

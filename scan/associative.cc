@@ -248,33 +248,33 @@ Tensor counted(const Operand& x) {
 }  // namespace
 }  // namespace scan_internal
 
-Tensor cumsum(Operand x, int64_t axis, bool reverse) {
+Tensor cumsum(Operand x, base::Int axis, bool reverse) {
   return scan_internal::cumulative("cumsum", {scan_internal::counted(x), x.at()}, axis, reverse,
                                    false, 0,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return add({a, at}, {b, at});
                                    });
 }
-Tensor cumprod(Operand x, int64_t axis, bool reverse) {
+Tensor cumprod(Operand x, base::Int axis, bool reverse) {
   return scan_internal::cumulative("cumprod", {scan_internal::counted(x), x.at()}, axis, reverse,
                                    false, 1,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return multiply({a, at}, {b, at});
                                    });
 }
-Tensor cummax(Operand x, int64_t axis, bool reverse) {
+Tensor cummax(Operand x, base::Int axis, bool reverse) {
   return scan_internal::cumulative("cummax", x, axis, reverse, true, 0,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return maximum({a, at}, {b, at});
                                    });
 }
-Tensor cummin(Operand x, int64_t axis, bool reverse) {
+Tensor cummin(Operand x, base::Int axis, bool reverse) {
   return scan_internal::cumulative("cummin", x, axis, reverse, true, 0,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return minimum({a, at}, {b, at});
                                    });
 }
-Tensor cumlogsumexp(Operand x, int64_t axis, bool reverse) {
+Tensor cumlogsumexp(Operand x, base::Int axis, bool reverse) {
   using trace_internal::Located;
   trace_internal::floating("cumlogsumexp", "x", x);
   return scan_internal::cumulative("cumlogsumexp", x, axis, reverse, false, -INFINITY,

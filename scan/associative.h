@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/scan/scan.h"
 #include "heddle/trace/operand.h"
 
@@ -13,7 +14,7 @@ namespace heddle {
 
 struct AssociativeScanOptions {
   bool reverse = false;
-  int64_t axis = 0;
+  base::Int axis = 0;
 };
 
 namespace scan_internal {
@@ -33,7 +34,7 @@ constexpr bool is_combination() {
     explain<E>();
     return false;
   } else if constexpr (!std::is_invocable_v<Fn&, E, E>) {
-    static_assert(std::is_invocable_v<Fn&, E, E>,
+    static_assert(is_misfit_told<Fn, E, E>(),
                   "the function of associative_scan takes (left, right), two trees like elements");
     return false;
   } else {
@@ -68,6 +69,7 @@ template <class Fn, class E>
 E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& options = {},
                    SourceLocation at = SourceLocation::here()) {
   if constexpr (scan_internal::is_combination<Fn, E>()) {
+    trace_internal::require_function("associative_scan", "function", fn, at);
     auto spec = [&] { return tree_spec(elements); };
     auto combine = [&](std::span<const Tensor> both, std::vector<TreeSpec>& specs) {
       E left = unflatten<E>(spec(), both);
@@ -86,19 +88,32 @@ E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& opt
   }
 }
 
+// The same with a function of Heddle's by its name: associative_scan(maximum, x).
+inline Tensor associative_scan(Tensor (*fn)(Operand, Operand), const Tensor& elements,
+                               const AssociativeScanOptions& options = {},
+                               SourceLocation at = SourceLocation::here()) {
+  trace_internal::require_function("associative_scan", "function", fn, at);
+  return associative_scan(
+      [&](const Tensor& a, const Tensor& b) {
+        return fn({a, at}, {b, at});
+      },
+      elements, options, at);
+}
+
 // Inclusive running results along an axis. The dtype stays; pred is counted in s32 by sums and
 // products and refused by the others. Elements are combined one after the other in tiles of 16,
 // then the totals of tiles likewise, then each tile with what is before it. So jax has it on a CPU,
 // whose bits sums and products have, also in reverse; 4096 ones in bf16 are 4096. source: XLA's
 // ReduceWindowRewriter. cost: two combinations an element (16 where floats are combined in reverse)
 // in 16 log16(n) steps; errors grow as the logarithm of n
-Tensor cumsum(Operand x, int64_t axis = 0, bool reverse = false);
+Tensor cumsum(Operand x, base::Int axis = 0, bool reverse = false);
 // Running products along an axis.
-Tensor cumprod(Operand x, int64_t axis = 0, bool reverse = false);
+Tensor cumprod(Operand x, base::Int axis = 0, bool reverse = false);
 // The greatest so far along an axis.
-Tensor cummax(Operand x, int64_t axis = 0, bool reverse = false);
-Tensor cummin(Operand x, int64_t axis = 0, bool reverse = false);  // The least so far along an axis
+Tensor cummax(Operand x, base::Int axis = 0, bool reverse = false);
+Tensor cummin(Operand x, base::Int axis = 0,
+              bool reverse = false);  // The least so far along an axis
 // The logarithm of the running sums of exp(x), without overflow.
-Tensor cumlogsumexp(Operand x, int64_t axis = 0, bool reverse = false);
+Tensor cumlogsumexp(Operand x, base::Int axis = 0, bool reverse = false);
 
 }  // namespace heddle

@@ -142,7 +142,7 @@ Tensor histogram2d_at(Operand first, Operand second, Operand x_edges, Operand y_
   });
 }
 
-Tensor histogram_bin_edges(Operand operand, int64_t bins) {
+Tensor histogram_bin_edges(Operand operand, base::Int bins) {
   SourceLocation at = operand.at();
   Located x(as_tensor(operand), at);
   if (bins < 1 || !is_floating(x.dtype()) || x.tensor().size() == 0)

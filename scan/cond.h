@@ -29,6 +29,15 @@ auto flat_branch(Fn& fn, const Operands& operands) {
   };
 }
 
+// Of a branch that does not take the operands: whether the compiler has said why not.
+template <class Fn, class... Operands>
+constexpr bool is_unfit_told() {
+  if constexpr (std::is_invocable_v<Fn&, Operands...>)
+    return false;
+  else
+    return tree_internal::is_misfit_told<Fn, Operands...>();
+}
+
 // Whether branches may be run on the operands, and return one type; says why not.
 template <class First, class... Fns, class... Operands>
 constexpr bool are_branches(std::type_identity<std::tuple<Operands...>>) {
@@ -46,7 +55,9 @@ constexpr bool are_branches(std::type_identity<std::tuple<Operands...>>) {
     static_assert(!kIsValue,
                   "cond and switch_case call one of some functions; between values choose with "
                   "where(p, x, y)");
-    static_assert(kIsValue, "branches take the operands behind them: cond(p, f, g, x) calls f(x)");
+    static_assert(kIsValue || is_unfit_told<First, Operands...>() ||
+                      (is_unfit_told<Fns, Operands...>() || ...),
+                  "branches take the operands behind them: cond(p, f, g, x) calls f(x)");
     return false;
   } else {
     using Result = std::invoke_result_t<First&, Operands...>;
@@ -73,6 +84,8 @@ auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operan
   if constexpr (!are_branches<OnTrue, OnFalse>(std::type_identity<std::tuple<Operands...>>())) {
     return TreeOr<Result>();
   } else {
+    trace_internal::require_function("cond", "on_true", on_true, predicate.at());
+    trace_internal::require_function("cond", "on_false", on_false, predicate.at());
     std::tuple<Operands...> all(operands...);
     auto spec = [&] { return tree_spec(all); };
     auto first = flat_branch(on_true, all);
@@ -84,6 +97,11 @@ auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operan
     std::span<const Tensor> rest(leaves);
     return unflatten<Result>(result, rest);
   }
+}
+
+template <class Fn>
+void require_branch(size_t number, const Fn& fn, SourceLocation at) {
+  trace_internal::require_function("switch_case", base::cat("branch ", number), fn, at);
 }
 
 template <class... Fns, class... Operands>
@@ -101,6 +119,8 @@ auto switch_on(Operand index, const std::tuple<Fns...>& branches, const Operands
     TreeSpec result;
     std::vector<Tensor> leaves = std::apply(
         [&](const auto&... fn) {
+          size_t number = 0;
+          (require_branch(number++, fn, index.at()), ...);
           auto flat = std::tuple(flat_branch(fn, all)...);
           return std::apply(
               [&](auto&... run) {
@@ -126,7 +146,10 @@ auto switch_on(Operand index, const std::vector<Fn>& branches, const Operands&..
     auto spec = [&] { return tree_spec(all); };
     using Flat = decltype(flat_branch(branches[0], all));
     std::vector<Flat> flat;
-    for (const Fn& fn : branches) flat.push_back(flat_branch(fn, all));
+    for (const Fn& fn : branches) {
+      require_branch(flat.size(), fn, index.at());
+      flat.push_back(flat_branch(fn, all));
+    }
     std::vector<Callable> callables;
     for (size_t i = 0; i < flat.size(); ++i) callables.push_back(callable_of(branches[i], flat[i]));
     TreeSpec result;

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/base/source_location.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/tree_checks.h"
 
@@ -51,25 +52,37 @@ struct Identity {
 template <class Fn>
 class Function {
  public:
-  Function(std::string name, Fn fn)
-      : name_(std::move(name)), fn_(std::move(fn)), id_(scan_internal::next_function_id()) {}
+  // errors: Error where fn is a null pointer or an empty std::function
+  Function(std::string name, Fn fn, SourceLocation at = SourceLocation::here())
+      : name_(std::move(name)),
+        fn_(std::move(fn)),
+        id_(scan_internal::next_function_id()),
+        made_at_(at) {
+    if (base::is_null_function(fn_)) trace_internal::throw_no_function("Function", "callable", at);
+  }
 
   template <class... Args>
   requires std::is_invocable_v<const Fn&, Args...>
   auto operator()(Args&&... args) const {
-    require_here("call");
+    require_here("call", {});
     tree_internal::require_value<Fn, std::invoke_result_t<const Fn&, Args...>>();
     return fn_(std::forward<Args>(args)...);
   }
 
   // errors: Error, as of a call, where it was moved from
   [[nodiscard]] const std::string& name() const {
-    require_here("name");
+    require_here("name", {});
     return name_;
   }
   [[nodiscard]] uint64_t id() const {
-    require_here("function");
+    require_here("id", {});
     return id_.value;
+  }
+
+  // For Heddle's own code. errors: Error where it was moved from
+  void require_here(std::string_view op, SourceLocation at) const {
+    if (id_.value == 0)
+      trace_internal::throw_moved_from(op, base::cat("Function made at ", made_at_), at);
   }
 
  private:
@@ -86,13 +99,11 @@ class Function {
     ~Id() = default;
     uint64_t value;
   };
-  void require_here(std::string_view op) const {
-    if (id_.value == 0) trace_internal::throw_moved_from(op, "Function", {});
-  }
 
   std::string name_;
   Fn fn_;
   Id id_;
+  SourceLocation made_at_;
 };
 
 namespace scan_internal {

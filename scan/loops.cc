@@ -158,11 +158,11 @@ std::vector<Tensor> run_while(const Callable& condition, const Callable& body, c
 
 namespace {
 
-int64_t static_bound(const Operand& bound) {
+int64_t static_bound(std::string_view name, const Operand& bound) {
   if (const auto* u = std::get_if<uint64_t>(&bound.number())) return static_cast<int64_t>(*u);
   if (const auto* i = std::get_if<int64_t>(&bound.number())) return *i;
-  throw Error(base::invalid_argument(
-                  "fori_loop: a bound is no integer; bounds are C++ integers or integer scalars"),
+  throw Error(base::invalid_argument("fori_loop: ", name, " is the C++ number ", number_text(bound),
+                                     "; it must be an integer"),
               bound.at());
 }
 
@@ -208,6 +208,14 @@ std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const 
   return {results.begin() + 2, results.end()};
 }
 
+void require_bound(std::string_view name, const Shape& shape, SourceLocation at) {
+  if (shape.is_scalar() && is_integer(shape.dtype())) return;
+  throw Error(base::invalid_argument(
+                  "fori_loop: ", name, " is ", shape, "; it must be a scalar of an integer dtype, ",
+                  shape.is_scalar() ? "cast it with astype(s32)" : "take one element of it"),
+              at);
+}
+
 }  // namespace
 
 std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
@@ -215,22 +223,28 @@ std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, co
   trace_internal::require_values("fori_loop", "value", init.leaves, init.spec, at);
   return trace_internal::in_program("fori_loop", at, [&]() -> std::vector<Tensor> {
     if (!low.is_tensor() && !high.is_tensor())
-      return static_fori(body, static_bound(low), static_bound(high), init, options.unroll, at);
+      return static_fori(body, static_bound("low", low), static_bound("high", high), init,
+                         options.unroll, at);
     if (options.unroll != 1)
       throw Error(
           base::invalid_argument("fori_loop: unroll is ", options.unroll,
                                  " and a bound is a tensor; only a loop between C++ integers is "
                                  "unrolled, give those or leave it out"),
           at);
+    for (const auto& [name, bound] : {std::pair("low", &low), std::pair("high", &high)}) {
+      if (bound->is_tensor())
+        require_bound(name, trace_internal::node_of(bound->tensor(), "fori_loop", at).shape, at);
+      else
+        (void)static_bound(name, *bound);
+    }
     Tensor from =
         low.is_tensor() ? low.tensor() : constant_like(low, high.tensor().dtype(), "fori_loop");
     Tensor to = high.is_tensor() ? high.tensor() : constant_like(high, from.dtype(), "fori_loop");
     const Shape& a = trace_internal::node_of(from, "fori_loop", at).shape;
     const Shape& b = trace_internal::node_of(to, "fori_loop", at).shape;
-    if (!same_type(a, b) || !a.is_scalar() || !is_integer(a.dtype())) {
-      throw Error(base::invalid_argument(
-                      "fori_loop: bounds are ", a, " and ", b,
-                      "; they must be scalars of one integer dtype, cast one with astype"),
+    if (a.dtype() != b.dtype()) {
+      throw Error(base::invalid_argument("fori_loop: low is ", a, " and high ", b,
+                                         "; their dtypes must be equal, cast one with astype"),
                   at);
     }
     return dynamic_fori(body, from, to, init, at);

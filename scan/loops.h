@@ -47,7 +47,7 @@ constexpr bool is_body() {
     explain<Carry>();
     return false;
   } else if constexpr (!std::is_invocable_v<Fn&, Args...>) {
-    static_assert(std::is_invocable_v<Fn&, Args...>,
+    static_assert(is_misfit_told<Fn, Args...>(),
                   "the body of while_loop takes (carry), that of fori_loop (i, carry), of the "
                   "type of init");
     return false;
@@ -71,7 +71,7 @@ constexpr bool is_body() {
 template <class Fn, class Carry>
 constexpr bool is_condition() {
   if constexpr (!std::is_invocable_v<Fn&, Carry>) {
-    static_assert(!is_tree<Carry>() || std::is_invocable_v<Fn&, Carry>,
+    static_assert(!is_tree<Carry>() || tree_internal::is_misfit_told<Fn, Carry>(),
                   "the condition of while_loop takes (carry), of the type of init");
     return false;
   } else {
@@ -104,6 +104,8 @@ auto while_loop(Condition&& condition, Body&& body, const C& init, const WhileOp
   using Carry = std::remove_cvref_t<decltype(start)>;
   constexpr bool kIsBody = is_body<Body, Carry, Carry>();
   if constexpr (kIsBody && is_condition<Condition, Carry>()) {
+    trace_internal::require_function("while_loop", "condition", condition, at);
+    trace_internal::require_function("while_loop", "body", body, at);
     auto spec = [&] { return tree_spec(start); };
     auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
       specs = {TreeSpec{}};
@@ -144,6 +146,7 @@ auto fori_loop(Operand low, Operand high, Body&& body, const C& init, const Fori
   const auto& start = as_tree(init, at);
   using Carry = std::remove_cvref_t<decltype(start)>;
   if constexpr (is_body<Body, Carry, Tensor, Carry>()) {
+    trace_internal::require_function("fori_loop", "body", body, at);
     auto spec = [&] { return tree_spec(start); };
     auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
       Tensor index = leaves.front();

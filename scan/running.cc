@@ -64,14 +64,14 @@ Tensor of_integers(std::string_view op, const Operand& left, const Operand& righ
 
 }  // namespace
 
-Tensor nan_cumsum(Operand operand, int64_t axis) {
+Tensor nan_cumsum(Operand operand, base::Int axis) {
   return one_program("nan_cumsum", operand.at(), [&] {
     const Tensor numbers = with_identity(operand, 0);
     return cumsum({numbers, operand.at()}, axis);
   });
 }
 
-Tensor nan_cumprod(Operand operand, int64_t axis) {
+Tensor nan_cumprod(Operand operand, base::Int axis) {
   return one_program("nan_cumprod", operand.at(), [&] {
     const Tensor numbers = with_identity(operand, 1);
     return cumprod({numbers, operand.at()}, axis);
@@ -97,7 +97,7 @@ Tensor unwrap(Operand operand, const Unwrap& how) {
   });
 }
 
-Tensor repeat_each(Operand operand, Operand how_often, int64_t total, int64_t axis) {
+Tensor repeat_each(Operand operand, Operand how_often, base::Int total, base::Int axis) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), counts = as_tensor(how_often);
   const int64_t along = axis_of("repeat_each", x.shape(), axis, at), size = x.dim(along);

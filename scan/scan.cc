@@ -76,7 +76,7 @@ class Resolver {
   void check_options() const {
     if (options_.length && *options_.length < 0)
       fail("length is ", *options_.length, "; it must be 0 or more");
-    if (options_.unroll < 0)
+    if (options_.unroll < 1)
       fail("unroll is ", options_.unroll, "; it must be 1 or more, or ScanOptions::kUnrollAll");
     if (xs_.leaves.empty() && !options_.length)
       fail("has neither xs nor length; set options.length");
@@ -193,7 +193,10 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
   operands.insert(operands.end(), init.leaves.begin(), init.leaves.end());
   operands.insert(operands.end(), body.captures.begin(), body.captures.end());
   hlo::FrontendAttributes attributes;
-  if (options.unroll != 1) attributes.emplace_back("heddle.unroll", base::cat(options.unroll));
+  if (options.unroll != 1) {  // 0 in HLO: no loop at all
+    const bool all = options.unroll == ScanOptions::kUnrollAll;
+    attributes.emplace_back("heddle.unroll", base::cat(all ? 0 : options.unroll));
+  }
   std::vector<Tensor> all =
       emit_many({.opcode = Opcode::kScan,
                  .operands = std::move(operands),

@@ -20,14 +20,19 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/scan/body.h"
+#include "heddle/trace/operand.h"
 
 namespace heddle {
 
 // Axes of xs to scan along: one for all leaves, or one a leaf in tree order. Negative axes count
 // from the end.
 struct Axes {
-  Axes(int64_t axis = 0) : each{axis}, all(true) {}  // implicit: {.axis = 1}
+  Axes() : each{0}, all(true) {}
+  template <class Axis>
+  requires std::is_convertible_v<Axis, int64_t> Axes(Axis axis)
+      : each{base::Int(axis)}, all(true) {}  // implicit: {.axis = 1}
   Axes(std::initializer_list<int64_t> axes) : each(axes), all(false) {}
   std::vector<int64_t> each;
   bool all;
@@ -35,7 +40,7 @@ struct Axes {
 };
 
 struct ScanOptions {
-  static constexpr int64_t kUnrollAll = 0;
+  static constexpr int64_t kUnrollAll = INT64_MAX;
   std::optional<int64_t> length = {};  // needed without xs; with xs it must be their size
   bool reverse = false;  // from the last element to the first; ys land where their x was
   int64_t unroll = 1;    // steps per trip of the loop; kUnrollAll: no loop at all
@@ -152,13 +157,14 @@ auto scan_trees(std::string_view what, const User& user, Fn& fn, const C& init, 
     return Refused();
   } else if constexpr (!std::is_invocable_v<Fn&, C, X>) {
     static_assert(
-        std::is_invocable_v<Fn&, C, X>,
+        tree_internal::is_misfit_told<Fn, C, X>(),
         "the step of a scan takes (carry, x), of the types of init and of xs; x is None where "
         "there are no xs");
     return Refused();
   } else if constexpr (!is_step<Fn, C, std::invoke_result_t<Fn&, C, X>>()) {
     return Refused();
   } else {
+    trace_internal::require_function(what, "step", user, at);
     return scan_valid(what, user, fn, init, xs, options, at);
   }
 }
@@ -174,7 +180,7 @@ auto map_trees(Fn& fn, const ScanOptions& options, SourceLocation at, const Xs&.
     (explain<Xs>(), ...);
     return Tensor();
   } else if constexpr (!std::is_invocable_v<Fn&, Xs...>) {
-    static_assert(std::is_invocable_v<Fn&, Xs...>,
+    static_assert(is_misfit_told<Fn, Xs...>(),
                   "the function of a map takes one element of each of the xs");
     return Tensor();
   } else if constexpr (!is_value<Fn, std::invoke_result_t<Fn&, Xs...>>) {
@@ -186,9 +192,11 @@ auto map_trees(Fn& fn, const ScanOptions& options, SourceLocation at, const Xs&.
     explain<Y>();
     return Tensor();
   } else if constexpr (sizeof...(Xs) == 1) {
+    trace_internal::require_function("map", "function", fn, at);
     auto step = [&fn](None, Xs... x) { return std::pair<None, Y>({}, fn(std::move(x)...)); };
     return scan_trees("map", fn, step, None{}, xs..., options, at).second;
   } else {
+    trace_internal::require_function("map", "function", fn, at);
     auto step = [&fn](None, std::tuple<Xs...> x) {
       return std::pair<None, Y>({}, std::apply(fn, std::move(x)));
     };
@@ -199,6 +207,7 @@ auto map_trees(Fn& fn, const ScanOptions& options, SourceLocation at, const Xs&.
 // The scan behind scan_layers: `layers` has stacked leaves.
 template <class Fn, class L, class X>
 X scan_stacked(Fn& fn, const L& layers, const X& x, const ScanOptions& options, SourceLocation at) {
+  trace_internal::require_function("scan_layers", "function", fn, at);
   auto step = [&fn](X carry, L layer) {
     return std::pair<X, None>(fn(std::move(layer), std::move(carry)), {});
   };
@@ -217,7 +226,7 @@ constexpr bool takes_layers() {
     explain<X>();
     return false;
   } else if constexpr (!std::is_invocable_v<Fn&, L, X>) {
-    static_assert(std::is_invocable_v<Fn&, L, X>,
+    static_assert(is_misfit_told<Fn, L, X>(),
                   "the function of scan_layers takes (layer, x), one layer and what goes through");
     return false;
   } else {
@@ -274,6 +283,23 @@ requires scan_internal::NoOptions<Y> && scan_internal::NoOptions<Z>  //
                                                    const ScanOptions& options = {},
                                                    SourceLocation at = SourceLocation::here()) {
   return scan_internal::map_trees(fn, options, at, xs, ys, zs);
+}
+
+// The same with a function of Heddle's by its name: map(exp, x).
+inline Tensor map(Tensor (*fn)(Operand), const Tensor& xs, const ScanOptions& options = {},
+                  SourceLocation at = SourceLocation::here()) {
+  trace_internal::require_function("map", "function", fn, at);
+  return map([&](const Tensor& x) { return fn({x, at}); }, xs, options, at);
+}
+// Likewise one of two operands: map(maximum, x, y).
+inline Tensor map(Tensor (*fn)(Operand, Operand), const Tensor& xs, const Tensor& ys,
+                  const ScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
+  trace_internal::require_function("map", "function", fn, at);
+  return map(
+      [&](const Tensor& x, const Tensor& y) {
+        return fn({x, at}, {y, at});
+      },
+      xs, ys, options, at);
 }
 
 // A stack of equal layers as one scan: x = fn(layer, x) for each layer in turn; the layer is traced

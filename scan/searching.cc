@@ -132,7 +132,7 @@ UniqueResult unique_of(const Located& x, int64_t size, const std::optional<Opera
 
 }  // namespace
 
-UniqueResult unique(Operand x, int64_t size, std::optional<Operand> fill) {
+UniqueResult unique(Operand x, base::Int size, std::optional<Operand> fill) {
   SourceLocation at = x.at();
   Tensor elements = as_tensor(x);
   if (is_complex(elements.dtype()) || elements.size() == 0)

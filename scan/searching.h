@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -29,6 +30,6 @@ struct UniqueResult {
   Tensor number;   // s32[]: of different elements, which may be more than size
 };
 // The different elements of x, ascending, in `size` places.
-UniqueResult unique(Operand x, int64_t size, std::optional<Operand> fill = {});
+UniqueResult unique(Operand x, base::Int size, std::optional<Operand> fill = {});
 
 }  // namespace heddle

@@ -70,26 +70,26 @@ Tensor isin(Operand operand, Operand elements) {
   return one_program("isin", at, [&] { return isin_of(Located(x, at), Located(of, at)).tensor(); });
 }
 
-SetResult union1d(Operand x, Operand y, int64_t size, Operand fill) {
+SetResult union1d(Operand x, Operand y, base::Int size, Operand fill) {
   return set_of("union1d", x, y, size, fill,
                 [](const Located& v, const Located&, const Located&) { return v == v; });
 }
 
-SetResult intersect1d(Operand x, Operand y, int64_t size, Operand fill) {
+SetResult intersect1d(Operand x, Operand y, base::Int size, Operand fill) {
   return set_of("intersect1d", x, y, size, fill,
                 [](const Located& v, const Located& a, const Located& b) {
                   return isin_of(v, a) & isin_of(v, b);
                 });
 }
 
-SetResult setdiff1d(Operand x, Operand y, int64_t size, Operand fill) {
+SetResult setdiff1d(Operand x, Operand y, base::Int size, Operand fill) {
   return set_of("setdiff1d", x, y, size, fill,
                 [](const Located& v, const Located& a, const Located& b) {
                   return isin_of(v, a) & ~isin_of(v, b);
                 });
 }
 
-SetResult setxor1d(Operand x, Operand y, int64_t size, Operand fill) {
+SetResult setxor1d(Operand x, Operand y, base::Int size, Operand fill) {
   return set_of("setxor1d", x, y, size, fill,
                 [](const Located& v, const Located& a, const Located& b) {
                   return isin_of(v, a) != isin_of(v, b);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -22,9 +23,10 @@ struct SetResult {
   Tensor values;  // [size], of x's dtype
   Tensor number;  // s32[]: of elements, which may be more than size
 };
-SetResult union1d(Operand x, Operand y, int64_t size, Operand fill = 0);      // of either
-SetResult intersect1d(Operand x, Operand y, int64_t size, Operand fill = 0);  // of both
-SetResult setdiff1d(Operand x, Operand y, int64_t size, Operand fill = 0);    // of x and not of y
-SetResult setxor1d(Operand x, Operand y, int64_t size, Operand fill = 0);  // of one and not of both
+SetResult union1d(Operand x, Operand y, base::Int size, Operand fill = 0);      // of either
+SetResult intersect1d(Operand x, Operand y, base::Int size, Operand fill = 0);  // of both
+SetResult setdiff1d(Operand x, Operand y, base::Int size, Operand fill = 0);    // of x and not of y
+SetResult setxor1d(Operand x, Operand y, base::Int size,
+                   Operand fill = 0);  // of one and not of both
 
 }  // namespace heddle

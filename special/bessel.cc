@@ -100,7 +100,7 @@ Tensor i1(Operand x) {
   return evaluate("special::i1", {x}, [](Arguments v) { return unscaled(scaled_i1(v[0]), v[0]); });
 }
 
-Tensor kaiser(int64_t n, double beta, DType dtype, SourceLocation at) {
+Tensor kaiser(base::Int n, double beta, DType dtype, SourceLocation at) {
   if (n < 0 || !is_floating(dtype))
     throw Error(base::invalid_argument("special::kaiser: n is ", n, " and dtype ", to_string(dtype),
                                        "; n must be 0 or more and dtype of floats"),

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -25,7 +26,7 @@ inline Tensor i1e(Operand x) { return bessel_i1e(x); }
 
 // The window of n points i0(beta sqrt(1 - (2 i / (n - 1) - 1)^2)) / i0(beta), 1 in its middle, of
 // jax.numpy. errors: also for n < 0, and a dtype that is not of floats
-Tensor kaiser(int64_t n, double beta, DType dtype = f32,
+Tensor kaiser(base::Int n, double beta, DType dtype = f32,
               SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle::special

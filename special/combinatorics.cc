@@ -84,7 +84,7 @@ Tensor poch(Operand x, Operand m) {
   return evaluate("special::poch", {x, m}, [](Arguments v) { return poch_of(v[0], v[1]); });
 }
 
-Tensor multigammaln(Operand x, int64_t d) {
+Tensor multigammaln(Operand x, base::Int d) {
   if (d < 1)
     throw Error(base::invalid_argument("special::multigammaln: d is ", d, "; it must be 1 or more"),
                 x.at());
@@ -96,7 +96,7 @@ Tensor multigammaln(Operand x, int64_t d) {
   });
 }
 
-Tensor bernoulli(int64_t n, DType dtype, SourceLocation at) {
+Tensor bernoulli(base::Int n, DType dtype, SourceLocation at) {
   if (n < 0 || !is_floating(dtype))
     throw Error(
         base::invalid_argument("special::bernoulli: n is ", n, " and dtype ", to_string(dtype),

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -20,10 +21,10 @@ Tensor comb(Operand n, Operand k);
 Tensor poch(Operand x, Operand m);
 // log of the gamma function of d x d matrices, for x > (d - 1) / 2; NaN elsewhere. source: DLMF
 // 35.3.1
-Tensor multigammaln(Operand x, int64_t d);
+Tensor multigammaln(Operand x, base::Int d);
 // Bernoulli's numbers B_0 .. B_n, a constant [n + 1], with B_1 = -1/2. source: DLMF 24.15 up to
 // B_18, from there on 25.6.2 by quotients of neighbours. errors: n < 0, and a dtype that is not of
 // floats
-Tensor bernoulli(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor bernoulli(base::Int n, DType dtype = f32, SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle::special

@@ -174,14 +174,14 @@ std::vector<Located> harmonic_of(const Located& degree, const Located& m, const 
 
 }  // namespace
 
-Tensor bessel_jn(Operand z, int64_t v) {
+Tensor bessel_jn(Operand z, base::Int v) {
   if (v < 0)
     throw Error(base::invalid_argument("special::bessel_jn: v is ", v, "; it must be 0 or more"),
                 z.at());
   return evaluate("special::bessel_jn", {z}, [&](Arguments a) { return bessel_rows(a[0], v); });
 }
 
-Tensor sph_harm_y(Operand n, Operand m, Operand theta, Operand phi, int64_t n_max) {
+Tensor sph_harm_y(Operand n, Operand m, Operand theta, Operand phi, base::Int n_max) {
   const SourceLocation at = theta.at();
   if (n_max < 0)
     throw Error(

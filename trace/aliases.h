@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/collectives.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/formulas.h"
@@ -21,7 +22,7 @@ namespace heddle {
 // power
 inline Tensor pow(Operand x, Operand y) { return power(x, y); }
 // concat
-inline Tensor concatenate(const std::vector<Tensor>& parts, int64_t axis = 0,
+inline Tensor concatenate(const std::vector<Tensor>& parts, base::Int axis = 0,
                           SourceLocation at = SourceLocation::here()) {
   return concat(parts, axis, at);
 }
@@ -47,63 +48,65 @@ inline Tensor allclose(Operand x, Operand y, const Tolerance& within = {}) {
 }
 // nan_sum
 inline Tensor nansum(Operand x, const Reduction& over = {}) { return nan_sum(x, over); }
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nansum(Operand x, Axis axis, bool keep_dims = false) {
   return nan_sum(x, axis, keep_dims);
 }
 // nan_mean
 inline Tensor nanmean(Operand x, const Reduction& over = {}) { return nan_mean(x, over); }
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nanmean(Operand x, Axis axis, bool keep_dims = false) {
   return nan_mean(x, axis, keep_dims);
 }
 // nan_prod
 inline Tensor nanprod(Operand x, const Reduction& over = {}) { return nan_prod(x, over); }
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nanprod(Operand x, Axis axis, bool keep_dims = false) {
   return nan_prod(x, axis, keep_dims);
 }
 // nan_max
 inline Tensor nanmax(Operand x, const Reduction& over = {}) { return nan_max(x, over); }
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nanmax(Operand x, Axis axis, bool keep_dims = false) {
   return nan_max(x, axis, keep_dims);
 }
 // nan_min
 inline Tensor nanmin(Operand x, const Reduction& over = {}) { return nan_min(x, over); }
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nanmin(Operand x, Axis axis, bool keep_dims = false) {
   return nan_min(x, axis, keep_dims);
 }
 // nan_var
-inline Tensor nanvar(Operand x, const Reduction& over = {}, int64_t ddof = 0) {
+inline Tensor nanvar(Operand x, const Reduction& over = {}, base::Int ddof = 0) {
   return nan_var(x, over, ddof);
 }
-template <class Axis, class Count = int64_t>
+template <class Axis = AxisList, class Count = int64_t>
 Tensor nanvar(Operand x, Axis axis, Count ddof = 0) {
   return nan_var(x, axis, ddof);
 }
 // nan_std
-inline Tensor nanstd(Operand x, const Reduction& over = {}, int64_t ddof = 0) {
+inline Tensor nanstd(Operand x, const Reduction& over = {}, base::Int ddof = 0) {
   return nan_std(x, over, ddof);
 }
-template <class Axis, class Count = int64_t>
+template <class Axis = AxisList, class Count = int64_t>
 Tensor nanstd(Operand x, Axis axis, Count ddof = 0) {
   return nan_std(x, axis, ddof);
 }
 // nan_argmax
-inline Tensor nanargmax(Operand x, int64_t axis) { return nan_argmax(x, axis); }
+inline Tensor nanargmax(Operand x, base::Int axis) { return nan_argmax(x, axis); }
 // nan_argmin
-inline Tensor nanargmin(Operand x, int64_t axis) { return nan_argmin(x, axis); }
+inline Tensor nanargmin(Operand x, base::Int axis) { return nan_argmin(x, axis); }
 // nan_median
-inline Tensor nanmedian(Operand x, std::optional<int64_t> axis = {}) { return nan_median(x, axis); }
+inline Tensor nanmedian(Operand x, std::optional<base::Int> axis = {}) {
+  return nan_median(x, axis);
+}
 // nan_quantile
-inline Tensor nanquantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+inline Tensor nanquantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
                           QuantileMethod between = QuantileMethod::kLinear) {
   return nan_quantile(x, q, axis, between);
 }
 // nan_percentile
-inline Tensor nanpercentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+inline Tensor nanpercentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
                             QuantileMethod between = QuantileMethod::kLinear) {
   return nan_percentile(x, q, axis, between);
 }

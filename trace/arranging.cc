@@ -157,7 +157,7 @@ Tensor block_matrix(const std::vector<std::vector<Tensor>>& rows, SourceLocation
   });
 }
 
-std::vector<Tensor> array_split(Operand operand, int64_t count, int64_t axis) {
+std::vector<Tensor> array_split(Operand operand, base::Int count, base::Int axis) {
   Tensor x = as_tensor(operand);
   const int64_t size = x.dim(axis_of("array_split", x.shape(), axis, operand.at()));
   if (count < 1)
@@ -183,17 +183,17 @@ std::vector<Tensor> equal_parts(std::string_view op, const Operand& x, int64_t c
 
 }  // namespace
 
-std::vector<Tensor> hsplit(Operand x, int64_t count) {
+std::vector<Tensor> hsplit(Operand x, base::Int count) {
   return equal_parts("hsplit", x, count, as_tensor(x).rank() == 1 ? 0 : 1, 1);
 }
-std::vector<Tensor> vsplit(Operand x, int64_t count) {
+std::vector<Tensor> vsplit(Operand x, base::Int count) {
   return equal_parts("vsplit", x, count, 0, 2);
 }
-std::vector<Tensor> dsplit(Operand x, int64_t count) {
+std::vector<Tensor> dsplit(Operand x, base::Int count) {
   return equal_parts("dsplit", x, count, 2, 3);
 }
 
-std::vector<Tensor> unstack(Operand operand, int64_t axis) {
+std::vector<Tensor> unstack(Operand operand, base::Int axis) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   const int64_t along = axis_of("unstack", x.shape(), axis, at);
@@ -220,7 +220,7 @@ std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs, SourceLocati
   });
 }
 
-Tensor insert(Operand operand, int64_t position, Operand values, std::optional<int64_t> axis) {
+Tensor insert(Operand operand, base::Int position, Operand values, std::optional<base::Int> axis) {
   const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (!axis && x.rank() != 1)
@@ -228,7 +228,7 @@ Tensor insert(Operand operand, int64_t position, Operand values, std::optional<i
       return insert({ravel(operand), at}, position, values, 0);
     });
   const int64_t along = axis_of("insert", x.shape(), axis.value_or(0), at), size = x.dim(along);
-  const int64_t place = position < 0 ? position + size : position;
+  const int64_t place = position < 0 ? position + size : int64_t{position};
   if (place < 0 || place > size)
     throw Error(base::invalid_argument("insert: position is ", position, "; axis ", along, " of ",
                                        x.shape(), " has size ", size, ", it must be in ", -size,
@@ -245,7 +245,7 @@ Tensor insert(Operand operand, int64_t position, Operand values, std::optional<i
 }
 
 Tensor without(Operand operand, const std::vector<int64_t>& positions,
-               std::optional<int64_t> axis) {
+               std::optional<base::Int> axis) {
   const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (!axis && x.rank() != 1)
@@ -287,7 +287,7 @@ Tensor resize(Operand operand, const Dimensions& shape) {
 Tensor fliplr(Operand x) { return flip(x, {axis_of("fliplr", as_tensor(x).shape(), 1, x.at())}); }
 Tensor flipud(Operand x) { return flip(x, {axis_of("flipud", as_tensor(x).shape(), 0, x.at())}); }
 
-Tensor rot90(Operand operand, int64_t times, int64_t from, int64_t toward) {
+Tensor rot90(Operand operand, base::Int times, base::Int from, base::Int toward) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   const std::vector<int64_t> axes = trace_internal::axes_of("rot90", x.shape(), {from, toward}, at);
@@ -314,10 +314,10 @@ Tensor roll(Operand operand, const std::vector<int64_t>& shifts, const std::vect
   });
 }
 
-Tensor rollaxis(Operand operand, int64_t axis, int64_t start) {
+Tensor rollaxis(Operand operand, base::Int axis, base::Int start) {
   Tensor x = as_tensor(operand);
   const int64_t from = axis_of("rollaxis", x.shape(), axis, operand.at());
-  const int64_t before = start < 0 ? start + x.rank() : start;
+  const int64_t before = start < 0 ? start + x.rank() : int64_t{start};
   if (before < 0 || before > x.rank())
     throw Error(base::invalid_argument("rollaxis: start is ", start, "; x is ", x.shape(),
                                        ", it must be in ", -x.rank(), " .. ", x.rank()),

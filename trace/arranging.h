@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/shaping.h"
@@ -36,35 +37,36 @@ Tensor block_matrix(const std::vector<std::vector<Tensor>>& rows,
                     SourceLocation at = SourceLocation::here());
 
 // Along an axis into `count` parts whose sizes differ by 1 at most, the greater ones first.
-std::vector<Tensor> array_split(Operand x, int64_t count, int64_t axis = 0);
+std::vector<Tensor> array_split(Operand x, base::Int count, base::Int axis = 0);
 // Into `count` equal parts: along axis 1 (of a vector along its own), 0 and 2; at positions by
 // split_at.
-std::vector<Tensor> hsplit(Operand x, int64_t count);
-std::vector<Tensor> vsplit(Operand x, int64_t count);  // Into `count` equal parts along axis 0
-std::vector<Tensor> dsplit(Operand x, int64_t count);  // Into `count` equal parts along axis 2
+std::vector<Tensor> hsplit(Operand x, base::Int count);
+std::vector<Tensor> vsplit(Operand x, base::Int count);  // Into `count` equal parts along axis 0
+std::vector<Tensor> dsplit(Operand x, base::Int count);  // Into `count` equal parts along axis 2
 // Each position of an axis, without it.
-std::vector<Tensor> unstack(Operand x, int64_t axis = 0);
+std::vector<Tensor> unstack(Operand x, base::Int axis = 0);
 // All in the shape that they broadcast to.
 std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs,
                                      SourceLocation at = SourceLocation::here());
 
 // values, which broadcast to one position of the axis, put before `position` of it; without an axis
 // into the flattened array.
-Tensor insert(Operand x, int64_t position, Operand values, std::optional<int64_t> axis = {});
+Tensor insert(Operand x, base::Int position, Operand values, std::optional<base::Int> axis = {});
 // Without the positions listed, of an axis or of the flattened array; in numpy `delete`, a word of
 // C++.
-Tensor without(Operand x, const std::vector<int64_t>& positions, std::optional<int64_t> axis = {});
+Tensor without(Operand x, const std::vector<int64_t>& positions,
+               std::optional<base::Int> axis = {});
 // x's elements in order, again and again until the shape is full; of nothing zeros.
 Tensor resize(Operand x, const Dimensions& shape);
 
 Tensor fliplr(Operand x);  // axis 1 reversed
 Tensor flipud(Operand x);  // axis 0 reversed
 // Turned by so many right angles, from the first of two axes toward the second.
-Tensor rot90(Operand x, int64_t times = 1, int64_t from = 0, int64_t toward = 1);
+Tensor rot90(Operand x, base::Int times = 1, base::Int from = 0, base::Int toward = 1);
 // Several axes by several shifts.
 Tensor roll(Operand x, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes);
 // An axis moved back until it stands before `start`.
-Tensor rollaxis(Operand x, int64_t axis, int64_t start = 0);
+Tensor rollaxis(Operand x, base::Int axis, base::Int start = 0);
 Tensor matrix_transpose(Operand x);  // the last two axes change places
 
 // What stands outside of x: kEdge, its last element; kReflect, its elements backwards from the last

@@ -118,6 +118,7 @@ class Calls {
   template <class Out, class... Args>
   Out call_trees(SourceLocation at, const Args&... args) const {
     const Self& self = static_cast<const Self&>(*this);
+    self.require_here("call", at);
     if (!takes(self.argument_specs(), args...))
       throw_other_arguments(self.signature().name, {tree_spec(args)...}, self.argument_specs(), at);
     if (!fits<Out>(self.result_spec()))

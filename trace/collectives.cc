@@ -283,8 +283,8 @@ Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n, S
 
 }  // namespace
 
-Tensor all_to_all(const Tensor& x, const MeshAxes& axes, int64_t split_axis, int64_t concat_axis,
-                  SourceLocation at) {
+Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
+                  base::Int concat_axis, SourceLocation at) {
   const Groups groups("all_to_all", axes, at);
   const Shape& shape = shape_of(x, "all_to_all", at);
   const int64_t split = axis_of("all_to_all", shape, split_axis, at);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/base/source_location.h"
 #include "heddle/trace/mesh.h"
 #include "heddle/trace/tensor.h"
@@ -33,7 +34,7 @@ Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLoc
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at = SourceLocation::here());
 
 struct CollectiveOptions {
-  int64_t axis = 0;  // of x, or of the result where it is new; negative axes count from the end
+  base::Int axis = 0;  // of x, or of the result where it is new; negative axes count from the end
   // True: parts lie one after the other along `axis`. False: along an axis of their own, `axis`,
   // as long as the group.
   bool tiled = false;
@@ -54,8 +55,8 @@ Tensor reduce_scatter(const Tensor& x, const MeshAxes& axes, const CollectiveOpt
 // concat_axis. x keeps its number of elements; split_axis is n times as short, concat_axis n times
 // as long.
 // errors   Error where split_axis is no multiple of n
-Tensor all_to_all(const Tensor& x, const MeshAxes& axes, int64_t split_axis, int64_t concat_axis,
-                  SourceLocation at = SourceLocation::here());
+Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
+                  base::Int concat_axis, SourceLocation at = SourceLocation::here());
 
 // x of another device: each pair is (from, to), positions in the group. Who gets none has zeros.
 // jax.lax calls it ppermute.

@@ -61,17 +61,20 @@ Error elsewhere(const CompiledProgram& program, std::string_view argument, const
 
 CompiledProgram Program::compile(Device& device, const CompileOptions& options,
                                  SourceLocation at) const {
-  auto executable = value_or_throw(trace_internal::executable_for(module(), device, options), at);
+  require_here("compile", at);
+  auto executable = value_or_throw(trace_internal::executable_for(module(at), device, options), at);
   return CompiledProgram(std::make_shared<const CompiledProgram::State>(
       CompiledProgram::State{*this, options, std::move(executable)}));
 }
 
 CompiledProgram Program::compile(const CompileOptions& options, SourceLocation at) const {
+  require_here("compile", at);
   return compile(*value_or_throw(runtime::find_default_device(), at), options, at);
 }
 
 CompiledProgram Program::compile(std::string_view device, const CompileOptions& options,
                                  SourceLocation at) const {
+  require_here("compile", at);
   StatusOr<Device*> found = runtime::find_device(device);
   throw_if_error(base::annotate(found.status(), "compile ", signature().name, ": "), at);
   return compile(**found, options, at);
@@ -79,6 +82,7 @@ CompiledProgram Program::compile(std::string_view device, const CompileOptions& 
 
 CompiledProgram Program::with_executable(std::shared_ptr<runtime::Executable> executable,
                                          SourceLocation at) const {
+  require_here("with_executable", at);
   if (executable == nullptr) {
     throw Error(
         base::invalid_argument("with_executable: there is no executable; load or compile one"), at);
@@ -273,21 +277,30 @@ std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> arguments,
                     there, at);
   }
   const std::vector<int>& donate = now.run_options.donate;
-  // Before the run, which another thread may notice at once; shown only of what is gone.
-  for (size_t i = 0; i < donate.size(); ++i) {
-    trace_internal::set_remark(*all[static_cast<size_t>(donate[i])].node(),
-                               std::make_shared<const trace_internal::Remark>(
-                                   trace_internal::Remark{{}, now.donated_as[i], at}));
-  }
+  // Of what the run took: one that fails may leave buffers as they were.
+  const auto remark = [&] {
+    for (size_t i = 0; i < donate.size(); ++i) {
+      const auto given = static_cast<size_t>(donate[i]);
+      if (!buffers[given]->is_deleted()) continue;
+      trace_internal::set_remark(*all[given].node(),
+                                 std::make_shared<const trace_internal::Remark>(
+                                     trace_internal::Remark{{}, now.donated_as[i], at}));
+    }
+  };
   try {
-    return trace_internal::run_executable(*now.executable, buffers, at, now.run_options);
+    std::vector<Tensor> results =
+        trace_internal::run_executable(*now.executable, buffers, at, now.run_options);
+    remark();
+    return results;
   } catch (const Error&) {
+    remark();
     check_passed_once(donate, buffers, parameters_of(signature()), at);
     throw;
   }
 }
 
 std::string to_string(const CompiledProgram& program) {
+  if (program.is_moved_from()) return "a compiled program that was moved from";
   std::string out = base::cat(program.signature().name, " on ", program.device().name());
   for (const BackendOption& option : program.options().backend_options)
     base::append(out, ", ", option.name, "=", option.value);

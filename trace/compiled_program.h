@@ -51,7 +51,7 @@ struct RunOptions {
 
 // Copies refer to the same executable. May be run from several threads at once. One that was moved
 // from is empty, and every use of it an Error that says so.
-class CompiledProgram : public trace_internal::Calls<CompiledProgram> {
+class [[nodiscard]] CompiledProgram : public trace_internal::Calls<CompiledProgram> {
  public:
   // Where it runs: device().name() is "pjrt:cuda:1".
   [[nodiscard]] Device& device(SourceLocation at = SourceLocation::here()) const;
@@ -89,19 +89,24 @@ class CompiledProgram : public trace_internal::Calls<CompiledProgram> {
   std::vector<Tensor> run(std::span<const Tensor> arguments,
                           SourceLocation at = SourceLocation::here()) const;
 
+  // For Heddle's own code. errors: Error where it was moved from, at a call of `op`
+  void require_here(std::string_view op, SourceLocation at) const { (void)state(op, at); }
+
   struct State;
   explicit CompiledProgram(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
  private:
   // errors: Error where it was moved from
   [[nodiscard]] const State& state(std::string_view op, SourceLocation at) const;
+  [[nodiscard]] bool is_moved_from() const { return state_ == nullptr; }
+  friend std::string to_string(const CompiledProgram& program);
 
   std::shared_ptr<const State> state_;
 };
 
 // One that knows what it takes and returns: what trace(..).compile() gives.
 template <class Out, class... Args>
-class TypedCompiledProgram : public trace_internal::TypedCalls<CompiledProgram, Out, Args...> {
+class [[nodiscard]] TypedCompiledProgram : public trace_internal::TypedCalls<CompiledProgram, Out, Args...> {
  public:
   using trace_internal::TypedCalls<CompiledProgram, Out, Args...>::TypedCalls;
 

@@ -139,7 +139,7 @@ Tensor outer(Operand a, Operand b) {
   return dot_of("outer", as_tensor(a), as_tensor(b), {}, {}, a.at());
 }
 
-Tensor tensordot(Operand left, Operand right, int64_t axes) {
+Tensor tensordot(Operand left, Operand right, base::Int axes) {
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (axes < 0 || axes > a.rank() || axes > b.rank()) {

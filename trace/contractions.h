@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -35,7 +36,7 @@ Tensor dot(Operand a, Operand b);
 // a[..] x b[..] -> all axes of a, then all of b.
 Tensor outer(Operand a, Operand b);
 // Sums over the last `axes` axes of a and the first `axes` axes of b.
-Tensor tensordot(Operand a, Operand b, int64_t axes = 2);
+Tensor tensordot(Operand a, Operand b, base::Int axes = 2);
 // Over pairs of axes: a_axes[i] with b_axes[i]; what is left of a, then what is left of b.
 Tensor tensordot(Operand a, Operand b, const std::vector<int64_t>& a_axes,
                  const std::vector<int64_t>& b_axes);

@@ -136,6 +136,30 @@ Tensor emit_conv(const Tensor& x, const Tensor& kernel, hlo::ConvolutionAttrs at
                                .at = at});
 }
 
+// Features of x that the kernel takes; torch's layouts are NCHW and OIHW.
+void check_features(std::string_view op, const Tensor& x, const Tensor& kernel,
+                    const ConvLayout& given, const ConvolutionDims& dims, int64_t groups,
+                    SourceLocation at) {
+  const ConvLayout layout = filled(given, x.rank());
+  const int64_t have = x.shape().dimension(dims.input_feature);
+  const int64_t takes = kernel.shape().dimension(dims.kernel_input_feature) * groups;
+  if (have == takes) return;
+  const bool is_usual = given.x.empty() && given.kernel.empty();
+  const std::string spatial = layout.x.substr(1, layout.x.size() - 2);
+  std::string repair = ", transpose one, or say where its axes are with .layout";
+  if (is_usual && x.dim(1) == takes)
+    repair =
+        base::cat(", transpose x, or write {.layout = {.x = \"NC", spatial, "\"}} for x as it is");
+  else if (is_usual && x.dim(1) == kernel.dim(1) * groups)
+    repair = base::cat(", transpose both, or write {.layout = {.x = \"NC", spatial,
+                       "\", .kernel = \"OI", spatial, "\"}} for both as they are");
+  throw Error(
+      base::invalid_argument(op, ": x is ", x.shape(), ", in the layout ", layout.x, " of ", have,
+                             " features, and kernel ", kernel.shape(), ", which in the layout ",
+                             layout.kernel, " takes ", takes, "; they must be equal", repair),
+      at);
+}
+
 void check_groups(std::string_view op, const Convolution& options, SourceLocation at) {
   if (options.feature_groups >= 1 && options.batch_groups >= 1) return;
   throw Error(base::invalid_argument(op, ": feature_groups is ", options.feature_groups,
@@ -167,6 +191,7 @@ Tensor conv(Operand x, Operand kernel, const Convolution& options) {
       .dim_labels = dims_of("conv", filled(options.layout, a.rank()), a.rank(), at),
       .feature_group_count = options.feature_groups,
       .batch_group_count = options.batch_groups};
+  check_features("conv", a, k, options.layout, attrs.dim_labels, options.feature_groups, at);
   std::vector<int64_t> sizes = sizes_at(k, attrs.dim_labels.kernel_spatial);
   std::vector<int64_t> strides = ones_or("conv", "strides", options.strides, sizes.size(), at);
   std::vector<int64_t> lhs =
@@ -194,6 +219,7 @@ Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& op
                                   dims_of(kOp, filled(options.layout, a.rank()), a.rank(), at)};
   if (options.transpose_kernel)
     std::swap(attrs.dim_labels.kernel_input_feature, attrs.dim_labels.kernel_output_feature);
+  check_features(kOp, a, k, options.layout, attrs.dim_labels, 1, at);
   std::vector<int64_t> sizes = sizes_at(k, attrs.dim_labels.kernel_spatial);
   std::vector<int64_t> strides = ones_or(kOp, "strides", options.strides, sizes.size(), at);
   std::vector<int64_t> dilation =

@@ -87,7 +87,7 @@ Tensor hfft(Operand operand, const Fft& over) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   const int64_t along = axis_of("hfft", x.shape(), over.axis, at);
-  const int64_t n = over.n > 0 ? over.n : 2 * (x.dim(along) - 1);
+  const int64_t n = over.n > 0 ? int64_t{over.n} : 2 * (x.dim(along) - 1);
   return one_program("hfft", at, [&] {
     // The inverse transform of the conjugate, divided by what the forward one is divided by.
     Fft back{.n = n, .axis = along, .scale = over.scale};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/fft.h"
 #include "heddle/trace/operand.h"
@@ -24,7 +25,7 @@ Tensor ihfft(Operand x, const Fft& over = {});
 // ortho times sqrt(1 / (2 n)), out[0] times sqrt(1 / (4 n)). And back. source: J. Makhoul, IEEE
 // Trans. ASSP 28 (1980): one fft of n elements
 struct Cosine {
-  int64_t axis = -1;
+  base::Int axis = -1;
   bool ortho = false;
 };
 // The cosine transform (DCT-II) along an axis of f32 or f64.

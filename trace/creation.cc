@@ -36,7 +36,7 @@ Tensor triangle(const Tensor& x, int64_t k, bool lower, SourceLocation at) {
   Dimensions last{shape.dimension(shape.rank() - 2), shape.dimension(shape.rank() - 1)};
   Tensor row = iota(s32, last, 0, at);
   Tensor column = iota(s32, last, 1, at);
-  Tensor shifted = add({row, at}, {k, at});
+  Tensor shifted = add({row, at}, {int64_t{k}, at});
   return lower ? greater_equal({shifted, at}, {column, at})
                : less_equal({shifted, at}, {column, at});
 }
@@ -101,12 +101,12 @@ Tensor ones_like(Operand x, std::optional<DType> dtype) {
   return filled("ones_like", like.dimensions(), {1, x.at()}, dtype.value_or(like.dtype()));
 }
 
-Tensor iota(DType dtype, const Dimensions& shape, int64_t axis, SourceLocation at) {
+Tensor iota(DType dtype, const Dimensions& shape, base::Int axis, SourceLocation at) {
   throw_if_error(base::annotate(check_shape(Shape(dtype, shape)), "iota: "), at);
   int64_t rank = static_cast<int64_t>(shape.size());
   return emit({.opcode = Opcode::kIota,
                .operands = {},
-               .attrs = hlo::IotaAttrs{.iota_dimension = axis < 0 ? axis + rank : axis},
+               .attrs = hlo::IotaAttrs{.iota_dimension = axis < 0 ? axis + rank : int64_t{axis}},
                .declared = Shape(dtype, shape),
                .at = at});
 }
@@ -143,7 +143,7 @@ Tensor arange(double start, double stop, double step, DType dtype, SourceLocatio
   });
 }
 
-Tensor linspace(double start, double stop, int64_t count, DType dtype, SourceLocation at) {
+Tensor linspace(double start, double stop, base::Int count, DType dtype, SourceLocation at) {
   if (count < 0)
     throw Error(base::invalid_argument("linspace: count is ", count, "; it must be 0 or more"), at);
   const bool exact = is_integer(dtype) || dtype == pred;
@@ -163,20 +163,20 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype, SourceLoc
   });
 }
 
-Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype, SourceLocation at) {
+Tensor eye(base::Int rows, base::Int columns, base::Int k, DType dtype, SourceLocation at) {
   Dimensions shape{rows, columns < 0 ? rows : columns};
   return one_program("eye", at, [&] {
-    Tensor diagonal = add({iota(s32, shape, 0, at), at}, {k, at});
+    Tensor diagonal = add({iota(s32, shape, 0, at), at}, {int64_t{k}, at});
     return equal({diagonal, at}, {iota(s32, shape, 1, at), at}).astype(dtype, at);
   });
 }
 
-Tensor eye(int64_t rows, DType dtype, SourceLocation at) { return eye(rows, rows, 0, dtype, at); }
-Tensor eye(int64_t rows, int64_t columns, DType dtype, SourceLocation at) {
+Tensor eye(base::Int rows, DType dtype, SourceLocation at) { return eye(rows, rows, 0, dtype, at); }
+Tensor eye(base::Int rows, base::Int columns, DType dtype, SourceLocation at) {
   return eye(rows, columns, 0, dtype, at);
 }
 
-Tensor one_hot(Operand indices, int64_t classes, DType dtype) {
+Tensor one_hot(Operand indices, base::Int classes, DType dtype) {
   SourceLocation at = indices.at();
   const Tensor given = as_tensor(indices);
   trace_internal::require_integers("one_hot", given, at);
@@ -203,7 +203,7 @@ Tensor one_hot(Operand indices, int64_t classes, DType dtype) {
   });
 }
 
-Tensor tril(Operand x, int64_t k) { return keep_triangle(x, k, true); }
-Tensor triu(Operand x, int64_t k) { return keep_triangle(x, k, false); }
+Tensor tril(Operand x, base::Int k) { return keep_triangle(x, k, true); }
+Tensor triu(Operand x, base::Int k) { return keep_triangle(x, k, false); }
 
 }  // namespace heddle

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -23,19 +24,22 @@ Tensor zeros(const Dimensions& shape, DType dtype = f32,
 // 1 everywhere; `pred`: true.
 Tensor ones(const Dimensions& shape, DType dtype = f32, SourceLocation at = SourceLocation::here());
 // Rank 1, of so many elements.
-template <std::integral Size>
-Tensor full(Size size, Operand value, std::optional<DType> dtype = {}) {
-  return full(Dimensions{static_cast<int64_t>(size)}, value, dtype);
+template <class Size>
+requires std::is_arithmetic_v<Size>  //
+    Tensor full(Size size, Operand value, std::optional<DType> dtype = {}) {
+  return full(Dimensions{base::Int(size)}, value, dtype);
 }
 // 0 everywhere, of rank 1.
-template <std::integral Size>
-Tensor zeros(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
-  return zeros(Dimensions{static_cast<int64_t>(size)}, dtype, at);
+template <class Size>
+requires std::is_arithmetic_v<Size>  //
+    Tensor zeros(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
+  return zeros(Dimensions{base::Int(size)}, dtype, at);
 }
 // 1 everywhere, of rank 1.
-template <std::integral Size>
-Tensor ones(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
-  return ones(Dimensions{static_cast<int64_t>(size)}, dtype, at);
+template <class Size>
+requires std::is_arithmetic_v<Size>  //
+    Tensor ones(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
+  return ones(Dimensions{base::Int(size)}, dtype, at);
 }
 // `value` in the shape and dtype of x, or in another dtype. errors: Error where the dtype cannot
 // hold the number
@@ -51,7 +55,7 @@ inline constexpr bool kHasPoint = std::is_arithmetic_v<A>&& std::is_arithmetic_v
 }  // namespace trace_internal
 
 // 0, 1, .. along `axis` of an array.
-Tensor iota(DType dtype, const Dimensions& shape, int64_t axis,
+Tensor iota(DType dtype, const Dimensions& shape, base::Int axis,
             SourceLocation at = SourceLocation::here());
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at);  // of arange
 // start, start + step, .. below stop (numpy's count: ceil((stop - start) / step)). Integers give
@@ -89,19 +93,20 @@ arange(Start start, Stop stop, DType dtype, SourceLocation at = SourceLocation::
 }
 // `count` values evenly from start to stop, both included. For integers they are computed in f32
 // (f64 for 64 bits) and rounded down.
-Tensor linspace(double start, double stop, int64_t count = 50, DType dtype = f32,
+Tensor linspace(double start, double stop, base::Int count = 50, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());
 // Ones on diagonal k of a rows x columns matrix (columns < 0: as many as rows).
-Tensor eye(int64_t rows, int64_t columns = -1, int64_t k = 0, DType dtype = f32,
+Tensor eye(base::Int rows, base::Int columns = -1, base::Int k = 0, DType dtype = f32,
            SourceLocation at = SourceLocation::here());
 // The same on the main diagonal, of a square matrix and of another one.
-Tensor eye(int64_t rows, DType dtype, SourceLocation at = SourceLocation::here());
-Tensor eye(int64_t rows, int64_t columns, DType dtype, SourceLocation at = SourceLocation::here());
+Tensor eye(base::Int rows, DType dtype, SourceLocation at = SourceLocation::here());
+Tensor eye(base::Int rows, base::Int columns, DType dtype,
+           SourceLocation at = SourceLocation::here());
 // indices[..] -> [.., classes]: one at the index, zero elsewhere; indices out of range give zeros.
-Tensor one_hot(Operand indices, int64_t classes, DType dtype = f32);
+Tensor one_hot(Operand indices, base::Int classes, DType dtype = f32);
 // The lower (upper) triangle of the last two axes, up to diagonal k; zero elsewhere.
-Tensor tril(Operand x, int64_t k = 0);
+Tensor tril(Operand x, base::Int k = 0);
 // The upper triangle of the last two axes, from diagonal k on; zero elsewhere.
-Tensor triu(Operand x, int64_t k = 0);
+Tensor triu(Operand x, base::Int k = 0);
 
 }  // namespace heddle

@@ -263,7 +263,7 @@ Tensor clamp(Operand low, Operand x, Operand high) {
   });
 }
 
-Tensor reduce_precision(Operand x, int64_t exponent_bits, int64_t mantissa_bits) {
+Tensor reduce_precision(Operand x, base::Int exponent_bits, base::Int mantissa_bits) {
   return emit({.opcode = Opcode::kReducePrecision,
                .operands = {as_tensor(x)},
                .attrs = hlo::ReducePrecisionAttrs{.exponent_bits = exponent_bits,

@@ -8,6 +8,7 @@
 // (InvalidArgument) with the op, the operand types and the caller's line
 #pragma once
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -96,7 +97,7 @@ Tensor clip(Operand x, Operand low, Operand high);
 Tensor clamp(Operand low, Operand x, Operand high);
 
 // Rounded to a float of fewer bits and back, ties to even.
-Tensor reduce_precision(Operand x, int64_t exponent_bits, int64_t mantissa_bits);
+Tensor reduce_precision(Operand x, base::Int exponent_bits, base::Int mantissa_bits);
 // The same bits under another dtype. Narrower: a minor axis is added; wider: the minor axis goes.
 Tensor bitcast_convert(Operand x, DType dtype);
 

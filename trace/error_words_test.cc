@@ -47,7 +47,7 @@ TEST(ErrorWords, AskingATensorWithoutAValueHasALine) {
   EXPECT_THAT(error_of([&] { (void)none.size(); }), EndsWith(" " + here()));
   const Tensor x = ones({2, 3});
   EXPECT_THAT(error_of([&] { (void)x[none]; }),
-              AllOf(StartsWith("index: operand has no value"), EndsWith(" " + here())));
+              AllOf(StartsWith("x[..]: operand has no value"), EndsWith(" " + here())));
   EXPECT_THAT(error_of([&] { (void)x.at(none).set(1); }),
               AllOf(StartsWith("at.set: operand has no value"), EndsWith(" " + here())));
   EXPECT_THAT(error_of([&] { (void)none.at(0).add(1); }), StartsWith("at.add: operand has no"));

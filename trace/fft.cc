@@ -158,7 +158,7 @@ int64_t natural_length(FftType type, const Shape& shape, int64_t axis, bool last
 Tensor along(std::string_view op, FftType type, const Operand& x, const Fft& over) {
   const Tensor t = as_tensor(x);
   int64_t axis = axis_of(op, t.shape(), over.axis, x.at());
-  int64_t n = over.n == 0 ? natural_length(type, t.shape(), axis, true) : over.n;
+  int64_t n = over.n == 0 ? natural_length(type, t.shape(), axis, true) : int64_t{over.n};
   return run({.op = op, .type = type, .axes = {axis}, .lengths = {n}, .scale = over.scale}, x);
 }
 
@@ -232,7 +232,7 @@ Tensor irfft2(Operand x, const FftN& over) {
   return over_axes("irfft2", FftType::kIrfft, x, over, 2);
 }
 
-Tensor fftfreq(int64_t n, double spacing, DType dtype, SourceLocation at) {
+Tensor fftfreq(base::Int n, double spacing, DType dtype, SourceLocation at) {
   check_frequencies("fftfreq", n, spacing, at);
   return one_program("fftfreq", at, [&] {
     Located k(iota(dtype, {n}, 0, at), at);
@@ -241,7 +241,7 @@ Tensor fftfreq(int64_t n, double spacing, DType dtype, SourceLocation at) {
   });
 }
 
-Tensor rfftfreq(int64_t n, double spacing, DType dtype, SourceLocation at) {
+Tensor rfftfreq(base::Int n, double spacing, DType dtype, SourceLocation at) {
   check_frequencies("rfftfreq", n, spacing, at);
   return one_program("rfftfreq", at, [&] {
     Located k(iota(dtype, {half(n)}, 0, at), at);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -22,8 +23,8 @@ enum class FftScale : uint8_t { kBackward, kOrtho, kForward };
 // Over one axis. `n` is its length before the transform (for irfft, of the result): x is cut off or
 // padded with zeros at the end; 0 is the length it has (for irfft 2 * (size - 1)).
 struct Fft {
-  int64_t n = 0;
-  int64_t axis = -1;
+  base::Int n = 0;
+  base::Int axis = -1;
   FftScale scale = FftScale::kBackward;
 };
 // out[k] = sum over j of x[j] * exp(-2 pi i j k / n); the inverse has +2 pi i.
@@ -60,10 +61,10 @@ Tensor irfft2(Operand x, const FftN& over = {});  // The inverse of rfft2: real 
 
 // Frequencies of the n elements of fft (the n / 2 + 1 of rfft), in cycles per unit of `spacing`:
 // 0, 1, .., then the negative ones, over n * spacing.
-Tensor fftfreq(int64_t n, double spacing = 1, DType dtype = f32,
+Tensor fftfreq(base::Int n, double spacing = 1, DType dtype = f32,
                SourceLocation at = SourceLocation::here());
 // Frequencies of the n / 2 + 1 elements of rfft, in cycles per unit of `spacing`.
-Tensor rfftfreq(int64_t n, double spacing = 1, DType dtype = f32,
+Tensor rfftfreq(base::Int n, double spacing = 1, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());
 // Frequency 0 to the middle of the axes (by default all), and back.
 Tensor fftshift(Operand x, const AxisList& axes = kAllAxes);

@@ -73,21 +73,23 @@ constexpr double kTurn = 2 * std::numbers::pi;
 
 }  // namespace
 
-Tensor tri(int64_t rows, int64_t columns, int64_t k, DType dtype, SourceLocation at) {
+Tensor tri(base::Int rows, base::Int columns, base::Int k, DType dtype, SourceLocation at) {
   return one_program("tri", at, [&] {
     return tril({ones({rows, columns < 0 ? rows : columns}, dtype, at), at}, k);
   });
 }
 
-std::vector<Tensor> tril_indices(int64_t rows, int64_t k, int64_t columns, SourceLocation at) {
+std::vector<Tensor> tril_indices(base::Int rows, base::Int k, base::Int columns,
+                                 SourceLocation at) {
   return triangle("tril_indices", rows, columns, k, /*lower=*/true, at);
 }
 
-std::vector<Tensor> triu_indices(int64_t rows, int64_t k, int64_t columns, SourceLocation at) {
+std::vector<Tensor> triu_indices(base::Int rows, base::Int k, base::Int columns,
+                                 SourceLocation at) {
   return triangle("triu_indices", rows, columns, k, /*lower=*/false, at);
 }
 
-std::vector<Tensor> diag_indices(int64_t n, int64_t axes, SourceLocation at) {
+std::vector<Tensor> diag_indices(base::Int n, base::Int axes, SourceLocation at) {
   if (n < 0 || axes < 1)
     throw Error(base::invalid_argument("diag_indices: n is ", n, " and axes ", axes,
                                        "; n must be 0 or more and axes 1 or more"),
@@ -174,7 +176,7 @@ Tensor ravel_multi_index(const std::vector<Tensor>& positions, const Dimensions&
   });
 }
 
-Tensor diagflat(Operand x, int64_t k) {
+Tensor diagflat(Operand x, base::Int k) {
   return one_program("diagflat", x.at(), [&] { return diag({ravel(x), x.at()}, k); });
 }
 
@@ -205,10 +207,10 @@ Tensor fill_diagonal(Operand operand, Operand value) {
   });
 }
 
-Tensor vander(Operand operand, int64_t columns, bool increasing) {
+Tensor vander(Operand operand, base::Int columns, bool increasing) {
   SourceLocation at = operand.at();
   const Tensor x = trace_internal::vector_of("vander", "x", operand).tensor();
-  const int64_t count = columns < 0 ? x.size() : columns;
+  const int64_t count = columns < 0 ? x.size() : int64_t{columns};
   return one_program("vander", at, [&] {
     if (count == 0) return zeros({x.size(), 0}, x.dtype(), at);
     std::vector<Tensor> powers;
@@ -222,7 +224,7 @@ Tensor vander(Operand operand, int64_t columns, bool increasing) {
   });
 }
 
-Tensor logspace(double start, double stop, int64_t count, double base, DType dtype,
+Tensor logspace(double start, double stop, base::Int count, double base, DType dtype,
                 SourceLocation at) {
   require_floats("logspace", dtype, at);
   return one_program("logspace", at, [&] {
@@ -231,7 +233,7 @@ Tensor logspace(double start, double stop, int64_t count, double base, DType dty
   });
 }
 
-Tensor geomspace(double start, double stop, int64_t count, DType dtype, SourceLocation at) {
+Tensor geomspace(double start, double stop, base::Int count, DType dtype, SourceLocation at) {
   require_floats("geomspace", dtype, at);
   if (!((start > 0 && stop > 0) || (start < 0 && stop < 0)))  // the product may underflow
     throw Error(base::invalid_argument("geomspace: reaches from ", start, " to ", stop,
@@ -250,22 +252,22 @@ Tensor geomspace(double start, double stop, int64_t count, DType dtype, SourceLo
   });
 }
 
-Tensor bartlett(int64_t n, DType dtype, SourceLocation at) {
+Tensor bartlett(base::Int n, DType dtype, SourceLocation at) {
   return window("bartlett", n, dtype, at,
                 [](const Located& part) { return 1 - abs(part * 2 - 1); });
 }
 
-Tensor hamming(int64_t n, DType dtype, SourceLocation at) {
+Tensor hamming(base::Int n, DType dtype, SourceLocation at) {
   return window("hamming", n, dtype, at,
                 [](const Located& part) { return 0.54 - 0.46 * cos(part * kTurn); });
 }
 
-Tensor hanning(int64_t n, DType dtype, SourceLocation at) {
+Tensor hanning(base::Int n, DType dtype, SourceLocation at) {
   return window("hanning", n, dtype, at,
                 [](const Located& part) { return 0.5 - 0.5 * cos(part * kTurn); });
 }
 
-Tensor blackman(int64_t n, DType dtype, SourceLocation at) {
+Tensor blackman(base::Int n, DType dtype, SourceLocation at) {
   return window("blackman", n, dtype, at, [](const Located& part) {
     return 0.42 - 0.5 * cos(part * kTurn) + 0.08 * cos(part * (2 * kTurn));
   });

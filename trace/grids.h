@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -14,18 +15,18 @@
 namespace heddle {
 
 // Ones on and below diagonal k of a rows x columns matrix (columns < 0: as many as rows).
-Tensor tri(int64_t rows, int64_t columns = -1, int64_t k = 0, DType dtype = f32,
+Tensor tri(base::Int rows, base::Int columns = -1, base::Int k = 0, DType dtype = f32,
            SourceLocation at = SourceLocation::here());
 
 // Rows and columns, s32, of the elements of a rows x columns matrix (columns < 0: as many) that
 // tril (triu) keeps, row by row: x[{t[0], t[1]}].
-std::vector<Tensor> tril_indices(int64_t rows, int64_t k = 0, int64_t columns = -1,
+std::vector<Tensor> tril_indices(base::Int rows, base::Int k = 0, base::Int columns = -1,
                                  SourceLocation at = SourceLocation::here());
 // Rows and columns, s32, of the elements that triu keeps of a rows x columns matrix.
-std::vector<Tensor> triu_indices(int64_t rows, int64_t k = 0, int64_t columns = -1,
+std::vector<Tensor> triu_indices(base::Int rows, base::Int k = 0, base::Int columns = -1,
                                  SourceLocation at = SourceLocation::here());
 // 0 .. n - 1 for each of so many axes.
-std::vector<Tensor> diag_indices(int64_t n, int64_t axes = 2,
+std::vector<Tensor> diag_indices(base::Int n, base::Int axes = 2,
                                  SourceLocation at = SourceLocation::here());
 // s32[rank, shape..]: entry i holds the positions along axis i.
 Tensor indices(const Dimensions& shape, SourceLocation at = SourceLocation::here());
@@ -45,30 +46,30 @@ Tensor ravel_multi_index(const std::vector<Tensor>& positions, const Dimensions&
                          SourceLocation at = SourceLocation::here());
 
 // The vector x, flattened, on diagonal k of a square matrix.
-Tensor diagflat(Operand x, int64_t k = 0);
+Tensor diagflat(Operand x, base::Int k = 0);
 // x of rank 2 or more, whose axes have one size (a matrix's need not), with `value` where all
 // positions are equal: a number, or a vector repeated as often as it fits.
 Tensor fill_diagonal(Operand x, Operand value);
 // Powers of a vector [n] as columns [n, columns] (columns < 0: n): from the highest to x^0, or from
 // x^0 on where increasing.
-Tensor vander(Operand x, int64_t columns = -1, bool increasing = false);
+Tensor vander(Operand x, base::Int columns = -1, bool increasing = false);
 
 // `count` numbers evenly from start to stop in the exponent: base^start .. base^stop, and start ..
 // stop. errors: geomspace unless both have one sign
-Tensor logspace(double start, double stop, int64_t count = 50, double base = 10, DType dtype = f32,
-                SourceLocation at = SourceLocation::here());
+Tensor logspace(double start, double stop, base::Int count = 50, double base = 10,
+                DType dtype = f32, SourceLocation at = SourceLocation::here());
 // `count` numbers evenly in the exponent from start to stop.
-Tensor geomspace(double start, double stop, int64_t count = 50, DType dtype = f32,
+Tensor geomspace(double start, double stop, base::Int count = 50, DType dtype = f32,
                  SourceLocation at = SourceLocation::here());
 
 // Windows of n points, 1 in their middle: 1 - |2 i / (n - 1) - 1|; cosines of that, 0.54 - 0.46
 // cos, 0.5 - 0.5 cos; 0.42 - 0.5 cos + 0.08 cos of twice the angle.
-Tensor bartlett(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor bartlett(base::Int n, DType dtype = f32, SourceLocation at = SourceLocation::here());
 // A window of n points, 1 in its middle: 0.54 - 0.46 cos.
-Tensor hamming(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor hamming(base::Int n, DType dtype = f32, SourceLocation at = SourceLocation::here());
 // A window of n points, 1 in its middle: 0.5 - 0.5 cos.
-Tensor hanning(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor hanning(base::Int n, DType dtype = f32, SourceLocation at = SourceLocation::here());
 // A window of n points, 1 in its middle: 0.42 - 0.5 cos + 0.08 cos of twice the angle.
-Tensor blackman(int64_t n, DType dtype = f32, SourceLocation at = SourceLocation::here());
+Tensor blackman(base::Int n, DType dtype = f32, SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle

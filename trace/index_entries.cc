@@ -275,20 +275,26 @@ int64_t Indexing::apply(const Tensor& indices, int64_t axis, Tensor& out) const 
 
 }  // namespace trace_internal
 
-Tensor take_at(Operand operand, const std::vector<IndexEntry>& entries) {
-  Tensor x = as_tensor(operand);
-  return trace_internal::one_program("index", operand.at(), [&] {
-    const trace_internal::Entries all = trace_internal::entries_of(x, entries, operand.at());
-    return trace_internal::Indexing(all.x, all, operand.at()).get();
+Tensor trace_internal::picked(std::string_view op, const Tensor& x,
+                              const std::vector<IndexEntry>& entries, SourceLocation at) {
+  node_of(x, op, at);
+  return one_program(op, at, [&] {
+    const Entries all = entries_of(x, entries, at);
+    return Indexing(all.x, all, at).get();
   });
 }
 
+Tensor take_at(Operand operand, const std::vector<IndexEntry>& entries) {
+  return trace_internal::picked("take_at", as_tensor(operand), entries, operand.at());
+}
+
 Tensor Tensor::operator[](const IndexEntry& entry) const {
-  return take_at({*this, entry.at()}, {entry});
+  return trace_internal::picked(trace_internal::kSubscript, *this, {entry}, entry.at());
 }
 
 Tensor Tensor::operator[](std::initializer_list<IndexEntry> entries) const {
-  return take_at({*this, entries.size() == 0 ? SourceLocation() : entries.begin()->at()}, entries);
+  return trace_internal::picked(trace_internal::kSubscript, *this, entries,
+                                entries.size() == 0 ? SourceLocation() : entries.begin()->at());
 }
 
 }  // namespace heddle

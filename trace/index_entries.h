@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "heddle/trace/indexing.h"
@@ -91,5 +92,9 @@ class Indexing {
   bool apart_;
   SourceLocation at_;
 };
+
+// x[{..}]. `op`: the function that the user called.
+Tensor picked(std::string_view op, const Tensor& x, const std::vector<IndexEntry>& entries,
+              SourceLocation at);
 
 }  // namespace heddle::trace_internal

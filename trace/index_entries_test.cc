@@ -39,7 +39,7 @@ TEST(IndexArrays, BroadcastToEachOther) {
   EXPECT_THAT(error_of([] {
                 (void)grid()[{array<int>({0, 1}), array<int>({0, 1, 2})}];
               }),
-              HasSubstr("index: operands are s32[2] and s32[3]; sizes must be equal or 1"));
+              HasSubstr("x[..]: operands are s32[2] and s32[3]; sizes must be equal or 1"));
 }
 
 TEST(IndexArrays, AxesStandInPlaceOrInFront) {
@@ -71,7 +71,7 @@ TEST(IndexArrays, OutsideIsClampedAndEmptyPicksNothing) {
   EXPECT_THAT(error_of([] {
                 (void)zeros({0, 2})[{array<int>({0}), array<int>({1})}];
               }),
-              HasSubstr("index: axis 0 of f32[0,2] has size 0; there is nothing to take"));
+              HasSubstr("x[..]: axis 0 of f32[0,2] has size 0; there is nothing to take"));
 }
 
 TEST(IndexArrays, AreOneGather) {
@@ -92,11 +92,11 @@ TEST(IndexEntries, NewAxesAndEllipses) {
   EXPECT_THAT(error_of([] {
                 (void)grid()[{Ellipsis{}, 0, Ellipsis{}}];
               }),
-              HasSubstr("index: has 2 ellipses; x is s32[3,4], give at most one"));
+              HasSubstr("x[..]: has 2 ellipses; x is s32[3,4], give at most one"));
   EXPECT_THAT(error_of([] {
                 (void)grid()[{NewAxis{}, 0, 0, 0}];
               }),
-              HasSubstr("index: has 3 entries; x is s32[3,4], give at most one an axis"));
+              HasSubstr("x[..]: has 3 entries; x is s32[3,4], give at most one an axis"));
 }
 
 TEST(IndexArrays, UpdatePlacesTogether) {
@@ -154,7 +154,7 @@ TEST(IndexMasks, UpdateWhereTheyAreTrue) {
   EXPECT_THAT(error_of([] {
                 (void)grid()[array<bool>({true, false, true})];
               }),
-              HasSubstr("index: entry 0 is pred[3], a mask; how much it picks would depend on its "
+              HasSubstr("x[..]: entry 0 is pred[3], a mask; how much it picks would depend on its "
                         "values, use where(mask, x, ..), or the positions nonzero(mask, size)"));
   EXPECT_THAT(
       error_of([] { (void)grid().at({array<bool>({true})}).set(1); }),

@@ -7,6 +7,7 @@
 #include "heddle/trace/comparing.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/moved_from.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/reductions.h"
@@ -37,7 +38,7 @@ Tensor filled(const Tensor& taken, const Tensor& inside, int64_t axis, SourceLoc
 
 }  // namespace
 
-Tensor take(Operand operand, Operand which, int64_t axis, IndexMode mode) {
+Tensor take(Operand operand, Operand which, base::Int axis, IndexMode mode) {
   Tensor x = as_tensor(operand);
   Tensor indices = as_tensor(which);
   SourceLocation at = operand.at();
@@ -88,6 +89,7 @@ Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterD
                base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
+  trace_internal::require_function("scatter", "function", combine, at);
   Shape scalar = Shape::scalar(x.dtype());
   std::vector<Shape> scalars{scalar, scalar};
   auto fn = [&](std::span<const Tensor> t) { return std::vector<Tensor>{combine(t[0], t[1])}; };
@@ -107,8 +109,9 @@ Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterD
 }
 
 std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
-                            base::FunctionRef<Tensor(std::span<const Tensor>)> before, int64_t axis,
-                            bool stable, SourceLocation at) {
+                            base::FunctionRef<Tensor(std::span<const Tensor>)> before,
+                            base::Int axis, bool stable, SourceLocation at) {
+  trace_internal::require_function("sort_by", "function", before, at);
   if (xs.empty())
     throw Error(base::invalid_argument("sort_by: has no operands; give at least one"), at);
   std::vector<Shape> scalars;
@@ -128,7 +131,7 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
   });
 }
 
-Tensor sort(Operand operand, int64_t axis, bool descending) {
+Tensor sort(Operand operand, base::Int axis, bool descending) {
   const trace_internal::OwnFunctions own;
   Tensor x = as_tensor(operand);
   int64_t along = axis_of("sort", x.shape(), axis, operand.at());
@@ -139,7 +142,7 @@ Tensor sort(Operand operand, int64_t axis, bool descending) {
                      [&] { return sort_by({x}, before, along, true, operand.at())[0]; });
 }
 
-Tensor argsort(Operand operand, int64_t axis, bool descending) {
+Tensor argsort(Operand operand, base::Int axis, bool descending) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   int64_t along = axis_of("argsort", x.shape(), axis, at);

@@ -5,10 +5,13 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "heddle/base/function_ref.h"
+#include "heddle/base/int.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -22,7 +25,7 @@ enum class IndexMode : uint8_t { kClip, kFill };
 // x's slices at `indices` along an axis: the axis is replaced by the axes of `indices` (integers;
 // negative ones count from the end). errors: Error for indices that are no integers, an axis that x
 // has not, and any index into an axis of size 0
-Tensor take(Operand x, Operand indices, int64_t axis = 0, IndexMode mode = IndexMode::kClip);
+Tensor take(Operand x, Operand indices, base::Int axis = 0, IndexMode mode = IndexMode::kClip);
 
 // start:stop:step of one axis; what is left out reaches to the end. Negative positions count from
 // the end.
@@ -35,13 +38,37 @@ struct Slice {
 struct NewAxis {};   // an axis of size 1 that x has not
 struct Ellipsis {};  // all of as many axes as the other entries leave over
 
+namespace trace_internal {
+template <class T>
+constexpr void refuse_comma() {
+  static_assert(!sizeof(std::type_identity<T>),
+                "x[Slice{0, 1}, 1] would be x[1], since C++ takes the comma for an operator: write "
+                "x[{Slice{0, 1}, 1}]");
+}
+template <class T>
+constexpr void refuse_part() {
+  static_assert(!sizeof(std::type_identity<T>),
+                "x.at(..) is a part of x, and x stays as it is: write x = x.at({0}).add(1) for += "
+                "1, and likewise .set(..), .subtract(..), .multiply(..), .divide(..)");
+}
+}  // namespace trace_internal
+
 // x[Slice{0, 1}, 1] would be x[1]: C++20 takes the comma for an operator. Write x[{.., ..}].
 template <class T>
-void operator,(const Slice&, T&&) = delete;
+Slice operator,(const Slice& slice, T&&) {
+  trace_internal::refuse_comma<T>();
+  return slice;
+}
 template <class T>
-void operator,(NewAxis, T&&) = delete;
+NewAxis operator,(NewAxis axis, T&&) {
+  trace_internal::refuse_comma<T>();
+  return axis;
+}
 template <class T>
-void operator,(Ellipsis, T&&) = delete;
+Ellipsis operator,(Ellipsis rest, T&&) {
+  trace_internal::refuse_comma<T>();
+  return rest;
+}
 
 // One entry of x[{..}]: a position, a slice, a scalar integer tensor (a position that is a value),
 // an integer tensor, a new axis or an ellipsis. Notes the caller's line.
@@ -88,7 +115,7 @@ Tensor take_at(Operand x, const std::vector<IndexEntry>& entries);
 // leaves one of the values. A mask, a tensor of pred with the leading sizes of x, may be the only
 // entry: v then broadcasts to the axes of x that the mask has not, with an axis of size 1 before
 // them or none.
-class At {
+class [[nodiscard]] At {
  public:
   At(Tensor x, std::vector<IndexEntry> entries, SourceLocation at)
       : x_(std::move(x)), entries_(std::move(entries)), location_(at) {}
@@ -100,6 +127,28 @@ class At {
   [[nodiscard]] Tensor divide(Operand value) const;
   [[nodiscard]] Tensor min(Operand value) const;
   [[nodiscard]] Tensor max(Operand value) const;
+
+  // Of Tensors alone.
+  template <class V>
+  requires(!std::same_as<std::remove_cvref_t<V>, At>) void operator=(V&&) {
+    trace_internal::refuse_part<V>();
+  }
+  template <class V>
+  void operator+=(V&&) const {
+    trace_internal::refuse_part<V>();
+  }
+  template <class V>
+  void operator-=(V&&) const {
+    trace_internal::refuse_part<V>();
+  }
+  template <class V>
+  void operator*=(V&&) const {
+    trace_internal::refuse_part<V>();
+  }
+  template <class V>
+  void operator/=(V&&) const {
+    trace_internal::refuse_part<V>();
+  }
 
  private:
   Tensor x_;
@@ -113,13 +162,13 @@ At at(const Tensor& x, std::vector<IndexEntry> entries,
 // Ascending along an axis; stable. A NaN is greater than every number, as in jax.numpy: the last,
 // or descending the first. Complex numbers go by their real and then by their imaginary parts.
 // errors: Error for an axis that x has not
-Tensor sort(Operand x, int64_t axis = -1, bool descending = false);
-Tensor argsort(Operand x, int64_t axis = -1, bool descending = false);  // s32: the order
+Tensor sort(Operand x, base::Int axis = -1, bool descending = false);
+Tensor argsort(Operand x, base::Int axis = -1, bool descending = false);  // s32: the order
 // HLO's sort: several operands go together; `before` (a0, b0, a1, b1, ..) -> pred[] says whether a
 // comes first.
 std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
                             base::FunctionRef<Tensor(std::span<const Tensor>)> before,
-                            int64_t axis = -1, bool stable = true,
+                            base::Int axis = -1, bool stable = true,
                             SourceLocation at = SourceLocation::here());
 
 // HLO's gather and scatter; the fields are those of the HLO text, explained in docs/tracing.md.

@@ -53,7 +53,7 @@ void require_axis(std::string_view op, std::string_view name, const Tensor& x, S
 
 }  // namespace
 
-Tensor diagonal(Operand operand, int64_t k) {
+Tensor diagonal(Operand operand, base::Int k) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (x.rank() < 2)
@@ -62,7 +62,7 @@ Tensor diagonal(Operand operand, int64_t k) {
   return one_program("diagonal", at, [&] { return diagonal_of(x, k, at); });
 }
 
-Tensor diag(Operand operand, int64_t k) {
+Tensor diag(Operand operand, base::Int k) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (x.rank() != 1 && x.rank() != 2)

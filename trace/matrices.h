@@ -7,16 +7,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {
 
 // Diagonal k of matrices [.., m, n] -> [.., length]; above the main one where k > 0.
-Tensor diagonal(Operand x, int64_t k = 0);
+Tensor diagonal(Operand x, base::Int k = 0);
 // Of a vector [n] the matrix [n + |k|, n + |k|] with it on diagonal k, zeros elsewhere; of a matrix
 // its diagonal k.
-Tensor diag(Operand x, int64_t k = 0);
+Tensor diag(Operand x, base::Int k = 0);
 
 // Sum of products along the last axes: [.., n] and [..', n] -> [.., ..'].
 Tensor inner(Operand x, Operand y);

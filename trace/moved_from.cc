@@ -12,4 +12,11 @@ void throw_moved_from(std::string_view op, std::string_view what, SourceLocation
       at);
 }
 
+void throw_no_function(std::string_view op, std::string_view which, SourceLocation at) {
+  throw Error(base::invalid_argument(op, ": the ", which,
+                                     " is a null pointer to a function, or an empty std::function; "
+                                     "give it a function to call"),
+              at);
+}
+
 }  // namespace heddle::trace_internal

@@ -75,7 +75,7 @@ Tensor nan_spread(std::string_view op, const Operand& operand, const Reduction& 
 }
 
 Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, bool greatest,
-                    Tensor (*find)(Operand, int64_t, bool)) {
+                    Tensor (*find)(Operand, base::Int, bool)) {
   const int64_t along = axis_of(op, as_tensor(operand).shape(), axis, operand.at());
   if (!has_nan(operand))
     return one_program(op, operand.at(), [&] { return find(operand, along, false); });
@@ -145,35 +145,35 @@ Tensor nan_min(Operand x, const Reduction& over) {
                      [](const Operand& v, const Reduction& r) { return min(v, r); });
 }
 
-Tensor nan_var(Operand operand, const Reduction& given, int64_t ddof) {
+Tensor nan_var(Operand operand, const Reduction& given, base::Int ddof) {
   return nan_spread("nan_var", operand, given, ddof, /*root=*/false);
 }
 
-Tensor nan_std(Operand operand, const Reduction& given, int64_t ddof) {
+Tensor nan_std(Operand operand, const Reduction& given, base::Int ddof) {
   return nan_spread("nan_std", operand, given, ddof, /*root=*/true);
 }
 
-Tensor nan_argmax(Operand x, int64_t axis) {
+Tensor nan_argmax(Operand x, base::Int axis) {
   return nan_position("nan_argmax", x, axis, true, argmax);
 }
 
-Tensor nan_argmin(Operand x, int64_t axis) {
+Tensor nan_argmin(Operand x, base::Int axis) {
   return nan_position("nan_argmin", x, axis, false, argmin);
 }
 
-Tensor segment_sum(Operand x, Operand ids, int64_t segments) {
+Tensor segment_sum(Operand x, Operand ids, base::Int segments) {
   return segments_of("segment_sum", x, ids, segments, Start::kZero, add);
 }
 
-Tensor segment_prod(Operand x, Operand ids, int64_t segments) {
+Tensor segment_prod(Operand x, Operand ids, base::Int segments) {
   return segments_of("segment_prod", x, ids, segments, Start::kOne, multiply);
 }
 
-Tensor segment_max(Operand x, Operand ids, int64_t segments) {
+Tensor segment_max(Operand x, Operand ids, base::Int segments) {
   return segments_of("segment_max", x, ids, segments, Start::kLeast, maximum);
 }
 
-Tensor segment_min(Operand x, Operand ids, int64_t segments) {
+Tensor segment_min(Operand x, Operand ids, base::Int segments) {
   return segments_of("segment_min", x, ids, segments, Start::kGreatest, minimum);
 }
 

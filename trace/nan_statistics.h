@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/tensor.h"
@@ -19,48 +20,49 @@ Tensor nan_prod(Operand x, const Reduction& over = {});
 Tensor nan_max(Operand x, const Reduction& over = {});
 // The least number; of nothing but NaN it is NaN.
 Tensor nan_min(Operand x, const Reduction& over = {});
-Tensor nan_var(Operand x, const Reduction& over = {}, int64_t ddof = 0);  // NaN from count <= ddof
-Tensor nan_std(Operand x, const Reduction& over = {}, int64_t ddof = 0);  // The root of nan_var
+Tensor nan_var(Operand x, const Reduction& over = {},
+               base::Int ddof = 0);  // NaN from count <= ddof
+Tensor nan_std(Operand x, const Reduction& over = {}, base::Int ddof = 0);  // The root of nan_var
 // Each over one axis, or a list of them: nan_max(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nan_prod(Operand x, Axis axis, bool keep_dims = false) {
   return nan_prod(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_max over one axis, or a list of them: nan_max(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nan_max(Operand x, Axis axis, bool keep_dims = false) {
   return nan_max(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_min over one axis, or a list of them: nan_min(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nan_min(Operand x, Axis axis, bool keep_dims = false) {
   return nan_min(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_var over one axis, or a list of them: nan_var(x, 0).
-template <class Axis, class Count = int64_t>
+template <class Axis = AxisList, class Count = int64_t>
 Tensor nan_var(Operand x, Axis axis, Count ddof = 0) {
   return nan_var(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
 // nan_std over one axis, or a list of them: nan_std(x, 0).
-template <class Axis, class Count = int64_t>
+template <class Axis = AxisList, class Count = int64_t>
 Tensor nan_std(Operand x, Axis axis, Count ddof = 0) {
   return nan_std(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
 
 // s32 position of the greatest (least) number along an axis; -1 where there is none.
-Tensor nan_argmax(Operand x, int64_t axis);
+Tensor nan_argmax(Operand x, base::Int axis);
 // s32 position of the least number along an axis; -1 where there is none.
-Tensor nan_argmin(Operand x, int64_t axis);
+Tensor nan_argmin(Operand x, base::Int axis);
 
 // Of rows x[n, ..] the sum, product, greatest and least for each of the numbers 0 .. segments - 1
 // in `ids` [n], of integers: [segments, ..]. Rows with other ids are dropped; segments without rows
 // are 0, 1, the least and the greatest value of the dtype.
-Tensor segment_sum(Operand x, Operand ids, int64_t segments);
+Tensor segment_sum(Operand x, Operand ids, base::Int segments);
 // The product of the rows of each segment; without rows 1.
-Tensor segment_prod(Operand x, Operand ids, int64_t segments);
+Tensor segment_prod(Operand x, Operand ids, base::Int segments);
 // The greatest of the rows of each segment; without rows the least value of the dtype.
-Tensor segment_max(Operand x, Operand ids, int64_t segments);
+Tensor segment_max(Operand x, Operand ids, base::Int segments);
 // The least of the rows of each segment; without rows the greatest value of the dtype.
-Tensor segment_min(Operand x, Operand ids, int64_t segments);
+Tensor segment_min(Operand x, Operand ids, base::Int segments);
 
 }  // namespace heddle

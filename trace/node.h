@@ -82,7 +82,7 @@ std::string name_of(const Scope& scope);
 const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at);
 
 // "op: operand is a traced f32[3], made at a.cc:7, that escaped from the scan at a.cc:5; .."
-Status escaped_error(const Node& node, std::string_view op);
+Status escaped_error(const Node& node, std::string_view op, std::string_view which = "operand");
 
 // A concrete tensor over a device buffer.
 Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at);

@@ -85,7 +85,7 @@ FrexpResult frexp_of(const Located& x) {
 
 }  // namespace
 
-Tensor around(Operand operand, int64_t decimals) {
+Tensor around(Operand operand, base::Int decimals) {
   Located x(as_tensor(operand), operand.at());
   if (is_integer(x.dtype()) && decimals >= 0) return x.tensor();
   floating("around", "x", operand);
@@ -253,7 +253,7 @@ Tensor array_equal(Operand left, Operand right, bool equal_nan) {
   });
 }
 
-Tensor packbits(Operand operand, std::optional<int64_t> axis) {
+Tensor packbits(Operand operand, std::optional<base::Int> axis) {
   SourceLocation at = operand.at();
   const Tensor given = as_tensor(operand);
   if (given.dtype() != pred && !is_integer(given.dtype()))
@@ -277,7 +277,7 @@ Tensor packbits(Operand operand, std::optional<int64_t> axis) {
   });
 }
 
-Tensor unpackbits(Operand operand, std::optional<int64_t> axis) {
+Tensor unpackbits(Operand operand, std::optional<base::Int> axis) {
   SourceLocation at = operand.at();
   const Tensor given = as_tensor(operand);
   const int64_t along = axis ? axis_of("unpackbits", given.shape(), *axis, at) : 0;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -15,7 +16,7 @@ namespace heddle {
 
 // Rounded to so many decimals, ties to even: round(x 10^d) / 10^d; what is too great for that has
 // no such decimals, and stays. Integers stay as they are, and have no negative decimals.
-Tensor around(Operand x, int64_t decimals = 0);
+Tensor around(Operand x, base::Int decimals = 0);
 
 Tensor is_posinf(Operand x);  // pred: inf; of floats
 Tensor is_neginf(Operand x);  // pred: -inf; of floats
@@ -67,8 +68,8 @@ Tensor array_equal(Operand x, Operand y, bool equal_nan = false);
 
 // Bits (integers that are not 0, or pred), eight to a u8 along an axis, or of the flattened array;
 // the greatest first, zeros at the end. And back.
-Tensor packbits(Operand x, std::optional<int64_t> axis = {});
+Tensor packbits(Operand x, std::optional<base::Int> axis = {});
 // u8 as eight bits each, 0 or 1 in u8, the greatest first.
-Tensor unpackbits(Operand x, std::optional<int64_t> axis = {});
+Tensor unpackbits(Operand x, std::optional<base::Int> axis = {});
 
 }  // namespace heddle

@@ -233,10 +233,22 @@ std::string number_advice(const Tensor& x, DType wanted) {
 }
 
 std::string cast_advice(const Tensor& a, const Tensor& b) {
-  const std::string first = number_advice(a, b.dtype());
-  if (!first.empty()) return base::cat("one is ", first);
-  const std::string second = number_advice(b, a.dtype());
-  return second.empty() ? cast_advice(a.dtype(), b.dtype()) : base::cat("one is ", second);
+  // A number with a point beside integers: to cast those may be what is meant.
+  const auto advice = [](const Tensor& number, const Tensor& other) {
+    const std::string said = number_advice(number, other.dtype());
+    const bool may_cast =
+        is_floating(number.dtype()) && (is_integer(other.dtype()) || other.dtype() == pred);
+    return said.empty()
+               ? said
+               : base::cat("one is ", said,
+                           may_cast
+                               ? base::cat(", or cast the other with astype(", number.dtype(), ")")
+                               : "");
+  };
+  const std::string first = advice(a, b);
+  if (!first.empty()) return first;
+  const std::string second = advice(b, a);
+  return second.empty() ? cast_advice(a.dtype(), b.dtype()) : second;
 }
 
 // Numpy's rule: dimensions are matched from the last; one of size 1 stretches.
@@ -284,6 +296,20 @@ std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::strin
   return *std::move(common);
 }
 
+namespace {
+
+// constant_like() of a number beside another operand, whose dtype may come from a C++ number.
+Tensor constant_beside(const Operand& number, const Operand& other, DType dtype,
+                       std::string_view op) {
+  const DType own = kDefaultDtypes[order_of(number)];
+  if (!other.is_tensor() || own == dtype || can_hold(dtype, number))
+    return constant_like(number, dtype, op);
+  const std::string cause = number_advice(other.tensor(), own);
+  return constant_like(number, dtype, op, cause.empty() ? "" : base::cat("the tensor is ", cause));
+}
+
+}  // namespace
+
 OperandPair unify(const Operand& a, const Operand& b, std::string_view op) {
   SourceLocation at = a.at().known() ? a.at() : b.at();
   auto node = [&](const Operand& x) -> const Shape& {
@@ -293,8 +319,8 @@ OperandPair unify(const Operand& a, const Operand& b, std::string_view op) {
   const DType dtype = a.is_tensor()   ? node(a).dtype()
                       : b.is_tensor() ? node(b).dtype()
                                       : kDefaultDtypes[std::max(order_of(a), order_of(b))];
-  Tensor x = a.is_tensor() ? a.tensor() : constant_like(a, dtype, op);
-  Tensor y = b.is_tensor() ? b.tensor() : constant_like(b, dtype, op);
+  Tensor x = a.is_tensor() ? a.tensor() : constant_beside(a, b, dtype, op);
+  Tensor y = b.is_tensor() ? b.tensor() : constant_beside(b, a, dtype, op);
   const Shape& sx = x.shape();
   const Shape& sy = trace_internal::node_of(y, op, at).shape;
   if (sx.dtype() != sy.dtype()) {

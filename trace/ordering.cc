@@ -38,7 +38,7 @@ void require_position(std::string_view op, const Tensor& x, int64_t k, int64_t a
 
 }  // namespace
 
-Tensor lexsort(const std::vector<Tensor>& keys, int64_t axis, SourceLocation at) {
+Tensor lexsort(const std::vector<Tensor>& keys, base::Int axis, SourceLocation at) {
   if (keys.empty())
     throw Error(base::invalid_argument("lexsort: has no keys; give at least one"), at);
   for (const Tensor& key : keys) {
@@ -56,17 +56,17 @@ Tensor lexsort(const std::vector<Tensor>& keys, int64_t axis, SourceLocation at)
   });
 }
 
-Tensor partition(Operand x, int64_t k, int64_t axis) {
+Tensor partition(Operand x, base::Int k, base::Int axis) {
   require_position("partition", as_tensor(x), k, axis, x.at());
   return one_program("partition", x.at(), [&] { return sort(x, axis); });
 }
 
-Tensor argpartition(Operand x, int64_t k, int64_t axis) {
+Tensor argpartition(Operand x, base::Int k, base::Int axis) {
   require_position("argpartition", as_tensor(x), k, axis, x.at());
   return one_program("argpartition", x.at(), [&] { return argsort(x, axis); });
 }
 
-Tensor sort_complex(Operand operand, int64_t axis) {
+Tensor sort_complex(Operand operand, base::Int axis) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (!is_complex(x.dtype()))
@@ -77,7 +77,7 @@ Tensor sort_complex(Operand operand, int64_t axis) {
   return one_program("sort_complex", at, [&] { return sort({x, at}, along); });
 }
 
-Tensor put_along_axis(Operand operand, Operand which, Operand values, int64_t axis) {
+Tensor put_along_axis(Operand operand, Operand which, Operand values, base::Int axis) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), indices = as_tensor(which);
   const int64_t along = axis_of("put_along_axis", x.shape(), axis, at);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/selecting.h"
 #include "heddle/trace/tensor.h"
@@ -15,20 +16,20 @@ namespace heddle {
 
 // s32: the order along an axis by the last key, of equals by the one before it, and so on; stable.
 // A NaN comes after every number. Keys have one shape.
-Tensor lexsort(const std::vector<Tensor>& keys, int64_t axis = -1,
+Tensor lexsort(const std::vector<Tensor>& keys, base::Int axis = -1,
                SourceLocation at = SourceLocation::here());
 // Such that element k along an axis (negative: from the end) is the one that sorting puts there,
 // none before it is greater and none behind it less. All elements are sorted, which is one such
 // order. argpartition gives the positions, s32.
-Tensor partition(Operand x, int64_t k, int64_t axis = -1);
+Tensor partition(Operand x, base::Int k, base::Int axis = -1);
 // s32: the positions of the elements as partition orders them.
-Tensor argpartition(Operand x, int64_t k, int64_t axis = -1);
+Tensor argpartition(Operand x, base::Int k, base::Int axis = -1);
 // Complex numbers along an axis, by their real and then by their imaginary parts.
-Tensor sort_complex(Operand x, int64_t axis = -1);
+Tensor sort_complex(Operand x, base::Int axis = -1);
 
 // x with `values`, which broadcast to the indices, at indices along an axis: out[.., indices[..,
 // i, ..], ..] = values[.., i, ..]. `indices` (integers; negative ones count from the end) has x's
 // rank and, but for the axis, x's sizes. Indices outside write nothing.
-Tensor put_along_axis(Operand x, Operand indices, Operand values, int64_t axis);
+Tensor put_along_axis(Operand x, Operand indices, Operand values, base::Int axis);
 
 }  // namespace heddle

@@ -131,7 +131,7 @@ Quotient polydiv(Operand left, Operand right) {
   return {out[0], out[1]};
 }
 
-Tensor polyder(Operand operand, int64_t times) {
+Tensor polyder(Operand operand, base::Int times) {
   Located p = fractions_of("polyder", "p", operand);
   if (times < 0)
     throw Error(base::invalid_argument("polyder: times is ", times, "; it must be 0 or more"),
@@ -146,7 +146,7 @@ Tensor polyder(Operand operand, int64_t times) {
   });
 }
 
-Tensor polyint(Operand operand, int64_t times) {
+Tensor polyint(Operand operand, base::Int times) {
   Located p = fractions_of("polyint", "p", operand);
   if (times < 0)
     throw Error(base::invalid_argument("polyint: times is ", times, "; it must be 0 or more"),

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -31,9 +32,9 @@ struct Quotient {
 Quotient polydiv(Operand p, Operand q);  // The quotient and the remainder of p / q
 
 // The derivative, `times` over, and the integral with the constant 0: of floats or complex numbers.
-Tensor polyder(Operand p, int64_t times = 1);
+Tensor polyder(Operand p, base::Int times = 1);
 // The integral, `times` over, with the constant 0: of floats or complex numbers.
-Tensor polyint(Operand p, int64_t times = 1);
+Tensor polyint(Operand p, base::Int times = 1);
 // The polynomial (x - r[0]) (x - r[1]) .. of roots r[n]: [n + 1], 1 first.
 Tensor poly(Operand roots);
 

@@ -125,7 +125,13 @@ std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceL
     }
     all.push_back(arguments[i]);
   }
-  all.insert(all.end(), state_->captures.begin(), state_->captures.end());
+  for (size_t i = 0; i < state_->captures.size(); ++i) {
+    const Tensor& capture = state_->captures[i];
+    if (capture.is_donated())
+      (void)trace_internal::buffer_of(capture, base::cat("run: program ", state_->signature.name),
+                                      at);
+    all.push_back(capture);
+  }
   return all;
 }
 

@@ -42,7 +42,7 @@ using runtime::CompileOptions;
 // call<Out>(args..) runs it on trees. What trace() returns is a TypedProgram, below, which knows
 // Out. Copies are cheap; one that was moved from is empty, and every use of it an Error that says
 // so.
-class Program : public trace_internal::Calls<Program> {
+class [[nodiscard]] Program : public trace_internal::Calls<Program> {
  public:
   // HLO text of the module: as traced (scans structured), constants in full.
   [[nodiscard]] std::string hlo_text(SourceLocation at = SourceLocation::here()) const;
@@ -92,6 +92,9 @@ class Program : public trace_internal::Calls<Program> {
   [[nodiscard]] CompiledProgram with_executable(std::shared_ptr<runtime::Executable> executable,
                                                 SourceLocation at = SourceLocation::here()) const;
 
+  // For Heddle's own code. errors: Error where it was moved from, at a call of `op`
+  void require_here(std::string_view op, SourceLocation at) const { (void)state(op, at); }
+
   struct State;
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
@@ -113,7 +116,7 @@ class Program : public trace_internal::Calls<Program> {
 //   Tensor value = p(cell, xs, target);
 //   auto fast = p.compile("pjrt:cuda:1");  // typed too
 template <class Out, class... Args>
-class TypedProgram : public trace_internal::TypedCalls<Program, Out, Args...> {
+class [[nodiscard]] TypedProgram : public trace_internal::TypedCalls<Program, Out, Args...> {
  public:
   using trace_internal::TypedCalls<Program, Out, Args...>::TypedCalls;
 
@@ -172,6 +175,7 @@ class Traceable {
   requires(!std::is_same_v<std::remove_cvref_t<Fn>, Traceable>)
       Traceable(Fn&& fn, SourceLocation at = SourceLocation::here())  // implicit: as fn itself
       : fn_(address(fn)), run_(&run<std::remove_reference_t<Fn>>), at_(at) {
+    if constexpr (std::is_invocable_v<Fn&, Args...>) require_function("trace", "function", fn, at);
     if constexpr (HasName<std::remove_cvref_t<Fn>>) name_ = fn.name();
   }
 

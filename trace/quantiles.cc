@@ -121,30 +121,30 @@ Tensor nan_quantile_of(const Operand& operand, const Request& how) {
 
 }  // namespace
 
-Tensor quantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis,
+Tensor quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
                 QuantileMethod between) {
   return quantile_of(x, request("quantile", q, 1, axis, between, x.at()));
 }
 
-Tensor median(Operand x, std::optional<int64_t> axis) {
+Tensor median(Operand x, std::optional<base::Int> axis) {
   return quantile_of(x, request("median", 0.5, 1, axis, QuantileMethod::kLinear, x.at()));
 }
 
-Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis,
+Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
                     QuantileMethod between) {
   return nan_quantile_of(x, request("nan_quantile", q, 1, axis, between, x.at()));
 }
 
-Tensor nan_median(Operand x, std::optional<int64_t> axis) {
+Tensor nan_median(Operand x, std::optional<base::Int> axis) {
   return nan_quantile_of(x, request("nan_median", 0.5, 1, axis, QuantileMethod::kLinear, x.at()));
 }
 
-Tensor percentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis,
+Tensor percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
                   QuantileMethod between) {
   return quantile_of(x, request("percentile", q, 100, axis, between, x.at()));
 }
 
-Tensor nan_percentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis,
+Tensor nan_percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
                       QuantileMethod between) {
   return nan_quantile_of(x, request("nan_percentile", q, 100, axis, between, x.at()));
 }

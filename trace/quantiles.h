@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -39,19 +40,19 @@ enum class QuantileMethod : uint8_t { kLinear, kLower, kHigher, kNearest, kMidpo
 
 // The value below which the part q (0 .. 1) of the elements along an axis lies: that at position
 // q (n - 1) of the sorted ones. NaN where any is NaN. Of floats.
-Tensor quantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+Tensor quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
                 QuantileMethod between = QuantileMethod::kLinear);
-Tensor median(Operand x, std::optional<int64_t> axis = {});  // quantile 0.5
+Tensor median(Operand x, std::optional<base::Int> axis = {});  // quantile 0.5
 // The same of the numbers alone; NaN where there are none.
-Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
                     QuantileMethod between = QuantileMethod::kLinear);
-Tensor nan_median(Operand x, std::optional<int64_t> axis = {});  // nan_quantile 0.5
+Tensor nan_median(Operand x, std::optional<base::Int> axis = {});  // nan_quantile 0.5
 
 // quantile and nan_quantile of q / 100, for q in 0 .. 100.
-Tensor percentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+Tensor percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
                   QuantileMethod between = QuantileMethod::kLinear);
 // nan_quantile of q / 100, for q in 0 .. 100.
-Tensor nan_percentile(Operand x, const QuantileLevels& q, std::optional<int64_t> axis = {},
+Tensor nan_percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
                       QuantileMethod between = QuantileMethod::kLinear);
 
 }  // namespace heddle

@@ -403,7 +403,7 @@ size_t named_length(std::string_view message) {
   const size_t end = message.find(": ");
   const bool is_name =
       end != std::string_view::npos &&
-      message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-:.0123456789") == end + 1;
+      message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-:.[]0123456789") == end + 1;
   return is_name ? end : 0;
 }
 
@@ -455,8 +455,8 @@ std::shared_ptr<runtime::Executable> still_fits(const Made& made,
   return executable;
 }
 
-// A function that calls none of the user's has one line, that of its call. Its program may be one
-// that was recorded on another line, which the error of a run then names.
+// The line of the call, which the error of a run names: its program, or a loop's body in it, may be
+// one that was recorded on another line.
 Status of_this_line(const Status& status) {
   std::string text = base::message_of(status);
   const std::string place = base::cat(" [", status.location(), "]");
@@ -475,7 +475,8 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
   Traced traced;
   std::optional<Recording> recording;
   {
-    Recorder recorder(what, at, last ? RecordingPtr(last, &last->recording) : nullptr);
+    Recorder recorder(what == kSubscript ? "index" : what, at,
+                      last ? RecordingPtr(last, &last->recording) : nullptr);
     const std::vector<Tensor> results = fn();
     if (recorder.ends_as_expected(results, what, at)) {
       buffers = buffers_of(recorder.captures(), what, at);
@@ -494,7 +495,6 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
     if (recording && programs)
       programs->keep(place, {*std::move(recording), {executable, hash, device.serial()}});
   }
-  if (calls_users(what)) return run_executable(*executable, buffers, at);
   try {
     return run_executable(*executable, buffers, at);
   } catch (const Error& error) {

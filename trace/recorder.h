@@ -23,6 +23,9 @@
 
 namespace heddle::trace_internal {
 
+// What errors call operator[], which is no name in HLO.
+inline constexpr std::string_view kSubscript = "x[..]";
+
 // One operation to record, or to run when nothing is being traced.
 struct Operation {
   hlo::Opcode opcode;

@@ -12,6 +12,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/moved_from.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -214,11 +215,11 @@ Tensor spread_of(std::string_view op, const Operand& x, const Reduction& given, 
 
 }  // namespace
 
-Tensor var(Operand x, const Reduction& over, int64_t ddof) {
+Tensor var(Operand x, const Reduction& over, base::Int ddof) {
   return spread_of("var", x, over, ddof, /*root=*/false);
 }
 
-Tensor std_dev(Operand x, const Reduction& over, int64_t ddof) {
+Tensor std_dev(Operand x, const Reduction& over, base::Int ddof) {
   return spread_of("std_dev", x, over, ddof, /*root=*/true);
 }
 
@@ -260,23 +261,23 @@ Tensor logsumexp(Operand x, const Reduction& given) {
   });
 }
 
-Tensor softmax(Operand x, int64_t axis) {
+Tensor softmax(Operand x, base::Int axis) {
   return below_greatest("softmax", x, axis, [](const Located& v, const Reduction& over) {
     const Located e = exp(v);
     return e / sum(e, over);
   });
 }
 
-Tensor log_softmax(Operand x, int64_t axis) {
+Tensor log_softmax(Operand x, base::Int axis) {
   return below_greatest("log_softmax", x, axis, [](const Located& v, const Reduction& over) {
     return v - log(sum(exp(v), over));
   });
 }
 
-Tensor argmax(Operand x, int64_t axis, bool keep_dims) {
+Tensor argmax(Operand x, base::Int axis, bool keep_dims) {
   return arg_extreme("argmax", x, axis, keep_dims, true);
 }
-Tensor argmin(Operand x, int64_t axis, bool keep_dims) {
+Tensor argmin(Operand x, base::Int axis, bool keep_dims) {
   return arg_extreme("argmin", x, axis, keep_dims, false);
 }
 
@@ -306,6 +307,7 @@ Tensor argmin(Operand x) { return flat_extreme("argmin", x, false); }
 
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
                            ScalarFn fn, const std::vector<int64_t>& axes, SourceLocation at) {
+  trace_internal::require_function("reduce", "function", fn, at);
   if (xs.empty() || xs.size() != inits.size()) {
     throw Error(base::invalid_argument("reduce: has ", xs.size(), " operands and ", inits.size(),
                                        " initial values; give one each, at least one"),

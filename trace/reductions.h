@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heddle/base/function_ref.h"
+#include "heddle/base/int.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -32,13 +33,16 @@ template <class Axis>
 Reduction over_axis(const Axis& axis, bool keep_dims = false) {
   constexpr bool kIsAxis = std::integral<Axis> && !std::same_as<Axis, bool>;
   constexpr bool kIsList = std::is_convertible_v<const Axis&, AxisList>;
-  static_assert(kIsAxis || kIsList,
+  constexpr bool kIsWhole = std::same_as<Axis, Reduction>;
+  static_assert(kIsAxis || kIsList || kIsWhole,
                 "a reduction is over an axis, sum(x, 0), or over {.axes = {0, 1}, .keep_dims = "
                 "true}, or over all: sum(x)");
   if constexpr (kIsAxis)
     return {.axes = {static_cast<int64_t>(axis)}, .keep_dims = keep_dims};
   else if constexpr (kIsList)
     return {.axes = axis, .keep_dims = keep_dims};
+  else if constexpr (kIsWhole)
+    return axis;
   else
     return {};
 }
@@ -48,8 +52,9 @@ inline constexpr bool kIsValue = std::floating_point<Axis> || std::same_as<Axis,
 
 // ddof, and no keep_dims: var(x, 0, true) is refused.
 template <class Count>
-int64_t ddof_of(Count ddof) {
-  static_assert(std::integral<Count> && !std::same_as<Count, bool>,
+base::Int ddof_of(Count ddof) {
+  constexpr bool kIsCount = std::same_as<Count, base::Int> || std::integral<Count>;
+  static_assert(kIsCount && !std::same_as<Count, bool>,
                 "the third argument of a variance is ddof, an integer; write "
                 "{.axes = {0}, .keep_dims = true} to keep the axis");
   return static_cast<int64_t>(ddof);
@@ -71,26 +76,26 @@ Tensor any(Operand x, const Reduction& over = {});  // of pred: whether one is t
 
 // Of floats and complex numbers. var and std divide by the count minus `ddof`.
 Tensor mean(Operand x, const Reduction& over = {});  // of floats and complex numbers
-Tensor var(Operand x, const Reduction& over = {}, int64_t ddof = 0);      // variance
-Tensor std_dev(Operand x, const Reduction& over = {}, int64_t ddof = 0);  // its root
+Tensor var(Operand x, const Reduction& over = {}, base::Int ddof = 0);      // variance
+Tensor std_dev(Operand x, const Reduction& over = {}, base::Int ddof = 0);  // its root
 
 // Without overflow: the maximum is taken out first.
 Tensor logsumexp(Operand x, const Reduction& over = {});  // log(sum(exp(x)))
-Tensor softmax(Operand x, int64_t axis = -1);             // exp(x) / sum(exp(x))
-Tensor log_softmax(Operand x, int64_t axis = -1);         // its logarithm
+Tensor softmax(Operand x, base::Int axis = -1);           // exp(x) / sum(exp(x))
+Tensor log_softmax(Operand x, base::Int axis = -1);       // its logarithm
 
 // Each over one axis, or a list of them: sum(x, 0), sum(x, -1, /*keep_dims=*/true).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor sum(Operand x, Axis axis, bool keep_dims = false) {
   return sum(x, trace_internal::over_axis(axis, keep_dims));
 }
 // prod over one axis, or a list of them: prod(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor prod(Operand x, Axis axis, bool keep_dims = false) {
   return prod(x, trace_internal::over_axis(axis, keep_dims));
 }
 // max over one axis, or a list of them: max(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor max(Operand x, Axis axis, bool keep_dims = false) {
   static_assert(!trace_internal::kIsValue<Axis>,
                 "max is over the axes of one tensor; of two operands write maximum(x, y)");
@@ -100,7 +105,7 @@ Tensor max(Operand x, Axis axis, bool keep_dims = false) {
     return {};
 }
 // min over one axis, or a list of them: min(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor min(Operand x, Axis axis, bool keep_dims = false) {
   static_assert(!trace_internal::kIsValue<Axis>,
                 "min is over the axes of one tensor; of two operands write minimum(x, y)");
@@ -110,41 +115,41 @@ Tensor min(Operand x, Axis axis, bool keep_dims = false) {
     return {};
 }
 // all over one axis, or a list of them: all(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor all(Operand x, Axis axis, bool keep_dims = false) {
   return all(x, trace_internal::over_axis(axis, keep_dims));
 }
 // any over one axis, or a list of them: any(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor any(Operand x, Axis axis, bool keep_dims = false) {
   return any(x, trace_internal::over_axis(axis, keep_dims));
 }
 // mean over one axis, or a list of them: mean(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor mean(Operand x, Axis axis, bool keep_dims = false) {
   return mean(x, trace_internal::over_axis(axis, keep_dims));
 }
 // var over one axis, or a list of them: var(x, 0).
-template <class Axis, class Count = int64_t>
+template <class Axis = AxisList, class Count = int64_t>
 Tensor var(Operand x, Axis axis, Count ddof = 0) {
   return var(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
 // std_dev over one axis, or a list of them: std_dev(x, 0).
-template <class Axis, class Count = int64_t>
+template <class Axis = AxisList, class Count = int64_t>
 Tensor std_dev(Operand x, Axis axis, Count ddof = 0) {
   return std_dev(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
 // logsumexp over one axis, or a list of them: logsumexp(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor logsumexp(Operand x, Axis axis, bool keep_dims = false) {
   return logsumexp(x, trace_internal::over_axis(axis, keep_dims));
 }
 
 // s32 position of the greatest (least) along an axis; the first of equals; a NaN counts as the
 // greatest (least).
-Tensor argmax(Operand x, int64_t axis, bool keep_dims = false);
+Tensor argmax(Operand x, base::Int axis, bool keep_dims = false);
 // s32 position of the least along an axis; the first of equals; a NaN counts as the least.
-Tensor argmin(Operand x, int64_t axis, bool keep_dims = false);
+Tensor argmin(Operand x, base::Int axis, bool keep_dims = false);
 Tensor argmax(Operand x);  // s32[]: the position in the flattened x
 Tensor argmin(Operand x);  // likewise
 

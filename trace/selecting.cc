@@ -71,7 +71,7 @@ void check(const Tensor& x, const Tensor& indices, int64_t axis, SourceLocation 
 
 }  // namespace
 
-Tensor take_along_axis(Operand operand, Operand which, int64_t axis, IndexMode mode) {
+Tensor take_along_axis(Operand operand, Operand which, base::Int axis, IndexMode mode) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   Tensor indices = as_tensor(which);
@@ -92,7 +92,7 @@ Tensor take_along_axis(Operand operand, Operand which, int64_t axis, IndexMode m
   });
 }
 
-TopK top_k(Operand operand, int64_t k, int64_t axis) {
+TopK top_k(Operand operand, base::Int k, base::Int axis) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   int64_t along = axis_of("top_k", x.shape(), axis, at);

@@ -110,7 +110,7 @@ Tensor sliding_dot(const Tensor& x, const Tensor& y, ConvolveMode overlap, Sourc
 
 }  // namespace
 
-Tensor diff(Operand operand, int64_t order, int64_t axis) {
+Tensor diff(Operand operand, base::Int order, base::Int axis) {
   SourceLocation at = operand.at();
   Located x(as_tensor(operand), at);
   const int64_t along = axis_of("diff", x.tensor().shape(), axis, at);
@@ -137,7 +137,7 @@ Tensor ediff1d(Operand operand, const std::vector<Tensor>& behind,
   });
 }
 
-Tensor gradient(Operand operand, double step, int64_t axis) {
+Tensor gradient(Operand operand, double step, base::Int axis) {
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
   const int64_t along = axis_of("gradient", y.tensor().shape(), axis, at);
@@ -156,20 +156,20 @@ Tensor gradient(Operand operand, double step, int64_t axis) {
   });
 }
 
-Tensor gradient_at(Operand operand, Operand places, int64_t axis) {
+Tensor gradient_at(Operand operand, Operand places, base::Int axis) {
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
   Tensor x = as_tensor(places);
   const int64_t along = axis_of("gradient_at", y.tensor().shape(), axis, at);
   require_slope("gradient_at", y, along);
   require_places("gradient_at", x, y, axis);
-  trace_internal::like("gradient_at", "places", {x, at}, y.dtype(), at);
+  (void)trace_internal::like("gradient_at", "places", {x, at}, y.dtype(), at);
   return one_program("gradient_at", at, [&] {
     return slopes(y, spread(Located(diff({x, at}), at), y.tensor().rank(), along), along);
   });
 }
 
-Tensor trapezoid(Operand operand, double step, int64_t axis) {
+Tensor trapezoid(Operand operand, double step, base::Int axis) {
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
   const int64_t along = axis_of("trapezoid", y.tensor().shape(), axis, at);
@@ -177,7 +177,7 @@ Tensor trapezoid(Operand operand, double step, int64_t axis) {
   return one_program("trapezoid", at, [&] { return trapezoid_of(y, along, step); });
 }
 
-Tensor trapezoid_at(Operand operand, Operand places, int64_t axis) {
+Tensor trapezoid_at(Operand operand, Operand places, base::Int axis) {
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
   Tensor x = as_tensor(places);
@@ -210,7 +210,7 @@ Tensor correlate(Operand left, Operand right, ConvolveMode overlap) {
   });
 }
 
-Tensor nonzero(Operand operand, int64_t size, int64_t fill) {
+Tensor nonzero(Operand operand, base::Int size, base::Int fill) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() != 1 || size < 0)
@@ -225,17 +225,17 @@ Tensor nonzero(Operand operand, int64_t size, int64_t fill) {
     Tensor padded = pad({order, at}, {0, at}, {{0, room}});
     Tensor first = slice_in_dim({padded, at}, 0, size);
     Tensor found = less({iota(s32, {size}, 0, at), at}, {count_nonzero({is, at}), at});
-    return where({found, at}, {first, at}, {fill, at});
+    return where({found, at}, {first, at}, {int64_t{fill}, at});
   });
 }
 
-Tensor flatnonzero(Operand x, int64_t size, int64_t fill) {
+Tensor flatnonzero(Operand x, base::Int size, base::Int fill) {
   return one_program("flatnonzero", x.at(), [&] {
     return nonzero({ravel(x), x.at()}, size, fill);
   });
 }
 
-Tensor argwhere(Operand operand, int64_t size) {
+Tensor argwhere(Operand operand, base::Int size) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() == 0 || size < 0)
@@ -268,7 +268,7 @@ Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_
 
 }  // namespace
 
-Tensor compress(Operand condition, Operand operand, int64_t size, std::optional<int64_t> axis,
+Tensor compress(Operand condition, Operand operand, base::Int size, std::optional<base::Int> axis,
                 Operand fill) {
   SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
@@ -284,7 +284,7 @@ Tensor compress(Operand condition, Operand operand, int64_t size, std::optional<
   });
 }
 
-Tensor extract(Operand condition, Operand operand, int64_t size, Operand fill) {
+Tensor extract(Operand condition, Operand operand, base::Int size, Operand fill) {
   SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
   if (is.shape().dimensions() != x.shape().dimensions())

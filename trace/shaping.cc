@@ -116,7 +116,7 @@ Tensor transpose(Operand operand, const std::vector<int64_t>& axes) {
   return permuted(x, std::move(order), operand.at());
 }
 
-Tensor swapaxes(Operand operand, int64_t axis1, int64_t axis2) {
+Tensor swapaxes(Operand operand, base::Int axis1, base::Int axis2) {
   Tensor x = as_tensor(operand);
   std::vector<int64_t> order = natural_order(x.rank());
   std::swap(order[static_cast<size_t>(axis_of("swapaxes", x.shape(), axis1, operand.at()))],
@@ -124,7 +124,7 @@ Tensor swapaxes(Operand operand, int64_t axis1, int64_t axis2) {
   return permuted(x, std::move(order), operand.at());
 }
 
-Tensor moveaxis(Operand operand, int64_t from, int64_t to) {
+Tensor moveaxis(Operand operand, base::Int from, base::Int to) {
   Tensor x = as_tensor(operand);
   int64_t source = axis_of("moveaxis", x.shape(), from, operand.at());
   int64_t target = axis_of("moveaxis", x.shape(), to, operand.at());
@@ -134,9 +134,9 @@ Tensor moveaxis(Operand operand, int64_t from, int64_t to) {
   return permuted(x, std::move(order), operand.at());
 }
 
-Tensor expand_dims(Operand operand, int64_t axis) {
+Tensor expand_dims(Operand operand, base::Int axis) {
   Tensor x = as_tensor(operand);
-  int64_t index = axis < 0 ? axis + x.rank() + 1 : axis;
+  int64_t index = axis < 0 ? axis + x.rank() + 1 : int64_t{axis};
   if (index < 0 || index > x.rank()) {
     throw Error(base::invalid_argument("expand_dims: axis is ", axis, "; the result has axes ",
                                        -x.rank() - 1, " .. ", x.rank()),
@@ -174,7 +174,7 @@ Tensor broadcast_in_dim(Operand operand, const Dimensions& shape,
                .at = operand.at()});
 }
 
-Tensor concat(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at) {
+Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
   if (parts.empty())
     throw Error(base::invalid_argument("concat: has no parts; give at least one"), at);
   const Shape& first = trace_internal::node_of(parts[0], "concat", at).shape;
@@ -194,7 +194,7 @@ Tensor concat(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at)
                .at = at});
 }
 
-Tensor stack(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at) {
+Tensor stack(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
   if (parts.empty())
     throw Error(base::invalid_argument("stack: has no parts; give at least one"), at);
   int64_t rank = trace_internal::node_of(parts[0], "stack", at).shape.rank();
@@ -208,11 +208,11 @@ Tensor stack(const std::vector<Tensor>& parts, int64_t axis, SourceLocation at) 
       }
       rows.push_back(expand_dims({part, at}, axis));
     }
-    return concat(rows, axis < 0 ? axis + rank + 1 : axis, at);
+    return concat(rows, axis < 0 ? axis + rank + 1 : int64_t{axis}, at);
   });
 }
 
-std::vector<Tensor> split(Operand operand, int64_t count, int64_t axis) {
+std::vector<Tensor> split(Operand operand, base::Int count, base::Int axis) {
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of("split", x.shape(), axis, operand.at()));
   if (count < 1 || size % count != 0) {
@@ -228,7 +228,8 @@ std::vector<Tensor> split(Operand operand, int64_t count, int64_t axis) {
   });
 }
 
-std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positions, int64_t axis) {
+std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positions,
+                             base::Int axis) {
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of("split_at", x.shape(), axis, operand.at()));
   return trace_internal::in_program("split_at", operand.at(), [&] {
@@ -254,7 +255,7 @@ Tensor flip(Operand operand, const AxisList& axes) {
                .at = operand.at()});
 }
 
-Tensor roll(Operand operand, int64_t shift, int64_t axis) {
+Tensor roll(Operand operand, base::Int shift, base::Int axis) {
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of("roll", x.shape(), axis, operand.at()));
   if (size == 0) return x;
@@ -266,7 +267,7 @@ Tensor roll(Operand operand, int64_t shift, int64_t axis) {
   });
 }
 
-Tensor roll(Operand operand, int64_t shift) {
+Tensor roll(Operand operand, base::Int shift) {
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
   return one_program("roll", at, [&] {
@@ -300,7 +301,7 @@ Tensor tile(Operand operand, const std::vector<int64_t>& repeats) {
   });
 }
 
-Tensor repeat(Operand operand, int64_t count, int64_t axis) {
+Tensor repeat(Operand operand, base::Int count, base::Int axis) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   int64_t index = axis_of("repeat", x.shape(), axis, at);
@@ -317,7 +318,7 @@ Tensor repeat(Operand operand, int64_t count, int64_t axis) {
   });
 }
 
-Tensor repeat(Operand operand, int64_t count) {
+Tensor repeat(Operand operand, base::Int count) {
   const Tensor x = as_tensor(operand);
   return one_program("repeat", operand.at(), [&] {
     const Tensor flat = ravel({x, operand.at()});
@@ -325,7 +326,7 @@ Tensor repeat(Operand operand, int64_t count) {
   });
 }
 
-Tensor append(Operand operand, Operand values, std::optional<int64_t> axis) {
+Tensor append(Operand operand, Operand values, std::optional<base::Int> axis) {
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
   return one_program("append", at, [&] {
@@ -353,7 +354,8 @@ Tensor slice(Operand operand, const std::vector<int64_t>& start, const std::vect
       {.opcode = Opcode::kSlice, .operands = {x}, .attrs = std::move(attrs), .at = operand.at()});
 }
 
-Tensor slice_in_dim(Operand operand, int64_t start, int64_t limit, int64_t stride, int64_t axis) {
+Tensor slice_in_dim(Operand operand, base::Int start, base::Int limit, base::Int stride,
+                    base::Int axis) {
   Tensor x = as_tensor(operand);
   int64_t index = axis_of("slice_in_dim", x.shape(), axis, operand.at());
   std::vector<int64_t> starts(static_cast<size_t>(x.rank()), 0);
@@ -361,8 +363,8 @@ Tensor slice_in_dim(Operand operand, int64_t start, int64_t limit, int64_t strid
   std::vector<int64_t> strides(static_cast<size_t>(x.rank()), 1);
   size_t i = static_cast<size_t>(index);
   int64_t size = limits[i];
-  starts[i] = start < 0 ? start + size : start;
-  limits[i] = limit < 0 ? limit + size : limit;
+  starts[i] = start < 0 ? start + size : int64_t{start};
+  limits[i] = limit < 0 ? limit + size : int64_t{limit};
   strides[i] = stride;
   return one_program("slice_in_dim", operand.at(), [&] {
     return slice({x, operand.at()}, starts, limits, strides);
@@ -394,7 +396,7 @@ Tensor dynamic_update_slice(Operand operand, Operand update, const SliceStarts& 
   });
 }
 
-Tensor dynamic_slice_in_dim(Operand operand, Operand start, int64_t size, int64_t axis) {
+Tensor dynamic_slice_in_dim(Operand operand, Operand start, base::Int size, base::Int axis) {
   constexpr std::string_view kOp = "dynamic_slice_in_dim";
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
@@ -406,7 +408,7 @@ Tensor dynamic_slice_in_dim(Operand operand, Operand start, int64_t size, int64_
   });
 }
 
-Tensor dynamic_update_slice_in_dim(Operand operand, Operand update, Operand start, int64_t axis) {
+Tensor dynamic_update_slice_in_dim(Operand operand, Operand update, Operand start, base::Int axis) {
   constexpr std::string_view kOp = "dynamic_update_slice_in_dim";
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
@@ -417,7 +419,7 @@ Tensor dynamic_update_slice_in_dim(Operand operand, Operand update, Operand star
   });
 }
 
-Tensor dynamic_index_in_dim(Operand operand, Operand index, int64_t axis, bool keep_dims) {
+Tensor dynamic_index_in_dim(Operand operand, Operand index, base::Int axis, bool keep_dims) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   int64_t along = axis_of("dynamic_index_in_dim", x.shape(), axis, at);
@@ -430,7 +432,7 @@ Tensor dynamic_index_in_dim(Operand operand, Operand index, int64_t axis, bool k
   });
 }
 
-Tensor dynamic_update_index_in_dim(Operand operand, Operand update, Operand index, int64_t axis) {
+Tensor dynamic_update_index_in_dim(Operand operand, Operand update, Operand index, base::Int axis) {
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   int64_t along = axis_of("dynamic_update_index_in_dim", x.shape(), axis, at);

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
@@ -19,17 +20,18 @@ namespace heddle {
 
 // One size may be -1: what is left.
 Tensor reshape(Operand x, const Dimensions& shape);
-template <std::integral Size>
-Tensor reshape(Operand x, Size size) {  // as one axis
-  return reshape(x, Dimensions{static_cast<int64_t>(size)});
+template <class Size>
+requires std::is_arithmetic_v<Size>         //
+    Tensor reshape(Operand x, Size size) {  // as one axis
+  return reshape(x, Dimensions{base::Int(size)});
 }
 Tensor ravel(Operand x);  // as one axis
 // Axes in their new order; empty: reversed.
 Tensor transpose(Operand x, const std::vector<int64_t>& axes = {});
-Tensor swapaxes(Operand x, int64_t axis1, int64_t axis2);  // two axes change places
-Tensor moveaxis(Operand x, int64_t from, int64_t to);      // one axis goes elsewhere
+Tensor swapaxes(Operand x, base::Int axis1, base::Int axis2);  // two axes change places
+Tensor moveaxis(Operand x, base::Int from, base::Int to);      // one axis goes elsewhere
 // A new axis of size 1 at `axis` of the result.
-Tensor expand_dims(Operand x, int64_t axis);
+Tensor expand_dims(Operand x, base::Int axis);
 // Without axes of size 1: those listed, or all.
 Tensor squeeze(Operand x, const std::vector<int64_t>& axes = {});
 // HLO's broadcast: dimension i of x becomes dimension dimensions[i] of the result.
@@ -37,28 +39,30 @@ Tensor broadcast_in_dim(Operand x, const Dimensions& shape, const std::vector<in
 
 // Along an existing axis, and along a new one. All dtypes equal, all shapes equal (but along the
 // axis).
-Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0,
+Tensor concat(const std::vector<Tensor>& parts, base::Int axis = 0,
               SourceLocation at = SourceLocation::here());  // along an axis that they have
-Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0,
+Tensor stack(const std::vector<Tensor>& parts, base::Int axis = 0,
              SourceLocation at = SourceLocation::here());  // along a new axis
 // Into `count` equal parts, or at the given positions.
-std::vector<Tensor> split(Operand x, int64_t count, int64_t axis = 0);
+std::vector<Tensor> split(Operand x, base::Int count, base::Int axis = 0);
 // Into the parts between the positions given.
-std::vector<Tensor> split_at(Operand x, const std::vector<int64_t>& positions, int64_t axis = 0);
+std::vector<Tensor> split_at(Operand x, const std::vector<int64_t>& positions, base::Int axis = 0);
 Tensor flip(Operand x, const AxisList& axes = kAllAxes);  // reversed along each of the axes
-Tensor roll(Operand x, int64_t shift, int64_t axis);  // what leaves at one end enters at the other
-Tensor roll(Operand x, int64_t shift);  // the same of the flattened x, whose shape it keeps
+Tensor roll(Operand x, base::Int shift,
+            base::Int axis);              // what leaves at one end enters at the other
+Tensor roll(Operand x, base::Int shift);  // the same of the flattened x, whose shape it keeps
 Tensor tile(Operand x, const std::vector<int64_t>& repeats);  // copies side by side, an axis each
-Tensor repeat(Operand x, int64_t count, int64_t axis);        // each element so many times
-Tensor repeat(Operand x, int64_t count);                      // the same of the flattened x
+Tensor repeat(Operand x, base::Int count, base::Int axis);    // each element so many times
+Tensor repeat(Operand x, base::Int count);                    // the same of the flattened x
 // values behind x, along an axis, or both flattened.
-Tensor append(Operand x, Operand values, std::optional<int64_t> axis = {});
+Tensor append(Operand x, Operand values, std::optional<base::Int> axis = {});
 
 // x[start:limit:stride] in every axis; empty strides are 1.
 Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
              const std::vector<int64_t>& strides = {});
 // x[start:limit:stride] in one axis, whole in the others.
-Tensor slice_in_dim(Operand x, int64_t start, int64_t limit, int64_t stride = 1, int64_t axis = 0);
+Tensor slice_in_dim(Operand x, base::Int start, base::Int limit, base::Int stride = 1,
+                    base::Int axis = 0);
 // Where a block of x begins, one entry an axis: integer scalars of one dtype, and C++ integers,
 // which take that dtype (s32 beside no tensor). Refers to its tensors: an argument, not a variable.
 class SliceStarts {
@@ -76,13 +80,13 @@ Tensor dynamic_slice(Operand x, const SliceStarts& starts, const Dimensions& siz
 // x with `update` from starts that are values, clamped so that it lies inside x.
 Tensor dynamic_update_slice(Operand x, Operand update, const SliceStarts& starts);
 // Likewise along one axis, whole in the others: `size` positions of it, or those of `update`.
-Tensor dynamic_slice_in_dim(Operand x, Operand start, int64_t size, int64_t axis = 0);
+Tensor dynamic_slice_in_dim(Operand x, Operand start, base::Int size, base::Int axis = 0);
 // x with `update` from `start` of one axis on, whole in the others.
-Tensor dynamic_update_slice_in_dim(Operand x, Operand update, Operand start, int64_t axis = 0);
+Tensor dynamic_update_slice_in_dim(Operand x, Operand update, Operand start, base::Int axis = 0);
 // One position of an axis, which goes unless keep_dims.
-Tensor dynamic_index_in_dim(Operand x, Operand index, int64_t axis = 0, bool keep_dims = true);
+Tensor dynamic_index_in_dim(Operand x, Operand index, base::Int axis = 0, bool keep_dims = true);
 // x with `update` at one position of an axis, which `update` may lack.
-Tensor dynamic_update_index_in_dim(Operand x, Operand update, Operand index, int64_t axis = 0);
+Tensor dynamic_update_index_in_dim(Operand x, Operand update, Operand index, base::Int axis = 0);
 
 // Edges of `value` around x; negative low and high crop, interior puts values between elements.
 struct Padding {

@@ -35,7 +35,7 @@ Along along(std::string_view op, const Operand& operand, std::optional<int64_t> 
 
 }  // namespace
 
-Tensor average(Operand operand, Operand weights, std::optional<int64_t> axis) {
+Tensor average(Operand operand, Operand weights, std::optional<base::Int> axis) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), w = as_tensor(weights);
   trace_internal::require_inexact("average", operand);
@@ -110,7 +110,7 @@ Tensor nan_mean(Operand x, const Reduction& given) {
   });
 }
 
-Tensor cov(Operand operand, int64_t ddof) {
+Tensor cov(Operand operand, base::Int ddof) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() != 2 || !(is_floating(x.dtype()) || is_complex(x.dtype())))
@@ -137,7 +137,7 @@ Tensor corrcoef(Operand operand) {
   });
 }
 
-Tensor bincount(Operand operand, int64_t length, std::optional<Operand> weights) {
+Tensor bincount(Operand operand, base::Int length, std::optional<Operand> weights) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (!is_integer(x.dtype()) || length < 0)
@@ -149,7 +149,7 @@ Tensor bincount(Operand operand, int64_t length, std::optional<Operand> weights)
     Located given(ravel({x, at}), at);
     Located v = given.dtype() == u64 ? given : given.astype(s64);
     // An update outside is left out, and negative places would count from the end.
-    Located place = where((v >= 0) & (v < length), v.astype(s64), length);
+    Located place = where((v >= 0) & (v < int64_t{length}), v.astype(s64), int64_t{length});
     Tensor each = weights ? as_tensor(*weights) : Tensor();
     if (weights && each.shape().dimensions() != x.shape().dimensions())
       throw Error(base::invalid_argument("bincount: weights are ", each.shape(), "; x is ",
@@ -161,7 +161,7 @@ Tensor bincount(Operand operand, int64_t length, std::optional<Operand> weights)
   });
 }
 
-Tensor histogram(Operand operand, int64_t bins, double low, double high) {
+Tensor histogram(Operand operand, base::Int bins, double low, double high) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (bins < 1 || !(low < high) || !is_floating(x.dtype()))

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/tensor.h"
@@ -14,7 +15,7 @@ namespace heddle {
 
 // sum(weights * x) / sum(weights), of floats or complex numbers; the weights have x's shape, or are
 // a vector along `axis`.
-Tensor average(Operand x, Operand weights, std::optional<int64_t> axis = {});
+Tensor average(Operand x, Operand weights, std::optional<base::Int> axis = {});
 
 Tensor ptp(Operand x, const Reduction& over = {});            // max - min
 Tensor count_nonzero(Operand x, const Reduction& over = {});  // s32
@@ -24,35 +25,35 @@ Tensor nan_sum(Operand x, const Reduction& over = {});
 Tensor nan_mean(Operand x, const Reduction& over = {});
 
 // Each over one axis, or a list of them: ptp(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor ptp(Operand x, Axis axis, bool keep_dims = false) {
   return ptp(x, trace_internal::over_axis(axis, keep_dims));
 }
 // count_nonzero over one axis, or a list of them: count_nonzero(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor count_nonzero(Operand x, Axis axis, bool keep_dims = false) {
   return count_nonzero(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_sum over one axis, or a list of them: nan_sum(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nan_sum(Operand x, Axis axis, bool keep_dims = false) {
   return nan_sum(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_mean over one axis, or a list of them: nan_mean(x, 0).
-template <class Axis>
+template <class Axis = AxisList>
 Tensor nan_mean(Operand x, Axis axis, bool keep_dims = false) {
   return nan_mean(x, trace_internal::over_axis(axis, keep_dims));
 }
 
 // Of rows of observations, x: [variables, n] -> [variables, variables]; the sums are divided by
 // n - ddof (0 where that is negative). corrcoef divides by both deviations.
-Tensor cov(Operand x, int64_t ddof = 1);
+Tensor cov(Operand x, base::Int ddof = 1);
 Tensor corrcoef(Operand x);  // cov divided by the deviations of both variables: -1 .. 1
 
 // How often each of 0 .. length - 1 is in x, of integers: s32[length]. Others are not counted. With
 // weights, of x's shape, their sums.
-Tensor bincount(Operand x, int64_t length, std::optional<Operand> weights = {});
+Tensor bincount(Operand x, base::Int length, std::optional<Operand> weights = {});
 // How many elements of x lie in each of `bins` equal parts of low .. high, both ends included; s32.
-Tensor histogram(Operand x, int64_t bins, double low, double high);
+Tensor histogram(Operand x, base::Int bins, double low, double high);
 
 }  // namespace heddle

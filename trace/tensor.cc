@@ -9,6 +9,7 @@
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
+#include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/recorder.h"
@@ -59,12 +60,12 @@ std::string name_of(const Scope& scope) {
                               : base::cat("the ", scope.what, line);
 }
 
-Status escaped_error(const Node& node, std::string_view op) {
+Status escaped_error(const Node& node, std::string_view op, std::string_view which) {
   const Scope& scope = *node.scope;
   const std::string made =
       node.where.known() ? base::cat(", made at ", to_string(node.where), ",") : "";
   return base::failed_precondition(
-      op, ": operand is a traced ", to_string(node.shape), made, " that escaped from ",
+      op, ": ", which, " is a traced ", to_string(node.shape), made, " that escaped from ",
       name_of(scope),
       ", which has ended; return it from the traced function instead of "
       "keeping it");
@@ -108,7 +109,7 @@ void keep_number(const Tensor& parameter, const Tensor& from, std::string_view o
   std::optional<Number> number = number_of(*from.node());
   if (!number) return;
   if (number->of.empty()) number->of = of;
-  with_number(parameter, *number);
+  (void)with_number(parameter, *number);
 }
 
 std::optional<Number> number_behind(const Tensor& tensor) {
@@ -295,18 +296,15 @@ void require_one_element(const Tensor& tensor, SourceLocation at) {
 
 }  // namespace trace_internal
 
-const Shape& Tensor::shape(SourceLocation at) const {
-  return trace_internal::node_of(*this, "shape", at).shape;
+const Shape& Tensor::shape_for(std::string_view op, SourceLocation at) const {
+  return trace_internal::node_of(*this, op, at).shape;
 }
 
-int64_t Tensor::dim(int64_t axis, SourceLocation at) const {
-  int64_t index = axis < 0 ? axis + rank(at) : axis;
-  if (!shape().has_dimension(index)) {
-    throw Error(base::invalid_argument("dim: axis is ", axis, "; ", to_string(shape()),
-                                       " has axes ", -rank(), " .. ", rank() - 1),
-                at);
-  }
-  return shape().dimension(index);
+const Shape& Tensor::shape(SourceLocation at) const { return shape_for("shape", at); }
+
+int64_t Tensor::dim(base::Int axis, SourceLocation at) const {
+  const Shape& of = shape_for("dim", at);
+  return of.dimension(trace_internal::axis_of("dim", of, axis, at));
 }
 
 bool Tensor::is_traced() const { return node_ && node_->scope != nullptr; }

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/shape.h"
@@ -66,7 +67,7 @@ constexpr Refused refuse_logic() {
 }
 }  // namespace trace_internal
 
-class Tensor {
+class [[nodiscard]] Tensor {
  public:
   Tensor() = default;  // no value: using it is an error that says so
   ~Tensor() = default;
@@ -89,15 +90,15 @@ class Tensor {
   // Its type. dtype() and shape() never wait or move a byte.
   [[nodiscard]] const Shape& shape(SourceLocation at = SourceLocation::here()) const;
   [[nodiscard]] DType dtype(SourceLocation at = SourceLocation::here()) const {
-    return shape(at).dtype();
+    return shape_for("dtype", at).dtype();
   }
   [[nodiscard]] int64_t rank(SourceLocation at = SourceLocation::here()) const {
-    return shape(at).rank();
+    return shape_for("rank", at).rank();
   }
   // Size along an axis; negative axes count from the end.
-  [[nodiscard]] int64_t dim(int64_t axis, SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] int64_t dim(base::Int axis, SourceLocation at = SourceLocation::here()) const;
   [[nodiscard]] int64_t size(SourceLocation at = SourceLocation::here()) const {
-    return shape(at).element_count();
+    return shape_for("size", at).element_count();
   }
 
   [[nodiscard]] bool is_valid() const {
@@ -251,6 +252,9 @@ class Tensor {
   [[nodiscard]] const std::shared_ptr<const trace_internal::Node>& node() const { return node_; }
 
  private:
+  // shape(), of whose errors `op` is the function.
+  [[nodiscard]] const Shape& shape_for(std::string_view op, SourceLocation at) const;
+
   // Owns nothing, so that it costs two stores.
   static std::shared_ptr<const trace_internal::Node> moved_from() noexcept {
     return {std::shared_ptr<const void>(), &trace_internal::kMovedFrom};
@@ -442,7 +446,8 @@ requires trace_internal::kIsNumber<T> Tensor array(T value,
                                                    SourceLocation at = SourceLocation::here()) {
   return scalar(value, at);
 }
-// Rank 2, row by row, and rank 3. errors: InvalidArgument for rows of unequal length
+// Rank 2, row by row, and rank 3: inner braces are rows, of complex numbers too, so that
+// array<std::complex<float>>({{1, 2}, {3, 4}}) is 2 x 2. errors: InvalidArgument for rows of unequal length
 template <class T>
 Tensor array(std::initializer_list<std::initializer_list<T>> rows,
              SourceLocation at = SourceLocation::here()) {

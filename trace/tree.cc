@@ -120,10 +120,13 @@ std::string describe(const TreeSpec& spec) {
 void trace_internal::require_values(std::string_view what, std::string_view name,
                                     std::span<const Tensor> leaves,
                                     base::FunctionRef<TreeSpec()> spec, SourceLocation at) {
-  const auto unset = std::ranges::find_if_not(leaves, &Tensor::is_valid);
+  const auto unset = std::ranges::find_if_not(leaves, [](const Tensor& leaf) {
+    return leaf.is_valid() && !(leaf.is_traced() && leaf.node()->scope->finished);
+  });
   if (unset == leaves.end()) return;
   const std::string path =
       base::cat(name, leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())]);
+  if (unset->is_valid()) throw Error(escaped_error(*unset->node(), what, path), at);
   const std::string_view why =
       unset->node() ? why_no_value(*unset)
       : path.find("['") != std::string::npos

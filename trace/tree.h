@@ -19,6 +19,7 @@
 #include "heddle/base/fields.h"
 #include "heddle/base/function_ref.h"
 #include "heddle/base/source_location.h"
+#include "heddle/trace/moved_from.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree_checks.h"
 
@@ -352,6 +353,7 @@ T map_leaves(Fn& fn, SourceLocation at, const T& tree, const Ts&... more) {
         std::is_invocable_r_v<Tensor, Fn&, Leaf, std::conditional_t<true, const Tensor&, Ts>...>;
     static_assert(kFits, "the function of tree_map takes one Tensor of each tree, gives a Tensor");
     if constexpr (kFits) {
+      trace_internal::require_function("tree_map", "function", fn, at);
       const std::vector<TreeSpec> specs{tree_spec(tree), tree_spec(more)...};
       require_alike(specs, at);
       const std::vector<std::vector<Tensor>> all{flatten(tree), flatten(more)...};

@@ -365,6 +365,59 @@ constexpr void require_value() {
                 "when it is read: return the value, as [](..) -> Tensor");
 }
 
+// ----- functions that do not take what they are called with
+
+// Whether it takes them with an int for the Tensor number I, or for each.
+template <class Fn, size_t I, class... Args>
+constexpr bool takes_number_at() {
+  using Args_ = std::tuple<Args...>;
+  if constexpr (!std::is_same_v<std::tuple_element_t<I, Args_>, Tensor>)
+    return false;
+  else
+    return []<size_t... J>(std::index_sequence<J...>) {
+      return std::is_invocable_v<
+          Fn&, std::conditional_t<I == J, int, std::tuple_element_t<J, Args_>>...>;
+    }
+  (std::index_sequence_for<Args...>());
+}
+template <class Fn, class... Args>
+constexpr bool takes_numbers() {
+  return []<size_t... I>(std::index_sequence<I...>) {
+    return (takes_number_at<Fn, I, Args...>() || ...) ||
+           std::is_invocable_v<Fn&, std::conditional_t<std::is_same_v<Args, Tensor>, int, Args>...>;
+  }
+  (std::index_sequence_for<Args...>());
+}
+
+template <class Fn>
+constexpr void refuse_lvalue_parameter() {
+  static_assert(
+      !sizeof(Fn*),
+      "a traced function is given values, and this one takes a reference that it could "
+      "change: write Tensor x or const Tensor& x for Tensor& x, and return the new value");
+}
+template <class Fn>
+constexpr void refuse_number_parameter() {
+  static_assert(!sizeof(Fn*),
+                "a traced function is given Tensors, the counter of fori_loop too, and this one "
+                "takes a C++ number: write Tensor i for int i");
+}
+// Of a function that does not take `Args`: whether the compiler has said why not.
+template <class Fn, class... Args>
+constexpr bool is_misfit_told() {
+  if constexpr (sizeof...(Args) == 0) {
+    return false;
+  } else if constexpr (std::is_invocable_v<Fn&, Args&...>) {
+    refuse_lvalue_parameter<Fn>();
+    return true;
+  } else if constexpr (takes_numbers<Fn, Args...>()) {
+    refuse_number_parameter<Fn>();
+    return true;
+  } else {
+    return false;
+  }
+}
+
 // For `static_assert(is_tree_or_explained<T>, "what it was to be")`, before explain<T>().
 template <class T>
 inline constexpr bool is_tree_or_explained = flaw_of<T>() != Flaw::kNoTree;
@@ -373,7 +426,7 @@ inline constexpr bool is_tree_or_explained = flaw_of<T>() != Flaw::kNoTree;
 template <class Fn, class... Args>
 constexpr bool is_traceable() {
   if constexpr (!std::is_invocable_v<Fn&, Args...>) {
-    static_assert(std::is_invocable_v<Fn&, Args...>,
+    static_assert(is_misfit_told<Fn, Args...>(),
                   "the function takes the trees behind it: trace(fn, x, y) calls fn(x, y)");
     return false;
   } else {

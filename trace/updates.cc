@@ -300,7 +300,7 @@ void refuse_point(std::string_view op, const Tensor& x, const Operand& value) {
   if (op != "at.divide" || !is_integer(x.dtype()) ||
       !std::holds_alternative<double>(value.number()))
     return;
-  heddle::divide({x, value.at()}, value);
+  (void)heddle::divide({x, value.at()}, value);
 }
 
 Tensor updated(std::string_view op, const Tensor& x, const std::vector<IndexEntry>& given,
@@ -332,7 +332,7 @@ At at(const Tensor& x, std::vector<IndexEntry> entries, SourceLocation location)
   return {x, std::move(entries), location};
 }
 
-Tensor At::get() const { return take_at({x_, location_}, entries_); }
+Tensor At::get() const { return trace_internal::picked("at.get", x_, entries_, location_); }
 Tensor At::set(Operand value) const {
   return updated("at.set", x_, entries_, value, location_, true,
                  [](const Tensor&, const Tensor& update) { return update; });

@@ -7,6 +7,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/extremes.h"
+#include "heddle/trace/moved_from.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/window_geometry.h"
 
@@ -46,6 +47,23 @@ void check_sizes(std::string_view op, const Windows& windows, size_t axes, Sourc
   }
 }
 
+// A pool has something under each window: HLO gives an empty array where none fits.
+void check_windows_fit(std::string_view op, const Shape& shape, const std::vector<int64_t>& axes,
+                       const std::vector<hlo::WindowDimension>& moved, SourceLocation at) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (trace_internal::window_places(moved[i], shape.dimension(axes[i])) > 0) continue;
+    const bool is_padded = moved[i].padding_low != 0 || moved[i].padding_high != 0;
+    throw Error(
+        base::invalid_argument(
+            op, ": the window has size ", moved[i].size, " along axis ", axes[i],
+            moved[i].window_dilation > 1 ? base::cat(", dilated by ", moved[i].window_dilation)
+                                         : "",
+            "; x is ", shape, is_padded ? ", with its padding smaller" : ", smaller",
+            " than that, take a smaller window, or pad x with WindowPadding::kSame"),
+        at);
+  }
+}
+
 // One entry for every axis of x.
 hlo::Window window_of(std::string_view op, const Shape& shape, const Windows& windows,
                       bool has_features, SourceLocation at) {
@@ -68,6 +86,7 @@ hlo::Window window_of(std::string_view op, const Shape& shape, const Windows& wi
     extents.push_back(shape.dimension(axes[i]));
   }
   trace_internal::set_padding(op, windows.padding, extents, moved, at);
+  if (has_features) check_windows_fit(op, shape, axes, moved, at);
   hlo::Window window;
   window.dimensions.resize(static_cast<size_t>(shape.rank()));
   for (size_t i = 0; i < axes.size(); ++i)
@@ -176,6 +195,7 @@ Tensor reduce_window(Operand x, Operand init,
                      const Windows& windows) {
   constexpr std::string_view kOp = "reduce_window";
   SourceLocation at = x.at();
+  trace_internal::require_function(kOp, "function", fn, at);
   Tensor t = as_tensor(x);
   hlo::Window window = window_of(kOp, t.shape(), windows, false, at);
   return one_program(kOp, at, [&] {
@@ -195,6 +215,7 @@ std::vector<Tensor> reduce_window(
     base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, const Windows& windows,
     SourceLocation at) {
   constexpr std::string_view kOp = "reduce_window";
+  trace_internal::require_function(kOp, "function", fn, at);
   if (xs.empty() || xs.size() != inits.size()) {
     throw Error(base::invalid_argument(kOp, ": has ", xs.size(), " operands and ", inits.size(),
                                        " initial values; give one each, at least one"),

@@ -191,8 +191,10 @@ StatusOr<DType> dtype_of(std::string_view descr, std::optional<DType> wanted) {
   if (kind == "V1") {
     if (wanted && is_raw(*wanted) && storage_bytes(*wanted) == 1) return *wanted;
     return base::invalid_argument(
-        "npy: the elements are raw bytes ('V1'), as ml_dtypes saves floats of 8 bits; say which "
-        "dtype they are, as f8e4m3fn");
+        "npy: the elements are raw bytes ('V1'), since numpy has no floats of 8 bits and no "
+        "integers "
+        "of 4 or 2; say which dtype they are, load_npy(path, s4), or load_npz(path, like) with "
+        "tensors of that dtype");
   }
   for (const Descr& row : kDescrs) {
     if (row.text == kind) return row.dtype;
@@ -257,8 +259,10 @@ StatusOr<Literal> read_npy(std::string_view bytes, std::optional<DType> dtype) {
   const Shape shape(found, header.shape);
   HEDDLE_RETURN_IF_ERROR(base::annotate(check_shape(shape), "npy: "));
   if (dtype && *dtype != found) {
-    return base::invalid_argument("npy: is ", shape, "; it must have the dtype ", *dtype,
-                                  ", load it as it is and cast it with astype(", *dtype, ")");
+    return base::invalid_argument(
+        "npy: is ", shape, "; it must have the dtype ", *dtype,
+        is_raw(*dtype) ? ", which numpy has not and a file has as raw bytes" : "",
+        ", load it as it is and cast it with astype(", *dtype, ")");
   }
   const size_t size = static_cast<size_t>(shape.byte_size()), there = bytes.size() - header.data;
   if (there != size) {

@@ -201,7 +201,7 @@ TEST(Jax, N063_UnrollAllOrNothing) {
 
 TEST(Jax, N064_EmptyRangeGivesInit) {
   auto body = [](Tensor, Tensor v) { return v + 1; };
-  for (int64_t unroll : {1, 2, 0}) {
+  for (int64_t unroll : {int64_t{1}, int64_t{2}, ForiOptions::kUnrollAll}) {
     EXPECT_EQ(fori_loop(4, 4, body, scalar<int>(9), {.unroll = unroll}).item<int>(), 9);
     EXPECT_EQ(fori_loop(4, 1, body, scalar<int>(9), {.unroll = unroll}).item<int>(), 9);
   }
@@ -274,7 +274,7 @@ TEST(Jax, N130_AllVariantsEqualAPlainLoop) {
       c = c * 0.5f + data[i];
       want[i] = c * data[i];
     }
-    for (int64_t unroll : {1, 0, 2, 3, 11, 40}) {
+    for (int64_t unroll : std::vector<int64_t>{1, ScanOptions::kUnrollAll, 2, 3, 11, 40}) {
       auto run = [&](Tensor init, Tensor xs) {
         return scan(step, init, xs, {.reverse = reverse, .unroll = unroll});
       };

@@ -183,6 +183,8 @@ TEST(Jax, N024_LengthThatDisagreesGivesBothNumbers) {
 }
 
 TEST(Jax, N025_NegativeUnroll) {
+  EXPECT_THAT(error_of([] { scan(kSum, scalar<float>(0), ones({3}), {.unroll = 0}); }),
+              HasSubstr("scan: unroll is 0; it must be 1 or more, or ScanOptions::kUnrollAll"));
   EXPECT_THAT(error_of([] { scan(kSum, scalar<float>(0), ones({3}), {.unroll = -1}); }),
               HasSubstr("scan: unroll is -1"));
 }

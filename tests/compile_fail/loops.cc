@@ -277,5 +277,86 @@ auto of_void(Tensor p, Tensor x) {
 #endif
 }
 
+// case step_of_reference: write Tensor x or const Tensor& x for Tensor& x
+auto stepped(Tensor x) {
+#ifdef step_of_reference
+  return scan([](Tensor& c, Tensor x) { return std::pair(c, x); }, ones({}), x);
+#else
+  return scan([](const Tensor& c, Tensor x) { return std::pair(c, x); }, ones({}), x);
+#endif
+}
+
+// case body_of_reference: write Tensor x or const Tensor& x for Tensor& x
+auto looped(Tensor x) {
+#ifdef body_of_reference
+  return while_loop([](Tensor c) { return c < 3; }, [](Tensor& c) { return c += 1; }, x);
+#else
+  return while_loop([](Tensor c) { return c < 3; }, [](Tensor c) { return c + 1; }, x);
+#endif
+}
+
+// case condition_of_reference: write Tensor x or const Tensor& x for Tensor& x
+auto tested(Tensor x) {
+#ifdef condition_of_reference
+  return while_loop([](Tensor& c) { return c < 3; }, [](Tensor c) { return c + 1; }, x);
+#else
+  return while_loop([](Tensor c) { return c < 3; }, [](Tensor c) { return c + 1; }, x);
+#endif
+}
+
+// case counter_of_int: write Tensor i for int i
+auto by_int(Tensor x) {
+#ifdef counter_of_int
+  return fori_loop(
+      0, 3, [](int i, Tensor c) { return c + i; }, x);
+#else
+  return fori_loop(
+      0, 3, [](Tensor i, Tensor c) { return c + i; }, x);
+#endif
+}
+
+// case x_of_float: write Tensor i for int i
+auto of_float(Tensor x) {
+#ifdef x_of_float
+  return scan([](Tensor c, float x) { return std::pair(c, c * x); }, ones({}), x);
+#else
+  return scan([](Tensor c, Tensor x) { return std::pair(c, c * x); }, ones({}), x);
+#endif
+}
+
+// case map_of_reference: write Tensor x or const Tensor& x for Tensor& x
+auto map_changed(Tensor x) {
+#ifdef map_of_reference
+  return map([](Tensor& a) { return a; }, x);
+#else
+  return map([](const Tensor& a) { return a; }, x);
+#endif
+}
+
+// case combination_of_floats: write Tensor i for int i
+auto of_floats(Tensor x) {
+#ifdef combination_of_floats
+  return associative_scan([](float a, float b) { return a + b; }, x);
+#else
+  return associative_scan([](Tensor a, Tensor b) { return a + b; }, x);
+#endif
+}
+
+// case branch_of_reference: write Tensor x or const Tensor& x for Tensor& x
+auto branch_changed(Tensor p, Tensor x) {
+#ifdef branch_of_reference
+  return cond(
+      p, [](Tensor& a) { return a; }, [](Tensor& a) { return a; }, x);
+#else
+  return cond(
+      p, [](Tensor a) { return a; }, [](Tensor a) { return a; }, x);
+#endif
+}
+
+// Functions of Heddle's by their names, overloaded with those of std or not.
+Tensor by_name(Tensor x, Tensor y) {
+  return map(exp, x) + map(tanh, x) + map(maximum, x, y) + associative_scan(add, x);
+}
+
 // A reference to what was given is none to a local.
 Tensor same(Tensor x) { return map(std::identity(), x); }

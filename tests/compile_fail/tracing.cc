@@ -21,6 +21,24 @@ auto arity(Tensor x) {
 #endif
 }
 
+// case trace_of_reference: write Tensor x or const Tensor& x for Tensor& x
+auto by_reference(Tensor x) {
+#ifdef trace_of_reference
+  return trace([](Tensor& a) { return a; }, x);
+#else
+  return trace([](const Tensor& a) { return a; }, x);
+#endif
+}
+
+// case trace_of_int: write Tensor i for int i
+auto of_int(Tensor x) {
+#ifdef trace_of_int
+  return trace([](Tensor a, int n) { return a * n; }, x, x);
+#else
+  return trace([](Tensor a, Tensor n) { return a * n; }, x, x);
+#endif
+}
+
 // case trace_of_no_function: trace(fn, x, y) calls fn(x, y)
 auto value(Tensor x) {
 #ifdef trace_of_no_function

@@ -63,6 +63,26 @@ Tensor result(Tensor x) {
   return x;
 }
 
+// case add_to_part: write x = x.at({0}).add(1) for += 1
+Tensor part(Tensor x) {
+#ifdef add_to_part
+  x.at({0}) += 1;
+#else
+  x = x.at({0}).add(1);
+#endif
+  return x;
+}
+
+// case write_part: write x = x.at({0}).add(1) for += 1, and likewise .set(..)
+Tensor written(Tensor x) {
+#ifdef write_part
+  x.at(0) = 1.5;
+#else
+  x = x.at(0).set(1.5);
+#endif
+  return x;
+}
+
 // case index_of_bool: an index is an integer, a Slice
 Tensor of_bool(Tensor x) {
 #ifdef index_of_bool

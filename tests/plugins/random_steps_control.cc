@@ -46,7 +46,9 @@ void scanned(Maker& m) {
   const Value init = carried(m);
   const Value xs = m.with_axes();
   Value y;
-  ScanOptions options{.reverse = m.one_in(3), .unroll = m.one_in(3) ? m.between(0, 3) : 1};
+  const int64_t steps = m.one_in(3) ? m.between(0, 3) : 1;
+  ScanOptions options{.reverse = m.one_in(3),
+                      .unroll = steps == 0 ? ScanOptions::kUnrollAll : steps};
   options.axis = m.axis_of(xs);
   const auto step = [&](Tensor carry, Tensor x) {
     const Value now{carry, init.bound, 0};
