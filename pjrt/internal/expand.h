@@ -36,8 +36,16 @@ namespace heddle::pjrt {
 [[nodiscard]] bool has_unknown_functions(const hlo::Module& module);
 
 // expand-nested-slices: the starts of a dynamic-slice of a dynamic-slice are clamped by ops of
-// their own, since XLA adds them as they are.
+// their own, since XLA adds them as they are; of slices in called computations and loops too.
 [[nodiscard]] hlo::Module expand_nested_slices(const hlo::Module& module);
-[[nodiscard]] bool has_nested_slices(const hlo::Module& module);
+
+// expand-self-updates: what a dynamic-update-slice writes goes through add-dependency where it is
+// computed from other places of the same array.
+[[nodiscard]] hlo::Module expand_self_updates(const hlo::Module& module);
+
+// expand-reduce-starts: the start of a reduction that is no identity of its function is applied
+// once, behind the reduction; a reduction of one element by another function becomes map.
+[[nodiscard]] hlo::Module expand_reduce_starts(const hlo::Module& module);
+[[nodiscard]] bool has_misread_starts(const hlo::Module& module);
 
 }  // namespace heddle::pjrt
