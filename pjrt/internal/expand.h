@@ -30,8 +30,8 @@ namespace heddle::pjrt {
 [[nodiscard]] bool has_scalar_operands(const hlo::Module& module);
 
 // expand-functions: acos, acosh, asin, asinh, atan, atanh, cosh, sinh, and cbrt of complex numbers,
-// by functions that XLA's CPU compiles. Accurate to a few units in the last place of f32 and
-// f64, of complex numbers in the last place of the larger part.
+// by functions that XLA's CPU compiles. Within 3 units in the last place of each part, where
+// these functions are rounded once; cbrt within 2 of the larger part.
 [[nodiscard]] hlo::Module expand_functions(const hlo::Module& module);
 [[nodiscard]] bool has_unknown_functions(const hlo::Module& module);
 
