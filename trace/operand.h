@@ -42,6 +42,7 @@ class Operand {
   struct ComplexValue {
     double real = 0;
     double imag = 0;
+    friend bool operator==(const ComplexValue&, const ComplexValue&) = default;
   };
   using Number = std::variant<const Tensor*, bool, int64_t, uint64_t, double, ComplexValue>;
   [[nodiscard]] const Number& number() const { return value_; }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "heddle/hlo/linalg/internal/schur.h"
 #include "heddle/hlo/linalg/internal/singular.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "heddle/base/subnormals.h"
 #include "heddle/hlo/native.h"

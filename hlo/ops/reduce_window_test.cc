@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "heddle/hlo/evaluation/internal/testing.h"
 #include "heddle/hlo/ops/op_testing.h"

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstring>
 
 #include "heddle/hlo/proto/heddle_hlo.pb.h"

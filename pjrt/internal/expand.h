@@ -30,14 +30,22 @@ namespace heddle::pjrt {
 [[nodiscard]] bool has_scalar_operands(const hlo::Module& module);
 
 // expand-functions: acos, acosh, asin, asinh, atan, atanh, cosh, sinh, and cbrt of complex numbers,
-// by functions that XLA's CPU compiles. Accurate to a few units in the last place of f32 and
-// f64, of complex numbers in the last place of the larger part.
+// by functions that XLA's CPU compiles. Within 3 units in the last place of each part, where
+// these functions are rounded once; cbrt within 2 of the larger part.
 [[nodiscard]] hlo::Module expand_functions(const hlo::Module& module);
 [[nodiscard]] bool has_unknown_functions(const hlo::Module& module);
 
 // expand-nested-slices: the starts of a dynamic-slice of a dynamic-slice are clamped by ops of
-// their own, since XLA adds them as they are.
+// their own, since XLA adds them as they are; of slices in called computations and loops too.
 [[nodiscard]] hlo::Module expand_nested_slices(const hlo::Module& module);
-[[nodiscard]] bool has_nested_slices(const hlo::Module& module);
+
+// expand-self-updates: what a dynamic-update-slice writes goes through add-dependency where it is
+// computed from other places of the same array.
+[[nodiscard]] hlo::Module expand_self_updates(const hlo::Module& module);
+
+// expand-reduce-starts: the start of a reduction that is no identity of its function is applied
+// once, behind the reduction; a reduction of one element by another function becomes map.
+[[nodiscard]] hlo::Module expand_reduce_starts(const hlo::Module& module);
+[[nodiscard]] bool has_misread_starts(const hlo::Module& module);
 
 }  // namespace heddle::pjrt

@@ -44,7 +44,22 @@ class Formula {
                                 hlo::CompareAttrs{.direction = Direction::kLt});
     return emit_.op(Opcode::kSelect, shape_, {is_less, on_true, on_false});
   }
-  // y with the sign of x, zeros' too.
+  Id where_equal(Id x, double number, Id on_true, Id on_false) {
+    const Id is_equal = emit_.op(Opcode::kCompare, shape_.with_dtype(pred), {x, all(number)},
+                                 hlo::CompareAttrs{.direction = Direction::kEq});
+    return emit_.op(Opcode::kSelect, shape_, {is_equal, on_true, on_false});
+  }
+  // y >= 0 with the sign bit of x, zeros' too.
+  Id with_sign_bit_of(Id x, Id y) {
+    const Shape bits = shape_.with_dtype(dtype() == f64 ? s64 : s32);
+    const Id zero =
+        emit_.op(Opcode::kBroadcast, bits, {emit_.scalar(bits.dtype(), 0)}, hlo::DimensionsAttrs());
+    const Id is_negative = emit_.op(Opcode::kCompare, shape_.with_dtype(pred),
+                                    {emit_.op(Opcode::kBitcastConvert, bits, {x}), zero},
+                                    hlo::CompareAttrs{.direction = Direction::kLt});
+    return emit_.op(Opcode::kSelect, shape_, {is_negative, negate(y), y});
+  }
+  // y with the sign of x; x itself where that is 0.
   Id with_sign_of(Id x, Id y) {
     const Id is_negative = emit_.op(Opcode::kCompare, shape_.with_dtype(pred), {x, all(0)},
                                     hlo::CompareAttrs{.direction = Direction::kLt});
@@ -56,6 +71,8 @@ class Formula {
 
   // Beyond this x squared is infinite, or all of x squared plus 1.
   [[nodiscard]] double large() const { return dtype() == f64 ? 1e150 : 1e18; }
+  // Below this 4 / x^2 may be infinite, and 1 - x is 1.
+  [[nodiscard]] double small() const { return dtype() == f64 ? 1e-100 : 1e-12; }
   [[nodiscard]] DType dtype() const { return shape_.dtype(); }
 
   Id half_sum_of_exponentials(Id x, Opcode sum) {  // exp(x) overflows before its half does
@@ -80,7 +97,8 @@ class Formula {
   }
   Id acosh(Id x) {
     const Id beyond = subtract(x, all(1));
-    const Id more = add(beyond, sqrt(multiply(beyond, add(beyond, all(2)))));
+    // Two roots: of x < 1 the product of what is below them may be positive.
+    const Id more = add(beyond, multiply(sqrt(beyond), sqrt(add(beyond, all(2)))));
     return where_less(x, large(), op(Opcode::kLog1p, more), log_of_double(x));
   }
   Id atanh(Id x) {
@@ -134,7 +152,19 @@ class ComplexFunction {
   }
   Parts parts(InstructionId z) { return {f_.op(Opcode::kReal, z), f_.op(Opcode::kImag, z)}; }
   InstructionId joined(Parts z) { return emit_.op(Opcode::kComplex, shape_, {z.real, z.imag}); }
-  Parts sqrt(Parts z) { return parts(emit_.op(Opcode::kSqrt, shape_, {joined(z)})); }
+  InstructionId size(Parts z) { return f_.op(Opcode::kAbs, joined(z)); }
+  // With both parts to their own last place, and the side of the cut by the sign of a zero: XLA's
+  // rounds the smaller part as the larger one, and has no sides.
+  Parts sqrt(Parts z) {
+    const InstructionId half = f_.all(0.5), zero = f_.all(0);
+    const InstructionId a = f_.op(Opcode::kAbs, z.real), b = f_.op(Opcode::kAbs, z.imag);
+    const InstructionId larger = f_.sqrt(f_.add(f_.multiply(half, a), f_.multiply(half, size(z))));
+    const InstructionId ratio = f_.divide(f_.multiply(half, b), larger);
+    const InstructionId smaller = f_.where_equal(
+        larger, 0, zero, f_.where_equal(b, std::numeric_limits<double>::infinity(), b, ratio));
+    const InstructionId imag = f_.where_less(z.real, 0, larger, smaller);
+    return {f_.where_less(z.real, 0, smaller, larger), f_.with_sign_bit_of(z.imag, imag)};
+  }
   InstructionId sin(InstructionId x) { return f_.op(Opcode::kSin, x); }
   InstructionId cos(InstructionId x) { return f_.op(Opcode::kCos, x); }
 
@@ -149,11 +179,16 @@ class ComplexFunction {
       case Opcode::kCbrt: return cbrt(z);
       case Opcode::kCosh:
         return {f_.multiply(f_.cosh(z.real), cos(z.imag)),
-                f_.multiply(f_.sinh(z.real), sin(z.imag))};
+                times_sine(f_.sinh(z.real), z.imag, f_.op(Opcode::kSign, z.real))};
       default:
         return {f_.multiply(f_.sinh(z.real), cos(z.imag)),
-                f_.multiply(f_.cosh(z.real), sin(z.imag))};
+                times_sine(f_.cosh(z.real), z.imag, f_.all(1))};
     }
+  }
+  // size sin(angle), of angle 0 also where size is infinite.
+  InstructionId times_sine(InstructionId size, InstructionId angle, InstructionId sign_of_size) {
+    return f_.where_equal(angle, 0, f_.multiply(sign_of_size, angle),
+                          f_.multiply(size, sin(angle)));
   }
   // -i z
   Parts turned(Parts z) { return {z.imag, f_.negate(z.real)}; }
@@ -190,16 +225,18 @@ class ComplexFunction {
     const InstructionId below = f_.subtract(one, z.real), above = f_.add(one, z.real);
     const InstructionId height = f_.multiply(z.imag, z.imag);
     const InstructionId size = f_.op(Opcode::kAbs, z.real);
-    const InstructionId near = f_.subtract(one, size);
-    const InstructionId ratio =
-        f_.divide(f_.multiply(f_.all(4), size), f_.add(f_.multiply(near, near), height));
-    const InstructionId real = f_.multiply(f_.all(0.25), f_.op(Opcode::kLog1p, ratio));
+    const InstructionId away = this->size({f_.subtract(one, size), z.imag});  // from 1 or -1
+    const InstructionId ratio = f_.divide(f_.divide(f_.multiply(f_.all(4), size), away), away);
+    const InstructionId near = f_.multiply(
+        f_.all(0.5), f_.subtract(f_.all(0.6931471805599453), f_.op(Opcode::kLog, away)));
+    const InstructionId real = f_.where_less(
+        away, f_.small(), near, f_.multiply(f_.all(0.25), f_.op(Opcode::kLog1p, ratio)));
     return {f_.with_sign_of(z.real, real),
             f_.multiply(f_.all(0.5), f_.atan2(f_.multiply(f_.all(2), z.imag),
                                               f_.subtract(f_.multiply(below, above), height)))};
   }
   Parts cbrt(Parts z) {
-    const InstructionId size = f_.op(Opcode::kCbrt, f_.op(Opcode::kAbs, joined(z)));
+    const InstructionId size = f_.op(Opcode::kCbrt, this->size(z));
     const InstructionId angle = f_.divide(f_.atan2(z.imag, z.real), f_.all(3));
     return {f_.multiply(size, cos(angle)), f_.multiply(size, sin(angle))};
   }

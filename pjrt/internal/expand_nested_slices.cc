@@ -5,6 +5,7 @@
 
 #include "heddle/pjrt/internal/expand.h"
 #include "heddle/pjrt/internal/rewrite.h"
+#include "heddle/pjrt/internal/sources.h"
 #include "heddle/transform/emitter.h"
 
 namespace heddle::pjrt {
@@ -20,26 +21,28 @@ bool is_seen_through(Opcode opcode) {
          opcode == Opcode::kBitcast || opcode == Opcode::kConvert;
 }
 
-// Whether a start may be outside: no clamp holds it within 0 .. last.
-bool is_loose(const hlo::Computation& computation, InstructionId start, int64_t last) {
-  const Instruction& clamp = computation.at(start);
-  if (clamp.opcode != Opcode::kClamp) return true;
-  const auto is_within = [&](InstructionId bound) {
-    const Instruction& constant = computation.at(bound);
-    if (constant.opcode != Opcode::kConstant) return false;
-    const int64_t value = constant.attrs.get<hlo::ConstantAttrs>().literal.to_int64(0);
-    return value >= 0 && value <= last;
-  };
-  return !is_within(clamp.operands[0]) || !is_within(clamp.operands[2]);
+bool is_constant_within(const Instruction& constant, int64_t last) {
+  if (constant.opcode != Opcode::kConstant) return false;
+  const int64_t value = constant.attrs.get<hlo::ConstantAttrs>().literal.to_int64(0);
+  return value >= 0 && value <= last;
 }
 
-// A start that may be outside, of a slice that is smaller than the array.
+// Whether a start may be outside: it is no number within 0 .. last, and no clamp holds it there.
+bool is_loose(const hlo::Computation& computation, InstructionId start, int64_t last) {
+  const Instruction& now = computation.at(start);
+  if (now.opcode != Opcode::kClamp) return !is_constant_within(now, last);
+  return !is_constant_within(computation.at(now.operands[0]), last) ||
+         !is_constant_within(computation.at(now.operands[2]), last);
+}
+
+int64_t last_start(const hlo::Computation& computation, const Instruction& slice, int64_t d) {
+  return computation.at(slice.operands[0]).shape.dimension(d) - slice.shape.dimension(d);
+}
+
 bool has_loose_start(const hlo::Computation& computation, const Instruction& slice) {
-  const Shape& from = computation.at(slice.operands[0]).shape;
-  for (int64_t d = 0; d < from.rank(); ++d) {
-    const int64_t last = from.dimension(d) - slice.shape.dimension(d);
-    if (last > 0 && is_loose(computation, slice.operands[static_cast<size_t>(d) + 1], last))
-      return true;
+  for (int64_t d = 0; d < slice.shape.rank(); ++d) {
+    const InstructionId start = slice.operands[static_cast<size_t>(d) + 1];
+    if (is_loose(computation, start, last_start(computation, slice, d))) return true;
   }
   return false;
 }
@@ -48,14 +51,28 @@ bool is_array_slice(const Instruction& instruction) {
   return instruction.opcode == Opcode::kDynamicSlice && instruction.shape.rank() > 0;
 }
 
-// The slices that read another, and those that are read so.
-std::vector<bool> nested_slices(const hlo::Computation& computation) {
-  std::vector<bool> out(computation.instructions.size());
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!is_array_slice(computation.instructions[i])) continue;
-    InstructionId from = computation.instructions[i].operands[0];
-    while (is_seen_through(computation.at(from).opcode)) from = computation.at(from).operands[0];
-    if (is_array_slice(computation.at(from))) out[i] = out[from.value] = true;
+// The slices that read another, and those that are read so, by computation and instruction.
+std::vector<std::vector<bool>> nested_slices(const hlo::Module& module) {
+  std::vector<std::vector<bool>> out;
+  for (const hlo::Computation& computation : module.computations)
+    out.emplace_back(computation.instructions.size());
+  const Sources sources(module);
+  const auto through = [&](const Source& at, size_t) {
+    return is_seen_through(sources.at(at).opcode);
+  };
+  for (size_t c = 0; c < out.size(); ++c) {
+    for (size_t i = 0; i < out[c].size(); ++i) {
+      const Instruction& slice = module.computations[c].instructions[i];
+      if (!is_array_slice(slice)) continue;
+      std::set<Source> found;
+      const bool is_all = sources.collect({{hlo::ComputationId(c), slice.operands[0], {}}},
+                                          Sources::Loops::kAny, through, found);
+      if (!is_all) out[c][i] = true;
+      for (const Source& each : found) {
+        if (!is_array_slice(sources.at(each))) continue;
+        out[c][i] = out[each.computation.value][each.instruction.value] = true;
+      }
+    }
   }
   return out;
 }
@@ -69,38 +86,28 @@ InstructionId clamped(transform::Emitter& emit, InstructionId start, int64_t las
                  {emit.scalar(dtype, 0), start, emit.scalar(dtype, last)});
 }
 
-Instruction with_clamped_starts(hlo::ComputationBuilder& to, Instruction slice) {
-  transform::Emitter emit(to, slice);
-  const Shape from = emit.shape(slice.operands[0]);
-  std::vector<InstructionId> operands = slice.operands;
-  for (int64_t d = 0; d < from.rank(); ++d) {
-    InstructionId& start = operands[static_cast<size_t>(d) + 1];
-    start = clamped(emit, start, from.dimension(d) - slice.shape.dimension(d));
+Instruction with_clamped_starts(transform::Rebuilder& to, InstructionId i) {
+  Instruction slice = to.mapped(i);
+  transform::Emitter emit(to.builder(), to.old(i));
+  for (int64_t d = 0; d < slice.shape.rank(); ++d) {
+    const auto at = static_cast<size_t>(d) + 1;
+    const int64_t last = last_start(to.from(), to.old(i), d);
+    if (!is_loose(to.from(), to.old(i).operands[at], last)) continue;
+    slice.operands[at] = clamped(emit, slice.operands[at], last);
   }
-  slice.operands = std::move(operands);
   return slice;
 }
 
 }  // namespace
 
-bool has_nested_slices(const hlo::Module& module) {
-  return std::ranges::any_of(module.computations, [](const hlo::Computation& computation) {
-    const std::vector<bool> nested = nested_slices(computation);
-    for (size_t i = 0; i < nested.size(); ++i) {
-      if (nested[i] && has_loose_start(computation, computation.instructions[i])) return true;
-    }
-    return false;
-  });
-}
-
 hlo::Module expand_nested_slices(const hlo::Module& module) {
+  const std::vector<std::vector<bool>> nested = nested_slices(module);
   transform::ModuleRebuilder into(module);
-  for (hlo::ComputationId id : into.order()) {
+  for (const hlo::ComputationId id : into.order()) {
     transform::Rebuilder to(into, id);
-    const std::vector<bool> nested = nested_slices(to.from());
-    for (InstructionId i : to.order()) {
-      if (nested[i.value]) {
-        to.replace(i, to.builder().append(with_clamped_starts(to.builder(), to.mapped(i))));
+    for (const InstructionId i : to.order()) {
+      if (nested[id.value][i.value] && has_loose_start(to.from(), to.old(i))) {
+        to.replace(i, to.builder().append(with_clamped_starts(to, i)));
       } else {
         to.copy(i);
       }

@@ -14,8 +14,7 @@ const KeyValueStore& store_of(void* user_arg) {
 
 abi::Error* failed(const Status& status, abi::CallbackError make_error) {
   const std::string text = base::message_of(status);
-  return base::make_error(static_cast<int>(status.code()), text.data(),
-                          text.size());  // numbered alike
+  return make_error(static_cast<int>(status.code()), text.data(), text.size());  // numbered alike
 }
 
 // The plugin gives the bytes back by the deleter.

@@ -178,7 +178,9 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
   if (has_complex_bits(out)) out = expand_complex_bits(out);
   if (has_counts(out)) out = expand_counts(out);
   if (has_unknown_functions(out)) out = expand_functions(out);
-  if (has_nested_slices(out)) out = expand_nested_slices(out);
+  if (has_misread_starts(out)) out = expand_reduce_starts(out);
+  if (has_opcode(out, Opcode::kDynamicSlice)) out = expand_nested_slices(out);
+  if (has_opcode(out, Opcode::kDynamicUpdateSlice)) out = expand_self_updates(out);
   if (has_scalar_operands(out)) out = expand_scalar_operands(out);
   if (!is_flat(out.entry_computation())) out = flattened(out);
   write_header(donated, may_alias, out);

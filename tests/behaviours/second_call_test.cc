@@ -3,6 +3,7 @@
 // run of a function of the user's on placeholders, and none of Heddle's own.
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <functional>
 
 #include "heddle/heddle.h"

@@ -96,6 +96,7 @@ Value Maker::fit(const Value& x, const Dimensions& dims) {
 
 Value Maker::cast(const Value& x, DType dtype) {
   if (x.dtype() == dtype) return x;
+  if (heddle::is_complex(dtype) || (x.is_inexact_type() && is_integer(dtype))) need_finite();
   Value out = x;
   if (heddle::is_complex(x.dtype()) && !heddle::is_complex(dtype)) {
     out.tensor = one_in(2) ? real(x.tensor) : imag(x.tensor);
@@ -190,7 +191,8 @@ void run_steps(Maker& maker, int64_t count) {
     try {
       step.run(maker);
     } catch (const NoOperand&) {
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      maker.note_refused(step.name, error);
     }
   }
 }

@@ -5,11 +5,16 @@
 //   exact    integers, pred, and floats that are whole numbers small enough for every sum of them;
 //            only these decide anything (comparisons, sorts, conversions to integers)
 //   rough    floats that two devices may round otherwise, by `error` at most
+//
+// Some programs have NaN and infinities among their floats (`has_specials`). Bounds and errors then
+// hold for the other numbers, and steps of which XLA leaves open what they make of these
+// (conversions to integers, Fourier transforms, complex products ..) are left out.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,7 +49,11 @@ class Maker {
   using Wanted = std::function<bool(const Value&)>;
   static constexpr int64_t kMostElements = 300;
 
-  explicit Maker(std::mt19937_64& random, int depth = 0) : random_(random), depth_(depth) {}
+  Maker(std::mt19937_64& random, bool has_specials, std::vector<std::string>& refused,
+        int depth = 0)
+      : random_(random), has_specials_(has_specials), refused_(refused), depth_(depth) {}
+  // Of a body in this one's program, with a pool of its own.
+  [[nodiscard]] Maker inner() const { return {random_, has_specials_, refused_, depth_ + 1}; }
 
   // Numbers.
   std::mt19937_64& random() { return random_; }
@@ -105,11 +114,20 @@ class Maker {
   void moved(const Value& from, const Tensor& tensor) { add(tensor, from.bound, from.error); }
 
   [[nodiscard]] int depth() const { return depth_; }
+  [[nodiscard]] bool has_specials() const { return has_specials_; }
+  void need_finite() const {
+    if (has_specials_) throw NoOperand();
+  }
+  void note_refused(std::string_view step, const Error& error) {
+    refused_.push_back(base::cat(step, ": ", error.what()));
+  }
   std::vector<Value> pool;
   std::vector<Tensor> loose;  // results of which nothing is known: compared, and no more used
 
  private:
   std::mt19937_64& random_;
+  bool has_specials_;
+  std::vector<std::string>& refused_;
   int depth_;
 };
 
@@ -125,8 +143,8 @@ std::vector<Step> reduction_steps();
 std::vector<Step> control_steps();
 std::vector<Step> catalogue_steps();  // of linalg/, nn/, special/, random/: from tests/laws
 
-// Runs so many steps on the maker's pool. Steps that find no operand, and calls that the library
-// refuses, are left out.
+// Runs so many steps on the maker's pool. Steps that find no operand are left out, and calls that
+// the library refuses, which are noted.
 void run_steps(Maker& maker, int64_t count);
 
 }  // namespace heddle::random_programs

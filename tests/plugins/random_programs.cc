@@ -15,11 +15,11 @@ namespace {
 
 constexpr double kUnknown = -1;
 
-// Whole numbers of -4 .. 4, and of integers a few of all bits.
-Literal drawn(const Shape& shape, std::mt19937_64& random) {
+// Whole numbers of -4 .. 4, of integers a few of all bits, and of floats NaN, infinities and -0
+// where the program has such.
+Literal drawn(const Shape& shape, std::mt19937_64& random, bool has_specials) {
   const DType dtype = shape.dtype();
   const bool is_wide = is_integer(dtype) && random() % 3 == 0;
-  std::vector<Literal> numbers;
   Literal out(shape);
   const auto number = [&]() -> int64_t {
     if (dtype == pred) return static_cast<int64_t>(random() % 2);
@@ -29,10 +29,14 @@ Literal drawn(const Shape& shape, std::mt19937_64& random) {
   };
   const DType part = real_part(dtype);
   const int64_t width = storage_bytes(part);
+  const auto real_number = [&]() -> double {
+    constexpr double kSpecials[] = {NAN, INFINITY, -INFINITY, -0.0};
+    if (has_specials && random() % 4 == 0) return kSpecials[random() % 4];
+    return static_cast<double>(number());
+  };
   for (std::byte* to = out.mutable_bytes(); to < out.bytes() + out.byte_size(); to += width) {
-    const Literal one = is_integer(part) || part == pred
-                            ? Literal::scalar(part, number())
-                            : Literal::scalar(part, static_cast<double>(number()));
+    const Literal one = is_integer(part) || part == pred ? Literal::scalar(part, number())
+                                                         : Literal::scalar(part, real_number());
     std::copy_n(one.bytes(), width, to);
   }
   return out;
@@ -41,8 +45,10 @@ Literal drawn(const Shape& shape, std::mt19937_64& random) {
 std::vector<Shape> random_types(Maker& m) {
   std::vector<Shape> out = {Shape(f32, m.any_dims()), Shape(s32, m.any_dims()),
                             Shape(pred, m.any_dims(2))};
-  for (int64_t more = m.between(1, 3); more > 0; --more)
-    out.emplace_back(m.any_dtype(), m.any_dims());
+  for (int64_t more = m.between(1, 3); more > 0; --more) {
+    const DType dtype = m.any_dtype();
+    out.emplace_back(m.has_specials() ? real_part(dtype) : dtype, m.any_dims());
+  }
   return out;
 }
 
@@ -81,16 +87,17 @@ conformance::Tolerance allowed(const Program& program, size_t result, const Lite
 
 Program make_program(uint64_t seed) {
   std::mt19937_64 random(seed);
-  Maker types(random);
+  Program out;
+  const bool has_specials = random() % 4 == 0;
+  Maker types(random, has_specials, out.refused);
   const std::vector<Shape> shapes = random_types(types);
   std::vector<Tensor> placeholders;
-  Program out;
   for (const Shape& shape : shapes) {
-    out.arguments.push_back(drawn(shape, random));
+    out.arguments.push_back(drawn(shape, random, has_specials));
     placeholders.push_back(placeholder(shape));
   }
   const auto fn = [&](std::vector<Tensor> arguments) {
-    Maker maker(random);
+    Maker maker(random, has_specials, out.refused);
     for (const Tensor& each : arguments) maker.pool.push_back({each, 4, 0});
     run_steps(maker, maker.between(4, 20));
     std::vector<Tensor> results;

@@ -16,6 +16,7 @@ struct Program {
   hlo::Module module;
   std::vector<Literal> arguments;
   std::vector<double> errors;  // of each result: what floats may differ by; below 0: not known
+  std::vector<std::string> refused;  // "step: message": steps that the library refused
 };
 
 // The program of a number: the same in every run.
@@ -38,9 +39,11 @@ Finding compare(const Program& program, runtime::Device& ours, runtime::Device& 
 
 // Compares programs `first` .. `last` - 1 in processes of their own, one after the other: each has
 // the plugin to itself until a program ends it, and then the next goes on behind that program.
-// Calls `report` for each that does not agree. The calling process must have no threads.
+// Calls `report` for each that does not agree, and `refused` for each step that was left out of a
+// program since the library refused it. The calling process must have no threads.
 void compare_in_workers(uint64_t first, uint64_t last, const std::string& library,
-                        const std::function<void(uint64_t seed, const Finding&)>& report);
+                        const std::function<void(uint64_t seed, const Finding&)>& report,
+                        const std::function<void(const std::string& step)>& refused);
 
 // The least part of the program that was found to have the same outcome: fewer results, and
 // instructions that became arguments. Each try is a process.

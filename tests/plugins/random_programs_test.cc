@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <map>
 
 #include "heddle/hlo/text.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
@@ -48,16 +49,28 @@ TEST(RandomPrograms, GiveWhatTheEvaluatorGives) {
   if (library.empty()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
   const auto [first, last] = numbers();
   ASSERT_LT(first, last) << "HEDDLE_RANDOM_PROGRAMS is N or FIRST:LAST";
-  int found = 0;
-  compare_in_workers(first, last, library, [&](uint64_t seed, const Finding& finding) {
+  int found = 0, refused = 0;
+  std::map<std::string, std::pair<int, std::string>> refusals;  // by step
+  const auto note_refused = [&](const std::string& step) {
+    const size_t colon = step.find(": ");
+    auto& [count, message] = refusals[step.substr(0, colon)];
+    if (count++ == 0) message = step.substr(colon + 2);
+    ++refused;
+  };
+  const auto note = [&](uint64_t seed, const Finding& finding) {
     std::string text;
     if (++found <= kMostShrunk)
       text = text_of(shrunk(make_program(seed), finding.outcome, library));
     ADD_FAILURE() << "program " << seed << " " << word(finding.outcome) << ": " << finding.message
                   << "\nHEDDLE_RANDOM_PROGRAMS=" << seed << ":" << seed + 1 << "\n"
                   << text;
-  });
-  std::cout << last - first << " programs, of which " << found << " do not agree\n";
+  };
+  compare_in_workers(first, last, library, note, note_refused);
+  std::cout << last - first << " programs, of which " << found << " do not agree; " << refused
+            << " steps were refused by the library\n";
+  for (const auto& [step, refusal] : refusals)
+    std::cout << "  " << step << " " << refusal.first << " times, first: " << refusal.second
+              << "\n";
 }
 
 // Without the plugin too: the programs are what they are said to be.

@@ -1,13 +1,4 @@
 // Processes of their own, and smaller programs of the same outcome.
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -18,6 +9,7 @@
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tests/plugins/random_programs.h"
+#include "heddle/tools/conformance/child.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::random_programs {
@@ -25,77 +17,8 @@ namespace {
 
 constexpr int kSilence = 120;  // seconds
 
-void say(int to, std::string line) {
-  std::ranges::replace(line, '\n', ' ');
-  line.push_back('\n');
-  for (size_t done = 0; done < line.size();) {
-    const ssize_t wrote = write(to, line.data() + done, line.size() - done);
-    if (wrote < 0 && errno != EINTR) _exit(2);
-    if (wrote > 0) done += static_cast<size_t>(wrote);
-  }
-}
-
-// A child that says lines.
-class Child {
- public:
-  explicit Child(const std::function<void(int to)>& work) {
-    int ends[2];
-    if (pipe(ends) != 0) return;
-    std::fflush(nullptr);
-    process_ = fork();
-    if (process_ == 0) {
-      close(ends[0]);
-      work(ends[1]);
-      _exit(0);
-    }
-    close(ends[1]);
-    from_ = ends[0];
-  }
-  ~Child() {
-    if (process_ <= 0) return;
-    kill(process_, SIGKILL);
-    close(from_);
-    waitpid(process_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  // None at the end of its words, or after too long a silence.
-  std::optional<std::string> line() {
-    size_t end = 0;
-    while ((end = buffer_.find('\n')) == std::string::npos) {
-      pollfd waiting{from_, POLLIN, 0};
-      const int ready = poll(&waiting, 1, kSilence * 1000);
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready <= 0) return std::nullopt;
-      char bytes[4096];
-      const ssize_t count = read(from_, bytes, sizeof bytes);
-      if (count <= 0) return std::nullopt;
-      buffer_.append(bytes, static_cast<size_t>(count));
-    }
-    std::string out = buffer_.substr(0, end);
-    buffer_.erase(0, end + 1);
-    return out;
-  }
-
-  // How it ended, in words.
-  std::string fate() {
-    int status = 0;
-    const pid_t ended = waitpid(process_, &status, WNOHANG);
-    if (ended == 0) return base::cat("did not end in ", kSilence, " s");
-    process_ = 0;
-    close(from_);
-    if (WIFSIGNALED(status))
-      return base::cat("ended the process by signal ", WTERMSIG(status), ", ",
-                       strsignal(WTERMSIG(status)));
-    return base::cat("ended the process with ", WEXITSTATUS(status));
-  }
-
- private:
-  pid_t process_ = -1;
-  int from_ = -1;
-  std::string buffer_;
-};
+using conformance::Child;
+using conformance::say;
 
 struct Devices {
   explicit Devices(const std::string& library)
@@ -115,12 +38,29 @@ Finding decoded(const std::string& line) {
 }
 
 Finding compare_in_a_process(const Program& program, const std::string& library) {
-  Child child([&](int to) {
-    const Devices devices(library);
-    say(to, encoded(compare(program, devices.ours, devices.xla())));
-  });
+  Child child(
+      [&](int to) {
+        const Devices devices(library);
+        say(to, encoded(compare(program, devices.ours, devices.xla())));
+        return 0;
+      },
+      kSilence);
   const std::optional<std::string> line = child.line();
   return line.has_value() ? decoded(*line) : Finding{Outcome::kEnded, child.fate()};
+}
+
+// Lines: the number of a program before it runs, "? step: message" for each step of it that the
+// library refused, "= N message" with its outcome; and "end".
+int work(uint64_t first, uint64_t last, const std::string& library, int to) {
+  const Devices devices(library);
+  for (uint64_t seed = first; seed < last; ++seed) {
+    say(to, base::cat(seed));
+    const Program program = make_program(seed);
+    for (const std::string& step : program.refused) say(to, base::cat("? ", step));
+    say(to, encoded(compare(program, devices.ours, devices.xla())));
+  }
+  say(to, "end");
+  return 0;
 }
 
 // The entry up to an instruction, as the result.
@@ -158,16 +98,10 @@ std::optional<Program> with_argument(const Program& program, hlo::InstructionId 
 }  // namespace
 
 void compare_in_workers(uint64_t first, uint64_t last, const std::string& library,
-                        const std::function<void(uint64_t, const Finding&)>& report) {
+                        const std::function<void(uint64_t, const Finding&)>& report,
+                        const std::function<void(const std::string&)>& refused) {
   while (first < last) {
-    Child child([&](int to) {
-      const Devices devices(library);
-      for (uint64_t seed = first; seed < last; ++seed) {
-        say(to, base::cat(seed));
-        say(to, encoded(compare(make_program(seed), devices.ours, devices.xla())));
-      }
-      say(to, "end");
-    });
+    Child child([&](int to) { return work(first, last, library, to); }, kSilence);
     std::optional<uint64_t> pending;
     bool ended = false;
     while (const std::optional<std::string> line = child.line()) {
@@ -175,13 +109,15 @@ void compare_in_workers(uint64_t first, uint64_t last, const std::string& librar
         ended = true;
         break;
       }
-      if (!line->starts_with("= ")) {
+      if (line->starts_with("? ")) {
+        refused(line->substr(2));
+      } else if (line->starts_with("= ")) {
+        const Finding found = decoded(*line);
+        if (found.outcome != Outcome::kAgrees) report(*pending, found);
+        pending.reset();
+      } else {
         pending = std::stoull(*line);
-        continue;
       }
-      const Finding found = decoded(*line);
-      if (found.outcome != Outcome::kAgrees) report(*pending, found);
-      pending.reset();
     }
     if (ended) return;
     const uint64_t guilty = pending.value_or(first);

@@ -22,7 +22,7 @@ Value carried(Maker& m) {
 // A body of its own: on `own` values and a few of the outer ones. Returns one like `x`, within its
 // bound.
 Tensor body(Maker& outer, std::vector<Value> own, const Value& x, std::vector<Value>* left) {
-  Maker inner(outer.random(), outer.depth() + 1);
+  Maker inner = outer.inner();
   for (int i = 0; i < 3; ++i) inner.pool.push_back(outer.any());
   inner.pool.insert(inner.pool.end(), own.begin(), own.end());
   run_steps(inner, outer.between(1, 6));
@@ -84,7 +84,7 @@ void looped(Maker& m) {
   using State = std::tuple<Tensor, Tensor, Tensor>;
   const auto running = [&](State s) {
     const Tensor few = less(std::get<0>(s), 4);
-    Maker inner(m.random(), m.depth() + 1);
+    Maker inner = m.inner();
     inner.pool = {{std::get<1>(s), 4, 0}, {std::get<2>(s), 4, 0}};
     run_steps(inner, 3);
     try {
@@ -149,6 +149,7 @@ void associated(Maker& m) {
 // little is known of it.
 void sampled(Maker& m) {
   check_depth(m);
+  m.need_finite();
   static const std::vector<laws::FunctionSample>& samples =
       *new std::vector<laws::FunctionSample>([] {
         std::vector<laws::FunctionSample> all = laws::everyday_samples();

@@ -51,7 +51,7 @@ Step whole_pair(std::string_view name, Binary fn, Maker::Wanted wanted) {
 }
 
 void plus(Maker& m, Binary fn) {
-  const Value x = m.any();
+  const Value x = fn == Binary(subtract) ? m.numeric() : m.any();
   if (m.one_in(3) && x.dtype() != pred) {
     const double number = m.number(x.dtype());
     const Tensor sum = m.one_in(2) ? fn(x.tensor, number) : fn(number, x.tensor);
@@ -121,7 +121,7 @@ void clamped(Maker& m) {
   if (form == 0) {
     m.add(clip(x.tensor, low, high), bound, x.error);
   } else if (form == 1) {
-    const Value y = m.partner(x);
+    const Value y = m.fit(m.like(x), x.dims());
     m.add(clamp(y.tensor, x.tensor, y.tensor + 2), y.bound + 2, std::max(x.error, y.error));
   } else if (form == 2) {  // one bound is a scalar of the program
     const Value y = m.fit(m.like(x), {});
@@ -147,7 +147,11 @@ void converted(Maker& m) {
 void bits(Maker& m) {
   const Value x = m.pick(is_int);
   static const std::vector<DType> all = {s8, u8, s16, u16, s32, u32, s64, u64};
-  m.add(bitcast_convert(x.tensor, m.one_of(all)));
+  const DType to = m.one_of(all);
+  // Several of a narrow type make one of a wide type.
+  const int64_t together = std::max<int64_t>(1, bit_width(to) / bit_width(x.dtype()));
+  if (together > 1 && (x.rank() == 0 || x.dims().back() != together)) throw NoOperand();
+  m.add(bitcast_convert(x.tensor, to));
 }
 
 void shift(Maker& m) {
@@ -173,6 +177,7 @@ void float_remainder(Maker& m) {
 }
 
 void quarters(Maker& m) {
+  m.need_finite();
   const Value x = m.pick([](const Value& v) { return v.dtype() == f32 || v.dtype() == f64; });
   const Value y = m.partner(x);
   m.add(complex(x.tensor, y.tensor), std::max(x.bound, y.bound), std::max(x.error, y.error));

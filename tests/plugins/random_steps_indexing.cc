@@ -18,19 +18,41 @@ void dynamically_sliced(Maker& m) {
   m.moved(x, dynamic_slice(x.tensor, starts, sizes));
 }
 
-// Not of x itself: XlaIsWrong.AnUpdateByAPartOfTheSameArray.
+std::vector<Tensor> any_starts(Maker& m, const Value& x) {
+  std::vector<Tensor> starts;
+  for (const int64_t size : x.dims()) starts.push_back(m.position(size).astype(s32));
+  return starts;
+}
+
+// What is written over a part of x: a number, another value, a part of x itself.
 Value update(Maker& m, const Value& x, const Dimensions& sizes) {
-  return {full(sizes, m.number(x.dtype()), x.dtype()), 4, 0};
+  switch (m.below(4)) {
+    case 0: return {full(sizes, m.number(x.dtype()), x.dtype()), 4, 0};
+    case 1: return m.fit(m.like(x), sizes);
+    case 2: {
+      Value part = x;
+      std::vector<int64_t> start, limit;
+      for (size_t axis = 0; axis < sizes.size(); ++axis) {
+        start.push_back(m.below(x.dims()[axis] - sizes[axis] + 1));
+        limit.push_back(start.back() + sizes[axis]);
+      }
+      part.tensor = slice(x.tensor, start, limit);
+      return part;
+    }
+    default: {
+      Value part = x;
+      part.tensor = dynamic_slice(x.tensor, any_starts(m, x), sizes);
+      if (m.one_in(3) && x.dtype() != pred) part.tensor = negative(part.tensor);
+      return part;
+    }
+  }
 }
 
 void dynamically_updated(Maker& m) {
   const Value x = m.with_axes();
-  std::vector<Tensor> starts;
+  std::vector<Tensor> starts = any_starts(m, x);
   Dimensions sizes;
-  for (const int64_t size : x.dims()) {
-    starts.push_back(m.position(size).astype(s32));
-    sizes.push_back(size == 0 ? 0 : m.between(1, size));
-  }
+  for (const int64_t size : x.dims()) sizes.push_back(size == 0 ? 0 : m.between(1, size));
   const Value y = update(m, x, sizes);
   std::ranges::shuffle(starts, m.random());
   m.add(dynamic_update_slice(x.tensor, y.tensor, starts), std::max(x.bound, y.bound),
@@ -62,7 +84,9 @@ Tensor indices(Maker& m) {
 
 void taken(Maker& m) {
   const Value x = m.with_axes();
-  const IndexMode mode = x.is_inexact_type() || m.one_in(2) ? IndexMode::kClip : IndexMode::kFill;
+  // What is outside becomes NaN of floats.
+  const bool may_fill = !x.is_inexact_type() || m.has_specials();
+  const IndexMode mode = may_fill && m.one_in(2) ? IndexMode::kFill : IndexMode::kClip;
   m.moved(x, take(x.tensor, indices(m), m.axis_of(x), mode));
 }
 
@@ -134,6 +158,7 @@ void sorted(Maker& m) {
 }
 
 void sorted_by_key(Maker& m) {
+  m.need_finite();  // `less` is no order of NaN
   const Value key = sortable(m);
   const Value y = m.any();
   const auto before = [](std::span<const Tensor> t) { return less(t[0], t[1]); };

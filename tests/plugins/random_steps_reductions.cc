@@ -68,12 +68,41 @@ void reduced_together(Maker& m) {
     return std::vector<Tensor>{maximum(t[0], t[2]), t[1] + t[3]};
   };
   const int64_t axis = m.axis_of(x);
-  if (x.tensor.dim(axis) <= 1) throw NoOperand();  // XlaIsWrong.AReduceOfSizeOneDropsItsStart
   const auto out =
       reduce({x.tensor, ones_like(x.tensor)},
              {full({}, m.number(x.dtype()), x.dtype()), zeros({}, x.dtype())}, step, {axis});
   m.add(out[0]);
   m.add(out[1]);
+}
+
+// From a start that is no identity of the function.
+void reduced_from_start(Maker& m) {
+  const Value x = m.pick([](const Value& v) {
+    return v.exact() && v.rank() > 0 && v.dtype() != pred && !is_complex(v.dtype());
+  });
+  const int64_t axis = m.axis_of(x);
+  const int64_t form = m.below(is_integer(x.dtype()) ? 5 : 3);
+  const auto step = [&](const Tensor& a, const Tensor& b) {
+    switch (form) {
+      case 0: return a + b;
+      case 1: return maximum(a, b);
+      case 2: return minimum(a, b);
+      case 3: return a * b;
+      default: return bitwise_xor(a, b);
+    }
+  };
+  const Value start =
+      m.one_in(2) ? Value{full({}, m.number(x.dtype()), x.dtype()), 4, 0} : m.fit(m.like(x), {});
+  const double n = form == 0 ? count(x) + 1 : 1, most = std::max(x.bound, start.bound);
+  const double error = of_sums({x.tensor, most, 0}, n);
+  if (m.one_in(3)) {
+    Dimensions sizes(static_cast<size_t>(x.rank()), 1);
+    sizes[static_cast<size_t>(axis)] = m.between(1, std::max<int64_t>(1, x.tensor.dim(axis)));
+    m.add(reduce_window(x.tensor, start.tensor, step, {.sizes = sizes}), n * most, error);
+  } else {
+    const auto all = [&](std::span<const Tensor> t) { return std::vector{step(t[0], t[1])}; };
+    m.add(reduce({x.tensor}, {start.tensor}, all, {axis})[0], n * most, error);
+  }
 }
 
 void running(Maker& m) {
@@ -148,6 +177,7 @@ void pooled(Maker& m) {
 }
 
 void convolved(Maker& m) {
+  m.need_finite();
   const Value v = m.pick([](const Value& each) { return is_floating(each.dtype()); });
   const Value x = m.fit(v, {1, 4, 3, 2});
   const Value kernel = m.fit(m.like(v), {2, 2, 2, m.between(1, 3)});
@@ -169,6 +199,7 @@ void soft(Maker& m) {
 }
 
 void transformed(Maker& m) {
+  m.need_finite();
   const Value x = m.pick([](const Value& v) {
     return (v.dtype() == f32 || v.dtype() == c64) && v.rank() > 0 && v.tensor.size() > 0;
   });
@@ -187,6 +218,7 @@ std::vector<Step> reduction_steps() {
       {"all", quantified, 2},
       {"argmax", position_of_extreme, 2},
       {"reduce", reduced_together, 2},
+      {"reduce_from_start", reduced_from_start, 2},
       {"cumsum", running, 2},
       {"matmul", product_of_matrices, 4},
       {"einsum", einsums},

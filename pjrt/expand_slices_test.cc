@@ -1,0 +1,216 @@
+// Slices and updates that XLA's CPU puts together wrongly are written so that it does not.
+#include <algorithm>
+
+#include "heddle/hlo/verify.h"
+#include "heddle/pjrt/internal/expand.h"
+#include "heddle/pjrt/internal/program.h"
+#include "heddle/pjrt/support_test.h"
+
+namespace heddle::pjrt {
+namespace {
+
+int64_t count(const hlo::Module& module, hlo::Opcode opcode) {
+  int64_t out = 0;
+  for (const hlo::Computation& computation : module.computations) {
+    out += std::ranges::count_if(computation.instructions, [&](const hlo::Instruction& each) {
+      return each.opcode == opcode;
+    });
+  }
+  return out;
+}
+
+hlo::Module prepared(const std::string& text) {
+  const hlo::Module out = prepare(module_of(text), 114).value();
+  EXPECT_EQ(hlo::verify(out, hlo::Stage::kHlo), Status()) << hlo::print(out);
+  return out;
+}
+
+Literal s32_scalar(int64_t value) { return Literal::scalar(s32, value); }
+
+// For all starts, inside and outside, the value of the program as it was.
+void expect_values_of(const std::string& text, const hlo::Module& now) {
+  for (int64_t i = -3; i < 7; ++i) {
+    for (int64_t j = -3; j < 7; ++j) {
+      const std::vector<Literal> at = {s32_scalar(i), s32_scalar(j)};
+      EXPECT_EQ(hlo::evaluate(now, at).value(), hlo::evaluate(module_of(text), at).value())
+          << i << " " << j << "\n"
+          << hlo::print(now);
+    }
+  }
+}
+
+constexpr char kTwoStarts[] =
+    "ENTRY main { x = s32[5] iota(), iota_dimension=0 i = s32[] parameter(0) "
+    "j = s32[] parameter(1) ";
+
+TEST(NestedSlices, HaveClampedStarts) {
+  const std::string text =
+      base::cat(kTwoStarts,
+                "a = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} "
+                "r = s32[1,3] reshape(a) z = s32[] constant(0) ROOT b = "
+                "s32[1,2] dynamic-slice(r, z, j), dynamic_slice_sizes={1,2} }");
+  const hlo::Module now = prepared(text);
+  EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);  // none for the start 0
+  expect_values_of(text, now);
+  EXPECT_EQ(hlo::print(prepare(now, 114).value()), hlo::print(now));
+}
+
+TEST(NestedSlices, OfCalledComputationsHaveClampedStarts) {
+  const std::string text = base::cat(
+      "part { a = s32[3] parameter(0) j = s32[] parameter(1) ROOT b = s32[2] dynamic-slice(a, j), "
+      "dynamic_slice_sizes={2} } ",
+      kTwoStarts,
+      "a = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} ROOT c = s32[2] call(a, j), "
+      "to_apply=part }");
+  const hlo::Module now = prepared(text);
+  EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);
+  expect_values_of(text, now);
+}
+
+TEST(NestedSlices, OfALoopAndABranchHaveClampedStarts) {
+  const std::string text = base::cat(
+      "more { s = (s32[], s32[], s32[3], s32[2]) parameter(0) n = s32[] get-tuple-element(s), "
+      "index=0 one = s32[] constant(1) ROOT c = pred[] compare(n, one), direction=LT } "
+      "step { s = (s32[], s32[], s32[3], s32[2]) parameter(0) n = s32[] get-tuple-element(s), "
+      "index=0 j = s32[] get-tuple-element(s), index=1 a = s32[3] get-tuple-element(s), index=2 "
+      "one = s32[] constant(1) m = s32[] add(n, one) "
+      "b = s32[2] dynamic-slice(a, j), dynamic_slice_sizes={2} "
+      "ROOT t = (s32[], s32[], s32[3], s32[2]) tuple(m, j, a, b) } "
+      "left { y = s32[5] parameter(0) three = s32[] constant(3) ROOT a = s32[3] dynamic-slice(y, "
+      "three), dynamic_slice_sizes={3} } "
+      "right { y = s32[5] parameter(0) ROOT a = s32[3] slice(y), slice={[1:4]} } ",
+      kTwoStarts,
+      "zero = s32[] constant(0) p = pred[] compare(i, j), direction=LT "
+      "a = s32[3] conditional(p, x, x), true_computation=left, false_computation=right "
+      "none = s32[2] broadcast(zero), dimensions={} "
+      "s = (s32[], s32[], s32[3], s32[2]) tuple(zero, j, a, none) "
+      "w = (s32[], s32[], s32[3], s32[2]) while(s), condition=more, body=step "
+      "ROOT b = s32[2] get-tuple-element(w), index=3 }");
+  const hlo::Module now = prepared(text);
+  EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);  // the 3 is outside as well
+  expect_values_of(text, now);
+}
+
+// Of small integer types whose numbers are all below the last start.
+TEST(NestedSlices, ClampStartsInTheirOwnType) {
+  const std::string text =
+      "ENTRY main { x = s32[200] iota(), iota_dimension=0 i = s8[] parameter(0) j = u8[] "
+      "parameter(1) a = s32[150] dynamic-slice(x, i), dynamic_slice_sizes={150} "
+      "ROOT b = s32[2] dynamic-slice(a, j), dynamic_slice_sizes={2} }";
+  const hlo::Module now = prepared(text);
+  for (const int64_t i : {-128, -1, 0, 49, 60, 127}) {
+    for (const int64_t j : {0, 127, 148, 255}) {
+      const std::vector<Literal> at = {Literal::scalar(s8, i), Literal::scalar(u8, j)};
+      EXPECT_EQ(hlo::evaluate(now, at).value(), hlo::evaluate(module_of(text), at).value());
+    }
+  }
+}
+
+TEST(NestedSlices, ThatAreNotNestedStay) {
+  const hlo::Module module = module_of(base::cat(
+      kTwoStarts,
+      "a = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} "
+      "b = s32[3] dynamic-slice(x, j), dynamic_slice_sizes={3} ROOT c = s32[3] add(a, b) }"));
+  EXPECT_EQ(hlo::print(prepare(module, 114).value()), hlo::print(module));
+}
+
+// An update, and how many of its programs' updates are kept apart from what computes them.
+struct Update {
+  const char* what;
+  const char* text;
+  int64_t kept_apart;
+};
+
+constexpr Update kUpdates[] = {
+    {"a part of the array from elsewhere",
+     "d = s32[3] dynamic-slice(x, j), dynamic_slice_sizes={3} "
+     "ROOT u = s32[5] dynamic-update-slice(x, d, i)",
+     1},
+    {"a static part",
+     "d = s32[3] slice(x), slice={[0:3]} ROOT u = s32[5] dynamic-update-slice(x, d, i)", 1},
+    {"the same part, changed",
+     "d = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} n = s32[3] negate(d) "
+     "ROOT u = s32[5] dynamic-update-slice(x, n, i)",
+     0},
+    {"the same part, turned around",
+     "d = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} n = s32[3] reverse(d), "
+     "dimensions={0} ROOT u = s32[5] dynamic-update-slice(x, n, i)",
+     1},
+    {"a part of what the array was made of",
+     "n = s32[5] negate(x) d = s32[3] dynamic-slice(x, j), dynamic_slice_sizes={3} "
+     "ROOT u = s32[5] dynamic-update-slice(n, d, i)",
+     1},
+    {"another array",
+     "d = s32[3] constant({7, 8, 9}) ROOT u = s32[5] dynamic-update-slice(x, d, i)", 0},
+    {"a number of the program",
+     "d = s32[3] broadcast(j), dimensions={} ROOT u = s32[5] dynamic-update-slice(x, d, i)", 0},
+    {"what an earlier update wrote",
+     "c = s32[3] constant({7, 8, 9}) u0 = s32[5] dynamic-update-slice(x, c, j) "
+     "n = s32[3] reverse(c), dimensions={0} ROOT u = s32[5] dynamic-update-slice(u0, n, i)",
+     0},
+};
+
+TEST(SelfUpdates, AreKeptApartFromWhatReadsTheArray) {
+  for (const Update& update : kUpdates) {
+    const std::string text = base::cat(kTwoStarts, update.text, " }");
+    const hlo::Module now = prepared(text);
+    EXPECT_EQ(count(now, hlo::Opcode::kAddDependency), update.kept_apart) << update.what << "\n"
+                                                                          << hlo::print(now);
+    expect_values_of(text, now);
+    EXPECT_EQ(hlo::evaluate(prepare(now, 114).value(), {s32_scalar(0), s32_scalar(1)}).value(),
+              hlo::evaluate(now, {s32_scalar(0), s32_scalar(1)}).value());
+  }
+}
+
+TEST(SelfUpdates, ByACalledComputationAreKeptApart) {
+  const std::string text = base::cat(
+      "part { y = s32[5] parameter(0) j = s32[] parameter(1) ROOT d = s32[3] dynamic-slice(y, j), "
+      "dynamic_slice_sizes={3} } ",
+      kTwoStarts,
+      "d = s32[3] call(x, j), to_apply=part ROOT u = s32[5] dynamic-update-slice(x, d, i) }");
+  const hlo::Module now = prepared(text);
+  EXPECT_EQ(count(now, hlo::Opcode::kAddDependency), 1) << hlo::print(now);
+  expect_values_of(text, now);
+}
+
+// The state of a loop: another element of it is another array, unless the loop has one trip.
+std::string loop_with_update(const std::string& read, const std::string& config) {
+  return base::cat(
+      "more { s = (s32[], s32[5], s32[5]) parameter(0) n = s32[] get-tuple-element(s), index=0 "
+      "one = s32[] constant(1) ROOT c = pred[] compare(n, one), direction=LT } "
+      "step { s = (s32[], s32[5], s32[5]) parameter(0) n = s32[] get-tuple-element(s), index=0 "
+      "x = s32[5] get-tuple-element(s), index=1 y = s32[5] get-tuple-element(s), index=2 "
+      "one = s32[] constant(1) m = s32[] add(n, one) d = s32[3] slice(",
+      read,
+      "), slice={[0:3]} u = s32[5] dynamic-update-slice(x, d, one) "
+      "ROOT t = (s32[], s32[5], s32[5]) tuple(m, u, y) } ",
+      kTwoStarts,
+      "zero = s32[] constant(0) s = (s32[], s32[5], s32[5]) tuple(zero, x, x) w = (s32[], s32[5], "
+      "s32[5]) while(s), condition=more, body=step",
+      config, " ROOT b = s32[5] get-tuple-element(w), index=1 }");
+}
+
+TEST(SelfUpdates, InLoopsAreKeptApart) {
+  const std::string once = ", backend_config={\"known_trip_count\":{\"n\":\"1\"}}";
+  const auto kept_apart = [&](const std::string& read, const std::string& config) {
+    return count(prepared(loop_with_update(read, config)), hlo::Opcode::kAddDependency);
+  };
+  EXPECT_EQ(kept_apart("x", ""), 1);
+  EXPECT_EQ(kept_apart("y", ""), 0);
+  EXPECT_EQ(kept_apart("y", once), 1);
+  expect_values_of(loop_with_update("x", ""), prepared(loop_with_update("x", "")));
+}
+
+// A loop's rows go straight into the array of all of them.
+TEST(SelfUpdates, RowsOfAScanAreNotKeptApart) {
+  const hlo::Module now = prepared(
+      "step { x = f32[3] parameter(0) c = f32[3] parameter(1) n = f32[3] add(c, x) m = f32[3] "
+      "reverse(n), dimensions={0} ROOT t = (f32[3], f32[3]) tuple(n, m) } "
+      "ENTRY main { xs = f32[6,3] parameter(0) c = f32[3] parameter(1) "
+      "ROOT r = (f32[6,3], f32[3]) scan(xs, c), dimensions={0}, num_carries=1, to_apply=step }");
+  EXPECT_GT(count(now, hlo::Opcode::kDynamicUpdateSlice), 0) << hlo::print(now);
+  EXPECT_EQ(count(now, hlo::Opcode::kAddDependency), 0) << hlo::print(now);
+}
+
+}  // namespace
+}  // namespace heddle::pjrt

@@ -1,0 +1,45 @@
+// A process of its own that says lines: what ends it, or never ends, costs the caller nothing.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace heddle::conformance {
+
+// Writes a line for the parent; what it has of line breaks becomes spaces. Ends the process where
+// the parent is gone.
+void say(int to, std::string line);
+
+class Child {
+ public:
+  // Forks. `work` runs in the child, says its lines to the file `to`, and returns the exit status;
+  // the child then ends without the destructors of what a plugin made. The calling process must
+  // have no threads. A child that cannot be made has no lines, and its fate says so.
+  // silence_s   seconds without a line after which the child is given up
+  Child(const std::function<int(int to)>& work, int silence_s);
+  ~Child();  // ends the child
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  [[nodiscard]] bool is_made() const { return process_ > 0; }
+
+  // The next line; none at the end of its words, or after too long a silence.
+  std::optional<std::string> line();
+
+  // How it ended, in words: for when there are no more lines.
+  std::string fate();
+
+ private:
+  bool wait_for_bytes();
+
+  pid_t process_ = -1;
+  int from_ = -1;
+  int silence_s_;
+  bool is_silent_ = false;  // given up
+  std::string buffer_;
+};
+
+}  // namespace heddle::conformance
