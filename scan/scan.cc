@@ -254,7 +254,7 @@ class AtOnce {
       for (size_t i = 0; i < captures.size(); ++i)
         buffers_[arguments + i] = captures[ready->captures[i]];
     }
-    std::vector<Tensor> all = trace_internal::run_executable(*ready->executable, buffers_, at_);
+    std::vector<Tensor> all = trace_internal::run_at_once(*ready->executable, buffers_, at_);
     auto carry = all.begin() + static_cast<std::ptrdiff_t>(leaf_count(body_->results[1]));
     return {{carry, all.end()}, {all.begin(), carry}, body_->results[1]};
   }

@@ -455,15 +455,6 @@ std::shared_ptr<runtime::Executable> still_fits(const Made& made,
   return executable;
 }
 
-// The line of the call, which the error of a run names: its program, or a loop's body in it, may be
-// one that was recorded on another line.
-Status of_this_line(const Status& status) {
-  std::string text = base::message_of(status);
-  const std::string place = base::cat(" [", status.location(), "]");
-  if (!status.location().empty() && text.ends_with(place)) text.resize(text.size() - place.size());
-  return {status.code(), text};
-}
-
 // A function outside of a trace: recorded and, when its trace has ended, run.
 std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
                             base::FunctionRef<std::vector<Tensor>()> fn) {
@@ -495,11 +486,7 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
     if (recording && programs)
       programs->keep(place, {*std::move(recording), {executable, hash, device.serial()}});
   }
-  try {
-    return run_executable(*executable, buffers, at);
-  } catch (const Error& error) {
-    throw Error(of_this_line(error.status()), at);
-  }
+  return run_at_once(*executable, buffers, at);
 }
 
 }  // namespace

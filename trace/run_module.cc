@@ -101,6 +101,20 @@ std::vector<Tensor> run_executable(Executable& executable, std::span<const Buffe
   return results;
 }
 
+std::vector<Tensor> run_at_once(Executable& executable, std::span<const BufferPtr> arguments,
+                                SourceLocation at) {
+  try {
+    return run_executable(executable, arguments, at);
+  } catch (const Error& error) {
+    const Status& status = error.status();
+    std::string text = base::message_of(status);
+    const std::string place = base::cat(" [", status.location(), "]");
+    if (!status.location().empty() && text.ends_with(place))
+      text.resize(text.size() - place.size());
+    throw Error({status.code(), text}, at);
+  }
+}
+
 size_t program_count() {
   std::lock_guard lock(cache().mutex);
   return cache().programs.size();

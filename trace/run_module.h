@@ -38,6 +38,11 @@ std::vector<Tensor> run_executable(runtime::Executable& executable,
                                    std::span<const runtime::BufferPtr> arguments, SourceLocation at,
                                    const runtime::ExecuteOptions& options = {});
 
+// The same of what a function called outside of a trace is run by. errors: as above, and with the
+// line of the call: the executable may be one that was made of equal code on other lines
+std::vector<Tensor> run_at_once(runtime::Executable& executable,
+                                std::span<const runtime::BufferPtr> arguments, SourceLocation at);
+
 // The programs that executable_for() holds.
 inline constexpr size_t kMaxPrograms = 1024;
 size_t program_count();

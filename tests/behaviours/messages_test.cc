@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "heddle/heddle.h"
+#include "heddle/hlo/custom_call.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/tests/support/outcomes.h"
 
@@ -20,7 +21,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 constexpr char kHere[] = "[messages_test.cc:";
@@ -242,16 +242,18 @@ TEST(Braces, AreAListOfAxes) {
 
 // ---- Lines.
 
+StatusOr<Literal> fails(hlo::CustomCall&) { return base::internal_error("no luck today"); }
+
 TEST(Lines, AreThoseOfTheCallAndNotOfACachedOne) {
-  auto run = [](Tensor xs, SourceLocation at) {
-    return map([](Tensor x) { return custom_call("heddle_test_no_such", {x}, {x.shape()})[0]; }, xs,
-               {}, at);
-  };
+  throw_if_error(hlo::register_custom_call("messages_test_fails", fails), {});
   const Tensor xs = ones({2});
-  const std::string first = error_of([&] { run(xs, {"first.cc", 1}); });
-  const std::string second = error_of([&] { run(xs, {"second.cc", 2}); });
-  EXPECT_THAT(first, HasSubstr("first.cc:1"));
-  EXPECT_THAT(second, AllOf(HasSubstr("second.cc:2"), Not(HasSubstr("first.cc"))));
+  auto run = [&](auto body, SourceLocation at) { return error_of([&] { map(body, xs, {}, at); }); };
+  auto first = [](Tensor x) { return custom_call("messages_test_fails", {x}, {x.shape()})[0]; };
+  auto second = [](Tensor x) { return custom_call("messages_test_fails", {x}, {x.shape()})[0]; };
+  EXPECT_THAT(run(first, {"first.cc", 1}), AllOf(HasSubstr("no luck"), EndsWith("[first.cc:1]")));
+  EXPECT_THAT(run(second, {"second.cc", 2}), EndsWith("[second.cc:2]"));
+  EXPECT_THAT(run(second, {"third.cc", 3}), EndsWith("[third.cc:3]"));
+  hlo::unregister_custom_call("messages_test_fails");
 }
 
 }  // namespace
