@@ -106,7 +106,8 @@ class [[nodiscard]] CompiledProgram : public trace_internal::Calls<CompiledProgr
 
 // One that knows what it takes and returns: what trace(..).compile() gives.
 template <class Out, class... Args>
-class [[nodiscard]] TypedCompiledProgram : public trace_internal::TypedCalls<CompiledProgram, Out, Args...> {
+class [[nodiscard]] TypedCompiledProgram
+    : public trace_internal::TypedCalls<CompiledProgram, Out, Args...> {
  public:
   using trace_internal::TypedCalls<CompiledProgram, Out, Args...>::TypedCalls;
 

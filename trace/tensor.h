@@ -447,7 +447,8 @@ requires trace_internal::kIsNumber<T> Tensor array(T value,
   return scalar(value, at);
 }
 // Rank 2, row by row, and rank 3: inner braces are rows, of complex numbers too, so that
-// array<std::complex<float>>({{1, 2}, {3, 4}}) is 2 x 2. errors: InvalidArgument for rows of unequal length
+// array<std::complex<float>>({{1, 2}, {3, 4}}) is 2 x 2. errors: InvalidArgument for rows of
+// unequal length
 template <class T>
 Tensor array(std::initializer_list<std::initializer_list<T>> rows,
              SourceLocation at = SourceLocation::here()) {
