@@ -3,8 +3,7 @@
 //
 //   struct PadAttrs {
 //     std::vector<PadDimension> padding;
-// static constexpr auto kFields = std::tuple(...)  // by fields(field("padding",
-// &PadAttrs::padding))
+//     static constexpr auto kFields = fields(field("padding", &PadAttrs::padding));
 //   };
 //
 // A struct in a function can have no static member; there a function does the same:
@@ -20,7 +19,6 @@
 #include <utility>
 
 namespace heddle {
-
 namespace base {
 
 template <class Struct, class Member>

@@ -1,5 +1,5 @@
-// FunctionRef<R(Args...)>: a callable by reference. Costs no allocation; valid
-// while the callable lives.
+// FunctionRef<R(Args...)>: a callable by reference. Costs no allocation; valid while the callable
+// lives.
 #pragma once
 
 #include <cstddef>

@@ -42,26 +42,15 @@ void hash_computation(base::Hasher& hasher, const Computation& computation) {
   for (const Instruction& i : computation.instructions) hash_instruction(hasher, i);
 }
 
-// The header but for what says nothing of the program: that it is a schedule, the layouts at the
-// entry, and the tables that metadata refers to.
-ModuleExtras meaning_of(const Module& module) {
-  ModuleExtras extras = *module.extras;
-  extras.is_scheduled = false;
-  extras.entry_parameter_layouts.clear();
-  extras.entry_result_layout = {};
-  extras.frames.clear();
-  extras.origin_recovery_table.clear();
-  return extras;
-}
-
 bool equal_headers(const Module& a, const Module& b) {
-  return (!a.extras.has_value() && !b.extras.has_value()) || meaning_of(a) == meaning_of(b);
+  return (!a.extras.has_value() && !b.extras.has_value()) ||
+         meaning_of(*a.extras) == meaning_of(*b.extras);
 }
 
 // Adds nothing for a header that says nothing.
 void hash_header(base::Hasher& hasher, const Module& module) {
   if (!module.extras.has_value()) return;
-  const ModuleExtras extras = meaning_of(module);
+  const ModuleExtras extras = meaning_of(*module.extras);
   if (extras == ModuleExtras()) return;
   hasher.add_word(static_cast<uint64_t>(extras.replica_count));
   hasher.add_word(static_cast<uint64_t>(extras.num_partitions));
@@ -84,6 +73,16 @@ int64_t Module::instruction_count() const {
 ComputationId Module::add(Computation computation) {
   computations.push_back(std::move(computation));
   return ComputationId(computations.size() - 1);
+}
+
+ModuleExtras meaning_of(const ModuleExtras& header) {
+  ModuleExtras meaning = header;
+  meaning.is_scheduled = false;
+  meaning.entry_parameter_layouts.clear();
+  meaning.entry_result_layout = {};
+  meaning.frames.clear();
+  meaning.origin_recovery_table.clear();
+  return meaning;
 }
 
 bool equal(const Instruction& a, const Instruction& b) {

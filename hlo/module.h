@@ -149,10 +149,15 @@ struct Module {
   ComputationId add(Computation computation);
 };
 
+// The header but for what says nothing of the program: that it is a schedule, the layouts at the
+// entry, and the tables that metadata refers to.
+ModuleExtras meaning_of(const ModuleExtras& header);
+
 // Equality of what is computed, where it runs and how memory is shared: opcodes, types (without
-// layouts), operands, attributes, sharding, frontend attributes, backend config, called computations
-// and the header. Names, metadata, lines and entry layouts are not compared. Compare canonical forms
-// (transform/canonical.h) to look through dead code and order. Both must be of the same tables.
+// layouts), operands, attributes, sharding, frontend attributes, backend config, called
+// computations, and the meaning of the header. Names, metadata and lines are not compared. Compare
+// canonical forms (transform/canonical.h) to look through dead code and order. Instructions and
+// computations are compared by their ids: both must be of the same tables.
 bool equal(const Module& a, const Module& b);
 bool equal(const Computation& a, const Computation& b);
 bool equal(const Instruction& a, const Instruction& b);

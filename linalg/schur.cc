@@ -8,6 +8,7 @@
 #include "heddle/scan/loops.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/moved_from.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -248,6 +249,7 @@ Tensor sqrtm(Operand operand) {
 }
 
 Tensor funm(Operand operand, const std::function<Tensor(const Tensor&)>& fn) {
+  trace_internal::require_function("linalg::funm", "function", fn, operand.at());
   const Located a = square_of("linalg::funm", "a", operand);
   return as_program("linalg::funm", a.at(),
                     [&]() -> std::vector<Located> { return {funm_of(a, fn)}; })[0];

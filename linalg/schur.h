@@ -42,7 +42,7 @@ Tensor sqrtm(Operand a);
 // The function of a[.., n, n] that is `fn` of its eigenvalues: `fn` is traced on them, [.., n],
 // complex, and gives as many. Complex; inexact where eigenvalues are equal or near to each other
 // and a is not normal. source: B. N. Parlett, Linear Algebra and its Applications 14 (1976),
-// 117-121
+// 117-121. errors: Error for an empty `fn`, too
 Tensor funm(Operand a, const std::function<Tensor(const Tensor&)>& fn);
 
 // x[.., m, n] with a x + x b = c, for a[.., m, m], b[.., n, n] and c[.., m, n] of one dtype, whose

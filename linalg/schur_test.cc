@@ -200,6 +200,7 @@ TEST(SchurForms, ErrorsNameTheOp) {
               HasSubstr("solve_sylvester: c is f64[2,3]; its matrices must be 2 x 2"));
   EXPECT_THAT(error_of([&] { funm(square, [](const Tensor& w) { return sum(w); }); }),
               HasSubstr("funm: fn gives c128[]; must give c128[2]"));
+  EXPECT_THAT(error_of([&] { funm(square, nullptr); }), HasSubstr("funm: the function is a null"));
   EXPECT_THAT(error_of([&] { householder_product(flat, zeros({1}, f64)); }),
               HasSubstr("must be [.., m, n] and [.., k]"));
   EXPECT_THAT(error_of([&] {

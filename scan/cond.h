@@ -84,8 +84,8 @@ auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operan
   if constexpr (!are_branches<OnTrue, OnFalse>(std::type_identity<std::tuple<Operands...>>())) {
     return TreeOr<Result>();
   } else {
-    trace_internal::require_function("cond", "on_true", on_true, predicate.at());
-    trace_internal::require_function("cond", "on_false", on_false, predicate.at());
+    trace_internal::require_function("cond", "branch on_true", on_true, predicate.at());
+    trace_internal::require_function("cond", "branch on_false", on_false, predicate.at());
     std::tuple<Operands...> all(operands...);
     auto spec = [&] { return tree_spec(all); };
     auto first = flat_branch(on_true, all);
@@ -101,7 +101,9 @@ auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operan
 
 template <class Fn>
 void require_branch(size_t number, const Fn& fn, SourceLocation at) {
-  trace_internal::require_function("switch_case", base::cat("branch ", number), fn, at);
+  if (base::is_null_function(fn))
+    trace_internal::throw_no_function("switch_case", base::cat("branch ", number), at);
+  trace_internal::require_function("switch_case", "branch", fn, at);
 }
 
 template <class... Fns, class... Operands>

@@ -249,7 +249,8 @@ Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state,
       last->through == through && last->bare == bare)
     return last->made;
   Fragment made = make_on_tuple(fragment, state, pick, through, bare);
-  if (table) table->keep(place, {fragment, state, pick, through, bare, made});
+  if (table && made->instruction_count() <= static_cast<int64_t>(trace_internal::kMaxRecording))
+    table->keep(place, {fragment, state, pick, through, bare, made});
   return made;
 }
 

@@ -34,7 +34,8 @@ class Operand {
   }
   template <trace_internal::ComplexNumber T>
   Operand(T number, SourceLocation at = SourceLocation::here())
-      : value_(ComplexValue{static_cast<double>(number.real()), static_cast<double>(number.imag())}),
+      : value_(
+            ComplexValue{static_cast<double>(number.real()), static_cast<double>(number.imag())}),
         at_(at) {}
 
   [[nodiscard]] bool is_tensor() const { return std::holds_alternative<const Tensor*>(value_); }

@@ -149,14 +149,6 @@ TEST(Operand, ShapesInBracesAreNoPlaces) {
               StartsWith("array: row 1 has 1 values; it must have 2 as row 0"));
 }
 
-// x[Slice{0, 1}, 1] was x[1].
-template <class A, class B>
-concept HasComma = requires(A a, B b) {
-  a, b;
-};
-static_assert(!HasComma<Slice, int> && !HasComma<NewAxis, int> && !HasComma<Ellipsis, Tensor>);
-static_assert(HasComma<int, Slice>);
-
 TEST(Operand, WhatPeopleTypeIsThere) {
   EXPECT_THAT(arange(1.0, 3.5).to_vector<float>(), ElementsAre(1, 2, 3));
   EXPECT_THAT(arange(1, 2.5).to_vector<float>(), ElementsAre(1, 2));

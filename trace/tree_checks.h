@@ -383,8 +383,11 @@ constexpr bool takes_number_at() {
 template <class Fn, class... Args>
 constexpr bool takes_numbers() {
   return []<size_t... I>(std::index_sequence<I...>) {
-    return (takes_number_at<Fn, I, Args...>() || ...) ||
-           std::is_invocable_v<Fn&, std::conditional_t<std::is_same_v<Args, Tensor>, int, Args>...>;
+    if constexpr ((takes_number_at<Fn, I, Args...>() || ...))
+      return true;  // asks no more: the body of a generic function is compiled by each question
+    else
+      return std::is_invocable_v<Fn&,
+                                 std::conditional_t<std::is_same_v<Args, Tensor>, int, Args>...>;
   }
   (std::index_sequence_for<Args...>());
 }

@@ -271,12 +271,7 @@ class Canonicalizer {
       into_.extras = std::move(from_.extras);
       return;
     }
-    hlo::ModuleExtras extras = *from_.extras;
-    extras.is_scheduled = false;
-    extras.entry_parameter_layouts.clear();
-    extras.entry_result_layout = {};
-    extras.frames.clear();
-    extras.origin_recovery_table.clear();
+    hlo::ModuleExtras extras = hlo::meaning_of(*from_.extras);
     if (extras != hlo::ModuleExtras())
       into_.extras = base::Box<hlo::ModuleExtras>(std::move(extras));
   }
