@@ -100,7 +100,7 @@ double worst_complex(const char* function, DType dtype, bool of_larger = false) 
   return worst;
 }
 
-TEST(Functions, AreWithinTheirBounds) {
+TEST(WrittenFunctions, AreWithinTheirBounds) {
   for (const Bound& bound : kBounds) {
     SCOPED_TRACE(bound.function);
     EXPECT_LE(worst_real<float>(bound.function, f32), bound.f32);
@@ -111,13 +111,13 @@ TEST(Functions, AreWithinTheirBounds) {
 }
 
 // By size and angle, so that the smaller part is no better than the larger one.
-TEST(Functions, CubeRootsOfComplexNumbersAreGoodInTheirLargerPart) {
+TEST(WrittenFunctions, CubeRootsOfComplexNumbersAreGoodInTheirLargerPart) {
   EXPECT_LE(worst_complex<float>("cbrt", c64, /*of_larger=*/true), 2);
   EXPECT_LE(worst_complex<double>("cbrt", c128, /*of_larger=*/true), 2);
 }
 
 // Narrower types are computed in f32 and rounded once more.
-TEST(Functions, OfNarrowTypesAreComputedInF32) {
+TEST(WrittenFunctions, OfNarrowTypesAreComputedInF32) {
   for (const Bound& bound : kBounds) {
     for (const DType dtype : {f16, bf16}) {
       Literal x(Shape(dtype, {5}));
@@ -132,7 +132,7 @@ TEST(Functions, OfNarrowTypesAreComputedInF32) {
   }
 }
 
-TEST(Functions, ThatThePluginHasStay) {
+TEST(WrittenFunctions, ThatThePluginHasStay) {
   const hlo::Module module =
       module_of("ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] cbrt(x) }");
   EXPECT_EQ(hlo::print(prepare(module, 114).value()), hlo::print(module));

@@ -78,7 +78,11 @@ class CorpusOnXla : public ::testing::TestWithParam<std::string> {
         run_case(item, [&](const hlo::Module&, const std::vector<Literal>& arguments) {
           return xla.run(arguments);
         });
-    if (known_.contains(item.name)) {
+    const auto listed = known_.find(item.name);
+    if (listed != known_.end() && listed->second.starts_with(conformance::kByTheProcessor)) {
+      EXPECT_TRUE(result.outcome == Outcome::kFailed || result.outcome == Outcome::kPassed)
+          << item.name << ": " << result.message;
+    } else if (listed != known_.end()) {
       EXPECT_EQ(result.outcome, Outcome::kFailed)
           << item.name << " passes; take it out of " << kTable;
     } else {

@@ -128,7 +128,7 @@ void mapped(Maker& m) {
   const auto each = [&](Tensor x) {
     std::vector<Value> left;
     const Value now{x, xs.bound, xs.error};
-    body(m, {now}, now, &left);
+    static_cast<void>(body(m, {now}, now, &left));
     y = left.back();
     return y.tensor;
   };

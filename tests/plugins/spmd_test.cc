@@ -12,6 +12,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/custom_call.h"
+#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/transfer.h"
@@ -78,6 +79,35 @@ TEST_P(SpmdOnXla, ADotOverASplitDimension) {
                        {x, w});
   EXPECT_THAT(runtime::to_host(*out[0]).value().values<float>(),
               ElementsAre(280, 308, 728, 820, 1176, 1332));
+}
+
+// What is written goes through add-dependency, and the start of a sum behind it; each partitioner
+// takes both, of split rows and of split columns.
+TEST_P(SpmdOnXla, UpdatesByAPartOfTheSameArrayAndStartsOfSums) {
+  for (const char* cut : {"{devices=[4,1]<=[4]}", "{devices=[1,4]<=[4]}", "{replicated}"}) {
+    const BufferPtr x = runtime::to_devices(mesh(), counted({4, 8}), sharding(cut)).value();
+    const std::string program = R"(
+        add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+        two { a = f32[] parameter(0) b = f32[] parameter(1) x = f32[] parameter(2)
+          y = f32[] parameter(3) m = f32[] maximum(a, x) n = f32[] add(b, y)
+          ROOT t = (f32[], f32[]) tuple(m, n) }
+        ENTRY main {
+          x = f32[4,8] parameter(0)
+          zero = s32[] constant(0)
+          one = s32[] constant(1)
+          d = f32[4,7] dynamic-slice(x, zero, zero), dynamic_slice_sizes={4,7}
+          u = f32[4,8] dynamic-update-slice(x, d, zero, one)
+          r = f32[4,8,1] reshape(u)
+          nine = f32[] constant(9)
+          p = (f32[4,8], f32[4,8]) reduce(r, r, nine, nine), dimensions={2}, to_apply=two
+          m = f32[4,8] get-tuple-element(p), index=0
+          sum = f32[4] reduce(u, nine), dimensions={1}, to_apply=add
+          ROOT t = (f32[4,8,1], f32[4,8], f32[4]) tuple(r, m, sum) })";
+    const Literal want = hlo::evaluate(hlo::parse_text(program).value(), {counted({4, 8})}).value();
+    const auto out = run(mesh(), program, {x});
+    for (size_t i = 0; i < out.size(); ++i)
+      EXPECT_EQ(runtime::to_host(*out[i]).value(), want.elements()[i]) << cut << " " << i;
+  }
 }
 
 // GSPMD fills the last part up, so programs with such arrays are its, unless Shardy is asked for.
