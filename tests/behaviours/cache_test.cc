@@ -4,8 +4,10 @@
 
 #include <array>
 #include <functional>
+#include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "heddle/heddle.h"
 #include "heddle/scan/combine_cache.h"
@@ -71,6 +73,52 @@ TEST(CombineCache, AnotherValueOfTheSameCapturedShapeIsNeverStale) {
   EXPECT_EQ(run(5), 15);
 }
 
+// Loops and choices outside of a trace are found by what their functions are now.
+TEST(CombineCache, NumbersInBodiesConditionsAndBranchesAreNeverStale) {
+  const Tensor zero = scalar<float>(0), one = scalar<int>(1);
+  auto loop = [&](float step, float limit) {
+    return while_loop([&](Tensor c) { return c < limit; }, [&](Tensor c) { return c + step; }, zero)
+        .item<float>();
+  };
+  using Branch = std::function<Tensor(Tensor)>;
+  auto choose = [&](float number) {
+    const std::vector<Branch> branches{[=](Tensor x) { return x + number; },
+                                       [=](Tensor x) { return x - number; }};
+    return switch_case(one, branches, zero).item<float>();
+  };
+  auto total = [&](float number) {
+    return reduce(
+               {ones({3})}, {zero},
+               [&](std::span<const Tensor> a) { return std::vector<Tensor>{a[0] + a[1] * number}; },
+               {0})[0]
+        .item<float>();
+  };
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(loop(2, 5), 6);
+    EXPECT_EQ(loop(2, 7), 8);
+    EXPECT_EQ(loop(3, 7), 9);
+    EXPECT_EQ(choose(2), -2);
+    EXPECT_EQ(choose(5), -5);
+    EXPECT_EQ(total(2), 6);
+    EXPECT_EQ(total(5), 15);
+  }
+}
+
+// The state of the loop's tuple follows what is captured, in its order.
+TEST(CombineCache, ALoopOnOtherCapturesIsAnotherLoop) {
+  const Tensor zero = scalar<float>(0), a = scalar<float>(1), b = scalar<float>(10);
+  auto run = [&](const Tensor& step, const Tensor& limit) {
+    return while_loop([&](Tensor c) { return c < limit; }, [&](Tensor c) { return c + step; }, zero)
+        .item<float>();
+  };
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(run(a, b), 10);
+    EXPECT_EQ(run(b, a), 10);
+    EXPECT_EQ(run(a, a), 1);
+    EXPECT_EQ(run(b, b), 10);
+  }
+}
+
 TEST(CombineCache, OneTensorAsTwoLeavesDoesNotFixThemTogether) {
   auto step = [](std::pair<Tensor, Tensor> c, Tensor x) {
     return std::pair(std::pair(c.first + x, c.second * 2), None{});
@@ -119,18 +167,15 @@ TEST(ChangedGlobal, IsSeenByEachLoopThatReadsIt) {
        [&] { return scan_layers([](Tensor w, Tensor x) { return x + w * rate; }, xs, zero); },
        {6, 30, 30}},
       {"associative_scan",
-       [&] {
-         return associative_scan([](Tensor a, Tensor b) { return a * rate + b * 0; }, xs)[1];
-       },
+       [&] { return associative_scan([](Tensor a, Tensor b) { return a * rate + b * 0; }, xs)[1]; },
        {2, 10, 10}},
       {"trace", [&] { return trace(plain_branch, xs).call<Tensor>(xs)[0]; }, {2, 10, 10}},
       {"reduce",
        [&] {
-         return reduce({xs}, {zero},
-                       [](std::span<const Tensor> t) {
-                         return std::vector<Tensor>{t[0] + t[1] * 0 + rate};
-                       },
-                       {0})[0];
+         return reduce(
+             {xs}, {zero},
+             [](std::span<const Tensor> t) { return std::vector<Tensor>{t[0] + t[1] * 0 + rate}; },
+             {0})[0];
        },
        {6, 30, 30}},
       {"static of a function", [&] { return scan(of_a_static, zero, xs).first; }, {6, 15, 15}}};

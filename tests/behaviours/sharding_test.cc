@@ -6,6 +6,7 @@
 #include "heddle/hlo/tiles.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/runtime/support_test.h"
+#include "heddle/testing.h"
 #include "heddle/tests/support/llama.h"
 #include "heddle/trace/support_test.h"
 
@@ -48,6 +49,26 @@ TEST(TorchXlaSpmd, N35_CarryXsAndYsKeepTheirShardings) {
   const auto [one_last, one_ys] = run(array(init.to_literal()), array(xs.to_literal()));
   EXPECT_EQ(last.to_literal(), one_last.to_literal());
   EXPECT_EQ(ys.to_literal(), one_ys.to_literal());
+}
+
+// One line of a program, outside of any trace, on arrays that are whole, cut along rows and cut
+// along columns: each has a program of its own, and the same values.
+TEST(Sharding, OfTheArgumentsOfAnEagerScanArePartOfItsProgram) {
+  const Sharding rows(square(), {None{}, "data"}), columns(square(), {None{}, None{}, "model"});
+  const Tensor cut = ramp({5, 4, 2}, rows);
+  const Tensor whole = array(cut.to_literal()), across = ramp({5, 4, 2}, columns);
+  const Tensor rate = array<float>({1, 2});
+  const auto run = [&](const Tensor& xs) {
+    return scan([&](Tensor c, Tensor x) { return std::pair(c + x * rate, c * x); }, zeros({4, 2}),
+                xs);
+  };
+  const auto want = run(whole);
+  for (const Tensor* xs : {&cut, &across, &whole, &cut}) {
+    const auto got = run(*xs);
+    EXPECT_EQ(got.first.to_literal(), want.first.to_literal());
+    EXPECT_EQ(got.second.to_literal(), want.second.to_literal());
+    expect_nothing_but_traces([&] { run(*xs); });
+  }
 }
 
 // The forward half of it. A stack of layers whose weights are cut along both axes of a mesh.
