@@ -177,7 +177,7 @@ std::vector<FunctionSample> arranging() {
 }
 
 std::vector<FunctionSample> grids() {
-  auto window = [](Tensor (*fn)(int64_t, DType, SourceLocation)) {
+  auto window = [](Tensor (*fn)(base::Int, DType, SourceLocation)) {
     return [fn](In i) { return Tensors{fn(4, i.t, {})}; };
   };
   return {
@@ -230,7 +230,7 @@ std::vector<FunctionSample> nan_statistics_and_orders() {
   auto over = [](Tensor (*fn)(Operand, const Reduction&)) {
     return [fn](In i) { return Tensors{fn(i.x, {})}; };
   };
-  auto segments = [](Tensor (*fn)(Operand, Operand, int64_t)) {
+  auto segments = [](Tensor (*fn)(Operand, Operand, base::Int)) {
     return [fn](In i) { return Tensors{fn(transpose(i.x), i.rows, 4)}; };
   };
   return {
@@ -276,7 +276,7 @@ std::vector<FunctionSample> nan_statistics_and_orders() {
 }
 
 std::vector<FunctionSample> loops() {
-  auto set = [](SetResult (*fn)(Operand, Operand, int64_t, Operand)) {
+  auto set = [](SetResult (*fn)(Operand, Operand, base::Int, Operand)) {
     return [fn](In i) {
       SetResult out = fn(i.x, i.v, 3, 0);
       return Tensors{out.values, out.number};
