@@ -54,13 +54,13 @@ TEST(TorchXlaSpmd, N35_CarryXsAndYsKeepTheirShardings) {
 // One line of a program, outside of any trace, on arrays that are whole, cut along rows and cut
 // along columns: each has a program of its own, and the same values.
 TEST(Sharding, OfTheArgumentsOfAnEagerScanArePartOfItsProgram) {
-  const Sharding rows(square(), {None{}, "data"}), columns(square(), {None{}, None{}, "model"});
-  const Tensor cut = ramp({5, 4, 2}, rows);
-  const Tensor whole = array(cut.to_literal()), across = ramp({5, 4, 2}, columns);
-  const Tensor rate = array<float>({1, 2});
+  const Sharding uncut(square(), {}), rows(square(), {None{}, "data"}),
+      columns(square(), {None{}, None{}, "model"});
+  const Tensor whole = ramp({5, 4, 2}, uncut), cut = ramp({5, 4, 2}, rows),
+               across = ramp({5, 4, 2}, columns);
+  const Tensor rate = ramp({2}, uncut), init = ramp({4, 2}, uncut);
   const auto run = [&](const Tensor& xs) {
-    return scan([&](Tensor c, Tensor x) { return std::pair(c + x * rate, c * x); }, zeros({4, 2}),
-                xs);
+    return scan([&](Tensor c, Tensor x) { return std::pair(c + x * rate, c * x); }, init, xs);
   };
   const auto want = run(whole);
   for (const Tensor* xs : {&cut, &across, &whole, &cut}) {
