@@ -1,5 +1,5 @@
-// What Heddle says to a user's mistake: the function as it was called, what is wrong, what mends it,
-// and the user's line.
+// What Heddle says to a user's mistake: the function as it was called, what is wrong, what mends
+// it, and the user's line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

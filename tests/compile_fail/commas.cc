@@ -22,7 +22,7 @@ Tensor tensor_and_number(Tensor m, Tensor i) {
 #endif
 }
 
-// case comma_of_slices: top-level comma expression in array subscript | C++ takes the comma for an operator: write x[{Slice{0, 1}, 1}]
+// case comma_of_slices: top-level comma expression | C++ takes the comma for an operator: write
 Tensor slice_and_number(Tensor m) {
 #ifdef comma_of_slices
   return m[Slice{0, 1}, 1];
