@@ -29,13 +29,17 @@ auto flat_branch(Fn& fn, const Operands& operands) {
   };
 }
 
-// Of a branch that does not take the operands: whether the compiler has said why not.
-template <class Fn, class... Operands>
+// Of the first branch that does not take the operands: whether the compiler has said why not.
+template <class... Operands>
 constexpr bool is_unfit_told() {
-  if constexpr (std::is_invocable_v<Fn&, Operands...>)
-    return false;
+  return false;
+}
+template <class... Operands, class First, class... Fns>
+constexpr bool is_unfit_told(std::type_identity<First>, std::type_identity<Fns>... rest) {
+  if constexpr (!std::is_invocable_v<First&, Operands...>)
+    return tree_internal::is_misfit_told<First, Operands...>();
   else
-    return tree_internal::is_misfit_told<Fn, Operands...>();
+    return is_unfit_told<Operands...>(rest...);
 }
 
 // Whether branches may be run on the operands, and return one type; says why not.
@@ -55,8 +59,8 @@ constexpr bool are_branches(std::type_identity<std::tuple<Operands...>>) {
     static_assert(!kIsValue,
                   "cond and switch_case call one of some functions; between values choose with "
                   "where(p, x, y)");
-    static_assert(kIsValue || is_unfit_told<First, Operands...>() ||
-                      (is_unfit_told<Fns, Operands...>() || ...),
+    static_assert(kIsValue || is_unfit_told<Operands...>(std::type_identity<First>(),
+                                                         std::type_identity<Fns>()...),
                   "branches take the operands behind them: cond(p, f, g, x) calls f(x)");
     return false;
   } else {
