@@ -78,8 +78,8 @@ TEST(XlaIsWrong, AboutGathersOfOneIndexAsAboutSlices) {
                     gathers_outer ? base::cat("gather(a, js)", as_gather, "2}")
                                   : "dynamic-slice(a, j), dynamic_slice_sizes={2}",
                     " }");
-      for (int32_t inner = -3; inner < 7; ++inner) {
-        for (int32_t outer = -3; outer < 5; ++outer) {
+      for (const int32_t inner : {-2, 1, 4}) {
+        for (const int32_t outer : {-1, 0, 1, 5}) {
           const Literal want = evaluated(program, starts(inner, outer));
           if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
           EXPECT_EQ(on_xla(program, starts(inner, outer)), want) << inner << " " << outer << "\n"
