@@ -82,10 +82,11 @@ double worst_real(const char* function, DType dtype) {
 
 // Of every pair of parts, zeros of either sign too. `of_larger`: in units of the larger part.
 template <class T>
-double worst_complex(const char* function, DType dtype, bool of_larger = false) {
+double worst_complex(const char* function, DType dtype, bool of_larger = false,
+                     const std::vector<T>& parts = numbers<T>()) {
   std::vector<T> x;
-  for (const T a : numbers<T>()) {
-    for (const T b : numbers<T>()) x.insert(x.end(), {a, b});
+  for (const T a : parts) {
+    for (const T b : parts) x.insert(x.end(), {a, b});
   }
   Literal in(Shape(dtype, {static_cast<int64_t>(x.size() / 2)}));
   std::memcpy(in.mutable_bytes(), x.data(), x.size() * sizeof(T));
@@ -114,6 +115,22 @@ TEST(WrittenFunctions, AreWithinTheirBounds) {
 TEST(WrittenFunctions, CubeRootsOfComplexNumbersAreGoodInTheirLargerPart) {
   EXPECT_LE(worst_complex<float>("cbrt", c64, /*of_larger=*/true), 2);
   EXPECT_LE(worst_complex<double>("cbrt", c128, /*of_larger=*/true), 2);
+}
+
+// Up to the greatest number, where the size of a complex one may be infinite.
+template <class T>
+std::vector<T> great_numbers() {
+  constexpr T most = std::numeric_limits<T>::max();
+  std::vector<T> out = {1, most / 64, most / 3, most / T(1.4), most / T(1.2), most};
+  const size_t count = out.size();
+  for (size_t i = 0; i < count; ++i) out.push_back(-out[i]);
+  return out;
+}
+
+TEST(WrittenFunctions, OfGreatComplexNumbersAreFinite) {
+  for (const char* function : {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt"}) {
+    EXPECT_LE(worst_complex<float>(function, c64, true, great_numbers<float>()), 3) << function;
+  }
 }
 
 // Narrower types are computed in f32 and rounded once more.

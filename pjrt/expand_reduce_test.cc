@@ -69,7 +69,8 @@ TEST(ReduceStarts, AreAppliedOnceBehindTheReduction) {
       }
     }
   };
-  for (const char* type : {"s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"}) {
+  for (const char* type :
+       {"s1", "s2", "s4", "s8", "s16", "s32", "s64", "u1", "u2", "u4", "u8", "u16", "u32", "u64"}) {
     expect_same(type, of_numbers);
     expect_same(type, of_bits);
     expect_same(type, of_order);

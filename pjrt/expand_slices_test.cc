@@ -106,6 +106,61 @@ TEST(NestedSlices, ClampStartsInTheirOwnType) {
   }
 }
 
+// Gathers of one index are slices to XLA, alone and with dynamic-slices, inside and outside.
+TEST(NestedSlices, AreGathersOfOneIndexToo) {
+  const auto gather_of = [](const char* array, const char* start, int64_t size) {
+    return base::cat("gather(", array, ", ", start,
+                     "), offset_dims={0}, collapsed_slice_dims={}, start_index_map={0}, "
+                     "index_vector_dim=0, slice_sizes={",
+                     size, "} ");
+  };
+  const auto slice_of = [](const char* array, const char* start, int64_t size) {
+    return base::cat("dynamic-slice(", array, ", ", start, "), dynamic_slice_sizes={", size, "} ");
+  };
+  const std::string starts =
+      base::cat(kTwoStarts, "is = s32[1] reshape(i) js = s32[1] reshape(j) ");
+  for (const std::string& inner : {gather_of("x", "is", 3), slice_of("x", "i", 3)}) {
+    for (const std::string& outer : {gather_of("a", "js", 2), slice_of("a", "j", 2)}) {
+      const std::string text =
+          base::cat(starts, "a = s32[3] ", inner, "ROOT b = s32[2] ", outer, "}");
+      const hlo::Module now = prepared(text);
+      EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);
+      expect_values_of(text, now);
+      EXPECT_EQ(hlo::print(prepare(now, 114).value()), hlo::print(now));
+    }
+  }
+}
+
+// The starts of a row and of a part of it, in the order that the gather maps them, and the index
+// beside an axis of size 1.
+TEST(NestedSlices, OfGathersHaveTheLastStartOfEachAxis) {
+  const std::string text =
+      base::cat(kTwoStarts,
+                "t = s32[5,3] broadcast(x), dimensions={0} k = s32[5,3] iota(), iota_dimension=1 "
+                "ten = s32[] constant(10) tens = s32[5,3] broadcast(ten), dimensions={} "
+                "m = s32[5,3] multiply(t, tens) y = s32[5,3] add(m, k) "
+                "i1 = s32[1,1] reshape(i) j1 = s32[1,1] reshape(j) "
+                "ji = s32[1,2] concatenate(j1, i1), dimensions={1} "
+                "a = s32[1,2,2] gather(y, ji), offset_dims={1,2}, collapsed_slice_dims={}, "
+                "start_index_map={1,0}, index_vector_dim=1, slice_sizes={2,2} "
+                "r = s32[2,2] reshape(a) one = s32[1] reshape(i) "
+                "ROOT b = s32[1,2] gather(r, one), offset_dims={1}, collapsed_slice_dims={0}, "
+                "start_index_map={0}, index_vector_dim=1, slice_sizes={1,2} }");
+  const hlo::Module now = prepared(text);
+  EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);
+  expect_values_of(text, now);
+}
+
+TEST(NestedSlices, AreNoGathersOfSeveralIndices) {
+  const hlo::Module module = module_of(base::cat(
+      kTwoStarts,
+      "a = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} i1 = s32[1] reshape(i) j1 = s32[1] "
+      "reshape(j) ij = s32[2] concatenate(i1, j1), dimensions={0} "
+      "ROOT b = s32[2] gather(a, ij), offset_dims={}, collapsed_slice_dims={0}, "
+      "start_index_map={0}, index_vector_dim=1, slice_sizes={1} }"));
+  EXPECT_EQ(hlo::print(prepare(module, 114).value()), hlo::print(module));
+}
+
 TEST(NestedSlices, ThatAreNotNestedStay) {
   const hlo::Module module = module_of(base::cat(
       kTwoStarts,
@@ -162,6 +217,92 @@ TEST(SelfUpdates, AreKeptApartFromWhatReadsTheArray) {
   }
 }
 
+// Likewise the updates of a scatter, of which XLA writes those of one index in place.
+constexpr Update kScatters[] = {
+    {"a static part",
+     "d = s32[3] slice(x), slice={[0:3]} ROOT u = s32[5] scatter(x, is, d), "
+     "update_window_dims={0}, inserted_window_dims={}, scatter_dims_to_operand_dims={0}, "
+     "index_vector_dim=0, to_apply=set",
+     1},
+    {"a static part, added to what is there",
+     "d = s32[1,3] slice(r), slice={[0:1],[1:4]} ROOT u = s32[5] scatter(x, js, d), "
+     "update_window_dims={1}, inserted_window_dims={}, scatter_dims_to_operand_dims={0}, "
+     "index_vector_dim=1, to_apply=sum",
+     1},
+    {"another array",
+     "d = s32[3] constant({7, 8, 9}) ROOT u = s32[5] scatter(x, is, d), update_window_dims={0}, "
+     "inserted_window_dims={}, scatter_dims_to_operand_dims={0}, index_vector_dim=0, "
+     "to_apply=set",
+     0},
+    {"what an earlier scatter wrote",
+     "d = s32[3] constant({7, 8, 9}) w = s32[5] scatter(x, is, d), update_window_dims={0}, "
+     "inserted_window_dims={}, scatter_dims_to_operand_dims={0}, index_vector_dim=0, "
+     "to_apply=set n = s32[3] reverse(d), dimensions={0} "
+     "ROOT u = s32[5] dynamic-update-slice(w, n, j)",
+     0},
+    {"a part of the array before an earlier scatter",
+     "c = s32[2] constant({7, 8}) w = s32[5] scatter(x, is, c), update_window_dims={0}, "
+     "inserted_window_dims={}, scatter_dims_to_operand_dims={0}, index_vector_dim=0, "
+     "to_apply=set d = s32[3] slice(x), slice={[0:3]} "
+     "ROOT u = s32[5] dynamic-update-slice(w, d, j)",
+     1},
+    {"two indices",
+     "d = s32[2] slice(x), slice={[0:2]} ij = s32[2] concatenate(is, j1), dimensions={0} "
+     "ROOT u = s32[5] scatter(x, ij, d), update_window_dims={}, inserted_window_dims={0}, "
+     "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum",
+     0},
+    {"two arrays, each by a part of the other",
+     "y = s32[5] negate(x) d = s32[3] slice(y), slice={[0:3]} e = s32[3] slice(x), slice={[1:4]} "
+     "w = (s32[5], s32[5]) scatter(x, y, is, d, e), update_window_dims={0}, "
+     "inserted_window_dims={}, scatter_dims_to_operand_dims={0}, index_vector_dim=0, "
+     "to_apply=both ROOT u = s32[5] get-tuple-element(w), index=1",
+     2},
+};
+
+TEST(SelfUpdates, OfScattersOfOneIndexAreKeptApart) {
+  const std::string functions =
+      "set { a = s32[] parameter(0) ROOT b = s32[] parameter(1) } "
+      "sum { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = s32[] add(a, b) } "
+      "both { a = s32[] parameter(0) b = s32[] parameter(1) c = s32[] parameter(2) d = s32[] "
+      "parameter(3) ROOT t = (s32[], s32[]) tuple(d, c) } ";
+  for (const Update& scatter : kScatters) {
+    const std::string text = base::cat(
+        functions, kTwoStarts,
+        "is = s32[1] reshape(i) j1 = s32[1] reshape(j) js = s32[1,1] reshape(j) r = s32[1,5] "
+        "reshape(x) ",
+        scatter.text, " }");
+    const hlo::Module now = prepared(text);
+    EXPECT_EQ(count(now, hlo::Opcode::kAddDependency), scatter.kept_apart) << scatter.what << "\n"
+                                                                           << hlo::print(now);
+    expect_values_of(text, now);
+    EXPECT_EQ(hlo::evaluate(prepare(now, 114).value(), {s32_scalar(0), s32_scalar(1)}).value(),
+              hlo::evaluate(now, {s32_scalar(0), s32_scalar(1)}).value());
+  }
+}
+
+// A call that reads the whole state of a loop reads the array in it.
+TEST(SelfUpdates, ByACallOfAWholeTupleAreKeptApart) {
+  const hlo::Module now =
+      prepare(module_of(base::cat("more { s = (s32[], s32[5]) parameter(0) n = s32[] "
+                                  "get-tuple-element(s), index=0 two = s32[] constant(2) "
+                                  "ROOT c = pred[] compare(n, two), direction=LT } "
+                                  "step { s = (s32[], s32[5]) parameter(0) n = s32[] "
+                                  "get-tuple-element(s), index=0 x = s32[5] "
+                                  "get-tuple-element(s), index=1 one = s32[] constant(1) m = "
+                                  "s32[] add(n, one) y = s32[5] negate(x) ROOT t = (s32[], "
+                                  "s32[5]) tuple(m, y) } ",
+                                  kTwoStarts,
+                                  "s = (s32[], s32[5]) tuple(i, x) w = (s32[], s32[5]) "
+                                  "while(s), condition=more, body=step, "
+                                  "backend_config={\"known_trip_count\":{\"n\":\"2\"}} "
+                                  "y = s32[5] get-tuple-element(w), index=1 d = s32[3] "
+                                  "custom-call(w), custom_call_target=\"part\" "
+                                  "ROOT u = s32[5] dynamic-update-slice(y, d, i) }")),
+              114)
+          .value();
+  EXPECT_EQ(count(now, hlo::Opcode::kAddDependency), 1) << hlo::print(now);
+}
+
 TEST(SelfUpdates, ByACalledComputationAreKeptApart) {
   const std::string text = base::cat(
       "part { y = s32[5] parameter(0) j = s32[] parameter(1) ROOT d = s32[3] dynamic-slice(y, j), "
@@ -173,7 +314,7 @@ TEST(SelfUpdates, ByACalledComputationAreKeptApart) {
   expect_values_of(text, now);
 }
 
-// The state of a loop: another element of it is another array, unless the loop has one trip.
+// The state of a loop: another element of it is another array where the loop has several trips.
 std::string loop_with_update(const std::string& read, const std::string& config) {
   return base::cat(
       "more { s = (s32[], s32[5], s32[5]) parameter(0) n = s32[] get-tuple-element(s), index=0 "
@@ -192,12 +333,14 @@ std::string loop_with_update(const std::string& read, const std::string& config)
 
 TEST(SelfUpdates, InLoopsAreKeptApart) {
   const std::string once = ", backend_config={\"known_trip_count\":{\"n\":\"1\"}}";
+  const std::string twice = ", backend_config={\"known_trip_count\":{\"n\":\"2\"}}";
   const auto kept_apart = [&](const std::string& read, const std::string& config) {
     return count(prepared(loop_with_update(read, config)), hlo::Opcode::kAddDependency);
   };
   EXPECT_EQ(kept_apart("x", ""), 1);
-  EXPECT_EQ(kept_apart("y", ""), 0);
+  EXPECT_EQ(kept_apart("y", ""), 1);  // XLA finds that it has one trip
   EXPECT_EQ(kept_apart("y", once), 1);
+  EXPECT_EQ(kept_apart("y", twice), 0);
   expect_values_of(loop_with_update("x", ""), prepared(loop_with_update("x", "")));
 }
 

@@ -31,16 +31,18 @@ namespace heddle::pjrt {
 
 // expand-functions: acos, acosh, asin, asinh, atan, atanh, cosh, sinh, and cbrt of complex numbers,
 // by functions that XLA's CPU compiles. Within 3 units in the last place of each part, where
-// these functions are rounded once; cbrt within 2 of the larger part.
+// these functions are rounded once; cbrt within 2 of the larger part. cosh and sinh of complex
+// numbers are infinite where cosh of the real part is, whatever the imaginary part makes of that.
 [[nodiscard]] hlo::Module expand_functions(const hlo::Module& module);
 [[nodiscard]] bool has_unknown_functions(const hlo::Module& module);
 
 // expand-nested-slices: the starts of a dynamic-slice of a dynamic-slice are clamped by ops of
-// their own, since XLA adds them as they are; of slices in called computations and loops too.
+// their own, since XLA adds them as they are; of slices in called computations and loops too, and
+// of gathers of one index.
 [[nodiscard]] hlo::Module expand_nested_slices(const hlo::Module& module);
 
-// expand-self-updates: what a dynamic-update-slice writes goes through add-dependency where it is
-// computed from other places of the same array.
+// expand-self-updates: what a dynamic-update-slice, or a scatter of one index, writes goes through
+// add-dependency where it is computed from other places of the same array.
 [[nodiscard]] hlo::Module expand_self_updates(const hlo::Module& module);
 
 // expand-reduce-starts: the start of a reduction that is no identity of its function is applied

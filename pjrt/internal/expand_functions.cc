@@ -71,6 +71,8 @@ class Formula {
 
   // Beyond this x squared is infinite, or all of x squared plus 1.
   [[nodiscard]] double large() const { return dtype() == f64 ? 1e150 : 1e18; }
+  // Beyond this the size of a complex number may be infinite.
+  [[nodiscard]] double huge() const { return dtype() == f64 ? 1e307 : 1e37; }
   // Below this 4 / x^2 may be infinite, and 1 - x is 1.
   [[nodiscard]] double small() const { return dtype() == f64 ? 1e-100 : 1e-12; }
   [[nodiscard]] DType dtype() const { return shape_.dtype(); }
@@ -185,6 +187,26 @@ class ComplexFunction {
                 times_sine(f_.cosh(z.real), z.imag, f_.all(1))};
     }
   }
+  // A number whose size is finite: the given one, or that times a power of 2 where it is so large
+  // that its size may not be.
+  struct Scaled {
+    Parts z;
+    InstructionId larger;  // of the parts of the given one
+  };
+  Scaled scaled(Parts z, double by) {
+    const InstructionId larger =
+        f_.op(Opcode::kMaximum, f_.op(Opcode::kAbs, z.real), f_.op(Opcode::kAbs, z.imag));
+    const InstructionId scale = where_large(larger, by, 1);
+    return {{f_.multiply(z.real, scale), f_.multiply(z.imag, scale)}, larger};
+  }
+  InstructionId where_large(InstructionId larger, double on_true, double on_false) {
+    return f_.where_less(larger, f_.huge(), f_.all(on_false), f_.all(on_true));
+  }
+  // asinh of what x, computed from scaled(z, 1 / 16), is for z itself: 16 x where z is large.
+  InstructionId asinh_of_scaled(const Scaled& z, InstructionId x) {
+    const InstructionId log = where_large(z.larger, 2.772588722239781, 0);
+    return f_.add(f_.asinh(x), f_.with_sign_of(x, log));
+  }
   // size sin(angle), of angle 0 also where size is infinite.
   InstructionId times_sine(InstructionId size, InstructionId angle, InstructionId sign_of_size) {
     return f_.where_equal(angle, 0, f_.multiply(sign_of_size, angle),
@@ -205,19 +227,22 @@ class ComplexFunction {
   }
 
   Parts asin(Parts z) {
-    const Parts below = below_one(z), above = above_one(z);
+    const Scaled s = scaled(z, 0.0625);
+    const Parts below = below_one(s.z), above = above_one(s.z);
     const InstructionId cosine =
         f_.subtract(f_.multiply(below.real, above.real), f_.multiply(below.imag, above.imag));
-    return {f_.atan2(z.real, cosine), f_.asinh(imag_of_product(below, above))};
+    return {f_.atan2(s.z.real, cosine), asinh_of_scaled(s, imag_of_product(below, above))};
   }
   Parts acos(Parts z) {
-    const Parts below = below_one(z), above = above_one(z);
+    const Scaled s = scaled(z, 0.0625);
+    const Parts below = below_one(s.z), above = above_one(s.z);
     return {f_.multiply(f_.all(2), f_.atan2(below.real, above.real)),
-            f_.asinh(imag_of_product(above, below))};
+            asinh_of_scaled(s, imag_of_product(above, below))};
   }
   Parts acosh(Parts z) {
-    const Parts beyond = beyond_one(z), above = above_one(z);
-    return {f_.asinh(real_of_product(beyond, above)),
+    const Scaled s = scaled(z, 0.0625);
+    const Parts beyond = beyond_one(s.z), above = above_one(s.z);
+    return {asinh_of_scaled(s, real_of_product(beyond, above)),
             f_.multiply(f_.all(2), f_.atan2(beyond.imag, above.real))};
   }
   Parts atanh(Parts z) {
@@ -226,17 +251,21 @@ class ComplexFunction {
     const InstructionId height = f_.multiply(z.imag, z.imag);
     const InstructionId size = f_.op(Opcode::kAbs, z.real);
     const InstructionId away = this->size({f_.subtract(one, size), z.imag});  // from 1 or -1
-    const InstructionId ratio = f_.divide(f_.divide(f_.multiply(f_.all(4), size), away), away);
+    const InstructionId ratio = f_.divide(f_.multiply(f_.all(4), f_.divide(size, away)), away);
     const InstructionId near = f_.multiply(
         f_.all(0.5), f_.subtract(f_.all(0.6931471805599453), f_.op(Opcode::kLog, away)));
     const InstructionId real = f_.where_less(
         away, f_.small(), near, f_.multiply(f_.all(0.25), f_.op(Opcode::kLog1p, ratio)));
-    return {f_.with_sign_of(z.real, real),
-            f_.multiply(f_.all(0.5), f_.atan2(f_.multiply(f_.all(2), z.imag),
-                                              f_.subtract(f_.multiply(below, above), height)))};
+    return {
+        f_.with_sign_of(z.real, real),
+        f_.multiply(f_.all(0.5),
+                    f_.atan2(z.imag, f_.multiply(f_.all(0.5),
+                                                 f_.subtract(f_.multiply(below, above), height))))};
   }
   Parts cbrt(Parts z) {
-    const InstructionId size = f_.op(Opcode::kCbrt, this->size(z));
+    const Scaled s = scaled(z, 0.125);
+    const InstructionId size =
+        f_.multiply(f_.op(Opcode::kCbrt, this->size(s.z)), where_large(s.larger, 2, 1));
     const InstructionId angle = f_.divide(f_.atan2(z.imag, z.real), f_.all(3));
     return {f_.multiply(size, cos(angle)), f_.multiply(size, sin(angle))};
   }

@@ -1,6 +1,7 @@
 // A dynamic-slice of a dynamic-slice, whose starts XLA's CPU adds to make one of the two, before
 // either is clamped to the array: of {0, 1, 2, 3, 4}, from 4 on 3 elements and of these from 0 on
-// 2, it gives {3, 4} and not {2, 3}. Starts that are within the array are added rightly.
+// 2, it gives {3, 4} and not {2, 3}. Starts that are within the array are added rightly. A gather
+// of one index is a dynamic-slice there.
 #include <algorithm>
 
 #include "heddle/pjrt/internal/expand.h"
@@ -21,34 +22,63 @@ bool is_seen_through(Opcode opcode) {
          opcode == Opcode::kBitcast || opcode == Opcode::kConvert;
 }
 
-bool is_constant_within(const Instruction& constant, int64_t last) {
+// A slice by positions that the program computes: a dynamic-slice, or a gather of one index.
+bool is_array_slice(const hlo::Computation& computation, const Instruction& now) {
+  if (now.opcode == Opcode::kDynamicSlice) return now.shape.rank() > 0;
+  if (now.opcode != Opcode::kGather) return false;
+  const Shape& indices = computation.at(now.operands[1]).shape;
+  for (int64_t d = 0; d < indices.rank(); ++d) {
+    const bool is_vector = d == now.attrs.get<hlo::GatherAttrs>().index_vector_dim;
+    if (!is_vector && indices.dimension(d) != 1) return false;
+  }
+  return true;
+}
+
+// An operand that says where a slice starts, and the last start that each of its elements may say.
+struct Start {
+  size_t operand;
+  std::vector<int64_t> last;
+};
+
+std::vector<Start> starts_of(const hlo::Computation& computation, const Instruction& slice) {
+  const Shape& array = computation.at(slice.operands[0]).shape;
+  std::vector<Start> out;
+  if (slice.opcode == Opcode::kDynamicSlice) {
+    for (int64_t d = 0; d < array.rank(); ++d)
+      out.push_back({static_cast<size_t>(d) + 1, {array.dimension(d) - slice.shape.dimension(d)}});
+    return out;
+  }
+  const auto& attrs = slice.attrs.get<hlo::GatherAttrs>();
+  Start& start = out.emplace_back(Start{1, {}});
+  for (const int64_t d : attrs.start_index_map)
+    start.last.push_back(array.dimension(d) - attrs.slice_sizes[static_cast<size_t>(d)]);
+  return out;
+}
+
+bool is_constant_within(const Instruction& constant, const std::vector<int64_t>& last) {
   if (constant.opcode != Opcode::kConstant) return false;
-  const int64_t value = constant.attrs.get<hlo::ConstantAttrs>().literal.to_int64(0);
-  return value >= 0 && value <= last;
+  const Literal& literal = constant.attrs.get<hlo::ConstantAttrs>().literal;
+  if (literal.element_count() != static_cast<int64_t>(last.size())) return false;
+  for (size_t i = 0; i < last.size(); ++i) {
+    const int64_t value = literal.to_int64(static_cast<int64_t>(i));
+    if (value < 0 || value > last[i]) return false;
+  }
+  return true;
 }
 
 // Whether a start may be outside: it is no number within 0 .. last, and no clamp holds it there.
-bool is_loose(const hlo::Computation& computation, InstructionId start, int64_t last) {
+bool is_loose(const hlo::Computation& computation, InstructionId start,
+              const std::vector<int64_t>& last) {
   const Instruction& now = computation.at(start);
   if (now.opcode != Opcode::kClamp) return !is_constant_within(now, last);
   return !is_constant_within(computation.at(now.operands[0]), last) ||
          !is_constant_within(computation.at(now.operands[2]), last);
 }
 
-int64_t last_start(const hlo::Computation& computation, const Instruction& slice, int64_t d) {
-  return computation.at(slice.operands[0]).shape.dimension(d) - slice.shape.dimension(d);
-}
-
 bool has_loose_start(const hlo::Computation& computation, const Instruction& slice) {
-  for (int64_t d = 0; d < slice.shape.rank(); ++d) {
-    const InstructionId start = slice.operands[static_cast<size_t>(d) + 1];
-    if (is_loose(computation, start, last_start(computation, slice, d))) return true;
-  }
-  return false;
-}
-
-bool is_array_slice(const Instruction& instruction) {
-  return instruction.opcode == Opcode::kDynamicSlice && instruction.shape.rank() > 0;
+  return std::ranges::any_of(starts_of(computation, slice), [&](const Start& start) {
+    return is_loose(computation, slice.operands[start.operand], start.last);
+  });
 }
 
 // The slices that read another, and those that are read so, by computation and instruction.
@@ -63,13 +93,13 @@ std::vector<std::vector<bool>> nested_slices(const hlo::Module& module) {
   for (size_t c = 0; c < out.size(); ++c) {
     for (size_t i = 0; i < out[c].size(); ++i) {
       const Instruction& slice = module.computations[c].instructions[i];
-      if (!is_array_slice(slice)) continue;
+      if (!is_array_slice(module.computations[c], slice)) continue;
       std::set<Source> found;
       const bool is_all = sources.collect({{hlo::ComputationId(c), slice.operands[0], {}}},
                                           Sources::Loops::kAny, through, found);
       if (!is_all) out[c][i] = true;
       for (const Source& each : found) {
-        if (!is_array_slice(sources.at(each))) continue;
+        if (!is_array_slice(module.at(each.computation), sources.at(each))) continue;
         out[c][i] = out[each.computation.value][each.instruction.value] = true;
       }
     }
@@ -77,23 +107,37 @@ std::vector<std::vector<bool>> nested_slices(const hlo::Module& module) {
   return out;
 }
 
-// The start clamped to 0 .. last, in its own type, whose numbers may all be below `last`.
-InstructionId clamped(transform::Emitter& emit, InstructionId start, int64_t last) {
-  const DType dtype = emit.shape(start).dtype();
+// Numbers of the type, as `like` is; those that it has not become its largest.
+InstructionId numbers(transform::Emitter& emit, const Shape& like, std::vector<int64_t> values) {
+  const DType dtype = like.dtype();
   const int bits = bit_width(dtype) - (is_signed(dtype) ? 1 : 0);
-  if (bits < 63) last = std::min(last, (int64_t{1} << bits) - 1);
-  return emit.op(Opcode::kClamp, Shape::scalar(dtype),
-                 {emit.scalar(dtype, 0), start, emit.scalar(dtype, last)});
+  Literal out(like);
+  std::byte* to = out.mutable_bytes();
+  for (int64_t value : values) {
+    if (bits < 63) value = std::min(value, (int64_t{1} << bits) - 1);
+    const Literal one = Literal::scalar(dtype, value);
+    to = std::copy_n(one.bytes(), storage_bytes(dtype), to);
+  }
+  return emit.op(Opcode::kConstant, like, {}, hlo::ConstantAttrs{.literal = std::move(out)});
+}
+
+// The starts clamped to 0 .. last, in their own type, whose numbers may all be below `last`.
+InstructionId clamped(transform::Emitter& emit, InstructionId start,
+                      const std::vector<int64_t>& last) {
+  Shape shape = emit.shape(start);
+  shape.clear_layout();
+  const InstructionId low = numbers(emit, shape, std::vector<int64_t>(last.size()));
+  return emit.op(Opcode::kClamp, shape, {low, start, numbers(emit, shape, last)});
 }
 
 Instruction with_clamped_starts(transform::Rebuilder& to, InstructionId i) {
+  const Instruction& old = to.old(i);
   Instruction slice = to.mapped(i);
-  transform::Emitter emit(to.builder(), to.old(i));
-  for (int64_t d = 0; d < slice.shape.rank(); ++d) {
-    const auto at = static_cast<size_t>(d) + 1;
-    const int64_t last = last_start(to.from(), to.old(i), d);
-    if (!is_loose(to.from(), to.old(i).operands[at], last)) continue;
-    slice.operands[at] = clamped(emit, slice.operands[at], last);
+  transform::Emitter emit(to.builder(), old);
+  for (const Start& start : starts_of(to.from(), old)) {
+    if (!is_loose(to.from(), old.operands[start.operand], start.last)) continue;
+    InstructionId& at = slice.operands[start.operand];
+    at = clamped(emit, at, start.last);
   }
   return slice;
 }

@@ -39,8 +39,7 @@ std::optional<Opcode> only_op(const Computation& function) {
 int64_t largest_integer(DType dtype) {
   const int bits = bit_width(dtype) - (is_signed(dtype) ? 1 : 0);
   if (bits == 64) return -1;  // the bits of u64's
-  const int64_t half = int64_t{1} << (bits - 1);
-  return half - 1 + half;
+  return static_cast<int64_t>((uint64_t{1} << bits) - 1);
 }
 
 bool has_infinity(DType dtype) {

@@ -179,8 +179,10 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
   if (has_counts(out)) out = expand_counts(out);
   if (has_unknown_functions(out)) out = expand_functions(out);
   if (has_misread_starts(out)) out = expand_reduce_starts(out);
-  if (has_opcode(out, Opcode::kDynamicSlice)) out = expand_nested_slices(out);
-  if (has_opcode(out, Opcode::kDynamicUpdateSlice)) out = expand_self_updates(out);
+  if (has_opcode(out, Opcode::kDynamicSlice) || has_opcode(out, Opcode::kGather))
+    out = expand_nested_slices(out);
+  if (has_opcode(out, Opcode::kDynamicUpdateSlice) || has_opcode(out, Opcode::kScatter))
+    out = expand_self_updates(out);
   if (has_scalar_operands(out)) out = expand_scalar_operands(out);
   if (!is_flat(out.entry_computation())) out = flattened(out);
   write_header(donated, may_alias, out);

@@ -10,10 +10,10 @@ namespace {
 using hlo::Instruction;
 using hlo::Opcode;
 
+// XLA finds the trips of a loop itself, so a loop that states none may have one.
 bool is_entered(const Instruction& loop, Sources::Loops loops) {
   if (loops == Sources::Loops::kAny) return true;
-  const std::optional<int64_t> trips = transform::known_trip_count(loop);
-  return trips.has_value() && *trips <= 1;
+  return transform::known_trip_count(loop).value_or(1) <= 1;
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class Sources {
   using Through = std::function<bool(const Source& at, size_t operand)>;
   enum class Loops : uint8_t {
     kAny,      // a value of a loop comes from its start and from its step
-    kOneTrip,  // likewise of loops of at most one trip; others are where it comes from
+    kOneTrip,  // likewise, but for loops that state more than one trip: those are where it is from
   };
 
   explicit Sources(const hlo::Module& module);

@@ -74,14 +74,15 @@ class CorpusOnXla : public ::testing::TestWithParam<std::string> {
 
  private:
   void check_expected(const Case& item, const Compiled& xla) const {
-    const Result result =
-        run_case(item, [&](const hlo::Module&, const std::vector<Literal>& arguments) {
-          return xla.run(arguments);
-        });
+    const auto run = [&](const hlo::Module&, const std::vector<Literal>& arguments) {
+      return xla.run(arguments);
+    };
     const auto listed = known_.find(item.name);
-    if (listed != known_.end() && listed->second.starts_with(conformance::kByTheProcessor)) {
-      EXPECT_TRUE(result.outcome == Outcome::kFailed || result.outcome == Outcome::kPassed)
-          << item.name << ": " << result.message;
+    const std::optional<double> bound =
+        listed == known_.end() ? std::nullopt : bound_by_the_processor(listed->second);
+    const Result result = run_case(bound.has_value() ? within(item, *bound) : item, run);
+    if (bound.has_value()) {
+      EXPECT_EQ(result.outcome, Outcome::kPassed) << item.name << ": " << result.message;
     } else if (listed != known_.end()) {
       EXPECT_EQ(result.outcome, Outcome::kFailed)
           << item.name << " passes; take it out of " << kTable;

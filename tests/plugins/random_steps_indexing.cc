@@ -142,8 +142,29 @@ void set_at(Maker& m) {
   const int64_t size = x.tensor.dim(0);
   if (size == 0) throw NoOperand();
   const At place = at(x.tensor, {m.position(size)});
-  const Value y = m.fit(m.like(x), Dimensions(x.dims().begin() + 1, x.dims().end()));
+  const Value y =
+      m.fit(m.one_in(2) ? x : m.like(x), Dimensions(x.dims().begin() + 1, x.dims().end()));
   m.add(place.set(y.tensor), std::max(x.bound, y.bound), std::max(x.error, y.error));
+}
+
+// A block at one index, which XLA writes in place.
+void scattered(Maker& m) {
+  const Value x = m.with_axes();
+  Dimensions sizes;
+  ScatterDims dims{};
+  for (int64_t axis = 0; axis < x.rank(); ++axis) {
+    const int64_t size = x.tensor.dim(axis);
+    sizes.push_back(size == 0 ? 0 : m.between(1, size));
+    dims.update_window_dims.push_back(axis);
+    dims.scatter_dims_to_operand_dims.push_back(axis);
+  }
+  const Tensor start = stack(any_starts(m, x), 0);
+  const Value y = update(m, x, sizes);
+  const bool adds = x.dtype() != pred && x.exact() && y.exact() && m.one_in(2);
+  const Tensor out =
+      scatter(x.tensor, start, y.tensor, dims,
+              [&](const Tensor& now, const Tensor& by) { return adds ? now + by : by; });
+  m.add(out, adds ? x.bound + y.bound : std::max(x.bound, y.bound), std::max(x.error, y.error));
 }
 
 Value sortable(Maker& m) {
@@ -184,7 +205,7 @@ void gathered(Maker& m) {
   GatherDims dims{.offset_dims = {}, .collapsed_slice_dims = {}, .start_index_map = {axis}};
   if (x.tensor.dim(axis) == 0) throw NoOperand();
   sizes[static_cast<size_t>(axis)] = m.between(1, x.tensor.dim(axis));
-  const Value places = m.fit(m.integer(), {m.between(1, 4)});
+  const Value places = m.fit(m.integer(), {m.one_in(2) ? 1 : m.between(2, 4)});
   dims.index_vector_dim = 1;
   for (int64_t i = 0; i < x.rank(); ++i) dims.offset_dims.push_back(i + 1);
   m.moved(x, gather(x.tensor, places.tensor, dims, sizes));
@@ -201,11 +222,12 @@ std::vector<Step> indexing_steps() {
       {"take_along_axis", taken_along},
       {"index", indexed, 4},
       {"at", updated_at, 4},
-      {"at_set", set_at, 2},
+      {"at_set", set_at, 3},
+      {"scatter", scattered, 3},
       {"sort", sorted, 2},
       {"sort_by", sorted_by_key},
       {"top_k", topped},
-      {"gather", gathered, 2},
+      {"gather", gathered, 3},
   };
 }
 

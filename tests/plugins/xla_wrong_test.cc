@@ -60,6 +60,36 @@ TEST(XlaIsWrong, AboutSlicesOfSlicesUnlessTheirStartsAreClamped) {
   expect(-2, 1, s32s({1, 2}));
 }
 
+// A gather of one index is a slice to it.
+TEST(XlaIsWrong, AboutGathersOfOneIndexAsAboutSlices) {
+  const std::string start =
+      "ENTRY main { x = s32[5] iota(), iota_dimension=0 i = s32[] parameter(0) j = s32[] "
+      "parameter(1) is = s32[1] reshape(i) js = s32[1] reshape(j) ";
+  const std::string as_gather =
+      ", offset_dims={0}, collapsed_slice_dims={}, start_index_map={0}, index_vector_dim=0, "
+      "slice_sizes={";
+  for (const bool gathers_inner : {true, false}) {
+    for (const bool gathers_outer : {true, false}) {
+      const std::string program =
+          base::cat(start, "a = s32[3] ",
+                    gathers_inner ? base::cat("gather(x, is)", as_gather, "3}")
+                                  : "dynamic-slice(x, i), dynamic_slice_sizes={3}",
+                    " ROOT b = s32[2] ",
+                    gathers_outer ? base::cat("gather(a, js)", as_gather, "2}")
+                                  : "dynamic-slice(a, j), dynamic_slice_sizes={2}",
+                    " }");
+      for (const int32_t inner : {-2, 1, 4}) {
+        for (const int32_t outer : {-1, 0, 1, 5}) {
+          const Literal want = evaluated(program, starts(inner, outer));
+          if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+          EXPECT_EQ(on_xla(program, starts(inner, outer)), want) << inner << " " << outer << "\n"
+                                                                 << program;
+        }
+      }
+    }
+  }
+}
+
 // It would end the process: bounds are broadcast for plugins.
 TEST(XlaIsWrong, AboutClampsOfReshapesAndTransposesUnlessTheirBoundsAreArrays) {
   const Literal x = Literal::from<float>(Shape(f32, {2, 2}), {-3, 0.5, 2, -1});
@@ -208,6 +238,74 @@ TEST(XlaIsWrong, AboutAnUpdateByAPartOfTheSameArrayUnlessTheyAreKeptApart) {
       if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
       EXPECT_EQ(on_xla(program, arguments), right) << program;
     }
+  }
+}
+
+// A scatter of one index is such an update to it.
+TEST(XlaIsWrong, AboutAScatterOfOneIndexByAPartOfTheSameArrayUnlessTheyAreKeptApart) {
+  const std::string functions =
+      "set { a = s32[] parameter(0) ROOT b = s32[] parameter(1) } "
+      "sum { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = s32[] add(a, b) } ";
+  const std::string blocks =
+      ", update_window_dims={0,1}, inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, "
+      "index_vector_dim=0, to_apply=";
+  const auto block = [&](const std::string& index, const std::string& function) {
+    return base::cat(functions, "ENTRY main { x = s32[2,4] parameter(0) i = s32[2] ", index,
+                     " d = s32[2,3] slice(x), slice={[0:2],[0:3]} u = s32[2,4] scatter(x, i, d)",
+                     blocks, function, " ROOT r = s32[1,2,4] reshape(u) }");
+  };
+  const Literal x = Literal::from<int32_t>(Shape(s32, {2, 4}), {5, 6, 7, 8, 1, 2, 3, 4});
+  const Literal m = Literal::from<int32_t>(Shape(s32, {4, 4}),
+                                           {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
+  const Literal set = Literal::from<int32_t>(Shape(s32, {1, 2, 4}), {5, 5, 6, 7, 1, 1, 2, 3});
+  const Literal sum = Literal::from<int32_t>(Shape(s32, {1, 2, 4}), {5, 11, 13, 15, 1, 3, 5, 7});
+  // What m.at({i}).set(m[{.., 0}]) becomes.
+  const std::string row = base::cat(
+      functions,
+      "ENTRY main { q = s32[4,4] parameter(0) i = s32[1] parameter(1) c = s32[4,1] slice(q), "
+      "slice={[0:4],[0:1]} d = s32[4] reshape(c) u = s32[4,4] scatter(q, i, d), "
+      "update_window_dims={0}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+      "index_vector_dim=0, to_apply=set ROOT r = s32[1,4,4] reshape(u) }");
+  const auto expect = [](const std::string& program, const std::vector<Literal>& arguments,
+                         const Literal& want) {
+    EXPECT_EQ(evaluated(program, arguments), want) << program;
+    if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+    EXPECT_EQ(on_xla(program, arguments), want) << program;
+  };
+  expect(block("constant({0, 1})", "set"), {x}, set);
+  expect(block("constant({0, 1})", "sum"), {x}, sum);
+  expect(block("parameter(1)", "set"), {x, s32s({0, 1})}, set);
+  expect(block("parameter(1)", "sum"), {x, s32s({0, 1})}, sum);
+  expect(row, {m, s32s({0})},
+         Literal::from<int32_t>(Shape(s32, {1, 4, 4}),
+                                {1, 5, 9, 13, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
+}
+
+// It finds that a loop has one trip, which then is no loop.
+TEST(XlaIsWrong, AboutAnUpdateInALoopOfOneTripUnlessItIsKeptApart) {
+  const auto program = [](const std::string& trips) {
+    return base::cat(
+        "more { s = (s32[], s32[2,4], s32[2,4]) parameter(0) n = s32[] get-tuple-element(s), "
+        "index=0 last = s32[] constant(",
+        trips,
+        ") ROOT c = pred[] compare(n, last), direction=LT } "
+        "step { s = (s32[], s32[2,4], s32[2,4]) parameter(0) n = s32[] get-tuple-element(s), "
+        "index=0 x = s32[2,4] get-tuple-element(s), index=1 y = s32[2,4] get-tuple-element(s), "
+        "index=2 one = s32[] constant(1) zero = s32[] constant(0) m = s32[] add(n, one) "
+        "d = s32[2,3] slice(y), slice={[0:2],[0:3]} "
+        "u = s32[2,4] dynamic-update-slice(x, d, zero, one) "
+        "ROOT t = (s32[], s32[2,4], s32[2,4]) tuple(m, u, y) } "
+        "ENTRY main { q = s32[2,4] parameter(0) zero = s32[] constant(0) "
+        "s = (s32[], s32[2,4], s32[2,4]) tuple(zero, q, q) "
+        "w = (s32[], s32[2,4], s32[2,4]) while(s), condition=more, body=step "
+        "b = s32[2,4] get-tuple-element(w), index=1 ROOT r = s32[1,2,4] reshape(b) }");
+  };
+  const Literal x = Literal::from<int32_t>(Shape(s32, {2, 4}), {5, 6, 7, 8, 1, 2, 3, 4});
+  const Literal want = Literal::from<int32_t>(Shape(s32, {1, 2, 4}), {5, 5, 6, 7, 1, 1, 2, 3});
+  for (const char* trips : {"1", "2"}) {
+    EXPECT_EQ(evaluated(program(trips), {x}), want) << trips;
+    if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+    EXPECT_EQ(on_xla(program(trips), {x}), want) << trips;
   }
 }
 

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include "heddle/base/strings.h"
 
@@ -64,6 +66,7 @@ std::optional<std::string> Child::line() {
     if (from_ < 0 || !wait_for_bytes()) return std::nullopt;
     char bytes[4096];
     const ssize_t count = read(from_, bytes, sizeof bytes);
+    if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return std::nullopt;
     buffer_.append(bytes, static_cast<size_t>(count));
   }
@@ -72,12 +75,17 @@ std::optional<std::string> Child::line() {
   return out;
 }
 
+std::string Child::gave_up() const { return base::cat("did not end in ", silence_s_, " s"); }
+
 std::string Child::fate() {
   if (process_ <= 0) return "could not be made";
-  if (is_silent_) return base::cat("did not end in ", silence_s_, " s");
+  if (is_silent_) return gave_up();
   // Its words are over, so it ends: an ending process closes its files before it can be waited for.
   int status = 0;
-  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(silence_s_);
+  while (waitpid(process_, &status, WNOHANG) <= 0) {
+    if (std::chrono::steady_clock::now() > last) return gave_up();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   process_ = -1;
   if (WIFSIGNALED(status))

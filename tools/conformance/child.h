@@ -29,11 +29,12 @@ class Child {
   // The next line; none at the end of its words, or after too long a silence.
   std::optional<std::string> line();
 
-  // How it ended, in words: for when there are no more lines.
+  // How it ended, in words: for when there are no more lines. Waits as long as for a line.
   std::string fate();
 
  private:
   bool wait_for_bytes();
+  [[nodiscard]] std::string gave_up() const;
 
   pid_t process_ = -1;
   int from_ = -1;

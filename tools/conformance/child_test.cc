@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -65,6 +66,40 @@ TEST(Child, ThatIsSilentIsGivenUpAndEnded) {
     EXPECT_EQ(child.fate(), "did not end in 1 s");
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST(Child, ThatGoesOnBehindItsLastWordIsGivenUp) {
+  Child child(
+      [](int to) {
+        close(to);
+        return pause();
+      },
+      1);
+  EXPECT_EQ(child.line(), std::nullopt);
+  EXPECT_EQ(child.fate(), "did not end in 1 s");
+  EXPECT_EQ(child.fate(), "did not end in 1 s");
+}
+
+// A signal that the caller handles ends neither the wait for a line nor that for the end.
+TEST(Child, SaysAllItsLinesToACallerThatSignalsInterrupt) {
+  Child child(
+      [](int to) {
+        usleep(100'000);
+        say(to, "one");
+        close(to);
+        usleep(100'000);
+        return 4;
+      },
+      60);
+  struct sigaction interrupt = {}, before = {};
+  interrupt.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGALRM, &interrupt, &before), 0);
+  const itimerval often{{0, 5'000}, {0, 5'000}}, never{};
+  ASSERT_EQ(setitimer(ITIMER_REAL, &often, nullptr), 0);
+  EXPECT_EQ(lines_of(child), std::vector<std::string>{"one"});
+  EXPECT_EQ(child.fate(), "ended the process with 4");
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
 }
 
 }  // namespace

@@ -173,5 +173,18 @@ TEST(ReadKnown, RefusesALineWithoutACauseAndANameTwice) {
               HasSubstr("a stands here twice"));
 }
 
+TEST(ReadKnown, RefusesACauseByTheProcessorWithoutItsBound) {
+  for (const char* cause : {"by the processor", "by the processor: fma", "by the processor, within",
+                            "by the processor, within 1e-6", "by the processor, within x: fma",
+                            "by the processor, within 0: fma", "by the processor, within inf: fma"})
+    EXPECT_THAT(base::message_of(read_known(written(base::cat("a\tb\nc\t", cause, "\n"))).status()),
+                HasSubstr(":2: must say the bound"))
+        << cause;
+  const auto known = read_known(written("c\tby the processor, within 1.3e-6: fma\n"));
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(bound_by_the_processor(known->at("c")), 1.3e-6);
+  EXPECT_EQ(bound_by_the_processor("fma, by the processor, within 1.3e-6: "), std::nullopt);
+}
+
 }  // namespace
 }  // namespace heddle::conformance

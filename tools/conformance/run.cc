@@ -1,5 +1,7 @@
 #include "heddle/tools/conformance/run.h"
 
+#include <algorithm>
+
 #include "heddle/base/subnormals.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
@@ -110,6 +112,15 @@ Result run_case(const Case& item, const RunModule& run, const RunReplicas& repli
   if (!item.replicas.empty()) return run_replicas(item, *module, replicas);
   StatusOr<Literal> got = run(*module, item.arguments);
   return got.ok() ? judge(item, *got) : not_run(got.status());
+}
+
+Case within(Case item, double atol) {
+  if (item.tolerances.empty()) item.tolerances.push_back({.exact = true});
+  for (Tolerance& tolerance : item.tolerances) {
+    tolerance.exact = false;
+    tolerance.atol = std::max(tolerance.atol, atol);
+  }
+  return item;
 }
 
 Status check_proto_round_trip(const hlo::Module& module) {

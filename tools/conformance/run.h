@@ -34,6 +34,9 @@ using RunReplicas = std::function<StatusOr<std::vector<Literal>>(
 // run, as they were when it was made.
 Result run_case(const Case& item, const RunModule& run, const RunReplicas& replicas = nullptr);
 
+// The case with each tolerance of floats at least so large, whatever else it asks.
+Case within(Case item, double atol);
+
 // Is the module the same after: proto, verify, proto again; long and short text and back; and is it
 // the module of the case's hlo_text? What differs, with the form that it happened in, is the error.
 Status check_round_trips(const Case& item);

@@ -57,6 +57,17 @@ TEST(RunCase, WrongResultFailsAndSaysWhere) {
       HasSubstr("output {1,1}: f32[2]: 1 of 2 elements differ; first at [1]: got -2, want -3"));
 }
 
+TEST(RunCase, WithinABoundPassesUpToIt) {
+  Case item = sample_case();
+  item.expected = Literal::tuple({pair(1, 2), Literal::tuple({pair(1, 2), pair(-1, -2.25)})});
+  for (const bool has_tolerances : {true, false}) {
+    if (!has_tolerances) item.tolerances.clear();
+    EXPECT_EQ(run_case(item, on_interpreter()).outcome, Outcome::kFailed);
+    EXPECT_EQ(run_case(within(item, 0.25), on_interpreter()).outcome, Outcome::kPassed);
+    EXPECT_EQ(run_case(within(item, 0.24), on_interpreter()).outcome, Outcome::kFailed);
+  }
+}
+
 TEST(RunCase, WhatIsNotOfferedIsSkippedWithItsReason) {
   const Result result = run_case(sample_case(), returns(base::unimplemented("negate: not yet")));
   EXPECT_EQ(result.outcome, Outcome::kSkipped);
