@@ -60,6 +60,10 @@ class Literal {
   [[nodiscard]] std::byte* mutable_bytes();
   // No other literal shares the bytes, and they are not borrowed: writing costs no copy.
   [[nodiscard]] bool is_unique() const;
+  // Both are arrays on one memory. False of one that was moved from.
+  [[nodiscard]] bool shares_bytes(const Literal& other) const {
+    return storage_ != nullptr && storage_ == other.storage_;
+  }
   // What keeps the bytes alive; for lending them to a device.
   [[nodiscard]] std::shared_ptr<const void> owner() const { return storage_; }
 

@@ -71,7 +71,7 @@ Literal slot_element(const Step& step, Literal& tuple) {
 // A constant stays in its operand's place from run to run, unless the rule moved it out or wrote to
 // its copy.
 void place_constant(const Literal& constant, Literal& operand) {
-  if (constant.is_tuple() || operand.bytes() != constant.bytes()) operand = constant;
+  if (!operand.shares_bytes(constant)) operand = constant;
 }
 
 Status located(const Status& status, const Instruction& instruction) {
