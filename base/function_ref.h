@@ -31,9 +31,13 @@ class FunctionRef<R(Args...)> {
   requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> &&
            std::is_invocable_r_v<R, F&, Args...>)
       FunctionRef(F&& f)  // implicit: it stands for the callable in a call
-      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+      : object_(address(f)),
         call_([](void* object, Args... args) -> R {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
+          using Callable = std::remove_reference_t<F>;
+          if constexpr (std::is_function_v<Callable>)
+            return (*reinterpret_cast<Callable*>(object))(std::forward<Args>(args)...);
+          else
+            return (*static_cast<Callable*>(object))(std::forward<Args>(args)...);
         }),
         is_null_(is_null_function(f)) {}
 
@@ -42,6 +46,14 @@ class FunctionRef<R(Args...)> {
   [[nodiscard]] bool is_null() const { return is_null_; }
 
  private:
+  template <class F>
+  static void* address(F& f) {
+    if constexpr (std::is_function_v<F>)
+      return reinterpret_cast<void*>(&f);
+    else
+      return const_cast<void*>(static_cast<const void*>(std::addressof(f)));
+  }
+
   void* object_;
   R (*call_)(void*, Args...);
   bool is_null_;

@@ -16,7 +16,7 @@ class Int {
   template <class T>
   requires std::is_convertible_v<T, int64_t>
   constexpr Int(T value) : value_(static_cast<int64_t>(value)) {  // implicit: {.axis = 1}
-    if constexpr (std::unsigned_integral<T>) {
+    if constexpr (std::unsigned_integral<T> && !std::same_as<T, bool>) {
       if (value > static_cast<uint64_t>(INT64_MAX)) value_ = INT64_MAX;
     }
     static_assert(!std::same_as<T, bool> && !std::floating_point<T>,

@@ -147,12 +147,17 @@ void check_features(std::string_view op, const Tensor& x, const Tensor& kernel,
   const bool is_usual = given.x.empty() && given.kernel.empty();
   const std::string spatial = layout.x.substr(1, layout.x.size() - 2);
   std::string repair = ", transpose one, or say where its axes are with .layout";
-  if (is_usual && x.dim(1) == takes)
-    repair =
-        base::cat(", transpose x, or write {.layout = {.x = \"NC", spatial, "\"}} for x as it is");
-  else if (is_usual && x.dim(1) == kernel.dim(1) * groups)
-    repair = base::cat(", transpose both, or write {.layout = {.x = \"NC", spatial,
-                       "\", .kernel = \"OI", spatial, "\"}} for both as they are");
+  const std::string x_alone = base::cat("{.layout = {.x = \"NC", spatial, "\"}}");
+  const std::string both =
+      base::cat("{.layout = {.x = \"NC", spatial, "\", .kernel = \"OI", spatial, "\"}}");
+  const bool fits_alone = x.dim(1) == takes, fits_both = x.dim(1) == kernel.dim(1) * groups;
+  if (is_usual && fits_alone && fits_both)
+    repair = base::cat(", write ", both, " for arrays of torch's layout, or ", x_alone,
+                       " where the kernel is in the layout ", layout.kernel);
+  else if (is_usual && fits_alone)
+    repair = base::cat(", transpose x, or write ", x_alone, " for x as it is");
+  else if (is_usual && fits_both)
+    repair = base::cat(", transpose both, or write ", both, " for both as they are");
   throw Error(
       base::invalid_argument(op, ": x is ", x.shape(), ", in the layout ", layout.x, " of ", have,
                              " features, and kernel ", kernel.shape(), ", which in the layout ",

@@ -81,6 +81,16 @@ TEST(NothingToCall, FunctionsOfHeddleGoByTheirNames) {
               AllOf(StartsWith("sqrt: x is s32[]"), HasSubstr(kHere)));
 }
 
+Tensor greater_one(const Tensor& a, const Tensor& b) { return maximum(a, b); }
+std::vector<Tensor> total(std::span<const Tensor> a) { return {a[0] + a[1]}; }
+
+TEST(NothingToCall, FunctionsOfTheUserGoByTheirNames) {
+  const Tensor x = array<float>({1, 3, 2});
+  EXPECT_THAT(reduce_window(x, 0.0f, greater_one, {.sizes = {2}}).to_vector<float>(),
+              ElementsAre(3, 3));
+  EXPECT_EQ(reduce({x}, {scalar(0.0f)}, total, {0})[0].item<float>(), 6);
+}
+
 // ---- Moved from.
 
 TEST(MovedFrom, ProgramsSayWhatWasCalled) {
@@ -235,12 +245,19 @@ TEST(WindowWords, AWindowLargerThanTheInputIsAnError) {
 }
 
 TEST(LayoutWords, SayWhichLayoutIsExpected) {
+  EXPECT_THAT(
+      error_of([] {
+        conv(ones({1, 3, 8, 8}), ones({3, 3, 3, 16}));
+      }),
+      AllOf(StartsWith("conv: x is f32[1,3,8,8], in the layout NHWC of 8 features, and "
+                       "kernel f32[3,3,3,16], which in the layout HWIO takes 3"),
+            HasSubstr("{.layout = {.x = \"NCHW\", .kernel = \"OIHW\"}} for arrays of torch"),
+            HasSubstr("{.layout = {.x = \"NCHW\"}} where the kernel is in the layout HWIO"),
+            HasSubstr(kHere)));
   EXPECT_THAT(error_of([] {
-                conv(ones({1, 3, 8, 8}), ones({3, 3, 3, 16}));
+                conv(ones({1, 3, 8, 8}), ones({3, 5, 3, 16}));
               }),
-              AllOf(StartsWith("conv: x is f32[1,3,8,8], in the layout NHWC of 8 features, and "
-                               "kernel f32[3,3,3,16], which in the layout HWIO takes 3"),
-                    HasSubstr("{.layout = {.x = \"NCHW\"}}"), HasSubstr(kHere)));
+              HasSubstr("write {.layout = {.x = \"NCHW\"}} for x as it is [messages_test.cc:"));
   EXPECT_THAT(error_of([] {
                 conv(ones({1, 3, 8, 8}), ones({16, 3, 5, 5}));
               }),
