@@ -153,8 +153,10 @@ TEST(CompareOnFresh, WhatLastBitsDecideIsSensitive) {
 
 // ---- tables
 
+// ctest runs tests side by side, each of which writes to a file of its own.
 std::string written(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "/heddle_known.tsv";
+  const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string path = ::testing::TempDir() + "/heddle_known_" + test + ".tsv";
   std::ofstream(path) << text;
   return path;
 }
