@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -153,10 +154,9 @@ TEST(CompareOnFresh, WhatLastBitsDecideIsSensitive) {
 
 // ---- tables
 
-// ctest runs tests side by side, each of which writes to a file of its own.
+// ctest runs tests side by side, each in a process, which has a file of its own.
 std::string written(const std::string& text) {
-  const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::string path = ::testing::TempDir() + "/heddle_known_" + test + ".tsv";
+  const std::string path = base::cat(::testing::TempDir(), "/heddle_known_", getpid(), ".tsv");
   std::ofstream(path) << text;
   return path;
 }
