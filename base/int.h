@@ -1,5 +1,5 @@
 // Int: an axis, an index, a count or a size that a public function takes. C++ turns true and 2.5
-// into an int64_t in silence; into this they do not compile.
+// into an int64_t in silence; neither compiles where an Int is taken.
 #pragma once
 
 #include <concepts>

@@ -29,7 +29,7 @@ auto flat_branch(Fn& fn, const Operands& operands) {
   };
 }
 
-// Of the first branch that does not take the operands: whether the compiler has said why not.
+// Whether the compiler has said why a branch does not take the operands: the first such branch.
 template <class... Operands>
 constexpr bool is_unfit_told() {
   return false;

@@ -29,7 +29,7 @@ struct ReadyKey {
   int64_t length = 0;
   ScanOptions options;
   uint64_t device = 0;  // serial number
-  // Of the arguments, in the program's order with captures in the body's; empty: none has one.
+  // The shardings of init, of xs and of the body's captures. Empty where none has one.
   std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};
   [[nodiscard]] uint64_t hash() const;
   friend bool operator==(const ReadyKey& a, const ReadyKey& b);

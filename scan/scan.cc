@@ -195,7 +195,7 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
   hlo::FrontendAttributes attributes;
   if (options.unroll != 1) {  // 0 in HLO: no loop at all
     const bool all = options.unroll == ScanOptions::kUnrollAll;
-    attributes.emplace_back("heddle.unroll", base::cat(all ? 0 : options.unroll));
+    attributes.emplace_back("heddle.unroll", base::cat(all ? 0 : int64_t{options.unroll}));
   }
   std::vector<Tensor> all =
       emit_many({.opcode = Opcode::kScan,
@@ -260,7 +260,7 @@ class AtOnce {
   }
 
  private:
-  // As in ReadyKey.
+  // The shardings of the arguments, for ReadyKey.
   [[nodiscard]] std::vector<std::shared_ptr<const hlo::Sharding>> shardings() const {
     std::vector<std::shared_ptr<const hlo::Sharding>> out;
     for (const std::vector<Tensor>* leaves : {&init_.leaves, &xs_.leaves, &body_->captures}) {

@@ -1,5 +1,5 @@
-// What using an object says that was moved from and refers to nothing since, and what a function
-// says that was given nothing to call. Private to Heddle.
+// The errors of an object that was moved from and is empty, and of a function that is given nothing
+// to call. Private to Heddle.
 #pragma once
 
 #include <string_view>
@@ -15,8 +15,8 @@ namespace heddle::trace_internal {
 // std::function; .."
 [[noreturn]] void throw_no_function(std::string_view op, std::string_view which, SourceLocation at);
 
-// Every callable that a public function takes goes through this. `which`: "step". errors: throws
-// Error where there is nothing to call, or where it is a Function that was moved from
+// Public functions ask this of the callables that they trace. `which`: "step". errors: throws Error
+// where there is nothing to call, or where it is a Function that was moved from
 template <class Fn>
 void require_function(std::string_view op, std::string_view which, const Fn& fn,
                       SourceLocation at) {

@@ -38,8 +38,8 @@ std::vector<Tensor> run_executable(runtime::Executable& executable,
                                    std::span<const runtime::BufferPtr> arguments, SourceLocation at,
                                    const runtime::ExecuteOptions& options = {});
 
-// The same of what a function called outside of a trace is run by. errors: as above, and with the
-// line of the call: the executable may be one that was made of equal code on other lines
+// The same for a function that is called outside of a trace. errors: as above, with the line of the
+// call, since the executable may have been made of equal code on other lines
 std::vector<Tensor> run_at_once(runtime::Executable& executable,
                                 std::span<const runtime::BufferPtr> arguments, SourceLocation at);
 

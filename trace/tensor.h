@@ -282,8 +282,8 @@ Tensor placeholder(const Shape& shape, SourceLocation at = SourceLocation::here(
 
 namespace trace_internal {
 
-// std::complex of float, double and long double, known by what it has: <complex> would make up a
-// tenth of what heddle.h costs a file.
+// std::complex of float, double and long double, known by its members: <complex> includes
+// <sstream>, and every user's file would pay for that.
 template <class T>
 concept ComplexNumber = requires(const T& z) {
   { z.real() } -> std::same_as<typename T::value_type>;

@@ -405,7 +405,7 @@ constexpr void refuse_number_parameter() {
                 "a traced function is given Tensors, the counter of fori_loop too, and this one "
                 "takes a C++ number: write Tensor i for int i");
 }
-// Of a function that does not take `Args`: whether the compiler has said why not.
+// Whether the compiler has said why the function does not take `Args`.
 template <class Fn, class... Args>
 constexpr bool is_misfit_told() {
   if constexpr (sizeof...(Args) == 0) {
