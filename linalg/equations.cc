@@ -10,6 +10,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/grids.h"
 #include "heddle/trace/indexing.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/vectors.h"
 
 namespace heddle::linalg {
@@ -28,11 +29,12 @@ void require_points(const Located& x, const Located& y, int64_t degree) {
   if (a.rank() == 1 && (b.rank() == 1 || b.rank() == 2) && a.size() > 0 && b.dim(0) == a.size() &&
       degree >= 0)
     return;
-  throw Error(base::invalid_argument(
-                  "linalg::polyfit: x is ", a.shape(), ", y ", b.shape(), " and degree ", degree,
-                  "; x must be a vector [n] with elements, y [n] or [n, k], degree 0 "
-                  "or more"),
-              x.at());
+  throw Error(
+      trace_internal::invalid_argument(
+          "linalg::polyfit", ": x is ", a.shape(), ", y ", b.shape(), " and degree ", degree,
+          "; x must be a vector [n] with elements, y [n] or [n, k], degree 0 "
+          "or more"),
+      x.at());
 }
 
 // The roots of p[n], n > 1. Zeros in front are turned to the end, where each is a root 0 more.
@@ -53,6 +55,7 @@ Located roots_of(const Located& p) {
 }  // namespace
 
 Tensor tensorsolve(Operand left, Operand right) {
+  const trace_internal::PublicCall call("linalg::tensorsolve", left.at());
   const Located a = numbers_of("linalg::tensorsolve", "a", left, 0);
   const Located b = numbers_of("linalg::tensorsolve", "b", right, 0);
   check_same_dtype("linalg::tensorsolve", a, b);
@@ -63,11 +66,12 @@ Tensor tensorsolve(Operand left, Operand right) {
       begins ? whole.begin() + static_cast<int64_t>(rows.size()) : whole.end(), whole.end());
   const int64_t n = b.tensor().size();
   if (!begins || count_of(unknowns) != n)
-    throw Error(base::invalid_argument(
-                    "linalg::tensorsolve: a is ", a.tensor().shape(), "; b is ", b.tensor().shape(),
-                    ", a must begin with its axes, and have as many elements in the "
-                    "others"),
-                a.at());
+    throw Error(
+        trace_internal::invalid_argument(
+            "linalg::tensorsolve", ": a is ", a.tensor().shape(), "; b is ", b.tensor().shape(),
+            ", a must begin with its axes, and have as many elements in the "
+            "others"),
+        a.at());
   return as_program("linalg::tensorsolve", a.at(), [&]() -> std::vector<Located> {
     const Located matrix = a.with(reshape(a.operand(), {n, n}));
     const Located vector = b.with(reshape(b.operand(), {n}));
@@ -76,6 +80,7 @@ Tensor tensorsolve(Operand left, Operand right) {
 }
 
 Tensor tensorinv(Operand operand, base::Int axes) {
+  const trace_internal::PublicCall call("linalg::tensorinv", operand.at());
   const Located a = numbers_of("linalg::tensorinv", "a", operand, 0);
   const Dimensions& whole = a.dimensions();
   const int64_t rank = a.tensor().rank();
@@ -84,10 +89,10 @@ Tensor tensorinv(Operand operand, base::Int axes) {
   const Dimensions columns(whole.begin() + (splits ? int64_t{axes} : 0), whole.end());
   const int64_t n = count_of(rows);
   if (!splits || count_of(columns) != n)
-    throw Error(
-        base::invalid_argument("linalg::tensorinv: a is ", a.tensor().shape(), " and axes ", axes,
-                               "; the first axes must have as many elements as the others"),
-        a.at());
+    throw Error(trace_internal::invalid_argument(
+                    "linalg::tensorinv", ": a is ", a.tensor().shape(), " and axes ", axes,
+                    "; the first axes must have as many elements as the others"),
+                a.at());
   return as_program("linalg::tensorinv", a.at(), [&]() -> std::vector<Located> {
     const Located matrix = a.with(reshape(a.operand(), {n, n}));
     Dimensions shape = columns;
@@ -97,6 +102,7 @@ Tensor tensorinv(Operand operand, base::Int axes) {
 }
 
 Tensor polyfit(Operand places, Operand values, base::Int degree) {
+  const trace_internal::PublicCall call("linalg::polyfit", places.at());
   const Located x = numbers_of("linalg::polyfit", "x", places, 0);
   const Located y = numbers_of("linalg::polyfit", "y", values, 0);
   check_same_dtype("linalg::polyfit", x, y);
@@ -114,6 +120,7 @@ Tensor polyfit(Operand places, Operand values, base::Int degree) {
 }
 
 Tensor roots(Operand polynomial) {
+  const trace_internal::PublicCall call("linalg::roots", polynomial.at());
   const Located p = numbers_of("linalg::roots", "p", polynomial, 1);
   trace_internal::vector_of("linalg::roots", "p", p.operand());
   return as_program("linalg::roots", p.at(), [&]() -> std::vector<Located> {

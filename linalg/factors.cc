@@ -7,6 +7,7 @@
 #include "heddle/scan/loops.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/formulas.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/selecting.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 using trace_internal::emit;
+using trace_internal::PublicCall;
 
 Located solved(const Located& a, const Located& b, const TriangularOptions& options) {
   hlo::TriangularSolveAttrs attrs{.left_side = options.left_side,
@@ -87,6 +89,7 @@ std::vector<Located> qr_of(const Located& a, bool full) {
 }  // namespace
 
 Tensor cholesky(Operand operand, const CholeskyOptions& options) {
+  const PublicCall call("linalg::cholesky", operand.at());
   const Located a = square_of("linalg::cholesky", "a", operand);
   return as_program("linalg::cholesky", a.at(), [&]() -> std::vector<Located> {
     const Located given = options.symmetrize_input ? hermitian_part(a) : a;
@@ -101,46 +104,51 @@ Tensor cholesky(Operand operand, const CholeskyOptions& options) {
 }
 
 Tensor triangular_solve(Operand left, Operand right, const TriangularOptions& options) {
+  const PublicCall call("linalg::triangular_solve", left.at());
   const Located a = square_of("linalg::triangular_solve", "a", left);
   const Located b = numbers_of("linalg::triangular_solve", "b", right, 1);
   check_same_dtype("linalg::triangular_solve", a, b);
   const bool is_vector = b.tensor().rank() == 1;
   const int64_t length = b.tensor().dim(is_vector || !options.left_side ? -1 : -2);
   if (length != rows(a)) {
-    throw Error(
-        base::invalid_argument("linalg::triangular_solve: b is ", b.tensor().shape(),
-                               "; must have ", rows(a), options.left_side ? " rows" : " columns",
-                               ", as a, ", a.tensor().shape(), ", has"),
-        a.at());
+    throw Error(trace_internal::invalid_argument("linalg::triangular_solve", ": b is ",
+                                                 b.tensor().shape(), "; must have ", rows(a),
+                                                 options.left_side ? " rows" : " columns",
+                                                 ", as a, ", a.tensor().shape(), ", has"),
+                a.at());
   }
   return as_program("linalg::triangular_solve", a.at(), [&]() -> std::vector<Located> {
     const int64_t axis = options.left_side ? -1 : -2;
     const Located matrix = is_vector ? as_matrix(b, options.left_side) : b;
-    auto [x, y] = broadcast_batches("linalg::triangular_solve", a, matrix);
+    auto [x, y] = broadcast_batches(a, matrix);
     const Located found = solved(x, y, options);
     return {is_vector ? found.with(squeeze(found.operand(), {axis})) : found};
   })[0];
 }
 
 Lu lu(Operand operand) {
+  const PublicCall call("linalg::lu", operand.at());
   const Located a = matrices_of("linalg::lu", "a", operand);
   std::vector<Tensor> out = as_program("linalg::lu", a.at(), [&] { return lu_of(a); });
   return {out[0], out[1], out[2]};
 }
 
 Tensor lu_pivots_to_permutation(Operand operand, base::Int size) {
+  const PublicCall call("linalg::lu_pivots_to_permutation", operand.at());
   const Located pivots(as_tensor(operand), operand.at());
   const Shape& shape = pivots.tensor().shape();
   if (shape.dtype() != s32 || shape.rank() < 1 || columns(pivots) > size) {
-    throw Error(base::invalid_argument("linalg::lu_pivots_to_permutation: pivots are ", shape,
-                                       "; must be s32[.., k] with k at most size, ", size),
-                pivots.at());
+    throw Error(
+        trace_internal::invalid_argument("linalg::lu_pivots_to_permutation", ": pivots are ", shape,
+                                         "; must be s32[.., k] with k at most size, ", size),
+        pivots.at());
   }
   return as_program("linalg::lu_pivots_to_permutation", pivots.at(),
                     [&]() -> std::vector<Located> { return {permutation_of(pivots, size)}; })[0];
 }
 
 Qr qr(Operand operand, bool full_matrices) {
+  const PublicCall call("linalg::qr", operand.at());
   const Located a = matrices_of("linalg::qr", "a", operand);
   std::vector<Tensor> out =
       as_program("linalg::qr", a.at(), [&] { return qr_of(a, full_matrices); });
@@ -148,14 +156,15 @@ Qr qr(Operand operand, bool full_matrices) {
 }
 
 Tensor householder_product(Operand left, Operand right) {
+  const PublicCall call("linalg::householder_product", left.at());
   const Located a = matrices_of("linalg::householder_product", "a", left);
   const Located taus = numbers_of("linalg::householder_product", "taus", right, 1);
   check_same_dtype("linalg::householder_product", a, taus, "taus");
   const int64_t m = rows(a), n = columns(a), k = columns(taus);
   if (batch_of(a) != batch_of(taus, 1) || n > m || k > n) {
-    throw Error(base::invalid_argument("linalg::householder_product: a is ", a.tensor().shape(),
-                                       " and taus ", taus.tensor().shape(),
-                                       "; must be [.., m, n] and [.., k] with m >= n >= k"),
+    throw Error(trace_internal::invalid_argument(
+                    "linalg::householder_product", ": a is ", a.tensor().shape(), " and taus ",
+                    taus.tensor().shape(), "; must be [.., m, n] and [.., k] with m >= n >= k"),
                 a.at());
   }
   return as_program("linalg::householder_product", a.at(), [&]() -> std::vector<Located> {

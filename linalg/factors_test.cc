@@ -194,10 +194,11 @@ TEST(FactorErrors, NameTheOperand) {
                 triangular_solve(zeros({2, 2}), zeros({2}, f64));
               }),
               HasSubstr("triangular_solve: b is f64[2]; must be of f32 as a"));
-  EXPECT_THAT(error_of([] {
-                triangular_solve(zeros({2, 2, 2}), zeros({3, 2, 2}));
-              }),
-              HasSubstr("triangular_solve: leading axes: operands are f32[2] and f32[3]"));
+  EXPECT_THAT(
+      error_of([] {
+        triangular_solve(zeros({2, 2, 2}), zeros({3, 2, 2}));
+      }),
+      HasSubstr("triangular_solve: the leading axes of the operands are f32[2] and f32[3]"));
   EXPECT_THAT(error_of([] { lu_pivots_to_permutation(zeros({3}, s32), 2); }),
               HasSubstr("lu_pivots_to_permutation: pivots are s32[3]; must be s32[.., k] with k at "
                         "most size, 2"));

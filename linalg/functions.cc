@@ -8,6 +8,7 @@
 #include "heddle/linalg/solving.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/extremes.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::linalg {
@@ -116,6 +117,7 @@ Located expm_of(const Located& a) {
 }  // namespace
 
 Tensor matrix_power(Operand operand, base::Int exponent) {
+  const trace_internal::PublicCall call("linalg::matrix_power", operand.at());
   const Located a = square_of("linalg::matrix_power", "a", operand);
   return as_program("linalg::matrix_power", a.at(), [&]() -> std::vector<Located> {
     if (exponent >= 0) return {power_of(a, static_cast<uint64_t>(exponent))};
@@ -124,6 +126,7 @@ Tensor matrix_power(Operand operand, base::Int exponent) {
 }
 
 Tensor expm(Operand operand) {
+  const trace_internal::PublicCall call("linalg::expm", operand.at());
   const Located a = square_of("linalg::expm", "a", operand);
   return as_program("linalg::expm", a.at(),
                     [&]() -> std::vector<Located> { return {expm_of(a)}; })[0];

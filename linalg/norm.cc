@@ -7,6 +7,7 @@
 #include "heddle/linalg/spectra.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {
 namespace {
@@ -14,8 +15,8 @@ namespace {
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
 [[noreturn]] void throw_order(const Located& x, std::string_view what, std::string_view orders) {
-  throw Error(base::invalid_argument("linalg::norm: order is of no norm of ", what, " of x, ",
-                                     x.tensor().shape(), "; must be ", orders),
+  throw Error(trace_internal::invalid_argument("linalg::norm", ": order is of no norm of ", what,
+                                               " of x, ", x.tensor().shape(), "; must be ", orders),
               x.at());
 }
 
@@ -35,10 +36,10 @@ Located extreme_of(const Located& sizes, bool greatest, const Reduction& over) {
   if (!is_empty)
     return sizes.with(greatest ? max(sizes.operand(), over) : min(sizes.operand(), over));
   if (greatest) return sizes.with(sum(sizes.operand(), over));
-  throw Error(
-      base::invalid_argument("linalg::norm: order is that of a least size, of no elements of x, ",
-                             sizes.tensor().shape(), "; x must have elements along its axes"),
-      sizes.at());
+  throw Error(trace_internal::invalid_argument(
+                  "linalg::norm", ": order is that of a least size, of no elements of x, ",
+                  sizes.tensor().shape(), "; x must have elements along its axes"),
+              sizes.at());
 }
 
 Located vector_norm(const Located& x, double order, const Reduction& over) {
@@ -98,8 +99,8 @@ Located norm_of(const Located& x, const NormOptions& options, const Reduction& o
   if (over.axes.list().size() == 2) return matrix_norm(x, *options.order, over);
   const auto* number = std::get_if<double>(&options.order->value());
   if (over.axes.list().size() != 1) {
-    throw Error(base::invalid_argument(
-                    "linalg::norm: x is ", x.tensor().shape(), " and ", over.axes.list().size(),
+    throw Error(trace_internal::invalid_argument(
+                    "linalg::norm", ": x is ", x.tensor().shape(), " and ", over.axes.list().size(),
                     " axes are reduced; an order takes one, of vectors, or two, of "
                     "matrices, give them as axes"),
                 x.at());
@@ -111,6 +112,7 @@ Located norm_of(const Located& x, const NormOptions& options, const Reduction& o
 }  // namespace
 
 Tensor norm(Operand operand, const NormOptions& options) {
+  const trace_internal::PublicCall call("linalg::norm", operand.at());
   const Located x = numbers_of("linalg::norm", "x", operand, 0);
   const Shape& shape = x.tensor().shape();
   const Reduction over{.axes = trace_internal::axes_of("linalg::norm", shape,

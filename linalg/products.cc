@@ -11,6 +11,7 @@
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {
 namespace {
@@ -71,11 +72,11 @@ std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64
     if (each.rank() == 1 && i == 0) each = expand_dims({each, at}, 0);
     if (each.rank() == 1 && i + 1 == given.size()) each = expand_dims({each, at}, 1);
     if (each.rank() != 2 || (i > 0 && each.dim(0) != sizes.back()))
-      throw Error(
-          base::invalid_argument("linalg::multi_dot: matrix ", i, " is ", given[i].shape(),
-                                 "; it must be a matrix (the first and last may be vectors) with "
-                                 "as many rows as the one before has columns"),
-          at);
+      throw Error(trace_internal::invalid_argument(
+                      "linalg::multi_dot", ": matrix ", i, " is ", given[i].shape(),
+                      "; it must be a matrix (the first and last may be vectors) with "
+                      "as many rows as the one before has columns"),
+                  at);
     if (i == 0) sizes.push_back(each.dim(0));
     sizes.push_back(each.dim(1));
     out.push_back(each);
@@ -86,9 +87,10 @@ std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64
 }  // namespace
 
 Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
+  const trace_internal::PublicCall call("linalg::multi_dot", at);
   if (matrices.size() < 2)
-    throw Error(base::invalid_argument("linalg::multi_dot: has ", matrices.size(),
-                                       " matrices; give two or more"),
+    throw Error(trace_internal::invalid_argument("linalg::multi_dot", ": has ", matrices.size(),
+                                                 " matrices; give two or more"),
                 at);
   return trace_internal::one_program("linalg::multi_dot", at, [&] {
     std::vector<int64_t> sizes;
@@ -102,6 +104,7 @@ Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
 }
 
 Tensor trace(Operand a, base::Int k) {
+  const trace_internal::PublicCall call("linalg::trace", a.at());
   SourceLocation at = a.at();
   return trace_internal::one_program("linalg::trace", at, [&] {
     return sum({diagonal(a, k), at}, {.axes = {-1}});
@@ -126,6 +129,7 @@ Located cond_by_values(const Located& a, bool greatest_first) {
 }  // namespace
 
 Polar polar(Operand operand) {
+  const trace_internal::PublicCall call("linalg::polar", operand.at());
   const Located a = matrices_of("linalg::polar", "a", operand);
   std::vector<Tensor> out = as_program("linalg::polar", a.at(), [&]() -> std::vector<Located> {
     const Svd factors = svd(a.operand(), /*full_matrices=*/false);
@@ -136,6 +140,7 @@ Polar polar(Operand operand) {
 }
 
 Tensor vector_norm(Operand x, double order, const AxisList& given, bool keep_dims) {
+  const trace_internal::PublicCall call("linalg::vector_norm", x.at());
   SourceLocation at = x.at();
   Located numbers = numbers_of("linalg::vector_norm", "x", x, 0);
   return trace_internal::one_program("linalg::vector_norm", at, [&] {
@@ -166,19 +171,22 @@ Tensor vector_norm(Operand x, double order, const AxisList& given, bool keep_dim
 }
 
 Tensor matrix_norm(Operand x, NormOrder order, bool keep_dims) {
+  const trace_internal::PublicCall call("linalg::matrix_norm", x.at());
   matrices_of("linalg::matrix_norm", "x", x);
   return norm(x, {.order = order, .axes = {-2, -1}, .keep_dims = keep_dims});
 }
 
 Tensor cond(Operand operand, std::optional<NormOrder> order) {
+  const trace_internal::PublicCall call("linalg::cond", operand.at(),
+                                        trace_internal::PublicCall::Runs::kUsersFunction);
   // 2 or -2: how singular values are divided; else 0.
   const double* number = order ? std::get_if<double>(&order->value()) : nullptr;
   const double by_values = !order ? 2 : number && std::abs(*number) == 2 ? *number : 0;
   const Located a = by_values == 0 ? square_of("linalg::cond", "a", operand)
                                    : matrices_of("linalg::cond", "a", operand);
   if (rows(a) == 0 || columns(a) == 0)
-    throw Error(base::invalid_argument("linalg::cond: a is ", a.tensor().shape(),
-                                       "; it must have elements"),
+    throw Error(trace_internal::invalid_argument("linalg::cond", ": a is ", a.tensor().shape(),
+                                                 "; it must have elements"),
                 a.at());
   return as_program("linalg::cond", a.at(), [&]() -> std::vector<Located> {
     const Located out = by_values == 0 ? cond_by_norm(a, *order) : cond_by_values(a, by_values > 0);

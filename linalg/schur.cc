@@ -9,6 +9,7 @@
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/matrices.h"
 #include "heddle/trace/moved_from.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -174,13 +175,15 @@ Located funm_of(const Located& a, const std::function<Tensor(const Tensor&)>& fn
   const Located &t = form.t, &z = form.z;
   const Located eigenvalues = diagonal_of(t);
   trace_internal::count_trace();
-  const Located values = t.with(fn(eigenvalues.tensor()));
-  const trace_internal::OwnFunctions own;  // the loop over columns is no function of the user's
+  const Located values =
+      t.with(trace_internal::as_users_code([&] { return fn(eigenvalues.tensor()); }));
+  // The loop over columns is no function of the user's.
+  const trace_internal::PublicCall own("linalg::funm by columns", a.at());
   if (values.tensor().shape() != eigenvalues.tensor().shape()) {
-    throw Error(
-        base::invalid_argument("linalg::funm: fn gives ", values.tensor().shape(), "; must give ",
-                               eigenvalues.tensor().shape(), ", as the eigenvalues are"),
-        a.at());
+    throw Error(trace_internal::invalid_argument(
+                    "linalg::funm", ": fn gives ", values.tensor().shape(), "; must give ",
+                    eigenvalues.tensor().shape(), ", as the eigenvalues are"),
+                a.at());
   }
   if (t.tensor().size() == 0) return t;
   const Located ones = identity(t, batch_of(t), rows(t), rows(t));
@@ -214,6 +217,7 @@ Located sylvester_of(const Located& a, const Located& b, const Located& c) {
 }  // namespace
 
 Hessenberg hessenberg(Operand operand) {
+  const trace_internal::PublicCall call("linalg::hessenberg", operand.at());
   const Located a = square_of("linalg::hessenberg", "a", operand);
   std::vector<Tensor> out =
       as_program("linalg::hessenberg", a.at(), [&] { return hessenberg_of(a); });
@@ -221,6 +225,7 @@ Hessenberg hessenberg(Operand operand) {
 }
 
 Schur schur(Operand operand, SchurForm form) {
+  const trace_internal::PublicCall call("linalg::schur", operand.at());
   const Located a = square_of("linalg::schur", "a", operand);
   std::vector<Tensor> out = as_program("linalg::schur", a.at(), [&]() -> std::vector<Located> {
     const Form found = schur_of(form == SchurForm::kComplex ? as_complex(a) : a);
@@ -230,11 +235,12 @@ Schur schur(Operand operand, SchurForm form) {
 }
 
 Schur rsf2csf(Operand left, Operand right) {
+  const trace_internal::PublicCall call("linalg::rsf2csf", left.at());
   const Located t = square_of("linalg::rsf2csf", "t", left),
                 z = square_of("linalg::rsf2csf", "z", right);
   if (t.tensor().shape() != z.tensor().shape()) {
-    throw Error(base::invalid_argument("linalg::rsf2csf: z is ", z.tensor().shape(), "; must be ",
-                                       t.tensor().shape(), ", as t is"),
+    throw Error(trace_internal::invalid_argument("linalg::rsf2csf", ": z is ", z.tensor().shape(),
+                                                 "; must be ", t.tensor().shape(), ", as t is"),
                 t.at());
   }
   std::vector<Tensor> out =
@@ -243,12 +249,15 @@ Schur rsf2csf(Operand left, Operand right) {
 }
 
 Tensor sqrtm(Operand operand) {
+  const trace_internal::PublicCall call("linalg::sqrtm", operand.at());
   const Located a = square_of("linalg::sqrtm", "a", operand);
   return as_program("linalg::sqrtm", a.at(),
                     [&]() -> std::vector<Located> { return {sqrtm_of(a)}; })[0];
 }
 
 Tensor funm(Operand operand, const std::function<Tensor(const Tensor&)>& fn) {
+  const trace_internal::PublicCall call("linalg::funm", operand.at(),
+                                        trace_internal::PublicCall::Runs::kUsersFunction);
   trace_internal::require_function("linalg::funm", "function", fn, operand.at());
   const Located a = square_of("linalg::funm", "a", operand);
   return as_program("linalg::funm", a.at(),
@@ -256,22 +265,23 @@ Tensor funm(Operand operand, const std::function<Tensor(const Tensor&)>& fn) {
 }
 
 Tensor solve_sylvester(Operand left, Operand right, Operand operand) {
+  const trace_internal::PublicCall call("linalg::solve_sylvester", left.at());
   const Located a = square_of("linalg::solve_sylvester", "a", left);
   const Located b = square_of("linalg::solve_sylvester", "b", right);
   const Located c = matrices_of("linalg::solve_sylvester", "c", operand);
   check_same_dtype("linalg::solve_sylvester", a, b);
   check_same_dtype("linalg::solve_sylvester", a, c, "c");
   if (rows(c) != rows(a) || columns(c) != columns(b)) {
-    throw Error(base::invalid_argument("linalg::solve_sylvester: c is ", c.tensor().shape(),
-                                       "; its matrices must be ", rows(a), " x ", columns(b),
-                                       ", the sizes of a, ", a.tensor().shape(), ", and b, ",
-                                       b.tensor().shape()),
+    throw Error(trace_internal::invalid_argument(
+                    "linalg::solve_sylvester", ": c is ", c.tensor().shape(),
+                    "; its matrices must be ", rows(a), " x ", columns(b), ", the sizes of a, ",
+                    a.tensor().shape(), ", and b, ", b.tensor().shape()),
                 a.at());
   }
   return as_program("linalg::solve_sylvester", a.at(), [&]() -> std::vector<Located> {
-    const auto [a1, c1] = broadcast_batches("linalg::solve_sylvester", a, c);
-    const auto [b1, c2] = broadcast_batches("linalg::solve_sylvester", b, c1);
-    const auto [a2, b2] = broadcast_batches("linalg::solve_sylvester", a1, b1);
+    const auto [a1, c1] = broadcast_batches(a, c);
+    const auto [b1, c2] = broadcast_batches(b, c1);
+    const auto [a2, b2] = broadcast_batches(a1, b1);
     return {sylvester_of(a2, b2, c2)};
   })[0];
 }

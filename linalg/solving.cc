@@ -9,6 +9,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {
 namespace {
@@ -25,9 +26,10 @@ RightSide right_side(std::string_view op, const Located& a, const Operand& opera
   check_same_dtype(op, a, b);
   const bool is_vector = b.tensor().rank() == 1;
   if (b.tensor().dim(is_vector ? 0 : -2) != rows(a)) {
-    throw Error(base::invalid_argument(op, ": b is ", b.tensor().shape(), "; must have ", rows(a),
-                                       " rows, as a, ", a.tensor().shape(), ", has"),
-                a.at());
+    throw Error(
+        trace_internal::invalid_argument(op, ": b is ", b.tensor().shape(), "; must have ", rows(a),
+                                         " rows, as a, ", a.tensor().shape(), ", has"),
+        a.at());
   }
   return {b, is_vector};
 }
@@ -35,7 +37,7 @@ Located as_columns(const RightSide& side) { return side.is_vector ? column(side.
 
 Located solved(const Lu& factors, const Located& a, const Located& b) {
   const Operand packed(factors.lu, a.at());
-  const Located right = broadcast_batches("linalg::solve", a, b).second;
+  const Located right = broadcast_batches(a, b).second;
   const Dimensions order_shape = with_axes(batch_of(right), {rows(a)});
   const Located order = a.with(broadcast_to(factors.permutation, order_shape, a.at()));
   const Tensor y = triangular_solve(packed, permuted_rows(right, order).operand(),
@@ -95,6 +97,7 @@ double default_tolerance(const Located& a) {
 }  // namespace
 
 Tensor solve(Operand left, Operand right) {
+  const trace_internal::PublicCall call("linalg::solve", left.at());
   const Located a = square_of("linalg::solve", "a", left);
   const RightSide side = right_side("linalg::solve", a, right);
   return as_program("linalg::solve", a.at(), [&]() -> std::vector<Located> {
@@ -104,11 +107,13 @@ Tensor solve(Operand left, Operand right) {
 }
 
 Tensor lu_solve(const Lu& factors, Operand right) {
+  const trace_internal::PublicCall call("linalg::lu_solve", right.at());
   if (!factors.lu.is_valid() || !factors.permutation.is_valid())
-    throw Error(base::invalid_argument("linalg::lu_solve: ",
-                                       factors.lu.is_valid() ? "factors.permutation" : "factors.lu",
-                                       " has no value; give what lu(a) returns"),
-                right.at());
+    throw Error(
+        trace_internal::invalid_argument(
+            "linalg::lu_solve", ": ", factors.lu.is_valid() ? "factors.permutation" : "factors.lu",
+            " has no value; give what lu(a) returns"),
+        right.at());
   const Located a = square_of("linalg::lu_solve", "factors.lu", {factors.lu, right.at()});
   const RightSide side = right_side("linalg::lu_solve", a, right);
   return as_program("linalg::lu_solve", a.at(), [&]() -> std::vector<Located> {
@@ -118,6 +123,7 @@ Tensor lu_solve(const Lu& factors, Operand right) {
 }
 
 Tensor cho_solve(Operand factor, Operand right, bool lower) {
+  const trace_internal::PublicCall call("linalg::cho_solve", factor.at());
   const Located a = square_of("linalg::cho_solve", "factor", factor);
   const RightSide side = right_side("linalg::cho_solve", a, right);
   return as_program("linalg::cho_solve", a.at(), [&]() -> std::vector<Located> {
@@ -132,6 +138,7 @@ Tensor cho_solve(Operand factor, Operand right, bool lower) {
 }
 
 Tensor solve_triangular(Operand left, Operand right, const SolveTriangular& how) {
+  const trace_internal::PublicCall call("linalg::solve_triangular", left.at());
   const Located a = square_of("linalg::solve_triangular", "a", left);
   const RightSide side = right_side("linalg::solve_triangular", a, right);
   return as_program("linalg::solve_triangular", a.at(), [&]() -> std::vector<Located> {
@@ -146,6 +153,7 @@ Tensor solve_triangular(Operand left, Operand right, const SolveTriangular& how)
 }
 
 Tensor inv(Operand operand) {
+  const trace_internal::PublicCall call("linalg::inv", operand.at());
   const Located a = square_of("linalg::inv", "a", operand);
   return as_program("linalg::inv", a.at(), [&]() -> std::vector<Located> {
     return {solution(a, identity(a, batch_of(a), rows(a), rows(a)))};
@@ -153,6 +161,7 @@ Tensor inv(Operand operand) {
 }
 
 Tensor det(Operand operand) {
+  const trace_internal::PublicCall call("linalg::det", operand.at());
   const Located a = square_of("linalg::det", "a", operand);
   return as_program("linalg::det", a.at(), [&]() -> std::vector<Located> {
     const Lu factors = lu(a.operand());
@@ -162,16 +171,18 @@ Tensor det(Operand operand) {
 }
 
 Slogdet slogdet(Operand operand) {
+  const trace_internal::PublicCall call("linalg::slogdet", operand.at());
   const Located a = square_of("linalg::slogdet", "a", operand);
   std::vector<Tensor> out = as_program("linalg::slogdet", a.at(), [&] { return slogdet_of(a); });
   return {out[0], out[1]};
 }
 
 Lstsq lstsq(Operand left, Operand right, std::optional<double> rcond) {
+  const trace_internal::PublicCall call("linalg::lstsq", left.at());
   const Located a = matrices_of("linalg::lstsq", "a", left);
   const RightSide side = right_side("linalg::lstsq", a, right);
   std::vector<Tensor> out = as_program("linalg::lstsq", a.at(), [&] {
-    auto [x, y] = broadcast_batches("linalg::lstsq", a, as_columns(side));
+    auto [x, y] = broadcast_batches(a, as_columns(side));
     std::vector<Located> found = lstsq_of(x, y, rcond.value_or(default_tolerance(a)));
     if (side.is_vector) found[0] = swept(found[0]);
     return found;
@@ -180,6 +191,7 @@ Lstsq lstsq(Operand left, Operand right, std::optional<double> rcond) {
 }
 
 Tensor pinv(Operand operand, std::optional<double> rtol) {
+  const trace_internal::PublicCall call("linalg::pinv", operand.at());
   const Located a = matrices_of("linalg::pinv", "a", operand);
   return as_program("linalg::pinv", a.at(), [&]() -> std::vector<Located> {
     return {pinv_of(a, rtol.value_or(10 * default_tolerance(a)))};
@@ -187,6 +199,7 @@ Tensor pinv(Operand operand, std::optional<double> rtol) {
 }
 
 Tensor matrix_rank(Operand operand, std::optional<double> rtol) {
+  const trace_internal::PublicCall call("linalg::matrix_rank", operand.at());
   const Located a = matrices_of("linalg::matrix_rank", "a", operand);
   return as_program("linalg::matrix_rank", a.at(), [&]() -> std::vector<Located> {
     const Located s = a.with(svdvals(a.operand()));

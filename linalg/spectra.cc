@@ -5,6 +5,7 @@
 #include "heddle/base/strings.h"
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {
 namespace {
@@ -85,6 +86,7 @@ std::vector<Located> svd_of(const Located& a, char mode) {
 }  // namespace
 
 Eigh eigh(Operand operand, const EighOptions& options) {
+  const trace_internal::PublicCall call("linalg::eigh", operand.at());
   const Located a = square_of("linalg::eigh", "a", operand);
   std::vector<Tensor> out =
       as_program("linalg::eigh", a.at(), [&] { return eigh_of(a, options, true); });
@@ -92,22 +94,24 @@ Eigh eigh(Operand operand, const EighOptions& options) {
 }
 
 Tensor eigvalsh(Operand operand, const EighOptions& options) {
+  const trace_internal::PublicCall call("linalg::eigvalsh", operand.at());
   const Located a = square_of("linalg::eigvalsh", "a", operand);
   return as_program("linalg::eigvalsh", a.at(),
                     [&]() -> std::vector<Located> { return {eigh_of(a, options, false)[0]}; })[0];
 }
 
 Eigh eigh_tridiagonal(Operand diagonal, Operand beside) {
+  const trace_internal::PublicCall call("linalg::eigh_tridiagonal", diagonal.at());
   const Located d = numbers_of("linalg::eigh_tridiagonal", "d", diagonal, 1);
   const Located e = numbers_of("linalg::eigh_tridiagonal", "e", beside, 1);
   Dimensions expected = d.dimensions();
   expected.back() = std::max<int64_t>(expected.back() - 1, 0);
   if (is_complex(d.dtype()) || e.tensor().shape() != Shape(d.dtype(), expected)) {
-    throw Error(
-        base::invalid_argument("linalg::eigh_tridiagonal: d is ", d.tensor().shape(), " and e ",
-                               e.tensor().shape(), "; both must be real, of one dtype, and e ",
-                               "shorter than d by 1"),
-        d.at());
+    throw Error(trace_internal::invalid_argument("linalg::eigh_tridiagonal", ": d is ",
+                                                 d.tensor().shape(), " and e ", e.tensor().shape(),
+                                                 "; both must be real, of one dtype, and e ",
+                                                 "shorter than d by 1"),
+                d.at());
   }
   std::vector<Tensor> out =
       as_program("linalg::eigh_tridiagonal", d.at(), [&]() -> std::vector<Located> {
@@ -118,18 +122,21 @@ Eigh eigh_tridiagonal(Operand diagonal, Operand beside) {
 }
 
 Eig eig(Operand operand) {
+  const trace_internal::PublicCall call("linalg::eig", operand.at());
   const Located a = square_of("linalg::eig", "a", operand);
   std::vector<Tensor> out = as_program("linalg::eig", a.at(), [&] { return eig_of(a, true); });
   return {out[0], out[1]};
 }
 
 Tensor eigvals(Operand operand) {
+  const trace_internal::PublicCall call("linalg::eigvals", operand.at());
   const Located a = square_of("linalg::eigvals", "a", operand);
   return as_program("linalg::eigvals", a.at(),
                     [&]() -> std::vector<Located> { return {eig_of(a, false)[0]}; })[0];
 }
 
 Svd svd(Operand operand, bool full_matrices) {
+  const trace_internal::PublicCall call("linalg::svd", operand.at());
   const Located a = matrices_of("linalg::svd", "a", operand);
   std::vector<Tensor> out =
       as_program("linalg::svd", a.at(), [&] { return svd_of(a, full_matrices ? 'A' : 'S'); });
@@ -137,6 +144,7 @@ Svd svd(Operand operand, bool full_matrices) {
 }
 
 Tensor svdvals(Operand operand) {
+  const trace_internal::PublicCall call("linalg::svdvals", operand.at());
   const Located a = matrices_of("linalg::svdvals", "a", operand);
   return as_program("linalg::svdvals", a.at(),
                     [&]() -> std::vector<Located> { return {svd_of(a, 'N')[1]}; })[0];

@@ -9,6 +9,7 @@
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/vectors.h"
 
 namespace heddle::linalg {
@@ -16,6 +17,7 @@ namespace {
 
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 using trace_internal::vector_of;
 
 // m x n elements of `line`, [i, j] being that at start + row * i + step * j.
@@ -49,17 +51,21 @@ Tensor hankel_of(const Located& column, const Located& row) {
 }  // namespace
 
 Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at) {
+  const PublicCall call("linalg::block_diag", at);
   if (blocks.empty())
-    throw Error(base::invalid_argument("linalg::block_diag: has no blocks; give at least one"), at);
+    throw Error(trace_internal::invalid_argument("linalg::block_diag",
+                                                 ": has no blocks; give at least one"),
+                at);
   return one_program("linalg::block_diag", at, [&] {
     std::vector<Tensor> matrices;
     int64_t width = 0;
     for (const Tensor& block : blocks) {
       Tensor matrix = atleast_2d({block, at});
       if (matrix.rank() != 2)
-        throw Error(base::invalid_argument("linalg::block_diag: a block is ", block.shape(),
-                                           "; it must be a matrix, a vector or a number"),
-                    at);
+        throw Error(
+            trace_internal::invalid_argument("linalg::block_diag", ": a block is ", block.shape(),
+                                             "; it must be a matrix, a vector or a number"),
+            at);
       width += matrix.dim(1);
       matrices.push_back(matrix);
     }
@@ -75,29 +81,34 @@ Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at) {
 }
 
 Tensor toeplitz(Operand column) {
+  const PublicCall call("linalg::toeplitz", column.at());
   Located c = vector_of("linalg::toeplitz", "column", column, 1);
   return one_program("linalg::toeplitz", c.at(),
                      [&] { return toeplitz_of(c, c.with(conj(c.operand()))); });
 }
 
 Tensor toeplitz(Operand column, Operand row) {
+  const PublicCall call("linalg::toeplitz", column.at());
   Located c = vector_of("linalg::toeplitz", "column", column, 1),
           r = vector_of("linalg::toeplitz", "row", row, 1);
   return one_program("linalg::toeplitz", c.at(), [&] { return toeplitz_of(c, r); });
 }
 
 Tensor hankel(Operand column) {
+  const PublicCall call("linalg::hankel", column.at());
   Located c = vector_of("linalg::hankel", "column", column, 1);
   return one_program("linalg::hankel", c.at(), [&] { return hankel_of(c, c.like(0)); });
 }
 
 Tensor hankel(Operand column, Operand row) {
+  const PublicCall call("linalg::hankel", column.at());
   Located c = vector_of("linalg::hankel", "column", column, 1),
           r = vector_of("linalg::hankel", "row", row, 1);
   return one_program("linalg::hankel", c.at(), [&] { return hankel_of(c, r); });
 }
 
 Tensor circulant(Operand column) {
+  const PublicCall call("linalg::circulant", column.at());
   Located c = vector_of("linalg::circulant", "column", column, 1);
   return one_program("linalg::circulant", c.at(), [&] {
     const int64_t n = c.tensor().size();
@@ -109,10 +120,12 @@ Tensor circulant(Operand column) {
 }
 
 Tensor companion(Operand coefficients) {
+  const PublicCall call("linalg::companion", coefficients.at());
   Located c = vector_of("linalg::companion", "coefficients", coefficients, 2);
   if (!is_floating(c.dtype()) && !is_complex(c.dtype()))
-    throw Error(base::invalid_argument("linalg::companion: coefficients are ", c.tensor().shape(),
-                                       "; they must be floats or complex numbers"),
+    throw Error(trace_internal::invalid_argument("linalg::companion", ": coefficients are ",
+                                                 c.tensor().shape(),
+                                                 "; they must be floats or complex numbers"),
                 c.at());
   return one_program("linalg::companion", c.at(), [&] {
     const int64_t n = c.tensor().size() - 1;
@@ -123,14 +136,16 @@ Tensor companion(Operand coefficients) {
 }
 
 Tensor leslie(Operand fertility, Operand survival) {
+  const PublicCall call("linalg::leslie", fertility.at());
   Located f = vector_of("linalg::leslie", "fertility", fertility, 1);
   Located s = vector_of("linalg::leslie", "survival", survival);
   const int64_t n = f.tensor().size();
   if (s.tensor().size() != n - 1 || s.dtype() != f.dtype())
-    throw Error(base::invalid_argument("linalg::leslie: survival is ", s.tensor().shape(),
-                                       "; fertility is ", f.tensor().shape(),
-                                       ", survival must be of its dtype and have one element less"),
-                f.at());
+    throw Error(
+        trace_internal::invalid_argument(
+            "linalg::leslie", ": survival is ", s.tensor().shape(), "; fertility is ",
+            f.tensor().shape(), ", survival must be of its dtype and have one element less"),
+        f.at());
   return one_program("linalg::leslie", f.at(), [&] {
     const Tensor row = reshape(f.operand(), {1, n});
     if (n == 1) return row;
@@ -140,9 +155,11 @@ Tensor leslie(Operand fertility, Operand survival) {
 }
 
 Tensor hilbert(base::Int n, DType dtype, SourceLocation at) {
+  const PublicCall call("linalg::hilbert", at);
   if (n < 0 || !is_floating(dtype))
-    throw Error(base::invalid_argument("linalg::hilbert: n is ", n, " and dtype ", to_string(dtype),
-                                       "; n must be 0 or more and dtype of floats"),
+    throw Error(trace_internal::invalid_argument("linalg::hilbert", ": n is ", n, " and dtype ",
+                                                 to_string(dtype),
+                                                 "; n must be 0 or more and dtype of floats"),
                 at);
   return one_program("linalg::hilbert", at, [&] {
     const DType wide = dtype == f64 ? f64 : f32;
@@ -152,8 +169,10 @@ Tensor hilbert(base::Int n, DType dtype, SourceLocation at) {
 }
 
 Tensor hadamard(base::Int n, DType dtype, SourceLocation at) {
+  const PublicCall call("linalg::hadamard", at);
   if (n < 1 || !std::has_single_bit(static_cast<uint64_t>(n)))
-    throw Error(base::invalid_argument("linalg::hadamard: n is ", n, "; it must be a power of 2"),
+    throw Error(trace_internal::invalid_argument("linalg::hadamard", ": n is ", n,
+                                                 "; it must be a power of 2"),
                 at);
   return one_program("linalg::hadamard", at, [&] {
     // -1 to the number of 1 bits that i and j share.

@@ -7,6 +7,7 @@
 #include "heddle/special/normal.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle::nn {
@@ -17,10 +18,12 @@ using nn_internal::formula;
 using nn_internal::wide_of;
 using trace_internal::axis_of;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 
 // An activation: a formula of one operand of floats.
 template <class Fn>
 Tensor activation(std::string_view op, const Operand& x, Fn&& fn) {
+  const PublicCall call(op, x.at());
   Located value = floating(op, "x", x);
   return formula(op, x.at(), [&] { return fn(value); });
 }
@@ -51,11 +54,13 @@ Located gelu_exact(const Located& x) {
 }  // namespace
 
 Tensor relu(Operand x) {
-  const Tensor t = as_tensor(x, "nn::relu");
+  const PublicCall call("nn::relu", x.at());
+  const Tensor t = as_tensor(x);
   if (t.dtype() == pred)
-    throw Error(base::invalid_argument("nn::relu: x is ", t.shape(),
-                                       "; it must be of numbers, cast it with astype(f32)"),
-                x.at());
+    throw Error(
+        trace_internal::invalid_argument("nn::relu", ": x is ", t.shape(),
+                                         "; it must be of numbers, cast it with astype(f32)"),
+        x.at());
   return formula("nn::relu", x.at(), [&] { return maximum(Located(t, x.at()), 0); });
 }
 
@@ -79,6 +84,7 @@ Tensor celu(Operand x, double alpha) {
 }
 
 Tensor selu(Operand x) {
+  const PublicCall call("nn::selu", x.at());
   constexpr double kAlpha = 1.6732632423543772848;
   constexpr double kScale = 1.0507009873554804934;
   return activation("nn::selu", x, [&](const Located& v) { return kScale * elu_of(v, kAlpha); });
@@ -155,14 +161,16 @@ Tensor gelu(Operand x, const Gelu& form) {
 }
 
 Tensor glu(Operand x, base::Int axis) {
+  const PublicCall call("nn::glu", x.at());
   Located value = floating("nn::glu", "x", x);
   const Shape& shape = value.tensor().shape();
   int64_t along = axis_of("nn::glu", shape, axis, x.at());
   int64_t size = shape.dimension(along);
   if (size % 2 != 0) {
-    throw Error(base::invalid_argument("nn::glu: axis ", axis, " of x, ", shape, ", has size ",
-                                       size, "; it must be even, to be halved"),
-                x.at());
+    throw Error(
+        trace_internal::invalid_argument("nn::glu", ": axis ", axis, " of x, ", shape,
+                                         ", has size ", size, "; it must be even, to be halved"),
+        x.at());
   }
   return formula("nn::glu", x.at(), [&] {
     std::vector<Tensor> halves = split_at(value.operand(), {size / 2}, along);

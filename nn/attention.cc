@@ -9,6 +9,7 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle::nn {
@@ -17,6 +18,7 @@ namespace {
 using nn_internal::floating;
 using nn_internal::formula;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 
 constexpr std::string_view kOp = "nn::dot_product_attention";
 
@@ -38,8 +40,8 @@ Dimensions batch_of(const Tensor& t) {
 
 [[noreturn]] void throw_operands(const Tensor& q, const Tensor& k, const Tensor& v,
                                  std::string_view rule, SourceLocation at) {
-  throw Error(base::invalid_argument(kOp, ": query, key and value are ", q.shape(), ", ", k.shape(),
-                                     " and ", v.shape(), "; ", rule),
+  throw Error(trace_internal::invalid_argument(kOp, ": query, key and value are ", q.shape(), ", ",
+                                               k.shape(), " and ", v.shape(), "; ", rule),
               at);
 }
 
@@ -112,10 +114,10 @@ void check_option(std::string_view name, const Tensor& option, bool right_dtype,
     fits = size == 1 || size == scores[scores.size() - static_cast<size_t>(i)];
   }
   if (fits && right_dtype) return;
-  throw Error(
-      base::invalid_argument(kOp, ": ", name, " is ", option.shape(), "; it must be of ", dtype,
-                             " and broadcast to the scores, [", base::join(scores, ","), "]"),
-      at);
+  throw Error(trace_internal::invalid_argument(
+                  kOp, ": ", name, " is ", option.shape(), "; it must be of ", dtype,
+                  " and broadcast to the scores, [", base::join(scores, ","), "]"),
+              at);
 }
 
 Located masked(const Located& scores, const Attention& how, const Sizes& n) {
@@ -134,6 +136,7 @@ Located masked(const Located& scores, const Attention& how, const Sizes& n) {
 }  // namespace
 
 Tensor dot_product_attention(Operand query, Operand key, Operand value, const Attention& how) {
+  const PublicCall call("nn::dot_product_attention", query.at());
   SourceLocation at = query.at();
   Located q = floating(kOp, "query", query);
   Located k = floating(kOp, "key", key);

@@ -6,6 +6,7 @@
 #include "heddle/nn/internal/formula.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle::nn {
@@ -14,6 +15,7 @@ namespace {
 using nn_internal::floating;
 using nn_internal::formula;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 
 // weight * value, and 0 where the weight is 0, whatever the value is.
 Located weighted(const Located& weight, const Located& value) {
@@ -24,15 +26,15 @@ Located weighted(const Located& weight, const Located& value) {
 Located target_of(std::string_view op, std::string_view name, const Operand& target,
                   const Located& like) {
   if (target.is_tensor()) return floating(op, name, target);
-  return {constant_like(target, like.dtype(), op), target.at()};
+  return {constant_like(target, like.dtype()), target.at()};
 }
 
 Located log_sigmoid_of(const Located& x) { return {log_sigmoid(x.operand()), x.at()}; }
 
 void require_classes(std::string_view op, const Located& logits) {
   if (logits.tensor().rank() > 0) return;
-  throw Error(base::invalid_argument(op, ": logits are ", logits.tensor().shape(),
-                                     "; their last axis must be that of the classes"),
+  throw Error(trace_internal::invalid_argument(op, ": logits are ", logits.tensor().shape(),
+                                               "; their last axis must be that of the classes"),
               logits.at());
 }
 
@@ -43,16 +45,17 @@ Located checked_labels(std::string_view op, const Operand& labels, const Located
   Dimensions expected = logits.tensor().shape().dimensions();
   expected.pop_back();
   if (is_integer(shape.dtype()) && shape.dimensions() == expected) return checked;
-  throw Error(
-      base::invalid_argument(op, ": labels are ", shape, "; they must be integers of shape [",
-                             base::join(expected, ","), "], as logits, ", logits.tensor().shape(),
-                             ", without the classes"),
-      labels.at());
+  throw Error(trace_internal::invalid_argument(op, ": labels are ", shape,
+                                               "; they must be integers of shape [",
+                                               base::join(expected, ","), "], as logits, ",
+                                               logits.tensor().shape(), ", without the classes"),
+              labels.at());
 }
 
 }  // namespace
 
 Tensor softmax_cross_entropy(Operand logits, Operand labels) {
+  const PublicCall call("nn::softmax_cross_entropy", logits.at());
   constexpr std::string_view kOp = "nn::softmax_cross_entropy";
   Located x = floating(kOp, "logits", logits);
   Located p = floating(kOp, "labels", labels);
@@ -64,6 +67,7 @@ Tensor softmax_cross_entropy(Operand logits, Operand labels) {
 }
 
 Tensor softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) {
+  const PublicCall call("nn::softmax_cross_entropy_with_integer_labels", logits.at());
   constexpr std::string_view kOp = "nn::softmax_cross_entropy_with_integer_labels";
   Located x = floating(kOp, "logits", logits);
   require_classes(kOp, x);
@@ -82,6 +86,7 @@ Tensor softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels)
 }
 
 Tensor sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
+  const PublicCall call("nn::sigmoid_binary_cross_entropy", logits.at());
   constexpr std::string_view kOp = "nn::sigmoid_binary_cross_entropy";
   Located x = floating(kOp, "logits", logits);
   Located p = target_of(kOp, "labels", labels, x);
@@ -91,12 +96,13 @@ Tensor sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
 }
 
 Tensor huber_loss(Operand predictions, Operand targets, double delta) {
+  const PublicCall call("nn::huber_loss", predictions.at());
   Located x = floating("nn::huber_loss", "predictions", predictions);
   Located y = target_of("nn::huber_loss", "targets", targets, x);
   if (!(delta > 0))
-    throw Error(
-        base::invalid_argument("nn::huber_loss: delta is ", delta, "; it must be more than 0"),
-        predictions.at());
+    throw Error(trace_internal::invalid_argument("nn::huber_loss", ": delta is ", delta,
+                                                 "; it must be more than 0"),
+                predictions.at());
   return formula("nn::huber_loss", predictions.at(), [&] {
     Located size = abs(x - y);
     Located quadratic = minimum(size, delta);
@@ -105,6 +111,7 @@ Tensor huber_loss(Operand predictions, Operand targets, double delta) {
 }
 
 Tensor l2_loss(Operand predictions, Operand targets) {
+  const PublicCall call("nn::l2_loss", predictions.at());
   Located x = floating("nn::l2_loss", "predictions", predictions);
   Located y = target_of("nn::l2_loss", "targets", targets, x);
   return formula("nn::l2_loss", predictions.at(), [&] { return 0.5 * square(x - y); });

@@ -3,6 +3,7 @@
 #include "heddle/nn/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::nn {
 namespace {
@@ -11,6 +12,7 @@ using nn_internal::floating;
 using nn_internal::formula;
 using nn_internal::wide_of;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 
 Located standardized(const Located& x, const std::vector<int64_t>& axes, double epsilon) {
   Located centred = x - mean(x, {.axes = axes, .keep_dims = true});
@@ -23,14 +25,16 @@ void check_factor(std::string_view op, std::string_view name, const Tensor& fact
                   const Located& x) {
   const Shape& shape = x.tensor().shape();
   bool fits = factor.dtype() == x.dtype() && factor.rank() <= x.tensor().rank() &&
-              broadcast_shapes(factor.shape(), shape, op, x.at()) == shape.dimensions();
+              broadcast_shapes(factor.shape(), shape, x.at()) == shape.dimensions();
   if (fits) return;
-  throw Error(base::invalid_argument(op, ": ", name, " is ", factor.shape(), "; it must be ",
-                                     x.dtype(), " and broadcast to x, ", shape),
-              x.at());
+  throw Error(
+      trace_internal::invalid_argument(op, ": ", name, " is ", factor.shape(), "; it must be ",
+                                       x.dtype(), " and broadcast to x, ", shape),
+      x.at());
 }
 
 Tensor normalized(std::string_view op, const Operand& operand, const Norm& norm, bool centre) {
+  const PublicCall call(op, operand.at());
   Located x = floating(op, "x", operand);
   trace_internal::axes_of(op, x.tensor().shape(), norm.axes, x.at());
   if (norm.scale.is_valid()) check_factor(op, "scale", norm.scale, x);
@@ -50,6 +54,7 @@ Tensor normalized(std::string_view op, const Operand& operand, const Norm& norm,
 }  // namespace
 
 Tensor standardize(Operand x, const Standardization& over) {
+  const PublicCall call("nn::standardize", x.at());
   Located value = floating("nn::standardize", "x", x);
   trace_internal::axes_of("nn::standardize", value.tensor().shape(), over.axes, x.at());
   return formula("nn::standardize", x.at(), [&] {

@@ -39,6 +39,14 @@ void expect_values_of(const std::string& text, const hlo::Module& now) {
   }
 }
 
+// Two starts are clamped, and the values stay. Returns what the program becomes.
+hlo::Module expect_two_clamps(const std::string& text) {
+  hlo::Module now = prepared(text);
+  EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);
+  expect_values_of(text, now);
+  return now;
+}
+
 constexpr char kTwoStarts[] =
     "ENTRY main { x = s32[5] iota(), iota_dimension=0 i = s32[] parameter(0) "
     "j = s32[] parameter(1) ";
@@ -49,9 +57,7 @@ TEST(NestedSlices, HaveClampedStarts) {
                 "a = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} "
                 "r = s32[1,3] reshape(a) z = s32[] constant(0) ROOT b = "
                 "s32[1,2] dynamic-slice(r, z, j), dynamic_slice_sizes={1,2} }");
-  const hlo::Module now = prepared(text);
-  EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);  // none for the start 0
-  expect_values_of(text, now);
+  const hlo::Module now = expect_two_clamps(text);  // none for the start 0
   EXPECT_EQ(hlo::print(prepare(now, 114).value()), hlo::print(now));
 }
 
@@ -62,9 +68,7 @@ TEST(NestedSlices, OfCalledComputationsHaveClampedStarts) {
       kTwoStarts,
       "a = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} ROOT c = s32[2] call(a, j), "
       "to_apply=part }");
-  const hlo::Module now = prepared(text);
-  EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);
-  expect_values_of(text, now);
+  expect_two_clamps(text);
 }
 
 TEST(NestedSlices, OfALoopAndABranchHaveClampedStarts) {
@@ -86,9 +90,7 @@ TEST(NestedSlices, OfALoopAndABranchHaveClampedStarts) {
       "s = (s32[], s32[], s32[3], s32[2]) tuple(zero, j, a, none) "
       "w = (s32[], s32[], s32[3], s32[2]) while(s), condition=more, body=step "
       "ROOT b = s32[2] get-tuple-element(w), index=3 }");
-  const hlo::Module now = prepared(text);
-  EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);  // the 3 is outside as well
-  expect_values_of(text, now);
+  expect_two_clamps(text);  // the 3 is outside as well
 }
 
 // Of small integer types whose numbers are all below the last start.
@@ -123,9 +125,7 @@ TEST(NestedSlices, AreGathersOfOneIndexToo) {
     for (const std::string& outer : {gather_of("a", "js", 2), slice_of("a", "j", 2)}) {
       const std::string text =
           base::cat(starts, "a = s32[3] ", inner, "ROOT b = s32[2] ", outer, "}");
-      const hlo::Module now = prepared(text);
-      EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);
-      expect_values_of(text, now);
+      const hlo::Module now = expect_two_clamps(text);
       EXPECT_EQ(hlo::print(prepare(now, 114).value()), hlo::print(now));
     }
   }
@@ -146,9 +146,7 @@ TEST(NestedSlices, OfGathersHaveTheLastStartOfEachAxis) {
                 "r = s32[2,2] reshape(a) one = s32[1] reshape(i) "
                 "ROOT b = s32[1,2] gather(r, one), offset_dims={1}, collapsed_slice_dims={0}, "
                 "start_index_map={0}, index_vector_dim=1, slice_sizes={1,2} }");
-  const hlo::Module now = prepared(text);
-  EXPECT_EQ(count(now, hlo::Opcode::kClamp), 2) << hlo::print(now);
-  expect_values_of(text, now);
+  expect_two_clamps(text);
 }
 
 TEST(NestedSlices, AreNoGathersOfSeveralIndices) {

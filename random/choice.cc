@@ -7,6 +7,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::random {
 namespace {
@@ -16,6 +17,7 @@ using random_internal::Request;
 using random_internal::uniform_of;
 using random_internal::words_of;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 
 constexpr std::string_view kOp = "random::choice";
 
@@ -29,22 +31,23 @@ struct Drawing {
 
 void check(const Drawing& d) {
   if (d.draws > 0 && d.elements == 0)
-    throw Error(base::invalid_argument(kOp, ": x has no elements; it must have some to draw from"),
+    throw Error(trace_internal::invalid_argument(
+                    kOp, ": x has no elements; it must have some to draw from"),
                 d.at());
   if (!d.how.replace && d.draws > d.elements) {
-    throw Error(
-        base::invalid_argument(kOp, ": ", d.draws, " draws without replacement from ", d.elements,
-                               " elements; there must be at least as many elements"),
-        d.at());
+    throw Error(trace_internal::invalid_argument(
+                    kOp, ": ", d.draws, " draws without replacement from ", d.elements,
+                    " elements; there must be at least as many elements"),
+                d.at());
   }
   if (!d.how.p.is_valid()) return;
   const Shape& p = d.how.p.shape();
   trace_internal::require_ieee_float(kOp, "p", p.dtype(), d.at());
   if (p.dimensions() != Dimensions{d.elements}) {
-    throw Error(
-        base::invalid_argument(kOp, ": p is ", p, "; it must have one probability for each of the ",
-                               d.elements, " elements"),
-        d.at());
+    throw Error(trace_internal::invalid_argument(kOp, ": p is ", p,
+                                                 "; it must have one probability for each of the ",
+                                                 d.elements, " elements"),
+                d.at());
   }
 }
 
@@ -78,12 +81,13 @@ Tensor positions_with_replacement(const Drawing& d) {
 }  // namespace
 
 Tensor choice(Operand key, Operand x, const Dimensions& shape, const Choice& how) {
+  const PublicCall call("random::choice", key.at());
   SourceLocation at = key.at();
   random_internal::check_sample_shape(kOp, shape, at);
   const int64_t* count = std::get_if<int64_t>(&x.number());
   if (!x.is_tensor() && (!count || *count < 0))
-    throw Error(base::invalid_argument(kOp, ": x is the C++ number ", number_text(x),
-                                       "; it must be a count of 0 or more, or a tensor"),
+    throw Error(trace_internal::invalid_argument(kOp, ": x is the C++ number ", number_text(x),
+                                                 "; it must be a count of 0 or more, or a tensor"),
                 at);
   int64_t axis = 0;
   int64_t elements = count ? *count : 0;

@@ -5,6 +5,7 @@
 
 #include "heddle/random/internal/sampling.h"
 #include "heddle/special/normal.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::random {
 namespace {
@@ -18,6 +19,7 @@ using random_internal::sample;
 using random_internal::uniform_of;
 using random_internal::Words;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Parameters = std::span<const Located>;
 
 Located next_after(const Located& x, double towards) {
@@ -89,6 +91,7 @@ Tensor complex_normal(const Operand& key, const Dimensions& shape, DType part,
 
 Tensor uniform(Operand key, const Dimensions& shape, DType dtype, Operand low, Operand high,
                const Options& options) {
+  const PublicCall call("random::uniform", key.at());
   bool unit = !low.is_tensor() && !high.is_tensor() && low.number() == Operand(0.0).number() &&
               high.number() == Operand(1.0).number();
   if (unit)
@@ -99,12 +102,14 @@ Tensor uniform(Operand key, const Dimensions& shape, DType dtype, Operand low, O
 }
 
 Tensor normal(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  const PublicCall call("random::normal", key.at());
   if (is_complex(dtype)) return complex_normal(key, shape, dtype == c128 ? f64 : f32, options);
   return sample("random::normal", key, shape, dtype, options, &normal_of);
 }
 
 Tensor truncated_normal(Operand key, Operand lower, Operand upper, const Dimensions& shape,
                         DType dtype, const Options& options) {
+  const PublicCall call("random::truncated_normal", key.at());
   random_internal::require_order("random::truncated_normal", "lower", lower, "upper", upper,
                                  key.at());
   return sample("random::truncated_normal", key, {lower, upper}, shape, dtype, options,
@@ -143,12 +148,13 @@ Tensor maxwell(Operand key, const Dimensions& shape, DType dtype, const Options&
 
 Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const Dimensions& shape,
                             DType dtype, const Options& options) {
+  const PublicCall call("random::double_sided_maxwell", key.at());
   constexpr std::string_view kOp = "random::double_sided_maxwell";
   SourceLocation at = key.at();
   auto shape_of = [](const Operand& x) {
     return x.is_tensor() ? x.tensor().shape() : Shape::scalar(f32);
   };
-  Dimensions own = broadcast_shapes(shape_of(loc), shape_of(scale), kOp, at);
+  Dimensions own = broadcast_shapes(shape_of(loc), shape_of(scale), at);
   Dimensions sizes = shape.empty() ? own : shape;
   sizes.insert(sizes.end(), own.begin(), own.end());
   return sample(kOp, key, {loc, scale}, sizes, dtype, options, [](const Request& r, Parameters p) {
@@ -166,6 +172,7 @@ Tensor pareto(Operand key, Operand b, const Dimensions& shape, DType dtype,
 
 Tensor rayleigh(Operand key, Operand scale, const Dimensions& shape, DType dtype,
                 const Options& options) {
+  const PublicCall call("random::rayleigh", key.at());
   return sample(
       "random::rayleigh", key, {scale}, shape, dtype, options,
       [](const Request& r, Parameters p) { return p[0] * sqrt(log(uniform_of(r)) * -2.0); });

@@ -7,6 +7,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/selecting.h"
 
 namespace heddle::random {
@@ -24,6 +25,7 @@ using random_internal::Words;
 using random_internal::words_of;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 struct Range {
   int64_t least;
@@ -52,18 +54,19 @@ Bound number_bound(const Operand& x, DType dtype, SourceLocation at) {
     past = *i > 0 && static_cast<uint64_t>(*i) > range.greatest;
     clamped = past ? Operand(range.greatest, at) : Operand(std::max(*i, range.least), at);
   } else {
-    throw Error(base::invalid_argument("random::randint: a bound is the C++ number ",
-                                       number_text(x), "; it must be an integer"),
+    throw Error(trace_internal::invalid_argument("random::randint", ": a bound is the C++ number ",
+                                                 number_text(x), "; it must be an integer"),
                 at);
   }
-  return {{constant_like(clamped, dtype, "random::randint"), at}, {scalar(past, at), at}};
+  return {{constant_like(clamped, dtype), at}, {scalar(past, at), at}};
 }
 
 Bound tensor_bound(const Tensor& x, DType dtype, SourceLocation at) {
   if (!is_integer(x.dtype()))
-    throw Error(base::invalid_argument("random::randint: a bound is ", x.shape(),
-                                       "; it must be of integers, cast it with astype(s32)"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("random::randint", ": a bound is ", x.shape(),
+                                         "; it must be of integers, cast it with astype(s32)"),
+        at);
   Range from = range_of(x.dtype());
   Range to = range_of(dtype);
   Located value(x, at);
@@ -124,8 +127,8 @@ Tensor elements_of(std::string_view op, const Operand& x) {
   if (x.is_tensor()) return x.tensor();
   const int64_t* n = std::get_if<int64_t>(&x.number());
   if (n && *n >= 0) return arange(*n, x.at());
-  throw Error(base::invalid_argument(op, ": x is the C++ number ", number_text(x),
-                                     "; it must be a count of 0 or more, or a tensor"),
+  throw Error(trace_internal::invalid_argument(op, ": x is the C++ number ", number_text(x),
+                                               "; it must be a count of 0 or more, or a tensor"),
               x.at());
 }
 
@@ -140,11 +143,12 @@ Tensor permuted(const Words& words, const Tensor& x, int64_t axis, bool independ
 
 Tensor randint(Operand key, const Dimensions& shape, Operand low, Operand high, DType dtype,
                const Options& options) {
+  const PublicCall call("random::randint", key.at());
   constexpr std::string_view kOp = "random::randint";
   SourceLocation at = key.at();
   if (!is_integer(dtype) || bit_width(dtype) < 8)
-    throw Error(base::invalid_argument(kOp, ": dtype is ", to_string(dtype),
-                                       "; it must be an integer of 8 bits or more"),
+    throw Error(trace_internal::invalid_argument(kOp, ": dtype is ", to_string(dtype),
+                                                 "; it must be an integer of 8 bits or more"),
                 at);
   random_internal::require_order(kOp, "low", low, "high", high, at);
   return one_program(kOp, at, [&] {
@@ -165,6 +169,7 @@ Tensor randint(Operand key, const Dimensions& shape, Operand low, Operand high, 
 }
 
 Tensor bernoulli(Operand key, Operand p, const Dimensions& shape, const Options& options) {
+  const PublicCall call("random::bernoulli", key.at());
   random_internal::require_floats("random::bernoulli", "p", p, key.at());
   random_internal::require_probability("random::bernoulli", p, key.at());
   DType dtype = p.is_tensor() ? p.tensor().dtype() : f32;
@@ -173,11 +178,13 @@ Tensor bernoulli(Operand key, Operand p, const Dimensions& shape, const Options&
 }
 
 Tensor rademacher(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  const PublicCall call("random::rademacher", key.at());
   SourceLocation at = key.at();
   if (!is_float_or_signed(dtype))
-    throw Error(base::invalid_argument("random::rademacher: dtype is ", to_string(dtype),
-                                       "; it must be a signed integer or f16, bf16, f32 or f64"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("random::rademacher", ": dtype is ", to_string(dtype),
+                                         "; it must be a signed integer or f16, bf16, f32 or f64"),
+        at);
   random_internal::check_sample_shape("random::rademacher", shape, at);
   return one_program("random::rademacher", at, [&] {
     return rademacher_of({words_of("random::rademacher", key), shape, dtype, options}).tensor();
@@ -186,6 +193,7 @@ Tensor rademacher(Operand key, const Dimensions& shape, DType dtype, const Optio
 
 Tensor categorical(Operand key, Operand logits, base::Int axis, const Dimensions& shape,
                    const Options& options, bool replace) {
+  const PublicCall call("random::categorical", key.at());
   constexpr std::string_view kOp = "random::categorical";
   SourceLocation at = key.at();
   Tensor x = as_tensor(logits);
@@ -196,19 +204,19 @@ Tensor categorical(Operand key, Operand logits, base::Int axis, const Dimensions
   Dimensions sizes = shape.empty() ? batch : shape;
   random_internal::check_sample_shape(kOp, sizes, at);
   if (sizes.size() < batch.size() ||
-      broadcast_shapes(Shape(f32, sizes), Shape(f32, batch), kOp, at) != sizes)
-    throw Error(
-        base::invalid_argument(kOp, ": shape is [", base::join(sizes, ","), "]; it must end in [",
-                               base::join(batch, ","), "], logits without axis ", axis),
-        at);
+      broadcast_shapes(Shape(f32, sizes), Shape(f32, batch), at) != sizes)
+    throw Error(trace_internal::invalid_argument(kOp, ": shape is [", base::join(sizes, ","),
+                                                 "]; it must end in [", base::join(batch, ","),
+                                                 "], logits without axis ", axis),
+                at);
   int64_t extra = static_cast<int64_t>(sizes.size() - batch.size());
   if (!replace) {
     int64_t draws = Shape(f32, {sizes.begin(), sizes.begin() + extra}).element_count();
     if (draws > x.dim(along))
-      throw Error(
-          base::invalid_argument(kOp, ": ", draws, " draws without replacement from ", x.dim(along),
-                                 " positions; there must be at least as many positions"),
-          at);
+      throw Error(trace_internal::invalid_argument(
+                      kOp, ": ", draws, " draws without replacement from ", x.dim(along),
+                      " positions; there must be at least as many positions"),
+                  at);
     return one_program(kOp, at, [&] {
       Located noise = gumbel_of({words_of(kOp, key), x.shape().dimensions(), x.dtype(), options});
       Located perturbed = noise + Located(x, at);
@@ -227,11 +235,12 @@ Tensor categorical(Operand key, Operand logits, base::Int axis, const Dimensions
 
 Tensor geometric(Operand key, Operand p, const Dimensions& shape, DType dtype,
                  const Options& options) {
+  const PublicCall call("random::geometric", key.at());
   constexpr std::string_view kOp = "random::geometric";
   if (!is_integer(dtype))
-    throw Error(
-        base::invalid_argument(kOp, ": dtype is ", to_string(dtype), "; it must be of integers"),
-        key.at());
+    throw Error(trace_internal::invalid_argument(kOp, ": dtype is ", to_string(dtype),
+                                                 "; it must be of integers"),
+                key.at());
   random_internal::require_floats(kOp, "p", p, key.at());
   random_internal::require_probability(kOp, p, key.at());
   DType drawn = p.is_tensor() ? p.tensor().dtype() : f32;
@@ -245,6 +254,7 @@ Tensor geometric(Operand key, Operand p, const Dimensions& shape, DType dtype,
 
 Tensor permutation(Operand key, Operand x, base::Int axis, bool independent,
                    const Options& options) {
+  const PublicCall call("random::permutation", key.at());
   constexpr std::string_view kOp = "random::permutation";
   SourceLocation at = key.at();
   return one_program(kOp, at, [&] {

@@ -8,6 +8,7 @@
 #include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::random {
 namespace {
@@ -23,6 +24,7 @@ using random_internal::uniform_of;
 using random_internal::Words;
 using trace_internal::any_of;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Parameters = std::span<const Located>;
 
 Tensor choose(const Located& condition, const Located& x, const Tensor& otherwise) {
@@ -158,7 +160,8 @@ Located ball_of(const Request& r, int64_t d, double p) {
 
 void require_positive(std::string_view op, double p, const Operand& key) {
   if (p > 0) return;
-  throw Error(base::invalid_argument(op, ": p is ", p, "; it must be more than 0"), key.at());
+  throw Error(trace_internal::invalid_argument(op, ": p is ", p, "; it must be more than 0"),
+              key.at());
 }
 
 }  // namespace
@@ -199,6 +202,7 @@ Tensor t(Operand key, Operand df, const Dimensions& shape, DType dtype, const Op
 
 Tensor generalized_normal(Operand key, double p, const Dimensions& shape, DType dtype,
                           const Options& options) {
+  const PublicCall call("random::generalized_normal", key.at());
   require_positive("random::generalized_normal", p, key);
   return sample("random::generalized_normal", key, shape, dtype, options,
                 [p](const Request& r) { return generalized_normal_of(r, p); });
@@ -206,6 +210,7 @@ Tensor generalized_normal(Operand key, double p, const Dimensions& shape, DType 
 
 Tensor ball(Operand key, base::Int d, double p, const Dimensions& shape, DType dtype,
             const Options& options) {
+  const PublicCall call("random::ball", key.at());
   require_positive("random::ball", p, key);
   return sample("random::ball", key, shape, dtype, options,
                 [d, p](const Request& r) { return ball_of(r, d, p); });
@@ -213,13 +218,14 @@ Tensor ball(Operand key, base::Int d, double p, const Dimensions& shape, DType d
 
 Tensor dirichlet(Operand key, Operand alpha, const Dimensions& shape, DType dtype,
                  const Options& options) {
+  const PublicCall call("random::dirichlet", key.at());
   SourceLocation at = key.at();
   Tensor given = as_tensor(alpha);
   if (given.rank() == 0)
-    throw Error(
-        base::invalid_argument("random::dirichlet: alpha is ", given.shape(),
-                               "; it must have rank 1 or more, its last axis the categories"),
-        at);
+    throw Error(trace_internal::invalid_argument(
+                    "random::dirichlet", ": alpha is ", given.shape(),
+                    "; it must have rank 1 or more, its last axis the categories"),
+                at);
   Dimensions sizes = shape;
   if (!sizes.empty()) sizes.push_back(given.dim(-1));
   return sample("random::dirichlet", key, {alpha}, sizes, dtype, options,

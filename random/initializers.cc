@@ -7,6 +7,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::random {
 namespace {
@@ -15,6 +16,7 @@ using trace_internal::axes_of;
 using trace_internal::axis_of;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // The deviation of a normal number that is cut off at two deviations.
 constexpr double kTruncatedDeviation = 0.87962566103423978;
@@ -47,11 +49,12 @@ double fan_of(const Shape& shape, const VarianceScaling& how, SourceLocation at)
 
 Tensor with(std::string_view op, const Operand& key, const Dimensions& shape, DType dtype,
             double scale, Fan fan, WeightDistribution distribution) {
+  const PublicCall call(op, key.at());
   if (shape.size() < 2)
-    throw Error(
-        base::invalid_argument(op, ": shape is [", base::join(shape, ","),
-                               "]; it must have rank 2 or more, its last axes inputs and outputs"),
-        key.at());
+    throw Error(trace_internal::invalid_argument(
+                    op, ": shape is [", base::join(shape, ","),
+                    "]; it must have rank 2 or more, its last axes inputs and outputs"),
+                key.at());
   return one_program(op, key.at(), [&] {
     return variance_scaling(key, shape, {.scale = scale, .fan = fan, .distribution = distribution},
                             dtype);
@@ -62,6 +65,7 @@ Tensor with(std::string_view op, const Operand& key, const Dimensions& shape, DT
 
 Tensor variance_scaling(Operand key, const Dimensions& shape, const VarianceScaling& how,
                         DType dtype) {
+  const PublicCall call("random::variance_scaling", key.at());
   SourceLocation at = key.at();
   trace_internal::require_ieee_float("random::variance_scaling", "dtype", dtype, at);
   const double fan = fan_of(Shape(dtype, shape), how, at);
@@ -114,12 +118,14 @@ Tensor lecun_normal(Operand key, const Dimensions& shape, DType dtype) {
 
 Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale, base::Int axis,
                           DType dtype) {
+  const PublicCall call("random::orthogonal_weights", key.at());
   SourceLocation at = key.at();
   const Shape whole(dtype, shape);
   if (shape.size() < 2)
-    throw Error(base::invalid_argument("random::orthogonal_weights: shape is of rank ",
-                                       shape.size(), "; it must have rank 2 or more"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("random::orthogonal_weights", ": shape is of rank ",
+                                         shape.size(), "; it must have rank 2 or more"),
+        at);
   const int64_t along = axis_of("random::orthogonal_weights", whole, axis, at);
   return one_program("random::orthogonal_weights", at, [&] {
     if (whole.element_count() == 0) return zeros(shape, dtype, at);

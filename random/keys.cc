@@ -5,6 +5,7 @@
 #include "heddle/random/internal/threefry.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::random {
 namespace {
@@ -14,6 +15,7 @@ using random_internal::Words;
 using random_internal::words_of;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // The bits of an integer scalar or C++ number, as u64 (`wide`) or as u32, the low ones.
 Located integer_bits(std::string_view op, std::string_view what, const Operand& x, bool wide) {
@@ -26,9 +28,10 @@ Located integer_bits(std::string_view op, std::string_view what, const Operand& 
       Tensor low = bit_width(shape.dtype()) <= 32 ? x.tensor().astype(u32, at) : x.tensor();
       return {low.astype(dtype, at), at};
     }
-    throw Error(base::invalid_argument(op, ": ", what, " is ", shape,
-                                       "; it must be an integer scalar, or a C++ integer"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(op, ": ", what, " is ", shape,
+                                         "; it must be an integer scalar, or a C++ integer"),
+        at);
   }
   uint64_t bits = 0;
   if (const int64_t* i = std::get_if<int64_t>(&x.number()))
@@ -36,10 +39,10 @@ Located integer_bits(std::string_view op, std::string_view what, const Operand& 
   else if (const uint64_t* u = std::get_if<uint64_t>(&x.number()))
     bits = *u;
   else
-    throw Error(base::invalid_argument(op, ": ", what, " is the C++ number ", number_text(x),
-                                       "; it must be an integer"),
+    throw Error(trace_internal::invalid_argument(op, ": ", what, " is the C++ number ",
+                                                 number_text(x), "; it must be an integer"),
                 at);
-  return {constant_like({wide ? bits : bits & UINT32_MAX, at}, dtype, op), at};
+  return {constant_like({wide ? bits : bits & UINT32_MAX, at}, dtype), at};
 }
 
 }  // namespace
@@ -52,6 +55,7 @@ Tensor key(Operand seed) {
 }
 
 Tensor split(Operand key, base::Int count, const Options& options) {
+  const PublicCall call("random::split", key.at());
   random_internal::check_sample_shape("random::split", {count}, key.at());
   return one_program("random::split", key.at(), [&] {
     return key_of(split_many(words_of("random::split", key), count, options));
@@ -67,11 +71,12 @@ Tensor fold_in(Operand key, Operand data) {
 }
 
 Tensor bits(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+  const PublicCall call("random::bits", key.at());
   SourceLocation at = key.at();
   random_internal::check_sample_shape("random::bits", shape, at);
   if (!is_unsigned(dtype) || bit_width(dtype) < 8) {
-    throw Error(base::invalid_argument("random::bits: dtype is ", to_string(dtype),
-                                       "; it must be u8, u16, u32 or u64"),
+    throw Error(trace_internal::invalid_argument("random::bits", ": dtype is ", to_string(dtype),
+                                                 "; it must be u8, u16, u32 or u64"),
                 at);
   }
   return one_program("random::bits", at, [&] {

@@ -12,12 +12,14 @@
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::random {
 namespace {
 
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // The shape without its last `count` sizes.
 Dimensions without_last(const Dimensions& shape, size_t count) {
@@ -52,23 +54,25 @@ Located root_of(const Located& covariance, CovarianceRoot root) {
 void check_moments(std::string_view op, const Shape& mean, const Shape& covariance,
                    SourceLocation at) {
   if (mean.dtype() != f32 && mean.dtype() != f64)
-    throw Error(base::invalid_argument(op, ": mean is ", mean,
-                                       "; it must be of f32 or f64, cast it with astype(f32)"),
+    throw Error(trace_internal::invalid_argument(
+                    op, ": mean is ", mean, "; it must be of f32 or f64, cast it with astype(f32)"),
                 at);
   if (mean.rank() == 0)
-    throw Error(base::invalid_argument(op, ": mean is ", mean, "; it must have rank 1 or more"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(op, ": mean is ", mean, "; it must have rank 1 or more"),
+        at);
   const int64_t n = mean.dimensions().back();
   const Dimensions& sizes = covariance.dimensions();
   if (sizes.size() < 2 || sizes.back() != n || sizes[sizes.size() - 2] != n) {
-    throw Error(base::invalid_argument(op, ": covariance is ", covariance, "; it must be [.., ", n,
-                                       ",", n, "], square of the size of mean ", mean),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(op, ": covariance is ", covariance, "; it must be [.., ",
+                                         n, ",", n, "], square of the size of mean ", mean),
+        at);
   }
   if (covariance.dtype() != mean.dtype()) {
-    throw Error(base::invalid_argument(op, ": covariance is ", covariance, " and mean ", mean,
-                                       "; their dtypes must be equal, ",
-                                       cast_advice(covariance.dtype(), mean.dtype())),
+    throw Error(trace_internal::invalid_argument(op, ": covariance is ", covariance, " and mean ",
+                                                 mean, "; their dtypes must be equal, ",
+                                                 cast_advice(covariance.dtype(), mean.dtype())),
                 at);
   }
 }
@@ -76,10 +80,10 @@ void check_moments(std::string_view op, const Shape& mean, const Shape& covarian
 // A tensor of the batch's shape that stands for an operand's leading axes.
 Dimensions batch_shape(std::string_view op, const Dimensions& shape, const Dimensions& a,
                        const Dimensions& b, SourceLocation at) {
-  Dimensions common = broadcast_shapes(Shape(f32, a), Shape(f32, b), op, at);
+  Dimensions common = broadcast_shapes(Shape(f32, a), Shape(f32, b), at);
   if (shape.empty()) return common;
-  if (broadcast_shapes(Shape(f32, shape), Shape(f32, common), op, at) == shape) return shape;
-  throw Error(base::invalid_argument(
+  if (broadcast_shapes(Shape(f32, shape), Shape(f32, common), at) == shape) return shape;
+  throw Error(trace_internal::invalid_argument(
                   op, ": batches of the parameters are [", base::join(common, ","),
                   "]; they must broadcast to the shape asked for, [", base::join(shape, ","), "]"),
               at);
@@ -104,6 +108,7 @@ Tensor counts_of(const Located& n, const Located& p, const Operand& key, const O
 
 Tensor multivariate_normal(Operand key, Operand mean, Operand covariance, const Dimensions& shape,
                            const Options& options, CovarianceRoot root) {
+  const PublicCall call("random::multivariate_normal", key.at());
   constexpr std::string_view kOp = "random::multivariate_normal";
   SourceLocation at = key.at();
   Located center(as_tensor(mean), at), spread(as_tensor(covariance), at);
@@ -120,12 +125,14 @@ Tensor multivariate_normal(Operand key, Operand mean, Operand covariance, const 
   });
 }
 
-Tensor orthogonal(Operand key, base::Int n, const Dimensions& shape, DType dtype, base::Int m,
-                  const Options& options) {
+Tensor orthogonal(Operand key, base::Int n, const Dimensions& shape, DType dtype,
+                  std::optional<base::Int> m, const Options& options) {
+  const PublicCall call("random::orthogonal", key.at());
   constexpr std::string_view kOp = "random::orthogonal";
   SourceLocation at = key.at();
-  if (n < 0) throw Error(base::invalid_argument(kOp, ": n is ", n, "; it must be 0 or more"), at);
-  const int64_t columns = m < 0 ? n : m;
+  if (n < 0)
+    throw Error(trace_internal::invalid_argument(kOp, ": n is ", n, "; it must be 0 or more"), at);
+  const int64_t columns = trace_internal::count_or(kOp, "m", m, n, at);
   return one_program(kOp, at, [&] {
     Dimensions tall =
         with_last(shape, {std::max<int64_t>(n, columns), std::min<int64_t>(n, columns)});
@@ -140,24 +147,26 @@ Tensor orthogonal(Operand key, base::Int n, const Dimensions& shape, DType dtype
 
 Tensor multinomial(Operand key, Operand n, Operand p, const Dimensions& shape,
                    const Options& options) {
+  const PublicCall call("random::multinomial", key.at());
   constexpr std::string_view kOp = "random::multinomial";
   SourceLocation at = key.at();
   Tensor odds = as_tensor(p);
   trace_internal::require_ieee_float(kOp, "p", odds.dtype(), at);
   Dimensions sizes = shape.empty() ? odds.shape().dimensions() : shape;
   if (odds.rank() == 0 || sizes.back() != odds.dim(-1)) {
-    throw Error(base::invalid_argument(kOp, ": p is ", odds.shape(), " and the sample [",
-                                       base::join(sizes, ","),
-                                       "]; p must have rank 1 or more, and both the "
-                                       "outcomes as their last axis"),
+    throw Error(trace_internal::invalid_argument(kOp, ": p is ", odds.shape(), " and the sample [",
+                                                 base::join(sizes, ","),
+                                                 "]; p must have rank 1 or more, and both the "
+                                                 "outcomes as their last axis"),
                 at);
   }
-  Tensor trials = n.is_tensor() ? n.tensor() : constant_like(n, odds.dtype(), kOp);
+  Tensor trials = n.is_tensor() ? n.tensor() : constant_like(n, odds.dtype());
   if (trials.dtype() != odds.dtype()) {
-    throw Error(base::invalid_argument(kOp, ": n is ", trials.shape(), " and p ", odds.shape(),
-                                       "; their dtypes must be equal, cast n with astype(",
-                                       to_string(odds.dtype()), ")"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(kOp, ": n is ", trials.shape(), " and p ", odds.shape(),
+                                         "; their dtypes must be equal, cast n with astype(",
+                                         to_string(odds.dtype()), ")"),
+        at);
   }
   return one_program(kOp, at, [&] {
     Located all(broadcast_to(odds, sizes, at), at);

@@ -7,6 +7,8 @@
 //          and the caller's line
 #pragma once
 
+#include <optional>
+
 #include "heddle/base/int.h"
 #include "heddle/random/keys.h"
 
@@ -24,10 +26,11 @@ Tensor multivariate_normal(Operand key, Operand mean, Operand covariance,
                            CovarianceRoot root = CovarianceRoot::kCholesky);
 
 // Matrices [shape.., n, m], drawn uniformly from those whose rows (n <= m) or columns (n >= m) are
-// orthonormal. m < 0: n. dtype: f32, f64, c64 (unitary ones) or c128. source: F. Mezzadri, How to
-// generate random matrices from the classical compact groups, Notices of the AMS 54 (2007)
+// orthonormal; m is n unless given. dtype: f32, f64, c64 (unitary ones) or c128. source: F.
+// Mezzadri, How to generate random matrices from the classical compact groups, Notices of the AMS
+// 54 (2007)
 Tensor orthogonal(Operand key, base::Int n, const Dimensions& shape = {}, DType dtype = f32,
-                  base::Int m = -1, const Options& options = {});
+                  std::optional<base::Int> m = {}, const Options& options = {});
 
 // How often each of k outcomes occurs in n trials, as floats [.., k] of p's dtype: p[.., k] their
 // probabilities, n a number or [..] of that dtype. `shape` is the whole sample's, [.., k], to which

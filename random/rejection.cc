@@ -8,6 +8,7 @@
 #include "heddle/special/gamma.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::random {
 namespace {
@@ -21,6 +22,7 @@ using random_internal::Words;
 using random_internal::words_of;
 using trace_internal::any_of;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Parameters = std::span<const Located>;
 
 // A loop's key and two arrays of the sample's shape.
@@ -174,9 +176,10 @@ Located binomial_of(const Request& r, const Located& n, const Located& p) {
 
 Tensor poisson(Operand key, Operand lam, const Dimensions& shape, DType dtype,
                const Options& options) {
+  const PublicCall call("random::poisson", key.at());
   if (!is_integer(dtype))
-    throw Error(base::invalid_argument("random::poisson: dtype is ", to_string(dtype),
-                                       "; it must be of integers"),
+    throw Error(trace_internal::invalid_argument("random::poisson", ": dtype is ", to_string(dtype),
+                                                 "; it must be of integers"),
                 key.at());
   return sample("random::poisson", key, {lam}, shape, f32, options,
                 [dtype](const Request& r, Parameters p) { return poisson_of(r, p[0], dtype); });

@@ -53,10 +53,10 @@ Status TransferGuard::check(Direction direction, const Shape& shape, std::string
   std::string transfer = describe(direction, shape, what);
   if (guard->policy_ == Policy::kForbid) {
     return base::failed_precondition(
-        transfer,
-        ", and a TransferGuard forbids it; move it out of the guarded block, or allow "
-        "it with an inner TransferGuard(Policy::kAllow)",
-        line_of(guard->where_));
+        transfer, ", and a TransferGuard",
+        guard->where_.known() ? base::cat(" at ", guard->where_) : std::string(),
+        " forbids it; move it out of the guarded block, or allow it with an inner "
+        "TransferGuard(Policy::kAllow)");
   }
   if (guard->log_ != nullptr) {
     guard->log_->push_back(std::move(transfer));

@@ -10,6 +10,7 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 using Leaves = std::vector<Tensor>;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 
 constexpr std::string_view kWhat = "associative_scan";
 constexpr char kCombine = 0;
@@ -73,20 +75,21 @@ class AssociativeScan {
   void check(const std::vector<Shape>& before, const Body& body) const {
     const TreeSpec in = elements_.spec();
     if (in != body.results[0])
-      throw Error(base::invalid_argument(kWhat, ": elements",
-                                         first_difference(in, body.results[0], " as fn gets them",
-                                                          " as it returns them"),
-                                         "; it must return the structure that it was given"),
-                  at_);
+      throw Error(
+          trace_internal::invalid_argument(
+              kWhat, ": elements",
+              first_difference(in, body.results[0], " as fn gets them", " as it returns them"),
+              "; it must return the structure that it was given"),
+          at_);
     std::vector<std::string> paths = leaf_paths(in);
     for (size_t i = 0; i < paths.size(); ++i) {
       const Shape& after = body.result_shapes[i];
       if (same_type(before[i], after)) continue;
       throw Error(
-          base::invalid_argument(kWhat, ": elements", paths[i], " enter fn as ", before[i],
-                                 " and leave as ", after,
-                                 "; fn must keep types, and work on slabs of any length along "
-                                 "the axis"),
+          trace_internal::invalid_argument(
+              kWhat, ": elements", paths[i], " enter fn as ", before[i], " and leave as ", after,
+              "; fn must keep types, and work on slabs of any length along "
+              "the axis"),
           at_);
     }
   }
@@ -114,6 +117,7 @@ class AssociativeScan {
 
 std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements,
                                     const AssociativeScanOptions& options, SourceLocation at) {
+  const PublicCall call(kWhat, at, PublicCall::Runs::kUsersFunction);
   if (elements.leaves.empty()) return {};
   trace_internal::require_values(kWhat, "elements", elements.leaves, elements.spec, at);
   return trace_internal::in_program(kWhat, at, [&] {
@@ -123,9 +127,9 @@ std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements
     for (size_t i = 1; i < shapes.size(); ++i) {
       if (shapes[i].has_dimension(axis) && shapes[i].dimension(axis) == shapes[0].dimension(axis))
         continue;
-      throw Error(base::invalid_argument(kWhat, ": element", paths[i], " is ", shapes[i],
-                                         " and element", paths[0], " is ", shapes[0],
-                                         "; all must have one size along axis ", options.axis),
+      throw Error(trace_internal::invalid_argument(
+                      kWhat, ": element", paths[i], " is ", shapes[i], " and element", paths[0],
+                      " is ", shapes[0], "; all must have one size along axis ", options.axis),
                   at);
     }
     Leaves leaves = elements.leaves;
@@ -223,9 +227,10 @@ Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, b
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (x.dtype() == pred)
-    throw Error(base::invalid_argument(name, ": x is ", x.shape(),
-                                       "; it must be of numbers, cast it with astype(s32)"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(name, ": x is ", x.shape(),
+                                         "; it must be of numbers, cast it with astype(s32)"),
+        at);
   int64_t along = trace_internal::axis_of(name, x.shape(), axis, at);
   if (x.shape().dimension(along) < 2) return x;
   const bool turn = reverse && (exact || is_integer(x.dtype()));
@@ -248,7 +253,10 @@ Tensor counted(const Operand& x) {
 }  // namespace
 }  // namespace scan_internal
 
+using trace_internal::PublicCall;
+
 Tensor cumsum(Operand x, base::Int axis, bool reverse) {
+  const PublicCall call("cumsum", x.at());
   return scan_internal::cumulative("cumsum", {scan_internal::counted(x), x.at()}, axis, reverse,
                                    false, 0,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
@@ -256,6 +264,7 @@ Tensor cumsum(Operand x, base::Int axis, bool reverse) {
                                    });
 }
 Tensor cumprod(Operand x, base::Int axis, bool reverse) {
+  const PublicCall call("cumprod", x.at());
   return scan_internal::cumulative("cumprod", {scan_internal::counted(x), x.at()}, axis, reverse,
                                    false, 1,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
@@ -263,18 +272,21 @@ Tensor cumprod(Operand x, base::Int axis, bool reverse) {
                                    });
 }
 Tensor cummax(Operand x, base::Int axis, bool reverse) {
+  const PublicCall call("cummax", x.at());
   return scan_internal::cumulative("cummax", x, axis, reverse, true, 0,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return maximum({a, at}, {b, at});
                                    });
 }
 Tensor cummin(Operand x, base::Int axis, bool reverse) {
+  const PublicCall call("cummin", x.at());
   return scan_internal::cumulative("cummin", x, axis, reverse, true, 0,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return minimum({a, at}, {b, at});
                                    });
 }
 Tensor cumlogsumexp(Operand x, base::Int axis, bool reverse) {
+  const PublicCall call("cumlogsumexp", x.at());
   using trace_internal::Located;
   trace_internal::floating("cumlogsumexp", "x", x);
   return scan_internal::cumulative("cumlogsumexp", x, axis, reverse, false, -INFINITY,

@@ -92,12 +92,7 @@ E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& opt
 inline Tensor associative_scan(Tensor (*fn)(Operand, Operand), const Tensor& elements,
                                const AssociativeScanOptions& options = {},
                                SourceLocation at = SourceLocation::here()) {
-  trace_internal::require_function("associative_scan", "function", fn, at);
-  return associative_scan(
-      [&](const Tensor& a, const Tensor& b) {
-        return fn({a, at}, {b, at});
-      },
-      elements, options, at);
+  return associative_scan(trace_internal::ByName<Operand, Operand>(fn, at), elements, options, at);
 }
 
 // Inclusive running results along an axis. The dtype stays; pred is counted in s32 by sums and

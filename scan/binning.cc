@@ -10,6 +10,7 @@
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/vectors.h"
 
 namespace heddle {
@@ -17,6 +18,7 @@ namespace {
 
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 using trace_internal::vector_of;
 
 // The bin of each element, those outside being -1 or n.
@@ -33,8 +35,8 @@ Tensor counted(const Located& place, int64_t bins, const Tensor& like,
   SourceLocation at = place.at();
   Tensor each = weights ? as_tensor(*weights) : full_like(place.operand(), {1, at});
   if (each.shape().dimensions() != like.shape().dimensions())
-    throw Error(base::invalid_argument(op, ": weights are ", each.shape(), "; x is ", like.shape(),
-                                       ", they must have its shape"),
+    throw Error(trace_internal::invalid_argument(op, ": weights are ", each.shape(), "; x is ",
+                                                 like.shape(), ", they must have its shape"),
                 at);
   return scatter({zeros({bins}, each.dtype(), at), at},
                  {reshape(place.operand(), {like.size(), 1}), at},
@@ -88,8 +90,8 @@ Located element(const Located& v, int64_t i) {
 void require_points(const Tensor& x, const Tensor& xp, const Tensor& fp, SourceLocation at) {
   vector_of("interp", "xp", {xp, at}, 1);
   if (fp.shape() != xp.shape() || !is_floating(x.dtype()))
-    throw Error(base::invalid_argument(
-                    "interp: x is ", x.shape(), ", xp ", xp.shape(), " and fp ", fp.shape(),
+    throw Error(trace_internal::invalid_argument(
+                    "interp", ": x is ", x.shape(), ", xp ", xp.shape(), " and fp ", fp.shape(),
                     "; they must be of floats of one dtype, xp and fp vectors of one "
                     "length"),
                 at);
@@ -98,6 +100,7 @@ void require_points(const Tensor& x, const Tensor& xp, const Tensor& fp, SourceL
 }  // namespace
 
 Tensor digitize(Operand operand, Operand edge_operand, bool right) {
+  const PublicCall call("digitize", operand.at());
   SourceLocation at = operand.at();
   Tensor edges = as_tensor(edge_operand);
   Tensor x = trace_internal::like("digitize", "x", operand, edges.dtype(), at);
@@ -115,6 +118,7 @@ Tensor digitize(Operand operand, Operand edge_operand, bool right) {
 }
 
 Tensor histogram_at(Operand operand, Operand edge_operand, std::optional<Operand> weights) {
+  const PublicCall call("histogram_at", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), edges = as_tensor(edge_operand);
   return one_program("histogram_at", at, [&] {
@@ -125,11 +129,12 @@ Tensor histogram_at(Operand operand, Operand edge_operand, std::optional<Operand
 
 Tensor histogram2d_at(Operand first, Operand second, Operand x_edges, Operand y_edges,
                       std::optional<Operand> weights) {
+  const PublicCall call("histogram2d_at", first.at());
   SourceLocation at = first.at();
   Tensor x = as_tensor(first), y = as_tensor(second);
   if (x.shape().dimensions() != y.shape().dimensions())
-    throw Error(base::invalid_argument("histogram2d_at: y is ", y.shape(), "; x is ", x.shape(),
-                                       ", they must have one shape"),
+    throw Error(trace_internal::invalid_argument("histogram2d_at", ": y is ", y.shape(), "; x is ",
+                                                 x.shape(), ", they must have one shape"),
                 at);
   return one_program("histogram2d_at", at, [&] {
     Tensor rows = as_tensor(x_edges), columns = as_tensor(y_edges);
@@ -143,13 +148,14 @@ Tensor histogram2d_at(Operand first, Operand second, Operand x_edges, Operand y_
 }
 
 Tensor histogram_bin_edges(Operand operand, base::Int bins) {
+  const PublicCall call("histogram_bin_edges", operand.at());
   SourceLocation at = operand.at();
   Located x(as_tensor(operand), at);
   if (bins < 1 || !is_floating(x.dtype()) || x.tensor().size() == 0)
-    throw Error(
-        base::invalid_argument("histogram_bin_edges: x is ", x.tensor().shape(), ", bins ", bins,
-                               "; x must be of floats, with elements, and bins 1 or more"),
-        at);
+    throw Error(trace_internal::invalid_argument(
+                    "histogram_bin_edges", ": x is ", x.tensor().shape(), ", bins ", bins,
+                    "; x must be of floats, with elements, and bins 1 or more"),
+                at);
   return one_program("histogram_bin_edges", at, [&] {
     Located low = x.with(min(x.operand())), high = x.with(max(x.operand()));
     Located wider = where(low == high, low.like(0.5), 0);
@@ -162,14 +168,16 @@ Tensor histogram_bin_edges(Operand operand, base::Int bins) {
 }
 
 Tensor interp(Operand operand, Operand places, Operand values, const Interp& beyond) {
+  const PublicCall call("interp", operand.at());
   SourceLocation at = operand.at();
   const Tensor xp = as_tensor(places);
   const Tensor fp = trace_internal::like("interp", "fp", values, xp.dtype(), at);
   const Tensor x = trace_internal::like("interp", "x", operand, xp.dtype(), at);
   require_points(x, xp, fp, at);
   if (beyond.period && !(*beyond.period > 0))
-    throw Error(
-        base::invalid_argument("interp: period is ", *beyond.period, "; it must be above 0"), at);
+    throw Error(trace_internal::invalid_argument("interp", ": period is ", *beyond.period,
+                                                 "; it must be above 0"),
+                at);
   return one_program("interp", at, [&] {
     Located wanted(x, at);
     Points points{{xp, at}, {fp, at}};

@@ -4,6 +4,7 @@
 
 #include "heddle/scan/trace_body.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle::scan_internal {
@@ -11,6 +12,7 @@ namespace {
 
 using hlo::Opcode;
 using trace_internal::emit;
+using trace_internal::PublicCall;
 
 // One kind a branch that is traced at each call: branches of one type, as those of a vector, are
 // places of their own. A Function has one body wherever it stands.
@@ -79,7 +81,7 @@ class Branches {
     const Body& a = *bodies_[0];
     const Body& b = *bodies_[i];
     if (a.results[0] != b.results[0]) {
-      throw Error(base::invalid_argument(
+      throw Error(trace_internal::invalid_argument(
                       what_, ": result",
                       first_difference(a.results[0], b.results[0], base::cat(" in ", names_[0]),
                                        base::cat(" in ", names_[i])),
@@ -91,7 +93,7 @@ class Branches {
       const Shape& x = a.result_shapes[leaf];
       const Shape& y = b.result_shapes[leaf];
       if (same_type(x, y)) continue;
-      throw Error(base::invalid_argument(
+      throw Error(trace_internal::invalid_argument(
                       what_, ": result", paths[leaf], " is ", x, " in ", names_[0], " and ", y,
                       " in ", names_[i],
                       x.dtype() != y.dtype()
@@ -122,11 +124,11 @@ Tensor predicate_of(const Operand& predicate, SourceLocation at) {
   Tensor value = chooser("cond", "predicate", predicate);
   const Shape& shape = value.shape();
   if (!shape.is_scalar() || is_complex(shape.dtype())) {
-    throw Error(
-        base::invalid_argument("cond: predicate is ", shape,
-                               "; it must be pred[], or a real scalar, which is compared with "
-                               "zero; for elements use where()"),
-        at);
+    throw Error(trace_internal::invalid_argument(
+                    "cond", ": predicate is ", shape,
+                    "; it must be pred[], or a real scalar, which is compared with "
+                    "zero; for elements use where()"),
+                at);
   }
   return shape.dtype() == pred ? value : not_equal({value, at}, {0, at});
 }
@@ -135,8 +137,8 @@ Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
   Tensor value = chooser("switch_case", "index", index);
   const Shape& shape = value.shape();
   if (!shape.is_scalar() || !is_integer(shape.dtype())) {
-    throw Error(base::invalid_argument(
-                    "switch_case: index is ", shape,
+    throw Error(trace_internal::invalid_argument(
+                    "switch_case", ": index is ", shape,
                     "; it must be a scalar of an integer dtype, cast it with astype(s32)"),
                 at);
   }
@@ -150,6 +152,7 @@ Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
 
 std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const Callable& on_false,
                              const Argument& operands, TreeSpec* result, SourceLocation at) {
+  const PublicCall call("cond", at, PublicCall::Runs::kUsersFunction);
   return trace_internal::in_program("cond", at, [&] {
     Tensor index = predicate_of(predicate, at);
     Branches branches("cond", operands, at);
@@ -162,8 +165,11 @@ std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const C
 
 std::vector<Tensor> run_switch(Operand index, std::span<const Callable> callables,
                                const Argument& operands, TreeSpec* result, SourceLocation at) {
+  const PublicCall call("switch_case", at, PublicCall::Runs::kUsersFunction);
   if (callables.empty())
-    throw Error(base::invalid_argument("switch_case: has no branches; give at least one"), at);
+    throw Error(
+        trace_internal::invalid_argument("switch_case", ": has no branches; give at least one"),
+        at);
   return trace_internal::in_program("switch_case", at, [&] {
     Tensor chosen = index_of(index, callables.size(), at);
     Branches branches("switch_case", operands, at);

@@ -2,6 +2,7 @@
 // runs.
 #pragma once
 
+#include <initializer_list>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -182,6 +183,27 @@ auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operand
                                 scan_internal::as_tree(operands, predicate.at())...);
 }
 
+// The same with functions of Heddle's by their names: cond(p, exp, log, x), cond(p, fmod, atan2, x,
+// y), and with one of them beside a callable.
+inline Tensor cond(Operand predicate, Tensor (*on_true)(Operand), Tensor (*on_false)(Operand),
+                   const Tensor& x) {
+  return cond(predicate, trace_internal::ByName<Operand>(on_true, predicate.at()),
+              trace_internal::ByName<Operand>(on_false, predicate.at()), x);
+}
+inline Tensor cond(Operand predicate, Tensor (*on_true)(Operand, Operand),
+                   Tensor (*on_false)(Operand, Operand), const Tensor& x, const Tensor& y) {
+  return cond(predicate, trace_internal::ByName<Operand, Operand>(on_true, predicate.at()),
+              trace_internal::ByName<Operand, Operand>(on_false, predicate.at()), x, y);
+}
+template <class OnFalse>
+auto cond(Operand predicate, Tensor (*on_true)(Operand), OnFalse&& on_false, const Tensor& x) {
+  return cond(predicate, trace_internal::ByName<Operand>(on_true, predicate.at()), on_false, x);
+}
+template <class OnTrue>
+auto cond(Operand predicate, OnTrue&& on_true, Tensor (*on_false)(Operand), const Tensor& x) {
+  return cond(predicate, on_true, trace_internal::ByName<Operand>(on_false, predicate.at()), x);
+}
+
 // `branches[index](operands..)`; an index outside 0 .. n-1 is clamped. One branch is called without
 // any conditional.
 //
@@ -197,6 +219,14 @@ auto switch_case(Operand index, const std::tuple<Fns...>& branches, const Operan
 template <class Fn, class... Operands>
 auto switch_case(Operand index, const std::vector<Fn>& branches, const Operands&... operands) {
   return scan_internal::switch_on(index, branches, scan_internal::as_tree(operands, index.at())...);
+}
+
+// The same with functions of Heddle's by their names: switch_case(i, {exp, log}, x).
+inline Tensor switch_case(Operand index, std::initializer_list<Tensor (*)(Operand)> branches,
+                          const Tensor& x) {
+  std::vector<trace_internal::ByName<Operand>> named;
+  for (auto fn : branches) named.emplace_back(fn, index.at());
+  return switch_case(index, named, x);
 }
 
 }  // namespace heddle

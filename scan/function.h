@@ -14,6 +14,7 @@
 
 #include "heddle/base/source_location.h"
 #include "heddle/trace/moved_from.h"
+#include "heddle/trace/operand.h"
 #include "heddle/trace/tree_checks.h"
 
 namespace heddle {
@@ -105,6 +106,12 @@ class Function {
   Id id_;
   SourceLocation made_at_;
 };
+
+// Of a function of Heddle's by its name: Function("exp", exp).
+Function(std::string, Tensor (*)(Operand), SourceLocation = {})
+    ->Function<trace_internal::ByName<Operand>>;
+Function(std::string, Tensor (*)(Operand, Operand), SourceLocation = {})
+    ->Function<trace_internal::ByName<Operand, Operand>>;
 
 namespace scan_internal {
 

@@ -4,6 +4,7 @@
 
 #include "heddle/scan/trace_body.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle::scan_internal {
@@ -11,6 +12,7 @@ namespace {
 
 using hlo::Opcode;
 using trace_internal::emit;
+using trace_internal::PublicCall;
 
 constexpr char kCondition = 0;
 constexpr char kBody = 0;
@@ -49,8 +51,8 @@ class State {
 void check_condition(const Shape& shape, SourceLocation at) {
   if (shape.is_scalar(pred)) return;
   throw Error(
-      base::invalid_argument(
-          "while_loop: condition returns ", shape,
+      trace_internal::invalid_argument(
+          "while_loop", ": condition returns ", shape,
           "; it must return pred[], compare the value with something or reduce it with all()"),
       at);
 }
@@ -116,11 +118,11 @@ TreeSpec behind(size_t numbers, const Argument& init) {
 std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
                                   const Argument& init, int64_t max_steps, SourceLocation at) {
   if (max_steps < 0)
-    throw Error(
-        base::invalid_argument("while_loop: max_steps is ", max_steps, "; it must be 0 or more"),
-        at);
+    throw Error(trace_internal::invalid_argument("while_loop", ": max_steps is ", max_steps,
+                                                 "; it must be 0 or more"),
+                at);
   const DType dtype = max_steps > INT32_MAX ? s64 : s32;
-  std::vector<Tensor> carry{constant_like({0, at}, dtype, "while_loop")};
+  std::vector<Tensor> carry{constant_like({0, at}, dtype)};
   carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());
   auto spec = [&] { return behind(1, init); };
   auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
@@ -149,6 +151,7 @@ std::vector<Tensor> bounded_while(const Callable& condition, const Callable& bod
 
 std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init,
                               const WhileOptions& options, SourceLocation at) {
+  const PublicCall call("while_loop", at, PublicCall::Runs::kUsersFunction);
   trace_internal::require_values("while_loop", "carry", init.leaves, init.spec, at);
   return trace_internal::in_program("while_loop", at, [&] {
     return options.max_steps ? bounded_while(condition, body, init, *options.max_steps, at)
@@ -161,8 +164,8 @@ namespace {
 int64_t static_bound(std::string_view name, const Operand& bound) {
   if (const auto* u = std::get_if<uint64_t>(&bound.number())) return static_cast<int64_t>(*u);
   if (const auto* i = std::get_if<int64_t>(&bound.number())) return *i;
-  throw Error(base::invalid_argument("fori_loop: ", name, " is the C++ number ", number_text(bound),
-                                     "; it must be an integer"),
+  throw Error(trace_internal::invalid_argument("fori_loop", ": ", name, " is the C++ number ",
+                                               number_text(bound), "; it must be an integer"),
               bound.at());
 }
 
@@ -202,50 +205,52 @@ std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const 
     next.insert(next.begin(), {add({leaves[0], at}, {1, at}), leaves[1]});
     return next;
   };
-  std::vector<Tensor> results = record_while({{}, &kBelow, test, "", true},
-                                             {body.identity, body.types, step, body.name},
-                                             {carry, "fori" + init.structure, spec}, at);
+  std::vector<Tensor> results =
+      record_while({{}, &kBelow, test, "", true}, {body.identity, body.types, step, body.name},
+                   {carry, "fori" + init.structure, spec}, at);
   return {results.begin() + 2, results.end()};
 }
 
 void require_bound(std::string_view name, const Shape& shape, SourceLocation at) {
   if (shape.is_scalar() && is_integer(shape.dtype())) return;
-  throw Error(base::invalid_argument(
-                  "fori_loop: ", name, " is ", shape, "; it must be a scalar of an integer dtype, ",
-                  shape.is_scalar() ? "cast it with astype(s32)" : "take one element of it"),
-              at);
+  throw Error(
+      trace_internal::invalid_argument(
+          "fori_loop", ": ", name, " is ", shape, "; it must be a scalar of an integer dtype, ",
+          shape.is_scalar() ? "cast it with astype(s32)" : "take one element of it"),
+      at);
 }
 
 }  // namespace
 
 std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
                              const ForiOptions& options, SourceLocation at) {
+  const PublicCall call("fori_loop", at, PublicCall::Runs::kUsersFunction);
   trace_internal::require_values("fori_loop", "value", init.leaves, init.spec, at);
   return trace_internal::in_program("fori_loop", at, [&]() -> std::vector<Tensor> {
     if (!low.is_tensor() && !high.is_tensor())
       return static_fori(body, static_bound("low", low), static_bound("high", high), init,
                          options.unroll, at);
     if (options.unroll != 1)
-      throw Error(
-          base::invalid_argument("fori_loop: unroll is ", options.unroll,
-                                 " and a bound is a tensor; only a loop between C++ integers is "
-                                 "unrolled, give those or leave it out"),
-          at);
+      throw Error(trace_internal::invalid_argument(
+                      "fori_loop", ": unroll is ", options.unroll,
+                      " and a bound is a tensor; only a loop between C++ integers is "
+                      "unrolled, give those or leave it out"),
+                  at);
     for (const auto& [name, bound] : {std::pair("low", &low), std::pair("high", &high)}) {
       if (bound->is_tensor())
         require_bound(name, trace_internal::node_of(bound->tensor(), "fori_loop", at).shape, at);
       else
         (void)static_bound(name, *bound);
     }
-    Tensor from =
-        low.is_tensor() ? low.tensor() : constant_like(low, high.tensor().dtype(), "fori_loop");
-    Tensor to = high.is_tensor() ? high.tensor() : constant_like(high, from.dtype(), "fori_loop");
+    Tensor from = low.is_tensor() ? low.tensor() : constant_like(low, high.tensor().dtype());
+    Tensor to = high.is_tensor() ? high.tensor() : constant_like(high, from.dtype());
     const Shape& a = trace_internal::node_of(from, "fori_loop", at).shape;
     const Shape& b = trace_internal::node_of(to, "fori_loop", at).shape;
     if (a.dtype() != b.dtype()) {
-      throw Error(base::invalid_argument("fori_loop: low is ", a, " and high ", b,
-                                         "; their dtypes must be equal, cast one with astype"),
-                  at);
+      throw Error(
+          trace_internal::invalid_argument("fori_loop", ": low is ", a, " and high ", b,
+                                           "; their dtypes must be equal, cast one with astype"),
+          at);
     }
     return dynamic_fori(body, from, to, init, at);
   });

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/base/int.h"
 #include "heddle/scan/scan.h"
 #include "heddle/trace/operand.h"
 
@@ -13,12 +14,12 @@ namespace heddle {
 
 struct WhileOptions {
   // The body runs at most this often; the loop then ends as if the condition had been false.
-  std::optional<int64_t> max_steps = {};
+  std::optional<base::Int> max_steps = {};
 };
 
 struct ForiOptions {
   static constexpr int64_t kUnrollAll = ScanOptions::kUnrollAll;
-  int64_t unroll = 1;  // steps per trip of the loop; needs C++ integers as bounds
+  base::Int unroll = 1;  // steps per trip of the loop; needs C++ integers as bounds
 };
 
 namespace scan_internal {
@@ -129,6 +130,13 @@ auto while_loop(Condition&& condition, Body&& body, const C& init,
                 SourceLocation at = SourceLocation::here()) {
   return while_loop(std::forward<Condition>(condition), std::forward<Body>(body), init,
                     WhileOptions(), at);
+}
+// The same with a function of Heddle's by its name as the body: while_loop(is_small, exp, x).
+template <class Condition, class C>
+auto while_loop(Condition&& condition, Tensor (*body)(Operand), const C& init,
+                const WhileOptions& options = {}, SourceLocation at = SourceLocation::here()) {
+  return while_loop(std::forward<Condition>(condition), trace_internal::ByName<Operand>(body, at),
+                    init, options, at);
 }
 
 // value = body(i, value) for i from low up to, not including, high; high <= low gives init.

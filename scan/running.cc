@@ -8,6 +8,7 @@
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
@@ -16,6 +17,7 @@ using trace_internal::axis_of;
 using trace_internal::floating;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // dd moved by multiples of the period to the nearest one to 0; half a period stays of dd's sign.
 Located nearest(const Located& dd, double period) {
@@ -51,12 +53,13 @@ Tensor with_identity(const Operand& operand, int64_t identity) {
 // The integers broadcast to each other.
 template <class Fn>
 Tensor of_integers(std::string_view op, const Operand& left, const Operand& right, Fn&& fn) {
+  const PublicCall call(op, left.at());
   SourceLocation at = left.at();
   return one_program(op, at, [&] {
-    OperandPair pair = unify(left, right, op);
+    OperandPair pair = unify(left, right);
     if (!is_integer(pair.a.dtype()))
-      throw Error(base::invalid_argument(op, ": operands are ", pair.a.shape(),
-                                         "; they must be of integers"),
+      throw Error(trace_internal::invalid_argument(op, ": operands are ", pair.a.shape(),
+                                                   "; they must be of integers"),
                   at);
     return fn(Located(pair.a, at), Located(pair.b, at)).tensor();
   });
@@ -79,10 +82,12 @@ Tensor nan_cumprod(Operand operand, base::Int axis) {
 }
 
 Tensor unwrap(Operand operand, const Unwrap& how) {
+  const PublicCall call("unwrap", operand.at());
   Located x = floating("unwrap", "x", operand);
   const int64_t along = axis_of("unwrap", x.tensor().shape(), how.axis, x.at());
   if (!(how.period > 0))
-    throw Error(base::invalid_argument("unwrap: period is ", how.period, "; it must be above 0"),
+    throw Error(trace_internal::invalid_argument("unwrap", ": period is ", how.period,
+                                                 "; it must be above 0"),
                 x.at());
   const int64_t n = x.tensor().dim(along);
   if (n < 2) return x.tensor();
@@ -98,19 +103,20 @@ Tensor unwrap(Operand operand, const Unwrap& how) {
 }
 
 Tensor repeat_each(Operand operand, Operand how_often, base::Int total, base::Int axis) {
+  const PublicCall call("repeat_each", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), counts = as_tensor(how_often);
   const int64_t along = axis_of("repeat_each", x.shape(), axis, at), size = x.dim(along);
   if (counts.rank() != 1 || counts.size() != size || !is_integer(counts.dtype()))
-    throw Error(base::invalid_argument("repeat_each: counts are ", counts.shape(), "; axis ", axis,
-                                       " of x, ", x.shape(), ", has size ", size,
-                                       ", they must be a vector of as many integers"),
+    throw Error(trace_internal::invalid_argument(
+                    "repeat_each", ": counts are ", counts.shape(), "; axis ", axis, " of x, ",
+                    x.shape(), ", has size ", size, ", they must be a vector of as many integers"),
                 at);
   if (total < 0 || (size == 0 && total > 0))
-    throw Error(
-        base::invalid_argument("repeat_each: total is ", total, "; x is ", x.shape(),
-                               ", it must be 0 or more, and 0 where there is nothing to repeat"),
-        at);
+    throw Error(trace_internal::invalid_argument(
+                    "repeat_each", ": total is ", total, "; x is ", x.shape(),
+                    ", it must be 0 or more, and 0 where there is nothing to repeat"),
+                at);
   return one_program("repeat_each", at, [&] {
     // Place p takes the element before whose end it lies: as many elements end at or before p.
     const Tensor ends = cumsum({counts.astype(s64, at), at});

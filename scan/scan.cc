@@ -7,6 +7,7 @@
 #include "heddle/hlo/literal.h"
 #include "heddle/scan/ready_scans.h"
 #include "heddle/scan/trace_body.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/run_module.h"
 
@@ -16,6 +17,7 @@ namespace {
 using hlo::Opcode;
 using trace_internal::emit;
 using trace_internal::emit_many;
+using trace_internal::PublicCall;
 
 constexpr char kScanBody = 0;
 
@@ -66,7 +68,7 @@ class Resolver {
  private:
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    throw Error(base::invalid_argument(what_, ": ", parts...), at_);
+    throw Error(trace_internal::invalid_argument(what_, ": ", parts...), at_);
   }
 
   [[nodiscard]] std::string path(size_t leaf) const {
@@ -309,6 +311,7 @@ class AtOnce {
 
 ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init,
                     const Argument& xs, const ScanOptions& options, SourceLocation at) {
+  const PublicCall call(what, at, PublicCall::Runs::kUsersFunction);
   const Parts parts = parts_of(what);
   trace_internal::require_values(what, parts.carry, init.leaves, init.spec, at);
   trace_internal::require_values(what, parts.xs, xs.leaves, xs.spec, at);
@@ -329,12 +332,13 @@ Tensor constant_leaf(const void* value, DType dtype, SourceLocation at) {
 ScanOptions layer_options(size_t layers, const ScanOptions& options, SourceLocation at) {
   const auto count = static_cast<int64_t>(layers);
   if (options.length && *options.length != count)
-    throw Error(base::invalid_argument("scan_layers: length is ", *options.length, "; there are ",
-                                       count, " layers, leave it out"),
+    throw Error(trace_internal::invalid_argument("scan_layers", ": length is ", *options.length,
+                                                 "; there are ", count, " layers, leave it out"),
                 at);
   if (options.axis != Axes())
-    throw Error(base::invalid_argument("scan_layers: has an axis for a vector of layers, which are "
-                                       "stacked along axis 0; leave it out"),
+    throw Error(trace_internal::invalid_argument("scan_layers",
+                                                 ": has an axis for a vector of layers, which are "
+                                                 "stacked along axis 0; leave it out"),
                 at);
   ScanOptions out = options;
   out.length = count;
@@ -349,19 +353,20 @@ std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
         "scan_layers", base::cat("layers[", layer, "]"), leaves[layer],
         [&] { return specs[layer]; }, at);
     if (specs[layer] != specs[0]) {
-      throw Error(base::invalid_argument("scan_layers: layer",
-                                         first_difference(specs[0], specs[layer], " in layer 0",
-                                                          base::cat(" in layer ", layer)),
-                                         "; layers must have one structure"),
-                  at);
+      throw Error(
+          trace_internal::invalid_argument("scan_layers", ": layer",
+                                           first_difference(specs[0], specs[layer], " in layer 0",
+                                                            base::cat(" in layer ", layer)),
+                                           "; layers must have one structure"),
+          at);
     }
     for (size_t i = 0; i < paths.size(); ++i) {
       if (same_type(leaves[layer][i].shape(), leaves[0][i].shape())) continue;
-      throw Error(
-          base::invalid_argument("scan_layers: layer", paths[i], " is ", leaves[0][i].shape(),
-                                 " in layer 0 and ", leaves[layer][i].shape(), " in layer ", layer,
-                                 "; layers must have equal types"),
-          at);
+      throw Error(trace_internal::invalid_argument("scan_layers", ": layer", paths[i], " is ",
+                                                   leaves[0][i].shape(), " in layer 0 and ",
+                                                   leaves[layer][i].shape(), " in layer ", layer,
+                                                   "; layers must have equal types"),
+                  at);
     }
   }
   if (paths.empty()) return {};

@@ -41,9 +41,9 @@ struct Axes {
 
 struct ScanOptions {
   static constexpr int64_t kUnrollAll = INT64_MAX;
-  std::optional<int64_t> length = {};  // needed without xs; with xs it must be their size
+  std::optional<base::Int> length = {};  // needed without xs; with xs it must be their size
   bool reverse = false;  // from the last element to the first; ys land where their x was
-  int64_t unroll = 1;    // steps per trip of the loop; kUnrollAll: no loop at all
+  base::Int unroll = 1;  // steps per trip of the loop; kUnrollAll: no loop at all
   Axes axis = 0;         // of xs; ys are stacked along axis 0
 };
 
@@ -273,33 +273,25 @@ auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
 }
 template <class Fn, class X, class Y>
 requires scan_internal::NoOptions<Y>  //
-    auto map(Fn&& fn, const X& xs, const Y& ys, const ScanOptions& options = {},
-             SourceLocation at = SourceLocation::here()) {
+auto map(Fn&& fn, const X& xs, const Y& ys, const ScanOptions& options = {},
+         SourceLocation at = SourceLocation::here()) {
   return scan_internal::map_trees(fn, options, at, xs, ys);
 }
 template <class Fn, class X, class Y, class Z>
 requires scan_internal::NoOptions<Y> && scan_internal::NoOptions<Z>  //
-    auto map(Fn&& fn, const X& xs, const Y& ys, const Z& zs,
-                                                   const ScanOptions& options = {},
-                                                   SourceLocation at = SourceLocation::here()) {
+auto map(Fn&& fn, const X& xs, const Y& ys, const Z& zs, const ScanOptions& options = {},
+         SourceLocation at = SourceLocation::here()) {
   return scan_internal::map_trees(fn, options, at, xs, ys, zs);
 }
 
-// The same with a function of Heddle's by its name: map(exp, x).
+// The same with a function of Heddle's by its name: map(exp, x), map(maximum, x, y).
 inline Tensor map(Tensor (*fn)(Operand), const Tensor& xs, const ScanOptions& options = {},
                   SourceLocation at = SourceLocation::here()) {
-  trace_internal::require_function("map", "function", fn, at);
-  return map([&](const Tensor& x) { return fn({x, at}); }, xs, options, at);
+  return map(trace_internal::ByName<Operand>(fn, at), xs, options, at);
 }
-// Likewise one of two operands: map(maximum, x, y).
 inline Tensor map(Tensor (*fn)(Operand, Operand), const Tensor& xs, const Tensor& ys,
                   const ScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
-  trace_internal::require_function("map", "function", fn, at);
-  return map(
-      [&](const Tensor& x, const Tensor& y) {
-        return fn({x, at}, {y, at});
-      },
-      xs, ys, options, at);
+  return map(trace_internal::ByName<Operand, Operand>(fn, at), xs, ys, options, at);
 }
 
 // A stack of equal layers as one scan: x = fn(layer, x) for each layer in turn; the layer is traced

@@ -10,12 +10,14 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
 namespace {
 
 using trace_internal::Located;
+using trace_internal::PublicCall;
 
 // a before b; NaN last.
 Located before(const Located& a, const Located& b) {
@@ -33,25 +35,26 @@ struct Interval {
 }  // namespace
 
 Tensor searchsorted(Operand sorted_operand, Operand value_operand, SearchSide side) {
+  const PublicCall call("searchsorted", sorted_operand.at());
   SourceLocation at = sorted_operand.at();
   Tensor sorted = as_tensor(sorted_operand);
-  Tensor values = value_operand.is_tensor()
-                      ? value_operand.tensor()
-                      : constant_like(value_operand, sorted.dtype(), "searchsorted");
+  Tensor values = value_operand.is_tensor() ? value_operand.tensor()
+                                            : constant_like(value_operand, sorted.dtype());
   if (sorted.rank() != 1)
-    throw Error(base::invalid_argument("searchsorted: sorted is ", sorted.shape(),
-                                       "; it must have rank 1, call it for each row with map"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("searchsorted", ": sorted is ", sorted.shape(),
+                                         "; it must have rank 1, call it for each row with map"),
+        at);
   if (is_complex(sorted.dtype()))
-    throw Error(
-        base::invalid_argument("searchsorted: sorted is ", sorted.shape(),
-                               "; complex numbers are not searched, take abs(x) or real(x)"),
-        at);
+    throw Error(trace_internal::invalid_argument(
+                    "searchsorted", ": sorted is ", sorted.shape(),
+                    "; complex numbers are not searched, take abs(x) or real(x)"),
+                at);
   if (values.dtype() != sorted.dtype())
-    throw Error(
-        base::invalid_argument("searchsorted: values are ", values.shape(), " and sorted is ",
-                               sorted.shape(), "; cast one with astype(", sorted.dtype(), ")"),
-        at);
+    throw Error(trace_internal::invalid_argument("searchsorted", ": values are ", values.shape(),
+                                                 " and sorted is ", sorted.shape(),
+                                                 "; cast one with astype(", sorted.dtype(), ")"),
+                at);
   int64_t size = sorted.size();
   return trace_internal::one_program("searchsorted", at, [&] {
     Located wanted(values, at);
@@ -133,14 +136,18 @@ UniqueResult unique_of(const Located& x, int64_t size, const std::optional<Opera
 }  // namespace
 
 UniqueResult unique(Operand x, base::Int size, std::optional<Operand> fill) {
+  const PublicCall call("unique", x.at());
   SourceLocation at = x.at();
   Tensor elements = as_tensor(x);
   if (is_complex(elements.dtype()) || elements.size() == 0)
-    throw Error(base::invalid_argument("unique: x is ", elements.shape(),
-                                       "; it must have elements, of a dtype with an order"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("unique", ": x is ", elements.shape(),
+                                         "; it must have elements, of a dtype with an order"),
+        at);
   if (size < 1)
-    throw Error(base::invalid_argument("unique: size is ", size, "; it must be 1 or more"), at);
+    throw Error(
+        trace_internal::invalid_argument("unique", ": size is ", size, "; it must be 1 or more"),
+        at);
   std::vector<Tensor> out = trace_internal::in_program("unique", at, [&] {
     UniqueResult u = unique_of({elements, at}, size, fill);
     return std::vector<Tensor>{u.values, u.indices, u.inverse, u.counts, u.number};

@@ -6,6 +6,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/sequences.h"
 
 namespace heddle {
@@ -14,12 +15,14 @@ namespace {
 using trace_internal::in_program;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 void require_order(std::string_view op, const Tensor& x, const Tensor& y, SourceLocation at) {
   if (x.dtype() == y.dtype() && !is_complex(x.dtype())) return;
-  throw Error(base::invalid_argument(op, ": operands are ", x.shape(), " and ", y.shape(),
-                                     "; they must be of one dtype, of integers, floats or pred"),
-              at);
+  throw Error(
+      trace_internal::invalid_argument(op, ": operands are ", x.shape(), " and ", y.shape(),
+                                       "; they must be of one dtype, of integers, floats or pred"),
+      at);
 }
 
 Located isin_of(const Located& x, const Located& elements) {
@@ -34,11 +37,13 @@ Located isin_of(const Located& x, const Located& elements) {
 template <class Keep>
 SetResult set_of(std::string_view op, const Operand& left, const Operand& right, int64_t size,
                  const Operand& fill, Keep&& keep) {
+  const PublicCall call(op, left.at());
   SourceLocation at = left.at();
   Tensor a = as_tensor(left), b = as_tensor(right);
   require_order(op, a, b, at);
   if (size < 0)
-    throw Error(base::invalid_argument(op, ": size is ", size, "; it must be 0 or more"), at);
+    throw Error(trace_internal::invalid_argument(op, ": size is ", size, "; it must be 0 or more"),
+                at);
   std::vector<Tensor> out = in_program(op, at, [&] {
     Located x(ravel({a, at}), at), y(ravel({b, at}), at);
     const Tensor filler = trace_internal::like(op, "fill", fill, a.dtype(), at);
@@ -61,11 +66,11 @@ SetResult set_of(std::string_view op, const Operand& left, const Operand& right,
 }  // namespace
 
 Tensor isin(Operand operand, Operand elements) {
+  const PublicCall call("isin", operand.at());
   SourceLocation at = operand.at();
   const bool adapts = operand.is_tensor() && !elements.is_tensor();
-  Tensor of =
-      adapts ? constant_like(elements, as_tensor(operand).dtype(), "isin") : as_tensor(elements);
-  Tensor x = operand.is_tensor() ? operand.tensor() : constant_like(operand, of.dtype(), "isin");
+  Tensor of = adapts ? constant_like(elements, as_tensor(operand).dtype()) : as_tensor(elements);
+  Tensor x = operand.is_tensor() ? operand.tensor() : constant_like(operand, of.dtype());
   require_order("isin", x, of, at);
   return one_program("isin", at, [&] { return isin_of(Located(x, at), Located(of, at)).tensor(); });
 }

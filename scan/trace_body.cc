@@ -8,6 +8,7 @@
 #include "heddle/trace/collectives.h"
 #include "heddle/trace/op_names.h"
 #include "heddle/trace/operand.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/transform/import.h"
 
 namespace heddle::scan_internal {
@@ -36,7 +37,9 @@ std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, B
   const size_t first = parameters.size() - request.init.size();
   for (size_t i = 0; i < request.init.size(); ++i)
     trace_internal::keep_number(parameters[first + i], request.init[i], loop);
-  std::vector<Tensor> results = request.callable.run(parameters, body.results);
+  const auto run = [&] { return request.callable.run(parameters, body.results); };
+  std::vector<Tensor> results =
+      request.callable.is_own ? run() : trace_internal::as_users_code(run);
   if (!request.result.empty()) {
     trace_internal::require_values(
         loop, request.result, results, [&] { return body.results[0]; }, request.at);
@@ -160,9 +163,9 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
     TreeDifference other = tree_difference(out, entering);
     std::swap(other.first, other.second);
     throw Error(
-        base::invalid_argument(what, ": ", words(found),
-                               other.path == found.path ? "" : base::cat("; ", words(other)),
-                               "; return the structure that ", name, " started with"),
+        trace_internal::invalid_argument(
+            what, ": ", words(found), other.path == found.path ? "" : base::cat("; ", words(other)),
+            "; return the structure that ", name, " started with"),
         at);
   }
   if (std::ranges::equal(in_shapes, out_shapes, same_type)) return;
@@ -185,7 +188,7 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
   }
   if (wrong.empty()) return;
   if (repair.empty()) repair = "; cast or reshape the step's result, or start it as what leaves";
-  throw Error(base::invalid_argument(what, ": ", wrong, repair), at);
+  throw Error(trace_internal::invalid_argument(what, ": ", wrong, repair), at);
 }
 
 void check_step(std::string_view what, std::string_view name, const Argument& in,

@@ -5,6 +5,7 @@
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 using special_internal::chebyshev;
 using special_internal::evaluate;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 
 // Chebyshev coefficients, the highest first. The shorter series of f32 are their tails: what comes
@@ -101,9 +103,11 @@ Tensor i1(Operand x) {
 }
 
 Tensor kaiser(base::Int n, double beta, DType dtype, SourceLocation at) {
+  const PublicCall call("special::kaiser", at);
   if (n < 0 || !is_floating(dtype))
-    throw Error(base::invalid_argument("special::kaiser: n is ", n, " and dtype ", to_string(dtype),
-                                       "; n must be 0 or more and dtype of floats"),
+    throw Error(trace_internal::invalid_argument("special::kaiser", ": n is ", n, " and dtype ",
+                                                 to_string(dtype),
+                                                 "; n must be 0 or more and dtype of floats"),
                 at);
   return trace_internal::one_program("special::kaiser", at, [&] {
     if (n <= 1) return ones({n}, dtype, at);

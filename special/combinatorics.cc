@@ -7,12 +7,14 @@
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
 
 using special_internal::evaluate;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 
 Located gamma_at(const Located& x) { return x.with(gamma(x.operand())); }
@@ -85,8 +87,10 @@ Tensor poch(Operand x, Operand m) {
 }
 
 Tensor multigammaln(Operand x, base::Int d) {
+  const PublicCall call("special::multigammaln", x.at());
   if (d < 1)
-    throw Error(base::invalid_argument("special::multigammaln: d is ", d, "; it must be 1 or more"),
+    throw Error(trace_internal::invalid_argument("special::multigammaln", ": d is ", d,
+                                                 "; it must be 1 or more"),
                 x.at());
   return evaluate("special::multigammaln", {x}, [&](Arguments v) {
     const double half = static_cast<double>(d - 1) / 2;
@@ -97,11 +101,12 @@ Tensor multigammaln(Operand x, base::Int d) {
 }
 
 Tensor bernoulli(base::Int n, DType dtype, SourceLocation at) {
+  const PublicCall call("special::bernoulli", at);
   if (n < 0 || !is_floating(dtype))
-    throw Error(
-        base::invalid_argument("special::bernoulli: n is ", n, " and dtype ", to_string(dtype),
-                               "; n must be 0 or more and dtype of floats"),
-        at);
+    throw Error(trace_internal::invalid_argument("special::bernoulli", ": n is ", n, " and dtype ",
+                                                 to_string(dtype),
+                                                 "; n must be 0 or more and dtype of floats"),
+                at);
   std::vector<double> values(static_cast<size_t>(n) + 1);
   const std::vector<long double> even = even_bernoulli(n / 2 + 1);
   for (size_t k = 0; k < even.size(); ++k) values[2 * k] = static_cast<double>(even[k]);

@@ -6,6 +6,7 @@
 
 #include "heddle/scan/loops.h"
 #include "heddle/special/internal/formula.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::special {
@@ -14,6 +15,7 @@ namespace {
 using special_internal::evaluate;
 using special_internal::polynomial;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 
 // sum over k of (-1)^(k+1) x^k / (k k!), for x up to 1.

@@ -5,6 +5,7 @@
 
 #include "heddle/special/internal/squares.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -13,6 +14,7 @@ using special_internal::evaluate_all;
 using special_internal::split_square;
 using special_internal::Square;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 using std::numbers::inv_sqrtpi;
 using std::numbers::pi;
@@ -97,6 +99,7 @@ std::vector<Located> wofz_of(const Located& x, const Located& y) {
 }  // namespace
 
 Tensor wofz(Operand z) {
+  const PublicCall call("special::wofz", z.at());
   const SourceLocation at = z.at();
   return trace_internal::one_program("special::wofz", at, [&] {
     const Tensor given = as_tensor(z);

@@ -5,6 +5,7 @@
 #include "heddle/scan/loops.h"
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/formula.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::special {
@@ -13,6 +14,7 @@ namespace {
 using special_internal::any_of;
 using special_internal::evaluate;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 
 Located is_pole(const Located& x) { return (x <= 0) & (x == floor(x)); }

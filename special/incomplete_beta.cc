@@ -5,6 +5,7 @@
 #include "heddle/scan/loops.h"
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/factors.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -14,6 +15,7 @@ using special_internal::evaluate;
 using special_internal::log_ratio;
 using special_internal::power_over_gamma;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 
 struct LentzState {

@@ -4,12 +4,14 @@
 #include <numbers>
 
 #include "heddle/special/internal/formula.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
 
 using special_internal::evaluate;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 
 // x times `log_y`, but 0 where x is 0: 0 log 0 = 0. A NaN of y stays.

@@ -6,6 +6,7 @@
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 using special_internal::evaluate;
 using special_internal::evaluate_all;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 using std::numbers::ln2;
 using std::numbers::pi;
@@ -86,6 +88,7 @@ std::vector<Located> loggamma_of(const Located& x, const Located& given) {
 }  // namespace
 
 Tensor loggamma(Operand z) {
+  const PublicCall call("special::loggamma", z.at());
   const SourceLocation at = z.at();
   return trace_internal::one_program("special::loggamma", at, [&] {
     const Tensor given = as_tensor(z);

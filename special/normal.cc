@@ -5,6 +5,7 @@
 
 #include "heddle/special/internal/formula.h"
 #include "heddle/special/internal/squares.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -15,6 +16,7 @@ using special_internal::split_square;
 using special_internal::Square;
 using trace_internal::Located;
 using trace_internal::polynomial;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 
 constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;

@@ -8,6 +8,7 @@
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::special {
@@ -17,6 +18,7 @@ using special_internal::evaluate;
 using special_internal::evaluate_all;
 using special_internal::polynomial;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 using std::numbers::pi;
 
@@ -133,9 +135,10 @@ Located bessel_rows(const Located& z, int64_t v) {
 Located degrees(std::string_view name, const Operand& x, DType dtype) {
   const Tensor whole = as_tensor(x);
   if (!is_integer(whole.dtype()))
-    throw Error(base::invalid_argument("special::sph_harm_y: ", name, " is ", whole.shape(),
-                                       "; it must be of integers, cast it with astype(s32)"),
-                x.at());
+    throw Error(
+        trace_internal::invalid_argument("special::sph_harm_y", ": ", name, " is ", whole.shape(),
+                                         "; it must be of integers, cast it with astype(s32)"),
+        x.at());
   return Located(whole, x.at()).astype(dtype);
 }
 
@@ -175,18 +178,21 @@ std::vector<Located> harmonic_of(const Located& degree, const Located& m, const 
 }  // namespace
 
 Tensor bessel_jn(Operand z, base::Int v) {
+  const PublicCall call("special::bessel_jn", z.at());
   if (v < 0)
-    throw Error(base::invalid_argument("special::bessel_jn: v is ", v, "; it must be 0 or more"),
+    throw Error(trace_internal::invalid_argument("special::bessel_jn", ": v is ", v,
+                                                 "; it must be 0 or more"),
                 z.at());
   return evaluate("special::bessel_jn", {z}, [&](Arguments a) { return bessel_rows(a[0], v); });
 }
 
 Tensor sph_harm_y(Operand n, Operand m, Operand theta, Operand phi, base::Int n_max) {
+  const PublicCall call("special::sph_harm_y", n.at());
   const SourceLocation at = theta.at();
   if (n_max < 0)
-    throw Error(
-        base::invalid_argument("special::sph_harm_y: n_max is ", n_max, "; it must be 0 or more"),
-        at);
+    throw Error(trace_internal::invalid_argument("special::sph_harm_y", ": n_max is ", n_max,
+                                                 "; it must be 0 or more"),
+                at);
   return trace_internal::one_program("special::sph_harm_y", at, [&] {
     // The integers have no dtype of the angles, which bf16 would round.
     std::vector<Tensor> angles = evaluate_all("special::sph_harm_y", {theta, phi}, [](Arguments a) {

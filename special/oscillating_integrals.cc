@@ -6,6 +6,7 @@
 #include "heddle/scan/loops.h"
 #include "heddle/special/integrals.h"
 #include "heddle/special/internal/formula.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::special {
@@ -14,6 +15,7 @@ namespace {
 using special_internal::evaluate_all;
 using special_internal::polynomial;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 using Arguments = std::span<const Located>;
 using std::numbers::pi;
 
@@ -109,12 +111,14 @@ std::vector<Located> fresnel_of(const Located& x) {
 }  // namespace
 
 SineCosineIntegrals sici(Operand x) {
+  const PublicCall call("special::sici", x.at());
   std::vector<Tensor> parts =
       evaluate_all("special::sici", {x}, [](Arguments v) { return sici_of(v[0]); });
   return {parts[0], parts[1]};
 }
 
 FresnelIntegrals fresnel(Operand x) {
+  const PublicCall call("special::fresnel", x.at());
   std::vector<Tensor> parts =
       evaluate_all("special::fresnel", {x}, [](Arguments v) { return fresnel_of(v[0]); });
   return {parts[0], parts[1]};

@@ -13,6 +13,7 @@
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/nan_statistics.h"
 #include "heddle/trace/numbers.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/quantiles.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/statistics.h"
@@ -30,7 +31,8 @@ inline Tensor concatenate(const std::vector<Tensor>& parts, base::Int axis = 0,
 inline Tensor rev(Operand x, const AxisList& axes) { return flip(x, axes); }
 // astype
 inline Tensor convert_element_type(Operand x, DType dtype) {
-  return as_tensor(x).astype(dtype, x.at());
+  const trace_internal::PublicCall call("convert_element_type", x.at());
+  return as_tensor(x).astype(dtype);
 }
 // is_nan
 inline Tensor isnan(Operand x) { return is_nan(x); }
@@ -48,32 +50,32 @@ inline Tensor allclose(Operand x, Operand y, const Tolerance& within = {}) {
 }
 // nan_sum
 inline Tensor nansum(Operand x, const Reduction& over = {}) { return nan_sum(x, over); }
-template <class Axis = AxisList>
-Tensor nansum(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor nansum(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_sum(x, axis, keep_dims);
 }
 // nan_mean
 inline Tensor nanmean(Operand x, const Reduction& over = {}) { return nan_mean(x, over); }
-template <class Axis = AxisList>
-Tensor nanmean(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor nanmean(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_mean(x, axis, keep_dims);
 }
 // nan_prod
 inline Tensor nanprod(Operand x, const Reduction& over = {}) { return nan_prod(x, over); }
-template <class Axis = AxisList>
-Tensor nanprod(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor nanprod(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_prod(x, axis, keep_dims);
 }
 // nan_max
 inline Tensor nanmax(Operand x, const Reduction& over = {}) { return nan_max(x, over); }
-template <class Axis = AxisList>
-Tensor nanmax(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor nanmax(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_max(x, axis, keep_dims);
 }
 // nan_min
 inline Tensor nanmin(Operand x, const Reduction& over = {}) { return nan_min(x, over); }
-template <class Axis = AxisList>
-Tensor nanmin(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor nanmin(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_min(x, axis, keep_dims);
 }
 // nan_var

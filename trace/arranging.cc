@@ -7,6 +7,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using trace_internal::axis_of;
 using trace_internal::in_program;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 Tensor with_rank(const Tensor& x, int64_t rank, SourceLocation at) {
   if (x.rank() >= rank) return x;
@@ -25,8 +27,9 @@ Tensor with_rank(const Tensor& x, int64_t rank, SourceLocation at) {
 
 Tensor joined(std::string_view op, const std::vector<Tensor>& parts, int64_t rank, int64_t axis,
               SourceLocation at) {
+  const PublicCall call(op, at);
   if (parts.empty())
-    throw Error(base::invalid_argument(op, ": has no parts; give at least one"), at);
+    throw Error(trace_internal::invalid_argument(op, ": has no parts; give at least one"), at);
   return one_program(op, at, [&] {
     std::vector<Tensor> all;
     for (const Tensor& part : parts) all.push_back(with_rank(part, rank, at));
@@ -106,10 +109,17 @@ Tensor padded(const Tensor& x, PadMode mode, const Padding& p, int64_t axis, Sou
 
 }  // namespace
 
-Tensor atleast_1d(Operand x) { return with_rank(as_tensor(x), 1, x.at()); }
-Tensor atleast_2d(Operand x) { return with_rank(as_tensor(x), 2, x.at()); }
+Tensor atleast_1d(Operand x) {
+  const PublicCall call("atleast_1d", x.at());
+  return with_rank(as_tensor(x), 1, x.at());
+}
+Tensor atleast_2d(Operand x) {
+  const PublicCall call("atleast_2d", x.at());
+  return with_rank(as_tensor(x), 2, x.at());
+}
 
 Tensor atleast_3d(Operand operand) {
+  const PublicCall call("atleast_3d", operand.at());
   Tensor x = as_tensor(operand);
   return one_program("atleast_3d", operand.at(), [&] { return with_rank(x, 3, operand.at()); });
 }
@@ -158,10 +168,12 @@ Tensor block_matrix(const std::vector<std::vector<Tensor>>& rows, SourceLocation
 }
 
 std::vector<Tensor> array_split(Operand operand, base::Int count, base::Int axis) {
+  const PublicCall call("array_split", operand.at());
   Tensor x = as_tensor(operand);
   const int64_t size = x.dim(axis_of("array_split", x.shape(), axis, operand.at()));
   if (count < 1)
-    throw Error(base::invalid_argument("array_split: count is ", count, "; it must be 1 or more"),
+    throw Error(trace_internal::invalid_argument("array_split", ": count is ", count,
+                                                 "; it must be 1 or more"),
                 operand.at());
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i)
@@ -173,10 +185,11 @@ namespace {
 
 std::vector<Tensor> equal_parts(std::string_view op, const Operand& x, int64_t count, int64_t axis,
                                 int64_t rank) {
+  const PublicCall call(op, x.at());
   const Tensor given = as_tensor(x);
   if (given.rank() < rank)
-    throw Error(base::invalid_argument(op, ": x is ", given.shape(), "; it must have rank ", rank,
-                                       " or more"),
+    throw Error(trace_internal::invalid_argument(op, ": x is ", given.shape(),
+                                                 "; it must have rank ", rank, " or more"),
                 x.at());
   return in_program(op, x.at(), [&] { return split(x, count, axis); });
 }
@@ -184,6 +197,7 @@ std::vector<Tensor> equal_parts(std::string_view op, const Operand& x, int64_t c
 }  // namespace
 
 std::vector<Tensor> hsplit(Operand x, base::Int count) {
+  const PublicCall call("hsplit", x.at());
   return equal_parts("hsplit", x, count, as_tensor(x).rank() == 1 ? 0 : 1, 1);
 }
 std::vector<Tensor> vsplit(Operand x, base::Int count) {
@@ -194,6 +208,7 @@ std::vector<Tensor> dsplit(Operand x, base::Int count) {
 }
 
 std::vector<Tensor> unstack(Operand operand, base::Int axis) {
+  const PublicCall call("unstack", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   const int64_t along = axis_of("unstack", x.shape(), axis, at);
@@ -209,10 +224,10 @@ std::vector<Tensor> unstack(Operand operand, base::Int axis) {
 }
 
 std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs, SourceLocation at) {
+  const PublicCall call("broadcast_arrays", at);
   if (xs.empty()) return {};
   Shape common = xs[0].shape();
-  for (const Tensor& x : xs)
-    common = Shape(x.dtype(), broadcast_shapes(common, x.shape(), "broadcast_arrays", at));
+  for (const Tensor& x : xs) common = Shape(x.dtype(), broadcast_shapes(common, x.shape(), at));
   return in_program("broadcast_arrays", at, [&] {
     std::vector<Tensor> out;
     for (const Tensor& x : xs) out.push_back(broadcast_to(x, common.dimensions(), at));
@@ -221,6 +236,7 @@ std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs, SourceLocati
 }
 
 Tensor insert(Operand operand, base::Int position, Operand values, std::optional<base::Int> axis) {
+  const PublicCall call("insert", operand.at());
   const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (!axis && x.rank() != 1)
@@ -230,9 +246,9 @@ Tensor insert(Operand operand, base::Int position, Operand values, std::optional
   const int64_t along = axis_of("insert", x.shape(), axis.value_or(0), at), size = x.dim(along);
   const int64_t place = position < 0 ? position + size : int64_t{position};
   if (place < 0 || place > size)
-    throw Error(base::invalid_argument("insert: position is ", position, "; axis ", along, " of ",
-                                       x.shape(), " has size ", size, ", it must be in ", -size,
-                                       " .. ", size),
+    throw Error(trace_internal::invalid_argument("insert", ": position is ", position, "; axis ",
+                                                 along, " of ", x.shape(), " has size ", size,
+                                                 ", it must be in ", -size, " .. ", size),
                 at);
   return one_program("insert", at, [&] {
     Tensor given = trace_internal::like("insert", "value", values, x.dtype(), at);
@@ -246,6 +262,7 @@ Tensor insert(Operand operand, base::Int position, Operand values, std::optional
 
 Tensor without(Operand operand, const std::vector<int64_t>& positions,
                std::optional<base::Int> axis) {
+  const PublicCall call("without", operand.at());
   const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (!axis && x.rank() != 1)
@@ -254,9 +271,10 @@ Tensor without(Operand operand, const std::vector<int64_t>& positions,
   std::vector<bool> goes(static_cast<size_t>(size));
   for (int64_t position : positions) {
     if (position < -size || position >= size)
-      throw Error(base::invalid_argument("without: position ", position, " is outside axis ", along,
-                                         " of ", x.shape(), ", which has size ", size),
-                  at);
+      throw Error(
+          trace_internal::invalid_argument("without", ": position ", position, " is outside axis ",
+                                           along, " of ", x.shape(), ", which has size ", size),
+          at);
     goes[static_cast<size_t>(position < 0 ? position + size : position)] = true;
   }
   std::vector<int64_t> stays;
@@ -267,15 +285,17 @@ Tensor without(Operand operand, const std::vector<int64_t>& positions,
 }
 
 Tensor resize(Operand operand, const Dimensions& shape) {
+  const PublicCall call("resize", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   return one_program("resize", at, [&] {
     int64_t count = 1;
     for (int64_t size : shape) {
       if (size < 0)
-        throw Error(base::invalid_argument("resize: shape is [", base::join(shape, ","),
-                                           "]; its sizes must be 0 or more"),
-                    at);
+        throw Error(
+            trace_internal::invalid_argument("resize", ": shape is [", base::join(shape, ","),
+                                             "]; its sizes must be 0 or more"),
+            at);
       count *= size;
     }
     if (x.size() == 0) return zeros(shape, x.dtype(), at);
@@ -284,10 +304,17 @@ Tensor resize(Operand operand, const Dimensions& shape) {
   });
 }
 
-Tensor fliplr(Operand x) { return flip(x, {axis_of("fliplr", as_tensor(x).shape(), 1, x.at())}); }
-Tensor flipud(Operand x) { return flip(x, {axis_of("flipud", as_tensor(x).shape(), 0, x.at())}); }
+Tensor fliplr(Operand x) {
+  const PublicCall call("fliplr", x.at());
+  return flip(x, {axis_of("fliplr", as_tensor(x).shape(), 1, x.at())});
+}
+Tensor flipud(Operand x) {
+  const PublicCall call("flipud", x.at());
+  return flip(x, {axis_of("flipud", as_tensor(x).shape(), 0, x.at())});
+}
 
 Tensor rot90(Operand operand, base::Int times, base::Int from, base::Int toward) {
+  const PublicCall call("rot90", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   const std::vector<int64_t> axes = trace_internal::axes_of("rot90", x.shape(), {from, toward}, at);
@@ -302,10 +329,11 @@ Tensor rot90(Operand operand, base::Int times, base::Int from, base::Int toward)
 }
 
 Tensor roll(Operand operand, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes) {
+  const PublicCall call("roll", operand.at());
   SourceLocation at = operand.at();
   if (shifts.size() != axes.size())
-    throw Error(base::invalid_argument("roll: has ", shifts.size(), " shifts and ", axes.size(),
-                                       " axes; give as many of both"),
+    throw Error(trace_internal::invalid_argument("roll", ": has ", shifts.size(), " shifts and ",
+                                                 axes.size(), " axes; give as many of both"),
                 at);
   return one_program("roll", at, [&] {
     Tensor out = as_tensor(operand);
@@ -315,32 +343,37 @@ Tensor roll(Operand operand, const std::vector<int64_t>& shifts, const std::vect
 }
 
 Tensor rollaxis(Operand operand, base::Int axis, base::Int start) {
+  const PublicCall call("rollaxis", operand.at());
   Tensor x = as_tensor(operand);
   const int64_t from = axis_of("rollaxis", x.shape(), axis, operand.at());
   const int64_t before = start < 0 ? start + x.rank() : int64_t{start};
   if (before < 0 || before > x.rank())
-    throw Error(base::invalid_argument("rollaxis: start is ", start, "; x is ", x.shape(),
-                                       ", it must be in ", -x.rank(), " .. ", x.rank()),
-                operand.at());
+    throw Error(
+        trace_internal::invalid_argument("rollaxis", ": start is ", start, "; x is ", x.shape(),
+                                         ", it must be in ", -x.rank(), " .. ", x.rank()),
+        operand.at());
   return moveaxis(operand, from, from < before ? before - 1 : before);
 }
 
 Tensor matrix_transpose(Operand operand) {
+  const PublicCall call("matrix_transpose", operand.at());
   Tensor x = as_tensor(operand);
   if (x.rank() < 2)
-    throw Error(base::invalid_argument("matrix_transpose: x is ", x.shape(),
-                                       "; it must have rank 2 or more"),
+    throw Error(trace_internal::invalid_argument("matrix_transpose", ": x is ", x.shape(),
+                                                 "; it must have rank 2 or more"),
                 operand.at());
   return swapaxes(operand, -2, -1);
 }
 
 Tensor pad_with(Operand operand, PadMode mode, const std::vector<Padding>& padding) {
+  const PublicCall call("pad_with", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (static_cast<int64_t>(padding.size()) != x.rank())
-    throw Error(base::invalid_argument("pad_with: padding has ", padding.size(), " entries; x is ",
-                                       x.shape(), ", give one an axis"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("pad_with", ": padding has ", padding.size(),
+                                         " entries; x is ", x.shape(), ", give one an axis"),
+        at);
   return one_program("pad_with", at, [&] {
     Tensor out = x;
     for (size_t i = 0; i < padding.size(); ++i) {
@@ -350,11 +383,11 @@ Tensor pad_with(Operand operand, PadMode mode, const std::vector<Padding>& paddi
       if (p.low == 0 && p.high == 0 && p.interior == 0) continue;
       if (p.interior != 0 || size == 0 ||
           size + std::min<int64_t>(p.low, 0) + std::min<int64_t>(p.high, 0) < 0)
-        throw Error(
-            base::invalid_argument("pad_with: padding of axis ", axis, " is ", p.low, ", ", p.high,
-                                   ", interior ", p.interior, "; x is ", x.shape(),
-                                   ", it needs elements there, no interior, and at most all cut"),
-            at);
+        throw Error(trace_internal::invalid_argument(
+                        "pad_with", ": padding of axis ", axis, " is ", p.low, ", ", p.high,
+                        ", interior ", p.interior, "; x is ", x.shape(),
+                        ", it needs elements there, no interior, and at most all cut"),
+                    at);
       out = padded(out, mode, p, axis, at);
     }
     return out;

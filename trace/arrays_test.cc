@@ -144,7 +144,7 @@ TEST(DevicePut, SaysWhatCannotMove) {
   const auto other = runtime::make_interpreter({});
   TransferGuard guard(TransferGuard::Policy::kForbid);
   EXPECT_THAT(error_of([&] { (void)device_put(x, *other->devices()[0]); }),
-              HasSubstr("asked for by device_put, and a TransferGuard forbids it"));
+              HasSubstr("asked for by device_put, and a TransferGuard at "));
   EXPECT_EQ(device_put(x, "interpreter").id(), x.id());
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/hlo/shape.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/recorder.h"
@@ -18,6 +20,11 @@ int64_t axis_of(std::string_view op, const Shape& shape, int64_t axis, SourceLoc
 // errors: likewise, and where an axis is listed twice
 std::vector<int64_t> axes_of(std::string_view op, const Shape& shape,
                              const std::vector<int64_t>& axes, SourceLocation at);
+
+// A number of rows or columns, `usual` where none is given. errors: throws Error naming op and
+// `name` where it is below 0
+int64_t count_or(std::string_view op, std::string_view name, std::optional<base::Int> count,
+                 int64_t usual, SourceLocation at);
 
 // in_program() for a function with one result.
 template <class Fn>

@@ -9,6 +9,7 @@
 
 #include "heddle/base/source_location.h"
 #include "heddle/trace/moved_from.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"
 
@@ -117,6 +118,7 @@ class Calls {
 
   template <class Out, class... Args>
   Out call_trees(SourceLocation at, const Args&... args) const {
+    const PublicCall running("call", at);
     const Self& self = static_cast<const Self&>(*this);
     self.require_here("call", at);
     if (!takes(self.argument_specs(), args...))

@@ -8,6 +8,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -40,6 +41,7 @@ namespace {
 using hlo::Opcode;
 using trace_internal::axis_of;
 using trace_internal::emit;
+using trace_internal::PublicCall;
 
 // As JAX has it: one channel, which says that groups are of partitions.
 constexpr int64_t kChannel = 1;
@@ -50,29 +52,30 @@ class Groups {
   Groups(std::string_view op, const MeshAxes& axes, SourceLocation at) {
     const auto* scope = trace_internal::ManualScope::current();
     if (scope == nullptr) {
-      throw Error(
-          base::failed_precondition(op,
-                                    ": is outside of shard_map; only inside does each device "
-                                    "have a part of its own"),
-          at);
+      throw Error(trace_internal::failed_precondition(
+                      op,
+                      ": is outside of shard_map; only inside does each device "
+                      "have a part of its own"),
+                  at);
     }
     if (axes.names().empty())
-      throw Error(base::invalid_argument(op, ": names no mesh axis; must name one or more"), at);
+      throw Error(
+          trace_internal::invalid_argument(op, ": names no mesh axis; must name one or more"), at);
     const Mesh* mesh = &scope->mesh();
     std::vector<bool> inside(mesh->axes().size());
     for (const std::string& name : axes.names()) {
       inner_.push_back(mesh->axis(name, at));
       if (!scope->has(name)) {
-        throw Error(
-            base::invalid_argument(op, ": mesh axis ", name,
-                                   " is not of the shard_map around; add it to its .axes, or "
-                                   "stand in a shard_map of that axis"),
-            at);
+        throw Error(trace_internal::invalid_argument(
+                        op, ": mesh axis ", name,
+                        " is not of the shard_map around; add it to its .axes, or "
+                        "stand in a shard_map of that axis"),
+                    at);
       }
       if (inside[inner_.back()])
-        throw Error(
-            base::invalid_argument(op, ": names mesh axis ", name, " twice; must name it once"),
-            at);
+        throw Error(trace_internal::invalid_argument(op, ": names mesh axis ", name,
+                                                     " twice; must name it once"),
+                    at);
       inside[inner_.back()] = true;
     }
     for (size_t axis = 0; axis < inside.size(); ++axis) {
@@ -160,8 +163,9 @@ std::vector<int64_t> with_size(std::vector<int64_t> sizes, int64_t axis, int64_t
 void check_multiple(const Shape& shape, int64_t axis, int64_t n, std::string_view op,
                     SourceLocation at) {
   if (shape.dimension(axis) % n == 0) return;
-  throw Error(base::invalid_argument(op, ": axis ", axis, " of x, ", shape, ", goes to a group of ",
-                                     n, " devices; its size must be a multiple"),
+  throw Error(trace_internal::invalid_argument(op, ": axis ", axis, " of x, ", shape,
+                                               ", goes to a group of ", n,
+                                               " devices; its size must be a multiple"),
               at);
 }
 
@@ -171,6 +175,7 @@ namespace {
 
 Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
                 CollectiveCombine combine, SourceLocation at) {
+  const PublicCall call(op, at);
   const Groups groups(op, axes, at);
   const Shape& shape = shape_of(x, op, at);
   if (groups.is_alone()) return x;
@@ -198,6 +203,7 @@ Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
   return combined("pmin", x, axes, CollectiveCombine::kMin, at);
 }
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
+  const PublicCall call("pmean", at);
   const int64_t n = Groups("pmean", axes, at).size();
   (void)shape_of(x, "pmean", at);
   trace_internal::require_inexact("pmean", {x, at});
@@ -206,6 +212,7 @@ Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
 
 Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options,
                   SourceLocation at) {
+  const PublicCall call("all_gather", at);
   const Groups groups("all_gather", axes, at);
   const Shape& shape = shape_of(x, "all_gather", at);
   std::vector<int64_t> sizes = shape.dimensions();
@@ -215,10 +222,10 @@ Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions
   } else {
     if (axis < 0) axis += shape.rank() + 1;
     if (axis < 0 || axis > shape.rank())
-      throw Error(
-          base::invalid_argument("all_gather: new axis is ", options.axis, "; the result has axes ",
-                                 -shape.rank() - 1, " .. ", shape.rank()),
-          at);
+      throw Error(trace_internal::invalid_argument("all_gather", ": new axis is ", options.axis,
+                                                   "; the result has axes ", -shape.rank() - 1,
+                                                   " .. ", shape.rank()),
+                  at);
     sizes.insert(sizes.begin() + axis, 1);
   }
   Tensor part = options.tiled ? x : reshape({x, at}, sizes);
@@ -233,15 +240,16 @@ Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions
 
 Tensor reduce_scatter(const Tensor& part, const MeshAxes& axes, const CollectiveOptions& options,
                       SourceLocation at) {
+  const PublicCall call("reduce_scatter", at);
   const Groups groups("reduce_scatter", axes, at);
   const Tensor x = countable(part, "reduce_scatter", at);
   const Shape& shape = x.shape();
   const int64_t axis = axis_of("reduce_scatter", shape, options.axis, at);
   check_multiple(shape, axis, groups.size(), "reduce_scatter", at);
   if (!options.tiled && shape.dimension(axis) != groups.size()) {
-    throw Error(base::invalid_argument("reduce_scatter: axis ", axis, " of x, ", shape,
-                                       ", goes to a group of ", groups.size(),
-                                       " devices; it must be as long, or be tiled"),
+    throw Error(trace_internal::invalid_argument("reduce_scatter", ": axis ", axis, " of x, ",
+                                                 shape, ", goes to a group of ", groups.size(),
+                                                 " devices; it must be as long, or be tiled"),
                 at);
   }
   std::vector<int64_t> sizes =
@@ -285,6 +293,7 @@ Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n, S
 
 Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
                   base::Int concat_axis, SourceLocation at) {
+  const PublicCall call("all_to_all", at);
   const Groups groups("all_to_all", axes, at);
   const Shape& shape = shape_of(x, "all_to_all", at);
   const int64_t split = axis_of("all_to_all", shape, split_axis, at);
@@ -303,16 +312,18 @@ Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
 
 Tensor permute(const Tensor& x, const MeshAxes& axes,
                const std::vector<std::pair<int64_t, int64_t>>& pairs, SourceLocation at) {
+  const PublicCall call("permute", at);
   const Groups groups("permute", axes, at);
   const Shape& shape = shape_of(x, "permute", at);
   const int64_t n = groups.size();
   std::vector<bool> taken(static_cast<size_t>(n));
   for (const auto& [from, to] : pairs) {
     if (from < 0 || from >= n || to < 0 || to >= n || taken[static_cast<size_t>(to)]) {
-      throw Error(base::invalid_argument("permute: has the pair (", from, ", ", to,
-                                         ") in a group of ", n, " devices; both must be below ", n,
-                                         ", and each device gets one value at most"),
-                  at);
+      throw Error(
+          trace_internal::invalid_argument("permute", ": has the pair (", from, ", ", to,
+                                           ") in a group of ", n, " devices; both must be below ",
+                                           n, ", and each device gets one value at most"),
+          at);
     }
     taken[static_cast<size_t>(to)] = true;
   }
@@ -332,6 +343,7 @@ Tensor permute(const Tensor& x, const MeshAxes& axes,
 }
 
 Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
+  const PublicCall call("axis_index", at);
   const Groups groups("axis_index", axes, at);
   if (groups.is_alone()) return trace_internal::emit_constant(Literal::scalar(s32, int64_t{0}), at);
   // XLA takes the number of a device for known only where it is told that the value is its own.
@@ -354,6 +366,7 @@ Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
 }
 
 int64_t axis_size(const MeshAxes& axes, SourceLocation at) {
+  const PublicCall call("axis_size", at);
   return Groups("axis_size", axes, at).size();
 }
 

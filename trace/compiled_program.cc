@@ -49,8 +49,8 @@ std::vector<SignatureLeaf> parameters_of(const Signature& signature) {
 
 Error elsewhere(const CompiledProgram& program, std::string_view argument, const Device& there,
                 SourceLocation at) {
-  return Error(base::invalid_argument(
-                   "run: ", argument, " is on ", there.name(), "; program ",
+  return Error(trace_internal::invalid_argument(
+                   "run", ": ", argument, " is on ", there.name(), "; program ",
                    program.signature().name, " was compiled for ", program.device().name(),
                    "; make the tensor there, under a DefaultDevice, or compile the program for ",
                    there.name()),
@@ -253,10 +253,10 @@ void check_passed_once(const std::vector<int>& donate, const std::vector<BufferP
     for (size_t i = 0; i < buffers.size(); ++i) {
       const auto given = static_cast<size_t>(leaf);
       if (i == given || buffers[i] != buffers[given]) continue;
-      throw Error(
-          base::invalid_argument("run: ", paths[given].path, " is donated and passed again as ",
-                                 paths[i].path, "; pass a copy of it, or do not donate it"),
-          at);
+      throw Error(trace_internal::invalid_argument(
+                      "run", ": ", paths[given].path, " is donated and passed again as ",
+                      paths[i].path, "; pass a copy of it, or do not donate it"),
+                  at);
     }
   }
 }

@@ -6,15 +6,18 @@
 //   state = step(state, batch);
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/base/source_location.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/trace/calls.h"
@@ -30,15 +33,17 @@ using runtime::ProgramCost;
 // may begin behind the argument, "carry.level", where one argument alone has it.
 class Donated {
  public:
-  Donated(int argument) : argument_(argument) {}  // implicit: {.donate = {0}}
+  template <class T>
+  requires std::is_convertible_v<T, int64_t> Donated(T argument)
+      : argument_(base::Int(argument)) {}  // implicit: {.donate = {0}}
   Donated(std::string path) : argument_(-1), path_(std::move(path)) {}
   Donated(const char* path) : Donated(std::string(path)) {}  // {.donate = {"carry"}}
 
-  [[nodiscard]] int argument() const { return argument_; }
+  [[nodiscard]] int64_t argument() const { return argument_; }
   [[nodiscard]] const std::optional<std::string>& path() const { return path_; }
 
  private:
-  int argument_;
+  int64_t argument_;
   std::optional<std::string> path_;
 };
 

@@ -144,7 +144,7 @@ TEST(CompiledProgram, AnUnboundPlaceholderIsAnErrorWhenItRuns) {
 TEST(CompiledProgram, ErrorsOfACallHaveItsLine) {
   const CompiledProgram program = add_number(9.5).compile();
   EXPECT_THAT(error_of([&] { program.call<Tensor>(ones({3})); }),
-              AllOf(StartsWith("run: argument arg0 is f32[3]; the program was traced with f32[2]"),
+              AllOf(StartsWith("call: argument arg0 is f32[3]; the program was traced with f32[2]"),
                     EndsWith(here())));
   EXPECT_THAT(
       error_of([&] { program.call<Tensor>(); }),
@@ -160,13 +160,13 @@ TEST(CompiledProgram, ATensorOfAnotherDeviceIsNamedWithBothDevices) {
     return ones({2});
   }();
   EXPECT_THAT(error_of([&] { program.call<Tensor>(elsewhere); }),
-              StartsWith("run: argument arg0 is on interpreter:2; program main was compiled for "
+              StartsWith("call: argument arg0 is on interpreter:2; program main was compiled for "
                          "interpreter:1; make the tensor there"));
   const CompiledProgram capturing =
       trace([&](Tensor a) { return a + elsewhere; }, placeholder({2}, f32)).compile(evaluator(1));
   const DefaultDevice scope(evaluator(1));
   EXPECT_THAT(error_of([&] { capturing.call<Tensor>(ones({2})); }),
-              StartsWith(base::cat("run: captured #", elsewhere.id(), " is on interpreter:2")));
+              StartsWith(base::cat("call: captured #", elsewhere.id(), " is on interpreter:2")));
 }
 
 TEST(CompiledProgram, RunsOnAMesh) {
@@ -200,7 +200,7 @@ TEST(CompiledProgram, DonatesWhatItIsToldAndNothingElse) {
       AllOf(StartsWith(base::cat("to_vector: tensor #", c.id(), " f32[2], made at compiled_")),
             HasSubstr("was donated as arg2 of program main at compiled_program_test.cc:")));
   EXPECT_THAT(error_of([&] { (void)keeping.call<Tensor>(b, b, c); }),
-              StartsWith(base::cat("run: argument arg2: tensor #", c.id())));
+              StartsWith(base::cat("call: argument arg2, tensor #", c.id())));
 }
 
 struct Level {
@@ -260,7 +260,7 @@ TEST(CompiledProgram, ARunThatIsRefusedTakesNothing) {
   const Tensor a = ones({2}), b = ones({2});
   EXPECT_THAT(error_of([&] { taking.call<Tensor>(a, b, ones({3})); }), HasSubstr("argument arg2"));
   EXPECT_THAT(error_of([&] { taking.call<Tensor>(a, a, b); }),
-              AllOf(StartsWith("run: arg0 is donated and passed again as arg1; pass a copy"),
+              AllOf(StartsWith("call: arg0 is donated and passed again as arg1; pass a copy"),
                     EndsWith(here())));
   EXPECT_FALSE(a.is_donated());
 }

@@ -6,6 +6,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
 
@@ -15,6 +16,7 @@ namespace {
 using hlo::Opcode;
 using trace_internal::axes_of;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 bool contains(const std::vector<int64_t>& list, int64_t value) {
   return std::ranges::count(list, value) > 0;
@@ -37,10 +39,12 @@ Dimensions dot_dimensions(const Shape& lhs, const Shape& rhs, const hlo::DotAttr
 
 Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const DotAxes& axes,
               std::optional<DType> result, SourceLocation at) {
+  const PublicCall call(op, at);
   if (lhs.dtype() != rhs.dtype() && !result) {
-    throw Error(base::invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(),
-                                       "; their dtypes must be equal, ", cast_advice(lhs, rhs)),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(),
+                                         "; their dtypes must be equal, ", cast_advice(lhs, rhs)),
+        at);
   }
   hlo::DotAttrs attrs{.lhs_batch_dims = axes_of(op, lhs.shape(), axes.lhs_batch, at),
                       .lhs_contracting_dims = axes_of(op, lhs.shape(), axes.lhs_contracting, at),
@@ -64,11 +68,11 @@ std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b, So
   };
   const std::optional<Dimensions> both = common_dimensions(leading(a), leading(b));
   if (!both)
-    throw Error(
-        base::invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(),
-                               "; the sizes of the axes before the last two must be equal or 1, "
-                               "counted from the last of them"),
-        at);
+    throw Error(trace_internal::invalid_argument(
+                    "matmul", ": operands are ", a.shape(), " and ", b.shape(),
+                    "; the sizes of the axes before the last two must be equal or 1, "
+                    "counted from the last of them"),
+                at);
   const Dimensions& common = *both;
   auto stretch = [&](const Tensor& t) {
     Dimensions shape = common;
@@ -80,8 +84,8 @@ std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b, So
 
 [[noreturn]] void throw_matmul(const Tensor& a, const Tensor& b, SourceLocation at) {
   throw Error(
-      base::invalid_argument(
-          "matmul: operands are ", a.shape(), " and ", b.shape(),
+      trace_internal::invalid_argument(
+          "matmul", ": operands are ", a.shape(), " and ", b.shape(),
           "; the last axis of the first must have the size of the last but one of the second"),
       at);
 }
@@ -103,17 +107,20 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b, std::optional<DType> re
 }  // namespace
 
 Tensor dot_general(Operand lhs, Operand rhs, const DotAxes& axes, std::optional<DType> result) {
+  const PublicCall call("dot_general", lhs.at());
   return dot_of("dot_general", as_tensor(lhs), as_tensor(rhs), axes, result, lhs.at());
 }
 
 Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
+  const PublicCall call("matmul", left.at());
   SourceLocation at = left.at();
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a.rank() == 0 || b.rank() == 0) {
-    throw Error(base::invalid_argument("matmul: operands are ", a.shape(), " and ", b.shape(),
-                                       "; a scalar has no axis to sum over, use *"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("matmul", ": operands are ", a.shape(), " and ", b.shape(),
+                                         "; a scalar has no axis to sum over, use *"),
+        at);
   }
   if (a.dim(-1) != b.dim(b.rank() == 1 ? 0 : -2)) throw_matmul(a, b, at);
   return one_program("matmul", at, [&] {
@@ -128,6 +135,7 @@ Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
 }
 
 Tensor dot(Operand left, Operand right) {
+  const PublicCall call("dot", left.at());
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a.rank() == 0 || b.rank() == 0) return multiply(left, right);
@@ -136,17 +144,19 @@ Tensor dot(Operand left, Operand right) {
 }
 
 Tensor outer(Operand a, Operand b) {
+  const PublicCall call("outer", a.at());
   return dot_of("outer", as_tensor(a), as_tensor(b), {}, {}, a.at());
 }
 
 Tensor tensordot(Operand left, Operand right, base::Int axes) {
+  const PublicCall call("tensordot", left.at());
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (axes < 0 || axes > a.rank() || axes > b.rank()) {
-    throw Error(
-        base::invalid_argument("tensordot: axes is ", axes, "; operands are ", a.shape(), " and ",
-                               b.shape(), ", sum over at most as many axes as each has"),
-        left.at());
+    throw Error(trace_internal::invalid_argument("tensordot", ": axes is ", axes, "; operands are ",
+                                                 a.shape(), " and ", b.shape(),
+                                                 ", sum over at most as many axes as each has"),
+                left.at());
   }
   DotAxes pairs;
   for (int64_t i = 0; i < axes; ++i) {
@@ -158,12 +168,14 @@ Tensor tensordot(Operand left, Operand right, base::Int axes) {
 
 Tensor tensordot(Operand left, Operand right, const std::vector<int64_t>& a_axes,
                  const std::vector<int64_t>& b_axes) {
+  const PublicCall call("tensordot", left.at());
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a_axes.size() != b_axes.size()) {
-    throw Error(base::invalid_argument("tensordot: has ", a_axes.size(), " axes of a and ",
-                                       b_axes.size(), " of b; give as many of both"),
-                left.at());
+    throw Error(
+        trace_internal::invalid_argument("tensordot", ": has ", a_axes.size(), " axes of a and ",
+                                         b_axes.size(), " of b; give as many of both"),
+        left.at());
   }
   return dot_of("tensordot", a, b, {.lhs_contracting = a_axes, .rhs_contracting = b_axes}, {},
                 left.at());

@@ -3,6 +3,7 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/window_geometry.h"
 #include "heddle/trace/windows.h"
@@ -12,6 +13,7 @@ namespace {
 
 using hlo::ConvolutionDims;
 using trace_internal::ones_or;
+using trace_internal::PublicCall;
 
 // Letters of the spatial axes where the user gives no layout.
 std::string spatial_letters(int64_t count) {
@@ -33,7 +35,8 @@ ConvLayout filled(ConvLayout layout, int64_t rank) {
 
 [[noreturn]] void throw_layout(std::string_view op, std::string_view name, std::string_view text,
                                std::string_view rule, SourceLocation at) {
-  throw Error(base::invalid_argument(op, ": layout of ", name, " is \"", text, "\"; ", rule), at);
+  throw Error(
+      trace_internal::invalid_argument(op, ": layout of ", name, " is \"", text, "\"; ", rule), at);
 }
 
 // Reads one layout: the axes of its two named letters, and of the spatial letters in the order of
@@ -90,14 +93,15 @@ ConvolutionDims dims_of(std::string_view op, const ConvLayout& layout, int64_t r
 void check_operands(std::string_view op, const Tensor& x, const Tensor& kernel,
                     const ConvLayout& layout, SourceLocation at) {
   if (x.dtype() != kernel.dtype()) {
-    throw Error(base::invalid_argument(op, ": x is ", x.shape(), " and kernel ", kernel.shape(),
-                                       "; their dtypes must be equal, ", cast_advice(x, kernel)),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(op, ": x is ", x.shape(), " and kernel ", kernel.shape(),
+                                         "; their dtypes must be equal, ", cast_advice(x, kernel)),
+        at);
   }
   // Without a layout rank 2 has no axis to slide along: it would be a product of matrices.
   const int64_t least = layout.x.empty() && layout.kernel.empty() ? 3 : 2;
   if (x.rank() >= least && x.rank() == kernel.rank()) return;
-  throw Error(base::invalid_argument(
+  throw Error(trace_internal::invalid_argument(
                   op, ": x is ", x.shape(), ", of rank ", x.rank(), ", and kernel ", kernel.shape(),
                   ", of rank ", kernel.rank(),
                   "; both must have rank n + 2 for n spatial axes, x [batch, spatial.., "
@@ -158,18 +162,18 @@ void check_features(std::string_view op, const Tensor& x, const Tensor& kernel,
     repair = base::cat(", transpose x, or write ", x_alone, " for x as it is");
   else if (is_usual && fits_both)
     repair = base::cat(", transpose both, or write ", both, " for both as they are");
-  throw Error(
-      base::invalid_argument(op, ": x is ", x.shape(), ", in the layout ", layout.x, " of ", have,
-                             " features, and kernel ", kernel.shape(), ", which in the layout ",
-                             layout.kernel, " takes ", takes, "; they must be equal", repair),
-      at);
+  throw Error(trace_internal::invalid_argument(
+                  op, ": x is ", x.shape(), ", in the layout ", layout.x, " of ", have,
+                  " features, and kernel ", kernel.shape(), ", which in the layout ", layout.kernel,
+                  " takes ", takes, "; they must be equal", repair),
+              at);
 }
 
 void check_groups(std::string_view op, const Convolution& options, SourceLocation at) {
   if (options.feature_groups >= 1 && options.batch_groups >= 1) return;
-  throw Error(base::invalid_argument(op, ": feature_groups is ", options.feature_groups,
-                                     " and batch_groups ", options.batch_groups,
-                                     "; they must be 1 or more"),
+  throw Error(trace_internal::invalid_argument(op, ": feature_groups is ", options.feature_groups,
+                                               " and batch_groups ", options.batch_groups,
+                                               "; they must be 1 or more"),
               at);
 }
 
@@ -187,6 +191,7 @@ void set_transposed_padding(hlo::WindowDimension& w, bool same) {
 }  // namespace
 
 Tensor conv(Operand x, Operand kernel, const Convolution& options) {
+  const PublicCall call("conv", x.at());
   SourceLocation at = x.at();
   Tensor a = as_tensor(x);
   Tensor k = as_tensor(kernel);
@@ -211,10 +216,13 @@ Tensor conv(Operand x, Operand kernel, const Convolution& options) {
   }
   trace_internal::set_padding("conv", options.padding, sizes_at(a, attrs.dim_labels.input_spatial),
                               attrs.window.dimensions, at);
+  trace_internal::require_places("conv", "kernel", a.shape(), attrs.dim_labels.input_spatial,
+                                 attrs.window.dimensions, /*allow_empty=*/true, at);
   return emit_conv(a, k, std::move(attrs), options.result, at);
 }
 
 Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& options) {
+  const PublicCall call("conv_transpose", x.at());
   constexpr std::string_view kOp = "conv_transpose";
   SourceLocation at = x.at();
   Tensor a = as_tensor(x);
@@ -241,6 +249,8 @@ Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& op
     bool same = options.padding.rule() != WindowPadding::kValid;
     for (hlo::WindowDimension& w : attrs.window.dimensions) set_transposed_padding(w, same);
   }
+  trace_internal::require_places(kOp, "kernel", a.shape(), attrs.dim_labels.input_spatial,
+                                 attrs.window.dimensions, /*allow_empty=*/true, at);
   return emit_conv(a, k, std::move(attrs), options.result, at);
 }
 

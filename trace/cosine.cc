@@ -7,6 +7,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using trace_internal::axis_of;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // x with the axis last, of f32 or f64 and with elements there.
 Located with_axis_last(std::string_view op, const Operand& operand, int64_t axis) {
@@ -21,10 +23,10 @@ Located with_axis_last(std::string_view op, const Operand& operand, int64_t axis
   const Tensor& t = x.tensor();
   const int64_t along = axis_of(op, t.shape(), axis, x.at());
   if ((t.dtype() != f32 && t.dtype() != f64) || t.dim(along) == 0)
-    throw Error(base::invalid_argument(op, ": x is ", t.shape(),
-                                       "; it must be of f32 or f64, with "
-                                       "elements along axis ",
-                                       axis),
+    throw Error(trace_internal::invalid_argument(op, ": x is ", t.shape(),
+                                                 "; it must be of f32 or f64, with "
+                                                 "elements along axis ",
+                                                 axis),
                 x.at());
   return x.with(moveaxis(x.operand(), along, -1));
 }
@@ -84,13 +86,13 @@ Located idct_of(const Located& y) {
 }  // namespace
 
 Tensor hfft(Operand operand, const Fft& over) {
+  const PublicCall call("hfft", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   const int64_t along = axis_of("hfft", x.shape(), over.axis, at);
-  const int64_t n = over.n > 0 ? int64_t{over.n} : 2 * (x.dim(along) - 1);
   return one_program("hfft", at, [&] {
     // The inverse transform of the conjugate, divided by what the forward one is divided by.
-    Fft back{.n = n, .axis = along, .scale = over.scale};
+    Fft back{.n = over.n, .axis = along, .scale = over.scale};
     if (over.scale == FftScale::kBackward) back.scale = FftScale::kForward;
     if (over.scale == FftScale::kForward) back.scale = FftScale::kBackward;
     return irfft({conj(operand), at}, back);
@@ -98,6 +100,7 @@ Tensor hfft(Operand operand, const Fft& over) {
 }
 
 Tensor ihfft(Operand operand, const Fft& over) {
+  const PublicCall call("ihfft", operand.at());
   SourceLocation at = operand.at();
   return one_program("ihfft", at, [&] {
     Fft forth = over;
@@ -120,6 +123,7 @@ namespace {
 // `transform` along each of the axes.
 Tensor along_each(std::string_view op, const Operand& operand, const AxisList& given, bool ortho,
                   Tensor (*transform)(Operand, const Cosine&)) {
+  const PublicCall call(op, operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   const std::vector<int64_t> axes =

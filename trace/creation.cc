@@ -8,6 +8,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/positions.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -16,6 +17,7 @@ namespace {
 using hlo::Opcode;
 using trace_internal::emit;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 Tensor stretched(const Tensor& scalar, const Dimensions& shape, SourceLocation at) {
   if (shape.empty()) return scalar;
@@ -30,8 +32,8 @@ Tensor stretched(const Tensor& scalar, const Dimensions& shape, SourceLocation a
 Tensor triangle(const Tensor& x, int64_t k, bool lower, SourceLocation at) {
   const Shape& shape = x.shape();
   if (shape.rank() < 2)
-    throw Error(base::invalid_argument(lower ? "tril" : "triu", ": x is ", shape,
-                                       "; it must have rank 2 or more"),
+    throw Error(trace_internal::invalid_argument(lower ? "tril" : "triu", ": x is ", shape,
+                                                 "; it must have rank 2 or more"),
                 at);
   Dimensions last{shape.dimension(shape.rank() - 2), shape.dimension(shape.rank() - 1)};
   Tensor row = iota(s32, last, 0, at);
@@ -44,15 +46,18 @@ Tensor triangle(const Tensor& x, int64_t k, bool lower, SourceLocation at) {
 template <class Number>
 void check_count(bool countable, Number start, Number stop, Number step, SourceLocation at) {
   if (countable) return;
-  throw Error(base::invalid_argument("arange: start is ", start, ", stop ", stop, " and step ",
-                                     step, "; there must be fewer than 2^63 values between"),
+  throw Error(trace_internal::invalid_argument("arange", ": start is ", start, ", stop ", stop,
+                                               " and step ", step,
+                                               "; there must be fewer than 2^63 values between"),
               at);
 }
 
 Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
-  Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  return one_program(lower ? "tril" : "triu", at, [&] {
+  const std::string_view op = lower ? "tril" : "triu";
+  const PublicCall call(op, at);
+  Tensor x = as_tensor(operand);
+  return one_program(op, at, [&] {
     const Tensor kept = triangle(x, k, lower, at), zero = zeros_like({x, at});  // in this order
     return where({kept, at}, {x, at}, {zero, at});
   });
@@ -62,13 +67,15 @@ Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
 Tensor filled(std::string_view op, const Dimensions& shape, const Operand& value, DType dtype,
               std::string_view repair = {}) {
   SourceLocation at = value.at();
-  throw_if_error(base::annotate(check_shape(Shape(dtype, shape)), op, ": "), at);
+  const PublicCall call(op, at);
+  throw_if_error(
+      base::annotate(check_shape(Shape(dtype, shape)), PublicCall::function_or(op), ": "), at);
   return one_program(op, at, [&] {
-    Tensor scalar = value.is_tensor() ? as_tensor(value, op).astype(dtype, at)
-                                      : constant_like(value, dtype, op, repair);
+    Tensor scalar = value.is_tensor() ? as_tensor(value).astype(dtype, at)
+                                      : constant_like(value, dtype, repair);
     if (!scalar.shape().is_scalar())
-      throw Error(base::invalid_argument(op, ": value is ", scalar.shape(),
-                                         "; it must be a scalar, use broadcast_to"),
+      throw Error(trace_internal::invalid_argument(op, ": value is ", scalar.shape(),
+                                                   "; it must be a scalar, use broadcast_to"),
                   at);
     return stretched(scalar, shape, at);
   });
@@ -77,6 +84,7 @@ Tensor filled(std::string_view op, const Dimensions& shape, const Operand& value
 }  // namespace
 
 Tensor full(const Dimensions& shape, Operand value, std::optional<DType> given) {
+  const PublicCall call("full", value.at());
   const DType dtype = given.value_or(value.is_tensor() ? as_tensor(value).dtype() : f32);
   return filled("full", shape, value, dtype, "give full another dtype or another number");
 }
@@ -89,20 +97,25 @@ Tensor ones(const Dimensions& shape, DType dtype, SourceLocation at) {
 }
 
 Tensor full_like(Operand x, Operand value, std::optional<DType> dtype) {
+  const PublicCall call("full_like", x.at());
   const Shape like = as_tensor(x).shape();
   return filled("full_like", like.dimensions(), value, dtype.value_or(like.dtype()));
 }
 Tensor zeros_like(Operand x, std::optional<DType> dtype) {
+  const PublicCall call("zeros_like", x.at());
   const Shape like = as_tensor(x).shape();
   return filled("zeros_like", like.dimensions(), {0, x.at()}, dtype.value_or(like.dtype()));
 }
 Tensor ones_like(Operand x, std::optional<DType> dtype) {
+  const PublicCall call("ones_like", x.at());
   const Shape like = as_tensor(x).shape();
   return filled("ones_like", like.dimensions(), {1, x.at()}, dtype.value_or(like.dtype()));
 }
 
 Tensor iota(DType dtype, const Dimensions& shape, base::Int axis, SourceLocation at) {
-  throw_if_error(base::annotate(check_shape(Shape(dtype, shape)), "iota: "), at);
+  const PublicCall call("iota", at);
+  throw_if_error(
+      base::annotate(check_shape(Shape(dtype, shape)), PublicCall::function_or("iota"), ": "), at);
   int64_t rank = static_cast<int64_t>(shape.size());
   return emit({.opcode = Opcode::kIota,
                .operands = {},
@@ -112,7 +125,9 @@ Tensor iota(DType dtype, const Dimensions& shape, base::Int axis, SourceLocation
 }
 
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at) {
-  if (step == 0) throw Error(base::invalid_argument("arange: step is 0; it must not be"), at);
+  const PublicCall call("arange", at);
+  if (step == 0)
+    throw Error(trace_internal::invalid_argument("arange", ": step is 0; it must not be"), at);
   // Of all int64_t: what lies between may need the 64th bit.
   const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(stop);
   const bool none = step > 0 ? start >= stop : start <= stop;
@@ -131,9 +146,11 @@ Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation
 }
 
 Tensor arange(double start, double stop, double step, DType dtype, SourceLocation at) {
+  const PublicCall call("arange", at);
   if (step == 0 || std::isnan(step))
-    throw Error(
-        base::invalid_argument("arange: step is ", step, "; it must be a number other than 0"), at);
+    throw Error(trace_internal::invalid_argument("arange", ": step is ", step,
+                                                 "; it must be a number other than 0"),
+                at);
   double count = std::ceil((stop - start) / step);
   check_count(count < 0x1p63, start, stop, step, at);  // not of NaN either
   return one_program("arange", at, [&] {
@@ -144,8 +161,11 @@ Tensor arange(double start, double stop, double step, DType dtype, SourceLocatio
 }
 
 Tensor linspace(double start, double stop, base::Int count, DType dtype, SourceLocation at) {
+  const PublicCall call("linspace", at);
   if (count < 0)
-    throw Error(base::invalid_argument("linspace: count is ", count, "; it must be 0 or more"), at);
+    throw Error(trace_internal::invalid_argument("linspace", ": count is ", count,
+                                                 "; it must be 0 or more"),
+                at);
   const bool exact = is_integer(dtype) || dtype == pred;
   // 16 bits hold neither the positions nor, from 65520 of them on, their number.
   const DType wide = is_complex(dtype) ? dtype : bit_width(dtype) == 64 ? f64 : f32;
@@ -163,8 +183,10 @@ Tensor linspace(double start, double stop, base::Int count, DType dtype, SourceL
   });
 }
 
-Tensor eye(base::Int rows, base::Int columns, base::Int k, DType dtype, SourceLocation at) {
-  Dimensions shape{rows, columns < 0 ? rows : columns};
+Tensor eye(base::Int rows, std::optional<base::Int> columns, base::Int k, DType dtype,
+           SourceLocation at) {
+  const PublicCall call("eye", at);
+  Dimensions shape{rows, trace_internal::count_or("eye", "columns", columns, rows, at)};
   return one_program("eye", at, [&] {
     Tensor diagonal = add({iota(s32, shape, 0, at), at}, {int64_t{k}, at});
     return equal({diagonal, at}, {iota(s32, shape, 1, at), at}).astype(dtype, at);
@@ -173,15 +195,18 @@ Tensor eye(base::Int rows, base::Int columns, base::Int k, DType dtype, SourceLo
 
 Tensor eye(base::Int rows, DType dtype, SourceLocation at) { return eye(rows, rows, 0, dtype, at); }
 Tensor eye(base::Int rows, base::Int columns, DType dtype, SourceLocation at) {
+  const PublicCall call("eye", at);
   return eye(rows, columns, 0, dtype, at);
 }
 
 Tensor one_hot(Operand indices, base::Int classes, DType dtype) {
+  const PublicCall call("one_hot", indices.at());
   SourceLocation at = indices.at();
   const Tensor given = as_tensor(indices);
   trace_internal::require_integers("one_hot", given, at);
   if (classes < 0)
-    throw Error(base::invalid_argument("one_hot: classes is ", classes, "; it must be 0 or more"),
+    throw Error(trace_internal::invalid_argument("one_hot", ": classes is ", classes,
+                                                 "; it must be 0 or more"),
                 at);
   return one_program("one_hot", at, [&] {
     const Tensor index = trace_internal::widened(given, at);  // 8 bits do not hold class 256

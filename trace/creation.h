@@ -64,11 +64,11 @@ Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation
 // errors: Error for a step of 0 and a count that is not finite
 template <std::integral Stop>
 Tensor arange(Stop stop, SourceLocation at = SourceLocation::here()) {
-  return arange_integers(0, stop, 1, at);
+  return arange_integers(0, base::Int(stop), 1, at);
 }
 template <std::integral Start, std::integral Stop, std::integral Step = int>
 Tensor arange(Start start, Stop stop, Step step = 1, SourceLocation at = SourceLocation::here()) {
-  return arange_integers(start, stop, step, at);
+  return arange_integers(base::Int(start), base::Int(stop), base::Int(step), at);
 }
 Tensor arange(double start, double stop, double step, DType dtype = f32,
               SourceLocation at = SourceLocation::here());
@@ -95,9 +95,10 @@ arange(Start start, Stop stop, DType dtype, SourceLocation at = SourceLocation::
 // (f64 for 64 bits) and rounded down.
 Tensor linspace(double start, double stop, base::Int count = 50, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());
-// Ones on diagonal k of a rows x columns matrix (columns < 0: as many as rows).
-Tensor eye(base::Int rows, base::Int columns = -1, base::Int k = 0, DType dtype = f32,
-           SourceLocation at = SourceLocation::here());
+// Ones on diagonal k of a rows x columns matrix; as many columns as rows unless given.
+// errors: Error where one of them is below 0
+Tensor eye(base::Int rows, std::optional<base::Int> columns = {}, base::Int k = 0,
+           DType dtype = f32, SourceLocation at = SourceLocation::here());
 // The same on the main diagonal, of a square matrix and of another one.
 Tensor eye(base::Int rows, DType dtype, SourceLocation at = SourceLocation::here());
 Tensor eye(base::Int rows, base::Int columns, DType dtype,

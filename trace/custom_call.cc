@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -10,6 +11,7 @@ namespace heddle {
 std::vector<Tensor> custom_call(const std::string& target, const std::vector<Tensor>& operands,
                                 const std::vector<Shape>& results, const CustomCallOptions& options,
                                 SourceLocation at) {
+  const trace_internal::PublicCall call("custom_call", at);
   hlo::CustomCallAttrs attrs;
   attrs.custom_call_target = target;
   attrs.custom_call_has_side_effect = options.has_side_effect;

@@ -3,14 +3,17 @@
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 
 void use_device(std::string_view name, SourceLocation at) {
+  const trace_internal::PublicCall call("use_device", at);
   throw_if_error(base::annotate(set_default_device(name), "use_device: "), at);
 }
 
 std::vector<Device*> devices(std::string_view name, SourceLocation at) {
+  const trace_internal::PublicCall call("devices", at);
   StatusOr<runtime::Backend*> backend = runtime::find_backend(name);
   throw_if_error(base::annotate(backend.status(), "devices: "), at);
   std::vector<Device*> out;
@@ -21,14 +24,16 @@ std::vector<Device*> devices(std::string_view name, SourceLocation at) {
 Device& DeviceOrName::find(std::string_view op, SourceLocation at) const {
   if (device_ != nullptr) return *device_;
   if (name_.data() == nullptr)
-    throw Error(
-        base::invalid_argument(op, ": the device is null; name one, or take one of devices()"), at);
+    throw Error(trace_internal::invalid_argument(
+                    op, ": the device is null; name one, or take one of devices()"),
+                at);
   StatusOr<Device*> device = runtime::find_device(name_);
   throw_if_error(base::annotate(device.status(), op, ": "), at);
   return **device;
 }
 
 Device& device_of(const Tensor& x, SourceLocation at) {
+  const trace_internal::PublicCall call("device_of", at);
   return trace_internal::buffer_of(x, "device_of", at)->device();
 }
 

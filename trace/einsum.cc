@@ -12,6 +12,7 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
 
@@ -19,6 +20,7 @@ namespace heddle {
 namespace {
 
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // A tensor whose axes are named by letters.
 struct Labelled {
@@ -49,7 +51,7 @@ class Einsum {
  private:
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    throw Error(base::invalid_argument("einsum: \"", spec_, "\": ", parts...), at_);
+    throw Error(trace_internal::invalid_argument("einsum", ": \"", spec_, "\": ", parts...), at_);
   }
 
   // Letters of each operand, with "..." written out in capitals from Z down that the spec does not
@@ -252,11 +254,13 @@ class Einsum {
 }  // namespace
 
 Tensor einsum(std::string_view spec, Operand a) {
+  const PublicCall call("einsum", a.at());
   Tensor x = as_tensor(a);
   return one_program("einsum", a.at(), [&] { return Einsum(spec, a.at()).run({x}); });
 }
 
 Tensor einsum(std::string_view spec, Operand a, Operand b) {
+  const PublicCall call("einsum", a.at());
   Tensor x = as_tensor(a);
   Tensor y = as_tensor(b);
   return one_program("einsum", a.at(), [&] { return Einsum(spec, a.at()).run({x, y}); });

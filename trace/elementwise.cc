@@ -4,6 +4,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -12,14 +13,17 @@ namespace {
 using hlo::Opcode;
 using trace_internal::emit;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 using trace_internal::user_name;
 
 Tensor unary(Opcode opcode, const Operand& x) {
-  return emit({.opcode = opcode, .operands = {as_tensor(x, user_name(opcode))}, .at = x.at()});
+  const PublicCall call(user_name(opcode), x.at());
+  return emit({.opcode = opcode, .operands = {as_tensor(x)}, .at = x.at()});
 }
 
 Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
-  OperandPair pair = unify(x, y, user_name(opcode));
+  const PublicCall call(user_name(opcode), x.at());
+  OperandPair pair = unify(x, y);
   return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}, .at = x.at()});
 }
 
@@ -27,7 +31,8 @@ bool is_whole(DType dtype) { return dtype == pred || is_integer(dtype); }
 
 // A rounding, or the real part: integers come back as they are.
 Tensor kept_if_whole(Opcode opcode, const Operand& x) {
-  Tensor t = as_tensor(x, user_name(opcode));
+  const PublicCall call(user_name(opcode), x.at());
+  Tensor t = as_tensor(x);
   return is_whole(t.dtype()) ? t : unary(opcode, {t, x.at()});
 }
 
@@ -43,8 +48,26 @@ std::string_view name_of(hlo::ComparisonDirection direction) {
   return "compare";
 }
 
+// The order of truths and a number is what C++ makes of 0.0 < y < 1.
+void refuse_chain(const Operand& x, const Operand& y) {
+  const Operand &tensor = x.is_tensor() ? x : y, &number = x.is_tensor() ? y : x;
+  if (!tensor.is_tensor() || number.is_tensor() || std::holds_alternative<bool>(number.number()))
+    return;
+  const Shape& shape = trace_internal::node_of(tensor.tensor(), "compare", x.at()).shape;
+  if (shape.dtype() != pred) return;
+  throw Error(
+      trace_internal::invalid("operands are ", shape, " and the C++ number ", number_text(number),
+                              "; truths have no order among numbers: for 0.0 < y < 1 write "
+                              "(0.0 < y) & (y < 1)"),
+      x.at());
+}
+
 Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Operand& y) {
-  OperandPair pair = unify(x, y, name_of(direction));
+  const PublicCall call(name_of(direction), x.at());
+  const bool is_equality =
+      direction == hlo::ComparisonDirection::kEq || direction == hlo::ComparisonDirection::kNe;
+  if (!is_equality) refuse_chain(x, y);
+  OperandPair pair = unify(x, y);
   return emit({.opcode = Opcode::kCompare,
                .operands = {std::move(pair.a), std::move(pair.b)},
                .attrs = hlo::CompareAttrs{.direction = direction},
@@ -57,23 +80,23 @@ void refuse_point(const Operand& x, const Operand& y) {
   if (!tensor.is_tensor() || !std::holds_alternative<double>(number.number())) return;
   const Shape& shape = trace_internal::node_of(tensor.tensor(), "divide", x.at()).shape;
   if (!is_integer(shape.dtype())) return;
-  throw Error(
-      base::invalid_argument("divide: operands are ", shape, " and the floating-point C++ number ",
-                             std::get<double>(number.number()),
-                             "; integers are divided toward zero: write an integer for that, or "
-                             "use true_divide"),
-      x.at());
+  throw Error(trace_internal::invalid_argument(
+                  "divide", ": operands are ", shape, " and the floating-point C++ number ",
+                  std::get<double>(number.number()),
+                  "; integers are divided toward zero: write an integer for that, or "
+                  "use true_divide"),
+              x.at());
 }
 
 // pred: whether it is true, or not 0.
-Tensor truth(const Operand& x, std::string_view op) {
-  const Tensor t = as_tensor(x, op);
+Tensor truth(const Operand& x) {
+  const Tensor t = as_tensor(x);
   return t.dtype() == pred ? t : not_equal({t, x.at()}, {0, x.at()});
 }
 
 Tensor logical(Opcode opcode, std::string_view op, const Operand& x, const Operand& y) {
   return one_program(op, x.at(), [&] {
-    const Tensor a = truth(x, op), b = truth(y, op);
+    const Tensor a = truth(x), b = truth(y);
     return binary(opcode, {a, x.at()}, {b, x.at()});
   });
 }
@@ -81,6 +104,7 @@ Tensor logical(Opcode opcode, std::string_view op, const Operand& x, const Opera
 }  // namespace
 
 Tensor abs(Operand x) {
+  const PublicCall call("abs", x.at());
   Tensor t = as_tensor(x);
   const bool has_sign = t.dtype() != pred && !is_unsigned(t.dtype());
   return has_sign ? unary(Opcode::kAbs, {t, x.at()}) : t;
@@ -100,10 +124,12 @@ Tensor exp(Operand x) { return unary(Opcode::kExp, x); }
 Tensor expm1(Operand x) { return unary(Opcode::kExpm1, x); }
 Tensor floor(Operand x) { return kept_if_whole(Opcode::kFloor, x); }
 Tensor imag(Operand x) {
+  const PublicCall call("imag", x.at());
   Tensor t = as_tensor(x);
   return is_whole(t.dtype()) ? zeros_like({t, x.at()}) : unary(Opcode::kImag, {t, x.at()});
 }
 Tensor is_finite(Operand operand) {
+  const PublicCall call("is_finite", operand.at());
   const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (is_whole(x.dtype())) return full(x.shape().dimensions(), {true, at}, pred);
@@ -117,6 +143,7 @@ Tensor log(Operand x) { return unary(Opcode::kLog, x); }
 Tensor log1p(Operand x) { return unary(Opcode::kLog1p, x); }
 Tensor logistic(Operand x) { return unary(Opcode::kLogistic, x); }
 Tensor logical_not(Operand x) {
+  const PublicCall call("logical_not", x.at());
   const Tensor t = as_tensor(x);
   return t.dtype() == pred ? unary(Opcode::kNot, x) : equal({t, x.at()}, {0, x.at()});
 }
@@ -129,6 +156,7 @@ Tensor round_half_away(Operand x) { return kept_if_whole(Opcode::kRoundAfz, x); 
 Tensor round(Operand x) { return kept_if_whole(Opcode::kRoundEven, x); }
 Tensor rsqrt(Operand x) { return unary(Opcode::kRsqrt, x); }
 Tensor sign(Operand x) {
+  const PublicCall call("sign", x.at());
   Tensor t = as_tensor(x);
   return is_unsigned(t.dtype()) ? minimum({t, x.at()}, {1, x.at()})
                                 : unary(Opcode::kSign, {t, x.at()});
@@ -140,13 +168,18 @@ Tensor tan(Operand x) { return unary(Opcode::kTan, x); }
 Tensor tanh(Operand x) { return unary(Opcode::kTanh, x); }
 
 Tensor square(Operand x) {
+  const PublicCall call("square", x.at());
   Tensor t = as_tensor(x);
   return binary(Opcode::kMultiply, {t, x.at()}, {t, x.at()});
 }
 
-Tensor reciprocal(Operand x) { return binary(Opcode::kDivide, Operand(1, x.at()), x); }
+Tensor reciprocal(Operand x) {
+  const PublicCall call("reciprocal", x.at());
+  return binary(Opcode::kDivide, Operand(1, x.at()), x);
+}
 
 Tensor is_nan(Operand x) {
+  const PublicCall call("is_nan", x.at());
   Tensor t = as_tensor(x);
   return compare(hlo::ComparisonDirection::kNe, {t, x.at()}, {t, x.at()});
 }
@@ -155,6 +188,7 @@ Tensor add(Operand x, Operand y) { return binary(Opcode::kAdd, x, y); }
 Tensor subtract(Operand x, Operand y) { return binary(Opcode::kSubtract, x, y); }
 Tensor multiply(Operand x, Operand y) { return binary(Opcode::kMultiply, x, y); }
 Tensor divide(Operand x, Operand y) {
+  const PublicCall call("divide", x.at());
   refuse_point(x, y);
   return binary(Opcode::kDivide, x, y);
 }
@@ -168,9 +202,11 @@ Tensor bitwise_or(Operand x, Operand y) { return binary(Opcode::kOr, x, y); }
 Tensor bitwise_xor(Operand x, Operand y) { return binary(Opcode::kXor, x, y); }
 Tensor shift_left(Operand x, Operand y) { return binary(Opcode::kShiftLeft, x, y); }
 Tensor shift_right_arithmetic(Operand x, Operand y) {
+  const PublicCall call("shift_right_arithmetic", x.at());
   return binary(Opcode::kShiftRightArithmetic, x, y);
 }
 Tensor shift_right_logical(Operand x, Operand y) {
+  const PublicCall call("shift_right_logical", x.at());
   return binary(Opcode::kShiftRightLogical, x, y);
 }
 Tensor complex(Operand x, Operand y) { return binary(Opcode::kComplex, x, y); }
@@ -201,10 +237,8 @@ Tensor operator>>(Operand x, Operand y) {
   return is_signed(typed.dtype()) ? shift_right_arithmetic(x, y) : shift_right_logical(x, y);
 }
 
-#define HEDDLE_COMPOUND(symbol)                     \
-  Tensor& Tensor::operator symbol##=(Operand y) & { \
-    return *this = Operand(*this, y.at()) symbol y; \
-  }
+#define HEDDLE_COMPOUND(symbol) \
+  Tensor& Tensor::operator symbol##=(Operand y)& { return *this = Operand(*this, y.at()) symbol y; }
 HEDDLE_COMPOUND(+)
 HEDDLE_COMPOUND(-)
 HEDDLE_COMPOUND(*)
@@ -227,15 +261,17 @@ Tensor operator-(Operand x) { return negative(x); }
 Tensor operator~(Operand x) { return bitwise_not(x); }
 
 Tensor where(Operand condition, Operand x, Operand y) {
+  const PublicCall call("where", condition.at());
   Tensor chosen = as_tensor(condition);
   if (chosen.dtype() != pred) {
-    throw Error(base::invalid_argument("where: condition is ", to_string(chosen.shape()),
-                                       "; it must be pred, compare it with something"),
-                condition.at());
+    throw Error(
+        trace_internal::invalid_argument("where", ": condition is ", to_string(chosen.shape()),
+                                         "; it must be pred, compare it with something"),
+        condition.at());
   }
-  OperandPair pair = unify(x, y, "where");
+  OperandPair pair = unify(x, y);
   std::vector<int64_t> dimensions =
-      broadcast_shapes(chosen.shape(), pair.a.shape(), "where", condition.at());
+      broadcast_shapes(chosen.shape(), pair.a.shape(), condition.at());
   return emit({.opcode = Opcode::kSelect,
                .operands = {broadcast_to(chosen, dimensions, condition.at()),
                             broadcast_to(pair.a, dimensions, x.at()),
@@ -251,7 +287,7 @@ Tensor clamp(Operand low, Operand x, Operand high) {
   return one_program("clamp", x.at(), [&] {
     Tensor value = as_tensor(x);
     auto bound = [&](const Operand& b) {
-      return b.is_tensor() ? b.tensor() : constant_like(b, value.dtype(), "clamp");
+      return b.is_tensor() ? b.tensor() : constant_like(b, value.dtype());
     };
     std::vector<Tensor> operands{bound(low), value, bound(high)};
     // The op wants both bounds to be scalars, or both to be arrays.
@@ -264,6 +300,7 @@ Tensor clamp(Operand low, Operand x, Operand high) {
 }
 
 Tensor reduce_precision(Operand x, base::Int exponent_bits, base::Int mantissa_bits) {
+  const PublicCall call("reduce_precision", x.at());
   return emit({.opcode = Opcode::kReducePrecision,
                .operands = {as_tensor(x)},
                .attrs = hlo::ReducePrecisionAttrs{.exponent_bits = exponent_bits,
@@ -272,6 +309,7 @@ Tensor reduce_precision(Operand x, base::Int exponent_bits, base::Int mantissa_b
 }
 
 Tensor bitcast_convert(Operand x, DType dtype) {
+  const PublicCall call("bitcast_convert", x.at());
   Tensor t = as_tensor(x);
   std::vector<int64_t> dimensions = t.shape().dimensions();
   int64_t from = bit_width(t.dtype());

@@ -75,7 +75,8 @@ Tensor shift_right_logical(Operand x, Operand y);     // 0 from the bit width on
 Tensor complex(Operand x, Operand y);                 // c64 from f32 parts, c128 from f64
 Tensor mulhi(Operand x, Operand y);                   // the high half of the product of integers
 
-// Comparisons give pred. With a NaN all are false but not_equal.
+// Comparisons give pred. With a NaN all are false but not_equal. pred has no order beside a number:
+// 0.0 < y < 1 is an Error that says to write (0.0 < y) & (y < 1).
 Tensor equal(Operand x, Operand y);          // x == y
 Tensor not_equal(Operand x, Operand y);      // x != y
 Tensor greater(Operand x, Operand y);        // x > y

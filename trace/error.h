@@ -13,7 +13,8 @@ namespace heddle {
 
 class Error : public std::exception {
  public:
-  // The message gets " [file:line]" at its end where the line is known and not there yet.
+  // The message gets " [file:line]" at its end where the line is known and not there yet. Inside of
+  // a function of Heddle's the line is the one where the user called it.
   Error(const Status& status, SourceLocation at);
 
   [[nodiscard]] const Status& status() const { return status_; }
@@ -21,8 +22,8 @@ class Error : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
  private:
-  Status status_;
   SourceLocation at_;
+  Status status_;
   std::string text_;
 };
 

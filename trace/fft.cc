@@ -7,6 +7,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -17,6 +18,7 @@ using trace_internal::axes_of;
 using trace_internal::axis_of;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // A transform over axes, the halved one last; lengths are those of the real or full side.
 struct Plan {
@@ -37,9 +39,9 @@ Located prepared(const Plan& plan, const Operand& operand) {
   bool real = x.dtype() == f32 || x.dtype() == f64;
   bool takes_real = plan.type == FftType::kRfft;
   if (!real && (takes_real || !is_complex(x.dtype()))) {
-    throw Error(base::invalid_argument(plan.op, ": x is ", x.tensor().shape(), "; it must be ",
-                                       takes_real ? "f32 or f64" : "f32, f64, c64 or c128",
-                                       ", cast it with astype"),
+    throw Error(trace_internal::invalid_argument(
+                    plan.op, ": x is ", x.tensor().shape(), "; it must be ",
+                    takes_real ? "f32 or f64" : "f32, f64, c64 or c128", ", cast it with astype"),
                 x.at());
   }
   return takes_real ? x : x.astype(complex_of(x.dtype()));
@@ -138,9 +140,10 @@ Tensor run(const Plan& plan, const Operand& operand) {
   Located x = prepared(plan, operand);
   for (int64_t n : plan.lengths) {
     if (n >= 1) continue;
-    throw Error(base::invalid_argument(plan.op, ": x is ", x.tensor().shape(), " and a length ", n,
-                                       "; transforms need lengths of 1 or more, give n"),
-                x.at());
+    throw Error(
+        trace_internal::invalid_argument(plan.op, ": x is ", x.tensor().shape(), " and a length ",
+                                         n, "; transforms need lengths of 1 or more, give n"),
+        x.at());
   }
   return one_program(plan.op, x.at(), [&] {
     Located out = in_groups(plan, fitted(plan, x));
@@ -156,9 +159,14 @@ int64_t natural_length(FftType type, const Shape& shape, int64_t axis, bool last
 }
 
 Tensor along(std::string_view op, FftType type, const Operand& x, const Fft& over) {
+  const PublicCall call(op, x.at());
   const Tensor t = as_tensor(x);
   int64_t axis = axis_of(op, t.shape(), over.axis, x.at());
-  int64_t n = over.n == 0 ? natural_length(type, t.shape(), axis, true) : int64_t{over.n};
+  if (over.n && *over.n < 1) {
+    throw Error(trace_internal::invalid_argument(op, ": n is ", *over.n, "; it must be 1 or more"),
+                x.at());
+  }
+  int64_t n = over.n ? int64_t{*over.n} : natural_length(type, t.shape(), axis, true);
   return run({.op = op, .type = type, .axes = {axis}, .lengths = {n}, .scale = over.scale}, x);
 }
 
@@ -174,17 +182,19 @@ std::vector<int64_t> chosen_axes(std::string_view op, const Shape& shape, const 
 // `usual`: how many axes without a list; 0: all.
 Tensor over_axes(std::string_view op, FftType type, const Operand& x, const FftN& over,
                  int64_t usual) {
+  const PublicCall call(op, x.at());
   const Tensor t = as_tensor(x);
   int64_t count = !over.n.empty() ? static_cast<int64_t>(over.n.size())
                   : usual > 0     ? usual
                                   : t.rank();
   std::vector<int64_t> axes = chosen_axes(op, t.shape(), over, count, x.at());
   if (axes.empty() || (!over.n.empty() && over.n.size() != axes.size())) {
-    throw Error(base::invalid_argument(op, ": x is ", t.shape(), ", with ", over.n.size(),
-                                       " lengths and ", axes.size(),
-                                       " axes; there must be an axis, and a length for each "
-                                       "or none"),
-                x.at());
+    throw Error(
+        trace_internal::invalid_argument(op, ": x is ", t.shape(), ", with ", over.n.size(),
+                                         " lengths and ", axes.size(),
+                                         " axes; there must be an axis, and a length for each "
+                                         "or none"),
+        x.at());
   }
   std::vector<int64_t> lengths = over.n;
   for (size_t i = lengths.size(); i < axes.size(); ++i)
@@ -193,6 +203,7 @@ Tensor over_axes(std::string_view op, FftType type, const Operand& x, const FftN
 }
 
 Tensor shifted(std::string_view op, const Operand& x, const AxisList& axes, bool forward) {
+  const PublicCall call(op, x.at());
   const Tensor t = as_tensor(x);
   const std::vector<int64_t> over = axes_of(op, t.shape(), axes.of_rank(t.rank()), x.at());
   return one_program(op, x.at(), [&] {
@@ -207,8 +218,8 @@ Tensor shifted(std::string_view op, const Operand& x, const AxisList& axes, bool
 
 void check_frequencies(std::string_view op, int64_t n, double spacing, SourceLocation at) {
   if (n >= 1 && spacing != 0) return;
-  throw Error(base::invalid_argument(op, ": n is ", n, " and spacing ", spacing,
-                                     "; n must be 1 or more, and spacing not 0"),
+  throw Error(trace_internal::invalid_argument(op, ": n is ", n, " and spacing ", spacing,
+                                               "; n must be 1 or more, and spacing not 0"),
               at);
 }
 
@@ -233,6 +244,7 @@ Tensor irfft2(Operand x, const FftN& over) {
 }
 
 Tensor fftfreq(base::Int n, double spacing, DType dtype, SourceLocation at) {
+  const PublicCall call("fftfreq", at);
   check_frequencies("fftfreq", n, spacing, at);
   return one_program("fftfreq", at, [&] {
     Located k(iota(dtype, {n}, 0, at), at);
@@ -242,6 +254,7 @@ Tensor fftfreq(base::Int n, double spacing, DType dtype, SourceLocation at) {
 }
 
 Tensor rfftfreq(base::Int n, double spacing, DType dtype, SourceLocation at) {
+  const PublicCall call("rfftfreq", at);
   check_frequencies("rfftfreq", n, spacing, at);
   return one_program("rfftfreq", at, [&] {
     Located k(iota(dtype, {half(n)}, 0, at), at);
@@ -249,11 +262,7 @@ Tensor rfftfreq(base::Int n, double spacing, DType dtype, SourceLocation at) {
   });
 }
 
-Tensor fftshift(Operand x, const AxisList& axes) {
-  return shifted("fftshift", x, axes, true);
-}
-Tensor ifftshift(Operand x, const AxisList& axes) {
-  return shifted("ifftshift", x, axes, false);
-}
+Tensor fftshift(Operand x, const AxisList& axes) { return shifted("fftshift", x, axes, true); }
+Tensor ifftshift(Operand x, const AxisList& axes) { return shifted("ifftshift", x, axes, false); }
 
 }  // namespace heddle

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "heddle/base/int.h"
@@ -21,9 +22,9 @@ namespace heddle {
 enum class FftScale : uint8_t { kBackward, kOrtho, kForward };
 
 // Over one axis. `n` is its length before the transform (for irfft, of the result): x is cut off or
-// padded with zeros at the end; 0 is the length it has (for irfft 2 * (size - 1)).
+// padded with zeros at the end; unless given it is the length it has (for irfft 2 * (size - 1)).
 struct Fft {
-  base::Int n = 0;
+  std::optional<base::Int> n = {};
   base::Int axis = -1;
   FftScale scale = FftScale::kBackward;
 };

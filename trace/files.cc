@@ -15,6 +15,7 @@
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -127,6 +128,7 @@ Tensor loaded(const Literal& literal, const std::string& op, SourceLocation at) 
 }  // namespace
 
 void save_npy(const std::string& path, const Tensor& x, SourceLocation at) {
+  const trace_internal::PublicCall call("save_npy", at);
   const Literal value = downloaded(x, "save_npy", at);
   const std::string header = value_or_throw<std::string>(hlo::npy_header(value.shape()), at);
   FileWriter file(path);
@@ -139,6 +141,7 @@ void save_npy(const std::string& path, const Tensor& x, SourceLocation at) {
 }
 
 Tensor load_npy(const std::string& path, std::optional<DType> dtype, SourceLocation at) {
+  const trace_internal::PublicCall call("load_npy", at);
   const Literal literal = with_room("load_npy", path, at, [&] {
     StatusOr<std::string> bytes = read_file(path);
     throw_if_error(base::annotate(bytes.status(), "load_npy: "), at);

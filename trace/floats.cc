@@ -5,12 +5,14 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
 
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // Of an IEEE format with so many stored mantissa bits whose exponents reach from `least` to `most`.
 FloatLimits limits_of(int mantissa_bits, int least, int most) {
@@ -46,20 +48,23 @@ bool has_float_limits(DType dtype) {
 }
 
 FloatLimits float_limits(DType dtype, SourceLocation at) {
+  const PublicCall call("float_limits", at);
   if (dtype == f16) return limits_of(10, -14, 15);
   if (dtype == bf16) return limits_of(7, -126, 127);
   if (dtype == f32) return limits_of(23, -126, 127);
   if (dtype == f64) return limits_of(52, -1022, 1023);
-  throw Error(base::invalid_argument("float_limits: dtype is ", to_string(dtype),
-                                     "; it must be f16, bf16, f32 or f64"),
+  throw Error(trace_internal::invalid_argument("float_limits", ": dtype is ", to_string(dtype),
+                                               "; it must be f16, bf16, f32 or f64"),
               at);
 }
 
 IntegerLimits integer_limits(DType dtype, SourceLocation at) {
+  const PublicCall call("integer_limits", at);
   if (!is_integer(dtype))
-    throw Error(base::invalid_argument("integer_limits: dtype is ", to_string(dtype),
-                                       "; it must be of integers, ask float_limits of floats"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("integer_limits", ": dtype is ", to_string(dtype),
+                                         "; it must be of integers, ask float_limits of floats"),
+        at);
   const int64_t bits = bit_width(dtype);
   const uint64_t top = (uint64_t{1} << (bits - 1)) - 1;
   if (is_unsigned(dtype)) return {bits, 0, 2 * top + 1};
@@ -67,8 +72,9 @@ IntegerLimits integer_limits(DType dtype, SourceLocation at) {
 }
 
 Tensor nextafter(Operand x, Operand y) {
+  const PublicCall call("nextafter", x.at());
   SourceLocation at = x.at();
-  OperandPair pair = unify(x, y, "nextafter");
+  OperandPair pair = unify(x, y);
   trace_internal::require_ieee_float("nextafter", "x", pair.a.dtype(), at);
   return one_program("nextafter", at, [&] {
     Located from(pair.a, at);
@@ -84,9 +90,9 @@ void require_ieee_float(std::string_view op, std::string_view what, DType dtype,
                         SourceLocation at) {
   if (has_float_limits(dtype)) return;
   // A dtype that is asked for has nothing to cast.
-  throw Error(base::invalid_argument(op, ": ", what, " is ", to_string(dtype),
-                                     "; it must be f16, bf16, f32 or f64",
-                                     what == "dtype" ? "" : ", cast it with astype(f32)"),
+  throw Error(invalid_argument(op, ": ", what, " is ", to_string(dtype),
+                               "; it must be f16, bf16, f32 or f64",
+                               what == "dtype" ? "" : ", cast it with astype(f32)"),
               at);
 }
 

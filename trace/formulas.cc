@@ -7,6 +7,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
@@ -14,10 +15,12 @@ namespace {
 using trace_internal::floating;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // A formula of one operand of floats.
 template <class Fn>
 Tensor formula(std::string_view op, const Operand& x, Fn&& fn) {
+  const PublicCall call(op, x.at());
   Located value = floating(op, "x", x);
   return one_program(op, x.at(), [&] { return fn(value).tensor(); });
 }
@@ -25,8 +28,9 @@ Tensor formula(std::string_view op, const Operand& x, Fn&& fn) {
 // A formula of two operands, broadcast against each other; `floats` refuses others.
 template <class Fn>
 Tensor formula(std::string_view op, const Operand& x, const Operand& y, bool floats, Fn&& fn) {
+  const PublicCall call(op, x.at());
   return one_program(op, x.at(), [&] {
-    OperandPair pair = unify(x, y, op);
+    OperandPair pair = unify(x, y);
     Located a(pair.a, x.at()), b(pair.b, x.at());
     if (floats) floating(op, "x", a.operand());
     return fn(a, b).tensor();
@@ -79,10 +83,10 @@ Located in_floats(const Located& x) {
 // Neither pred nor complex.
 void require_real_numbers(std::string_view op, const Located& x) {
   if (is_floating(x.dtype()) || is_integer(x.dtype())) return;
-  throw Error(
-      base::invalid_argument(op, ": operands are of ", to_string(x.dtype()),
-                             "; they must be of integers or floats, cast them with astype(f32)"),
-      x.at());
+  throw Error(trace_internal::invalid_argument(
+                  op, ": operands are of ", to_string(x.dtype()),
+                  "; they must be of integers or floats, cast them with astype(f32)"),
+              x.at());
 }
 
 }  // namespace
@@ -100,6 +104,7 @@ Tensor exp2(Operand x) {
 }
 
 Tensor trunc(Operand x) {
+  const PublicCall call("trunc", x.at());
   if (is_whole(x)) return as_tensor(x);
   return formula("trunc", x, [](const Located& v) { return where(v < 0, ceil(v), floor(v)); });
 }
@@ -113,6 +118,7 @@ Tensor rad2deg(Operand x) {
 }
 
 Tensor is_inf(Operand operand) {
+  const PublicCall call("is_inf", operand.at());
   const Located x(as_tensor(operand), operand.at());
   if (is_whole(operand)) return full(x.dimensions(), {false, x.at()}, pred);
   if (!is_complex(x.dtype())) return formula("is_inf", operand, is_inf_of);
@@ -159,20 +165,21 @@ Tensor remainder(Operand x, Operand y) {
 }
 
 Tensor true_divide(Operand x, Operand y) {
+  const PublicCall call("true_divide", x.at());
   constexpr std::string_view kOp = "true_divide";
   const Operand& typed = x.is_tensor() ? x : y;
-  const DType given = as_tensor(typed, kOp).dtype();
+  const DType given = as_tensor(typed).dtype();
   const bool is_exact = typed.is_tensor() && is_whole(typed);
   const DType dtype = !typed.is_tensor()       ? f32
                       : !is_exact              ? given
                       : bit_width(given) == 64 ? f64
                                                : f32;
   return one_program(kOp, x.at(), [&] {
-    if (x.is_tensor() && y.is_tensor() && given != as_tensor(y, kOp).dtype())
+    if (x.is_tensor() && y.is_tensor() && given != as_tensor(y).dtype())
       return divide(x, y);  // the error of two dtypes
     auto as_float = [&](const Operand& operand) {
       return operand.is_tensor() ? operand.tensor().astype(dtype, x.at())
-                                 : constant_like(rounded(operand, dtype), dtype, kOp);
+                                 : constant_like(rounded(operand, dtype), dtype);
     };
     const Tensor a = as_float(x), b = as_float(y);
     return divide({a, x.at()}, {b, x.at()});
@@ -187,6 +194,7 @@ Tensor floor_divide(Operand x, Operand y) {
 }
 
 Tensor conj(Operand operand) {
+  const PublicCall call("conj", operand.at());
   Located x(as_tensor(operand), operand.at());
   if (!is_complex(x.dtype())) return x.tensor();
   return one_program("conj", x.at(), [&] {
@@ -195,6 +203,7 @@ Tensor conj(Operand operand) {
 }
 
 Tensor angle(Operand operand) {
+  const PublicCall call("angle", operand.at());
   Located x(as_tensor(operand), operand.at());
   if (!is_complex(x.dtype()))
     return formula("angle", operand, [](const Located& v) {
@@ -206,6 +215,7 @@ Tensor angle(Operand operand) {
 }
 
 Tensor iscomplex(Operand operand) {
+  const PublicCall call("iscomplex", operand.at());
   const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   return one_program("iscomplex", at, [&] {
@@ -221,6 +231,7 @@ Tensor isreal(Operand operand) {
 }
 
 Tensor nan_to_num(Operand x, double nan) {
+  const PublicCall call("nan_to_num", x.at());
   if (is_whole(x)) return as_tensor(x);
   if (is_complex(as_tensor(x).dtype()))
     return one_program("nan_to_num", x.at(), [&] {

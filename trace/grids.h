@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "heddle/base/int.h"
@@ -14,16 +15,18 @@
 
 namespace heddle {
 
-// Ones on and below diagonal k of a rows x columns matrix (columns < 0: as many as rows).
-Tensor tri(base::Int rows, base::Int columns = -1, base::Int k = 0, DType dtype = f32,
-           SourceLocation at = SourceLocation::here());
+// Ones on and below diagonal k of a rows x columns matrix; as many columns as rows unless given.
+Tensor tri(base::Int rows, std::optional<base::Int> columns = {}, base::Int k = 0,
+           DType dtype = f32, SourceLocation at = SourceLocation::here());
 
-// Rows and columns, s32, of the elements of a rows x columns matrix (columns < 0: as many) that
-// tril (triu) keeps, row by row: x[{t[0], t[1]}].
-std::vector<Tensor> tril_indices(base::Int rows, base::Int k = 0, base::Int columns = -1,
+// Rows and columns, s32, of the elements of a rows x columns matrix (as many as rows unless given)
+// that tril (triu) keeps, row by row: x[{t[0], t[1]}].
+std::vector<Tensor> tril_indices(base::Int rows, base::Int k = 0,
+                                 std::optional<base::Int> columns = {},
                                  SourceLocation at = SourceLocation::here());
 // Rows and columns, s32, of the elements that triu keeps of a rows x columns matrix.
-std::vector<Tensor> triu_indices(base::Int rows, base::Int k = 0, base::Int columns = -1,
+std::vector<Tensor> triu_indices(base::Int rows, base::Int k = 0,
+                                 std::optional<base::Int> columns = {},
                                  SourceLocation at = SourceLocation::here());
 // 0 .. n - 1 for each of so many axes.
 std::vector<Tensor> diag_indices(base::Int n, base::Int axes = 2,
@@ -50,9 +53,9 @@ Tensor diagflat(Operand x, base::Int k = 0);
 // x of rank 2 or more, whose axes have one size (a matrix's need not), with `value` where all
 // positions are equal: a number, or a vector repeated as often as it fits.
 Tensor fill_diagonal(Operand x, Operand value);
-// Powers of a vector [n] as columns [n, columns] (columns < 0: n): from the highest to x^0, or from
-// x^0 on where increasing.
-Tensor vander(Operand x, base::Int columns = -1, bool increasing = false);
+// Powers of a vector [n] as columns [n, columns], n of them unless given: from the highest to x^0,
+// or from x^0 on where increasing.
+Tensor vander(Operand x, std::optional<base::Int> columns = {}, bool increasing = false);
 
 // `count` numbers evenly from start to stop in the exponent: base^start .. base^stop, and start ..
 // stop. errors: geomspace unless both have one sign

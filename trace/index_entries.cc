@@ -8,6 +8,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/positions.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -38,11 +39,11 @@ void check_masks(const std::vector<IndexEntry>& entries, SourceLocation at) {
   for (size_t i = 0; i < entries.size(); ++i) {
     const Tensor* t = std::get_if<Tensor>(&entries[i].value());
     if (t == nullptr || t->dtype() != pred) continue;
-    throw Error(base::invalid_argument(
-                    "index: entry ", i, " is ", t->shape(),
-                    ", a mask; how much it picks would depend on its values, use where(mask, "
-                    "x, ..), or the positions nonzero(mask, size)"),
-                at);
+    throw Error(
+        invalid_argument("index", ": entry ", i, " is ", t->shape(),
+                         ", a mask; how much it picks would depend on its values, use where(mask, "
+                         "x, ..), or the positions nonzero(mask, size)"),
+        at);
   }
 }
 
@@ -78,12 +79,12 @@ Entries entries_of(const Tensor& x, const std::vector<IndexEntry>& given, Source
   const int64_t ellipses = std::ranges::count_if(given, is_ellipsis);
   const int64_t used = static_cast<int64_t>(given.size()) - added - ellipses;
   if (used > x.rank())
-    throw Error(base::invalid_argument("index: has ", used, " entries; x is ", x.shape(),
-                                       ", give at most one an axis"),
+    throw Error(invalid_argument("index", ": has ", used, " entries; x is ", x.shape(),
+                                 ", give at most one an axis"),
                 at);
   if (ellipses > 1)
-    throw Error(base::invalid_argument("index: has ", ellipses, " ellipses; x is ", x.shape(),
-                                       ", give at most one"),
+    throw Error(invalid_argument("index", ": has ", ellipses, " ellipses; x is ", x.shape(),
+                                 ", give at most one"),
                 at);
   Entries out{x, {}, are_apart(given)};
   std::vector<int64_t> new_axes;
@@ -134,7 +135,7 @@ void Together::widen(DType dtype) {
 Dimensions Together::shape() const {
   Shape common(dtype_, {});
   for (const Tensor& array : arrays_)
-    common = Shape(array.dtype(), broadcast_shapes(common, array.shape(), "index", at_));
+    common = Shape(array.dtype(), broadcast_shapes(common, array.shape(), at_));
   return common.dimensions();
 }
 
@@ -230,8 +231,8 @@ int64_t Indexing::checked(int64_t position, int64_t axis, const Shape& shape, So
   int64_t size = shape.dimension(axis);
   int64_t from_start = position < 0 ? position + size : position;
   if (from_start >= 0 && from_start < size) return from_start;
-  throw Error(base::invalid_argument("index: position ", position, " is outside axis ", axis,
-                                     " of ", shape, ", which has size ", size),
+  throw Error(invalid_argument("index", ": position ", position, " is outside axis ", axis, " of ",
+                               shape, ", which has size ", size),
               at);
 }
 
@@ -244,8 +245,8 @@ int64_t Indexing::apply(int64_t position, int64_t axis, Tensor& out) const {
 int64_t Indexing::apply(const Slice& slice, int64_t axis, Tensor& out) const {
   int64_t size = out.dim(axis);
   if (slice.step == 0)
-    throw Error(
-        base::invalid_argument("index: slice of axis ", axis, " has step 0; it must not be"), at_);
+    throw Error(invalid_argument("index", ": slice of axis ", axis, " has step 0; it must not be"),
+                at_);
   const Range range = range_of(slice, size);
   // A slice from the end is the slice of the same elements, reversed.
   if (slice.step < 0) {
@@ -285,6 +286,7 @@ Tensor trace_internal::picked(std::string_view op, const Tensor& x,
 }
 
 Tensor take_at(Operand operand, const std::vector<IndexEntry>& entries) {
+  const trace_internal::PublicCall call("take_at", operand.at());
   return trace_internal::picked("take_at", as_tensor(operand), entries, operand.at());
 }
 

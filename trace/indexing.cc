@@ -9,6 +9,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/positions.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
@@ -23,6 +24,7 @@ using trace_internal::emit;
 using trace_internal::from_start;
 using trace_internal::nothing_to_take;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 using trace_internal::require_integers;
 using trace_internal::widened;
 
@@ -39,6 +41,7 @@ Tensor filled(const Tensor& taken, const Tensor& inside, int64_t axis, SourceLoc
 }  // namespace
 
 Tensor take(Operand operand, Operand which, base::Int axis, IndexMode mode) {
+  const PublicCall call("take", operand.at());
   Tensor x = as_tensor(operand);
   Tensor indices = as_tensor(which);
   SourceLocation at = operand.at();
@@ -72,6 +75,7 @@ Tensor take(Operand operand, Operand which, base::Int axis, IndexMode mode) {
 
 Tensor gather(Operand operand, Operand start_indices, const GatherDims& dims,
               const Dimensions& slice_sizes) {
+  const PublicCall call("gather", operand.at());
   return emit(
       {.opcode = Opcode::kGather,
        .operands = {as_tensor(operand), as_tensor(start_indices)},
@@ -87,6 +91,7 @@ Tensor gather(Operand operand, Operand start_indices, const GatherDims& dims,
 
 Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterDims& dims,
                base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
+  const PublicCall call("scatter", operand.at(), PublicCall::Runs::kUsersFunction);
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   trace_internal::require_function("scatter", "function", combine, at);
@@ -111,9 +116,11 @@ Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterD
 std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
                             base::FunctionRef<Tensor(std::span<const Tensor>)> before,
                             base::Int axis, bool stable, SourceLocation at) {
+  const PublicCall call("sort_by", at, PublicCall::Runs::kUsersFunction);
   trace_internal::require_function("sort_by", "function", before, at);
   if (xs.empty())
-    throw Error(base::invalid_argument("sort_by: has no operands; give at least one"), at);
+    throw Error(trace_internal::invalid_argument("sort_by", ": has no operands; give at least one"),
+                at);
   std::vector<Shape> scalars;
   for (const Tensor& x : xs) {
     Shape scalar = Shape::scalar(trace_internal::node_of(x, "sort_by", at).shape.dtype());
@@ -132,7 +139,7 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
 }
 
 Tensor sort(Operand operand, base::Int axis, bool descending) {
-  const trace_internal::OwnFunctions own;
+  const PublicCall call("sort", operand.at());
   Tensor x = as_tensor(operand);
   int64_t along = axis_of("sort", x.shape(), axis, operand.at());
   auto before = [&](std::span<const Tensor> t) {
@@ -143,6 +150,7 @@ Tensor sort(Operand operand, base::Int axis, bool descending) {
 }
 
 Tensor argsort(Operand operand, base::Int axis, bool descending) {
+  const PublicCall call("argsort", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   int64_t along = axis_of("argsort", x.shape(), axis, at);

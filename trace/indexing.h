@@ -30,9 +30,9 @@ Tensor take(Operand x, Operand indices, base::Int axis = 0, IndexMode mode = Ind
 // start:stop:step of one axis; what is left out reaches to the end. Negative positions count from
 // the end.
 struct Slice {
-  std::optional<int64_t> start = {};
-  std::optional<int64_t> stop = {};
-  int64_t step = 1;
+  std::optional<base::Int> start = {};
+  std::optional<base::Int> stop = {};
+  base::Int step = 1;
 };
 
 struct NewAxis {};   // an axis of size 1 that x has not
@@ -179,7 +179,7 @@ struct GatherDims {
   std::vector<int64_t> start_index_map;
   std::vector<int64_t> operand_batching_dims = {};
   std::vector<int64_t> start_indices_batching_dims = {};
-  int64_t index_vector_dim = 0;
+  base::Int index_vector_dim = 0;
 };
 // HLO's gather: windows of x that begin at `start_indices`.
 Tensor gather(Operand x, Operand start_indices, const GatherDims& dims,
@@ -191,7 +191,7 @@ struct ScatterDims {
   std::vector<int64_t> scatter_dims_to_operand_dims;
   std::vector<int64_t> input_batching_dims = {};
   std::vector<int64_t> scatter_indices_batching_dims = {};
-  int64_t index_vector_dim = 0;
+  base::Int index_vector_dim = 0;
   bool unique_indices = false;
 };
 // `combine` (current, update) -> new, on scalars. Updates that would reach outside are left out.

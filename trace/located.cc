@@ -2,22 +2,23 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {
 
 Located floating(std::string_view op, std::string_view name, const Operand& x) {
   Located value(as_tensor(x), x.at());
   if (is_floating(value.dtype())) return value;
-  throw Error(base::invalid_argument(op, ": ", name, " is ", value.tensor().shape(),
-                                     "; it must be of floats, cast it with astype(f32)"),
+  throw Error(invalid_argument(op, ": ", name, " is ", value.tensor().shape(),
+                               "; it must be of floats, cast it with astype(f32)"),
               x.at());
 }
 
 void require_inexact(std::string_view op, const Operand& x) {
   const Tensor value = as_tensor(x);
   if (is_floating(value.dtype()) || is_complex(value.dtype())) return;
-  throw Error(base::invalid_argument(op, ": x is ", value.shape(),
-                                     "; it must be of floats, cast it with astype(f32)"),
+  throw Error(invalid_argument(op, ": x is ", value.shape(),
+                               "; it must be of floats, cast it with astype(f32)"),
               x.at());
 }
 

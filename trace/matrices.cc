@@ -11,6 +11,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/formulas.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
 
@@ -18,6 +19,7 @@ namespace heddle {
 namespace {
 
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // The elements lie n + 1 apart in the flattened matrix.
 Tensor diagonal_of(const Tensor& x, int64_t k, SourceLocation at) {
@@ -39,35 +41,40 @@ Tensor component(const Tensor& x, int64_t i, SourceLocation at) {
 void require_last_two(std::string_view op, const Operand& a) {
   const Tensor x = as_tensor(a);
   if (x.rank() >= 2) return;
-  throw Error(base::invalid_argument(op, ": a is ", x.shape(), "; it must have rank 2 or more"),
-              a.at());
+  throw Error(
+      trace_internal::invalid_argument(op, ": a is ", x.shape(), "; it must have rank 2 or more"),
+      a.at());
 }
 
 // errors: throws Error unless x, an operand called `name`, has an axis to contract
 void require_axis(std::string_view op, std::string_view name, const Tensor& x, SourceLocation at) {
   if (x.rank() >= 1) return;
-  throw Error(
-      base::invalid_argument(op, ": ", name, " is ", x.shape(), "; it must have rank 1 or more"),
-      at);
+  throw Error(trace_internal::invalid_argument(op, ": ", name, " is ", x.shape(),
+                                               "; it must have rank 1 or more"),
+              at);
 }
 
 }  // namespace
 
 Tensor diagonal(Operand operand, base::Int k) {
+  const PublicCall call("diagonal", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (x.rank() < 2)
-    throw Error(
-        base::invalid_argument("diagonal: x is ", x.shape(), "; it must have rank 2 or more"), at);
+    throw Error(trace_internal::invalid_argument("diagonal", ": x is ", x.shape(),
+                                                 "; it must have rank 2 or more"),
+                at);
   return one_program("diagonal", at, [&] { return diagonal_of(x, k, at); });
 }
 
 Tensor diag(Operand operand, base::Int k) {
+  const PublicCall call("diag", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (x.rank() != 1 && x.rank() != 2)
-    throw Error(
-        base::invalid_argument("diag: x is ", x.shape(), "; it must be a vector or a matrix"), at);
+    throw Error(trace_internal::invalid_argument("diag", ": x is ", x.shape(),
+                                                 "; it must be a vector or a matrix"),
+                at);
   return one_program("diag", at, [&] {
     if (x.rank() == 2) return diagonal_of(x, k, at);
     const int64_t size = x.dim(0) + std::abs(k);
@@ -78,6 +85,7 @@ Tensor diag(Operand operand, base::Int k) {
 }
 
 Tensor inner(Operand left, Operand right) {
+  const PublicCall call("inner", left.at());
   Tensor x = as_tensor(left), y = as_tensor(right);
   if (x.rank() == 0 || y.rank() == 0) return multiply(left, right);
   return one_program("inner", left.at(), [&] {
@@ -86,6 +94,7 @@ Tensor inner(Operand left, Operand right) {
 }
 
 Tensor vdot(Operand left, Operand right) {
+  const PublicCall call("vdot", left.at());
   SourceLocation at = left.at();
   return one_program("vdot", at, [&] {
     return inner({ravel({conj(left), at}), at}, {ravel(right), at});
@@ -93,13 +102,14 @@ Tensor vdot(Operand left, Operand right) {
 }
 
 Tensor vecdot(Operand left, Operand right) {
+  const PublicCall call("vecdot", left.at());
   SourceLocation at = left.at();
   const Tensor x = as_tensor(left), y = as_tensor(right);
   require_axis("vecdot", "x", x, at);
   require_axis("vecdot", "y", y, at);
   if (x.dim(-1) != y.dim(-1))
-    throw Error(base::invalid_argument("vecdot: operands are ", x.shape(), " and ", y.shape(),
-                                       "; their last axes must have one size"),
+    throw Error(trace_internal::invalid_argument("vecdot", ": operands are ", x.shape(), " and ",
+                                                 y.shape(), "; their last axes must have one size"),
                 at);
   return one_program("vecdot", at, [&] {
     Tensor products = multiply({conj(left), at}, right);
@@ -108,6 +118,7 @@ Tensor vecdot(Operand left, Operand right) {
 }
 
 Tensor matvec(Operand left, Operand right) {
+  const PublicCall call("matvec", left.at());
   SourceLocation at = left.at();
   return one_program("matvec", at, [&] {
     require_last_two("matvec", left);
@@ -119,6 +130,7 @@ Tensor matvec(Operand left, Operand right) {
 }
 
 Tensor vecmat(Operand left, Operand right) {
+  const PublicCall call("vecmat", left.at());
   SourceLocation at = left.at();
   return one_program("vecmat", at, [&] {
     require_axis("vecmat", "x", as_tensor(left), at);
@@ -129,13 +141,14 @@ Tensor vecmat(Operand left, Operand right) {
 }
 
 Tensor cross(Operand left, Operand right) {
+  const PublicCall call("cross", left.at());
   SourceLocation at = left.at();
   return one_program("cross", at, [&] {
-    OperandPair pair = unify(left, right, "cross");
+    OperandPair pair = unify(left, right);
     const Tensor &x = pair.a, &y = pair.b;
     if (x.rank() == 0 || x.dim(-1) != 3)
-      throw Error(base::invalid_argument("cross: operands are ", x.shape(),
-                                         "; their last axis must have size 3"),
+      throw Error(trace_internal::invalid_argument("cross", ": operands are ", x.shape(),
+                                                   "; their last axis must have size 3"),
                   at);
     std::vector<Tensor> parts;
     for (int64_t i : {0, 1, 2}) {
@@ -149,12 +162,14 @@ Tensor cross(Operand left, Operand right) {
 }
 
 Tensor kron(Operand left, Operand right) {
+  const PublicCall call("kron", left.at());
   Tensor x = as_tensor(left), y = as_tensor(right);
   SourceLocation at = left.at();
   if (x.rank() != y.rank())
-    throw Error(base::invalid_argument("kron: operands are ", x.shape(), " and ", y.shape(),
-                                       "; they must have one rank, use expand_dims"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("kron", ": operands are ", x.shape(), " and ", y.shape(),
+                                         "; they must have one rank, use expand_dims"),
+        at);
   return one_program("kron", at, [&] {
     Dimensions x_spread, y_spread, merged;
     for (int64_t i = 0; i < x.rank(); ++i) {
@@ -169,11 +184,12 @@ Tensor kron(Operand left, Operand right) {
 
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, GridOrder order,
                              SourceLocation at) {
+  const PublicCall call("meshgrid", at);
   Dimensions shape;
   for (const Tensor& vector : vectors) {
     if (vector.rank() != 1)
-      throw Error(base::invalid_argument("meshgrid: vector ", shape.size(), " is ", vector.shape(),
-                                         "; it must have rank 1"),
+      throw Error(trace_internal::invalid_argument("meshgrid", ": vector ", shape.size(), " is ",
+                                                   vector.shape(), "; it must have rank 1"),
                   at);
     shape.push_back(vector.size());
   }

@@ -9,6 +9,7 @@
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/collectives.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -131,7 +132,7 @@ Sharding::Sharding(Mesh mesh, std::vector<MeshAxes> spec, SourceLocation at)
   }
 }
 
-int64_t Sharding::parts(int64_t axis, SourceLocation at) const {
+int64_t Sharding::parts(base::Int axis, SourceLocation at) const {
   if (axis < 0) {
     throw Error(
         base::invalid_argument("Sharding: ", to_string(*this), " is asked for the parts of axis ",
@@ -209,6 +210,7 @@ std::string to_string(const Sharding& sharding) {
 
 Tensor placeholder(std::vector<int64_t> shape, DType dtype, const PlaceholderOptions& options,
                    SourceLocation at) {
+  const trace_internal::PublicCall call("placeholder", at);
   Tensor plain = placeholder(std::move(shape), dtype, at);
   if (!options.sharding.has_value()) return plain;
   auto node = std::make_shared<trace_internal::Node>(*plain.node());
@@ -234,6 +236,7 @@ Tensor marked(const Tensor& x, hlo::Sharding sharding, SourceLocation at) {
 }  // namespace trace_internal
 
 Tensor with_sharding(const Tensor& x, const Sharding& sharding, SourceLocation at) {
+  const trace_internal::PublicCall call("with_sharding", at);
   const trace_internal::Node& node = trace_internal::node_of(x, "with_sharding", at);
   hlo::Sharding wanted = sharding.to_hlo(node.shape.rank(), at);
   if (sharding.mesh().size() == 1) return x;
@@ -247,6 +250,7 @@ Tensor with_sharding(const Tensor& x, const Sharding& sharding, SourceLocation a
 }
 
 Tensor array(const Literal& literal, const Sharding& sharding, SourceLocation at) {
+  const trace_internal::PublicCall call("array", at);
   if (trace_internal::Recorder::current() != nullptr) {
     throw Error(
         base::failed_precondition("array: host data is spread over a mesh inside a trace; make "
@@ -260,6 +264,7 @@ Tensor array(const Literal& literal, const Sharding& sharding, SourceLocation at
 }
 
 Tensor device_put(const Tensor& x, const Sharding& sharding, SourceLocation at) {
+  const trace_internal::PublicCall call("device_put", at);
   const runtime::BufferPtr buffer = trace_internal::buffer_of(x, "device_put", at);
   if (&buffer->device() == &sharding.mesh().device(at)) return with_sharding(x, sharding, at);
   return array(x.to_literal(at), sharding, at);

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/int.h"
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/sharding.h"
 #include "heddle/runtime/backend.h"
@@ -35,7 +36,7 @@ class Mesh {
  public:
   struct Axis {
     std::string name;
-    int64_t size = 1;
+    base::Int size = 1;
     friend bool operator==(const Axis&, const Axis&) = default;
   };
 
@@ -117,7 +118,7 @@ class Sharding {
   [[nodiscard]] const std::vector<MeshAxes>& spec() const { return spec_; }
   // In how many parts an axis is cut, counted from the first: a Sharding knows no rank.
   // errors: Error for an axis below 0
-  [[nodiscard]] int64_t parts(int64_t axis, SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] int64_t parts(base::Int axis, SourceLocation at = SourceLocation::here()) const;
   // As XLA has it, for arrays of this rank: {devices=[2,1,4]<=[8] last_tile_dim_replicate}, in its
   // shortest form. errors: Error where spec has more entries
   [[nodiscard]] hlo::Sharding to_hlo(int64_t rank,

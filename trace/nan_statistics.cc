@@ -8,6 +8,7 @@
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/selecting.h"
 #include "heddle/trace/statistics.h"
@@ -20,6 +21,7 @@ using trace_internal::checked;
 using trace_internal::floating;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // How many numbers there are, in x's dtype.
 Located count_of(const Located& x, const Reduction& over) {
@@ -42,6 +44,7 @@ Tensor without_nan(const Located& x, bool lowest) {
 template <class Reduce>
 Tensor nan_extreme(std::string_view op, const Operand& operand, const Reduction& given,
                    bool greatest, Reduce&& reduce) {
+  const PublicCall call(op, operand.at());
   const Reduction over = checked(op, operand, given);
   if (!has_nan(operand))
     return one_program(op, operand.at(), [&] { return reduce(operand, over); });
@@ -65,6 +68,7 @@ Located variance_of(const Located& x, const Reduction& over, int64_t ddof) {
 // The variance, or its root, rounded to x's dtype once.
 Tensor nan_spread(std::string_view op, const Operand& operand, const Reduction& given, int64_t ddof,
                   bool root) {
+  const PublicCall call(op, operand.at());
   const Located x = floating(op, "x", operand);
   const Reduction over = checked(op, operand, given);
   return one_program(op, x.at(), [&] {
@@ -76,6 +80,7 @@ Tensor nan_spread(std::string_view op, const Operand& operand, const Reduction& 
 
 Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, bool greatest,
                     Tensor (*find)(Operand, base::Int, bool)) {
+  const PublicCall call(op, operand.at());
   const int64_t along = axis_of(op, as_tensor(operand).shape(), axis, operand.at());
   if (!has_nan(operand))
     return one_program(op, operand.at(), [&] { return find(operand, along, false); });
@@ -91,22 +96,23 @@ Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, b
 // What a segment without rows is.
 enum class Start : uint8_t { kZero, kOne, kLeast, kGreatest };
 
-Tensor start_of(Start start, std::string_view op, DType dtype, SourceLocation at) {
+Tensor start_of(Start start, DType dtype, SourceLocation at) {
   if (start == Start::kZero || start == Start::kOne)
-    return constant_like({start == Start::kOne ? 1 : 0, at}, dtype, op);
+    return constant_like({start == Start::kOne ? 1 : 0, at}, dtype);
   return trace_internal::emit_constant(trace_internal::extreme(dtype, start == Start::kLeast), at);
 }
 
 Tensor segments_of(std::string_view op, const Operand& operand, const Operand& which, int64_t count,
                    Start start, Tensor (*combine)(Operand, Operand)) {
+  const PublicCall call(op, operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), ids = as_tensor(which);
   if (x.rank() == 0 || ids.rank() != 1 || !is_integer(ids.dtype()) || ids.size() != x.dim(0) ||
       count < 0)
-    throw Error(base::invalid_argument(op, ": ids are ", ids.shape(), ", segments ", count,
-                                       "; x is ", x.shape(),
-                                       ", ids must be a vector of integers, one for each row, and "
-                                       "segments 0 or more"),
+    throw Error(trace_internal::invalid_argument(
+                    op, ": ids are ", ids.shape(), ", segments ", count, "; x is ", x.shape(),
+                    ", ids must be a vector of integers, one for each row, and "
+                    "segments 0 or more"),
                 at);
   return one_program(op, at, [&] {
     Dimensions shape = x.shape().dimensions();
@@ -117,7 +123,7 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
                      .index_vector_dim = 1};
     for (int64_t i = 1; i < x.rank(); ++i) dims.update_window_dims.push_back(i);
     Tensor wide = bit_width(ids.dtype()) < 32 ? ids.astype(s32, at) : ids;
-    Tensor none = broadcast_to(start_of(start, op, x.dtype(), at), shape, at);
+    Tensor none = broadcast_to(start_of(start, x.dtype(), at), shape, at);
     return scatter({none, at}, {wide, at}, {x, at}, dims, [&](const Tensor& a, const Tensor& b) {
       return combine({a, at}, {b, at});
     });
@@ -127,6 +133,7 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
 }  // namespace
 
 Tensor nan_prod(Operand operand, const Reduction& given) {
+  const PublicCall call("nan_prod", operand.at());
   const Reduction over = checked("nan_prod", operand, given);
   return one_program("nan_prod", operand.at(), [&] {
     if (!has_nan(operand)) return prod(operand, over);

@@ -89,7 +89,8 @@ Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at);
 
 // The buffer of a concrete tensor; Error for a traced value, a placeholder (named), or a donated
 // buffer.
-runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at);
+runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at,
+                             std::string_view which = "operand");
 
 Placeholder placeholder_of(const Node& node);
 

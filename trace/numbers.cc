@@ -9,6 +9,7 @@
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
@@ -18,9 +19,11 @@ using trace_internal::floating;
 using trace_internal::in_program;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 template <class Fn>
 Tensor of_floats(std::string_view op, const Operand& x, Fn&& fn) {
+  const PublicCall call(op, x.at());
   Located value = floating(op, "x", x);
   return one_program(op, x.at(), [&] { return fn(value).tensor(); });
 }
@@ -28,8 +31,9 @@ Tensor of_floats(std::string_view op, const Operand& x, Fn&& fn) {
 // A formula of two floats, broadcast against each other.
 template <class Fn>
 Tensor of_floats(std::string_view op, const Operand& x, const Operand& y, Fn&& fn) {
+  const PublicCall call(op, x.at());
   return one_program(op, x.at(), [&] {
-    OperandPair pair = unify(x, y, op);
+    OperandPair pair = unify(x, y);
     Located a(pair.a, x.at()), b(pair.b, x.at());
     floating(op, "x", a.operand());
     return fn(a, b).tensor();
@@ -86,6 +90,7 @@ FrexpResult frexp_of(const Located& x) {
 }  // namespace
 
 Tensor around(Operand operand, base::Int decimals) {
+  const PublicCall call("around", operand.at());
   Located x(as_tensor(operand), operand.at());
   if (is_integer(x.dtype()) && decimals >= 0) return x.tensor();
   floating("around", "x", operand);
@@ -125,7 +130,7 @@ Tensor logaddexp2(Operand x, Operand y) {
 
 Tensor fmod(Operand x, Operand y) {
   return one_program("fmod", x.at(), [&] {
-    const OperandPair pair = unify(x, y, "fmod");
+    const OperandPair pair = unify(x, y);
     const Located a(pair.a, x.at()), b(pair.b, x.at());
     // What is left of a division by 1 is 0.
     return (is_integer(a.dtype()) ? a % where(b == 0, 1, b) : a % b).tensor();
@@ -145,6 +150,7 @@ Tensor fmin(Operand x, Operand y) {
 }
 
 DivmodResult divmod(Operand x, Operand y) {
+  const PublicCall call("divmod", x.at());
   std::vector<Tensor> out = in_program("divmod", x.at(), [&] {
     return std::vector<Tensor>{floor_divide(x, y), mod(x, y)};
   });
@@ -152,6 +158,7 @@ DivmodResult divmod(Operand x, Operand y) {
 }
 
 ModfResult modf(Operand operand) {
+  const PublicCall call("modf", operand.at());
   Located x = floating("modf", "x", operand);
   std::vector<Tensor> out = in_program("modf", x.at(), [&] {
     const Located whole = truncated(x);
@@ -162,6 +169,7 @@ ModfResult modf(Operand operand) {
 }
 
 FrexpResult frexp(Operand operand) {
+  const PublicCall call("frexp", operand.at());
   Located x(as_tensor(operand), operand.at());
   trace_internal::require_ieee_float("frexp", "x", x.dtype(), x.at());
   std::vector<Tensor> out = in_program("frexp", x.at(), [&] {
@@ -172,13 +180,15 @@ FrexpResult frexp(Operand operand) {
 }
 
 Tensor ldexp(Operand operand, Operand exponents) {
+  const PublicCall call("ldexp", operand.at());
   Located x(as_tensor(operand), operand.at());
   Located n(as_tensor(exponents), x.at());
   trace_internal::require_ieee_float("ldexp", "x", x.dtype(), x.at());
   if (!is_integer(n.dtype()))
-    throw Error(base::invalid_argument("ldexp: n is ", n.tensor().shape(),
-                                       "; it must be of integers, cast it with astype(s32)"),
-                x.at());
+    throw Error(
+        trace_internal::invalid_argument("ldexp", ": n is ", n.tensor().shape(),
+                                         "; it must be of integers, cast it with astype(s32)"),
+        x.at());
   return one_program("ldexp", x.at(), [&] {
     const int64_t bias = layout_of(x.dtype()).bias;
     const FrexpResult parts = frexp_of(x);
@@ -196,6 +206,7 @@ Tensor ldexp(Operand operand, Operand exponents) {
 }
 
 Tensor spacing(Operand operand) {
+  const PublicCall call("spacing", operand.at());
   Located x(as_tensor(operand), operand.at());
   trace_internal::require_ieee_float("spacing", "x", x.dtype(), x.at());
   return one_program("spacing", x.at(), [&] {
@@ -207,12 +218,13 @@ Tensor spacing(Operand operand) {
 
 Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& choices,
               Operand otherwise) {
+  const PublicCall call("select", otherwise.at());
   SourceLocation at = otherwise.at();
   if (conditions.empty() || conditions.size() != choices.size())
-    throw Error(
-        base::invalid_argument("select: has ", conditions.size(), " conditions and ",
-                               choices.size(), " choices; give as many of both, one at least"),
-        at);
+    throw Error(trace_internal::invalid_argument("select", ": has ", conditions.size(),
+                                                 " conditions and ", choices.size(),
+                                                 " choices; give as many of both, one at least"),
+                at);
   return one_program("select", at, [&] {
     Tensor out = trace_internal::like("select", "otherwise", otherwise, choices[0].dtype(), at);
     for (size_t i = conditions.size(); i-- > 0;)
@@ -222,30 +234,33 @@ Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& 
 }
 
 Tensor choose(Operand which, const std::vector<Tensor>& choices) {
+  const PublicCall call("choose", which.at());
   SourceLocation at = which.at();
   Located index(as_tensor(which), at);
   if (choices.empty() || !is_integer(index.dtype()))
-    throw Error(base::invalid_argument(
-                    "choose: which is ", index.tensor().shape(), " and there are ", choices.size(),
-                    " choices; which must be of integers, with one choice at least"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(
+            "choose", ": which is ", index.tensor().shape(), " and there are ", choices.size(),
+            " choices; which must be of integers, with one choice at least"),
+        at);
   return one_program("choose", at, [&] {
     if (bit_width(index.dtype()) < 32) index = index.astype(s32);  // holds the number of any choice
     Located out(choices.back(), at);
     const auto last = static_cast<int64_t>(choices.size()) - 1;
     for (int64_t i = last - 1; i >= 0; --i)
       out = where(index <= i, Located(choices[static_cast<size_t>(i)], at), out);
-    Dimensions shape = broadcast_shapes(index.tensor().shape(), out.tensor().shape(), "choose", at);
+    Dimensions shape = broadcast_shapes(index.tensor().shape(), out.tensor().shape(), at);
     return broadcast_to(out.tensor(), shape, at);
   });
 }
 
 Tensor array_equal(Operand left, Operand right, bool equal_nan) {
+  const PublicCall call("array_equal", left.at());
   SourceLocation at = left.at();
   Tensor x = as_tensor(left), y = as_tensor(right);
   return one_program("array_equal", at, [&] {
     if (x.shape().dimensions() != y.shape().dimensions()) return full({}, {false, at}, pred);
-    OperandPair pair = unify(left, right, "array_equal");
+    OperandPair pair = unify(left, right);
     Located a(pair.a, at), b(pair.b, at), same = a == b;
     if (equal_nan && (is_floating(a.dtype()) || is_complex(a.dtype())))
       same = same | ((a != a) & (b != b));
@@ -254,12 +269,14 @@ Tensor array_equal(Operand left, Operand right, bool equal_nan) {
 }
 
 Tensor packbits(Operand operand, std::optional<base::Int> axis) {
+  const PublicCall call("packbits", operand.at());
   SourceLocation at = operand.at();
   const Tensor given = as_tensor(operand);
   if (given.dtype() != pred && !is_integer(given.dtype()))
-    throw Error(base::invalid_argument("packbits: x is ", given.shape(),
-                                       "; it must be of integers or pred, compare it with 0"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("packbits", ": x is ", given.shape(),
+                                         "; it must be of integers or pred, compare it with 0"),
+        at);
   const int64_t along = axis ? axis_of("packbits", given.shape(), *axis, at) : 0;
   return one_program("packbits", at, [&] {
     const Tensor x = axis ? given : ravel({given, at});
@@ -278,11 +295,13 @@ Tensor packbits(Operand operand, std::optional<base::Int> axis) {
 }
 
 Tensor unpackbits(Operand operand, std::optional<base::Int> axis) {
+  const PublicCall call("unpackbits", operand.at());
   SourceLocation at = operand.at();
   const Tensor given = as_tensor(operand);
   const int64_t along = axis ? axis_of("unpackbits", given.shape(), *axis, at) : 0;
   if (given.dtype() != u8)
-    throw Error(base::invalid_argument("unpackbits: x is ", given.shape(), "; it must be of u8"),
+    throw Error(trace_internal::invalid_argument("unpackbits", ": x is ", given.shape(),
+                                                 "; it must be of u8"),
                 at);
   return one_program("unpackbits", at, [&] {
     const Tensor x = axis ? given : ravel({given, at});

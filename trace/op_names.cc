@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "heddle/base/located_status.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {
 namespace {
@@ -82,7 +83,7 @@ Status in_user_words(const Status& status, Opcode opcode, std::span<const Tensor
   rest.remove_prefix(hlo_name.size());
   const bool has_operand = !operands.empty() && operands[0].is_valid();
   const std::string_view cast = has_operand ? cast_for(rest, operands[0].dtype()) : "";
-  return with_message(status, base::cat(user_name(opcode), rest, cast));
+  return with_message(status, base::cat(PublicCall::function_or(user_name(opcode)), rest, cast));
 }
 
 namespace {

@@ -14,7 +14,8 @@ namespace heddle::trace_internal {
 // for shift-left.
 std::string_view user_name(hlo::Opcode opcode);
 
-// A shape rule's error with that name in front, and the cast that mends an operand's dtype behind.
+// A shape rule's error with the name of the function that the user called in front, and the cast
+// that mends an operand's dtype behind.
 Status in_user_words(const Status& status, hlo::Opcode opcode, std::span<const Tensor> operands);
 
 // The name of a user's Function as one of HLO: letters, digits, '_', '-' and '.' stay, and anything

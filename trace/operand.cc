@@ -9,6 +9,7 @@
 
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -158,13 +159,12 @@ std::optional<double> number_value(const Operand& operand) {
   return value_of(operand);
 }
 
-Tensor constant_like(const Operand& number, DType dtype, std::string_view op,
-                     std::string_view repair) {
+Tensor constant_like(const Operand& number, DType dtype, std::string_view repair) {
   if (!can_hold(dtype, number)) {
     const bool is_rounded = !is_integer(dtype) && dtype != pred && is_whole_number(number) &&
                             !overflows(real_part(dtype), value_of(number));
-    throw Error(base::invalid_argument(
-                    op, ": operand is the C++ number ", number_text(number), ", which no ",
+    throw Error(trace_internal::invalid(
+                    "operand is the C++ number ", number_text(number), ", which no ",
                     to_string(dtype), " holds; ",
                     is_rounded ? "write it as a floating-point number to have it rounded, or " : "",
                     repair.empty() ? "cast the tensor with astype, or use another number" : repair),
@@ -173,13 +173,12 @@ Tensor constant_like(const Operand& number, DType dtype, std::string_view op,
   return trace_internal::emit_constant(literal_of(number, dtype), number.at());
 }
 
-Tensor as_tensor(const Operand& operand, std::string_view op) {
+Tensor as_tensor(const Operand& operand) {
   if (operand.is_tensor()) {
-    // In a lambda of in_program(), which puts the function's name there.
-    trace_internal::node_of(operand.tensor(), op == "operator()" ? "op" : op, operand.at());
+    trace_internal::node_of(operand.tensor(), "operation", operand.at());
     return operand.tensor();
   }
-  return constant_like(operand, kDefaultDtypes[order_of(operand)], op,
+  return constant_like(operand, kDefaultDtypes[order_of(operand)],
                        "make it a tensor of another dtype, as scalar<int64_t>(..) does");
 }
 
@@ -253,6 +252,7 @@ std::string cast_advice(const Tensor& a, const Tensor& b) {
 
 // Numpy's rule: dimensions are matched from the last; one of size 1 stretches.
 Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, SourceLocation at) {
+  const trace_internal::PublicCall call("broadcast_to", at);
   const Shape& from = trace_internal::node_of(x, "broadcast_to", at).shape;
   if (from.dimensions() == dimensions) return x;
   Tensor squeezed = x;
@@ -260,10 +260,11 @@ Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, Sou
   std::vector<int64_t> mapped;
   if (static_cast<size_t>(from.rank()) > dimensions.size() ||
       common_dimensions(from, Shape(from.dtype(), dimensions)) != dimensions) {
-    throw Error(base::invalid_argument("broadcast_to: x is ", to_string(from),
-                                       "; it does not stretch to [", base::join(dimensions, ","),
-                                       "]: sizes must be equal or 1, counted from the last axis"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("broadcast_to", ": x is ", to_string(from),
+                                         "; it does not stretch to [", base::join(dimensions, ","),
+                                         "]: sizes must be equal or 1, counted from the last axis"),
+        at);
   }
   size_t missing = dimensions.size() - static_cast<size_t>(from.rank());
   for (size_t i = 0; i < static_cast<size_t>(from.rank()); ++i) {
@@ -285,12 +286,12 @@ Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, Sou
                                .at = at});
 }
 
-std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view op,
-                                      SourceLocation at) {
+std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, SourceLocation at,
+                                      std::string_view what) {
   auto common = common_dimensions(a, b);
   if (!common) {
-    throw Error(base::invalid_argument(op, ": operands are ", to_string(a), " and ", to_string(b),
-                                       "; sizes must be equal or 1, counted from the last axis"),
+    throw Error(trace_internal::invalid(what, " are ", to_string(a), " and ", to_string(b),
+                                        "; sizes must be equal or 1, counted from the last axis"),
                 at);
   }
   return *std::move(common);
@@ -299,37 +300,36 @@ std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::strin
 namespace {
 
 // constant_like() of a number beside another operand, whose dtype may come from a C++ number.
-Tensor constant_beside(const Operand& number, const Operand& other, DType dtype,
-                       std::string_view op) {
+Tensor constant_beside(const Operand& number, const Operand& other, DType dtype) {
   const DType own = kDefaultDtypes[order_of(number)];
   if (!other.is_tensor() || own == dtype || can_hold(dtype, number))
-    return constant_like(number, dtype, op);
+    return constant_like(number, dtype);
   const std::string cause = number_advice(other.tensor(), own);
-  return constant_like(number, dtype, op, cause.empty() ? "" : base::cat("the tensor is ", cause));
+  return constant_like(number, dtype, cause.empty() ? "" : base::cat("the tensor is ", cause));
 }
 
 }  // namespace
 
-OperandPair unify(const Operand& a, const Operand& b, std::string_view op) {
+OperandPair unify(const Operand& a, const Operand& b) {
   SourceLocation at = a.at().known() ? a.at() : b.at();
   auto node = [&](const Operand& x) -> const Shape& {
-    return trace_internal::node_of(x.tensor(), op, x.at().known() ? x.at() : at).shape;
+    return trace_internal::node_of(x.tensor(), "operation", x.at().known() ? x.at() : at).shape;
   };
   // Of two numbers the greater kind decides, as in numpy: where(c, 1, 0.5) is f32.
   const DType dtype = a.is_tensor()   ? node(a).dtype()
                       : b.is_tensor() ? node(b).dtype()
                                       : kDefaultDtypes[std::max(order_of(a), order_of(b))];
-  Tensor x = a.is_tensor() ? a.tensor() : constant_beside(a, b, dtype, op);
-  Tensor y = b.is_tensor() ? b.tensor() : constant_beside(b, a, dtype, op);
+  Tensor x = a.is_tensor() ? a.tensor() : constant_beside(a, b, dtype);
+  Tensor y = b.is_tensor() ? b.tensor() : constant_beside(b, a, dtype);
   const Shape& sx = x.shape();
-  const Shape& sy = trace_internal::node_of(y, op, at).shape;
+  const Shape& sy = y.shape();
   if (sx.dtype() != sy.dtype()) {
-    throw Error(base::invalid_argument(op, ": operands are ", to_string(sx), " and ", to_string(sy),
-                                       "; their dtypes must be equal, ", cast_advice(x, y)),
+    throw Error(trace_internal::invalid("operands are ", to_string(sx), " and ", to_string(sy),
+                                        "; their dtypes must be equal, ", cast_advice(x, y)),
                 at);
   }
   if (sx.dimensions() == sy.dimensions()) return {x, y};
-  std::vector<int64_t> common = broadcast_shapes(sx, sy, op, at);
+  std::vector<int64_t> common = broadcast_shapes(sx, sy, at);
   return {broadcast_to(x, common, at), broadcast_to(y, common, at)};
 }
 

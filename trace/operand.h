@@ -60,17 +60,36 @@ class Operand {
   SourceLocation at_;
 };
 
+namespace trace_internal {
+
+// A function of Heddle's by its name, as one of Tensors. C's math has an exp as well: no template
+// could take it, and a Tensor (*)(Operand) can. Errors in it have the line where it was named.
+template <class... Operands>
+class ByName {
+ public:
+  ByName(Tensor (*fn)(Operands...), SourceLocation at = SourceLocation::here())
+      : fn_(fn), at_(at) {}
+  Tensor operator()(const std::conditional_t<true, Tensor, Operands>&... xs) const {
+    return fn_(Operand(xs, at_)...);
+  }
+  explicit operator bool() const { return fn_ != nullptr; }
+
+ private:
+  Tensor (*fn_)(Operands...);
+  SourceLocation at_;
+};
+
+}  // namespace trace_internal
+
 // Throws unless the operand is a number that `dtype` holds without loss of meaning: 1.5 is no s32,
 // -1 no u8, no complex number an f32, 1e300 no f32 (infinity and NaN are), and no integer an f32 or
 // f64 that would round it. 0.1 is rounded, as an integer is to a float of 16 bits or fewer. Then a
 // constant. `repair` is what the error says to do; empty: cast the tensor.
-Tensor constant_like(const Operand& number, DType dtype, std::string_view op,
-                     std::string_view repair = {});
+Tensor constant_like(const Operand& number, DType dtype, std::string_view repair = {});
 
 // The operand as a tensor: a number becomes a scalar constant of the default type (bool pred,
-// integers s32, floats f32, complex numbers c64). Errors name `op`, which is the function that
-// calls this one.
-Tensor as_tensor(const Operand& operand, std::string_view op = __builtin_FUNCTION());
+// integers s32, floats f32, complex numbers c64).
+Tensor as_tensor(const Operand& operand);
 
 // For the numbers of Heddle's own formulas, which are meant to be rounded: an integer for a tensor
 // of floats is a floating-point number, and one beyond its range infinite.
@@ -96,17 +115,16 @@ Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions,
 
 // The shape that both stretch to, if there is one.
 std::optional<std::vector<int64_t>> common_dimensions(const Shape& a, const Shape& b);
-// The same. errors: InvalidArgument naming `op` where there is none
-std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view op,
-                                      SourceLocation at);
+// The same. errors: InvalidArgument where there is none, with `what` they are the shapes of
+std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, SourceLocation at,
+                                      std::string_view what = "operands");
 
 // Two operands made to agree as jax.numpy does, but for dtypes: numbers take the tensor's dtype,
-// shapes are broadcast. errors: InvalidArgument naming the op, where dtypes differ or shapes do not
-// broadcast
+// shapes are broadcast. errors: InvalidArgument where dtypes differ or shapes do not broadcast
 struct OperandPair {
   Tensor a;  // in the shape and dtype of both
   Tensor b;  // likewise
 };
-OperandPair unify(const Operand& a, const Operand& b, std::string_view op);
+OperandPair unify(const Operand& a, const Operand& b);
 
 }  // namespace heddle

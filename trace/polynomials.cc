@@ -5,6 +5,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/vectors.h"
 
 namespace heddle {
@@ -13,21 +14,22 @@ namespace {
 using trace_internal::in_program;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 using trace_internal::vector_of;
 
 Located fractions_of(std::string_view op, std::string_view name, const Operand& x) {
   Located out = vector_of(op, name, x);
   if (is_floating(out.dtype()) || is_complex(out.dtype())) return out;
-  throw Error(
-      base::invalid_argument(op, ": ", name, " is ", out.tensor().shape(),
-                             "; it must be of floats or complex numbers, cast it with astype(f32)"),
-      x.at());
+  throw Error(trace_internal::invalid_argument(
+                  op, ": ", name, " is ", out.tensor().shape(),
+                  "; it must be of floats or complex numbers, cast it with astype(f32)"),
+              x.at());
 }
 
 void require_same(std::string_view op, const Tensor& p, const Tensor& q, SourceLocation at) {
   if (p.dtype() == q.dtype()) return;
-  throw Error(base::invalid_argument(op, ": q is ", q.shape(), "; p is ", p.shape(),
-                                     ", cast q with astype(", p.dtype(), ")"),
+  throw Error(trace_internal::invalid_argument(op, ": q is ", q.shape(), "; p is ", p.shape(),
+                                               ", cast q with astype(", p.dtype(), ")"),
               at);
 }
 
@@ -44,6 +46,7 @@ Located shifted(const Located& p, int64_t before, int64_t behind) {
 // The same powers in the same places.
 template <class Fn>
 Tensor aligned(std::string_view op, const Operand& left, const Operand& right, Fn&& fn) {
+  const PublicCall call(op, left.at());
   SourceLocation at = left.at();
   Located p = vector_of(op, "p", left), q = vector_of(op, "q", {as_tensor(right), at});
   require_same(op, p.tensor(), q.tensor(), at);
@@ -77,6 +80,7 @@ Located exponents(const Located& p, int64_t skip) {
 }  // namespace
 
 Tensor polyval(Operand coefficients, Operand where) {
+  const PublicCall call("polyval", coefficients.at());
   SourceLocation at = coefficients.at();
   Located p = vector_of("polyval", "p", coefficients);
   const Tensor points = trace_internal::like("polyval", "x", where, p.dtype(), at);
@@ -98,15 +102,17 @@ Tensor polysub(Operand p, Operand q) {
 }
 
 Tensor polymul(Operand left, Operand right) {
+  const PublicCall call("polymul", left.at());
   SourceLocation at = left.at();
   Located p = vector_of("polymul", "p", left);
   Located q = vector_of("polymul", "q", {as_tensor(right), at});
   require_same("polymul", p.tensor(), q.tensor(), at);
   const int64_t n = p.tensor().size(), m = q.tensor().size();
   if (n == 0 || m == 0)
-    throw Error(base::invalid_argument("polymul: operands are ", p.tensor().shape(), " and ",
-                                       q.tensor().shape(), "; they must have elements"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("polymul", ": operands are ", p.tensor().shape(), " and ",
+                                         q.tensor().shape(), "; they must have elements"),
+        at);
   return one_program("polymul", at, [&] {
     const Located& longer = n < m ? q : p;
     const Located& shorter = n < m ? p : q;
@@ -119,23 +125,27 @@ Tensor polymul(Operand left, Operand right) {
 }
 
 Quotient polydiv(Operand left, Operand right) {
+  const PublicCall call("polydiv", left.at());
   SourceLocation at = left.at();
   Located p = fractions_of("polydiv", "p", left);
   Located q = fractions_of("polydiv", "q", {as_tensor(right), at});
   require_same("polydiv", p.tensor(), q.tensor(), at);
   if (q.tensor().size() == 0 || p.tensor().size() == 0)
-    throw Error(base::invalid_argument("polydiv: operands are ", p.tensor().shape(), " and ",
-                                       q.tensor().shape(), "; they must have elements"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("polydiv", ": operands are ", p.tensor().shape(), " and ",
+                                         q.tensor().shape(), "; they must have elements"),
+        at);
   std::vector<Tensor> out = in_program("polydiv", at, [&] { return divided(p, q); });
   return {out[0], out[1]};
 }
 
 Tensor polyder(Operand operand, base::Int times) {
+  const PublicCall call("polyder", operand.at());
   Located p = fractions_of("polyder", "p", operand);
   if (times < 0)
-    throw Error(base::invalid_argument("polyder: times is ", times, "; it must be 0 or more"),
-                p.at());
+    throw Error(
+        trace_internal::invalid_argument("polyder", ": times is ", times, "; it must be 0 or more"),
+        p.at());
   return one_program("polyder", p.at(), [&] {
     Located out = p;
     for (int64_t i = 0; i < times && out.tensor().size() > 0; ++i) {
@@ -147,10 +157,12 @@ Tensor polyder(Operand operand, base::Int times) {
 }
 
 Tensor polyint(Operand operand, base::Int times) {
+  const PublicCall call("polyint", operand.at());
   Located p = fractions_of("polyint", "p", operand);
   if (times < 0)
-    throw Error(base::invalid_argument("polyint: times is ", times, "; it must be 0 or more"),
-                p.at());
+    throw Error(
+        trace_internal::invalid_argument("polyint", ": times is ", times, "; it must be 0 or more"),
+        p.at());
   return one_program("polyint", p.at(), [&] {
     Located out = p;
     for (int64_t i = 0; i < times; ++i) out = shifted(out / (exponents(out, 0) + 1), 0, 1);
@@ -159,6 +171,7 @@ Tensor polyint(Operand operand, base::Int times) {
 }
 
 Tensor poly(Operand operand) {
+  const PublicCall call("poly", operand.at());
   Located r = fractions_of("poly", "roots", operand);
   return one_program("poly", r.at(), [&] {
     const int64_t n = r.tensor().size();

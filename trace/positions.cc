@@ -2,6 +2,7 @@
 
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {
 
@@ -17,14 +18,14 @@ Tensor widened(const Tensor& indices, SourceLocation at) {
 
 void require_integers(std::string_view op, const Tensor& indices, SourceLocation at) {
   if (is_integer(indices.dtype())) return;
-  throw Error(base::invalid_argument(op, ": indices are ", indices.shape(),
-                                     "; they must be integers, cast them with astype(s32)"),
+  throw Error(invalid_argument(op, ": indices are ", indices.shape(),
+                               "; they must be integers, cast them with astype(s32)"),
               at);
 }
 
 Status nothing_to_take(std::string_view op, const Shape& shape, int64_t axis) {
-  return base::invalid_argument(op, ": axis ", axis, " of ", shape,
-                                " has size 0; there is nothing to take");
+  return invalid_argument(op, ": axis ", axis, " of ", shape,
+                          " has size 0; there is nothing to take");
 }
 
 }  // namespace heddle::trace_internal

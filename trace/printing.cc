@@ -16,6 +16,7 @@
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
@@ -156,7 +157,7 @@ class FloatColumn {
  public:
   FloatColumn(DType dtype, const std::vector<double>& values, const PrintOptions& options,
               bool plus)
-      : dtype_(dtype), precision_(options.precision.value_or(8)), plus_(plus) {
+      : dtype_(dtype), precision_(static_cast<int>(options.precision.value_or(8))), plus_(plus) {
     std::vector<double> finite;
     for (double v : values) {
       if (std::isfinite(v)) finite.push_back(v);
@@ -400,8 +401,8 @@ class ArrayText {
 void check_options(const PrintOptions& options, SourceLocation at) {
   const auto require = [&](std::string_view name, int64_t value, int64_t least) {
     if (value >= least) return;
-    throw Error(base::invalid_argument("array_to_string: ", name, " is ", value, "; it must be ",
-                                       least, " or more"),
+    throw Error(trace_internal::invalid_argument("array_to_string", ": ", name, " is ", value,
+                                                 "; it must be ", least, " or more"),
                 at);
   };
   require("precision", options.precision.value_or(0), 0);
@@ -419,7 +420,7 @@ std::string text_of(const Literal& literal, PrintOptions options) {
   }
   if (!literal.is_valid() || !literal.shape().is_array()) return to_string(literal.shape());
   if (literal.is_elided()) return base::cat(literal.shape(), " {...}");
-  if (options.precision) options.precision = std::min(*options.precision, 300);
+  if (options.precision) options.precision = std::min<int64_t>(*options.precision, 300);
   if (literal.shape().rank() == 0) return scalar_of(literal, options);
   if (literal.element_count() == 0) return "[]";
   return ArrayText(literal, options).text();
@@ -429,11 +430,13 @@ std::string text_of(const Literal& literal, PrintOptions options) {
 
 std::string array_to_string(const Literal& literal, const PrintOptions& options,
                             SourceLocation at) {
+  const trace_internal::PublicCall call("array_to_string", at);
   check_options(options, at);
   return text_of(literal, options);
 }
 
 std::string array_to_string(const Tensor& x, const PrintOptions& options, SourceLocation at) {
+  const trace_internal::PublicCall call("array_to_string", at);
   check_options(options, at);
   if (!x.is_valid() || x.is_traced() || x.is_placeholder() || x.is_donated()) return to_string(x);
   return text_of(value_or_throw(runtime::to_host(*x.node()->buffer, "print"), at), options);

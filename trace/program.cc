@@ -97,7 +97,7 @@ void throw_unusable(const SignatureLeaf& argument, const Tensor& tensor, SourceL
   const std::string what = base::cat("argument ", argument.path);
   trace_internal::require_values(
       "run", what, {&tensor, 1}, [] { return TreeSpec{}; }, at);
-  (void)trace_internal::buffer_of(tensor, base::cat("run: ", what), at);
+  (void)trace_internal::buffer_of(tensor, "run", at, what);
 }
 
 }  // namespace
@@ -105,9 +105,10 @@ void throw_unusable(const SignatureLeaf& argument, const Tensor& tensor, SourceL
 std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceLocation at) const {
   const std::vector<SignatureLeaf>& want = state("run", at).signature.arguments;
   if (arguments.size() != want.size()) {
-    throw Error(base::invalid_argument("run: program ", state_->signature.name, " was given ",
-                                       arguments.size(), " tensors; it takes ", want.size()),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("run", ": program ", state_->signature.name, " was given ",
+                                         arguments.size(), " tensors; it takes ", want.size()),
+        at);
   }
   const bool is_traced = trace_internal::Recorder::current() != nullptr;
   std::vector<Tensor> all;
@@ -118,24 +119,26 @@ std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceL
       throw_unusable(want[i], arguments[i], at);
     const Shape& have = trace_internal::node_of(arguments[i], "run", at).shape;
     if (!same_type(have, want[i].shape)) {
-      throw Error(
-          base::invalid_argument("run: argument ", want[i].path, " is ", to_string(have),
-                                 "; the program was traced with ", to_string(want[i].shape)),
-          at);
+      throw Error(trace_internal::invalid_argument(
+                      "run", ": argument ", want[i].path, " is ", to_string(have),
+                      "; the program was traced with ", to_string(want[i].shape),
+                      "; trace it for this type too, or give it what it takes"),
+                  at);
     }
     all.push_back(arguments[i]);
   }
   for (size_t i = 0; i < state_->captures.size(); ++i) {
     const Tensor& capture = state_->captures[i];
     if (capture.is_donated())
-      (void)trace_internal::buffer_of(capture, base::cat("run: program ", state_->signature.name),
-                                      at);
+      (void)trace_internal::buffer_of(capture, "run", at,
+                                      base::cat("a capture of program ", state_->signature.name));
     all.push_back(capture);
   }
   return all;
 }
 
 std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocation at) const {
+  const trace_internal::PublicCall call("run", at);
   const std::vector<Tensor> all = operands(arguments, at);
   if (trace_internal::Recorder::current() != nullptr) {
     return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
@@ -146,10 +149,10 @@ std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocati
   }
   if (const auto traced = std::ranges::find_if(state_->captures, &Tensor::is_traced);
       traced != state_->captures.end()) {
-    throw Error(base::failed_precondition("run: program ", state_->signature.name, " captured a ",
-                                          to_string(*traced),
-                                          ", which has no value outside of its trace;"
-                                          " call the program inside of it, or bind a value"),
+    throw Error(trace_internal::failed_precondition(
+                    "run", ": program ", state_->signature.name, " captured a ", to_string(*traced),
+                    ", which has no value outside of its trace;"
+                    " call the program inside of it, or bind a value"),
                 at);
   }
   std::vector<runtime::BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);

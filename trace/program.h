@@ -23,6 +23,7 @@
 #include "heddle/runtime/backend.h"
 #include "heddle/trace/calls.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"
 
@@ -304,12 +305,12 @@ StatusOr<TypedProgramOf<Fn, Args...>> try_typed_trace(Fn& fn, SourceLocation at,
 // cost     no buffer is read, written or uploaded; time and memory are linear in the ops recorded
 template <class Fn>
 requires trace_internal::NoTensor<Fn>  //
-    auto trace(Fn&& fn, SourceLocation at = SourceLocation::here()) {
+auto trace(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at);
 }
 template <class Fn, class A>
 requires trace_internal::NoDiagonal<Fn, A>  //
-    auto trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
+auto trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at, a);
 }
 template <class Fn, class A, class B>
@@ -345,6 +346,17 @@ template <class Fn, class A, class B, class C, class D, class E, class F, class 
 auto trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
            const G& g, const H& h, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at, a, b, c, d, e, f, g, h);
+}
+// A function of Heddle's by its name: trace(exp, x), trace(fmod, x, y).
+inline auto trace(Tensor (*fn)(Operand), const Tensor& x,
+                  SourceLocation at = SourceLocation::here()) {
+  const trace_internal::ByName<Operand> named(fn, at);
+  return trace_internal::typed_trace(named, at, x);
+}
+inline auto trace(Tensor (*fn)(Operand, Operand), const Tensor& x, const Tensor& y,
+                  SourceLocation at = SourceLocation::here()) {
+  const trace_internal::ByName<Operand, Operand> named(fn, at);
+  return trace_internal::typed_trace(named, at, x, y);
 }
 // With more than 8 arguments: nothing could stand behind a list of any length, so the callable
 // knows the line, and what comes out knows no types.
@@ -396,6 +408,16 @@ template <class Fn, class A, class B, class C, class D, class E, class F, class 
 auto try_trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
                const G& g, const H& h, SourceLocation at = SourceLocation::here()) {
   return trace_internal::try_typed_trace(fn, at, a, b, c, d, e, f, g, h);
+}
+inline auto try_trace(Tensor (*fn)(Operand), const Tensor& x,
+                      SourceLocation at = SourceLocation::here()) {
+  const trace_internal::ByName<Operand> named(fn, at);
+  return trace_internal::try_typed_trace(named, at, x);
+}
+inline auto try_trace(Tensor (*fn)(Operand, Operand), const Tensor& x, const Tensor& y,
+                      SourceLocation at = SourceLocation::here()) {
+  const trace_internal::ByName<Operand, Operand> named(fn, at);
+  return trace_internal::try_typed_trace(named, at, x, y);
 }
 template <class... Args>
 requires(sizeof...(Args) >

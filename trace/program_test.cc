@@ -30,16 +30,17 @@ TEST(Program, ErrorsOfACallHaveItsLine) {
       trace([](Tensor a, Tensor b, Tensor c, Tensor d) { return a + b + c + d; }, x, x, x, x);
   EXPECT_THAT(error_of([&] { one.call<Tensor>(y); }), EndsWith(here()));
   EXPECT_THAT(error_of([&] { one.call<Tensor>(y); }),
-              StartsWith("run: argument arg0 is f32[3]; the program was traced with f32[2]"));
+              StartsWith("call: argument arg0 is f32[3]; the program was traced with f32[2]"));
   EXPECT_THAT(error_of([&] { one.call<Tensor>(); }), EndsWith(here()));
   EXPECT_THAT(error_of([&] { one.call<Tensor>(x, x); }), EndsWith(here()));
   EXPECT_THAT(error_of([&] { one.call<Tensor>(x, x, x); }), EndsWith(here()));
   EXPECT_THAT(error_of([&] { four.call<Tensor>(x, x, x, y); }), EndsWith(here()));
   EXPECT_THAT(four.call<Tensor>(x, x, x, x).to_vector<float>(), testing::ElementsAre(4, 4));
   EXPECT_THAT(error_of([&] { one.call<Tensor>(placeholder({2}, f32)); }),
-              StartsWith("run: argument arg0: operand is placeholder #"));
-  EXPECT_THAT(error_of([&] { one.call<Tensor>(Tensor()); }),
-              StartsWith("run: argument arg0 has no value (a default-constructed Tensor); assign"));
+              StartsWith("call: argument arg0 is placeholder #"));
+  EXPECT_THAT(
+      error_of([&] { one.call<Tensor>(Tensor()); }),
+      StartsWith("call: argument arg0 has no value (a default-constructed Tensor); assign"));
 }
 
 TEST(Program, CallsWithMoreArgumentsTakeALine) {

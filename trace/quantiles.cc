@@ -7,6 +7,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/selecting.h"
 
 namespace heddle {
@@ -16,6 +17,7 @@ using trace_internal::axis_of;
 using trace_internal::floating;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // Of the elements before and behind a position, `rest` of the way from one to the other.
 Located between_of(const Located& low, const Located& high, double rest, QuantileMethod between) {
@@ -56,10 +58,12 @@ Request request(std::string_view op, const QuantileLevels& q, double whole,
                 std::optional<int64_t> axis, QuantileMethod between, SourceLocation at) {
   Request out{.op = op, .is_list = q.is_list(), .axis = axis, .between = between};
   if (q.values().empty())
-    throw Error(base::invalid_argument(op, ": q has no parts; give at least one"), at);
+    throw Error(trace_internal::invalid_argument(op, ": q has no parts; give at least one"), at);
   for (double each : q.values()) {
     if (!(each >= 0 && each <= whole))
-      throw Error(base::invalid_argument(op, ": q is ", each, "; it must be in 0 .. ", whole), at);
+      throw Error(
+          trace_internal::invalid_argument(op, ": q is ", each, "; it must be in 0 .. ", whole),
+          at);
     out.parts.push_back(each / whole);
   }
   return out;
@@ -74,8 +78,8 @@ Tensor quantiles(const Operand& operand, const Request& how, Of of) {
   return one_program(how.op, at, [&] {
     const Located x = how.axis ? given : given.with(ravel(given.operand()));
     if (x.tensor().dim(along) == 0)
-      throw Error(base::invalid_argument(how.op, ": x is ", given.tensor().shape(),
-                                         "; it must have elements"),
+      throw Error(trace_internal::invalid_argument(how.op, ": x is ", given.tensor().shape(),
+                                                   "; it must have elements"),
                   at);
     const auto value_of = of(x.with(sort(x.operand(), along)), along);
     std::vector<Tensor> values;
@@ -123,29 +127,35 @@ Tensor nan_quantile_of(const Operand& operand, const Request& how) {
 
 Tensor quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
                 QuantileMethod between) {
+  const PublicCall call("quantile", x.at());
   return quantile_of(x, request("quantile", q, 1, axis, between, x.at()));
 }
 
 Tensor median(Operand x, std::optional<base::Int> axis) {
+  const PublicCall call("median", x.at());
   return quantile_of(x, request("median", 0.5, 1, axis, QuantileMethod::kLinear, x.at()));
 }
 
 Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
                     QuantileMethod between) {
+  const PublicCall call("nan_quantile", x.at());
   return nan_quantile_of(x, request("nan_quantile", q, 1, axis, between, x.at()));
 }
 
 Tensor nan_median(Operand x, std::optional<base::Int> axis) {
+  const PublicCall call("nan_median", x.at());
   return nan_quantile_of(x, request("nan_median", 0.5, 1, axis, QuantileMethod::kLinear, x.at()));
 }
 
 Tensor percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
                   QuantileMethod between) {
+  const PublicCall call("percentile", x.at());
   return quantile_of(x, request("percentile", q, 100, axis, between, x.at()));
 }
 
 Tensor nan_percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
                       QuantileMethod between) {
+  const PublicCall call("nan_percentile", x.at());
   return nan_quantile_of(x, request("nan_percentile", q, 100, axis, between, x.at()));
 }
 

@@ -7,6 +7,7 @@
 #include "heddle/base/located_status.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/run_module.h"
 #include "heddle/transform/canonical.h"
 #include "heddle/transform/import.h"
@@ -15,7 +16,6 @@ namespace heddle::trace_internal {
 namespace {
 
 thread_local Recorder* current_recorder = nullptr;
-thread_local bool own_functions = false;
 
 uint64_t next_serial() {
   static std::atomic<uint64_t> next{1};
@@ -26,11 +26,11 @@ uint64_t next_serial() {
   const Scope& scope = *node.scope;
   if (scope.finished) throw Error(escaped_error(node, op), at);
   std::string made = node.where.known() ? base::cat(", made at ", to_string(node.where)) : "";
-  throw Error(base::failed_precondition(
-                  op, ": operand is a traced ", to_string(node.shape), made, ", of ",
-                  name_of(scope), ", which is running elsewhere",
-                  "; a traced value may be used in its own trace and those inside it only"),
-              at);
+  throw Error(
+      failed_precondition(op, ": operand is a traced ", to_string(node.shape), made, ", of ",
+                          name_of(scope), ", which is running elsewhere",
+                          "; a traced value may be used in its own trace and those inside it only"),
+      at);
 }
 
 // The captures' parameters, the last ones of `entry`, in the order of their first use; those that
@@ -262,44 +262,43 @@ hlo::InstructionId Recorder::add(const Operation& operation) {
                                                                         : 0);
   std::span<hlo::InstructionId> operands =
       many.empty() ? std::span(few, operation.operands.size()) : std::span(many);
-  std::string_view op = user_name(operation.opcode);
-  for (size_t i = 0; i < operands.size(); ++i)
-    operands[i] = use(operation.operands[i], op, operation.at);
+  const std::string_view op = PublicCall::function_or(user_name(operation.opcode));
+  const SourceLocation at = PublicCall::line_or(operation.at);
+  for (size_t i = 0; i < operands.size(); ++i) operands[i] = use(operation.operands[i], op, at);
   hlo::InstructionId tuple;
   if (operation.takes_tuple) {
-    tuple = value_or_throw(
-        append(plain_step(hlo::Opcode::kTuple, operands, kNoAttrs, operation.at)), operation.at);
+    tuple = value_or_throw(append(plain_step(hlo::Opcode::kTuple, operands, kNoAttrs, at)), at);
     operands = std::span(&tuple, 1);
   }
   auto id =
       append({operation.opcode, operands, operation.attrs, operation.called,
               operation.declared ? &*operation.declared : nullptr, operation.frontend_attributes,
-              operation.backend_config, operation.sharding.get(), operation.at});
-  if (!id.ok())
-    throw Error(in_user_words(id.status(), operation.opcode, operation.operands), operation.at);
+              operation.backend_config, operation.sharding.get(), at});
+  if (!id.ok()) throw Error(in_user_words(id.status(), operation.opcode, operation.operands), at);
   return *id;
 }
 
 Tensor Recorder::record_one(const Operation& operation) {
-  return wrap(add(operation), operation.at);
+  return wrap(add(operation), PublicCall::line_or(operation.at));
 }
 
 std::vector<Tensor> Recorder::record(const Operation& operation) {
+  const SourceLocation at = PublicCall::line_or(operation.at);
   hlo::InstructionId id = add(operation);
-  if (!shape(id).is_tuple()) return {wrap(id, operation.at)};
+  if (!shape(id).is_tuple()) return {wrap(id, at)};
   std::vector<Tensor> results;
   const int64_t elements = shape(id).element_shapes();
   results.reserve(static_cast<size_t>(elements));
   for (int64_t i = 0; i < elements; ++i) {
     const hlo::Attrs index = hlo::TupleIndexAttrs{.index = i};
-    auto element =
-        append(plain_step(hlo::Opcode::kGetTupleElement, std::span(&id, 1), index, operation.at));
-    results.push_back(wrap(value_or_throw(std::move(element), operation.at), operation.at));
+    auto element = append(plain_step(hlo::Opcode::kGetTupleElement, std::span(&id, 1), index, at));
+    results.push_back(wrap(value_or_throw(std::move(element), at), at));
   }
   return results;
 }
 
-Tensor Recorder::constant(Literal literal, SourceLocation at) {
+Tensor Recorder::constant(Literal literal, SourceLocation given) {
+  const SourceLocation at = PublicCall::line_or(given);
   if (replay_.is_on()) {
     if (hlo::InstructionId id = replay_.match_constant(literal, at); id.valid())
       return wrap(id, at);
@@ -387,51 +386,8 @@ std::optional<Recording> Recorder::recording_of(const Traced& traced) {
   return Recording{entry, std::move(imports_), traced.captures.size()};
 }
 
-namespace {
-
-// Functions that call the user's: an error in them is one of the op that it names.
-constexpr std::string_view kCallUsers[] = {
-    "associative_scan", "call",          "cond",      "conditional", "fori_loop",
-    "linalg::funm",     "map",           "reduce",    "scan",        "scatter",
-    "sort_by",          "reduce_window", "shard_map", "while",       "while_loop",
-    "switch_case"};
-
-bool calls_users(std::string_view what) { return std::ranges::count(kCallUsers, what) > 0; }
-
-// How long the name of an op is that a message begins with; 0 where it begins with none.
-size_t named_length(std::string_view message) {
-  const size_t end = message.find(": ");
-  const bool is_name =
-      end != std::string_view::npos &&
-      message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-:.[]0123456789") == end + 1;
-  return is_name ? end : 0;
-}
-
-// What a function is made of throws errors that name the part, at the line where the user called
-// the function: to him it is the function's error.
-std::vector<Tensor> named(std::string_view what, SourceLocation at,
-                          base::FunctionRef<std::vector<Tensor>()> fn) {
-  try {
-    return fn();
-  } catch (const Error& error) {
-    const std::string message = base::message_of(error.status());
-    const size_t length = named_length(message);
-    const bool is_ours =
-        std::string_view(error.where().file) == at.file && error.where().line == at.line;
-    if (!is_ours || length == 0 || calls_users(what)) throw;
-    throw Error(with_message(error.status(), base::cat(what, message.substr(length))), at);
-  }
-}
-
-}  // namespace
-
-OwnFunctions::OwnFunctions(bool own) : before_(own_functions) {
-  own_functions = own_functions || own;
-}
-OwnFunctions::~OwnFunctions() { own_functions = before_; }
-
 void count_trace() {
-  if (!own_functions) count(&Counters::traces);
+  if (!PublicCall::is_own()) count(&Counters::traces);
 }
 
 namespace {
@@ -493,9 +449,8 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
 
 std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
                                base::FunctionRef<std::vector<Tensor>()> fn) {
-  const OwnFunctions own(!calls_users(what));
-  if (Recorder::current() != nullptr) return named(what, at, fn);
-  return at_once(what, at, [&] { return named(what, at, fn); });
+  const PublicCall call(what, at);
+  return Recorder::current() == nullptr ? at_once(what, at, fn) : fn();
 }
 
 Tensor emit(const Operation& operation) {
@@ -527,7 +482,7 @@ Traced trace_flat(std::string what, std::span<const Shape> shapes,
     arguments.push_back(recorder.parameter(shapes[i], at, i < like.size() ? &like[i] : nullptr));
     if (i < like.size()) keep_number(arguments.back(), like[i], {});
   }
-  std::vector<Tensor> results = fn(arguments);
+  std::vector<Tensor> results = as_users_code([&] { return fn(arguments); });
   return recorder.finish(results, what, at);
 }
 
@@ -542,13 +497,13 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
   Recorder recorder(what, at, last ? RecordingPtr(last, &last->recording) : nullptr);
   std::vector<Tensor> parameters;
   for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));
-  std::vector<Tensor> results = fn(parameters);
+  std::vector<Tensor> results = as_users_code([&] { return fn(parameters); });
   const Recorder::Root root = results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple;
   if (recorder.ends_as_expected(results, what, at, root)) return last->made;
   Traced traced = recorder.finish_as_recorded(results, what, at, root);
   std::optional<Recording> recording = recorder.recording_of(traced);
   if (!traced.captures.empty()) {
-    throw Error(base::invalid_argument(
+    throw Error(invalid_argument(
                     what, ": its function captures ", to_string(traced.captures[0]),
                     "; a function of single elements may use its arguments and C++ numbers only"),
                 at);

@@ -18,6 +18,7 @@
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/op_names.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/replay.h"
 #include "heddle/trace/tensor.h"
 
@@ -136,22 +137,7 @@ class Recorder {
   std::vector<std::pair<Fragment, hlo::ComputationId>> imports_;  // keeps their keys alive
 };
 
-// While one lives on this thread, what runs on placeholders is Heddle's own (the step of cumsum,
-// the condition of gcd) and is no trace of the user's. in_program() has one, but for the functions
-// that call the user's.
-class OwnFunctions {
- public:
-  explicit OwnFunctions(bool own = true);
-  ~OwnFunctions();
-  OwnFunctions(const OwnFunctions&) = delete;
-  OwnFunctions& operator=(const OwnFunctions&) = delete;
-
- private:
-  bool before_;
-};
-
-// Counts one trace: a function is about to run on placeholders, the user's unless OwnFunctions says
-// so.
+// Counts one trace, where the function that is about to run on placeholders is the user's.
 void count_trace();
 
 // Traces `fn` on parameters of the given shapes: fn gets one tensor a shape and returns the

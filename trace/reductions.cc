@@ -13,6 +13,7 @@
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/located.h"
 #include "heddle/trace/moved_from.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -29,6 +30,7 @@ using trace_internal::extreme;
 using trace_internal::Located;
 using trace_internal::max_or_least;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 using trace_internal::require_inexact;
 using trace_internal::scalar_computation;
 using trace_internal::wide_for_sums;
@@ -47,6 +49,7 @@ Tensor restore_dims(const Tensor& reduced, const Shape& before, const std::vecto
 
 Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, Literal identity,
                  const Reduction& over) {
+  const PublicCall call(name, operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   std::vector<int64_t> axes = reduced_axes(name, x.shape(), over, at);
@@ -63,15 +66,16 @@ Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, L
 
 void require_real(std::string_view op, const Operand& x) {
   if (!is_complex(as_tensor(x).dtype())) return;
-  throw Error(base::invalid_argument(op, ": x is ", as_tensor(x).shape(),
-                                     "; complex numbers have no order, take abs(x) or real(x)"),
-              x.at());
+  throw Error(
+      trace_internal::invalid_argument(op, ": x is ", as_tensor(x).shape(),
+                                       "; complex numbers have no order, take abs(x) or real(x)"),
+      x.at());
 }
 
 void require_pred(std::string_view op, const Operand& x) {
   if (as_tensor(x).dtype() == pred) return;
-  throw Error(base::invalid_argument(op, ": x is ", as_tensor(x).shape(),
-                                     "; it must be pred, compare it with something"),
+  throw Error(trace_internal::invalid_argument(op, ": x is ", as_tensor(x).shape(),
+                                               "; it must be pred, compare it with something"),
               x.at());
 }
 
@@ -88,7 +92,7 @@ void require_elements(std::string_view op, const Operand& x, const Reduction& ov
   const Tensor t = as_tensor(x);
   for (int64_t axis : reduced_axes(op, t.shape(), over, x.at())) {
     if (t.shape().dimension(axis) != 0) continue;
-    throw Error(base::invalid_argument(
+    throw Error(trace_internal::invalid_argument(
                     op, ": axis ", axis, " of ", t.shape(), " has size 0; there is no ", which,
                     " of no elements, put the value that it shall be in front with "
                     "concat"),
@@ -105,13 +109,14 @@ Tensor safe_maximum(const Tensor& x, const Reduction& over, SourceLocation at) {
 
 Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool keep_dims,
                    bool greatest) {
+  const PublicCall call(name, operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   require_real(name, operand);
   int64_t along = axis_of(name, x.shape(), axis, at);
   if (x.shape().dimension(along) == 0)
-    throw Error(base::invalid_argument(name, ": axis ", axis, " of ", x.shape(),
-                                       " has size 0; there is no position to give"),
+    throw Error(trace_internal::invalid_argument(name, ": axis ", axis, " of ", x.shape(),
+                                                 " has size 0; there is no position to give"),
                 at);
   return one_program(name, at, [&] {
     Tensor position = iota(s32, x.shape().dimensions(), along, at);
@@ -126,8 +131,8 @@ Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool ke
       Located keep = wins | (ties & (i < j));
       return {where(keep, a, b).tensor(), where(keep, i, j).tensor()};
     };
-    std::vector<Tensor> out = reduce(
-        {x, position}, {worst, constant_like({INT32_MAX, at}, s32, name)}, better, {along}, at);
+    std::vector<Tensor> out =
+        reduce({x, position}, {worst, constant_like({INT32_MAX, at}, s32)}, better, {along}, at);
     return keep_dims ? restore_dims(out[1], x.shape(), {along}, at) : out[1];
   });
 }
@@ -147,10 +152,12 @@ Tensor widened(const Operand& x) {
 }  // namespace
 
 Tensor sum(Operand x, const Reduction& over) {
+  const PublicCall call("sum", x.at());
   const Tensor t = widened(x);
   return reduce_by("sum", Opcode::kAdd, {t, x.at()}, Literal::scalar(t.dtype(), int64_t{0}), over);
 }
 Tensor prod(Operand x, const Reduction& over) {
+  const PublicCall call("prod", x.at());
   const Tensor t = widened(x);
   return reduce_by("prod", Opcode::kMultiply, {t, x.at()}, Literal::scalar(t.dtype(), int64_t{1}),
                    over);
@@ -161,23 +168,28 @@ Tensor trace_internal::max_or_least(Operand x, const Reduction& over) {
 }
 
 Tensor max(Operand x, const Reduction& over) {
+  const PublicCall call("max", x.at());
   require_elements("max", x, over, "greatest");
   return max_or_least(x, over);
 }
 Tensor min(Operand x, const Reduction& over) {
+  const PublicCall call("min", x.at());
   require_elements("min", x, over, "least");
   return reduce_by("min", Opcode::kMinimum, x, extreme(as_tensor(x).dtype(), false), over);
 }
 Tensor all(Operand x, const Reduction& over) {
+  const PublicCall call("all", x.at());
   require_pred("all", x);
   return reduce_by("all", Opcode::kAnd, x, Literal::scalar(pred, int64_t{1}), over);
 }
 Tensor any(Operand x, const Reduction& over) {
+  const PublicCall call("any", x.at());
   require_pred("any", x);
   return reduce_by("any", Opcode::kOr, x, Literal::scalar(pred, int64_t{0}), over);
 }
 
 Tensor mean(Operand x, const Reduction& over) {
+  const PublicCall call("mean", x.at());
   require_inexact("mean", x);
   double count = static_cast<double>(reduced_count("mean", x, over));
   return one_program("mean", x.at(), [&] {
@@ -200,6 +212,7 @@ Tensor variance_of(const Operand& x, const Reduction& over, double count) {
 // The variance, or its root, rounded to x's dtype once.
 Tensor spread_of(std::string_view op, const Operand& x, const Reduction& given, int64_t ddof,
                  bool root) {
+  const PublicCall call(op, x.at());
   require_inexact(op, x);
   SourceLocation at = x.at();
   const Reduction over = checked(op, x, given);
@@ -233,6 +246,7 @@ void require_floats(std::string_view op, const Operand& x) {
 // What is built from x less its greatest element along an axis.
 template <class Fn>
 Tensor below_greatest(std::string_view op, const Operand& x, int64_t axis, Fn&& fn) {
+  const PublicCall call(op, x.at());
   require_floats(op, x);
   const Tensor t = as_tensor(x);
   const int64_t along = axis_of(op, t.shape(), axis, x.at());
@@ -246,6 +260,7 @@ Tensor below_greatest(std::string_view op, const Operand& x, int64_t axis, Fn&& 
 }  // namespace
 
 Tensor logsumexp(Operand x, const Reduction& given) {
+  const PublicCall call("logsumexp", x.at());
   require_floats("logsumexp", x);
   const Reduction over = checked("logsumexp", x, given);
   SourceLocation at = x.at();
@@ -284,6 +299,7 @@ Tensor argmin(Operand x, base::Int axis, bool keep_dims) {
 namespace {
 
 Tensor flat_extreme(std::string_view op, const Operand& x, bool greatest) {
+  const PublicCall call(op, x.at());
   return one_program(op, x.at(), [&] {
     const Tensor flat = ravel(x);
     return arg_extreme(op, {flat, x.at()}, 0, /*keep_dims=*/false, greatest);
@@ -294,9 +310,9 @@ void require_init(const Tensor& x, const Tensor& init, SourceLocation at) {
   const Shape& of = trace_internal::node_of(x, "reduce", at).shape;
   const Shape& start = trace_internal::node_of(init, "reduce", at).shape;
   if (start.dtype() == of.dtype()) return;
-  throw Error(base::invalid_argument("reduce: init is ", start, " and x ", of,
-                                     "; their dtypes must be equal, cast init with astype(",
-                                     of.dtype(), ")"),
+  throw Error(trace_internal::invalid_argument(
+                  "reduce", ": init is ", start, " and x ", of,
+                  "; their dtypes must be equal, cast init with astype(", of.dtype(), ")"),
               at);
 }
 
@@ -307,10 +323,12 @@ Tensor argmin(Operand x) { return flat_extreme("argmin", x, false); }
 
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
                            ScalarFn fn, const std::vector<int64_t>& axes, SourceLocation at) {
+  const PublicCall call("reduce", at, PublicCall::Runs::kUsersFunction);
   trace_internal::require_function("reduce", "function", fn, at);
   if (xs.empty() || xs.size() != inits.size()) {
-    throw Error(base::invalid_argument("reduce: has ", xs.size(), " operands and ", inits.size(),
-                                       " initial values; give one each, at least one"),
+    throw Error(trace_internal::invalid_argument("reduce", ": has ", xs.size(), " operands and ",
+                                                 inits.size(),
+                                                 " initial values; give one each, at least one"),
                 at);
   }
   for (size_t i = 0; i < xs.size(); ++i) require_init(xs[i], inits[i], at);

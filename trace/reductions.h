@@ -28,9 +28,15 @@ struct Reduction {
 
 namespace trace_internal {
 
-// The second argument of sum(x, 0), as it was given: an axis, or a list of axes.
-template <class Axis>
-Reduction over_axis(const Axis& axis, bool keep_dims = false) {
+// The second and third arguments of sum(x, 0, true), as they were given: an axis, or a list of
+// axes, and keep_dims. sum(x, 0, 1) of two axes is refused.
+template <class Axis, class Keep = bool>
+Reduction over_axis(const Axis& axis, Keep keep = false) {
+  static_assert(std::same_as<Keep, bool>,
+                "the third argument of a reduction is keep_dims, a bool; over two axes write "
+                "sum(x, {0, 1})");
+  bool keep_dims = false;
+  if constexpr (std::same_as<Keep, bool>) keep_dims = keep;
   constexpr bool kIsAxis = std::integral<Axis> && !std::same_as<Axis, bool>;
   constexpr bool kIsList = std::is_convertible_v<const Axis&, AxisList>;
   constexpr bool kIsWhole = std::same_as<Axis, Reduction>;
@@ -85,18 +91,18 @@ Tensor softmax(Operand x, base::Int axis = -1);           // exp(x) / sum(exp(x)
 Tensor log_softmax(Operand x, base::Int axis = -1);       // its logarithm
 
 // Each over one axis, or a list of them: sum(x, 0), sum(x, -1, /*keep_dims=*/true).
-template <class Axis = AxisList>
-Tensor sum(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor sum(Operand x, Axis axis, Keep keep_dims = false) {
   return sum(x, trace_internal::over_axis(axis, keep_dims));
 }
 // prod over one axis, or a list of them: prod(x, 0).
-template <class Axis = AxisList>
-Tensor prod(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor prod(Operand x, Axis axis, Keep keep_dims = false) {
   return prod(x, trace_internal::over_axis(axis, keep_dims));
 }
 // max over one axis, or a list of them: max(x, 0).
-template <class Axis = AxisList>
-Tensor max(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor max(Operand x, Axis axis, Keep keep_dims = false) {
   static_assert(!trace_internal::kIsValue<Axis>,
                 "max is over the axes of one tensor; of two operands write maximum(x, y)");
   if constexpr (!trace_internal::kIsValue<Axis>)
@@ -105,8 +111,8 @@ Tensor max(Operand x, Axis axis, bool keep_dims = false) {
     return {};
 }
 // min over one axis, or a list of them: min(x, 0).
-template <class Axis = AxisList>
-Tensor min(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor min(Operand x, Axis axis, Keep keep_dims = false) {
   static_assert(!trace_internal::kIsValue<Axis>,
                 "min is over the axes of one tensor; of two operands write minimum(x, y)");
   if constexpr (!trace_internal::kIsValue<Axis>)
@@ -115,18 +121,18 @@ Tensor min(Operand x, Axis axis, bool keep_dims = false) {
     return {};
 }
 // all over one axis, or a list of them: all(x, 0).
-template <class Axis = AxisList>
-Tensor all(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor all(Operand x, Axis axis, Keep keep_dims = false) {
   return all(x, trace_internal::over_axis(axis, keep_dims));
 }
 // any over one axis, or a list of them: any(x, 0).
-template <class Axis = AxisList>
-Tensor any(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor any(Operand x, Axis axis, Keep keep_dims = false) {
   return any(x, trace_internal::over_axis(axis, keep_dims));
 }
 // mean over one axis, or a list of them: mean(x, 0).
-template <class Axis = AxisList>
-Tensor mean(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor mean(Operand x, Axis axis, Keep keep_dims = false) {
   return mean(x, trace_internal::over_axis(axis, keep_dims));
 }
 // var over one axis, or a list of them: var(x, 0).
@@ -140,8 +146,8 @@ Tensor std_dev(Operand x, Axis axis, Count ddof = 0) {
   return std_dev(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
 // logsumexp over one axis, or a list of them: logsumexp(x, 0).
-template <class Axis = AxisList>
-Tensor logsumexp(Operand x, Axis axis, bool keep_dims = false) {
+template <class Axis = AxisList, class Keep = bool>
+Tensor logsumexp(Operand x, Axis axis, Keep keep_dims = false) {
   return logsumexp(x, trace_internal::over_axis(axis, keep_dims));
 }
 

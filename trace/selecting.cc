@@ -7,6 +7,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -14,6 +15,7 @@ namespace {
 
 using trace_internal::axis_of;
 using trace_internal::Located;
+using trace_internal::PublicCall;
 
 // x and the indices, stretched to each other's sizes in all axes but one.
 struct Aligned {
@@ -27,9 +29,9 @@ Aligned aligned(const Tensor& x, const Tensor& indices, int64_t axis, SourceLoca
   };
   const std::optional<Dimensions> both = common_dimensions(without(x), without(indices));
   if (!both)
-    throw Error(base::invalid_argument("take_along_axis: indices are ", indices.shape(), " and x ",
-                                       x.shape(), "; the sizes of all axes but ", axis,
-                                       " must be equal or 1"),
+    throw Error(trace_internal::invalid_argument(
+                    "take_along_axis", ": indices are ", indices.shape(), " and x ", x.shape(),
+                    "; the sizes of all axes but ", axis, " must be equal or 1"),
                 at);
   const Dimensions& common = *both;
   auto stretched = [&](const Tensor& t) {
@@ -56,22 +58,26 @@ Tensor gather_rows(const Tensor& x, const Tensor& positions, int64_t axis, Sourc
 
 void check(const Tensor& x, const Tensor& indices, int64_t axis, SourceLocation at) {
   if (!is_integer(indices.dtype()))
-    throw Error(base::invalid_argument("take_along_axis: indices are ", indices.shape(),
-                                       "; they must be integers, cast them with astype(s32)"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("take_along_axis", ": indices are ", indices.shape(),
+                                         "; they must be integers, cast them with astype(s32)"),
+        at);
   if (indices.rank() != x.rank())
-    throw Error(base::invalid_argument("take_along_axis: indices are ", indices.shape(), "; x is ",
-                                       x.shape(), ", they must have its rank, or use take"),
+    throw Error(trace_internal::invalid_argument("take_along_axis", ": indices are ",
+                                                 indices.shape(), "; x is ", x.shape(),
+                                                 ", they must have its rank, or use take"),
                 at);
   if (x.dim(axis) == 0 && indices.size() > 0)
-    throw Error(base::invalid_argument("take_along_axis: axis ", axis, " of ", x.shape(),
-                                       " has size 0; there is nothing to take"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("take_along_axis", ": axis ", axis, " of ", x.shape(),
+                                         " has size 0; there is nothing to take"),
+        at);
 }
 
 }  // namespace
 
 Tensor take_along_axis(Operand operand, Operand which, base::Int axis, IndexMode mode) {
+  const PublicCall call("take_along_axis", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   Tensor indices = as_tensor(which);
@@ -93,13 +99,15 @@ Tensor take_along_axis(Operand operand, Operand which, base::Int axis, IndexMode
 }
 
 TopK top_k(Operand operand, base::Int k, base::Int axis) {
+  const PublicCall call("top_k", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   int64_t along = axis_of("top_k", x.shape(), axis, at);
   if (k < 0 || k > x.dim(along))
-    throw Error(base::invalid_argument("top_k: k is ", k, "; axis ", axis, " of ", x.shape(),
-                                       " has size ", x.dim(along), ", k must be in 0 .. that"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("top_k", ": k is ", k, "; axis ", axis, " of ", x.shape(),
+                                         " has size ", x.dim(along), ", k must be in 0 .. that"),
+        at);
   auto before = [at](std::span<const Tensor> t) {
     const Located a(t[0], at), b(t[1], at);
     const Located greater_one = a > b;

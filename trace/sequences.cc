@@ -9,6 +9,7 @@
 #include "heddle/trace/grids.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/statistics.h"
 #include "heddle/trace/windows.h"
 
@@ -18,6 +19,7 @@ namespace {
 using trace_internal::axis_of;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // All but the first element along an axis, and all but the last.
 struct Neighbours {
@@ -38,12 +40,12 @@ Located part_of(const Located& x, int64_t first, int64_t limit, int64_t axis) {
 void require_slope(std::string_view op, const Located& y, int64_t axis) {
   const Tensor& t = y.tensor();
   if ((is_floating(t.dtype()) || is_complex(t.dtype())) && t.dim(axis) >= 2) return;
-  throw Error(
-      base::invalid_argument(op, ": y is ", t.shape(),
-                             "; it must be of floats or complex numbers, with 2 elements or more "
-                             "along axis ",
-                             axis),
-      y.at());
+  throw Error(trace_internal::invalid_argument(
+                  op, ": y is ", t.shape(),
+                  "; it must be of floats or complex numbers, with 2 elements or more "
+                  "along axis ",
+                  axis),
+              y.at());
 }
 
 // A vector along an axis of an array of `rank`.
@@ -81,19 +83,20 @@ Tensor trapezoid_of(const Located& y, int64_t axis, const Widths& widths) {
 void require_places(std::string_view op, const Tensor& x, const Located& y, int64_t axis) {
   const int64_t size = y.tensor().dim(axis);
   if (x.rank() == 1 && x.size() == size) return;
-  throw Error(base::invalid_argument(op, ": x is ", x.shape(), "; it must be a vector of ", size,
-                                     " elements, as axis ", axis, " of y, ", y.tensor().shape()),
-              y.at());
+  throw Error(
+      trace_internal::invalid_argument(op, ": x is ", x.shape(), "; it must be a vector of ", size,
+                                       " elements, as axis ", axis, " of y, ", y.tensor().shape()),
+      y.at());
 }
 
 void require_vectors(std::string_view op, const Tensor& x, const Tensor& y, SourceLocation at) {
   if (x.rank() == 1 && y.rank() == 1 && x.dtype() == y.dtype() && x.dtype() != pred &&
       x.size() > 0 && y.size() > 0)
     return;
-  throw Error(
-      base::invalid_argument(op, ": operands are ", x.shape(), " and ", y.shape(),
-                             "; they must be vectors of numbers of one dtype, with elements"),
-      at);
+  throw Error(trace_internal::invalid_argument(
+                  op, ": operands are ", x.shape(), " and ", y.shape(),
+                  "; they must be vectors of numbers of one dtype, with elements"),
+              at);
 }
 
 // sum over j of x[i + j] y[j] at `count` places from `first`; y is the shorter one.
@@ -111,11 +114,14 @@ Tensor sliding_dot(const Tensor& x, const Tensor& y, ConvolveMode overlap, Sourc
 }  // namespace
 
 Tensor diff(Operand operand, base::Int order, base::Int axis) {
+  const PublicCall call("diff", operand.at());
   SourceLocation at = operand.at();
   Located x(as_tensor(operand), at);
   const int64_t along = axis_of("diff", x.tensor().shape(), axis, at);
   if (order < 0)
-    throw Error(base::invalid_argument("diff: order is ", order, "; it must be 0 or more"), at);
+    throw Error(
+        trace_internal::invalid_argument("diff", ": order is ", order, "; it must be 0 or more"),
+        at);
   return one_program("diff", at, [&] {
     Located result = x;
     for (int64_t i = 0; i < order; ++i) {
@@ -128,6 +134,7 @@ Tensor diff(Operand operand, base::Int order, base::Int axis) {
 
 Tensor ediff1d(Operand operand, const std::vector<Tensor>& behind,
                const std::vector<Tensor>& before) {
+  const PublicCall call("ediff1d", operand.at());
   SourceLocation at = operand.at();
   return one_program("ediff1d", at, [&] {
     std::vector<Tensor> parts = before;
@@ -138,6 +145,7 @@ Tensor ediff1d(Operand operand, const std::vector<Tensor>& behind,
 }
 
 Tensor gradient(Operand operand, double step, base::Int axis) {
+  const PublicCall call("gradient", operand.at());
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
   const int64_t along = axis_of("gradient", y.tensor().shape(), axis, at);
@@ -157,6 +165,7 @@ Tensor gradient(Operand operand, double step, base::Int axis) {
 }
 
 Tensor gradient_at(Operand operand, Operand places, base::Int axis) {
+  const PublicCall call("gradient_at", operand.at());
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
   Tensor x = as_tensor(places);
@@ -170,6 +179,7 @@ Tensor gradient_at(Operand operand, Operand places, base::Int axis) {
 }
 
 Tensor trapezoid(Operand operand, double step, base::Int axis) {
+  const PublicCall call("trapezoid", operand.at());
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
   const int64_t along = axis_of("trapezoid", y.tensor().shape(), axis, at);
@@ -178,6 +188,7 @@ Tensor trapezoid(Operand operand, double step, base::Int axis) {
 }
 
 Tensor trapezoid_at(Operand operand, Operand places, base::Int axis) {
+  const PublicCall call("trapezoid_at", operand.at());
   SourceLocation at = operand.at();
   Located y(as_tensor(operand), at);
   Tensor x = as_tensor(places);
@@ -190,6 +201,7 @@ Tensor trapezoid_at(Operand operand, Operand places, base::Int axis) {
 }
 
 Tensor convolve(Operand left, Operand right, ConvolveMode overlap) {
+  const PublicCall call("convolve", left.at());
   Tensor x = as_tensor(left), y = as_tensor(right);
   SourceLocation at = left.at();
   require_vectors("convolve", x, y, at);
@@ -198,6 +210,7 @@ Tensor convolve(Operand left, Operand right, ConvolveMode overlap) {
 }
 
 Tensor correlate(Operand left, Operand right, ConvolveMode overlap) {
+  const PublicCall call("correlate", left.at());
   Tensor x = as_tensor(left), y = as_tensor(right);
   SourceLocation at = left.at();
   require_vectors("correlate", x, y, at);
@@ -211,11 +224,12 @@ Tensor correlate(Operand left, Operand right, ConvolveMode overlap) {
 }
 
 Tensor nonzero(Operand operand, base::Int size, base::Int fill) {
+  const PublicCall call("nonzero", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() != 1 || size < 0)
-    throw Error(base::invalid_argument("nonzero: x is ", x.shape(), " and size ", size,
-                                       "; x must be a vector and size 0 or more"),
+    throw Error(trace_internal::invalid_argument("nonzero", ": x is ", x.shape(), " and size ",
+                                                 size, "; x must be a vector and size 0 or more"),
                 at);
   return one_program("nonzero", at, [&] {
     Tensor is = x.dtype() == pred ? x : not_equal({x, at}, {0, at});
@@ -236,12 +250,14 @@ Tensor flatnonzero(Operand x, base::Int size, base::Int fill) {
 }
 
 Tensor argwhere(Operand operand, base::Int size) {
+  const PublicCall call("argwhere", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() == 0 || size < 0)
-    throw Error(base::invalid_argument("argwhere: x is ", x.shape(), " and size ", size,
-                                       "; x must have rank 1 or more and size be 0 or more"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("argwhere", ": x is ", x.shape(), " and size ", size,
+                                         "; x must have rank 1 or more and size be 0 or more"),
+        at);
   return one_program("argwhere", at, [&] {
     if (x.size() == 0) return zeros({size, x.rank()}, s32, at);
     Tensor flat = nonzero({ravel({x, at}), at}, size);
@@ -255,7 +271,8 @@ namespace {
 Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_t axis,
                   const Operand& fill, std::string_view op, SourceLocation at) {
   if (size < 0)
-    throw Error(base::invalid_argument(op, ": size is ", size, "; it must be 0 or more"), at);
+    throw Error(trace_internal::invalid_argument(op, ": size is ", size, "; it must be 0 or more"),
+                at);
   Dimensions shape = x.shape().dimensions();
   shape[static_cast<size_t>(axis)] = size;
   Tensor filler = trace_internal::like(op, "fill", fill, x.dtype(), at);
@@ -270,14 +287,16 @@ Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_
 
 Tensor compress(Operand condition, Operand operand, base::Int size, std::optional<base::Int> axis,
                 Operand fill) {
+  const PublicCall call("compress", condition.at());
   SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
   const int64_t along = axis ? axis_of("compress", x.shape(), *axis, at) : 0;
   const int64_t count = axis ? x.dim(along) : x.size();
   if (is.rank() != 1 || is.size() != count)
-    throw Error(base::invalid_argument("compress: condition is ", is.shape(), "; x is ", x.shape(),
-                                       ", it must be a vector of ", count, " elements, as ",
-                                       axis ? base::cat("axis ", *axis) : "x flattened", " has"),
+    throw Error(trace_internal::invalid_argument(
+                    "compress", ": condition is ", is.shape(), "; x is ", x.shape(),
+                    ", it must be a vector of ", count, " elements, as ",
+                    axis ? base::cat("axis ", *axis) : "x flattened", " has"),
                 at);
   return one_program("compress", at, [&] {
     return compressed(is, axis ? x : ravel({x, at}), size, along, fill, "compress", at);
@@ -285,11 +304,12 @@ Tensor compress(Operand condition, Operand operand, base::Int size, std::optiona
 }
 
 Tensor extract(Operand condition, Operand operand, base::Int size, Operand fill) {
+  const PublicCall call("extract", condition.at());
   SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
   if (is.shape().dimensions() != x.shape().dimensions())
-    throw Error(base::invalid_argument("extract: condition is ", is.shape(), "; x is ", x.shape(),
-                                       ", it must have its shape"),
+    throw Error(trace_internal::invalid_argument("extract", ": condition is ", is.shape(),
+                                                 "; x is ", x.shape(), ", it must have its shape"),
                 at);
   return one_program("extract", at, [&] {
     return compressed(ravel({is, at}), ravel({x, at}), size, 0, fill, "extract", at);

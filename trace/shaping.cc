@@ -7,6 +7,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -17,6 +18,7 @@ using trace_internal::axes_of;
 using trace_internal::axis_of;
 using trace_internal::emit;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 Tensor reshaped(const Tensor& x, Dimensions shape, SourceLocation at) {
   if (x.shape().dimensions() == shape) return x;
@@ -44,31 +46,29 @@ std::vector<int64_t> natural_order(int64_t rank) {
 // Start indices for dynamic ops: `index` along `axis`, zeros elsewhere, all of one dtype.
 std::vector<Tensor> starts_along(const Tensor& x, const Tensor& index, int64_t axis,
                                  SourceLocation at) {
-  std::vector<Tensor> starts(static_cast<size_t>(x.rank()),
-                             constant_like({0, at}, index.dtype(), "dynamic index"));
+  std::vector<Tensor> starts(static_cast<size_t>(x.rank()), constant_like({0, at}, index.dtype()));
   starts[static_cast<size_t>(axis)] = index;
   return starts;
 }
 
 // `operands`, then the starts, C++ integers as constants of the dtype that the first tensor has.
-std::vector<Tensor> with_starts(std::vector<Tensor> operands, const SliceStarts& starts,
-                                std::string_view op) {
+std::vector<Tensor> with_starts(std::vector<Tensor> operands, const SliceStarts& starts) {
   DType dtype = s32;
   for (const Operand& start : starts.each()) {
     if (!start.is_tensor()) continue;
-    dtype = as_tensor(start, op).dtype();
+    dtype = as_tensor(start).dtype();
     break;
   }
   for (const Operand& start : starts.each())
-    operands.push_back(start.is_tensor() ? start.tensor() : constant_like(start, dtype, op));
+    operands.push_back(start.is_tensor() ? start.tensor() : constant_like(start, dtype));
   return operands;
 }
 
 Tensor scalar_index(const Operand& index, std::string_view op) {
   Tensor value = as_tensor(index);
   if (!value.shape().is_scalar() || !is_integer(value.dtype())) {
-    throw Error(base::invalid_argument(op, ": index is ", value.shape(),
-                                       "; it must be a scalar of an integer dtype"),
+    throw Error(trace_internal::invalid_argument(op, ": index is ", value.shape(),
+                                                 "; it must be a scalar of an integer dtype"),
                 index.at());
   }
   return value;
@@ -77,6 +77,7 @@ Tensor scalar_index(const Operand& index, std::string_view op) {
 }  // namespace
 
 Tensor reshape(Operand operand, const Dimensions& shape) {
+  const PublicCall call("reshape", operand.at());
   Tensor x = as_tensor(operand);
   Dimensions out = shape;
   auto open = std::ranges::find(out, -1);
@@ -84,12 +85,14 @@ Tensor reshape(Operand operand, const Dimensions& shape) {
     int64_t known = 1;
     for (int64_t size : out) known *= size == -1 ? 1 : size;
     if (std::ranges::count(out, -1) > 1)
-      throw Error(base::invalid_argument("reshape: shape is [", base::join(shape, ","),
-                                         "]; at most one size may be -1, which is what is left"),
-                  operand.at());
+      throw Error(
+          trace_internal::invalid_argument("reshape", ": shape is [", base::join(shape, ","),
+                                           "]; at most one size may be -1, which is what is left"),
+          operand.at());
     if (known == 0 || x.size() % known != 0)
-      throw Error(base::invalid_argument("reshape: x is ", x.shape(), "; it does not fit [",
-                                         base::join(shape, ","), "] with one size -1 for the rest"),
+      throw Error(trace_internal::invalid_argument("reshape", ": x is ", x.shape(),
+                                                   "; it does not fit [", base::join(shape, ","),
+                                                   "] with one size -1 for the rest"),
                   operand.at());
     *open = x.size() / known;
   }
@@ -97,6 +100,7 @@ Tensor reshape(Operand operand, const Dimensions& shape) {
 }
 
 Tensor ravel(Operand operand) {
+  const PublicCall call("ravel", operand.at());
   const Tensor x = as_tensor(operand);
   return reshaped(x, {x.size()}, operand.at());
 }
@@ -104,19 +108,22 @@ Tensor ravel(Operand operand) {
 Tensor Tensor::T(SourceLocation at) const { return transpose({*this, at}); }
 
 Tensor transpose(Operand operand, const std::vector<int64_t>& axes) {
+  const PublicCall call("transpose", operand.at());
   Tensor x = as_tensor(operand);
   std::vector<int64_t> order =
       axes.empty() ? natural_order(x.rank()) : axes_of("transpose", x.shape(), axes, operand.at());
   if (axes.empty()) std::ranges::reverse(order);
   if (static_cast<int64_t>(order.size()) != x.rank()) {
-    throw Error(base::invalid_argument("transpose: axes are (", base::join(axes, ","), "); x is ",
-                                       x.shape(), ", list each of its axes once"),
-                operand.at());
+    throw Error(
+        trace_internal::invalid_argument("transpose", ": axes are (", base::join(axes, ","),
+                                         "); x is ", x.shape(), ", list each of its axes once"),
+        operand.at());
   }
   return permuted(x, std::move(order), operand.at());
 }
 
 Tensor swapaxes(Operand operand, base::Int axis1, base::Int axis2) {
+  const PublicCall call("swapaxes", operand.at());
   Tensor x = as_tensor(operand);
   std::vector<int64_t> order = natural_order(x.rank());
   std::swap(order[static_cast<size_t>(axis_of("swapaxes", x.shape(), axis1, operand.at()))],
@@ -125,6 +132,7 @@ Tensor swapaxes(Operand operand, base::Int axis1, base::Int axis2) {
 }
 
 Tensor moveaxis(Operand operand, base::Int from, base::Int to) {
+  const PublicCall call("moveaxis", operand.at());
   Tensor x = as_tensor(operand);
   int64_t source = axis_of("moveaxis", x.shape(), from, operand.at());
   int64_t target = axis_of("moveaxis", x.shape(), to, operand.at());
@@ -135,12 +143,14 @@ Tensor moveaxis(Operand operand, base::Int from, base::Int to) {
 }
 
 Tensor expand_dims(Operand operand, base::Int axis) {
+  const PublicCall call("expand_dims", operand.at());
   Tensor x = as_tensor(operand);
   int64_t index = axis < 0 ? axis + x.rank() + 1 : int64_t{axis};
   if (index < 0 || index > x.rank()) {
-    throw Error(base::invalid_argument("expand_dims: axis is ", axis, "; the result has axes ",
-                                       -x.rank() - 1, " .. ", x.rank()),
-                operand.at());
+    throw Error(
+        trace_internal::invalid_argument("expand_dims", ": axis is ", axis,
+                                         "; the result has axes ", -x.rank() - 1, " .. ", x.rank()),
+        operand.at());
   }
   Dimensions shape = x.shape().dimensions();
   shape.insert(shape.begin() + index, 1);
@@ -148,12 +158,13 @@ Tensor expand_dims(Operand operand, base::Int axis) {
 }
 
 Tensor squeeze(Operand operand, const std::vector<int64_t>& axes) {
+  const PublicCall call("squeeze", operand.at());
   Tensor x = as_tensor(operand);
   std::vector<int64_t> gone = axes_of("squeeze", x.shape(), axes, operand.at());
   for (int64_t axis : gone) {
     if (x.dim(axis) != 1)
-      throw Error(base::invalid_argument("squeeze: axis ", axis, " of ", x.shape(), " has size ",
-                                         x.dim(axis), "; it must be 1"),
+      throw Error(trace_internal::invalid_argument("squeeze", ": axis ", axis, " of ", x.shape(),
+                                                   " has size ", x.dim(axis), "; it must be 1"),
                   operand.at());
   }
   Dimensions shape;
@@ -166,6 +177,7 @@ Tensor squeeze(Operand operand, const std::vector<int64_t>& axes) {
 
 Tensor broadcast_in_dim(Operand operand, const Dimensions& shape,
                         const std::vector<int64_t>& dimensions) {
+  const PublicCall call("broadcast_in_dim", operand.at());
   Tensor x = as_tensor(operand);
   return emit({.opcode = Opcode::kBroadcast,
                .operands = {x},
@@ -175,16 +187,18 @@ Tensor broadcast_in_dim(Operand operand, const Dimensions& shape,
 }
 
 Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
+  const PublicCall call("concat", at);
   if (parts.empty())
-    throw Error(base::invalid_argument("concat: has no parts; give at least one"), at);
+    throw Error(trace_internal::invalid_argument("concat", ": has no parts; give at least one"),
+                at);
   const Shape& first = trace_internal::node_of(parts[0], "concat", at).shape;
   for (const Tensor& part : parts) {
     const Shape& shape = trace_internal::node_of(part, "concat", at).shape;
     if (shape.dtype() == first.dtype()) continue;
-    throw Error(
-        base::invalid_argument("concat: parts are ", first, " and ", shape,
-                               "; their dtypes must be equal, ", cast_advice(parts[0], part)),
-        at);
+    throw Error(trace_internal::invalid_argument("concat", ": parts are ", first, " and ", shape,
+                                                 "; their dtypes must be equal, ",
+                                                 cast_advice(parts[0], part)),
+                at);
   }
   int64_t index = axis_of("concat", first, axis, at);
   if (parts.size() == 1) return parts[0];
@@ -195,16 +209,18 @@ Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation a
 }
 
 Tensor stack(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
+  const PublicCall call("stack", at);
   if (parts.empty())
-    throw Error(base::invalid_argument("stack: has no parts; give at least one"), at);
+    throw Error(trace_internal::invalid_argument("stack", ": has no parts; give at least one"), at);
   int64_t rank = trace_internal::node_of(parts[0], "stack", at).shape.rank();
   return one_program("stack", at, [&] {
     std::vector<Tensor> rows;
     for (const Tensor& part : parts) {
       if (!same_dimensions(trace_internal::node_of(part, "stack", at).shape, parts[0].shape())) {
-        throw Error(base::invalid_argument("stack: parts are ", parts[0].shape(), " and ",
-                                           part.shape(), "; all must have one shape"),
-                    at);
+        throw Error(
+            trace_internal::invalid_argument("stack", ": parts are ", parts[0].shape(), " and ",
+                                             part.shape(), "; all must have one shape"),
+            at);
       }
       rows.push_back(expand_dims({part, at}, axis));
     }
@@ -213,13 +229,14 @@ Tensor stack(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at
 }
 
 std::vector<Tensor> split(Operand operand, base::Int count, base::Int axis) {
+  const PublicCall call("split", operand.at());
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of("split", x.shape(), axis, operand.at()));
   if (count < 1 || size % count != 0) {
-    throw Error(
-        base::invalid_argument("split: axis ", axis, " of ", x.shape(), " has size ", size,
-                               "; it does not divide into ", count, " equal parts, use split_at"),
-        operand.at());
+    throw Error(trace_internal::invalid_argument("split", ": axis ", axis, " of ", x.shape(),
+                                                 " has size ", size, "; it does not divide into ",
+                                                 count, " equal parts, use split_at"),
+                operand.at());
   }
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i) positions.push_back(i * (size / count));
@@ -230,6 +247,7 @@ std::vector<Tensor> split(Operand operand, base::Int count, base::Int axis) {
 
 std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positions,
                              base::Int axis) {
+  const PublicCall call("split_at", operand.at());
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of("split_at", x.shape(), axis, operand.at()));
   return trace_internal::in_program("split_at", operand.at(), [&] {
@@ -246,6 +264,7 @@ std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positi
 }
 
 Tensor flip(Operand operand, const AxisList& axes) {
+  const PublicCall call("flip", operand.at());
   Tensor x = as_tensor(operand);
   std::vector<int64_t> all = axes_of("flip", x.shape(), axes.of_rank(x.rank()), operand.at());
   if (all.empty() && x.rank() > 0) return x;
@@ -256,6 +275,7 @@ Tensor flip(Operand operand, const AxisList& axes) {
 }
 
 Tensor roll(Operand operand, base::Int shift, base::Int axis) {
+  const PublicCall call("roll", operand.at());
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of("roll", x.shape(), axis, operand.at()));
   if (size == 0) return x;
@@ -268,6 +288,7 @@ Tensor roll(Operand operand, base::Int shift, base::Int axis) {
 }
 
 Tensor roll(Operand operand, base::Int shift) {
+  const PublicCall call("roll", operand.at());
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
   return one_program("roll", at, [&] {
@@ -277,6 +298,7 @@ Tensor roll(Operand operand, base::Int shift) {
 }
 
 Tensor tile(Operand operand, const std::vector<int64_t>& repeats) {
+  const PublicCall call("tile", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   size_t rank = std::max(repeats.size(), static_cast<size_t>(x.rank()));
@@ -289,9 +311,10 @@ Tensor tile(Operand operand, const std::vector<int64_t>& repeats) {
     int64_t times = i < missing_repeats ? 1 : repeats[i - missing_repeats];
     int64_t size = i < missing_sizes ? 1 : x.shape().dimensions()[i - missing_sizes];
     if (times < 0)
-      throw Error(base::invalid_argument("tile: repeats are (", base::join(repeats, ","),
-                                         "); they must be 0 or more"),
-                  at);
+      throw Error(
+          trace_internal::invalid_argument("tile", ": repeats are (", base::join(repeats, ","),
+                                           "); they must be 0 or more"),
+          at);
     wide.insert(wide.end(), {times, size});
     merged.push_back(times * size);
     if (i >= missing_sizes) mapping.push_back(static_cast<int64_t>(2 * i + 1));
@@ -302,11 +325,14 @@ Tensor tile(Operand operand, const std::vector<int64_t>& repeats) {
 }
 
 Tensor repeat(Operand operand, base::Int count, base::Int axis) {
+  const PublicCall call("repeat", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   int64_t index = axis_of("repeat", x.shape(), axis, at);
   if (count < 0)
-    throw Error(base::invalid_argument("repeat: count is ", count, "; it must be 0 or more"), at);
+    throw Error(
+        trace_internal::invalid_argument("repeat", ": count is ", count, "; it must be 0 or more"),
+        at);
   Dimensions wide = x.shape().dimensions();
   wide.insert(wide.begin() + index + 1, count);
   std::vector<int64_t> mapping;
@@ -319,6 +345,7 @@ Tensor repeat(Operand operand, base::Int count, base::Int axis) {
 }
 
 Tensor repeat(Operand operand, base::Int count) {
+  const PublicCall call("repeat", operand.at());
   const Tensor x = as_tensor(operand);
   return one_program("repeat", operand.at(), [&] {
     const Tensor flat = ravel({x, operand.at()});
@@ -327,11 +354,11 @@ Tensor repeat(Operand operand, base::Int count) {
 }
 
 Tensor append(Operand operand, Operand values, std::optional<base::Int> axis) {
+  const PublicCall call("append", operand.at());
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
   return one_program("append", at, [&] {
-    const Tensor more = values.is_tensor() ? as_tensor(values, "append")
-                                           : constant_like(values, x.dtype(), "append");
+    const Tensor more = values.is_tensor() ? as_tensor(values) : constant_like(values, x.dtype());
     if (axis) return concat({x, more}, *axis, at);
     return concat({ravel({x, at}), ravel({more, at})}, 0, at);
   });
@@ -339,13 +366,15 @@ Tensor append(Operand operand, Operand values, std::optional<base::Int> axis) {
 
 Tensor slice(Operand operand, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
              const std::vector<int64_t>& strides) {
+  const PublicCall call("slice", operand.at());
   Tensor x = as_tensor(operand);
   size_t rank = static_cast<size_t>(x.rank());
   if (start.size() != rank || limit.size() != rank ||
       (!strides.empty() && strides.size() != rank)) {
-    throw Error(base::invalid_argument("slice: x is ", x.shape(),
-                                       "; start, limit and strides must have one entry an axis"),
-                operand.at());
+    throw Error(
+        trace_internal::invalid_argument("slice", ": x is ", x.shape(),
+                                         "; start, limit and strides must have one entry an axis"),
+        operand.at());
   }
   hlo::SliceAttrs attrs;
   for (size_t i = 0; i < rank; ++i)
@@ -356,6 +385,7 @@ Tensor slice(Operand operand, const std::vector<int64_t>& start, const std::vect
 
 Tensor slice_in_dim(Operand operand, base::Int start, base::Int limit, base::Int stride,
                     base::Int axis) {
+  const PublicCall call("slice_in_dim", operand.at());
   Tensor x = as_tensor(operand);
   int64_t index = axis_of("slice_in_dim", x.shape(), axis, operand.at());
   std::vector<int64_t> starts(static_cast<size_t>(x.rank()), 0);
@@ -377,7 +407,7 @@ SliceStarts::SliceStarts(const std::vector<Tensor>& each, SourceLocation at) {
 
 Tensor dynamic_slice(Operand operand, const SliceStarts& starts, const Dimensions& sizes) {
   return one_program("dynamic_slice", operand.at(), [&] {
-    std::vector<Tensor> operands = with_starts({as_tensor(operand)}, starts, "dynamic_slice");
+    std::vector<Tensor> operands = with_starts({as_tensor(operand)}, starts);
     return emit({.opcode = Opcode::kDynamicSlice,
                  .operands = std::move(operands),
                  .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = sizes},
@@ -386,17 +416,19 @@ Tensor dynamic_slice(Operand operand, const SliceStarts& starts, const Dimension
 }
 
 Tensor dynamic_update_slice(Operand operand, Operand update, const SliceStarts& starts) {
+  const PublicCall call("dynamic_update_slice", operand.at());
   constexpr std::string_view kOp = "dynamic_update_slice";
   return one_program(kOp, operand.at(), [&] {
     Tensor x = as_tensor(operand);
-    Tensor block = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype(), kOp);
+    Tensor block = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype());
     return emit({.opcode = Opcode::kDynamicUpdateSlice,
-                 .operands = with_starts({x, block}, starts, kOp),
+                 .operands = with_starts({x, block}, starts),
                  .at = operand.at()});
   });
 }
 
 Tensor dynamic_slice_in_dim(Operand operand, Operand start, base::Int size, base::Int axis) {
+  const PublicCall call("dynamic_slice_in_dim", operand.at());
   constexpr std::string_view kOp = "dynamic_slice_in_dim";
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
@@ -409,6 +441,7 @@ Tensor dynamic_slice_in_dim(Operand operand, Operand start, base::Int size, base
 }
 
 Tensor dynamic_update_slice_in_dim(Operand operand, Operand update, Operand start, base::Int axis) {
+  const PublicCall call("dynamic_update_slice_in_dim", operand.at());
   constexpr std::string_view kOp = "dynamic_update_slice_in_dim";
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
@@ -420,6 +453,7 @@ Tensor dynamic_update_slice_in_dim(Operand operand, Operand update, Operand star
 }
 
 Tensor dynamic_index_in_dim(Operand operand, Operand index, base::Int axis, bool keep_dims) {
+  const PublicCall call("dynamic_index_in_dim", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   int64_t along = axis_of("dynamic_index_in_dim", x.shape(), axis, at);
@@ -433,13 +467,12 @@ Tensor dynamic_index_in_dim(Operand operand, Operand index, base::Int axis, bool
 }
 
 Tensor dynamic_update_index_in_dim(Operand operand, Operand update, Operand index, base::Int axis) {
+  const PublicCall call("dynamic_update_index_in_dim", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   int64_t along = axis_of("dynamic_update_index_in_dim", x.shape(), axis, at);
   return one_program("dynamic_update_index_in_dim", at, [&] {
-    Tensor row = update.is_tensor()
-                     ? update.tensor()
-                     : constant_like(update, x.dtype(), "dynamic_update_index_in_dim");
+    Tensor row = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype());
     Dimensions sizes = x.shape().dimensions();
     sizes[static_cast<size_t>(along)] = 1;
     if (row.rank() != x.rank())
@@ -452,10 +485,11 @@ Tensor dynamic_update_index_in_dim(Operand operand, Operand update, Operand inde
 }
 
 Tensor pad(Operand operand, Operand value, const std::vector<Padding>& padding) {
+  const PublicCall call("pad", operand.at());
   Tensor x = as_tensor(operand);
   hlo::PadAttrs attrs;
   for (const Padding& p : padding) attrs.padding.push_back({p.low, p.high, p.interior});
-  Tensor edge = value.is_tensor() ? value.tensor() : constant_like(value, x.dtype(), "pad");
+  Tensor edge = value.is_tensor() ? value.tensor() : constant_like(value, x.dtype());
   return emit({.opcode = Opcode::kPad,
                .operands = {x, edge},
                .attrs = std::move(attrs),

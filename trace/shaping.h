@@ -90,9 +90,9 @@ Tensor dynamic_update_index_in_dim(Operand x, Operand update, Operand index, bas
 
 // Edges of `value` around x; negative low and high crop, interior puts values between elements.
 struct Padding {
-  int64_t low = 0;
-  int64_t high = 0;
-  int64_t interior = 0;
+  base::Int low = 0;
+  base::Int high = 0;
+  base::Int interior = 0;
 };
 // x with edges of `value`; negative low and high crop, interior puts values between elements.
 Tensor pad(Operand x, Operand value, const std::vector<Padding>& padding);

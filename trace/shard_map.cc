@@ -7,6 +7,7 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle::trace_internal {
@@ -42,20 +43,19 @@ const PartitionSpec& spec_of(const PartitionSpecs& specs, size_t leaf,
     for (size_t end = counts[0]; leaf >= end; end += counts[argument]) ++argument;
     return specs[argument];
   }
-  throw Error(
-      base::invalid_argument("shard_map: has ", specs.size(), " ", what, " for ", counts.size(),
-                             counts.size() == 1 ? " tree of " : " trees of ", total,
-                             " leaves; must have one for each tree, or for each leaf"),
-      at);
+  throw Error(invalid_argument("shard_map", ": has ", specs.size(), " ", what, " for ",
+                               counts.size(), counts.size() == 1 ? " tree of " : " trees of ",
+                               total, " leaves; must have one for each tree, or for each leaf"),
+              at);
 }
 
 // The mesh axes that a shard_map takes, and no shard_map around has.
 std::vector<std::string> axes_of(const ShardMap& map) {
   const ManualScope* around = ManualScope::current();
   if (around != nullptr && around->mesh() != map.mesh) {
-    throw Error(base::invalid_argument("shard_map: is on ", to_string(map.mesh),
-                                       ", inside of one on another mesh, ",
-                                       to_string(around->mesh()), "; both must be on one mesh"),
+    throw Error(invalid_argument("shard_map", ": is on ", to_string(map.mesh),
+                                 ", inside of one on another mesh, ", to_string(around->mesh()),
+                                 "; both must be on one mesh"),
                 map.at);
   }
   std::vector<std::string> axes;
@@ -65,17 +65,16 @@ std::vector<std::string> axes_of(const ShardMap& map) {
   for (const std::string& name : map.axes.names()) {
     (void)map.mesh.axis(name, map.at);
     if (std::ranges::find(axes, name) != axes.end()) continue;
-    throw Error(
-        base::invalid_argument("shard_map: mesh axis ", name,
-                               " is of the shard_map around; use collectives over it as they "
-                               "are, and leave it out of .axes"),
-        map.at);
+    throw Error(invalid_argument("shard_map", ": mesh axis ", name,
+                                 " is of the shard_map around; use collectives over it as they "
+                                 "are, and leave it out of .axes"),
+                map.at);
   }
   if (axes.empty()) {
-    throw Error(base::invalid_argument("shard_map: the shard_map around has all axes of ",
-                                       to_string(map.mesh),
-                                       "; give it .axes, or call the function as it "
-                                       "is"),
+    throw Error(invalid_argument("shard_map", ": the shard_map around has all axes of ",
+                                 to_string(map.mesh),
+                                 "; give it .axes, or call the function as it "
+                                 "is"),
                 map.at);
   }
   return map.axes.names().empty() ? axes : map.axes.names();
@@ -88,8 +87,8 @@ Sharding sharding_of(const ShardMap& map, const std::vector<std::string>& axes,
   for (const MeshAxes& entry : sharding.spec()) {
     for (const std::string& name : entry.names()) {
       if (std::ranges::find(axes, name) != axes.end()) continue;
-      throw Error(base::invalid_argument(
-                      "shard_map: ", what, " ", to_string(sharding), " names mesh axis ", name,
+      throw Error(invalid_argument(
+                      "shard_map", ": ", what, " ", to_string(sharding), " names mesh axis ", name,
                       ", which it does not take; it takes (", base::join(axes, ", "), ")"),
                   map.at);
     }
@@ -123,7 +122,7 @@ class Inner {
       const PartitionSpec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs", map_.at);
       parts.push_back(part_of(leaves[i], sharding_of(map_, axes_, spec, "in_specs"), i));
     }
-    std::vector<Tensor> results = fn(parts);
+    std::vector<Tensor> results = as_users_code([&] { return fn(parts); });
     const size_t total = results.size();
     for (size_t i = 0; i < total; ++i) {
       const PartitionSpec& spec =
@@ -187,7 +186,7 @@ class Body {
       std::vector<Tensor> parameters;
       for (const Tensor& part : parts_)
         parameters.push_back(recorder.parameter(part.shape(), map_.at));
-      const std::vector<Tensor> results = fn(parameters);
+      const std::vector<Tensor> results = as_users_code([&] { return fn(parameters); });
       return recorder.finish(results, "shard_map", map_.at);
     }();
     for (const Tensor& capture : traced.captures)
@@ -232,6 +231,7 @@ class Body {
 std::vector<Tensor> run_shard_map(
     const ShardMap& map, std::span<const Tensor> leaves, std::span<const size_t> counts,
     base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> body) {
+  const PublicCall call("shard_map", map.at, PublicCall::Runs::kUsersFunction);
   if (ManualScope::current() != nullptr) {
     count(&Counters::traces);
     return Inner(map).run(leaves, counts, body);

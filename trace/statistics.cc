@@ -11,6 +11,7 @@
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/located.h"
 #include "heddle/trace/matrices.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
@@ -20,6 +21,7 @@ using trace_internal::checked;
 using trace_internal::floating;
 using trace_internal::Located;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 
 // x, and the axis to work along: all elements in a row where none was given.
 struct Along {
@@ -28,6 +30,7 @@ struct Along {
 };
 
 Along along(std::string_view op, const Operand& operand, std::optional<int64_t> axis) {
+  const PublicCall call(op, operand.at());
   Tensor x = as_tensor(operand);
   if (axis) return {x, axis_of(op, x.shape(), *axis, operand.at())};
   return {ravel({x, operand.at()}), 0};
@@ -36,27 +39,30 @@ Along along(std::string_view op, const Operand& operand, std::optional<int64_t> 
 }  // namespace
 
 Tensor average(Operand operand, Operand weights, std::optional<base::Int> axis) {
+  const PublicCall call("average", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), w = as_tensor(weights);
   trace_internal::require_inexact("average", operand);
   if (w.dtype() != x.dtype())
-    throw Error(base::invalid_argument("average: weights are ", w.shape(), "; x is ", x.shape(),
-                                       ", cast them with astype(", to_string(x.dtype()), ")"),
+    throw Error(trace_internal::invalid_argument("average", ": weights are ", w.shape(), "; x is ",
+                                                 x.shape(), ", cast them with astype(",
+                                                 to_string(x.dtype()), ")"),
                 at);
   const bool is_vector = w.rank() == 1 && axis && x.rank() != 1;
   if (!is_vector && w.shape().dimensions() != x.shape().dimensions())
-    throw Error(
-        base::invalid_argument("average: weights are ", w.shape(), "; they must have the shape ",
-                               x.shape(), " of x, or be a vector along an axis that is given"),
-        at);
+    throw Error(trace_internal::invalid_argument(
+                    "average", ": weights are ", w.shape(), "; they must have the shape ",
+                    x.shape(), " of x, or be a vector along an axis that is given"),
+                at);
   return one_program("average", at, [&] {
     Along values = along("average", operand, axis);
     Tensor spread = w;
     if (is_vector) {
       if (w.size() != values.x.dim(values.axis))
-        throw Error(base::invalid_argument("average: weights are ", w.shape(), "; axis ", *axis,
-                                           " of x, ", x.shape(), ", has another size"),
-                    at);
+        throw Error(
+            trace_internal::invalid_argument("average", ": weights are ", w.shape(), "; axis ",
+                                             *axis, " of x, ", x.shape(), ", has another size"),
+            at);
       spread = broadcast_in_dim({w, at}, values.x.shape().dimensions(), {values.axis});
     } else if (!axis) {
       spread = ravel({w, at});
@@ -69,10 +75,12 @@ Tensor average(Operand operand, Operand weights, std::optional<base::Int> axis) 
 }
 
 Tensor ptp(Operand x, const Reduction& given) {
+  const PublicCall call("ptp", x.at());
   if (is_complex(as_tensor(x).dtype()))
-    throw Error(base::invalid_argument("ptp: x is ", as_tensor(x).shape(),
-                                       "; complex numbers have no order, take abs(x) or real(x)"),
-                x.at());
+    throw Error(
+        trace_internal::invalid_argument("ptp", ": x is ", as_tensor(x).shape(),
+                                         "; complex numbers have no order, take abs(x) or real(x)"),
+        x.at());
   const Reduction over = checked("ptp", x, given);
   return one_program("ptp", x.at(), [&] {
     return subtract({max(x, over), x.at()}, {min(x, over), x.at()});
@@ -80,6 +88,7 @@ Tensor ptp(Operand x, const Reduction& given) {
 }
 
 Tensor count_nonzero(Operand x, const Reduction& given) {
+  const PublicCall call("count_nonzero", x.at());
   const Reduction over = checked("count_nonzero", x, given);
   return one_program("count_nonzero", x.at(), [&] {
     Tensor value = as_tensor(x);
@@ -89,6 +98,7 @@ Tensor count_nonzero(Operand x, const Reduction& given) {
 }
 
 Tensor nan_sum(Operand x, const Reduction& given) {
+  const PublicCall call("nan_sum", x.at());
   const Reduction over = checked("nan_sum", x, given);
   return one_program("nan_sum", x.at(), [&] {
     if (!is_floating(as_tensor(x).dtype()) && !is_complex(as_tensor(x).dtype()))
@@ -99,6 +109,7 @@ Tensor nan_sum(Operand x, const Reduction& given) {
 }
 
 Tensor nan_mean(Operand x, const Reduction& given) {
+  const PublicCall call("nan_mean", x.at());
   trace_internal::require_inexact("nan_mean", x);
   const Reduction over = checked("nan_mean", x, given);
   return one_program("nan_mean", x.at(), [&] {
@@ -111,11 +122,13 @@ Tensor nan_mean(Operand x, const Reduction& given) {
 }
 
 Tensor cov(Operand operand, base::Int ddof) {
+  const PublicCall call("cov", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() != 2 || !(is_floating(x.dtype()) || is_complex(x.dtype())))
-    throw Error(base::invalid_argument("cov: x is ", x.shape(),
-                                       "; it must be of floats or complex numbers, [variables, n]"),
+    throw Error(trace_internal::invalid_argument(
+                    "cov", ": x is ", x.shape(),
+                    "; it must be of floats or complex numbers, [variables, n]"),
                 at);
   return one_program("cov", at, [&] {
     Located v(x, at);
@@ -126,6 +139,7 @@ Tensor cov(Operand operand, base::Int ddof) {
 }
 
 Tensor corrcoef(Operand operand) {
+  const PublicCall call("corrcoef", operand.at());
   SourceLocation at = operand.at();
   return one_program("corrcoef", at, [&] {
     Located c(cov(operand), at);
@@ -138,12 +152,14 @@ Tensor corrcoef(Operand operand) {
 }
 
 Tensor bincount(Operand operand, base::Int length, std::optional<Operand> weights) {
+  const PublicCall call("bincount", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (!is_integer(x.dtype()) || length < 0)
-    throw Error(base::invalid_argument("bincount: x is ", x.shape(), " and length ", length,
-                                       "; x must be of integers and length 0 or more"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("bincount", ": x is ", x.shape(), " and length ", length,
+                                         "; x must be of integers and length 0 or more"),
+        at);
   return one_program("bincount", at, [&] {
     // Compared in 64 bits, which hold the length; u64 by itself, whose greatest are no s64.
     Located given(ravel({x, at}), at);
@@ -152,9 +168,10 @@ Tensor bincount(Operand operand, base::Int length, std::optional<Operand> weight
     Located place = where((v >= 0) & (v < int64_t{length}), v.astype(s64), int64_t{length});
     Tensor each = weights ? as_tensor(*weights) : Tensor();
     if (weights && each.shape().dimensions() != x.shape().dimensions())
-      throw Error(base::invalid_argument("bincount: weights are ", each.shape(), "; x is ",
-                                         x.shape(), ", they must have its shape"),
-                  at);
+      throw Error(
+          trace_internal::invalid_argument("bincount", ": weights are ", each.shape(), "; x is ",
+                                           x.shape(), ", they must have its shape"),
+          at);
     Tensor none = zeros({length}, weights ? each.dtype() : s32, at);
     At counting = heddle::at(none, {{place.tensor(), at}}, at);
     return weights ? counting.add({ravel({each, at}), at}) : counting.add({1, at});
@@ -162,13 +179,14 @@ Tensor bincount(Operand operand, base::Int length, std::optional<Operand> weight
 }
 
 Tensor histogram(Operand operand, base::Int bins, double low, double high) {
+  const PublicCall call("histogram", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (bins < 1 || !(low < high) || !is_floating(x.dtype()))
-    throw Error(
-        base::invalid_argument("histogram: x is ", x.shape(), ", bins ", bins, " of ", low, " .. ",
-                               high, "; x must be of floats, bins 1 or more, low less than high"),
-        at);
+    throw Error(trace_internal::invalid_argument(
+                    "histogram", ": x is ", x.shape(), ", bins ", bins, " of ", low, " .. ", high,
+                    "; x must be of floats, bins 1 or more, low less than high"),
+                at);
   return one_program("histogram", at, [&] {
     Located v(x, at);
     Located place = floor((v - low) * (static_cast<double>(bins) / (high - low)));

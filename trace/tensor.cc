@@ -12,11 +12,13 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/moved_from.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
 
 using trace_internal::Node;
+using trace_internal::PublicCall;
 using trace_internal::Recorder;
 
 namespace trace_internal {
@@ -40,8 +42,7 @@ StatusOr<Literal> converted(const Literal& literal, DType dtype) {
 const Node kMovedFrom{};
 
 const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at) {
-  if (!tensor.is_valid())
-    throw Error(base::invalid_argument(op, ": operand ", why_no_value(tensor)), at);
+  if (!tensor.is_valid()) throw Error(invalid_argument(op, ": operand ", why_no_value(tensor)), at);
   return *tensor.node();
 }
 
@@ -64,11 +65,10 @@ Status escaped_error(const Node& node, std::string_view op, std::string_view whi
   const Scope& scope = *node.scope;
   const std::string made =
       node.where.known() ? base::cat(", made at ", to_string(node.where), ",") : "";
-  return base::failed_precondition(
-      op, ": ", which, " is a traced ", to_string(node.shape), made, " that escaped from ",
-      name_of(scope),
-      ", which has ended; return it from the traced function instead of "
-      "keeping it");
+  return failed_precondition(op, ": ", which, " is a traced ", to_string(node.shape), made,
+                             " that escaped from ", name_of(scope),
+                             ", which has ended; return it from the traced function instead of "
+                             "keeping it");
 }
 
 void set_remark(const Node& node, std::shared_ptr<const Remark> remark) {
@@ -163,30 +163,30 @@ std::string donated_as(const Node& node) {
 
 }  // namespace
 
-runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at) {
+runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at,
+                             std::string_view which) {
   const Node& node = node_of(tensor, op, at);
-  if (node.scope && node.scope->finished) throw Error(escaped_error(node, op), at);
+  if (node.scope && node.scope->finished) throw Error(escaped_error(node, op, which), at);
   if (node.scope) {
-    throw Error(
-        base::failed_precondition(op, ": operand is a traced ", to_string(node.shape),
-                                  ", which has no value yet; return it from the traced function "
-                                  "and read the result, or branch on it with cond(..) or "
-                                  "where(..)"),
-        at);
+    throw Error(failed_precondition(op, ": ", which, " is a traced ", to_string(node.shape),
+                                    ", which has no value yet; return it from the traced function "
+                                    "and read the result, or branch on it with cond(..) or "
+                                    "where(..)"),
+                at);
   }
   if (!node.buffer && is_read(op)) throw Error(unread_error(node, op), at);
   if (!node.buffer) {
-    throw Error(
-        base::failed_precondition(op, ": operand is ", placeholder_of(node),
-                                  ", which has a type and no value; trace the function that uses "
-                                  "it, bind a value to it, or make the tensor from host data"),
-        at);
+    throw Error(failed_precondition(op, ": ", which, " is ", placeholder_of(node),
+                                    ", which has a type and no value; trace the function that uses "
+                                    "it, bind a value to it, or make the tensor from host data"),
+                at);
   }
   if (node.buffer->is_deleted()) {
-    throw Error(base::failed_precondition(op, ": tensor #", node.id, " ", to_string(node.shape),
-                                          made_at(node), " was donated", donated_as(node),
-                                          ", so its buffer is gone; use the "
-                                          "result that took it, or do not donate it"),
+    throw Error(failed_precondition(op, ": ", which == "operand" ? "" : base::cat(which, ", "),
+                                    "tensor #", node.id, " ", to_string(node.shape), made_at(node),
+                                    " was donated", donated_as(node),
+                                    ", so its buffer is gone; use the "
+                                    "result that took it, or do not donate it"),
                 at);
   }
   return node.buffer;
@@ -195,10 +195,10 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLo
 Literal literal_from_bytes(const void* data, size_t count, DType dtype,
                            std::vector<int64_t> dimensions, SourceLocation at) {
   const Shape shape(dtype, std::move(dimensions));
-  throw_if_error(base::annotate(check_shape(shape), "array: "), at);
+  throw_if_error(base::annotate(check_shape(shape), PublicCall::function_or("array"), ": "), at);
   if (static_cast<size_t>(shape.element_count()) != count) {
-    throw Error(base::invalid_argument("array: has ", count, " values; ", to_string(shape),
-                                       " takes ", shape.element_count()),
+    throw Error(invalid_argument("array", ": has ", count, " values; ", to_string(shape), " takes ",
+                                 shape.element_count()),
                 at);
   }
   Literal literal = Literal::uninitialised(shape);
@@ -212,6 +212,7 @@ Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector
 }
 
 Tensor scalar_from_bytes(const void* data, DType dtype, SourceLocation at) {
+  const PublicCall call("scalar", at);
   const Literal literal = literal_from_bytes(data, 1, dtype, {}, at);
   const Tensor made = array(literal, at);
   return is_complex(dtype) ? made : with_number(made, {literal.to_double(0), dtype, at});
@@ -235,16 +236,14 @@ void require_kept(std::string_view op, const Literal& given, const Literal& read
   const Literal back = value_or_throw(converted(read, from), at);
   const bool is_resigned = is_integer(from) && is_unsigned(from) != is_unsigned(to);
   for (int64_t i = 0; i < given.element_count(); ++i) {
-    const bool is_kept =
-        is_integer(from)
-            ? given.to_int64(i) == back.to_int64(i) && !(is_resigned && given.to_int64(i) < 0)
-            : given.to_double(i) == back.to_double(i);
+    const bool is_kept = is_integer(from) ? given.to_int64(i) == back.to_int64(i) &&
+                                                !(is_resigned && given.to_int64(i) < 0)
+                                          : given.to_double(i) == back.to_double(i);
     if (is_kept) continue;
-    throw Error(
-        base::invalid_argument(op, ": element ", i, " of the operand, ", given.shape(), ", is ",
-                               given.to_double(i), ", which no ", to_string(to),
-                               " holds; read another type, or round and cast the tensor first"),
-        at);
+    throw Error(invalid_argument(op, ": element ", i, " of the operand, ", given.shape(), ", is ",
+                                 given.to_double(i), ", which no ", to_string(to),
+                                 " holds; read another type, or round and cast the tensor first"),
+                at);
   }
 }
 
@@ -253,9 +252,9 @@ void require_kept(std::string_view op, const Literal& given, const Literal& read
 void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
   const Literal given = value_on_host(op, tensor, at);
   if (is_complex(given.shape().dtype()) && !is_complex(dtype)) {
-    throw Error(base::invalid_argument(op, ": operand is ", to_string(given.shape()),
-                                       "; its elements do not fit ", to_string(dtype),
-                                       ", read std::complex<double> or take real(x)"),
+    throw Error(invalid_argument(op, ": operand is ", to_string(given.shape()),
+                                 "; its elements do not fit ", to_string(dtype),
+                                 ", read std::complex<double> or take real(x)"),
                 at);
   }
   const Literal literal = value_or_throw(converted(given, dtype), at);
@@ -278,8 +277,8 @@ void NestedShape::enter(size_t length) {
       row = std::to_string(path_[0]);
       first = "0";
     }
-    throw Error(base::invalid_argument("array: row ", row, " has ", size, " values; it must have ",
-                                       sizes_[depth], " as row ", first),
+    throw Error(invalid_argument("array", ": row ", row, " has ", size, " values; it must have ",
+                                 sizes_[depth], " as row ", first),
                 at_);
   }
   path_.push_back(0);
@@ -288,8 +287,8 @@ void NestedShape::enter(size_t length) {
 void require_one_element(const Tensor& tensor, SourceLocation at) {
   const Node& node = node_of(tensor, "item", at);
   if (node.buffer && node.shape.element_count() != 1) {
-    throw Error(base::invalid_argument("item: operand is ", to_string(node.shape),
-                                       "; it must have one element, read others with to_vector"),
+    throw Error(invalid_argument("item", ": operand is ", to_string(node.shape),
+                                 "; it must have one element, read others with to_vector"),
                 at);
   }
 }
@@ -341,6 +340,7 @@ std::string to_string(const Tensor& tensor) {
   return base::cat(to_string(node.buffer->state()), " ", to_string(node.shape));
 }
 Tensor placeholder(const Shape& shape, SourceLocation at) {
+  const PublicCall call("placeholder", at);
   throw_if_error(base::annotate(check_shape(shape), "placeholder: "), at);
   auto node = std::make_shared<Node>();
   node->shape = shape;
@@ -350,16 +350,19 @@ Tensor placeholder(const Shape& shape, SourceLocation at) {
 }
 
 Tensor placeholder(std::vector<int64_t> shape, DType dtype, SourceLocation at) {
+  const PublicCall call("placeholder", at);
   return placeholder(Shape(dtype, std::move(shape)), at);
 }
 
 Tensor array(const Literal& literal, SourceLocation at) {
+  const PublicCall call("array", at);
   if (literal.shape().is_array() && !literal.owner())
     trace_internal::throw_moved_from("array", "literal", at);
   if (Recorder* recorder = Recorder::current()) return recorder->constant(literal, at);
   Device& device = *value_or_throw(runtime::find_default_device(), at);
-  return trace_internal::tensor_of(value_or_throw(runtime::to_device(device, literal, "array"), at),
-                                   at);
+  const std::string_view function = PublicCall::function_or("array");
+  return trace_internal::tensor_of(
+      value_or_throw(runtime::to_device(device, literal, function), at), at);
 }
 
 }  // namespace heddle

@@ -6,6 +6,7 @@
 
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
@@ -133,7 +134,7 @@ void trace_internal::require_values(std::string_view what, std::string_view name
           ? "has no value: operator[] of a map makes an empty Tensor of a key that is missing; "
             "assign one first, or read the map with .at(..)"
           : "has no value (a default-constructed Tensor); assign one first";
-  throw Error(base::invalid_argument(what, ": ", path, " ", why), at);
+  throw Error(trace_internal::invalid_argument(what, ": ", path, " ", why), at);
 }
 
 size_t leaf_count(const TreeSpec& spec) {

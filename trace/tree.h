@@ -20,6 +20,7 @@
 #include "heddle/base/function_ref.h"
 #include "heddle/base/source_location.h"
 #include "heddle/trace/moved_from.h"
+#include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree_checks.h"
 
@@ -396,6 +397,19 @@ requires(!std::is_same_v<D, SourceLocation>) T
     tree_map(Fn&& fn, const T& tree, const B& b, const C& c, const D& d,
              SourceLocation at = SourceLocation::here()) {
   return tree_internal::map_leaves(fn, at, tree, b, c, d);
+}
+
+// The same with a function of Heddle's by its name: tree_map(exp, tree), tree_map(fmod, a, b).
+template <class T>
+T tree_map(Tensor (*fn)(Operand), const T& tree, SourceLocation at = SourceLocation::here()) {
+  const trace_internal::ByName<Operand> named(fn, at);
+  return tree_internal::map_leaves(named, at, tree);
+}
+template <class T, class B>
+T tree_map(Tensor (*fn)(Operand, Operand), const T& tree, const B& b,
+           SourceLocation at = SourceLocation::here()) {
+  const trace_internal::ByName<Operand, Operand> named(fn, at);
+  return tree_internal::map_leaves(named, at, tree, b);
 }
 
 }  // namespace heddle

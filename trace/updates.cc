@@ -8,6 +8,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/index_entries.h"
 #include "heddle/trace/positions.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
 
@@ -21,6 +22,7 @@ using trace_internal::from_start;
 using trace_internal::Indexing;
 using trace_internal::nothing_to_take;
 using trace_internal::one_program;
+using trace_internal::PublicCall;
 using trace_internal::range_of;
 using trace_internal::require_integers;
 using trace_internal::stretched;
@@ -55,7 +57,7 @@ Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, con
         sizes[i] = 1;
       }
     }
-    starts.push_back(constant_like({start, at}, s32, "at"));
+    starts.push_back(constant_like({start, at}, s32));
   }
   return dynamic_update_slice({x, at}, {reshape({value, at}, sizes), at}, starts);
 }
@@ -74,9 +76,9 @@ Tensor update_slab(const Tensor& x, const std::vector<IndexEntry>& entries, cons
     if (std::holds_alternative<Slice>(entries[i].value())) continue;
     const auto axis = static_cast<int64_t>(i);
     const Tensor* t = std::get_if<Tensor>(&entries[i].value());
-    const Tensor position =
-        t != nullptr ? widened(*t, at)
-                     : constant_like({std::get<int64_t>(entries[i].value()), at}, s64, "at");
+    const Tensor position = t != nullptr
+                                ? widened(*t, at)
+                                : constant_like({std::get<int64_t>(entries[i].value()), at}, s64);
     dims.inserted_window_dims.push_back(axis);
     positions.push_back(from_start(position, x.dim(axis), at));
   }
@@ -194,9 +196,9 @@ class ManyPlaces {
     const Slice* slice = std::get_if<Slice>(&entry(axis).value());
     if (slice == nullptr) return;
     if (slice->step == 0)
-      throw Error(
-          base::invalid_argument("index: slice of axis ", axis, " has step 0; it must not be"),
-          at_);
+      throw Error(trace_internal::invalid_argument("index", ": slice of axis ", axis,
+                                                   " has step 0; it must not be"),
+                  at_);
     slice_at_.push_back(static_cast<int64_t>(places_.size()));
     places_.push_back(range_of(*slice, x_.dim(axis)).count);
     shape_.push_back(places_.back());
@@ -213,7 +215,7 @@ class ManyPlaces {
       Tensor steps = iota(dtype, places_, slice_at_[static_cast<size_t>(before)], at_);
       const auto range = range_of(*slice, x_.dim(axis));
       // The step to the second of one element may be any number.
-      if (range.count > 1) steps = multiply({steps, at_}, {slice->step, at_});
+      if (range.count > 1) steps = multiply({steps, at_}, {int64_t{slice->step}, at_});
       return add({steps, at_}, {range.start, at_});
     }
     if (const int64_t* position = std::get_if<int64_t>(&value))
@@ -259,16 +261,17 @@ Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& given, bo
   const Dimensions& sizes = x.shape().dimensions();
   if (mask.rank() > x.rank() ||
       !std::ranges::equal(mask.shape().dimensions(), std::span(sizes).first(mask.rank())))
-    throw Error(base::invalid_argument("at: mask is ", mask.shape(), "; x is ", x.shape(),
-                                       ", the mask must have its leading sizes"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument("at", ": mask is ", mask.shape(), "; x is ", x.shape(),
+                                         ", the mask must have its leading sizes"),
+        at);
   Tensor value = given;
   // One for all that the mask picks, whose axis is the first of x[mask].
   if (mask.rank() > 0 && value.rank() == x.rank() - mask.rank() + 1 && value.dim(0) == 1)
     value = squeeze({value, at}, {0});
   if (value.rank() > x.rank() - mask.rank())
-    throw Error(base::invalid_argument(
-                    "at: value is ", value.shape(), "; x is ", x.shape(), " and the mask ",
+    throw Error(trace_internal::invalid_argument(
+                    "at", ": value is ", value.shape(), "; x is ", x.shape(), " and the mask ",
                     mask.shape(), ", the value must broadcast to the axes that the mask has not"),
                 at);
   std::vector<int64_t> leading;
@@ -305,6 +308,7 @@ void refuse_point(std::string_view op, const Tensor& x, const Operand& value) {
 
 Tensor updated(std::string_view op, const Tensor& x, const std::vector<IndexEntry>& given,
                const Operand& value, SourceLocation at, bool set, Combine combine) {
+  const PublicCall call(op, at);
   return one_program(op, at, [&] {
     trace_internal::node_of(x, op, at);
     refuse_point(op, x, value);
@@ -329,6 +333,7 @@ At Tensor::at(std::initializer_list<IndexEntry> entries, SourceLocation location
 }
 
 At at(const Tensor& x, std::vector<IndexEntry> entries, SourceLocation location) {
+  const PublicCall call("at", location);
   return {x, std::move(entries), location};
 }
 

@@ -1,6 +1,7 @@
 #include "heddle/trace/vectors.h"
 
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {
 
@@ -9,9 +10,8 @@ Located vector_of(std::string_view op, std::string_view name, const Operand& ope
   const Tensor x = as_tensor(operand);
   if (x.rank() == 1 && x.size() >= least) return {x, operand.at()};
   const std::string how = least > 0 ? base::cat(" of ", least, " elements or more") : "";
-  throw Error(
-      base::invalid_argument(op, ": ", name, " is ", x.shape(), "; it must be a vector", how),
-      operand.at());
+  throw Error(invalid_argument(op, ": ", name, " is ", x.shape(), "; it must be a vector", how),
+              operand.at());
 }
 
 }  // namespace heddle::trace_internal

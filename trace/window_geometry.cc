@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {
 namespace {
@@ -26,15 +27,14 @@ std::vector<int64_t> ones_or(std::string_view op, std::string_view name,
                              const std::vector<int64_t>& list, size_t count, SourceLocation at) {
   if (list.empty()) return std::vector<int64_t>(count, 1);
   if (list.size() != count) {
-    throw Error(
-        base::invalid_argument(op, ": ", name, " has ", list.size(), " entries; it must have ",
-                               count, ", one a spatial axis, or none"),
-        at);
+    throw Error(invalid_argument(op, ": ", name, " has ", list.size(), " entries; it must have ",
+                                 count, ", one a spatial axis, or none"),
+                at);
   }
   for (int64_t entry : list) {
     if (entry >= 1) continue;
-    throw Error(base::invalid_argument(op, ": ", name, " is [", base::join(list, ","),
-                                       "]; its entries must be 1 or more"),
+    throw Error(invalid_argument(op, ": ", name, " is [", base::join(list, ","),
+                                 "]; its entries must be 1 or more"),
                 at);
   }
   return list;
@@ -45,10 +45,9 @@ void set_padding(std::string_view op, const WindowPadding& padding,
                  SourceLocation at) {
   bool listed = padding.rule() == WindowPadding::kExplicit;
   if (listed && padding.edges().size() != window.size()) {
-    throw Error(
-        base::invalid_argument(op, ": padding has ", padding.edges().size(),
-                               " entries; it must have ", window.size(), ", one a spatial axis"),
-        at);
+    throw Error(invalid_argument(op, ": padding has ", padding.edges().size(),
+                                 " entries; it must have ", window.size(), ", one a spatial axis"),
+                at);
   }
   for (size_t i = 0; i < window.size(); ++i) {
     hlo::WindowDimension& w = window[i];
@@ -57,10 +56,9 @@ void set_padding(std::string_view op, const WindowPadding& padding,
       w.padding_high = padding.edges()[i].high;
     } else if (padding.rule() != WindowPadding::kValid) {
       if (w.base_dilation != 1) {
-        throw Error(
-            base::invalid_argument(op, ": padding is kSame and x is dilated by ", w.base_dilation,
-                                   "; list the padding of each axis instead"),
-            at);
+        throw Error(invalid_argument(op, ": padding is kSame and x is dilated by ", w.base_dilation,
+                                     "; list the padding of each axis instead"),
+                    at);
       }
       set_same(w, base[i], padding.rule() == WindowPadding::kSameLower);
     }
@@ -71,6 +69,25 @@ int64_t window_places(const hlo::WindowDimension& w, int64_t base) {
   int64_t room = dilated(base, w.base_dilation) + w.padding_low + w.padding_high;
   int64_t covered = dilated(w.size, w.window_dilation);
   return room < covered ? 0 : (room - covered) / w.stride + 1;
+}
+
+void require_places(std::string_view op, std::string_view what, const Shape& x,
+                    const std::vector<int64_t>& axes,
+                    const std::vector<hlo::WindowDimension>& window, bool allow_empty,
+                    SourceLocation at) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const hlo::WindowDimension& w = window[i];
+    const int64_t base = x.dimension(axes[i]);
+    if (window_places(w, base) > 0 || (allow_empty && base == 0)) continue;
+    const int64_t room = dilated(base, w.base_dilation) + w.padding_low + w.padding_high;
+    throw Error(
+        invalid_argument(
+            op, ": the ", what, " has size ", w.size, " along axis ", axes[i],
+            w.window_dilation > 1 ? base::cat(", dilated by ", w.window_dilation) : "", "; x is ",
+            x, room == base ? ", " : base::cat(", there of size ", room, " with its padding, "),
+            "smaller than that, take a smaller ", what, ", or pad x with WindowPadding::kSame"),
+        at);
+  }
 }
 
 }  // namespace heddle::trace_internal

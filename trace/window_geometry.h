@@ -23,4 +23,12 @@ void set_padding(std::string_view op, const WindowPadding& padding,
 // The number of places of a window over an axis.
 int64_t window_places(const hlo::WindowDimension& window, int64_t base);
 
+// Requires a place for the window along each of the axes of x, where HLO gives an empty array in
+// silence. What is empty already may stay so where `allow_empty`. errors: throws Error naming op,
+// `what` (the window or the kernel) and x with its padding
+void require_places(std::string_view op, std::string_view what, const Shape& x,
+                    const std::vector<int64_t>& axes,
+                    const std::vector<hlo::WindowDimension>& window, bool allow_empty,
+                    SourceLocation at);
+
 }  // namespace heddle::trace_internal

@@ -8,6 +8,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/moved_from.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/window_geometry.h"
 
@@ -19,6 +20,7 @@ using trace_internal::emit_constant;
 using trace_internal::Fragment;
 using trace_internal::one_program;
 using trace_internal::ones_or;
+using trace_internal::PublicCall;
 
 // The axes that the windows are over. Those before the last, for pools that list none.
 std::vector<int64_t> window_axes(std::string_view op, const Shape& shape, const Windows& windows,
@@ -27,10 +29,11 @@ std::vector<int64_t> window_axes(std::string_view op, const Shape& shape, const 
   int64_t count = static_cast<int64_t>(windows.sizes.size());
   int64_t first = has_features ? shape.rank() - 1 - count : 0;
   if (has_features ? first < 0 : count != shape.rank()) {
-    throw Error(base::invalid_argument(op, ": sizes has ", count, " entries and x is ", shape,
-                                       has_features ? "; there must be as many axes before its last"
-                                                    : "; there must be one an axis",
-                                       ", or list the axes"),
+    throw Error(trace_internal::invalid_argument(
+                    op, ": sizes has ", count, " entries and x is ", shape,
+                    has_features ? "; there must be as many axes before its last"
+                                 : "; there must be one an axis",
+                    ", or list the axes"),
                 at);
   }
   std::vector<int64_t> axes;
@@ -40,27 +43,10 @@ std::vector<int64_t> window_axes(std::string_view op, const Shape& shape, const 
 
 void check_sizes(std::string_view op, const Windows& windows, size_t axes, SourceLocation at) {
   if (windows.sizes.empty() || windows.sizes.size() != axes) {
-    throw Error(
-        base::invalid_argument(op, ": sizes has ", windows.sizes.size(), " entries and axes ", axes,
-                               "; there must be one for each, at least one"),
-        at);
-  }
-}
-
-// A pool has something under each window: HLO gives an empty array where none fits.
-void check_windows_fit(std::string_view op, const Shape& shape, const std::vector<int64_t>& axes,
-                       const std::vector<hlo::WindowDimension>& moved, SourceLocation at) {
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (trace_internal::window_places(moved[i], shape.dimension(axes[i])) > 0) continue;
-    const bool is_padded = moved[i].padding_low != 0 || moved[i].padding_high != 0;
-    throw Error(
-        base::invalid_argument(
-            op, ": the window has size ", moved[i].size, " along axis ", axes[i],
-            moved[i].window_dilation > 1 ? base::cat(", dilated by ", moved[i].window_dilation)
-                                         : "",
-            "; x is ", shape, is_padded ? ", with its padding smaller" : ", smaller",
-            " than that, take a smaller window, or pad x with WindowPadding::kSame"),
-        at);
+    throw Error(trace_internal::invalid_argument(op, ": sizes has ", windows.sizes.size(),
+                                                 " entries and axes ", axes,
+                                                 "; there must be one for each, at least one"),
+                at);
   }
 }
 
@@ -86,7 +72,8 @@ hlo::Window window_of(std::string_view op, const Shape& shape, const Windows& wi
     extents.push_back(shape.dimension(axes[i]));
   }
   trace_internal::set_padding(op, windows.padding, extents, moved, at);
-  if (has_features) check_windows_fit(op, shape, axes, moved, at);
+  trace_internal::require_places(op, "window", shape, axes, moved, /*allow_empty=*/!has_features,
+                                 at);
   hlo::Window window;
   window.dimensions.resize(static_cast<size_t>(shape.rank()));
   for (size_t i = 0; i < axes.size(); ++i)
@@ -124,6 +111,7 @@ Tensor emit_reduce_window(const Tensor& x, const Tensor& init, Fragment fn, hlo:
 
 Tensor pool(std::string_view op, Opcode opcode, const Operand& operand, Literal identity,
             const Windows& windows) {
+  const PublicCall call(op, operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   hlo::Window window = window_of(op, x.shape(), windows, true, at);
@@ -138,11 +126,11 @@ void require_number(std::string_view op, const Operand& x, bool needs_float, boo
   bool fits =
       needs_float ? is_floating(dtype) : dtype != pred && !(needs_order && is_complex(dtype));
   if (fits) return;
-  throw Error(
-      base::invalid_argument(op, ": x is ", as_tensor(x).shape(), "; it must be of ",
-                             needs_float ? "floats" : "numbers",
-                             needs_order ? " with an order" : "", ", cast it with astype(f32)"),
-      x.at());
+  throw Error(trace_internal::invalid_argument(
+                  op, ": x is ", as_tensor(x).shape(), "; it must be of ",
+                  needs_float ? "floats" : "numbers", needs_order ? " with an order" : "",
+                  ", cast it with astype(f32)"),
+              x.at());
 }
 
 // How many elements of x are under each place: [..] of size 1 where no window moves.
@@ -151,32 +139,36 @@ Tensor counts(const Tensor& x, const hlo::Window& window, SourceLocation at) {
   for (size_t i = 0; i < shape.size(); ++i) {
     if (window.dimensions[i] == hlo::WindowDimension{}) shape[i] = 1;
   }
-  return emit_reduce_window(
-      ones(shape, x.dtype(), at), constant_like({0, at}, x.dtype(), "avg_pool"),
-      trace_internal::scalar_computation(Opcode::kAdd, x.dtype()), window, at);
+  return emit_reduce_window(ones(shape, x.dtype(), at), constant_like({0, at}, x.dtype()),
+                            trace_internal::scalar_computation(Opcode::kAdd, x.dtype()), window,
+                            at);
 }
 
 }  // namespace
 
 Tensor max_pool(Operand x, const Windows& windows) {
+  const PublicCall call("max_pool", x.at());
   require_number("max_pool", x, false, true);
   return pool("max_pool", Opcode::kMaximum, x, trace_internal::extreme(as_tensor(x).dtype(), true),
               windows);
 }
 
 Tensor min_pool(Operand x, const Windows& windows) {
+  const PublicCall call("min_pool", x.at());
   require_number("min_pool", x, false, true);
   return pool("min_pool", Opcode::kMinimum, x, trace_internal::extreme(as_tensor(x).dtype(), false),
               windows);
 }
 
 Tensor sum_pool(Operand x, const Windows& windows) {
+  const PublicCall call("sum_pool", x.at());
   require_number("sum_pool", x, false, false);
   return pool("sum_pool", Opcode::kAdd, x, Literal::scalar(as_tensor(x).dtype(), int64_t{0}),
               windows);
 }
 
 Tensor avg_pool(Operand x, const Windows& windows, bool count_padding) {
+  const PublicCall call("avg_pool", x.at());
   require_number("avg_pool", x, true, false);
   SourceLocation at = x.at();
   Tensor t = as_tensor(x);
@@ -193,13 +185,14 @@ Tensor avg_pool(Operand x, const Windows& windows, bool count_padding) {
 Tensor reduce_window(Operand x, Operand init,
                      base::FunctionRef<Tensor(const Tensor&, const Tensor&)> fn,
                      const Windows& windows) {
+  const PublicCall call("reduce_window", x.at(), PublicCall::Runs::kUsersFunction);
   constexpr std::string_view kOp = "reduce_window";
   SourceLocation at = x.at();
   trace_internal::require_function(kOp, "function", fn, at);
   Tensor t = as_tensor(x);
   hlo::Window window = window_of(kOp, t.shape(), windows, false, at);
   return one_program(kOp, at, [&] {
-    Tensor start = init.is_tensor() ? init.tensor() : constant_like(init, t.dtype(), kOp);
+    Tensor start = init.is_tensor() ? init.tensor() : constant_like(init, t.dtype());
     Shape scalar = Shape::scalar(t.dtype());
     auto combine = [&](std::span<const Tensor> values) {
       return std::vector<Tensor>{fn(values[0], values[1])};
@@ -214,12 +207,14 @@ std::vector<Tensor> reduce_window(
     const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
     base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, const Windows& windows,
     SourceLocation at) {
+  const PublicCall call("reduce_window", at, PublicCall::Runs::kUsersFunction);
   constexpr std::string_view kOp = "reduce_window";
   trace_internal::require_function(kOp, "function", fn, at);
   if (xs.empty() || xs.size() != inits.size()) {
-    throw Error(base::invalid_argument(kOp, ": has ", xs.size(), " operands and ", inits.size(),
-                                       " initial values; give one each, at least one"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(kOp, ": has ", xs.size(), " operands and ", inits.size(),
+                                         " initial values; give one each, at least one"),
+        at);
   }
   std::vector<Shape> scalars;
   for (int round = 0; round < 2; ++round) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "heddle/base/function_ref.h"
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -23,8 +24,8 @@ namespace heddle {
 
 // Elements added at both ends of an axis; negative ones are cut off.
 struct EdgePadding {
-  int64_t low = 0;
-  int64_t high = 0;
+  base::Int low = 0;
+  base::Int high = 0;
 };
 
 // How the edges are padded: kValid not at all; kSame so that there are ceil(n / stride) places,
@@ -60,15 +61,16 @@ struct ConvLayout {
 // Dilation puts zeros between the elements of x (lhs) or of the kernel (rhs). With feature_groups =
 // g the features fall into g groups that do not mix: the kernel has C / g input features; with
 // batch_groups = g the batch does, and the result's batch is N / g. `result` is its dtype: that of
-// x unless given. errors: also kSame with an lhs_dilation, which has no agreed meaning
+// x unless given. errors: also a kernel larger than x with its padding, and kSame with an
+// lhs_dilation, which has no agreed meaning
 // cost: 2 * (result elements) * (kernel elements of one output feature) flops
 struct Convolution {
   std::vector<int64_t> strides = {};
   WindowPadding padding = WindowPadding::kValid;
   std::vector<int64_t> lhs_dilation = {};
   std::vector<int64_t> rhs_dilation = {};
-  int64_t feature_groups = 1;
-  int64_t batch_groups = 1;
+  base::Int feature_groups = 1;
+  base::Int batch_groups = 1;
   ConvLayout layout = {};
   std::optional<DType> result = {};
 };
@@ -91,7 +93,7 @@ struct TransposedConvolution {
 Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& options = {});
 
 // Windows over `axes` of x, in the order of the other lists; negative axes count from the end.
-// Strides are 1 unless given. A pool whose window is larger than x with its padding is an error.
+// Strides are 1 unless given. A window larger than x with its padding is an error.
 struct Windows {
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides = {};

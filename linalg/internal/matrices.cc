@@ -8,6 +8,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/selecting.h"
 
 namespace heddle::linalg_internal {
@@ -33,14 +34,14 @@ Located numbers_of(std::string_view op, std::string_view name, const Operand& x,
   const Tensor tensor = as_tensor(x);
   const DType dtype = tensor.dtype();
   if (dtype != f32 && dtype != f64 && dtype != c64 && dtype != c128) {
-    throw Error(
-        base::invalid_argument(op, ": ", name, " is ", tensor.shape(),
-                               "; must be of f32, f64, c64 or c128, cast it with astype(f32)"),
-        x.at());
+    throw Error(trace_internal::invalid_argument(
+                    op, ": ", name, " is ", tensor.shape(),
+                    "; must be of f32, f64, c64 or c128, cast it with astype(f32)"),
+                x.at());
   }
   if (tensor.rank() < rank) {
-    throw Error(base::invalid_argument(op, ": ", name, " is ", tensor.shape(), "; must have rank ",
-                                       rank, " or more"),
+    throw Error(trace_internal::invalid_argument(op, ": ", name, " is ", tensor.shape(),
+                                                 "; must have rank ", rank, " or more"),
                 x.at());
   }
   return {tensor, x.at()};
@@ -53,17 +54,18 @@ Located matrices_of(std::string_view op, std::string_view name, const Operand& x
 Located square_of(std::string_view op, std::string_view name, const Operand& x) {
   Located out = matrices_of(op, name, x);
   if (rows(out) == columns(out)) return out;
-  throw Error(base::invalid_argument(op, ": ", name, " is ", out.tensor().shape(),
-                                     "; its last two axes must have the same size"),
+  throw Error(trace_internal::invalid_argument(op, ": ", name, " is ", out.tensor().shape(),
+                                               "; its last two axes must have the same size"),
               x.at());
 }
 
 void check_same_dtype(std::string_view op, const Located& a, const Located& b,
                       std::string_view name) {
   if (a.dtype() == b.dtype()) return;
-  throw Error(base::invalid_argument(op, ": ", name, " is ", b.tensor().shape(), "; must be of ",
-                                     to_string(a.dtype()), " as a, cast one with astype"),
-              a.at());
+  throw Error(
+      trace_internal::invalid_argument(op, ": ", name, " is ", b.tensor().shape(), "; must be of ",
+                                       to_string(a.dtype()), " as a, cast one with astype"),
+      a.at());
 }
 
 int64_t rows(const Located& x) { return x.tensor().dim(-2); }
@@ -86,11 +88,10 @@ DType real_dtype(DType dtype) {
 
 double epsilon_of(DType dtype) { return float_limits(real_dtype(dtype)).epsilon; }
 
-std::pair<Located, Located> broadcast_batches(std::string_view op, const Located& a,
-                                              const Located& b) {
+std::pair<Located, Located> broadcast_batches(const Located& a, const Located& b) {
   const Dimensions common =
-      broadcast_shapes(Shape(a.dtype(), batch_of(a)), Shape(b.dtype(), batch_of(b)),
-                       base::cat(op, ": leading axes"), a.at());
+      broadcast_shapes(Shape(a.dtype(), batch_of(a)), Shape(b.dtype(), batch_of(b)), a.at(),
+                       "the leading axes of the operands");
   const auto stretched = [&](const Located& x) {
     return x.with(broadcast_to(x.tensor(), with_axes(common, {rows(x), columns(x)}), x.at()));
   };

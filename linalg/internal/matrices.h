@@ -34,8 +34,7 @@ DType real_dtype(DType dtype);
 double epsilon_of(DType dtype);
 
 // a and b with their leading axes (all but the last two) broadcast to each other.
-std::pair<Located, Located> broadcast_batches(std::string_view op, const Located& a,
-                                              const Located& b);
+std::pair<Located, Located> broadcast_batches(const Located& a, const Located& b);
 Located transposed(const Located& x);  // the last two axes
 Located adjoint(const Located& x);
 Located product(const Located& a, const Located& b);

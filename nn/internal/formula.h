@@ -17,6 +17,7 @@ inline Located wide_of(const Located& x) { return x.astype(x.dtype() == f64 ? f6
 // The program `op` of one result, which fn gives as a Located.
 template <class Fn>
 Tensor formula(std::string_view op, SourceLocation at, Fn&& fn) {
+  const trace_internal::PublicCall call(op, at);
   return trace_internal::one_program(op, at, [&] { return fn().tensor(); });
 }
 

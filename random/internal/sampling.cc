@@ -7,12 +7,13 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::random::random_internal {
 namespace {
 
 Located constant(const Request& r, double value) {
-  return r.words.a.with(constant_like({value, r.at()}, r.dtype, "random"));
+  return r.words.a.with(constant_like({value, r.at()}, r.dtype));
 }
 
 // The bits of a float in [1, 2): a random mantissa under the exponent of 1. bf16, whose mantissa
@@ -116,17 +117,19 @@ Located rademacher_of(const Request& r) {
 void require_probability(std::string_view op, const Operand& x, SourceLocation at) {
   const std::optional<double> p = number_value(x);
   if (!p || (*p >= 0 && *p <= 1) || std::isnan(*p)) return;
-  throw Error(base::invalid_argument(op, ": p is ", number_text(x), "; it must be in 0 .. 1"), at);
+  throw Error(
+      trace_internal::invalid_argument(op, ": p is ", number_text(x), "; it must be in 0 .. 1"),
+      at);
 }
 
 void require_order(std::string_view op, std::string_view low_name, const Operand& low,
                    std::string_view high_name, const Operand& high, SourceLocation at) {
   const std::optional<double> from = number_value(low), to = number_value(high);
   if (!from || !to || !(*from >= *to)) return;
-  throw Error(
-      base::invalid_argument(op, ": ", low_name, " is ", number_text(low), " and ", high_name, " ",
-                             number_text(high), "; ", low_name, " must be less"),
-      at);
+  throw Error(trace_internal::invalid_argument(op, ": ", low_name, " is ", number_text(low),
+                                               " and ", high_name, " ", number_text(high), "; ",
+                                               low_name, " must be less"),
+              at);
 }
 
 void require_floats(std::string_view op, std::string_view name, const Operand& x,
@@ -134,23 +137,22 @@ void require_floats(std::string_view op, std::string_view name, const Operand& x
   if (!x.is_tensor()) return;
   const Shape& shape = trace_internal::node_of(x.tensor(), op, at).shape;
   if (has_float_limits(shape.dtype())) return;
-  throw Error(
-      base::invalid_argument(op, ": ", name, " is ", shape,
-                             "; it must be of f16, bf16, f32 or f64, cast it with astype(f32)"),
-      at);
+  throw Error(trace_internal::invalid_argument(
+                  op, ": ", name, " is ", shape,
+                  "; it must be of f16, bf16, f32 or f64, cast it with astype(f32)"),
+              at);
 }
 
 Dimensions sample_shape(std::string_view op, const Dimensions& shape, std::span<const Tensor> from,
                         SourceLocation at) {
   check_sample_shape(op, shape, at);
   Dimensions common;
-  for (const Tensor& t : from)
-    common = broadcast_shapes(Shape(t.dtype(), common), t.shape(), op, at);
+  for (const Tensor& t : from) common = broadcast_shapes(Shape(t.dtype(), common), t.shape(), at);
   if (shape.empty()) return common;
-  if (broadcast_shapes(Shape(f32, shape), Shape(f32, common), op, at) != shape) {
-    throw Error(base::invalid_argument(op, ": parameters are [", base::join(common, ","),
-                                       "]; they must broadcast to the shape asked for, [",
-                                       base::join(shape, ","), "]"),
+  if (broadcast_shapes(Shape(f32, shape), Shape(f32, common), at) != shape) {
+    throw Error(trace_internal::invalid_argument(op, ": parameters are [", base::join(common, ","),
+                                                 "]; they must broadcast to the shape asked for, [",
+                                                 base::join(shape, ","), "]"),
                 at);
   }
   return shape;
@@ -158,6 +160,7 @@ Dimensions sample_shape(std::string_view op, const Dimensions& shape, std::span<
 
 Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, DType dtype,
               const Options& options, base::FunctionRef<Located(const Request&)> fn) {
+  const trace_internal::PublicCall call(op, key.at());
   check_sample_shape(op, shape, key.at());
   trace_internal::require_ieee_float(op, "dtype", dtype, key.at());
   return trace_internal::one_program(op, key.at(), [&] {
@@ -167,18 +170,19 @@ Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, 
 
 Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Operand> parameters,
               const Dimensions& shape, DType dtype, const Options& options, WithParameters fn) {
+  const trace_internal::PublicCall call(op, key.at());
   SourceLocation at = key.at();
   trace_internal::require_ieee_float(op, "dtype", dtype, at);
   return trace_internal::one_program(op, at, [&] {
     std::vector<Tensor> given;
     for (const Operand& x : parameters) {
-      given.push_back(x.is_tensor() ? as_tensor(x) : constant_like(x, dtype, op));
+      given.push_back(x.is_tensor() ? as_tensor(x) : constant_like(x, dtype));
       if (given.back().dtype() == dtype) continue;
-      throw Error(
-          base::invalid_argument(op, ": parameter is ", given.back().shape(), "; the sample is ",
-                                 to_string(dtype), ", cast the parameter with astype(",
-                                 to_string(dtype), ") or give its dtype"),
-          at);
+      throw Error(trace_internal::invalid_argument(op, ": parameter is ", given.back().shape(),
+                                                   "; the sample is ", to_string(dtype),
+                                                   ", cast the parameter with astype(",
+                                                   to_string(dtype), ") or give its dtype"),
+                  at);
     }
     Dimensions sizes = sample_shape(op, shape, given, at);
     std::vector<Located> broadcast;

@@ -4,6 +4,7 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle::random::random_internal {
@@ -16,7 +17,7 @@ constexpr uint32_t kParity = 0x1BD11BDA;
 Located rotate_left(const Located& x, int bits) { return (x << bits) | (x >> (32 - bits)); }
 
 Located counter(const Words& key, int64_t value) {
-  return key.a.with(constant_like({value, key.a.at()}, u32, "random"));
+  return key.a.with(constant_like({value, key.a.at()}, u32));
 }
 
 Located positions(const Words& key, int64_t count, DType dtype = u32) {
@@ -88,9 +89,9 @@ Located bits_in_pairs(const Words& key, int64_t width, const Dimensions& shape) 
   int64_t size = Shape(u32, shape).element_count();
   int64_t words = (width * size + 31) / 32;
   if (words >= UINT32_MAX) {
-    throw Error(base::unimplemented("random: shape ", Shape(u32, shape),
-                                    " takes 2^32 words or more, which are only made with "
-                                    "Options{.partitionable = true}"),
+    throw Error(trace_internal::unimplemented("random", ": shape ", Shape(u32, shape),
+                                              " takes 2^32 words or more, which are only made with "
+                                              "Options{.partitionable = true}"),
                 key.a.at());
   }
   Located all = hash_in_pairs(key, words);
@@ -119,10 +120,11 @@ Words words_of(std::string_view op, const Operand& key) {
   SourceLocation at = key.at();
   Tensor words = as_tensor(key);
   if (words.shape() != Shape(u32, {2})) {
-    throw Error(base::invalid_argument(op, ": key is ", words.shape(),
-                                       "; it must be u32[2], of random::key(seed) or a row of "
-                                       "random::split(key)"),
-                at);
+    throw Error(
+        trace_internal::invalid_argument(op, ": key is ", words.shape(),
+                                         "; it must be u32[2], of random::key(seed) or a row of "
+                                         "random::split(key)"),
+        at);
   }
   auto word = [&](int64_t i) {
     return Located(squeeze({slice_in_dim({words, at}, i, i + 1), at}), at);
@@ -166,7 +168,9 @@ Located random_bits(const Words& keys, int64_t width, const Dimensions& shape,
 }
 
 void check_sample_shape(std::string_view op, const Dimensions& shape, SourceLocation at) {
-  throw_if_error(base::annotate(check_shape(Shape(f32, shape)), op, ": "), at);
+  throw_if_error(base::annotate(check_shape(Shape(f32, shape)),
+                                trace_internal::PublicCall::function_or(op), ": "),
+                 at);
 }
 
 }  // namespace heddle::random::random_internal

@@ -2,6 +2,7 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special_internal {
 namespace {
@@ -14,9 +15,9 @@ DType common_dtype(std::string_view op, std::initializer_list<Operand> operands)
     const Shape& shape = trace_internal::node_of(x.tensor(), op, x.at()).shape;
     trace_internal::require_ieee_float(op, "operand", shape.dtype(), x.at());
     if (first && shape.dtype() != first->tensor().dtype()) {
-      throw Error(base::invalid_argument(op, ": operands are ", first->tensor().shape(), " and ",
-                                         shape, "; their dtypes must be equal, ",
-                                         cast_advice(first->tensor(), x.tensor())),
+      throw Error(trace_internal::invalid_argument(op, ": operands are ", first->tensor().shape(),
+                                                   " and ", shape, "; their dtypes must be equal, ",
+                                                   cast_advice(first->tensor(), x.tensor())),
                   x.at());
     }
     if (!first) first = &x;
@@ -29,14 +30,15 @@ DType common_dtype(std::string_view op, std::initializer_list<Operand> operands)
 std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Operand> operands,
                                  Formulas fn) {
   SourceLocation at = operands.begin()->at();
+  const trace_internal::PublicCall call(op, at);
   DType dtype = common_dtype(op, operands);
   DType inside = bit_width(dtype) < 32 ? f32 : dtype;
   return trace_internal::in_program(op, at, [&] {
     std::vector<Tensor> tensors;
     Dimensions common;
     for (const Operand& x : operands) {
-      tensors.push_back(x.is_tensor() ? x.tensor() : constant_like(x, dtype, op));
-      common = broadcast_shapes(Shape(dtype, common), tensors.back().shape(), op, at);
+      tensors.push_back(x.is_tensor() ? x.tensor() : constant_like(x, dtype));
+      common = broadcast_shapes(Shape(dtype, common), tensors.back().shape(), at);
     }
     std::vector<Located> arguments;
     for (const Tensor& x : tensors)

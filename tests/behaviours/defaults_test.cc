@@ -49,6 +49,7 @@ TEST(Defaults, Arithmetic) {
   EXPECT_EQ((seven % 3).item<int>(), -1);
   EXPECT_EQ(mod(seven, 3).item<int>(), 2);
   EXPECT_EQ((seven / 0).item<int>(), -1);
+  EXPECT_THROW((void)((-9 < seven) < 1), Error);
   EXPECT_EQ((seven % 0).item<int>(), -7);
   EXPECT_EQ((scalar(-8) >> 1).item<int>(), -4);
   EXPECT_EQ(power(scalar(2), scalar(-1)).item<int>(), 0);
@@ -141,6 +142,8 @@ TEST(Defaults, Windows) {
   const Tensor image = ones({1, 5, 5, 1}), kernel = ones({3, 3, 1, 1});
   EXPECT_EQ(conv(image, kernel).shape().dimensions(), (std::vector<int64_t>{1, 3, 3, 1}));
   EXPECT_EQ(conv_transpose(image, kernel).shape().dimensions(), image.shape().dimensions());
+  EXPECT_THROW((void)conv(image, ones({6, 3, 1, 1})), Error);
+  EXPECT_THROW((void)reduce_window(image, 0.0f, add, {.sizes = {1, 6, 1, 1}}), Error);
   EXPECT_EQ(max_pool(image, {.sizes = {2, 2}}).shape().dimensions(),
             (std::vector<int64_t>{1, 4, 4, 1}));
   const Windows same{.sizes = {3, 3}, .padding = WindowPadding::kSame};

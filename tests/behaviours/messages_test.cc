@@ -41,6 +41,11 @@ TEST(NothingToCall, IsAnErrorOfEachFunctionThatCalls) {
   EXPECT_THAT(error_of([&] { scan(no_step, ones({}), x); }), says("scan: the step"));
   EXPECT_THAT(error_of([&] { map(none, x); }), says("map: the function"));
   EXPECT_THAT(error_of([&] { map(null, x); }), says("map: the function"));
+  Tensor (*const unnamed)(Operand) = nullptr;
+  EXPECT_THAT(error_of([&] { map(unnamed, x); }), says("map: the function"));
+  EXPECT_THAT(error_of([&] { trace(unnamed, x); }), says("trace: the function"));
+  EXPECT_THAT(error_of([&] { cond(true, exp, unnamed, x); }), says("cond: the branch on_false"));
+  EXPECT_THAT(error_of([&] { Function("none", unnamed); }), says("Function: the callable"));
   EXPECT_THAT(error_of([&] { fori_loop(0, 2, none2, x); }), says("fori_loop: the body"));
   EXPECT_THAT(error_of([&] { while_loop(none, none, x); }), says("while_loop: the condition"));
   EXPECT_THAT(error_of([&] { while_loop([](Tensor c) { return all(c < 3); }, null, x); }),
@@ -242,6 +247,86 @@ TEST(WindowWords, AWindowLargerThanTheInputIsAnError) {
   EXPECT_EQ(fits.shape(), Shape(f32, {1, 1, 1, 1}));
   EXPECT_EQ(fits.item<float>(), 1);
   EXPECT_EQ(min_pool(x, {.sizes = {5, 5}, .padding = WindowPadding::kSame}).size(), 9);
+}
+
+TEST(WindowWords, AKernelLargerThanTheInputIsAnError) {
+  const Tensor x = ones({1, 3, 3, 1}), row = ones({3});
+  auto add = [](const Tensor& a, const Tensor& b) { return a + b; };
+  EXPECT_THAT(error_of([&] {
+                conv(x, ones({5, 2, 1, 1}));
+              }),
+              AllOf(StartsWith("conv: the kernel has size 5 along axis 1; x is f32[1,3,3,1], "
+                               "smaller than that, take a smaller kernel, or pad x with "
+                               "WindowPadding::kSame"),
+                    HasSubstr(kHere)));
+  EXPECT_THAT(error_of([&] {
+                conv(x, ones({5, 2, 1, 1}), {.padding = {{0, 1}, {0, 0}}});
+              }),
+              HasSubstr("x is f32[1,3,3,1], there of size 4 with its padding, smaller than that"));
+  EXPECT_THAT(error_of([&] {
+                conv(x, ones({2, 2, 1, 1}), {.rhs_dilation = {1, 3}});
+              }),
+              HasSubstr("size 2 along axis 2, dilated by 3; x is"));
+  EXPECT_THAT(error_of([&] {
+                conv_transpose(ones({1, 3, 1}), ones({2, 1, 1}), {.padding = {{-1, -1}}});
+              }),
+              StartsWith("conv_transpose: the kernel has size 2 along axis 1; x is f32[1,3,1], "
+                         "there of size 1 with its padding"));
+  EXPECT_THAT(error_of([&] { reduce_window(row, 0.0f, add, {.sizes = {4}}); }),
+              AllOf(StartsWith("reduce_window: the window has size 4 along axis 0; x is f32[3]"),
+                    HasSubstr(kHere)));
+  EXPECT_EQ(conv(x, ones({5, 3, 1, 1}), {.padding = {{1, 1}, {0, 0}}}).size(), 1);
+  // What is empty stays empty.
+  EXPECT_EQ(reduce_window(zeros({0}), 0.0f, add, {.sizes = {2}}).shape(), Shape(f32, {0}));
+  EXPECT_EQ(conv(zeros({1, 0, 3, 1}), ones({2, 2, 1, 1})).shape(), Shape(f32, {1, 0, 2, 1}));
+}
+
+// ---- Counts that are left out, or below 0.
+
+TEST(CountWords, ANegativeCountIsAnError) {
+  const Tensor v = arange(3);
+  auto says = [](std::string_view start) {
+    return AllOf(StartsWith(base::cat(start, "; it must be 0 or more")), HasSubstr(kHere));
+  };
+  EXPECT_THAT(error_of([] { eye(2, -3); }), says("eye: columns is -3"));
+  EXPECT_THAT(error_of([] { eye(2, -1, s32); }), says("eye: columns is -1"));
+  EXPECT_THAT(error_of([] { tri(2, -1); }), says("tri: columns is -1"));
+  EXPECT_THAT(error_of([] { tril_indices(2, 0, -1); }), says("tril_indices: columns is -1"));
+  EXPECT_THAT(error_of([] { triu_indices(2, 0, -2); }), says("triu_indices: columns is -2"));
+  EXPECT_THAT(error_of([&] { vander(v, -1); }), says("vander: columns is -1"));
+  EXPECT_THAT(error_of([] { random::orthogonal(random::key(0), 2, {}, f32, -1); }),
+              says("random::orthogonal: m is -1"));
+  EXPECT_EQ(eye(2, 0).shape(), Shape(f32, {2, 0}));
+  EXPECT_EQ(eye(2, {}, 1).shape(), Shape(f32, {2, 2}));
+  EXPECT_EQ(vander(v).shape(), Shape(s32, {3, 3}));
+}
+
+TEST(CountWords, ATransformHasAPointAtLeast) {
+  const Tensor x = ones({4}), z = ones({3}, c64);
+  EXPECT_THAT(error_of([&] { fft(x, {.n = 0}); }),
+              AllOf(StartsWith("fft: n is 0; it must be 1 or more"), HasSubstr(kHere)));
+  EXPECT_THAT(error_of([&] { rfft(x, {.n = -2}); }), StartsWith("rfft: n is -2; it must be 1"));
+  EXPECT_THAT(error_of([&] { irfft(z, {.n = 0}); }), StartsWith("irfft: n is 0; it must be 1"));
+  EXPECT_THAT(error_of([&] { hfft(z, {.n = 0}); }), StartsWith("hfft: n is 0; it must be 1"));
+  EXPECT_EQ(fft(x).size(), 4);
+  EXPECT_EQ(hfft(z).size(), 4);
+  EXPECT_EQ(hfft(z, {.n = 5}).size(), 5);
+}
+
+// ---- Comparisons one after the other.
+
+TEST(ChainWords, PredHasNoOrderBesideANumber) {
+  const Tensor y = array<float>({-1, 0.5, 2});
+  EXPECT_THAT(error_of([&] { (void)((0.0 < y) < 1); }),
+              AllOf(StartsWith("less: operands are pred[3] and the C++ number 1; truths have no "
+                               "order among numbers: for 0.0 < y < 1 write (0.0 < y) & (y < 1)"),
+                    HasSubstr(kHere)));
+  EXPECT_THAT(error_of([&] { (void)(1.5 >= (y > 0)); }),
+              StartsWith("greater_equal: operands are pred[3] and the C++ number 1.5"));
+  EXPECT_THAT(((0.0 < y) & (y < 1)).to_vector<bool>(), ElementsAre(false, true, false));
+  EXPECT_THAT(((y > 0) == 1).to_vector<bool>(), ElementsAre(false, true, true));
+  EXPECT_THAT(((y > 0) < true).to_vector<bool>(), ElementsAre(true, false, false));
+  EXPECT_THAT(((y > 1) < (y > 0)).to_vector<bool>(), ElementsAre(false, true, false));
 }
 
 TEST(LayoutWords, SayWhichLayoutIsExpected) {

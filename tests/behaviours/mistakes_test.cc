@@ -16,8 +16,10 @@ namespace heddle {
 namespace {
 
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::EndsWith;
+using testing::FloatEq;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -60,10 +62,52 @@ TEST(TypedProgram, TakesAndReturnsTrees) {
               ElementsAre(1, 1));
 }
 
+// ---- Functions of Heddle's by their names, which C's math has too.
+
+TEST(ByName, FunctionsAreTakenWhereACallableIs) {
+  const Tensor x = ones({2}), half = full({2}, 0.5f);
+  const float e = std::exp(1.0f);
+  const auto is_small = [](Tensor a) { return all(a < 2); };
+  EXPECT_THAT(trace(exp, x)(x).to_vector<float>(), Each(FloatEq(e)));
+  EXPECT_THAT(trace(fmod, x, half)(x, half).to_vector<float>(), ElementsAre(0, 0));
+  EXPECT_TRUE(try_trace(exp, x).ok());
+  EXPECT_TRUE(try_trace(fmod, x, half).ok());
+  EXPECT_THAT(tree_map(exp, List{x})[0].to_vector<float>(), Each(FloatEq(e)));
+  EXPECT_THAT(tree_map(fmod, List{x}, List{half})[0].to_vector<float>(), ElementsAre(0, 0));
+  EXPECT_THAT(cond(true, exp, log, x).to_vector<float>(), Each(FloatEq(e)));
+  EXPECT_THAT(cond(false, fmod, hypot, x, 0 * x).to_vector<float>(), ElementsAre(1, 1));
+  EXPECT_THAT(cond(
+                  false, exp, [](Tensor a) { return a; }, x)
+                  .to_vector<float>(),
+              ElementsAre(1, 1));
+  EXPECT_THAT(cond(
+                  true, [](Tensor a) { return a; }, exp, x)
+                  .to_vector<float>(),
+              ElementsAre(1, 1));
+  EXPECT_THAT(switch_case(1, {exp, log}, x).to_vector<float>(), ElementsAre(0, 0));
+  EXPECT_THAT(while_loop(is_small, exp, x).to_vector<float>(), Each(FloatEq(e)));
+  EXPECT_EQ(while_loop(is_small, exp, 0.0f, {.max_steps = 1}).item<float>(), 1);
+  const Function named("exp", exp);
+  const Function of_two("fmod", fmod);
+  EXPECT_THAT(named(x).to_vector<float>(), Each(FloatEq(e)));
+  EXPECT_THAT(of_two(x, half).to_vector<float>(), ElementsAre(0, 0));
+  EXPECT_THAT(map(named, x).to_vector<float>(), Each(FloatEq(e)));
+}
+
+TEST(ByName, ErrorsHaveTheLineOfTheCall) {
+  const Tensor n = arange(2);
+  const auto says = AllOf(HasSubstr("exp: x is s32[2]"), HasSubstr("[mistakes_test.cc:"));
+  EXPECT_THAT(error_of([&] { trace(exp, n); }), says);
+  EXPECT_THAT(error_of([&] { tree_map(exp, n); }), says);
+  EXPECT_THAT(error_of([&] { cond(true, exp, exp, n); }), says);
+  EXPECT_THAT(error_of([&] { switch_case(0, {exp, exp}, n); }), says);
+  EXPECT_THAT(error_of([&] { Function("exp", exp)(n); }), says);
+}
+
 TEST(TypedProgram, ErrorsOfACallHaveItsLine) {
   const auto p = trace([](Tensor x) { return x * 2; }, placeholder({2}, f32));
   EXPECT_THAT(error_of([&] { p(ones({3})); }),
-              AllOf(StartsWith("run: argument arg0 is f32[3]; the program was traced with f32[2]"),
+              AllOf(StartsWith("call: argument arg0 is f32[3]; the program was traced with f32[2]"),
                     HasSubstr("mistakes_test.cc:")));
   const auto compiled = p.compile();
   EXPECT_THAT(error_of([&] { compiled(ones({3})); }), HasSubstr("mistakes_test.cc:"));
@@ -126,7 +170,7 @@ TEST(MovedFrom, TreesNameThePath) {
               StartsWith("scan: carry.b was moved from and has no value; use the variable"));
   const auto p = trace([](Maybe o) { return o.a; }, Maybe{ones({}), ones({})});
   EXPECT_THAT(error_of([&] { p(m); }),
-              StartsWith("run: argument arg0.b was moved from and has no value"));
+              StartsWith("call: argument arg0.b was moved from and has no value"));
   EXPECT_THAT(error_of([&] { trace([](Maybe o) { return o.a; }, m); }),
               StartsWith("trace: arg0.b was moved from"));
 }

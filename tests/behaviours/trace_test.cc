@@ -95,7 +95,7 @@ TEST(Trace, WrongArgumentTypeNamesTheLeaf) {
   Program program = trace([](std::pair<Tensor, Tensor> p) { return p.first + p.second; },
                           std::pair(placeholder({2}, f32), placeholder({2}, f32)));
   EXPECT_THAT(error_of([&] { program.call<Tensor>(std::pair(ones({2}), ones({3}))); }),
-              HasSubstr("run: argument arg0[1] is f32[3]; the program was traced with f32[2]"));
+              HasSubstr("call: argument arg0[1] is f32[3]; the program was traced with f32[2]"));
 }
 
 TEST(Trace, ValuesOfAnOuterTraceAreCapturedByInnerOnes) {
@@ -176,7 +176,7 @@ TEST(NestedTrace, AProgramThatCapturedTracedValuesRunsInTheirTraceOnly) {
   const Program outer = trace(outer_fn, scalar(1.0f), scalar(1.0f));
   EXPECT_EQ(outer.call<Tensor>(scalar(3.0f), scalar(4.0f)).item<float>(), 13);
   EXPECT_THAT(error_of([&] { kept[0].call<Tensor>(scalar(1.0f)); }),
-              HasSubstr("run: program main captured a traced f32[], which has no value outside of "
+              HasSubstr("call: program main captured a traced f32[], which has no value outside of "
                         "its trace; call the program inside of it, or bind a value"));
 }
 

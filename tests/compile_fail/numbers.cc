@@ -4,74 +4,54 @@
 using namespace heddle;
 
 // case axis_of_bool: an axis, an index, a count or a size is an integer
-Tensor sorted(Tensor x) {
+// case axis_of_float: an axis, an index, a count or a size is an integer
+// case running_over_bool: an axis, an index, a count or a size is an integer
+// case optional_axis_of_bool: an axis, an index, a count or a size is an integer
+Tensor along_axis(Tensor x) {
 #ifdef axis_of_bool
   return sort(x, true);
-#else
-  return sort(x, 0, true);
-#endif
-}
-
-// case axis_of_float: an axis, an index, a count or a size is an integer
-Tensor greatest(Tensor x) {
-#ifdef axis_of_float
+#elif defined(axis_of_float)
   return argmax(x, 0.7);
-#else
-  return argmax(x, 0);
-#endif
-}
-
-// case running_over_bool: an axis, an index, a count or a size is an integer
-Tensor running(Tensor x) {
-#ifdef running_over_bool
+#elif defined(running_over_bool)
   return cumsum(x, true);
+#elif defined(optional_axis_of_bool)
+  return median(x, true);
 #else
-  return cumsum(x, 0, true) + cumsum(x);
+  return sort(x, 0, true) + argmax(x, 0) + cumsum(x, 0, true) + cumsum(x) + median(x, 0) +
+         median(x);
 #endif
 }
 
 // case size_of_bool: an axis, an index, a count or a size is an integer
-Tensor size() {
+// case size_of_float: an axis, an index, a count or a size is an integer
+// case range_of_bool: an axis, an index, a count or a size is an integer
+// case columns_of_bool: an axis, an index, a count or a size is an integer
+// case sizes_of_float: narrow
+Tensor of_size() {
 #ifdef size_of_bool
   return zeros(true);
-#else
-  return zeros(1);
-#endif
-}
-
-// case size_of_float: an axis, an index, a count or a size is an integer
-Tensor length() {
-#ifdef size_of_float
+#elif defined(size_of_float)
   return ones(2.5);
-#else
-  return ones(2);
-#endif
-}
-
-// case sizes_of_float: narrow
-Tensor sizes() {
-#ifdef sizes_of_float
+#elif defined(range_of_bool)
+  return arange(true);
+#elif defined(columns_of_bool)
+  return eye(2, true);
+#elif defined(sizes_of_float)
   return zeros({2.5});
 #else
-  return zeros({2});
+  return zeros(1) + ones(2) + arange(3) + eye(2, 3) + eye(2, {}, 1) + eye(2, f64) + zeros({2});
 #endif
 }
 
 // case shape_of_float: narrow
+// case reshape_to_float: an axis, an index, a count or a size is an integer
 Tensor reshaped(Tensor x) {
 #ifdef shape_of_float
   return reshape(x, {2.0, 3});
-#else
-  return reshape(x, {2, 3});
-#endif
-}
-
-// case reshape_to_float: an axis, an index, a count or a size is an integer
-Tensor flat(Tensor x) {
-#ifdef reshape_to_float
+#elif defined(reshape_to_float)
   return reshape(x, 6.0);
 #else
-  return reshape(x, 6);
+  return reshape(x, {2, 3}) + reshape(x, 6);
 #endif
 }
 
@@ -84,15 +64,6 @@ int64_t dim(Tensor x) {
 #endif
 }
 
-// case option_of_bool: an axis, an index, a count or a size is an integer
-auto along(Tensor x) {
-#ifdef option_of_bool
-  return map([](Tensor a) { return a; }, x, {.axis = true});
-#else
-  return map([](Tensor a) { return a; }, x, {.axis = 1});
-#endif
-}
-
 // case counted_by_float: an axis, an index, a count or a size is an integer
 auto parts(Tensor x) {
 #ifdef counted_by_float
@@ -102,12 +73,89 @@ auto parts(Tensor x) {
 #endif
 }
 
-// case optional_axis_of_bool: an axis, an index, a count or a size is an integer
-Tensor middle(Tensor x) {
-#ifdef optional_axis_of_bool
-  return median(x, true);
+// case option_of_bool: an axis, an index, a count or a size is an integer
+// case length_of_float: an axis, an index, a count or a size is an integer
+// case unroll_of_bool: an axis, an index, a count or a size is an integer
+// case max_steps_of_float: an axis, an index, a count or a size is an integer
+// case fori_unroll_of_float: an axis, an index, a count or a size is an integer
+auto looped(Tensor x, int64_t steps, size_t size) {
+  auto step = [](Tensor carry, None) { return std::pair(carry, carry); };
+  auto is_small = [](Tensor a) { return a < 3; };
+  auto next = [](Tensor i, Tensor a) { return a + i; };
+#ifdef option_of_bool
+  return map([](Tensor a) { return a; }, x, {.axis = true});
+#elif defined(length_of_float)
+  return scan(step, x, None{}, {.length = 3.7}).first;
+#elif defined(unroll_of_bool)
+  return scan(step, x, None{}, {.length = 3, .unroll = true}).first;
+#elif defined(max_steps_of_float)
+  return while_loop(is_small, exp, x, {.max_steps = 2.9});
+#elif defined(fori_unroll_of_float)
+  return fori_loop(0, 3, next, x, {.unroll = 2.0});
 #else
-  return median(x, 0) + median(x);
+  return map([](Tensor a) { return a; }, x, {.axis = 1}) +
+         scan(step, x, None{}, {.length = size, .unroll = ScanOptions::kUnrollAll}).first +
+         scan(step, x, None{}, {.length = steps, .unroll = 2}).first +
+         while_loop(is_small, exp, x, {.max_steps = steps}) +
+         fori_loop(0, 3, next, x, {.unroll = 2});
+#endif
+}
+
+// case slice_of_floats: an axis, an index, a count or a size is an integer
+// case slice_of_bool: an axis, an index, a count or a size is an integer
+Tensor sliced(Tensor x, int64_t n, size_t size) {
+#ifdef slice_of_floats
+  return x[Slice{0.9, 2.9}];
+#elif defined(slice_of_bool)
+  return x[Slice{true}];
+#else
+  return x[Slice{0, n}] + x[Slice{size, {}, -1}] + x[{Slice{.stop = -1}, 1}] + x[Slice{{}, 3}];
+#endif
+}
+
+// case padding_of_float: an axis, an index, a count or a size is an integer
+// case edges_of_float: an axis, an index, a count or a size is an integer
+// case groups_of_bool: an axis, an index, a count or a size is an integer
+// case points_of_float: an axis, an index, a count or a size is an integer
+Tensor padded(Tensor x, int64_t n, size_t size) {
+#ifdef padding_of_float
+  return pad(x, 0, {{1.5, 2}});
+#elif defined(edges_of_float)
+  return conv(x, x, {.padding = {{1, 1.5}}});
+#elif defined(groups_of_bool)
+  return conv(x, x, {.feature_groups = true});
+#elif defined(points_of_float)
+  return fft(x, {.n = 8.0});
+#else
+  return pad(x, 0, {{1, n}, {0, 0, 1}}) + pad(x, 0, {{.low = size}}) +
+         conv(x, x, {.padding = {{1, 1}}, .feature_groups = 2}) + fft(x, {.n = 8, .axis = 0});
+#endif
+}
+
+// case printed_digits_of_float: an axis, an index, a count or a size is an integer
+std::string printed(Tensor x) {
+#ifdef printed_digits_of_float
+  return array_to_string(x, {.precision = 2.5});
+#else
+  return array_to_string(x, {.precision = 2, .threshold = 5});
+#endif
+}
+
+// case mesh_of_float: an axis, an index, a count or a size is an integer
+Mesh mesh() {
+#ifdef mesh_of_float
+  return Mesh({{"data", 2.5}});
+#else
+  return Mesh({{"data", 2}, {"model", 4}});
+#endif
+}
+
+// case donated_bool: an axis, an index, a count or a size is an integer
+RunOptions donating() {
+#ifdef donated_bool
+  return {.donate = {true}};
+#else
+  return {.donate = {0, "carry"}};
 #endif
 }
 

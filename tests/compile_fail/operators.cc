@@ -86,6 +86,18 @@ Tensor of_two(Tensor x, Tensor y) {
 #endif
 }
 
+// case keep_dims_of_int: the third argument of a reduction is keep_dims, a bool
+// case nan_keep_dims_of_int: over two axes write sum(x, {0, 1})
+Tensor over_two(Tensor x, bool keep) {
+#ifdef keep_dims_of_int
+  return sum(x, 0, 1);
+#elif defined(nan_keep_dims_of_int)
+  return nanmax(x, {0}, 1);
+#else
+  return sum(x, {0, 1}) + max(x, 0, keep) + nanmax(x, {0}, true) + sum(x, 0, {});
+#endif
+}
+
 // case ddof_of_bool: the third argument of a variance is ddof
 Tensor variance(Tensor x) {
 #ifdef ddof_of_bool

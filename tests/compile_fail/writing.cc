@@ -34,11 +34,18 @@ Tensor list(Tensor x, Tensor i) {
 }
 
 // case add_to_element: write x = x.at({0}).set(..)
+// case add_to_part: write x = x.at({0}).add(1) for += 1
+// case write_part: write x = x.at({0}).add(1) for += 1, and likewise .set(..)
 Tensor add_to(Tensor x) {
 #ifdef add_to_element
   x[0] += 5;
+#elif defined(add_to_part)
+  x.at({0}) += 1;
+#elif defined(write_part)
+  x.at(0) = 1.5;
 #else
   x = x.at({0}).add(5);
+  x = x.at(0).set(1.5);
 #endif
   return x;
 }
@@ -59,26 +66,6 @@ Tensor result(Tensor x) {
   reshape(x, {4}) = x;
 #else
   x = reshape(x, {4});
-#endif
-  return x;
-}
-
-// case add_to_part: write x = x.at({0}).add(1) for += 1
-Tensor part(Tensor x) {
-#ifdef add_to_part
-  x.at({0}) += 1;
-#else
-  x = x.at({0}).add(1);
-#endif
-  return x;
-}
-
-// case write_part: write x = x.at({0}).add(1) for += 1, and likewise .set(..)
-Tensor written(Tensor x) {
-#ifdef write_part
-  x.at(0) = 1.5;
-#else
-  x = x.at(0).set(1.5);
 #endif
   return x;
 }

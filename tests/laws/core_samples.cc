@@ -130,7 +130,7 @@ std::vector<FunctionSample> creation() {
        }},
       {"arange", [](In i) { return Tensors{arange(0.0, 3.0, 1.0, i.t)}; }},
       {"linspace", [](In i) { return Tensors{linspace(0, 1, 3, i.t)}; }},
-      {"eye", [](In i) { return Tensors{eye(3, -1, 0, i.t)}; }},
+      {"eye", [](In i) { return Tensors{eye(3, {}, 0, i.t)}; }},
       {"one_hot", [](In i) { return Tensors{one_hot(i.rows, 3, i.t)}; }},
       {"tril", [](In i) { return Tensors{tril(i.x)}; }},
       {"triu", [](In i) { return Tensors{triu(i.x)}; }},

@@ -134,7 +134,7 @@ std::vector<FunctionSample> numbers() {
 
 std::vector<FunctionSample> arranging() {
   auto parts = [](Tensor (*fn)(const std::vector<Tensor>&, SourceLocation)) {
-    return [fn](In i) { return Tensors{fn({i.x, i.y}, {})}; };
+    return [fn](In i) { return Tensors{fn({i.x, i.y}, SourceLocation::here())}; };
   };
   return {
       one("atleast_1d", atleast_1d),

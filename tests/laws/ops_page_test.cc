@@ -90,6 +90,7 @@ Tensor psum(Operand x, double scale);
 
 // How a lid is made.
 struct Lid {};
+Lid(Tensor (*)(Operand)) -> Lid;
 Tensor lid(Lid lid);
 enum class Side { kLeft };  // of a lid
 // Scaled.

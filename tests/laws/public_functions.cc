@@ -145,7 +145,10 @@ class Parser {
     if (std::regex_search(text, std::regex("^(using|constexpr|extern|friend|concept)\\b|concept ")))
       return;
     text = without_template(text);
-    text = replaced(text, "\\bbase::Int\\b", "int64_t");  // which it is to who calls
+    if (std::regex_search(text, std::regex("^\\w+\\(.*\\) ?-> ?"))) return;  // a deduction guide
+    // Which they are to who calls.
+    text = replaced(text, "\\bbase::Int\\b", "int64_t");
+    text = replaced(text, "\\bKeep keep_dims\\b", "bool keep_dims");
     static const std::string kTerm = R"((\([^()]*\)|[\w:]+<[^<>]*>|\S+))";
     text = replaced(text, ("^requires " + kTerm + "( (&&|\\|\\|) " + kTerm + ")* ").c_str(), "");
     text = replaced(text, "^(\\[\\[nodiscard\\]\\] |inline |constexpr )+", "");

@@ -161,7 +161,7 @@ void sampled(Maker& m) {
   std::vector<Tensor> inputs;
   for (const Shape& shape : laws::Inputs::shapes(dtype))
     inputs.push_back(m.exact_of(shape.dtype(), shape.dimensions()).tensor);
-  if (is_floating(dtype)) inputs[3] = inputs[3] + 20 * eye(3, -1, 0, dtype);  // no singular m
+  if (is_floating(dtype)) inputs[3] = inputs[3] + 20 * eye(3, dtype);  // no singular m
   for (const Tensor& out : sample.call(laws::Inputs::of(dtype, inputs))) {
     if (out.size() > Maker::kMostElements) continue;
     m.loose.push_back(out);

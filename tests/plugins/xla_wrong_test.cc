@@ -36,6 +36,14 @@ Literal on_xla(const std::string& text, const std::vector<Literal>& arguments) {
   return conformance::run_on_device(*xla(), hlo::parse_text(text).value(), arguments).value();
 }
 
+// Expects `want` of the evaluator, and of XLA where it is there. `what`: for the failure's text.
+void expect_of_both(const std::string& program, const std::vector<Literal>& arguments,
+                    const Literal& want, const std::string& what = "") {
+  EXPECT_EQ(evaluated(program, arguments), want) << program << what;
+  if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
+  EXPECT_EQ(on_xla(program, arguments), want) << program << what;
+}
+
 const std::vector<Literal>& starts(int32_t inner, int32_t outer) {
   static std::vector<Literal> out;
   out = {Literal::scalar(s32, int64_t{inner}), Literal::scalar(s32, int64_t{outer})};
@@ -50,14 +58,9 @@ constexpr char kSliceOfSlice[] =
 
 // Written for plugins so that XLA is right too.
 TEST(XlaIsWrong, AboutSlicesOfSlicesUnlessTheirStartsAreClamped) {
-  const auto expect = [](int32_t inner, int32_t outer, const Literal& want) {
-    EXPECT_EQ(evaluated(kSliceOfSlice, starts(inner, outer)), want) << inner << " " << outer;
-    if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-    EXPECT_EQ(on_xla(kSliceOfSlice, starts(inner, outer)), want) << inner << " " << outer;
-  };
-  expect(4, 0, s32s({2, 3}));
-  expect(1, 5, s32s({2, 3}));
-  expect(-2, 1, s32s({1, 2}));
+  expect_of_both(kSliceOfSlice, starts(4, 0), s32s({2, 3}), "from 4, 0");
+  expect_of_both(kSliceOfSlice, starts(1, 5), s32s({2, 3}), "from 1, 5");
+  expect_of_both(kSliceOfSlice, starts(-2, 1), s32s({1, 2}), "from -2, 1");
 }
 
 // A gather of one index is a slice to it.
@@ -194,24 +197,20 @@ constexpr char kReduceOfOne[] =
 
 // Over one element XLA drops the start, and of a sum over more than 32 it takes it more than once.
 TEST(XlaIsWrong, AboutStartsOfReductionsUnlessTheyAreAppliedBehindThem) {
-  const auto expect = [](const std::string& program, const Literal& x, const Literal& want) {
-    EXPECT_EQ(evaluated(program, {x}), want) << program;
-    if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-    EXPECT_EQ(on_xla(program, {x}), want) << program;
-  };
   const Literal one = Literal::from<int32_t>(Shape(s32, {3, 1}), {0, 1, 9});
-  expect(kReduceOfOne, one, s32s({4, 4, 9}));
+  expect_of_both(kReduceOfOne, {one}, s32s({4, 4, 9}));
   const auto sum = [](const std::string& type, const std::string& reduction) {
     return base::cat(
         "f { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = s32[] add(a, b) } ENTRY main { "
         "x = ",
         type, " parameter(0) i = s32[] constant(7) ROOT r = ", reduction, ", to_apply=f }");
   };
-  expect(sum("s32[3,1]", "s32[3] reduce(x, i), dimensions={1}"), one, s32s({7, 8, 16}));
+  expect_of_both(sum("s32[3,1]", "s32[3] reduce(x, i), dimensions={1}"), {one}, s32s({7, 8, 16}));
   const Literal ones = s32s(std::vector<int32_t>(100, 1));
-  expect(sum("s32[100]", "s32[] reduce(x, i), dimensions={0}"), ones,
-         Literal::scalar(s32, int64_t{107}));
-  expect(sum("s32[100]", "s32[1] reduce-window(x, i), window={size=100}"), ones, s32s({107}));
+  expect_of_both(sum("s32[100]", "s32[] reduce(x, i), dimensions={0}"), {ones},
+                 Literal::scalar(s32, int64_t{107}));
+  expect_of_both(sum("s32[100]", "s32[1] reduce-window(x, i), window={size=100}"), {ones},
+                 s32s({107}));
 }
 
 // XLA writes in place, and reads elements that it has written, once a reshape of the result is in
@@ -234,25 +233,23 @@ TEST(XlaIsWrong, AboutAnUpdateByAPartOfTheSameArrayUnlessTheyAreKeptApart) {
        {"dynamic-slice(x, i, i), dynamic_slice_sizes={2,3}", "slice(x), slice={[0:2],[0:3]}"}) {
     for (const char* moved : {"reshape(u)", "broadcast(u), dimensions={1,2}"}) {
       const std::string program = with(with(kUpdateByItself, "PART", part), "MOVED", moved);
-      EXPECT_EQ(evaluated(program, arguments), right) << program;
-      if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-      EXPECT_EQ(on_xla(program, arguments), right) << program;
+      expect_of_both(program, arguments, right);
     }
   }
 }
 
+constexpr char kSetAndSum[] =
+    "set { a = s32[] parameter(0) ROOT b = s32[] parameter(1) } "
+    "sum { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = s32[] add(a, b) } ";
+
 // A scatter of one index is such an update to it.
 TEST(XlaIsWrong, AboutAScatterOfOneIndexByAPartOfTheSameArrayUnlessTheyAreKeptApart) {
-  const std::string functions =
-      "set { a = s32[] parameter(0) ROOT b = s32[] parameter(1) } "
-      "sum { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = s32[] add(a, b) } ";
-  const std::string blocks =
-      ", update_window_dims={0,1}, inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, "
-      "index_vector_dim=0, to_apply=";
-  const auto block = [&](const std::string& index, const std::string& function) {
-    return base::cat(functions, "ENTRY main { x = s32[2,4] parameter(0) i = s32[2] ", index,
-                     " d = s32[2,3] slice(x), slice={[0:2],[0:3]} u = s32[2,4] scatter(x, i, d)",
-                     blocks, function, " ROOT r = s32[1,2,4] reshape(u) }");
+  const auto block = [](const std::string& index, const std::string& function) {
+    return base::cat(kSetAndSum, "ENTRY main { x = s32[2,4] parameter(0) i = s32[2] ", index,
+                     " d = s32[2,3] slice(x), slice={[0:2],[0:3]} u = s32[2,4] scatter(x, i, d), "
+                     "update_window_dims={0,1}, inserted_window_dims={}, "
+                     "scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, to_apply=",
+                     function, " ROOT r = s32[1,2,4] reshape(u) }");
   };
   const Literal x = Literal::from<int32_t>(Shape(s32, {2, 4}), {5, 6, 7, 8, 1, 2, 3, 4});
   const Literal m = Literal::from<int32_t>(Shape(s32, {4, 4}),
@@ -261,24 +258,18 @@ TEST(XlaIsWrong, AboutAScatterOfOneIndexByAPartOfTheSameArrayUnlessTheyAreKeptAp
   const Literal sum = Literal::from<int32_t>(Shape(s32, {1, 2, 4}), {5, 11, 13, 15, 1, 3, 5, 7});
   // What m.at({i}).set(m[{.., 0}]) becomes.
   const std::string row = base::cat(
-      functions,
+      kSetAndSum,
       "ENTRY main { q = s32[4,4] parameter(0) i = s32[1] parameter(1) c = s32[4,1] slice(q), "
       "slice={[0:4],[0:1]} d = s32[4] reshape(c) u = s32[4,4] scatter(q, i, d), "
       "update_window_dims={0}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
       "index_vector_dim=0, to_apply=set ROOT r = s32[1,4,4] reshape(u) }");
-  const auto expect = [](const std::string& program, const std::vector<Literal>& arguments,
-                         const Literal& want) {
-    EXPECT_EQ(evaluated(program, arguments), want) << program;
-    if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-    EXPECT_EQ(on_xla(program, arguments), want) << program;
-  };
-  expect(block("constant({0, 1})", "set"), {x}, set);
-  expect(block("constant({0, 1})", "sum"), {x}, sum);
-  expect(block("parameter(1)", "set"), {x, s32s({0, 1})}, set);
-  expect(block("parameter(1)", "sum"), {x, s32s({0, 1})}, sum);
-  expect(row, {m, s32s({0})},
-         Literal::from<int32_t>(Shape(s32, {1, 4, 4}),
-                                {1, 5, 9, 13, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
+  expect_of_both(block("constant({0, 1})", "set"), {x}, set);
+  expect_of_both(block("constant({0, 1})", "sum"), {x}, sum);
+  expect_of_both(block("parameter(1)", "set"), {x, s32s({0, 1})}, set);
+  expect_of_both(block("parameter(1)", "sum"), {x, s32s({0, 1})}, sum);
+  expect_of_both(row, {m, s32s({0})},
+                 Literal::from<int32_t>(Shape(s32, {1, 4, 4}),
+                                        {1, 5, 9, 13, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
 }
 
 // It finds that a loop has one trip, which then is no loop.
@@ -303,9 +294,7 @@ TEST(XlaIsWrong, AboutAnUpdateInALoopOfOneTripUnlessItIsKeptApart) {
   const Literal x = Literal::from<int32_t>(Shape(s32, {2, 4}), {5, 6, 7, 8, 1, 2, 3, 4});
   const Literal want = Literal::from<int32_t>(Shape(s32, {1, 2, 4}), {5, 5, 6, 7, 1, 1, 2, 3});
   for (const char* trips : {"1", "2"}) {
-    EXPECT_EQ(evaluated(program(trips), {x}), want) << trips;
-    if (xla() == nullptr) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-    EXPECT_EQ(on_xla(program(trips), {x}), want) << trips;
+    expect_of_both(program(trips), {x}, want);
   }
 }
 

@@ -245,12 +245,12 @@ const std::map<std::string, Sampler>& rounded_samplers() {
       {"multivariate_normal_eigh", multivariate_normal_by(CovarianceRoot::kEigh)},
       {"multivariate_normal_svd", multivariate_normal_by(CovarianceRoot::kSvd)},
       {"orthogonal",
-       [](const Row& r, Tensor k) { return orthogonal(k, 4, r.shape, r.dtype, -1, r.options); }},
+       [](const Row& r, Tensor k) { return orthogonal(k, 4, r.shape, r.dtype, {}, r.options); }},
       {"orthogonal_wide",
        [](const Row& r, Tensor k) { return orthogonal(k, 2, r.shape, r.dtype, 5, r.options); }},
       {"orthogonal_complex",
        [](const Row& r, Tensor k) {
-         return parts_of(orthogonal(k, 3, r.shape, complex_of(r.dtype), -1, r.options));
+         return parts_of(orthogonal(k, 3, r.shape, complex_of(r.dtype), {}, r.options));
        }},
   };
   return kSamplers;

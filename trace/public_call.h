@@ -1,0 +1,104 @@
+// PublicCall: the public function that the user called, and his line. It is set once, by the
+// outermost of Heddle's functions on a thread; the functions that this one is made of inherit both,
+// for the errors that they throw and for the instructions that they record. Private to Heddle.
+//
+//   Tensor det(Operand a) {
+//     const PublicCall call("linalg::det", a.at());
+//     ..
+//   }
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "heddle/base/source_location.h"
+#include "heddle/base/status.h"
+
+namespace heddle::trace_internal {
+
+class PublicCall {
+ public:
+  enum class Runs : uint8_t { kOwnCode, kUsersFunction };
+
+  // `function`: of static storage, as users write it. kUsersFunction: it calls one that it was
+  // given, unless it is itself a part of a function that calls none.
+  PublicCall(std::string_view function, SourceLocation at, Runs runs = Runs::kOwnCode)
+      : before_(now) {
+    if (now.function == function) return;  // the same call, on its way down
+    if (now.function.empty()) now = {function, at, false};
+    now.is_own = now.is_own || runs == Runs::kOwnCode;
+  }
+  ~PublicCall() { now = before_; }
+  PublicCall(const PublicCall&) = delete;
+  PublicCall& operator=(const PublicCall&) = delete;
+
+  // The outermost function and its line; those given where the user's code runs.
+  static std::string_view function_or(std::string_view function) {
+    return now.function.empty() ? function : now.function;
+  }
+  static SourceLocation line_or(SourceLocation at) {
+    return now.function.empty() ? at : now.at;
+  }
+  // Whether what runs on placeholders is Heddle's own (the step of cumsum, the condition of gcd),
+  // and no function of the user's.
+  static bool is_own() { return now.is_own; }
+
+ private:
+  friend class UserCode;
+  struct State {
+    std::string_view function = {};  // empty: none
+    SourceLocation at = {};
+    bool is_own = false;
+  };
+  static constinit thread_local State now;
+
+  State before_;
+};
+
+// While one lives, a function of the user's runs: what it calls are outermost functions. It does
+// nothing where the function is Heddle's own.
+class UserCode {
+ public:
+  UserCode() : before_(PublicCall::now) {
+    if (!PublicCall::is_own()) PublicCall::now = {};
+  }
+  ~UserCode() { PublicCall::now = before_; }
+  UserCode(const UserCode&) = delete;
+  UserCode& operator=(const UserCode&) = delete;
+
+ private:
+  PublicCall::State before_;
+};
+
+// Calls `fn`, which the user gave.
+template <class Fn>
+auto as_users_code(Fn&& fn) {
+  const UserCode user;
+  return fn();
+}
+
+// Errors that begin with the function that the user called, "linalg::det: x is ..", or with
+// `function` where his own code runs.
+template <class... Parts>
+Status invalid_argument(std::string_view function, const Parts&... parts) {
+  return base::invalid_argument(PublicCall::function_or(function), parts...);
+}
+// The same inside of a public function, whose name goes in front: "det: " and the parts.
+template <class... Parts>
+Status invalid(const Parts&... parts) {
+  return base::invalid_argument(PublicCall::function_or("operation"), ": ", parts...);
+}
+template <class... Parts>
+Status failed_precondition(std::string_view function, const Parts&... parts) {
+  return base::failed_precondition(PublicCall::function_or(function), parts...);
+}
+template <class... Parts>
+Status resource_exhausted(std::string_view function, const Parts&... parts) {
+  return base::resource_exhausted(PublicCall::function_or(function), parts...);
+}
+template <class... Parts>
+Status unimplemented(std::string_view function, const Parts&... parts) {
+  return base::unimplemented(PublicCall::function_or(function), parts...);
+}
+
+}  // namespace heddle::trace_internal
