@@ -24,31 +24,28 @@ int64_t count_of(const Dimensions& sizes) {
   return count;
 }
 
-void require_points(const Located& x, const Located& y, int64_t degree) {
+void require_points(const Expr& x, const Expr& y, int64_t degree) {
   const Tensor &a = x.tensor(), &b = y.tensor();
   if (a.rank() == 1 && (b.rank() == 1 || b.rank() == 2) && a.size() > 0 && b.dim(0) == a.size() &&
       degree >= 0)
     return;
-  throw Error(
-      trace_internal::invalid_argument(
-          "linalg::polyfit", ": x is ", a.shape(), ", y ", b.shape(), " and degree ", degree,
-          "; x must be a vector [n] with elements, y [n] or [n, k], degree 0 "
-          "or more"),
-      x.at());
+  trace_internal::refuse("x is ", a.shape(), ", y ", b.shape(), " and degree ", degree,
+                         "; x must be a vector [n] with elements, y [n] or [n, k], degree 0 "
+                         "or more");
 }
 
 // The roots of p[n], n > 1. Zeros in front are turned to the end, where each is a root 0 more.
-Located roots_of(const Located& p) {
+Expr roots_of(const Expr& p) {
   const auto n = static_cast<int32_t>(p.tensor().size());
-  const auto numbers = [&](int64_t count) { return p.with(iota(s32, {count}, 0, p.at())); };
-  const Located present = p != 0, some = any_of(present);
-  const Located first = p.with(argmax(present.operand(), 0)).astype(s32);
-  const Located before = where(some, first, n);
-  const Located turned = p.with(take(p.operand(), ((numbers(n) + first) % n).operand()));
-  const Located monic = where(some, turned, where(numbers(n) == 0, 1.0, turned));
-  const Located found = p.with(eigvals({companion(monic.operand()), p.at()}));
-  const Located order = p.with(argsort((found == 0).astype(s32).operand()));
-  const Located sorted = p.with(take(found.operand(), order.operand()));
+  const auto numbers = [&](int64_t count) { return Expr(iota(s32, {count}, 0)); };
+  const Expr present = p != 0, some = any_of(present);
+  const Expr first = Expr(argmax(present.operand(), 0)).astype(s32);
+  const Expr before = where(some, first, n);
+  const Expr turned = Expr(take(p.operand(), ((numbers(n) + first) % n).operand()));
+  const Expr monic = where(some, turned, where(numbers(n) == 0, 1.0, turned));
+  const Expr found = Expr(eigvals(companion(monic.operand())));
+  const Expr order = Expr(argsort((found == 0).astype(s32).operand()));
+  const Expr sorted = Expr(take(found.operand(), order.operand()));
   return where(numbers(n - 1) < n - 1 - before, sorted, NAN);
 }
 
@@ -56,9 +53,9 @@ Located roots_of(const Located& p) {
 
 Tensor tensorsolve(Operand left, Operand right) {
   const trace_internal::PublicCall call("linalg::tensorsolve", left.at());
-  const Located a = numbers_of("linalg::tensorsolve", "a", left, 0);
-  const Located b = numbers_of("linalg::tensorsolve", "b", right, 0);
-  check_same_dtype("linalg::tensorsolve", a, b);
+  const Expr a = numbers_of("a", left, 0);
+  const Expr b = numbers_of("b", right, 0);
+  check_same_dtype(a, b);
   const Dimensions &whole = a.dimensions(), &rows = b.dimensions();
   const bool begins =
       rows.size() <= whole.size() && std::equal(rows.begin(), rows.end(), whole.begin());
@@ -66,22 +63,19 @@ Tensor tensorsolve(Operand left, Operand right) {
       begins ? whole.begin() + static_cast<int64_t>(rows.size()) : whole.end(), whole.end());
   const int64_t n = b.tensor().size();
   if (!begins || count_of(unknowns) != n)
-    throw Error(
-        trace_internal::invalid_argument(
-            "linalg::tensorsolve", ": a is ", a.tensor().shape(), "; b is ", b.tensor().shape(),
-            ", a must begin with its axes, and have as many elements in the "
-            "others"),
-        a.at());
-  return as_program("linalg::tensorsolve", a.at(), [&]() -> std::vector<Located> {
-    const Located matrix = a.with(reshape(a.operand(), {n, n}));
-    const Located vector = b.with(reshape(b.operand(), {n}));
-    return {a.with(reshape({solve(matrix.operand(), vector.operand()), a.at()}, unknowns))};
+    trace_internal::refuse("a is ", a.tensor().shape(), "; b is ", b.tensor().shape(),
+                           ", a must begin with its axes, and have as many elements in the "
+                           "others");
+  return as_program("linalg::tensorsolve", [&]() -> std::vector<Expr> {
+    const Expr matrix = Expr(reshape(a.operand(), {n, n}));
+    const Expr vector = Expr(reshape(b.operand(), {n}));
+    return {Expr(reshape(solve(matrix.operand(), vector.operand()), unknowns))};
   })[0];
 }
 
 Tensor tensorinv(Operand operand, base::Int axes) {
   const trace_internal::PublicCall call("linalg::tensorinv", operand.at());
-  const Located a = numbers_of("linalg::tensorinv", "a", operand, 0);
+  const Expr a = numbers_of("a", operand, 0);
   const Dimensions& whole = a.dimensions();
   const int64_t rank = a.tensor().rank();
   const bool splits = axes > 0 && axes <= rank;
@@ -89,43 +83,41 @@ Tensor tensorinv(Operand operand, base::Int axes) {
   const Dimensions columns(whole.begin() + (splits ? int64_t{axes} : 0), whole.end());
   const int64_t n = count_of(rows);
   if (!splits || count_of(columns) != n)
-    throw Error(trace_internal::invalid_argument(
-                    "linalg::tensorinv", ": a is ", a.tensor().shape(), " and axes ", axes,
-                    "; the first axes must have as many elements as the others"),
-                a.at());
-  return as_program("linalg::tensorinv", a.at(), [&]() -> std::vector<Located> {
-    const Located matrix = a.with(reshape(a.operand(), {n, n}));
+    trace_internal::refuse("a is ", a.tensor().shape(), " and axes ", axes,
+                           "; the first axes must have as many elements as the others");
+  return as_program("linalg::tensorinv", [&]() -> std::vector<Expr> {
+    const Expr matrix = Expr(reshape(a.operand(), {n, n}));
     Dimensions shape = columns;
     shape.insert(shape.end(), rows.begin(), rows.end());
-    return {a.with(reshape({inv(matrix.operand()), a.at()}, shape))};
+    return {Expr(reshape(inv(matrix.operand()), shape))};
   })[0];
 }
 
 Tensor polyfit(Operand places, Operand values, base::Int degree) {
   const trace_internal::PublicCall call("linalg::polyfit", places.at());
-  const Located x = numbers_of("linalg::polyfit", "x", places, 0);
-  const Located y = numbers_of("linalg::polyfit", "y", values, 0);
-  check_same_dtype("linalg::polyfit", x, y);
+  const Expr x = numbers_of("x", places, 0);
+  const Expr y = numbers_of("y", values, 0);
+  check_same_dtype(x, y);
   require_points(x, y, degree);
-  return as_program("linalg::polyfit", x.at(), [&]() -> std::vector<Located> {
-    const Located powers = x.with(vander(x.operand(), degree + 1));
-    const Located squares = x.with(sum(square(abs(powers)).operand(), {.axes = {0}}));
-    const Located scale = sqrt(squares).astype(x.dtype());
-    const Located scaled = powers / where(scale == 0.0, 1.0, scale);
+  return as_program("linalg::polyfit", [&]() -> std::vector<Expr> {
+    const Expr powers = Expr(vander(x.operand(), degree + 1));
+    const Expr squares = Expr(sum(square(abs(powers)).operand(), {.axes = {0}}));
+    const Expr scale = sqrt(squares).astype(x.dtype());
+    const Expr scaled = powers / where(scale == 0.0, 1.0, scale);
     const double rcond = static_cast<double>(x.tensor().size()) * epsilon_of(x.dtype());
-    const Located found = x.with(lstsq(scaled.operand(), y.operand(), rcond).x);
-    const Located divisor = where(scale == 0.0, 1.0, scale);
+    const Expr found = Expr(lstsq(scaled.operand(), y.operand(), rcond).x);
+    const Expr divisor = where(scale == 0.0, 1.0, scale);
     return {found / (y.tensor().rank() == 2 ? column(divisor) : divisor)};
   })[0];
 }
 
 Tensor roots(Operand polynomial) {
   const trace_internal::PublicCall call("linalg::roots", polynomial.at());
-  const Located p = numbers_of("linalg::roots", "p", polynomial, 1);
-  trace_internal::vector_of("linalg::roots", "p", p.operand());
-  return as_program("linalg::roots", p.at(), [&]() -> std::vector<Located> {
+  const Expr p = numbers_of("p", polynomial, 1);
+  trace_internal::vector_of("p", p.operand());
+  return as_program("linalg::roots", [&]() -> std::vector<Expr> {
     if (p.tensor().size() > 1) return {roots_of(p)};
-    return {p.with(zeros({0}, real_dtype(p.dtype()) == f32 ? c64 : c128, p.at()))};
+    return {Expr(zeros({0}, real_dtype(p.dtype()) == f32 ? c64 : c128))};
   })[0];
 }
 

@@ -18,7 +18,7 @@ using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 using trace_internal::emit;
 using trace_internal::PublicCall;
 
-Located solved(const Located& a, const Located& b, const TriangularOptions& options) {
+Expr solved(const Expr& a, const Expr& b, const TriangularOptions& options) {
   hlo::TriangularSolveAttrs attrs{.left_side = options.left_side,
                                   .lower = options.lower,
                                   .unit_diagonal = options.unit_diagonal,
@@ -26,148 +26,138 @@ Located solved(const Located& a, const Located& b, const TriangularOptions& opti
   const bool conjugates = options.conjugate_a && is_complex(a.dtype());
   if (options.transpose_a)
     attrs.transpose_a = conjugates ? hlo::TransposeA::kAdjoint : hlo::TransposeA::kTranspose;
-  const Located matrix = conjugates && !options.transpose_a ? a.with(conj(a.operand())) : a;
-  return a.with(emit({.opcode = hlo::Opcode::kTriangularSolve,
-                      .operands = {matrix.tensor(), b.tensor()},
-                      .attrs = attrs,
-                      .declared = b.tensor().shape(),
-                      .at = a.at()}));
+  const Expr matrix = conjugates && !options.transpose_a ? Expr(conj(a.operand())) : a;
+  return emit({.opcode = hlo::Opcode::kTriangularSolve,
+               .operands = {matrix.tensor(), b.tensor()},
+               .attrs = attrs,
+               .declared = b.tensor().shape()});
 }
 
 // The vector as the column (left_side) or the row that the op takes.
-Located as_matrix(const Located& vector, bool is_column) {
-  return vector.with(expand_dims(vector.operand(), is_column ? -1 : -2));
+Expr as_matrix(const Expr& vector, bool is_column) {
+  return expand_dims(vector.operand(), is_column ? -1 : -2);
 }
 
-Located permutation_of(const Located& pivots, int64_t size) {
+Expr permutation_of(const Expr& pivots, int64_t size) {
   const int64_t steps = columns(pivots);
   const Dimensions shape = with_axes(batch_of(pivots, 1), {size});
-  const Located row =
-      pivots.with(iota(s32, shape, static_cast<int64_t>(shape.size()) - 1, pivots.at()));
+  const Expr row = Expr(iota(s32, shape, static_cast<int64_t>(shape.size()) - 1));
   if (steps == 0 || row.tensor().size() == 0) return row;
   const auto exchange = [&](const Tensor& i, const Tensor& order) {
-    const Located step = row.with(i), now = row.with(order);
-    const Located other = row.with(dynamic_index_in_dim(pivots.operand(), step.operand(), -1));
-    const Located here = row.with(dynamic_index_in_dim(now.operand(), step.operand(), -1));
-    const Located there = row.with(take_along_axis(now.operand(), other.operand(), -1));
+    const Expr step = Expr(i), now = Expr(order);
+    const Expr other = Expr(dynamic_index_in_dim(pivots.operand(), step.operand(), -1));
+    const Expr here = Expr(dynamic_index_in_dim(now.operand(), step.operand(), -1));
+    const Expr there = Expr(take_along_axis(now.operand(), other.operand(), -1));
     return where(row == step, there, where(row == other, here, now)).tensor();
   };
-  return row.with(fori_loop(0, steps, exchange, row.tensor(), row.at()));
+  return Expr(fori_loop(0, steps, exchange, row.tensor()));
 }
 
-std::vector<Located> lu_of(const Located& a) {
+std::vector<Expr> lu_of(const Expr& a) {
   const int64_t m = rows(a), least = std::min(m, columns(a));
   const Dimensions batch = batch_of(a);
   const Shape pivot_shape(s32, with_axes(batch, {least}));
   if (a.tensor().size() == 0) {
-    const Located none = a.with(zeros(pivot_shape.dimensions(), s32, a.at()));
+    const Expr none = Expr(zeros(pivot_shape.dimensions(), s32));
     return {a, none, permutation_of(none, m)};
   }
-  const std::vector<Located> out =
+  const std::vector<Expr> out =
       lapack("getrf", {a}, {a.tensor().shape(), pivot_shape, Shape(s32, batch)}, "{}");
-  const Located pivots = out[1] - 1;
+  const Expr pivots = out[1] - 1;
   return {out[0], pivots, permutation_of(pivots, m)};
 }
 
-std::vector<Located> qr_of(const Located& a, bool full) {
+std::vector<Expr> qr_of(const Expr& a, bool full) {
   const int64_t m = rows(a), n = columns(a), least = std::min(m, n), k = full ? m : least;
   const Dimensions batch = batch_of(a);
   if (a.tensor().size() == 0)
-    return {identity(a, batch, m, k), a.with(zeros(with_axes(batch, {k, n}), a.dtype(), a.at()))};
+    return {identity(a, batch, m, k), Expr(zeros(with_axes(batch, {k, n}), a.dtype()))};
   const Shape tau(a.dtype(), with_axes(batch, {least}));
-  const std::vector<Located> factors = lapack("geqrf", {a}, {a.tensor().shape(), tau}, "{}");
-  Located reflectors = corner(factors[0], m, least);
+  const std::vector<Expr> factors = lapack("geqrf", {a}, {a.tensor().shape(), tau}, "{}");
+  Expr reflectors = corner(factors[0], m, least);
   if (k > least) {
-    const Tensor more = zeros(with_axes(batch, {m, k - least}), a.dtype(), a.at());
-    reflectors = a.with(concat({reflectors.tensor(), more}, -1, a.at()));
+    const Tensor more = zeros(with_axes(batch, {m, k - least}), a.dtype());
+    reflectors = Expr(concat({reflectors.tensor(), more}, -1));
   }
   const Shape q_shape(a.dtype(), with_axes(batch, {m, k}));
-  const Located q = lapack("orgqr", {reflectors, factors[1]}, {q_shape}, "{}")[0];
-  return {q, a.with(triu(corner(factors[0], k, n).operand()))};
+  const Expr q = lapack("orgqr", {reflectors, factors[1]}, {q_shape}, "{}")[0];
+  return {q, Expr(triu(corner(factors[0], k, n).operand()))};
 }
 
 }  // namespace
 
 Tensor cholesky(Operand operand, const CholeskyOptions& options) {
   const PublicCall call("linalg::cholesky", operand.at());
-  const Located a = square_of("linalg::cholesky", "a", operand);
-  return as_program("linalg::cholesky", a.at(), [&]() -> std::vector<Located> {
-    const Located given = options.symmetrize_input ? hermitian_part(a) : a;
-    const Located factor = a.with(emit({.opcode = hlo::Opcode::kCholesky,
-                                        .operands = {given.tensor()},
-                                        .attrs = hlo::CholeskyAttrs{.lower = true},
-                                        .declared = a.tensor().shape(),
-                                        .at = a.at()}));
-    const Located lower = a.with(tril(factor.operand()));  // what is above is up to the backend
+  const Expr a = square_of("a", operand);
+  return as_program("linalg::cholesky", [&]() -> std::vector<Expr> {
+    const Expr given = options.symmetrize_input ? hermitian_part(a) : a;
+    const Expr factor = Expr(emit({.opcode = hlo::Opcode::kCholesky,
+                                   .operands = {given.tensor()},
+                                   .attrs = hlo::CholeskyAttrs{.lower = true},
+                                   .declared = a.tensor().shape()}));
+    const Expr lower = Expr(tril(factor.operand()));  // what is above is up to the backend
     return {options.upper ? adjoint(lower) : lower};
   })[0];
 }
 
 Tensor triangular_solve(Operand left, Operand right, const TriangularOptions& options) {
   const PublicCall call("linalg::triangular_solve", left.at());
-  const Located a = square_of("linalg::triangular_solve", "a", left);
-  const Located b = numbers_of("linalg::triangular_solve", "b", right, 1);
-  check_same_dtype("linalg::triangular_solve", a, b);
+  const Expr a = square_of("a", left);
+  const Expr b = numbers_of("b", right, 1);
+  check_same_dtype(a, b);
   const bool is_vector = b.tensor().rank() == 1;
   const int64_t length = b.tensor().dim(is_vector || !options.left_side ? -1 : -2);
   if (length != rows(a)) {
-    throw Error(trace_internal::invalid_argument("linalg::triangular_solve", ": b is ",
-                                                 b.tensor().shape(), "; must have ", rows(a),
-                                                 options.left_side ? " rows" : " columns",
-                                                 ", as a, ", a.tensor().shape(), ", has"),
-                a.at());
+    trace_internal::refuse("b is ", b.tensor().shape(), "; must have ", rows(a),
+                           options.left_side ? " rows" : " columns", ", as a, ", a.tensor().shape(),
+                           ", has");
   }
-  return as_program("linalg::triangular_solve", a.at(), [&]() -> std::vector<Located> {
+  return as_program("linalg::triangular_solve", [&]() -> std::vector<Expr> {
     const int64_t axis = options.left_side ? -1 : -2;
-    const Located matrix = is_vector ? as_matrix(b, options.left_side) : b;
+    const Expr matrix = is_vector ? as_matrix(b, options.left_side) : b;
     auto [x, y] = broadcast_batches(a, matrix);
-    const Located found = solved(x, y, options);
-    return {is_vector ? found.with(squeeze(found.operand(), {axis})) : found};
+    const Expr found = solved(x, y, options);
+    return {is_vector ? Expr(squeeze(found.operand(), {axis})) : found};
   })[0];
 }
 
 Lu lu(Operand operand) {
   const PublicCall call("linalg::lu", operand.at());
-  const Located a = matrices_of("linalg::lu", "a", operand);
-  std::vector<Tensor> out = as_program("linalg::lu", a.at(), [&] { return lu_of(a); });
+  const Expr a = matrices_of("a", operand);
+  std::vector<Tensor> out = as_program("linalg::lu", [&] { return lu_of(a); });
   return {out[0], out[1], out[2]};
 }
 
 Tensor lu_pivots_to_permutation(Operand operand, base::Int size) {
   const PublicCall call("linalg::lu_pivots_to_permutation", operand.at());
-  const Located pivots(as_tensor(operand), operand.at());
+  const Expr pivots(as_tensor(operand));
   const Shape& shape = pivots.tensor().shape();
   if (shape.dtype() != s32 || shape.rank() < 1 || columns(pivots) > size) {
-    throw Error(
-        trace_internal::invalid_argument("linalg::lu_pivots_to_permutation", ": pivots are ", shape,
-                                         "; must be s32[.., k] with k at most size, ", size),
-        pivots.at());
+    trace_internal::refuse("pivots are ", shape, "; must be s32[.., k] with k at most size, ",
+                           size);
   }
-  return as_program("linalg::lu_pivots_to_permutation", pivots.at(),
-                    [&]() -> std::vector<Located> { return {permutation_of(pivots, size)}; })[0];
+  return as_program("linalg::lu_pivots_to_permutation",
+                    [&]() -> std::vector<Expr> { return {permutation_of(pivots, size)}; })[0];
 }
 
-Qr qr(Operand operand, bool full_matrices) {
+Qr qr(Operand operand, base::Flag full_matrices) {
   const PublicCall call("linalg::qr", operand.at());
-  const Located a = matrices_of("linalg::qr", "a", operand);
-  std::vector<Tensor> out =
-      as_program("linalg::qr", a.at(), [&] { return qr_of(a, full_matrices); });
+  const Expr a = matrices_of("a", operand);
+  std::vector<Tensor> out = as_program("linalg::qr", [&] { return qr_of(a, full_matrices); });
   return {out[0], out[1]};
 }
 
 Tensor householder_product(Operand left, Operand right) {
   const PublicCall call("linalg::householder_product", left.at());
-  const Located a = matrices_of("linalg::householder_product", "a", left);
-  const Located taus = numbers_of("linalg::householder_product", "taus", right, 1);
-  check_same_dtype("linalg::householder_product", a, taus, "taus");
+  const Expr a = matrices_of("a", left);
+  const Expr taus = numbers_of("taus", right, 1);
+  check_same_dtype(a, taus, "taus");
   const int64_t m = rows(a), n = columns(a), k = columns(taus);
   if (batch_of(a) != batch_of(taus, 1) || n > m || k > n) {
-    throw Error(trace_internal::invalid_argument(
-                    "linalg::householder_product", ": a is ", a.tensor().shape(), " and taus ",
-                    taus.tensor().shape(), "; must be [.., m, n] and [.., k] with m >= n >= k"),
-                a.at());
+    trace_internal::refuse("a is ", a.tensor().shape(), " and taus ", taus.tensor().shape(),
+                           "; must be [.., m, n] and [.., k] with m >= n >= k");
   }
-  return as_program("linalg::householder_product", a.at(), [&]() -> std::vector<Located> {
+  return as_program("linalg::householder_product", [&]() -> std::vector<Expr> {
     if (a.tensor().size() == 0 || k == 0) return {identity(a, batch_of(a), m, n)};
     return {lapack("orgqr", {a, taus}, {a.tensor().shape()}, "{}")[0]};
   })[0];

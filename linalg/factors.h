@@ -6,6 +6,7 @@
 // Error (InvalidArgument) with the op, the operand's type, what it must be and the caller's line
 #pragma once
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -52,7 +53,7 @@ struct Qr {
   Tensor r;  // [.., k, n], of a's dtype
 };
 // a[.., m, n] as the product of orthonormal columns and an upper triangle.
-Qr qr(Operand a, bool full_matrices = false);
+Qr qr(Operand a, base::Flag full_matrices = false);
 
 // The first n columns of the product of k reflectors 1 - tau v v^H, n >= k, which geqrf leaves
 // below the diagonal of a[.., m, n], v's first element being 1, and in taus[.., k]: q[.., m, n].

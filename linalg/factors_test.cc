@@ -91,7 +91,7 @@ TEST_P(Factors, LuIsARowsExchanged) {
     const Tensor a = draw(shape);
     const Lu found = lu(a);
     const int64_t m = a.dim(-2), n = a.dim(-1), k = std::min(m, n);
-    const Located packed(found.lu, SourceLocation::here());
+    const Expr packed(found.lu);
     const Tensor l = tril(corner(packed, m, k).tensor(), -1) + eye(m, k, 0, dtype());
     const Tensor u = triu(corner(packed, k, n).tensor());
     const Tensor exchanged = take_along_axis(a, expand_dims(found.permutation, -1), -2);
@@ -154,9 +154,8 @@ TEST_P(Factors, SvdPutTogetherIsA) {
       EXPECT_EQ(vh.dim(-2), full ? a.dim(-1) : k);
       EXPECT_LE(unitarity(u), near());
       EXPECT_LE(unitarity(adjoint_of(vh)), near());
-      const SourceLocation at = SourceLocation::here();
-      const Tensor left = corner(Located(u, at), a.dim(-2), k).tensor();
-      const Tensor right = corner(Located(vh, at), k, a.dim(-1)).tensor();
+      const Tensor left = corner(Expr(u), a.dim(-2), k).tensor();
+      const Tensor right = corner(Expr(vh), k, a.dim(-1)).tensor();
       const Tensor scaled = left * expand_dims(s, -2).astype(dtype());
       EXPECT_LE(distance(matmul(scaled, right), a), near());
       EXPECT_LE(distance(svdvals(a), s), near());

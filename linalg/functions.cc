@@ -16,10 +16,10 @@ namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
-Located power_of(const Located& a, uint64_t exponent) {
+Expr power_of(const Expr& a, uint64_t exponent) {
   if (exponent == 0) return identity(a, batch_of(a), rows(a), rows(a));
-  Located square = a;
-  std::optional<Located> out;
+  Expr square = a;
+  std::optional<Expr> out;
   for (uint64_t left = exponent;; square = product(square, square)) {
     if (left % 2 == 1) out = out ? product(*out, square) : square;
     left /= 2;
@@ -55,33 +55,33 @@ Pade pade_for(DType dtype) {
 
 // c[first] + c[first + 2] a^2 + c[first + 4] a^4 + c[first + 6] a^6, of what c has; powers = {1,
 // a^2, a^4, a^6}.
-Located every_other(std::span<const double> c, size_t first, std::span<const Located> powers) {
-  Located out = powers[0] * c[first];
+Expr every_other(std::span<const double> c, size_t first, std::span<const Expr> powers) {
+  Expr out = powers[0] * c[first];
   for (size_t i = 1; i < powers.size() && first + 2 * i < c.size(); ++i)
     out = out + powers[i] * c[first + 2 * i];
   return out;
 }
 // The even (first = 0) or odd powers of p, these divided by a.
-Located half_of(std::span<const double> c, size_t first, std::span<const Located> powers) {
-  const Located low = every_other(c, first, powers);
+Expr half_of(std::span<const double> c, size_t first, std::span<const Expr> powers) {
+  const Expr low = every_other(c, first, powers);
   if (c.size() <= 8) return low;
-  Located high = powers[1] * c[first + 8];  // times a^6
+  Expr high = powers[1] * c[first + 8];  // times a^6
   for (size_t i = 2; i < 4 && first + 6 + 2 * i < c.size(); ++i)
     high = high + powers[i] * c[first + 6 + 2 * i];
   return low + product(powers[3], high);
 }
 
-Located approximant(const Located& a, std::span<const double> c) {
-  const Located a2 = product(a, a), a4 = product(a2, a2), a6 = product(a4, a2);
-  const std::array<Located, 4> powers = {identity(a, batch_of(a), rows(a), rows(a)), a2, a4, a6};
-  const Located odd = product(a, half_of(c, 1, powers)), even = half_of(c, 0, powers);
-  return a.with(solve((even - odd).operand(), (even + odd).operand()));
+Expr approximant(const Expr& a, std::span<const double> c) {
+  const Expr a2 = product(a, a), a4 = product(a2, a2), a6 = product(a4, a2);
+  const std::array<Expr, 4> powers = {identity(a, batch_of(a), rows(a), rows(a)), a2, a4, a6};
+  const Expr odd = product(a, half_of(c, 1, powers)), even = half_of(c, 0, powers);
+  return solve((even - odd).operand(), (even + odd).operand());
 }
 
 // The greatest sum down a column: [..].
-Located norm_1(const Located& a) {
-  const Located sums = a.with(sum(abs(a).operand(), {.axes = {-2}}));
-  return a.with(trace_internal::max_or_least(sums.operand(), {.axes = {-1}}));
+Expr norm_1(const Expr& a) {
+  const Expr sums = Expr(sum(abs(a).operand(), {.axes = {-2}}));
+  return trace_internal::max_or_least(sums.operand(), {.axes = {-1}});
 }
 
 struct Squaring {
@@ -92,25 +92,25 @@ struct Squaring {
 };
 
 // Each matrix squared as often as `times`, s32[..], says.
-Located squared(const Located& r, const Located& times) {
-  const Located most = r.with(trace_internal::max_or_least(times.operand(), {}));
-  const Located each = column(column(times));
-  const auto running = [&](const Squaring& s) { return (r.with(s.done) < most).tensor(); };
+Expr squared(const Expr& r, const Expr& times) {
+  const Expr most = Expr(trace_internal::max_or_least(times.operand(), {}));
+  const Expr each = column(column(times));
+  const auto running = [&](const Squaring& s) { return (Expr(s.done) < most).tensor(); };
   const auto step = [&](const Squaring& s) {
-    const Located done = r.with(s.done), now = r.with(s.power);
+    const Expr done = Expr(s.done), now = Expr(s.power);
     return Squaring{(done + 1).tensor(), where(done < each, product(now, now), now).tensor()};
   };
-  const Squaring start{zeros({}, s32, r.at()), r.tensor()};
-  return r.with(while_loop(running, step, start, r.at()).power);
+  const Squaring start{zeros({}, s32), r.tensor()};
+  return Expr(while_loop(running, step, start).power);
 }
 
-Located expm_of(const Located& a) {
+Expr expm_of(const Expr& a) {
   if (a.tensor().size() == 0) return a;
   const Pade pade = pade_for(a.dtype());
-  const Located size = norm_1(a);
-  const Located excess = log(size / pade.norm) / std::log(2.0);
-  const Located times = where(is_finite(size), maximum(ceil(excess), 0.0), 0.0);
-  const Located factor = power(2.0, -times).astype(a.dtype());
+  const Expr size = norm_1(a);
+  const Expr excess = log(size / pade.norm) / std::log(2.0);
+  const Expr times = where(is_finite(size), maximum(ceil(excess), 0.0), 0.0);
+  const Expr factor = power(2.0, -times).astype(a.dtype());
   return squared(approximant(a * column(column(factor)), pade.coefficients), times.astype(s32));
 }
 
@@ -118,18 +118,17 @@ Located expm_of(const Located& a) {
 
 Tensor matrix_power(Operand operand, base::Int exponent) {
   const trace_internal::PublicCall call("linalg::matrix_power", operand.at());
-  const Located a = square_of("linalg::matrix_power", "a", operand);
-  return as_program("linalg::matrix_power", a.at(), [&]() -> std::vector<Located> {
+  const Expr a = square_of("a", operand);
+  return as_program("linalg::matrix_power", [&]() -> std::vector<Expr> {
     if (exponent >= 0) return {power_of(a, static_cast<uint64_t>(exponent))};
-    return {power_of(a.with(inv(a.operand())), -static_cast<uint64_t>(exponent))};
+    return {power_of(Expr(inv(a.operand())), -static_cast<uint64_t>(exponent))};
   })[0];
 }
 
 Tensor expm(Operand operand) {
   const trace_internal::PublicCall call("linalg::expm", operand.at());
-  const Located a = square_of("linalg::expm", "a", operand);
-  return as_program("linalg::expm", a.at(),
-                    [&]() -> std::vector<Located> { return {expm_of(a)}; })[0];
+  const Expr a = square_of("a", operand);
+  return as_program("linalg::expm", [&]() -> std::vector<Expr> { return {expm_of(a)}; })[0];
 }
 
 }  // namespace heddle::linalg

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
@@ -61,7 +62,7 @@ class NormOrder {
 struct NormOptions {
   std::optional<NormOrder> order = {};
   AxisList axes = kAllAxes;
-  bool keep_dims = false;  // reduced axes stay, with size 1
+  base::Flag keep_dims = false;  // reduced axes stay, with size 1
 };
 // x of f32, f64, c64 or c128; the result is real. Over no elements it is 0. errors: also for an
 // order that there is not, and for the least of no elements
@@ -69,9 +70,10 @@ Tensor norm(Operand x, const NormOptions& options = {});
 // Of the vectors along axes (by default one of all elements), and of the matrices in the last two
 // axes.
 Tensor vector_norm(Operand x, double order = 2, const AxisList& axes = kAllAxes,
-                   bool keep_dims = false);
+                   base::Flag keep_dims = false);
 // Of the matrices in the last two axes.
-Tensor matrix_norm(Operand x, NormOrder order = MatrixNorm::kFrobenius, bool keep_dims = false);
+Tensor matrix_norm(Operand x, NormOrder order = MatrixNorm::kFrobenius,
+                   base::Flag keep_dims = false);
 
 // norm(a) norm(inv(a)) of a[.., n, n] -> [..], real; without an order and for 2 the greatest
 // singular value over the least, of a[.., m, n], and for -2 the other way round. inf where that is

@@ -14,74 +14,70 @@ namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
-[[noreturn]] void throw_order(const Located& x, std::string_view what, std::string_view orders) {
-  throw Error(trace_internal::invalid_argument("linalg::norm", ": order is of no norm of ", what,
-                                               " of x, ", x.tensor().shape(), "; must be ", orders),
-              x.at());
+[[noreturn]] void throw_order(const Expr& x, std::string_view what, std::string_view orders) {
+  trace_internal::refuse("order is of no norm of ", what, " of x, ", x.tensor().shape(),
+                         "; must be ", orders);
 }
 
 // sqrt(sum |x|^2). A complex number's |x|^2 needs no root.
-Located euclidean(const Located& x, const Reduction& over) {
-  const auto squares = [](const Located& part) { return square(part); };
-  const Located total = is_complex(x.dtype()) ? squares(x.with(real(x.operand()))) +
-                                                    squares(x.with(imag(x.operand())))
-                                              : squares(x);
-  return sqrt(x.with(sum(total.operand(), over)));
+Expr euclidean(const Expr& x, const Reduction& over) {
+  const auto squares = [](const Expr& part) { return square(part); };
+  const Expr total = is_complex(x.dtype())
+                         ? squares(Expr(real(x.operand()))) + squares(Expr(imag(x.operand())))
+                         : squares(x);
+  return sqrt(Expr(sum(total.operand(), over)));
 }
 
 // The greatest of sizes, 0 of none, or the least. errors: for the least of none
-Located extreme_of(const Located& sizes, bool greatest, const Reduction& over) {
+Expr extreme_of(const Expr& sizes, bool greatest, const Reduction& over) {
   const bool is_empty = std::ranges::any_of(
       over.axes.list(), [&](int64_t axis) { return sizes.tensor().dim(axis) == 0; });
-  if (!is_empty)
-    return sizes.with(greatest ? max(sizes.operand(), over) : min(sizes.operand(), over));
-  if (greatest) return sizes.with(sum(sizes.operand(), over));
-  throw Error(trace_internal::invalid_argument(
-                  "linalg::norm", ": order is that of a least size, of no elements of x, ",
-                  sizes.tensor().shape(), "; x must have elements along its axes"),
-              sizes.at());
+  if (!is_empty) return Expr(greatest ? max(sizes.operand(), over) : min(sizes.operand(), over));
+  if (greatest) return Expr(sum(sizes.operand(), over));
+  trace_internal::refuse("order is that of a least size, of no elements of x, ",
+                         sizes.tensor().shape(), "; x must have elements along its axes");
 }
 
-Located vector_norm(const Located& x, double order, const Reduction& over) {
+Expr vector_norm(const Expr& x, double order, const Reduction& over) {
   if (order == 2) return euclidean(x, over);
-  const Located size = abs(x);
+  const Expr size = abs(x);
   if (std::isinf(order)) return extreme_of(size, order > 0, over);
-  if (order == 1) return x.with(sum(size.operand(), over));
-  if (order == 0) return x.with(sum((x != 0.0).astype(size.dtype()).operand(), over));
-  return power(x.with(sum(power(size, order).operand(), over)), 1 / order);
+  if (order == 1) return sum(size.operand(), over);
+  if (order == 0) return sum((x != 0.0).astype(size.dtype()).operand(), over);
+  return power(Expr(sum(power(size, order).operand(), over)), 1 / order);
 }
 
 // Sums of |x| along one of the axes, and the greatest (or least) along the other.
-Located sums_norm(const Located& x, int64_t along, int64_t across, bool greatest, bool keep) {
-  const Located sums = x.with(sum(abs(x).operand(), {.axes = {along}, .keep_dims = true}));
+Expr sums_norm(const Expr& x, int64_t along, int64_t across, bool greatest, bool keep) {
+  const Expr sums = Expr(sum(abs(x).operand(), {.axes = {along}, .keep_dims = true}));
   const Reduction other{.axes = {across}, .keep_dims = true};
-  const Located out = extreme_of(sums, greatest, other);
-  return keep ? out : x.with(squeeze(out.operand(), {along, across}));
+  const Expr out = extreme_of(sums, greatest, other);
+  return keep ? out : Expr(squeeze(out.operand(), {along, across}));
 }
 
 // Singular values of the matrices in the two axes, which are moved to the end.
-Located values_of(const Located& x, const std::vector<int64_t>& axes) {
+Expr values_of(const Expr& x, const std::vector<int64_t>& axes) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < x.tensor().rank(); ++i) {
     if (std::ranges::count(axes, i) == 0) order.push_back(i);
   }
   order.insert(order.end(), axes.begin(), axes.end());
-  return x.with(svdvals({transpose(x.operand(), order), x.at()}));
+  return svdvals(transpose(x.operand(), order));
 }
 
 // `reduced`, [..], with the axes of size 1 again.
-Located restored(const Located& reduced, const Located& x, const Reduction& over) {
+Expr restored(const Expr& reduced, const Expr& x, const Reduction& over) {
   if (!over.keep_dims) return reduced;
   Dimensions shape = x.dimensions();
   for (int64_t axis : over.axes.list()) shape[static_cast<size_t>(axis)] = 1;
-  return x.with(reshape(reduced.operand(), shape));
+  return reshape(reduced.operand(), shape);
 }
 
-Located matrix_norm(const Located& x, const NormOrder& order, const Reduction& over) {
+Expr matrix_norm(const Expr& x, const NormOrder& order, const Reduction& over) {
   const int64_t row = over.axes.list()[0], column = over.axes.list()[1];
   if (const auto* name = std::get_if<MatrixNorm>(&order.value())) {
     if (*name == MatrixNorm::kFrobenius) return euclidean(x, over);
-    return restored(x.with(sum(values_of(x, over.axes.list()).operand(), {.axes = {-1}})), x, over);
+    return restored(Expr(sum(values_of(x, over.axes.list()).operand(), {.axes = {-1}})), x, over);
   }
   const double number = std::get<double>(order.value());
   const bool greatest = number > 0;
@@ -89,21 +85,19 @@ Located matrix_norm(const Located& x, const NormOrder& order, const Reduction& o
   if (std::isinf(number)) return sums_norm(x, column, row, greatest, over.keep_dims);
   if (std::abs(number) != 2)
     throw_order(x, "matrices", "1, -1, 2, -2, INFINITY, -INFINITY, kFrobenius or kNuclear");
-  const Located values = values_of(x, over.axes.list());
+  const Expr values = values_of(x, over.axes.list());
   const Reduction last{.axes = {values.tensor().rank() - 1}};
   return restored(extreme_of(values, greatest, last), x, over);
 }
 
-Located norm_of(const Located& x, const NormOptions& options, const Reduction& over) {
+Expr norm_of(const Expr& x, const NormOptions& options, const Reduction& over) {
   if (!options.order) return euclidean(x, over);
   if (over.axes.list().size() == 2) return matrix_norm(x, *options.order, over);
   const auto* number = std::get_if<double>(&options.order->value());
   if (over.axes.list().size() != 1) {
-    throw Error(trace_internal::invalid_argument(
-                    "linalg::norm", ": x is ", x.tensor().shape(), " and ", over.axes.list().size(),
-                    " axes are reduced; an order takes one, of vectors, or two, of "
-                    "matrices, give them as axes"),
-                x.at());
+    trace_internal::refuse("x is ", x.tensor().shape(), " and ", over.axes.list().size(),
+                           " axes are reduced; an order takes one, of vectors, or two, of "
+                           "matrices, give them as axes");
   }
   if (number == nullptr || std::isnan(*number)) throw_order(x, "vectors", "a number");
   return vector_norm(x, *number, over);
@@ -113,13 +107,12 @@ Located norm_of(const Located& x, const NormOptions& options, const Reduction& o
 
 Tensor norm(Operand operand, const NormOptions& options) {
   const trace_internal::PublicCall call("linalg::norm", operand.at());
-  const Located x = numbers_of("linalg::norm", "x", operand, 0);
+  const Expr x = numbers_of("x", operand, 0);
   const Shape& shape = x.tensor().shape();
-  const Reduction over{.axes = trace_internal::axes_of("linalg::norm", shape,
-                                                       options.axes.of_rank(shape.rank()), x.at()),
+  const Reduction over{.axes = trace_internal::axes_of(shape, options.axes.of_rank(shape.rank())),
                        .keep_dims = options.keep_dims};
-  return as_program("linalg::norm", x.at(),
-                    [&]() -> std::vector<Located> { return {norm_of(x, options, over)}; })[0];
+  return as_program("linalg::norm",
+                    [&]() -> std::vector<Expr> { return {norm_of(x, options, over)}; })[0];
 }
 
 }  // namespace heddle::linalg

@@ -55,28 +55,25 @@ class Order {
 };
 
 Tensor multiplied(const std::vector<Tensor>& matrices, const Order& order, size_t first,
-                  size_t last, SourceLocation at) {
+                  size_t last) {
   if (first == last) return matrices[first];
   const size_t middle = order.split(first, last);
-  Tensor left = multiplied(matrices, order, first, middle, at);
-  Tensor right = multiplied(matrices, order, middle + 1, last, at);
-  return matmul({left, at}, {right, at});
+  Tensor left = multiplied(matrices, order, first, middle);
+  Tensor right = multiplied(matrices, order, middle + 1, last);
+  return matmul(left, right);
 }
 
 // The matrices, a vector at either end as a row or column, and their sizes.
-std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64_t>& sizes,
-                             SourceLocation at) {
+std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64_t>& sizes) {
   std::vector<Tensor> out;
   for (size_t i = 0; i < given.size(); ++i) {
     Tensor each = given[i];
-    if (each.rank() == 1 && i == 0) each = expand_dims({each, at}, 0);
-    if (each.rank() == 1 && i + 1 == given.size()) each = expand_dims({each, at}, 1);
+    if (each.rank() == 1 && i == 0) each = expand_dims(each, 0);
+    if (each.rank() == 1 && i + 1 == given.size()) each = expand_dims(each, 1);
     if (each.rank() != 2 || (i > 0 && each.dim(0) != sizes.back()))
-      throw Error(trace_internal::invalid_argument(
-                      "linalg::multi_dot", ": matrix ", i, " is ", given[i].shape(),
-                      "; it must be a matrix (the first and last may be vectors) with "
-                      "as many rows as the one before has columns"),
-                  at);
+      trace_internal::refuse("matrix ", i, " is ", given[i].shape(),
+                             "; it must be a matrix (the first and last may be vectors) with "
+                             "as many rows as the one before has columns");
     if (i == 0) sizes.push_back(each.dim(0));
     sizes.push_back(each.dim(1));
     out.push_back(each);
@@ -89,40 +86,37 @@ std::vector<Tensor> chain_of(const std::vector<Tensor>& given, std::vector<int64
 Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
   const trace_internal::PublicCall call("linalg::multi_dot", at);
   if (matrices.size() < 2)
-    throw Error(trace_internal::invalid_argument("linalg::multi_dot", ": has ", matrices.size(),
-                                                 " matrices; give two or more"),
-                at);
-  return trace_internal::one_program("linalg::multi_dot", at, [&] {
+    trace_internal::refuse("has ", matrices.size(), " matrices; give two or more");
+  return trace_internal::one_program("linalg::multi_dot", [&] {
     std::vector<int64_t> sizes;
-    const std::vector<Tensor> chain = chain_of(matrices, sizes, at);
-    Tensor product = multiplied(chain, Order(sizes), 0, chain.size() - 1, at);
+    const std::vector<Tensor> chain = chain_of(matrices, sizes);
+    Tensor product = multiplied(chain, Order(sizes), 0, chain.size() - 1);
     std::vector<int64_t> ends;
     if (matrices.front().rank() == 1) ends.push_back(0);
     if (matrices.back().rank() == 1) ends.push_back(1);
-    return ends.empty() ? product : squeeze({product, at}, ends);
+    return ends.empty() ? product : squeeze(product, ends);
   });
 }
 
 Tensor trace(Operand a, base::Int k) {
   const trace_internal::PublicCall call("linalg::trace", a.at());
   SourceLocation at = a.at();
-  return trace_internal::one_program("linalg::trace", at, [&] {
-    return sum({diagonal(a, k), at}, {.axes = {-1}});
-  });
+  return trace_internal::one_program("linalg::trace",
+                                     [&] { return sum(diagonal(a, k), {.axes = {-1}}); });
 }
 
 namespace {
 
-Located cond_by_norm(const Located& a, const NormOrder& order) {
-  const Located of_a = a.with(matrix_norm(a.operand(), order));
-  return of_a * a.with(matrix_norm({inv(a.operand()), a.at()}, order));
+Expr cond_by_norm(const Expr& a, const NormOrder& order) {
+  const Expr of_a = Expr(matrix_norm(a.operand(), order));
+  return of_a * Expr(matrix_norm(inv(a.operand()), order));
 }
 
 // The greatest singular value over the least, or the other way round.
-Located cond_by_values(const Located& a, bool greatest_first) {
-  const Located s = a.with(svdvals(a.operand()));
-  const Located greatest = a.with(max(s.operand(), {.axes = {-1}}));
-  const Located least = a.with(min(s.operand(), {.axes = {-1}}));
+Expr cond_by_values(const Expr& a, bool greatest_first) {
+  const Expr s = Expr(svdvals(a.operand()));
+  const Expr greatest = Expr(max(s.operand(), {.axes = {-1}}));
+  const Expr least = Expr(min(s.operand(), {.axes = {-1}}));
   return greatest_first ? greatest / least : least / greatest;
 }
 
@@ -130,23 +124,23 @@ Located cond_by_values(const Located& a, bool greatest_first) {
 
 Polar polar(Operand operand) {
   const trace_internal::PublicCall call("linalg::polar", operand.at());
-  const Located a = matrices_of("linalg::polar", "a", operand);
-  std::vector<Tensor> out = as_program("linalg::polar", a.at(), [&]() -> std::vector<Located> {
+  const Expr a = matrices_of("a", operand);
+  std::vector<Tensor> out = as_program("linalg::polar", [&]() -> std::vector<Expr> {
     const Svd factors = svd(a.operand(), /*full_matrices=*/false);
-    const Located vh = a.with(factors.vh), s = a.with(factors.s).astype(a.dtype());
-    return {product(a.with(factors.u), vh), product(adjoint(vh), column(s) * vh)};
+    const Expr vh = Expr(factors.vh), s = Expr(factors.s).astype(a.dtype());
+    return {product(Expr(factors.u), vh), product(adjoint(vh), column(s) * vh)};
   });
   return {out[0], out[1]};
 }
 
-Tensor vector_norm(Operand x, double order, const AxisList& given, bool keep_dims) {
+Tensor vector_norm(Operand x, double order, const AxisList& given, base::Flag keep_dims) {
   const trace_internal::PublicCall call("linalg::vector_norm", x.at());
   SourceLocation at = x.at();
-  Located numbers = numbers_of("linalg::vector_norm", "x", x, 0);
-  return trace_internal::one_program("linalg::vector_norm", at, [&] {
+  Expr numbers = numbers_of("x", x, 0);
+  return trace_internal::one_program("linalg::vector_norm", [&] {
     const int64_t rank = numbers.tensor().rank();
-    std::vector<int64_t> moved = trace_internal::axes_of(
-        "linalg::vector_norm", numbers.tensor().shape(), given.of_rank(rank), at);
+    std::vector<int64_t> moved =
+        trace_internal::axes_of(numbers.tensor().shape(), given.of_rank(rank));
     if (!given.is_all() && moved.size() == 1)
       return norm(x, {.order = order, .axes = moved, .keep_dims = keep_dims});
     // Several axes are one long vector: brought to the end, and flattened.
@@ -164,15 +158,15 @@ Tensor vector_norm(Operand x, double order, const AxisList& given, bool keep_dim
     shape.push_back(length);
     std::vector<int64_t> order_of_axes = stays;
     order_of_axes.insert(order_of_axes.end(), moved.begin(), moved.end());
-    Tensor flat = reshape({transpose(x, order_of_axes), at}, shape);
-    Tensor out = norm({flat, at}, {.order = order, .axes = {-1}});
-    return keep_dims ? reshape({out, at}, kept) : out;
+    Tensor flat = reshape(transpose(x, order_of_axes), shape);
+    Tensor out = norm(flat, {.order = order, .axes = {-1}});
+    return keep_dims ? reshape(out, kept) : out;
   });
 }
 
-Tensor matrix_norm(Operand x, NormOrder order, bool keep_dims) {
+Tensor matrix_norm(Operand x, NormOrder order, base::Flag keep_dims) {
   const trace_internal::PublicCall call("linalg::matrix_norm", x.at());
-  matrices_of("linalg::matrix_norm", "x", x);
+  matrices_of("x", x);
   return norm(x, {.order = order, .axes = {-2, -1}, .keep_dims = keep_dims});
 }
 
@@ -182,16 +176,13 @@ Tensor cond(Operand operand, std::optional<NormOrder> order) {
   // 2 or -2: how singular values are divided; else 0.
   const double* number = order ? std::get_if<double>(&order->value()) : nullptr;
   const double by_values = !order ? 2 : number && std::abs(*number) == 2 ? *number : 0;
-  const Located a = by_values == 0 ? square_of("linalg::cond", "a", operand)
-                                   : matrices_of("linalg::cond", "a", operand);
+  const Expr a = by_values == 0 ? square_of("a", operand) : matrices_of("a", operand);
   if (rows(a) == 0 || columns(a) == 0)
-    throw Error(trace_internal::invalid_argument("linalg::cond", ": a is ", a.tensor().shape(),
-                                                 "; it must have elements"),
-                a.at());
-  return as_program("linalg::cond", a.at(), [&]() -> std::vector<Located> {
-    const Located out = by_values == 0 ? cond_by_norm(a, *order) : cond_by_values(a, by_values > 0);
+    trace_internal::refuse("a is ", a.tensor().shape(), "; it must have elements");
+  return as_program("linalg::cond", [&]() -> std::vector<Expr> {
+    const Expr out = by_values == 0 ? cond_by_norm(a, *order) : cond_by_values(a, by_values > 0);
     // A singular matrix may have a NaN for its inverse's norm.
-    const Located is_given = a.with(any(is_nan(a).operand(), {.axes = {-2, -1}}));
+    const Expr is_given = Expr(any(is_nan(a).operand(), {.axes = {-2, -1}}));
     return {where(is_nan(out) & ~is_given, INFINITY, out)};
   })[0];
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/linalg/factors.h"
 #include "heddle/trace/operand.h"
@@ -24,7 +25,7 @@ Tensor inv(Operand a);
 // `lower`).
 Tensor lu_solve(const Lu& factors, Operand b);
 // The x of a x = b by the factor L of cholesky(a), or its U where not `lower`.
-Tensor cho_solve(Operand factor, Operand b, bool lower = true);
+Tensor cho_solve(Operand factor, Operand b, base::Flag lower = true);
 // x with op(a) x = b for one triangle of a[.., n, n], the other not being looked at; b as for
 // solve.
 struct SolveTriangular {

@@ -3,6 +3,7 @@
 // finite, or whose iteration does not converge, has NaN everywhere in its results.
 #pragma once
 
+#include "heddle/base/flag.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -44,7 +45,7 @@ struct Svd {
   Tensor vh;  // [.., n, n], or [.., min(m, n), n]; of a's dtype, vectors as rows
 };
 // The singular values of a[.., m, n], descending, and the vectors to both sides of them.
-Svd svd(Operand a, bool full_matrices = true);
+Svd svd(Operand a, base::Flag full_matrices = true);
 // s alone.
 Tensor svdvals(Operand a);
 

@@ -17,37 +17,37 @@ using nn_internal::floating;
 using nn_internal::formula;
 using nn_internal::wide_of;
 using trace_internal::axis_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
 
 // An activation: a formula of one operand of floats.
 template <class Fn>
 Tensor activation(std::string_view op, const Operand& x, Fn&& fn) {
   const PublicCall call(op, x.at());
-  Located value = floating(op, "x", x);
-  return formula(op, x.at(), [&] { return fn(value); });
+  Expr value = floating("x", x);
+  return formula(op, [&] { return fn(value); });
 }
 
-Located relu6_of(const Located& x) { return minimum(maximum(x, 0), 6); }
+Expr relu6_of(const Expr& x) { return minimum(maximum(x, 0), 6); }
 
-Located hard_sigmoid_of(const Located& x) { return relu6_of(x + 3) / 6; }
+Expr hard_sigmoid_of(const Expr& x) { return relu6_of(x + 3) / 6; }
 
 // The side that is not taken must not overflow: its derivative would be NaN.
-Located elu_of(const Located& x, double alpha) {
-  Located positive = x > 0;
+Expr elu_of(const Expr& x, double alpha) {
+  Expr positive = x > 0;
   return where(positive, x, alpha * expm1(where(positive, 0, x)));
 }
 
-Located softplus_of(const Located& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
+Expr softplus_of(const Expr& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
 
-Located gelu_tanh(const Located& x) {
-  Located inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * (x * square(x)));
+Expr gelu_tanh(const Expr& x) {
+  Expr inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * (x * square(x)));
   return x * (0.5 * (1.0 + tanh(inner)));
 }
 
-Located gelu_exact(const Located& x) {
-  Located wide = wide_of(x);
-  Located probability = wide.with(special::ndtr(wide.operand()));
+Expr gelu_exact(const Expr& x) {
+  Expr wide = wide_of(x);
+  Expr probability = Expr(special::ndtr(wide.operand()));
   return (wide * probability).astype(x.dtype());
 }
 
@@ -57,28 +57,26 @@ Tensor relu(Operand x) {
   const PublicCall call("nn::relu", x.at());
   const Tensor t = as_tensor(x);
   if (t.dtype() == pred)
-    throw Error(
-        trace_internal::invalid_argument("nn::relu", ": x is ", t.shape(),
-                                         "; it must be of numbers, cast it with astype(f32)"),
-        x.at());
-  return formula("nn::relu", x.at(), [&] { return maximum(Located(t, x.at()), 0); });
+    trace_internal::refuse("x is ", t.shape(), "; it must be of numbers, cast it with astype(f32)");
+  return formula("nn::relu", [&] { return maximum(Expr(t), 0); });
 }
 
 Tensor relu6(Operand x) {
-  return formula("nn::relu6", x.at(), [&] { return relu6_of({as_tensor(x), x.at()}); });
+  const PublicCall call("nn::relu6", x.at());
+  return formula("nn::relu6", [&] { return relu6_of(as_tensor(x)); });
 }
 
 Tensor leaky_relu(Operand x, double slope) {
   return activation("nn::leaky_relu", x,
-                    [&](const Located& v) { return where(v >= 0, v, slope * v); });
+                    [&](const Expr& v) { return where(v >= 0, v, slope * v); });
 }
 
 Tensor elu(Operand x, double alpha) {
-  return activation("nn::elu", x, [&](const Located& v) { return elu_of(v, alpha); });
+  return activation("nn::elu", x, [&](const Expr& v) { return elu_of(v, alpha); });
 }
 
 Tensor celu(Operand x, double alpha) {
-  return activation("nn::celu", x, [&](const Located& v) {
+  return activation("nn::celu", x, [&](const Expr& v) {
     return maximum(v, 0) + alpha * expm1(minimum(v, 0) / alpha);
   });
 }
@@ -87,72 +85,71 @@ Tensor selu(Operand x) {
   const PublicCall call("nn::selu", x.at());
   constexpr double kAlpha = 1.6732632423543772848;
   constexpr double kScale = 1.0507009873554804934;
-  return activation("nn::selu", x, [&](const Located& v) { return kScale * elu_of(v, kAlpha); });
+  return activation("nn::selu", x, [&](const Expr& v) { return kScale * elu_of(v, kAlpha); });
 }
 
 Tensor sigmoid(Operand x) {
-  return activation("nn::sigmoid", x, [](const Located& v) { return logistic(v); });
+  return activation("nn::sigmoid", x, [](const Expr& v) { return logistic(v); });
 }
 
 Tensor mish(Operand x) {
-  return activation("nn::mish", x, [](const Located& v) { return v * tanh(softplus_of(v)); });
+  return activation("nn::mish", x, [](const Expr& v) { return v * tanh(softplus_of(v)); });
 }
 
 // The side that is not taken must not overflow: its derivative would be NaN.
 Tensor sparse_plus(Operand x) {
-  return activation("nn::sparse_plus", x, [](const Located& v) {
-    Located inside = maximum(minimum(v, 1), -1);
+  return activation("nn::sparse_plus", x, [](const Expr& v) {
+    Expr inside = maximum(minimum(v, 1), -1);
     return where(v <= -1, 0, where(v >= 1, v, square(inside + 1) / 4));
   });
 }
 
 Tensor squareplus(Operand x, double b) {
   return activation("nn::squareplus", x,
-                    [&](const Located& v) { return (v + sqrt(square(v) + b)) / 2; });
+                    [&](const Expr& v) { return (v + sqrt(square(v) + b)) / 2; });
 }
 
 Tensor sparse_sigmoid(Operand x) {
   return activation("nn::sparse_sigmoid", x,
-                    [](const Located& v) { return 0.5 * maximum(minimum(v + 1, 2), 0); });
+                    [](const Expr& v) { return 0.5 * maximum(minimum(v + 1, 2), 0); });
 }
 
 Tensor silu(Operand x) {
-  return activation("nn::silu", x, [](const Located& v) { return v * logistic(v); });
+  return activation("nn::silu", x, [](const Expr& v) { return v * logistic(v); });
 }
 
 Tensor softplus(Operand x) { return activation("nn::softplus", x, softplus_of); }
 
 Tensor soft_sign(Operand x) {
-  return activation("nn::soft_sign", x, [](const Located& v) { return v / (abs(v) + 1); });
+  return activation("nn::soft_sign", x, [](const Expr& v) { return v / (abs(v) + 1); });
 }
 
 Tensor log_sigmoid(Operand x) {
-  return activation("nn::log_sigmoid", x, [](const Located& v) { return -softplus_of(-v); });
+  return activation("nn::log_sigmoid", x, [](const Expr& v) { return -softplus_of(-v); });
 }
 
 Tensor hard_tanh(Operand x) {
-  return activation("nn::hard_tanh", x,
-                    [](const Located& v) { return minimum(maximum(v, -1), 1); });
+  return activation("nn::hard_tanh", x, [](const Expr& v) { return minimum(maximum(v, -1), 1); });
 }
 
 Tensor hard_sigmoid(Operand x) { return activation("nn::hard_sigmoid", x, hard_sigmoid_of); }
 
 Tensor hard_silu(Operand x) {
-  return activation("nn::hard_silu", x, [](const Located& v) { return v * hard_sigmoid_of(v); });
+  return activation("nn::hard_silu", x, [](const Expr& v) { return v * hard_sigmoid_of(v); });
 }
 
 Tensor log1mexp(Operand x) {
-  return activation("nn::log1mexp", x, [](const Located& v) {
+  return activation("nn::log1mexp", x, [](const Expr& v) {
     return where(v < std::numbers::ln2, log(-expm1(-v)), log1p(-exp(-v)));
   });
 }
 
 Tensor logmeanexp(Operand x, const Reduction& over) {
-  return activation("nn::logmeanexp", x, [&](const Located& v) {
+  return activation("nn::logmeanexp", x, [&](const Expr& v) {
     const Tensor total = logsumexp(v.operand(), over);
     const int64_t places = total.size();
     const double count = static_cast<double>(v.tensor().size()) / static_cast<double>(places);
-    return v.with(total) - (places == 0 ? 0.0 : std::log(count));
+    return Expr(total) - (places == 0 ? 0.0 : std::log(count));
   });
 }
 
@@ -162,19 +159,17 @@ Tensor gelu(Operand x, const Gelu& form) {
 
 Tensor glu(Operand x, base::Int axis) {
   const PublicCall call("nn::glu", x.at());
-  Located value = floating("nn::glu", "x", x);
+  Expr value = floating("x", x);
   const Shape& shape = value.tensor().shape();
-  int64_t along = axis_of("nn::glu", shape, axis, x.at());
+  int64_t along = axis_of(shape, axis);
   int64_t size = shape.dimension(along);
   if (size % 2 != 0) {
-    throw Error(
-        trace_internal::invalid_argument("nn::glu", ": axis ", axis, " of x, ", shape,
-                                         ", has size ", size, "; it must be even, to be halved"),
-        x.at());
+    trace_internal::refuse("axis ", axis, " of x, ", shape, ", has size ", size,
+                           "; it must be even, to be halved");
   }
-  return formula("nn::glu", x.at(), [&] {
+  return formula("nn::glu", [&] {
     std::vector<Tensor> halves = split_at(value.operand(), {size / 2}, along);
-    return value.with(halves[0]) * logistic(value.with(halves[1]));
+    return Expr(halves[0]) * logistic(Expr(halves[1]));
   });
 }
 

@@ -11,40 +11,37 @@ namespace {
 using nn_internal::floating;
 using nn_internal::formula;
 using nn_internal::wide_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
 
-Located standardized(const Located& x, const std::vector<int64_t>& axes, double epsilon) {
-  Located centred = x - mean(x, {.axes = axes, .keep_dims = true});
-  Located variance = mean(square(centred), {.axes = axes, .keep_dims = true});
+Expr standardized(const Expr& x, const std::vector<int64_t>& axes, double epsilon) {
+  Expr centred = x - mean(x, {.axes = axes, .keep_dims = true});
+  Expr variance = mean(square(centred), {.axes = axes, .keep_dims = true});
   return centred * rsqrt(variance + epsilon);
 }
 
 // A scale or bias, where there is one: it must broadcast to x and have its dtype.
-void check_factor(std::string_view op, std::string_view name, const Tensor& factor,
-                  const Located& x) {
+void check_factor(std::string_view name, const Tensor& factor, const Expr& x) {
   const Shape& shape = x.tensor().shape();
   bool fits = factor.dtype() == x.dtype() && factor.rank() <= x.tensor().rank() &&
-              broadcast_shapes(factor.shape(), shape, x.at()) == shape.dimensions();
+              broadcast_shapes(factor.shape(), shape) == shape.dimensions();
   if (fits) return;
-  throw Error(
-      trace_internal::invalid_argument(op, ": ", name, " is ", factor.shape(), "; it must be ",
-                                       x.dtype(), " and broadcast to x, ", shape),
-      x.at());
+  trace_internal::refuse(name, " is ", factor.shape(), "; it must be ", x.dtype(),
+                         " and broadcast to x, ", shape);
 }
 
 Tensor normalized(std::string_view op, const Operand& operand, const Norm& norm, bool centre) {
   const PublicCall call(op, operand.at());
-  Located x = floating(op, "x", operand);
-  trace_internal::axes_of(op, x.tensor().shape(), norm.axes, x.at());
-  if (norm.scale.is_valid()) check_factor(op, "scale", norm.scale, x);
-  if (norm.bias.is_valid()) check_factor(op, "bias", norm.bias, x);
-  return formula(op, x.at(), [&] {
-    Located wide = wide_of(x);
-    Located y = centre ? standardized(wide, norm.axes, norm.epsilon)
-                       : wide * rsqrt(mean(square(wide), {.axes = norm.axes, .keep_dims = true}) +
-                                      norm.epsilon);
-    auto factor = [&](const Tensor& t) { return x.with(t).astype(wide.dtype()); };
+  Expr x = floating("x", operand);
+  trace_internal::axes_of(x.tensor().shape(), norm.axes);
+  if (norm.scale.is_valid()) check_factor("scale", norm.scale, x);
+  if (norm.bias.is_valid()) check_factor("bias", norm.bias, x);
+  return formula(op, [&] {
+    Expr wide = wide_of(x);
+    Expr y = centre ? standardized(wide, norm.axes, norm.epsilon)
+                    : wide * rsqrt(mean(square(wide), {.axes = norm.axes, .keep_dims = true}) +
+                                   norm.epsilon);
+    auto factor = [&](const Tensor& t) { return Expr(t).astype(wide.dtype()); };
     if (norm.scale.is_valid()) y = y * factor(norm.scale);
     if (norm.bias.is_valid()) y = y + factor(norm.bias);
     return y.astype(x.dtype());
@@ -55,9 +52,9 @@ Tensor normalized(std::string_view op, const Operand& operand, const Norm& norm,
 
 Tensor standardize(Operand x, const Standardization& over) {
   const PublicCall call("nn::standardize", x.at());
-  Located value = floating("nn::standardize", "x", x);
-  trace_internal::axes_of("nn::standardize", value.tensor().shape(), over.axes, x.at());
-  return formula("nn::standardize", x.at(), [&] {
+  Expr value = floating("x", x);
+  trace_internal::axes_of(value.tensor().shape(), over.axes);
+  return formula("nn::standardize", [&] {
     return standardized(wide_of(value), over.axes, over.epsilon).astype(value.dtype());
   });
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/ints.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -13,7 +14,7 @@ namespace heddle::nn {
 
 // (x - mean) / sqrt(variance + epsilon) over `axes`; the variance is of deviations from the mean.
 struct Standardization {
-  std::vector<int64_t> axes = {-1};  // negative ones count from the end
+  base::Ints axes = {-1};  // negative ones count from the end
   double epsilon = 1e-5;
 };
 // (x - mean) / sqrt(variance + epsilon) over axes.
@@ -24,12 +25,12 @@ Tensor standardize(Operand x, const Standardization& over = {});
 // are taken in f32 at least; the result has the dtype of x, and so must scale and bias. source: Ba,
 // Kiros, Hinton 2016; Zhang, Sennrich 2019
 struct Norm {
-  std::vector<int64_t> axes = {-1};
+  base::Ints axes = {-1};
   Tensor scale = {};  // none: 1
   Tensor bias = {};   // none: 0
   double epsilon = 1e-6;
 };
 Tensor layer_norm(Operand x, const Norm& norm = {});  // standardize, then `* scale + bias`
-Tensor rms_norm(Operand x, const Norm& norm = {});  // RMS normalisation, likewise
+Tensor rms_norm(Operand x, const Norm& norm = {});    // RMS normalisation, likewise
 
 }  // namespace heddle::nn

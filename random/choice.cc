@@ -16,7 +16,7 @@ using random_internal::gumbel_of;
 using random_internal::Request;
 using random_internal::uniform_of;
 using random_internal::words_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
 
 constexpr std::string_view kOp = "random::choice";
@@ -26,82 +26,71 @@ struct Drawing {
   const Choice& how;
   Dimensions shape;
   int64_t elements, draws;
-  [[nodiscard]] SourceLocation at() const { return key.at(); }
 };
 
 void check(const Drawing& d) {
   if (d.draws > 0 && d.elements == 0)
-    throw Error(trace_internal::invalid_argument(
-                    kOp, ": x has no elements; it must have some to draw from"),
-                d.at());
+    trace_internal::refuse("x has no elements; it must have some to draw from");
   if (!d.how.replace && d.draws > d.elements) {
-    throw Error(trace_internal::invalid_argument(
-                    kOp, ": ", d.draws, " draws without replacement from ", d.elements,
-                    " elements; there must be at least as many elements"),
-                d.at());
+    trace_internal::refuse(d.draws, " draws without replacement from ", d.elements,
+                           " elements; there must be at least as many elements");
   }
   if (!d.how.p.is_valid()) return;
   const Shape& p = d.how.p.shape();
-  trace_internal::require_ieee_float(kOp, "p", p.dtype(), d.at());
+  trace_internal::require_ieee_float("p", p.dtype());
   if (p.dimensions() != Dimensions{d.elements}) {
-    throw Error(trace_internal::invalid_argument(kOp, ": p is ", p,
-                                                 "; it must have one probability for each of the ",
-                                                 d.elements, " elements"),
-                d.at());
+    trace_internal::refuse("p is ", p, "; it must have one probability for each of the ",
+                           d.elements, " elements");
   }
 }
 
 // The first `draws` of a random order.
 Tensor positions_without_replacement(const Drawing& d) {
-  SourceLocation at = d.at();
   Tensor order;
   if (!d.how.p.is_valid()) {
-    order = permutation(d.key, {d.elements, at}, 0, false, d.how.options);
+    order = permutation(d.key, d.elements, 0, false, d.how.options);
   } else {
     // The greatest of log(p) + Gumbel noise, in order, are draws without replacement.
-    Located p(d.how.p, at);
-    Located noise = gumbel_of({words_of(kOp, d.key), {d.elements}, p.dtype(), d.how.options});
+    Expr p(d.how.p);
+    Expr noise = gumbel_of({words_of(d.key), {d.elements}, p.dtype(), d.how.options});
     order = argsort((-(noise + log(p))).operand(), 0);  // a NaN, of a p below 0, comes last
   }
-  return reshape({slice_in_dim({order, at}, 0, d.draws), at}, d.shape);
+  return reshape(slice_in_dim(order, 0, d.draws), d.shape);
 }
 
 Tensor positions_with_replacement(const Drawing& d) {
-  SourceLocation at = d.at();
-  if (d.draws == 0) return zeros(d.shape, s32, at);
-  if (!d.how.p.is_valid())
-    return randint(d.key, d.shape, {0, at}, {d.elements, at}, s32, d.how.options);
-  Located total(cumsum({d.how.p, at}), at);
-  Located last = total.with(slice_in_dim(total.operand(), d.elements - 1, d.elements));
-  last = last.with(reshape(last.operand(), {}));
-  Located u = uniform_of({words_of(kOp, d.key), d.shape, total.dtype(), d.how.options});
+  if (d.draws == 0) return zeros(d.shape, s32);
+  if (!d.how.p.is_valid()) return randint(d.key, d.shape, 0, d.elements, s32, d.how.options);
+  Expr total(cumsum(d.how.p));
+  Expr last = Expr(slice_in_dim(total.operand(), d.elements - 1, d.elements));
+  last = Expr(reshape(last.operand(), {}));
+  Expr u = uniform_of({words_of(d.key), d.shape, total.dtype(), d.how.options});
   return searchsorted(total.operand(), (last * (1.0 - u)).operand());
 }
 
 }  // namespace
 
-Tensor choice(Operand key, Operand x, const Dimensions& shape, const Choice& how) {
+Tensor choice(Operand key, Operand x, const base::Ints& shape, const Choice& how) {
   const PublicCall call("random::choice", key.at());
   SourceLocation at = key.at();
-  random_internal::check_sample_shape(kOp, shape, at);
+  random_internal::check_sample_shape(shape);
   const int64_t* count = std::get_if<int64_t>(&x.number());
   if (!x.is_tensor() && (!count || *count < 0))
-    throw Error(trace_internal::invalid_argument(kOp, ": x is the C++ number ", number_text(x),
-                                                 "; it must be a count of 0 or more, or a tensor"),
-                at);
+    trace_internal::refuse("x is the C++ number ", number_text(x),
+                           "; it must be a count of 0 or more, or a tensor");
   int64_t axis = 0;
   int64_t elements = count ? *count : 0;
   if (x.is_tensor()) {
-    const Shape& given = trace_internal::node_of(x.tensor(), kOp, at).shape;
-    axis = trace_internal::axis_of(kOp, given, how.axis, at);
+    const Shape& given = trace_internal::node_of(x.tensor(), "operation", {}).shape;
+    axis = trace_internal::axis_of(given, how.axis);
     elements = given.dimension(axis);
   }
   Drawing drawing{key, how, shape, elements, Shape(s32, shape).element_count()};
   check(drawing);
-  return trace_internal::one_program(kOp, at, [&] {
+  return trace_internal::one_program(kOp, [&] {
     Tensor positions =
         how.replace ? positions_with_replacement(drawing) : positions_without_replacement(drawing);
-    return x.is_tensor() ? take(x, {positions, at}, axis) : positions;
+    return x.is_tensor() ? take(x, positions, axis) : positions;
   });
 }
 

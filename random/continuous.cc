@@ -18,59 +18,56 @@ using random_internal::Request;
 using random_internal::sample;
 using random_internal::uniform_of;
 using random_internal::Words;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Parameters = std::span<const Located>;
+using Parameters = std::span<const Expr>;
 
-Located next_after(const Located& x, double towards) {
-  return x.with(nextafter(x.operand(), {towards, x.at()}));
-}
+Expr next_after(const Expr& x, double towards) { return nextafter(x.operand(), towards); }
 
-Located truncated_normal_of(const Request& r, const Located& lower, const Located& upper) {
-  Located root = lower.like(std::numbers::sqrt2);
-  Located u = uniform_of(r, erf(lower / root), erf(upper / root));
-  Located x = root * u.with(special::erf_inv(u.operand()));
+Expr truncated_normal_of(const Request& r, const Expr& lower, const Expr& upper) {
+  Expr root = lower.like(std::numbers::sqrt2);
+  Expr u = uniform_of(r, erf(lower / root), erf(upper / root));
+  Expr x = root * Expr(special::erf_inv(u.operand()));
   // Rounding must not put a sample on the bounds, which are not included.
   return minimum(maximum(x, next_after(lower, INFINITY)), next_after(upper, -INFINITY));
 }
 
-Located triangular_of(const Request& r, const Located& left, const Located& mode,
-                      const Located& right) {
-  Located u = uniform_of(r);
-  Located rising = left + sqrt(u * (right - left) * (mode - left));
-  Located falling = right - sqrt((1.0 - u) * (right - left) * (right - mode));
+Expr triangular_of(const Request& r, const Expr& left, const Expr& mode, const Expr& right) {
+  Expr u = uniform_of(r);
+  Expr rising = left + sqrt(u * (right - left) * (mode - left));
+  Expr falling = right - sqrt((1.0 - u) * (right - left) * (right - mode));
   return where(u < (mode - left) / (right - left), rising, falling);
 }
 
-Located wald_of(const Request& r, const Located& mean) {
+Expr wald_of(const Request& r, const Expr& mean) {
   std::vector<Words> keys = r.split(2);
-  Located y = square(normal_of(r.of(keys[0])));
-  Located z = uniform_of(r.of(keys[1]));
-  Located root = sqrt(4.0 * mean * y + square(mean) * square(y));
-  Located x = mean + square(mean) * y / 2.0 - mean / 2.0 * root;
+  Expr y = square(normal_of(r.of(keys[0])));
+  Expr z = uniform_of(r.of(keys[1]));
+  Expr root = sqrt(4.0 * mean * y + square(mean) * square(y));
+  Expr x = mean + square(mean) * y / 2.0 - mean / 2.0 * root;
   return where(z <= mean / (mean + x), x, square(mean) / x);
 }
 
-Located laplace_of(const Request& r) {
-  Located u = uniform_of(r, float_limits(r.dtype).epsilon_below - 1.0, 1.0);
+Expr laplace_of(const Request& r) {
+  Expr u = uniform_of(r, float_limits(r.dtype).epsilon_below - 1.0, 1.0);
   return sign(u) * log1p(-abs(u));
 }
 
-Located logistic_of(const Request& r) {
-  Located x = uniform_of(r, float_limits(r.dtype).smallest_normal, 1.0);
+Expr logistic_of(const Request& r) {
+  Expr x = uniform_of(r, float_limits(r.dtype).smallest_normal, 1.0);
   return log(x) - log1p(-x);
 }
 
-Located cauchy_of(const Request& r) {
-  Located u = uniform_of(r, float_limits(r.dtype).epsilon, 1.0);
+Expr cauchy_of(const Request& r) {
+  Expr u = uniform_of(r, float_limits(r.dtype).epsilon, 1.0);
   return tan(std::numbers::pi * (u - 0.5));
 }
 
-Located maxwell_of(const Request& r) {
+Expr maxwell_of(const Request& r) {
   Dimensions sizes = r.shape;
   sizes.push_back(3);
-  Located squares = square(normal_of(r.of(r.words, sizes)));
-  return sqrt(squares.with(sum(squares.operand(), {.axes = {-1}})));
+  Expr squares = square(normal_of(r.of(r.words, sizes)));
+  return sqrt(Expr(sum(squares.operand(), {.axes = {-1}})));
 }
 
 Tensor complex_normal(const Operand& key, const Dimensions& shape, DType part,
@@ -78,10 +75,10 @@ Tensor complex_normal(const Operand& key, const Dimensions& shape, DType part,
   return sample("random::normal", key, shape, part, options, [](const Request& r) {
     std::vector<Words> keys = r.split(2);
     // In complex numbers throughout, as JAX does it: the bits are those of a complex division.
-    auto made_of = [](const Located& re, const Located& im) {
-      return re.with(complex(re.operand(), im.operand()));
+    auto made_of = [](const Expr& re, const Expr& im) {
+      return Expr(complex(re.operand(), im.operand()));
     };
-    Located re = normal_of(r.of(keys[0])), im = normal_of(r.of(keys[1])), none = re.like(0.0);
+    Expr re = normal_of(r.of(keys[0])), im = normal_of(r.of(keys[1])), none = re.like(0.0);
     return (made_of(re, none) + made_of(none, re.like(1.0)) * made_of(im, none)) /
            std::numbers::sqrt2;
   });
@@ -89,7 +86,7 @@ Tensor complex_normal(const Operand& key, const Dimensions& shape, DType part,
 
 }  // namespace
 
-Tensor uniform(Operand key, const Dimensions& shape, DType dtype, Operand low, Operand high,
+Tensor uniform(Operand key, const base::Ints& shape, DType dtype, Operand low, Operand high,
                const Options& options) {
   const PublicCall call("random::uniform", key.at());
   bool unit = !low.is_tensor() && !high.is_tensor() && low.number() == Operand(0.0).number() &&
@@ -101,52 +98,51 @@ Tensor uniform(Operand key, const Dimensions& shape, DType dtype, Operand low, O
                 [](const Request& r, Parameters p) { return uniform_of(r, p[0], p[1]); });
 }
 
-Tensor normal(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor normal(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   const PublicCall call("random::normal", key.at());
   if (is_complex(dtype)) return complex_normal(key, shape, dtype == c128 ? f64 : f32, options);
   return sample("random::normal", key, shape, dtype, options, &normal_of);
 }
 
-Tensor truncated_normal(Operand key, Operand lower, Operand upper, const Dimensions& shape,
+Tensor truncated_normal(Operand key, Operand lower, Operand upper, const base::Ints& shape,
                         DType dtype, const Options& options) {
   const PublicCall call("random::truncated_normal", key.at());
-  random_internal::require_order("random::truncated_normal", "lower", lower, "upper", upper,
-                                 key.at());
+  random_internal::require_order("lower", lower, "upper", upper);
   return sample("random::truncated_normal", key, {lower, upper}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return truncated_normal_of(r, p[0], p[1]); });
 }
 
-Tensor lognormal(Operand key, Operand sigma, const Dimensions& shape, DType dtype,
+Tensor lognormal(Operand key, Operand sigma, const base::Ints& shape, DType dtype,
                  const Options& options) {
   return sample("random::lognormal", key, {sigma}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return exp(normal_of(r) * p[0]); });
 }
 
-Tensor exponential(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor exponential(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   return sample("random::exponential", key, shape, dtype, options, &exponential_of);
 }
 
-Tensor gumbel(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor gumbel(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   return sample("random::gumbel", key, shape, dtype, options, &gumbel_of);
 }
 
-Tensor laplace(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor laplace(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   return sample("random::laplace", key, shape, dtype, options, &laplace_of);
 }
 
-Tensor logistic(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor logistic(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   return sample("random::logistic", key, shape, dtype, options, &logistic_of);
 }
 
-Tensor cauchy(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor cauchy(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   return sample("random::cauchy", key, shape, dtype, options, &cauchy_of);
 }
 
-Tensor maxwell(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor maxwell(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   return sample("random::maxwell", key, shape, dtype, options, &maxwell_of);
 }
 
-Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const Dimensions& shape,
+Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const base::Ints& shape,
                             DType dtype, const Options& options) {
   const PublicCall call("random::double_sided_maxwell", key.at());
   constexpr std::string_view kOp = "random::double_sided_maxwell";
@@ -154,23 +150,23 @@ Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const Dimen
   auto shape_of = [](const Operand& x) {
     return x.is_tensor() ? x.tensor().shape() : Shape::scalar(f32);
   };
-  Dimensions own = broadcast_shapes(shape_of(loc), shape_of(scale), at);
-  Dimensions sizes = shape.empty() ? own : shape;
+  Dimensions own = broadcast_shapes(shape_of(loc), shape_of(scale));
+  Dimensions sizes = shape.empty() ? own : shape.list();
   sizes.insert(sizes.end(), own.begin(), own.end());
   return sample(kOp, key, {loc, scale}, sizes, dtype, options, [](const Request& r, Parameters p) {
     std::vector<Words> keys = r.split(2);
-    Located size = maxwell_of(r.of(keys[0]));
+    Expr size = maxwell_of(r.of(keys[0]));
     return rademacher_of(r.of(keys[1])) * size * p[1] + p[0];
   });
 }
 
-Tensor pareto(Operand key, Operand b, const Dimensions& shape, DType dtype,
+Tensor pareto(Operand key, Operand b, const base::Ints& shape, DType dtype,
               const Options& options) {
   return sample("random::pareto", key, {b}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return exp(exponential_of(r) / p[0]); });
 }
 
-Tensor rayleigh(Operand key, Operand scale, const Dimensions& shape, DType dtype,
+Tensor rayleigh(Operand key, Operand scale, const base::Ints& shape, DType dtype,
                 const Options& options) {
   const PublicCall call("random::rayleigh", key.at());
   return sample(
@@ -178,7 +174,7 @@ Tensor rayleigh(Operand key, Operand scale, const Dimensions& shape, DType dtype
       [](const Request& r, Parameters p) { return p[0] * sqrt(log(uniform_of(r)) * -2.0); });
 }
 
-Tensor weibull_min(Operand key, Operand scale, Operand concentration, const Dimensions& shape,
+Tensor weibull_min(Operand key, Operand scale, Operand concentration, const base::Ints& shape,
                    DType dtype, const Options& options) {
   return sample("random::weibull_min", key, {scale, concentration}, shape, dtype, options,
                 [](const Request& r, Parameters p) {
@@ -186,13 +182,13 @@ Tensor weibull_min(Operand key, Operand scale, Operand concentration, const Dime
                 });
 }
 
-Tensor triangular(Operand key, Operand left, Operand mode, Operand right, const Dimensions& shape,
+Tensor triangular(Operand key, Operand left, Operand mode, Operand right, const base::Ints& shape,
                   DType dtype, const Options& options) {
   return sample("random::triangular", key, {left, mode, right}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return triangular_of(r, p[0], p[1], p[2]); });
 }
 
-Tensor wald(Operand key, Operand mean, const Dimensions& shape, DType dtype,
+Tensor wald(Operand key, Operand mean, const base::Ints& shape, DType dtype,
             const Options& options) {
   return sample("random::wald", key, {mean}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return wald_of(r, p[0]); });

@@ -11,86 +11,87 @@
 #pragma once
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/random/keys.h"
 
 namespace heddle::random {
 
 // From low up to, not including, high.
-Tensor uniform(Operand key, const Dimensions& shape = {}, DType dtype = f32, Operand low = 0.0,
+Tensor uniform(Operand key, const base::Ints& shape = {}, DType dtype = f32, Operand low = 0.0,
                Operand high = 1.0, const Options& options = {});
 // Mean 0, variance 1. source: inverse of the distribution function, by special::erf_inv. c64 and
 // c128 too: both parts have variance 1/2
-Tensor normal(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+Tensor normal(Operand key, const base::Ints& shape = {}, DType dtype = f32,
               const Options& options = {});
 // A standard normal number, given that it lies between lower and upper.
-Tensor truncated_normal(Operand key, Operand lower, Operand upper, const Dimensions& shape = {},
+Tensor truncated_normal(Operand key, Operand lower, Operand upper, const base::Ints& shape = {},
                         DType dtype = f32, const Options& options = {});
-Tensor lognormal(Operand key, Operand sigma = 1.0, const Dimensions& shape = {}, DType dtype = f32,
+Tensor lognormal(Operand key, Operand sigma = 1.0, const base::Ints& shape = {}, DType dtype = f32,
                  const Options& options = {});  // exp(sigma * normal)
 
-Tensor exponential(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+Tensor exponential(Operand key, const base::Ints& shape = {}, DType dtype = f32,
                    const Options& options = {});  // of mean 1
-Tensor gumbel(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+Tensor gumbel(Operand key, const base::Ints& shape = {}, DType dtype = f32,
               const Options& options = {});  // -log(-log(u)) of uniform u
-Tensor laplace(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+Tensor laplace(Operand key, const base::Ints& shape = {}, DType dtype = f32,
                const Options& options = {});  // density exp(-|x|) / 2
-Tensor logistic(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+Tensor logistic(Operand key, const base::Ints& shape = {}, DType dtype = f32,
                 const Options& options = {});  // log(u / (1 - u)) of uniform u
-Tensor cauchy(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+Tensor cauchy(Operand key, const base::Ints& shape = {}, DType dtype = f32,
               const Options& options = {});  // density 1 / (pi (1 + x^2))
-Tensor maxwell(Operand key, const Dimensions& shape = {}, DType dtype = f32,
+Tensor maxwell(Operand key, const base::Ints& shape = {}, DType dtype = f32,
                const Options& options = {});  // length of three normal numbers
 // The same with a random sign, times scale plus loc. The sample is [shape.., axes of loc and
 // scale], and their axes stand twice where `shape` is empty, as in JAX.
-Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const Dimensions& shape = {},
+Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const base::Ints& shape = {},
                             DType dtype = f32, const Options& options = {});
 
-Tensor pareto(Operand key, Operand b, const Dimensions& shape = {}, DType dtype = f32,
+Tensor pareto(Operand key, Operand b, const base::Ints& shape = {}, DType dtype = f32,
               const Options& options = {});  // from 1 on, density b x^-(b+1)
-Tensor rayleigh(Operand key, Operand scale, const Dimensions& shape = {}, DType dtype = f32,
+Tensor rayleigh(Operand key, Operand scale, const base::Ints& shape = {}, DType dtype = f32,
                 const Options& options = {});  // length of two normal numbers, times scale
-Tensor weibull_min(Operand key, Operand scale, Operand concentration, const Dimensions& shape = {},
+Tensor weibull_min(Operand key, Operand scale, Operand concentration, const base::Ints& shape = {},
                    DType dtype = f32,
                    const Options& options = {});  // scale * exponential^(1 / concentration)
 Tensor triangular(
-    Operand key, Operand left, Operand mode, Operand right, const Dimensions& shape = {},
+    Operand key, Operand left, Operand mode, Operand right, const base::Ints& shape = {},
     DType dtype = f32,
     const Options& options = {});  // density rising from left to mode, falling to right
 // The inverse Gaussian of mean `mean` and shape 1. source: J. Michael, W. Schucany and R. Haas,
 // The American Statistician 30 (1976)
-Tensor wald(Operand key, Operand mean, const Dimensions& shape = {}, DType dtype = f32,
+Tensor wald(Operand key, Operand mean, const base::Ints& shape = {}, DType dtype = f32,
             const Options& options = {});
 
 // Gamma(a, 1), and its logarithm, which does not underflow for small a. Each element has a key of
 // its own. source: G. Marsaglia and W. Tsang, ACM TOMS 26 (2000). cost: a loop until all elements
 // are accepted, on all of them
-Tensor gamma(Operand key, Operand a, const Dimensions& shape = {}, DType dtype = f32,
+Tensor gamma(Operand key, Operand a, const base::Ints& shape = {}, DType dtype = f32,
              const Options& options = {});
 // The logarithm of Gamma(a, 1), which does not underflow for small a.
-Tensor loggamma(Operand key, Operand a, const Dimensions& shape = {}, DType dtype = f32,
+Tensor loggamma(Operand key, Operand a, const base::Ints& shape = {}, DType dtype = f32,
                 const Options& options = {});
 // From gamma samples. Density x^(a-1) (1-x)^(b-1) / B(a, b) on 0 .. 1; a, b > 0.
-Tensor beta(Operand key, Operand a, Operand b, const Dimensions& shape = {}, DType dtype = f32,
+Tensor beta(Operand key, Operand a, Operand b, const base::Ints& shape = {}, DType dtype = f32,
             const Options& options = {});
 // The sum of df squares of normal numbers: 2 Gamma(df / 2), of mean df; df > 0, of any fraction.
-Tensor chisquare(Operand key, Operand df, const Dimensions& shape = {}, DType dtype = f32,
+Tensor chisquare(Operand key, Operand df, const base::Ints& shape = {}, DType dtype = f32,
                  const Options& options = {});
 // Fisher's: (chisquare(dfnum) / dfnum) / (chisquare(dfden) / dfden), of mean dfden / (dfden - 2).
-Tensor f(Operand key, Operand dfnum, Operand dfden, const Dimensions& shape = {}, DType dtype = f32,
+Tensor f(Operand key, Operand dfnum, Operand dfden, const base::Ints& shape = {}, DType dtype = f32,
          const Options& options = {});
 // Student's: normal / sqrt(chisquare(df) / df), of density proportional to
 // (1 + x^2 / df)^(-(df + 1) / 2).
-Tensor t(Operand key, Operand df, const Dimensions& shape = {}, DType dtype = f32,
+Tensor t(Operand key, Operand df, const base::Ints& shape = {}, DType dtype = f32,
          const Options& options = {});
 // Density proportional to exp(-|x|^p).
-Tensor generalized_normal(Operand key, double p, const Dimensions& shape = {}, DType dtype = f32,
+Tensor generalized_normal(Operand key, double p, const base::Ints& shape = {}, DType dtype = f32,
                           const Options& options = {});
 // In the ball of radius 1 of `d` dimensions and norm p, uniformly: [shape.., d].
-Tensor ball(Operand key, base::Int d, double p = 2, const Dimensions& shape = {}, DType dtype = f32,
+Tensor ball(Operand key, base::Int d, double p = 2, const base::Ints& shape = {}, DType dtype = f32,
             const Options& options = {});
 // Numbers that sum to 1 along the last axis. alpha: [.., n]; `shape` is that of the sample without
 // the last axis, and the result [shape.., n].
-Tensor dirichlet(Operand key, Operand alpha, const Dimensions& shape = {}, DType dtype = f32,
+Tensor dirichlet(Operand key, Operand alpha, const base::Ints& shape = {}, DType dtype = f32,
                  const Options& options = {});
 
 }  // namespace heddle::random

@@ -23,7 +23,7 @@ using random_internal::sample_shape;
 using random_internal::uniform_of;
 using random_internal::Words;
 using random_internal::words_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
@@ -40,37 +40,33 @@ Range range_of(DType dtype) {
 
 // A bound of randint, clamped to the dtype; and whether it is past the dtype's greatest value.
 struct Bound {
-  Located value, past;
+  Expr value, past;
 };
 
-Bound number_bound(const Operand& x, DType dtype, SourceLocation at) {
+Bound number_bound(const Operand& x, DType dtype) {
   Range range = range_of(dtype);
   bool past = false;
   Operand clamped = x;
   if (const uint64_t* u = std::get_if<uint64_t>(&x.number())) {
     past = *u > range.greatest;
-    clamped = Operand(std::min(*u, range.greatest), at);
+    clamped = Operand(std::min(*u, range.greatest));
   } else if (const int64_t* i = std::get_if<int64_t>(&x.number())) {
     past = *i > 0 && static_cast<uint64_t>(*i) > range.greatest;
-    clamped = past ? Operand(range.greatest, at) : Operand(std::max(*i, range.least), at);
+    clamped = past ? Operand(range.greatest) : Operand(std::max(*i, range.least));
   } else {
-    throw Error(trace_internal::invalid_argument("random::randint", ": a bound is the C++ number ",
-                                                 number_text(x), "; it must be an integer"),
-                at);
+    trace_internal::refuse("a bound is the C++ number ", number_text(x), "; it must be an integer");
   }
-  return {{constant_like(clamped, dtype), at}, {scalar(past, at), at}};
+  return {constant_like(clamped, dtype), scalar(past)};
 }
 
-Bound tensor_bound(const Tensor& x, DType dtype, SourceLocation at) {
+Bound tensor_bound(const Tensor& x, DType dtype) {
   if (!is_integer(x.dtype()))
-    throw Error(
-        trace_internal::invalid_argument("random::randint", ": a bound is ", x.shape(),
-                                         "; it must be of integers, cast it with astype(s32)"),
-        at);
+    trace_internal::refuse("a bound is ", x.shape(),
+                           "; it must be of integers, cast it with astype(s32)");
   Range from = range_of(x.dtype());
   Range to = range_of(dtype);
-  Located value(x, at);
-  Located past(scalar(false, at), at);
+  Expr value(x);
+  Expr past(scalar(false));
   if (from.greatest > to.greatest) {
     past = value > to.greatest;
     value = minimum(value, to.greatest);
@@ -79,26 +75,26 @@ Bound tensor_bound(const Tensor& x, DType dtype, SourceLocation at) {
   return {value.astype(dtype), past};
 }
 
-Bound bound_of(const Operand& x, DType dtype, SourceLocation at) {
-  return x.is_tensor() ? tensor_bound(x.tensor(), dtype, at) : number_bound(x, dtype, at);
+Bound bound_of(const Operand& x, DType dtype) {
+  return x.is_tensor() ? tensor_bound(x.tensor(), dtype) : number_bound(x, dtype);
 }
 
 // Twice as many bits as the range has, modulo the range: high 2^nbits + low, term by term.
-Located randint_of(const Request& r, const Bound& low, const Bound& high) {
+Expr randint_of(const Request& r, const Bound& low, const Bound& high) {
   int64_t width = bit_width(r.dtype);
   DType unsigned_type = width == 64 ? u64 : width == 32 ? u32 : width == 16 ? u16 : u8;
   std::vector<Words> keys = r.split(2);
-  Located high_bits = random_bits(keys[0], width, r.shape, r.options);
-  Located low_bits = random_bits(keys[1], width, r.shape, r.options);
-  Located empty = high.value <= low.value;
-  Located span = (high.value - low.value).astype(unsigned_type);
+  Expr high_bits = random_bits(keys[0], width, r.shape, r.options);
+  Expr low_bits = random_bits(keys[1], width, r.shape, r.options);
+  Expr empty = high.value <= low.value;
+  Expr span = (high.value - low.value).astype(unsigned_type);
   span = where(empty, 1, span);
   // One more where high is past the greatest value; all values: 0, by which the remainder is
   // nothing.
   span = where(high.past & ~empty, span + 1, span);
-  Located half = span.like(uint64_t{1} << (width / 2)) % span;
-  Located multiplier = (half * half) % span;
-  Located offset = ((high_bits % span) * multiplier + low_bits % span) % span;
+  Expr half = span.like(uint64_t{1} << (width / 2)) % span;
+  Expr multiplier = (half * half) % span;
+  Expr offset = ((high_bits % span) * multiplier + low_bits % span) % span;
   return low.value + offset.astype(r.dtype);
 }
 
@@ -106,161 +102,151 @@ bool is_float_or_signed(DType dtype) {
   return has_float_limits(dtype) || (is_signed(dtype) && bit_width(dtype) >= 8);
 }
 
-Located shuffled(const Words& words, const Located& x, int64_t axis, const Options& options) {
+Expr shuffled(const Words& words, const Expr& x, int64_t axis, const Options& options) {
   // Keys of 32 bits collide; so many sorts leave fewer than one collision in n^2 on average.
   double size = static_cast<double>(std::max<int64_t>(1, x.tensor().size()));
   int rounds = static_cast<int>(std::ceil(3 * std::log(size) / std::log(double{UINT32_MAX})));
   auto before = [](std::span<const Tensor> t) { return less(t[0], t[1]); };
   Words key = words;
-  Located out = x;
+  Expr out = x;
   for (int i = 0; i < rounds; ++i) {
     std::vector<Words> keys = split_each(key, 2, options);
     key = keys[0];
-    Located order = random_bits(keys[1], 32, x.dimensions(), options);
-    out = x.with(sort_by({order.tensor(), out.tensor()}, before, axis, true, x.at())[1]);
+    Expr order = random_bits(keys[1], 32, x.dimensions(), options);
+    out = Expr(sort_by({order.tensor(), out.tensor()}, before, axis, true)[1]);
   }
   return out;
 }
 
 // 0 .. n - 1 for a C++ integer n, else the tensor itself.
-Tensor elements_of(std::string_view op, const Operand& x) {
+Tensor elements_of(const Operand& x) {
   if (x.is_tensor()) return x.tensor();
   const int64_t* n = std::get_if<int64_t>(&x.number());
-  if (n && *n >= 0) return arange(*n, x.at());
-  throw Error(trace_internal::invalid_argument(op, ": x is the C++ number ", number_text(x),
-                                               "; it must be a count of 0 or more, or a tensor"),
-              x.at());
+  if (n && *n >= 0) return arange(*n);
+  trace_internal::refuse("x is the C++ number ", number_text(x),
+                         "; it must be a count of 0 or more, or a tensor");
 }
 
 Tensor permuted(const Words& words, const Tensor& x, int64_t axis, bool independent,
-                const Options& options, SourceLocation at) {
-  if (independent || x.rank() == 1) return shuffled(words, {x, at}, axis, options).tensor();
-  Located order = shuffled(words, {arange(x.dim(axis), at), at}, 0, options);
-  return take({x, at}, order.operand(), axis);
+                const Options& options) {
+  if (independent || x.rank() == 1) return shuffled(words, x, axis, options).tensor();
+  Expr order = shuffled(words, arange(x.dim(axis)), 0, options);
+  return take(x, order.operand(), axis);
 }
 
 }  // namespace
 
-Tensor randint(Operand key, const Dimensions& shape, Operand low, Operand high, DType dtype,
+Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, DType dtype,
                const Options& options) {
   const PublicCall call("random::randint", key.at());
   constexpr std::string_view kOp = "random::randint";
   SourceLocation at = key.at();
   if (!is_integer(dtype) || bit_width(dtype) < 8)
-    throw Error(trace_internal::invalid_argument(kOp, ": dtype is ", to_string(dtype),
-                                                 "; it must be an integer of 8 bits or more"),
-                at);
-  random_internal::require_order(kOp, "low", low, "high", high, at);
-  return one_program(kOp, at, [&] {
+    trace_internal::refuse("dtype is ", to_string(dtype),
+                           "; it must be an integer of 8 bits or more");
+  random_internal::require_order("low", low, "high", high);
+  return one_program(kOp, [&] {
     // Narrow integers are drawn in s32, to spread what the remainder favours.
     DType drawn = bit_width(dtype) < 32 ? s32 : dtype;
     Range range = range_of(dtype);
     auto bound = [&](const Operand& x, uint64_t greatest) {
-      Bound b = bound_of(x, drawn, at);
+      Bound b = bound_of(x, drawn);
       if (drawn != dtype) b.value = minimum(maximum(b.value, range.least), greatest);
       return b;
     };
     Bound from = bound(low, range.greatest);
     Bound to = bound(high, range.greatest + 1);
     const Tensor bounds[] = {from.value.tensor(), to.value.tensor()};
-    Dimensions sizes = sample_shape(kOp, shape, bounds, at);
-    return randint_of({words_of(kOp, key), sizes, drawn, options}, from, to).astype(dtype).tensor();
+    Dimensions sizes = sample_shape(shape, bounds);
+    return randint_of({words_of(key), sizes, drawn, options}, from, to).astype(dtype).tensor();
   });
 }
 
-Tensor bernoulli(Operand key, Operand p, const Dimensions& shape, const Options& options) {
+Tensor bernoulli(Operand key, Operand p, const base::Ints& shape, const Options& options) {
   const PublicCall call("random::bernoulli", key.at());
-  random_internal::require_floats("random::bernoulli", "p", p, key.at());
-  random_internal::require_probability("random::bernoulli", p, key.at());
+  random_internal::require_floats("p", p);
+  random_internal::require_probability(p);
   DType dtype = p.is_tensor() ? p.tensor().dtype() : f32;
   return sample("random::bernoulli", key, {p}, shape, dtype, options,
-                [](const Request& r, std::span<const Located> v) { return bernoulli_of(r, v[0]); });
+                [](const Request& r, std::span<const Expr> v) { return bernoulli_of(r, v[0]); });
 }
 
-Tensor rademacher(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor rademacher(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   const PublicCall call("random::rademacher", key.at());
   SourceLocation at = key.at();
   if (!is_float_or_signed(dtype))
-    throw Error(
-        trace_internal::invalid_argument("random::rademacher", ": dtype is ", to_string(dtype),
-                                         "; it must be a signed integer or f16, bf16, f32 or f64"),
-        at);
-  random_internal::check_sample_shape("random::rademacher", shape, at);
-  return one_program("random::rademacher", at, [&] {
-    return rademacher_of({words_of("random::rademacher", key), shape, dtype, options}).tensor();
+    trace_internal::refuse("dtype is ", to_string(dtype),
+                           "; it must be a signed integer or f16, bf16, f32 or f64");
+  random_internal::check_sample_shape(shape);
+  return one_program("random::rademacher", [&] {
+    return rademacher_of({words_of(key), shape, dtype, options}).tensor();
   });
 }
 
-Tensor categorical(Operand key, Operand logits, base::Int axis, const Dimensions& shape,
-                   const Options& options, bool replace) {
+Tensor categorical(Operand key, Operand logits, base::Int axis, const base::Ints& shape,
+                   const Options& options, base::Flag replace) {
   const PublicCall call("random::categorical", key.at());
   constexpr std::string_view kOp = "random::categorical";
   SourceLocation at = key.at();
   Tensor x = as_tensor(logits);
-  random_internal::require_floats(kOp, "logits", {x}, at);
-  int64_t along = trace_internal::axis_of(kOp, x.shape(), axis, at);
+  random_internal::require_floats("logits", {x});
+  int64_t along = trace_internal::axis_of(x.shape(), axis);
   Dimensions batch = x.shape().dimensions();
   batch.erase(batch.begin() + along);
-  Dimensions sizes = shape.empty() ? batch : shape;
-  random_internal::check_sample_shape(kOp, sizes, at);
+  Dimensions sizes = shape.empty() ? batch : shape.list();
+  random_internal::check_sample_shape(sizes);
   if (sizes.size() < batch.size() ||
-      broadcast_shapes(Shape(f32, sizes), Shape(f32, batch), at) != sizes)
-    throw Error(trace_internal::invalid_argument(kOp, ": shape is [", base::join(sizes, ","),
-                                                 "]; it must end in [", base::join(batch, ","),
-                                                 "], logits without axis ", axis),
-                at);
+      broadcast_shapes(Shape(f32, sizes), Shape(f32, batch)) != sizes)
+    trace_internal::refuse("shape is [", base::join(sizes, ","), "]; it must end in [",
+                           base::join(batch, ","), "], logits without axis ", axis);
   int64_t extra = static_cast<int64_t>(sizes.size() - batch.size());
   if (!replace) {
     int64_t draws = Shape(f32, {sizes.begin(), sizes.begin() + extra}).element_count();
     if (draws > x.dim(along))
-      throw Error(trace_internal::invalid_argument(
-                      kOp, ": ", draws, " draws without replacement from ", x.dim(along),
-                      " positions; there must be at least as many positions"),
-                  at);
-    return one_program(kOp, at, [&] {
-      Located noise = gumbel_of({words_of(kOp, key), x.shape().dimensions(), x.dtype(), options});
-      Located perturbed = noise + Located(x, at);
+      trace_internal::refuse(draws, " draws without replacement from ", x.dim(along),
+                             " positions; there must be at least as many positions");
+    return one_program(kOp, [&] {
+      Expr noise = gumbel_of({words_of(key), x.shape().dimensions(), x.dtype(), options});
+      Expr perturbed = noise + Expr(x);
       Tensor greatest = top_k(perturbed.operand(), draws, along).indices;
-      return reshape({moveaxis({greatest, at}, along, 0), at}, sizes);
+      return reshape(moveaxis(greatest, along, 0), sizes);
     });
   }
-  return one_program(kOp, at, [&] {
+  return one_program(kOp, [&] {
     Dimensions drawn = sizes;
     drawn.insert(drawn.begin() + extra + along, x.dim(along));
-    Located noise = gumbel_of({words_of(kOp, key), drawn, x.dtype(), options});
-    Located perturbed = noise + Located(x, at);
+    Expr noise = gumbel_of({words_of(key), drawn, x.dtype(), options});
+    Expr perturbed = noise + Expr(x);
     return argmax(perturbed.operand(), extra + along);
   });
 }
 
-Tensor geometric(Operand key, Operand p, const Dimensions& shape, DType dtype,
+Tensor geometric(Operand key, Operand p, const base::Ints& shape, DType dtype,
                  const Options& options) {
   const PublicCall call("random::geometric", key.at());
   constexpr std::string_view kOp = "random::geometric";
   if (!is_integer(dtype))
-    throw Error(trace_internal::invalid_argument(kOp, ": dtype is ", to_string(dtype),
-                                                 "; it must be of integers"),
-                key.at());
-  random_internal::require_floats(kOp, "p", p, key.at());
-  random_internal::require_probability(kOp, p, key.at());
+    trace_internal::refuse("dtype is ", to_string(dtype), "; it must be of integers");
+  random_internal::require_floats("p", p);
+  random_internal::require_probability(p);
   DType drawn = p.is_tensor() ? p.tensor().dtype() : f32;
   return sample(kOp, key, {p}, shape, drawn, options,
-                [dtype](const Request& r, std::span<const Located> v) {
-                  Located u = uniform_of(r);
-                  Located log_u = log(where(u == 0.0, 1.0, u));
+                [dtype](const Request& r, std::span<const Expr> v) {
+                  Expr u = uniform_of(r);
+                  Expr log_u = log(where(u == 0.0, 1.0, u));
                   return (floor(log_u / log1p(-v[0])) + 1.0).astype(dtype);
                 });
 }
 
-Tensor permutation(Operand key, Operand x, base::Int axis, bool independent,
+Tensor permutation(Operand key, Operand x, base::Int axis, base::Flag independent,
                    const Options& options) {
   const PublicCall call("random::permutation", key.at());
   constexpr std::string_view kOp = "random::permutation";
   SourceLocation at = key.at();
-  return one_program(kOp, at, [&] {
-    Tensor elements = elements_of(kOp, x);
-    int64_t along = trace_internal::axis_of(kOp, elements.shape(), axis, at);
-    return permuted(words_of(kOp, key), elements, along, independent, options, at);
+  return one_program(kOp, [&] {
+    Tensor elements = elements_of(x);
+    int64_t along = trace_internal::axis_of(elements.shape(), axis);
+    return permuted(words_of(key), elements, along, independent, options);
   });
 }
 

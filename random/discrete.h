@@ -8,7 +8,9 @@
 //          and the caller's line
 #pragma once
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/random/keys.h"
 
 namespace heddle::random {
@@ -17,39 +19,39 @@ namespace heddle::random {
 // the shape; low where high <= low. `dtype`: s8 .. s64, u8 .. u64; bounds outside it are clamped,
 // and high may be one past its greatest. A high that is no power of 2 above low leaves a bias of
 // (high - low) / 2^64 (f64-wide dtypes: 2^128).
-Tensor randint(Operand key, const Dimensions& shape, Operand low, Operand high, DType dtype = s32,
+Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, DType dtype = s32,
                const Options& options = {});
 
 // pred: true with probability p, a C++ number (then drawn in f32) or a tensor of floats.
-Tensor bernoulli(Operand key, Operand p = 0.5, const Dimensions& shape = {},
+Tensor bernoulli(Operand key, Operand p = 0.5, const base::Ints& shape = {},
                  const Options& options = {});
 // -1 or 1, of any signed integer or float dtype.
-Tensor rademacher(Operand key, const Dimensions& shape = {}, DType dtype = s32,
+Tensor rademacher(Operand key, const base::Ints& shape = {}, DType dtype = s32,
                   const Options& options = {});
 // Positions along `axis` of logits, drawn with probability softmax(logits), s32. `shape` ends in
 // that of logits without the axis, which is the default; axes before that are further draws.
 // Without `replace` the further draws of one distribution are distinct. source: the Gumbel-max
 // trick, E. Gumbel (1954). errors: also where there are more draws than positions to replace none
-Tensor categorical(Operand key, Operand logits, base::Int axis = -1, const Dimensions& shape = {},
-                   const Options& options = {}, bool replace = true);
+Tensor categorical(Operand key, Operand logits, base::Int axis = -1, const base::Ints& shape = {},
+                   const Options& options = {}, base::Flag replace = true);
 
 // Counts of events at rate lam, a C++ number or f32 tensor. source: below 10 D. Knuth, TAOCP 2,
 // section 3.4.1; from there on W. Hoermann, The transformed rejection method (1993). cost: a loop
 // until all elements are accepted
-Tensor poisson(Operand key, Operand lam, const Dimensions& shape = {}, DType dtype = s32,
+Tensor poisson(Operand key, Operand lam, const base::Ints& shape = {}, DType dtype = s32,
                const Options& options = {});
 // Trials up to the first success of probability p, 1 or more.
-Tensor geometric(Operand key, Operand p, const Dimensions& shape = {}, DType dtype = s32,
+Tensor geometric(Operand key, Operand p, const base::Ints& shape = {}, DType dtype = s32,
                  const Options& options = {});
 // Successes in n trials of probability p, as floats; n and p are floats of one dtype. NaN for n < 0
 // and p outside [0, 1]. source: n p <= 10: waiting times (L. Devroye 1986, section X.4); else W.
 // Hoermann, The generation of binomial random variates (1993). cost: as poisson's
-Tensor binomial(Operand key, Operand n, Operand p, const Dimensions& shape = {}, DType dtype = f32,
+Tensor binomial(Operand key, Operand n, Operand p, const base::Ints& shape = {}, DType dtype = f32,
                 const Options& options = {});
 
 // The slices of x along `axis` in random order; x may be a C++ integer n, for 0 .. n - 1. With
 // `independent` each row along the axis has an order of its own. source: sorting by random keys
-Tensor permutation(Operand key, Operand x, base::Int axis = 0, bool independent = false,
+Tensor permutation(Operand key, Operand x, base::Int axis = 0, base::Flag independent = false,
                    const Options& options = {});
 
 struct Choice {
@@ -60,6 +62,6 @@ struct Choice {
 };
 // Elements of x along an axis, which is replaced by `shape`; x may be a C++ integer n, for 0 .. n
 // - 1. errors: Error where there are too few elements to draw without replacement
-Tensor choice(Operand key, Operand x, const Dimensions& shape = {}, const Choice& how = {});
+Tensor choice(Operand key, Operand x, const base::Ints& shape = {}, const Choice& how = {});
 
 }  // namespace heddle::random

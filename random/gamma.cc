@@ -23,12 +23,12 @@ using random_internal::split_many;
 using random_internal::uniform_of;
 using random_internal::Words;
 using trace_internal::any_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Parameters = std::span<const Located>;
+using Parameters = std::span<const Expr>;
 
-Tensor choose(const Located& condition, const Located& x, const Tensor& otherwise) {
-  return where(condition, x, condition.with(otherwise)).tensor();
+Tensor choose(const Expr& condition, const Expr& x, const Tensor& otherwise) {
+  return where(condition, x, Expr(otherwise)).tensor();
 }
 
 // v = 1 + c x of a normal x, once it is positive.
@@ -39,20 +39,19 @@ struct Cube {
                                          field("x", &Cube::x), field("v", &Cube::v));
 };
 
-Cube positive_cube(const Words& keys, const Located& c, const Options& options) {
-  SourceLocation at = c.at();
-  auto negative = [&](const Cube& s) { return (Located(s.v, at) <= 0.0); };
+Cube positive_cube(const Words& keys, const Expr& c, const Options& options) {
+  auto negative = [&](const Cube& s) { return (Expr(s.v) <= 0.0); };
   auto running = [&](const Cube& s) { return any_of(negative(s)).tensor(); };
   auto step = [&](const Cube& s) {
-    Located retry = negative(s);
-    std::vector<Words> next = split_each({{s.key_a, at}, {s.key_b, at}}, 2, options);
-    Located x = normal_of({next[1], {}, c.dtype(), options});
+    Expr retry = negative(s);
+    std::vector<Words> next = split_each({s.key_a, s.key_b}, 2, options);
+    Expr x = normal_of({next[1], {}, c.dtype(), options});
     return Cube{choose(retry, next[0].a, s.key_a), choose(retry, next[0].b, s.key_b),
                 choose(retry, x, s.x), choose(retry, 1.0 + x * c, s.v)};
   };
   return while_loop(
       running, step,
-      Cube{keys.a.tensor(), keys.b.tensor(), c.like(0.0).tensor(), c.like(-1.0).tensor()}, at);
+      Cube{keys.a.tensor(), keys.b.tensor(), c.like(0.0).tensor(), c.like(-1.0).tensor()});
 }
 
 struct Proposal {
@@ -64,21 +63,19 @@ struct Proposal {
 };
 
 // v^3 of the accepted proposals, for the shape d + 1/3, with c = 1 / (3 sqrt(d)).
-Located accepted_cubes(const Words& keys, const Located& d, const Located& c,
-                       const Options& options) {
-  SourceLocation at = d.at();
+Expr accepted_cubes(const Words& keys, const Expr& d, const Expr& c, const Options& options) {
   auto rejected = [&](const Proposal& s) {
-    Located x2(s.x2, at), v3(s.v3, at), u(s.u, at);
-    Located outside_squeeze = u >= 1.0 - 0.0331 * (x2 * x2);
+    Expr x2(s.x2), v3(s.v3), u(s.u);
+    Expr outside_squeeze = u >= 1.0 - 0.0331 * (x2 * x2);
     return outside_squeeze & (log(u) >= x2 * 0.5 + d * ((1.0 - v3) + log(v3)));
   };
   auto running = [&](const Proposal& s) { return any_of(rejected(s)).tensor(); };
   auto step = [&](const Proposal& s) {
-    Located retry = rejected(s);
-    std::vector<Words> next = split_each({{s.key_a, at}, {s.key_b, at}}, 3, options);
+    Expr retry = rejected(s);
+    std::vector<Words> next = split_each({s.key_a, s.key_b}, 3, options);
     Cube cube = positive_cube(next[1], c, options);
-    Located x(cube.x, at), v(cube.v, at);
-    Located u = uniform_of({next[2], {}, d.dtype(), options});
+    Expr x(cube.x), v(cube.v);
+    Expr u = uniform_of({next[2], {}, d.dtype(), options});
     return Proposal{choose(retry, next[0].a, s.key_a), choose(retry, next[0].b, s.key_b),
                     choose(retry, x * x, s.x2), choose(retry, v * v * v, s.v3),
                     choose(retry, u, s.u)};
@@ -86,152 +83,149 @@ Located accepted_cubes(const Words& keys, const Located& d, const Located& c,
   // Such that all are rejected.
   Proposal start{keys.a.tensor(), keys.b.tensor(), d.like(0.0).tensor(), d.like(1.0).tensor(),
                  d.like(2.0).tensor()};
-  return d.with(while_loop(running, step, start, at).v3);
+  return Expr(while_loop(running, step, start).v3);
 }
 
 // Marsaglia and Tsang's method needs a >= 1; a smaller one is raised by 1, and the sample
 // multiplied by u^(1/a).
-Located gamma_of_each(const Words& keys, const Located& a, bool log_space, const Options& options) {
-  Located large = a >= 1.0;
-  Located d = where(large, a, a + 1.0) - 1.0 / 3.0;
-  Located c = (1.0 / 3.0) / sqrt(d);
+Expr gamma_of_each(const Words& keys, const Expr& a, bool log_space, const Options& options) {
+  Expr large = a >= 1.0;
+  Expr d = where(large, a, a + 1.0) - 1.0 / 3.0;
+  Expr c = (1.0 / 3.0) / sqrt(d);
   std::vector<Words> words = split_each(keys, 2, options);
-  Located v3 = accepted_cubes(words[0], d, c, options);
+  Expr v3 = accepted_cubes(words[0], d, c, options);
   Request last{words[1], {}, a.dtype(), options};
   if (!log_space) {
-    Located boost = where(large, 1.0, power(1.0 - uniform_of(last), 1.0 / a));
+    Expr boost = where(large, 1.0, power(1.0 - uniform_of(last), 1.0 / a));
     return d * v3 * boost;
   }
-  Located log_u = -exponential_of(last);
-  Located boost = where(large | (log_u == 0.0), 0.0, log_u * (1.0 / a));
+  Expr log_u = -exponential_of(last);
+  Expr boost = where(large | (log_u == 0.0), 0.0, log_u * (1.0 / a));
   return log(d) + log(v3) + boost;
 }
 
 // Of any shape: each element draws from a key of its own. r.shape is that of a.
-Located gamma_of(const Request& r, const Located& a, bool log_space) {
+Expr gamma_of(const Request& r, const Expr& a, bool log_space) {
   int64_t count = a.tensor().size();
-  Located flat = a.with(reshape(a.operand(), {count}));
-  Located out = gamma_of_each(split_many(r.words, count, r.options), flat, log_space, r.options);
-  return out.with(reshape(out.operand(), a.dimensions()));
+  Expr flat = Expr(reshape(a.operand(), {count}));
+  Expr out = gamma_of_each(split_many(r.words, count, r.options), flat, log_space, r.options);
+  return reshape(out.operand(), a.dimensions());
 }
 
-Located chisquare_of(const Request& r, const Located& df) {
+Expr chisquare_of(const Request& r, const Expr& df) {
   return exp(gamma_of(r, df / 2.0, true)) * 2.0;
 }
 
-Located beta_of(const Request& r, const Located& a, const Located& b) {
+Expr beta_of(const Request& r, const Expr& a, const Expr& b) {
   std::vector<Words> keys = r.split(2);
-  Located log_a = gamma_of(r.of(keys[0]), a, true);
-  Located log_b = gamma_of(r.of(keys[1]), b, true);
-  Located top = maximum(log_a, log_b);
-  Located share = exp(log_a - top);
+  Expr log_a = gamma_of(r.of(keys[0]), a, true);
+  Expr log_b = gamma_of(r.of(keys[1]), b, true);
+  Expr top = maximum(log_a, log_b);
+  Expr share = exp(log_a - top);
   return share / (share + exp(log_b - top));
 }
 
-Located f_of(const Request& r, const Located& dfnum, const Located& dfden) {
+Expr f_of(const Request& r, const Expr& dfnum, const Expr& dfden) {
   std::vector<Words> keys = r.split(2);
-  Located above = chisquare_of(r.of(keys[1]), dfnum) / dfnum;
+  Expr above = chisquare_of(r.of(keys[1]), dfnum) / dfnum;
   return above / (chisquare_of(r.of(keys[0]), dfden) / dfden);
 }
 
-Located t_of(const Request& r, const Located& df) {
+Expr t_of(const Request& r, const Expr& df) {
   std::vector<Words> keys = r.split(2);
-  Located half = df / 2.0;
+  Expr half = df / 2.0;
   return normal_of(r.of(keys[0])) * sqrt(half / gamma_of(r.of(keys[1]), half, false));
 }
 
-Located generalized_normal_of(const Request& r, double p) {
+Expr generalized_normal_of(const Request& r, double p) {
   std::vector<Words> keys = r.split(2);
-  Located a = r.words.a.with(full(r.shape, {1 / p, r.at()}, r.dtype));
-  Located size = power(gamma_of(r.of(keys[0]), a, false), 1 / p);
+  Expr a = Expr(full(r.shape, 1 / p, r.dtype));
+  Expr size = power(gamma_of(r.of(keys[0]), a, false), 1 / p);
   return rademacher_of(r.of(keys[1])) * size;
 }
 
-Located ball_of(const Request& r, int64_t d, double p) {
+Expr ball_of(const Request& r, int64_t d, double p) {
   std::vector<Words> keys = r.split(2);
   Dimensions sizes = r.shape;
   sizes.push_back(d);
-  Located g = generalized_normal_of(r.of(keys[0], sizes), p);
-  Located e = exponential_of(r.of(keys[1]));
-  Located powers = power(abs(g), p);
-  Located length = power(powers.with(sum(powers.operand(), {.axes = {-1}})) + e, 1 / p);
-  return g / length.with(expand_dims(length.operand(), -1));
+  Expr g = generalized_normal_of(r.of(keys[0], sizes), p);
+  Expr e = exponential_of(r.of(keys[1]));
+  Expr powers = power(abs(g), p);
+  Expr length = power(Expr(sum(powers.operand(), {.axes = {-1}})) + e, 1 / p);
+  return g / Expr(expand_dims(length.operand(), -1));
 }
 
-void require_positive(std::string_view op, double p, const Operand& key) {
+void require_positive(double p) {
   if (p > 0) return;
-  throw Error(trace_internal::invalid_argument(op, ": p is ", p, "; it must be more than 0"),
-              key.at());
+  trace_internal::refuse("p is ", p, "; it must be more than 0");
 }
 
 }  // namespace
 
-Tensor gamma(Operand key, Operand a, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor gamma(Operand key, Operand a, const base::Ints& shape, DType dtype, const Options& options) {
   return sample("random::gamma", key, {a}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return gamma_of(r, p[0], false); });
 }
 
-Tensor loggamma(Operand key, Operand a, const Dimensions& shape, DType dtype,
+Tensor loggamma(Operand key, Operand a, const base::Ints& shape, DType dtype,
                 const Options& options) {
   return sample("random::loggamma", key, {a}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return gamma_of(r, p[0], true); });
 }
 
-Tensor beta(Operand key, Operand a, Operand b, const Dimensions& shape, DType dtype,
+Tensor beta(Operand key, Operand a, Operand b, const base::Ints& shape, DType dtype,
             const Options& options) {
   return sample("random::beta", key, {a, b}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return beta_of(r, p[0], p[1]); });
 }
 
-Tensor chisquare(Operand key, Operand df, const Dimensions& shape, DType dtype,
+Tensor chisquare(Operand key, Operand df, const base::Ints& shape, DType dtype,
                  const Options& options) {
   return sample("random::chisquare", key, {df}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return chisquare_of(r, p[0]); });
 }
 
-Tensor f(Operand key, Operand dfnum, Operand dfden, const Dimensions& shape, DType dtype,
+Tensor f(Operand key, Operand dfnum, Operand dfden, const base::Ints& shape, DType dtype,
          const Options& options) {
   return sample("random::f", key, {dfnum, dfden}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return f_of(r, p[0], p[1]); });
 }
 
-Tensor t(Operand key, Operand df, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor t(Operand key, Operand df, const base::Ints& shape, DType dtype, const Options& options) {
   return sample("random::t", key, {df}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return t_of(r, p[0]); });
 }
 
-Tensor generalized_normal(Operand key, double p, const Dimensions& shape, DType dtype,
+Tensor generalized_normal(Operand key, double p, const base::Ints& shape, DType dtype,
                           const Options& options) {
   const PublicCall call("random::generalized_normal", key.at());
-  require_positive("random::generalized_normal", p, key);
+  require_positive(p);
   return sample("random::generalized_normal", key, shape, dtype, options,
                 [p](const Request& r) { return generalized_normal_of(r, p); });
 }
 
-Tensor ball(Operand key, base::Int d, double p, const Dimensions& shape, DType dtype,
+Tensor ball(Operand key, base::Int d, double p, const base::Ints& shape, DType dtype,
             const Options& options) {
   const PublicCall call("random::ball", key.at());
-  require_positive("random::ball", p, key);
+  require_positive(p);
   return sample("random::ball", key, shape, dtype, options,
                 [d, p](const Request& r) { return ball_of(r, d, p); });
 }
 
-Tensor dirichlet(Operand key, Operand alpha, const Dimensions& shape, DType dtype,
+Tensor dirichlet(Operand key, Operand alpha, const base::Ints& shape, DType dtype,
                  const Options& options) {
   const PublicCall call("random::dirichlet", key.at());
   SourceLocation at = key.at();
   Tensor given = as_tensor(alpha);
   if (given.rank() == 0)
-    throw Error(trace_internal::invalid_argument(
-                    "random::dirichlet", ": alpha is ", given.shape(),
-                    "; it must have rank 1 or more, its last axis the categories"),
-                at);
+    trace_internal::refuse("alpha is ", given.shape(),
+                           "; it must have rank 1 or more, its last axis the categories");
   Dimensions sizes = shape;
   if (!sizes.empty()) sizes.push_back(given.dim(-1));
   return sample("random::dirichlet", key, {alpha}, sizes, dtype, options,
                 [](const Request& r, Parameters p) {
-                  Located logs = gamma_of(r, p[0], true);
-                  return logs.with(softmax(logs.operand(), -1));
+                  Expr logs = gamma_of(r, p[0], true);
+                  return Expr(softmax(logs.operand(), -1));
                 });
 }
 

@@ -5,8 +5,8 @@
 #include "heddle/random/multivariate.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/floats.h"
-#include "heddle/trace/located.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {
@@ -14,7 +14,7 @@ namespace {
 
 using trace_internal::axes_of;
 using trace_internal::axis_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
@@ -28,11 +28,10 @@ double count_of(const Dimensions& shape, const std::vector<int64_t>& axes) {
 }
 
 // Inputs, or outputs, each times the window.
-double fan_of(const Shape& shape, const VarianceScaling& how, SourceLocation at) {
+double fan_of(const Shape& shape, const VarianceScaling& how) {
   const Dimensions& sizes = shape.dimensions();
   auto count = [&](const std::vector<int64_t>& axes) {
-    return count_of(sizes,
-                    axes.empty() ? axes : axes_of("random::variance_scaling", shape, axes, at));
+    return count_of(sizes, axes.empty() ? axes : axes_of(shape, axes));
   };
   double all = 1;
   for (int64_t size : sizes) all *= static_cast<double>(size);
@@ -51,11 +50,9 @@ Tensor with(std::string_view op, const Operand& key, const Dimensions& shape, DT
             double scale, Fan fan, WeightDistribution distribution) {
   const PublicCall call(op, key.at());
   if (shape.size() < 2)
-    throw Error(trace_internal::invalid_argument(
-                    op, ": shape is [", base::join(shape, ","),
-                    "]; it must have rank 2 or more, its last axes inputs and outputs"),
-                key.at());
-  return one_program(op, key.at(), [&] {
+    trace_internal::refuse("shape is [", base::join(shape, ","),
+                           "]; it must have rank 2 or more, its last axes inputs and outputs");
+  return one_program(op, [&] {
     return variance_scaling(key, shape, {.scale = scale, .fan = fan, .distribution = distribution},
                             dtype);
   });
@@ -63,79 +60,76 @@ Tensor with(std::string_view op, const Operand& key, const Dimensions& shape, DT
 
 }  // namespace
 
-Tensor variance_scaling(Operand key, const Dimensions& shape, const VarianceScaling& how,
+Tensor variance_scaling(Operand key, const base::Ints& shape, const VarianceScaling& how,
                         DType dtype) {
   const PublicCall call("random::variance_scaling", key.at());
   SourceLocation at = key.at();
-  trace_internal::require_ieee_float("random::variance_scaling", "dtype", dtype, at);
-  const double fan = fan_of(Shape(dtype, shape), how, at);
-  return one_program("random::variance_scaling", at, [&] {
-    if (Shape(dtype, shape).element_count() == 0) return zeros(shape, dtype, at);
-    const Located variance(full({}, {how.scale / fan, at}, dtype), at);
-    auto times = [&](const Tensor& sample, const Located& deviation) {
-      return (Located(sample, at) * deviation).tensor();
+  trace_internal::require_ieee_float("dtype", dtype);
+  const double fan = fan_of(Shape(dtype, shape), how);
+  return one_program("random::variance_scaling", [&] {
+    if (Shape(dtype, shape).element_count() == 0) return zeros(shape, dtype);
+    const Expr variance(full({}, how.scale / fan, dtype));
+    auto times = [&](const Tensor& sample, const Expr& deviation) {
+      return (Expr(sample) * deviation).tensor();
     };
     switch (how.distribution) {
       case WeightDistribution::kTruncatedNormal:
-        return times(truncated_normal(key, {-2.0, at}, {2.0, at}, shape, dtype),
+        return times(truncated_normal(key, -2.0, 2.0, shape, dtype),
                      sqrt(variance) / kTruncatedDeviation);
       case WeightDistribution::kNormal: return times(normal(key, shape, dtype), sqrt(variance));
       case WeightDistribution::kUniform:
-        return times(uniform(key, shape, dtype, {-1.0, at}, {1.0, at}), sqrt(3 * variance));
+        return times(uniform(key, shape, dtype, -1.0, 1.0), sqrt(3 * variance));
     }
     return Tensor();
   });
 }
 
-Tensor glorot_uniform(Operand key, const Dimensions& shape, DType dtype) {
+Tensor glorot_uniform(Operand key, const base::Ints& shape, DType dtype) {
   return with("random::glorot_uniform", key, shape, dtype, 1, Fan::kAverage,
               WeightDistribution::kUniform);
 }
 
-Tensor glorot_normal(Operand key, const Dimensions& shape, DType dtype) {
+Tensor glorot_normal(Operand key, const base::Ints& shape, DType dtype) {
   return with("random::glorot_normal", key, shape, dtype, 1, Fan::kAverage,
               WeightDistribution::kTruncatedNormal);
 }
 
-Tensor he_uniform(Operand key, const Dimensions& shape, DType dtype) {
+Tensor he_uniform(Operand key, const base::Ints& shape, DType dtype) {
   return with("random::he_uniform", key, shape, dtype, 2, Fan::kIn, WeightDistribution::kUniform);
 }
 
-Tensor he_normal(Operand key, const Dimensions& shape, DType dtype) {
+Tensor he_normal(Operand key, const base::Ints& shape, DType dtype) {
   return with("random::he_normal", key, shape, dtype, 2, Fan::kIn,
               WeightDistribution::kTruncatedNormal);
 }
 
-Tensor lecun_uniform(Operand key, const Dimensions& shape, DType dtype) {
+Tensor lecun_uniform(Operand key, const base::Ints& shape, DType dtype) {
   return with("random::lecun_uniform", key, shape, dtype, 1, Fan::kIn,
               WeightDistribution::kUniform);
 }
 
-Tensor lecun_normal(Operand key, const Dimensions& shape, DType dtype) {
+Tensor lecun_normal(Operand key, const base::Ints& shape, DType dtype) {
   return with("random::lecun_normal", key, shape, dtype, 1, Fan::kIn,
               WeightDistribution::kTruncatedNormal);
 }
 
-Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale, base::Int axis,
+Tensor orthogonal_weights(Operand key, const base::Ints& shape, double scale, base::Int axis,
                           DType dtype) {
   const PublicCall call("random::orthogonal_weights", key.at());
   SourceLocation at = key.at();
   const Shape whole(dtype, shape);
   if (shape.size() < 2)
-    throw Error(
-        trace_internal::invalid_argument("random::orthogonal_weights", ": shape is of rank ",
-                                         shape.size(), "; it must have rank 2 or more"),
-        at);
-  const int64_t along = axis_of("random::orthogonal_weights", whole, axis, at);
-  return one_program("random::orthogonal_weights", at, [&] {
-    if (whole.element_count() == 0) return zeros(shape, dtype, at);
+    trace_internal::refuse("shape is of rank ", shape.size(), "; it must have rank 2 or more");
+  const int64_t along = axis_of(whole, axis);
+  return one_program("random::orthogonal_weights", [&] {
+    if (whole.element_count() == 0) return zeros(shape, dtype);
     const int64_t columns = shape[static_cast<size_t>(along)];
     const Tensor q = orthogonal(key, whole.element_count() / columns, {}, dtype, columns);
     Dimensions apart = shape;
     apart.erase(apart.begin() + along);
     apart.push_back(columns);
-    const Tensor moved = moveaxis({reshape({q, at}, apart), at}, -1, along);
-    return multiply({moved, at}, {scale, at});
+    const Tensor moved = moveaxis(reshape(q, apart), -1, along);
+    return multiply(moved, scale);
   });
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/random/continuous.h"
 
 namespace heddle::random {
@@ -28,30 +29,30 @@ struct VarianceScaling {
   double scale = 1;
   Fan fan = Fan::kIn;
   WeightDistribution distribution = WeightDistribution::kTruncatedNormal;
-  std::vector<int64_t> in_axes = {-2};
-  std::vector<int64_t> out_axes = {-1};
-  std::vector<int64_t> batch_axes = {};
+  base::Ints in_axes = {-2};
+  base::Ints out_axes = {-1};
+  base::Ints batch_axes = {};
 };
 // Weights of variance scale / fan and mean 0.
-Tensor variance_scaling(Operand key, const Dimensions& shape, const VarianceScaling& how = {},
+Tensor variance_scaling(Operand key, const base::Ints& shape, const VarianceScaling& how = {},
                         DType dtype = f32);
 
 // Scale 1 and the mean of inputs and outputs. source: Glorot, Bengio 2010
-Tensor glorot_uniform(Operand key, const Dimensions& shape, DType dtype = f32);
+Tensor glorot_uniform(Operand key, const base::Ints& shape, DType dtype = f32);
 // Truncated normal weights of scale 1 and the mean of inputs and outputs.
-Tensor glorot_normal(Operand key, const Dimensions& shape, DType dtype = f32);
+Tensor glorot_normal(Operand key, const base::Ints& shape, DType dtype = f32);
 // Scale 2 and the inputs, for layers before a relu. source: He et al. 2015
-Tensor he_uniform(Operand key, const Dimensions& shape, DType dtype = f32);
+Tensor he_uniform(Operand key, const base::Ints& shape, DType dtype = f32);
 // Truncated normal weights of scale 2 and the inputs.
-Tensor he_normal(Operand key, const Dimensions& shape, DType dtype = f32);
+Tensor he_normal(Operand key, const base::Ints& shape, DType dtype = f32);
 // Scale 1 and the inputs. source: LeCun et al. 1998
-Tensor lecun_uniform(Operand key, const Dimensions& shape, DType dtype = f32);
+Tensor lecun_uniform(Operand key, const base::Ints& shape, DType dtype = f32);
 // Truncated normal weights of scale 1 and the inputs.
-Tensor lecun_normal(Operand key, const Dimensions& shape, DType dtype = f32);
+Tensor lecun_normal(Operand key, const base::Ints& shape, DType dtype = f32);
 
 // `scale` times orthonormal columns (or rows, where there are fewer) of the matrix that the weights
 // are with one axis as columns and all others as rows: f32 or f64. source: Saxe et al. 2013
-Tensor orthogonal_weights(Operand key, const Dimensions& shape, double scale = 1,
+Tensor orthogonal_weights(Operand key, const base::Ints& shape, double scale = 1,
                           base::Int axis = -1, DType dtype = f32);
 
 }  // namespace heddle::random

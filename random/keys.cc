@@ -13,25 +13,22 @@ namespace {
 using random_internal::key_of;
 using random_internal::Words;
 using random_internal::words_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
 // The bits of an integer scalar or C++ number, as u64 (`wide`) or as u32, the low ones.
-Located integer_bits(std::string_view op, std::string_view what, const Operand& x, bool wide) {
+Expr integer_bits(std::string_view what, const Operand& x, bool wide) {
   SourceLocation at = x.at();
   DType dtype = wide ? u64 : u32;
   if (x.is_tensor()) {
-    const Shape& shape = trace_internal::node_of(x.tensor(), op, at).shape;
+    const Shape& shape = trace_internal::node_of(x.tensor(), "operation", {}).shape;
     if (shape.is_scalar() && is_integer(shape.dtype())) {
       // 32 bits and fewer fill the low word alone, whatever their sign.
-      Tensor low = bit_width(shape.dtype()) <= 32 ? x.tensor().astype(u32, at) : x.tensor();
-      return {low.astype(dtype, at), at};
+      Tensor low = bit_width(shape.dtype()) <= 32 ? x.tensor().astype(u32) : x.tensor();
+      return low.astype(dtype);
     }
-    throw Error(
-        trace_internal::invalid_argument(op, ": ", what, " is ", shape,
-                                         "; it must be an integer scalar, or a C++ integer"),
-        at);
+    trace_internal::refuse(what, " is ", shape, "; it must be an integer scalar, or a C++ integer");
   }
   uint64_t bits = 0;
   if (const int64_t* i = std::get_if<int64_t>(&x.number()))
@@ -39,57 +36,52 @@ Located integer_bits(std::string_view op, std::string_view what, const Operand& 
   else if (const uint64_t* u = std::get_if<uint64_t>(&x.number()))
     bits = *u;
   else
-    throw Error(trace_internal::invalid_argument(op, ": ", what, " is the C++ number ",
-                                                 number_text(x), "; it must be an integer"),
-                at);
-  return {constant_like({wide ? bits : bits & UINT32_MAX, at}, dtype), at};
+    trace_internal::refuse(what, " is the C++ number ", number_text(x), "; it must be an integer");
+  return constant_like(wide ? bits : bits & UINT32_MAX, dtype);
 }
 
 }  // namespace
 
 Tensor key(Operand seed) {
   return one_program("random::key", seed.at(), [&] {
-    Located bits = integer_bits("random::key", "seed", seed, true);
+    Expr bits = integer_bits("seed", seed, true);
     return key_of({(bits >> 32).astype(u32), bits.astype(u32)});
   });
 }
 
 Tensor split(Operand key, base::Int count, const Options& options) {
   const PublicCall call("random::split", key.at());
-  random_internal::check_sample_shape("random::split", {count}, key.at());
-  return one_program("random::split", key.at(), [&] {
-    return key_of(split_many(words_of("random::split", key), count, options));
-  });
+  random_internal::check_sample_shape({count});
+  return one_program("random::split",
+                     [&] { return key_of(split_many(words_of(key), count, options)); });
 }
 
 Tensor fold_in(Operand key, Operand data) {
   return one_program("random::fold_in", key.at(), [&] {
-    Words words = words_of("random::fold_in", key);
-    Located low = integer_bits("random::fold_in", "data", data, false);
+    Words words = words_of(key);
+    Expr low = integer_bits("data", data, false);
     return key_of(threefry2x32(words, {low ^ low, low}));
   });
 }
 
-Tensor bits(Operand key, const Dimensions& shape, DType dtype, const Options& options) {
+Tensor bits(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   const PublicCall call("random::bits", key.at());
   SourceLocation at = key.at();
-  random_internal::check_sample_shape("random::bits", shape, at);
+  random_internal::check_sample_shape(shape);
   if (!is_unsigned(dtype) || bit_width(dtype) < 8) {
-    throw Error(trace_internal::invalid_argument("random::bits", ": dtype is ", to_string(dtype),
-                                                 "; it must be u8, u16, u32 or u64"),
-                at);
+    trace_internal::refuse("dtype is ", to_string(dtype), "; it must be u8, u16, u32 or u64");
   }
-  return one_program("random::bits", at, [&] {
-    return random_bits(words_of("random::bits", key), bit_width(dtype), shape, options).tensor();
+  return one_program("random::bits", [&] {
+    return random_bits(words_of(key), bit_width(dtype), shape, options).tensor();
   });
 }
 
 namespace random_internal {
 
 void split_to(Operand key, Tensor* out, int64_t count, const Options& options) {
-  std::vector<Tensor> keys = trace_internal::in_program("random::split", key.at(), [&] {
+  std::vector<Tensor> keys = trace_internal::in_program("random::split", [&] {
     std::vector<Tensor> rows;
-    for (const Words& words : split_each(words_of("random::split", key), count, options))
+    for (const Words& words : split_each(words_of(key), count, options))
       rows.push_back(key_of(words));
     return rows;
   });

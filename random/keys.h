@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -48,7 +49,7 @@ Tensor split(Operand key, base::Int count = 2, const Options& options = {});
 Tensor fold_in(Operand key, Operand data);
 
 // Uniform bits: of u8, u16, u32 or u64.
-Tensor bits(Operand key, const Dimensions& shape = {}, DType dtype = u32,
+Tensor bits(Operand key, const base::Ints& shape = {}, DType dtype = u32,
             const Options& options = {});
 
 namespace random_internal {

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/random/keys.h"
 
 namespace heddle::random {
@@ -22,21 +23,21 @@ enum class CovarianceRoot : uint8_t { kCholesky, kEigh, kSvd };
 // Normal vectors [shape.., n] of a mean [.., n] and covariance [.., n, n], symmetric, of one dtype,
 // f32 or f64, which is the sample's. An empty shape is the one that their batches broadcast to.
 Tensor multivariate_normal(Operand key, Operand mean, Operand covariance,
-                           const Dimensions& shape = {}, const Options& options = {},
+                           const base::Ints& shape = {}, const Options& options = {},
                            CovarianceRoot root = CovarianceRoot::kCholesky);
 
 // Matrices [shape.., n, m], drawn uniformly from those whose rows (n <= m) or columns (n >= m) are
 // orthonormal; m is n unless given. dtype: f32, f64, c64 (unitary ones) or c128. source: F.
 // Mezzadri, How to generate random matrices from the classical compact groups, Notices of the AMS
 // 54 (2007)
-Tensor orthogonal(Operand key, base::Int n, const Dimensions& shape = {}, DType dtype = f32,
+Tensor orthogonal(Operand key, base::Int n, const base::Ints& shape = {}, DType dtype = f32,
                   std::optional<base::Int> m = {}, const Options& options = {});
 
 // How often each of k outcomes occurs in n trials, as floats [.., k] of p's dtype: p[.., k] their
 // probabilities, n a number or [..] of that dtype. `shape` is the whole sample's, [.., k], to which
 // p and n broadcast; empty: p's. source: binomial counts of what is left, L. Devroye (1986),
 // section XI.1.4. cost: a scan over the outcomes of what binomial costs
-Tensor multinomial(Operand key, Operand n, Operand p, const Dimensions& shape = {},
+Tensor multinomial(Operand key, Operand n, Operand p, const base::Ints& shape = {},
                    const Options& options = {});
 
 }  // namespace heddle::random

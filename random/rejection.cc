@@ -21,9 +21,9 @@ using random_internal::uniform_of;
 using random_internal::Words;
 using random_internal::words_of;
 using trace_internal::any_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Parameters = std::span<const Located>;
+using Parameters = std::span<const Expr>;
 
 // A loop's key and two arrays of the sample's shape.
 struct Counting {
@@ -35,157 +35,151 @@ struct Counting {
              field("total", &Counting::total));
 };
 
-Words words_in(const Counting& s, SourceLocation at) { return words_of("random", {s.key, at}); }
+Words words_in(const Counting& s) { return words_of(s.key); }
 
 // Knuth's: how many uniform numbers until their product falls to e^-lam, in logarithms.
-Located poisson_by_product(const Request& r, const Located& lam) {
-  SourceLocation at = r.at();
-  auto below = [&](const Counting& s) { return Located(s.total, at) > -lam; };
+Expr poisson_by_product(const Request& r, const Expr& lam) {
+  auto below = [&](const Counting& s) { return Expr(s.total) > -lam; };
   auto running = [&](const Counting& s) { return any_of(below(s)).tensor(); };
   auto step = [&](const Counting& s) {
-    std::vector<Words> keys = split_each(words_in(s, at), 2, r.options);
-    Located count = Located(s.count, at) + below(s).astype(s.count.dtype());
-    Located total = Located(s.total, at) + log(uniform_of(r.of(keys[1])));
+    std::vector<Words> keys = split_each(words_in(s), 2, r.options);
+    Expr count = Expr(s.count) + below(s).astype(s.count.dtype());
+    Expr total = Expr(s.total) + log(uniform_of(r.of(keys[1])));
     return Counting{key_of(keys[0]), count.tensor(), total.tensor()};
   };
   Tensor zero = lam.like(0.0).tensor();
-  Counting start{key_of(r.words), zeros(lam.dimensions(), s32, at), zero};
-  return lam.with(while_loop(running, step, start, at).count) - 1;
+  Counting start{key_of(r.words), zeros(lam.dimensions(), s32), zero};
+  return Expr(while_loop(running, step, start).count) - 1;
 }
 
 // Whether a proposal of Hoermann's two rejection methods is taken, and its count.
 struct Proposal {
-  Located count, taken;
+  Expr count, taken;
 };
 
 // Draws until all are accepted; `propose` has u in [-1/2, 1/2), 1/2 - |u| and v in [0, 1).
-using Propose = base::FunctionRef<Proposal(const Located& u, const Located& us, const Located& v)>;
-Located accepted_counts(const Request& r, const Located& like, Propose propose) {
-  SourceLocation at = r.at();
-  auto running = [&](const Counting& s) { return any_of(~Located(s.total, at)).tensor(); };
+using Propose = base::FunctionRef<Proposal(const Expr& u, const Expr& us, const Expr& v)>;
+Expr accepted_counts(const Request& r, const Expr& like, Propose propose) {
+  auto running = [&](const Counting& s) { return any_of(~Expr(s.total)).tensor(); };
   auto step = [&](const Counting& s) {
-    std::vector<Words> keys = split_each(words_in(s, at), 3, r.options);
-    Located u = uniform_of(r.of(keys[1])) - 0.5;
-    Located v = uniform_of(r.of(keys[2]));
+    std::vector<Words> keys = split_each(words_in(s), 3, r.options);
+    Expr u = uniform_of(r.of(keys[1])) - 0.5;
+    Expr v = uniform_of(r.of(keys[2]));
     Proposal p = propose(u, 0.5 - abs(u), v);
-    Located count = where(p.taken, p.count, Located(s.count, at));
-    return Counting{key_of(keys[0]), count.tensor(), (Located(s.total, at) | p.taken).tensor()};
+    Expr count = where(p.taken, p.count, Expr(s.count));
+    return Counting{key_of(keys[0]), count.tensor(), (Expr(s.total) | p.taken).tensor()};
   };
   Counting start{key_of(r.words), like.like(-1.0).tensor(), (like != like).tensor()};
-  return like.with(while_loop(running, step, start, at).count);
+  return Expr(while_loop(running, step, start).count);
 }
 
-Located lgamma_of(const Located& x) { return x.with(special::lgamma(x.operand())); }
+Expr lgamma_of(const Expr& x) { return special::lgamma(x.operand()); }
 
-Located poisson_by_rejection(const Request& r, const Located& lam) {
-  Located log_lam = log(lam);
-  Located b = 0.931 + 2.53 * sqrt(lam);
-  Located a = -0.059 + 0.02483 * b;
-  Located inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
-  Located v_r = 0.9277 - 3.6224 / (b - 2.0);
-  return accepted_counts(r, lam, [&](const Located& u, const Located& us, const Located& v) {
-    Located k = floor((2.0 * a / us + b) * u + lam + 0.43);
-    Located s = log(v * inverse_alpha / (a / (us * us) + b));
-    Located t = -lam + k * log_lam - lgamma_of(k + 1.0);
-    Located at_once = (us >= 0.07) & (v <= v_r);
-    Located reject = (k < 0.0) | ((us < 0.013) & (v > us));
+Expr poisson_by_rejection(const Request& r, const Expr& lam) {
+  Expr log_lam = log(lam);
+  Expr b = 0.931 + 2.53 * sqrt(lam);
+  Expr a = -0.059 + 0.02483 * b;
+  Expr inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+  Expr v_r = 0.9277 - 3.6224 / (b - 2.0);
+  return accepted_counts(r, lam, [&](const Expr& u, const Expr& us, const Expr& v) {
+    Expr k = floor((2.0 * a / us + b) * u + lam + 0.43);
+    Expr s = log(v * inverse_alpha / (a / (us * us) + b));
+    Expr t = -lam + k * log_lam - lgamma_of(k + 1.0);
+    Expr at_once = (us >= 0.07) & (v <= v_r);
+    Expr reject = (k < 0.0) | ((us < 0.013) & (v > us));
     return Proposal{k, at_once | (~reject & (s <= t))};
   });
 }
 
-Located poisson_of(const Request& r, const Located& lam, DType dtype) {
-  Located small = is_nan(lam) | (lam < 10.0);
-  Located by_product = poisson_by_product(r, where(small, lam, 0.0)).astype(dtype);
-  Located by_rejection = poisson_by_rejection(r, where(small, 1e5, lam)).astype(dtype);
+Expr poisson_of(const Request& r, const Expr& lam, DType dtype) {
+  Expr small = is_nan(lam) | (lam < 10.0);
+  Expr by_product = poisson_by_product(r, where(small, lam, 0.0)).astype(dtype);
+  Expr by_rejection = poisson_by_rejection(r, where(small, 1e5, lam)).astype(dtype);
   return where(lam == 0.0, 0, where(small, by_product, by_rejection));
 }
 
 // The logarithm of k! less Stirling's (k + 1/2) log(k + 1) - (k + 1) + log(2 pi) / 2, for whole k.
-Located stirling_tail(const Located& k) {
+Expr stirling_tail(const Expr& k) {
   constexpr double kTail[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983,
                               0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
                               0.0118967099458917,  0.0104112652619720, 0.00925546218271273,
                               0.00833056343336287};
-  Located clamped = minimum(maximum(k, 0.0), 9.0);
-  Located square_of = (clamped + 1.0) * (clamped + 1.0);
-  Located far = (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square_of) / square_of) / (clamped + 1.0);
-  Located near = k.like(kTail[0]);
+  Expr clamped = minimum(maximum(k, 0.0), 9.0);
+  Expr square_of = (clamped + 1.0) * (clamped + 1.0);
+  Expr far = (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square_of) / square_of) / (clamped + 1.0);
+  Expr near = k.like(kTail[0]);
   for (size_t i = 1; i < std::size(kTail); ++i)
     near = where(floor(clamped) == static_cast<double>(i), kTail[i], near);
   return where(k <= 9.0, near, far);
 }
 
 // Waiting times for a success, until they pass the count of trials.
-Located binomial_by_waiting(const Request& r, const Located& n, const Located& p) {
-  SourceLocation at = r.at();
-  Located log_failure = log1p(-p);
-  auto within = [&](const Counting& s) { return Located(s.total, at) <= n; };
+Expr binomial_by_waiting(const Request& r, const Expr& n, const Expr& p) {
+  Expr log_failure = log1p(-p);
+  auto within = [&](const Counting& s) { return Expr(s.total) <= n; };
   auto running = [&](const Counting& s) { return any_of(within(s)).tensor(); };
   auto step = [&](const Counting& s) {
-    std::vector<Words> keys = split_each(words_in(s, at), 2, r.options);
-    Located count = Located(s.count, at) + within(s).astype(s.count.dtype());
-    Located wait = ceil(log(uniform_of(r.of(keys[0]))) / log_failure);
-    return Counting{key_of(keys[1]), count.tensor(), (Located(s.total, at) + wait).tensor()};
+    std::vector<Words> keys = split_each(words_in(s), 2, r.options);
+    Expr count = Expr(s.count) + within(s).astype(s.count.dtype());
+    Expr wait = ceil(log(uniform_of(r.of(keys[0]))) / log_failure);
+    return Counting{key_of(keys[1]), count.tensor(), (Expr(s.total) + wait).tensor()};
   };
   Tensor zero = p.like(0.0).tensor();
-  Located count =
-      p.with(while_loop(running, step, Counting{key_of(r.words), zero, zero}, at).count);
+  Expr count = Expr(while_loop(running, step, Counting{key_of(r.words), zero, zero}).count);
   return count - 1.0;
 }
 
-Located binomial_by_rejection(const Request& r, const Located& n, const Located& p) {
-  Located deviation = sqrt(n * p * (1.0 - p));
-  Located b = 1.15 + 2.53 * deviation;
-  Located a = -0.0873 + 0.0248 * b + 0.01 * p;
-  Located c = n * p + 0.5;
-  Located v_r = 0.92 - 4.2 / b;
-  Located odds = p / (1.0 - p);
-  Located alpha = (2.83 + 5.1 / b) * deviation;
-  Located m = floor((n + 1.0) * p);
-  return accepted_counts(r, p, [&](const Located& u, const Located& us, const Located& v) {
-    Located k = floor((2.0 * a / us + b) * u + c);
-    Located s = log(v * alpha / (a / (us * us) + b));
-    Located bound = (m + 0.5) * log((m + 1.0) / (odds * (n - m + 1.0))) +
-                    (n + 1.0) * log((n - m + 1.0) / (n - k + 1.0)) +
-                    (k + 0.5) * log(odds * (n - k + 1.0) / (k + 1.0)) + stirling_tail(m) +
-                    stirling_tail(n - m) - stirling_tail(k) - stirling_tail(n - k);
-    Located at_once = (us >= 0.07) & (v <= v_r);
-    Located reject = (k < 0.0) | (k > n);
+Expr binomial_by_rejection(const Request& r, const Expr& n, const Expr& p) {
+  Expr deviation = sqrt(n * p * (1.0 - p));
+  Expr b = 1.15 + 2.53 * deviation;
+  Expr a = -0.0873 + 0.0248 * b + 0.01 * p;
+  Expr c = n * p + 0.5;
+  Expr v_r = 0.92 - 4.2 / b;
+  Expr odds = p / (1.0 - p);
+  Expr alpha = (2.83 + 5.1 / b) * deviation;
+  Expr m = floor((n + 1.0) * p);
+  return accepted_counts(r, p, [&](const Expr& u, const Expr& us, const Expr& v) {
+    Expr k = floor((2.0 * a / us + b) * u + c);
+    Expr s = log(v * alpha / (a / (us * us) + b));
+    Expr bound = (m + 0.5) * log((m + 1.0) / (odds * (n - m + 1.0))) +
+                 (n + 1.0) * log((n - m + 1.0) / (n - k + 1.0)) +
+                 (k + 0.5) * log(odds * (n - k + 1.0) / (k + 1.0)) + stirling_tail(m) +
+                 stirling_tail(n - m) - stirling_tail(k) - stirling_tail(n - k);
+    Expr at_once = (us >= 0.07) & (v <= v_r);
+    Expr reject = (k < 0.0) | (k > n);
     return Proposal{k, at_once | (~reject & (s <= bound))};
   });
 }
 
 // Counts successes where p < 1/2 and failures elsewhere: q is the rarer one's probability.
-Located binomial_of(const Request& r, const Located& n, const Located& p) {
-  Located rare = p < 0.5;
-  Located q_given = where(rare, p, 1.0 - p);
-  Located bad_n = is_nan(n) | (n < 0.0);
-  Located bad_q = is_nan(q_given) | (q_given < 0.0);
-  Located q = where(bad_q, 0.01, q_given);
-  Located few = bad_n | (n * q <= 10.0);
-  Located trials = floor(n);
-  Located waiting = binomial_by_waiting(r, where(few, trials, 0.0), q);
-  Located rejection = binomial_by_rejection(r, where(few, 1e4, trials), where(few, 0.5, q));
-  Located successes = where(few, waiting, rejection);
-  Located endless = n == INFINITY;
+Expr binomial_of(const Request& r, const Expr& n, const Expr& p) {
+  Expr rare = p < 0.5;
+  Expr q_given = where(rare, p, 1.0 - p);
+  Expr bad_n = is_nan(n) | (n < 0.0);
+  Expr bad_q = is_nan(q_given) | (q_given < 0.0);
+  Expr q = where(bad_q, 0.01, q_given);
+  Expr few = bad_n | (n * q <= 10.0);
+  Expr trials = floor(n);
+  Expr waiting = binomial_by_waiting(r, where(few, trials, 0.0), q);
+  Expr rejection = binomial_by_rejection(r, where(few, 1e4, trials), where(few, 0.5, q));
+  Expr successes = where(few, waiting, rejection);
+  Expr endless = n == INFINITY;
   successes = where(bad_q | bad_n, NAN, where(endless, INFINITY, successes));
   return where(rare | bad_n | is_nan(q_given) | endless, successes, trials - successes);
 }
 
 }  // namespace
 
-Tensor poisson(Operand key, Operand lam, const Dimensions& shape, DType dtype,
+Tensor poisson(Operand key, Operand lam, const base::Ints& shape, DType dtype,
                const Options& options) {
   const PublicCall call("random::poisson", key.at());
   if (!is_integer(dtype))
-    throw Error(trace_internal::invalid_argument("random::poisson", ": dtype is ", to_string(dtype),
-                                                 "; it must be of integers"),
-                key.at());
+    trace_internal::refuse("dtype is ", to_string(dtype), "; it must be of integers");
   return sample("random::poisson", key, {lam}, shape, f32, options,
                 [dtype](const Request& r, Parameters p) { return poisson_of(r, p[0], dtype); });
 }
 
-Tensor binomial(Operand key, Operand n, Operand p, const Dimensions& shape, DType dtype,
+Tensor binomial(Operand key, Operand n, Operand p, const base::Ints& shape, DType dtype,
                 const Options& options) {
   return sample("random::binomial", key, {n, p}, shape, dtype, options,
                 [](const Request& r, Parameters v) { return binomial_of(r, v[0], v[1]); });

@@ -9,7 +9,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
@@ -19,7 +19,7 @@ namespace scan_internal {
 namespace {
 
 using Leaves = std::vector<Tensor>;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
 
 constexpr std::string_view kWhat = "associative_scan";
@@ -99,7 +99,7 @@ class AssociativeScan {
   [[nodiscard]] Tensor interleave(const Tensor& even, const Tensor& odd) const {
     int64_t pairs = odd.shape().dimension(axis_);
     Tensor head = slice_in_dim({even, at_}, 0, pairs, 1, axis_);
-    Tensor both = stack({head, odd}, axis_ + 1, at_);
+    Tensor both = stack({head, odd}, axis_ + 1);
     Dimensions shape = odd.shape().dimensions();
     shape[static_cast<size_t>(axis_)] = 2 * pairs;
     Tensor merged = reshape({both, at_}, shape);
@@ -123,7 +123,7 @@ std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements
   return trace_internal::in_program(kWhat, at, [&] {
     std::vector<std::string> paths = leaf_paths(elements.spec());
     std::vector<Shape> shapes = shapes_of(elements.leaves, kWhat, at);
-    int64_t axis = trace_internal::axis_of(kWhat, shapes[0], options.axis, at);
+    int64_t axis = trace_internal::axis_of(shapes[0], options.axis);
     for (size_t i = 1; i < shapes.size(); ++i) {
       if (shapes[i].has_dimension(axis) && shapes[i].dimension(axis) == shapes[0].dimension(axis))
         continue;
@@ -175,10 +175,10 @@ Tensor from_each(const Tensor& rows, SourceLocation at) {
   auto step = [](Tensor carry, std::pair<Tensor, Tensor> x) {
     const auto& [row, place] = x;
     const Dimensions& shape = carry.shape().dimensions();
-    const Located before(carry, kShared), to(place, kShared);
+    const Expr before(carry), to(place);
     const Tensor spread = broadcast_to(row, shape, kShared);
-    const Located longer = before.with(Combine{}(carry, spread, kShared));
-    const Located inside = before.with(iota(s32, shape, 0, kShared)) < to;
+    const Expr longer = Combine{}(carry, spread, kShared);
+    const Expr inside = Expr(iota(s32, shape, 0, kShared)) < to;
     return std::pair(where(inside, longer, before).tensor(), None{});
   };
   const std::pair later(slice_in_dim({rows, at}, 1, n), arange(1, n, 1, at).astype(s32, at));
@@ -231,7 +231,7 @@ Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, b
         trace_internal::invalid_argument(name, ": x is ", x.shape(),
                                          "; it must be of numbers, cast it with astype(s32)"),
         at);
-  int64_t along = trace_internal::axis_of(name, x.shape(), axis, at);
+  int64_t along = trace_internal::axis_of(x.shape(), axis);
   if (x.shape().dimension(along) < 2) return x;
   const bool turn = reverse && (exact || is_integer(x.dtype()));
   return trace_internal::one_program(name, at, [&] {
@@ -255,7 +255,7 @@ Tensor counted(const Operand& x) {
 
 using trace_internal::PublicCall;
 
-Tensor cumsum(Operand x, base::Int axis, bool reverse) {
+Tensor cumsum(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cumsum", x.at());
   return scan_internal::cumulative("cumsum", {scan_internal::counted(x), x.at()}, axis, reverse,
                                    false, 0,
@@ -263,7 +263,7 @@ Tensor cumsum(Operand x, base::Int axis, bool reverse) {
                                      return add({a, at}, {b, at});
                                    });
 }
-Tensor cumprod(Operand x, base::Int axis, bool reverse) {
+Tensor cumprod(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cumprod", x.at());
   return scan_internal::cumulative("cumprod", {scan_internal::counted(x), x.at()}, axis, reverse,
                                    false, 1,
@@ -271,29 +271,29 @@ Tensor cumprod(Operand x, base::Int axis, bool reverse) {
                                      return multiply({a, at}, {b, at});
                                    });
 }
-Tensor cummax(Operand x, base::Int axis, bool reverse) {
+Tensor cummax(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cummax", x.at());
   return scan_internal::cumulative("cummax", x, axis, reverse, true, 0,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return maximum({a, at}, {b, at});
                                    });
 }
-Tensor cummin(Operand x, base::Int axis, bool reverse) {
+Tensor cummin(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cummin", x.at());
   return scan_internal::cumulative("cummin", x, axis, reverse, true, 0,
                                    [](const Tensor& a, const Tensor& b, SourceLocation at) {
                                      return minimum({a, at}, {b, at});
                                    });
 }
-Tensor cumlogsumexp(Operand x, base::Int axis, bool reverse) {
+Tensor cumlogsumexp(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cumlogsumexp", x.at());
-  using trace_internal::Located;
-  trace_internal::floating("cumlogsumexp", "x", x);
+  using trace_internal::Expr;
+  trace_internal::floating("x", x);
   return scan_internal::cumulative("cumlogsumexp", x, axis, reverse, false, -INFINITY,
-                                   [](const Tensor& left, const Tensor& right, SourceLocation at) {
-                                     const Located a(left, at), b(right, at);
-                                     const Located top = maximum(a, b);
-                                     const Located safe = where(is_finite(top), top, top.like(0));
+                                   [](const Tensor& left, const Tensor& right, SourceLocation) {
+                                     const Expr a(left), b(right);
+                                     const Expr top = maximum(a, b);
+                                     const Expr safe = where(is_finite(top), top, top.like(0));
                                      return (safe + log(exp(a - safe) + exp(b - safe))).tensor();
                                    });
 }

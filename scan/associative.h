@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/scan/scan.h"
 #include "heddle/trace/operand.h"
@@ -101,14 +102,14 @@ inline Tensor associative_scan(Tensor (*fn)(Operand, Operand), const Tensor& ele
 // whose bits sums and products have, also in reverse; 4096 ones in bf16 are 4096. source: XLA's
 // ReduceWindowRewriter. cost: two combinations an element (16 where floats are combined in reverse)
 // in 16 log16(n) steps; errors grow as the logarithm of n
-Tensor cumsum(Operand x, base::Int axis = 0, bool reverse = false);
+Tensor cumsum(Operand x, base::Int axis = 0, base::Flag reverse = false);
 // Running products along an axis.
-Tensor cumprod(Operand x, base::Int axis = 0, bool reverse = false);
+Tensor cumprod(Operand x, base::Int axis = 0, base::Flag reverse = false);
 // The greatest so far along an axis.
-Tensor cummax(Operand x, base::Int axis = 0, bool reverse = false);
+Tensor cummax(Operand x, base::Int axis = 0, base::Flag reverse = false);
 Tensor cummin(Operand x, base::Int axis = 0,
-              bool reverse = false);  // The least so far along an axis
+              base::Flag reverse = false);  // The least so far along an axis
 // The logarithm of the running sums of exp(x), without overflow.
-Tensor cumlogsumexp(Operand x, base::Int axis = 0, bool reverse = false);
+Tensor cumlogsumexp(Operand x, base::Int axis = 0, base::Flag reverse = false);
 
 }  // namespace heddle

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -15,7 +16,7 @@ namespace heddle {
 // s32: the bin of each element, between edges [n] that ascend or descend: 0 before the first, n
 // after the last. An element that is an edge goes to the bin behind it, or before it where
 // `right`.
-Tensor digitize(Operand x, Operand edges, bool right = false);
+Tensor digitize(Operand x, Operand edges, base::Flag right = false);
 
 // How many elements of x lie between neighbours of `edges` [n + 1], ascending, of x's dtype; the
 // last bin has its upper edge too: s32[n]. With weights, of x's shape, their sums.

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/scan/body.h"
 #include "heddle/trace/operand.h"
 
@@ -30,10 +31,10 @@ namespace heddle {
 // from the end.
 struct Axes {
   Axes() : each{0}, all(true) {}
-  template <class Axis>
-  requires std::is_convertible_v<Axis, int64_t> Axes(Axis axis)
-      : each{base::Int(axis)}, all(true) {}  // implicit: {.axis = 1}
-  Axes(std::initializer_list<int64_t> axes) : each(axes), all(false) {}
+  template <class T>
+  requires std::is_convertible_v<const T&, base::Ints> Axes(const T& axes)
+      : each(base::Ints(axes)), all(std::is_convertible_v<T, int64_t>) {}  // implicit: {.axis = 1}
+  Axes(std::initializer_list<base::Int> axes) : each(base::Ints(axes)), all(false) {}
   std::vector<int64_t> each;
   bool all;
   friend bool operator==(const Axes&, const Axes&) = default;

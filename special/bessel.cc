@@ -12,9 +12,9 @@ namespace {
 
 using special_internal::chebyshev;
 using special_internal::evaluate;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 
 // Chebyshev coefficients, the highest first. The shorter series of f32 are their tails: what comes
 // before is below half an ulp.
@@ -64,23 +64,23 @@ std::span<const double> series(std::span<const double> all, size_t terms32, DTyp
 }
 
 // e^-|x| times the function of |x|, without the power of |x| that the near series lacks.
-Located scaled_i0(const Located& x) {
-  Located size = abs(x);
-  Located near = chebyshev(0.5 * size - 2.0, series(kI0Near, 18, x.dtype()));
-  Located far = chebyshev(32.0 / size - 2.0, series(kI0Far, 7, x.dtype())) / sqrt(size);
+Expr scaled_i0(const Expr& x) {
+  Expr size = abs(x);
+  Expr near = chebyshev(0.5 * size - 2.0, series(kI0Near, 18, x.dtype()));
+  Expr far = chebyshev(32.0 / size - 2.0, series(kI0Far, 7, x.dtype())) / sqrt(size);
   return where(size <= 8.0, near, far);
 }
 
-Located scaled_i1(const Located& x) {
-  Located size = abs(x);
-  Located near = chebyshev(0.5 * size - 2.0, series(kI1Near, 17, x.dtype())) * size;
-  Located far = chebyshev(32.0 / size - 2.0, series(kI1Far, 7, x.dtype())) / sqrt(size);
+Expr scaled_i1(const Expr& x) {
+  Expr size = abs(x);
+  Expr near = chebyshev(0.5 * size - 2.0, series(kI1Near, 17, x.dtype())) * size;
+  Expr far = chebyshev(32.0 / size - 2.0, series(kI1Far, 7, x.dtype())) / sqrt(size);
   return sign(x) * where(size <= 8.0, near, far);
 }
 
 // e^|x| times a scaled value; in two halves, since the value may be finite where e^|x| is not.
-Located unscaled(const Located& scaled, const Located& x) {
-  Located half = exp(0.5 * abs(x));
+Expr unscaled(const Expr& scaled, const Expr& x) {
+  Expr half = exp(0.5 * abs(x));
   return half * scaled * half;
 }
 
@@ -105,18 +105,16 @@ Tensor i1(Operand x) {
 Tensor kaiser(base::Int n, double beta, DType dtype, SourceLocation at) {
   const PublicCall call("special::kaiser", at);
   if (n < 0 || !is_floating(dtype))
-    throw Error(trace_internal::invalid_argument("special::kaiser", ": n is ", n, " and dtype ",
-                                                 to_string(dtype),
-                                                 "; n must be 0 or more and dtype of floats"),
-                at);
-  return trace_internal::one_program("special::kaiser", at, [&] {
-    if (n <= 1) return ones({n}, dtype, at);
+    trace_internal::refuse("n is ", n, " and dtype ", to_string(dtype),
+                           "; n must be 0 or more and dtype of floats");
+  return trace_internal::one_program("special::kaiser", [&] {
+    if (n <= 1) return ones({n}, dtype);
     const DType wide = dtype == f64 ? f64 : f32;
-    const Located place(iota(wide, {n}, 0, at), at);
-    const Located part = place * (2.0 / static_cast<double>(n - 1)) - 1;
-    const Located angle = beta * sqrt(maximum(1 - square(part), 0));
-    const Located above = angle.with(i0(angle.operand()));
-    const Located below = angle.with(i0(angle.like(beta).operand()));
+    const Expr place(iota(wide, {n}, 0));
+    const Expr part = place * (2.0 / static_cast<double>(n - 1)) - 1;
+    const Expr angle = beta * sqrt(maximum(1 - square(part), 0));
+    const Expr above = Expr(i0(angle.operand()));
+    const Expr below = Expr(i0(angle.like(beta).operand()));
     return (above / below).astype(dtype).tensor();
   });
 }

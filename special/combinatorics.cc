@@ -13,37 +13,37 @@ namespace heddle::special {
 namespace {
 
 using special_internal::evaluate;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 
-Located gamma_at(const Located& x) { return x.with(gamma(x.operand())); }
-Located lgamma_at(const Located& x) { return x.with(lgamma(x.operand())); }
-Located sign_at(const Located& x) { return x.with(gammasgn(x.operand())); }
-Located is_whole(const Located& x) { return x == floor(x); }
+Expr gamma_at(const Expr& x) { return gamma(x.operand()); }
+Expr lgamma_at(const Expr& x) { return lgamma(x.operand()); }
+Expr sign_at(const Expr& x) { return gammasgn(x.operand()); }
+Expr is_whole(const Expr& x) { return x == floor(x); }
 
 // 1 / ((n + 1) beta(n - k + 1, k + 1)), which does not overflow before the result does.
-Located comb_of(const Located& n, const Located& k) {
-  const Located inside = (k >= 0) & (k <= n);
-  const Located top = where(inside, n, 0), chosen = where(inside, k, 0);
-  const Located rest = top - chosen + 1, taken = chosen + 1;
-  const Located log_beta = top.with(betaln(rest.operand(), taken.operand()));
-  const Located ways = exp(-log_beta) / (top + 1);
-  const Located whole = ways.with(round(ways.operand()));
-  const Located count = where(is_whole(top) & is_whole(chosen), whole, ways);
+Expr comb_of(const Expr& n, const Expr& k) {
+  const Expr inside = (k >= 0) & (k <= n);
+  const Expr top = where(inside, n, 0), chosen = where(inside, k, 0);
+  const Expr rest = top - chosen + 1, taken = chosen + 1;
+  const Expr log_beta = Expr(betaln(rest.operand(), taken.operand()));
+  const Expr ways = exp(-log_beta) / (top + 1);
+  const Expr whole = Expr(round(ways.operand()));
+  const Expr count = where(is_whole(top) & is_whole(chosen), whole, ways);
   return where(is_nan(n) | is_nan(k), NAN, where(inside, count, 0));
 }
 
 // By the sizes and signs of both; at a pole of both by the reflection formula, where x (x + 1) ..
 // runs upward to 0.
-Located poch_of(const Located& x, const Located& m) {
-  const Located sum = x + m;
-  const Located by_size = exp(lgamma_at(sum) - lgamma_at(x)) * sign_at(sum) * sign_at(x);
-  const Located poles = (x <= 0) & is_whole(x) & is_whole(m);
-  const Located up = where(poles, 1 - x, 1), left = where(poles, maximum(1 - sum, 1), 1);
-  const Located turned = exp(lgamma_at(up) - lgamma_at(left));
-  const Located odd = abs(m) % 2;
-  const Located reflected = where(sum > 0, 0, where(odd == 1, -turned, turned));
+Expr poch_of(const Expr& x, const Expr& m) {
+  const Expr sum = x + m;
+  const Expr by_size = exp(lgamma_at(sum) - lgamma_at(x)) * sign_at(sum) * sign_at(x);
+  const Expr poles = (x <= 0) & is_whole(x) & is_whole(m);
+  const Expr up = where(poles, 1 - x, 1), left = where(poles, maximum(1 - sum, 1), 1);
+  const Expr turned = exp(lgamma_at(up) - lgamma_at(left));
+  const Expr odd = abs(m) % 2;
+  const Expr reflected = where(sum > 0, 0, where(odd == 1, -turned, turned));
   return where(m == 0, 1, where(poles, reflected, by_size));
 }
 
@@ -73,8 +73,8 @@ std::vector<long double> even_bernoulli(int64_t count) {
 
 Tensor factorial(Operand n) {
   return evaluate("special::factorial", {n}, [](Arguments v) {
-    const Located value = gamma_at(maximum(v[0], 0) + 1);
-    return where(v[0] < 0, 0, where(is_whole(v[0]), v[0].with(round(value.operand())), value));
+    const Expr value = gamma_at(maximum(v[0], 0) + 1);
+    return where(v[0] < 0, 0, where(is_whole(v[0]), Expr(round(value.operand())), value));
   });
 }
 
@@ -88,13 +88,10 @@ Tensor poch(Operand x, Operand m) {
 
 Tensor multigammaln(Operand x, base::Int d) {
   const PublicCall call("special::multigammaln", x.at());
-  if (d < 1)
-    throw Error(trace_internal::invalid_argument("special::multigammaln", ": d is ", d,
-                                                 "; it must be 1 or more"),
-                x.at());
+  if (d < 1) trace_internal::refuse("d is ", d, "; it must be 1 or more");
   return evaluate("special::multigammaln", {x}, [&](Arguments v) {
     const double half = static_cast<double>(d - 1) / 2;
-    Located out = v[0].like(static_cast<double>(d) * half / 2 * std::log(std::numbers::pi));
+    Expr out = v[0].like(static_cast<double>(d) * half / 2 * std::log(std::numbers::pi));
     for (int64_t j = 0; j < d; ++j) out = out + lgamma_at(v[0] - static_cast<double>(j) / 2);
     return where(v[0] > half, out, NAN);
   });
@@ -103,16 +100,14 @@ Tensor multigammaln(Operand x, base::Int d) {
 Tensor bernoulli(base::Int n, DType dtype, SourceLocation at) {
   const PublicCall call("special::bernoulli", at);
   if (n < 0 || !is_floating(dtype))
-    throw Error(trace_internal::invalid_argument("special::bernoulli", ": n is ", n, " and dtype ",
-                                                 to_string(dtype),
-                                                 "; n must be 0 or more and dtype of floats"),
-                at);
+    trace_internal::refuse("n is ", n, " and dtype ", to_string(dtype),
+                           "; n must be 0 or more and dtype of floats");
   std::vector<double> values(static_cast<size_t>(n) + 1);
   const std::vector<long double> even = even_bernoulli(n / 2 + 1);
   for (size_t k = 0; k < even.size(); ++k) values[2 * k] = static_cast<double>(even[k]);
   if (n > 0) values[1] = -0.5;
-  return trace_internal::one_program("special::bernoulli", at,
-                                     [&] { return array(values, {n + 1}, at).astype(dtype, at); });
+  return trace_internal::one_program("special::bernoulli",
+                                     [&] { return array(values, {n + 1}).astype(dtype); });
 }
 
 }  // namespace heddle::special

@@ -14,12 +14,12 @@ namespace {
 
 using special_internal::evaluate;
 using special_internal::polynomial;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 
 // sum over k of (-1)^(k+1) x^k / (k k!), for x up to 1.
-Located entire_part(const Located& x) {
+Expr entire_part(const Expr& x) {
   std::array<double, 21> coefficients{};  // the highest power first
   double factorial = 1;
   for (size_t k = 1; k < coefficients.size(); ++k) {
@@ -31,20 +31,20 @@ Located entire_part(const Located& x) {
 }
 
 // x + 1 - 1 / (x + 3 - 4 / (x + 5 - ..)), for x from 1 on: from the last fraction to the first.
-Located fractions(const Located& x) {
+Expr fractions(const Expr& x) {
   const int64_t depth = x.dtype() == f64 ? 100 : 30;
   auto step = [&](const Tensor& i, const Tensor& below) {
-    const Located k = depth - x.with(i).astype(x.dtype());
-    return (x + (2 * k - 1) - square(k) / x.with(below)).tensor();
+    const Expr k = depth - Expr(i).astype(x.dtype());
+    return (x + (2 * k - 1) - square(k) / Expr(below)).tensor();
   };
   const Tensor start = (x + static_cast<double>(2 * depth + 1)).tensor();
-  return x.with(fori_loop({0, x.at()}, {static_cast<int32_t>(depth), x.at()}, step, start, x.at()));
+  return Expr(fori_loop(0, static_cast<int32_t>(depth), step, start));
 }
 
 // For x > 0.
-Located exp1_of(const Located& x) {
-  const Located low = minimum(x, 1), high = maximum(x, 1);
-  const Located near = entire_part(low) - std::numbers::egamma - log(low);
+Expr exp1_of(const Expr& x) {
+  const Expr low = minimum(x, 1), high = maximum(x, 1);
+  const Expr near = entire_part(low) - std::numbers::egamma - log(low);
   return where(x <= 1, near, exp(-high) / fractions(high));
 }
 
@@ -55,59 +55,59 @@ struct Series {
 };
 
 // egamma + log(x) + sum of x^k / (k k!), for 0 < x <= 40.
-Located rising_series(const Located& x) {
+Expr rising_series(const Expr& x) {
   auto step = [&](const Tensor& i, const Series& s) {
-    const Located k = x.with(i).astype(x.dtype()) + 1;
-    const Located term = x.with(s.term) * x / k;
-    return Series{term.tensor(), (x.with(s.sum) + term / k).tensor()};
+    const Expr k = Expr(i).astype(x.dtype()) + 1;
+    const Expr term = Expr(s.term) * x / k;
+    return Series{term.tensor(), (Expr(s.sum) + term / k).tensor()};
   };
   const Series start{x.like(1).tensor(), x.like(0).tensor()};
-  const Series end = fori_loop({0, x.at()}, {150, x.at()}, step, start, x.at());
-  return x.with(end.sum) + log(x) + std::numbers::egamma;
+  const Series end = fori_loop(0, 150, step, start);
+  return Expr(end.sum) + log(x) + std::numbers::egamma;
 }
 
 // e^x / x (1 + 1! / x + 2! / x^2 + ..), for x > 40; e^x in two parts, since it overflows first.
-Located asymptotic(const Located& x) {
-  Located sum = x.like(1);
+Expr asymptotic(const Expr& x) {
+  Expr sum = x.like(1);
   for (int k = 40; k > 0; --k) sum = sum * static_cast<double>(k) / x + 1;
-  const Located half = exp(x * 0.5);
+  const Expr half = exp(x * 0.5);
   return half * (half / x * sum);
 }
 
-Located expi_of(const Located& x) {
-  const Located size = abs(x);
-  const Located near = rising_series(minimum(where(x > 0, x, 1), 40));
-  const Located far = asymptotic(maximum(x, 40));
-  const Located above = where(x <= 40, near, where(x == INFINITY, x, far));
+Expr expi_of(const Expr& x) {
+  const Expr size = abs(x);
+  const Expr near = rising_series(minimum(where(x > 0, x, 1), 40));
+  const Expr far = asymptotic(maximum(x, 40));
+  const Expr above = where(x <= 40, near, where(x == INFINITY, x, far));
   return where(x == 0, -INFINITY, where(x < 0, -exp1_of(size), where(is_nan(x), x, above)));
 }
 
 // x (1 - 2 x^2 / 3 (1 - 2 x^2 / 5 (..))), for |x| <= 1/2.
-Located dawson_series(const Located& x) {
-  const Located step = square(x) * -2;
-  Located sum = x.like(1);
+Expr dawson_series(const Expr& x) {
+  const Expr step = square(x) * -2;
+  Expr sum = x.like(1);
   for (int k = 14; k > 0; --k) sum = sum * step / static_cast<double>(2 * k + 1) + 1;
   return x * sum;
 }
 
 // 1 / sqrt(pi) times the sum over odd n of e^-(x - n h)^2 / n, about the even n next to x / h.
-Located dawson_samples(const Located& x) {
+Expr dawson_samples(const Expr& x) {
   constexpr double kStep = 0.25;
-  const Located centre = x.with(round((x / (2 * kStep)).operand())) * 2;
-  const Located rest = x - centre * kStep;
-  Located sum = x.like(0);
+  const Expr centre = Expr(round((x / (2 * kStep)).operand())) * 2;
+  const Expr rest = x - centre * kStep;
+  Expr sum = x.like(0);
   for (int n = -25; n <= 25; n += 2)
     sum = sum + exp(-square(rest - n * kStep)) / (centre + static_cast<double>(n));
   return sum / std::sqrt(std::numbers::pi);
 }
 
-Located dawson_of(const Located& x) {
-  const Located size = abs(x);
-  const Located middle = dawson_samples(maximum(minimum(size, 1000), 0.5));
+Expr dawson_of(const Expr& x) {
+  const Expr size = abs(x);
+  const Expr middle = dawson_samples(maximum(minimum(size, 1000), 0.5));
   // Beyond 1000 the expansion 1 / (2 x) (1 + 1 / (2 x^2)).
-  const Located half = 0.5 / maximum(size, 1000);
-  const Located far = half * (1 + 2 * square(half));
-  const Located above = where(size > 1000, far, middle);
+  const Expr half = 0.5 / maximum(size, 1000);
+  const Expr far = half * (1 + 2 * square(half));
+  const Expr above = where(size > 1000, far, middle);
   return where(is_nan(x), x,
                where(size <= 0.5, dawson_series(minimum(maximum(x, -0.5), 0.5)),
                      where(x < 0, -above, above)));
@@ -117,8 +117,8 @@ Located dawson_of(const Located& x) {
 
 Tensor exp1(Operand x) {
   return evaluate("special::exp1", {x}, [](Arguments v) {
-    const Located positive = where(v[0] > 0, v[0], 1);
-    const Located limit = where(v[0] == 0, v[0].like(INFINITY), NAN);
+    const Expr positive = where(v[0] > 0, v[0], 1);
+    const Expr limit = where(v[0] == 0, v[0].like(INFINITY), NAN);
     return where(v[0] > 0, exp1_of(positive), limit);
   });
 }

@@ -13,61 +13,61 @@ namespace {
 using special_internal::evaluate_all;
 using special_internal::split_square;
 using special_internal::Square;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 using std::numbers::inv_sqrtpi;
 using std::numbers::pi;
 
 struct Parts {
-  Located re, im;
+  Expr re, im;
 };
-Parts choose(const Located& condition, const Parts& a, const Parts& b) {
+Parts choose(const Expr& condition, const Parts& a, const Parts& b) {
   return {where(condition, a.re, b.re), where(condition, a.im, b.im)};
 }
 
 // i h / pi times the sum of e^-t^2 (1 / (z - t) + 1 / (z + t)), over the points t = (k + offset) h;
 // 0, which is its own mirror image, once.
-Parts rule(const Located& x, const Located& y, double h, double offset, int points) {
+Parts rule(const Expr& x, const Expr& y, double h, double offset, int points) {
   Parts sum{x.like(0), x.like(0)};
   for (int k = points - 1; k >= 0; --k) {
     const double t = (k + offset) * h;
     const double weight = h / pi * std::exp(-t * t) * (t == 0 ? 0.5 : 1);
-    const Located right = x - t, left = x + t;
-    const Located a = square(right) + square(y), b = square(left) + square(y);
-    const Located share = (2 * weight) * (right * left + square(y)) / a / b;
+    const Expr right = x - t, left = x + t;
+    const Expr a = square(right) + square(y), b = square(left) + square(y);
+    const Expr share = (2 * weight) * (right * left + square(y)) / a / b;
     sum = {sum.re + (weight / a + weight / b) * y, sum.im + share * x};
   }
   return sum;
 }
 
 // e^(-z^2).
-Parts bell_at(const Located& x, const Located& y) {
+Parts bell_at(const Expr& x, const Expr& y) {
   const Square p = split_square(x), q = split_square(y);
-  const Located size = exp(q.exact - p.exact) * exp(q.rest - p.rest), angle = 2 * (x * y);
+  const Expr size = exp(q.exact - p.exact) * exp(q.rest - p.rest), angle = 2 * (x * y);
   // An infinite size has an argument none the less.
   return {size * cos(angle), where(angle == 0, 0, -size * sin(angle))};
 }
 
 // 2 e^(-z^2) q / (q + sign e^(-2 pi i x / h)), q = e^(-2 pi y / h): what a rule leaves out.
-Parts correction(const Parts& bell, const Located& turns, const Located& q, double sign) {
-  const Located angle = 2 * pi * turns;
-  const Located re = q + sign * cos(angle), im = -sign * sin(angle);
-  const Located scale = 2 * q / (square(re) + square(im));
+Parts correction(const Parts& bell, const Expr& turns, const Expr& q, double sign) {
+  const Expr angle = 2 * pi * turns;
+  const Expr re = q + sign * cos(angle), im = -sign * sin(angle);
+  const Expr scale = 2 * q / (square(re) + square(im));
   return {scale * (bell.re * re + bell.im * im), scale * (bell.im * re - bell.re * im)};
 }
 
 // For x, y >= 0 and not large.
-Parts near_origin(const Located& x, const Located& y) {
+Parts near_origin(const Expr& x, const Expr& y) {
   const int points = x.dtype() == f64 ? 12 : 7;
   const double h = std::sqrt(pi / points);
   // Close to the real axis, what is summed is far less in the real part than in the other: that
   // takes the points up to e^-41 (f64: e^-55).
   const int all = points + 3;
-  const Located turns = x / h - floor(x / h), q = exp(-2 * pi / h * y);
+  const Expr turns = x / h - floor(x / h), q = exp(-2 * pi / h * y);
   const Parts middle = rule(x, y, h, 0.5, all);
   // A point of the other rule is at least h / 4 away, and one of its own may be x itself.
-  const Located between = (y < x) & (turns >= 0.25) & (turns <= 0.75);
+  const Expr between = (y < x) & (turns >= 0.25) & (turns <= 0.75);
   const Parts ends = rule(where(between, x, 1), where(between, y, 1), h, 0, all);
   const Parts bell = bell_at(minimum(x, 100), minimum(y, 7));
   const Parts more = choose(between, correction(bell, turns, q, -1), correction(bell, turns, q, 1));
@@ -76,15 +76,15 @@ Parts near_origin(const Located& x, const Located& y) {
 }
 
 // i / (sqrt(pi) z) for x, y >= 0, one of them large.
-Parts far_out(const Located& x, const Located& y) {
-  const Located high = maximum(x, y), ratio = minimum(x, y) / high;
-  const Located large = inv_sqrtpi / (high + minimum(x, y) * ratio);
+Parts far_out(const Expr& x, const Expr& y) {
+  const Expr high = maximum(x, y), ratio = minimum(x, y) / high;
+  const Expr large = inv_sqrtpi / (high + minimum(x, y) * ratio);
   return choose(x >= y, {large * ratio, large}, {large, large * ratio});
 }
 
-std::vector<Located> wofz_of(const Located& x, const Located& y) {
+std::vector<Expr> wofz_of(const Expr& x, const Expr& y) {
   const double bound = x.dtype() == f64 ? 1e8 : 1e4;
-  const Located p = abs(x), q = abs(y), high = maximum(p, q);
+  const Expr p = abs(x), q = abs(y), high = maximum(p, q);
   const Parts near = near_origin(minimum(p, bound), minimum(q, bound));
   const Parts far = far_out(where(high > bound, p, 1), where(high > bound, q, 1));
   const Parts above =
@@ -92,7 +92,7 @@ std::vector<Located> wofz_of(const Located& x, const Located& y) {
   // 2 e^(-z^2) - w(-z) for y < 0, and the conjugate for x < 0.
   const Parts bell = bell_at(minimum(p, 1e18), -minimum(q, 1e18));
   const Parts value = choose(y < 0, {2 * bell.re - above.re, 2 * bell.im + above.im}, above);
-  const Located bad = is_nan(x) | is_nan(y);
+  const Expr bad = is_nan(x) | is_nan(y);
   return {where(bad, NAN, value.re), where(bad, NAN, where(x < 0, -value.im, value.im))};
 }
 
@@ -100,16 +100,15 @@ std::vector<Located> wofz_of(const Located& x, const Located& y) {
 
 Tensor wofz(Operand z) {
   const PublicCall call("special::wofz", z.at());
-  const SourceLocation at = z.at();
-  return trace_internal::one_program("special::wofz", at, [&] {
+  return trace_internal::one_program("special::wofz", [&] {
     const Tensor given = as_tensor(z);
     const bool is_real = !is_complex(given.dtype());
-    const Tensor x = is_real ? given : real({given, at});
-    const Tensor y = is_real ? zeros_like({given, at}) : imag({given, at});
-    std::vector<Tensor> parts = evaluate_all("special::wofz", {{x, at}, {y, at}},
-                                             [](Arguments v) { return wofz_of(v[0], v[1]); });
+    const Tensor x = is_real ? given : real(given);
+    const Tensor y = is_real ? zeros_like(given) : imag(given);
+    std::vector<Tensor> parts =
+        evaluate_all("special::wofz", {x, y}, [](Arguments v) { return wofz_of(v[0], v[1]); });
     const DType wide = x.dtype() == f64 ? f64 : f32;
-    return complex({parts[0].astype(wide, at), at}, {parts[1].astype(wide, at), at});
+    return complex(parts[0].astype(wide), parts[1].astype(wide));
   });
 }
 

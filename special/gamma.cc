@@ -17,32 +17,32 @@ using special_internal::gamma_of;
 using special_internal::lgamma_of;
 using special_internal::log_beta;
 using special_internal::zeta_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 
 // The sign of gamma: between -n and -n + 1 it is that of (-1)^n.
-Located gammasgn_of(const Located& x) {
-  Located whole = floor(x);
-  Located odd = (whole % 2.0) != 0.0;
-  Located minus_zero = (x == 0.0) & (1.0 / x < 0.0);
-  Located negative = ((x < 0.0) & odd) | minus_zero;
-  Located undefined = ((x < 0.0) & (x == whole)) | is_nan(x);
+Expr gammasgn_of(const Expr& x) {
+  Expr whole = floor(x);
+  Expr odd = (whole % 2.0) != 0.0;
+  Expr minus_zero = (x == 0.0) & (1.0 / x < 0.0);
+  Expr negative = ((x < 0.0) & odd) | minus_zero;
+  Expr undefined = ((x < 0.0) & (x == whole)) | is_nan(x);
   return where(undefined, NAN, where(negative, -1.0, x.like(1.0)));
 }
 
-Located betaln_of(const Located& a, const Located& b) {
-  Located low = minimum(a, b);
-  Located elsewhere = lgamma_of(a) + lgamma_of(b) - lgamma_of(a + b);
-  Located value = where(low > 0.0, log_beta(a, b), elsewhere);
+Expr betaln_of(const Expr& a, const Expr& b) {
+  Expr low = minimum(a, b);
+  Expr elsewhere = lgamma_of(a) + lgamma_of(b) - lgamma_of(a + b);
+  Expr value = where(low > 0.0, log_beta(a, b), elsewhere);
   return where((low > 0.0) & (maximum(a, b) == INFINITY), -INFINITY, value);
 }
 
 // (-1)^(n+1) n! zeta(n + 1, x).
-Located polygamma_of(const Located& n, const Located& x) {
-  Located sign = where((n % 2.0) == 0.0, -1.0, n.like(1.0));
-  Located factorial = gamma_of(n + 1.0);
-  Located value = where(n == 0.0, digamma_of(x), sign * factorial * zeta_of(n + 1.0, x));
+Expr polygamma_of(const Expr& n, const Expr& x) {
+  Expr sign = where((n % 2.0) == 0.0, -1.0, n.like(1.0));
+  Expr factorial = gamma_of(n + 1.0);
+  Expr value = where(n == 0.0, digamma_of(x), sign * factorial * zeta_of(n + 1.0, x));
   return where((n != floor(n)) | (n < 0.0), NAN, value);
 }
 

@@ -14,9 +14,9 @@ using special_internal::any_of;
 using special_internal::evaluate;
 using special_internal::log_ratio;
 using special_internal::power_over_gamma;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 
 struct LentzState {
   Tensor active;  // pred: not converged
@@ -30,15 +30,14 @@ struct LentzState {
 
 // The n-th terms of the fraction, without the factor a of the first two numerators.
 struct Terms {
-  Located numerator, denominator;
+  Expr numerator, denominator;
 };
-Terms terms_at(const Located& n, const Located& a, const Located& b, const Located& x,
-               const Located& margin) {
-  Located spread = a + 2.0 * n;
-  Located w = x / (spread - 1.0);
-  Located first = where(n == 1.0, w, (a + n - 1.0) * w);
-  Located numerator = first * ((a + b + n - 1.0) * w) * n * (b - n);
-  Located denominator =
+Terms terms_at(const Expr& n, const Expr& a, const Expr& b, const Expr& x, const Expr& margin) {
+  Expr spread = a + 2.0 * n;
+  Expr w = x / (spread - 1.0);
+  Expr first = where(n == 1.0, w, (a + n - 1.0) * w);
+  Expr numerator = first * ((a + b + n - 1.0) * w) * n * (b - n);
+  Expr denominator =
       n + n * (b - n) * w + (a + n) / (spread + 1.0) * (margin + 1.0 + n * (2.0 - x));
   return {numerator, denominator};
 }
@@ -46,64 +45,63 @@ Terms terms_at(const Located& n, const Located& a, const Located& b, const Locat
 // a beta(a, b) I_x(a, b) / (x^a y^b), y = 1 - x, by Lentz's method, with Thompson and Barnett's
 // `small` in place of zeros. source: A. DiDonato and A. Morris, ACM TOMS 18 (1992), algorithm 708,
 // section 7; the even part of DLMF 8.17.22. Left of a / (a + b) all terms up to n = b are positive
-Located continued_fraction(const Located& a, const Located& b, const Located& x, const Located& y) {
-  SourceLocation at = a.at();
+Expr continued_fraction(const Expr& a, const Expr& b, const Expr& x, const Expr& y) {
   double small = float_limits(a.dtype()).epsilon_below;
   int most = a.dtype() == f64 ? 600 : 200;
-  Located margin = a * y - b * x;
-  auto not_zero = [&](const Located& t) {
+  Expr margin = a * y - b * x;
+  auto not_zero = [&](const Expr& t) {
     return where(abs(t) < float_limits(a.dtype()).smallest_normal, small, t);
   };
   auto running = [&](const LentzState& s) {
-    return ((Located(s.step, at) < most) & any_of({s.active, at})).tensor();
+    return ((Expr(s.step) < most) & any_of(s.active)).tensor();
   };
   auto advance = [&](const LentzState& s) {
-    Located step = Located(s.step, at) + 1;
+    Expr step = Expr(s.step) + 1;
     Terms t = terms_at(a.like(0.0) + step.astype(a.dtype()), a, b, x, margin);
-    Located c = not_zero(t.denominator + t.numerator / Located(s.c, at));
-    Located d = 1.0 / not_zero(t.denominator + t.numerator * Located(s.d, at));
-    Located change = c * d;
+    Expr c = not_zero(t.denominator + t.numerator / Expr(s.c));
+    Expr d = 1.0 / not_zero(t.denominator + t.numerator * Expr(s.d));
+    Expr change = c * d;
     // A factor of 1 + epsilon at each further step would add up where other elements are slower.
-    Located active(s.active, at), value(s.value, at);
-    Located unconverged = active & (abs(change - 1.0) >= small);
+    Expr active(s.active), value(s.value);
+    Expr unconverged = active & (abs(change - 1.0) >= small);
     return LentzState{unconverged.tensor(), step.tensor(), c.tensor(), d.tensor(),
                       where(active, value * change, value).tensor()};
   };
-  Located first = not_zero((margin + 1.0) / (a + 1.0));
-  LentzState start{(a == a).tensor(), scalar(0, at), first.tensor(), a.like(0.0).tensor(),
+  Expr first = not_zero((margin + 1.0) / (a + 1.0));
+  LentzState start{(a == a).tensor(), scalar(0), first.tensor(), a.like(0.0).tensor(),
                    first.tensor()};
-  return 1.0 / a.with(while_loop(running, advance, start, at).value);
+  return 1.0 / Expr(while_loop(running, advance, start).value);
 }
 
 // x^a y^b / (a beta(a, b)).
-Located prefactor(const Located& a, const Located& b, const Located& x, const Located& y) {
-  Located both = a + b;
-  Located difference = x * b - y * a;
-  Located power = log_ratio(difference, a, x * both) + log_ratio(-difference, b, y * both);
+Expr prefactor(const Expr& a, const Expr& b, const Expr& x, const Expr& y) {
+  Expr both = a + b;
+  Expr difference = x * b - y * a;
+  Expr power = log_ratio(difference, a, x * both) + log_ratio(-difference, b, y * both);
   // power_over_gamma lacks a factor below 1.
-  Located rest = power_over_gamma(a) * (power_over_gamma(b) / power_over_gamma(both));
+  Expr rest = power_over_gamma(a) * (power_over_gamma(b) / power_over_gamma(both));
   return exp(power) * rest * (minimum(b, 1.0) / minimum(both, 1.0)) / maximum(a, 1.0);
 }
 
-Located betainc_of(const Located& a, const Located& b, const Located& x) {
+Expr betainc_of(const Expr& a, const Expr& b, const Expr& x) {
   // A small I must not be 1 less something: for small b the fraction is taken up to where I is near
   // a half, though it converges slowly there.
-  Located steep = (b < 2.0) & (x < 0.995) & (x < a / (a + 1.5 * b));
-  Located direct = (x < (a + 1.0) / (a + b + 2.0)) | steep;
-  Located p = where(direct, a, b);
-  Located q = where(direct, b, a);
-  Located other = 1.0 - x;
-  Located y = where(direct, x, other);
-  Located z = where(direct, other, x);
-  Located value = continued_fraction(p, q, y, z) * prefactor(p, q, y, z);
+  Expr steep = (b < 2.0) & (x < 0.995) & (x < a / (a + 1.5 * b));
+  Expr direct = (x < (a + 1.0) / (a + b + 2.0)) | steep;
+  Expr p = where(direct, a, b);
+  Expr q = where(direct, b, a);
+  Expr other = 1.0 - x;
+  Expr y = where(direct, x, other);
+  Expr z = where(direct, other, x);
+  Expr value = continued_fraction(p, q, y, z) * prefactor(p, q, y, z);
   value = where(direct, value, 1.0 - value);
 
   // All of the distribution lies at 0, or at 1.
-  Located at_zero = (a == 0.0) | (b == INFINITY);
-  Located at_one = (b == 0.0) | (a == INFINITY);
+  Expr at_zero = (a == 0.0) | (b == INFINITY);
+  Expr at_one = (b == 0.0) | (a == INFINITY);
   value = where((at_one & (x != 1.0)) | (at_zero & (x == 0.0)), 0.0, value);
   value = where((at_zero & (x != 0.0)) | (at_one & (x == 1.0)), 1.0, value);
-  Located outside = (a < 0.0) | (b < 0.0) | (x < 0.0) | (x > 1.0) | (at_zero & at_one);
+  Expr outside = (a < 0.0) | (b < 0.0) | (x < 0.0) | (x > 1.0) | (at_zero & at_one);
   return where(outside | is_nan(a) | is_nan(b) | is_nan(x), NAN, value);
 }
 

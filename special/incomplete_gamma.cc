@@ -20,27 +20,27 @@ using special_internal::evaluate;
 using special_internal::lgamma1p;
 using special_internal::log_ratio;
 using special_internal::power_over_gamma;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 
 enum class Wanted : uint8_t { kValue, kDerivative, kSampleDerivative };
 
 // Elements that go on take `next`, the others keep `now`.
-Tensor keep_going(const Located& active, const Located& next, const Tensor& now) {
-  return where(active, next, active.with(now)).tensor();
+Tensor keep_going(const Expr& active, const Expr& next, const Tensor& now) {
+  return where(active, next, Expr(now)).tensor();
 }
 
 // The result of an expansion: `sum` stands for P or Q without the factor x^a e^-x / gamma(a), and
 // `slope` for its derivative with respect to a.
 struct Expansion {
-  Located sum, slope;
+  Expr sum, slope;
 };
 
-Located finished(const Expansion& e, const Located& factor, const Located& log_slope,
-                 const Located& x, Wanted wanted) {
+Expr finished(const Expansion& e, const Expr& factor, const Expr& log_slope, const Expr& x,
+              Wanted wanted) {
   if (wanted == Wanted::kValue) return e.sum * factor;
-  Located total = e.sum * log_slope + e.slope;
+  Expr total = e.sum * log_slope + e.slope;
   return wanted == Wanted::kDerivative ? factor * total : -total * x;
 }
 
@@ -56,20 +56,19 @@ struct SeriesState {
 };
 
 // sum x^k / ((a + 1) .. (a + k)).
-Expansion series(const Located& a, const Located& x, const Located& enabled, Wanted wanted) {
-  SourceLocation at = a.at();
+Expansion series(const Expr& a, const Expr& x, const Expr& enabled, Wanted wanted) {
   double epsilon = float_limits(a.dtype()).epsilon;
-  auto running = [&](const SeriesState& s) { return any_of({s.active, at}).tensor(); };
+  auto running = [&](const SeriesState& s) { return any_of(s.active).tensor(); };
   auto step = [&](const SeriesState& s) {
-    auto located = [&](const Tensor& t) { return Located(t, at); };
-    Located active = located(s.active);
-    Located r = located(s.r) + 1.0;
-    Located ratio = x / r;
-    Located term_slope = located(s.term_slope) * ratio - located(s.term) * x / (r * r);
-    Located slope = located(s.slope) + term_slope;
-    Located term = located(s.term) * ratio;
-    Located sum = located(s.sum) + term;
-    Located unconverged =
+    auto located = [&](const Tensor& t) { return Expr(t); };
+    Expr active = located(s.active);
+    Expr r = located(s.r) + 1.0;
+    Expr ratio = x / r;
+    Expr term_slope = located(s.term_slope) * ratio - located(s.term) * x / (r * r);
+    Expr slope = located(s.slope) + term_slope;
+    Expr term = located(s.term) * ratio;
+    Expr sum = located(s.sum) + term;
+    Expr unconverged =
         wanted == Wanted::kValue ? term / sum > epsilon : abs(term_slope / slope) > epsilon;
     return SeriesState{(active & unconverged).tensor(),
                        keep_going(active, r, s.r),
@@ -80,9 +79,9 @@ Expansion series(const Located& a, const Located& x, const Located& enabled, Wan
   };
   Tensor one = a.like(1.0).tensor();
   Tensor zero = a.like(0.0).tensor();
-  SeriesState last = while_loop(
-      running, step, SeriesState{enabled.tensor(), a.tensor(), one, one, zero, zero}, at);
-  return {a.with(last.sum), a.with(last.slope)};
+  SeriesState last =
+      while_loop(running, step, SeriesState{enabled.tensor(), a.tensor(), one, one, zero, zero});
+  return {Expr(last.sum), Expr(last.slope)};
 }
 
 // Convergents p / q of the continued fraction, the two latest, with their derivatives.
@@ -105,16 +104,16 @@ struct FractionState {
 
 constexpr int kMostSteps = 2000;
 
-FractionState fraction_start(const Located& a, const Located& x, const Located& enabled) {
-  Located y = 1.0 - a;
-  Located z = x + y + 1.0;
-  Located p1 = x + 1.0;
-  Located q1 = z * x;
-  Located value = p1 / q1;
+FractionState fraction_start(const Expr& a, const Expr& x, const Expr& enabled) {
+  Expr y = 1.0 - a;
+  Expr z = x + y + 1.0;
+  Expr p1 = x + 1.0;
+  Expr q1 = z * x;
+  Expr value = p1 / q1;
   Tensor zero = x.like(0.0).tensor();
-  Located slope = value * x / q1;
+  Expr slope = value * x / q1;
   return {.active = enabled.tensor(),
-          .step = zeros({}, s32, a.at()),
+          .step = zeros({}, s32),
           .y = y.tensor(),
           .z = z.tensor(),
           .p1 = p1.tensor(),
@@ -129,31 +128,30 @@ FractionState fraction_start(const Located& a, const Located& x, const Located& 
           .slope = slope.tensor()};
 }
 
-FractionState fraction_step(const FractionState& s, double epsilon, Wanted wanted,
-                            SourceLocation at) {
-  auto located = [&](const Tensor& t) { return Located(t, at); };
-  Located active = located(s.active);
-  Located step = located(s.step) + 1;
-  Located c = step.astype(s.y.dtype());
-  Located y = located(s.y) + 1.0;
-  Located z = located(s.z) + 2.0;
-  Located p1 = located(s.p1), p2 = located(s.p2), q1 = located(s.q1), q2 = located(s.q2);
-  Located dp1 = located(s.dp1), dp2 = located(s.dp2), dq1 = located(s.dq1), dq2 = located(s.dq2);
-  Located yc = y * c;
-  Located p = p1 * z - p2 * yc;
-  Located q = q1 * z - q2 * yc;
-  Located regular = q != 0.0;
-  Located ratio = p / q;
-  Located change = where(regular, abs((located(s.value) - ratio) / ratio), 1.0);
-  Located value = where(regular, ratio, located(s.value));
-  Located dp = dp1 * z - p1 - dp2 * yc + p2 * c;
-  Located dq = dq1 * z - q1 - dq2 * yc + q2 * c;
-  Located slope = where(regular, (dp - value * dq) / q, located(s.slope));
-  Located slope_change = where(regular, abs(slope - located(s.slope)), 1.0);
+FractionState fraction_step(const FractionState& s, double epsilon, Wanted wanted) {
+  auto located = [&](const Tensor& t) { return Expr(t); };
+  Expr active = located(s.active);
+  Expr step = located(s.step) + 1;
+  Expr c = step.astype(s.y.dtype());
+  Expr y = located(s.y) + 1.0;
+  Expr z = located(s.z) + 2.0;
+  Expr p1 = located(s.p1), p2 = located(s.p2), q1 = located(s.q1), q2 = located(s.q2);
+  Expr dp1 = located(s.dp1), dp2 = located(s.dp2), dq1 = located(s.dq1), dq2 = located(s.dq2);
+  Expr yc = y * c;
+  Expr p = p1 * z - p2 * yc;
+  Expr q = q1 * z - q2 * yc;
+  Expr regular = q != 0.0;
+  Expr ratio = p / q;
+  Expr change = where(regular, abs((located(s.value) - ratio) / ratio), 1.0);
+  Expr value = where(regular, ratio, located(s.value));
+  Expr dp = dp1 * z - p1 - dp2 * yc + p2 * c;
+  Expr dq = dq1 * z - q1 - dq2 * yc + q2 * c;
+  Expr slope = where(regular, (dp - value * dq) / q, located(s.slope));
+  Expr slope_change = where(regular, abs(slope - located(s.slope)), 1.0);
   // The convergents grow without bound; only their ratios matter.
-  Located scale = where(abs(p) > 1.0 / epsilon, epsilon, p.like(1.0));
-  Located unconverged = (wanted == Wanted::kValue ? change : slope_change) > epsilon;
-  auto next = [&](const Located& now, const Tensor& before) {
+  Expr scale = where(abs(p) > 1.0 / epsilon, epsilon, p.like(1.0));
+  Expr unconverged = (wanted == Wanted::kValue ? change : slope_change) > epsilon;
+  auto next = [&](const Expr& now, const Tensor& before) {
     return keep_going(active, now, before);
   };
   return {.active = (active & unconverged).tensor(),
@@ -172,31 +170,30 @@ FractionState fraction_step(const FractionState& s, double epsilon, Wanted wante
           .slope = next(slope, s.slope)};
 }
 
-Expansion fraction(const Located& a, const Located& x, const Located& enabled, Wanted wanted) {
-  SourceLocation at = a.at();
+Expansion fraction(const Expr& a, const Expr& x, const Expr& enabled, Wanted wanted) {
   double epsilon = float_limits(a.dtype()).epsilon;
   auto running = [&](const FractionState& s) {
-    return (any_of({s.active, at}) & (Located(s.step, at) < kMostSteps)).tensor();
+    return (any_of(s.active) & (Expr(s.step) < kMostSteps)).tensor();
   };
-  auto step = [&](const FractionState& s) { return fraction_step(s, epsilon, wanted, at); };
-  FractionState last = while_loop(running, step, fraction_start(a, x, enabled), at);
-  return {a.with(last.value), a.with(last.slope)};
+  auto step = [&](const FractionState& s) { return fraction_step(s, epsilon, wanted); };
+  FractionState last = while_loop(running, step, fraction_start(a, x, enabled));
+  return {Expr(last.value), Expr(last.slope)};
 }
 
 // What both functions and their derivatives need to know of a and x.
 struct Point {
-  Located a, x;
-  Located factor;   // x^a e^-x / gamma(a)
-  Located outside;  // not in the domain, or NaN
-  Located regular;  // in it, and the factor does not underflow
+  Expr a, x;
+  Expr factor;   // x^a e^-x / gamma(a)
+  Expr outside;  // not in the domain, or NaN
+  Expr regular;  // in it, and the factor does not underflow
 };
 
-Point point_at(const Located& a, const Located& x, Wanted wanted = Wanted::kValue) {
-  Located power = log_ratio(x - a, a, x);
+Point point_at(const Expr& a, const Expr& x, Wanted wanted = Wanted::kValue) {
+  Expr power = log_ratio(x - a, a, x);
   // Below the least denormal number.
-  Located underflow = power < -1.25 * std::log(float_limits(a.dtype()).largest);
-  Located outside = (x < 0.0) | (a < 0.0) | ((a == 0.0) & (x == 0.0)) | is_nan(a) | is_nan(x);
-  Located ends = (x == 0.0) | (a == 0.0) | (x == INFINITY) | (a == INFINITY);
+  Expr underflow = power < -1.25 * std::log(float_limits(a.dtype()).largest);
+  Expr outside = (x < 0.0) | (a < 0.0) | ((a == 0.0) & (x == 0.0)) | is_nan(a) | is_nan(x);
+  Expr ends = (x == 0.0) | (a == 0.0) | (x == INFINITY) | (a == INFINITY);
   // The derivative of samples has the factor in numerator and denominator.
   if (wanted == Wanted::kSampleDerivative) underflow = outside;
   return {a, x, exp(power) * (power_over_gamma(a) * minimum(a, 1.0)), outside,
@@ -205,56 +202,56 @@ Point point_at(const Located& a, const Located& x, Wanted wanted = Wanted::kValu
 
 // P by the series where x is small, 1 - Q by the fraction where it is large; the same of the
 // derivatives.
-Located lower(const Point& p, Wanted wanted) {
-  Located use_fraction = (p.x > 1.0) & (p.x > p.a);
+Expr lower(const Point& p, Wanted wanted) {
+  Expr use_fraction = (p.x > 1.0) & (p.x > p.a);
   Expansion s = series(p.a, p.x, p.regular & ~use_fraction, wanted);
   Expansion f = fraction(p.a, p.x, p.regular & use_fraction, wanted);
-  Located log_x = log(p.x);
+  Expr log_x = log(p.x);
   // The series lacks a factor 1 / a, whose logarithm's slope is in digamma(a + 1).
-  Located small = finished(s, p.factor, log_x - digamma_of(p.a + 1.0), p.x, wanted) / p.a;
-  Located large = finished(f, p.factor, log_x - digamma_of(p.a), p.x, wanted);
+  Expr small = finished(s, p.factor, log_x - digamma_of(p.a + 1.0), p.x, wanted) / p.a;
+  Expr large = finished(f, p.factor, log_x - digamma_of(p.a), p.x, wanted);
   return where(use_fraction, wanted == Wanted::kValue ? 1.0 - large : -large, small);
 }
 
-Located igamma_of(const Located& a, const Located& x) {
+Expr igamma_of(const Expr& a, const Expr& x) {
   Point p = point_at(a, x);
-  Located inside = where((a == INFINITY) | (x == 0.0), 0.0, lower(p, Wanted::kValue));
+  Expr inside = where((a == INFINITY) | (x == 0.0), 0.0, lower(p, Wanted::kValue));
   inside = where((x == INFINITY) | (a == 0.0), 1.0, inside);
   return where(p.outside, NAN, inside);
 }
 
 // Q for x up to 1.5, as 1 - x^a / gamma(1 + a) less the rest of the series in powers of x: so it
 // keeps its digits where P is near 1.
-Located upper_of_small(const Located& a, const Located& x) {
+Expr upper_of_small(const Expr& a, const Expr& x) {
   int terms = a.dtype() == f64 ? 24 : 16;
-  Located power = x.like(1.0);
-  Located rest = x.like(0.0);
+  Expr power = x.like(1.0);
+  Expr rest = x.like(0.0);
   for (int k = 1; k < terms; ++k) {
     power = power * (x / -static_cast<double>(k));
     rest = rest + power / (a + static_cast<double>(k));
   }
-  Located log_first = a * log(x) - lgamma1p(a);
+  Expr log_first = a * log(x) - lgamma1p(a);
   return -expm1(log_first) - exp(log_first) * a * rest;
 }
 
-Located igammac_of(const Located& a, const Located& x) {
+Expr igammac_of(const Expr& a, const Expr& x) {
   Point p = point_at(a, x);
   // Where P is more than about a half.
-  Located small = (x <= 1.5) & where(x <= 0.5, a * log(x) > -0.4, 1.1 * x >= a);
-  Located use_series = ~small & ((x <= 1.1) | (x < a));
-  Located use_fraction = ~small & ~use_series;
+  Expr small = (x <= 1.5) & where(x <= 0.5, a * log(x) > -0.4, 1.1 * x >= a);
+  Expr use_series = ~small & ((x <= 1.1) | (x < a));
+  Expr use_fraction = ~small & ~use_series;
   Expansion s = series(a, x, p.regular & use_series, Wanted::kValue);
   Expansion f = fraction(a, x, p.regular & use_fraction, Wanted::kValue);
-  Located inside = where(use_series, 1.0 - s.sum * p.factor / a, f.sum * p.factor);
+  Expr inside = where(use_series, 1.0 - s.sum * p.factor / a, f.sum * p.factor);
   inside = where(small, upper_of_small(a, x), inside);
   inside = where((a == INFINITY) | (x == 0.0), 1.0, inside);
   inside = where((x == INFINITY) | (a == 0.0), 0.0, inside);
   return where(p.outside, NAN, inside);
 }
 
-Located derivative_of(const Located& a, const Located& x, Wanted wanted) {
+Expr derivative_of(const Expr& a, const Expr& x, Wanted wanted) {
   Point p = point_at(a, x, wanted);
-  Located value = where(x == 0.0, 0.0, lower(p, wanted));
+  Expr value = where(x == 0.0, 0.0, lower(p, wanted));
   return where(p.outside | (a == 0.0), NAN, value);
 }
 

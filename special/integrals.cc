@@ -16,9 +16,9 @@ namespace {
 using special_internal::bell;
 using special_internal::evaluate;
 using special_internal::polynomial;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 using std::numbers::egamma;
 using std::numbers::pi;
 
@@ -27,7 +27,7 @@ constexpr double kInverseBernoulli[] = {
     798.0 / 43867, -510.0 / 3617, 6.0 / 7, -2730.0 / 691, 66.0 / 5, -30, 42, -30, 6};
 
 // u - u^2 / 4 + sum of B_2k u^(2k + 1) / (2k + 1)!, u = -log(x), for 1/2 <= x <= 2.
-Located spence_series(const Located& x) {
+Expr spence_series(const Expr& x) {
   std::array<double, std::size(kInverseBernoulli)> coefficients{};
   double factorial = 1;
   for (size_t k = 1; k <= coefficients.size(); ++k) {
@@ -35,23 +35,23 @@ Located spence_series(const Located& x) {
     const size_t place = coefficients.size() - k;
     coefficients[place] = 1 / (kInverseBernoulli[place] * factorial);
   }
-  const Located u = -log(x), square_of = square(u);
+  const Expr u = -log(x), square_of = square(u);
   return u * (square_of * polynomial(square_of, coefficients) + (1 - 0.25 * u));
 }
 
 // For 0 <= x <= 1.
-Located spence_inside(const Located& x) {
-  const Located low = minimum(x, 0.5);
+Expr spence_inside(const Expr& x) {
+  const Expr low = minimum(x, 0.5);
   // Where x is 0, so is the product; but not infinity times 0.
-  const Located logs = log(maximum(low, float_limits(x.dtype()).smallest_normal)) * log1p(-low);
-  const Located reflected = pi * pi / 6 - logs - spence_series(1 - low);
+  const Expr logs = log(maximum(low, float_limits(x.dtype()).smallest_normal)) * log1p(-low);
+  const Expr reflected = pi * pi / 6 - logs - spence_series(1 - low);
   return where(x < 0.5, reflected, spence_series(maximum(x, 0.5)));
 }
 
-Located spence_of(const Located& x) {
-  const Located large = maximum(x, 2), bounded = minimum(maximum(x, 0), 2);
-  const Located turned = -0.5 * square(log(large)) - spence_inside(1 / large);
-  const Located near =
+Expr spence_of(const Expr& x) {
+  const Expr large = maximum(x, 2), bounded = minimum(maximum(x, 0), 2);
+  const Expr turned = -0.5 * square(log(large)) - spence_inside(1 / large);
+  const Expr near =
       where(x < 1, spence_inside(minimum(bounded, 1)), spence_series(maximum(bounded, 1)));
   return where((x < 0) | is_nan(x), NAN, where(x > 2, turned, near));
 }
@@ -66,40 +66,38 @@ struct Terms {
 
 // The sum of (-x)^k / (k! (n - 1 - k)), where for k = n - 1 stands (-x)^k / k! (digamma(n) -
 // log(x)); for 0 < x <= 1.
-Located rising(const Located& n, const Located& x) {
-  const Located log_x = log(x);
+Expr rising(const Expr& n, const Expr& x) {
+  const Expr log_x = log(x);
   auto step = [&](const Tensor& i, const Terms& s) {
-    const Located k = x.with(i).astype(x.dtype());
-    const Located term = x.with(s.term), harmonic = x.with(s.harmonic);
-    const Located rest = n - 1 - k;
-    const Located added = where(rest == 0, term * (harmonic - egamma - log_x), term / rest);
+    const Expr k = Expr(i).astype(x.dtype());
+    const Expr term = Expr(s.term), harmonic = Expr(s.harmonic);
+    const Expr rest = n - 1 - k;
+    const Expr added = where(rest == 0, term * (harmonic - egamma - log_x), term / rest);
     return Terms{(term * -x / (k + 1)).tensor(), (harmonic + 1 / (k + 1)).tensor(),
-                 (x.with(s.sum) + added).tensor()};
+                 (Expr(s.sum) + added).tensor()};
   };
   const Tensor zero = x.like(0).tensor();
-  return x.with(
-      fori_loop({0, x.at()}, {20, x.at()}, step, Terms{x.like(1).tensor(), zero, zero}, x.at())
-          .sum);
+  return Expr(fori_loop(0, 20, step, Terms{x.like(1).tensor(), zero, zero}).sum);
 }
 
 // x + n - n / (x + n + 2 - 2 (n + 1) / (x + n + 4 - ..)), for x >= 1: from the last fraction on.
-Located fractions(const Located& n, const Located& x) {
+Expr fractions(const Expr& n, const Expr& x) {
   const int64_t depth = x.dtype() == f64 ? 100 : 30;
   auto step = [&](const Tensor& i, const Tensor& below) {
-    const Located k = depth - x.with(i).astype(x.dtype());
-    return (x + n + 2 * (k - 1) - k * (k + n - 1) / x.with(below)).tensor();
+    const Expr k = depth - Expr(i).astype(x.dtype());
+    return (x + n + 2 * (k - 1) - k * (k + n - 1) / Expr(below)).tensor();
   };
   const Tensor start = (x + n + static_cast<double>(2 * depth)).tensor();
-  return x.with(fori_loop({0, x.at()}, {static_cast<int32_t>(depth), x.at()}, step, start, x.at()));
+  return Expr(fori_loop(0, static_cast<int32_t>(depth), step, start));
 }
 
-Located expn_of(const Located& n, const Located& x) {
-  const Located outside = (n < 0) | (x < 0) | (n != floor(n)) | is_nan(n) | is_nan(x);
-  const Located order = minimum(maximum(n, 1), 1e30);
-  const Located low = where((x > 0) & (x <= 1), x, 1), high = maximum(x, 1);
-  const Located inside = where(x > 1, exp(-high) / fractions(order, high), rising(order, low));
-  const Located at_zero = where(n < 2, INFINITY, 1 / (maximum(n, 2) - 1));
-  const Located positive = where(n == 0, exp(-x) / x, where(n == INFINITY, 0, inside));
+Expr expn_of(const Expr& n, const Expr& x) {
+  const Expr outside = (n < 0) | (x < 0) | (n != floor(n)) | is_nan(n) | is_nan(x);
+  const Expr order = minimum(maximum(n, 1), 1e30);
+  const Expr low = where((x > 0) & (x <= 1), x, 1), high = maximum(x, 1);
+  const Expr inside = where(x > 1, exp(-high) / fractions(order, high), rising(order, low));
+  const Expr at_zero = where(n < 2, INFINITY, 1 / (maximum(n, 2) - 1));
+  const Expr positive = where(n == 0, exp(-x) / x, where(n == INFINITY, 0, inside));
   return where(outside, NAN, where(x == 0, at_zero, positive));
 }
 
@@ -120,25 +118,25 @@ constexpr double kWeights[] = {
     0.01049828453115281361, 0.004521277098533191258};
 
 // For h >= 0 and 0 <= a <= 1.
-Located owens_inside(const Located& h, const Located& a) {
-  const Located top = minimum(a, 8.6 / maximum(h, 1));
-  const Located width = h * top;
-  Located sum = h.like(0);
+Expr owens_inside(const Expr& h, const Expr& a) {
+  const Expr top = minimum(a, 8.6 / maximum(h, 1));
+  const Expr width = h * top;
+  Expr sum = h.like(0);
   for (size_t k = 0; k < std::size(kPoints); ++k)
     sum =
         sum + kWeights[k] * exp(-0.5 * square(width * kPoints[k])) / (1 + square(top * kPoints[k]));
   return bell(h) * sum * top / (2 * pi);
 }
 
-Located upper_tail(const Located& h) { return h.with(ndtr((-h).operand())); }
+Expr upper_tail(const Expr& h) { return ndtr((-h).operand()); }
 
-Located owens_of(const Located& h, const Located& a) {
-  const Located size = abs(a), distance = abs(h), steep = size > 1;
-  const Located product = where(distance == 0, 0, size * distance);
-  const Located inside =
+Expr owens_of(const Expr& h, const Expr& a) {
+  const Expr size = abs(a), distance = abs(h), steep = size > 1;
+  const Expr product = where(distance == 0, 0, size * distance);
+  const Expr inside =
       owens_inside(minimum(where(steep, product, distance), 200), where(steep, 1 / size, size));
-  const Located p = upper_tail(distance), q = upper_tail(product);
-  const Located value = where(steep, 0.5 * (p + q) - p * q - inside, inside);
+  const Expr p = upper_tail(distance), q = upper_tail(product);
+  const Expr value = where(steep, 0.5 * (p + q) - p * q - inside, inside);
   return where(is_nan(h) | is_nan(a), NAN, where(a < 0, -value, value));
 }
 

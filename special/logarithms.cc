@@ -10,28 +10,28 @@ namespace heddle::special {
 namespace {
 
 using special_internal::evaluate;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 
 // x times `log_y`, but 0 where x is 0: 0 log 0 = 0. A NaN of y stays.
-Located times_log(const Located& x, const Located& y, const Located& log_y) {
+Expr times_log(const Expr& x, const Expr& y, const Expr& log_y) {
   return where((x != 0.0) | is_nan(y), x * log_y, 0.0);
 }
 
 // log(p / q) of positive numbers. Where they are near, p - q is exact and 1 + (p - q) / q would not
 // be; where the quotient overflows, the logarithms differ so much that nothing cancels.
-Located log_ratio(const Located& p, const Located& q) {
-  Located ratio = p / q;
-  Located near = log1p((p - q) / q);
-  Located regular = is_finite(ratio) & (ratio > 0.0);
+Expr log_ratio(const Expr& p, const Expr& q) {
+  Expr ratio = p / q;
+  Expr near = log1p((p - q) / q);
+  Expr regular = is_finite(ratio) & (ratio > 0.0);
   return where((ratio > 0.5) & (ratio < 2.0), near, where(regular, log(ratio), log(p) - log(q)));
 }
 
 // (u^lambda - 1) / lambda, given log(u).
-Located box_cox(const Located& log_u, const Located& lambda) {
-  Located is_zero = lambda == 0.0;
-  Located safe = where(is_zero, 1.0, lambda);
+Expr box_cox(const Expr& log_u, const Expr& lambda) {
+  Expr is_zero = lambda == 0.0;
+  Expr safe = where(is_zero, 1.0, lambda);
   return where(is_zero, log_u, expm1(safe * log_u) / safe);
 }
 
@@ -49,25 +49,25 @@ Tensor xlog1py(Operand x, Operand y) {
 
 Tensor entr(Operand x) {
   return evaluate("special::entr", {x}, [](Arguments v) {
-    const Located& p = v[0];
+    const Expr& p = v[0];
     return where(p < 0.0, -INFINITY, -times_log(p, p, log(p)));
   });
 }
 
 Tensor rel_entr(Operand p, Operand q) {
   return evaluate("special::rel_entr", {p, q}, [](Arguments v) {
-    Located both = (v[0] > 0.0) & (v[1] > 0.0);
-    Located one_zero = (v[0] == 0.0) & (v[1] >= 0.0);
-    Located safe_p = where(both, v[0], 1.0);
-    Located safe_q = where(both, v[1], 1.0);
-    Located otherwise = where(is_nan(v[0]) | is_nan(v[1]), v[0] + v[1], INFINITY);
+    Expr both = (v[0] > 0.0) & (v[1] > 0.0);
+    Expr one_zero = (v[0] == 0.0) & (v[1] >= 0.0);
+    Expr safe_p = where(both, v[0], 1.0);
+    Expr safe_q = where(both, v[1], 1.0);
+    Expr otherwise = where(is_nan(v[0]) | is_nan(v[1]), v[0] + v[1], INFINITY);
     return where(both, safe_p * log_ratio(safe_p, safe_q), where(one_zero, 0.0, otherwise));
   });
 }
 
 Tensor kl_div(Operand p, Operand q) {
   return evaluate("special::kl_div", {p, q}, [](Arguments v) {
-    Located entropy = v[0].with(rel_entr(v[0].operand(), v[1].operand()));
+    Expr entropy = Expr(rel_entr(v[0].operand(), v[1].operand()));
     return entropy - v[0] + v[1];
   });
 }
@@ -93,7 +93,7 @@ Tensor boxcox1p(Operand x, Operand lambda) {
 
 Tensor exprel(Operand x) {
   return evaluate("special::exprel", {x}, [](Arguments v) {
-    Located safe = where(v[0] == 0.0, 1.0, v[0]);
+    Expr safe = where(v[0] == 0.0, 1.0, v[0]);
     return where(v[0] == 0.0, 1.0, expm1(safe) / safe);
   });
 }
@@ -101,10 +101,10 @@ Tensor exprel(Operand x) {
 Tensor sinc(Operand x) {
   return evaluate("special::sinc", {x}, [](Arguments v) {
     // sin(pi x) = (-1)^n sin(pi (x - n)), of which x - n is exact for the nearest whole n.
-    Located x = where(v[0] == 0.0, 1.0, v[0]);
-    Located n = floor(x + 0.5);
-    Located sine = sin((x - n) * std::numbers::pi);
-    Located odd = (n - 2.0 * floor(n / 2.0)) != 0.0;
+    Expr x = where(v[0] == 0.0, 1.0, v[0]);
+    Expr n = floor(x + 0.5);
+    Expr sine = sin((x - n) * std::numbers::pi);
+    Expr odd = (n - 2.0 * floor(n / 2.0)) != 0.0;
     return where(v[0] == 0.0, 1.0, where(odd, -sine, sine) / (x * std::numbers::pi));
   });
 }

@@ -13,14 +13,14 @@ namespace {
 
 using special_internal::evaluate;
 using special_internal::evaluate_all;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 using std::numbers::ln2;
 using std::numbers::pi;
 
 struct Parts {
-  Located re, im;
+  Expr re, im;
 };
 Parts operator+(const Parts& a, const Parts& b) { return {a.re + b.re, a.im + b.im}; }
 Parts operator-(const Parts& a, const Parts& b) { return {a.re - b.re, a.im - b.im}; }
@@ -28,18 +28,18 @@ Parts operator*(const Parts& a, const Parts& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-Located angle_of(const Parts& z) { return z.re.with(atan2(z.im.operand(), z.re.operand())); }
+Expr angle_of(const Parts& z) { return atan2(z.im.operand(), z.re.operand()); }
 
 // The principal logarithm; |z|^2 may overflow.
 Parts log_of(const Parts& z) {
-  const Located high = maximum(abs(z.re), abs(z.im)), low = minimum(abs(z.re), abs(z.im));
+  const Expr high = maximum(abs(z.re), abs(z.im)), low = minimum(abs(z.re), abs(z.im));
   return {log(high) + 0.5 * log1p(square(low / high)), angle_of(z)};
 }
 
 // 1 / z for Re z >= 10.
 Parts inverse(const Parts& z) {
-  const Located high = maximum(z.re, abs(z.im));
-  const Located a = z.re / high, b = z.im / high, size = (square(a) + square(b)) * high;
+  const Expr high = maximum(z.re, abs(z.im));
+  const Expr a = z.re / high, b = z.im / high, size = (square(a) + square(b)) * high;
   return {a / size, -b / size};
 }
 
@@ -67,21 +67,21 @@ Parts right_half(const Parts& z) {
 // log(sin(pi z)) for Im z >= 0, from z = 1/2 on: i pi / 2 - log(2) - i pi z + log(1 - e^(2 pi i
 // z)).
 Parts log_sine(const Parts& z) {
-  const Located part = z.re - z.re.with(round(z.re.operand()));
-  const Located q = exp(-2 * pi * z.im);
+  const Expr part = z.re - Expr(round(z.re.operand()));
+  const Expr q = exp(-2 * pi * z.im);
   const Parts rest{2 * q * square(sin(pi * part)) - expm1(-2 * pi * z.im), -q * sin(2 * pi * part)};
   const Parts log_rest = log_of(rest);
   return {log_rest.re + pi * z.im - ln2, log_rest.im + pi * (0.5 - z.re)};
 }
 
-std::vector<Located> loggamma_of(const Located& x, const Located& given) {
-  const Located y = abs(given), left = x < 0.5;
+std::vector<Expr> loggamma_of(const Expr& x, const Expr& given) {
+  const Expr y = abs(given), left = x < 0.5;
   // 1 - z lies below the real axis, and is mirrored.
   const Parts far = right_half({where(left, 1 - x, x), y});
   const Parts sine = log_sine({where(left, x, 0.25), y});
-  const Located re = where(left, std::log(pi) - sine.re - far.re, far.re);
-  const Located im = where(left, far.im - sine.im, far.im);
-  const Located bad = is_nan(x) | is_nan(y) | ((y == 0) & (x <= 0) & (x == floor(x)));
+  const Expr re = where(left, std::log(pi) - sine.re - far.re, far.re);
+  const Expr im = where(left, far.im - sine.im, far.im);
+  const Expr bad = is_nan(x) | is_nan(y) | ((y == 0) & (x <= 0) & (x == floor(x)));
   return {where(bad, NAN, re), where(bad, NAN, where(given < 0, -im, im))};
 }
 
@@ -89,17 +89,15 @@ std::vector<Located> loggamma_of(const Located& x, const Located& given) {
 
 Tensor loggamma(Operand z) {
   const PublicCall call("special::loggamma", z.at());
-  const SourceLocation at = z.at();
-  return trace_internal::one_program("special::loggamma", at, [&] {
+  return trace_internal::one_program("special::loggamma", [&] {
     const Tensor given = as_tensor(z);
     if (!is_complex(given.dtype()))
       return evaluate("special::loggamma", {z}, [](Arguments v) {
-        return where(v[0] > 0, v[0].with(lgamma(v[0].operand())), NAN);
+        return where(v[0] > 0, Expr(lgamma(v[0].operand())), NAN);
       });
-    std::vector<Tensor> parts =
-        evaluate_all("special::loggamma", {{real({given, at}), at}, {imag({given, at}), at}},
-                     [](Arguments v) { return loggamma_of(v[0], v[1]); });
-    return complex({parts[0], at}, {parts[1], at});
+    std::vector<Tensor> parts = evaluate_all("special::loggamma", {real(given), imag(given)},
+                                             [](Arguments v) { return loggamma_of(v[0], v[1]); });
+    return complex(parts[0], parts[1]);
   });
 }
 

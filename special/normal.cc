@@ -14,10 +14,10 @@ using special_internal::bell;
 using special_internal::evaluate;
 using special_internal::split_square;
 using special_internal::Square;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::polynomial;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 
 constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;
 
@@ -54,39 +54,39 @@ constexpr double kFarInverse32[] = {-10.477664,  12.9772,    -7.49551868,  2.921
 constexpr double kAsymptotic[] = {-945.0, 105.0, -15.0, 3.0, -1.0, 1.0};
 
 // z must be 1 or more.
-Located erfcx_from_one(const Located& z) {
+Expr erfcx_from_one(const Expr& z) {
   if (z.dtype() == f64) {
-    Located bounded = minimum(z, 50.0);
-    Located near = polynomial(bounded, kTop64) / polynomial(bounded, kBottom64);
-    Located middle = polynomial(bounded, kFarTop64) / polynomial(bounded, kFarBottom64);
-    Located far = polynomial(0.5 / (z * z), kAsymptotic) * std::numbers::inv_sqrtpi / z;
+    Expr bounded = minimum(z, 50.0);
+    Expr near = polynomial(bounded, kTop64) / polynomial(bounded, kBottom64);
+    Expr middle = polynomial(bounded, kFarTop64) / polynomial(bounded, kFarBottom64);
+    Expr far = polynomial(0.5 / (z * z), kAsymptotic) * std::numbers::inv_sqrtpi / z;
     return where(z < 8.0, near, where(z < 50.0, middle, far));
   }
-  Located q = 1.0 / (z * z);
+  Expr q = 1.0 / (z * z);
   return 1.0 / z * where(z < 2.0, polynomial(q, kInverse32), polynomial(q, kFarInverse32));
 }
 
 // exp(-x^2): the error of x * x, which exp would multiply by its size, is kept out. 0 for infinite
 // x.
-Located exp_minus_square(const Located& x) {
+Expr exp_minus_square(const Expr& x) {
   Square s = split_square(x);
   return where(abs(x) > 100.0, 0.0, exp(-s.exact) * exp(-s.rest));
 }
 
-Located erfc_of(const Located& x) {
-  Located z = maximum(abs(x), 1.0);
-  Located tail = exp_minus_square(z) * erfcx_from_one(z);
-  Located outside = where(x < 0.0, 2.0 - tail, tail);
+Expr erfc_of(const Expr& x) {
+  Expr z = maximum(abs(x), 1.0);
+  Expr tail = exp_minus_square(z) * erfcx_from_one(z);
+  Expr outside = where(x < 0.0, 2.0 - tail, tail);
   return where(abs(x) < 1.0, 1.0 - erf(x), where(is_nan(x), x, outside));
 }
 
-Located erfcx_of(const Located& x) {
-  Located z = maximum(abs(x), 1.0);
+Expr erfcx_of(const Expr& x) {
+  Expr z = maximum(abs(x), 1.0);
   Square s = split_square(x);
-  Located growth = exp(s.exact) * exp(s.rest);
+  Expr growth = exp(s.exact) * exp(s.rest);
   // Left of -30 in both dtypes the result is infinite; and inf - inf must not come up.
-  Located left = where(x < -30.0, INFINITY, 2.0 * growth - erfcx_from_one(z));
-  Located outside = where(x < 0.0, left, erfcx_from_one(z));
+  Expr left = where(x < -30.0, INFINITY, 2.0 * growth - erfcx_from_one(z));
+  Expr outside = where(x < 0.0, left, erfcx_from_one(z));
   return where(abs(x) < 1.0, growth * (1.0 - erf(x)), where(is_nan(x), x, outside));
 }
 
@@ -122,31 +122,30 @@ constexpr double kFar32[] = {-0.000200214257, 0.000100950558, 0.00134934322,
                              -0.00367342844,  0.00573950773,  -0.0076224613,
                              0.00943887047,   1.00167406,     2.83297682};
 
-Located erf_inv_of(const Located& x) {
-  Located w = -log1p(-(x * x));
-  Located root = sqrt(w);
-  Located factor =
-      x.dtype() == f64
-          ? where(
-                w < 6.25, polynomial(w - 3.125, kNear64),
-                where(w < 16.0, polynomial(root - 3.25, kMiddle64), polynomial(root - 5.0, kFar64)))
-          : where(w < 5.0, polynomial(w - 2.5, kNear32), polynomial(root - 3.0, kFar32));
+Expr erf_inv_of(const Expr& x) {
+  Expr w = -log1p(-(x * x));
+  Expr root = sqrt(w);
+  Expr factor = x.dtype() == f64
+                    ? where(w < 6.25, polynomial(w - 3.125, kNear64),
+                            where(w < 16.0, polynomial(root - 3.25, kMiddle64),
+                                  polynomial(root - 5.0, kFar64)))
+                    : where(w < 5.0, polynomial(w - 2.5, kNear32), polynomial(root - 3.0, kFar32));
   return where(abs(x) == 1.0, x * INFINITY, factor * x);
 }
 
 // exp(-x^2 / 2) erfcx(|x| / sqrt(2)) / 2 keeps x itself, and not x / sqrt(2), in the exponential.
-Located ndtr_of(const Located& x) {
-  Located z = abs(x) * kSqrtHalf;
-  Located tail = 0.5 * bell(x) * erfcx_from_one(maximum(z, 1.0));
-  Located outside = where(x < 0.0, tail, 1.0 - tail);
-  Located inside = 0.5 * (1.0 + erf(x * kSqrtHalf));
+Expr ndtr_of(const Expr& x) {
+  Expr z = abs(x) * kSqrtHalf;
+  Expr tail = 0.5 * bell(x) * erfcx_from_one(maximum(z, 1.0));
+  Expr outside = where(x < 0.0, tail, 1.0 - tail);
+  Expr inside = 0.5 * (1.0 + erf(x * kSqrtHalf));
   return where(z < 1.0, inside, where(is_nan(x), x, outside));
 }
 
 // log(erfcx(z) / 2) - x^2 / 2 far below 0, with z = -x / sqrt(2).
-Located log_ndtr_of(const Located& x) {
-  Located z = x * -kSqrtHalf;
-  Located beyond = log(0.5 * erfcx_from_one(maximum(z, 1.0))) - 0.5 * (x * x);
+Expr log_ndtr_of(const Expr& x) {
+  Expr z = x * -kSqrtHalf;
+  Expr beyond = log(0.5 * erfcx_from_one(maximum(z, 1.0))) - 0.5 * (x * x);
   return where(x > 0.0, log1p(-ndtr_of(-x)), where(z < 1.0, log(ndtr_of(x)), beyond));
 }
 
@@ -191,24 +190,23 @@ constexpr double kFarTailBottom[] = {1.0,
                                      2.89247864745380683936e-6,
                                      6.79019408009981274425e-9};
 
-Located ndtri_of(const Located& p) {
+Expr ndtri_of(const Expr& p) {
   const double edge = std::exp(-2.0);
-  Located upper = p > 1.0 - edge;
-  Located folded = where(upper, 1.0 - p, p);
-  Located inside = (p > 0.0) & (p < 1.0);
-  Located y = where(inside, folded, 0.5);
-  Located centred = y - 0.5;
-  Located s = square(centred);
-  Located middle =
-      centred + centred * s * (polynomial(s, kMiddleTop) / polynomial(s, kMiddleBottom));
+  Expr upper = p > 1.0 - edge;
+  Expr folded = where(upper, 1.0 - p, p);
+  Expr inside = (p > 0.0) & (p < 1.0);
+  Expr y = where(inside, folded, 0.5);
+  Expr centred = y - 0.5;
+  Expr s = square(centred);
+  Expr middle = centred + centred * s * (polynomial(s, kMiddleTop) / polynomial(s, kMiddleBottom));
   middle = middle * std::sqrt(2.0 * std::numbers::pi);
-  Located z = sqrt(-2.0 * log(y));
-  Located u = 1.0 / z;
-  Located near = polynomial(u, kTailTop) / polynomial(u, kTailBottom);
-  Located far = polynomial(u, kFarTailTop) / polynomial(u, kFarTailBottom);
-  Located tail = z - log(z) / z - u * where(z < 8.0, near, far);
-  Located x = where(y > edge, middle, where(upper, tail, -tail));
-  Located ends = where(p == 0.0, -INFINITY, where(p == 1.0, p.like(INFINITY), NAN));
+  Expr z = sqrt(-2.0 * log(y));
+  Expr u = 1.0 / z;
+  Expr near = polynomial(u, kTailTop) / polynomial(u, kTailBottom);
+  Expr far = polynomial(u, kFarTailTop) / polynomial(u, kFarTailBottom);
+  Expr tail = z - log(z) / z - u * where(z < 8.0, near, far);
+  Expr x = where(y > edge, middle, where(upper, tail, -tail));
+  Expr ends = where(p == 0.0, -INFINITY, where(p == 1.0, p.like(INFINITY), NAN));
   return where(inside, x, ends);
 }
 

@@ -14,9 +14,9 @@ namespace {
 
 using special_internal::evaluate_all;
 using special_internal::polynomial;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::PublicCall;
-using Arguments = std::span<const Located>;
+using Arguments = std::span<const Expr>;
 using std::numbers::pi;
 
 struct Complex {
@@ -24,37 +24,36 @@ struct Complex {
   static constexpr auto kFields = fields(field("re", &Complex::re), field("im", &Complex::im));
 };
 struct Parts {
-  Located re, im;
+  Expr re, im;
 };
 
 // 1 / z for z of a positive imaginary part, which the real part may exceed but a little.
 Parts inverse(const Parts& z) {
-  const Located ratio = z.re / z.im;
-  const Located below = z.im + z.re * ratio;
+  const Expr ratio = z.re / z.im;
+  const Expr below = z.im + z.re * ratio;
   return {ratio / below, -1 / below};
 }
 
 // gamma(a, i u) e^(i u) / (i u)^a, for u >= 2: 1 / (i u + 1 - a - (1 - a) / (i u + 3 - a - 2 (2 -
 // a) / (i u + 5 - a - ..))), from the last fraction to the first. The imaginary parts are u or
 // more.
-Parts incomplete_gamma(double a, const Located& u) {
+Parts incomplete_gamma(double a, const Expr& u) {
   const int64_t depth = u.dtype() == f64 ? 100 : 24;
   auto step = [&](const Tensor& i, const Complex& below) {
-    const Located k = depth - u.with(i).astype(u.dtype());
-    const Located size = k * (k - a);
-    const Parts part = inverse({u.with(below.re), u.with(below.im)});
+    const Expr k = depth - Expr(i).astype(u.dtype());
+    const Expr size = k * (k - a);
+    const Parts part = inverse({Expr(below.re), Expr(below.im)});
     return Complex{(2 * k - (1 + a) - size * part.re).tensor(), (u - size * part.im).tensor()};
   };
   const Complex start{u.like(static_cast<double>(2 * depth + 1) - a).tensor(), u.tensor()};
-  const Complex end =
-      fori_loop({0, u.at()}, {static_cast<int32_t>(depth), u.at()}, step, start, u.at());
-  return inverse({u.with(end.re), u.with(end.im)});
+  const Complex end = fori_loop(0, static_cast<int32_t>(depth), step, start);
+  return inverse({Expr(end.re), Expr(end.im)});
 }
 
 // The sum over powers p = first, first + 2, .. of +-v^((p - first) / 2) / (p! divisor(p)): the
 // series of all four functions near 0.
 template <class Divisor>
-Located alternating(const Located& v, int first, Divisor divisor) {
+Expr alternating(const Expr& v, int first, Divisor divisor) {
   std::vector<double> coefficients;
   double factorial = first == 2 ? 2 : 1;
   for (int k = 0; k < 14; ++k) {
@@ -65,44 +64,44 @@ Located alternating(const Located& v, int first, Divisor divisor) {
   return polynomial(v, coefficients);
 }
 
-std::vector<Located> sici_of(const Located& x) {
-  const Located size = abs(x), low = minimum(size, 2), v = square(low);
+std::vector<Expr> sici_of(const Expr& x) {
+  const Expr size = abs(x), low = minimum(size, 2), v = square(low);
   auto power_itself = [](int power) { return power; };
-  const Located near_si = low * alternating(v, 1, power_itself);
-  const Located near_ci = std::numbers::egamma + log(low) - v * alternating(v, 2, power_itself);
+  const Expr near_si = low * alternating(v, 1, power_itself);
+  const Expr near_ci = std::numbers::egamma + log(low) - v * alternating(v, 2, power_itself);
 
-  const Located high = maximum(size, 2);
-  const Located angle = where(high == INFINITY, 0, high);
-  const Located s = sin(angle), c = cos(angle);
+  const Expr high = maximum(size, 2);
+  const Expr angle = where(high == INFINITY, 0, high);
+  const Expr s = sin(angle), c = cos(angle);
   const Parts f = incomplete_gamma(0, high);
-  const Located si = where(size <= 2, near_si, pi / 2 + (c * f.im - s * f.re));
-  const Located ci = where(size <= 2, near_ci, -(c * f.re + s * f.im));
+  const Expr si = where(size <= 2, near_si, pi / 2 + (c * f.im - s * f.re));
+  const Expr ci = where(size <= 2, near_ci, -(c * f.re + s * f.im));
   return {where(is_nan(x), x, where(x < 0, -si, where(x == 0, x, si))),
           where(is_nan(x) | (x == -INFINITY), NAN, ci)};
 }
 
 // pi x^2 / 2 less a multiple of 2 pi. x = n + d with a whole n: n d has no more digits than x.
-Located reduced_angle(const Located& x) {
-  const Located n = x.with(round(x.operand())), d = x - n;
-  const Located quarters = n % 2 + (2 * n * d) % 4 + square(d);
-  return pi / 2 * (quarters - 4 * x.with(round((quarters * 0.25).operand())));
+Expr reduced_angle(const Expr& x) {
+  const Expr n = Expr(round(x.operand())), d = x - n;
+  const Expr quarters = n % 2 + (2 * n * d) % 4 + square(d);
+  return pi / 2 * (quarters - 4 * Expr(round((quarters * 0.25).operand())));
 }
 
-std::vector<Located> fresnel_of(const Located& x) {
-  const Located size = minimum(abs(x), 1e30);
-  const Located low = minimum(maximum(x, -1.26), 1.26);
-  const Located u = pi / 2 * square(low), v = square(u);
+std::vector<Expr> fresnel_of(const Expr& x) {
+  const Expr size = minimum(abs(x), 1e30);
+  const Expr low = minimum(maximum(x, -1.26), 1.26);
+  const Expr u = pi / 2 * square(low), v = square(u);
   auto of_square_root = [](int power) { return 2 * power + 1; };
-  const Located near_s = low * (u * alternating(v, 1, of_square_root));
-  const Located near_c = low * alternating(v, 0, of_square_root);
+  const Expr near_s = low * (u * alternating(v, 1, of_square_root));
+  const Expr near_c = low * alternating(v, 0, of_square_root);
 
-  const Located high = maximum(size, 1.26);
-  const Located angle = reduced_angle(high), s = sin(angle), c = cos(angle);
+  const Expr high = maximum(size, 1.26);
+  const Expr angle = reduced_angle(high), s = sin(angle), c = cos(angle);
   const Parts f = incomplete_gamma(0.5, pi / 2 * square(high));
-  const Located half = 0.5 * high;
-  const Located far_s = 0.5 - half * (s * f.re - c * f.im);
-  const Located far_c = 0.5 - half * (c * f.re + s * f.im);
-  auto whole = [&](const Located& near, const Located& far) {
+  const Expr half = 0.5 * high;
+  const Expr far_s = 0.5 - half * (s * f.re - c * f.im);
+  const Expr far_c = 0.5 - half * (c * f.re + s * f.im);
+  auto whole = [&](const Expr& near, const Expr& far) {
     return where(is_nan(x), x, where(size <= 1.26, near, where(x < 0, -far, far)));
   };
   return {whole(near_s, far_s), whole(near_c, far_c)};

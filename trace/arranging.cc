@@ -17,23 +17,22 @@ using trace_internal::in_program;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-Tensor with_rank(const Tensor& x, int64_t rank, SourceLocation at) {
+Tensor with_rank(const Tensor& x, int64_t rank) {
   if (x.rank() >= rank) return x;
   Dimensions shape = x.shape().dimensions();
   while (static_cast<int64_t>(shape.size()) < rank)
     shape.insert(shape.size() == 2 ? shape.end() : shape.begin(), 1);
-  return reshape({x, at}, shape);
+  return reshape(x, shape);
 }
 
 Tensor joined(std::string_view op, const std::vector<Tensor>& parts, int64_t rank, int64_t axis,
               SourceLocation at) {
   const PublicCall call(op, at);
-  if (parts.empty())
-    throw Error(trace_internal::invalid_argument(op, ": has no parts; give at least one"), at);
-  return one_program(op, at, [&] {
+  if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
+  return one_program(op, [&] {
     std::vector<Tensor> all;
-    for (const Tensor& part : parts) all.push_back(with_rank(part, rank, at));
-    return concat(all, all[0].rank() == 1 ? 0 : axis, at);
+    for (const Tensor& part : parts) all.push_back(with_rank(part, rank));
+    return concat(all, all[0].rank() == 1 ? 0 : axis);
   });
 }
 
@@ -57,17 +56,16 @@ std::vector<Run> runs_of(const std::vector<int64_t>& positions) {
 constexpr size_t kManyRuns = 16;
 
 // The elements of an axis at fixed positions, by runs of neighbours: slices, joined.
-Tensor positions_of(const Tensor& x, const std::vector<int64_t>& positions, int64_t axis,
-                    SourceLocation at) {
+Tensor positions_of(const Tensor& x, const std::vector<int64_t>& positions, int64_t axis) {
   const std::vector<Run> runs = runs_of(positions);
-  if (runs.size() > kManyRuns) return take({x, at}, {array(positions, at), at}, axis);
+  if (runs.size() > kManyRuns) return take(x, array(positions), axis);
   std::vector<Tensor> parts;
   for (const auto& [first, last] : runs) {
-    Tensor run = slice_in_dim({x, at}, std::min(first, last), std::max(first, last) + 1, 1, axis);
-    parts.push_back(last < first ? flip({run, at}, {axis}) : run);
+    Tensor run = slice_in_dim(x, std::min(first, last), std::max(first, last) + 1, 1, axis);
+    parts.push_back(last < first ? flip(run, {axis}) : run);
   }
-  if (parts.empty()) return slice_in_dim({x, at}, 0, 0, 1, axis);
-  return parts.size() == 1 ? parts[0] : concat(parts, axis, at);
+  if (parts.empty()) return slice_in_dim(x, 0, 0, 1, axis);
+  return parts.size() == 1 ? parts[0] : concat(parts, axis);
 }
 
 // Which element of n stands at position i, which may be outside.
@@ -89,39 +87,39 @@ int64_t source_of(int64_t i, int64_t n, PadMode mode) {
   return 0;
 }
 
-Tensor padded(const Tensor& x, PadMode mode, const Padding& p, int64_t axis, SourceLocation at) {
+Tensor padded(const Tensor& x, PadMode mode, const Padding& p, int64_t axis) {
   const int64_t n = x.dim(axis);
-  if (p.low <= 0 && p.high <= 0) return slice_in_dim({x, at}, -p.low, n + p.high, 1, axis);
+  if (p.low <= 0 && p.high <= 0) return slice_in_dim(x, -p.low, n + p.high, 1, axis);
   if (mode == PadMode::kEdge) {
     auto edge = [&](int64_t i, int64_t count) {
-      return repeat({slice_in_dim({x, at}, i, i + 1, 1, axis), at}, count, axis);
+      return repeat(slice_in_dim(x, i, i + 1, 1, axis), count, axis);
     };
-    return concat({edge(0, std::max<int64_t>(p.low, 0)),
-                   slice_in_dim({x, at}, std::max<int64_t>(-p.low, 0),
-                                n + std::min<int64_t>(p.high, 0), 1, axis),
-                   edge(n - 1, std::max<int64_t>(p.high, 0))},
-                  axis, at);
+    return concat(
+        {edge(0, std::max<int64_t>(p.low, 0)),
+         slice_in_dim(x, std::max<int64_t>(-p.low, 0), n + std::min<int64_t>(p.high, 0), 1, axis),
+         edge(n - 1, std::max<int64_t>(p.high, 0))},
+        axis);
   }
   std::vector<int64_t> sources;
   for (int64_t i = -p.low; i < n + p.high; ++i) sources.push_back(source_of(i, n, mode));
-  return positions_of(x, sources, axis, at);
+  return positions_of(x, sources, axis);
 }
 
 }  // namespace
 
 Tensor atleast_1d(Operand x) {
   const PublicCall call("atleast_1d", x.at());
-  return with_rank(as_tensor(x), 1, x.at());
+  return with_rank(as_tensor(x), 1);
 }
 Tensor atleast_2d(Operand x) {
   const PublicCall call("atleast_2d", x.at());
-  return with_rank(as_tensor(x), 2, x.at());
+  return with_rank(as_tensor(x), 2);
 }
 
 Tensor atleast_3d(Operand operand) {
   const PublicCall call("atleast_3d", operand.at());
   Tensor x = as_tensor(operand);
-  return one_program("atleast_3d", operand.at(), [&] { return with_rank(x, 3, operand.at()); });
+  return one_program("atleast_3d", [&] { return with_rank(x, 3); });
 }
 
 Tensor vstack(const std::vector<Tensor>& parts, SourceLocation at) {
@@ -140,8 +138,8 @@ Tensor column_stack(const std::vector<Tensor>& parts, SourceLocation at) {
   return one_program("column_stack", at, [&] {
     std::vector<Tensor> columns;
     for (const Tensor& part : parts) {
-      Tensor wide = with_rank(part, 1, at);
-      columns.push_back(wide.rank() == 1 ? expand_dims({wide, at}, 1) : wide);
+      Tensor wide = with_rank(part, 1);
+      columns.push_back(wide.rank() == 1 ? expand_dims(wide, 1) : wide);
     }
     return joined("column_stack", columns, 2, 1, at);
   });
@@ -159,7 +157,7 @@ Tensor block_matrix(const std::vector<std::vector<Tensor>>& rows, SourceLocation
       for (const Tensor& part : row) {
         Dimensions shape = part.shape().dimensions();
         shape.insert(shape.begin(), static_cast<size_t>(rank - part.rank()), 1);
-        parts.push_back(reshape({part, at}, shape));
+        parts.push_back(reshape(part, shape));
       }
       wide.push_back(joined("block_matrix", parts, rank, -1, at));
     }
@@ -170,11 +168,8 @@ Tensor block_matrix(const std::vector<std::vector<Tensor>>& rows, SourceLocation
 std::vector<Tensor> array_split(Operand operand, base::Int count, base::Int axis) {
   const PublicCall call("array_split", operand.at());
   Tensor x = as_tensor(operand);
-  const int64_t size = x.dim(axis_of("array_split", x.shape(), axis, operand.at()));
-  if (count < 1)
-    throw Error(trace_internal::invalid_argument("array_split", ": count is ", count,
-                                                 "; it must be 1 or more"),
-                operand.at());
+  const int64_t size = x.dim(axis_of(x.shape(), axis));
+  if (count < 1) trace_internal::refuse("count is ", count, "; it must be 1 or more");
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i)
     positions.push_back(i * (size / count) + std::min(i, size % count));
@@ -188,10 +183,8 @@ std::vector<Tensor> equal_parts(std::string_view op, const Operand& x, int64_t c
   const PublicCall call(op, x.at());
   const Tensor given = as_tensor(x);
   if (given.rank() < rank)
-    throw Error(trace_internal::invalid_argument(op, ": x is ", given.shape(),
-                                                 "; it must have rank ", rank, " or more"),
-                x.at());
-  return in_program(op, x.at(), [&] { return split(x, count, axis); });
+    trace_internal::refuse("x is ", given.shape(), "; it must have rank ", rank, " or more");
+  return in_program(op, [&] { return split(x, count, axis); });
 }
 
 }  // namespace
@@ -211,13 +204,13 @@ std::vector<Tensor> unstack(Operand operand, base::Int axis) {
   const PublicCall call("unstack", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  const int64_t along = axis_of("unstack", x.shape(), axis, at);
+  const int64_t along = axis_of(x.shape(), axis);
   if (x.dim(along) == 0) return {};
-  return in_program("unstack", at, [&] {
+  return in_program("unstack", [&] {
     std::vector<Tensor> parts;
     for (int64_t i = 0; i < x.dim(along); ++i) {
-      Tensor part = slice_in_dim({x, at}, i, i + 1, 1, along);
-      parts.push_back(squeeze({part, at}, {along}));
+      Tensor part = slice_in_dim(x, i, i + 1, 1, along);
+      parts.push_back(squeeze(part, {along}));
     }
     return parts;
   });
@@ -227,10 +220,10 @@ std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs, SourceLocati
   const PublicCall call("broadcast_arrays", at);
   if (xs.empty()) return {};
   Shape common = xs[0].shape();
-  for (const Tensor& x : xs) common = Shape(x.dtype(), broadcast_shapes(common, x.shape(), at));
-  return in_program("broadcast_arrays", at, [&] {
+  for (const Tensor& x : xs) common = Shape(x.dtype(), broadcast_shapes(common, x.shape()));
+  return in_program("broadcast_arrays", [&] {
     std::vector<Tensor> out;
-    for (const Tensor& x : xs) out.push_back(broadcast_to(x, common.dimensions(), at));
+    for (const Tensor& x : xs) out.push_back(broadcast_to(x, common.dimensions()));
     return out;
   });
 }
@@ -240,128 +233,100 @@ Tensor insert(Operand operand, base::Int position, Operand values, std::optional
   const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (!axis && x.rank() != 1)
-    return one_program("insert", at, [&] {
-      return insert({ravel(operand), at}, position, values, 0);
-    });
-  const int64_t along = axis_of("insert", x.shape(), axis.value_or(0), at), size = x.dim(along);
+    return one_program("insert", [&] { return insert(ravel(operand), position, values, 0); });
+  const int64_t along = axis_of(x.shape(), axis.value_or(0)), size = x.dim(along);
   const int64_t place = position < 0 ? position + size : int64_t{position};
   if (place < 0 || place > size)
-    throw Error(trace_internal::invalid_argument("insert", ": position is ", position, "; axis ",
-                                                 along, " of ", x.shape(), " has size ", size,
-                                                 ", it must be in ", -size, " .. ", size),
-                at);
-  return one_program("insert", at, [&] {
-    Tensor given = trace_internal::like("insert", "value", values, x.dtype(), at);
+    trace_internal::refuse("position is ", position, "; axis ", along, " of ", x.shape(),
+                           " has size ", size, ", it must be in ", -size, " .. ", size);
+  return one_program("insert", [&] {
+    Tensor given = trace_internal::like("value", values, x.dtype());
     Dimensions shape = x.shape().dimensions();
     shape.erase(shape.begin() + along);
-    Tensor row = expand_dims({trace_internal::stretched("insert", given, shape, at), at}, along);
-    std::vector<Tensor> sides = split_at({x, at}, {place}, along);
-    return concat({sides[0], row, sides[1]}, along, at);
+    Tensor row = expand_dims(trace_internal::stretched(given, shape), along);
+    std::vector<Tensor> sides = split_at(x, {place}, along);
+    return concat({sides[0], row, sides[1]}, along);
   });
 }
 
-Tensor without(Operand operand, const std::vector<int64_t>& positions,
-               std::optional<base::Int> axis) {
+Tensor without(Operand operand, const base::Ints& positions, std::optional<base::Int> axis) {
   const PublicCall call("without", operand.at());
   const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (!axis && x.rank() != 1)
-    return one_program("without", at, [&] { return without({ravel(operand), at}, positions, 0); });
-  const int64_t along = axis_of("without", x.shape(), axis.value_or(0), at), size = x.dim(along);
+    return one_program("without", [&] { return without(ravel(operand), positions, 0); });
+  const int64_t along = axis_of(x.shape(), axis.value_or(0)), size = x.dim(along);
   std::vector<bool> goes(static_cast<size_t>(size));
   for (int64_t position : positions) {
     if (position < -size || position >= size)
-      throw Error(
-          trace_internal::invalid_argument("without", ": position ", position, " is outside axis ",
-                                           along, " of ", x.shape(), ", which has size ", size),
-          at);
+      trace_internal::refuse("position ", position, " is outside axis ", along, " of ", x.shape(),
+                             ", which has size ", size);
     goes[static_cast<size_t>(position < 0 ? position + size : position)] = true;
   }
   std::vector<int64_t> stays;
   for (int64_t i = 0; i < size; ++i) {
     if (!goes[static_cast<size_t>(i)]) stays.push_back(i);
   }
-  return one_program("without", at, [&] { return positions_of(x, stays, along, at); });
+  return one_program("without", [&] { return positions_of(x, stays, along); });
 }
 
-Tensor resize(Operand operand, const Dimensions& shape) {
+Tensor resize(Operand operand, const base::Ints& shape) {
   const PublicCall call("resize", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  return one_program("resize", at, [&] {
+  return one_program("resize", [&] {
     int64_t count = 1;
     for (int64_t size : shape) {
       if (size < 0)
-        throw Error(
-            trace_internal::invalid_argument("resize", ": shape is [", base::join(shape, ","),
-                                             "]; its sizes must be 0 or more"),
-            at);
+        trace_internal::refuse("shape is [", base::join(shape, ","),
+                               "]; its sizes must be 0 or more");
       count *= size;
     }
-    if (x.size() == 0) return zeros(shape, x.dtype(), at);
-    Tensor all = tile({ravel({x, at}), at}, {(count + x.size() - 1) / x.size()});
-    return reshape({slice_in_dim({all, at}, 0, count), at}, shape);
+    if (x.size() == 0) return zeros(shape, x.dtype());
+    Tensor all = tile(ravel(x), {(count + x.size() - 1) / x.size()});
+    return reshape(slice_in_dim(all, 0, count), shape);
   });
 }
 
 Tensor fliplr(Operand x) {
   const PublicCall call("fliplr", x.at());
-  return flip(x, {axis_of("fliplr", as_tensor(x).shape(), 1, x.at())});
+  return flip(x, {axis_of(as_tensor(x).shape(), 1)});
 }
 Tensor flipud(Operand x) {
   const PublicCall call("flipud", x.at());
-  return flip(x, {axis_of("flipud", as_tensor(x).shape(), 0, x.at())});
+  return flip(x, {axis_of(as_tensor(x).shape(), 0)});
 }
 
 Tensor rot90(Operand operand, base::Int times, base::Int from, base::Int toward) {
   const PublicCall call("rot90", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  const std::vector<int64_t> axes = trace_internal::axes_of("rot90", x.shape(), {from, toward}, at);
-  return one_program("rot90", at, [&] {
+  const std::vector<int64_t> axes = trace_internal::axes_of(x.shape(), {from, toward});
+  return one_program("rot90", [&] {
     switch (((times % 4) + 4) % 4) {
-      case 1: return swapaxes({flip({x, at}, {axes[1]}), at}, axes[0], axes[1]);
-      case 2: return flip({x, at}, axes);
-      case 3: return flip({swapaxes({x, at}, axes[0], axes[1]), at}, {axes[1]});
+      case 1: return swapaxes(flip(x, {axes[1]}), axes[0], axes[1]);
+      case 2: return flip(x, axes);
+      case 3: return flip(swapaxes(x, axes[0], axes[1]), {axes[1]});
       default: return x;
     }
-  });
-}
-
-Tensor roll(Operand operand, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes) {
-  const PublicCall call("roll", operand.at());
-  SourceLocation at = operand.at();
-  if (shifts.size() != axes.size())
-    throw Error(trace_internal::invalid_argument("roll", ": has ", shifts.size(), " shifts and ",
-                                                 axes.size(), " axes; give as many of both"),
-                at);
-  return one_program("roll", at, [&] {
-    Tensor out = as_tensor(operand);
-    for (size_t i = 0; i < axes.size(); ++i) out = roll({out, at}, shifts[i], axes[i]);
-    return out;
   });
 }
 
 Tensor rollaxis(Operand operand, base::Int axis, base::Int start) {
   const PublicCall call("rollaxis", operand.at());
   Tensor x = as_tensor(operand);
-  const int64_t from = axis_of("rollaxis", x.shape(), axis, operand.at());
+  const int64_t from = axis_of(x.shape(), axis);
   const int64_t before = start < 0 ? start + x.rank() : int64_t{start};
   if (before < 0 || before > x.rank())
-    throw Error(
-        trace_internal::invalid_argument("rollaxis", ": start is ", start, "; x is ", x.shape(),
-                                         ", it must be in ", -x.rank(), " .. ", x.rank()),
-        operand.at());
+    trace_internal::refuse("start is ", start, "; x is ", x.shape(), ", it must be in ", -x.rank(),
+                           " .. ", x.rank());
   return moveaxis(operand, from, from < before ? before - 1 : before);
 }
 
 Tensor matrix_transpose(Operand operand) {
   const PublicCall call("matrix_transpose", operand.at());
   Tensor x = as_tensor(operand);
-  if (x.rank() < 2)
-    throw Error(trace_internal::invalid_argument("matrix_transpose", ": x is ", x.shape(),
-                                                 "; it must have rank 2 or more"),
-                operand.at());
+  if (x.rank() < 2) trace_internal::refuse("x is ", x.shape(), "; it must have rank 2 or more");
   return swapaxes(operand, -2, -1);
 }
 
@@ -370,11 +335,9 @@ Tensor pad_with(Operand operand, PadMode mode, const std::vector<Padding>& paddi
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
   if (static_cast<int64_t>(padding.size()) != x.rank())
-    throw Error(
-        trace_internal::invalid_argument("pad_with", ": padding has ", padding.size(),
-                                         " entries; x is ", x.shape(), ", give one an axis"),
-        at);
-  return one_program("pad_with", at, [&] {
+    trace_internal::refuse("padding has ", padding.size(), " entries; x is ", x.shape(),
+                           ", give one an axis");
+  return one_program("pad_with", [&] {
     Tensor out = x;
     for (size_t i = 0; i < padding.size(); ++i) {
       const Padding& p = padding[i];
@@ -383,12 +346,10 @@ Tensor pad_with(Operand operand, PadMode mode, const std::vector<Padding>& paddi
       if (p.low == 0 && p.high == 0 && p.interior == 0) continue;
       if (p.interior != 0 || size == 0 ||
           size + std::min<int64_t>(p.low, 0) + std::min<int64_t>(p.high, 0) < 0)
-        throw Error(trace_internal::invalid_argument(
-                        "pad_with", ": padding of axis ", axis, " is ", p.low, ", ", p.high,
-                        ", interior ", p.interior, "; x is ", x.shape(),
-                        ", it needs elements there, no interior, and at most all cut"),
-                    at);
-      out = padded(out, mode, p, axis, at);
+        trace_internal::refuse("padding of axis ", axis, " is ", p.low, ", ", p.high, ", interior ",
+                               p.interior, "; x is ", x.shape(),
+                               ", it needs elements there, no interior, and at most all cut");
+      out = padded(out, mode, p, axis);
     }
     return out;
   });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/shaping.h"
@@ -54,17 +55,14 @@ std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs,
 Tensor insert(Operand x, base::Int position, Operand values, std::optional<base::Int> axis = {});
 // Without the positions listed, of an axis or of the flattened array; in numpy `delete`, a word of
 // C++.
-Tensor without(Operand x, const std::vector<int64_t>& positions,
-               std::optional<base::Int> axis = {});
+Tensor without(Operand x, const base::Ints& positions, std::optional<base::Int> axis = {});
 // x's elements in order, again and again until the shape is full; of nothing zeros.
-Tensor resize(Operand x, const Dimensions& shape);
+Tensor resize(Operand x, const base::Ints& shape);
 
 Tensor fliplr(Operand x);  // axis 1 reversed
 Tensor flipud(Operand x);  // axis 0 reversed
 // Turned by so many right angles, from the first of two axes toward the second.
 Tensor rot90(Operand x, base::Int times = 1, base::Int from = 0, base::Int toward = 1);
-// Several axes by several shifts.
-Tensor roll(Operand x, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes);
 // An axis moved back until it stands before `start`.
 Tensor rollaxis(Operand x, base::Int axis, base::Int start = 0);
 Tensor matrix_transpose(Operand x);  // the last two axes change places

@@ -98,6 +98,21 @@ TEST(Arranging, Turning) {
               HasSubstr("roll: has 1 shifts and 2 axes; give as many of both"));
 }
 
+TEST(Arranging, OneAxisStandsForAListOfOne) {
+  EXPECT_THAT(of(flip(grid(), 0)), ElementsAre(3, 4, 5, 0, 1, 2));
+  EXPECT_THAT(of(flip(grid(), -1)), ElementsAre(2, 1, 0, 5, 4, 3));
+  EXPECT_THAT(of(flip(grid(), std::vector<int>{0, 1})), ElementsAre(5, 4, 3, 2, 1, 0));
+  EXPECT_THAT(of(flip(grid(), {})), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(of(tile(arange(2), 2)), ElementsAre(0, 1, 0, 1));
+  EXPECT_EQ(squeeze(zeros({1, 2, 1}), 0).shape(), Shape(f32, {2, 1}));
+  EXPECT_EQ(transpose(zeros({2, 3}), std::vector<int>{1, 0}).shape(), Shape(f32, {3, 2}));
+  EXPECT_THAT(of(roll(grid(), 1, 0)), ElementsAre(3, 4, 5, 0, 1, 2));
+  EXPECT_THAT(of(roll(grid(), -1, {1})), ElementsAre(1, 2, 0, 4, 5, 3));
+  EXPECT_THAT(of(roll(grid(), 3, 1)), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(of(split_at(arange(3), 1)[1]), ElementsAre(1, 2));
+  EXPECT_THAT(error_of([] { roll(grid(), 1, 2); }), HasSubstr("roll: axis is 2"));
+}
+
 TEST(Arranging, AxesMoved) {
   Tensor x = zeros({2, 3, 4});
   EXPECT_EQ(rollaxis(x, 2).shape(), Shape(f32, {4, 2, 3}));

@@ -15,21 +15,23 @@
 
 namespace heddle::trace_internal {
 
-// errors: throws Error naming op, axis and shape, where there is no such axis
-int64_t axis_of(std::string_view op, const Shape& shape, int64_t axis, SourceLocation at);
+// errors: throws Error naming axis and shape, where there is no such axis
+int64_t axis_of(const Shape& shape, int64_t axis);
 // errors: likewise, and where an axis is listed twice
-std::vector<int64_t> axes_of(std::string_view op, const Shape& shape,
-                             const std::vector<int64_t>& axes, SourceLocation at);
+std::vector<int64_t> axes_of(const Shape& shape, const std::vector<int64_t>& axes);
 
 // A number of rows or columns, `usual` where none is given. errors: throws Error naming op and
 // `name` where it is below 0
-int64_t count_or(std::string_view op, std::string_view name, std::optional<base::Int> count,
-                 int64_t usual, SourceLocation at);
+int64_t count_or(std::string_view name, std::optional<base::Int> count, int64_t usual);
 
 // in_program() for a function with one result.
 template <class Fn>
 Tensor one_program(std::string_view what, SourceLocation at, Fn&& fn) {
   return in_program(what, at, [&] { return std::vector<Tensor>{fn()}; })[0];
+}
+template <class Fn>
+Tensor one_program(std::string_view what, Fn&& fn) {
+  return in_program(what, [&] { return std::vector<Tensor>{fn()}; })[0];
 }
 
 }  // namespace heddle::trace_internal

@@ -4,20 +4,24 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <utility>
+#include <type_traits>
 #include <vector>
+
+#include "heddle/base/ints.h"
 
 namespace heddle {
 
-// {0, -1} and a vector are those axes, and {} is none, as numpy's () is; kAllAxes is all of them,
-// whatever the rank. Negative axes count from the end. There is no default constructor, so that
-// `.axes = {}` is the empty list.
+// {0, -1} and a vector are those axes, 0 is that one, and {} is none, as numpy's () is; kAllAxes is
+// all of them, whatever the rank. Negative axes count from the end. There is no default
+// constructor, so that `.axes = {}` is the empty list.
 class AxisList {
  public:
   struct All {};
   AxisList(All) {}
-  AxisList(std::initializer_list<int64_t> axes) : axes_(std::vector<int64_t>(axes)) {}
-  AxisList(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
+  AxisList(std::initializer_list<base::Int> axes) : axes_(base::Ints(axes).list()) {}
+  template <class Axes>  // a vector or another range of integers, or one axis
+  requires std::is_convertible_v<const Axes&, base::Ints> AxisList(const Axes& axes)
+      : axes_(base::Ints(axes).list()) {}
 
   [[nodiscard]] bool is_all() const { return !axes_; }
   // The list; every axis of an array of that rank where it is all.

@@ -5,10 +5,10 @@
 namespace heddle::trace_internal {
 
 std::vector<Tensor> barrier(std::span<const Tensor> leaves, SourceLocation at) {
+  const PublicCall call("optimization_barrier", at);
   if (leaves.empty()) return {};
   return emit_many({.opcode = hlo::Opcode::kOptBarrier,
                     .operands = {leaves.begin(), leaves.end()},
-                    .at = at,
                     .takes_tuple = true});
 }
 

@@ -28,8 +28,7 @@ constexpr void assert_traced_types() {
                                         const std::vector<TreeSpec>& given,
                                         const std::vector<TreeSpec>& want, SourceLocation at);
 // errors: throws Error that says what the program returns
-[[noreturn]] void throw_other_result(std::string_view program, const TreeSpec& returned,
-                                     SourceLocation at);
+[[noreturn]] void throw_other_result(std::string_view program, const TreeSpec& returned);
 
 // Self has signature(), argument_specs(), result_spec() and run(leaves, at).
 template <class Self>
@@ -124,7 +123,7 @@ class Calls {
     if (!takes(self.argument_specs(), args...))
       throw_other_arguments(self.signature().name, {tree_spec(args)...}, self.argument_specs(), at);
     if (!fits<Out>(self.result_spec()))
-      throw_other_result(self.signature().name, self.result_spec(), at);
+      throw_other_result(self.signature().name, self.result_spec());
     std::vector<Tensor> leaves;
     (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
     std::vector<Tensor> results = self.run(leaves, at);

@@ -7,7 +7,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/shaping.h"
@@ -58,24 +58,18 @@ class Groups {
                       "have a part of its own"),
                   at);
     }
-    if (axes.names().empty())
-      throw Error(
-          trace_internal::invalid_argument(op, ": names no mesh axis; must name one or more"), at);
+    if (axes.names().empty()) trace_internal::refuse("names no mesh axis; must name one or more");
     const Mesh* mesh = &scope->mesh();
     std::vector<bool> inside(mesh->axes().size());
     for (const std::string& name : axes.names()) {
-      inner_.push_back(mesh->axis(name, at));
+      inner_.push_back(mesh->axis(name));
       if (!scope->has(name)) {
-        throw Error(trace_internal::invalid_argument(
-                        op, ": mesh axis ", name,
-                        " is not of the shard_map around; add it to its .axes, or "
-                        "stand in a shard_map of that axis"),
-                    at);
+        trace_internal::refuse("mesh axis ", name,
+                               " is not of the shard_map around; add it to its .axes, or "
+                               "stand in a shard_map of that axis");
       }
       if (inside[inner_.back()])
-        throw Error(trace_internal::invalid_argument(op, ": names mesh axis ", name,
-                                                     " twice; must name it once"),
-                    at);
+        trace_internal::refuse("names mesh axis ", name, " twice; must name it once");
       inside[inner_.back()] = true;
     }
     for (size_t axis = 0; axis < inside.size(); ++axis) {
@@ -146,27 +140,20 @@ Opcode combiner(CollectiveCombine combine) {
   return Opcode::kAdd;
 }
 
-const Shape& shape_of(const Tensor& x, std::string_view op, SourceLocation at) {
-  return trace_internal::node_of(x, op, at).shape;
-}
+const Shape& shape_of(const Tensor& x) { return trace_internal::node_of(x, "operation", {}).shape; }
 
 // x, of pred as numbers to be added.
-Tensor countable(const Tensor& x, std::string_view op, SourceLocation at) {
-  return shape_of(x, op, at).dtype() == pred ? x.astype(s32, at) : x;
-}
+Tensor countable(const Tensor& x) { return shape_of(x).dtype() == pred ? x.astype(s32) : x; }
 
 std::vector<int64_t> with_size(std::vector<int64_t> sizes, int64_t axis, int64_t size) {
   sizes[static_cast<size_t>(axis)] = size;
   return sizes;
 }
 
-void check_multiple(const Shape& shape, int64_t axis, int64_t n, std::string_view op,
-                    SourceLocation at) {
+void check_multiple(const Shape& shape, int64_t axis, int64_t n) {
   if (shape.dimension(axis) % n == 0) return;
-  throw Error(trace_internal::invalid_argument(op, ": axis ", axis, " of x, ", shape,
-                                               ", goes to a group of ", n,
-                                               " devices; its size must be a multiple"),
-              at);
+  trace_internal::refuse("axis ", axis, " of x, ", shape, ", goes to a group of ", n,
+                         " devices; its size must be a multiple");
 }
 
 }  // namespace
@@ -177,14 +164,13 @@ Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
                 CollectiveCombine combine, SourceLocation at) {
   const PublicCall call(op, at);
   const Groups groups(op, axes, at);
-  const Shape& shape = shape_of(x, op, at);
+  const Shape& shape = shape_of(x);
   if (groups.is_alone()) return x;
   return emit({.opcode = Opcode::kAllReduce,
                .operands = {x},
                .attrs = attrs_of(groups),
                .called = {trace_internal::scalar_computation(combiner(combine), shape.dtype())},
-               .declared = shape,
-               .at = at});
+               .declared = shape});
 }
 
 }  // namespace
@@ -194,7 +180,7 @@ Tensor all_reduce(const Tensor& x, const MeshAxes& axes, CollectiveCombine combi
   return combined("all_reduce", x, axes, combine, at);
 }
 Tensor psum(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
-  return combined("psum", countable(x, "psum", at), axes, CollectiveCombine::kSum, at);
+  return combined("psum", countable(x), axes, CollectiveCombine::kSum, at);
 }
 Tensor pmax(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
   return combined("pmax", x, axes, CollectiveCombine::kMax, at);
@@ -205,52 +191,47 @@ Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("pmean", at);
   const int64_t n = Groups("pmean", axes, at).size();
-  (void)shape_of(x, "pmean", at);
-  trace_internal::require_inexact("pmean", {x, at});
-  return divide({psum(x, axes, at), at}, {static_cast<double>(n), at});
+  (void)shape_of(x);
+  trace_internal::require_inexact(x);
+  return divide(psum(x, axes), static_cast<double>(n));
 }
 
 Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options,
                   SourceLocation at) {
   const PublicCall call("all_gather", at);
   const Groups groups("all_gather", axes, at);
-  const Shape& shape = shape_of(x, "all_gather", at);
+  const Shape& shape = shape_of(x);
   std::vector<int64_t> sizes = shape.dimensions();
   int64_t axis = options.axis;
   if (options.tiled) {
-    axis = axis_of("all_gather", shape, axis, at);
+    axis = axis_of(shape, axis);
   } else {
     if (axis < 0) axis += shape.rank() + 1;
     if (axis < 0 || axis > shape.rank())
-      throw Error(trace_internal::invalid_argument("all_gather", ": new axis is ", options.axis,
-                                                   "; the result has axes ", -shape.rank() - 1,
-                                                   " .. ", shape.rank()),
-                  at);
+      trace_internal::refuse("new axis is ", options.axis, "; the result has axes ",
+                             -shape.rank() - 1, " .. ", shape.rank());
     sizes.insert(sizes.begin() + axis, 1);
   }
-  Tensor part = options.tiled ? x : reshape({x, at}, sizes);
+  Tensor part = options.tiled ? x : reshape(x, sizes);
   if (groups.is_alone()) return part;
   sizes[static_cast<size_t>(axis)] *= groups.size();
   return emit({.opcode = Opcode::kAllGather,
                .operands = {part},
                .attrs = attrs_of(groups, {axis}),
-               .declared = Shape(shape.dtype(), std::move(sizes)),
-               .at = at});
+               .declared = Shape(shape.dtype(), std::move(sizes))});
 }
 
 Tensor reduce_scatter(const Tensor& part, const MeshAxes& axes, const CollectiveOptions& options,
                       SourceLocation at) {
   const PublicCall call("reduce_scatter", at);
   const Groups groups("reduce_scatter", axes, at);
-  const Tensor x = countable(part, "reduce_scatter", at);
+  const Tensor x = countable(part);
   const Shape& shape = x.shape();
-  const int64_t axis = axis_of("reduce_scatter", shape, options.axis, at);
-  check_multiple(shape, axis, groups.size(), "reduce_scatter", at);
+  const int64_t axis = axis_of(shape, options.axis);
+  check_multiple(shape, axis, groups.size());
   if (!options.tiled && shape.dimension(axis) != groups.size()) {
-    throw Error(trace_internal::invalid_argument("reduce_scatter", ": axis ", axis, " of x, ",
-                                                 shape, ", goes to a group of ", groups.size(),
-                                                 " devices; it must be as long, or be tiled"),
-                at);
+    trace_internal::refuse("axis ", axis, " of x, ", shape, ", goes to a group of ", groups.size(),
+                           " devices; it must be as long, or be tiled");
   }
   std::vector<int64_t> sizes =
       with_size(shape.dimensions(), axis, shape.dimension(axis) / groups.size());
@@ -260,18 +241,17 @@ Tensor reduce_scatter(const Tensor& part, const MeshAxes& axes, const Collective
                 .operands = {x},
                 .attrs = attrs_of(groups, {axis}),
                 .called = {trace_internal::scalar_computation(Opcode::kAdd, shape.dtype())},
-                .declared = Shape(shape.dtype(), sizes),
-                .at = at});
+                .declared = Shape(shape.dtype(), sizes)});
   }
   if (options.tiled) return out;
   sizes.erase(sizes.begin() + axis);
-  return reshape({out, at}, sizes);
+  return reshape(out, sizes);
 }
 
 namespace {
 
 // [.., n * s, ..] along `split` to [.., n * c, ..] along `concat`: blocks become a part of it.
-Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n, SourceLocation at) {
+Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n) {
   std::vector<int64_t> sizes = x.shape().dimensions();
   std::vector<int64_t> blocks = with_size(sizes, split, sizes[static_cast<size_t>(split)] / n);
   const std::vector<int64_t> one_block = blocks;
@@ -282,11 +262,9 @@ Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n, S
   const int64_t target = concat + (concat > split ? 1 : 0);  // of `concat` among the blocks' axes
   order.insert(std::ranges::find(order, target), split);
   Tensor turned = emit({.opcode = Opcode::kTranspose,
-                        .operands = {reshape({x, at}, blocks)},
-                        .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)},
-                        .at = at});
-  return reshape({turned, at},
-                 with_size(one_block, concat, one_block[static_cast<size_t>(concat)] * n));
+                        .operands = {reshape(x, blocks)},
+                        .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)}});
+  return reshape(turned, with_size(one_block, concat, one_block[static_cast<size_t>(concat)] * n));
 }
 
 }  // namespace
@@ -295,35 +273,30 @@ Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
                   base::Int concat_axis, SourceLocation at) {
   const PublicCall call("all_to_all", at);
   const Groups groups("all_to_all", axes, at);
-  const Shape& shape = shape_of(x, "all_to_all", at);
-  const int64_t split = axis_of("all_to_all", shape, split_axis, at);
-  const int64_t concat = axis_of("all_to_all", shape, concat_axis, at);
-  check_multiple(shape, split, groups.size(), "all_to_all", at);
+  const Shape& shape = shape_of(x);
+  const int64_t split = axis_of(shape, split_axis);
+  const int64_t concat = axis_of(shape, concat_axis);
+  check_multiple(shape, split, groups.size());
   if (groups.is_alone()) return x;
   hlo::CollectiveAttrs attrs = attrs_of(groups, {split});
   attrs.use_global_device_ids = false;  // all-to-all has none: with a channel groups are partitions
-  Tensor out = emit({.opcode = Opcode::kAllToAll,
-                     .operands = {x},
-                     .attrs = std::move(attrs),
-                     .declared = shape,
-                     .at = at});
-  return split == concat ? out : blocks_moved(out, split, concat, groups.size(), at);
+  Tensor out = emit(
+      {.opcode = Opcode::kAllToAll, .operands = {x}, .attrs = std::move(attrs), .declared = shape});
+  return split == concat ? out : blocks_moved(out, split, concat, groups.size());
 }
 
 Tensor permute(const Tensor& x, const MeshAxes& axes,
                const std::vector<std::pair<int64_t, int64_t>>& pairs, SourceLocation at) {
   const PublicCall call("permute", at);
   const Groups groups("permute", axes, at);
-  const Shape& shape = shape_of(x, "permute", at);
+  const Shape& shape = shape_of(x);
   const int64_t n = groups.size();
   std::vector<bool> taken(static_cast<size_t>(n));
   for (const auto& [from, to] : pairs) {
     if (from < 0 || from >= n || to < 0 || to >= n || taken[static_cast<size_t>(to)]) {
-      throw Error(
-          trace_internal::invalid_argument("permute", ": has the pair (", from, ", ", to,
-                                           ") in a group of ", n, " devices; both must be below ",
-                                           n, ", and each device gets one value at most"),
-          at);
+      trace_internal::refuse("has the pair (", from, ", ", to, ") in a group of ", n,
+                             " devices; both must be below ", n,
+                             ", and each device gets one value at most");
     }
     taken[static_cast<size_t>(to)] = true;
   }
@@ -334,35 +307,31 @@ Tensor permute(const Tensor& x, const MeshAxes& axes,
       attrs.source_target_pairs.push_back(
           {group[static_cast<size_t>(from)], group[static_cast<size_t>(to)]});
   }
-  if (groups.is_alone()) return pairs.empty() ? zeros_like({x, at}) : x;
+  if (groups.is_alone()) return pairs.empty() ? zeros_like(x) : x;
   return emit({.opcode = Opcode::kCollectivePermute,
                .operands = {x},
                .attrs = std::move(attrs),
-               .declared = shape,
-               .at = at});
+               .declared = shape});
 }
 
 Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("axis_index", at);
   const Groups groups("axis_index", axes, at);
-  if (groups.is_alone()) return trace_internal::emit_constant(Literal::scalar(s32, int64_t{0}), at);
+  if (groups.is_alone()) return trace_internal::emit_constant(Literal::scalar(s32, int64_t{0}));
   // XLA takes the number of a device for known only where it is told that the value is its own.
   auto manual = std::make_shared<hlo::Sharding>();
   manual->type = hlo::Sharding::Type::kManual;
   const Tensor device = emit({.opcode = Opcode::kPartitionId,
                               .declared = Shape::scalar(u32),
-                              .at = at,
                               .sharding = std::move(manual)});
   Tensor index;
   for (size_t axis : groups.inner()) {
     Tensor along = device;
-    if (groups.stride(axis) > 1) along = divide({along, at}, {groups.stride(axis), at});
-    along = rem({along, at}, {groups.size_of(axis), at});
-    index = index.is_valid()
-                ? add({multiply({index, at}, {groups.size_of(axis), at}), at}, {along, at})
-                : along;
+    if (groups.stride(axis) > 1) along = divide(along, groups.stride(axis));
+    along = rem(along, groups.size_of(axis));
+    index = index.is_valid() ? add(multiply(index, groups.size_of(axis)), along) : along;
   }
-  return index.astype(s32, at);
+  return index.astype(s32);
 }
 
 int64_t axis_size(const MeshAxes& axes, SourceLocation at) {

@@ -41,53 +41,44 @@ Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const D
               std::optional<DType> result, SourceLocation at) {
   const PublicCall call(op, at);
   if (lhs.dtype() != rhs.dtype() && !result) {
-    throw Error(
-        trace_internal::invalid_argument(op, ": operands are ", lhs.shape(), " and ", rhs.shape(),
-                                         "; their dtypes must be equal, ", cast_advice(lhs, rhs)),
-        at);
+    trace_internal::refuse("operands are ", lhs.shape(), " and ", rhs.shape(),
+                           "; their dtypes must be equal, ", cast_advice(lhs, rhs));
   }
-  hlo::DotAttrs attrs{.lhs_batch_dims = axes_of(op, lhs.shape(), axes.lhs_batch, at),
-                      .lhs_contracting_dims = axes_of(op, lhs.shape(), axes.lhs_contracting, at),
-                      .rhs_batch_dims = axes_of(op, rhs.shape(), axes.rhs_batch, at),
-                      .rhs_contracting_dims = axes_of(op, rhs.shape(), axes.rhs_contracting, at)};
+  hlo::DotAttrs attrs{.lhs_batch_dims = axes_of(lhs.shape(), axes.lhs_batch),
+                      .lhs_contracting_dims = axes_of(lhs.shape(), axes.lhs_contracting),
+                      .rhs_batch_dims = axes_of(rhs.shape(), axes.rhs_batch),
+                      .rhs_contracting_dims = axes_of(rhs.shape(), axes.rhs_contracting)};
   Shape declared(result.value_or(lhs.dtype()), dot_dimensions(lhs.shape(), rhs.shape(), attrs));
-  return one_program(op, at, [&] {
-    return trace_internal::emit({.opcode = Opcode::kDot,
-                                 .operands = {lhs, rhs},
-                                 .attrs = attrs,
-                                 .declared = declared,
-                                 .at = at});
+  return one_program(op, [&] {
+    return trace_internal::emit(
+        {.opcode = Opcode::kDot, .operands = {lhs, rhs}, .attrs = attrs, .declared = declared});
   });
 }
 
 // a and b with their leading axes (all but the last `keep`) broadcast to each other.
-std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b, SourceLocation at) {
+std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b) {
   auto leading = [](const Tensor& t) {
     return Shape(t.dtype(),
                  Dimensions(t.shape().dimensions().begin(), t.shape().dimensions().end() - 2));
   };
   const std::optional<Dimensions> both = common_dimensions(leading(a), leading(b));
   if (!both)
-    throw Error(trace_internal::invalid_argument(
-                    "matmul", ": operands are ", a.shape(), " and ", b.shape(),
-                    "; the sizes of the axes before the last two must be equal or 1, "
-                    "counted from the last of them"),
-                at);
+    trace_internal::refuse("operands are ", a.shape(), " and ", b.shape(),
+                           "; the sizes of the axes before the last two must be equal or 1, "
+                           "counted from the last of them");
   const Dimensions& common = *both;
   auto stretch = [&](const Tensor& t) {
     Dimensions shape = common;
     shape.insert(shape.end(), t.shape().dimensions().end() - 2, t.shape().dimensions().end());
-    return broadcast_to(t, shape, at);
+    return broadcast_to(t, shape);
   };
   return {stretch(a), stretch(b)};
 }
 
-[[noreturn]] void throw_matmul(const Tensor& a, const Tensor& b, SourceLocation at) {
-  throw Error(
-      trace_internal::invalid_argument(
-          "matmul", ": operands are ", a.shape(), " and ", b.shape(),
-          "; the last axis of the first must have the size of the last but one of the second"),
-      at);
+[[noreturn]] void throw_matmul(const Tensor& a, const Tensor& b) {
+  trace_internal::refuse(
+      "operands are ", a.shape(), " and ", b.shape(),
+      "; the last axis of the first must have the size of the last but one of the second");
 }
 
 // A weight matrix against anything: no broadcast is needed, the free axes stay in place.
@@ -95,7 +86,7 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b, std::optional<DType> re
                        SourceLocation at) {
   if (b.rank() == 2)
     return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result, at);
-  auto [x, y] = broadcast_leading(a, b, at);
+  auto [x, y] = broadcast_leading(a, b);
   std::vector<int64_t> batch;
   for (int64_t i = 0; i < x.rank() - 2; ++i) batch.push_back(i);
   return dot_of(
@@ -117,18 +108,16 @@ Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a.rank() == 0 || b.rank() == 0) {
-    throw Error(
-        trace_internal::invalid_argument("matmul", ": operands are ", a.shape(), " and ", b.shape(),
-                                         "; a scalar has no axis to sum over, use *"),
-        at);
+    trace_internal::refuse("operands are ", a.shape(), " and ", b.shape(),
+                           "; a scalar has no axis to sum over, use *");
   }
-  if (a.dim(-1) != b.dim(b.rank() == 1 ? 0 : -2)) throw_matmul(a, b, at);
-  return one_program("matmul", at, [&] {
+  if (a.dim(-1) != b.dim(b.rank() == 1 ? 0 : -2)) throw_matmul(a, b);
+  return one_program("matmul", [&] {
     if (b.rank() == 1)
       return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result, at);
     if (a.rank() == 1) {
-      Tensor row = matmul_matrices(reshape({a, at}, {1, a.dim(0)}), b, result, at);
-      return squeeze({row, at}, {-2});
+      Tensor row = matmul_matrices(reshape(a, {1, a.dim(0)}), b, result, at);
+      return squeeze(row, {-2});
     }
     return matmul_matrices(a, b, result, at);
   });
@@ -153,10 +142,8 @@ Tensor tensordot(Operand left, Operand right, base::Int axes) {
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (axes < 0 || axes > a.rank() || axes > b.rank()) {
-    throw Error(trace_internal::invalid_argument("tensordot", ": axes is ", axes, "; operands are ",
-                                                 a.shape(), " and ", b.shape(),
-                                                 ", sum over at most as many axes as each has"),
-                left.at());
+    trace_internal::refuse("axes is ", axes, "; operands are ", a.shape(), " and ", b.shape(),
+                           ", sum over at most as many axes as each has");
   }
   DotAxes pairs;
   for (int64_t i = 0; i < axes; ++i) {
@@ -166,16 +153,13 @@ Tensor tensordot(Operand left, Operand right, base::Int axes) {
   return dot_of("tensordot", a, b, pairs, {}, left.at());
 }
 
-Tensor tensordot(Operand left, Operand right, const std::vector<int64_t>& a_axes,
-                 const std::vector<int64_t>& b_axes) {
+Tensor tensordot(Operand left, Operand right, const base::Ints& a_axes, const base::Ints& b_axes) {
   const PublicCall call("tensordot", left.at());
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a_axes.size() != b_axes.size()) {
-    throw Error(
-        trace_internal::invalid_argument("tensordot", ": has ", a_axes.size(), " axes of a and ",
-                                         b_axes.size(), " of b; give as many of both"),
-        left.at());
+    trace_internal::refuse("has ", a_axes.size(), " axes of a and ", b_axes.size(),
+                           " of b; give as many of both");
   }
   return dot_of("tensordot", a, b, {.lhs_contracting = a_axes, .rhs_contracting = b_axes}, {},
                 left.at());

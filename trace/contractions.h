@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -16,10 +18,10 @@ namespace heddle {
 
 // Axes of a dot, in pairs: contracting ones are summed over, batch ones kept once.
 struct DotAxes {
-  std::vector<int64_t> lhs_contracting = {};
-  std::vector<int64_t> rhs_contracting = {};
-  std::vector<int64_t> lhs_batch = {};
-  std::vector<int64_t> rhs_batch = {};
+  base::Ints lhs_contracting = {};
+  base::Ints rhs_contracting = {};
+  base::Ints lhs_batch = {};
+  base::Ints rhs_batch = {};
 };
 
 // HLO's dot: result axes are batch, what is left of lhs, what is left of rhs. `result` is its
@@ -38,8 +40,7 @@ Tensor outer(Operand a, Operand b);
 // Sums over the last `axes` axes of a and the first `axes` axes of b.
 Tensor tensordot(Operand a, Operand b, base::Int axes = 2);
 // Over pairs of axes: a_axes[i] with b_axes[i]; what is left of a, then what is left of b.
-Tensor tensordot(Operand a, Operand b, const std::vector<int64_t>& a_axes,
-                 const std::vector<int64_t>& b_axes);
+Tensor tensordot(Operand a, Operand b, const base::Ints& a_axes, const base::Ints& b_axes);
 
 // einsum("bij,bjk->bik", a, b): explicit or implicit output ("ij,jk"), "..."
 // for broadcast leading axes. A letter that stands twice in one operand takes the diagonal; one
@@ -49,5 +50,10 @@ Tensor einsum(std::string_view spec, Operand a, Operand b);
 // Of any number of operands, a pair at a time: next the one whose product is smallest.
 Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands,
               SourceLocation at = SourceLocation::here());
+// The same of operands in braces, one too: einsum("ij->i", {x}).
+inline Tensor einsum(std::string_view spec, std::initializer_list<Tensor> operands,
+                     SourceLocation at = SourceLocation::here()) {
+  return einsum(spec, std::vector<Tensor>(operands), at);
+}
 
 }  // namespace heddle

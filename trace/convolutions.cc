@@ -33,10 +33,9 @@ ConvLayout filled(ConvLayout layout, int64_t rank) {
   return layout;
 }
 
-[[noreturn]] void throw_layout(std::string_view op, std::string_view name, std::string_view text,
-                               std::string_view rule, SourceLocation at) {
-  throw Error(
-      trace_internal::invalid_argument(op, ": layout of ", name, " is \"", text, "\"; ", rule), at);
+[[noreturn]] void throw_layout(std::string_view name, std::string_view text,
+                               std::string_view rule) {
+  trace_internal::refuse("layout of ", name, " is \"", text, "\"; ", rule);
 }
 
 // Reads one layout: the axes of its two named letters, and of the spatial letters in the order of
@@ -47,17 +46,17 @@ class Labels {
          SourceLocation at)
       : op_(op), name_(name), text_(text), at_(at) {
     if (static_cast<int64_t>(text.size()) != rank)
-      throw_layout(op, name, text, base::cat("it must have ", rank, " letters, one an axis"), at);
+      throw_layout(name, text, base::cat("it must have ", rank, " letters, one an axis"));
     for (char letter : text) {
       if (std::ranges::count(text, letter) > 1)
-        throw_layout(op, name, text, "a letter may stand in it only once", at);
+        throw_layout(name, text, "a letter may stand in it only once");
     }
   }
 
   [[nodiscard]] int64_t axis(char letter) const {
     size_t found = text_.find(letter);
     if (found == std::string_view::npos)
-      throw_layout(op_, name_, text_, base::cat("it must contain ", std::string(1, letter)), at_);
+      throw_layout(name_, text_, base::cat("it must contain ", std::string(1, letter)));
     return static_cast<int64_t>(found);
   }
 
@@ -90,24 +89,20 @@ ConvolutionDims dims_of(std::string_view op, const ConvLayout& layout, int64_t r
           .output_spatial = result.spatial(layout.kernel)};
 }
 
-void check_operands(std::string_view op, const Tensor& x, const Tensor& kernel,
-                    const ConvLayout& layout, SourceLocation at) {
+void check_operands(const Tensor& x, const Tensor& kernel, const ConvLayout& layout) {
   if (x.dtype() != kernel.dtype()) {
-    throw Error(
-        trace_internal::invalid_argument(op, ": x is ", x.shape(), " and kernel ", kernel.shape(),
-                                         "; their dtypes must be equal, ", cast_advice(x, kernel)),
-        at);
+    trace_internal::refuse("x is ", x.shape(), " and kernel ", kernel.shape(),
+                           "; their dtypes must be equal, ", cast_advice(x, kernel));
   }
   // Without a layout rank 2 has no axis to slide along: it would be a product of matrices.
   const int64_t least = layout.x.empty() && layout.kernel.empty() ? 3 : 2;
   if (x.rank() >= least && x.rank() == kernel.rank()) return;
-  throw Error(trace_internal::invalid_argument(
-                  op, ": x is ", x.shape(), ", of rank ", x.rank(), ", and kernel ", kernel.shape(),
-                  ", of rank ", kernel.rank(),
-                  "; both must have rank n + 2 for n spatial axes, x [batch, spatial.., "
-                  "features] and kernel [spatial.., features in, features out]; add the axes "
-                  "with expand_dims"),
-              at);
+  trace_internal::refuse(
+      "x is ", x.shape(), ", of rank ", x.rank(), ", and kernel ", kernel.shape(), ", of rank ",
+      kernel.rank(),
+      "; both must have rank n + 2 for n spatial axes, x [batch, spatial.., "
+      "features] and kernel [spatial.., features in, features out]; add the axes "
+      "with expand_dims");
 }
 
 std::vector<int64_t> sizes_at(const Tensor& x, const std::vector<int64_t>& axes) {
@@ -131,19 +126,17 @@ Shape result_shape(const Tensor& x, const Tensor& kernel, const hlo::Convolution
 }
 
 Tensor emit_conv(const Tensor& x, const Tensor& kernel, hlo::ConvolutionAttrs attrs,
-                 std::optional<DType> dtype, SourceLocation at) {
+                 std::optional<DType> dtype) {
   Shape declared = result_shape(x, kernel, attrs, dtype);
   return trace_internal::emit({.opcode = hlo::Opcode::kConvolution,
                                .operands = {x, kernel},
                                .attrs = std::move(attrs),
-                               .declared = std::move(declared),
-                               .at = at});
+                               .declared = std::move(declared)});
 }
 
 // Features of x that the kernel takes; torch's layouts are NCHW and OIHW.
-void check_features(std::string_view op, const Tensor& x, const Tensor& kernel,
-                    const ConvLayout& given, const ConvolutionDims& dims, int64_t groups,
-                    SourceLocation at) {
+void check_features(const Tensor& x, const Tensor& kernel, const ConvLayout& given,
+                    const ConvolutionDims& dims, int64_t groups) {
   const ConvLayout layout = filled(given, x.rank());
   const int64_t have = x.shape().dimension(dims.input_feature);
   const int64_t takes = kernel.shape().dimension(dims.kernel_input_feature) * groups;
@@ -162,19 +155,15 @@ void check_features(std::string_view op, const Tensor& x, const Tensor& kernel,
     repair = base::cat(", transpose x, or write ", x_alone, " for x as it is");
   else if (is_usual && fits_both)
     repair = base::cat(", transpose both, or write ", both, " for both as they are");
-  throw Error(trace_internal::invalid_argument(
-                  op, ": x is ", x.shape(), ", in the layout ", layout.x, " of ", have,
-                  " features, and kernel ", kernel.shape(), ", which in the layout ", layout.kernel,
-                  " takes ", takes, "; they must be equal", repair),
-              at);
+  trace_internal::refuse("x is ", x.shape(), ", in the layout ", layout.x, " of ", have,
+                         " features, and kernel ", kernel.shape(), ", which in the layout ",
+                         layout.kernel, " takes ", takes, "; they must be equal", repair);
 }
 
-void check_groups(std::string_view op, const Convolution& options, SourceLocation at) {
+void check_groups(const Convolution& options) {
   if (options.feature_groups >= 1 && options.batch_groups >= 1) return;
-  throw Error(trace_internal::invalid_argument(op, ": feature_groups is ", options.feature_groups,
-                                               " and batch_groups ", options.batch_groups,
-                                               "; they must be 1 or more"),
-              at);
+  trace_internal::refuse("feature_groups is ", options.feature_groups, " and batch_groups ",
+                         options.batch_groups, "; they must be 1 or more");
 }
 
 // The padding with which a convolution of the spread x undoes one of the strides.
@@ -195,30 +184,28 @@ Tensor conv(Operand x, Operand kernel, const Convolution& options) {
   SourceLocation at = x.at();
   Tensor a = as_tensor(x);
   Tensor k = as_tensor(kernel);
-  check_operands("conv", a, k, options.layout, at);
-  check_groups("conv", options, at);
+  check_operands(a, k, options.layout);
+  check_groups(options);
   hlo::ConvolutionAttrs attrs{
       .dim_labels = dims_of("conv", filled(options.layout, a.rank()), a.rank(), at),
       .feature_group_count = options.feature_groups,
       .batch_group_count = options.batch_groups};
-  check_features("conv", a, k, options.layout, attrs.dim_labels, options.feature_groups, at);
+  check_features(a, k, options.layout, attrs.dim_labels, options.feature_groups);
   std::vector<int64_t> sizes = sizes_at(k, attrs.dim_labels.kernel_spatial);
-  std::vector<int64_t> strides = ones_or("conv", "strides", options.strides, sizes.size(), at);
-  std::vector<int64_t> lhs =
-      ones_or("conv", "lhs_dilation", options.lhs_dilation, sizes.size(), at);
-  std::vector<int64_t> rhs =
-      ones_or("conv", "rhs_dilation", options.rhs_dilation, sizes.size(), at);
+  std::vector<int64_t> strides = ones_or("strides", options.strides, sizes.size());
+  std::vector<int64_t> lhs = ones_or("lhs_dilation", options.lhs_dilation, sizes.size());
+  std::vector<int64_t> rhs = ones_or("rhs_dilation", options.rhs_dilation, sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i) {
     attrs.window.dimensions.push_back({.size = sizes[i],
                                        .stride = strides[i],
                                        .window_dilation = rhs[i],
                                        .base_dilation = lhs[i]});
   }
-  trace_internal::set_padding("conv", options.padding, sizes_at(a, attrs.dim_labels.input_spatial),
-                              attrs.window.dimensions, at);
-  trace_internal::require_places("conv", "kernel", a.shape(), attrs.dim_labels.input_spatial,
-                                 attrs.window.dimensions, /*allow_empty=*/true, at);
-  return emit_conv(a, k, std::move(attrs), options.result, at);
+  trace_internal::set_padding(options.padding, sizes_at(a, attrs.dim_labels.input_spatial),
+                              attrs.window.dimensions);
+  trace_internal::require_places("kernel", a.shape(), attrs.dim_labels.input_spatial,
+                                 attrs.window.dimensions, /*allow_empty=*/true);
+  return emit_conv(a, k, std::move(attrs), options.result);
 }
 
 Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& options) {
@@ -227,16 +214,15 @@ Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& op
   SourceLocation at = x.at();
   Tensor a = as_tensor(x);
   Tensor k = as_tensor(kernel);
-  check_operands(kOp, a, k, options.layout, at);
+  check_operands(a, k, options.layout);
   hlo::ConvolutionAttrs attrs{.dim_labels =
                                   dims_of(kOp, filled(options.layout, a.rank()), a.rank(), at)};
   if (options.transpose_kernel)
     std::swap(attrs.dim_labels.kernel_input_feature, attrs.dim_labels.kernel_output_feature);
-  check_features(kOp, a, k, options.layout, attrs.dim_labels, 1, at);
+  check_features(a, k, options.layout, attrs.dim_labels, 1);
   std::vector<int64_t> sizes = sizes_at(k, attrs.dim_labels.kernel_spatial);
-  std::vector<int64_t> strides = ones_or(kOp, "strides", options.strides, sizes.size(), at);
-  std::vector<int64_t> dilation =
-      ones_or(kOp, "rhs_dilation", options.rhs_dilation, sizes.size(), at);
+  std::vector<int64_t> strides = ones_or("strides", options.strides, sizes.size());
+  std::vector<int64_t> dilation = ones_or("rhs_dilation", options.rhs_dilation, sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i) {
     attrs.window.dimensions.push_back({.size = sizes[i],
                                        .window_dilation = dilation[i],
@@ -244,14 +230,14 @@ Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& op
                                        .window_reversal = options.transpose_kernel});
   }
   if (options.padding.rule() == WindowPadding::kExplicit) {
-    trace_internal::set_padding(kOp, options.padding, {}, attrs.window.dimensions, at);
+    trace_internal::set_padding(options.padding, {}, attrs.window.dimensions);
   } else {
     bool same = options.padding.rule() != WindowPadding::kValid;
     for (hlo::WindowDimension& w : attrs.window.dimensions) set_transposed_padding(w, same);
   }
-  trace_internal::require_places(kOp, "kernel", a.shape(), attrs.dim_labels.input_spatial,
-                                 attrs.window.dimensions, /*allow_empty=*/true, at);
-  return emit_conv(a, k, std::move(attrs), options.result, at);
+  trace_internal::require_places("kernel", a.shape(), attrs.dim_labels.input_spatial,
+                                 attrs.window.dimensions, /*allow_empty=*/true);
+  return emit_conv(a, k, std::move(attrs), options.result);
 }
 
 }  // namespace heddle

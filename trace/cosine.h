@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/fft.h"
@@ -33,8 +34,8 @@ Tensor dct(Operand x, const Cosine& over = {});
 // The inverse of dct.
 Tensor idct(Operand x, const Cosine& over = {});
 // Along several axes, by default all, one after the other.
-Tensor dctn(Operand x, const AxisList& axes = kAllAxes, bool ortho = false);
+Tensor dctn(Operand x, const AxisList& axes = kAllAxes, base::Flag ortho = false);
 // The inverse of dctn: idct along several axes, by default all.
-Tensor idctn(Operand x, const AxisList& axes = kAllAxes, bool ortho = false);
+Tensor idctn(Operand x, const AxisList& axes = kAllAxes, base::Flag ortho = false);
 
 }  // namespace heddle

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -15,31 +16,31 @@ namespace heddle {
 
 using Dimensions = std::vector<int64_t>;
 
+namespace trace_internal {
+// Sizes that are no list, in an overload that only says so.
+template <class First, class Second>
+concept SizesApart = std::is_arithmetic_v<First> && std::is_arithmetic_v<Second>;
+}  // namespace trace_internal
+
+// A shape is a list of sizes, {2, 3} or a vector; a number is a list of one.
+
 // `value` everywhere. Without a dtype that of a tensor is kept, and numbers give f32.
 // errors: Error where `dtype` cannot hold the number
-Tensor full(const Dimensions& shape, Operand value, std::optional<DType> dtype = {});
+Tensor full(const base::Ints& shape, Operand value, std::optional<DType> dtype = {});
 // 0 everywhere; `pred`: false.
-Tensor zeros(const Dimensions& shape, DType dtype = f32,
+Tensor zeros(const base::Ints& shape, DType dtype = f32,
              SourceLocation at = SourceLocation::here());
 // 1 everywhere; `pred`: true.
-Tensor ones(const Dimensions& shape, DType dtype = f32, SourceLocation at = SourceLocation::here());
-// Rank 1, of so many elements.
-template <class Size>
-requires std::is_arithmetic_v<Size>  //
-    Tensor full(Size size, Operand value, std::optional<DType> dtype = {}) {
-  return full(Dimensions{base::Int(size)}, value, dtype);
+Tensor ones(const base::Ints& shape, DType dtype = f32, SourceLocation at = SourceLocation::here());
+template <class First, class Second, class... More>
+requires trace_internal::SizesApart<First, Second> Tensor zeros(First, Second, More...) {
+  static_assert(!sizeof(First), "the sizes of a shape are one list: write zeros({2, 3})");
+  return {};
 }
-// 0 everywhere, of rank 1.
-template <class Size>
-requires std::is_arithmetic_v<Size>  //
-    Tensor zeros(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
-  return zeros(Dimensions{base::Int(size)}, dtype, at);
-}
-// 1 everywhere, of rank 1.
-template <class Size>
-requires std::is_arithmetic_v<Size>  //
-    Tensor ones(Size size, DType dtype = f32, SourceLocation at = SourceLocation::here()) {
-  return ones(Dimensions{base::Int(size)}, dtype, at);
+template <class First, class Second, class... More>
+requires trace_internal::SizesApart<First, Second> Tensor ones(First, Second, More...) {
+  static_assert(!sizeof(First), "the sizes of a shape are one list: write ones({2, 3})");
+  return {};
 }
 // `value` in the shape and dtype of x, or in another dtype. errors: Error where the dtype cannot
 // hold the number
@@ -55,7 +56,7 @@ inline constexpr bool kHasPoint = std::is_arithmetic_v<A>&& std::is_arithmetic_v
 }  // namespace trace_internal
 
 // 0, 1, .. along `axis` of an array.
-Tensor iota(DType dtype, const Dimensions& shape, base::Int axis,
+Tensor iota(DType dtype, const base::Ints& shape, base::Int axis,
             SourceLocation at = SourceLocation::here());
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at);  // of arange
 // start, start + step, .. below stop (numpy's count: ceil((stop - start) / step)). Integers give

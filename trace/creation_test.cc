@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "heddle/trace/support_test.h"
 
@@ -33,6 +36,28 @@ TEST(Creation, FullKeepsTheDtypeOfATensor) {
   EXPECT_EQ(full({2}, scalar<int>(3)).dtype(), s32);
   EXPECT_EQ(full({2}, scalar(0.1), f16).dtype(), f16);
   EXPECT_EQ(full({2}, 3).dtype(), f32);
+}
+
+TEST(Creation, ShapesAreListsOfAnyIntegers) {
+  const Shape wanted(f32, {2, 3});
+  const std::vector<int> list = {2, 3};
+  const std::array<uint8_t, 2> pair = {2, 3};
+  const int64_t raw[] = {2, 3};
+  EXPECT_EQ(zeros(list).shape(), wanted);
+  EXPECT_EQ(ones(pair).shape(), wanted);
+  EXPECT_EQ(zeros(raw).shape(), wanted);
+  EXPECT_EQ(full(std::span<const int>(list), 1).shape(), wanted);
+  EXPECT_EQ(zeros(wanted.dimensions()).shape(), wanted);
+  EXPECT_EQ(zeros({wanted.dimensions()}).shape(), wanted);
+  EXPECT_EQ(zeros(base::Ints{2, 3}).shape(), wanted);
+  EXPECT_EQ(zeros({size_t{2}, int16_t{3}}).shape(), wanted);
+  EXPECT_EQ(zeros({}).shape(), Shape(f32, {}));
+  EXPECT_EQ(zeros(3, f64).shape(), Shape(f64, {3}));
+  EXPECT_EQ(full(2, 3).shape(), Shape(f32, {2}));
+  EXPECT_EQ(placeholder(list, f32).shape(), wanted);
+  EXPECT_EQ(array(std::vector<float>(6), list).shape(), wanted);
+  EXPECT_THAT(iota(s32, 3, 0).to_vector<int>(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(error_of([] { zeros(UINT64_MAX); }), HasSubstr("zeros: "));
 }
 
 TEST(Creation, ComplexNumbersGoUpAndDown) {

@@ -51,7 +51,7 @@ class Einsum {
  private:
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    throw Error(trace_internal::invalid_argument("einsum", ": \"", spec_, "\": ", parts...), at_);
+    trace_internal::refuse("\"", spec_, "\": ", parts...);
   }
 
   // Letters of each operand, with "..." written out in capitals from Z down that the spec does not
@@ -154,8 +154,8 @@ class Einsum {
       size_t j = term.letters.find(term.letters[i], i + 1);
       if (j == std::string::npos) continue;
       Dimensions shape = term.x.shape().dimensions();
-      Tensor on = equal({iota(s32, shape, static_cast<int64_t>(i), at_), at_},
-                        {iota(s32, shape, static_cast<int64_t>(j), at_), at_});
+      Tensor on = equal({iota(s32, shape, static_cast<int64_t>(i)), at_},
+                        {iota(s32, shape, static_cast<int64_t>(j)), at_});
       Tensor masked = where({on, at_}, {term.x, at_}, {zeros_like({term.x, at_}), at_});
       term.x = sum_of(masked, {static_cast<int64_t>(j)});
       term.letters.erase(j, 1);
@@ -256,14 +256,14 @@ class Einsum {
 Tensor einsum(std::string_view spec, Operand a) {
   const PublicCall call("einsum", a.at());
   Tensor x = as_tensor(a);
-  return one_program("einsum", a.at(), [&] { return Einsum(spec, a.at()).run({x}); });
+  return one_program("einsum", [&] { return Einsum(spec, a.at()).run({x}); });
 }
 
 Tensor einsum(std::string_view spec, Operand a, Operand b) {
   const PublicCall call("einsum", a.at());
   Tensor x = as_tensor(a);
   Tensor y = as_tensor(b);
-  return one_program("einsum", a.at(), [&] { return Einsum(spec, a.at()).run({x, y}); });
+  return one_program("einsum", [&] { return Einsum(spec, a.at()).run({x, y}); });
 }
 
 Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands, SourceLocation at) {

@@ -18,13 +18,13 @@ using trace_internal::user_name;
 
 Tensor unary(Opcode opcode, const Operand& x) {
   const PublicCall call(user_name(opcode), x.at());
-  return emit({.opcode = opcode, .operands = {as_tensor(x)}, .at = x.at()});
+  return emit({.opcode = opcode, .operands = {as_tensor(x)}});
 }
 
 Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
   const PublicCall call(user_name(opcode), x.at());
   OperandPair pair = unify(x, y);
-  return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}, .at = x.at()});
+  return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}});
 }
 
 bool is_whole(DType dtype) { return dtype == pred || is_integer(dtype); }
@@ -33,7 +33,7 @@ bool is_whole(DType dtype) { return dtype == pred || is_integer(dtype); }
 Tensor kept_if_whole(Opcode opcode, const Operand& x) {
   const PublicCall call(user_name(opcode), x.at());
   Tensor t = as_tensor(x);
-  return is_whole(t.dtype()) ? t : unary(opcode, {t, x.at()});
+  return is_whole(t.dtype()) ? t : unary(opcode, t);
 }
 
 std::string_view name_of(hlo::ComparisonDirection direction) {
@@ -53,13 +53,11 @@ void refuse_chain(const Operand& x, const Operand& y) {
   const Operand &tensor = x.is_tensor() ? x : y, &number = x.is_tensor() ? y : x;
   if (!tensor.is_tensor() || number.is_tensor() || std::holds_alternative<bool>(number.number()))
     return;
-  const Shape& shape = trace_internal::node_of(tensor.tensor(), "compare", x.at()).shape;
+  const Shape& shape = trace_internal::node_of(tensor.tensor(), "operation", {}).shape;
   if (shape.dtype() != pred) return;
-  throw Error(
-      trace_internal::invalid("operands are ", shape, " and the C++ number ", number_text(number),
-                              "; truths have no order among numbers: for 0.0 < y < 1 write "
-                              "(0.0 < y) & (y < 1)"),
-      x.at());
+  trace_internal::refuse("operands are ", shape, " and the C++ number ", number_text(number),
+                         "; truths have no order among numbers: for 0.0 < y < 1 write "
+                         "(0.0 < y) & (y < 1)");
 }
 
 Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Operand& y) {
@@ -70,34 +68,32 @@ Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Opera
   OperandPair pair = unify(x, y);
   return emit({.opcode = Opcode::kCompare,
                .operands = {std::move(pair.a), std::move(pair.b)},
-               .attrs = hlo::CompareAttrs{.direction = direction},
-               .at = x.at()});
+               .attrs = hlo::CompareAttrs{.direction = direction}});
 }
 
 // Integers divided by a C++ number with a point: neither of both answers is what all expect.
 void refuse_point(const Operand& x, const Operand& y) {
   const Operand &tensor = x.is_tensor() ? x : y, &number = x.is_tensor() ? y : x;
   if (!tensor.is_tensor() || !std::holds_alternative<double>(number.number())) return;
-  const Shape& shape = trace_internal::node_of(tensor.tensor(), "divide", x.at()).shape;
+  const Shape& shape = trace_internal::node_of(tensor.tensor(), "operation", {}).shape;
   if (!is_integer(shape.dtype())) return;
-  throw Error(trace_internal::invalid_argument(
-                  "divide", ": operands are ", shape, " and the floating-point C++ number ",
-                  std::get<double>(number.number()),
-                  "; integers are divided toward zero: write an integer for that, or "
-                  "use true_divide"),
-              x.at());
+  trace_internal::refuse("operands are ", shape, " and the floating-point C++ number ",
+                         std::get<double>(number.number()),
+                         "; integers are divided toward zero: write an integer for that, or "
+                         "use true_divide");
 }
 
 // pred: whether it is true, or not 0.
 Tensor truth(const Operand& x) {
   const Tensor t = as_tensor(x);
-  return t.dtype() == pred ? t : not_equal({t, x.at()}, {0, x.at()});
+  return t.dtype() == pred ? t : not_equal(t, 0);
 }
 
 Tensor logical(Opcode opcode, std::string_view op, const Operand& x, const Operand& y) {
-  return one_program(op, x.at(), [&] {
+  const PublicCall call(op, x.at());
+  return one_program(op, [&] {
     const Tensor a = truth(x), b = truth(y);
-    return binary(opcode, {a, x.at()}, {b, x.at()});
+    return binary(opcode, a, b);
   });
 }
 
@@ -107,7 +103,7 @@ Tensor abs(Operand x) {
   const PublicCall call("abs", x.at());
   Tensor t = as_tensor(x);
   const bool has_sign = t.dtype() != pred && !is_unsigned(t.dtype());
-  return has_sign ? unary(Opcode::kAbs, {t, x.at()}) : t;
+  return has_sign ? unary(Opcode::kAbs, t) : t;
 }
 Tensor acos(Operand x) { return unary(Opcode::kAcos, x); }
 Tensor acosh(Operand x) { return unary(Opcode::kAcosh, x); }
@@ -126,17 +122,17 @@ Tensor floor(Operand x) { return kept_if_whole(Opcode::kFloor, x); }
 Tensor imag(Operand x) {
   const PublicCall call("imag", x.at());
   Tensor t = as_tensor(x);
-  return is_whole(t.dtype()) ? zeros_like({t, x.at()}) : unary(Opcode::kImag, {t, x.at()});
+  return is_whole(t.dtype()) ? zeros_like(t) : unary(Opcode::kImag, t);
 }
 Tensor is_finite(Operand operand) {
   const PublicCall call("is_finite", operand.at());
   const Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  if (is_whole(x.dtype())) return full(x.shape().dimensions(), {true, at}, pred);
-  if (!is_complex(x.dtype())) return unary(Opcode::kIsFinite, {x, at});
-  return one_program("is_finite", at, [&] {
-    const Tensor re = is_finite({real({x, at}), at}), im = is_finite({imag({x, at}), at});
-    return logical_and({re, at}, {im, at});
+  if (is_whole(x.dtype())) return full(x.shape().dimensions(), true, pred);
+  if (!is_complex(x.dtype())) return unary(Opcode::kIsFinite, x);
+  return one_program("is_finite", [&] {
+    const Tensor re = is_finite(real(x)), im = is_finite(imag(x));
+    return logical_and(re, im);
   });
 }
 Tensor log(Operand x) { return unary(Opcode::kLog, x); }
@@ -145,7 +141,7 @@ Tensor logistic(Operand x) { return unary(Opcode::kLogistic, x); }
 Tensor logical_not(Operand x) {
   const PublicCall call("logical_not", x.at());
   const Tensor t = as_tensor(x);
-  return t.dtype() == pred ? unary(Opcode::kNot, x) : equal({t, x.at()}, {0, x.at()});
+  return t.dtype() == pred ? unary(Opcode::kNot, x) : equal(t, 0);
 }
 Tensor bitwise_not(Operand x) { return unary(Opcode::kNot, x); }
 Tensor negative(Operand x) { return unary(Opcode::kNegate, x); }
@@ -158,8 +154,7 @@ Tensor rsqrt(Operand x) { return unary(Opcode::kRsqrt, x); }
 Tensor sign(Operand x) {
   const PublicCall call("sign", x.at());
   Tensor t = as_tensor(x);
-  return is_unsigned(t.dtype()) ? minimum({t, x.at()}, {1, x.at()})
-                                : unary(Opcode::kSign, {t, x.at()});
+  return is_unsigned(t.dtype()) ? minimum(t, 1) : unary(Opcode::kSign, t);
 }
 Tensor sin(Operand x) { return unary(Opcode::kSin, x); }
 Tensor sinh(Operand x) { return unary(Opcode::kSinh, x); }
@@ -170,7 +165,7 @@ Tensor tanh(Operand x) { return unary(Opcode::kTanh, x); }
 Tensor square(Operand x) {
   const PublicCall call("square", x.at());
   Tensor t = as_tensor(x);
-  return binary(Opcode::kMultiply, {t, x.at()}, {t, x.at()});
+  return binary(Opcode::kMultiply, t, t);
 }
 
 Tensor reciprocal(Operand x) {
@@ -181,7 +176,7 @@ Tensor reciprocal(Operand x) {
 Tensor is_nan(Operand x) {
   const PublicCall call("is_nan", x.at());
   Tensor t = as_tensor(x);
-  return compare(hlo::ComparisonDirection::kNe, {t, x.at()}, {t, x.at()});
+  return compare(hlo::ComparisonDirection::kNe, t, t);
 }
 
 Tensor add(Operand x, Operand y) { return binary(Opcode::kAdd, x, y); }
@@ -264,23 +259,18 @@ Tensor where(Operand condition, Operand x, Operand y) {
   const PublicCall call("where", condition.at());
   Tensor chosen = as_tensor(condition);
   if (chosen.dtype() != pred) {
-    throw Error(
-        trace_internal::invalid_argument("where", ": condition is ", to_string(chosen.shape()),
-                                         "; it must be pred, compare it with something"),
-        condition.at());
+    trace_internal::refuse("condition is ", to_string(chosen.shape()),
+                           "; it must be pred, compare it with something");
   }
   OperandPair pair = unify(x, y);
-  std::vector<int64_t> dimensions =
-      broadcast_shapes(chosen.shape(), pair.a.shape(), condition.at());
+  std::vector<int64_t> dimensions = broadcast_shapes(chosen.shape(), pair.a.shape());
   return emit({.opcode = Opcode::kSelect,
-               .operands = {broadcast_to(chosen, dimensions, condition.at()),
-                            broadcast_to(pair.a, dimensions, x.at()),
-                            broadcast_to(pair.b, dimensions, y.at())},
-               .at = condition.at()});
+               .operands = {broadcast_to(chosen, dimensions), broadcast_to(pair.a, dimensions),
+                            broadcast_to(pair.b, dimensions)}});
 }
 
 Tensor clip(Operand x, Operand low, Operand high) {
-  return one_program("clip", x.at(), [&] { return minimum({maximum(x, low), x.at()}, high); });
+  return one_program("clip", x.at(), [&] { return minimum(maximum(x, low), high); });
 }
 
 Tensor clamp(Operand low, Operand x, Operand high) {
@@ -293,9 +283,9 @@ Tensor clamp(Operand low, Operand x, Operand high) {
     // The op wants both bounds to be scalars, or both to be arrays.
     if (operands[0].rank() != operands[2].rank()) {
       for (Tensor& each : operands)
-        if (each.rank() == 0) each = broadcast_to(each, value.shape().dimensions(), x.at());
+        if (each.rank() == 0) each = broadcast_to(each, value.shape().dimensions());
     }
-    return emit({.opcode = Opcode::kClamp, .operands = std::move(operands), .at = x.at()});
+    return emit({.opcode = Opcode::kClamp, .operands = std::move(operands)});
   });
 }
 
@@ -304,8 +294,7 @@ Tensor reduce_precision(Operand x, base::Int exponent_bits, base::Int mantissa_b
   return emit({.opcode = Opcode::kReducePrecision,
                .operands = {as_tensor(x)},
                .attrs = hlo::ReducePrecisionAttrs{.exponent_bits = exponent_bits,
-                                                  .mantissa_bits = mantissa_bits},
-               .at = x.at()});
+                                                  .mantissa_bits = mantissa_bits}});
 }
 
 Tensor bitcast_convert(Operand x, DType dtype) {
@@ -316,10 +305,8 @@ Tensor bitcast_convert(Operand x, DType dtype) {
   int64_t to = bit_width(dtype);
   if (to < from) dimensions.push_back(from / to);
   if (to > from && !dimensions.empty()) dimensions.pop_back();
-  return emit({.opcode = Opcode::kBitcastConvert,
-               .operands = {t},
-               .declared = Shape(dtype, dimensions),
-               .at = x.at()});
+  return emit(
+      {.opcode = Opcode::kBitcastConvert, .operands = {t}, .declared = Shape(dtype, dimensions)});
 }
 
 }  // namespace heddle

@@ -63,13 +63,12 @@ Tensor trace_internal::lend_values(const void* data, size_t count, const Shape& 
   return lend(data, shape, std::move(owner), at);
 }
 
-Tensor from_strided(const void* data, const Shape& shape, std::vector<int64_t> byte_strides,
+Tensor from_strided(const void* data, const Shape& shape, const base::Ints& byte_strides,
                     SourceLocation at) {
   const PublicCall call("from_strided", at);
   require_no_trace("from_strided", at);
   check_array("from_strided", shape, at);
-  const runtime::StridedArray array{
-      .data = data, .shape = shape, .byte_strides = std::move(byte_strides)};
+  const runtime::StridedArray array{.data = data, .shape = shape, .byte_strides = byte_strides};
   return made(runtime::to_device(default_device(at), array, "from_strided"), at);
 }
 

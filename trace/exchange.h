@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/ints.h"
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/shape.h"
@@ -68,7 +69,7 @@ Tensor lend(const void* data, const Shape& shape, MemoryOwner owner,
             SourceLocation at = SourceLocation::here());
 template <class T, size_t N>
 requires trace_internal::kIsNumber<std::remove_const_t<T>> Tensor
-lend(std::span<T, N> values, std::vector<int64_t> shape, MemoryOwner owner,
+lend(std::span<T, N> values, const base::Ints& shape, MemoryOwner owner,
      SourceLocation at = SourceLocation::here());
 
 // A tensor from host memory that is not row-major: a slice, a transposed matrix, a broadcast.
@@ -77,15 +78,22 @@ lend(std::span<T, N> values, std::vector<int64_t> shape, MemoryOwner owner,
 //
 // errors   Error: InvalidArgument for a shape that is none, strides of another number than axes, or
 //          null; FailedPrecondition under a TransferGuard, or inside a trace
-Tensor from_strided(const void* data, const Shape& shape, std::vector<int64_t> byte_strides,
+Tensor from_strided(const void* data, const Shape& shape, const base::Ints& byte_strides,
                     SourceLocation at = SourceLocation::here());
+// Of numbers that stand for elements of another dtype, as uint16_t for those of bf16.
+template <class T, std::same_as<Shape> Whole>  // {} is a list
+requires trace_internal::kIsNumber<T> Tensor
+from_strided(const T* data, const Whole& shape, const base::Ints& byte_strides,
+             SourceLocation at = SourceLocation::here()) {
+  return from_strided(static_cast<const void*>(data), shape, byte_strides, at);
+}
+// Of numbers, whose dtype the array has.
 template <class T>
 requires trace_internal::kIsNumber<T> Tensor
-from_strided(const T* data, std::vector<int64_t> shape, std::vector<int64_t> byte_strides,
+from_strided(const T* data, const base::Ints& shape, const base::Ints& byte_strides,
              SourceLocation at = SourceLocation::here()) {
-  return from_strided(static_cast<const void*>(data),
-                      Shape(trace_internal::dtype_of<T>(), std::move(shape)),
-                      std::move(byte_strides), at);
+  return from_strided(static_cast<const void*>(data), Shape(trace_internal::dtype_of<T>(), shape),
+                      byte_strides, at);
 }
 
 // Waits for x and shows its memory: a literal of its shape and dtype that holds the memory as long
@@ -157,13 +165,12 @@ Tensor lend_values(const void* data, size_t count, const Shape& shape, MemoryOwn
 
 template <class T, size_t N>
 requires trace_internal::kIsNumber<std::remove_const_t<T>> Tensor lend(std::span<T, N> values,
-                                                                       std::vector<int64_t> shape,
+                                                                       const base::Ints& shape,
                                                                        MemoryOwner owner,
                                                                        SourceLocation at) {
   return trace_internal::lend_values(
       values.data(), values.size(),
-      Shape(trace_internal::dtype_of<std::remove_const_t<T>>(), std::move(shape)), std::move(owner),
-      at);
+      Shape(trace_internal::dtype_of<std::remove_const_t<T>>(), shape), std::move(owner), at);
 }
 
 }  // namespace heddle

@@ -6,7 +6,7 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
@@ -16,7 +16,7 @@ namespace {
 using hlo::FftType;
 using trace_internal::axes_of;
 using trace_internal::axis_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
@@ -34,15 +34,14 @@ bool is_inverse(FftType type) { return type == FftType::kIfft || type == FftType
 DType complex_of(DType dtype) { return dtype == f64 || dtype == c128 ? c128 : c64; }
 
 // x in the dtype that the transform takes.
-Located prepared(const Plan& plan, const Operand& operand) {
-  Located x(as_tensor(operand), operand.at());
+Expr prepared(const Plan& plan, const Operand& operand) {
+  Expr x(as_tensor(operand));
   bool real = x.dtype() == f32 || x.dtype() == f64;
   bool takes_real = plan.type == FftType::kRfft;
   if (!real && (takes_real || !is_complex(x.dtype()))) {
-    throw Error(trace_internal::invalid_argument(
-                    plan.op, ": x is ", x.tensor().shape(), "; it must be ",
-                    takes_real ? "f32 or f64" : "f32, f64, c64 or c128", ", cast it with astype"),
-                x.at());
+    trace_internal::refuse("x is ", x.tensor().shape(), "; it must be ",
+                           takes_real ? "f32 or f64" : "f32, f64, c64 or c128",
+                           ", cast it with astype");
   }
   return takes_real ? x : x.astype(complex_of(x.dtype()));
 }
@@ -51,7 +50,7 @@ Located prepared(const Plan& plan, const Operand& operand) {
 int64_t half(int64_t n) { return n / 2 + 1; }
 
 // x with axes of the plan's lengths: cut off, or zeros at the end.
-Located fitted(const Plan& plan, const Located& x) {
+Expr fitted(const Plan& plan, const Expr& x) {
   std::vector<Padding> padding(static_cast<size_t>(x.tensor().rank()));
   bool fits = true;
   for (size_t i = 0; i < plan.axes.size(); ++i) {
@@ -61,7 +60,7 @@ Located fitted(const Plan& plan, const Located& x) {
     padding[static_cast<size_t>(plan.axes[i])].high = missing;
     fits = fits && missing == 0;
   }
-  return fits ? x : x.with(pad(x.operand(), {0, x.at()}, padding));
+  return fits ? x : Expr(pad(x.operand(), 0, padding));
 }
 
 // The axes in an order where `last` come last.
@@ -82,9 +81,9 @@ std::vector<int64_t> inverse_of(const std::vector<int64_t>& order) {
 }
 
 // HLO's fft of at most three axes.
-Located transformed(const Plan& plan, const Located& x) {
+Expr transformed(const Plan& plan, const Expr& x) {
   std::vector<int64_t> order = order_with_last(x.tensor().rank(), plan.axes);
-  Located moved = x.with(transpose(x.operand(), order));
+  Expr moved = Expr(transpose(x.operand(), order));
   Dimensions sizes = moved.dimensions();
   DType dtype = moved.dtype();
   if (plan.type == FftType::kRfft) {
@@ -95,13 +94,12 @@ Located transformed(const Plan& plan, const Located& x) {
     sizes.back() = plan.lengths.back();
     dtype = dtype == c128 ? f64 : f32;
   }
-  Located out = x.with(trace_internal::emit(
+  Expr out = Expr(trace_internal::emit(
       {.opcode = hlo::Opcode::kFft,
        .operands = {moved.tensor()},
        .attrs = hlo::FftAttrs{.fft_type = plan.type, .fft_length = plan.lengths},
-       .declared = Shape(dtype, sizes),
-       .at = x.at()}));
-  return out.with(transpose(out.operand(), inverse_of(order)));
+       .declared = Shape(dtype, sizes)}));
+  return transpose(out.operand(), inverse_of(order));
 }
 
 // The factor that HLO's own scale, 1 / n of inverses, lacks.
@@ -116,7 +114,7 @@ double factor_of(const Plan& plan) {
 
 // Of more than three axes the first are transformed by themselves, in groups; the real one is in
 // the last group of a forward transform, and must be the last of an inverse one too.
-Located in_groups(const Plan& plan, Located x) {
+Expr in_groups(const Plan& plan, Expr x) {
   FftType full = is_inverse(plan.type) ? FftType::kIfft : FftType::kFft;
   size_t rest = plan.axes.size();
   auto run = [&](FftType type, size_t from, size_t to) {
@@ -137,16 +135,14 @@ Located in_groups(const Plan& plan, Located x) {
 }
 
 Tensor run(const Plan& plan, const Operand& operand) {
-  Located x = prepared(plan, operand);
+  Expr x = prepared(plan, operand);
   for (int64_t n : plan.lengths) {
     if (n >= 1) continue;
-    throw Error(
-        trace_internal::invalid_argument(plan.op, ": x is ", x.tensor().shape(), " and a length ",
-                                         n, "; transforms need lengths of 1 or more, give n"),
-        x.at());
+    trace_internal::refuse("x is ", x.tensor().shape(), " and a length ", n,
+                           "; transforms need lengths of 1 or more, give n");
   }
-  return one_program(plan.op, x.at(), [&] {
-    Located out = in_groups(plan, fitted(plan, x));
+  return one_program(plan.op, [&] {
+    Expr out = in_groups(plan, fitted(plan, x));
     double factor = factor_of(plan);
     return (factor == 1 ? out : out * factor).tensor();
   });
@@ -161,22 +157,20 @@ int64_t natural_length(FftType type, const Shape& shape, int64_t axis, bool last
 Tensor along(std::string_view op, FftType type, const Operand& x, const Fft& over) {
   const PublicCall call(op, x.at());
   const Tensor t = as_tensor(x);
-  int64_t axis = axis_of(op, t.shape(), over.axis, x.at());
+  int64_t axis = axis_of(t.shape(), over.axis);
   if (over.n && *over.n < 1) {
-    throw Error(trace_internal::invalid_argument(op, ": n is ", *over.n, "; it must be 1 or more"),
-                x.at());
+    trace_internal::refuse("n is ", *over.n, "; it must be 1 or more");
   }
   int64_t n = over.n ? int64_t{*over.n} : natural_length(type, t.shape(), axis, true);
   return run({.op = op, .type = type, .axes = {axis}, .lengths = {n}, .scale = over.scale}, x);
 }
 
 // The axes that are listed, or the last `count`.
-std::vector<int64_t> chosen_axes(std::string_view op, const Shape& shape, const FftN& over,
-                                 int64_t count, SourceLocation at) {
-  if (!over.axes.is_all()) return axes_of(op, shape, over.axes.list(), at);
+std::vector<int64_t> chosen_axes(const Shape& shape, const FftN& over, int64_t count) {
+  if (!over.axes.is_all()) return axes_of(shape, over.axes.list());
   std::vector<int64_t> last;
   for (int64_t i = -count; i < 0; ++i) last.push_back(i);
-  return axes_of(op, shape, last, at);
+  return axes_of(shape, last);
 }
 
 // `usual`: how many axes without a list; 0: all.
@@ -187,14 +181,12 @@ Tensor over_axes(std::string_view op, FftType type, const Operand& x, const FftN
   int64_t count = !over.n.empty() ? static_cast<int64_t>(over.n.size())
                   : usual > 0     ? usual
                                   : t.rank();
-  std::vector<int64_t> axes = chosen_axes(op, t.shape(), over, count, x.at());
+  std::vector<int64_t> axes = chosen_axes(t.shape(), over, count);
   if (axes.empty() || (!over.n.empty() && over.n.size() != axes.size())) {
-    throw Error(
-        trace_internal::invalid_argument(op, ": x is ", t.shape(), ", with ", over.n.size(),
-                                         " lengths and ", axes.size(),
-                                         " axes; there must be an axis, and a length for each "
-                                         "or none"),
-        x.at());
+    trace_internal::refuse("x is ", t.shape(), ", with ", over.n.size(), " lengths and ",
+                           axes.size(),
+                           " axes; there must be an axis, and a length for each "
+                           "or none");
   }
   std::vector<int64_t> lengths = over.n;
   for (size_t i = lengths.size(); i < axes.size(); ++i)
@@ -205,22 +197,21 @@ Tensor over_axes(std::string_view op, FftType type, const Operand& x, const FftN
 Tensor shifted(std::string_view op, const Operand& x, const AxisList& axes, bool forward) {
   const PublicCall call(op, x.at());
   const Tensor t = as_tensor(x);
-  const std::vector<int64_t> over = axes_of(op, t.shape(), axes.of_rank(t.rank()), x.at());
-  return one_program(op, x.at(), [&] {
+  const std::vector<int64_t> over = axes_of(t.shape(), axes.of_rank(t.rank()));
+  return one_program(op, [&] {
     Tensor out = t;
     for (int64_t axis : over) {
       int64_t size = t.shape().dimension(axis);
-      out = roll({out, x.at()}, forward ? size / 2 : (size + 1) / 2, axis);
+      out = roll(out, forward ? size / 2 : (size + 1) / 2, axis);
     }
     return out;
   });
 }
 
-void check_frequencies(std::string_view op, int64_t n, double spacing, SourceLocation at) {
+void check_frequencies(int64_t n, double spacing) {
   if (n >= 1 && spacing != 0) return;
-  throw Error(trace_internal::invalid_argument(op, ": n is ", n, " and spacing ", spacing,
-                                               "; n must be 1 or more, and spacing not 0"),
-              at);
+  trace_internal::refuse("n is ", n, " and spacing ", spacing,
+                         "; n must be 1 or more, and spacing not 0");
 }
 
 }  // namespace
@@ -245,19 +236,19 @@ Tensor irfft2(Operand x, const FftN& over) {
 
 Tensor fftfreq(base::Int n, double spacing, DType dtype, SourceLocation at) {
   const PublicCall call("fftfreq", at);
-  check_frequencies("fftfreq", n, spacing, at);
-  return one_program("fftfreq", at, [&] {
-    Located k(iota(dtype, {n}, 0, at), at);
-    Located signed_k = where(k < static_cast<double>((n + 1) / 2), k, k - static_cast<double>(n));
+  check_frequencies(n, spacing);
+  return one_program("fftfreq", [&] {
+    Expr k(iota(dtype, {n}, 0));
+    Expr signed_k = where(k < static_cast<double>((n + 1) / 2), k, k - static_cast<double>(n));
     return (signed_k / (static_cast<double>(n) * spacing)).tensor();
   });
 }
 
 Tensor rfftfreq(base::Int n, double spacing, DType dtype, SourceLocation at) {
   const PublicCall call("rfftfreq", at);
-  check_frequencies("rfftfreq", n, spacing, at);
-  return one_program("rfftfreq", at, [&] {
-    Located k(iota(dtype, {half(n)}, 0, at), at);
+  check_frequencies(n, spacing);
+  return one_program("rfftfreq", [&] {
+    Expr k(iota(dtype, {half(n)}, 0));
     return (k / (static_cast<double>(n) * spacing)).tensor();
   });
 }

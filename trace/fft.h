@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -40,7 +41,7 @@ Tensor irfft(Operand x, const Fft& over = {});
 // Over several axes. `n` has one length an axis, or none: the lengths they have. Real transforms
 // halve the last axis listed.
 struct FftN {
-  std::vector<int64_t> n = {};
+  base::Ints n = {};
   AxisList axes = kAllAxes;  // not given: the last as many as n has; without n all (fft2: last 2)
   FftScale scale = FftScale::kBackward;
 };

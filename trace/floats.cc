@@ -4,13 +4,13 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
 
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
@@ -25,19 +25,19 @@ FloatLimits limits_of(int mantissa_bits, int least, int most) {
           .largest = std::ldexp(2.0 - ulp, most)};
 }
 
-Located bits_of(const Located& x, DType as) { return x.with(bitcast_convert(x.operand(), as)); }
+Expr bits_of(const Expr& x, DType as) { return bitcast_convert(x.operand(), as); }
 
 // The bits of a float other than 0 count up with its size, so one more is the next one away from 0.
-Located next_bits(const Located& x, const Located& y) {
+Expr next_bits(const Expr& x, const Expr& y) {
   DType bits = bit_width(x.dtype()) == 64 ? u64 : bit_width(x.dtype()) == 32 ? u32 : u16;
-  Located from = bits_of(x, bits);
-  Located to = bits_of(y, bits);
+  Expr from = bits_of(x, bits);
+  Expr to = bits_of(y, bits);
   uint64_t sign = uint64_t{1} << (bit_width(bits) - 1);
-  Located size_from = from & (sign - 1);
-  Located size_to = to & (sign - 1);
-  Located inward = (size_from > size_to) | ((from & sign) != (to & sign));
-  Located stepped = where(inward, from - 1, from + 1);
-  Located from_zero = (to & sign) | 1;
+  Expr size_from = from & (sign - 1);
+  Expr size_to = to & (sign - 1);
+  Expr inward = (size_from > size_to) | ((from & sign) != (to & sign));
+  Expr stepped = where(inward, from - 1, from + 1);
+  Expr from_zero = (to & sign) | 1;
   return bits_of(where(size_from == 0, from_zero, stepped), x.dtype());
 }
 
@@ -53,18 +53,14 @@ FloatLimits float_limits(DType dtype, SourceLocation at) {
   if (dtype == bf16) return limits_of(7, -126, 127);
   if (dtype == f32) return limits_of(23, -126, 127);
   if (dtype == f64) return limits_of(52, -1022, 1023);
-  throw Error(trace_internal::invalid_argument("float_limits", ": dtype is ", to_string(dtype),
-                                               "; it must be f16, bf16, f32 or f64"),
-              at);
+  trace_internal::refuse("dtype is ", to_string(dtype), "; it must be f16, bf16, f32 or f64");
 }
 
 IntegerLimits integer_limits(DType dtype, SourceLocation at) {
   const PublicCall call("integer_limits", at);
   if (!is_integer(dtype))
-    throw Error(
-        trace_internal::invalid_argument("integer_limits", ": dtype is ", to_string(dtype),
-                                         "; it must be of integers, ask float_limits of floats"),
-        at);
+    trace_internal::refuse("dtype is ", to_string(dtype),
+                           "; it must be of integers, ask float_limits of floats");
   const int64_t bits = bit_width(dtype);
   const uint64_t top = (uint64_t{1} << (bits - 1)) - 1;
   if (is_unsigned(dtype)) return {bits, 0, 2 * top + 1};
@@ -75,25 +71,22 @@ Tensor nextafter(Operand x, Operand y) {
   const PublicCall call("nextafter", x.at());
   SourceLocation at = x.at();
   OperandPair pair = unify(x, y);
-  trace_internal::require_ieee_float("nextafter", "x", pair.a.dtype(), at);
-  return one_program("nextafter", at, [&] {
-    Located from(pair.a, at);
-    Located to(pair.b, at);
-    Located moved = where(from == to, to, next_bits(from, to));
+  trace_internal::require_ieee_float("x", pair.a.dtype());
+  return one_program("nextafter", [&] {
+    Expr from(pair.a);
+    Expr to(pair.b);
+    Expr moved = where(from == to, to, next_bits(from, to));
     return where(is_nan(from) | is_nan(to), from + to, moved).tensor();
   });
 }
 
 namespace trace_internal {
 
-void require_ieee_float(std::string_view op, std::string_view what, DType dtype,
-                        SourceLocation at) {
+void require_ieee_float(std::string_view what, DType dtype) {
   if (has_float_limits(dtype)) return;
   // A dtype that is asked for has nothing to cast.
-  throw Error(invalid_argument(op, ": ", what, " is ", to_string(dtype),
-                               "; it must be f16, bf16, f32 or f64",
-                               what == "dtype" ? "" : ", cast it with astype(f32)"),
-              at);
+  refuse(what, " is ", to_string(dtype), "; it must be f16, bf16, f32 or f64",
+         what == "dtype" ? "" : ", cast it with astype(f32)");
 }
 
 }  // namespace trace_internal

@@ -43,7 +43,7 @@ Tensor nextafter(Operand x, Operand y);
 namespace trace_internal {
 
 // Throws unless `dtype` is f16, bf16, f32 or f64: "op: what is s32; it must be ..".
-void require_ieee_float(std::string_view op, std::string_view what, DType dtype, SourceLocation at);
+void require_ieee_float(std::string_view what, DType dtype);
 
 }  // namespace trace_internal
 }  // namespace heddle

@@ -8,7 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -32,7 +34,7 @@ std::vector<Tensor> triu_indices(base::Int rows, base::Int k = 0,
 std::vector<Tensor> diag_indices(base::Int n, base::Int axes = 2,
                                  SourceLocation at = SourceLocation::here());
 // s32[rank, shape..]: entry i holds the positions along axis i.
-Tensor indices(const Dimensions& shape, SourceLocation at = SourceLocation::here());
+Tensor indices(const base::Ints& shape, SourceLocation at = SourceLocation::here());
 // Vectors as the axes of one grid: vector i is [.., size, ..] with sizes 1, so that x[{grid[0],
 // grid[1]}] takes all pairs. In numpy `ix_`.
 std::vector<Tensor> open_grid(const std::vector<Tensor>& vectors,
@@ -42,10 +44,10 @@ std::vector<Tensor> open_grid(const std::vector<Tensor>& vectors,
 // ones count from the end. They have the dtype of `flat`, but s64 where it does not hold the number
 // of elements, and 32 bits at least. And back: one tensor of integers for each axis, clamped
 // likewise, but that negative ones count as 0.
-std::vector<Tensor> unravel_index(Operand flat, const Dimensions& shape);
+std::vector<Tensor> unravel_index(Operand flat, const base::Ints& shape);
 // s32 positions in the flattened array of those along each axis of `shape`; those outside are
 // clamped.
-Tensor ravel_multi_index(const std::vector<Tensor>& positions, const Dimensions& shape,
+Tensor ravel_multi_index(const std::vector<Tensor>& positions, const base::Ints& shape,
                          SourceLocation at = SourceLocation::here());
 
 // The vector x, flattened, on diagonal k of a square matrix.
@@ -55,7 +57,7 @@ Tensor diagflat(Operand x, base::Int k = 0);
 Tensor fill_diagonal(Operand x, Operand value);
 // Powers of a vector [n] as columns [n, columns], n of them unless given: from the highest to x^0,
 // or from x^0 on where increasing.
-Tensor vander(Operand x, std::optional<base::Int> columns = {}, bool increasing = false);
+Tensor vander(Operand x, std::optional<base::Int> columns = {}, base::Flag increasing = false);
 
 // `count` numbers evenly from start to stop in the exponent: base^start .. base^stop, and start ..
 // stop. errors: geomspace unless both have one sign

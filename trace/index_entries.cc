@@ -35,31 +35,29 @@ bool are_apart(const std::vector<IndexEntry>& entries) {
   return runs > 1;
 }
 
-void check_masks(const std::vector<IndexEntry>& entries, SourceLocation at) {
+void check_masks(const std::vector<IndexEntry>& entries) {
   for (size_t i = 0; i < entries.size(); ++i) {
     const Tensor* t = std::get_if<Tensor>(&entries[i].value());
     if (t == nullptr || t->dtype() != pred) continue;
-    throw Error(
-        invalid_argument("index", ": entry ", i, " is ", t->shape(),
-                         ", a mask; how much it picks would depend on its values, use where(mask, "
-                         "x, ..), or the positions nonzero(mask, size)"),
-        at);
+    refuse("entry ", i, " is ", t->shape(),
+           ", a mask; how much it picks would depend on its values, use where(mask, "
+           "x, ..), or the positions nonzero(mask, size)");
   }
 }
 
 // The axes of the one array, `rank` of them from `first` on, before all others.
-Tensor moved_to_front(const Tensor& out, int64_t first, int64_t rank, SourceLocation at) {
+Tensor moved_to_front(const Tensor& out, int64_t first, int64_t rank) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < out.rank(); ++i)
     order.push_back(i < rank ? first + i : i < first + rank ? i - rank : i);
-  return transpose({out, at}, order);
+  return transpose(out, order);
 }
 
 }  // namespace
 
-void require_values(const std::vector<IndexEntry>& entries, SourceLocation at) {
+void require_values(const std::vector<IndexEntry>& entries) {
   for (const IndexEntry& entry : entries) {
-    if (const Tensor* t = std::get_if<Tensor>(&entry.value())) node_of(*t, "index", at);
+    if (const Tensor* t = std::get_if<Tensor>(&entry.value())) node_of(*t, "operation", {});
   }
 }
 
@@ -72,34 +70,29 @@ int64_t count_arrays(const std::vector<IndexEntry>& entries) {
   return std::ranges::count_if(entries, [](const auto& e) { return array_of(e) != nullptr; });
 }
 
-Entries entries_of(const Tensor& x, const std::vector<IndexEntry>& given, SourceLocation at) {
-  require_values(given, at);
-  check_masks(given, at);
+Entries entries_of(const Tensor& x, const std::vector<IndexEntry>& given) {
+  require_values(given);
+  check_masks(given);
   const int64_t added = std::ranges::count_if(given, is_new_axis);
   const int64_t ellipses = std::ranges::count_if(given, is_ellipsis);
   const int64_t used = static_cast<int64_t>(given.size()) - added - ellipses;
   if (used > x.rank())
-    throw Error(invalid_argument("index", ": has ", used, " entries; x is ", x.shape(),
-                                 ", give at most one an axis"),
-                at);
-  if (ellipses > 1)
-    throw Error(invalid_argument("index", ": has ", ellipses, " ellipses; x is ", x.shape(),
-                                 ", give at most one"),
-                at);
+    refuse("has ", used, " entries; x is ", x.shape(), ", give at most one an axis");
+  if (ellipses > 1) refuse("has ", ellipses, " ellipses; x is ", x.shape(), ", give at most one");
   Entries out{x, {}, are_apart(given)};
   std::vector<int64_t> new_axes;
   for (const IndexEntry& entry : given) {
     if (is_new_axis(entry)) new_axes.push_back(static_cast<int64_t>(out.each.size()));
     if (is_ellipsis(entry))
-      out.each.insert(out.each.end(), static_cast<size_t>(x.rank() - used), {Slice{}, at});
+      out.each.insert(out.each.end(), static_cast<size_t>(x.rank() - used), Slice{});
     else
-      out.each.push_back(is_new_axis(entry) ? IndexEntry(Slice{}, at) : entry);
+      out.each.push_back(is_new_axis(entry) ? IndexEntry(Slice{}) : entry);
   }
-  out.each.resize(static_cast<size_t>(x.rank() + added), {Slice{}, at});
+  out.each.resize(static_cast<size_t>(x.rank() + added), Slice{});
   if (new_axes.empty()) return out;
   Dimensions shape = x.shape().dimensions();
   for (int64_t axis : new_axes) shape.insert(shape.begin() + axis, 1);
-  out.x = reshape({x, at}, shape);
+  out.x = reshape(x, shape);
   return out;
 }
 
@@ -121,8 +114,8 @@ Range range_of(const Slice& slice, int64_t size) {
 }
 
 void Together::add(const Tensor& indices, int64_t axis) {
-  require_integers("index", indices, at_);
-  arrays_.push_back(widened(indices, at_));
+  require_integers(indices);
+  arrays_.push_back(widened(indices));
   axes_.push_back(axis);
   widen(indices.dtype());
 }
@@ -135,13 +128,13 @@ void Together::widen(DType dtype) {
 Dimensions Together::shape() const {
   Shape common(dtype_, {});
   for (const Tensor& array : arrays_)
-    common = Shape(array.dtype(), broadcast_shapes(common, array.shape(), at_));
+    common = Shape(array.dtype(), broadcast_shapes(common, array.shape()));
   return common.dimensions();
 }
 
 Tensor Together::positions(size_t i, const Tensor& x) const {
   const int64_t size = x.dim(axes_[i]);
-  Tensor from = from_start(arrays_[i], size, at_);
+  Tensor from = from_start(arrays_[i], size);
   // The greatest of u64 would be negative.
   if (from.dtype() == u64) from = minimum({from, at_}, {size, at_});
   return from.astype(dtype_, at_);
@@ -176,7 +169,7 @@ Tensor Together::gathered(const Tensor& x, int64_t place) const {
   for (int64_t axis : axes_) sizes[static_cast<size_t>(axis)] = 1;
   for (int64_t i = 0; i < x.rank() - static_cast<int64_t>(axes_.size()); ++i)
     dims.offset_dims.push_back(i < place ? i : i + rank);
-  return gather({x, at_}, {stack(columns, rank, at_), at_}, dims, sizes);
+  return gather({x, at_}, {stack(columns, rank), at_}, dims, sizes);
 }
 
 Tensor Indexing::get() const {
@@ -195,15 +188,14 @@ Tensor Indexing::get() const {
   }
   if (arrays > 1) return several.gathered(out, apart_ ? 0 : first);
   if (arrays == 0 || !apart_) return out;
-  return moved_to_front(out, first, array_of(*std::ranges::find_if(entries_, array_of))->rank(),
-                        at_);
+  return moved_to_front(out, first, array_of(*std::ranges::find_if(entries_, array_of))->rank());
 }
 
 // By x's own axes, before positions take any away: errors name those.
 void Indexing::check_positions() const {
   for (size_t i = 0; i < entries_.size(); ++i) {
     const int64_t* position = std::get_if<int64_t>(&entries_[i].value());
-    if (position) (void)checked(*position, static_cast<int64_t>(i), x_.shape(), at_);
+    if (position) (void)checked(*position, static_cast<int64_t>(i), x_.shape());
   }
 }
 
@@ -214,39 +206,36 @@ Dimensions Indexing::block_shape() const {
     if (entry >= entries_.size() || std::holds_alternative<Slice>(entries_[entry].value()))
       shape.push_back(x_.dim(axis));
     else if (const int64_t* position = std::get_if<int64_t>(&entries_[entry].value()))
-      (void)checked(*position, axis, x_.shape(), at_);
+      (void)checked(*position, axis, x_.shape());
     else
-      require_integers("index", std::get<Tensor>(entries_[entry].value()), at_);
+      require_integers(std::get<Tensor>(entries_[entry].value()));
   }
   return shape;
 }
 
 Tensor Indexing::positions() const {
   DType dtype = x_.size() > INT32_MAX ? s64 : s32;
-  Tensor flat = reshape({iota(dtype, {x_.size()}, 0, at_), at_}, x_.shape().dimensions());
+  Tensor flat = reshape({iota(dtype, {x_.size()}, 0), at_}, x_.shape().dimensions());
   return Indexing(flat, {flat, entries_, apart_}, at_).get();
 }
 
-int64_t Indexing::checked(int64_t position, int64_t axis, const Shape& shape, SourceLocation at) {
+int64_t Indexing::checked(int64_t position, int64_t axis, const Shape& shape) {
   int64_t size = shape.dimension(axis);
   int64_t from_start = position < 0 ? position + size : position;
   if (from_start >= 0 && from_start < size) return from_start;
-  throw Error(invalid_argument("index", ": position ", position, " is outside axis ", axis, " of ",
-                               shape, ", which has size ", size),
-              at);
+  refuse("position ", position, " is outside axis ", axis, " of ", shape, ", which has size ",
+         size);
 }
 
 int64_t Indexing::apply(int64_t position, int64_t axis, Tensor& out) const {
-  int64_t at = checked(position, axis, out.shape(), at_);
+  int64_t at = checked(position, axis, out.shape());
   out = squeeze({slice_in_dim({out, at_}, at, at + 1, 1, axis), at_}, {axis});
   return 0;
 }
 
 int64_t Indexing::apply(const Slice& slice, int64_t axis, Tensor& out) const {
   int64_t size = out.dim(axis);
-  if (slice.step == 0)
-    throw Error(invalid_argument("index", ": slice of axis ", axis, " has step 0; it must not be"),
-                at_);
+  if (slice.step == 0) refuse("slice of axis ", axis, " has step 0; it must not be");
   const Range range = range_of(slice, size);
   // A slice from the end is the slice of the same elements, reversed.
   if (slice.step < 0) {
@@ -264,9 +253,9 @@ int64_t Indexing::apply(const Slice& slice, int64_t axis, Tensor& out) const {
 }
 
 int64_t Indexing::apply(const Tensor& indices, int64_t axis, Tensor& out) const {
-  require_integers("index", indices, at_);
+  require_integers(indices);
   if (indices.rank() == 0) {
-    Tensor position = from_start(widened(indices, at_), out.dim(axis), at_);
+    Tensor position = from_start(widened(indices), out.dim(axis));
     out = dynamic_index_in_dim({out, at_}, {position, at_}, axis, /*keep_dims=*/false);
     return 0;
   }
@@ -278,9 +267,10 @@ int64_t Indexing::apply(const Tensor& indices, int64_t axis, Tensor& out) const 
 
 Tensor trace_internal::picked(std::string_view op, const Tensor& x,
                               const std::vector<IndexEntry>& entries, SourceLocation at) {
-  node_of(x, op, at);
+  const PublicCall call(op, at);
+  node_of(x, "operation", {});
   return one_program(op, at, [&] {
-    const Entries all = entries_of(x, entries, at);
+    const Entries all = entries_of(x, entries);
     return Indexing(all.x, all, at).get();
   });
 }

@@ -14,7 +14,7 @@ const Tensor* array_of(const IndexEntry& entry);
 int64_t count_arrays(const std::vector<IndexEntry>& entries);
 
 // errors: throws Error where a tensor among them has no value
-void require_values(const std::vector<IndexEntry>& entries, SourceLocation at);
+void require_values(const std::vector<IndexEntry>& entries);
 
 // x with its new axes, and one entry for each axis: a position, a slice or a tensor. `apart`:
 // something else stands between tensors or positions, so the tensors' axes go to the front.
@@ -24,7 +24,7 @@ struct Entries {
   bool apart;
 };
 // errors: throws Error for more entries than axes, for two ellipses and for masks
-Entries entries_of(const Tensor& x, const std::vector<IndexEntry>& given, SourceLocation at);
+Entries entries_of(const Tensor& x, const std::vector<IndexEntry>& given);
 
 // Where start .. stop of a slice lie in an axis of `size`, as numpy has it: the elements are start,
 // start + step, .. as many as `count`.
@@ -75,7 +75,7 @@ class Indexing {
   // the entries are.
   [[nodiscard]] Tensor positions() const;
   // A position from the start. errors: throws Error where it is outside the axis
-  static int64_t checked(int64_t position, int64_t axis, const Shape& shape, SourceLocation at);
+  static int64_t checked(int64_t position, int64_t axis, const Shape& shape);
 
  private:
   void check_positions() const;

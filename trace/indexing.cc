@@ -28,14 +28,14 @@ using trace_internal::PublicCall;
 using trace_internal::require_integers;
 using trace_internal::widened;
 
-Tensor filled(const Tensor& taken, const Tensor& inside, int64_t axis, SourceLocation at) {
+Tensor filled(const Tensor& taken, const Tensor& inside, int64_t axis) {
   Dimensions shape = taken.shape().dimensions();
   std::vector<int64_t> mapping;
   for (int64_t i = 0; i < inside.rank(); ++i) mapping.push_back(axis + i);
-  Tensor mask = broadcast_in_dim({inside, at}, shape, mapping);
+  Tensor mask = broadcast_in_dim(inside, shape, mapping);
   bool has_nan = is_floating(taken.dtype()) || is_complex(taken.dtype());
-  Tensor fill = has_nan ? full_like({taken, at}, {std::nan(""), at}) : zeros_like({taken, at});
-  return where({mask, at}, {taken, at}, {fill, at});
+  Tensor fill = has_nan ? full_like(taken, std::nan("")) : zeros_like(taken);
+  return where(mask, taken, fill);
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ Tensor take(Operand operand, Operand which, base::Int axis, IndexMode mode) {
   Tensor x = as_tensor(operand);
   Tensor indices = as_tensor(which);
   SourceLocation at = operand.at();
-  int64_t along = axis_of("take", x.shape(), axis, at);
-  require_integers("take", indices, at);
+  int64_t along = axis_of(x.shape(), axis);
+  require_integers(indices);
   int64_t size = x.shape().dimension(along);
   if (size == 0 && indices.size() > 0) throw Error(nothing_to_take("take", x.shape(), axis), at);
   if (size == 0) {
@@ -54,10 +54,10 @@ Tensor take(Operand operand, Operand which, base::Int axis, IndexMode mode) {
     shape.erase(shape.begin() + along);
     const Dimensions& inserted = indices.shape().dimensions();
     shape.insert(shape.begin() + along, inserted.begin(), inserted.end());
-    return zeros(shape, x.dtype(), at);
+    return zeros(shape, x.dtype());
   }
-  return one_program("take", at, [&] {
-    Tensor positions = from_start(widened(indices, at), size, at);
+  return one_program("take", [&] {
+    Tensor positions = from_start(widened(indices), size);
     GatherDims dims{.offset_dims = {},
                     .collapsed_slice_dims = {along},
                     .start_index_map = {along},
@@ -66,15 +66,15 @@ Tensor take(Operand operand, Operand which, base::Int axis, IndexMode mode) {
       dims.offset_dims.push_back(i < along ? i : i + positions.rank());
     Dimensions sizes = x.shape().dimensions();
     sizes[static_cast<size_t>(along)] = 1;
-    Tensor taken = gather({x, at}, {positions, at}, dims, sizes);
+    Tensor taken = gather(x, positions, dims, sizes);
     if (mode == IndexMode::kClip) return taken;
-    Tensor inside = greater_equal({positions, at}, {0, at}) & less({positions, at}, {size, at});
-    return filled(taken, inside, along, at);
+    Tensor inside = greater_equal(positions, 0) & less(positions, size);
+    return filled(taken, inside, along);
   });
 }
 
 Tensor gather(Operand operand, Operand start_indices, const GatherDims& dims,
-              const Dimensions& slice_sizes) {
+              const base::Ints& slice_sizes) {
   const PublicCall call("gather", operand.at());
   return emit(
       {.opcode = Opcode::kGather,
@@ -85,8 +85,7 @@ Tensor gather(Operand operand, Operand start_indices, const GatherDims& dims,
                                  .operand_batching_dims = dims.operand_batching_dims,
                                  .start_indices_batching_dims = dims.start_indices_batching_dims,
                                  .index_vector_dim = dims.index_vector_dim,
-                                 .slice_sizes = slice_sizes},
-       .at = operand.at()});
+                                 .slice_sizes = slice_sizes}});
 }
 
 Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterDims& dims,
@@ -109,56 +108,47 @@ Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterD
                              .scatter_indices_batching_dims = dims.scatter_indices_batching_dims,
                              .index_vector_dim = dims.index_vector_dim,
                              .unique_indices = dims.unique_indices},
-       .called = {trace_internal::scalar_fragment("scatter", scalars, fn, at)},
-       .at = at});
+       .called = {trace_internal::scalar_fragment("scatter", scalars, fn, at)}});
 }
 
 std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
                             base::FunctionRef<Tensor(std::span<const Tensor>)> before,
-                            base::Int axis, bool stable, SourceLocation at) {
+                            base::Int axis, base::Flag stable, SourceLocation at) {
   const PublicCall call("sort_by", at, PublicCall::Runs::kUsersFunction);
   trace_internal::require_function("sort_by", "function", before, at);
-  if (xs.empty())
-    throw Error(trace_internal::invalid_argument("sort_by", ": has no operands; give at least one"),
-                at);
+  if (xs.empty()) trace_internal::refuse("has no operands; give at least one");
   std::vector<Shape> scalars;
   for (const Tensor& x : xs) {
-    Shape scalar = Shape::scalar(trace_internal::node_of(x, "sort_by", at).shape.dtype());
+    Shape scalar = Shape::scalar(trace_internal::node_of(x, "operation", {}).shape.dtype());
     scalars.insert(scalars.end(), {scalar, scalar});
   }
-  int64_t along = axis_of("sort_by", xs[0].shape(), axis, at);
-  return trace_internal::in_program("sort_by", at, [&] {
+  int64_t along = axis_of(xs[0].shape(), axis);
+  return trace_internal::in_program("sort_by", [&] {
     auto fn = [&](std::span<const Tensor> t) { return std::vector<Tensor>{before(t)}; };
     return trace_internal::emit_many(
         {.opcode = Opcode::kSort,
          .operands = xs,
          .attrs = hlo::SortAttrs{.dimensions = {along}, .is_stable = stable},
-         .called = {trace_internal::scalar_fragment("compare", scalars, fn, at)},
-         .at = at});
+         .called = {trace_internal::scalar_fragment("compare", scalars, fn, at)}});
   });
 }
 
-Tensor sort(Operand operand, base::Int axis, bool descending) {
+Tensor sort(Operand operand, base::Int axis, base::Flag descending) {
   const PublicCall call("sort", operand.at());
   Tensor x = as_tensor(operand);
-  int64_t along = axis_of("sort", x.shape(), axis, operand.at());
-  auto before = [&](std::span<const Tensor> t) {
-    return comes_before(t[0], t[1], descending, operand.at());
-  };
-  return one_program("sort", operand.at(),
-                     [&] { return sort_by({x}, before, along, true, operand.at())[0]; });
+  int64_t along = axis_of(x.shape(), axis);
+  auto before = [&](std::span<const Tensor> t) { return comes_before(t[0], t[1], descending); };
+  return one_program("sort", [&] { return sort_by({x}, before, along, true)[0]; });
 }
 
-Tensor argsort(Operand operand, base::Int axis, bool descending) {
+Tensor argsort(Operand operand, base::Int axis, base::Flag descending) {
   const PublicCall call("argsort", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  int64_t along = axis_of("argsort", x.shape(), axis, at);
-  return one_program("argsort", at, [&] {
-    auto before = [&](std::span<const Tensor> t) {
-      return comes_before(t[0], t[1], descending, at);
-    };
-    return sort_by({x, iota(s32, x.shape().dimensions(), along, at)}, before, along, true, at)[1];
+  int64_t along = axis_of(x.shape(), axis);
+  return one_program("argsort", [&] {
+    auto before = [&](std::span<const Tensor> t) { return comes_before(t[0], t[1], descending); };
+    return sort_by({x, iota(s32, x.shape().dimensions(), along)}, before, along, true)[1];
   });
 }
 

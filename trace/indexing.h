@@ -10,8 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/function_ref.h"
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -162,35 +164,35 @@ At at(const Tensor& x, std::vector<IndexEntry> entries,
 // Ascending along an axis; stable. A NaN is greater than every number, as in jax.numpy: the last,
 // or descending the first. Complex numbers go by their real and then by their imaginary parts.
 // errors: Error for an axis that x has not
-Tensor sort(Operand x, base::Int axis = -1, bool descending = false);
-Tensor argsort(Operand x, base::Int axis = -1, bool descending = false);  // s32: the order
+Tensor sort(Operand x, base::Int axis = -1, base::Flag descending = false);
+Tensor argsort(Operand x, base::Int axis = -1, base::Flag descending = false);  // s32: the order
 // HLO's sort: several operands go together; `before` (a0, b0, a1, b1, ..) -> pred[] says whether a
 // comes first.
 std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
                             base::FunctionRef<Tensor(std::span<const Tensor>)> before,
-                            base::Int axis = -1, bool stable = true,
+                            base::Int axis = -1, base::Flag stable = true,
                             SourceLocation at = SourceLocation::here());
 
 // HLO's gather and scatter; the fields are those of the HLO text, explained in docs/tracing.md.
 // errors: Error naming the rule of the dims or shapes that is broken
 struct GatherDims {
-  std::vector<int64_t> offset_dims;
-  std::vector<int64_t> collapsed_slice_dims;
-  std::vector<int64_t> start_index_map;
-  std::vector<int64_t> operand_batching_dims = {};
-  std::vector<int64_t> start_indices_batching_dims = {};
+  base::Ints offset_dims;
+  base::Ints collapsed_slice_dims;
+  base::Ints start_index_map;
+  base::Ints operand_batching_dims = {};
+  base::Ints start_indices_batching_dims = {};
   base::Int index_vector_dim = 0;
 };
 // HLO's gather: windows of x that begin at `start_indices`.
 Tensor gather(Operand x, Operand start_indices, const GatherDims& dims,
-              const Dimensions& slice_sizes);
+              const base::Ints& slice_sizes);
 
 struct ScatterDims {
-  std::vector<int64_t> update_window_dims;
-  std::vector<int64_t> inserted_window_dims;
-  std::vector<int64_t> scatter_dims_to_operand_dims;
-  std::vector<int64_t> input_batching_dims = {};
-  std::vector<int64_t> scatter_indices_batching_dims = {};
+  base::Ints update_window_dims;
+  base::Ints inserted_window_dims;
+  base::Ints scatter_dims_to_operand_dims;
+  base::Ints input_batching_dims = {};
+  base::Ints scatter_indices_batching_dims = {};
   base::Int index_vector_dim = 0;
   bool unique_indices = false;
 };

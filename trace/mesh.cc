@@ -208,7 +208,7 @@ std::string to_string(const Sharding& sharding) {
   return out + ")";
 }
 
-Tensor placeholder(std::vector<int64_t> shape, DType dtype, const PlaceholderOptions& options,
+Tensor placeholder(const base::Ints& shape, DType dtype, const PlaceholderOptions& options,
                    SourceLocation at) {
   const trace_internal::PublicCall call("placeholder", at);
   Tensor plain = placeholder(std::move(shape), dtype, at);

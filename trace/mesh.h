@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/sharding.h"
 #include "heddle/runtime/backend.h"
@@ -141,7 +142,7 @@ struct PlaceholderOptions {
   std::optional<Sharding> sharding = {};
 };
 // A placeholder whose array will be laid out by a sharding.
-Tensor placeholder(std::vector<int64_t> shape, DType dtype, const PlaceholderOptions& options,
+Tensor placeholder(const base::Ints& shape, DType dtype, const PlaceholderOptions& options,
                    SourceLocation at = SourceLocation::here());
 
 // x, laid out like this: what stands between is XLA's to choose. In a trace a mark for the
@@ -156,7 +157,7 @@ Tensor with_sharding(const Tensor& x, const Sharding& sharding,
 Tensor array(const Literal& literal, const Sharding& sharding,
              SourceLocation at = SourceLocation::here());
 template <class T>
-Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, const Sharding& sharding,
+Tensor array(const std::vector<T>& values, const base::Ints& shape, const Sharding& sharding,
              SourceLocation at = SourceLocation::here());
 
 // A concrete tensor, laid out like this: through the host (a download and uploads, counted) where
@@ -173,12 +174,11 @@ T device_put(const T& tree, const Sharding& sharding, SourceLocation at = Source
 [[nodiscard]] std::shared_ptr<const hlo::Sharding> sharding_of(const Tensor& tensor);
 
 template <class T>
-Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, const Sharding& sharding,
+Tensor array(const std::vector<T>& values, const base::Ints& shape, const Sharding& sharding,
              SourceLocation at) {
   const auto placed = [&](const void* data, DType dtype) {
-    return array(
-        trace_internal::literal_from_bytes(data, values.size(), dtype, std::move(shape), at),
-        sharding, at);
+    return array(trace_internal::literal_from_bytes(data, values.size(), dtype, shape, at),
+                 sharding, at);
   };
   if constexpr (std::is_same_v<T, bool>) {  // bools have no bytes of their own
     const std::vector<uint8_t> bytes(values.begin(), values.end());

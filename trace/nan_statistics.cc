@@ -5,9 +5,9 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/indexing.h"
-#include "heddle/trace/located.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/selecting.h"
@@ -18,13 +18,13 @@ namespace {
 
 using trace_internal::axis_of;
 using trace_internal::checked;
+using trace_internal::Expr;
 using trace_internal::floating;
-using trace_internal::Located;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
 // How many numbers there are, in x's dtype.
-Located count_of(const Located& x, const Reduction& over) {
+Expr count_of(const Expr& x, const Reduction& over) {
   return sum((~is_nan(x)).astype(x.dtype()), over);
 }
 
@@ -34,10 +34,9 @@ bool has_nan(const Operand& x) {
 }
 
 // x with the least (or greatest) value of its dtype in place of NaN, so that no number loses to it.
-Tensor without_nan(const Located& x, bool lowest) {
-  const Tensor worst =
-      trace_internal::emit_constant(trace_internal::extreme(x.dtype(), lowest), x.at());
-  return where(is_nan(x), x.with(worst), x).tensor();
+Tensor without_nan(const Expr& x, bool lowest) {
+  const Tensor worst = trace_internal::emit_constant(trace_internal::extreme(x.dtype(), lowest));
+  return where(is_nan(x), Expr(worst), x).tensor();
 }
 
 // The extreme of the numbers; NaN where there are no numbers.
@@ -45,23 +44,22 @@ template <class Reduce>
 Tensor nan_extreme(std::string_view op, const Operand& operand, const Reduction& given,
                    bool greatest, Reduce&& reduce) {
   const PublicCall call(op, operand.at());
-  const Reduction over = checked(op, operand, given);
-  if (!has_nan(operand))
-    return one_program(op, operand.at(), [&] { return reduce(operand, over); });
-  Located x = floating(op, "x", operand);
-  return one_program(op, x.at(), [&] {
+  const Reduction over = checked(operand, given);
+  if (!has_nan(operand)) return one_program(op, [&] { return reduce(operand, over); });
+  Expr x = floating("x", operand);
+  return one_program(op, [&] {
     const Tensor numbers = without_nan(x, greatest);
-    Located found = x.with(reduce({numbers, x.at()}, over));
-    return where(x.with(all(is_nan(x).operand(), over)), NAN, found).tensor();
+    Expr found = Expr(reduce(numbers, over));
+    return where(Expr(all(is_nan(x).operand(), over)), NAN, found).tensor();
   });
 }
 
-Located variance_of(const Located& x, const Reduction& over, int64_t ddof) {
+Expr variance_of(const Expr& x, const Reduction& over, int64_t ddof) {
   const Reduction kept{.axes = over.axes, .keep_dims = true};
-  Located zeroed = where(is_nan(x), 0, x);
-  Located centre = sum(zeroed, kept) / count_of(x, kept);
-  Located squares = where(is_nan(x), 0, square(x - centre));
-  Located left = count_of(x, over) - static_cast<double>(ddof);
+  Expr zeroed = where(is_nan(x), 0, x);
+  Expr centre = sum(zeroed, kept) / count_of(x, kept);
+  Expr squares = where(is_nan(x), 0, square(x - centre));
+  Expr left = count_of(x, over) - static_cast<double>(ddof);
   return where(left > 0, sum(squares, over) / left, NAN);
 }
 
@@ -69,26 +67,25 @@ Located variance_of(const Located& x, const Reduction& over, int64_t ddof) {
 Tensor nan_spread(std::string_view op, const Operand& operand, const Reduction& given, int64_t ddof,
                   bool root) {
   const PublicCall call(op, operand.at());
-  const Located x = floating(op, "x", operand);
-  const Reduction over = checked(op, operand, given);
-  return one_program(op, x.at(), [&] {
-    const Located wide = x.with(trace_internal::wide_for_sums(x.tensor(), x.at()));
-    const Located out = variance_of(wide, over, ddof);
+  const Expr x = floating("x", operand);
+  const Reduction over = checked(operand, given);
+  return one_program(op, [&] {
+    const Expr wide = Expr(trace_internal::wide_for_sums(x.tensor()));
+    const Expr out = variance_of(wide, over, ddof);
     return (root ? sqrt(out) : out).astype(x.dtype()).tensor();
   });
 }
 
 Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, bool greatest,
-                    Tensor (*find)(Operand, base::Int, bool)) {
+                    Tensor (*find)(Operand, base::Int, base::Flag)) {
   const PublicCall call(op, operand.at());
-  const int64_t along = axis_of(op, as_tensor(operand).shape(), axis, operand.at());
-  if (!has_nan(operand))
-    return one_program(op, operand.at(), [&] { return find(operand, along, false); });
-  Located x = floating(op, "x", operand);
-  return one_program(op, x.at(), [&] {
-    Located none = x.with(all(is_nan(x).operand(), {.axes = {along}}));
+  const int64_t along = axis_of(as_tensor(operand).shape(), axis);
+  if (!has_nan(operand)) return one_program(op, [&] { return find(operand, along, false); });
+  Expr x = floating("x", operand);
+  return one_program(op, [&] {
+    Expr none = Expr(all(is_nan(x).operand(), {.axes = {along}}));
     const Tensor numbers = without_nan(x, greatest);
-    Located found = x.with(find({numbers, x.at()}, along, false));
+    Expr found = Expr(find(numbers, along, false));
     return where(none, -1, found).tensor();
   });
 }
@@ -96,10 +93,10 @@ Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, b
 // What a segment without rows is.
 enum class Start : uint8_t { kZero, kOne, kLeast, kGreatest };
 
-Tensor start_of(Start start, DType dtype, SourceLocation at) {
+Tensor start_of(Start start, DType dtype) {
   if (start == Start::kZero || start == Start::kOne)
-    return constant_like({start == Start::kOne ? 1 : 0, at}, dtype);
-  return trace_internal::emit_constant(trace_internal::extreme(dtype, start == Start::kLeast), at);
+    return constant_like(start == Start::kOne ? 1 : 0, dtype);
+  return trace_internal::emit_constant(trace_internal::extreme(dtype, start == Start::kLeast));
 }
 
 Tensor segments_of(std::string_view op, const Operand& operand, const Operand& which, int64_t count,
@@ -109,12 +106,10 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
   Tensor x = as_tensor(operand), ids = as_tensor(which);
   if (x.rank() == 0 || ids.rank() != 1 || !is_integer(ids.dtype()) || ids.size() != x.dim(0) ||
       count < 0)
-    throw Error(trace_internal::invalid_argument(
-                    op, ": ids are ", ids.shape(), ", segments ", count, "; x is ", x.shape(),
-                    ", ids must be a vector of integers, one for each row, and "
-                    "segments 0 or more"),
-                at);
-  return one_program(op, at, [&] {
+    trace_internal::refuse("ids are ", ids.shape(), ", segments ", count, "; x is ", x.shape(),
+                           ", ids must be a vector of integers, one for each row, and "
+                           "segments 0 or more");
+  return one_program(op, [&] {
     Dimensions shape = x.shape().dimensions();
     shape[0] = count;
     ScatterDims dims{.update_window_dims = {},
@@ -122,11 +117,10 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
                      .scatter_dims_to_operand_dims = {0},
                      .index_vector_dim = 1};
     for (int64_t i = 1; i < x.rank(); ++i) dims.update_window_dims.push_back(i);
-    Tensor wide = bit_width(ids.dtype()) < 32 ? ids.astype(s32, at) : ids;
-    Tensor none = broadcast_to(start_of(start, x.dtype(), at), shape, at);
-    return scatter({none, at}, {wide, at}, {x, at}, dims, [&](const Tensor& a, const Tensor& b) {
-      return combine({a, at}, {b, at});
-    });
+    Tensor wide = bit_width(ids.dtype()) < 32 ? ids.astype(s32) : ids;
+    Tensor none = broadcast_to(start_of(start, x.dtype()), shape);
+    return scatter(none, wide, x, dims,
+                   [&](const Tensor& a, const Tensor& b) { return combine(a, b); });
   });
 }
 
@@ -134,10 +128,10 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
 
 Tensor nan_prod(Operand operand, const Reduction& given) {
   const PublicCall call("nan_prod", operand.at());
-  const Reduction over = checked("nan_prod", operand, given);
-  return one_program("nan_prod", operand.at(), [&] {
+  const Reduction over = checked(operand, given);
+  return one_program("nan_prod", [&] {
     if (!has_nan(operand)) return prod(operand, over);
-    const Located x(as_tensor(operand), operand.at());
+    const Expr x(as_tensor(operand));
     return prod(where(is_nan(x), 1, x).operand(), over);
   });
 }

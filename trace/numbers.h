@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -64,7 +65,7 @@ Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& 
 Tensor choose(Operand which, const std::vector<Tensor>& choices);
 
 // pred[]: whether shapes are equal and all elements are.
-Tensor array_equal(Operand x, Operand y, bool equal_nan = false);
+Tensor array_equal(Operand x, Operand y, base::Flag equal_nan = false);
 
 // Bits (integers that are not 0, or pred), eight to a u8 along an axis, or of the flattened array;
 // the greatest first, zeros at the end. And back.

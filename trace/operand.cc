@@ -163,19 +163,17 @@ Tensor constant_like(const Operand& number, DType dtype, std::string_view repair
   if (!can_hold(dtype, number)) {
     const bool is_rounded = !is_integer(dtype) && dtype != pred && is_whole_number(number) &&
                             !overflows(real_part(dtype), value_of(number));
-    throw Error(trace_internal::invalid(
-                    "operand is the C++ number ", number_text(number), ", which no ",
-                    to_string(dtype), " holds; ",
-                    is_rounded ? "write it as a floating-point number to have it rounded, or " : "",
-                    repair.empty() ? "cast the tensor with astype, or use another number" : repair),
-                number.at());
+    trace_internal::refuse(
+        "operand is the C++ number ", number_text(number), ", which no ", to_string(dtype),
+        " holds; ", is_rounded ? "write it as a floating-point number to have it rounded, or " : "",
+        repair.empty() ? "cast the tensor with astype, or use another number" : repair);
   }
-  return trace_internal::emit_constant(literal_of(number, dtype), number.at());
+  return trace_internal::emit_constant(literal_of(number, dtype));
 }
 
 Tensor as_tensor(const Operand& operand) {
   if (operand.is_tensor()) {
-    trace_internal::node_of(operand.tensor(), "operation", operand.at());
+    trace_internal::node_of(operand.tensor(), "operation", {});
     return operand.tensor();
   }
   return constant_like(operand, kDefaultDtypes[order_of(operand)],
@@ -188,7 +186,7 @@ Operand rounded(const Operand& number, DType dtype) {
     return number;
   if (is_integer(dtype) || dtype == pred) return number;
   const double value = value_of(number);
-  return {overflows(real_part(dtype), value) ? std::copysign(INFINITY, value) : value, number.at()};
+  return overflows(real_part(dtype), value) ? std::copysign(INFINITY, value) : value;
 }
 
 std::string cast_advice(DType a, DType b) {
@@ -251,20 +249,18 @@ std::string cast_advice(const Tensor& a, const Tensor& b) {
 }
 
 // Numpy's rule: dimensions are matched from the last; one of size 1 stretches.
-Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, SourceLocation at) {
+Tensor broadcast_to(const Tensor& x, const base::Ints& dimensions, SourceLocation at) {
   const trace_internal::PublicCall call("broadcast_to", at);
-  const Shape& from = trace_internal::node_of(x, "broadcast_to", at).shape;
+  const Shape& from = trace_internal::node_of(x, "operation", {}).shape;
   if (from.dimensions() == dimensions) return x;
   Tensor squeezed = x;
   std::vector<int64_t> kept;
   std::vector<int64_t> mapped;
   if (static_cast<size_t>(from.rank()) > dimensions.size() ||
       common_dimensions(from, Shape(from.dtype(), dimensions)) != dimensions) {
-    throw Error(
-        trace_internal::invalid_argument("broadcast_to", ": x is ", to_string(from),
-                                         "; it does not stretch to [", base::join(dimensions, ","),
-                                         "]: sizes must be equal or 1, counted from the last axis"),
-        at);
+    trace_internal::refuse("x is ", to_string(from), "; it does not stretch to [",
+                           base::join(dimensions, ","),
+                           "]: sizes must be equal or 1, counted from the last axis");
   }
   size_t missing = dimensions.size() - static_cast<size_t>(from.rank());
   for (size_t i = 0; i < static_cast<size_t>(from.rank()); ++i) {
@@ -276,23 +272,19 @@ Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions, Sou
     squeezed = trace_internal::emit({.opcode = hlo::Opcode::kReshape,
                                      .operands = {x},
                                      .attrs = hlo::ReshapeAttrs{},
-                                     .declared = Shape(from.dtype(), kept),
-                                     .at = at});
+                                     .declared = Shape(from.dtype(), kept)});
   }
   return trace_internal::emit({.opcode = hlo::Opcode::kBroadcast,
                                .operands = {squeezed},
                                .attrs = hlo::DimensionsAttrs{.dimensions = mapped},
-                               .declared = Shape(from.dtype(), dimensions),
-                               .at = at});
+                               .declared = Shape(from.dtype(), dimensions)});
 }
 
-std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, SourceLocation at,
-                                      std::string_view what) {
+std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view what) {
   auto common = common_dimensions(a, b);
   if (!common) {
-    throw Error(trace_internal::invalid(what, " are ", to_string(a), " and ", to_string(b),
-                                        "; sizes must be equal or 1, counted from the last axis"),
-                at);
+    trace_internal::refuse(what, " are ", to_string(a), " and ", to_string(b),
+                           "; sizes must be equal or 1, counted from the last axis");
   }
   return *std::move(common);
 }
@@ -324,13 +316,12 @@ OperandPair unify(const Operand& a, const Operand& b) {
   const Shape& sx = x.shape();
   const Shape& sy = y.shape();
   if (sx.dtype() != sy.dtype()) {
-    throw Error(trace_internal::invalid("operands are ", to_string(sx), " and ", to_string(sy),
-                                        "; their dtypes must be equal, ", cast_advice(x, y)),
-                at);
+    trace_internal::refuse("operands are ", to_string(sx), " and ", to_string(sy),
+                           "; their dtypes must be equal, ", cast_advice(x, y));
   }
   if (sx.dimensions() == sy.dimensions()) return {x, y};
-  std::vector<int64_t> common = broadcast_shapes(sx, sy, at);
-  return {broadcast_to(x, common, at), broadcast_to(y, common, at)};
+  std::vector<int64_t> common = broadcast_shapes(sx, sy);
+  return {broadcast_to(x, common), broadcast_to(y, common)};
 }
 
 }  // namespace heddle

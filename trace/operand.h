@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/base/ints.h"
 #include "heddle/base/source_location.h"
 #include "heddle/trace/tensor.h"
 
@@ -110,13 +111,13 @@ std::string number_advice(const Tensor& x, DType wanted);
 
 // x stretched to `dimensions` by numpy's rule: matched from the last, size 1 stretches.
 // errors: InvalidArgument where a size is neither equal nor 1
-Tensor broadcast_to(const Tensor& x, const std::vector<int64_t>& dimensions,
+Tensor broadcast_to(const Tensor& x, const base::Ints& dimensions,
                     SourceLocation at = SourceLocation::here());
 
 // The shape that both stretch to, if there is one.
 std::optional<std::vector<int64_t>> common_dimensions(const Shape& a, const Shape& b);
 // The same. errors: InvalidArgument where there is none, with `what` they are the shapes of
-std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, SourceLocation at,
+std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b,
                                       std::string_view what = "operands");
 
 // Two operands made to agree as jax.numpy does, but for dtypes: numbers take the tensor's dtype,

@@ -4,7 +4,7 @@
 #include "heddle/trace/comparing.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/public_call.h"
 
@@ -13,63 +13,57 @@ namespace {
 
 using trace_internal::axis_of;
 using trace_internal::comes_before;
+using trace_internal::Expr;
 using trace_internal::is_level;
-using trace_internal::Located;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
 // By the last key, then by those before it. t: a0, b0, a1, b1, ..
-Tensor by_keys(std::span<const Tensor> t, size_t keys, SourceLocation at) {
-  Located out(comes_before(t[0], t[1], false, at), at);
+Tensor by_keys(std::span<const Tensor> t, size_t keys) {
+  Expr out(comes_before(t[0], t[1], false));
   for (size_t i = 1; i < keys; ++i) {
     const Tensor &a = t[2 * i], &b = t[2 * i + 1];
-    out = out.with(comes_before(a, b, false, at)) | (out.with(is_level(a, b, at)) & out);
+    out = Expr(comes_before(a, b, false)) | (Expr(is_level(a, b)) & out);
   }
   return out.tensor();
 }
 
-void require_position(std::string_view op, const Tensor& x, int64_t k, int64_t axis,
-                      SourceLocation at) {
-  const int64_t size = x.dim(axis_of(op, x.shape(), axis, at));
+void require_position(const Tensor& x, int64_t k, int64_t axis) {
+  const int64_t size = x.dim(axis_of(x.shape(), axis));
   if (k >= -size && k < size) return;
-  throw Error(trace_internal::invalid_argument(op, ": k is ", k, "; axis ", axis, " of ", x.shape(),
-                                               " has size ", size, ", k must be in ", -size, " .. ",
-                                               size - 1),
-              at);
+  trace_internal::refuse("k is ", k, "; axis ", axis, " of ", x.shape(), " has size ", size,
+                         ", k must be in ", -size, " .. ", size - 1);
 }
 
 }  // namespace
 
 Tensor lexsort(const std::vector<Tensor>& keys, base::Int axis, SourceLocation at) {
   const PublicCall call("lexsort", at);
-  if (keys.empty())
-    throw Error(trace_internal::invalid_argument("lexsort", ": has no keys; give at least one"),
-                at);
+  if (keys.empty()) trace_internal::refuse("has no keys; give at least one");
   for (const Tensor& key : keys) {
     if (key.shape().dimensions() == keys[0].shape().dimensions()) continue;
-    throw Error(trace_internal::invalid_argument("lexsort", ": keys are ", keys[0].shape(), " and ",
-                                                 key.shape(), "; they must have one shape"),
-                at);
+    trace_internal::refuse("keys are ", keys[0].shape(), " and ", key.shape(),
+                           "; they must have one shape");
   }
-  const int64_t along = axis_of("lexsort", keys[0].shape(), axis, at);
-  return one_program("lexsort", at, [&] {
+  const int64_t along = axis_of(keys[0].shape(), axis);
+  return one_program("lexsort", [&] {
     std::vector<Tensor> operands = keys;
-    operands.push_back(iota(s32, keys[0].shape().dimensions(), along, at));
-    auto before = [&](std::span<const Tensor> t) { return by_keys(t, keys.size(), at); };
-    return sort_by(operands, before, along, true, at).back();
+    operands.push_back(iota(s32, keys[0].shape().dimensions(), along));
+    auto before = [&](std::span<const Tensor> t) { return by_keys(t, keys.size()); };
+    return sort_by(operands, before, along, true).back();
   });
 }
 
 Tensor partition(Operand x, base::Int k, base::Int axis) {
   const PublicCall call("partition", x.at());
-  require_position("partition", as_tensor(x), k, axis, x.at());
-  return one_program("partition", x.at(), [&] { return sort(x, axis); });
+  require_position(as_tensor(x), k, axis);
+  return one_program("partition", [&] { return sort(x, axis); });
 }
 
 Tensor argpartition(Operand x, base::Int k, base::Int axis) {
   const PublicCall call("argpartition", x.at());
-  require_position("argpartition", as_tensor(x), k, axis, x.at());
-  return one_program("argpartition", x.at(), [&] { return argsort(x, axis); });
+  require_position(as_tensor(x), k, axis);
+  return one_program("argpartition", [&] { return argsort(x, axis); });
 }
 
 Tensor sort_complex(Operand operand, base::Int axis) {
@@ -77,30 +71,25 @@ Tensor sort_complex(Operand operand, base::Int axis) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (!is_complex(x.dtype()))
-    throw Error(trace_internal::invalid_argument("sort_complex", ": x is ", x.shape(),
-                                                 "; it must be of complex numbers, use sort"),
-                at);
-  const int64_t along = axis_of("sort_complex", x.shape(), axis, at);
-  return one_program("sort_complex", at, [&] { return sort({x, at}, along); });
+    trace_internal::refuse("x is ", x.shape(), "; it must be of complex numbers, use sort");
+  const int64_t along = axis_of(x.shape(), axis);
+  return one_program("sort_complex", [&] { return sort(x, along); });
 }
 
 Tensor put_along_axis(Operand operand, Operand which, Operand values, base::Int axis) {
   const PublicCall call("put_along_axis", operand.at());
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), indices = as_tensor(which);
-  const int64_t along = axis_of("put_along_axis", x.shape(), axis, at);
-  trace_internal::require_integers("put_along_axis", indices, at);
+  const int64_t along = axis_of(x.shape(), axis);
+  trace_internal::require_integers(indices);
   Dimensions expected = x.shape().dimensions();
   if (indices.rank() == x.rank()) expected[static_cast<size_t>(along)] = indices.dim(along);
   if (indices.shape().dimensions() != expected)
-    throw Error(trace_internal::invalid_argument("put_along_axis", ": indices are ",
-                                                 indices.shape(), "; x is ", x.shape(),
-                                                 ", they must have its sizes but for axis ", axis),
-                at);
-  return one_program("put_along_axis", at, [&] {
-    Tensor update = trace_internal::like("put_along_axis", "value", values, x.dtype(), at);
-    Tensor place =
-        trace_internal::from_start(trace_internal::widened(indices, at), x.dim(along), at);
+    trace_internal::refuse("indices are ", indices.shape(), "; x is ", x.shape(),
+                           ", they must have its sizes but for axis ", axis);
+  return one_program("put_along_axis", [&] {
+    Tensor update = trace_internal::like("value", values, x.dtype());
+    Tensor place = trace_internal::from_start(trace_internal::widened(indices), x.dim(along));
     ScatterDims dims{.update_window_dims = {},
                      .inserted_window_dims = {along},
                      .scatter_dims_to_operand_dims = {along},
@@ -110,9 +99,8 @@ Tensor put_along_axis(Operand operand, Operand which, Operand values, base::Int 
       dims.input_batching_dims.push_back(i);
       dims.scatter_indices_batching_dims.push_back(i);
     }
-    Tensor spread =
-        trace_internal::stretched("put_along_axis", update, indices.shape().dimensions(), at);
-    return scatter({x, at}, {place, at}, {spread, at}, dims,
+    Tensor spread = trace_internal::stretched(update, indices.shape().dimensions());
+    return scatter(x, place, spread, dims,
                    [](const Tensor&, const Tensor& value) { return value; });
   });
 }

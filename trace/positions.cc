@@ -6,21 +6,18 @@
 
 namespace heddle::trace_internal {
 
-Tensor from_start(const Tensor& indices, int64_t size, SourceLocation at) {
+Tensor from_start(const Tensor& indices, int64_t size) {
   if (is_unsigned(indices.dtype())) return indices;
-  return where({less({indices, at}, {0, at}), at}, {add({indices, at}, {size, at}), at},
-               {indices, at});
+  return where(less(indices, 0), add(indices, size), indices);
 }
 
-Tensor widened(const Tensor& indices, SourceLocation at) {
-  return bit_width(indices.dtype()) < 32 ? indices.astype(s32, at) : indices;
+Tensor widened(const Tensor& indices) {
+  return bit_width(indices.dtype()) < 32 ? indices.astype(s32) : indices;
 }
 
-void require_integers(std::string_view op, const Tensor& indices, SourceLocation at) {
+void require_integers(const Tensor& indices) {
   if (is_integer(indices.dtype())) return;
-  throw Error(invalid_argument(op, ": indices are ", indices.shape(),
-                               "; they must be integers, cast them with astype(s32)"),
-              at);
+  refuse("indices are ", indices.shape(), "; they must be integers, cast them with astype(s32)");
 }
 
 Status nothing_to_take(std::string_view op, const Shape& shape, int64_t axis) {

@@ -10,13 +10,13 @@
 namespace heddle::trace_internal {
 
 // Indices from the end made positive; the dtype stays.
-Tensor from_start(const Tensor& indices, int64_t size, SourceLocation at);
+Tensor from_start(const Tensor& indices, int64_t size);
 
 // Wide enough to hold any position of the axis.
-Tensor widened(const Tensor& indices, SourceLocation at);
+Tensor widened(const Tensor& indices);
 
 // errors: throws Error naming `op` unless they are integers
-void require_integers(std::string_view op, const Tensor& indices, SourceLocation at);
+void require_integers(const Tensor& indices);
 
 Status nothing_to_take(std::string_view op, const Shape& shape, int64_t axis);
 

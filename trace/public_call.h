@@ -13,6 +13,7 @@
 
 #include "heddle/base/source_location.h"
 #include "heddle/base/status.h"
+#include "heddle/trace/error.h"
 
 namespace heddle::trace_internal {
 
@@ -36,9 +37,7 @@ class PublicCall {
   static std::string_view function_or(std::string_view function) {
     return now.function.empty() ? function : now.function;
   }
-  static SourceLocation line_or(SourceLocation at) {
-    return now.function.empty() ? at : now.at;
-  }
+  static SourceLocation line_or(SourceLocation at) { return now.function.empty() ? at : now.at; }
   // Whether what runs on placeholders is Heddle's own (the step of cumsum, the condition of gcd),
   // and no function of the user's.
   static bool is_own() { return now.is_own; }
@@ -77,16 +76,17 @@ auto as_users_code(Fn&& fn) {
   return fn();
 }
 
+// Throws Error (InvalidArgument) inside of a public function: "det: " and the parts, and its line.
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(base::invalid_argument(PublicCall::function_or("heddle"), ": ", parts...), {});
+}
+
 // Errors that begin with the function that the user called, "linalg::det: x is ..", or with
 // `function` where his own code runs.
 template <class... Parts>
 Status invalid_argument(std::string_view function, const Parts&... parts) {
   return base::invalid_argument(PublicCall::function_or(function), parts...);
-}
-// The same inside of a public function, whose name goes in front: "det: " and the parts.
-template <class... Parts>
-Status invalid(const Parts&... parts) {
-  return base::invalid_argument(PublicCall::function_or("operation"), ": ", parts...);
 }
 template <class... Parts>
 Status failed_precondition(std::string_view function, const Parts&... parts) {

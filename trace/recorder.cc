@@ -148,7 +148,7 @@ hlo::InstructionId Recorder::add_parameter(const Shape& shape, const hlo::Shardi
 
 Tensor Recorder::parameter(const Shape& shape, SourceLocation at, const Tensor* like) {
   const Node* node = like ? like->node().get() : nullptr;
-  SourceLocation where = node && node->where.known() ? node->where : at;
+  SourceLocation where = node && node->where.known() ? node->where : PublicCall::line_or(at);
   hlo::InstructionId id = add_parameter(shape, node ? node->sharding.get() : nullptr, where);
   if (like && like->is_placeholder()) capture_of_.try_emplace(node->id, id);
   return wrap(id, where);

@@ -47,7 +47,7 @@ Tensor emit(const Operation& operation);
 // An operation whose result is a tuple of arrays: one tensor each.
 std::vector<Tensor> emit_many(const Operation& operation);
 // A constant of the running trace; outside one a device value made by a program (no upload).
-Tensor emit_constant(Literal literal, SourceLocation at);
+Tensor emit_constant(Literal literal, SourceLocation at = {});
 
 // What a trace leaves behind.
 struct Traced {
@@ -150,6 +150,11 @@ Traced trace_flat(std::string what, std::span<const Shape> shapes,
 // run. For functions of several operations that are one program to the user.
 std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
                                base::FunctionRef<std::vector<Tensor>()> fn);
+// The same inside of a public function, on its line.
+inline std::vector<Tensor> in_program(std::string_view what,
+                                      base::FunctionRef<std::vector<Tensor>()> fn) {
+  return in_program(what, PublicCall::line_or({}), fn);
+}
 
 // Traces a function of scalars that an op calls for each element (reduce, sort, scatter). It may
 // capture nothing: HLO gives such computations no more parameters. A lone result is the root

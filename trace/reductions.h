@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/function_ref.h"
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -23,7 +25,8 @@ namespace heddle {
 
 struct Reduction {
   AxisList axes = kAllAxes;  // {}: none, and x stays as it is; negative axes count from the end
-  bool keep_dims = false;    // reduced axes stay, with size 1
+  base::OnlyByName by_name = base::OnlyByName();  // {0, 1} is a list of axes
+  base::Flag keep_dims = false;                   // reduced axes stay, with size 1
 };
 
 namespace trace_internal {
@@ -38,7 +41,8 @@ Reduction over_axis(const Axis& axis, Keep keep = false) {
   bool keep_dims = false;
   if constexpr (std::same_as<Keep, bool>) keep_dims = keep;
   constexpr bool kIsAxis = std::integral<Axis> && !std::same_as<Axis, bool>;
-  constexpr bool kIsList = std::is_convertible_v<const Axis&, AxisList>;
+  constexpr bool kIsList =
+      !std::is_arithmetic_v<Axis> && std::is_convertible_v<const Axis&, AxisList>;
   constexpr bool kIsWhole = std::same_as<Axis, Reduction>;
   static_assert(kIsAxis || kIsList || kIsWhole,
                 "a reduction is over an axis, sum(x, 0), or over {.axes = {0, 1}, .keep_dims = "
@@ -153,9 +157,9 @@ Tensor logsumexp(Operand x, Axis axis, Keep keep_dims = false) {
 
 // s32 position of the greatest (least) along an axis; the first of equals; a NaN counts as the
 // greatest (least).
-Tensor argmax(Operand x, base::Int axis, bool keep_dims = false);
+Tensor argmax(Operand x, base::Int axis, base::Flag keep_dims = false);
 // s32 position of the least along an axis; the first of equals; a NaN counts as the least.
-Tensor argmin(Operand x, base::Int axis, bool keep_dims = false);
+Tensor argmin(Operand x, base::Int axis, base::Flag keep_dims = false);
 Tensor argmax(Operand x);  // s32[]: the position in the flattened x
 Tensor argmin(Operand x);  // likewise
 
@@ -165,7 +169,7 @@ using ScalarFn = base::FunctionRef<std::vector<Tensor>(
     std::span<const Tensor>)>;  // (accumulators.., values..) -> accumulators
 // HLO's reduce of several operands by one function of scalars.
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
-                           ScalarFn fn, const std::vector<int64_t>& axes,
+                           ScalarFn fn, const base::Ints& axes,
                            SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle

@@ -15,6 +15,7 @@
 #include "heddle/trace/program.h"
 #include "heddle/trace/program_lines_test.h"
 #include "heddle/trace/sequences.h"
+#include "heddle/trace/shaping.h"
 #include "heddle/trace/statistics.h"
 #include "heddle/trace/support_test.h"
 
@@ -41,6 +42,21 @@ TEST(Reductions, OverOneAxisOverNoneAndOverAll) {
   EXPECT_EQ(sum(array<bool>({true, false}), {.axes = {}}).dtype(), s32);
   EXPECT_THAT(count_nonzero(x, {.axes = {}}).to_vector<int>(), testing::Each(1));
   EXPECT_THAT(error_of([&] { sum(x, 2); }), HasSubstr("sum: axis is 2; f32[2,3] has axes -2 .. 1"));
+}
+
+TEST(Reductions, AxesAreAnyListOfIntegers) {
+  const Tensor x = reshape(arange(6), {2, 3});
+  const auto of = [](const Tensor& t) { return t.to_vector<int>(); };
+  EXPECT_THAT(of(sum(x, {0})), ElementsAre(3, 5, 7));
+  EXPECT_THAT(of(sum(x, {0, 1})), ElementsAre(15));
+  EXPECT_THAT(of(sum(x, {1, 0})), ElementsAre(15));
+  EXPECT_THAT(of(sum(x, {.axes = 1})), ElementsAre(3, 12));
+  EXPECT_THAT(of(sum(x, std::vector<int>{0})), ElementsAre(3, 5, 7));
+  EXPECT_THAT(of(sum(x, {.axes = std::vector<int>{0, 1}, .keep_dims = true})), ElementsAre(15));
+  EXPECT_EQ(sum(x, {0, 1}, true).shape(), Shape(s32, {1, 1}));
+  EXPECT_EQ(sum(x, {.axes = {}}).shape(), x.shape());
+  EXPECT_THAT(of(einsum("ij->i", {x})), ElementsAre(3, 12));
+  EXPECT_THAT(of(einsum("ij,j->i", {x, arange(3)})), ElementsAre(5, 14));
 }
 
 TEST(Reductions, SumsOfSmallIntegersDoNotGoAround) {

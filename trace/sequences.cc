@@ -5,10 +5,10 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/grids.h"
 #include "heddle/trace/indexing.h"
-#include "heddle/trace/located.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/statistics.h"
 #include "heddle/trace/windows.h"
@@ -17,98 +17,92 @@ namespace heddle {
 namespace {
 
 using trace_internal::axis_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
 // All but the first element along an axis, and all but the last.
 struct Neighbours {
-  Located after, before;
+  Expr after, before;
 };
 
-Neighbours neighbours(const Located& x, int64_t axis) {
+Neighbours neighbours(const Expr& x, int64_t axis) {
   const int64_t n = x.dimensions()[static_cast<size_t>(axis)];
-  return {x.with(slice_in_dim(x.operand(), std::min<int64_t>(n, 1), n, 1, axis)),
-          x.with(slice_in_dim(x.operand(), 0, std::max<int64_t>(n - 1, 0), 1, axis))};
+  return {Expr(slice_in_dim(x.operand(), std::min<int64_t>(n, 1), n, 1, axis)),
+          Expr(slice_in_dim(x.operand(), 0, std::max<int64_t>(n - 1, 0), 1, axis))};
 }
 
 // Elements first .. limit of an axis.
-Located part_of(const Located& x, int64_t first, int64_t limit, int64_t axis) {
-  return x.with(slice_in_dim(x.operand(), first, limit, 1, axis));
+Expr part_of(const Expr& x, int64_t first, int64_t limit, int64_t axis) {
+  return slice_in_dim(x.operand(), first, limit, 1, axis);
 }
 
-void require_slope(std::string_view op, const Located& y, int64_t axis) {
+void require_slope(const Expr& y, int64_t axis) {
   const Tensor& t = y.tensor();
   if ((is_floating(t.dtype()) || is_complex(t.dtype())) && t.dim(axis) >= 2) return;
-  throw Error(trace_internal::invalid_argument(
-                  op, ": y is ", t.shape(),
-                  "; it must be of floats or complex numbers, with 2 elements or more "
-                  "along axis ",
-                  axis),
-              y.at());
+  trace_internal::refuse("y is ", t.shape(),
+                         "; it must be of floats or complex numbers, with 2 elements or more "
+                         "along axis ",
+                         axis);
 }
 
 // A vector along an axis of an array of `rank`.
-Located spread(const Located& x, int64_t rank, int64_t axis) {
+Expr spread(const Expr& x, int64_t rank, int64_t axis) {
   Dimensions shape(static_cast<size_t>(rank), 1);
   shape[static_cast<size_t>(axis)] = -1;
-  return x.with(reshape(x.operand(), shape));
+  return reshape(x.operand(), shape);
 }
 
 // The slopes between neighbours at both ends, and those of the parabola through three between them:
 // of the slopes on both sides each weighs as the width of the other.
-Tensor slopes(const Located& y, const Located& widths, int64_t axis) {
+Tensor slopes(const Expr& y, const Expr& widths, int64_t axis) {
   Neighbours pair = neighbours(y, axis);
-  const Located slope = (pair.after - pair.before) / widths;
+  const Expr slope = (pair.after - pair.before) / widths;
   const int64_t n = slope.tensor().dim(axis);
   std::vector<Tensor> parts = {part_of(slope, 0, 1, axis).tensor()};
   if (n > 1) {
     const Neighbours sides = neighbours(slope, axis), width = neighbours(widths, axis);
-    const Located between =
+    const Expr between =
         (sides.before * width.after + sides.after * width.before) / (width.before + width.after);
     parts.push_back(between.tensor());
   }
   parts.push_back(part_of(slope, n - 1, n, axis).tensor());
-  return concat(parts, axis, y.at());
+  return concat(parts, axis);
 }
 
 // Sum of the means of neighbours, times the widths between them.
 template <class Widths>
-Tensor trapezoid_of(const Located& y, int64_t axis, const Widths& widths) {
+Tensor trapezoid_of(const Expr& y, int64_t axis, const Widths& widths) {
   Neighbours pair = neighbours(y, axis);
   return sum((pair.after + pair.before) * widths * 0.5, {.axes = {axis}}).tensor();
 }
 
 // x as the places of y's elements along an axis.
-void require_places(std::string_view op, const Tensor& x, const Located& y, int64_t axis) {
+void require_places(const Tensor& x, const Expr& y, int64_t axis) {
   const int64_t size = y.tensor().dim(axis);
   if (x.rank() == 1 && x.size() == size) return;
-  throw Error(
-      trace_internal::invalid_argument(op, ": x is ", x.shape(), "; it must be a vector of ", size,
-                                       " elements, as axis ", axis, " of y, ", y.tensor().shape()),
-      y.at());
+  trace_internal::refuse("x is ", x.shape(), "; it must be a vector of ", size,
+                         " elements, as axis ", axis, " of y, ", y.tensor().shape());
 }
 
-void require_vectors(std::string_view op, const Tensor& x, const Tensor& y, SourceLocation at) {
+void require_vectors(const Tensor& x, const Tensor& y) {
   if (x.rank() == 1 && y.rank() == 1 && x.dtype() == y.dtype() && x.dtype() != pred &&
       x.size() > 0 && y.size() > 0)
     return;
-  throw Error(trace_internal::invalid_argument(
-                  op, ": operands are ", x.shape(), " and ", y.shape(),
-                  "; they must be vectors of numbers of one dtype, with elements"),
-              at);
+  trace_internal::refuse("operands are ", x.shape(), " and ", y.shape(),
+                         "; they must be vectors of numbers of one dtype, with elements");
 }
 
 // sum over j of x[i + j] y[j] at `count` places from `first`; y is the shorter one.
-Tensor sliding_dot(const Tensor& x, const Tensor& y, ConvolveMode overlap, SourceLocation at) {
+Tensor sliding_dot(const Tensor& x, const Tensor& y, ConvolveMode overlap) {
   const int64_t m = y.size();
   EdgePadding edges{.low = m - 1, .high = m - 1};
   if (overlap == ConvolveMode::kSame) edges = {.low = m / 2, .high = (m - 1) / 2};
   if (overlap == ConvolveMode::kValid) edges = {};
-  Tensor row = reshape({x, at}, {1, x.size(), 1});
-  Tensor window = reshape({y, at}, {m, 1, 1});
+  Tensor row = reshape(x, {1, x.size(), 1});
+  Tensor window = reshape(y, {m, 1, 1});
   Convolution how{.padding = WindowPadding({edges})};
-  return ravel({conv({row, at}, {window, at}, how), at});
+  return ravel(conv(row, window, how));
 }
 
 }  // namespace
@@ -116,14 +110,11 @@ Tensor sliding_dot(const Tensor& x, const Tensor& y, ConvolveMode overlap, Sourc
 Tensor diff(Operand operand, base::Int order, base::Int axis) {
   const PublicCall call("diff", operand.at());
   SourceLocation at = operand.at();
-  Located x(as_tensor(operand), at);
-  const int64_t along = axis_of("diff", x.tensor().shape(), axis, at);
-  if (order < 0)
-    throw Error(
-        trace_internal::invalid_argument("diff", ": order is ", order, "; it must be 0 or more"),
-        at);
-  return one_program("diff", at, [&] {
-    Located result = x;
+  Expr x(as_tensor(operand));
+  const int64_t along = axis_of(x.tensor().shape(), axis);
+  if (order < 0) trace_internal::refuse("order is ", order, "; it must be 0 or more");
+  return one_program("diff", [&] {
+    Expr result = x;
     for (int64_t i = 0; i < order; ++i) {
       Neighbours pair = neighbours(result, along);
       result = x.dtype() == pred ? pair.after != pair.before : pair.after - pair.before;
@@ -136,67 +127,67 @@ Tensor ediff1d(Operand operand, const std::vector<Tensor>& behind,
                const std::vector<Tensor>& before) {
   const PublicCall call("ediff1d", operand.at());
   SourceLocation at = operand.at();
-  return one_program("ediff1d", at, [&] {
+  return one_program("ediff1d", [&] {
     std::vector<Tensor> parts = before;
-    parts.push_back(diff({ravel(operand), at}));
+    parts.push_back(diff(ravel(operand)));
     parts.insert(parts.end(), behind.begin(), behind.end());
-    return parts.size() == 1 ? parts[0] : concat(parts, 0, at);
+    return parts.size() == 1 ? parts[0] : concat(parts, 0);
   });
 }
 
 Tensor gradient(Operand operand, double step, base::Int axis) {
   const PublicCall call("gradient", operand.at());
   SourceLocation at = operand.at();
-  Located y(as_tensor(operand), at);
-  const int64_t along = axis_of("gradient", y.tensor().shape(), axis, at);
-  require_slope("gradient", y, along);
-  return one_program("gradient", at, [&] {
+  Expr y(as_tensor(operand));
+  const int64_t along = axis_of(y.tensor().shape(), axis);
+  require_slope(y, along);
+  return one_program("gradient", [&] {
     const int64_t n = y.tensor().dim(along);
-    const Located first = part_of(y, 1, 2, along) - part_of(y, 0, 1, along);
-    const Located last = part_of(y, n - 1, n, along) - part_of(y, n - 2, n - 1, along);
+    const Expr first = part_of(y, 1, 2, along) - part_of(y, 0, 1, along);
+    const Expr last = part_of(y, n - 1, n, along) - part_of(y, n - 2, n - 1, along);
     std::vector<Tensor> parts = {(first / step).tensor()};
     if (n > 2) {
-      const Located across = part_of(y, 2, n, along) - part_of(y, 0, n - 2, along);
+      const Expr across = part_of(y, 2, n, along) - part_of(y, 0, n - 2, along);
       parts.push_back((across / (2 * step)).tensor());
     }
     parts.push_back((last / step).tensor());
-    return concat(parts, along, at);
+    return concat(parts, along);
   });
 }
 
 Tensor gradient_at(Operand operand, Operand places, base::Int axis) {
   const PublicCall call("gradient_at", operand.at());
   SourceLocation at = operand.at();
-  Located y(as_tensor(operand), at);
+  Expr y(as_tensor(operand));
   Tensor x = as_tensor(places);
-  const int64_t along = axis_of("gradient_at", y.tensor().shape(), axis, at);
-  require_slope("gradient_at", y, along);
-  require_places("gradient_at", x, y, axis);
-  (void)trace_internal::like("gradient_at", "places", {x, at}, y.dtype(), at);
-  return one_program("gradient_at", at, [&] {
-    return slopes(y, spread(Located(diff({x, at}), at), y.tensor().rank(), along), along);
+  const int64_t along = axis_of(y.tensor().shape(), axis);
+  require_slope(y, along);
+  require_places(x, y, axis);
+  (void)trace_internal::like("places", x, y.dtype());
+  return one_program("gradient_at", [&] {
+    return slopes(y, spread(Expr(diff(x)), y.tensor().rank(), along), along);
   });
 }
 
 Tensor trapezoid(Operand operand, double step, base::Int axis) {
   const PublicCall call("trapezoid", operand.at());
   SourceLocation at = operand.at();
-  Located y(as_tensor(operand), at);
-  const int64_t along = axis_of("trapezoid", y.tensor().shape(), axis, at);
-  trace_internal::require_inexact("trapezoid", operand);
-  return one_program("trapezoid", at, [&] { return trapezoid_of(y, along, step); });
+  Expr y(as_tensor(operand));
+  const int64_t along = axis_of(y.tensor().shape(), axis);
+  trace_internal::require_inexact(operand);
+  return one_program("trapezoid", [&] { return trapezoid_of(y, along, step); });
 }
 
 Tensor trapezoid_at(Operand operand, Operand places, base::Int axis) {
   const PublicCall call("trapezoid_at", operand.at());
   SourceLocation at = operand.at();
-  Located y(as_tensor(operand), at);
+  Expr y(as_tensor(operand));
   Tensor x = as_tensor(places);
-  const int64_t along = axis_of("trapezoid_at", y.tensor().shape(), axis, at);
-  trace_internal::require_inexact("trapezoid_at", operand);
-  require_places("trapezoid_at", x, y, axis);
-  return one_program("trapezoid_at", at, [&] {
-    return trapezoid_of(y, along, spread(Located(diff({x, at}), at), y.tensor().rank(), along));
+  const int64_t along = axis_of(y.tensor().shape(), axis);
+  trace_internal::require_inexact(operand);
+  require_places(x, y, axis);
+  return one_program("trapezoid_at", [&] {
+    return trapezoid_of(y, along, spread(Expr(diff(x)), y.tensor().rank(), along));
   });
 }
 
@@ -204,22 +195,22 @@ Tensor convolve(Operand left, Operand right, ConvolveMode overlap) {
   const PublicCall call("convolve", left.at());
   Tensor x = as_tensor(left), y = as_tensor(right);
   SourceLocation at = left.at();
-  require_vectors("convolve", x, y, at);
+  require_vectors(x, y);
   if (x.size() < y.size()) std::swap(x, y);
-  return one_program("convolve", at, [&] { return sliding_dot(x, flip({y, at}), overlap, at); });
+  return one_program("convolve", [&] { return sliding_dot(x, flip(y), overlap); });
 }
 
 Tensor correlate(Operand left, Operand right, ConvolveMode overlap) {
   const PublicCall call("correlate", left.at());
   Tensor x = as_tensor(left), y = as_tensor(right);
   SourceLocation at = left.at();
-  require_vectors("correlate", x, y, at);
-  return one_program("correlate", at, [&] {
+  require_vectors(x, y);
+  return one_program("correlate", [&] {
     // The longer one stays; the other way round the result is too.
     const bool swap = x.size() < y.size();
     const Tensor &stays = swap ? y : x, &moves = swap ? x : y;
-    Tensor result = sliding_dot(stays, conj({moves, at}), overlap, at);
-    return swap ? flip({conj({result, at}), at}) : result;
+    Tensor result = sliding_dot(stays, conj(moves), overlap);
+    return swap ? flip(conj(result)) : result;
   });
 }
 
@@ -228,25 +219,22 @@ Tensor nonzero(Operand operand, base::Int size, base::Int fill) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() != 1 || size < 0)
-    throw Error(trace_internal::invalid_argument("nonzero", ": x is ", x.shape(), " and size ",
-                                                 size, "; x must be a vector and size 0 or more"),
-                at);
-  return one_program("nonzero", at, [&] {
-    Tensor is = x.dtype() == pred ? x : not_equal({x, at}, {0, at});
+    trace_internal::refuse("x is ", x.shape(), " and size ", size,
+                           "; x must be a vector and size 0 or more");
+  return one_program("nonzero", [&] {
+    Tensor is = x.dtype() == pred ? x : not_equal(x, 0);
     // Stable: those that are keep their order, before those that are not.
-    Tensor order = argsort({logical_not({is, at}).astype(s32, at), at});
+    Tensor order = argsort(logical_not(is).astype(s32));
     const int64_t room = std::max<int64_t>(size - x.size(), 0);
-    Tensor padded = pad({order, at}, {0, at}, {{0, room}});
-    Tensor first = slice_in_dim({padded, at}, 0, size);
-    Tensor found = less({iota(s32, {size}, 0, at), at}, {count_nonzero({is, at}), at});
-    return where({found, at}, {first, at}, {int64_t{fill}, at});
+    Tensor padded = pad(order, 0, {{0, room}});
+    Tensor first = slice_in_dim(padded, 0, size);
+    Tensor found = less(iota(s32, {size}, 0), count_nonzero(is));
+    return where(found, first, int64_t{fill});
   });
 }
 
 Tensor flatnonzero(Operand x, base::Int size, base::Int fill) {
-  return one_program("flatnonzero", x.at(), [&] {
-    return nonzero({ravel(x), x.at()}, size, fill);
-  });
+  return one_program("flatnonzero", x.at(), [&] { return nonzero(ravel(x), size, fill); });
 }
 
 Tensor argwhere(Operand operand, base::Int size) {
@@ -254,14 +242,12 @@ Tensor argwhere(Operand operand, base::Int size) {
   SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() == 0 || size < 0)
-    throw Error(
-        trace_internal::invalid_argument("argwhere", ": x is ", x.shape(), " and size ", size,
-                                         "; x must have rank 1 or more and size be 0 or more"),
-        at);
-  return one_program("argwhere", at, [&] {
-    if (x.size() == 0) return zeros({size, x.rank()}, s32, at);
-    Tensor flat = nonzero({ravel({x, at}), at}, size);
-    return stack(unravel_index({flat, at}, x.shape().dimensions()), 1, at);
+    trace_internal::refuse("x is ", x.shape(), " and size ", size,
+                           "; x must have rank 1 or more and size be 0 or more");
+  return one_program("argwhere", [&] {
+    if (x.size() == 0) return zeros({size, x.rank()}, s32);
+    Tensor flat = nonzero(ravel(x), size);
+    return stack(unravel_index(flat, x.shape().dimensions()), 1);
   });
 }
 
@@ -269,18 +255,15 @@ namespace {
 
 // Places of an axis where the condition is true, and `fill` behind them.
 Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_t axis,
-                  const Operand& fill, std::string_view op, SourceLocation at) {
-  if (size < 0)
-    throw Error(trace_internal::invalid_argument(op, ": size is ", size, "; it must be 0 or more"),
-                at);
+                  const Operand& fill) {
+  if (size < 0) trace_internal::refuse("size is ", size, "; it must be 0 or more");
   Dimensions shape = x.shape().dimensions();
   shape[static_cast<size_t>(axis)] = size;
-  Tensor filler = trace_internal::like(op, "fill", fill, x.dtype(), at);
-  if (x.dim(axis) == 0) return broadcast_to(filler, shape, at);
-  Tensor taken = take({x, at}, {nonzero({condition, at}, size), at}, axis);
-  Tensor place = iota(s32, shape, axis, at);
-  return where({less({place, at}, {count_nonzero({condition, at}), at}), at}, {taken, at},
-               {filler, at});
+  Tensor filler = trace_internal::like("fill", fill, x.dtype());
+  if (x.dim(axis) == 0) return broadcast_to(filler, shape);
+  Tensor taken = take(x, nonzero(condition, size), axis);
+  Tensor place = iota(s32, shape, axis);
+  return where(less(place, count_nonzero(condition)), taken, filler);
 }
 
 }  // namespace
@@ -290,17 +273,14 @@ Tensor compress(Operand condition, Operand operand, base::Int size, std::optiona
   const PublicCall call("compress", condition.at());
   SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
-  const int64_t along = axis ? axis_of("compress", x.shape(), *axis, at) : 0;
+  const int64_t along = axis ? axis_of(x.shape(), *axis) : 0;
   const int64_t count = axis ? x.dim(along) : x.size();
   if (is.rank() != 1 || is.size() != count)
-    throw Error(trace_internal::invalid_argument(
-                    "compress", ": condition is ", is.shape(), "; x is ", x.shape(),
-                    ", it must be a vector of ", count, " elements, as ",
-                    axis ? base::cat("axis ", *axis) : "x flattened", " has"),
-                at);
-  return one_program("compress", at, [&] {
-    return compressed(is, axis ? x : ravel({x, at}), size, along, fill, "compress", at);
-  });
+    trace_internal::refuse("condition is ", is.shape(), "; x is ", x.shape(),
+                           ", it must be a vector of ", count, " elements, as ",
+                           axis ? base::cat("axis ", *axis) : "x flattened", " has");
+  return one_program("compress",
+                     [&] { return compressed(is, axis ? x : ravel(x), size, along, fill); });
 }
 
 Tensor extract(Operand condition, Operand operand, base::Int size, Operand fill) {
@@ -308,12 +288,9 @@ Tensor extract(Operand condition, Operand operand, base::Int size, Operand fill)
   SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
   if (is.shape().dimensions() != x.shape().dimensions())
-    throw Error(trace_internal::invalid_argument("extract", ": condition is ", is.shape(),
-                                                 "; x is ", x.shape(), ", it must have its shape"),
-                at);
-  return one_program("extract", at, [&] {
-    return compressed(ravel({is, at}), ravel({x, at}), size, 0, fill, "extract", at);
-  });
+    trace_internal::refuse("condition is ", is.shape(), "; x is ", x.shape(),
+                           ", it must have its shape");
+  return one_program("extract", [&] { return compressed(ravel(is), ravel(x), size, 0, fill); });
 }
 
 }  // namespace heddle

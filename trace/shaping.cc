@@ -20,21 +20,19 @@ using trace_internal::emit;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-Tensor reshaped(const Tensor& x, Dimensions shape, SourceLocation at) {
+Tensor reshaped(const Tensor& x, Dimensions shape) {
   if (x.shape().dimensions() == shape) return x;
   return emit({.opcode = Opcode::kReshape,
                .operands = {x},
                .attrs = hlo::ReshapeAttrs{},
-               .declared = Shape(x.dtype(), std::move(shape)),
-               .at = at});
+               .declared = Shape(x.dtype(), std::move(shape))});
 }
 
-Tensor permuted(const Tensor& x, std::vector<int64_t> order, SourceLocation at) {
+Tensor permuted(const Tensor& x, std::vector<int64_t> order) {
   if (std::ranges::is_sorted(order)) return x;
   return emit({.opcode = Opcode::kTranspose,
                .operands = {x},
-               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)},
-               .at = at});
+               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)}});
 }
 
 std::vector<int64_t> natural_order(int64_t rank) {
@@ -44,9 +42,8 @@ std::vector<int64_t> natural_order(int64_t rank) {
 }
 
 // Start indices for dynamic ops: `index` along `axis`, zeros elsewhere, all of one dtype.
-std::vector<Tensor> starts_along(const Tensor& x, const Tensor& index, int64_t axis,
-                                 SourceLocation at) {
-  std::vector<Tensor> starts(static_cast<size_t>(x.rank()), constant_like({0, at}, index.dtype()));
+std::vector<Tensor> starts_along(const Tensor& x, const Tensor& index, int64_t axis) {
+  std::vector<Tensor> starts(static_cast<size_t>(x.rank()), constant_like(0, index.dtype()));
   starts[static_cast<size_t>(axis)] = index;
   return starts;
 }
@@ -64,19 +61,26 @@ std::vector<Tensor> with_starts(std::vector<Tensor> operands, const SliceStarts&
   return operands;
 }
 
-Tensor scalar_index(const Operand& index, std::string_view op) {
+Tensor scalar_index(const Operand& index) {
   Tensor value = as_tensor(index);
   if (!value.shape().is_scalar() || !is_integer(value.dtype())) {
-    throw Error(trace_internal::invalid_argument(op, ": index is ", value.shape(),
-                                                 "; it must be a scalar of an integer dtype"),
-                index.at());
+    trace_internal::refuse("index is ", value.shape(), "; it must be a scalar of an integer dtype");
   }
   return value;
 }
 
+Tensor rolled(const Tensor& x, int64_t shift, int64_t axis) {
+  int64_t size = x.dim(axis_of(x.shape(), axis));
+  if (size == 0) return x;
+  int64_t by = ((shift % size) + size) % size;
+  if (by == 0) return x;
+  std::vector<Tensor> parts = split_at(x, {size - by}, axis);
+  return concat({parts[1], parts[0]}, axis);
+}
+
 }  // namespace
 
-Tensor reshape(Operand operand, const Dimensions& shape) {
+Tensor reshape(Operand operand, const base::Ints& shape) {
   const PublicCall call("reshape", operand.at());
   Tensor x = as_tensor(operand);
   Dimensions out = shape;
@@ -85,61 +89,54 @@ Tensor reshape(Operand operand, const Dimensions& shape) {
     int64_t known = 1;
     for (int64_t size : out) known *= size == -1 ? 1 : size;
     if (std::ranges::count(out, -1) > 1)
-      throw Error(
-          trace_internal::invalid_argument("reshape", ": shape is [", base::join(shape, ","),
-                                           "]; at most one size may be -1, which is what is left"),
-          operand.at());
+      trace_internal::refuse("shape is [", base::join(shape, ","),
+                             "]; at most one size may be -1, which is what is left");
     if (known == 0 || x.size() % known != 0)
-      throw Error(trace_internal::invalid_argument("reshape", ": x is ", x.shape(),
-                                                   "; it does not fit [", base::join(shape, ","),
-                                                   "] with one size -1 for the rest"),
-                  operand.at());
+      trace_internal::refuse("x is ", x.shape(), "; it does not fit [", base::join(shape, ","),
+                             "] with one size -1 for the rest");
     *open = x.size() / known;
   }
-  return reshaped(x, std::move(out), operand.at());
+  return reshaped(x, std::move(out));
 }
 
 Tensor ravel(Operand operand) {
   const PublicCall call("ravel", operand.at());
   const Tensor x = as_tensor(operand);
-  return reshaped(x, {x.size()}, operand.at());
+  return reshaped(x, {x.size()});
 }
 
 Tensor Tensor::T(SourceLocation at) const { return transpose({*this, at}); }
 
-Tensor transpose(Operand operand, const std::vector<int64_t>& axes) {
+Tensor transpose(Operand operand, const base::Ints& axes) {
   const PublicCall call("transpose", operand.at());
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> order =
-      axes.empty() ? natural_order(x.rank()) : axes_of("transpose", x.shape(), axes, operand.at());
+  std::vector<int64_t> order = axes.empty() ? natural_order(x.rank()) : axes_of(x.shape(), axes);
   if (axes.empty()) std::ranges::reverse(order);
   if (static_cast<int64_t>(order.size()) != x.rank()) {
-    throw Error(
-        trace_internal::invalid_argument("transpose", ": axes are (", base::join(axes, ","),
-                                         "); x is ", x.shape(), ", list each of its axes once"),
-        operand.at());
+    trace_internal::refuse("axes are (", base::join(axes, ","), "); x is ", x.shape(),
+                           ", list each of its axes once");
   }
-  return permuted(x, std::move(order), operand.at());
+  return permuted(x, std::move(order));
 }
 
 Tensor swapaxes(Operand operand, base::Int axis1, base::Int axis2) {
   const PublicCall call("swapaxes", operand.at());
   Tensor x = as_tensor(operand);
   std::vector<int64_t> order = natural_order(x.rank());
-  std::swap(order[static_cast<size_t>(axis_of("swapaxes", x.shape(), axis1, operand.at()))],
-            order[static_cast<size_t>(axis_of("swapaxes", x.shape(), axis2, operand.at()))]);
-  return permuted(x, std::move(order), operand.at());
+  std::swap(order[static_cast<size_t>(axis_of(x.shape(), axis1))],
+            order[static_cast<size_t>(axis_of(x.shape(), axis2))]);
+  return permuted(x, std::move(order));
 }
 
 Tensor moveaxis(Operand operand, base::Int from, base::Int to) {
   const PublicCall call("moveaxis", operand.at());
   Tensor x = as_tensor(operand);
-  int64_t source = axis_of("moveaxis", x.shape(), from, operand.at());
-  int64_t target = axis_of("moveaxis", x.shape(), to, operand.at());
+  int64_t source = axis_of(x.shape(), from);
+  int64_t target = axis_of(x.shape(), to);
   std::vector<int64_t> order = natural_order(x.rank());
   order.erase(order.begin() + source);
   order.insert(order.begin() + target, source);
-  return permuted(x, std::move(order), operand.at());
+  return permuted(x, std::move(order));
 }
 
 Tensor expand_dims(Operand operand, base::Int axis) {
@@ -147,116 +144,99 @@ Tensor expand_dims(Operand operand, base::Int axis) {
   Tensor x = as_tensor(operand);
   int64_t index = axis < 0 ? axis + x.rank() + 1 : int64_t{axis};
   if (index < 0 || index > x.rank()) {
-    throw Error(
-        trace_internal::invalid_argument("expand_dims", ": axis is ", axis,
-                                         "; the result has axes ", -x.rank() - 1, " .. ", x.rank()),
-        operand.at());
+    trace_internal::refuse("axis is ", axis, "; the result has axes ", -x.rank() - 1, " .. ",
+                           x.rank());
   }
   Dimensions shape = x.shape().dimensions();
   shape.insert(shape.begin() + index, 1);
-  return reshaped(x, std::move(shape), operand.at());
+  return reshaped(x, std::move(shape));
 }
 
-Tensor squeeze(Operand operand, const std::vector<int64_t>& axes) {
+Tensor squeeze(Operand operand, const base::Ints& axes) {
   const PublicCall call("squeeze", operand.at());
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> gone = axes_of("squeeze", x.shape(), axes, operand.at());
+  std::vector<int64_t> gone = axes_of(x.shape(), axes);
   for (int64_t axis : gone) {
     if (x.dim(axis) != 1)
-      throw Error(trace_internal::invalid_argument("squeeze", ": axis ", axis, " of ", x.shape(),
-                                                   " has size ", x.dim(axis), "; it must be 1"),
-                  operand.at());
+      trace_internal::refuse("axis ", axis, " of ", x.shape(), " has size ", x.dim(axis),
+                             "; it must be 1");
   }
   Dimensions shape;
   for (int64_t i = 0; i < x.rank(); ++i) {
     bool drop = axes.empty() ? x.dim(i) == 1 : std::ranges::count(gone, i) > 0;
     if (!drop) shape.push_back(x.dim(i));
   }
-  return reshaped(x, std::move(shape), operand.at());
+  return reshaped(x, std::move(shape));
 }
 
-Tensor broadcast_in_dim(Operand operand, const Dimensions& shape,
-                        const std::vector<int64_t>& dimensions) {
+Tensor broadcast_in_dim(Operand operand, const base::Ints& shape, const base::Ints& dimensions) {
   const PublicCall call("broadcast_in_dim", operand.at());
   Tensor x = as_tensor(operand);
   return emit({.opcode = Opcode::kBroadcast,
                .operands = {x},
                .attrs = hlo::DimensionsAttrs{.dimensions = dimensions},
-               .declared = Shape(x.dtype(), shape),
-               .at = operand.at()});
+               .declared = Shape(x.dtype(), shape)});
 }
 
 Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
   const PublicCall call("concat", at);
-  if (parts.empty())
-    throw Error(trace_internal::invalid_argument("concat", ": has no parts; give at least one"),
-                at);
-  const Shape& first = trace_internal::node_of(parts[0], "concat", at).shape;
+  if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
+  const Shape& first = trace_internal::node_of(parts[0], "operation", {}).shape;
   for (const Tensor& part : parts) {
-    const Shape& shape = trace_internal::node_of(part, "concat", at).shape;
+    const Shape& shape = trace_internal::node_of(part, "operation", {}).shape;
     if (shape.dtype() == first.dtype()) continue;
-    throw Error(trace_internal::invalid_argument("concat", ": parts are ", first, " and ", shape,
-                                                 "; their dtypes must be equal, ",
-                                                 cast_advice(parts[0], part)),
-                at);
+    trace_internal::refuse("parts are ", first, " and ", shape, "; their dtypes must be equal, ",
+                           cast_advice(parts[0], part));
   }
-  int64_t index = axis_of("concat", first, axis, at);
+  int64_t index = axis_of(first, axis);
   if (parts.size() == 1) return parts[0];
   return emit({.opcode = Opcode::kConcatenate,
                .operands = parts,
-               .attrs = hlo::DimensionsAttrs{.dimensions = {index}},
-               .at = at});
+               .attrs = hlo::DimensionsAttrs{.dimensions = {index}}});
 }
 
 Tensor stack(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
   const PublicCall call("stack", at);
-  if (parts.empty())
-    throw Error(trace_internal::invalid_argument("stack", ": has no parts; give at least one"), at);
-  int64_t rank = trace_internal::node_of(parts[0], "stack", at).shape.rank();
-  return one_program("stack", at, [&] {
+  if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
+  int64_t rank = trace_internal::node_of(parts[0], "operation", {}).shape.rank();
+  return one_program("stack", [&] {
     std::vector<Tensor> rows;
     for (const Tensor& part : parts) {
-      if (!same_dimensions(trace_internal::node_of(part, "stack", at).shape, parts[0].shape())) {
-        throw Error(
-            trace_internal::invalid_argument("stack", ": parts are ", parts[0].shape(), " and ",
-                                             part.shape(), "; all must have one shape"),
-            at);
+      if (!same_dimensions(trace_internal::node_of(part, "operation", {}).shape,
+                           parts[0].shape())) {
+        trace_internal::refuse("parts are ", parts[0].shape(), " and ", part.shape(),
+                               "; all must have one shape");
       }
-      rows.push_back(expand_dims({part, at}, axis));
+      rows.push_back(expand_dims(part, axis));
     }
-    return concat(rows, axis < 0 ? axis + rank + 1 : int64_t{axis}, at);
+    return concat(rows, axis < 0 ? axis + rank + 1 : int64_t{axis});
   });
 }
 
 std::vector<Tensor> split(Operand operand, base::Int count, base::Int axis) {
   const PublicCall call("split", operand.at());
   Tensor x = as_tensor(operand);
-  int64_t size = x.dim(axis_of("split", x.shape(), axis, operand.at()));
+  int64_t size = x.dim(axis_of(x.shape(), axis));
   if (count < 1 || size % count != 0) {
-    throw Error(trace_internal::invalid_argument("split", ": axis ", axis, " of ", x.shape(),
-                                                 " has size ", size, "; it does not divide into ",
-                                                 count, " equal parts, use split_at"),
-                operand.at());
+    trace_internal::refuse("axis ", axis, " of ", x.shape(), " has size ", size,
+                           "; it does not divide into ", count, " equal parts, use split_at");
   }
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i) positions.push_back(i * (size / count));
-  return trace_internal::in_program("split", operand.at(), [&] {
-    return split_at({x, operand.at()}, positions, axis);
-  });
+  return trace_internal::in_program("split", [&] { return split_at(x, positions, axis); });
 }
 
-std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positions,
-                             base::Int axis) {
+std::vector<Tensor> split_at(Operand operand, const base::Ints& positions, base::Int axis) {
   const PublicCall call("split_at", operand.at());
   Tensor x = as_tensor(operand);
-  int64_t size = x.dim(axis_of("split_at", x.shape(), axis, operand.at()));
-  return trace_internal::in_program("split_at", operand.at(), [&] {
+  int64_t size = x.dim(axis_of(x.shape(), axis));
+  return trace_internal::in_program("split_at", [&] {
     std::vector<Tensor> parts;
     int64_t from = 0;
     for (size_t i = 0; i <= positions.size(); ++i) {
       int64_t to = i < positions.size() ? positions[i] : size;
       to = std::clamp<int64_t>(to < 0 ? to + size : to, 0, size);  // numpy's x[from:to]
-      parts.push_back(slice_in_dim({x, operand.at()}, from, std::max(from, to), 1, axis));
+      parts.push_back(slice_in_dim(x, from, std::max(from, to), 1, axis));
       from = to;
     }
     return parts;
@@ -266,24 +246,22 @@ std::vector<Tensor> split_at(Operand operand, const std::vector<int64_t>& positi
 Tensor flip(Operand operand, const AxisList& axes) {
   const PublicCall call("flip", operand.at());
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> all = axes_of("flip", x.shape(), axes.of_rank(x.rank()), operand.at());
+  std::vector<int64_t> all = axes_of(x.shape(), axes.of_rank(x.rank()));
   if (all.empty() && x.rank() > 0) return x;
   return emit({.opcode = Opcode::kReverse,
                .operands = {x},
-               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(all)},
-               .at = operand.at()});
+               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(all)}});
 }
 
-Tensor roll(Operand operand, base::Int shift, base::Int axis) {
+Tensor roll(Operand operand, const base::Ints& shifts, const base::Ints& axes) {
   const PublicCall call("roll", operand.at());
-  Tensor x = as_tensor(operand);
-  int64_t size = x.dim(axis_of("roll", x.shape(), axis, operand.at()));
-  if (size == 0) return x;
-  int64_t by = ((shift % size) + size) % size;
-  if (by == 0) return x;
-  return one_program("roll", operand.at(), [&] {
-    std::vector<Tensor> parts = split_at({x, operand.at()}, {size - by}, axis);
-    return concat({parts[1], parts[0]}, axis, operand.at());
+  if (shifts.size() != axes.size())
+    trace_internal::refuse("has ", shifts.size(), " shifts and ", axes.size(),
+                           " axes; give as many of both");
+  return one_program("roll", [&] {
+    Tensor out = as_tensor(operand);
+    for (size_t i = 0; i < axes.size(); ++i) out = rolled(out, shifts[i], axes[i]);
+    return out;
   });
 }
 
@@ -291,13 +269,13 @@ Tensor roll(Operand operand, base::Int shift) {
   const PublicCall call("roll", operand.at());
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
-  return one_program("roll", at, [&] {
-    const Tensor flat = ravel({x, at});
-    return reshaped(roll({flat, at}, shift, 0), x.shape().dimensions(), at);
+  return one_program("roll", [&] {
+    const Tensor flat = ravel(x);
+    return reshaped(rolled(flat, shift, 0), x.shape().dimensions());
   });
 }
 
-Tensor tile(Operand operand, const std::vector<int64_t>& repeats) {
+Tensor tile(Operand operand, const base::Ints& repeats) {
   const PublicCall call("tile", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
@@ -311,45 +289,37 @@ Tensor tile(Operand operand, const std::vector<int64_t>& repeats) {
     int64_t times = i < missing_repeats ? 1 : repeats[i - missing_repeats];
     int64_t size = i < missing_sizes ? 1 : x.shape().dimensions()[i - missing_sizes];
     if (times < 0)
-      throw Error(
-          trace_internal::invalid_argument("tile", ": repeats are (", base::join(repeats, ","),
-                                           "); they must be 0 or more"),
-          at);
+      trace_internal::refuse("repeats are (", base::join(repeats, ","),
+                             "); they must be 0 or more");
     wide.insert(wide.end(), {times, size});
     merged.push_back(times * size);
     if (i >= missing_sizes) mapping.push_back(static_cast<int64_t>(2 * i + 1));
   }
-  return one_program("tile", at, [&] {
-    return reshaped(broadcast_in_dim({x, at}, wide, mapping), merged, at);
-  });
+  return one_program("tile", [&] { return reshaped(broadcast_in_dim(x, wide, mapping), merged); });
 }
 
 Tensor repeat(Operand operand, base::Int count, base::Int axis) {
   const PublicCall call("repeat", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  int64_t index = axis_of("repeat", x.shape(), axis, at);
-  if (count < 0)
-    throw Error(
-        trace_internal::invalid_argument("repeat", ": count is ", count, "; it must be 0 or more"),
-        at);
+  int64_t index = axis_of(x.shape(), axis);
+  if (count < 0) trace_internal::refuse("count is ", count, "; it must be 0 or more");
   Dimensions wide = x.shape().dimensions();
   wide.insert(wide.begin() + index + 1, count);
   std::vector<int64_t> mapping;
   for (int64_t i = 0; i < x.rank(); ++i) mapping.push_back(i <= index ? i : i + 1);
   Dimensions merged = x.shape().dimensions();
   merged[static_cast<size_t>(index)] *= count;
-  return one_program("repeat", at, [&] {
-    return reshaped(broadcast_in_dim({x, at}, wide, mapping), merged, at);
-  });
+  return one_program("repeat",
+                     [&] { return reshaped(broadcast_in_dim(x, wide, mapping), merged); });
 }
 
 Tensor repeat(Operand operand, base::Int count) {
   const PublicCall call("repeat", operand.at());
   const Tensor x = as_tensor(operand);
-  return one_program("repeat", operand.at(), [&] {
-    const Tensor flat = ravel({x, operand.at()});
-    return repeat({flat, operand.at()}, count, 0);
+  return one_program("repeat", [&] {
+    const Tensor flat = ravel(x);
+    return repeat(flat, count, 0);
   });
 }
 
@@ -357,37 +327,34 @@ Tensor append(Operand operand, Operand values, std::optional<base::Int> axis) {
   const PublicCall call("append", operand.at());
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
-  return one_program("append", at, [&] {
+  return one_program("append", [&] {
     const Tensor more = values.is_tensor() ? as_tensor(values) : constant_like(values, x.dtype());
-    if (axis) return concat({x, more}, *axis, at);
-    return concat({ravel({x, at}), ravel({more, at})}, 0, at);
+    if (axis) return concat({x, more}, *axis);
+    return concat({ravel(x), ravel(more)}, 0);
   });
 }
 
-Tensor slice(Operand operand, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
-             const std::vector<int64_t>& strides) {
+Tensor slice(Operand operand, const base::Ints& start, const base::Ints& limit,
+             const base::Ints& strides) {
   const PublicCall call("slice", operand.at());
   Tensor x = as_tensor(operand);
   size_t rank = static_cast<size_t>(x.rank());
   if (start.size() != rank || limit.size() != rank ||
       (!strides.empty() && strides.size() != rank)) {
-    throw Error(
-        trace_internal::invalid_argument("slice", ": x is ", x.shape(),
-                                         "; start, limit and strides must have one entry an axis"),
-        operand.at());
+    trace_internal::refuse("x is ", x.shape(),
+                           "; start, limit and strides must have one entry an axis");
   }
   hlo::SliceAttrs attrs;
   for (size_t i = 0; i < rank; ++i)
     attrs.slice.push_back({start[i], limit[i], strides.empty() ? 1 : strides[i]});
-  return emit(
-      {.opcode = Opcode::kSlice, .operands = {x}, .attrs = std::move(attrs), .at = operand.at()});
+  return emit({.opcode = Opcode::kSlice, .operands = {x}, .attrs = std::move(attrs)});
 }
 
 Tensor slice_in_dim(Operand operand, base::Int start, base::Int limit, base::Int stride,
                     base::Int axis) {
   const PublicCall call("slice_in_dim", operand.at());
   Tensor x = as_tensor(operand);
-  int64_t index = axis_of("slice_in_dim", x.shape(), axis, operand.at());
+  int64_t index = axis_of(x.shape(), axis);
   std::vector<int64_t> starts(static_cast<size_t>(x.rank()), 0);
   std::vector<int64_t> limits = x.shape().dimensions();
   std::vector<int64_t> strides(static_cast<size_t>(x.rank()), 1);
@@ -396,34 +363,30 @@ Tensor slice_in_dim(Operand operand, base::Int start, base::Int limit, base::Int
   starts[i] = start < 0 ? start + size : int64_t{start};
   limits[i] = limit < 0 ? limit + size : int64_t{limit};
   strides[i] = stride;
-  return one_program("slice_in_dim", operand.at(), [&] {
-    return slice({x, operand.at()}, starts, limits, strides);
-  });
+  return one_program("slice_in_dim", [&] { return slice(x, starts, limits, strides); });
 }
 
 SliceStarts::SliceStarts(const std::vector<Tensor>& each, SourceLocation at) {
   for (const Tensor& start : each) each_.emplace_back(start, at);
 }
 
-Tensor dynamic_slice(Operand operand, const SliceStarts& starts, const Dimensions& sizes) {
+Tensor dynamic_slice(Operand operand, const SliceStarts& starts, const base::Ints& sizes) {
   return one_program("dynamic_slice", operand.at(), [&] {
     std::vector<Tensor> operands = with_starts({as_tensor(operand)}, starts);
     return emit({.opcode = Opcode::kDynamicSlice,
                  .operands = std::move(operands),
-                 .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = sizes},
-                 .at = operand.at()});
+                 .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = sizes}});
   });
 }
 
 Tensor dynamic_update_slice(Operand operand, Operand update, const SliceStarts& starts) {
   const PublicCall call("dynamic_update_slice", operand.at());
   constexpr std::string_view kOp = "dynamic_update_slice";
-  return one_program(kOp, operand.at(), [&] {
+  return one_program(kOp, [&] {
     Tensor x = as_tensor(operand);
     Tensor block = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype());
-    return emit({.opcode = Opcode::kDynamicUpdateSlice,
-                 .operands = with_starts({x, block}, starts),
-                 .at = operand.at()});
+    return emit(
+        {.opcode = Opcode::kDynamicUpdateSlice, .operands = with_starts({x, block}, starts)});
   });
 }
 
@@ -432,11 +395,11 @@ Tensor dynamic_slice_in_dim(Operand operand, Operand start, base::Int size, base
   constexpr std::string_view kOp = "dynamic_slice_in_dim";
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
-  const int64_t along = axis_of(kOp, x.shape(), axis, at);
-  return one_program(kOp, at, [&] {
+  const int64_t along = axis_of(x.shape(), axis);
+  return one_program(kOp, [&] {
     Dimensions sizes = x.shape().dimensions();
     sizes[static_cast<size_t>(along)] = size;
-    return dynamic_slice({x, at}, starts_along(x, scalar_index(start, kOp), along, at), sizes);
+    return dynamic_slice(x, starts_along(x, scalar_index(start), along), sizes);
   });
 }
 
@@ -445,24 +408,22 @@ Tensor dynamic_update_slice_in_dim(Operand operand, Operand update, Operand star
   constexpr std::string_view kOp = "dynamic_update_slice_in_dim";
   const Tensor x = as_tensor(operand);
   const SourceLocation at = operand.at();
-  const int64_t along = axis_of(kOp, x.shape(), axis, at);
-  return one_program(kOp, at, [&] {
-    return dynamic_update_slice({x, at}, update,
-                                starts_along(x, scalar_index(start, kOp), along, at));
+  const int64_t along = axis_of(x.shape(), axis);
+  return one_program(kOp, [&] {
+    return dynamic_update_slice(x, update, starts_along(x, scalar_index(start), along));
   });
 }
 
-Tensor dynamic_index_in_dim(Operand operand, Operand index, base::Int axis, bool keep_dims) {
+Tensor dynamic_index_in_dim(Operand operand, Operand index, base::Int axis, base::Flag keep_dims) {
   const PublicCall call("dynamic_index_in_dim", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  int64_t along = axis_of("dynamic_index_in_dim", x.shape(), axis, at);
-  return one_program("dynamic_index_in_dim", at, [&] {
+  int64_t along = axis_of(x.shape(), axis);
+  return one_program("dynamic_index_in_dim", [&] {
     Dimensions sizes = x.shape().dimensions();
     sizes[static_cast<size_t>(along)] = 1;
-    Tensor row = dynamic_slice(
-        {x, at}, starts_along(x, scalar_index(index, "dynamic_index_in_dim"), along, at), sizes);
-    return keep_dims ? row : squeeze({row, at}, {along});
+    Tensor row = dynamic_slice(x, starts_along(x, scalar_index(index), along), sizes);
+    return keep_dims ? row : squeeze(row, {along});
   });
 }
 
@@ -470,17 +431,14 @@ Tensor dynamic_update_index_in_dim(Operand operand, Operand update, Operand inde
   const PublicCall call("dynamic_update_index_in_dim", operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  int64_t along = axis_of("dynamic_update_index_in_dim", x.shape(), axis, at);
-  return one_program("dynamic_update_index_in_dim", at, [&] {
+  int64_t along = axis_of(x.shape(), axis);
+  return one_program("dynamic_update_index_in_dim", [&] {
     Tensor row = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype());
     Dimensions sizes = x.shape().dimensions();
     sizes[static_cast<size_t>(along)] = 1;
-    if (row.rank() != x.rank())
-      row = row.rank() == x.rank() - 1 ? expand_dims({row, at}, along) : row;
-    row = broadcast_to(row, sizes, at);
-    return dynamic_update_slice(
-        {x, at}, {row, at},
-        starts_along(x, scalar_index(index, "dynamic_update_index_in_dim"), along, at));
+    if (row.rank() != x.rank()) row = row.rank() == x.rank() - 1 ? expand_dims(row, along) : row;
+    row = broadcast_to(row, sizes);
+    return dynamic_update_slice(x, row, starts_along(x, scalar_index(index), along));
   });
 }
 
@@ -490,10 +448,7 @@ Tensor pad(Operand operand, Operand value, const std::vector<Padding>& padding) 
   hlo::PadAttrs attrs;
   for (const Padding& p : padding) attrs.padding.push_back({p.low, p.high, p.interior});
   Tensor edge = value.is_tensor() ? value.tensor() : constant_like(value, x.dtype());
-  return emit({.opcode = Opcode::kPad,
-               .operands = {x, edge},
-               .attrs = std::move(attrs),
-               .at = operand.at()});
+  return emit({.opcode = Opcode::kPad, .operands = {x, edge}, .attrs = std::move(attrs)});
 }
 
 }  // namespace heddle

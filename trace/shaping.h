@@ -10,7 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
@@ -19,23 +21,29 @@
 namespace heddle {
 
 // One size may be -1: what is left.
-Tensor reshape(Operand x, const Dimensions& shape);
-template <class Size>
-requires std::is_arithmetic_v<Size>         //
-    Tensor reshape(Operand x, Size size) {  // as one axis
-  return reshape(x, Dimensions{base::Int(size)});
+Tensor reshape(Operand x, const base::Ints& shape);
+template <class First, class Second, class... More>
+requires trace_internal::SizesApart<First, Second> Tensor reshape(Operand, First, Second, More...) {
+  static_assert(!sizeof(First), "the sizes of a shape are one list: write reshape(x, {2, 3})");
+  return {};
 }
 Tensor ravel(Operand x);  // as one axis
 // Axes in their new order; empty: reversed.
-Tensor transpose(Operand x, const std::vector<int64_t>& axes = {});
+Tensor transpose(Operand x, const base::Ints& axes = {});
+template <class First, class Second, class... More>
+requires trace_internal::SizesApart<First, Second>  //
+    Tensor transpose(Operand, First, Second, More...) {
+  static_assert(!sizeof(First), "the axes are one list: write transpose(x, {1, 0})");
+  return {};
+}
 Tensor swapaxes(Operand x, base::Int axis1, base::Int axis2);  // two axes change places
 Tensor moveaxis(Operand x, base::Int from, base::Int to);      // one axis goes elsewhere
 // A new axis of size 1 at `axis` of the result.
 Tensor expand_dims(Operand x, base::Int axis);
 // Without axes of size 1: those listed, or all.
-Tensor squeeze(Operand x, const std::vector<int64_t>& axes = {});
+Tensor squeeze(Operand x, const base::Ints& axes = {});
 // HLO's broadcast: dimension i of x becomes dimension dimensions[i] of the result.
-Tensor broadcast_in_dim(Operand x, const Dimensions& shape, const std::vector<int64_t>& dimensions);
+Tensor broadcast_in_dim(Operand x, const base::Ints& shape, const base::Ints& dimensions);
 
 // Along an existing axis, and along a new one. All dtypes equal, all shapes equal (but along the
 // axis).
@@ -46,20 +54,20 @@ Tensor stack(const std::vector<Tensor>& parts, base::Int axis = 0,
 // Into `count` equal parts, or at the given positions.
 std::vector<Tensor> split(Operand x, base::Int count, base::Int axis = 0);
 // Into the parts between the positions given.
-std::vector<Tensor> split_at(Operand x, const std::vector<int64_t>& positions, base::Int axis = 0);
+std::vector<Tensor> split_at(Operand x, const base::Ints& positions, base::Int axis = 0);
 Tensor flip(Operand x, const AxisList& axes = kAllAxes);  // reversed along each of the axes
-Tensor roll(Operand x, base::Int shift,
-            base::Int axis);              // what leaves at one end enters at the other
+// What leaves at one end enters at the other: along an axis, or several by a shift each.
+Tensor roll(Operand x, const base::Ints& shifts, const base::Ints& axes);
 Tensor roll(Operand x, base::Int shift);  // the same of the flattened x, whose shape it keeps
-Tensor tile(Operand x, const std::vector<int64_t>& repeats);  // copies side by side, an axis each
-Tensor repeat(Operand x, base::Int count, base::Int axis);    // each element so many times
-Tensor repeat(Operand x, base::Int count);                    // the same of the flattened x
+Tensor tile(Operand x, const base::Ints& repeats);          // copies side by side, an axis each
+Tensor repeat(Operand x, base::Int count, base::Int axis);  // each element so many times
+Tensor repeat(Operand x, base::Int count);                  // the same of the flattened x
 // values behind x, along an axis, or both flattened.
 Tensor append(Operand x, Operand values, std::optional<base::Int> axis = {});
 
 // x[start:limit:stride] in every axis; empty strides are 1.
-Tensor slice(Operand x, const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
-             const std::vector<int64_t>& strides = {});
+Tensor slice(Operand x, const base::Ints& start, const base::Ints& limit,
+             const base::Ints& strides = {});
 // x[start:limit:stride] in one axis, whole in the others.
 Tensor slice_in_dim(Operand x, base::Int start, base::Int limit, base::Int stride = 1,
                     base::Int axis = 0);
@@ -76,7 +84,7 @@ class SliceStarts {
 };
 
 // The block of `sizes` from starts that are values, clamped so that it lies inside x.
-Tensor dynamic_slice(Operand x, const SliceStarts& starts, const Dimensions& sizes);
+Tensor dynamic_slice(Operand x, const SliceStarts& starts, const base::Ints& sizes);
 // x with `update` from starts that are values, clamped so that it lies inside x.
 Tensor dynamic_update_slice(Operand x, Operand update, const SliceStarts& starts);
 // Likewise along one axis, whole in the others: `size` positions of it, or those of `update`.
@@ -84,7 +92,8 @@ Tensor dynamic_slice_in_dim(Operand x, Operand start, base::Int size, base::Int 
 // x with `update` from `start` of one axis on, whole in the others.
 Tensor dynamic_update_slice_in_dim(Operand x, Operand update, Operand start, base::Int axis = 0);
 // One position of an axis, which goes unless keep_dims.
-Tensor dynamic_index_in_dim(Operand x, Operand index, base::Int axis = 0, bool keep_dims = true);
+Tensor dynamic_index_in_dim(Operand x, Operand index, base::Int axis = 0,
+                            base::Flag keep_dims = true);
 // x with `update` at one position of an axis, which `update` may lack.
 Tensor dynamic_update_index_in_dim(Operand x, Operand update, Operand index, base::Int axis = 0);
 

@@ -302,8 +302,9 @@ const Shape& Tensor::shape_for(std::string_view op, SourceLocation at) const {
 const Shape& Tensor::shape(SourceLocation at) const { return shape_for("shape", at); }
 
 int64_t Tensor::dim(base::Int axis, SourceLocation at) const {
+  const PublicCall call("dim", at);
   const Shape& of = shape_for("dim", at);
-  return of.dimension(trace_internal::axis_of("dim", of, axis, at));
+  return of.dimension(trace_internal::axis_of(of, axis));
 }
 
 bool Tensor::is_traced() const { return node_ && node_->scope != nullptr; }
@@ -349,9 +350,9 @@ Tensor placeholder(const Shape& shape, SourceLocation at) {
   return Tensor(std::move(node));
 }
 
-Tensor placeholder(std::vector<int64_t> shape, DType dtype, SourceLocation at) {
+Tensor placeholder(const base::Ints& shape, DType dtype, SourceLocation at) {
   const PublicCall call("placeholder", at);
-  return placeholder(Shape(dtype, std::move(shape)), at);
+  return placeholder(Shape(dtype, shape), at);
 }
 
 Tensor array(const Literal& literal, SourceLocation at) {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/shape.h"
@@ -276,7 +277,7 @@ void PrintTo(const Tensor& tensor, std::ostream* out);
 
 // A tensor that takes no memory: an argument for trace(), to be bound when the program runs.
 // Reading it is an error.
-Tensor placeholder(std::vector<int64_t> shape, DType dtype,
+Tensor placeholder(const base::Ints& shape, DType dtype,
                    SourceLocation at = SourceLocation::here());
 Tensor placeholder(const Shape& shape, SourceLocation at = SourceLocation::here());
 
@@ -410,7 +411,7 @@ Tensor array_of_list(const C& list, SourceLocation at);
 // errors: InvalidArgument for another number of values than `shape` takes, and for a row of another
 // length than the first, which it names
 template <class T>
-Tensor array(const std::vector<T>& values, std::vector<int64_t> shape,
+Tensor array(const std::vector<T>& values, const base::Ints& shape,
              SourceLocation at = SourceLocation::here());
 template <class T>
 Tensor array(const std::vector<T>& values, SourceLocation at = SourceLocation::here()) {
@@ -425,17 +426,16 @@ Tensor array(const C& values, SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_of_list(values, at);
 }
 template <trace_internal::NumberList C>
-Tensor array(const C& values, std::vector<int64_t> shape,
-             SourceLocation at = SourceLocation::here()) {
+Tensor array(const C& values, const base::Ints& shape, SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_from_bytes(
       std::data(values), std::size(values),
-      trace_internal::dtype_of<typename trace_internal::ListOf<C>::Item>(), std::move(shape), at);
+      trace_internal::dtype_of<typename trace_internal::ListOf<C>::Item>(), shape, at);
 }
 template <class T>
 requires trace_internal::kIsNumber<T> Tensor array(std::initializer_list<T> values,
-                                                   std::initializer_list<int64_t> shape,
+                                                   std::initializer_list<base::Int> shape,
                                                    SourceLocation at = SourceLocation::here()) {
-  return array<T>(std::vector<T>(values), std::vector<int64_t>(shape), at);
+  return array<T>(std::vector<T>(values), shape, at);
 }
 // Rank 0: one number, of T's dtype.
 template <class T>
@@ -492,13 +492,13 @@ T Tensor::item(SourceLocation at) const {
 }
 
 template <class T>
-Tensor array(const std::vector<T>& values, std::vector<int64_t> shape, SourceLocation at) {
+Tensor array(const std::vector<T>& values, const base::Ints& shape, SourceLocation at) {
   if constexpr (std::is_same_v<T, bool>) {
     std::vector<uint8_t> bytes(values.begin(), values.end());
-    return trace_internal::array_from_bytes(bytes.data(), bytes.size(), pred, std::move(shape), at);
+    return trace_internal::array_from_bytes(bytes.data(), bytes.size(), pred, shape, at);
   } else {
     return trace_internal::array_from_bytes(values.data(), values.size(),
-                                            trace_internal::dtype_of<T>(), std::move(shape), at);
+                                            trace_internal::dtype_of<T>(), shape, at);
   }
 }
 

@@ -45,8 +45,7 @@ bool is_one_position(const std::vector<IndexEntry>& entries) {
 
 // A contiguous block: whole axes and single positions, which are known to be inside. One
 // dynamic-update-slice, in place inside loops.
-Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value,
-                    SourceLocation at) {
+Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value) {
   std::vector<Tensor> starts;
   Dimensions sizes = x.shape().dimensions();
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -57,15 +56,14 @@ Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, con
         sizes[i] = 1;
       }
     }
-    starts.push_back(constant_like({start, at}, s32));
+    starts.push_back(constant_like(start, s32));
   }
-  return dynamic_update_slice({x, at}, {reshape({value, at}, sizes), at}, starts);
+  return dynamic_update_slice(x, reshape(value, sizes), starts);
 }
 
 // The same where positions are values: one scatter, also in place, which does nothing where one of
 // them is outside.
 Tensor update_slab(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value,
-                   SourceLocation at,
                    base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   ScatterDims dims{.update_window_dims = {},
                    .inserted_window_dims = {},
@@ -76,20 +74,19 @@ Tensor update_slab(const Tensor& x, const std::vector<IndexEntry>& entries, cons
     if (std::holds_alternative<Slice>(entries[i].value())) continue;
     const auto axis = static_cast<int64_t>(i);
     const Tensor* t = std::get_if<Tensor>(&entries[i].value());
-    const Tensor position = t != nullptr
-                                ? widened(*t, at)
-                                : constant_like({std::get<int64_t>(entries[i].value()), at}, s64);
+    const Tensor position =
+        t != nullptr ? widened(*t) : constant_like(std::get<int64_t>(entries[i].value()), s64);
     dims.inserted_window_dims.push_back(axis);
-    positions.push_back(from_start(position, x.dim(axis), at));
+    positions.push_back(from_start(position, x.dim(axis)));
   }
   dims.scatter_dims_to_operand_dims = dims.inserted_window_dims;
   for (int64_t i = 0; i < value.rank(); ++i) dims.update_window_dims.push_back(i);
   const bool alike = std::ranges::all_of(
       positions, [&](const Tensor& t) { return t.dtype() == positions[0].dtype(); });
   if (!alike) {
-    for (Tensor& position : positions) position = position.astype(s64, at);
+    for (Tensor& position : positions) position = position.astype(s64);
   }
-  return scatter({x, at}, {stack(positions, 0, at), at}, {value, at}, dims, combine);
+  return scatter(x, stack(positions, 0), value, dims, combine);
 }
 
 // The axis of the one array of indices where all other entries are whole axes.
@@ -105,11 +102,10 @@ std::optional<size_t> axis_of_rows(const std::vector<IndexEntry>& entries) {
 
 // Whole slices of x at the indices along an axis; one scatter, which leaves out those outside.
 Tensor update_rows(const Tensor& x, const Tensor& indices, int64_t axis, const Tensor& value,
-                   SourceLocation at,
                    base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
-  require_integers("index", indices, at);
+  require_integers(indices);
   int64_t size = x.dim(axis);
-  Tensor rows = from_start(widened(indices, at), size, at);
+  Tensor rows = from_start(widened(indices), size);
   Dimensions shape = x.shape().dimensions();
   shape.erase(shape.begin() + axis);
   const Dimensions& inserted = rows.shape().dimensions();
@@ -120,23 +116,21 @@ Tensor update_rows(const Tensor& x, const Tensor& indices, int64_t axis, const T
                    .index_vector_dim = rows.rank()};
   for (int64_t i = 0; i < x.rank() - 1; ++i)
     dims.update_window_dims.push_back(i < axis ? i : i + rows.rank());
-  return scatter({x, at}, {rows, at}, {stretched("at", value, shape, at), at}, dims, combine);
+  return scatter(x, rows, stretched(value, shape), dims, combine);
 }
 
 // Any entries: elements one by one.
 Tensor update_elements(const Tensor& x, const Tensor& positions, const Tensor& value,
-                       SourceLocation at,
                        base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
-  Tensor update = stretched("at", value, positions.shape().dimensions(), at);
-  Tensor flat = scatter({reshape({x, at}, {x.size()}), at},
-                        {reshape({positions, at}, {update.size(), 1}), at},
-                        {reshape({update, at}, {update.size()}), at},
+  Tensor update = stretched(value, positions.shape().dimensions());
+  Tensor flat = scatter(reshape(x, {x.size()}), reshape(positions, {update.size(), 1}),
+                        reshape(update, {update.size()}),
                         {.update_window_dims = {},
                          .inserted_window_dims = {0},
                          .scatter_dims_to_operand_dims = {0},
                          .index_vector_dim = 1},
                         combine);
-  return reshape({flat, at}, x.shape().dimensions());
+  return reshape(flat, x.shape().dimensions());
 }
 
 // Arrays of indices, or positions that are values, and what else there is: one scatter, which
@@ -171,8 +165,8 @@ class ManyPlaces {
                      .inserted_window_dims = indexed_,
                      .scatter_dims_to_operand_dims = indexed_,
                      .index_vector_dim = rank};
-    return scatter({x_, at_}, {stack(columns, rank, at_), at_},
-                   {stretched("at", value, shape_, at_), at_}, dims, combine);
+    return scatter({x_, at_}, {stack(columns, rank), at_}, {stretched(value, shape_), at_}, dims,
+                   combine);
   }
 
  private:
@@ -196,9 +190,7 @@ class ManyPlaces {
     const Slice* slice = std::get_if<Slice>(&entry(axis).value());
     if (slice == nullptr) return;
     if (slice->step == 0)
-      throw Error(trace_internal::invalid_argument("index", ": slice of axis ", axis,
-                                                   " has step 0; it must not be"),
-                  at_);
+      trace_internal::refuse("slice of axis ", axis, " has step 0; it must not be");
     slice_at_.push_back(static_cast<int64_t>(places_.size()));
     places_.push_back(range_of(*slice, x_.dim(axis)).count);
     shape_.push_back(places_.back());
@@ -212,18 +204,18 @@ class ManyPlaces {
       const auto before = std::count_if(entries_.begin(), entries_.begin() + axis, [](auto& e) {
         return std::holds_alternative<Slice>(e.value()) && !is_whole(e);
       });
-      Tensor steps = iota(dtype, places_, slice_at_[static_cast<size_t>(before)], at_);
+      Tensor steps = iota(dtype, places_, slice_at_[static_cast<size_t>(before)]);
       const auto range = range_of(*slice, x_.dim(axis));
       // The step to the second of one element may be any number.
       if (range.count > 1) steps = multiply({steps, at_}, {int64_t{slice->step}, at_});
       return add({steps, at_}, {range.start, at_});
     }
     if (const int64_t* position = std::get_if<int64_t>(&value))
-      return full(places_, {Indexing::checked(*position, axis, x_.shape(), at_), at_}, dtype);
+      return full(places_, {Indexing::checked(*position, axis, x_.shape()), at_}, dtype);
     const Tensor& indices = std::get<Tensor>(value);
     if (indices.rank() == 0) {
-      require_integers("index", indices, at_);
-      Tensor position = from_start(widened(indices, at_), x_.dim(axis), at_);
+      require_integers(indices);
+      Tensor position = from_start(widened(indices), x_.dim(axis));
       return broadcast_to(position.astype(dtype, at_), places_, at_);
     }
     const auto which = std::ranges::find(arrays_.axes(), axis) - arrays_.axes().begin();
@@ -257,45 +249,41 @@ const Tensor* mask_of(const std::vector<IndexEntry>& entries) {
 }
 
 Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& given, bool set,
-                    Combine combine, SourceLocation at) {
+                    Combine combine) {
   const Dimensions& sizes = x.shape().dimensions();
   if (mask.rank() > x.rank() ||
       !std::ranges::equal(mask.shape().dimensions(), std::span(sizes).first(mask.rank())))
-    throw Error(
-        trace_internal::invalid_argument("at", ": mask is ", mask.shape(), "; x is ", x.shape(),
-                                         ", the mask must have its leading sizes"),
-        at);
+    trace_internal::refuse("mask is ", mask.shape(), "; x is ", x.shape(),
+                           ", the mask must have its leading sizes");
   Tensor value = given;
   // One for all that the mask picks, whose axis is the first of x[mask].
   if (mask.rank() > 0 && value.rank() == x.rank() - mask.rank() + 1 && value.dim(0) == 1)
-    value = squeeze({value, at}, {0});
+    value = squeeze(value, {0});
   if (value.rank() > x.rank() - mask.rank())
-    throw Error(trace_internal::invalid_argument(
-                    "at", ": value is ", value.shape(), "; x is ", x.shape(), " and the mask ",
-                    mask.shape(), ", the value must broadcast to the axes that the mask has not"),
-                at);
+    trace_internal::refuse("value is ", value.shape(), "; x is ", x.shape(), " and the mask ",
+                           mask.shape(),
+                           ", the value must broadcast to the axes that the mask has not");
   std::vector<int64_t> leading;
   for (int64_t i = 0; i < mask.rank(); ++i) leading.push_back(i);
-  Tensor update = stretched("at", value, sizes, at);
-  return where({broadcast_in_dim({mask, at}, sizes, leading), at},
-               {set ? update : combine(x, update), at}, {x, at});
+  Tensor update = stretched(value, sizes);
+  return where(broadcast_in_dim(mask, sizes, leading), set ? update : combine(x, update), x);
 }
 
 Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& update, bool set,
                       Combine combine, SourceLocation at) {
   Indexing indexing(x, entries, at);
   if (is_one_position(entries.each)) {
-    Tensor block = stretched("at", update, indexing.block_shape(), at);
+    Tensor block = stretched(update, indexing.block_shape());
     if (std::ranges::any_of(entries.each, is_value))
-      return update_slab(x, entries.each, block, at, combine);
-    return update_block(x, entries.each, set ? block : combine(indexing.get(), block), at);
+      return update_slab(x, entries.each, block, combine);
+    return update_block(x, entries.each, set ? block : combine(indexing.get(), block));
   }
   if (std::optional<size_t> axis = axis_of_rows(entries.each))
     return update_rows(x, std::get<Tensor>(entries.each[*axis].value()),
-                       static_cast<int64_t>(*axis), update, at, combine);
+                       static_cast<int64_t>(*axis), update, combine);
   if (std::ranges::any_of(entries.each, is_value))
     return ManyPlaces(entries, at).updated(update, combine);
-  return update_elements(x, indexing.positions(), update, at, combine);
+  return update_elements(x, indexing.positions(), update, combine);
 }
 
 // Integers and a number with a point: as divide() has it, before the number becomes an element.
@@ -303,22 +291,21 @@ void refuse_point(std::string_view op, const Tensor& x, const Operand& value) {
   if (op != "at.divide" || !is_integer(x.dtype()) ||
       !std::holds_alternative<double>(value.number()))
     return;
-  (void)heddle::divide({x, value.at()}, value);
+  (void)heddle::divide(x, value);
 }
 
 Tensor updated(std::string_view op, const Tensor& x, const std::vector<IndexEntry>& given,
                const Operand& value, SourceLocation at, bool set, Combine combine) {
   const PublicCall call(op, at);
-  return one_program(op, at, [&] {
-    trace_internal::node_of(x, op, at);
+  return one_program(op, [&] {
+    trace_internal::node_of(x, "operation", {});
     refuse_point(op, x, value);
-    const Tensor update = trace_internal::like(op, "value", value, x.dtype(), at);
-    trace_internal::require_values(given, at);
-    if (const Tensor* mask = mask_of(given))
-      return update_where(*mask, x, update, set, combine, at);
-    const Entries entries = trace_internal::entries_of(x, given, at);
+    const Tensor update = trace_internal::like("value", value, x.dtype());
+    trace_internal::require_values(given);
+    if (const Tensor* mask = mask_of(given)) return update_where(*mask, x, update, set, combine);
+    const Entries entries = trace_internal::entries_of(x, given);
     Tensor out = update_entries(entries.x, entries, update, set, combine, at);
-    return out.rank() == x.rank() ? out : reshape({out, at}, x.shape().dimensions());
+    return out.rank() == x.rank() ? out : reshape(out, x.shape().dimensions());
   });
 }
 
@@ -344,39 +331,27 @@ Tensor At::set(Operand value) const {
 }
 Tensor At::add(Operand value) const {
   return updated("at.add", x_, entries_, value, location_, false,
-                 [at = location_](const Tensor& a, const Tensor& b) {
-                   return heddle::add({a, at}, {b, at});
-                 });
+                 [](const Tensor& a, const Tensor& b) { return heddle::add(a, b); });
 }
 Tensor At::subtract(Operand value) const {
   return updated("at.subtract", x_, entries_, value, location_, false,
-                 [at = location_](const Tensor& a, const Tensor& b) {
-                   return heddle::subtract({a, at}, {b, at});
-                 });
+                 [](const Tensor& a, const Tensor& b) { return heddle::subtract(a, b); });
 }
 Tensor At::multiply(Operand value) const {
   return updated("at.multiply", x_, entries_, value, location_, false,
-                 [at = location_](const Tensor& a, const Tensor& b) {
-                   return heddle::multiply({a, at}, {b, at});
-                 });
+                 [](const Tensor& a, const Tensor& b) { return heddle::multiply(a, b); });
 }
 Tensor At::divide(Operand value) const {
   return updated("at.divide", x_, entries_, value, location_, false,
-                 [at = location_](const Tensor& a, const Tensor& b) {
-                   return heddle::divide({a, at}, {b, at});
-                 });
+                 [](const Tensor& a, const Tensor& b) { return heddle::divide(a, b); });
 }
 Tensor At::min(Operand value) const {
   return updated("at.min", x_, entries_, value, location_, false,
-                 [at = location_](const Tensor& a, const Tensor& b) {
-                   return minimum({a, at}, {b, at});
-                 });
+                 [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
 }
 Tensor At::max(Operand value) const {
   return updated("at.max", x_, entries_, value, location_, false,
-                 [at = location_](const Tensor& a, const Tensor& b) {
-                   return maximum({a, at}, {b, at});
-                 });
+                 [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
 }
 
 }  // namespace heddle

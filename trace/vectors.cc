@@ -5,13 +5,11 @@
 
 namespace heddle::trace_internal {
 
-Located vector_of(std::string_view op, std::string_view name, const Operand& operand,
-                  int64_t least) {
+Expr vector_of(std::string_view name, const Operand& operand, int64_t least) {
   const Tensor x = as_tensor(operand);
-  if (x.rank() == 1 && x.size() >= least) return {x, operand.at()};
+  if (x.rank() == 1 && x.size() >= least) return x;
   const std::string how = least > 0 ? base::cat(" of ", least, " elements or more") : "";
-  throw Error(invalid_argument(op, ": ", name, " is ", x.shape(), "; it must be a vector", how),
-              operand.at());
+  refuse(name, " is ", x.shape(), "; it must be a vector", how);
 }
 
 }  // namespace heddle::trace_internal

@@ -3,12 +3,12 @@
 
 #include <string_view>
 
-#include "heddle/trace/located.h"
+#include "heddle/trace/expr.h"
 
 namespace heddle::trace_internal {
 
 // x of rank 1. errors: throws Error naming `op` and the operand where it is not, or has fewer than
 // `least` elements
-Located vector_of(std::string_view op, std::string_view name, const Operand& x, int64_t least = 0);
+Expr vector_of(std::string_view name, const Operand& x, int64_t least = 0);
 
 }  // namespace heddle::trace_internal

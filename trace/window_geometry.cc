@@ -23,31 +23,26 @@ void set_same(hlo::WindowDimension& w, int64_t base, bool lower) {
 
 }  // namespace
 
-std::vector<int64_t> ones_or(std::string_view op, std::string_view name,
-                             const std::vector<int64_t>& list, size_t count, SourceLocation at) {
+std::vector<int64_t> ones_or(std::string_view name, const std::vector<int64_t>& list,
+                             size_t count) {
   if (list.empty()) return std::vector<int64_t>(count, 1);
   if (list.size() != count) {
-    throw Error(invalid_argument(op, ": ", name, " has ", list.size(), " entries; it must have ",
-                                 count, ", one a spatial axis, or none"),
-                at);
+    refuse(name, " has ", list.size(), " entries; it must have ", count,
+           ", one a spatial axis, or none");
   }
   for (int64_t entry : list) {
     if (entry >= 1) continue;
-    throw Error(invalid_argument(op, ": ", name, " is [", base::join(list, ","),
-                                 "]; its entries must be 1 or more"),
-                at);
+    refuse(name, " is [", base::join(list, ","), "]; its entries must be 1 or more");
   }
   return list;
 }
 
-void set_padding(std::string_view op, const WindowPadding& padding,
-                 const std::vector<int64_t>& base, std::vector<hlo::WindowDimension>& window,
-                 SourceLocation at) {
+void set_padding(const WindowPadding& padding, const std::vector<int64_t>& base,
+                 std::vector<hlo::WindowDimension>& window) {
   bool listed = padding.rule() == WindowPadding::kExplicit;
   if (listed && padding.edges().size() != window.size()) {
-    throw Error(invalid_argument(op, ": padding has ", padding.edges().size(),
-                                 " entries; it must have ", window.size(), ", one a spatial axis"),
-                at);
+    refuse("padding has ", padding.edges().size(), " entries; it must have ", window.size(),
+           ", one a spatial axis");
   }
   for (size_t i = 0; i < window.size(); ++i) {
     hlo::WindowDimension& w = window[i];
@@ -56,9 +51,8 @@ void set_padding(std::string_view op, const WindowPadding& padding,
       w.padding_high = padding.edges()[i].high;
     } else if (padding.rule() != WindowPadding::kValid) {
       if (w.base_dilation != 1) {
-        throw Error(invalid_argument(op, ": padding is kSame and x is dilated by ", w.base_dilation,
-                                     "; list the padding of each axis instead"),
-                    at);
+        refuse("padding is kSame and x is dilated by ", w.base_dilation,
+               "; list the padding of each axis instead");
       }
       set_same(w, base[i], padding.rule() == WindowPadding::kSameLower);
     }
@@ -71,22 +65,17 @@ int64_t window_places(const hlo::WindowDimension& w, int64_t base) {
   return room < covered ? 0 : (room - covered) / w.stride + 1;
 }
 
-void require_places(std::string_view op, std::string_view what, const Shape& x,
-                    const std::vector<int64_t>& axes,
-                    const std::vector<hlo::WindowDimension>& window, bool allow_empty,
-                    SourceLocation at) {
+void require_places(std::string_view what, const Shape& x, const std::vector<int64_t>& axes,
+                    const std::vector<hlo::WindowDimension>& window, bool allow_empty) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const hlo::WindowDimension& w = window[i];
     const int64_t base = x.dimension(axes[i]);
     if (window_places(w, base) > 0 || (allow_empty && base == 0)) continue;
     const int64_t room = dilated(base, w.base_dilation) + w.padding_low + w.padding_high;
-    throw Error(
-        invalid_argument(
-            op, ": the ", what, " has size ", w.size, " along axis ", axes[i],
-            w.window_dilation > 1 ? base::cat(", dilated by ", w.window_dilation) : "", "; x is ",
-            x, room == base ? ", " : base::cat(", there of size ", room, " with its padding, "),
-            "smaller than that, take a smaller ", what, ", or pad x with WindowPadding::kSame"),
-        at);
+    refuse("the ", what, " has size ", w.size, " along axis ", axes[i],
+           w.window_dilation > 1 ? base::cat(", dilated by ", w.window_dilation) : "", "; x is ", x,
+           room == base ? ", " : base::cat(", there of size ", room, " with its padding, "),
+           "smaller than that, take a smaller ", what, ", or pad x with WindowPadding::kSame");
   }
 }
 

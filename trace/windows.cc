@@ -23,40 +23,34 @@ using trace_internal::ones_or;
 using trace_internal::PublicCall;
 
 // The axes that the windows are over. Those before the last, for pools that list none.
-std::vector<int64_t> window_axes(std::string_view op, const Shape& shape, const Windows& windows,
-                                 bool has_features, SourceLocation at) {
-  if (!windows.axes.empty()) return trace_internal::axes_of(op, shape, windows.axes, at);
+std::vector<int64_t> window_axes(const Shape& shape, const Windows& windows, bool has_features) {
+  if (!windows.axes.empty()) return trace_internal::axes_of(shape, windows.axes);
   int64_t count = static_cast<int64_t>(windows.sizes.size());
   int64_t first = has_features ? shape.rank() - 1 - count : 0;
   if (has_features ? first < 0 : count != shape.rank()) {
-    throw Error(trace_internal::invalid_argument(
-                    op, ": sizes has ", count, " entries and x is ", shape,
-                    has_features ? "; there must be as many axes before its last"
-                                 : "; there must be one an axis",
-                    ", or list the axes"),
-                at);
+    trace_internal::refuse("sizes has ", count, " entries and x is ", shape,
+                           has_features ? "; there must be as many axes before its last"
+                                        : "; there must be one an axis",
+                           ", or list the axes");
   }
   std::vector<int64_t> axes;
   for (int64_t i = 0; i < count; ++i) axes.push_back(first + i);
   return axes;
 }
 
-void check_sizes(std::string_view op, const Windows& windows, size_t axes, SourceLocation at) {
+void check_sizes(const Windows& windows, size_t axes) {
   if (windows.sizes.empty() || windows.sizes.size() != axes) {
-    throw Error(trace_internal::invalid_argument(op, ": sizes has ", windows.sizes.size(),
-                                                 " entries and axes ", axes,
-                                                 "; there must be one for each, at least one"),
-                at);
+    trace_internal::refuse("sizes has ", windows.sizes.size(), " entries and axes ", axes,
+                           "; there must be one for each, at least one");
   }
 }
 
 // One entry for every axis of x.
-hlo::Window window_of(std::string_view op, const Shape& shape, const Windows& windows,
-                      bool has_features, SourceLocation at) {
-  std::vector<int64_t> axes = window_axes(op, shape, windows, has_features, at);
-  check_sizes(op, windows, axes.size(), at);
+hlo::Window window_of(const Shape& shape, const Windows& windows, bool has_features) {
+  std::vector<int64_t> axes = window_axes(shape, windows, has_features);
+  check_sizes(windows, axes.size());
   auto list = [&](std::string_view name, const std::vector<int64_t>& entries) {
-    return ones_or(op, name, entries, axes.size(), at);
+    return ones_or(name, entries, axes.size());
   };
   std::vector<int64_t> sizes = list("sizes", windows.sizes);
   std::vector<int64_t> strides = list("strides", windows.strides);
@@ -71,9 +65,8 @@ hlo::Window window_of(std::string_view op, const Shape& shape, const Windows& wi
                      .base_dilation = base[i]});
     extents.push_back(shape.dimension(axes[i]));
   }
-  trace_internal::set_padding(op, windows.padding, extents, moved, at);
-  trace_internal::require_places(op, "window", shape, axes, moved, /*allow_empty=*/!has_features,
-                                 at);
+  trace_internal::set_padding(windows.padding, extents, moved);
+  trace_internal::require_places("window", shape, axes, moved, /*allow_empty=*/!has_features);
   hlo::Window window;
   window.dimensions.resize(static_cast<size_t>(shape.rank()));
   for (size_t i = 0; i < axes.size(); ++i)
@@ -83,7 +76,7 @@ hlo::Window window_of(std::string_view op, const Shape& shape, const Windows& wi
 
 std::vector<Tensor> emit_reduce_window(const std::vector<Tensor>& xs,
                                        const std::vector<Tensor>& inits, Fragment fn,
-                                       hlo::Window window, SourceLocation at) {
+                                       hlo::Window window) {
   const Shape& shape = xs[0].shape();
   Dimensions sizes;
   for (int64_t i = 0; i < shape.rank(); ++i) {
@@ -99,14 +92,12 @@ std::vector<Tensor> emit_reduce_window(const std::vector<Tensor>& xs,
        .operands = std::move(operands),
        .attrs = hlo::WindowAttrs{.window = std::move(window)},
        .called = {std::move(fn)},
-       .declared = xs.size() == 1 ? results[0] : Shape::tuple(std::move(results)),
-       .at = at});
+       .declared = xs.size() == 1 ? results[0] : Shape::tuple(std::move(results))});
 }
 
-Tensor emit_reduce_window(const Tensor& x, const Tensor& init, Fragment fn, hlo::Window window,
-                          SourceLocation at) {
+Tensor emit_reduce_window(const Tensor& x, const Tensor& init, Fragment fn, hlo::Window window) {
   return emit_reduce_window(std::vector<Tensor>{x}, std::vector<Tensor>{init}, std::move(fn),
-                            std::move(window), at)[0];
+                            std::move(window))[0];
 }
 
 Tensor pool(std::string_view op, Opcode opcode, const Operand& operand, Literal identity,
@@ -114,71 +105,68 @@ Tensor pool(std::string_view op, Opcode opcode, const Operand& operand, Literal 
   const PublicCall call(op, operand.at());
   Tensor x = as_tensor(operand);
   SourceLocation at = operand.at();
-  hlo::Window window = window_of(op, x.shape(), windows, true, at);
-  return one_program(op, at, [&] {
-    return emit_reduce_window(x, emit_constant(identity, at),
-                              trace_internal::scalar_computation(opcode, x.dtype()), window, at);
+  hlo::Window window = window_of(x.shape(), windows, true);
+  return one_program(op, [&] {
+    return emit_reduce_window(x, emit_constant(identity),
+                              trace_internal::scalar_computation(opcode, x.dtype()), window);
   });
 }
 
-void require_number(std::string_view op, const Operand& x, bool needs_float, bool needs_order) {
+void require_number(const Operand& x, bool needs_float, bool needs_order) {
   DType dtype = as_tensor(x).dtype();
   bool fits =
       needs_float ? is_floating(dtype) : dtype != pred && !(needs_order && is_complex(dtype));
   if (fits) return;
-  throw Error(trace_internal::invalid_argument(
-                  op, ": x is ", as_tensor(x).shape(), "; it must be of ",
-                  needs_float ? "floats" : "numbers", needs_order ? " with an order" : "",
-                  ", cast it with astype(f32)"),
-              x.at());
+  trace_internal::refuse("x is ", as_tensor(x).shape(), "; it must be of ",
+                         needs_float ? "floats" : "numbers", needs_order ? " with an order" : "",
+                         ", cast it with astype(f32)");
 }
 
 // How many elements of x are under each place: [..] of size 1 where no window moves.
-Tensor counts(const Tensor& x, const hlo::Window& window, SourceLocation at) {
+Tensor counts(const Tensor& x, const hlo::Window& window) {
   Dimensions shape = x.shape().dimensions();
   for (size_t i = 0; i < shape.size(); ++i) {
     if (window.dimensions[i] == hlo::WindowDimension{}) shape[i] = 1;
   }
-  return emit_reduce_window(ones(shape, x.dtype(), at), constant_like({0, at}, x.dtype()),
-                            trace_internal::scalar_computation(Opcode::kAdd, x.dtype()), window,
-                            at);
+  return emit_reduce_window(ones(shape, x.dtype()), constant_like(0, x.dtype()),
+                            trace_internal::scalar_computation(Opcode::kAdd, x.dtype()), window);
 }
 
 }  // namespace
 
 Tensor max_pool(Operand x, const Windows& windows) {
   const PublicCall call("max_pool", x.at());
-  require_number("max_pool", x, false, true);
+  require_number(x, false, true);
   return pool("max_pool", Opcode::kMaximum, x, trace_internal::extreme(as_tensor(x).dtype(), true),
               windows);
 }
 
 Tensor min_pool(Operand x, const Windows& windows) {
   const PublicCall call("min_pool", x.at());
-  require_number("min_pool", x, false, true);
+  require_number(x, false, true);
   return pool("min_pool", Opcode::kMinimum, x, trace_internal::extreme(as_tensor(x).dtype(), false),
               windows);
 }
 
 Tensor sum_pool(Operand x, const Windows& windows) {
   const PublicCall call("sum_pool", x.at());
-  require_number("sum_pool", x, false, false);
+  require_number(x, false, false);
   return pool("sum_pool", Opcode::kAdd, x, Literal::scalar(as_tensor(x).dtype(), int64_t{0}),
               windows);
 }
 
-Tensor avg_pool(Operand x, const Windows& windows, bool count_padding) {
+Tensor avg_pool(Operand x, const Windows& windows, base::Flag count_padding) {
   const PublicCall call("avg_pool", x.at());
-  require_number("avg_pool", x, true, false);
+  require_number(x, true, false);
   SourceLocation at = x.at();
   Tensor t = as_tensor(x);
-  hlo::Window window = window_of("avg_pool", t.shape(), windows, true, at);
+  hlo::Window window = window_of(t.shape(), windows, true);
   int64_t size = 1;
   for (const hlo::WindowDimension& w : window.dimensions) size *= w.size;
-  return one_program("avg_pool", at, [&] {
-    Tensor total = sum_pool({t, at}, windows);
-    if (count_padding) return divide({total, at}, {static_cast<double>(size), at});
-    return divide({total, at}, {counts(t, window, at), at});
+  return one_program("avg_pool", [&] {
+    Tensor total = sum_pool(t, windows);
+    if (count_padding) return divide(total, static_cast<double>(size));
+    return divide(total, counts(t, window));
   });
 }
 
@@ -190,8 +178,8 @@ Tensor reduce_window(Operand x, Operand init,
   SourceLocation at = x.at();
   trace_internal::require_function(kOp, "function", fn, at);
   Tensor t = as_tensor(x);
-  hlo::Window window = window_of(kOp, t.shape(), windows, false, at);
-  return one_program(kOp, at, [&] {
+  hlo::Window window = window_of(t.shape(), windows, false);
+  return one_program(kOp, [&] {
     Tensor start = init.is_tensor() ? init.tensor() : constant_like(init, t.dtype());
     Shape scalar = Shape::scalar(t.dtype());
     auto combine = [&](std::span<const Tensor> values) {
@@ -199,7 +187,7 @@ Tensor reduce_window(Operand x, Operand init,
     };
     Fragment body =
         trace_internal::scalar_fragment(kOp, std::vector<Shape>{scalar, scalar}, combine, at);
-    return emit_reduce_window(t, start, std::move(body), window, at);
+    return emit_reduce_window(t, start, std::move(body), window);
   });
 }
 
@@ -211,20 +199,18 @@ std::vector<Tensor> reduce_window(
   constexpr std::string_view kOp = "reduce_window";
   trace_internal::require_function(kOp, "function", fn, at);
   if (xs.empty() || xs.size() != inits.size()) {
-    throw Error(
-        trace_internal::invalid_argument(kOp, ": has ", xs.size(), " operands and ", inits.size(),
-                                         " initial values; give one each, at least one"),
-        at);
+    trace_internal::refuse("has ", xs.size(), " operands and ", inits.size(),
+                           " initial values; give one each, at least one");
   }
   std::vector<Shape> scalars;
   for (int round = 0; round < 2; ++round) {
     for (const Tensor& x : xs)
-      scalars.push_back(Shape::scalar(trace_internal::node_of(x, kOp, at).shape.dtype()));
+      scalars.push_back(Shape::scalar(trace_internal::node_of(x, "operation", {}).shape.dtype()));
   }
-  hlo::Window window = window_of(kOp, xs[0].shape(), windows, false, at);
-  return trace_internal::in_program(kOp, at, [&] {
+  hlo::Window window = window_of(xs[0].shape(), windows, false);
+  return trace_internal::in_program(kOp, [&] {
     Fragment body = trace_internal::scalar_fragment(kOp, scalars, fn, at);
-    return emit_reduce_window(xs, inits, std::move(body), window, at);
+    return emit_reduce_window(xs, inits, std::move(body), window);
   });
 }
 

@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/function_ref.h"
 #include "heddle/base/int.h"
+#include "heddle/base/ints.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -65,10 +67,10 @@ struct ConvLayout {
 // lhs_dilation, which has no agreed meaning
 // cost: 2 * (result elements) * (kernel elements of one output feature) flops
 struct Convolution {
-  std::vector<int64_t> strides = {};
+  base::Ints strides = {};
   WindowPadding padding = WindowPadding::kValid;
-  std::vector<int64_t> lhs_dilation = {};
-  std::vector<int64_t> rhs_dilation = {};
+  base::Ints lhs_dilation = {};
+  base::Ints rhs_dilation = {};
   base::Int feature_groups = 1;
   base::Int batch_groups = 1;
   ConvLayout layout = {};
@@ -82,9 +84,9 @@ Tensor conv(Operand x, Operand kernel, const Convolution& options = {});
 // the kernel is that of the forward convolution, of which this is the gradient: it is turned around
 // and its I and O change places.
 struct TransposedConvolution {
-  std::vector<int64_t> strides = {};
+  base::Ints strides = {};
   WindowPadding padding = WindowPadding::kSame;
-  std::vector<int64_t> rhs_dilation = {};
+  base::Ints rhs_dilation = {};
   ConvLayout layout = {};
   bool transpose_kernel = false;
   std::optional<DType> result = {};
@@ -95,12 +97,12 @@ Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& op
 // Windows over `axes` of x, in the order of the other lists; negative axes count from the end.
 // Strides are 1 unless given. A window larger than x with its padding is an error.
 struct Windows {
-  std::vector<int64_t> sizes;
-  std::vector<int64_t> strides = {};
+  base::Ints sizes;
+  base::Ints strides = {};
   WindowPadding padding = WindowPadding::kValid;
-  std::vector<int64_t> base_dilation = {};
-  std::vector<int64_t> window_dilation = {};
-  std::vector<int64_t> axes = {};  // empty: those before the last, which is of features
+  base::Ints base_dilation = {};
+  base::Ints window_dilation = {};
+  base::Ints axes = {};  // empty: those before the last, which is of features
 };
 
 // The greatest element, the sum, the mean under each place. Padding takes no part in a maximum (of
@@ -109,7 +111,7 @@ struct Windows {
 Tensor max_pool(Operand x, const Windows& windows);  // the greatest element under each place
 Tensor min_pool(Operand x, const Windows& windows);  // the least
 Tensor sum_pool(Operand x, const Windows& windows);  // the sum
-Tensor avg_pool(Operand x, const Windows& windows, bool count_padding = true);  // the mean
+Tensor avg_pool(Operand x, const Windows& windows, base::Flag count_padding = true);  // the mean
 
 // jax.lax.reduce_window: combines the elements under each place by `fn` (a, b) -> a on scalars,
 // which must be associative, with `init` (a scalar or number) as its identity. Empty axes: as many

@@ -30,48 +30,38 @@ std::string_view name_for(std::string_view routine, DType dtype) {
 
 }  // namespace
 
-Located numbers_of(std::string_view op, std::string_view name, const Operand& x, int64_t rank) {
+Expr numbers_of(std::string_view name, const Operand& x, int64_t rank) {
   const Tensor tensor = as_tensor(x);
   const DType dtype = tensor.dtype();
   if (dtype != f32 && dtype != f64 && dtype != c64 && dtype != c128) {
-    throw Error(trace_internal::invalid_argument(
-                    op, ": ", name, " is ", tensor.shape(),
-                    "; must be of f32, f64, c64 or c128, cast it with astype(f32)"),
-                x.at());
+    trace_internal::refuse(name, " is ", tensor.shape(),
+                           "; must be of f32, f64, c64 or c128, cast it with astype(f32)");
   }
   if (tensor.rank() < rank) {
-    throw Error(trace_internal::invalid_argument(op, ": ", name, " is ", tensor.shape(),
-                                                 "; must have rank ", rank, " or more"),
-                x.at());
+    trace_internal::refuse(name, " is ", tensor.shape(), "; must have rank ", rank, " or more");
   }
-  return {tensor, x.at()};
+  return tensor;
 }
 
-Located matrices_of(std::string_view op, std::string_view name, const Operand& x) {
-  return numbers_of(op, name, x, 2);
-}
+Expr matrices_of(std::string_view name, const Operand& x) { return numbers_of(name, x, 2); }
 
-Located square_of(std::string_view op, std::string_view name, const Operand& x) {
-  Located out = matrices_of(op, name, x);
+Expr square_of(std::string_view name, const Operand& x) {
+  Expr out = matrices_of(name, x);
   if (rows(out) == columns(out)) return out;
-  throw Error(trace_internal::invalid_argument(op, ": ", name, " is ", out.tensor().shape(),
-                                               "; its last two axes must have the same size"),
-              x.at());
+  trace_internal::refuse(name, " is ", out.tensor().shape(),
+                         "; its last two axes must have the same size");
 }
 
-void check_same_dtype(std::string_view op, const Located& a, const Located& b,
-                      std::string_view name) {
+void check_same_dtype(const Expr& a, const Expr& b, std::string_view name) {
   if (a.dtype() == b.dtype()) return;
-  throw Error(
-      trace_internal::invalid_argument(op, ": ", name, " is ", b.tensor().shape(), "; must be of ",
-                                       to_string(a.dtype()), " as a, cast one with astype"),
-      a.at());
+  trace_internal::refuse(name, " is ", b.tensor().shape(), "; must be of ", to_string(a.dtype()),
+                         " as a, cast one with astype");
 }
 
-int64_t rows(const Located& x) { return x.tensor().dim(-2); }
-int64_t columns(const Located& x) { return x.tensor().dim(-1); }
+int64_t rows(const Expr& x) { return x.tensor().dim(-2); }
+int64_t columns(const Expr& x) { return x.tensor().dim(-1); }
 
-Dimensions batch_of(const Located& x, size_t count) {
+Dimensions batch_of(const Expr& x, size_t count) {
   const Dimensions& all = x.dimensions();
   return {all.begin(), all.end() - static_cast<std::ptrdiff_t>(count)};
 }
@@ -88,68 +78,65 @@ DType real_dtype(DType dtype) {
 
 double epsilon_of(DType dtype) { return float_limits(real_dtype(dtype)).epsilon; }
 
-std::pair<Located, Located> broadcast_batches(const Located& a, const Located& b) {
+std::pair<Expr, Expr> broadcast_batches(const Expr& a, const Expr& b) {
   const Dimensions common =
-      broadcast_shapes(Shape(a.dtype(), batch_of(a)), Shape(b.dtype(), batch_of(b)), a.at(),
+      broadcast_shapes(Shape(a.dtype(), batch_of(a)), Shape(b.dtype(), batch_of(b)),
                        "the leading axes of the operands");
-  const auto stretched = [&](const Located& x) {
-    return x.with(broadcast_to(x.tensor(), with_axes(common, {rows(x), columns(x)}), x.at()));
+  const auto stretched = [&](const Expr& x) {
+    return Expr(broadcast_to(x.tensor(), with_axes(common, {rows(x), columns(x)})));
   };
   return {stretched(a), stretched(b)};
 }
 
-Located transposed(const Located& x) { return x.with(swapaxes(x.operand(), -2, -1)); }
+Expr transposed(const Expr& x) { return swapaxes(x.operand(), -2, -1); }
 
-Located adjoint(const Located& x) { return x.with(conj(transposed(x).operand())); }
+Expr adjoint(const Expr& x) { return conj(transposed(x).operand()); }
 
-Located product(const Located& a, const Located& b) {
-  return a.with(matmul(a.operand(), b.operand()));
+Expr product(const Expr& a, const Expr& b) { return matmul(a.operand(), b.operand()); }
+
+Expr identity(const Expr& x, const Dimensions& batch, int64_t m, int64_t n) {
+  return broadcast_to(eye(m, n, 0, x.dtype()), with_axes(batch, {m, n}));
 }
 
-Located identity(const Located& x, const Dimensions& batch, int64_t m, int64_t n) {
-  return x.with(broadcast_to(eye(m, n, 0, x.dtype(), x.at()), with_axes(batch, {m, n}), x.at()));
-}
+Expr hermitian_part(const Expr& x) { return (x + adjoint(x)) / 2.0; }
 
-Located hermitian_part(const Located& x) { return (x + adjoint(x)) / 2.0; }
-
-Located corner(const Located& x, int64_t m, int64_t n) {
+Expr corner(const Expr& x, int64_t m, int64_t n) {
   const Tensor some = slice_in_dim(x.operand(), 0, m, 1, -2);
-  return x.with(slice_in_dim({some, x.at()}, 0, n, 1, -1));
+  return slice_in_dim(some, 0, n, 1, -1);
 }
 
-Located column(const Located& x) { return x.with(expand_dims(x.operand(), -1)); }
-Located swept(const Located& x) { return x.with(squeeze(x.operand(), {-1})); }
+Expr column(const Expr& x) { return expand_dims(x.operand(), -1); }
+Expr swept(const Expr& x) { return squeeze(x.operand(), {-1}); }
 
-Located permuted_rows(const Located& b, const Located& permutation) {
+Expr permuted_rows(const Expr& b, const Expr& permutation) {
   if (b.tensor().size() == 0) return b;
-  return b.with(take_along_axis(b.operand(), column(permutation).operand(), -2));
+  return take_along_axis(b.operand(), column(permutation).operand(), -2);
 }
 
-std::vector<Located> lapack(std::string_view routine, const std::vector<Located>& operands,
-                            const std::vector<Shape>& results, std::string config) {
-  const Located& first = operands[0];
+std::vector<Expr> lapack(std::string_view routine, const std::vector<Expr>& operands,
+                         const std::vector<Shape>& results, std::string config) {
+  const Expr& first = operands[0];
   std::vector<Tensor> tensors;
-  for (const Located& each : operands) tensors.push_back(each.tensor());
+  for (const Expr& each : operands) tensors.push_back(each.tensor());
   const std::string target = base::cat("lapack_", std::string(1, letter_of(first.dtype())),
                                        name_for(routine, first.dtype()), "_ffi");
-  std::vector<Located> out;
-  for (Tensor& each : custom_call(target, tensors, results,
-                                  {.backend_config = std::move(config), .typed = true}, first.at()))
-    out.push_back(first.with(std::move(each)));
+  std::vector<Expr> out;
+  for (Tensor& each :
+       custom_call(target, tensors, results, {.backend_config = std::move(config), .typed = true}))
+    out.push_back(Expr(std::move(each)));
   return out;
 }
 
-Located if_converged(const Located& info, const Located& x) {
-  Located converged = info == 0;
+Expr if_converged(const Expr& info, const Expr& x) {
+  Expr converged = info == 0;
   while (converged.tensor().rank() < x.tensor().rank()) converged = column(converged);
   return where(converged, x, NAN);
 }
 
-std::vector<Tensor> as_program(std::string_view op, SourceLocation at,
-                               base::FunctionRef<std::vector<Located>()> fn) {
-  return trace_internal::in_program(op, at, [&] {
+std::vector<Tensor> as_program(std::string_view op, base::FunctionRef<std::vector<Expr>()> fn) {
+  return trace_internal::in_program(op, [&] {
     std::vector<Tensor> out;
-    for (const Located& each : fn()) out.push_back(each.tensor());
+    for (const Expr& each : fn()) out.push_back(each.tensor());
     return out;
   });
 }

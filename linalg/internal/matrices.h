@@ -8,25 +8,24 @@
 #include <vector>
 
 #include "heddle/base/function_ref.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/expr.h"
 
 namespace heddle::linalg_internal {
 
-using trace_internal::Located;
+using trace_internal::Expr;
 
 // The operand, of f32, f64, c64 or c128 and of `rank` or more. errors: Error naming op and operand
-Located numbers_of(std::string_view op, std::string_view name, const Operand& x, int64_t rank);
+Expr numbers_of(std::string_view name, const Operand& x, int64_t rank);
 // A batch of matrices [.., m, n], and of square ones.
-Located matrices_of(std::string_view op, std::string_view name, const Operand& x);
-Located square_of(std::string_view op, std::string_view name, const Operand& x);
+Expr matrices_of(std::string_view name, const Operand& x);
+Expr square_of(std::string_view name, const Operand& x);
 // errors: Error that names b where it has another dtype than a
-void check_same_dtype(std::string_view op, const Located& a, const Located& b,
-                      std::string_view name = "b");
+void check_same_dtype(const Expr& a, const Expr& b, std::string_view name = "b");
 
-int64_t rows(const Located& x);
-int64_t columns(const Located& x);
+int64_t rows(const Expr& x);
+int64_t columns(const Expr& x);
 // The axes before the last `count`.
-Dimensions batch_of(const Located& x, size_t count = 2);
+Dimensions batch_of(const Expr& x, size_t count = 2);
 // The batch with axes behind it.
 Dimensions with_axes(Dimensions batch, std::initializer_list<int64_t> axes);
 DType real_dtype(DType dtype);
@@ -34,31 +33,30 @@ DType real_dtype(DType dtype);
 double epsilon_of(DType dtype);
 
 // a and b with their leading axes (all but the last two) broadcast to each other.
-std::pair<Located, Located> broadcast_batches(const Located& a, const Located& b);
-Located transposed(const Located& x);  // the last two axes
-Located adjoint(const Located& x);
-Located product(const Located& a, const Located& b);
+std::pair<Expr, Expr> broadcast_batches(const Expr& a, const Expr& b);
+Expr transposed(const Expr& x);  // the last two axes
+Expr adjoint(const Expr& x);
+Expr product(const Expr& a, const Expr& b);
 // Ones on the diagonal of [batch.., m, n], of x's dtype.
-Located identity(const Located& x, const Dimensions& batch, int64_t m, int64_t n);
-Located hermitian_part(const Located& x);
+Expr identity(const Expr& x, const Dimensions& batch, int64_t m, int64_t n);
+Expr hermitian_part(const Expr& x);
 // x[.., :m, :n].
-Located corner(const Located& x, int64_t m, int64_t n);
+Expr corner(const Expr& x, int64_t m, int64_t n);
 // x with an axis of size 1 at its end: a vector as a column.
-Located column(const Located& x);
-Located swept(const Located& x);  // and without it
+Expr column(const Expr& x);
+Expr swept(const Expr& x);  // and without it
 
 // Rows of b, or of a batch of such, in the order of permutation[.., m].
-Located permuted_rows(const Located& b, const Located& permutation);
+Expr permuted_rows(const Expr& b, const Expr& permutation);
 
 // The results of LAPACK's routine for the operands' dtype, such as "getrf", as JAX calls it:
 // custom call lapack_sgetrf_ffi. `config` has its options: "{uplo = 76 : ui8}".
-std::vector<Located> lapack(std::string_view routine, const std::vector<Located>& operands,
-                            const std::vector<Shape>& results, std::string config);
+std::vector<Expr> lapack(std::string_view routine, const std::vector<Expr>& operands,
+                         const std::vector<Shape>& results, std::string config);
 // x where `info` of its matrix, [..], is 0, NaN elsewhere: the iteration did not converge.
-Located if_converged(const Located& info, const Located& x);
+Expr if_converged(const Expr& info, const Expr& x);
 
 // Runs `fn` as one program to the user: its results as tensors.
-std::vector<Tensor> as_program(std::string_view op, SourceLocation at,
-                               base::FunctionRef<std::vector<Located>()> fn);
+std::vector<Tensor> as_program(std::string_view op, base::FunctionRef<std::vector<Expr>()> fn);
 
 }  // namespace heddle::linalg_internal

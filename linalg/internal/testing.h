@@ -35,9 +35,7 @@ inline double distance(const Tensor& x, const Tensor& y) {
   return max(abs(x - y)).item<double>();
 }
 
-inline Tensor adjoint_of(const Tensor& x) {
-  return adjoint(Located(x, SourceLocation::here())).tensor();
-}
+inline Tensor adjoint_of(const Tensor& x) { return adjoint(Expr(x)).tensor(); }
 
 // Batches of n x n Hermitian positive definite matrices: a a^H + 1.
 inline Tensor positive_tensor(const Dimensions& batch, int64_t n, DType dtype) {

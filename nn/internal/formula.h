@@ -4,21 +4,20 @@
 #include <string_view>
 
 #include "heddle/trace/axes.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/expr.h"
 
 namespace heddle::nn_internal {
 
+using trace_internal::Expr;
 using trace_internal::floating;
-using trace_internal::Located;
 
 // x in f32 at least: what statistics and sums of many terms are taken in.
-inline Located wide_of(const Located& x) { return x.astype(x.dtype() == f64 ? f64 : f32); }
+inline Expr wide_of(const Expr& x) { return x.astype(x.dtype() == f64 ? f64 : f32); }
 
-// The program `op` of one result, which fn gives as a Located.
+// The program `op` of one result, which fn gives as a Expr.
 template <class Fn>
-Tensor formula(std::string_view op, SourceLocation at, Fn&& fn) {
-  const trace_internal::PublicCall call(op, at);
-  return trace_internal::one_program(op, at, [&] { return fn().tensor(); });
+Tensor formula(std::string_view op, Fn&& fn) {
+  return trace_internal::one_program(op, [&] { return fn().tensor(); });
 }
 
 }  // namespace heddle::nn_internal

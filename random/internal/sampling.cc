@@ -12,24 +12,22 @@
 namespace heddle::random::random_internal {
 namespace {
 
-Located constant(const Request& r, double value) {
-  return r.words.a.with(constant_like({value, r.at()}, r.dtype));
-}
+Expr constant(const Request& r, double value) { return constant_like(value, r.dtype); }
 
 // The bits of a float in [1, 2): a random mantissa under the exponent of 1. bf16, whose mantissa
 // has less than 8 bits, is drawn from 8 bits and not 16, as JAX does.
-Located one_to_two(const Request& r) {
+Expr one_to_two(const Request& r) {
   FloatLimits limits = float_limits(r.dtype);
   int64_t width = bit_width(r.dtype);
   int64_t drawn = limits.mantissa_bits < 8 ? 8 : width;
-  Located bits = random_bits(r.words, drawn, r.shape, r.options);
+  Expr bits = random_bits(r.words, drawn, r.shape, r.options);
   DType storage = width == 64 ? u64 : width == 32 ? u32 : u16;
   uint64_t exponent_of_one = width == 64      ? uint64_t{1023} << 52
                              : width == 32    ? uint64_t{127} << 23
                              : r.dtype == f16 ? uint64_t{15} << 10
                                               : uint64_t{127} << 7;
-  Located filled = (bits.astype(storage) >> (drawn - limits.mantissa_bits)) | exponent_of_one;
-  return filled.with(bitcast_convert(filled.operand(), r.dtype));
+  Expr filled = (bits.astype(storage) >> (drawn - limits.mantissa_bits)) | exponent_of_one;
+  return bitcast_convert(filled.operand(), r.dtype);
 }
 
 Dimensions twice(Dimensions shape) {
@@ -38,133 +36,123 @@ Dimensions twice(Dimensions shape) {
 }
 
 // [2, ..] -> two of [..].
-std::pair<Located, Located> halves_of(const Located& x) {
+std::pair<Expr, Expr> halves_of(const Expr& x) {
   auto half = [&](int64_t i) {
     Tensor part = slice_in_dim(x.operand(), i, i + 1);
-    return x.with(squeeze({part, x.at()}, {0}));
+    return Expr(squeeze(part, {0}));
   };
   return {half(0), half(1)};
 }
 
-Located leading_zeros(const Located& bits) { return bits.with(clz(bits.operand())); }
+Expr leading_zeros(const Expr& bits) { return clz(bits.operand()); }
 
 // The f32 in (0, 1) whose binary digits are those of 64 random bits, cut off after its mantissa.
-Located fraction_of_bits(const Located& high, const Located& low) {
-  Located zeros_high = leading_zeros(high), zeros_low = leading_zeros(low);
-  Located all_low = zeros_high == 32;
-  Located mantissa =
-      (high << zeros_high) | where(all_low, low << zeros_low, low >> (32 - zeros_high));
+Expr fraction_of_bits(const Expr& high, const Expr& low) {
+  Expr zeros_high = leading_zeros(high), zeros_low = leading_zeros(low);
+  Expr all_low = zeros_high == 32;
+  Expr mantissa = (high << zeros_high) | where(all_low, low << zeros_low, low >> (32 - zeros_high));
   mantissa = (mantissa >> 8) & 0x7FFFFF;  // without its leading 1
-  Located exponent = (126 - where(all_low, zeros_low + 32, zeros_high)) << 23;
-  Located bits = exponent | mantissa;
-  return bits.with(bitcast_convert(bits.operand(), f32));
+  Expr exponent = (126 - where(all_low, zeros_low + 32, zeros_high)) << 23;
+  Expr bits = exponent | mantissa;
+  return bitcast_convert(bits.operand(), f32);
 }
 
 // From 64 bits of a number, or of 1 less it where that is smaller.
-Located gumbel_of_all_bits(const Request& r) {
+Expr gumbel_of_all_bits(const Request& r) {
   auto [high, low] = halves_of(random_bits(r.words, 32, twice(r.shape), r.options));
-  Located small = high < uint64_t{0x80000000};
-  Located low_negative = ~low + 1;
-  Located high_negative = ~high + (low == 0).astype(u32);
-  Located x = fraction_of_bits(where(small, high, high_negative), where(small, low, low_negative));
+  Expr small = high < uint64_t{0x80000000};
+  Expr low_negative = ~low + 1;
+  Expr high_negative = ~high + (low == 0).astype(u32);
+  Expr x = fraction_of_bits(where(small, high, high_negative), where(small, low, low_negative));
   return where(small, -log(-log1p(-x)), -log(-log(x)));
 }
 
 }  // namespace
 
-Located uniform_of(const Request& r) { return one_to_two(r) - 1.0; }
+Expr uniform_of(const Request& r) { return one_to_two(r) - 1.0; }
 
-Located uniform_of(const Request& r, const Located& low, const Located& high) {
+Expr uniform_of(const Request& r, const Expr& low, const Expr& high) {
   return maximum(low, uniform_of(r) * (high - low) + low);
 }
 
-Located uniform_of(const Request& r, double low, double high) {
+Expr uniform_of(const Request& r, double low, double high) {
   if (low == 0 && high == 1) return uniform_of(r);
   return uniform_of(r, constant(r, low), constant(r, high));
 }
 
-Located normal_of(const Request& r) {
+Expr normal_of(const Request& r) {
   // From the float above -1, so that erf_inv stays finite.
-  Located u = uniform_of(r, float_limits(r.dtype).epsilon_below - 1.0, 1.0);
-  return u.with(special::erf_inv(u.operand())) * std::numbers::sqrt2;
+  Expr u = uniform_of(r, float_limits(r.dtype).epsilon_below - 1.0, 1.0);
+  return Expr(special::erf_inv(u.operand())) * std::numbers::sqrt2;
 }
 
-Located exponential_of(const Request& r) { return -log1p(-uniform_of(r)); }
+Expr exponential_of(const Request& r) { return -log1p(-uniform_of(r)); }
 
-Located gumbel_of(const Request& r) {
+Expr gumbel_of(const Request& r) {
   if (r.options.mode == Mode::kHighest && r.dtype == f32) return gumbel_of_all_bits(r);
   FloatLimits limits = float_limits(r.dtype);
   if (r.options.mode == Mode::kLow) return -log(-log(uniform_of(r, limits.smallest_normal, 1.0)));
   auto [high, low] = halves_of(uniform_of(r.of(r.words, twice(r.shape))));
-  Located filled = high + limits.epsilon * low + limits.smallest_normal;
+  Expr filled = high + limits.epsilon * low + limits.smallest_normal;
   return -log(-log1p(-where(high >= 0.5, high, filled)));
 }
 
-Located bernoulli_of(const Request& r, const Located& p) {
+Expr bernoulli_of(const Request& r, const Expr& p) {
   if (r.options.mode == Mode::kLow) return uniform_of(r) < p;
   auto [high, low] = halves_of(uniform_of(r.of(r.words, twice(r.shape))));
   return low * float_limits(r.dtype).epsilon < p - high;
 }
 
-Located rademacher_of(const Request& r) {
+Expr rademacher_of(const Request& r) {
   // What JAX draws: in the width that its numbers have beside such a dtype.
   DType drawn = bit_width(r.dtype) == 64 ? f64 : f32;
   Request fair{r.words, r.shape, drawn, {.partitionable = r.options.partitionable}};
-  Located heads = bernoulli_of(fair, constant(fair, 0.5));
+  Expr heads = bernoulli_of(fair, constant(fair, 0.5));
   return heads.astype(r.dtype) * 2 - 1;
 }
 
-void require_probability(std::string_view op, const Operand& x, SourceLocation at) {
+void require_probability(const Operand& x) {
   const std::optional<double> p = number_value(x);
   if (!p || (*p >= 0 && *p <= 1) || std::isnan(*p)) return;
-  throw Error(
-      trace_internal::invalid_argument(op, ": p is ", number_text(x), "; it must be in 0 .. 1"),
-      at);
+  trace_internal::refuse("p is ", number_text(x), "; it must be in 0 .. 1");
 }
 
-void require_order(std::string_view op, std::string_view low_name, const Operand& low,
-                   std::string_view high_name, const Operand& high, SourceLocation at) {
+void require_order(std::string_view low_name, const Operand& low, std::string_view high_name,
+                   const Operand& high) {
   const std::optional<double> from = number_value(low), to = number_value(high);
   if (!from || !to || !(*from >= *to)) return;
-  throw Error(trace_internal::invalid_argument(op, ": ", low_name, " is ", number_text(low),
-                                               " and ", high_name, " ", number_text(high), "; ",
-                                               low_name, " must be less"),
-              at);
+  trace_internal::refuse(low_name, " is ", number_text(low), " and ", high_name, " ",
+                         number_text(high), "; ", low_name, " must be less");
 }
 
-void require_floats(std::string_view op, std::string_view name, const Operand& x,
-                    SourceLocation at) {
+void require_floats(std::string_view name, const Operand& x) {
   if (!x.is_tensor()) return;
-  const Shape& shape = trace_internal::node_of(x.tensor(), op, at).shape;
+  const Shape& shape = trace_internal::node_of(x.tensor(), "operation", {}).shape;
   if (has_float_limits(shape.dtype())) return;
-  throw Error(trace_internal::invalid_argument(
-                  op, ": ", name, " is ", shape,
-                  "; it must be of f16, bf16, f32 or f64, cast it with astype(f32)"),
-              at);
+  trace_internal::refuse(name, " is ", shape,
+                         "; it must be of f16, bf16, f32 or f64, cast it with astype(f32)");
 }
 
-Dimensions sample_shape(std::string_view op, const Dimensions& shape, std::span<const Tensor> from,
-                        SourceLocation at) {
-  check_sample_shape(op, shape, at);
+Dimensions sample_shape(const Dimensions& shape, std::span<const Tensor> from) {
+  check_sample_shape(shape);
   Dimensions common;
-  for (const Tensor& t : from) common = broadcast_shapes(Shape(t.dtype(), common), t.shape(), at);
+  for (const Tensor& t : from) common = broadcast_shapes(Shape(t.dtype(), common), t.shape());
   if (shape.empty()) return common;
-  if (broadcast_shapes(Shape(f32, shape), Shape(f32, common), at) != shape) {
-    throw Error(trace_internal::invalid_argument(op, ": parameters are [", base::join(common, ","),
-                                                 "]; they must broadcast to the shape asked for, [",
-                                                 base::join(shape, ","), "]"),
-                at);
+  if (broadcast_shapes(Shape(f32, shape), Shape(f32, common)) != shape) {
+    trace_internal::refuse("parameters are [", base::join(common, ","),
+                           "]; they must broadcast to the shape asked for, [",
+                           base::join(shape, ","), "]");
   }
   return shape;
 }
 
 Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, DType dtype,
-              const Options& options, base::FunctionRef<Located(const Request&)> fn) {
+              const Options& options, base::FunctionRef<Expr(const Request&)> fn) {
   const trace_internal::PublicCall call(op, key.at());
-  check_sample_shape(op, shape, key.at());
-  trace_internal::require_ieee_float(op, "dtype", dtype, key.at());
-  return trace_internal::one_program(op, key.at(), [&] {
-    return fn({words_of(op, key), shape, dtype, options}).tensor();
+  check_sample_shape(shape);
+  trace_internal::require_ieee_float("dtype", dtype);
+  return trace_internal::one_program(op, [&] {
+    return fn({words_of(key), shape, dtype, options}).tensor();
   });
 }
 
@@ -172,22 +160,20 @@ Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Ope
               const Dimensions& shape, DType dtype, const Options& options, WithParameters fn) {
   const trace_internal::PublicCall call(op, key.at());
   SourceLocation at = key.at();
-  trace_internal::require_ieee_float(op, "dtype", dtype, at);
-  return trace_internal::one_program(op, at, [&] {
+  trace_internal::require_ieee_float("dtype", dtype);
+  return trace_internal::one_program(op, [&] {
     std::vector<Tensor> given;
     for (const Operand& x : parameters) {
       given.push_back(x.is_tensor() ? as_tensor(x) : constant_like(x, dtype));
       if (given.back().dtype() == dtype) continue;
-      throw Error(trace_internal::invalid_argument(op, ": parameter is ", given.back().shape(),
-                                                   "; the sample is ", to_string(dtype),
-                                                   ", cast the parameter with astype(",
-                                                   to_string(dtype), ") or give its dtype"),
-                  at);
+      trace_internal::refuse("parameter is ", given.back().shape(), "; the sample is ",
+                             to_string(dtype), ", cast the parameter with astype(",
+                             to_string(dtype), ") or give its dtype");
     }
-    Dimensions sizes = sample_shape(op, shape, given, at);
-    std::vector<Located> broadcast;
-    for (const Tensor& x : given) broadcast.emplace_back(broadcast_to(x, sizes, at), at);
-    return fn({words_of(op, key), sizes, dtype, options}, broadcast).tensor();
+    Dimensions sizes = sample_shape(shape, given);
+    std::vector<Expr> broadcast;
+    for (const Tensor& x : given) broadcast.emplace_back(broadcast_to(x, sizes));
+    return fn({words_of(key), sizes, dtype, options}, broadcast).tensor();
   });
 }
 

@@ -5,22 +5,22 @@
 #include <vector>
 
 #include "heddle/random/keys.h"
-#include "heddle/trace/located.h"
+#include "heddle/trace/expr.h"
 
 namespace heddle::random::random_internal {
 
-using trace_internal::Located;
+using trace_internal::Expr;
 
 // The two words of a key, u32[]; or of many keys, u32 of any one shape.
 struct Words {
-  Located a, b;
+  Expr a, b;
 };
 
 // 20 rounds of the cipher on two words of counters; all four broadcast.
 Words threefry2x32(const Words& key, const Words& counters);
 
 // The words of a user's key. errors: Error naming `op` where it is not u32[2]
-Words words_of(std::string_view op, const Operand& key);
+Words words_of(const Operand& key);
 // The key of words: u32[..,2].
 Tensor key_of(const Words& words);
 
@@ -31,10 +31,9 @@ std::vector<Words> split_each(const Words& keys, int64_t count, const Options& o
 
 // Uniform bits of 8, 16, 32 or 64. Of one key: an array of the shape. Of many: one number each, so
 // the shape must be {}.
-Located random_bits(const Words& keys, int64_t width, const Dimensions& shape,
-                    const Options& options);
+Expr random_bits(const Words& keys, int64_t width, const Dimensions& shape, const Options& options);
 
 // Throws Error where a size is negative or the like.
-void check_sample_shape(std::string_view op, const Dimensions& shape, SourceLocation at);
+void check_sample_shape(const Dimensions& shape);
 
 }  // namespace heddle::random::random_internal

@@ -22,34 +22,33 @@ constexpr double kDenominator[] = {39916800, 120543840, 150917976, 105258076, 45
                                    2637558,  357423,    32670,     1925,      66,       1};
 
 // The polynomial sum c_k u^k, or with the coefficients reversed, sum c_(n-k) u^k.
-Located either_way(const Located& reversed, const Located& u, std::span<const double> c) {
+Expr either_way(const Expr& reversed, const Expr& u, std::span<const double> c) {
   size_t last = c.size() - 1;
-  Located value = where(reversed, u.like(c[0]), c[last]);
+  Expr value = where(reversed, u.like(c[0]), c[last]);
   for (size_t k = 1; k <= last; ++k) value = value * u + where(reversed, u.like(c[k]), c[last - k]);
   return value;
 }
 
 // L(x) min(x, 1), finite at 0. Powers of 1 / x where those of x could overflow.
-Located lanczos(const Located& x) {
-  Located large = x > 1.0;
-  Located u = where(large, 1.0 / x, x);
+Expr lanczos(const Expr& x) {
+  Expr large = x > 1.0;
+  Expr u = where(large, 1.0 / x, x);
   return either_way(large, u, kNumerator) / either_way(large, u, kDenominator);
 }
 
 // log(1 + d) - d by its series in d / (2 + d), whose square must be under 0.15: the factors in
 // front keep the whole from cancelling.
-Located log1p_less(const Located& d, const Located& ratio) {
+Expr log1p_less(const Expr& d, const Expr& ratio) {
   int terms = d.dtype() == f64 ? 19 : 8;
   std::vector<double> c;
   for (int k = terms; k > 0; --k) c.push_back(1.0 / (2 * k + 1));
-  Located square_of = ratio * ratio;
+  Expr square_of = ratio * ratio;
   return ratio * (2.0 * square_of * polynomial(square_of, c) - d);
 }
 
 // One case of several, by where a number lies.
-Located by_size(const Located& v, double under_022, double under_044, double middle,
-                double over_226) {
-  Located upper = where(v > 2.26, over_226, v.like(middle));
+Expr by_size(const Expr& v, double under_022, double under_044, double middle, double over_226) {
+  Expr upper = where(v > 2.26, over_226, v.like(middle));
   return where(v < 0.22, under_022, where(v < 0.44, under_044, upper));
 }
 
@@ -68,43 +67,43 @@ constexpr double kLogGamma[] = {
 
 }  // namespace
 
-Located log_ratio(const Located& difference, const Located& a, const Located& x) {
+Expr log_ratio(const Expr& difference, const Expr& a, const Expr& x) {
   // Far from a the series is taken at 4, 2 or 1/2 times x, and the logarithm of that put right.
-  Located v = x / a;
-  Located scale = by_size(v, 4, 2, 1, 0.5);
-  Located scaled = scale * x;
-  Located d = where(scale == 1.0, difference, scaled - a);
-  Located correction = (scale - 1.0) * v + by_size(v, -2 * ln2, -ln2, 0, ln2);
-  Located near = a * (log1p_less(d / a, d / (scaled + a)) + correction);
+  Expr v = x / a;
+  Expr scale = by_size(v, 4, 2, 1, 0.5);
+  Expr scaled = scale * x;
+  Expr d = where(scale == 1.0, difference, scaled - a);
+  Expr correction = (scale - 1.0) * v + by_size(v, -2 * ln2, -ln2, 0, ln2);
+  Expr near = a * (log1p_less(d / a, d / (scaled + a)) + correction);
   // The quotient may overflow below 1, where logarithms are small beside 1 / a.
-  Located log_v = where(a < 1.0, log(x) - log(a), log(v));
+  Expr log_v = where(a < 1.0, log(x) - log(a), log(v));
   return where((v > 0.11) & (v < 4.5), near, a * log_v - difference);
 }
 
-Located power_over_gamma(const Located& a) {
-  Located shifted = a + kShift;
-  Located log_shift = where(a < 1.0, log(shifted) - log(a), log1p(kShift / a));
+Expr power_over_gamma(const Expr& a) {
+  Expr shifted = a + kShift;
+  Expr log_shift = where(a < 1.0, log(shifted) - log(a), log1p(kShift / a));
   return exp(-a * log_shift) * sqrt(shifted / std::numbers::e) / lanczos(a);
 }
 
-Located log_beta(const Located& a, const Located& b) {
-  Located high = maximum(a, b), low = minimum(a, b);
-  Located both = a + b;
-  Located sums = lanczos(high) * (lanczos(low) / lanczos(both));
+Expr log_beta(const Expr& a, const Expr& b) {
+  Expr high = maximum(a, b), low = minimum(a, b);
+  Expr both = a + b;
+  Expr sums = lanczos(high) * (lanczos(low) / lanczos(both));
   sums = sums * (minimum(both, 1.0) / minimum(high, 1.0));
-  Located shifted = low + kShift;
-  Located powers = (high - 0.5) * log1p(-low / (both + kShift)) +
-                   low * log(shifted / (both + kShift)) + (0.5 - 0.5 * log(shifted));
+  Expr shifted = low + kShift;
+  Expr powers = (high - 0.5) * log1p(-low / (both + kShift)) +
+                low * log(shifted / (both + kShift)) + (0.5 - 0.5 * log(shifted));
   return log(sums) - log(minimum(low, 1.0)) + powers;
 }
 
-Located lgamma1p(const Located& a) {
+Expr lgamma1p(const Expr& a) {
   // Right of 1/2, log(a) + log(gamma(a)).
-  Located right = a > 0.5;
-  Located b = where(right, a - 1.0, a);
+  Expr right = a > 0.5;
+  Expr b = where(right, a - 1.0, a);
   std::span<const double> c(kLogGamma);
-  Located series = polynomial(b, a.dtype() == f64 ? c : c.last(14));
-  Located value = b * (b * series + (1.0 - std::numbers::egamma));
+  Expr series = polynomial(b, a.dtype() == f64 ? c : c.last(14));
+  Expr value = b * (b * series + (1.0 - std::numbers::egamma));
   return where(right, value, value - log1p(b));
 }
 

@@ -8,17 +8,16 @@ namespace heddle::special_internal {
 namespace {
 
 // The tensors' dtype; f32 where all operands are numbers.
-DType common_dtype(std::string_view op, std::initializer_list<Operand> operands) {
+DType common_dtype(std::initializer_list<Operand> operands) {
   const Operand* first = nullptr;
   for (const Operand& x : operands) {
     if (!x.is_tensor()) continue;
-    const Shape& shape = trace_internal::node_of(x.tensor(), op, x.at()).shape;
-    trace_internal::require_ieee_float(op, "operand", shape.dtype(), x.at());
+    const Shape& shape = trace_internal::node_of(x.tensor(), "operation", {}).shape;
+    trace_internal::require_ieee_float("operand", shape.dtype());
     if (first && shape.dtype() != first->tensor().dtype()) {
-      throw Error(trace_internal::invalid_argument(op, ": operands are ", first->tensor().shape(),
-                                                   " and ", shape, "; their dtypes must be equal, ",
-                                                   cast_advice(first->tensor(), x.tensor())),
-                  x.at());
+      trace_internal::refuse("operands are ", first->tensor().shape(), " and ", shape,
+                             "; their dtypes must be equal, ",
+                             cast_advice(first->tensor(), x.tensor()));
     }
     if (!first) first = &x;
   }
@@ -31,33 +30,32 @@ std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Oper
                                  Formulas fn) {
   SourceLocation at = operands.begin()->at();
   const trace_internal::PublicCall call(op, at);
-  DType dtype = common_dtype(op, operands);
+  DType dtype = common_dtype(operands);
   DType inside = bit_width(dtype) < 32 ? f32 : dtype;
-  return trace_internal::in_program(op, at, [&] {
+  return trace_internal::in_program(op, [&] {
     std::vector<Tensor> tensors;
     Dimensions common;
     for (const Operand& x : operands) {
       tensors.push_back(x.is_tensor() ? x.tensor() : constant_like(x, dtype));
-      common = broadcast_shapes(Shape(dtype, common), tensors.back().shape(), at);
+      common = broadcast_shapes(Shape(dtype, common), tensors.back().shape());
     }
-    std::vector<Located> arguments;
-    for (const Tensor& x : tensors)
-      arguments.emplace_back(broadcast_to(x, common, at).astype(inside, at), at);
+    std::vector<Expr> arguments;
+    for (const Tensor& x : tensors) arguments.emplace_back(broadcast_to(x, common).astype(inside));
     std::vector<Tensor> results;
-    for (const Located& result : fn(arguments)) results.push_back(result.astype(dtype).tensor());
+    for (const Expr& result : fn(arguments)) results.push_back(result.astype(dtype).tensor());
     return results;
   });
 }
 
 Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn) {
-  auto alone = [&](std::span<const Located> v) { return std::vector<Located>{fn(v)}; };
+  auto alone = [&](std::span<const Expr> v) { return std::vector<Expr>{fn(v)}; };
   return evaluate_all(op, operands, alone)[0];
 }
 
-Located chebyshev(const Located& x, std::span<const double> coefficients) {
-  Located b0 = x.like(coefficients[0]);
-  Located b1 = x.like(0.0);
-  Located b2 = b1;
+Expr chebyshev(const Expr& x, std::span<const double> coefficients) {
+  Expr b0 = x.like(coefficients[0]);
+  Expr b1 = x.like(0.0);
+  Expr b2 = b1;
   for (double c : coefficients.subspan(1)) {
     b2 = b1;
     b1 = b0;

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "heddle/base/function_ref.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/floats.h"
-#include "heddle/trace/located.h"
 
 namespace heddle::special_internal {
 
 using trace_internal::any_of;
-using trace_internal::Located;
+using trace_internal::Expr;
 using trace_internal::polynomial;
 
-using Formula = base::FunctionRef<Located(std::span<const Located>)>;
+using Formula = base::FunctionRef<Expr(std::span<const Expr>)>;
 
 // Runs `fn` on the operands, made to agree: numbers take the dtype of the tensors, shapes
 // broadcast. f16 and bf16 are computed in f32 and rounded once. errors: Error where they are not
@@ -25,12 +25,12 @@ using Formula = base::FunctionRef<Located(std::span<const Located>)>;
 Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn);
 
 // The same for a function of several results.
-using Formulas = base::FunctionRef<std::vector<Located>(std::span<const Located>)>;
+using Formulas = base::FunctionRef<std::vector<Expr>(std::span<const Expr>)>;
 std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Operand> operands,
                                  Formulas fn);
 
 // sum' c[k] T_k(x) for a series that lists its highest coefficient first and halves the last, by
 // Clenshaw's recurrence. source: C. W. Clenshaw, MTAC 9 (1955)
-Located chebyshev(const Located& x, std::span<const double> coefficients);
+Expr chebyshev(const Expr& x, std::span<const double> coefficients);
 
 }  // namespace heddle::special_internal

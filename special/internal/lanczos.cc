@@ -20,20 +20,20 @@ constexpr double kLanczos[] = {
 };
 
 // The argument of the series: x - 1, or -x where x is reflected.
-Located series_argument(const Located& x) { return where(x < 0.5, -x, x - 1.0); }
+Expr series_argument(const Expr& x) { return where(x < 0.5, -x, x - 1.0); }
 
 // log(z + g + 1/2), accurate for small z.
-Located log_shifted(const Located& z) { return log1p(z / (kG + 0.5)) + std::log(kG + 0.5); }
+Expr log_shifted(const Expr& z) { return log1p(z / (kG + 0.5)) + std::log(kG + 0.5); }
 
 // Lanczos's sum and its derivative's negative.
 struct Series {
-  Located sum, slope;
+  Expr sum, slope;
 };
-Series lanczos_series(const Located& z) {
-  Located sum = z.like(kBase);
-  Located slope = z.like(0.0);
+Series lanczos_series(const Expr& z) {
+  Expr sum = z.like(kBase);
+  Expr slope = z.like(0.0);
   for (size_t k = 0; k < std::size(kLanczos); ++k) {
-    Located t = z + static_cast<double>(k + 1);
+    Expr t = z + static_cast<double>(k + 1);
     sum = sum + kLanczos[k] / t;
     slope = slope + kLanczos[k] / (t * t);
   }
@@ -57,73 +57,73 @@ constexpr int kTerms = 10;  // summed one by one
 
 }  // namespace
 
-Located lgamma_of(const Located& x) {
-  Located z = series_argument(x);
-  Located log_t = log_shifted(z);
-  Located t = z + (kG + 0.5);
-  Located log_gamma =
+Expr lgamma_of(const Expr& x) {
+  Expr z = series_argument(x);
+  Expr log_t = log_shifted(z);
+  Expr t = z + (kG + 0.5);
+  Expr log_gamma =
       (z + 0.5 - t / log_t) * log_t + std::log(2 * pi) / 2 + log(lanczos_series(z).sum);
   // log|gamma(x)| = log(pi) - log|sin(pi x)| - log(gamma(1 - x)); the sine of the distance to the
   // nearest whole number keeps its digits.
-  Located size = abs(x);
-  Located fraction = size - floor(size);
-  Located distance = where(fraction > 0.5, 1.0 - fraction, fraction);
-  Located log_sine = log(sin(distance * pi));
-  Located reflected = where(is_finite(log_sine), std::log(pi) - log_sine - log_gamma, -log_sine);
-  Located value = where(x < 0.5, reflected, log_gamma);
+  Expr size = abs(x);
+  Expr fraction = size - floor(size);
+  Expr distance = where(fraction > 0.5, 1.0 - fraction, fraction);
+  Expr log_sine = log(sin(distance * pi));
+  Expr reflected = where(is_finite(log_sine), std::log(pi) - log_sine - log_gamma, -log_sine);
+  Expr value = where(x < 0.5, reflected, log_gamma);
   return where(size == INFINITY, INFINITY, value);
 }
 
-Located gamma_of(const Located& x) {
-  Located z = series_argument(x);
-  Located t = z + (kG + 0.5);
-  Located half = power(t, 0.5 * (z + 0.5));  // the whole power may overflow where gamma does not
-  Located value = lanczos_series(z).sum * std::sqrt(2 * pi) * half * exp(-t) * half;
+Expr gamma_of(const Expr& x) {
+  Expr z = series_argument(x);
+  Expr t = z + (kG + 0.5);
+  Expr half = power(t, 0.5 * (z + 0.5));  // the whole power may overflow where gamma does not
+  Expr value = lanczos_series(z).sum * std::sqrt(2 * pi) * half * exp(-t) * half;
   // gamma(x) gamma(1 - x) = pi / sin(pi x), the sine as in sinc.
-  Located n = floor(x + 0.5);
-  Located sine = sin((x - n) * pi);
-  Located odd = (n - 2.0 * floor(n / 2.0)) != 0.0;
-  Located reflected = pi / (where(odd, -sine, sine) * value);
-  Located at_pole = (x < 0.0) & (x == floor(x));
+  Expr n = floor(x + 0.5);
+  Expr sine = sin((x - n) * pi);
+  Expr odd = (n - 2.0 * floor(n / 2.0)) != 0.0;
+  Expr reflected = pi / (where(odd, -sine, sine) * value);
+  Expr at_pole = (x < 0.0) & (x == floor(x));
   return where(x == INFINITY, INFINITY, where(at_pole, NAN, where(x < 0.5, reflected, value)));
 }
 
-Located digamma_of(const Located& x) {
-  Located z = series_argument(x);
+Expr digamma_of(const Expr& x) {
+  Expr z = series_argument(x);
   Series series = lanczos_series(z);
-  Located value = log_shifted(z) - series.slope / series.sum - kG / (z + (kG + 0.5));
+  Expr value = log_shifted(z) - series.slope / series.sum - kG / (z + (kG + 0.5));
   // digamma(x) = digamma(1 - x) - pi / tan(pi x), with x less its nearest whole number.
-  Located angle = (x + abs(floor(x + 0.5))) * pi;
-  Located reflected = value - pi * cos(angle) / sin(angle);
-  Located at_pole = (x <= 0.0) & (x == floor(x));
+  Expr angle = (x + abs(floor(x + 0.5))) * pi;
+  Expr reflected = value - pi * cos(angle) / sin(angle);
+  Expr at_pole = (x <= 0.0) & (x == floor(x));
   return where(at_pole, NAN, where(x < 0.5, reflected, value));
 }
 
-Located zeta_of(const Located& x, const Located& q) {
-  Located sum = power(q, -x);
-  Located a = q;
+Expr zeta_of(const Expr& x, const Expr& q) {
+  Expr sum = power(q, -x);
+  Expr a = q;
   for (int k = 1; k < kTerms; ++k) {
     a = a + 1.0;
     sum = sum + power(a, -x);
   }
   a = a + 1.0;
-  Located last = power(a, -x);
-  Located tail = last * a / (x - 1.0);
-  Located inverse_square = 1.0 / (a * a);
-  Located corrections = x.like(0.0);
+  Expr last = power(a, -x);
+  Expr tail = last * a / (x - 1.0);
+  Expr inverse_square = 1.0 / (a * a);
+  Expr corrections = x.like(0.0);
   for (size_t k = std::size(kCorrections); k-- > 1;) {
     double i = 2.0 * static_cast<double>(k);
     corrections =
         (x + i) * (x + (i - 1.0)) * (inverse_square * (corrections + 1.0 / kCorrections[k]));
   }
   corrections = x / a * (corrections + 1.0 / kCorrections[0]);
-  Located value = sum + tail + last * (0.5 + corrections);
+  Expr value = sum + tail + last * (0.5 + corrections);
   // So far right that the terms vanish, their product with the corrections may be 0 times infinity.
   value = where(last < sum * float_limits(x.dtype()).epsilon / 64.0, sum, value);
-  Located q_is_pole = (q <= 0.0) & (q == floor(q));
-  Located even = (x == floor(x)) & ((x % 2.0) == 0.0);
-  Located at_pole = where(even, INFINITY, x.like(NAN));
-  Located no_power = (q <= 0.0) & (x != floor(x));
+  Expr q_is_pole = (q <= 0.0) & (q == floor(q));
+  Expr even = (x == floor(x)) & ((x % 2.0) == 0.0);
+  Expr at_pole = where(even, INFINITY, x.like(NAN));
+  Expr no_power = (q <= 0.0) & (x != floor(x));
   value = where((x < 1.0) | no_power, NAN, value);
   return where(x == 1.0, INFINITY, where(q_is_pole, at_pole, value));
 }

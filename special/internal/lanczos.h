@@ -5,9 +5,9 @@
 
 namespace heddle::special_internal {
 
-Located lgamma_of(const Located& x);
-Located gamma_of(const Located& x);
-Located digamma_of(const Located& x);
-Located zeta_of(const Located& x, const Located& q);
+Expr lgamma_of(const Expr& x);
+Expr gamma_of(const Expr& x);
+Expr digamma_of(const Expr& x);
+Expr zeta_of(const Expr& x, const Expr& q);
 
 }  // namespace heddle::special_internal

@@ -2,13 +2,13 @@
 
 namespace heddle::special_internal {
 
-Square split_square(const Located& x) {
+Square split_square(const Expr& x) {
   bool wide = x.dtype() == f64;
-  Located head = x.with(reduce_precision(x.operand(), wide ? 11 : 8, wide ? 25 : 11));
+  Expr head = Expr(reduce_precision(x.operand(), wide ? 11 : 8, wide ? 25 : 11));
   return {head * head, (x - head) * (x + head)};
 }
 
-Located bell(const Located& x) {
+Expr bell(const Expr& x) {
   Square s = split_square(x);
   return where(abs(x) > 100.0, 0.0, exp(-0.5 * s.exact) * exp(-0.5 * s.rest));
 }

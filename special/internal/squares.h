@@ -7,11 +7,11 @@ namespace heddle::special_internal {
 
 // x^2 as a sum: a square without rounding, of x's leading half, and the rest.
 struct Square {
-  Located exact, rest;
+  Expr exact, rest;
 };
-Square split_square(const Located& x);
+Square split_square(const Expr& x);
 
 // exp(-x^2 / 2); 0 for |x| > 100.
-Located bell(const Located& x);
+Expr bell(const Expr& x);
 
 }  // namespace heddle::special_internal

@@ -26,7 +26,7 @@ Tensor along_axis(Tensor x) {
 // case size_of_float: an axis, an index, a count or a size is an integer
 // case range_of_bool: an axis, an index, a count or a size is an integer
 // case columns_of_bool: an axis, an index, a count or a size is an integer
-// case sizes_of_float: narrow
+// case sizes_of_float: an axis, an index, a count or a size is an integer
 Tensor of_size() {
 #ifdef size_of_bool
   return zeros(true);
@@ -43,7 +43,7 @@ Tensor of_size() {
 #endif
 }
 
-// case shape_of_float: narrow
+// case shape_of_float: an axis, an index, a count or a size is an integer
 // case reshape_to_float: an axis, an index, a count or a size is an integer
 Tensor reshaped(Tensor x) {
 #ifdef shape_of_float

@@ -35,17 +35,18 @@ static void expect(const Mine& mine, const std::string& from) {
   static Mine name(const Tensor&, const Tensor&) { return {#name}; }
 #define OF_THREE(name) \
   static Mine name(const Tensor&, const Tensor&, const Tensor&) { return {#name}; }
-#define NAMES_OF_ONE(F)                                                                         \
-  F(abs)                                                                                        \
-  F(exp) F(sqrt) F(square) F(tanh) F(logistic) F(softmax) F(sum) F(mean) F(median) F(ravel)     \
-      F(flip) F(transpose) F(sort) F(unique) F(diagonal) F(zeros_like) F(real) F(floor) F(sign) \
-          F(block) F(nonzero) F(stack) F(trace_of) F(argmax) F(count_nonzero) F(any) F(all)     \
-              F(spacing)
-#define NAMES_OF_TWO(F)                                                                           \
-  F(add)                                                                                          \
-  F(subtract) F(multiply) F(divide) F(maximum) F(minimum) F(pow) F(dot) F(matmul) F(outer)        \
-      F(inner) F(cross) F(equal) F(less) F(greater) F(mod) F(rem) F(fmax) F(fmin) F(gcd) F(index) \
-          F(map) F(take_first) F(convolve) F(hypot) F(atan2) F(split) F(append)
+#define NAMES_OF_ONE(F)                                                                          \
+  F(abs)                                                                                         \
+  F(exp)                                                                                         \
+  F(sqrt) F(square) F(tanh) F(logistic) F(softmax) F(sum) F(mean) F(median) F(ravel) F(flip)     \
+      F(transpose) F(sort) F(unique) F(diagonal) F(zeros_like) F(real) F(floor) F(sign) F(block) \
+          F(nonzero) F(stack) F(trace_of) F(argmax) F(count_nonzero) F(any) F(all) F(spacing)
+#define NAMES_OF_TWO(F)                                                                          \
+  F(add)                                                                                         \
+  F(subtract)                                                                                    \
+  F(multiply) F(divide) F(maximum) F(minimum) F(pow) F(dot) F(matmul) F(outer) F(inner) F(cross) \
+      F(equal) F(less) F(greater) F(mod) F(rem) F(fmax) F(fmin) F(gcd) F(index) F(map)           \
+          F(take_first) F(convolve) F(hypot) F(atan2) F(split) F(append)
 #define NAMES_OF_THREE(F) F(where) F(clamp) F(clip) F(select) F(lerp) F(cond) F(scatter) F(insert)
 NAMES_OF_ONE(OF_ONE)
 NAMES_OF_TWO(OF_TWO)
@@ -70,12 +71,13 @@ Mine roll(const std::vector<T>&, int) {
 // namespaces of their own.
 #define TYPES_OF_THE_USER(F)                                                                       \
   F(Set)                                                                                           \
-  F(Side) F(Leaf) F(Parts) F(Levels) F(Starts) F(Spec) F(Specs) F(Between) F(Overlap) F(Combine)   \
-      F(Unique) F(Division) F(Exponents) F(Hasher) F(Hash128) F(FunctionRef) F(Field) F(Number)    \
-          F(Node) F(Graph) F(Model) F(Layer) F(State) F(Step) F(Config) F(Params) F(Batch) F(Cell) \
+  F(Side)                                                                                          \
+  F(Leaf) F(Parts) F(Levels) F(Starts) F(Spec) F(Specs) F(Between) F(Overlap) F(Combine) F(Unique) \
+      F(Division) F(Exponents) F(Hasher) F(Hash128) F(FunctionRef) F(Field) F(Number) F(Node)      \
+          F(Graph) F(Model) F(Layer) F(State) F(Step) F(Config) F(Params) F(Batch) F(Cell)         \
               F(Options) F(Result) F(Range) F(Grid) F(Point) F(Vector) F(Matrix) F(Array)          \
                   F(Buffer) F(Builder) F(Attrs) F(Opcode) F(Instruction) F(Computation) F(Module)  \
-                      F(Backend) F(Recorder) F(Located) F(Term) F(Lru) F(Throttle)
+                      F(Backend) F(Recorder) F(Expr) F(Term) F(Lru) F(Throttle)
 #define TYPE_OF_THE_USER(name) \
   struct name {                \
     std::string from = #name;  \

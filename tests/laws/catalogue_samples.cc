@@ -203,11 +203,11 @@ std::vector<FunctionSample> special_functions() {
 
 std::vector<FunctionSample> distributions() {
   namespace rd = random;
-  using Plain = Tensor (*)(Operand, const Dimensions&, DType, const rd::Options&);
+  using Plain = Tensor (*)(Operand, const base::Ints&, DType, const rd::Options&);
   auto plain = [](std::string_view name, Plain fn) {
     return FunctionSample{name, [fn](In i) { return Tensors{fn(i.key, {4}, i.t, {})}; }};
   };
-  auto weights = [](std::string_view name, Tensor (*fn)(Operand, const Dimensions&, DType)) {
+  auto weights = [](std::string_view name, Tensor (*fn)(Operand, const base::Ints&, DType)) {
     return FunctionSample{name, [fn](In i) { return Tensors{fn(i.key, {2, 3}, i.t)}; }};
   };
   return {

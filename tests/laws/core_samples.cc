@@ -323,7 +323,7 @@ std::vector<FunctionSample> transforms() {
 std::vector<FunctionSample> loops() {
   auto negate = [](const Tensor& t) { return negative(t); };
   auto keep = [](const Tensor& t) { return t; };
-  auto cumulative = [](Tensor (*fn)(Operand, base::Int, bool)) {
+  auto cumulative = [](Tensor (*fn)(Operand, base::Int, base::Flag)) {
     return [fn](In i) { return Tensors{fn(i.x, 0, false)}; };
   };
   return {

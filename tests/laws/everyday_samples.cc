@@ -178,7 +178,7 @@ std::vector<FunctionSample> arranging() {
 
 std::vector<FunctionSample> grids() {
   auto window = [](Tensor (*fn)(base::Int, DType, SourceLocation)) {
-    return [fn](In i) { return Tensors{fn(4, i.t, {})}; };
+    return [fn](In i) { return Tensors{fn(4, i.t, SourceLocation::here())}; };
   };
   return {
       {"tri", [](In i) { return Tensors{tri(3, 3, 0, i.t)}; }},

@@ -144,10 +144,13 @@ class Parser {
     if (!is_public() || is_type(text)) return;
     if (std::regex_search(text, std::regex("^(using|constexpr|extern|friend|concept)\\b|concept ")))
       return;
+    if (text.find("SizesApart") != std::string::npos) return;  // says only what to write
     text = without_template(text);
     if (std::regex_search(text, std::regex("^\\w+\\(.*\\) ?-> ?"))) return;  // a deduction guide
     // Which they are to who calls.
     text = replaced(text, "\\bbase::Int\\b", "int64_t");
+    text = replaced(text, "\\bconst base::Ints&", "Ints");
+    text = replaced(text, "\\bbase::Flag\\b", "bool");
     text = replaced(text, "\\bKeep keep_dims\\b", "bool keep_dims");
     static const std::string kTerm = R"((\([^()]*\)|[\w:]+<[^<>]*>|\S+))";
     text = replaced(text, ("^requires " + kTerm + "( (&&|\\|\\|) " + kTerm + ")* ").c_str(), "");

@@ -1,7 +1,7 @@
-// Formulas that know the user's line: a tensor with where the user called from, and the operations
-// that formulas are made of. What they record has that line. Private to Heddle's own functions.
+// Expr: what formulas are written in. A number takes the dtype of the tensor beside it and is
+// rounded to it, as the formula means it. Private to Heddle's own functions, inside a PublicCall.
 //
-//   Located t = (x - 1.0) / (x + 1.0);
+//   Expr t = (x - 1.0) / (x + 1.0);
 //   return where(x > 0.0, log1p(t), x.like(NAN)).tensor();
 #pragma once
 
@@ -20,63 +20,56 @@
 
 namespace heddle::trace_internal {
 
-class Located {
+class Expr {
  public:
-  Located(Tensor tensor, SourceLocation at) : tensor_(std::move(tensor)), at_(at) {}
+  Expr(Tensor tensor) : tensor_(std::move(tensor)) {}
 
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
-  [[nodiscard]] SourceLocation at() const { return at_; }
-  [[nodiscard]] Operand operand() const { return {tensor_, at_}; }
+  [[nodiscard]] Operand operand() const { return tensor_; }
   [[nodiscard]] DType dtype() const { return tensor_.dtype(); }
   [[nodiscard]] const Dimensions& dimensions() const { return tensor_.shape().dimensions(); }
 
-  // Another tensor of the same line.
-  [[nodiscard]] Located with(Tensor tensor) const { return {std::move(tensor), at_}; }
-  [[nodiscard]] Located astype(DType dtype) const { return with(tensor_.astype(dtype, at_)); }
+  [[nodiscard]] Expr astype(DType dtype) const { return tensor_.astype(dtype); }
   // The number everywhere, in this one's shape and dtype.
   template <class T>
-  requires std::is_arithmetic_v<T> Located like(T number)
-  const { return with(full_like(operand(), rounded({number, at_}, dtype()))); }
+  requires std::is_arithmetic_v<T> Expr like(T number)
+  const { return full_like(tensor_, rounded(number, dtype())); }
 
  private:
   Tensor tensor_;
-  SourceLocation at_;
 };
 
-// What a formula combines: a located tensor, or a number of the other one's dtype.
+// What a formula combines: a tensor, or a number of the other one's dtype.
 class Term {
  public:
-  Term(const Located& x) : operand_(x.operand()) {}
+  Term(const Expr& x) : operand_(x.operand()) {}
   template <class T>
-  requires std::is_arithmetic_v<T> Term(T number) : operand_(number, SourceLocation()) {}
+  requires std::is_arithmetic_v<T> Term(T number) : operand_(number) {}
   [[nodiscard]] const Operand& operand() const { return operand_; }
 
  private:
   Operand operand_;
 };
 
-namespace located_internal {
+namespace expr_internal {
 
-// The operands with the line of the one that has it.
 template <class Fn>
-Located combine(Fn fn, const Term& a, const Term& b) {
+Expr combine(Fn fn, const Term& a, const Term& b) {
   const Operand &x = a.operand(), &y = b.operand();
-  SourceLocation at = x.is_tensor() ? x.at() : y.at();
   const DType dtype = (x.is_tensor() ? x : y).tensor().dtype();
-  auto placed = [at, dtype](const Operand& given) { return rounded(given, dtype).of_line(at); };
-  return {fn(placed(x), placed(y)), at};
+  return fn(rounded(x, dtype), rounded(y, dtype));
 }
 
-}  // namespace located_internal
+}  // namespace expr_internal
 
 // Each is the function or operator of that name in trace/elementwise.h.
-#define HEDDLE_UNARY_FORMULA(name)                     \
-  inline Located name(const Located& x) { /* NOLINT */ \
-    return {heddle::name(x.operand()), x.at()};        \
+#define HEDDLE_UNARY_FORMULA(name)               \
+  inline Expr name(const Expr& x) { /* NOLINT */ \
+    return heddle::name(x.operand());            \
   }
-#define HEDDLE_BINARY_FORMULA(name, op)                                                            \
-  inline Located name(const Term& x, const Term& y) { /* NOLINT */                                 \
-    return located_internal::combine([](Operand a, Operand b) { return heddle::op(a, b); }, x, y); \
+#define HEDDLE_BINARY_FORMULA(name, op)                                                         \
+  inline Expr name(const Term& x, const Term& y) { /* NOLINT */                                 \
+    return expr_internal::combine([](Operand a, Operand b) { return heddle::op(a, b); }, x, y); \
   }
 HEDDLE_UNARY_FORMULA(abs)
 HEDDLE_UNARY_FORMULA(ceil)
@@ -119,38 +112,34 @@ HEDDLE_BINARY_FORMULA(power, power)
 #undef HEDDLE_UNARY_FORMULA
 #undef HEDDLE_BINARY_FORMULA
 
-inline Located operator-(const Located& x) { return x.with(negative(x.operand())); }
-inline Located operator~(const Located& x) { return x.with(bitwise_not(x.operand())); }
+inline Expr operator-(const Expr& x) { return negative(x.operand()); }
+inline Expr operator~(const Expr& x) { return bitwise_not(x.operand()); }
 
 // x where the condition is true, else y; one of them may be a number.
-inline Located where(const Located& condition, const Term& x, const Term& y) {
+inline Expr where(const Expr& condition, const Term& x, const Term& y) {
   if (!x.operand().is_tensor() && !y.operand().is_tensor())
-    return condition.with(heddle::where(condition.operand(), x.operand(), y.operand()));
+    return heddle::where(condition.operand(), x.operand(), y.operand());
   const DType dtype = (x.operand().is_tensor() ? x : y).operand().tensor().dtype();
-  return condition.with(
-      heddle::where(condition.operand(), rounded(x.operand(), dtype), rounded(y.operand(), dtype)));
+  return heddle::where(condition.operand(), rounded(x.operand(), dtype),
+                       rounded(y.operand(), dtype));
 }
 // pred[]: whether any element is true.
-inline Located any_of(const Located& x) { return x.with(any(x.operand())); }
+inline Expr any_of(const Expr& x) { return any(x.operand()); }
 
-inline Located sum(const Located& x, const Reduction& over) {
-  return x.with(heddle::sum(x.operand(), over));
-}
-inline Located mean(const Located& x, const Reduction& over) {
-  return x.with(heddle::mean(x.operand(), over));
-}
+inline Expr sum(const Expr& x, const Reduction& over) { return heddle::sum(x.operand(), over); }
+inline Expr mean(const Expr& x, const Reduction& over) { return heddle::mean(x.operand(), over); }
 
 // x of floats. errors: throws Error naming `op` and the operand where it is of anything else
-Located floating(std::string_view op, std::string_view name, const Operand& x);
+Expr floating(std::string_view name, const Operand& x);
 
 // errors: throws Error naming `op` where x is of integers or pred
-void require_inexact(std::string_view op, const Operand& x);
+void require_inexact(const Operand& x);
 
 // `over` with its axes checked and counted from the start, so that a function in a function that is
 // handed it has nothing to say of them. errors: throws Error naming `op` and the axis
-Reduction checked(std::string_view op, const Operand& x, Reduction over);
+Reduction checked(const Operand& x, Reduction over);
 
 // c[0] x^(n-1) + .. + c[n-1] by Horner's rule, the highest power first.
-Located polynomial(const Located& x, std::span<const double> coefficients);
+Expr polynomial(const Expr& x, std::span<const double> coefficients);
 
 }  // namespace heddle::trace_internal

@@ -1,0 +1,33 @@
+// Flag: what a public function takes as true or false. C++ turns 1 and "no" into true in silence;
+// neither compiles where a Flag is taken.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+namespace heddle::base {
+
+// Takes a bool, or a class that converts to one, and is a bool wherever one is wanted.
+class Flag {
+ public:
+  constexpr Flag() = default;  // false
+  template <class T>
+  requires std::is_convertible_v<T, bool>
+  constexpr Flag(T value) : value_(static_cast<bool>(value)) {  // implicit: sort(x, 0, true)
+    static_assert(std::same_as<T, bool> || std::is_class_v<T>,
+                  "this argument is a bool, true or false; several axes or sizes stand in braces");
+  }
+  constexpr operator bool() const { return value_; }
+
+ private:
+  bool value_ = false;
+};
+
+// A member that no one writes: those behind it in a struct are given by name. Where {0, 1} could
+// be a struct or a list it is thus the list.
+class OnlyByName {
+ public:
+  explicit OnlyByName() = default;
+};
+
+}  // namespace heddle::base

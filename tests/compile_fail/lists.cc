@@ -1,0 +1,143 @@
+// Lists of axes and sizes of what is no integer, lists that are none, and options of 1 for true.
+#include <array>
+#include <span>
+
+#include "heddle/heddle.h"
+
+using namespace heddle;
+
+// case axes_of_bool: an axis, an index, a count or a size is an integer
+// case axes_of_float: an axis, an index, a count or a size is an integer
+// case option_of_bool: an axis, an index, a count or a size is an integer
+// case one_axis_of_bool: an axis, an index, a count or a size is an integer
+// case flip_of_bool: an axis, an index, a count or a size is an integer
+// case axes_and_flag: an axis, an index, a count or a size is an integer
+// case scan_axes_of_bool: an axis, an index, a count or a size is an integer
+Tensor over_axes(Tensor x) {
+#ifdef axes_of_bool
+  return sum(x, {true});
+#elif defined(axes_of_float)
+  return transpose(x, {1.0, 0});
+#elif defined(option_of_bool)
+  return sum(x, {.axes = {true}});
+#elif defined(one_axis_of_bool)
+  return sum(x, {.axes = true});
+#elif defined(flip_of_bool)
+  return flip(x, true);
+#elif defined(axes_and_flag)
+  return sum(x, {0, true});
+#elif defined(scan_axes_of_bool)
+  return map([](Tensor a) { return a; }, x, {.axis = {true}});
+#else
+  return sum(x, {0}) + transpose(x, {1, 0}) + sum(x, {.axes = {1}}) + sum(x, {.axes = 1}) +
+         flip(x, 0) + flip(x, {0}) + flip(x) + sum(x, {0, 1}, true) +
+         map([](Tensor a) { return a; }, x, {.axis = {1}});
+#endif
+}
+
+// case shape_of_bool: an axis, an index, a count or a size is an integer
+// case reshape_to_bool: an axis, an index, a count or a size is an integer
+// case vector_of_bools: an axis, an index, a count or a size is an integer
+// case vector_of_floats: an axis, an index, a count or a size is an integer
+// case window_of_bool: an axis, an index, a count or a size is an integer
+// case sample_of_float: an axis, an index, a count or a size is an integer
+// case placeholder_of_bool: an axis, an index, a count or a size is an integer
+// case array_of_bool_shape: an axis, an index, a count or a size is an integer
+Tensor of_sizes(Tensor x, std::vector<bool> flags, std::vector<double> numbers) {
+#ifdef shape_of_bool
+  return zeros({2, true});
+#elif defined(reshape_to_bool)
+  return reshape(x, {true, 6});
+#elif defined(vector_of_bools)
+  return zeros(flags);
+#elif defined(vector_of_floats)
+  return zeros(numbers);
+#elif defined(window_of_bool)
+  return max_pool(x, {.sizes = {true}});
+#elif defined(sample_of_float)
+  return random::normal(x, {2.5});
+#elif defined(placeholder_of_bool)
+  return placeholder({2, true}, f32);
+#elif defined(array_of_bool_shape)
+  return array({1, 2}, {2, true});
+#else
+  return zeros({2, 1}) + reshape(x, {1, 6}) + max_pool(x, {.sizes = {1}}) + random::normal(x, {2}) +
+         placeholder({2, 1}, f32) + array({1, 2}, {2, 1}) + array(flags, {2, 1}) +
+         array(numbers, {2, 1});
+#endif
+}
+
+// case sizes_apart: write zeros({2, 3})
+// case ones_apart: write ones({2, 3})
+// case three_apart: write zeros({2, 3})
+// case reshape_apart: write reshape(x, {2, 3})
+// case axes_apart: write transpose(x, {1, 0})
+// case zeros_of_shape: write x.shape().dimensions(), or zeros_like(x)
+// case reshape_to_shape: write x.shape().dimensions()
+Tensor of_no_list(Tensor x) {
+#ifdef sizes_apart
+  return zeros(2, 3);
+#elif defined(ones_apart)
+  return ones(2, 3, f64);
+#elif defined(three_apart)
+  return zeros(2, 3, 4);
+#elif defined(reshape_apart)
+  return reshape(x, 2, 3);
+#elif defined(axes_apart)
+  return transpose(x, 1, 0);
+#elif defined(zeros_of_shape)
+  return zeros(x.shape());
+#elif defined(reshape_to_shape)
+  return reshape(x, x.shape());
+#else
+  return zeros({2, 3}) + ones({2, 3}, f64) + zeros({2, 3, 4}) + reshape(x, {2, 3}) +
+         zeros(x.shape().dimensions()) + zeros_like(x) + full(2, 3);
+#endif
+}
+
+// case argmax_of_two: this argument is a bool, true or false
+// case sort_of_int: this argument is a bool, true or false
+// case sort_of_text: this argument is a bool, true or false
+// case norm_of_int: this argument is a bool, true or false
+// case keep_dims_of_int: this argument is a bool, true or false
+// case running_of_int: this argument is a bool, true or false
+Tensor flagged(Tensor x, bool flag, std::vector<bool> flags) {
+#ifdef argmax_of_two
+  return argmax(x, 0, 1);
+#elif defined(sort_of_int)
+  return sort(x, 0, 1);
+#elif defined(sort_of_text)
+  return sort(x, 0, "descending");
+#elif defined(norm_of_int)
+  return linalg::vector_norm(x, 2, {0}, 1);
+#elif defined(keep_dims_of_int)
+  return sum(x, {.axes = {0}, .keep_dims = 1});
+#elif defined(running_of_int)
+  return cumsum(x, 0, 1);
+#else
+  return argmax(x, 0, true) + sort(x, 0, flag) + sort(x, 0, flags[0]) + argmax(x, 0, {}) +
+         linalg::vector_norm(x, 2, {0}, true) + sum(x, {.axes = {0}, .keep_dims = flag}) +
+         cumsum(x, 0, true);
+#endif
+}
+
+// What a list may be.
+enum { kRows, kColumns };
+Tensor still_right(Tensor x, Tensor key, size_t n, Dimensions dims) {
+  const std::array<int, 2> pair = {2, 3};
+  const int8_t raw[] = {2, 3};
+  const std::vector<int> list = {2, 3};
+  const std::vector<uint64_t> wide = {2, 3};
+  const std::span<const int> part(list);
+  const base::Ints ints = {2, 3};
+  return zeros({}) + zeros({n, 3}) + zeros(pair) + zeros(raw) + zeros(list) + zeros(wide) +
+         zeros(part) + zeros(ints) + zeros(dims) + zeros({dims}) + zeros(n) + zeros(0) +
+         zeros(kColumns) + zeros({kRows, kColumns}) + sum(x, list) + sum(x, {.axes = pair}) +
+         sum(x, {.axes = {}}) + sum(x, {}) + flip(x, list) + flip(x, {}) + squeeze(x, 0) +
+         tile(x, 2) + transpose(x, pair) + roll(x, 1, 0) + roll(x, {1, 2}, {0, 1}) + roll(x, 1) +
+         random::normal(key, 3) + random::uniform(key, list) + einsum("ij->i", {x}) +
+         einsum("ij,jk", {x, x}) + tensordot(x, x, 1) + tensordot(x, x, 1, 0) + split_at(x, 2)[0] +
+         slice(x, 0, 1) + array(list, pair) + placeholder(x.shape()) + iota(s32, 3, 0) +
+         linalg::norm(x, {.axes = 0}) + nn::layer_norm(x, {.axes = {-1}}) +
+         fftn(x, {.n = list, .axes = pair}) + fftshift(x, 0);
+}
