@@ -4,6 +4,7 @@
 // step, as the body says and XLA does.
 #include <cstring>
 
+#include "heddle/hlo/identity.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/elements.h"
 #include "heddle/hlo/ops/permute.h"
@@ -67,7 +68,9 @@ class Reducer {
     if (rows_ > 0 && columns_ > 0) {
       Values values;
       for (size_t i = 0; i < inputs_; ++i) values.push_back(arranged(i));
-      HEDDLE_ASSIGN_OR_RETURN(values, take_windows(std::move(values)));
+      if (rows_ > kWindow && (inputs_ > 1 || is_identity(converted(in_[1], type_of(0)), body()))) {
+        HEDDLE_ASSIGN_OR_RETURN(values, take_windows(std::move(values)));
+      }
       HEDDLE_ASSIGN_OR_RETURN(accumulators, take_in_turn(std::move(accumulators), values));
     }
     return result(std::move(accumulators));
@@ -130,11 +133,11 @@ class Reducer {
     return accumulators;
   }
 
-  // While there are many rows, every 32 neighbours become one: a long column takes few calls. Of a
+  // From an identity, or of several arrays: while there are many rows, every 32 neighbours become one: a long column takes few calls. Of a
   // single float and one reduced dimension these are the windows of XLA's CPU, centred and each
   // beginning with init, so that bodies that round, or hang on the order in another way, give its
   // values; of several dimensions, which XLA cuts into windows one by one, the order is another
-  // one.
+  // one. Another start of one array is taken once, before all elements in turn.
   // Rows of a type other than the body's result can only be taken in turn.
   StatusOr<Values> take_windows(Values values) const {
     const bool as_xla = inputs_ == 1 && is_floating(type_of(0));
