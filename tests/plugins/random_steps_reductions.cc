@@ -105,8 +105,8 @@ void reduced_from_start(Maker& m) {
   }
 }
 
-// Of integers by an associative function that is no single op, from any start: of all elements as
-// one row, or along an axis; running too.
+// Of integers by an associative function that is no single op, from any start: of a row, which may
+// be longer than what XLA cuts rows into, or along an axis; running too.
 void reduced_by_a_function(Maker& m) {
   const Value x = m.pick([](const Value& v) { return is_integer(v.dtype()) && v.rank() > 0; });
   const bool is_sum = m.one_in(2);
@@ -114,9 +114,9 @@ void reduced_by_a_function(Maker& m) {
     return is_sum ? a + b + 1 : a * b + a + b;
   };
   const Tensor start = full({}, m.number(x.dtype()), x.dtype());
-  const bool is_flat = m.one_in(2);
-  const Tensor row = is_flat ? ravel(x.tensor) : x.tensor;
-  const int64_t axis = is_flat ? 0 : m.axis_of(x);
+  const bool is_row = !m.one_in(3);
+  const Tensor row = is_row ? m.fit(x, {m.between(1, 80)}).tensor : x.tensor;
+  const int64_t axis = is_row ? 0 : m.axis_of(x);
   if (!m.one_in(3)) {
     const auto all = [&](std::span<const Tensor> t) { return std::vector{step(t[0], t[1])}; };
     m.add(reduce({row}, {start}, all, {axis})[0]);
