@@ -56,7 +56,7 @@ TEST(Identity, MayRound) {
       is_s32_identity(0, "c = s32[] add(a, b) d = s8[] convert(c) ROOT r = s32[] convert(d)"));
 }
 
-// NaN is neither less nor greater, so that it is the element that must be taken where neither holds.
+// NaN is neither less nor greater: the element must be taken where neither holds.
 TEST(Identity, OfComparisons) {
   const std::string greater = "p = pred[] compare(a, b), direction=GT ";
   EXPECT_TRUE(is_f32_identity(-INFINITY, greater + "ROOT r = f32[] select(p, a, b)"));

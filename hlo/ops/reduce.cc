@@ -133,11 +133,12 @@ class Reducer {
     return accumulators;
   }
 
-  // From an identity, or of several arrays: while there are many rows, every 32 neighbours become one: a long column takes few calls. Of a
-  // single float and one reduced dimension these are the windows of XLA's CPU, centred and each
-  // beginning with init, so that bodies that round, or hang on the order in another way, give its
-  // values; of several dimensions, which XLA cuts into windows one by one, the order is another
-  // one. Another start of one array is taken once, before all elements in turn.
+  // From an identity, or of several arrays: while there are many rows, every 32 neighbours become
+  // one, so that a long column takes few calls. Of a single float and one reduced dimension these
+  // are the windows of XLA's CPU, centred and each beginning with init, so that bodies that round,
+  // or hang on the order in another way, give its values; of several dimensions, which XLA cuts
+  // into windows one by one, the order is another one. Another start of one array is taken once,
+  // before all elements in turn.
   // Rows of a type other than the body's result can only be taken in turn.
   StatusOr<Values> take_windows(Values values) const {
     const bool as_xla = inputs_ == 1 && is_floating(type_of(0));
