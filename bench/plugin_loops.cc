@@ -1,6 +1,7 @@
 // What loops cost on a plugin: a cache of keys that stands in the carry and gets a row a step, with
-// and without reading it; and bodies of one operation, with steps unrolled. On the plugin xla-cpu,
-// where it is there (./dev setup-plugin xla-cpu).
+// and without reading it; bodies of one operation, with steps unrolled; what pjrt/ writes otherwise
+// for XLA, beside what needs none of it. On the plugin xla-cpu, where it is there
+// (./dev setup-plugin xla-cpu).
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -122,6 +123,62 @@ BENCHMARK(BM_Unrolled)
     ->Arg(32)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+// A scan over a part of an array. A part from a position that the program computes makes of each
+// step's slice a slice of a slice, whose start pjrt/ clamps for XLA.
+void BM_Part(benchmark::State& state, bool is_computed) {
+  constexpr int64_t kLong = 100000;
+  run(state, kLong, {placeholder({kLong + 8}, f32), placeholder({}, s32)},
+      [is_computed](std::vector<Tensor> arguments) {
+        auto step = [](Tensor c, Tensor x) { return std::pair(c * 0.5F + x, None{}); };
+        const Tensor part = is_computed ? dynamic_slice_in_dim(arguments[0], arguments[1], kLong)
+                                        : slice_in_dim(arguments[0], 1, kLong + 1);
+        auto [last, ys] = scan(step, scalar<float>(0), part);
+        return std::vector<Tensor>{last};
+      });
+}
+BENCHMARK_CAPTURE(BM_Part, from_a_number, false)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Part, from_a_value, true)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// A row is written that is computed from another row, of the same array or of another one. In the
+// first form pjrt/ puts add-dependency between the two for XLA.
+void BM_RowOfARow(benchmark::State& state, bool is_same) {
+  run(state, kSteps,
+      {placeholder({kSteps + 1, kWidth}, f32), placeholder({kSteps + 1, kWidth}, f32)},
+      [is_same](std::vector<Tensor> arguments) {
+        auto step = [&](Tensor i, Tensor xs) {
+          const Tensor row = dynamic_slice_in_dim(is_same ? xs : arguments[1], i, 1);
+          return dynamic_update_slice_in_dim(xs, row * 0.5F + 1.0F, i + 1);
+        };
+        return std::vector<Tensor>{fori_loop(0, kSteps, step, arguments[0])};
+      });
+}
+BENCHMARK_CAPTURE(BM_RowOfARow, of_another_array, false)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_RowOfARow, of_the_array, true)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// Rows reduced by a function that XLA does not know, from a start that is not seen to be its
+// identity, and from one that is: the first goes to XLA as a reduction of two arrays.
+void BM_Reduce(benchmark::State& state, float start) {
+  run(state, 1000, {placeholder({1000, 1000}, f32)}, [start](std::vector<Tensor> arguments) {
+    const auto one_more = [](std::span<const Tensor> t) -> std::vector<Tensor> {
+      return {(t[0] + 1.0F) + t[1]};
+    };
+    return reduce(arguments, {scalar(start)}, one_more, {1});
+  });
+}
+BENCHMARK_CAPTURE(BM_Reduce, from_an_identity, -1.0F)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Reduce, from_another_start, 7.0F)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// argmax along rows, a reduction of two arrays.
+void BM_ArgMax(benchmark::State& state) {
+  run(state, 1000, {placeholder({1000, 1000}, f32)},
+      [](std::vector<Tensor> arguments) { return std::vector<Tensor>{argmax(arguments[0], 1)}; });
+}
+BENCHMARK(BM_ArgMax)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace heddle

@@ -177,5 +177,73 @@ TEST(ReduceStarts, OfSeveralArraysOverMoreElementsStay) {
   EXPECT_EQ(hlo::print(prepared(module)), hlo::print(module));
 }
 
+// f(a, b) = a + b + 1, whose identity is -1.
+std::string one_more(const std::string& start, const std::string& reduction) {
+  return base::cat(
+      "f { a = s32[] parameter(0) b = s32[] parameter(1) o = s32[] constant(1) d = s32[] add(a, b) "
+      "ROOT c = s32[] add(d, o) } ENTRY main { x = s32[3,40] parameter(0) i = s32[] constant(",
+      start, ") ROOT r = ", reduction, ", to_apply=f }");
+}
+
+constexpr char kRows[] = "s32[3] reduce(x, i), dimensions={1}";
+constexpr char kWindows[] = "s32[3,1] reduce-window(x, i), window={size=1x40}";
+
+hlo::Module expect_same_values(const hlo::Module& module) {
+  hlo::Module now = prepared(module);
+  const std::vector<Literal> x = {numbers(module.entry_computation().parameter_shape(0))};
+  EXPECT_EQ(hlo::evaluate(now, x).value(), hlo::evaluate(module, x).value()) << hlo::print(now);
+  EXPECT_EQ(hlo::print(prepared(now)), hlo::print(now));
+  return now;
+}
+
+// XLA neither cuts nor merges reductions of several arrays.
+TEST(ReduceStarts, OfOtherFunctionsAreThoseOfTwoArrays) {
+  for (const char* reduction : {kRows, kWindows}) {
+    const hlo::Module now = expect_same_values(module_of(one_more("7", reduction)));
+    EXPECT_EQ(now.entry_computation().root_instruction().opcode, hlo::Opcode::kGetTupleElement);
+  }
+}
+
+TEST(ReduceStarts, ThatAreAnIdentityByTheFormOfTheFunctionStay) {
+  const std::string text =
+      "f { a = f32[] parameter(0) b = f32[] parameter(1) p = pred[] compare(a, b), direction=GT "
+      "ROOT c = f32[] select(p, a, b) } ENTRY main { x = f32[3,40] parameter(0) i = f32[] "
+      "constant(-inf) ROOT r = f32[3] reduce(x, i), dimensions={1}, to_apply=f }";
+  EXPECT_EQ(hlo::print(prepared(module_of(text))), hlo::print(module_of(text)));
+}
+
+TEST(ReduceStarts, OfRunningWindowsAreAppliedOnce) {
+  const std::vector<std::pair<std::string, int>> paddings = {
+      {"39_0", 40}, {"0_39", 40}, {"40_0", 41}, {"0_40", 41}};
+  for (const auto& [padding, size] : paddings) {
+    const hlo::Module now = expect_same_values(
+        module_of(one_more("7", base::cat("s32[3,", size, "] reduce-window(x, i), ",
+                                          "window={size=1x40 pad=0_0x", padding, "}"))));
+    EXPECT_THAT(hlo::print(now), Not(HasSubstr("reduce-window("))) << padding;
+  }
+}
+
+// Of any start, since XLA ends the process over 257 elements of several arrays.
+TEST(ReduceStarts, OfRunningWindowsOfSeveralArraysAreAppliedOnce) {
+  const hlo::Module module = module_of(base::cat(
+      kTwo,
+      "ENTRY main { x = s32[300] parameter(0) y = f32[300] convert(x) i = s32[] constant(4) j = "
+      "f32[] constant(2) ROOT r = (s32[300], f32[300]) reduce-window(x, y, i, j), "
+      "window={size=300 pad=299_0}, to_apply=two }"));
+  EXPECT_THAT(hlo::print(expect_same_values(module)), Not(HasSubstr("reduce-window(")));
+}
+
+// A sum in a type wider than the elements' can only be taken in turn.
+TEST(ReduceStarts, OfRunningWindowsOfTwoTypesStayInAWindowOfOneMore) {
+  const hlo::Module module = module_of(
+      "f { a = f32[] parameter(0) b = bf16[] parameter(1) d = f32[] convert(b) e = f32[] add(d, d) "
+      "ROOT c = f32[] add(a, e) } ENTRY main { x = bf16[40] parameter(0) i = f32[] constant(7) "
+      "ROOT r = f32[40] reduce-window(x, i), window={size=40 pad=39_0}, to_apply=f }");
+  const Literal x(Shape(bf16, {40}));
+  const hlo::Module now = prepared(module);
+  EXPECT_EQ(hlo::evaluate(now, {x}).value(), hlo::evaluate(module, {x}).value());
+  EXPECT_THAT(hlo::print(now), HasSubstr("window={size=41 pad=40_0}"));
+}
+
 }  // namespace
 }  // namespace heddle::pjrt

@@ -4,6 +4,7 @@
 // step, as the body says and XLA does.
 #include <cstring>
 
+#include "heddle/hlo/identity.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/elements.h"
 #include "heddle/hlo/ops/permute.h"
@@ -67,7 +68,11 @@ class Reducer {
     if (rows_ > 0 && columns_ > 0) {
       Values values;
       for (size_t i = 0; i < inputs_; ++i) values.push_back(arranged(i));
-      HEDDLE_ASSIGN_OR_RETURN(values, take_windows(std::move(values)));
+      const bool may_begin_often =
+          rows_ > kWindow && inputs_ == 1 && is_identity(converted(in_[1], type_of(0)), body());
+      if (may_begin_often || inputs_ > 1 || rows_ > kMostInTurn) {
+        HEDDLE_ASSIGN_OR_RETURN(values, take_windows(std::move(values), may_begin_often));
+      }
       HEDDLE_ASSIGN_OR_RETURN(accumulators, take_in_turn(std::move(accumulators), values));
     }
     return result(std::move(accumulators));
@@ -76,6 +81,7 @@ class Reducer {
  private:
   using Values = std::vector<Literal>;
   static constexpr int64_t kWindow = 32;
+  static constexpr int64_t kMostInTurn = 4096;
 
   const Computation& body() const { return in_.caller.computation(0); }
   DType type_of(size_t parameter) const { return body().parameter_shape(parameter).dtype(); }
@@ -131,13 +137,14 @@ class Reducer {
   }
 
   // While there are many rows, every 32 neighbours become one: a long column takes few calls. Of a
-  // single float and one reduced dimension these are the windows of XLA's CPU, centred and each
-  // beginning with init, so that bodies that round, or hang on the order in another way, give its
-  // values; of several dimensions, which XLA cuts into windows one by one, the order is another
-  // one.
+  // single float from an identity, and one reduced dimension, these are the windows of XLA's CPU,
+  // centred and each beginning with init, so that bodies that round, or hang on the order in
+  // another way, give its values; of several dimensions, which XLA cuts into windows one by one,
+  // the order is another one. From another start one array is taken in turn, as long as that does
+  // not take too many calls.
   // Rows of a type other than the body's result can only be taken in turn.
-  StatusOr<Values> take_windows(Values values) const {
-    const bool as_xla = inputs_ == 1 && is_floating(type_of(0));
+  StatusOr<Values> take_windows(Values values, bool may_begin_often) const {
+    const bool as_xla = may_begin_often && is_floating(type_of(0));
     for (int64_t rows = rows_; rows > kWindow && has_one_type();) {
       const int64_t windows = (rows + kWindow - 1) / kWindow, size = windows * columns_;
       const int64_t before = as_xla ? (windows * kWindow - rows) / 2 : 0;

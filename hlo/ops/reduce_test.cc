@@ -257,25 +257,32 @@ TEST(Reduce, TwoOperandsThroughABodyInTurnAndByWindows) {
   expect_argmax(3000, 3);  // windows of windows
 }
 
-// Values of XLA's CPU, f(a, b) = a * 1.0001 + b over ones from 2: it begins each window of 32 with
-// init, and centres them.
+// f(a, b) = a * 1.0001 + b over ones.
+double over_ones(int64_t n, std::string_view start) {
+  const Literal ones = repeated(Literal::scalar(f32, 1.0), Shape(f32, {n}));
+  return run(base::cat("HloModule m\n f { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] "
+                       "constant(1.0001) d = f32[] "
+                       "multiply(a, c) ROOT e = f32[] add(d, b) }\n ENTRY main { x = f32[",
+                       n, "] parameter(0) start = f32[] constant(", start,
+                       ") ROOT r = f32[] reduce(x, start), dimensions={0}, to_apply=f }"),
+             {ones})
+      .to_double(0);
+}
+
+// Values of XLA's CPU from 0, which is an identity: it begins each window of 32 with it, and
+// centres them.
 TEST(Reduce, ABodyThatHangsOnTheOrderIsTakenInXlasWindows) {
-  const auto over_ones = [](int64_t n) {
-    const Literal ones = repeated(Literal::scalar(f32, 1.0), Shape(f32, {n}));
-    return run(base::cat(
-                   "HloModule m\n f { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] "
-                   "constant(1.0001) d = f32[] "
-                   "multiply(a, c) ROOT e = f32[] add(d, b) }\n ENTRY main { x = f32[",
-                   n,
-                   "] parameter(0) two = f32[] constant(2) ROOT r = f32[] reduce(x, two), "
-                   "dimensions={0}, to_apply=f }"),
-               {ones})
-        .to_double(0);
-  };
-  EXPECT_FLOAT_EQ(over_ones(20), 22.023018);
-  EXPECT_FLOAT_EQ(over_ones(33), 39.034523);
-  EXPECT_FLOAT_EQ(over_ones(100), 110.16699);
-  EXPECT_FLOAT_EQ(over_ones(2000), 2138.8584);
+  EXPECT_FLOAT_EQ(over_ones(20, "0"), 20.019014);
+  EXPECT_FLOAT_EQ(over_ones(33, "0"), 33.027317);
+  EXPECT_FLOAT_EQ(over_ones(100, "0"), 100.14497);
+}
+
+// Likewise, of the program that pjrt/ writes for it.
+TEST(Reduce, AStartThatIsNoIdentityIsTakenOnceAndBeforeTheElementsInTurn) {
+  EXPECT_FLOAT_EQ(over_ones(20, "2"), 22.023018);
+  EXPECT_FLOAT_EQ(over_ones(33, "2"), 35.059475);
+  EXPECT_FLOAT_EQ(over_ones(100, "2"), 102.5168);
+  EXPECT_FLOAT_EQ(over_ones(2000, "2"), 2216.3865);
 }
 
 TEST(Reduce, TwoOperandsBeginWithTheInitialValuesOnce) {

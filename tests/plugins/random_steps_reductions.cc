@@ -105,6 +105,34 @@ void reduced_from_start(Maker& m) {
   }
 }
 
+// Of integers by an associative function that is no single op, from any start: of a row, which may
+// be longer than what XLA cuts rows into, or along an axis; running too.
+void reduced_by_a_function(Maker& m) {
+  const Value x = m.pick([](const Value& v) { return is_integer(v.dtype()) && v.rank() > 0; });
+  const bool is_sum = m.one_in(2);
+  const auto step = [&](const Tensor& a, const Tensor& b) {
+    return is_sum ? a + b + 1 : a * b + a + b;
+  };
+  const Tensor start = full({}, m.number(x.dtype()), x.dtype());
+  const bool is_row = !m.one_in(3);
+  const Tensor row = is_row ? m.fit(x, {m.between(1, 80)}).tensor : x.tensor;
+  const int64_t axis = is_row ? 0 : m.axis_of(x);
+  if (!m.one_in(3)) {
+    const auto all = [&](std::span<const Tensor> t) { return std::vector{step(t[0], t[1])}; };
+    m.add(reduce({row}, {start}, all, {axis})[0]);
+    return;
+  }
+  Windows windows;
+  const int64_t size = row.dim(axis), most = std::max<int64_t>(size - m.below(2), 0);
+  windows.sizes = Dimensions(static_cast<size_t>(row.rank()), 1);
+  windows.sizes[static_cast<size_t>(axis)] = std::max<int64_t>(size, 1);
+  std::vector<EdgePadding> padding(static_cast<size_t>(row.rank()));
+  EdgePadding& along = padding[static_cast<size_t>(axis)];
+  (m.one_in(2) ? along.low : along.high) = most;
+  windows.padding = WindowPadding(padding);
+  m.add(reduce_window(row, start, step, windows));
+}
+
 void running(Maker& m) {
   const Value x = m.pick(
       [](const Value& v) { return v.rank() > 0 && v.dtype() != pred && !is_complex(v.dtype()); });
@@ -219,6 +247,7 @@ std::vector<Step> reduction_steps() {
       {"argmax", position_of_extreme, 2},
       {"reduce", reduced_together, 2},
       {"reduce_from_start", reduced_from_start, 2},
+      {"reduce_by_a_function", reduced_by_a_function, 2},
       {"cumsum", running, 2},
       {"matmul", product_of_matrices, 4},
       {"einsum", einsums},

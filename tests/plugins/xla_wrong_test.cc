@@ -213,6 +213,67 @@ TEST(XlaIsWrong, AboutStartsOfReductionsUnlessTheyAreAppliedBehindThem) {
                  s32s({107}));
 }
 
+// f(a, b) = a + b + 1 of any type, from 7.
+std::string one_more(const std::string& type, const std::string& shape, const std::string& rest) {
+  return base::cat("f { a = ", type, "[] parameter(0) b = ", type, "[] parameter(1) o = ", type,
+                   "[] constant(1) d = ", type, "[] add(a, b) ROOT c = ", type,
+                   "[] add(d, o) } ENTRY main { x = ", type, shape, " parameter(0) i = ", type,
+                   "[] constant(7) ", rest, ", to_apply=f }");
+}
+
+// A function that is no single op: a reduction of one array over more than 32 elements, and one of
+// a reduction, which becomes one with it.
+TEST(XlaIsWrong, AboutStartsOfOtherFunctionsUnlessTwoArraysAreReduced) {
+  const Literal ones = s32s(std::vector<int32_t>(100, 1));
+  const Literal floats = Literal::from<float>(Shape(f32, {100}), std::vector<float>(100, 1));
+  expect_of_both(one_more("s32", "[100]", "ROOT r = s32[] reduce(x, i), dimensions={0}"), {ones},
+                 Literal::scalar(s32, int64_t{207}));
+  expect_of_both(one_more("f32", "[100]", "ROOT r = f32[] reduce(x, i), dimensions={0}"), {floats},
+                 Literal::scalar(f32, 207.0));
+  expect_of_both(one_more("s32", "[100]", "ROOT r = s32[1] reduce-window(x, i), window={size=100}"),
+                 {ones}, s32s({207}));
+  expect_of_both(one_more("s32", "[100]",
+                          "y = s32[20,5] reshape(x) q = s32[20] reduce(y, i), dimensions={1}, "
+                          "to_apply=f ROOT r = s32[] reduce(q, i), dimensions={0}"),
+                 {ones}, Literal::scalar(s32, int64_t{20 * (7 + 10) + 20 + 7}));
+}
+
+// It cuts running reductions into blocks of 16, each with a start.
+TEST(XlaIsWrong, AboutStartsOfRunningReductionsUnlessTheyAreMaps) {
+  const Literal ones = s32s(std::vector<int32_t>(100, 1));
+  std::vector<int32_t> up, down;
+  for (int32_t i = 1; i <= 100; ++i) {
+    up.push_back(7 + 2 * i);
+    down.push_back(7 + 2 * (101 - i));
+  }
+  const auto along = [](const std::string& padding) {
+    return one_more(
+        "s32", "[100]",
+        base::cat("ROOT r = s32[100] reduce-window(x, i), window={size=100 pad=", padding, "}"));
+  };
+  expect_of_both(along("99_0"), {ones}, s32s(up));
+  expect_of_both(along("0_99"), {ones}, s32s(down));
+}
+
+// Of several arrays over more than 256 elements it ends the process, whatever the start.
+TEST(XlaIsWrong, AboutRunningReductionsOfSeveralArraysUnlessTheyAreMaps) {
+  const auto program = [](int size) {
+    const std::string type = base::cat("s32[", size, "]");
+    return base::cat(
+        "both { a = s32[] parameter(0) b = s32[] parameter(1) x = s32[] parameter(2) y = s32[] "
+        "parameter(3) m = s32[] add(a, x) n = s32[] maximum(b, y) ROOT t = (s32[], s32[]) tuple(m, "
+        "n) } ENTRY main { x = ",
+        type, " parameter(0) i = s32[] constant(0) r = (", type, ", ", type,
+        ") reduce-window(x, x, i, i), window={size=", size, " pad=", size - 1,
+        "_0}, to_apply=both ROOT s = ", type, " get-tuple-element(r), index=0 }");
+  };
+  for (const int size : {100, 300}) {
+    std::vector<int32_t> want(static_cast<size_t>(size));
+    for (int32_t i = 0; i < size; ++i) want[static_cast<size_t>(i)] = i + 1;
+    expect_of_both(program(size), {s32s(std::vector<int32_t>(want.size(), 1))}, s32s(want));
+  }
+}
+
 // XLA writes in place, and reads elements that it has written, once a reshape of the result is in
 // the same kernel.
 constexpr char kUpdateByItself[] =
