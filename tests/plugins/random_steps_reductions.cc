@@ -124,8 +124,9 @@ void reduced_by_a_function(Maker& m) {
   }
   Windows windows;
   const int64_t size = row.dim(axis), most = std::max<int64_t>(size - m.below(2), 0);
-  windows.sizes = Dimensions(static_cast<size_t>(row.rank()), 1);
-  windows.sizes[static_cast<size_t>(axis)] = std::max<int64_t>(size, 1);
+  Dimensions sizes(static_cast<size_t>(row.rank()), 1);
+  sizes[static_cast<size_t>(axis)] = std::max<int64_t>(size, 1);
+  windows.sizes = sizes;
   std::vector<EdgePadding> padding(static_cast<size_t>(row.rank()));
   EdgePadding& along = padding[static_cast<size_t>(axis)];
   (m.one_in(2) ? along.low : along.high) = most;
