@@ -100,7 +100,6 @@ Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
 
 Tensor trace(Operand a, base::Int k) {
   const trace_internal::PublicCall call("linalg::trace", a.at());
-  SourceLocation at = a.at();
   return trace_internal::one_program("linalg::trace",
                                      [&] { return sum(diagonal(a, k), {.axes = {-1}}); });
 }
@@ -135,7 +134,6 @@ Polar polar(Operand operand) {
 
 Tensor vector_norm(Operand x, double order, const AxisList& given, base::Flag keep_dims) {
   const trace_internal::PublicCall call("linalg::vector_norm", x.at());
-  SourceLocation at = x.at();
   Expr numbers = numbers_of("x", x, 0);
   return trace_internal::one_program("linalg::vector_norm", [&] {
     const int64_t rank = numbers.tensor().rank();

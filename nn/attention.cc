@@ -132,7 +132,6 @@ Expr masked(const Expr& scores, const Attention& how, const Sizes& n) {
 
 Tensor dot_product_attention(Operand query, Operand key, Operand value, const Attention& how) {
   const PublicCall call("nn::dot_product_attention", query.at());
-  SourceLocation at = query.at();
   Expr q = floating("query", query);
   Expr k = floating("key", key);
   Expr v = floating("value", value);

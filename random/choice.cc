@@ -72,7 +72,6 @@ Tensor positions_with_replacement(const Drawing& d) {
 
 Tensor choice(Operand key, Operand x, const base::Ints& shape, const Choice& how) {
   const PublicCall call("random::choice", key.at());
-  SourceLocation at = key.at();
   random_internal::check_sample_shape(shape);
   const int64_t* count = std::get_if<int64_t>(&x.number());
   if (!x.is_tensor() && (!count || *count < 0))

@@ -146,7 +146,6 @@ Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const base:
                             DType dtype, const Options& options) {
   const PublicCall call("random::double_sided_maxwell", key.at());
   constexpr std::string_view kOp = "random::double_sided_maxwell";
-  SourceLocation at = key.at();
   auto shape_of = [](const Operand& x) {
     return x.is_tensor() ? x.tensor().shape() : Shape::scalar(f32);
   };

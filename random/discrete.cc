@@ -140,7 +140,6 @@ Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, 
                const Options& options) {
   const PublicCall call("random::randint", key.at());
   constexpr std::string_view kOp = "random::randint";
-  SourceLocation at = key.at();
   if (!is_integer(dtype) || bit_width(dtype) < 8)
     trace_internal::refuse("dtype is ", to_string(dtype),
                            "; it must be an integer of 8 bits or more");
@@ -173,7 +172,6 @@ Tensor bernoulli(Operand key, Operand p, const base::Ints& shape, const Options&
 
 Tensor rademacher(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   const PublicCall call("random::rademacher", key.at());
-  SourceLocation at = key.at();
   if (!is_float_or_signed(dtype))
     trace_internal::refuse("dtype is ", to_string(dtype),
                            "; it must be a signed integer or f16, bf16, f32 or f64");
@@ -187,7 +185,6 @@ Tensor categorical(Operand key, Operand logits, base::Int axis, const base::Ints
                    const Options& options, base::Flag replace) {
   const PublicCall call("random::categorical", key.at());
   constexpr std::string_view kOp = "random::categorical";
-  SourceLocation at = key.at();
   Tensor x = as_tensor(logits);
   random_internal::require_floats("logits", {x});
   int64_t along = trace_internal::axis_of(x.shape(), axis);
@@ -242,7 +239,6 @@ Tensor permutation(Operand key, Operand x, base::Int axis, base::Flag independen
                    const Options& options) {
   const PublicCall call("random::permutation", key.at());
   constexpr std::string_view kOp = "random::permutation";
-  SourceLocation at = key.at();
   return one_program(kOp, [&] {
     Tensor elements = elements_of(x);
     int64_t along = trace_internal::axis_of(elements.shape(), axis);

@@ -215,7 +215,6 @@ Tensor ball(Operand key, base::Int d, double p, const base::Ints& shape, DType d
 Tensor dirichlet(Operand key, Operand alpha, const base::Ints& shape, DType dtype,
                  const Options& options) {
   const PublicCall call("random::dirichlet", key.at());
-  SourceLocation at = key.at();
   Tensor given = as_tensor(alpha);
   if (given.rank() == 0)
     trace_internal::refuse("alpha is ", given.shape(),

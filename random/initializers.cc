@@ -63,7 +63,6 @@ Tensor with(std::string_view op, const Operand& key, const Dimensions& shape, DT
 Tensor variance_scaling(Operand key, const base::Ints& shape, const VarianceScaling& how,
                         DType dtype) {
   const PublicCall call("random::variance_scaling", key.at());
-  SourceLocation at = key.at();
   trace_internal::require_ieee_float("dtype", dtype);
   const double fan = fan_of(Shape(dtype, shape), how);
   return one_program("random::variance_scaling", [&] {
@@ -116,7 +115,6 @@ Tensor lecun_normal(Operand key, const base::Ints& shape, DType dtype) {
 Tensor orthogonal_weights(Operand key, const base::Ints& shape, double scale, base::Int axis,
                           DType dtype) {
   const PublicCall call("random::orthogonal_weights", key.at());
-  SourceLocation at = key.at();
   const Shape whole(dtype, shape);
   if (shape.size() < 2)
     trace_internal::refuse("shape is of rank ", shape.size(), "; it must have rank 2 or more");

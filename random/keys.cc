@@ -19,7 +19,6 @@ using trace_internal::PublicCall;
 
 // The bits of an integer scalar or C++ number, as u64 (`wide`) or as u32, the low ones.
 Expr integer_bits(std::string_view what, const Operand& x, bool wide) {
-  SourceLocation at = x.at();
   DType dtype = wide ? u64 : u32;
   if (x.is_tensor()) {
     const Shape& shape = trace_internal::node_of(x.tensor(), "operation", {}).shape;
@@ -66,7 +65,6 @@ Tensor fold_in(Operand key, Operand data) {
 
 Tensor bits(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
   const PublicCall call("random::bits", key.at());
-  SourceLocation at = key.at();
   random_internal::check_sample_shape(shape);
   if (!is_unsigned(dtype) || bit_width(dtype) < 8) {
     trace_internal::refuse("dtype is ", to_string(dtype), "; it must be u8, u16, u32 or u64");

@@ -99,7 +99,6 @@ Tensor multivariate_normal(Operand key, Operand mean, Operand covariance, const 
                            const Options& options, CovarianceRoot root) {
   const PublicCall call("random::multivariate_normal", key.at());
   constexpr std::string_view kOp = "random::multivariate_normal";
-  SourceLocation at = key.at();
   Expr center(as_tensor(mean)), spread(as_tensor(covariance));
   check_moments(center.tensor().shape(), spread.tensor().shape());
   int64_t n = center.dimensions().back();
@@ -118,7 +117,6 @@ Tensor orthogonal(Operand key, base::Int n, const base::Ints& shape, DType dtype
                   std::optional<base::Int> m, const Options& options) {
   const PublicCall call("random::orthogonal", key.at());
   constexpr std::string_view kOp = "random::orthogonal";
-  SourceLocation at = key.at();
   if (n < 0) trace_internal::refuse("n is ", n, "; it must be 0 or more");
   const int64_t columns = trace_internal::count_or("m", m, n);
   return one_program(kOp, [&] {
@@ -137,7 +135,6 @@ Tensor multinomial(Operand key, Operand n, Operand p, const base::Ints& shape,
                    const Options& options) {
   const PublicCall call("random::multinomial", key.at());
   constexpr std::string_view kOp = "random::multinomial";
-  SourceLocation at = key.at();
   Tensor odds = as_tensor(p);
   trace_internal::require_ieee_float("p", odds.dtype());
   Dimensions sizes = shape.empty() ? odds.shape().dimensions() : shape.list();

@@ -90,7 +90,6 @@ void require_points(const Tensor& x, const Tensor& xp, const Tensor& fp) {
 
 Tensor digitize(Operand operand, Operand edge_operand, base::Flag right) {
   const PublicCall call("digitize", operand.at());
-  SourceLocation at = operand.at();
   Tensor edges = as_tensor(edge_operand);
   Tensor x = trace_internal::like("x", operand, edges.dtype());
   vector_of("edges", edges);
@@ -108,7 +107,6 @@ Tensor digitize(Operand operand, Operand edge_operand, base::Flag right) {
 
 Tensor histogram_at(Operand operand, Operand edge_operand, std::optional<Operand> weights) {
   const PublicCall call("histogram_at", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), edges = as_tensor(edge_operand);
   return one_program("histogram_at", [&] {
     Expr bin = bin_of(x, edges);
@@ -119,7 +117,6 @@ Tensor histogram_at(Operand operand, Operand edge_operand, std::optional<Operand
 Tensor histogram2d_at(Operand first, Operand second, Operand x_edges, Operand y_edges,
                       std::optional<Operand> weights) {
   const PublicCall call("histogram2d_at", first.at());
-  SourceLocation at = first.at();
   Tensor x = as_tensor(first), y = as_tensor(second);
   if (x.shape().dimensions() != y.shape().dimensions())
     trace_internal::refuse("y is ", y.shape(), "; x is ", x.shape(), ", they must have one shape");
@@ -136,7 +133,6 @@ Tensor histogram2d_at(Operand first, Operand second, Operand x_edges, Operand y_
 
 Tensor histogram_bin_edges(Operand operand, base::Int bins) {
   const PublicCall call("histogram_bin_edges", operand.at());
-  SourceLocation at = operand.at();
   Expr x(as_tensor(operand));
   if (bins < 1 || !is_floating(x.dtype()) || x.tensor().size() == 0)
     trace_internal::refuse("x is ", x.tensor().shape(), ", bins ", bins,
@@ -154,7 +150,6 @@ Tensor histogram_bin_edges(Operand operand, base::Int bins) {
 
 Tensor interp(Operand operand, Operand places, Operand values, const Interp& beyond) {
   const PublicCall call("interp", operand.at());
-  SourceLocation at = operand.at();
   const Tensor xp = as_tensor(places);
   const Tensor fp = trace_internal::like("fp", values, xp.dtype());
   const Tensor x = trace_internal::like("x", operand, xp.dtype());

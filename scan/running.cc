@@ -54,7 +54,6 @@ Tensor with_identity(const Operand& operand, int64_t identity) {
 template <class Fn>
 Tensor of_integers(std::string_view op, const Operand& left, const Operand& right, Fn&& fn) {
   const PublicCall call(op, left.at());
-  SourceLocation at = left.at();
   return one_program(op, [&] {
     OperandPair pair = unify(left, right);
     if (!is_integer(pair.a.dtype()))
@@ -99,7 +98,6 @@ Tensor unwrap(Operand operand, const Unwrap& how) {
 
 Tensor repeat_each(Operand operand, Operand how_often, base::Int total, base::Int axis) {
   const PublicCall call("repeat_each", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), counts = as_tensor(how_often);
   const int64_t along = axis_of(x.shape(), axis), size = x.dim(along);
   if (counts.rank() != 1 || counts.size() != size || !is_integer(counts.dtype()))

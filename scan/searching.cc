@@ -36,7 +36,6 @@ struct Interval {
 
 Tensor searchsorted(Operand sorted_operand, Operand value_operand, SearchSide side) {
   const PublicCall call("searchsorted", sorted_operand.at());
-  SourceLocation at = sorted_operand.at();
   Tensor sorted = as_tensor(sorted_operand);
   Tensor values = value_operand.is_tensor() ? value_operand.tensor()
                                             : constant_like(value_operand, sorted.dtype());

@@ -36,7 +36,6 @@ template <class Keep>
 SetResult set_of(std::string_view op, const Operand& left, const Operand& right, int64_t size,
                  const Operand& fill, Keep&& keep) {
   const PublicCall call(op, left.at());
-  SourceLocation at = left.at();
   Tensor a = as_tensor(left), b = as_tensor(right);
   require_order(a, b);
   if (size < 0) trace_internal::refuse("size is ", size, "; it must be 0 or more");
@@ -62,7 +61,6 @@ SetResult set_of(std::string_view op, const Operand& left, const Operand& right,
 
 Tensor isin(Operand operand, Operand elements) {
   const PublicCall call("isin", operand.at());
-  SourceLocation at = operand.at();
   const bool adapts = operand.is_tensor() && !elements.is_tensor();
   Tensor of = adapts ? constant_like(elements, as_tensor(operand).dtype()) : as_tensor(elements);
   Tensor x = operand.is_tensor() ? operand.tensor() : constant_like(operand, of.dtype());

@@ -203,7 +203,6 @@ std::vector<Tensor> dsplit(Operand x, base::Int count) {
 std::vector<Tensor> unstack(Operand operand, base::Int axis) {
   const PublicCall call("unstack", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   const int64_t along = axis_of(x.shape(), axis);
   if (x.dim(along) == 0) return {};
   return in_program("unstack", [&] {
@@ -231,7 +230,6 @@ std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs, SourceLocati
 Tensor insert(Operand operand, base::Int position, Operand values, std::optional<base::Int> axis) {
   const PublicCall call("insert", operand.at());
   const Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   if (!axis && x.rank() != 1)
     return one_program("insert", [&] { return insert(ravel(operand), position, values, 0); });
   const int64_t along = axis_of(x.shape(), axis.value_or(0)), size = x.dim(along);
@@ -252,7 +250,6 @@ Tensor insert(Operand operand, base::Int position, Operand values, std::optional
 Tensor without(Operand operand, const base::Ints& positions, std::optional<base::Int> axis) {
   const PublicCall call("without", operand.at());
   const Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   if (!axis && x.rank() != 1)
     return one_program("without", [&] { return without(ravel(operand), positions, 0); });
   const int64_t along = axis_of(x.shape(), axis.value_or(0)), size = x.dim(along);
@@ -273,7 +270,6 @@ Tensor without(Operand operand, const base::Ints& positions, std::optional<base:
 Tensor resize(Operand operand, const base::Ints& shape) {
   const PublicCall call("resize", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   return one_program("resize", [&] {
     int64_t count = 1;
     for (int64_t size : shape) {
@@ -300,7 +296,6 @@ Tensor flipud(Operand x) {
 Tensor rot90(Operand operand, base::Int times, base::Int from, base::Int toward) {
   const PublicCall call("rot90", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   const std::vector<int64_t> axes = trace_internal::axes_of(x.shape(), {from, toward});
   return one_program("rot90", [&] {
     switch (((times % 4) + 4) % 4) {
@@ -333,7 +328,6 @@ Tensor matrix_transpose(Operand operand) {
 Tensor pad_with(Operand operand, PadMode mode, const std::vector<Padding>& padding) {
   const PublicCall call("pad_with", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   if (static_cast<int64_t>(padding.size()) != x.rank())
     trace_internal::refuse("padding has ", padding.size(), " entries; x is ", x.shape(),
                            ", give one an axis");

@@ -82,7 +82,6 @@ Expr idct_of(const Expr& y) {
 
 Tensor hfft(Operand operand, const Fft& over) {
   const PublicCall call("hfft", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   const int64_t along = axis_of(x.shape(), over.axis);
   return one_program("hfft", [&] {
@@ -96,7 +95,6 @@ Tensor hfft(Operand operand, const Fft& over) {
 
 Tensor ihfft(Operand operand, const Fft& over) {
   const PublicCall call("ihfft", operand.at());
-  SourceLocation at = operand.at();
   return one_program("ihfft", [&] {
     Fft forth = over;
     if (over.scale == FftScale::kBackward) forth.scale = FftScale::kForward;
@@ -119,7 +117,6 @@ namespace {
 Tensor along_each(std::string_view op, const Operand& operand, const AxisList& given, bool ortho,
                   Tensor (*transform)(Operand, const Cosine&)) {
   const PublicCall call(op, operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   const std::vector<int64_t> axes = trace_internal::axes_of(x.shape(), given.of_rank(x.rank()));
   return one_program(op, [&] {

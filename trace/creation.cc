@@ -187,7 +187,6 @@ Tensor eye(base::Int rows, base::Int columns, DType dtype, SourceLocation at) {
 
 Tensor one_hot(Operand indices, base::Int classes, DType dtype) {
   const PublicCall call("one_hot", indices.at());
-  SourceLocation at = indices.at();
   const Tensor given = as_tensor(indices);
   trace_internal::require_integers(given);
   if (classes < 0) trace_internal::refuse("classes is ", classes, "; it must be 0 or more");

@@ -127,7 +127,6 @@ Tensor imag(Operand x) {
 Tensor is_finite(Operand operand) {
   const PublicCall call("is_finite", operand.at());
   const Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   if (is_whole(x.dtype())) return full(x.shape().dimensions(), true, pred);
   if (!is_complex(x.dtype())) return unary(Opcode::kIsFinite, x);
   return one_program("is_finite", [&] {

@@ -69,7 +69,6 @@ IntegerLimits integer_limits(DType dtype, SourceLocation at) {
 
 Tensor nextafter(Operand x, Operand y) {
   const PublicCall call("nextafter", x.at());
-  SourceLocation at = x.at();
   OperandPair pair = unify(x, y);
   trace_internal::require_ieee_float("x", pair.a.dtype());
   return one_program("nextafter", [&] {

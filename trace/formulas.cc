@@ -212,7 +212,6 @@ Tensor angle(Operand operand) {
 Tensor iscomplex(Operand operand) {
   const PublicCall call("iscomplex", operand.at());
   const Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   return one_program("iscomplex", [&] {
     if (!is_complex(x.dtype())) return full(x.shape().dimensions(), false, pred);
     return not_equal(imag(x), 0);

@@ -130,7 +130,6 @@ std::vector<Tensor> open_grid(const std::vector<Tensor>& vectors, SourceLocation
 
 std::vector<Tensor> unravel_index(Operand flat, const base::Ints& shape) {
   const PublicCall call("unravel_index", flat.at());
-  SourceLocation at = flat.at();
   Expr position(as_tensor(flat));
   if (!is_integer(position.dtype()) || shape.empty())
     trace_internal::refuse("flat is ", position.tensor().shape(), " of an array of rank ",
@@ -208,7 +207,6 @@ Tensor fill_diagonal(Operand operand, Operand value) {
 
 Tensor vander(Operand operand, std::optional<base::Int> columns, base::Flag increasing) {
   const PublicCall call("vander", operand.at());
-  SourceLocation at = operand.at();
   const Tensor x = trace_internal::vector_of("x", operand).tensor();
   const int64_t count = trace_internal::count_or("columns", columns, x.size());
   return one_program("vander", [&] {

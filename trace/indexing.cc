@@ -144,7 +144,6 @@ Tensor sort(Operand operand, base::Int axis, base::Flag descending) {
 Tensor argsort(Operand operand, base::Int axis, base::Flag descending) {
   const PublicCall call("argsort", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   int64_t along = axis_of(x.shape(), axis);
   return one_program("argsort", [&] {
     auto before = [&](std::span<const Tensor> t) { return comes_before(t[0], t[1], descending); };

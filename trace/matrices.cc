@@ -55,7 +55,6 @@ void require_axis(std::string_view name, const Tensor& x) {
 Tensor diagonal(Operand operand, base::Int k) {
   const PublicCall call("diagonal", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   if (x.rank() < 2) trace_internal::refuse("x is ", x.shape(), "; it must have rank 2 or more");
   return one_program("diagonal", [&] { return diagonal_of(x, k); });
 }
@@ -63,7 +62,6 @@ Tensor diagonal(Operand operand, base::Int k) {
 Tensor diag(Operand operand, base::Int k) {
   const PublicCall call("diag", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   if (x.rank() != 1 && x.rank() != 2)
     trace_internal::refuse("x is ", x.shape(), "; it must be a vector or a matrix");
   return one_program("diag", [&] {
@@ -86,13 +84,11 @@ Tensor inner(Operand left, Operand right) {
 
 Tensor vdot(Operand left, Operand right) {
   const PublicCall call("vdot", left.at());
-  SourceLocation at = left.at();
   return one_program("vdot", [&] { return inner(ravel(conj(left)), ravel(right)); });
 }
 
 Tensor vecdot(Operand left, Operand right) {
   const PublicCall call("vecdot", left.at());
-  SourceLocation at = left.at();
   const Tensor x = as_tensor(left), y = as_tensor(right);
   require_axis("x", x);
   require_axis("y", y);
@@ -107,7 +103,6 @@ Tensor vecdot(Operand left, Operand right) {
 
 Tensor matvec(Operand left, Operand right) {
   const PublicCall call("matvec", left.at());
-  SourceLocation at = left.at();
   return one_program("matvec", [&] {
     require_last_two(left);
     const Tensor vector = as_tensor(right);
@@ -119,7 +114,6 @@ Tensor matvec(Operand left, Operand right) {
 
 Tensor vecmat(Operand left, Operand right) {
   const PublicCall call("vecmat", left.at());
-  SourceLocation at = left.at();
   return one_program("vecmat", [&] {
     require_axis("x", as_tensor(left));
     require_last_two(as_tensor(right));
@@ -130,7 +124,6 @@ Tensor vecmat(Operand left, Operand right) {
 
 Tensor cross(Operand left, Operand right) {
   const PublicCall call("cross", left.at());
-  SourceLocation at = left.at();
   return one_program("cross", [&] {
     OperandPair pair = unify(left, right);
     const Tensor &x = pair.a, &y = pair.b;
@@ -150,7 +143,6 @@ Tensor cross(Operand left, Operand right) {
 Tensor kron(Operand left, Operand right) {
   const PublicCall call("kron", left.at());
   Tensor x = as_tensor(left), y = as_tensor(right);
-  SourceLocation at = left.at();
   if (x.rank() != y.rank())
     trace_internal::refuse("operands are ", x.shape(), " and ", y.shape(),
                            "; they must have one rank, use expand_dims");

@@ -102,7 +102,6 @@ Tensor start_of(Start start, DType dtype) {
 Tensor segments_of(std::string_view op, const Operand& operand, const Operand& which, int64_t count,
                    Start start, Tensor (*combine)(Operand, Operand)) {
   const PublicCall call(op, operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), ids = as_tensor(which);
   if (x.rank() == 0 || ids.rank() != 1 || !is_integer(ids.dtype()) || ids.size() != x.dim(0) ||
       count < 0)

@@ -212,7 +212,6 @@ Tensor spacing(Operand operand) {
 Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& choices,
               Operand otherwise) {
   const PublicCall call("select", otherwise.at());
-  SourceLocation at = otherwise.at();
   if (conditions.empty() || conditions.size() != choices.size())
     trace_internal::refuse("has ", conditions.size(), " conditions and ", choices.size(),
                            " choices; give as many of both, one at least");
@@ -225,7 +224,6 @@ Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& 
 
 Tensor choose(Operand which, const std::vector<Tensor>& choices) {
   const PublicCall call("choose", which.at());
-  SourceLocation at = which.at();
   Expr index(as_tensor(which));
   if (choices.empty() || !is_integer(index.dtype()))
     trace_internal::refuse("which is ", index.tensor().shape(), " and there are ", choices.size(),
@@ -243,7 +241,6 @@ Tensor choose(Operand which, const std::vector<Tensor>& choices) {
 
 Tensor array_equal(Operand left, Operand right, base::Flag equal_nan) {
   const PublicCall call("array_equal", left.at());
-  SourceLocation at = left.at();
   Tensor x = as_tensor(left), y = as_tensor(right);
   return one_program("array_equal", [&] {
     if (x.shape().dimensions() != y.shape().dimensions()) return full({}, false, pred);
@@ -257,7 +254,6 @@ Tensor array_equal(Operand left, Operand right, base::Flag equal_nan) {
 
 Tensor packbits(Operand operand, std::optional<base::Int> axis) {
   const PublicCall call("packbits", operand.at());
-  SourceLocation at = operand.at();
   const Tensor given = as_tensor(operand);
   if (given.dtype() != pred && !is_integer(given.dtype()))
     trace_internal::refuse("x is ", given.shape(),
@@ -281,7 +277,6 @@ Tensor packbits(Operand operand, std::optional<base::Int> axis) {
 
 Tensor unpackbits(Operand operand, std::optional<base::Int> axis) {
   const PublicCall call("unpackbits", operand.at());
-  SourceLocation at = operand.at();
   const Tensor given = as_tensor(operand);
   const int64_t along = axis ? axis_of(given.shape(), *axis) : 0;
   if (given.dtype() != u8) trace_internal::refuse("x is ", given.shape(), "; it must be of u8");

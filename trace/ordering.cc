@@ -68,7 +68,6 @@ Tensor argpartition(Operand x, base::Int k, base::Int axis) {
 
 Tensor sort_complex(Operand operand, base::Int axis) {
   const PublicCall call("sort_complex", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (!is_complex(x.dtype()))
     trace_internal::refuse("x is ", x.shape(), "; it must be of complex numbers, use sort");
@@ -78,7 +77,6 @@ Tensor sort_complex(Operand operand, base::Int axis) {
 
 Tensor put_along_axis(Operand operand, Operand which, Operand values, base::Int axis) {
   const PublicCall call("put_along_axis", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), indices = as_tensor(which);
   const int64_t along = axis_of(x.shape(), axis);
   trace_internal::require_integers(indices);

@@ -44,7 +44,6 @@ Expr shifted(const Expr& p, int64_t before, int64_t behind) {
 template <class Fn>
 Tensor aligned(std::string_view op, const Operand& left, const Operand& right, Fn&& fn) {
   const PublicCall call(op, left.at());
-  SourceLocation at = left.at();
   Expr p = vector_of("p", left), q = vector_of("q", as_tensor(right));
   require_same(p.tensor(), q.tensor());
   return one_program(op, [&] {
@@ -78,7 +77,6 @@ Expr exponents(const Expr& p, int64_t skip) {
 
 Tensor polyval(Operand coefficients, Operand where) {
   const PublicCall call("polyval", coefficients.at());
-  SourceLocation at = coefficients.at();
   Expr p = vector_of("p", coefficients);
   const Tensor points = trace_internal::like("x", where, p.dtype());
   return one_program("polyval", [&] {
@@ -100,7 +98,6 @@ Tensor polysub(Operand p, Operand q) {
 
 Tensor polymul(Operand left, Operand right) {
   const PublicCall call("polymul", left.at());
-  SourceLocation at = left.at();
   Expr p = vector_of("p", left);
   Expr q = vector_of("q", as_tensor(right));
   require_same(p.tensor(), q.tensor());
@@ -121,7 +118,6 @@ Tensor polymul(Operand left, Operand right) {
 
 Quotient polydiv(Operand left, Operand right) {
   const PublicCall call("polydiv", left.at());
-  SourceLocation at = left.at();
   Expr p = fractions_of("p", left);
   Expr q = fractions_of("q", as_tensor(right));
   require_same(p.tensor(), q.tensor());

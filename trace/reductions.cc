@@ -49,7 +49,6 @@ Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, L
                  const Reduction& over) {
   const PublicCall call(name, operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   std::vector<int64_t> axes = reduced_axes(x.shape(), over);
   if (axes.empty() && x.rank() > 0) return x;
   return one_program(name, [&] {
@@ -102,7 +101,6 @@ Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool ke
                    bool greatest) {
   const PublicCall call(name, operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   require_real(operand);
   int64_t along = axis_of(x.shape(), axis);
   if (x.shape().dimension(along) == 0)
@@ -190,7 +188,6 @@ Tensor mean(Operand x, const Reduction& over) {
 namespace {
 
 Tensor variance_of(const Operand& x, const Reduction& over, double count) {
-  SourceLocation at = x.at();
   Tensor centred = subtract(x, mean(x, {.axes = over.axes, .keep_dims = true}));
   Tensor squares = is_complex(centred.dtype()) ? square(abs(centred)) : square(centred);
   return divide(sum(squares, over), count);
@@ -201,7 +198,6 @@ Tensor spread_of(std::string_view op, const Operand& x, const Reduction& given, 
                  bool root) {
   const PublicCall call(op, x.at());
   require_inexact(x);
-  SourceLocation at = x.at();
   const Reduction over = checked(x, given);
   const auto left = static_cast<double>(reduced_count(x, over) - ddof);
   const double count = left > 0 ? left : NAN;  // as jax.numpy; the quotient would be negative
@@ -250,7 +246,6 @@ Tensor logsumexp(Operand x, const Reduction& given) {
   const PublicCall call("logsumexp", x.at());
   require_floats(x);
   const Reduction over = checked(x, given);
-  SourceLocation at = x.at();
   return one_program("logsumexp", [&] {
     Tensor t = as_tensor(x);
     Tensor top = safe_maximum(t, over);

@@ -70,7 +70,6 @@ void check(const Tensor& x, const Tensor& indices, int64_t axis) {
 
 Tensor take_along_axis(Operand operand, Operand which, base::Int axis, IndexMode mode) {
   const PublicCall call("take_along_axis", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   Tensor indices = as_tensor(which);
   int64_t along = axis_of(x.shape(), axis);
@@ -92,7 +91,6 @@ Tensor take_along_axis(Operand operand, Operand which, base::Int axis, IndexMode
 
 TopK top_k(Operand operand, base::Int k, base::Int axis) {
   const PublicCall call("top_k", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   int64_t along = axis_of(x.shape(), axis);
   if (k < 0 || k > x.dim(along))

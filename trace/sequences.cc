@@ -109,7 +109,6 @@ Tensor sliding_dot(const Tensor& x, const Tensor& y, ConvolveMode overlap) {
 
 Tensor diff(Operand operand, base::Int order, base::Int axis) {
   const PublicCall call("diff", operand.at());
-  SourceLocation at = operand.at();
   Expr x(as_tensor(operand));
   const int64_t along = axis_of(x.tensor().shape(), axis);
   if (order < 0) trace_internal::refuse("order is ", order, "; it must be 0 or more");
@@ -126,7 +125,6 @@ Tensor diff(Operand operand, base::Int order, base::Int axis) {
 Tensor ediff1d(Operand operand, const std::vector<Tensor>& behind,
                const std::vector<Tensor>& before) {
   const PublicCall call("ediff1d", operand.at());
-  SourceLocation at = operand.at();
   return one_program("ediff1d", [&] {
     std::vector<Tensor> parts = before;
     parts.push_back(diff(ravel(operand)));
@@ -137,7 +135,6 @@ Tensor ediff1d(Operand operand, const std::vector<Tensor>& behind,
 
 Tensor gradient(Operand operand, double step, base::Int axis) {
   const PublicCall call("gradient", operand.at());
-  SourceLocation at = operand.at();
   Expr y(as_tensor(operand));
   const int64_t along = axis_of(y.tensor().shape(), axis);
   require_slope(y, along);
@@ -157,7 +154,6 @@ Tensor gradient(Operand operand, double step, base::Int axis) {
 
 Tensor gradient_at(Operand operand, Operand places, base::Int axis) {
   const PublicCall call("gradient_at", operand.at());
-  SourceLocation at = operand.at();
   Expr y(as_tensor(operand));
   Tensor x = as_tensor(places);
   const int64_t along = axis_of(y.tensor().shape(), axis);
@@ -171,7 +167,6 @@ Tensor gradient_at(Operand operand, Operand places, base::Int axis) {
 
 Tensor trapezoid(Operand operand, double step, base::Int axis) {
   const PublicCall call("trapezoid", operand.at());
-  SourceLocation at = operand.at();
   Expr y(as_tensor(operand));
   const int64_t along = axis_of(y.tensor().shape(), axis);
   trace_internal::require_inexact(operand);
@@ -180,7 +175,6 @@ Tensor trapezoid(Operand operand, double step, base::Int axis) {
 
 Tensor trapezoid_at(Operand operand, Operand places, base::Int axis) {
   const PublicCall call("trapezoid_at", operand.at());
-  SourceLocation at = operand.at();
   Expr y(as_tensor(operand));
   Tensor x = as_tensor(places);
   const int64_t along = axis_of(y.tensor().shape(), axis);
@@ -194,7 +188,6 @@ Tensor trapezoid_at(Operand operand, Operand places, base::Int axis) {
 Tensor convolve(Operand left, Operand right, ConvolveMode overlap) {
   const PublicCall call("convolve", left.at());
   Tensor x = as_tensor(left), y = as_tensor(right);
-  SourceLocation at = left.at();
   require_vectors(x, y);
   if (x.size() < y.size()) std::swap(x, y);
   return one_program("convolve", [&] { return sliding_dot(x, flip(y), overlap); });
@@ -203,7 +196,6 @@ Tensor convolve(Operand left, Operand right, ConvolveMode overlap) {
 Tensor correlate(Operand left, Operand right, ConvolveMode overlap) {
   const PublicCall call("correlate", left.at());
   Tensor x = as_tensor(left), y = as_tensor(right);
-  SourceLocation at = left.at();
   require_vectors(x, y);
   return one_program("correlate", [&] {
     // The longer one stays; the other way round the result is too.
@@ -216,7 +208,6 @@ Tensor correlate(Operand left, Operand right, ConvolveMode overlap) {
 
 Tensor nonzero(Operand operand, base::Int size, base::Int fill) {
   const PublicCall call("nonzero", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() != 1 || size < 0)
     trace_internal::refuse("x is ", x.shape(), " and size ", size,
@@ -239,7 +230,6 @@ Tensor flatnonzero(Operand x, base::Int size, base::Int fill) {
 
 Tensor argwhere(Operand operand, base::Int size) {
   const PublicCall call("argwhere", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() == 0 || size < 0)
     trace_internal::refuse("x is ", x.shape(), " and size ", size,
@@ -271,7 +261,6 @@ Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_
 Tensor compress(Operand condition, Operand operand, base::Int size, std::optional<base::Int> axis,
                 Operand fill) {
   const PublicCall call("compress", condition.at());
-  SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
   const int64_t along = axis ? axis_of(x.shape(), *axis) : 0;
   const int64_t count = axis ? x.dim(along) : x.size();
@@ -285,7 +274,6 @@ Tensor compress(Operand condition, Operand operand, base::Int size, std::optiona
 
 Tensor extract(Operand condition, Operand operand, base::Int size, Operand fill) {
   const PublicCall call("extract", condition.at());
-  SourceLocation at = condition.at();
   Tensor is = as_tensor(condition), x = as_tensor(operand);
   if (is.shape().dimensions() != x.shape().dimensions())
     trace_internal::refuse("condition is ", is.shape(), "; x is ", x.shape(),

@@ -268,7 +268,6 @@ Tensor roll(Operand operand, const base::Ints& shifts, const base::Ints& axes) {
 Tensor roll(Operand operand, base::Int shift) {
   const PublicCall call("roll", operand.at());
   const Tensor x = as_tensor(operand);
-  const SourceLocation at = operand.at();
   return one_program("roll", [&] {
     const Tensor flat = ravel(x);
     return reshaped(rolled(flat, shift, 0), x.shape().dimensions());
@@ -278,7 +277,6 @@ Tensor roll(Operand operand, base::Int shift) {
 Tensor tile(Operand operand, const base::Ints& repeats) {
   const PublicCall call("tile", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   size_t rank = std::max(repeats.size(), static_cast<size_t>(x.rank()));
   Dimensions wide;  // [repeat0, size0, repeat1, size1, ..]
   Dimensions merged;
@@ -301,7 +299,6 @@ Tensor tile(Operand operand, const base::Ints& repeats) {
 Tensor repeat(Operand operand, base::Int count, base::Int axis) {
   const PublicCall call("repeat", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   int64_t index = axis_of(x.shape(), axis);
   if (count < 0) trace_internal::refuse("count is ", count, "; it must be 0 or more");
   Dimensions wide = x.shape().dimensions();
@@ -326,7 +323,6 @@ Tensor repeat(Operand operand, base::Int count) {
 Tensor append(Operand operand, Operand values, std::optional<base::Int> axis) {
   const PublicCall call("append", operand.at());
   const Tensor x = as_tensor(operand);
-  const SourceLocation at = operand.at();
   return one_program("append", [&] {
     const Tensor more = values.is_tensor() ? as_tensor(values) : constant_like(values, x.dtype());
     if (axis) return concat({x, more}, *axis);
@@ -394,7 +390,6 @@ Tensor dynamic_slice_in_dim(Operand operand, Operand start, base::Int size, base
   const PublicCall call("dynamic_slice_in_dim", operand.at());
   constexpr std::string_view kOp = "dynamic_slice_in_dim";
   const Tensor x = as_tensor(operand);
-  const SourceLocation at = operand.at();
   const int64_t along = axis_of(x.shape(), axis);
   return one_program(kOp, [&] {
     Dimensions sizes = x.shape().dimensions();
@@ -407,7 +402,6 @@ Tensor dynamic_update_slice_in_dim(Operand operand, Operand update, Operand star
   const PublicCall call("dynamic_update_slice_in_dim", operand.at());
   constexpr std::string_view kOp = "dynamic_update_slice_in_dim";
   const Tensor x = as_tensor(operand);
-  const SourceLocation at = operand.at();
   const int64_t along = axis_of(x.shape(), axis);
   return one_program(kOp, [&] {
     return dynamic_update_slice(x, update, starts_along(x, scalar_index(start), along));
@@ -417,7 +411,6 @@ Tensor dynamic_update_slice_in_dim(Operand operand, Operand update, Operand star
 Tensor dynamic_index_in_dim(Operand operand, Operand index, base::Int axis, base::Flag keep_dims) {
   const PublicCall call("dynamic_index_in_dim", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   int64_t along = axis_of(x.shape(), axis);
   return one_program("dynamic_index_in_dim", [&] {
     Dimensions sizes = x.shape().dimensions();
@@ -430,7 +423,6 @@ Tensor dynamic_index_in_dim(Operand operand, Operand index, base::Int axis, base
 Tensor dynamic_update_index_in_dim(Operand operand, Operand update, Operand index, base::Int axis) {
   const PublicCall call("dynamic_update_index_in_dim", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   int64_t along = axis_of(x.shape(), axis);
   return one_program("dynamic_update_index_in_dim", [&] {
     Tensor row = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype());

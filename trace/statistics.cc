@@ -40,7 +40,6 @@ Along along(std::string_view op, const Operand& operand, std::optional<int64_t> 
 
 Tensor average(Operand operand, Operand weights, std::optional<base::Int> axis) {
   const PublicCall call("average", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand), w = as_tensor(weights);
   trace_internal::require_inexact(operand);
   if (w.dtype() != x.dtype())
@@ -113,7 +112,6 @@ Tensor nan_mean(Operand x, const Reduction& given) {
 
 Tensor cov(Operand operand, base::Int ddof) {
   const PublicCall call("cov", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (x.rank() != 2 || !(is_floating(x.dtype()) || is_complex(x.dtype())))
     trace_internal::refuse("x is ", x.shape(),
@@ -128,7 +126,6 @@ Tensor cov(Operand operand, base::Int ddof) {
 
 Tensor corrcoef(Operand operand) {
   const PublicCall call("corrcoef", operand.at());
-  SourceLocation at = operand.at();
   return one_program("corrcoef", [&] {
     Expr c(cov(operand));
     Tensor variances = diagonal(c.operand());
@@ -164,7 +161,6 @@ Tensor bincount(Operand operand, base::Int length, std::optional<Operand> weight
 
 Tensor histogram(Operand operand, base::Int bins, double low, double high) {
   const PublicCall call("histogram", operand.at());
-  SourceLocation at = operand.at();
   Tensor x = as_tensor(operand);
   if (bins < 1 || !(low < high) || !is_floating(x.dtype()))
     trace_internal::refuse("x is ", x.shape(), ", bins ", bins, " of ", low, " .. ", high,

@@ -104,7 +104,6 @@ Tensor pool(std::string_view op, Opcode opcode, const Operand& operand, Literal 
             const Windows& windows) {
   const PublicCall call(op, operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   hlo::Window window = window_of(x.shape(), windows, true);
   return one_program(op, [&] {
     return emit_reduce_window(x, emit_constant(identity),
@@ -158,7 +157,6 @@ Tensor sum_pool(Operand x, const Windows& windows) {
 Tensor avg_pool(Operand x, const Windows& windows, base::Flag count_padding) {
   const PublicCall call("avg_pool", x.at());
   require_number(x, true, false);
-  SourceLocation at = x.at();
   Tensor t = as_tensor(x);
   hlo::Window window = window_of(t.shape(), windows, true);
   int64_t size = 1;

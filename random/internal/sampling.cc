@@ -159,7 +159,6 @@ Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, 
 Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Operand> parameters,
               const Dimensions& shape, DType dtype, const Options& options, WithParameters fn) {
   const trace_internal::PublicCall call(op, key.at());
-  SourceLocation at = key.at();
   trace_internal::require_ieee_float("dtype", dtype);
   return trace_internal::one_program(op, [&] {
     std::vector<Tensor> given;

@@ -109,7 +109,6 @@ Words threefry2x32(const Words& key, const Words& counters) {
 }
 
 Words words_of(const Operand& key) {
-  SourceLocation at = key.at();
   Tensor words = as_tensor(key);
   if (words.shape() != Shape(u32, {2})) {
     trace_internal::refuse("key is ", words.shape(),
