@@ -7,14 +7,15 @@
 
 namespace heddle::base {
 
-// Takes a bool, or a class that converts to one, and is a bool wherever one is wanted.
+// Takes a bool, or what has an operator bool, as an element of a vector<bool>; a lambda, which
+// converts to a bool by way of a pointer, does not compile. Is a bool wherever one is wanted.
 class Flag {
  public:
   constexpr Flag() = default;  // false
   template <class T>
   requires std::is_convertible_v<T, bool>
   constexpr Flag(T value) : value_(static_cast<bool>(value)) {  // implicit: sort(x, 0, true)
-    static_assert(std::same_as<T, bool> || std::is_class_v<T>,
+    static_assert(std::same_as<T, bool> || requires { value.operator bool(); },
                   "this argument is a bool, true or false; several axes or sizes stand in braces");
   }
   constexpr operator bool() const { return value_; }

@@ -7,7 +7,6 @@
 #include "heddle/linalg/spectra.h"
 #include "heddle/linalg/structured.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/grids.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/public_call.h"
@@ -41,11 +40,11 @@ Expr roots_of(const Expr& p) {
   const Expr present = p != 0, some = any_of(present);
   const Expr first = Expr(argmax(present.operand(), 0)).astype(s32);
   const Expr before = where(some, first, n);
-  const Expr turned = Expr(take(p.operand(), ((numbers(n) + first) % n).operand()));
+  const Expr turned = take(p.operand(), ((numbers(n) + first) % n).operand());
   const Expr monic = where(some, turned, where(numbers(n) == 0, 1.0, turned));
-  const Expr found = Expr(eigvals(companion(monic.operand())));
-  const Expr order = Expr(argsort((found == 0).astype(s32).operand()));
-  const Expr sorted = Expr(take(found.operand(), order.operand()));
+  const Expr found = eigvals(companion(monic.operand()));
+  const Expr order = argsort((found == 0).astype(s32).operand());
+  const Expr sorted = take(found.operand(), order.operand());
   return where(numbers(n - 1) < n - 1 - before, sorted, NAN);
 }
 
@@ -67,8 +66,8 @@ Tensor tensorsolve(Operand left, Operand right) {
                            ", a must begin with its axes, and have as many elements in the "
                            "others");
   return as_program("linalg::tensorsolve", [&]() -> std::vector<Expr> {
-    const Expr matrix = Expr(reshape(a.operand(), {n, n}));
-    const Expr vector = Expr(reshape(b.operand(), {n}));
+    const Expr matrix = reshape(a.operand(), {n, n});
+    const Expr vector = reshape(b.operand(), {n});
     return {Expr(reshape(solve(matrix.operand(), vector.operand()), unknowns))};
   })[0];
 }
@@ -86,7 +85,7 @@ Tensor tensorinv(Operand operand, base::Int axes) {
     trace_internal::refuse("a is ", a.tensor().shape(), " and axes ", axes,
                            "; the first axes must have as many elements as the others");
   return as_program("linalg::tensorinv", [&]() -> std::vector<Expr> {
-    const Expr matrix = Expr(reshape(a.operand(), {n, n}));
+    const Expr matrix = reshape(a.operand(), {n, n});
     Dimensions shape = columns;
     shape.insert(shape.end(), rows.begin(), rows.end());
     return {Expr(reshape(inv(matrix.operand()), shape))};
@@ -100,12 +99,12 @@ Tensor polyfit(Operand places, Operand values, base::Int degree) {
   check_same_dtype(x, y);
   require_points(x, y, degree);
   return as_program("linalg::polyfit", [&]() -> std::vector<Expr> {
-    const Expr powers = Expr(vander(x.operand(), degree + 1));
-    const Expr squares = Expr(sum(square(abs(powers)).operand(), {.axes = {0}}));
+    const Expr powers = vander(x.operand(), degree + 1);
+    const Expr squares = sum(square(abs(powers)).operand(), {.axes = {0}});
     const Expr scale = sqrt(squares).astype(x.dtype());
     const Expr scaled = powers / where(scale == 0.0, 1.0, scale);
     const double rcond = static_cast<double>(x.tensor().size()) * epsilon_of(x.dtype());
-    const Expr found = Expr(lstsq(scaled.operand(), y.operand(), rcond).x);
+    const Expr found = lstsq(scaled.operand(), y.operand(), rcond).x;
     const Expr divisor = where(scale == 0.0, 1.0, scale);
     return {found / (y.tensor().rank() == 2 ? column(divisor) : divisor)};
   })[0];

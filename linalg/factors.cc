@@ -5,7 +5,6 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/scan/loops.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
@@ -41,13 +40,13 @@ Expr as_matrix(const Expr& vector, bool is_column) {
 Expr permutation_of(const Expr& pivots, int64_t size) {
   const int64_t steps = columns(pivots);
   const Dimensions shape = with_axes(batch_of(pivots, 1), {size});
-  const Expr row = Expr(iota(s32, shape, static_cast<int64_t>(shape.size()) - 1));
+  const Expr row = iota(s32, shape, static_cast<int64_t>(shape.size()) - 1);
   if (steps == 0 || row.tensor().size() == 0) return row;
   const auto exchange = [&](const Tensor& i, const Tensor& order) {
     const Expr step = Expr(i), now = Expr(order);
-    const Expr other = Expr(dynamic_index_in_dim(pivots.operand(), step.operand(), -1));
-    const Expr here = Expr(dynamic_index_in_dim(now.operand(), step.operand(), -1));
-    const Expr there = Expr(take_along_axis(now.operand(), other.operand(), -1));
+    const Expr other = dynamic_index_in_dim(pivots.operand(), step.operand(), -1);
+    const Expr here = dynamic_index_in_dim(now.operand(), step.operand(), -1);
+    const Expr there = take_along_axis(now.operand(), other.operand(), -1);
     return where(row == step, there, where(row == other, here, now)).tensor();
   };
   return Expr(fori_loop(0, steps, exchange, row.tensor()));
@@ -58,7 +57,7 @@ std::vector<Expr> lu_of(const Expr& a) {
   const Dimensions batch = batch_of(a);
   const Shape pivot_shape(s32, with_axes(batch, {least}));
   if (a.tensor().size() == 0) {
-    const Expr none = Expr(zeros(pivot_shape.dimensions(), s32));
+    const Expr none = zeros(pivot_shape.dimensions(), s32);
     return {a, none, permutation_of(none, m)};
   }
   const std::vector<Expr> out =
@@ -91,11 +90,11 @@ Tensor cholesky(Operand operand, const CholeskyOptions& options) {
   const Expr a = square_of("a", operand);
   return as_program("linalg::cholesky", [&]() -> std::vector<Expr> {
     const Expr given = options.symmetrize_input ? hermitian_part(a) : a;
-    const Expr factor = Expr(emit({.opcode = hlo::Opcode::kCholesky,
-                                   .operands = {given.tensor()},
-                                   .attrs = hlo::CholeskyAttrs{.lower = true},
-                                   .declared = a.tensor().shape()}));
-    const Expr lower = Expr(tril(factor.operand()));  // what is above is up to the backend
+    const Expr factor = emit({.opcode = hlo::Opcode::kCholesky,
+                              .operands = {given.tensor()},
+                              .attrs = hlo::CholeskyAttrs{.lower = true},
+                              .declared = a.tensor().shape()});
+    const Expr lower = tril(factor.operand());  // what is above is up to the backend
     return {options.upper ? adjoint(lower) : lower};
   })[0];
 }

@@ -80,7 +80,7 @@ Expr approximant(const Expr& a, std::span<const double> c) {
 
 // The greatest sum down a column: [..].
 Expr norm_1(const Expr& a) {
-  const Expr sums = Expr(sum(abs(a).operand(), {.axes = {-2}}));
+  const Expr sums = sum(abs(a).operand(), {.axes = {-2}});
   return trace_internal::max_or_least(sums.operand(), {.axes = {-1}});
 }
 
@@ -93,7 +93,7 @@ struct Squaring {
 
 // Each matrix squared as often as `times`, s32[..], says.
 Expr squared(const Expr& r, const Expr& times) {
-  const Expr most = Expr(trace_internal::max_or_least(times.operand(), {}));
+  const Expr most = trace_internal::max_or_least(times.operand(), {});
   const Expr each = column(column(times));
   const auto running = [&](const Squaring& s) { return (Expr(s.done) < most).tensor(); };
   const auto step = [&](const Squaring& s) {

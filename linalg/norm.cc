@@ -6,7 +6,6 @@
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/spectra.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {
@@ -49,7 +48,7 @@ Expr vector_norm(const Expr& x, double order, const Reduction& over) {
 
 // Sums of |x| along one of the axes, and the greatest (or least) along the other.
 Expr sums_norm(const Expr& x, int64_t along, int64_t across, bool greatest, bool keep) {
-  const Expr sums = Expr(sum(abs(x).operand(), {.axes = {along}, .keep_dims = true}));
+  const Expr sums = sum(abs(x).operand(), {.axes = {along}, .keep_dims = true});
   const Reduction other{.axes = {across}, .keep_dims = true};
   const Expr out = extreme_of(sums, greatest, other);
   return keep ? out : Expr(squeeze(out.operand(), {along, across}));

@@ -9,7 +9,6 @@
 #include "heddle/linalg/spectra.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/matrices.h"
 #include "heddle/trace/public_call.h"
 
@@ -107,15 +106,15 @@ Tensor trace(Operand a, base::Int k) {
 namespace {
 
 Expr cond_by_norm(const Expr& a, const NormOrder& order) {
-  const Expr of_a = Expr(matrix_norm(a.operand(), order));
+  const Expr of_a = matrix_norm(a.operand(), order);
   return of_a * Expr(matrix_norm(inv(a.operand()), order));
 }
 
 // The greatest singular value over the least, or the other way round.
 Expr cond_by_values(const Expr& a, bool greatest_first) {
-  const Expr s = Expr(svdvals(a.operand()));
-  const Expr greatest = Expr(max(s.operand(), {.axes = {-1}}));
-  const Expr least = Expr(min(s.operand(), {.axes = {-1}}));
+  const Expr s = svdvals(a.operand());
+  const Expr greatest = max(s.operand(), {.axes = {-1}});
+  const Expr least = min(s.operand(), {.axes = {-1}});
   return greatest_first ? greatest / least : least / greatest;
 }
 
@@ -169,8 +168,7 @@ Tensor matrix_norm(Operand x, NormOrder order, base::Flag keep_dims) {
 }
 
 Tensor cond(Operand operand, std::optional<NormOrder> order) {
-  const trace_internal::PublicCall call("linalg::cond", operand.at(),
-                                        trace_internal::PublicCall::Runs::kUsersFunction);
+  const trace_internal::PublicCall call("linalg::cond", operand.at());
   // 2 or -2: how singular values are divided; else 0.
   const double* number = order ? std::get_if<double>(&order->value()) : nullptr;
   const double by_values = !order ? 2 : number && std::abs(*number) == 2 ? *number : 0;
@@ -180,7 +178,7 @@ Tensor cond(Operand operand, std::optional<NormOrder> order) {
   return as_program("linalg::cond", [&]() -> std::vector<Expr> {
     const Expr out = by_values == 0 ? cond_by_norm(a, *order) : cond_by_values(a, by_values > 0);
     // A singular matrix may have a NaN for its inverse's norm.
-    const Expr is_given = Expr(any(is_nan(a).operand(), {.axes = {-2, -1}}));
+    const Expr is_given = any(is_nan(a).operand(), {.axes = {-2, -1}});
     return {where(is_nan(out) & ~is_given, INFINITY, out)};
   })[0];
 }

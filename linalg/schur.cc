@@ -92,10 +92,10 @@ std::vector<Expr> hessenberg_of(const Expr& a) {
                                        base::cat("{high = ", n, " : i32, low = 1 : i32}"));
   const Expr h = Expr(triu(out[0].operand(), -1)), one = identity(a, batch, n, n);
   if (n == 1) return {h, one};
-  const Expr below = Expr(slice_in_dim(corner(out[0], n, n - 1).operand(), 1, n, 1, -2));
-  const Expr inner = Expr(householder_product(below.operand(), out[1].operand()));
-  const Expr left = Expr(slice_in_dim(one.operand(), 0, 1, 1, -1));
-  const Expr top = Expr(zeros(with_axes(batch, {1, n - 1}), a.dtype()));
+  const Expr below = slice_in_dim(corner(out[0], n, n - 1).operand(), 1, n, 1, -2);
+  const Expr inner = householder_product(below.operand(), out[1].operand());
+  const Expr left = slice_in_dim(one.operand(), 0, 1, 1, -1);
+  const Expr top = zeros(with_axes(batch, {1, n - 1}), a.dtype());
   const Tensor right = concat({top.tensor(), inner.tensor()}, -2);
   return {h, Expr(concat({left.tensor(), right}, -1))};
 }
@@ -162,9 +162,9 @@ Expr funm_of(const Expr& a, const std::function<Tensor(const Tensor&)>& fn) {
   const Expr &t = form.t, &z = form.z;
   const Expr eigenvalues = diagonal_of(t);
   trace_internal::count_trace();
-  const Expr values = Expr(trace_internal::as_users_code([&] { return fn(eigenvalues.tensor()); }));
+  const Expr values = trace_internal::as_users_code([&] { return fn(eigenvalues.tensor()); });
   // The loop over columns is no function of the user's.
-  const trace_internal::PublicCall own("linalg::funm by columns", {});
+  const trace_internal::OwnCode own;
   if (values.tensor().shape() != eigenvalues.tensor().shape()) {
     trace_internal::refuse("fn gives ", values.tensor().shape(), "; must give ",
                            eigenvalues.tensor().shape(), ", as the eigenvalues are");
@@ -185,7 +185,7 @@ Expr sylvester_of(const Expr& a, const Expr& b, const Expr& c) {
   const Expr &r = of_a.t, &u = of_a.z, &s = of_b.t, &v = of_b.z;
   if (c.tensor().size() == 0) return c;
   const Expr f = product(product(adjoint(u), as_complex(c)), v);
-  const Expr all = Expr(scalar(static_cast<int32_t>(rows(r))));
+  const Expr all = scalar(static_cast<int32_t>(rows(r)));
   const Expr eigenvalues = diagonal_of(s);
   // Column j of r y + y s = f: (r + s[j, j]) y[:, j] = f[:, j] less what the columns before give.
   const Expr y = column_by_column(f.like(0), [&](const Expr& j, const Expr& x) {

@@ -6,7 +6,6 @@
 #include "heddle/linalg/factors.h"
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/spectra.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/matrices.h"
 #include "heddle/trace/public_call.h"
@@ -37,7 +36,7 @@ Expr solved(const Lu& factors, const Expr& a, const Expr& b) {
   const Operand packed(factors.lu);
   const Expr right = broadcast_batches(a, b).second;
   const Dimensions order_shape = with_axes(batch_of(right), {rows(a)});
-  const Expr order = Expr(broadcast_to(factors.permutation, order_shape));
+  const Expr order = broadcast_to(factors.permutation, order_shape);
   const Tensor y = triangular_solve(packed, permuted_rows(right, order).operand(),
                                     {.left_side = true, .lower = true, .unit_diagonal = true});
   return triangular_solve(packed, y, {.left_side = true});
@@ -47,19 +46,19 @@ Expr solution(const Expr& a, const Expr& b) { return solved(lu(a.operand()), a, 
 
 // 1 or -1 for an even or odd number of exchanges, of a's dtype: [..].
 Expr parity(const Expr& a, const Tensor& pivots) {
-  const Expr pivot = Expr(pivots);
-  const Expr step = Expr(iota(s32, pivot.dimensions(), pivots.rank() - 1));
+  const Expr pivot = pivots;
+  const Expr step = iota(s32, pivot.dimensions(), pivots.rank() - 1);
   const Expr exchanged = (pivot != step).astype(s32);
-  const Expr count = Expr(sum(exchanged.operand(), {.axes = {-1}}));
+  const Expr count = sum(exchanged.operand(), {.axes = {-1}});
   return (1 - 2 * (count % 2)).astype(a.dtype());
 }
 
 std::vector<Expr> slogdet_of(const Expr& a) {
   const Lu factors = lu(a.operand());
-  const Expr diagonal = Expr(heddle::diagonal(factors.lu));
-  const Expr direction = Expr(prod(sign(diagonal).operand(), {.axes = {-1}}));
-  const Expr logarithm = Expr(sum(log(abs(diagonal)).operand(), {.axes = {-1}}));
-  const Expr singular = Expr(any((diagonal == 0.0).operand(), {.axes = {-1}}));
+  const Expr diagonal = heddle::diagonal(factors.lu);
+  const Expr direction = prod(sign(diagonal).operand(), {.axes = {-1}});
+  const Expr logarithm = sum(log(abs(diagonal)).operand(), {.axes = {-1}});
+  const Expr singular = any((diagonal == 0.0).operand(), {.axes = {-1}});
   return {where(singular, 0.0, parity(a, factors.pivots) * direction),
           where(singular, -INFINITY, logarithm)};
 }
@@ -76,14 +75,14 @@ std::vector<Expr> lstsq_of(const Expr& a, const Expr& b, double rcond) {
   const Expr inverse = where(kept, 1.0 / where(kept, s, 1.0), 0.0).astype(a.dtype());
   const Expr x = product(adjoint(vh), column(inverse) * product(adjoint(u), b));
   const Expr error = abs(product(a, x) - b);
-  const Expr residuals = Expr(sum((error * error).operand(), {.axes = {-2}}));
-  const Expr rank = Expr(sum(kept.astype(s32).operand(), {.axes = {-1}}));
+  const Expr residuals = sum((error * error).operand(), {.axes = {-2}});
+  const Expr rank = sum(kept.astype(s32).operand(), {.axes = {-1}});
   return {x, residuals, rank, s};
 }
 
 Expr pinv_of(const Expr& a, double rtol) {
   const Svd factors = svd(a.operand(), false);
-  const Expr s = Expr(factors.s);
+  const Expr s = factors.s;
   const Expr divisor = where(s > greatest(s) * rtol, s, INFINITY).astype(a.dtype());
   return product(adjoint(Expr(factors.vh)), adjoint(Expr(factors.u)) / column(divisor));
 }
@@ -127,7 +126,7 @@ Tensor cho_solve(Operand factor, Operand right, base::Flag lower) {
     TriangularOptions& turned = lower ? second : first;
     turned.transpose_a = turned.conjugate_a = true;
     const Tensor y = triangular_solve(a.operand(), as_columns(side).operand(), first);
-    const Expr x = Expr(triangular_solve(a.operand(), y, second));
+    const Expr x = triangular_solve(a.operand(), y, second);
     return {side.is_vector ? swept(x) : x};
   })[0];
 }
@@ -137,12 +136,12 @@ Tensor solve_triangular(Operand left, Operand right, const SolveTriangular& how)
   const Expr a = square_of("a", left);
   const RightSide side = right_side(a, right);
   return as_program("linalg::solve_triangular", [&]() -> std::vector<Expr> {
-    const Expr x = Expr(triangular_solve(a.operand(), as_columns(side).operand(),
-                                         {.left_side = true,
-                                          .lower = how.lower,
-                                          .transpose_a = how.transpose_a,
-                                          .conjugate_a = how.conjugate_a,
-                                          .unit_diagonal = how.unit_diagonal}));
+    const Expr x = triangular_solve(a.operand(), as_columns(side).operand(),
+                                    {.left_side = true,
+                                     .lower = how.lower,
+                                     .transpose_a = how.transpose_a,
+                                     .conjugate_a = how.conjugate_a,
+                                     .unit_diagonal = how.unit_diagonal});
     return {side.is_vector ? swept(x) : x};
   })[0];
 }
@@ -160,7 +159,7 @@ Tensor det(Operand operand) {
   const Expr a = square_of("a", operand);
   return as_program("linalg::det", [&]() -> std::vector<Expr> {
     const Lu factors = lu(a.operand());
-    const Expr diagonal = Expr(heddle::diagonal(factors.lu));
+    const Expr diagonal = heddle::diagonal(factors.lu);
     return {Expr(prod(diagonal.operand(), {.axes = {-1}})) * parity(a, factors.pivots)};
   })[0];
 }
@@ -197,7 +196,7 @@ Tensor matrix_rank(Operand operand, std::optional<double> rtol) {
   const trace_internal::PublicCall call("linalg::matrix_rank", operand.at());
   const Expr a = matrices_of("a", operand);
   return as_program("linalg::matrix_rank", [&]() -> std::vector<Expr> {
-    const Expr s = Expr(svdvals(a.operand()));
+    const Expr s = svdvals(a.operand());
     const Expr kept = s > greatest(s) * rtol.value_or(default_tolerance(a));
     return {Expr(sum(kept.astype(s32).operand(), {.axes = {-1}}))};
   })[0];

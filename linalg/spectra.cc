@@ -4,7 +4,6 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/linalg/internal/matrices.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {
@@ -57,8 +56,8 @@ Expr tridiagonal_matrix(const Expr& d, const Expr& e) {
   const Expr i = Expr(iota(s32, {n, n}, 0)), j = Expr(iota(s32, {n, n}, 1));
   std::vector<Padding> padding(d.dimensions().size());
   padding.back().high = 1;
-  const Expr beside = Expr(pad(e.operand(), 0.0, padding));
-  const Expr row = Expr(expand_dims(beside.operand(), -2));  // element j of e in column j
+  const Expr beside = pad(e.operand(), 0.0, padding);
+  const Expr row = expand_dims(beside.operand(), -2);  // element j of e in column j
   return where(i == j, column(d), where(i == j + 1, row, where(j == i + 1, column(beside), 0.0)));
 }
 

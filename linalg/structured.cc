@@ -4,7 +4,6 @@
 
 #include "heddle/trace/arranging.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
@@ -23,8 +22,8 @@ using trace_internal::vector_of;
 // m x n elements of `line`, [i, j] being that at start + row * i + step * j.
 Expr along_diagonals(const Expr& line, int64_t m, int64_t n, int64_t start, int64_t row,
                      int64_t step) {
-  const Expr i = Expr(iota(s32, {m, n}, 0));
-  const Expr j = Expr(iota(s32, {m, n}, 1));
+  const Expr i = iota(s32, {m, n}, 0);
+  const Expr j = iota(s32, {m, n}, 1);
   return take(line.operand(), (start + i * row + j * step).operand());
 }
 
@@ -35,13 +34,13 @@ Tensor toeplitz_of(const Expr& column, const Expr& row) {
   const int64_t m = column.tensor().size(), n = row.tensor().size();
   // The column upwards, then the row: diagonals from the lower left corner on.
   const Tensor up = flip(column.operand());
-  const Expr line = Expr(concat({up, rest_of(row).tensor()}, 0));
+  const Expr line = concat({up, rest_of(row).tensor()}, 0);
   return along_diagonals(line, m, n, m - 1, -1, 1).tensor();
 }
 
 Tensor hankel_of(const Expr& column, const Expr& row) {
   const int64_t m = column.tensor().size(), n = row.tensor().size();
-  const Expr line = Expr(concat({column.tensor(), rest_of(row).tensor()}, 0));
+  const Expr line = concat({column.tensor(), rest_of(row).tensor()}, 0);
   return along_diagonals(line, m, n, 0, 1, 1).tensor();
 }
 
@@ -103,7 +102,7 @@ Tensor circulant(Operand column) {
     const int64_t n = c.tensor().size();
     // Twice the column upwards: row i begins where its element 0 stands.
     const Tensor up = flip(c.operand());
-    const Expr line = Expr(concat({up, up}, 0));
+    const Expr line = concat({up, up}, 0);
     return along_diagonals(line, n, n, n - 1, -1, 1).tensor();
   });
 }
@@ -116,7 +115,7 @@ Tensor companion(Operand coefficients) {
                            "; they must be floats or complex numbers");
   return one_program("linalg::companion", [&] {
     const int64_t n = c.tensor().size() - 1;
-    const Expr first = Expr(slice_in_dim(c.operand(), 0, 1));
+    const Expr first = slice_in_dim(c.operand(), 0, 1);
     const Tensor row = reshape((-rest_of(c) / first).operand(), {1, n});
     return concat({row, eye(n - 1, n, 0, c.dtype())}, 0);
   });
@@ -158,7 +157,7 @@ Tensor hadamard(base::Int n, DType dtype, SourceLocation at) {
   return one_program("linalg::hadamard", [&] {
     // -1 to the number of 1 bits that i and j share.
     const Expr i(iota(s32, {n, n}, 0)), j(iota(s32, {n, n}, 1));
-    const Expr shared = Expr(population_count((i & j).operand()));
+    const Expr shared = population_count((i & j).operand());
     return (1 - 2 * (shared & 1)).astype(dtype).tensor();
   });
 }

@@ -6,7 +6,6 @@
 #include "heddle/nn/internal/formula.h"
 #include "heddle/special/normal.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 
@@ -47,7 +46,7 @@ Expr gelu_tanh(const Expr& x) {
 
 Expr gelu_exact(const Expr& x) {
   Expr wide = wide_of(x);
-  Expr probability = Expr(special::ndtr(wide.operand()));
+  Expr probability = special::ndtr(wide.operand());
   return (wide * probability).astype(x.dtype());
 }
 

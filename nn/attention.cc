@@ -7,7 +7,6 @@
 #include "heddle/nn/internal/formula.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
@@ -121,8 +120,8 @@ Expr masked(const Expr& scores, const Attention& how, const Sizes& n) {
   if (how.mask.is_valid()) out = where(Expr(how.mask), out, excluded);
   if (how.causal) {
     Dimensions square{n.queries, n.keys};
-    Expr query = Expr(iota(s32, square, 0));
-    Expr key = Expr(iota(s32, square, 1));
+    Expr query = iota(s32, square, 0);
+    Expr key = iota(s32, square, 1);
     out = where(query >= key, out, excluded);
   }
   return out;

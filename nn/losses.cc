@@ -5,7 +5,6 @@
 #include "heddle/nn/activations.h"
 #include "heddle/nn/internal/formula.h"
 #include "heddle/trace/creation.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 
@@ -71,12 +70,12 @@ Tensor softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels)
   return formula(kOp, [&] {
     // 8 bits may not hold every class.
     Expr index = bit_width(label.dtype()) < 32 ? label.astype(s32) : label;
-    Expr column = Expr(expand_dims(index.operand(), -1));
+    Expr column = expand_dims(index.operand(), -1);
     Expr chosen = Expr(iota(index.dtype(), x.dimensions(), -1)) == column;
     // Chosen by where, not by a product: other logits may be infinite.
     Expr logit = sum(where(chosen, x, 0), {.axes = {-1}});
-    Expr known = Expr(any(chosen.operand(), {.axes = {-1}}));
-    Expr total = Expr(logsumexp(x.operand(), {.axes = {-1}}));
+    Expr known = any(chosen.operand(), {.axes = {-1}});
+    Expr total = logsumexp(x.operand(), {.axes = {-1}});
     return where(known, total - logit, NAN);
   });
 }

@@ -2,7 +2,6 @@
 
 #include "heddle/nn/internal/formula.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::nn {

@@ -5,7 +5,6 @@
 #include "heddle/scan/associative.h"
 #include "heddle/scan/searching.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/public_call.h"
 
@@ -62,7 +61,7 @@ Tensor positions_with_replacement(const Drawing& d) {
   if (d.draws == 0) return zeros(d.shape, s32);
   if (!d.how.p.is_valid()) return randint(d.key, d.shape, 0, d.elements, s32, d.how.options);
   Expr total(cumsum(d.how.p));
-  Expr last = Expr(slice_in_dim(total.operand(), d.elements - 1, d.elements));
+  Expr last = slice_in_dim(total.operand(), d.elements - 1, d.elements);
   last = Expr(reshape(last.operand(), {}));
   Expr u = uniform_of({words_of(d.key), d.shape, total.dtype(), d.how.options});
   return searchsorted(total.operand(), (last * (1.0 - u)).operand());
@@ -80,7 +79,7 @@ Tensor choice(Operand key, Operand x, const base::Ints& shape, const Choice& how
   int64_t axis = 0;
   int64_t elements = count ? *count : 0;
   if (x.is_tensor()) {
-    const Shape& given = trace_internal::node_of(x.tensor(), "operation", {}).shape;
+    const Shape& given = trace_internal::node_of(x.tensor()).shape;
     axis = trace_internal::axis_of(given, how.axis);
     elements = given.dimension(axis);
   }

@@ -5,7 +5,6 @@
 
 #include "heddle/random/internal/sampling.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/selecting.h"

@@ -7,7 +7,6 @@
 #include "heddle/random/internal/sampling.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {
@@ -107,7 +106,7 @@ Expr gamma_of_each(const Words& keys, const Expr& a, bool log_space, const Optio
 // Of any shape: each element draws from a key of its own. r.shape is that of a.
 Expr gamma_of(const Request& r, const Expr& a, bool log_space) {
   int64_t count = a.tensor().size();
-  Expr flat = Expr(reshape(a.operand(), {count}));
+  Expr flat = reshape(a.operand(), {count});
   Expr out = gamma_of_each(split_many(r.words, count, r.options), flat, log_space, r.options);
   return reshape(out.operand(), a.dimensions());
 }
@@ -139,7 +138,7 @@ Expr t_of(const Request& r, const Expr& df) {
 
 Expr generalized_normal_of(const Request& r, double p) {
   std::vector<Words> keys = r.split(2);
-  Expr a = Expr(full(r.shape, 1 / p, r.dtype));
+  Expr a = full(r.shape, 1 / p, r.dtype);
   Expr size = power(gamma_of(r.of(keys[0]), a, false), 1 / p);
   return rademacher_of(r.of(keys[1])) * size;
 }

@@ -4,7 +4,6 @@
 
 #include "heddle/random/internal/threefry.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {
@@ -21,7 +20,7 @@ using trace_internal::PublicCall;
 Expr integer_bits(std::string_view what, const Operand& x, bool wide) {
   DType dtype = wide ? u64 : u32;
   if (x.is_tensor()) {
-    const Shape& shape = trace_internal::node_of(x.tensor(), "operation", {}).shape;
+    const Shape& shape = trace_internal::node_of(x.tensor()).shape;
     if (shape.is_scalar() && is_integer(shape.dtype())) {
       // 32 bits and fewer fill the low word alone, whatever their sign.
       Tensor low = bit_width(shape.dtype()) <= 32 ? x.tensor().astype(u32) : x.tensor();

@@ -10,7 +10,6 @@
 #include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/matrices.h"
 #include "heddle/trace/public_call.h"
 
@@ -151,7 +150,7 @@ Tensor multinomial(Operand key, Operand n, Operand p, const base::Ints& shape,
   }
   return one_program(kOp, [&] {
     Expr all(broadcast_to(odds, sizes));
-    Expr first = Expr(moveaxis(all.operand(), -1, 0));
+    Expr first = moveaxis(all.operand(), -1, 0);
     Expr start(broadcast_to(trials, without_last(sizes, 1)));
     Tensor counts = counts_of(start, first, key, options);
     return moveaxis(counts, 0, -1);

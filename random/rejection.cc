@@ -7,7 +7,6 @@
 #include "heddle/scan/loops.h"
 #include "heddle/special/gamma.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {
@@ -125,7 +124,7 @@ Expr binomial_by_waiting(const Request& r, const Expr& n, const Expr& p) {
     return Counting{key_of(keys[1]), count.tensor(), (Expr(s.total) + wait).tensor()};
   };
   Tensor zero = p.like(0.0).tensor();
-  Expr count = Expr(while_loop(running, step, Counting{key_of(r.words), zero, zero}).count);
+  Expr count = while_loop(running, step, Counting{key_of(r.words), zero, zero}).count;
   return count - 1.0;
 }
 

@@ -148,9 +148,6 @@ namespace {
 // XLA's ReduceWindowRewriter has it so: tiles of 16 elements.
 constexpr int64_t kTile = 16;
 
-// Heddle's own steps have the line of no caller, so that all callers share one computation.
-constexpr SourceLocation kShared;
-
 // Rows [n, ..] to the combination of all up to each: the first starts it, so that no identity is
 // needed.
 template <class Combine>
@@ -159,7 +156,8 @@ Tensor up_to_each(const Tensor& rows, SourceLocation at) {
   if (n < 2) return rows;
   const Tensor first = slice_in_dim({rows, at}, 0, 1);
   auto step = [](Tensor carry, Tensor row) {
-    Tensor next = Combine{}(carry, row, kShared);
+    const trace_internal::SharedCode shared;
+    Tensor next = Combine{}(carry, row);
     return std::pair(next, next);
   };
   const Tensor rest =
@@ -173,12 +171,13 @@ Tensor from_each(const Tensor& rows, SourceLocation at) {
   const int64_t n = rows.dim(0);
   if (n < 2) return rows;
   auto step = [](Tensor carry, std::pair<Tensor, Tensor> x) {
+    const trace_internal::SharedCode shared;
     const auto& [row, place] = x;
     const Dimensions& shape = carry.shape().dimensions();
     const Expr before(carry), to(place);
-    const Tensor spread = broadcast_to(row, shape, kShared);
-    const Expr longer = Combine{}(carry, spread, kShared);
-    const Expr inside = Expr(iota(s32, shape, 0, kShared)) < to;
+    const Tensor spread = broadcast_to(row, shape);
+    const Expr longer = Combine{}(carry, spread);
+    const Expr inside = Expr(iota(s32, shape, 0)) < to;
     return std::pair(where(inside, longer, before).tensor(), None{});
   };
   const std::pair later(slice_in_dim({rows, at}, 1, n), arange(1, n, 1, at).astype(s32, at));
@@ -211,7 +210,7 @@ Tensor in_tiles(const Tensor& rows, double identity, bool reverse, SourceLocatio
   total = reverse ? part(total, 0, 1, tiles) : part(total, 0, 0, tiles - 1);
   Tensor edge = reverse ? part(within, 1, tiles - 1, tiles) : part(within, 1, 0, 1);
   Tensor others = reverse ? part(within, 1, 0, tiles - 1) : part(within, 1, 1, tiles);
-  others = Combine{}(broadcast_to(total, others.shape().dimensions(), at), others, at);
+  others = Combine{}(broadcast_to(total, others.shape().dimensions()), others);
   Tensor all = reverse ? concat({others, edge}, 1, at) : concat({edge, others}, 1, at);
   Dimensions flat = rows.shape().dimensions();
   flat[0] = tiles * kTile;
@@ -259,38 +258,30 @@ Tensor cumsum(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cumsum", x.at());
   return scan_internal::cumulative("cumsum", {scan_internal::counted(x), x.at()}, axis, reverse,
                                    false, 0,
-                                   [](const Tensor& a, const Tensor& b, SourceLocation at) {
-                                     return add({a, at}, {b, at});
-                                   });
+                                   [](const Tensor& a, const Tensor& b) { return add(a, b); });
 }
 Tensor cumprod(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cumprod", x.at());
   return scan_internal::cumulative("cumprod", {scan_internal::counted(x), x.at()}, axis, reverse,
                                    false, 1,
-                                   [](const Tensor& a, const Tensor& b, SourceLocation at) {
-                                     return multiply({a, at}, {b, at});
-                                   });
+                                   [](const Tensor& a, const Tensor& b) { return multiply(a, b); });
 }
 Tensor cummax(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cummax", x.at());
   return scan_internal::cumulative("cummax", x, axis, reverse, true, 0,
-                                   [](const Tensor& a, const Tensor& b, SourceLocation at) {
-                                     return maximum({a, at}, {b, at});
-                                   });
+                                   [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
 }
 Tensor cummin(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cummin", x.at());
   return scan_internal::cumulative("cummin", x, axis, reverse, true, 0,
-                                   [](const Tensor& a, const Tensor& b, SourceLocation at) {
-                                     return minimum({a, at}, {b, at});
-                                   });
+                                   [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
 }
 Tensor cumlogsumexp(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cumlogsumexp", x.at());
   using trace_internal::Expr;
   trace_internal::floating("x", x);
   return scan_internal::cumulative("cumlogsumexp", x, axis, reverse, false, -INFINITY,
-                                   [](const Tensor& left, const Tensor& right, SourceLocation) {
+                                   [](const Tensor& left, const Tensor& right) {
                                      const Expr a(left), b(right);
                                      const Expr top = maximum(a, b);
                                      const Expr safe = where(is_finite(top), top, top.like(0));

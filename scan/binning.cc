@@ -6,7 +6,6 @@
 #include "heddle/scan/searching.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
@@ -51,10 +50,10 @@ struct Points {
 };
 Points repeated(const Points& points, double period) {
   const int64_t n = points.x.tensor().size();
-  Expr inside = Expr(mod(points.x.operand(), points.x.like(period).operand()));
+  Expr inside = mod(points.x.operand(), points.x.like(period).operand());
   Tensor order = argsort(inside.operand(), 0);
-  Expr x = Expr(take(inside.operand(), order));
-  Expr y = Expr(take(points.y.operand(), order));
+  Expr x = take(inside.operand(), order);
+  Expr y = take(points.y.operand(), order);
   auto first = [&](const Expr& v) { return Expr(slice_in_dim(v.operand(), 0, 1)); };
   auto last = [&](const Expr& v) { return Expr(slice_in_dim(v.operand(), n - 1, n)); };
   return {Expr(concat({(last(x) - period).tensor(), x.tensor(), (first(x) + period).tensor()}, 0)),
@@ -63,7 +62,7 @@ Points repeated(const Points& points, double period) {
 
 Expr interpolated(const Expr& x, const Points& points) {
   const int64_t n = points.x.tensor().size();
-  Expr place = Expr(searchsorted(points.x.operand(), x.operand(), SearchSide::kRight));
+  Expr place = searchsorted(points.x.operand(), x.operand(), SearchSide::kRight);
   Expr above = minimum(maximum(place, std::min<int64_t>(1, n - 1)), n - 1);
   Expr below = maximum(above - 1, 0);
   auto at_place = [&](const Expr& v, const Expr& i) {

@@ -188,13 +188,13 @@ std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
 std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const Tensor& high,
                                  const Argument& init, SourceLocation at) {
   static constexpr char kBelow = 0;
-  static constexpr SourceLocation kNowhere;  // shared by all callers
   std::vector<Tensor> carry{low, high};
   carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());
   auto spec = [&] { return behind(2, init); };
   auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
+    const trace_internal::SharedCode shared;
     specs = {TreeSpec{}};
-    return std::vector<Tensor>{less({leaves[0], kNowhere}, {leaves[1], kNowhere})};
+    return std::vector<Tensor>{less(leaves[0], leaves[1])};
   };
   auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     std::vector<Tensor> arguments{leaves[0]};

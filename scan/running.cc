@@ -4,7 +4,6 @@
 #include "heddle/scan/loops.h"
 #include "heddle/scan/searching.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
@@ -86,7 +85,7 @@ Tensor unwrap(Operand operand, const Unwrap& how) {
   const int64_t n = x.tensor().dim(along);
   if (n < 2) return x.tensor();
   return one_program("unwrap", [&] {
-    Expr rest = Expr(slice_in_dim(x.operand(), 1, n, 1, along));
+    Expr rest = slice_in_dim(x.operand(), 1, n, 1, along);
     Expr dd = rest - Expr(slice_in_dim(x.operand(), 0, n - 1, 1, along));
     Expr stays = abs(dd) < how.jump.value_or(how.period / 2);
     Expr moves = where(stays, 0, nearest(dd, how.period) - dd);

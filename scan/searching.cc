@@ -7,7 +7,6 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/public_call.h"
@@ -87,8 +86,8 @@ Tensor scattered(const Expr& current, const Expr& places, const Expr& updates,
 // pred: whether an element of a sorted array differs from the one before it; the first does.
 Expr is_new(const Expr& sorted) {
   int64_t n = sorted.tensor().size();
-  Expr left = Expr(slice_in_dim(sorted.operand(), 0, n - 1));
-  Expr right = Expr(slice_in_dim(sorted.operand(), 1, n));
+  Expr left = slice_in_dim(sorted.operand(), 0, n - 1);
+  Expr right = slice_in_dim(sorted.operand(), 1, n);
   Expr differs = left != right;
   if (is_floating(sorted.dtype())) differs = differs & ~(is_nan(left) & is_nan(right));
   Tensor first = full({1}, true, pred);
@@ -97,9 +96,9 @@ Expr is_new(const Expr& sorted) {
 
 UniqueResult unique_of(const Expr& x, int64_t size, const std::optional<Operand>& fill) {
   int64_t n = x.tensor().size();
-  Expr flat = Expr(reshape(x.operand(), {n}));
-  Expr order = Expr(argsort(flat.operand(), 0));
-  Expr sorted = Expr(take(flat.operand(), order.operand()));
+  Expr flat = reshape(x.operand(), {n});
+  Expr order = argsort(flat.operand(), 0);
+  Expr sorted = take(flat.operand(), order.operand());
   Expr starts = is_new(sorted);
   Expr place = Expr(cumsum(starts.astype(s32).operand())) - 1;
 
@@ -109,17 +108,17 @@ UniqueResult unique_of(const Expr& x, int64_t size, const std::optional<Operand>
   auto nothing = [&](DType dtype) { return Expr(zeros({size}, dtype)); };
   Expr all_ones = place.like(1);
 
-  Expr counts = Expr(scattered(nothing(s32), place, all_ones, plus));
+  Expr counts = scattered(nothing(s32), place, all_ones, plus);
   // Stable sorting puts the first of equals first, so the least position is it.
-  Expr first = Expr(scattered(nothing(s32).like(n), place, order, least));
-  Expr least_element = Expr(slice_in_dim(sorted.operand(), 0, 1));
+  Expr first = scattered(nothing(s32).like(n), place, order, least);
+  Expr least_element = slice_in_dim(sorted.operand(), 0, 1);
   Expr filler = fill ? Expr(trace_internal::like("fill", *fill, x.dtype()))
                      : Expr(reshape(least_element.operand(), {}));
   Expr taken = counts > 0;
-  Expr values = Expr(scattered(nothing(x.dtype()), place, sorted, replace));
-  Expr origin = Expr(reshape(slice_in_dim(order.operand(), 0, 1), {}));
-  Expr inverse = Expr(scattered(place.like(0), order, place, replace));
-  Expr last = Expr(slice_in_dim(place.operand(), n - 1, n));
+  Expr values = scattered(nothing(x.dtype()), place, sorted, replace);
+  Expr origin = reshape(slice_in_dim(order.operand(), 0, 1), {});
+  Expr inverse = scattered(place.like(0), order, place, replace);
+  Expr last = slice_in_dim(place.operand(), n - 1, n);
   return {where(taken, values, filler).tensor(), where(taken, first, origin).tensor(),
           reshape(inverse.operand(), x.dimensions()), counts.tensor(),
           (Expr(reshape(last.operand(), {})) + 1).tensor()};

@@ -3,7 +3,6 @@
 #include "heddle/scan/searching.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/public_call.h"
@@ -26,8 +25,8 @@ void require_order(const Tensor& x, const Tensor& y) {
 Expr isin_of(const Expr& x, const Expr& elements) {
   const int64_t n = elements.tensor().size();
   if (n == 0) return x != x;
-  Expr sorted = Expr(sort(Expr(ravel(elements.operand())).operand()));
-  Expr place = Expr(searchsorted(sorted.operand(), x.operand()));
+  Expr sorted = sort(Expr(ravel(elements.operand())).operand());
+  Expr place = searchsorted(sorted.operand(), x.operand());
   return x == Expr(take(sorted.operand(), minimum(place, n - 1).operand()));
 }
 

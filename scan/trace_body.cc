@@ -84,7 +84,8 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   using Root = Recorder::Root;
   const Root root = request.returns_captures ? Root::kWithCaptures : Root::kTuple;
   auto body = std::make_shared<Body>();
-  const uint64_t place = trace_internal::place_of(request.kind, request.callable.types, request.at);
+  const uint64_t place = trace_internal::place_of(request.kind, request.callable.types,
+                                                  trace_internal::PublicCall::line_or(request.at));
   Recordings* recordings = Recordings::of_thread();
   const Recordings::EntryPtr last = recordings ? recordings->at(place) : nullptr;
   Recorder recorder(request.what, request.at,

@@ -4,7 +4,6 @@
 
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::special {
@@ -113,8 +112,8 @@ Tensor kaiser(base::Int n, double beta, DType dtype, SourceLocation at) {
     const Expr place(iota(wide, {n}, 0));
     const Expr part = place * (2.0 / static_cast<double>(n - 1)) - 1;
     const Expr angle = beta * sqrt(maximum(1 - square(part), 0));
-    const Expr above = Expr(i0(angle.operand()));
-    const Expr below = Expr(i0(angle.like(beta).operand()));
+    const Expr above = i0(angle.operand());
+    const Expr below = i0(angle.like(beta).operand());
     return (above / below).astype(dtype).tensor();
   });
 }

@@ -6,7 +6,6 @@
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::special {
@@ -27,9 +26,9 @@ Expr comb_of(const Expr& n, const Expr& k) {
   const Expr inside = (k >= 0) & (k <= n);
   const Expr top = where(inside, n, 0), chosen = where(inside, k, 0);
   const Expr rest = top - chosen + 1, taken = chosen + 1;
-  const Expr log_beta = Expr(betaln(rest.operand(), taken.operand()));
+  const Expr log_beta = betaln(rest.operand(), taken.operand());
   const Expr ways = exp(-log_beta) / (top + 1);
-  const Expr whole = Expr(round(ways.operand()));
+  const Expr whole = round(ways.operand());
   const Expr count = where(is_whole(top) & is_whole(chosen), whole, ways);
   return where(is_nan(n) | is_nan(k), NAN, where(inside, count, 0));
 }

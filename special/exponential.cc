@@ -6,7 +6,6 @@
 
 #include "heddle/scan/loops.h"
 #include "heddle/special/internal/formula.h"
-#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::special {
@@ -15,7 +14,6 @@ namespace {
 using special_internal::evaluate;
 using special_internal::polynomial;
 using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Arguments = std::span<const Expr>;
 
 // sum over k of (-1)^(k+1) x^k / (k k!), for x up to 1.

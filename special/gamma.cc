@@ -6,7 +6,6 @@
 
 #include "heddle/special/internal/factors.h"
 #include "heddle/special/internal/lanczos.h"
-#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -18,7 +17,6 @@ using special_internal::lgamma_of;
 using special_internal::log_beta;
 using special_internal::zeta_of;
 using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Arguments = std::span<const Expr>;
 
 // The sign of gamma: between -n and -n + 1 it is that of (-1)^n.

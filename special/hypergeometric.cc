@@ -5,7 +5,6 @@
 #include "heddle/scan/loops.h"
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/formula.h"
-#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::special {
@@ -14,7 +13,6 @@ namespace {
 using special_internal::any_of;
 using special_internal::evaluate;
 using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Arguments = std::span<const Expr>;
 
 Expr is_pole(const Expr& x) { return (x <= 0) & (x == floor(x)); }
@@ -62,7 +60,7 @@ Sums series(const Expr& first, const Expr& enabled, Ratio ratio, Settled settled
   const SeriesState end = while_loop(running, advance,
                                      SeriesState{enabled.tensor(), scalar(0), first.tensor(),
                                                  first.tensor(), first.like(0).tensor()});
-  const Expr open = Expr(end.active);
+  const Expr open = end.active;
   return {where(open, NAN, Expr(end.sum)), where(open, NAN, Expr(end.slope))};
 }
 

@@ -5,7 +5,6 @@
 #include "heddle/scan/loops.h"
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/factors.h"
-#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -15,7 +14,6 @@ using special_internal::evaluate;
 using special_internal::log_ratio;
 using special_internal::power_over_gamma;
 using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Arguments = std::span<const Expr>;
 
 struct LentzState {

@@ -9,7 +9,6 @@
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/factors.h"
 #include "heddle/special/internal/lanczos.h"
-#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -21,7 +20,6 @@ using special_internal::lgamma1p;
 using special_internal::log_ratio;
 using special_internal::power_over_gamma;
 using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Arguments = std::span<const Expr>;
 
 enum class Wanted : uint8_t { kValue, kDerivative, kSampleDerivative };

@@ -7,7 +7,6 @@
 #include "heddle/scan/loops.h"
 #include "heddle/special/internal/squares.h"
 #include "heddle/special/normal.h"
-#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::special {
@@ -17,7 +16,6 @@ using special_internal::bell;
 using special_internal::evaluate;
 using special_internal::polynomial;
 using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Arguments = std::span<const Expr>;
 using std::numbers::egamma;
 using std::numbers::pi;

@@ -4,14 +4,12 @@
 #include <numbers>
 
 #include "heddle/special/internal/formula.h"
-#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
 
 using special_internal::evaluate;
 using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Arguments = std::span<const Expr>;
 
 // x times `log_y`, but 0 where x is 0: 0 log 0 = 0. A NaN of y stays.
@@ -67,7 +65,7 @@ Tensor rel_entr(Operand p, Operand q) {
 
 Tensor kl_div(Operand p, Operand q) {
   return evaluate("special::kl_div", {p, q}, [](Arguments v) {
-    Expr entropy = Expr(rel_entr(v[0].operand(), v[1].operand()));
+    Expr entropy = rel_entr(v[0].operand(), v[1].operand());
     return entropy - v[0] + v[1];
   });
 }

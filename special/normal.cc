@@ -5,7 +5,6 @@
 
 #include "heddle/special/internal/formula.h"
 #include "heddle/special/internal/squares.h"
-#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -16,7 +15,6 @@ using special_internal::split_square;
 using special_internal::Square;
 using trace_internal::Expr;
 using trace_internal::polynomial;
-using trace_internal::PublicCall;
 using Arguments = std::span<const Expr>;
 
 constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;

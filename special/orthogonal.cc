@@ -7,7 +7,6 @@
 #include "heddle/scan/loops.h"
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 

@@ -20,7 +20,7 @@ int64_t axis_of(const Shape& shape, int64_t axis);
 // errors: likewise, and where an axis is listed twice
 std::vector<int64_t> axes_of(const Shape& shape, const std::vector<int64_t>& axes);
 
-// A number of rows or columns, `usual` where none is given. errors: throws Error naming op and
+// A number of rows or columns, `usual` where none is given. errors: throws Error naming
 // `name` where it is below 0
 int64_t count_or(std::string_view name, std::optional<base::Int> count, int64_t usual);
 

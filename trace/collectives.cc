@@ -140,7 +140,7 @@ Opcode combiner(CollectiveCombine combine) {
   return Opcode::kAdd;
 }
 
-const Shape& shape_of(const Tensor& x) { return trace_internal::node_of(x, "operation", {}).shape; }
+const Shape& shape_of(const Tensor& x) { return trace_internal::node_of(x).shape; }
 
 // x, of pred as numbers to be added.
 Tensor countable(const Tensor& x) { return shape_of(x).dtype() == pred ? x.astype(s32) : x; }
@@ -180,6 +180,7 @@ Tensor all_reduce(const Tensor& x, const MeshAxes& axes, CollectiveCombine combi
   return combined("all_reduce", x, axes, combine, at);
 }
 Tensor psum(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
+  const PublicCall call("psum", at);
   return combined("psum", countable(x), axes, CollectiveCombine::kSum, at);
 }
 Tensor pmax(const Tensor& x, const MeshAxes& axes, SourceLocation at) {

@@ -5,7 +5,6 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"

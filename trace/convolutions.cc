@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "heddle/hlo/attributes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/window_geometry.h"

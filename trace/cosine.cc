@@ -4,7 +4,6 @@
 #include <numbers>
 
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/public_call.h"
@@ -69,7 +68,7 @@ Expr idct_of(const Expr& y) {
   const Expr half = Expr(complex(y.operand(), (-other).operand())) * turns(y, 1);
   const Expr mixed = Expr(real(ifft(half.operand()))) * 0.5;
   const int64_t even = (n + 1) / 2;
-  const Expr first = Expr(slice_in_dim(mixed.operand(), 0, even, 1, -1));
+  const Expr first = slice_in_dim(mixed.operand(), 0, even, 1, -1);
   const Expr second = reversed(Expr(slice_in_dim(mixed.operand(), even, n, 1, -1)));
   // Both apart by zeros between their elements, and added.
   std::vector<Padding> evens(static_cast<size_t>(y.tensor().rank())), odds = evens;

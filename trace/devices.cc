@@ -28,7 +28,8 @@ Device& DeviceOrName::find(std::string_view op, SourceLocation at) const {
                     op, ": the device is null; name one, or take one of devices()"),
                 at);
   StatusOr<Device*> device = runtime::find_device(name_);
-  throw_if_error(base::annotate(device.status(), op, ": "), at);
+  throw_if_error(base::annotate(device.status(), trace_internal::PublicCall::function_or(op), ": "),
+                 at);
   return **device;
 }
 

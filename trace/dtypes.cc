@@ -1,6 +1,5 @@
 #include "heddle/trace/dtypes.h"
 
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {

@@ -11,7 +11,6 @@
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"

@@ -3,7 +3,6 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
@@ -53,7 +52,7 @@ void refuse_chain(const Operand& x, const Operand& y) {
   const Operand &tensor = x.is_tensor() ? x : y, &number = x.is_tensor() ? y : x;
   if (!tensor.is_tensor() || number.is_tensor() || std::holds_alternative<bool>(number.number()))
     return;
-  const Shape& shape = trace_internal::node_of(tensor.tensor(), "operation", {}).shape;
+  const Shape& shape = trace_internal::node_of(tensor.tensor()).shape;
   if (shape.dtype() != pred) return;
   trace_internal::refuse("operands are ", shape, " and the C++ number ", number_text(number),
                          "; truths have no order among numbers: for 0.0 < y < 1 write "
@@ -75,7 +74,7 @@ Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Opera
 void refuse_point(const Operand& x, const Operand& y) {
   const Operand &tensor = x.is_tensor() ? x : y, &number = x.is_tensor() ? y : x;
   if (!tensor.is_tensor() || !std::holds_alternative<double>(number.number())) return;
-  const Shape& shape = trace_internal::node_of(tensor.tensor(), "operation", {}).shape;
+  const Shape& shape = trace_internal::node_of(tensor.tensor()).shape;
   if (!is_integer(shape.dtype())) return;
   trace_internal::refuse("operands are ", shape, " and the floating-point C++ number ",
                          std::get<double>(number.number()),
@@ -273,7 +272,7 @@ Tensor clip(Operand x, Operand low, Operand high) {
 }
 
 Tensor clamp(Operand low, Operand x, Operand high) {
-  return one_program("clamp", x.at(), [&] {
+  return one_program("clamp", low.at(), [&] {
     Tensor value = as_tensor(x);
     auto bound = [&](const Operand& b) {
       return b.is_tensor() ? b.tensor() : constant_like(b, value.dtype());

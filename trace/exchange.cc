@@ -53,6 +53,7 @@ Tensor lend(const void* data, const Shape& shape, MemoryOwner owner, SourceLocat
 
 Tensor trace_internal::lend_values(const void* data, size_t count, const Shape& shape,
                                    MemoryOwner owner, SourceLocation at) {
+  const PublicCall call("lend", at);
   check_array("lend", shape, at);
   if (static_cast<size_t>(shape.element_count()) != count) {
     throw Error(

@@ -1,7 +1,6 @@
 #include "heddle/trace/expr.h"
 
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {

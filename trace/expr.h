@@ -129,14 +129,14 @@ inline Expr any_of(const Expr& x) { return any(x.operand()); }
 inline Expr sum(const Expr& x, const Reduction& over) { return heddle::sum(x.operand(), over); }
 inline Expr mean(const Expr& x, const Reduction& over) { return heddle::mean(x.operand(), over); }
 
-// x of floats. errors: throws Error naming `op` and the operand where it is of anything else
+// x of floats. errors: throws Error naming the operand where it is of anything else
 Expr floating(std::string_view name, const Operand& x);
 
-// errors: throws Error naming `op` where x is of integers or pred
+// errors: throws Error where x is of integers or pred
 void require_inexact(const Operand& x);
 
 // `over` with its axes checked and counted from the start, so that a function in a function that is
-// handed it has nothing to say of them. errors: throws Error naming `op` and the axis
+// handed it has nothing to say of them. errors: throws Error naming the axis
 Reduction checked(const Operand& x, Reduction over);
 
 // c[0] x^(n-1) + .. + c[n-1] by Horner's rule, the highest power first.

@@ -5,7 +5,6 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
@@ -83,7 +82,7 @@ std::vector<int64_t> inverse_of(const std::vector<int64_t>& order) {
 // HLO's fft of at most three axes.
 Expr transformed(const Plan& plan, const Expr& x) {
   std::vector<int64_t> order = order_with_last(x.tensor().rank(), plan.axes);
-  Expr moved = Expr(transpose(x.operand(), order));
+  Expr moved = transpose(x.operand(), order);
   Dimensions sizes = moved.dimensions();
   DType dtype = moved.dtype();
   if (plan.type == FftType::kRfft) {
@@ -94,11 +93,11 @@ Expr transformed(const Plan& plan, const Expr& x) {
     sizes.back() = plan.lengths.back();
     dtype = dtype == c128 ? f64 : f32;
   }
-  Expr out = Expr(trace_internal::emit(
+  Expr out = trace_internal::emit(
       {.opcode = hlo::Opcode::kFft,
        .operands = {moved.tensor()},
        .attrs = hlo::FftAttrs{.fft_type = plan.type, .fft_length = plan.lengths},
-       .declared = Shape(dtype, sizes)}));
+       .declared = Shape(dtype, sizes)});
   return transpose(out.operand(), inverse_of(order));
 }
 

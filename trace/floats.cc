@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 

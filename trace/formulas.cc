@@ -4,7 +4,6 @@
 #include <numbers>
 
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/public_call.h"

@@ -7,7 +7,6 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/matrices.h"

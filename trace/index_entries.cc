@@ -57,7 +57,7 @@ Tensor moved_to_front(const Tensor& out, int64_t first, int64_t rank) {
 
 void require_values(const std::vector<IndexEntry>& entries) {
   for (const IndexEntry& entry : entries) {
-    if (const Tensor* t = std::get_if<Tensor>(&entry.value())) node_of(*t, "operation", {});
+    if (const Tensor* t = std::get_if<Tensor>(&entry.value())) node_of(*t);
   }
 }
 
@@ -268,7 +268,7 @@ int64_t Indexing::apply(const Tensor& indices, int64_t axis, Tensor& out) const 
 Tensor trace_internal::picked(std::string_view op, const Tensor& x,
                               const std::vector<IndexEntry>& entries, SourceLocation at) {
   const PublicCall call(op, at);
-  node_of(x, "operation", {});
+  node_of(x);
   return one_program(op, at, [&] {
     const Entries all = entries_of(x, entries);
     return Indexing(all.x, all, at).get();

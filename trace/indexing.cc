@@ -119,7 +119,7 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
   if (xs.empty()) trace_internal::refuse("has no operands; give at least one");
   std::vector<Shape> scalars;
   for (const Tensor& x : xs) {
-    Shape scalar = Shape::scalar(trace_internal::node_of(x, "operation", {}).shape.dtype());
+    Shape scalar = Shape::scalar(trace_internal::node_of(x).shape.dtype());
     scalars.insert(scalars.end(), {scalar, scalar});
   }
   int64_t along = axis_of(xs[0].shape(), axis);

@@ -79,7 +79,7 @@ class IndexEntry {
   template <std::integral T>
   requires(!std::same_as<T, bool>)
       IndexEntry(T position, SourceLocation at = SourceLocation::here())
-      : value_(static_cast<int64_t>(position)), at_(at) {}
+      : value_(int64_t{base::Int(position)}), at_(at) {}
   template <class T>
   requires(std::same_as<T, bool> || std::floating_point<T>) IndexEntry(T) {
     static_assert(!sizeof(T),

@@ -9,7 +9,6 @@
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"

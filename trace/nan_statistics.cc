@@ -4,7 +4,6 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/indexing.h"
@@ -49,7 +48,7 @@ Tensor nan_extreme(std::string_view op, const Operand& operand, const Reduction&
   Expr x = floating("x", operand);
   return one_program(op, [&] {
     const Tensor numbers = without_nan(x, greatest);
-    Expr found = Expr(reduce(numbers, over));
+    Expr found = reduce(numbers, over);
     return where(Expr(all(is_nan(x).operand(), over)), NAN, found).tensor();
   });
 }
@@ -70,7 +69,7 @@ Tensor nan_spread(std::string_view op, const Operand& operand, const Reduction& 
   const Expr x = floating("x", operand);
   const Reduction over = checked(operand, given);
   return one_program(op, [&] {
-    const Expr wide = Expr(trace_internal::wide_for_sums(x.tensor()));
+    const Expr wide = trace_internal::wide_for_sums(x.tensor());
     const Expr out = variance_of(wide, over, ddof);
     return (root ? sqrt(out) : out).astype(x.dtype()).tensor();
   });
@@ -83,9 +82,9 @@ Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, b
   if (!has_nan(operand)) return one_program(op, [&] { return find(operand, along, false); });
   Expr x = floating("x", operand);
   return one_program(op, [&] {
-    Expr none = Expr(all(is_nan(x).operand(), {.axes = {along}}));
+    Expr none = all(is_nan(x).operand(), {.axes = {along}});
     const Tensor numbers = without_nan(x, greatest);
-    Expr found = Expr(find(numbers, along, false));
+    Expr found = find(numbers, along, false);
     return where(none, -1, found).tensor();
   });
 }

@@ -81,6 +81,9 @@ std::string name_of(const Scope& scope);
 // The node, or Error "op: operand has no value ..".
 const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at);
 
+// The same inside of a public function.
+const Node& node_of(const Tensor& tensor);
+
 // "op: operand is a traced f32[3], made at a.cc:7, that escaped from the scan at a.cc:5; .."
 Status escaped_error(const Node& node, std::string_view op, std::string_view which = "operand");
 

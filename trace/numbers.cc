@@ -5,7 +5,6 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
@@ -74,7 +73,7 @@ FrexpResult frexp_of(const Expr& x) {
   const int64_t lift = layout.mantissa + 1;
   const Expr is_small = abs(x) < float_limits(x.dtype()).smallest_normal;
   const Expr normal = where(is_small, x * std::ldexp(1.0, static_cast<int>(lift)), x);
-  const Expr bits = Expr(bitcast_convert(normal.operand(), layout.bits));
+  const Expr bits = bitcast_convert(normal.operand(), layout.bits);
   const auto mask = static_cast<uint64_t>(layout.exponent_max) << layout.mantissa;
   const Expr stored = ((bits & mask) >> layout.mantissa).astype(s32);
   const Expr half =
@@ -98,7 +97,7 @@ Tensor around(Operand operand, base::Int decimals) {
     const Expr wide = bit_width(x.dtype()) < 32 ? x.astype(f32) : x;
     const double factor = std::pow(10.0, static_cast<double>(std::abs(decimals)));
     const Expr scaled = decimals > 0 ? wide * factor : wide / factor;
-    const Expr whole = Expr(round(scaled.operand()));
+    const Expr whole = round(scaled.operand());
     const Expr out = decimals > 0 ? whole / factor : whole * factor;
     return where(is_finite(scaled), out, wide).astype(x.dtype()).tensor();
   });
@@ -204,7 +203,7 @@ Tensor spacing(Operand operand) {
   trace_internal::require_ieee_float("x", x.dtype());
   return one_program("spacing", [&] {
     const Expr size = abs(x);
-    const Expr next = Expr(nextafter(size.operand(), INFINITY));
+    const Expr next = nextafter(size.operand(), INFINITY);
     return signed_as(where(is_finite(x), next - size, NAN), x).tensor();
   });
 }
@@ -269,7 +268,7 @@ Tensor packbits(Operand operand, std::optional<base::Int> axis) {
     shape[static_cast<size_t>(along)] = bytes;
     shape.insert(shape.begin() + along + 1, 8);
     Expr groups(reshape(pad(bits, 0, room), shape));
-    Expr weights = Expr(iota(u8, shape, along + 1));
+    Expr weights = iota(u8, shape, along + 1);
     Expr placed = groups << (7 - weights);
     return sum(placed, {.axes = {along + 1}}).astype(u8).tensor();
   });

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "heddle/hlo/literal.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
@@ -173,7 +172,7 @@ Tensor constant_like(const Operand& number, DType dtype, std::string_view repair
 
 Tensor as_tensor(const Operand& operand) {
   if (operand.is_tensor()) {
-    trace_internal::node_of(operand.tensor(), "operation", {});
+    trace_internal::node_of(operand.tensor());
     return operand.tensor();
   }
   return constant_like(operand, kDefaultDtypes[order_of(operand)],
@@ -251,7 +250,7 @@ std::string cast_advice(const Tensor& a, const Tensor& b) {
 // Numpy's rule: dimensions are matched from the last; one of size 1 stretches.
 Tensor broadcast_to(const Tensor& x, const base::Ints& dimensions, SourceLocation at) {
   const trace_internal::PublicCall call("broadcast_to", at);
-  const Shape& from = trace_internal::node_of(x, "operation", {}).shape;
+  const Shape& from = trace_internal::node_of(x).shape;
   if (from.dimensions() == dimensions) return x;
   Tensor squeezed = x;
   std::vector<int64_t> kept;
@@ -303,9 +302,8 @@ Tensor constant_beside(const Operand& number, const Operand& other, DType dtype)
 }  // namespace
 
 OperandPair unify(const Operand& a, const Operand& b) {
-  SourceLocation at = a.at().known() ? a.at() : b.at();
   auto node = [&](const Operand& x) -> const Shape& {
-    return trace_internal::node_of(x.tensor(), "operation", x.at().known() ? x.at() : at).shape;
+    return trace_internal::node_of(x.tensor()).shape;
   };
   // Of two numbers the greater kind decides, as in numpy: where(c, 1, 0.5) is f32.
   const DType dtype = a.is_tensor()   ? node(a).dtype()

@@ -3,7 +3,6 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/comparing.h"
 #include "heddle/trace/dtypes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/public_call.h"

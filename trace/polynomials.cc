@@ -4,7 +4,6 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/vectors.h"
 

@@ -1,7 +1,6 @@
 #include "heddle/trace/positions.h"
 
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {

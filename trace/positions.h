@@ -15,7 +15,7 @@ Tensor from_start(const Tensor& indices, int64_t size);
 // Wide enough to hold any position of the axis.
 Tensor widened(const Tensor& indices);
 
-// errors: throws Error naming `op` unless they are integers
+// errors: throws Error unless they are integers
 void require_integers(const Tensor& indices);
 
 Status nothing_to_take(std::string_view op, const Shape& shape, int64_t axis);

@@ -43,6 +43,8 @@ class PublicCall {
   static bool is_own() { return now.is_own; }
 
  private:
+  friend class OwnCode;
+  friend class SharedCode;
   friend class UserCode;
   struct State {
     std::string_view function = {};  // empty: none
@@ -52,6 +54,30 @@ class PublicCall {
   static constinit thread_local State now;
 
   State before_;
+};
+
+// While one lives, what is recorded has no line: a computation that all callers share.
+class SharedCode {
+ public:
+  SharedCode() : before_(PublicCall::now) { PublicCall::now.at = {}; }
+  ~SharedCode() { PublicCall::now = before_; }
+  SharedCode(const SharedCode&) = delete;
+  SharedCode& operator=(const SharedCode&) = delete;
+
+ private:
+  PublicCall::State before_;
+};
+
+// While one lives, a function that is given functions runs its own.
+class OwnCode {
+ public:
+  OwnCode() : before_(PublicCall::now) { PublicCall::now.is_own = true; }
+  ~OwnCode() { PublicCall::now = before_; }
+  OwnCode(const OwnCode&) = delete;
+  OwnCode& operator=(const OwnCode&) = delete;
+
+ private:
+  PublicCall::State before_;
 };
 
 // While one lives, a function of the user's runs: what it calls are outermost functions. It does

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/public_call.h"

@@ -412,8 +412,9 @@ std::shared_ptr<runtime::Executable> still_fits(const Made& made,
 }
 
 // A function outside of a trace: recorded and, when its trace has ended, run.
-std::vector<Tensor> at_once(std::string_view what, SourceLocation at,
+std::vector<Tensor> at_once(std::string_view what, SourceLocation given,
                             base::FunctionRef<std::vector<Tensor>()> fn) {
+  const SourceLocation at = PublicCall::line_or(given);
   const uint64_t place = place_of(what.data(), nullptr, at);
   Programs* programs = Programs::of_thread();
   const Programs::EntryPtr last = programs ? programs->at(place) : nullptr;
@@ -491,7 +492,7 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
                          SourceLocation at) {
   count_trace();
   using Fragments = Recordings<Fragment>;
-  const uint64_t place = place_of(what.data(), nullptr, at);
+  const uint64_t place = place_of(what.data(), nullptr, PublicCall::line_or(at));
   Fragments* fragments = Fragments::of_thread();
   const Fragments::EntryPtr last = fragments ? fragments->at(place) : nullptr;
   Recorder recorder(what, at, last ? RecordingPtr(last, &last->recording) : nullptr);
@@ -512,6 +513,17 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
   auto fragment = std::make_shared<const hlo::Module>(std::move(traced.module));
   if (recording && fragments) fragments->keep(place, {*std::move(recording), fragment});
   return fragment;
+}
+
+void require_results(const hlo::Module& function, std::span<const Shape> wanted) {
+  const Shape& result = function.entry_computation().result_shape();
+  const size_t given = result.is_tuple() ? result.elements().size() : 1;
+  for (size_t i = 0; i < wanted.size() && i < given; ++i) {
+    const Shape& each = result.is_tuple() ? result.elements()[i] : result;
+    if (each.is_tuple() || each.dtype() == wanted[i].dtype()) continue;
+    refuse("its function gives ", each, "; must give ", wanted[i], ", cast it with astype(",
+           to_string(wanted[i].dtype()), ")");
+  }
 }
 
 Fragment scalar_computation(hlo::Opcode opcode, DType dtype) {

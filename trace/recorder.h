@@ -163,6 +163,10 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
                          base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                          SourceLocation at);
 
+// errors: throws Error where the function of scalars gives other types than those wanted: HLO would
+// round them at each step
+void require_results(const hlo::Module& function, std::span<const Shape> wanted);
+
 // A computation of one scalar op on two parameters, for reduce and scatter. Memoised per thread.
 Fragment scalar_computation(hlo::Opcode opcode, DType dtype);
 

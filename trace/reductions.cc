@@ -9,7 +9,6 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/moved_from.h"
@@ -286,8 +285,8 @@ Tensor flat_extreme(std::string_view op, const Operand& x, bool greatest) {
 }
 
 void require_init(const Tensor& x, const Tensor& init) {
-  const Shape& of = trace_internal::node_of(x, "operation", {}).shape;
-  const Shape& start = trace_internal::node_of(init, "operation", {}).shape;
+  const Shape& of = trace_internal::node_of(x).shape;
+  const Shape& start = trace_internal::node_of(init).shape;
   if (start.dtype() == of.dtype()) return;
   trace_internal::refuse("init is ", start, " and x ", of,
                          "; their dtypes must be equal, cast init with astype(", of.dtype(), ")");
@@ -311,9 +310,10 @@ std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tens
     std::vector<Shape> scalars;
     for (int round = 0; round < 2; ++round) {
       for (const Tensor& x : xs)
-        scalars.push_back(Shape::scalar(trace_internal::node_of(x, "operation", {}).shape.dtype()));
+        scalars.push_back(Shape::scalar(trace_internal::node_of(x).shape.dtype()));
     }
     trace_internal::Fragment body = trace_internal::scalar_fragment("reduce", scalars, fn, at);
+    trace_internal::require_results(*body, std::span(scalars).first(xs.size()));
     std::vector<Tensor> operands = xs;
     operands.insert(operands.end(), inits.begin(), inits.end());
     return trace_internal::emit_many(

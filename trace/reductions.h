@@ -48,7 +48,7 @@ Reduction over_axis(const Axis& axis, Keep keep = false) {
                 "a reduction is over an axis, sum(x, 0), or over {.axes = {0, 1}, .keep_dims = "
                 "true}, or over all: sum(x)");
   if constexpr (kIsAxis)
-    return {.axes = {static_cast<int64_t>(axis)}, .keep_dims = keep_dims};
+    return {.axes = {base::Int(axis)}, .keep_dims = keep_dims};
   else if constexpr (kIsList)
     return {.axes = axis, .keep_dims = keep_dims};
   else if constexpr (kIsWhole)
@@ -67,7 +67,7 @@ base::Int ddof_of(Count ddof) {
   static_assert(kIsCount && !std::same_as<Count, bool>,
                 "the third argument of a variance is ddof, an integer; write "
                 "{.axes = {0}, .keep_dims = true} to keep the axis");
-  return static_cast<int64_t>(ddof);
+  return base::Int(ddof);
 }
 
 }  // namespace trace_internal

@@ -5,7 +5,6 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"

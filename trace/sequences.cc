@@ -4,7 +4,6 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/grids.h"

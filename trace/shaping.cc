@@ -6,7 +6,6 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
@@ -181,9 +180,9 @@ Tensor broadcast_in_dim(Operand operand, const base::Ints& shape, const base::In
 Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
   const PublicCall call("concat", at);
   if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
-  const Shape& first = trace_internal::node_of(parts[0], "operation", {}).shape;
+  const Shape& first = trace_internal::node_of(parts[0]).shape;
   for (const Tensor& part : parts) {
-    const Shape& shape = trace_internal::node_of(part, "operation", {}).shape;
+    const Shape& shape = trace_internal::node_of(part).shape;
     if (shape.dtype() == first.dtype()) continue;
     trace_internal::refuse("parts are ", first, " and ", shape, "; their dtypes must be equal, ",
                            cast_advice(parts[0], part));
@@ -198,12 +197,11 @@ Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation a
 Tensor stack(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
   const PublicCall call("stack", at);
   if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
-  int64_t rank = trace_internal::node_of(parts[0], "operation", {}).shape.rank();
+  int64_t rank = trace_internal::node_of(parts[0]).shape.rank();
   return one_program("stack", [&] {
     std::vector<Tensor> rows;
     for (const Tensor& part : parts) {
-      if (!same_dimensions(trace_internal::node_of(part, "operation", {}).shape,
-                           parts[0].shape())) {
+      if (!same_dimensions(trace_internal::node_of(part).shape, parts[0].shape())) {
         trace_internal::refuse("parts are ", parts[0].shape(), " and ", part.shape(),
                                "; all must have one shape");
       }

@@ -6,7 +6,6 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/dtypes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
@@ -19,7 +18,6 @@ namespace {
 using trace_internal::axis_of;
 using trace_internal::checked;
 using trace_internal::Expr;
-using trace_internal::floating;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
@@ -131,7 +129,7 @@ Tensor corrcoef(Operand operand) {
     Tensor variances = diagonal(c.operand());
     if (is_complex(variances.dtype())) variances = real(variances);
     Expr deviation = sqrt(Expr(variances)).astype(c.dtype());
-    Expr rows = Expr(expand_dims(deviation.operand(), 1));
+    Expr rows = expand_dims(deviation.operand(), 1);
     return (c / rows / deviation).tensor();
   });
 }

@@ -46,6 +46,10 @@ const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at
   return *tensor.node();
 }
 
+const Node& node_of(const Tensor& tensor) {
+  return node_of(tensor, PublicCall::function_or("heddle"), {});
+}
+
 std::string_view why_no_value(const Tensor& tensor) {
   return tensor.node()
              ? "was moved from and has no value; use the variable that it was moved to, "

@@ -5,7 +5,6 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/index_entries.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/public_call.h"
@@ -16,11 +15,9 @@ namespace heddle {
 namespace {
 
 using trace_internal::array_of;
-using trace_internal::count_arrays;
 using trace_internal::Entries;
 using trace_internal::from_start;
 using trace_internal::Indexing;
-using trace_internal::nothing_to_take;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 using trace_internal::range_of;
@@ -298,7 +295,7 @@ Tensor updated(std::string_view op, const Tensor& x, const std::vector<IndexEntr
                const Operand& value, SourceLocation at, bool set, Combine combine) {
   const PublicCall call(op, at);
   return one_program(op, [&] {
-    trace_internal::node_of(x, "operation", {});
+    trace_internal::node_of(x);
     refuse_point(op, x, value);
     const Tensor update = trace_internal::like("value", value, x.dtype());
     trace_internal::require_values(given);

@@ -1,6 +1,5 @@
 #include "heddle/trace/vectors.h"
 
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {

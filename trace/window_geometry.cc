@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {

@@ -5,7 +5,6 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/extremes.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/public_call.h"
@@ -203,7 +202,7 @@ std::vector<Tensor> reduce_window(
   std::vector<Shape> scalars;
   for (int round = 0; round < 2; ++round) {
     for (const Tensor& x : xs)
-      scalars.push_back(Shape::scalar(trace_internal::node_of(x, "operation", {}).shape.dtype()));
+      scalars.push_back(Shape::scalar(trace_internal::node_of(x).shape.dtype()));
   }
   hlo::Window window = window_of(xs[0].shape(), windows, false);
   return trace_internal::in_program(kOp, [&] {

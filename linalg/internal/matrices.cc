@@ -5,7 +5,6 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/custom_call.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/public_call.h"

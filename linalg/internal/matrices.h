@@ -14,7 +14,7 @@ namespace heddle::linalg_internal {
 
 using trace_internal::Expr;
 
-// The operand, of f32, f64, c64 or c128 and of `rank` or more. errors: Error naming op and operand
+// The operand, of f32, f64, c64 or c128 and of `rank` or more. errors: Error naming the operand
 Expr numbers_of(std::string_view name, const Operand& x, int64_t rank);
 // A batch of matrices [.., m, n], and of square ones.
 Expr matrices_of(std::string_view name, const Operand& x);

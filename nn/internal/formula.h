@@ -14,7 +14,7 @@ using trace_internal::floating;
 // x in f32 at least: what statistics and sums of many terms are taken in.
 inline Expr wide_of(const Expr& x) { return x.astype(x.dtype() == f64 ? f64 : f32); }
 
-// The program `op` of one result, which fn gives as a Expr.
+// The program `op` of one result, which fn gives as an Expr.
 template <class Fn>
 Tensor formula(std::string_view op, Fn&& fn) {
   return trace_internal::one_program(op, [&] { return fn().tensor(); });

@@ -5,7 +5,6 @@
 
 #include "heddle/special/normal.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
 
@@ -127,7 +126,7 @@ void require_order(std::string_view low_name, const Operand& low, std::string_vi
 
 void require_floats(std::string_view name, const Operand& x) {
   if (!x.is_tensor()) return;
-  const Shape& shape = trace_internal::node_of(x.tensor(), "operation", {}).shape;
+  const Shape& shape = trace_internal::node_of(x.tensor()).shape;
   if (has_float_limits(shape.dtype())) return;
   trace_internal::refuse(name, " is ", shape,
                          "; it must be of f16, bf16, f32 or f64, cast it with astype(f32)");

@@ -72,7 +72,7 @@ Expr first_bits_in_pairs(const Words& keys, int64_t width) {
 Expr parts_of_words(const Expr& words, int64_t width, int64_t size) {
   int64_t count = words.dimensions()[0];
   int64_t parts = 32 / width;
-  Expr wide = Expr(broadcast_in_dim(words.operand(), {count, parts}, {0}));
+  Expr wide = broadcast_in_dim(words.operand(), {count, parts}, {0});
   Expr shift = Expr(iota(u32, {count, parts}, 1)) * width;
   return part(shaped((wide >> shift).astype(unsigned_of(width)), {count * parts}), 0, size);
 }

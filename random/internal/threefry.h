@@ -19,7 +19,7 @@ struct Words {
 // 20 rounds of the cipher on two words of counters; all four broadcast.
 Words threefry2x32(const Words& key, const Words& counters);
 
-// The words of a user's key. errors: Error naming `op` where it is not u32[2]
+// The words of a user's key. errors: Error where it is not u32[2]
 Words words_of(const Operand& key);
 // The key of words: u32[..,2].
 Tensor key_of(const Words& words);

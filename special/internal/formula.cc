@@ -1,7 +1,6 @@
 #include "heddle/special/internal/formula.h"
 
 #include "heddle/trace/axes.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::special_internal {
@@ -12,7 +11,7 @@ DType common_dtype(std::initializer_list<Operand> operands) {
   const Operand* first = nullptr;
   for (const Operand& x : operands) {
     if (!x.is_tensor()) continue;
-    const Shape& shape = trace_internal::node_of(x.tensor(), "operation", {}).shape;
+    const Shape& shape = trace_internal::node_of(x.tensor()).shape;
     trace_internal::require_ieee_float("operand", shape.dtype());
     if (first && shape.dtype() != first->tensor().dtype()) {
       trace_internal::refuse("operands are ", first->tensor().shape(), " and ", shape,

@@ -4,7 +4,7 @@ namespace heddle::special_internal {
 
 Square split_square(const Expr& x) {
   bool wide = x.dtype() == f64;
-  Expr head = Expr(reduce_precision(x.operand(), wide ? 11 : 8, wide ? 25 : 11));
+  Expr head = reduce_precision(x.operand(), wide ? 11 : 8, wide ? 25 : 11);
   return {head * head, (x - head) * (x + head)};
 }
 

@@ -27,6 +27,21 @@ constexpr char kHere[] = "[messages_test.cc:";
 
 // ---- Nothing to call.
 
+// Numbers that wrapped, or were rounded at each step, in silence.
+TEST(Silence, OfWrappedAxesAndOfFunctionsThatGiveAnotherDtypeIsNone) {
+  const Tensor x = ones({2, 3});
+  const size_t zero = 0;
+  EXPECT_THAT(error_of([&] { sum(x, zero - 1); }), StartsWith("sum: axis is 9223372036854775807"));
+  EXPECT_THAT(error_of([&] { (void)x[zero - 1]; }),
+              StartsWith("x[..]: position 9223372036854775807"));
+  const auto wide = [](std::span<const Tensor> s) {
+    return std::vector{s[0].astype(f64) + s[1].astype(f64)};
+  };
+  EXPECT_THAT(
+      error_of([&] { reduce({x}, {zeros({})}, wide, {0}); }),
+      AllOf(StartsWith("reduce: its function gives f64[]; must give f32[]"), HasSubstr(kHere)));
+}
+
 TEST(NothingToCall, IsAnErrorOfEachFunctionThatCalls) {
   using Unary = Tensor(Tensor);
   const Tensor x = ones({3});

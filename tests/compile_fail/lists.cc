@@ -98,6 +98,7 @@ Tensor of_no_list(Tensor x) {
 // case argmax_of_two: this argument is a bool, true or false
 // case sort_of_int: this argument is a bool, true or false
 // case sort_of_text: this argument is a bool, true or false
+// case sort_of_comparator: this argument is a bool, true or false
 // case norm_of_int: this argument is a bool, true or false
 // case keep_dims_of_int: this argument is a bool, true or false
 // case running_of_int: this argument is a bool, true or false
@@ -106,6 +107,8 @@ Tensor flagged(Tensor x, bool flag, std::vector<bool> flags) {
   return argmax(x, 0, 1);
 #elif defined(sort_of_int)
   return sort(x, 0, 1);
+#elif defined(sort_of_comparator)
+  return sort(x, 0, [](Tensor a, Tensor b) { return a < b; });
 #elif defined(sort_of_text)
   return sort(x, 0, "descending");
 #elif defined(norm_of_int)

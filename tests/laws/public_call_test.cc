@@ -15,8 +15,6 @@
 namespace heddle::laws {
 namespace {
 
-using testing::IsEmpty;
-
 constexpr Tensor Inputs::*kTensors[] = {
     &Inputs::x,     &Inputs::y,      &Inputs::v,     &Inputs::m,    &Inputs::s,
     &Inputs::image, &Inputs::kernel, &Inputs::heads, &Inputs::rows, &Inputs::position,
