@@ -15,8 +15,9 @@ class Flag {
   template <class T>
   requires std::is_convertible_v<T, bool>
   constexpr Flag(T value) : value_(static_cast<bool>(value)) {  // implicit: sort(x, 0, true)
-    static_assert(std::same_as<T, bool> || requires { value.operator bool(); },
-                  "this argument is a bool, true or false; several axes or sizes stand in braces");
+    static_assert(
+        std::same_as<T, bool> || requires { value.operator bool(); },
+        "this argument is a bool, true or false; several axes or sizes stand in braces");
   }
   constexpr operator bool() const { return value_; }
 
@@ -24,8 +25,8 @@ class Flag {
   bool value_ = false;
 };
 
-// A member that no one writes: those behind it in a struct are given by name. Where {0, 1} could
-// be a struct or a list it is thus the list.
+// A member of a struct that nobody writes, so that the members behind it are given by name. Then
+// {0, 1}, which could be the struct or a list, is the list.
 class OnlyByName {
  public:
   explicit OnlyByName() = default;

@@ -164,7 +164,7 @@ Expr funm_of(const Expr& a, const std::function<Tensor(const Tensor&)>& fn) {
   trace_internal::count_trace();
   const Expr values = trace_internal::as_users_code([&] { return fn(eigenvalues.tensor()); });
   // The loop over columns is no function of the user's.
-  const trace_internal::OwnCode own;
+  const auto own = trace_internal::PublicCall::own_code();
   if (values.tensor().shape() != eigenvalues.tensor().shape()) {
     trace_internal::refuse("fn gives ", values.tensor().shape(), "; must give ",
                            eigenvalues.tensor().shape(), ", as the eigenvalues are");

@@ -35,16 +35,15 @@ Expr column_scaled(const Expr& matrix, const Expr& variances) {
 }
 
 Expr root_of(const Expr& covariance, CovarianceRoot root) {
-  auto with = [&](const Tensor& t) { return Expr(t); };
   switch (root) {
-    case CovarianceRoot::kCholesky: return with(linalg::cholesky(covariance.operand()));
+    case CovarianceRoot::kCholesky: return Expr(linalg::cholesky(covariance.operand()));
     case CovarianceRoot::kEigh: {
       linalg::Eigh e = linalg::eigh(covariance.operand());
-      return column_scaled(with(e.eigenvectors), with(e.eigenvalues));
+      return column_scaled(Expr(e.eigenvectors), Expr(e.eigenvalues));
     }
     case CovarianceRoot::kSvd: {
       linalg::Svd s = linalg::svd(covariance.operand());
-      return column_scaled(with(s.u), with(s.s));
+      return column_scaled(Expr(s.u), Expr(s.s));
     }
   }
   return covariance;

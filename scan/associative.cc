@@ -156,7 +156,7 @@ Tensor up_to_each(const Tensor& rows, SourceLocation at) {
   if (n < 2) return rows;
   const Tensor first = slice_in_dim({rows, at}, 0, 1);
   auto step = [](Tensor carry, Tensor row) {
-    const trace_internal::SharedCode shared;
+    const PublicCall shared = PublicCall::shared_code();
     Tensor next = Combine{}(carry, row);
     return std::pair(next, next);
   };
@@ -171,7 +171,7 @@ Tensor from_each(const Tensor& rows, SourceLocation at) {
   const int64_t n = rows.dim(0);
   if (n < 2) return rows;
   auto step = [](Tensor carry, std::pair<Tensor, Tensor> x) {
-    const trace_internal::SharedCode shared;
+    const PublicCall shared = PublicCall::shared_code();
     const auto& [row, place] = x;
     const Dimensions& shape = carry.shape().dimensions();
     const Expr before(carry), to(place);

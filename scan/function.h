@@ -107,7 +107,7 @@ class Function {
   SourceLocation made_at_;
 };
 
-// Of a function of Heddle's by its name: Function("exp", exp).
+// Wraps a function of Heddle's, given by its name: Function("exp", exp).
 Function(std::string, Tensor (*)(Operand), SourceLocation = {})
     ->Function<trace_internal::ByName<Operand>>;
 Function(std::string, Tensor (*)(Operand, Operand), SourceLocation = {})

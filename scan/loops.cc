@@ -192,7 +192,7 @@ std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const 
   carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());
   auto spec = [&] { return behind(2, init); };
   auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
-    const trace_internal::SharedCode shared;
+    const PublicCall shared = PublicCall::shared_code();
     specs = {TreeSpec{}};
     return std::vector<Tensor>{less(leaves[0], leaves[1])};
   };

@@ -58,14 +58,13 @@ Expansion series(const Expr& a, const Expr& x, const Expr& enabled, Wanted wante
   double epsilon = float_limits(a.dtype()).epsilon;
   auto running = [&](const SeriesState& s) { return any_of(s.active).tensor(); };
   auto step = [&](const SeriesState& s) {
-    auto located = [&](const Tensor& t) { return Expr(t); };
-    Expr active = located(s.active);
-    Expr r = located(s.r) + 1.0;
+    Expr active = s.active;
+    Expr r = Expr(s.r) + 1.0;
     Expr ratio = x / r;
-    Expr term_slope = located(s.term_slope) * ratio - located(s.term) * x / (r * r);
-    Expr slope = located(s.slope) + term_slope;
-    Expr term = located(s.term) * ratio;
-    Expr sum = located(s.sum) + term;
+    Expr term_slope = Expr(s.term_slope) * ratio - Expr(s.term) * x / (r * r);
+    Expr slope = Expr(s.slope) + term_slope;
+    Expr term = Expr(s.term) * ratio;
+    Expr sum = Expr(s.sum) + term;
     Expr unconverged =
         wanted == Wanted::kValue ? term / sum > epsilon : abs(term_slope / slope) > epsilon;
     return SeriesState{(active & unconverged).tensor(),
@@ -127,25 +126,24 @@ FractionState fraction_start(const Expr& a, const Expr& x, const Expr& enabled) 
 }
 
 FractionState fraction_step(const FractionState& s, double epsilon, Wanted wanted) {
-  auto located = [&](const Tensor& t) { return Expr(t); };
-  Expr active = located(s.active);
-  Expr step = located(s.step) + 1;
+  Expr active = s.active;
+  Expr step = Expr(s.step) + 1;
   Expr c = step.astype(s.y.dtype());
-  Expr y = located(s.y) + 1.0;
-  Expr z = located(s.z) + 2.0;
-  Expr p1 = located(s.p1), p2 = located(s.p2), q1 = located(s.q1), q2 = located(s.q2);
-  Expr dp1 = located(s.dp1), dp2 = located(s.dp2), dq1 = located(s.dq1), dq2 = located(s.dq2);
+  Expr y = Expr(s.y) + 1.0;
+  Expr z = Expr(s.z) + 2.0;
+  Expr p1 = Expr(s.p1), p2 = Expr(s.p2), q1 = Expr(s.q1), q2 = Expr(s.q2);
+  Expr dp1 = Expr(s.dp1), dp2 = Expr(s.dp2), dq1 = Expr(s.dq1), dq2 = Expr(s.dq2);
   Expr yc = y * c;
   Expr p = p1 * z - p2 * yc;
   Expr q = q1 * z - q2 * yc;
   Expr regular = q != 0.0;
   Expr ratio = p / q;
-  Expr change = where(regular, abs((located(s.value) - ratio) / ratio), 1.0);
-  Expr value = where(regular, ratio, located(s.value));
+  Expr change = where(regular, abs((Expr(s.value) - ratio) / ratio), 1.0);
+  Expr value = where(regular, ratio, Expr(s.value));
   Expr dp = dp1 * z - p1 - dp2 * yc + p2 * c;
   Expr dq = dq1 * z - q1 - dq2 * yc + q2 * c;
-  Expr slope = where(regular, (dp - value * dq) / q, located(s.slope));
-  Expr slope_change = where(regular, abs(slope - located(s.slope)), 1.0);
+  Expr slope = where(regular, (dp - value * dq) / q, Expr(s.slope));
+  Expr slope_change = where(regular, abs(slope - Expr(s.slope)), 1.0);
   // The convergents grow without bound; only their ratios matter.
   Expr scale = where(abs(p) > 1.0 / epsilon, epsilon, p.like(1.0));
   Expr unconverged = (wanted == Wanted::kValue ? change : slope_change) > epsilon;

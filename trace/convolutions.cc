@@ -41,9 +41,7 @@ ConvLayout filled(ConvLayout layout, int64_t rank) {
 // `kernel`.
 class Labels {
  public:
-  Labels(std::string_view op, std::string_view name, std::string_view text, int64_t rank,
-         SourceLocation at)
-      : op_(op), name_(name), text_(text), at_(at) {
+  Labels(std::string_view name, std::string_view text, int64_t rank) : name_(name), text_(text) {
     if (static_cast<int64_t>(text.size()) != rank)
       throw_layout(name, text, base::cat("it must have ", rank, " letters, one an axis"));
     for (char letter : text) {
@@ -68,15 +66,13 @@ class Labels {
   }
 
  private:
-  std::string_view op_, name_, text_;
-  SourceLocation at_;
+  std::string_view name_, text_;
 };
 
-ConvolutionDims dims_of(std::string_view op, const ConvLayout& layout, int64_t rank,
-                        SourceLocation at) {
-  Labels kernel(op, "kernel", layout.kernel, rank, at);
-  Labels x(op, "x", layout.x, rank, at);
-  Labels result(op, "result", layout.result, rank, at);
+ConvolutionDims dims_of(const ConvLayout& layout, int64_t rank) {
+  Labels kernel("kernel", layout.kernel, rank);
+  Labels x("x", layout.x, rank);
+  Labels result("result", layout.result, rank);
   return {.input_batch = x.axis('N'),
           .input_feature = x.axis('C'),
           .input_spatial = x.spatial(layout.kernel),
@@ -180,15 +176,13 @@ void set_transposed_padding(hlo::WindowDimension& w, bool same) {
 
 Tensor conv(Operand x, Operand kernel, const Convolution& options) {
   const PublicCall call("conv", x.at());
-  SourceLocation at = x.at();
   Tensor a = as_tensor(x);
   Tensor k = as_tensor(kernel);
   check_operands(a, k, options.layout);
   check_groups(options);
-  hlo::ConvolutionAttrs attrs{
-      .dim_labels = dims_of("conv", filled(options.layout, a.rank()), a.rank(), at),
-      .feature_group_count = options.feature_groups,
-      .batch_group_count = options.batch_groups};
+  hlo::ConvolutionAttrs attrs{.dim_labels = dims_of(filled(options.layout, a.rank()), a.rank()),
+                              .feature_group_count = options.feature_groups,
+                              .batch_group_count = options.batch_groups};
   check_features(a, k, options.layout, attrs.dim_labels, options.feature_groups);
   std::vector<int64_t> sizes = sizes_at(k, attrs.dim_labels.kernel_spatial);
   std::vector<int64_t> strides = ones_or("strides", options.strides, sizes.size());
@@ -209,13 +203,10 @@ Tensor conv(Operand x, Operand kernel, const Convolution& options) {
 
 Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& options) {
   const PublicCall call("conv_transpose", x.at());
-  constexpr std::string_view kOp = "conv_transpose";
-  SourceLocation at = x.at();
   Tensor a = as_tensor(x);
   Tensor k = as_tensor(kernel);
   check_operands(a, k, options.layout);
-  hlo::ConvolutionAttrs attrs{.dim_labels =
-                                  dims_of(kOp, filled(options.layout, a.rank()), a.rank(), at)};
+  hlo::ConvolutionAttrs attrs{.dim_labels = dims_of(filled(options.layout, a.rank()), a.rank())};
   if (options.transpose_kernel)
     std::swap(attrs.dim_labels.kernel_input_feature, attrs.dim_labels.kernel_output_feature);
   check_features(a, k, options.layout, attrs.dim_labels, 1);

@@ -17,6 +17,7 @@
 namespace heddle {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -175,9 +176,9 @@ TEST_F(Files, WhatCannotBeSavedLeavesTheFileAlone) {
   {
     TransferGuard guard(TransferGuard::Policy::kForbid);
     EXPECT_THAT(error_of([&] { save_npy(path("x.npy"), p.is_valid() ? ones(2) : p); }),
-                HasSubstr("asked for by save_npy, and a TransferGuard at "));
+                ContainsRegex("asked for by save_npy, and a TransferGuard at .* forbids it"));
     EXPECT_THAT(error_of([&] { (void)load_npy(path("x.npy")); }),
-                HasSubstr("asked for by load_npy, and a TransferGuard at "));
+                ContainsRegex("asked for by load_npy, and a TransferGuard at .* forbids it"));
   }
   EXPECT_EQ(load_npy(path("x.npy")).item<float>(), 1);
   using Nested = std::map<std::string, std::map<std::string, Tensor>>;

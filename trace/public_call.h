@@ -33,6 +33,13 @@ class PublicCall {
   PublicCall(const PublicCall&) = delete;
   PublicCall& operator=(const PublicCall&) = delete;
 
+  // While one of these lives: a function of the user's runs, and what it calls are outermost
+  // functions (nothing changes where the function is Heddle's own); a function that is given
+  // functions runs its own; what is recorded has no line, since all callers share the computation.
+  static PublicCall users_code() { return PublicCall(now.is_own ? now : State{}); }
+  static PublicCall own_code() { return PublicCall({now.function, now.at, true}); }
+  static PublicCall shared_code() { return PublicCall({now.function, {}, now.is_own}); }
+
   // The outermost function and its line; those given where the user's code runs.
   static std::string_view function_or(std::string_view function) {
     return now.function.empty() ? function : now.function;
@@ -43,9 +50,6 @@ class PublicCall {
   static bool is_own() { return now.is_own; }
 
  private:
-  friend class OwnCode;
-  friend class SharedCode;
-  friend class UserCode;
   struct State {
     std::string_view function = {};  // empty: none
     SourceLocation at = {};
@@ -53,52 +57,15 @@ class PublicCall {
   };
   static constinit thread_local State now;
 
+  explicit PublicCall(const State& next) : before_(now) { now = next; }
+
   State before_;
-};
-
-// While one lives, what is recorded has no line: a computation that all callers share.
-class SharedCode {
- public:
-  SharedCode() : before_(PublicCall::now) { PublicCall::now.at = {}; }
-  ~SharedCode() { PublicCall::now = before_; }
-  SharedCode(const SharedCode&) = delete;
-  SharedCode& operator=(const SharedCode&) = delete;
-
- private:
-  PublicCall::State before_;
-};
-
-// While one lives, a function that is given functions runs its own.
-class OwnCode {
- public:
-  OwnCode() : before_(PublicCall::now) { PublicCall::now.is_own = true; }
-  ~OwnCode() { PublicCall::now = before_; }
-  OwnCode(const OwnCode&) = delete;
-  OwnCode& operator=(const OwnCode&) = delete;
-
- private:
-  PublicCall::State before_;
-};
-
-// While one lives, a function of the user's runs: what it calls are outermost functions. It does
-// nothing where the function is Heddle's own.
-class UserCode {
- public:
-  UserCode() : before_(PublicCall::now) {
-    if (!PublicCall::is_own()) PublicCall::now = {};
-  }
-  ~UserCode() { PublicCall::now = before_; }
-  UserCode(const UserCode&) = delete;
-  UserCode& operator=(const UserCode&) = delete;
-
- private:
-  PublicCall::State before_;
 };
 
 // Calls `fn`, which the user gave.
 template <class Fn>
 auto as_users_code(Fn&& fn) {
-  const UserCode user;
+  const PublicCall user = PublicCall::users_code();
   return fn();
 }
 
@@ -117,10 +84,6 @@ Status invalid_argument(std::string_view function, const Parts&... parts) {
 template <class... Parts>
 Status failed_precondition(std::string_view function, const Parts&... parts) {
   return base::failed_precondition(PublicCall::function_or(function), parts...);
-}
-template <class... Parts>
-Status resource_exhausted(std::string_view function, const Parts&... parts) {
-  return base::resource_exhausted(PublicCall::function_or(function), parts...);
 }
 template <class... Parts>
 Status unimplemented(std::string_view function, const Parts&... parts) {
