@@ -10,6 +10,8 @@
 
 namespace heddle::runtime {
 
+class HostProgram;  // runtime/host_backend.h
+
 struct InterpreterOptions {
   // False: a run is done when execute() returns, on the caller's thread, and its error is
   // execute()'s. True: each device has a thread that runs in the order of the calls; results are
@@ -23,5 +25,10 @@ struct InterpreterOptions {
 };
 
 [[nodiscard]] std::unique_ptr<Backend> make_interpreter(const InterpreterOptions& options = {});
+
+// The evaluator's programs, for a backend that leaves some to it. Each run has the next seed.
+using PrepareProgram =
+    std::function<StatusOr<std::shared_ptr<const HostProgram>>(const hlo::Module& module)>;
+[[nodiscard]] PrepareProgram make_evaluator_programs();
 
 }  // namespace heddle::runtime

@@ -11,8 +11,11 @@
 #include "heddle/base/strings.h"
 #include "heddle/runtime/interpreter.h"
 
-// pjrt/plugin.h defines it; weak, since a program may do without.
+// pjrt/plugin.h and cpu/backend.h define them; weak, since a program may do without.
 namespace heddle::pjrt::plugin_internal {
+[[gnu::weak]] extern const runtime::LinkedBackend kFamily;
+}
+namespace heddle::cpu {
 [[gnu::weak]] extern const runtime::LinkedBackend kFamily;
 }
 
@@ -36,8 +39,9 @@ struct Named {
 
 struct Registry {
   Registry() {
-    using pjrt::plugin_internal::kFamily;
-    if (&kFamily != nullptr) factories.emplace(kFamily.name, kFamily.make);
+    for (const LinkedBackend* family : {&pjrt::plugin_internal::kFamily, &cpu::kFamily}) {
+      if (family != nullptr) factories.emplace(family->name, family->make);
+    }
   }
 
   std::mutex mutex;

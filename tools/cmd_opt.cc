@@ -1,8 +1,10 @@
 // heddle opt: reads a program, verifies it, runs passes and writes it in another form.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "CLI/CLI.hpp"
+#include "heddle/cpu/backend.h"
 #include "heddle/hlo/dot.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
@@ -20,7 +22,14 @@ struct Options {
   std::string output;
 };
 
-std::string written(const hlo::Module& module, const std::string& form) {
+// The forms that the backend cpu gives a program on its way to machine code.
+constexpr std::string_view kStages[] = {"plan", "llvm", "assembly"};
+
+StatusOr<std::string> written(const hlo::Module& module, const std::string& form) {
+  if (std::ranges::count(kStages, form)) {
+    HEDDLE_ASSIGN_OR_RETURN(cpu::Stages stages, cpu::stages_of(module));
+    return form == "plan" ? stages.plan : form == "llvm" ? stages.llvm : stages.assembly;
+  }
   using Form = hlo::PrintOptions::Form;
   if (form == "proto") return hlo::to_proto(module);
   if (form == "dot") return hlo::print_dot(module);
@@ -34,7 +43,7 @@ Status run(const Options& options) {
     HEDDLE_ASSIGN_OR_RETURN(program.module, transform::run_pipeline(std::move(program.module),
                                                                     passes, {.verify_each = true}));
   }
-  const std::string out = written(program.module, options.form);
+  HEDDLE_ASSIGN_OR_RETURN(const std::string out, written(program.module, options.form));
   if (!options.output.empty()) return write_file(options.output, out);
   std::fwrite(out.data(), 1, out.size(), stdout);
   return {};
@@ -50,8 +59,11 @@ void add_opt_command(CLI::App& app, int& code) {
   command->add_option(
       "--passes", options->passes,
       "passes to run, as in lower-scan,simplify; lower stands for all that a backend needs");
-  command->add_option("--to", options->form, "text, short, proto, or dot: a graph for Graphviz")
-      ->check(CLI::IsMember({"text", "short", "proto", "dot"}))
+  command
+      ->add_option("--to", options->form,
+                   "text, short, proto, dot: a graph for Graphviz; or a stage of the backend cpu: "
+                   "plan, llvm, assembly")
+      ->check(CLI::IsMember({"text", "short", "proto", "dot", "plan", "llvm", "assembly"}))
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "file to write; standard output if absent");
   command->callback([options, &code] { code = report(run(*options)); });

@@ -1,0 +1,170 @@
+#include "heddle/cpu/backend.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "heddle/base/strings.h"
+#include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/lower/lower.h"
+#include "heddle/hlo/evaluate.h"
+#include "heddle/runtime/host_backend.h"
+#include "heddle/runtime/interpreter.h"
+#include "heddle/transform/pass.h"
+
+namespace heddle::cpu {
+namespace {
+
+using runtime::HostProgram;
+
+std::atomic<int64_t> native_count{0};
+std::atomic<int64_t> evaluated_count{0};
+
+// What a run hands to kernels, and they hand back.
+struct RunContext {
+  const LoweredProgram* program;
+  Status error;
+};
+
+int64_t call_kernel(void* context, int64_t number, void* const* pointers) {
+  auto& run = *static_cast<RunContext*>(context);
+  const auto which = static_cast<size_t>(number);
+  const size_t count = run.program->plan.kernels[which].buffers.size();
+  run.error = run.program->kernels[which]->run({pointers, count});
+  return run.error.ok() ? 0 : 1;
+}
+
+// Memory that runs leave for the next ones.
+class ArenaPool {
+ public:
+  explicit ArenaPool(int64_t bytes) : shape_(DType::kU8, {bytes}) {}
+
+  Literal take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        Literal arena = std::move(free_.back());
+        free_.pop_back();
+        return arena;
+      }
+    }
+    return Literal::uninitialised(shape_);
+  }
+
+  void give_back(Literal arena) {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) free_.push_back(std::move(arena));
+  }
+
+ private:
+  Shape shape_;
+  std::mutex mutex_;
+  std::vector<Literal> free_;
+};
+
+class NativeProgram final : public HostProgram {
+ public:
+  NativeProgram(LoweredProgram program, std::unique_ptr<Code> code, const hlo::Module& module)
+      : program_(std::move(program)), code_(std::move(code)), arenas_(program_.plan.arena_bytes) {
+    runtime::append_leaves(module.entry_computation().result_shape(), result_shapes_);
+    for (const Literal& literal : program_.constants) constants_.push_back(literal.bytes());
+  }
+
+  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves) const override {
+    std::vector<void*> arguments;
+    arguments.reserve(leaves.size());
+    for (const Literal& leaf : leaves)
+      arguments.push_back(const_cast<std::byte*>(leaf.bytes()));  // the code reads them alone
+    std::vector<Literal> results;
+    std::vector<void*> places;
+    results.reserve(result_shapes_.size());
+    places.reserve(result_shapes_.size());
+    for (const Shape& shape : result_shapes_) {
+      results.push_back(Literal::uninitialised(shape));
+      places.push_back(results.back().mutable_bytes());
+    }
+    Literal arena = arenas_.take();
+    RunContext context{&program_, {}};
+    const int64_t failed = code_->entry()(&context, arena.mutable_bytes(), arguments.data(),
+                                          places.data(), constants_.data());
+    arenas_.give_back(std::move(arena));
+    if (failed != 0) return context.error;
+    return results;
+  }
+
+ private:
+  LoweredProgram program_;
+  std::unique_ptr<Code> code_;
+  std::vector<Shape> result_shapes_;
+  std::vector<const void*> constants_;
+  mutable ArenaPool arenas_;
+};
+
+StatusOr<LoweredProgram> lowered(const hlo::Module& module) {
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module flat,
+                          transform::run_pipeline(module, transform::kFlattenPipeline));
+  return lower(flat, host_vector_bytes());
+}
+
+StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module) {
+  HEDDLE_ASSIGN_OR_RETURN(LoweredProgram program, lowered(module));
+  HEDDLE_ASSIGN_OR_RETURN(JitResult result,
+                          compile_plan({.plan = &program.plan, .call_kernel = call_kernel}));
+  return std::make_shared<NativeProgram>(std::move(program), std::move(result.code), module);
+}
+
+class CpuBackend final : public runtime::HostBackend {
+ public:
+  explicit CpuBackend(const CpuOptions& options)
+      : HostBackend("cpu", "host processor",
+                    {.asynchronous = options.asynchronous, .devices = options.devices}),
+        evaluator_(runtime::make_evaluator_programs()) {}
+
+  std::string version() const override {
+    return base::cat("machine code by LLVM, vectors of ", host_vector_bytes(), " bytes");
+  }
+
+ protected:
+  StatusOr<std::shared_ptr<const HostProgram>> prepare(const hlo::Module& module) override {
+    auto program = native(module);
+    if (program.ok()) {
+      ++native_count;
+      return program;
+    }
+    if (program.status().code() != StatusCode::kUnimplemented &&
+        program.status().code() != StatusCode::kNotFound)
+      return program.status();
+    ++evaluated_count;
+    return evaluator_(module);
+  }
+
+ private:
+  runtime::PrepareProgram evaluator_;
+};
+
+}  // namespace
+
+std::unique_ptr<runtime::Backend> make_cpu(const CpuOptions& options) {
+  return std::make_unique<CpuBackend>(options);
+}
+
+StatusOr<Stages> stages_of(const hlo::Module& module) {
+  HEDDLE_ASSIGN_OR_RETURN(LoweredProgram program, lowered(module));
+  Stages stages{.plan = to_text(program.plan), .llvm = {}, .assembly = {}};
+  HEDDLE_ASSIGN_OR_RETURN(
+      JitResult result,
+      compile_plan({.plan = &program.plan, .call_kernel = call_kernel, .wants_text = true}));
+  stages.llvm = std::move(result.ir);
+  stages.assembly = std::move(result.assembly);
+  return stages;
+}
+
+Statistics statistics() { return {native_count.load(), evaluated_count.load()}; }
+
+StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
+  if (!argument.empty())
+    return base::not_found("backend cpu: takes no argument, got \"", argument, "\"");
+  return make_cpu();
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,53 @@
+// The backend `cpu`: whole programs, loops included, compiled to machine code.
+//
+// A module is lowered to a plan (cpu/plan/plan.h): a loop of HLO is a loop of the machine, values of
+// one element stand in registers, arrays in one block of memory whose places are fixed when it is
+// compiled. What a plan does not hold (sort, fft, decompositions, small floats, complex numbers) is
+// called as a kernel, from inside of the loops around it. Programs with effects, dynamic sizes or
+// several devices run on the evaluator.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "heddle/base/status.h"
+#include "heddle/runtime/registry.h"
+
+namespace heddle::hlo {
+struct Module;
+}
+
+namespace heddle::cpu {
+
+struct CpuOptions {
+  bool asynchronous = false;  // as InterpreterOptions'
+  int devices = 1;
+};
+
+[[nodiscard]] std::unique_ptr<runtime::Backend> make_cpu(const CpuOptions& options = {});
+
+// For people: the stages of a module on its way to machine code.
+struct Stages {
+  std::string plan;
+  std::string llvm;
+  std::string assembly;
+};
+
+// errors: Unimplemented where the evaluator would run it; NotFound without LLVM
+[[nodiscard]] StatusOr<Stages> stages_of(const hlo::Module& module);
+
+// What was compiled in this process.
+struct Statistics {
+  int64_t native = 0;     // programs
+  int64_t evaluated = 0;  // programs that the evaluator runs as a whole
+};
+[[nodiscard]] Statistics statistics();
+
+StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument);
+
+// Makes "cpu" known to the registry, which refers to it weakly.
+[[gnu::used]] inline constinit const runtime::LinkedBackend kFamily{"cpu", make_known};
+
+}  // namespace heddle::cpu

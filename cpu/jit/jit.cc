@@ -1,0 +1,63 @@
+#include "heddle/cpu/jit/jit.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "heddle/base/strings.h"
+
+namespace heddle::cpu {
+namespace {
+
+constexpr const char* kLibrary = "libheddle_cpu_jit.so";
+
+struct Library {
+  JitCompile compile = nullptr;
+  std::string error;
+};
+
+// Beside what was built, and where the loader looks.
+Library load() {
+  std::string error;
+  for (const std::string& path :
+       {std::string(HEDDLE_JIT_FOLDER "/") + kLibrary, std::string(kLibrary)}) {
+    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      if (void* symbol = dlsym(library, kJitCompileSymbol))
+        return {reinterpret_cast<JitCompile>(symbol), {}};
+    }
+    const char* reason = dlerror();
+    error = reason ? reason : "no symbol";
+  }
+  return {nullptr, error};
+}
+
+const Library& library() {
+  static const Library loaded = load();
+  return loaded;
+}
+
+}  // namespace
+
+StatusOr<JitResult> compile_plan(const JitRequest& request) {
+  if (library().compile == nullptr) {
+    return base::not_found("cpu: the code generator could not be loaded: ", library().error,
+                           "; install LLVM 19 (llvm-19-dev) and build again");
+  }
+  JitResult result;
+  library().compile(request, result);
+  if (!result.error.empty()) return base::internal_error("cpu: ", result.error);
+  return result;
+}
+
+int64_t host_vector_bytes() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    return 64;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 32;
+#endif
+  return 16;
+}
+
+}  // namespace heddle::cpu

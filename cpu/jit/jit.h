@@ -1,0 +1,52 @@
+// Plans to machine code. LLVM stands behind this header, in a shared library of its own
+// (jit/llvm.cc) that is loaded at the first compile: a program that compiles nothing pays nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "heddle/base/status.h"
+#include "heddle/cpu/plan/plan.h"
+
+namespace heddle::cpu {
+
+// Runs kernel number `number` of the program that `context` is; not 0: it failed.
+using CallKernel = int64_t (*)(void* context, int64_t number, void* const* pointers);
+
+// Runs the program; not 0: a kernel failed.
+using Entry = int64_t (*)(void* context, void* arena, void* const* arguments, void* const* results,
+                          const void* const* constants);
+
+// Machine code, which lives as long as this.
+class Code {
+ public:
+  virtual ~Code() = default;
+  [[nodiscard]] virtual Entry entry() const = 0;
+};
+
+struct JitRequest {
+  const Plan* plan = nullptr;
+  CallKernel call_kernel = nullptr;
+  bool wants_text = false;  // LLVM's IR and the machine's assembly, for people
+};
+
+struct JitResult {
+  std::unique_ptr<Code> code;
+  std::string error;  // empty: none
+  std::string ir;
+  std::string assembly;
+};
+
+// What the library exports, under the name heddle_jit_compile.
+using JitCompile = void (*)(const JitRequest& request, JitResult& result);
+inline constexpr char kJitCompileSymbol[] = "heddle_jit_compile";
+
+// errors: NotFound where the library is not there, with the repair; Internal for LLVM's own
+StatusOr<JitResult> compile_plan(const JitRequest& request);
+
+// The bytes of the widest vectors that this machine computes with: 64 with AVX-512, 32 with AVX2,
+// else 16.
+int64_t host_vector_bytes();
+
+}  // namespace heddle::cpu

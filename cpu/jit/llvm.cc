@@ -1,0 +1,563 @@
+// The code generator: a Plan as LLVM IR, compiled by ORC. The only file that includes LLVM.
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "heddle/cpu/jit/jit.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+namespace heddle::cpu {
+namespace {
+
+using llvm::Intrinsic::ID;
+namespace orc = llvm::orc;
+namespace in = llvm::Intrinsic;
+
+constexpr char kEntry[] = "heddle_entry";
+
+// Writes one plan.
+class Emitter {
+ public:
+  Emitter(const Plan& plan, llvm::Module& module, CallKernel call_kernel)
+      : plan_(plan),
+        module_(module),
+        context_(module.getContext()),
+        b_(context_),
+        call_kernel_(call_kernel),
+        values_(plan.nodes.size()),
+        buffers_(plan.buffers.size()) {}
+
+  void run(const std::string& target_features) {
+    llvm::Type* pointer = b_.getPtrTy();
+    function_ = llvm::Function::Create(
+        llvm::FunctionType::get(b_.getInt64Ty(), {pointer, pointer, pointer, pointer, pointer},
+                                false),
+        llvm::Function::ExternalLinkage, kEntry, module_);
+    function_->addFnAttr("target-features", target_features);
+    function_->addFnAttr("prefer-vector-width", std::to_string(8 * plan_.vector_bytes));
+    function_->addFnAttr("min-legal-vector-width", std::to_string(8 * plan_.vector_bytes));
+    function_->addFnAttr(llvm::Attribute::NoUnwind);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+    for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i] = base_of(plan_.buffers[i]);
+    body_ = llvm::BasicBlock::Create(context_, "body", function_);
+    llvm::BasicBlock* entry = b_.GetInsertBlock();
+    b_.SetInsertPoint(body_);
+    failed_ = llvm::BasicBlock::Create(context_, "failed", function_);
+    entry_ = entry;
+    emit(plan_.entry);
+    b_.CreateRet(b_.getInt64(0));
+    b_.SetInsertPoint(failed_);
+    b_.CreateRet(b_.getInt64(1));
+    b_.SetInsertPoint(entry_);
+    b_.CreateBr(body_);
+  }
+
+ private:
+  llvm::Type* scalar(Scalar scalar) {
+    switch (scalar) {
+      case Scalar::kPred: return b_.getInt1Ty();
+      case Scalar::kI8: return b_.getInt8Ty();
+      case Scalar::kI16: return b_.getInt16Ty();
+      case Scalar::kI32: return b_.getInt32Ty();
+      case Scalar::kI64: return b_.getInt64Ty();
+      case Scalar::kF32: return b_.getFloatTy();
+      case Scalar::kF64: return b_.getDoubleTy();
+    }
+    return nullptr;
+  }
+  llvm::Type* type(Type type) {
+    llvm::Type* one = scalar(type.scalar);
+    return type.lanes == 1 ? one
+                           : llvm::FixedVectorType::get(one, static_cast<unsigned>(type.lanes));
+  }
+  // As it lies in memory.
+  llvm::Type* stored(Type t) {
+    return type({t.scalar == Scalar::kPred ? Scalar::kI8 : t.scalar, t.lanes});
+  }
+
+  llvm::Value* base_of(const BufferInfo& buffer) {
+    if (buffer.kind == BufferInfo::Kind::kArena)
+      return b_.CreateConstInBoundsGEP1_64(
+          b_.getInt8Ty(), function_->getArg(1),
+          static_cast<uint64_t>(std::max<int64_t>(buffer.index, 0)));
+    const unsigned table = buffer.kind == BufferInfo::Kind::kArgument ? 2
+                           : buffer.kind == BufferInfo::Kind::kResult ? 3
+                                                                      : 4;
+    return b_.CreateLoad(b_.getPtrTy(),
+                         b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(table),
+                                                       static_cast<uint64_t>(buffer.index)));
+  }
+
+  llvm::Value* value(NodeId id) { return values_[id.value]; }
+  std::vector<llvm::Value*> values(std::span<const NodeId> ids) {
+    std::vector<llvm::Value*> out;
+    for (NodeId id : ids) out.push_back(value(id));
+    return out;
+  }
+
+  void emit(BlockId block) {
+    for (NodeId id : plan_.at(block).nodes) {
+      const Node& node = plan_.at(id);
+      switch (node.op) {
+        case Op::kFor: emit_for(id, node); break;
+        case Op::kWhile: emit_while(id, node); break;
+        case Op::kSwitch: emit_switch(id, node); break;
+        case Op::kResult:
+          values_[id.value] = results_[plan_.args_of(node)[0].value][static_cast<size_t>(node.imm)];
+          break;
+        default: values_[id.value] = emit_node(node);
+      }
+    }
+  }
+
+  llvm::Value* emit_node(const Node& node) {
+    const auto args = plan_.args_of(node);
+    const auto x = [&](size_t i) { return value(args[i]); };
+    const bool is_fp = is_float(node.type.scalar);
+    const auto unary = [&](ID id) { return b_.CreateUnaryIntrinsic(id, x(0)); };
+    const auto binary = [&](ID id) { return b_.CreateBinaryIntrinsic(id, x(0), x(1)); };
+    llvm::Type* to = type(node.type);
+    switch (node.op) {
+      case Op::kConstant: return constant(node);
+      case Op::kLanes: {
+        llvm::SmallVector<llvm::Constant*, 16> lanes;
+        for (int32_t i = 0; i < node.type.lanes; ++i)
+          lanes.push_back(
+              llvm::ConstantInt::get(scalar(node.type.scalar), static_cast<uint64_t>(i)));
+        return node.type.lanes == 1 ? static_cast<llvm::Value*>(lanes[0])
+                                    : llvm::ConstantVector::get(lanes);
+      }
+      case Op::kAdd: return is_fp ? contract(b_.CreateFAdd(x(0), x(1))) : b_.CreateAdd(x(0), x(1));
+      case Op::kSub: return is_fp ? contract(b_.CreateFSub(x(0), x(1))) : b_.CreateSub(x(0), x(1));
+      case Op::kMul: return is_fp ? contract(b_.CreateFMul(x(0), x(1))) : b_.CreateMul(x(0), x(1));
+      case Op::kDiv: return b_.CreateFDiv(x(0), x(1));
+      case Op::kSDiv: return b_.CreateSDiv(x(0), x(1));
+      case Op::kUDiv: return b_.CreateUDiv(x(0), x(1));
+      case Op::kSRem: return b_.CreateSRem(x(0), x(1));
+      case Op::kURem: return b_.CreateURem(x(0), x(1));
+      case Op::kFma: return b_.CreateIntrinsic(in::fmuladd, {to}, {x(0), x(1), x(2)});
+      case Op::kMin: return binary(in::minimum);
+      case Op::kMax: return binary(in::maximum);
+      case Op::kSMin: return binary(in::smin);
+      case Op::kSMax: return binary(in::smax);
+      case Op::kUMin: return binary(in::umin);
+      case Op::kUMax: return binary(in::umax);
+      case Op::kAnd: return b_.CreateAnd(x(0), x(1));
+      case Op::kOr: return b_.CreateOr(x(0), x(1));
+      case Op::kXor: return b_.CreateXor(x(0), x(1));
+      case Op::kShl: return b_.CreateShl(x(0), x(1));
+      case Op::kLShr: return b_.CreateLShr(x(0), x(1));
+      case Op::kAShr: return b_.CreateAShr(x(0), x(1));
+      case Op::kNeg: return b_.CreateFNeg(x(0));
+      case Op::kAbs: return unary(in::fabs);
+      case Op::kSqrt: return unary(in::sqrt);
+      case Op::kFloor: return unary(in::floor);
+      case Op::kCeil: return unary(in::ceil);
+      case Op::kRoundEven: return unary(in::roundeven);
+      case Op::kRoundAway: return unary(in::round);
+      case Op::kCopysign: return binary(in::copysign);
+      case Op::kClz: return b_.CreateIntrinsic(in::ctlz, {to}, {x(0), b_.getFalse()});
+      case Op::kPopcnt: return unary(in::ctpop);
+      case Op::kCompare: return compare(node);
+      case Op::kSelect: return b_.CreateSelect(x(0), x(1), x(2));
+      case Op::kFloatCast: return b_.CreateFPCast(x(0), to);
+      case Op::kTruncate: return b_.CreateTrunc(x(0), to);
+      case Op::kSExtend: return b_.CreateSExt(x(0), to);
+      case Op::kZExtend: return b_.CreateZExt(x(0), to);
+      case Op::kSToFloat: return b_.CreateSIToFP(x(0), to);
+      case Op::kUToFloat: return b_.CreateUIToFP(x(0), to);
+      case Op::kFloatToS: return b_.CreateIntrinsic(in::fptosi_sat, {to, x(0)->getType()}, {x(0)});
+      case Op::kFloatToU: return b_.CreateIntrinsic(in::fptoui_sat, {to, x(0)->getType()}, {x(0)});
+      case Op::kBitcast: return b_.CreateBitCast(x(0), to);
+      case Op::kMath: return math(node);
+      case Op::kSplat: return b_.CreateVectorSplat(static_cast<unsigned>(node.type.lanes), x(0));
+      case Op::kReduceLanes: return reduce_lanes(static_cast<Op>(node.imm), node.type, x(0));
+      case Op::kLoad: {
+        llvm::Value* raw = b_.CreateAlignedLoad(stored(node.type), address(node, x(0)),
+                                                llvm::Align(element_bytes(node.type)));
+        return from_memory(node.type, raw);
+      }
+      case Op::kGather: return gather(node, x(0));
+      case Op::kStore: {
+        llvm::Value* raw = x(1);
+        const Type t = plan_.at(args[1]).type;
+        if (t.scalar == Scalar::kPred) raw = b_.CreateZExt(raw, stored(t));
+        b_.CreateAlignedStore(raw, address_of(node.buffer, t, x(0)), llvm::Align(element_bytes(t)));
+        return nullptr;
+      }
+      case Op::kScatter: scatter(node, x(0), x(1)); return nullptr;
+      case Op::kCopy:
+        b_.CreateMemCpy(buffers_[node.buffer.value], llvm::MaybeAlign(1),
+                        buffers_[node.buffer2.value], llvm::MaybeAlign(1),
+                        static_cast<uint64_t>(node.imm));
+        return nullptr;
+      case Op::kKernel: call_kernel(node); return nullptr;
+      default: return nullptr;
+    }
+  }
+
+  static uint64_t element_bytes(Type type) {
+    return static_cast<uint64_t>(bytes_of_scalar(type.scalar));
+  }
+  static int64_t bytes_of_scalar(Scalar scalar) {
+    constexpr int64_t kBytes[] = {1, 1, 2, 4, 8, 4, 8};
+    return kBytes[static_cast<size_t>(scalar)];
+  }
+
+  static llvm::Value* contract(llvm::Value* value) {
+    if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(value))
+      instruction->setHasAllowContract(true);
+    return value;
+  }
+
+  llvm::Value* constant(const Node& node) {
+    llvm::Type* one = scalar(node.type.scalar);
+    llvm::Constant* value;
+    if (node.type.scalar == Scalar::kF32) {
+      value = llvm::ConstantFP::get(
+          context_, llvm::APFloat(llvm::APFloat::IEEEsingle(),
+                                  llvm::APInt(32, static_cast<uint32_t>(node.imm))));
+    } else if (node.type.scalar == Scalar::kF64) {
+      value = llvm::ConstantFP::get(
+          context_, llvm::APFloat(llvm::APFloat::IEEEdouble(),
+                                  llvm::APInt(64, static_cast<uint64_t>(node.imm))));
+    } else {
+      value = llvm::ConstantInt::get(one, static_cast<uint64_t>(node.imm), /*isSigned=*/true);
+    }
+    if (node.type.lanes == 1) return value;
+    return llvm::ConstantVector::getSplat(
+        llvm::ElementCount::getFixed(static_cast<unsigned>(node.type.lanes)), value);
+  }
+
+  llvm::Value* compare(const Node& node) {
+    using P = llvm::CmpInst::Predicate;
+    const auto args = plan_.args_of(node);
+    const bool is_fp = is_float(plan_.at(args[0]).type.scalar);
+    constexpr P kFloat[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT,
+                            P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE};
+    constexpr P kInteger[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT,
+                              P::ICMP_SGE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+    if (is_fp) return b_.CreateFCmp(kFloat[node.imm], value(args[0]), value(args[1]));
+    return b_.CreateICmp(kInteger[node.imm], value(args[0]), value(args[1]));
+  }
+
+  llvm::Value* math(const Node& node) {
+    const auto args = plan_.args_of(node);
+    llvm::Type* one = scalar(node.type.scalar);
+    static constexpr const char* kNames[] = {
+#define HEDDLE_X(name) #name,
+        HEDDLE_MATH_FUNCTIONS(HEDDLE_X)
+#undef HEDDLE_X
+    };
+    const std::string name =
+        std::string(kNames[node.imm]) + (node.type.scalar == Scalar::kF32 ? "f" : "");
+    std::vector<llvm::Type*> parameters(args.size(), one);
+    llvm::FunctionCallee callee =
+        module_.getOrInsertFunction(name, llvm::FunctionType::get(one, parameters, false));
+    if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
+      function->setDoesNotAccessMemory();
+      function->setDoesNotThrow();
+    }
+    if (node.type.lanes == 1) return b_.CreateCall(callee, values(args));
+    llvm::Value* out = llvm::PoisonValue::get(type(node.type));
+    for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
+      std::vector<llvm::Value*> operands;
+      for (NodeId arg : args)
+        operands.push_back(b_.CreateExtractElement(value(arg), static_cast<uint64_t>(lane)));
+      out =
+          b_.CreateInsertElement(out, b_.CreateCall(callee, operands), static_cast<uint64_t>(lane));
+    }
+    return out;
+  }
+
+  llvm::Value* reduce_lanes(Op fold, Type type, llvm::Value* x) {
+    const bool is_fp = is_float(type.scalar);
+    const auto reduce = [&](ID id) { return b_.CreateUnaryIntrinsic(id, x); };
+    llvm::Value* out = nullptr;
+    switch (fold) {
+      case Op::kAdd:
+        out = is_fp ? b_.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(scalar(type.scalar)), x)
+                    : b_.CreateAddReduce(x);
+        break;
+      case Op::kMul:
+        out = is_fp ? b_.CreateFMulReduce(llvm::ConstantFP::get(scalar(type.scalar), 1.0), x)
+                    : b_.CreateMulReduce(x);
+        break;
+      case Op::kMin: return reduce(in::vector_reduce_fminimum);
+      case Op::kMax: return reduce(in::vector_reduce_fmaximum);
+      case Op::kSMin: return b_.CreateIntMinReduce(x, true);
+      case Op::kSMax: return b_.CreateIntMaxReduce(x, true);
+      case Op::kUMin: return b_.CreateIntMinReduce(x, false);
+      case Op::kUMax: return b_.CreateIntMaxReduce(x, false);
+      case Op::kAnd: return b_.CreateAndReduce(x);
+      case Op::kOr: return b_.CreateOrReduce(x);
+      default: return b_.CreateXorReduce(x);
+    }
+    if (is_fp) llvm::cast<llvm::Instruction>(out)->setHasAllowReassoc(true);
+    return out;
+  }
+
+  llvm::Value* address_of(BufferId buffer, Type element, llvm::Value* index) {
+    return b_.CreateInBoundsGEP(stored({element.scalar, 1}), buffers_[buffer.value], index);
+  }
+  llvm::Value* address(const Node& node, llvm::Value* index) {
+    return address_of(node.buffer, node.type, index);
+  }
+  llvm::Value* from_memory(Type type, llvm::Value* raw) {
+    if (type.scalar != Scalar::kPred) return raw;
+    return b_.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
+  }
+
+  llvm::Value* gather(const Node& node, llvm::Value* index) {
+    llvm::Value* out = llvm::PoisonValue::get(stored(node.type));
+    for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
+      llvm::Value* at = b_.CreateExtractElement(index, static_cast<uint64_t>(lane));
+      llvm::Value* one = b_.CreateAlignedLoad(stored({node.type.scalar, 1}), address(node, at),
+                                              llvm::Align(element_bytes(node.type)));
+      out = b_.CreateInsertElement(out, one, static_cast<uint64_t>(lane));
+    }
+    return from_memory(node.type, out);
+  }
+
+  void scatter(const Node& node, llvm::Value* index, llvm::Value* value) {
+    if (node.type.scalar == Scalar::kPred) value = b_.CreateZExt(value, stored(node.type));
+    for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
+      llvm::Value* at = b_.CreateExtractElement(index, static_cast<uint64_t>(lane));
+      b_.CreateAlignedStore(b_.CreateExtractElement(value, static_cast<uint64_t>(lane)),
+                            address(node, at), llvm::Align(element_bytes(node.type)));
+    }
+  }
+
+  void call_kernel(const Node& node) {
+    const auto& buffers = plan_.kernels[static_cast<size_t>(node.imm)].buffers;
+    llvm::ArrayType* table = llvm::ArrayType::get(b_.getPtrTy(), buffers.size());
+    llvm::IRBuilder<> at_entry(entry_, entry_->begin());
+    llvm::Value* pointers = at_entry.CreateAlloca(table);
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      b_.CreateStore(buffers_[buffers[i].value],
+                     b_.CreateConstInBoundsGEP2_64(table, pointers, 0, i));
+    }
+    llvm::FunctionType* signature = llvm::FunctionType::get(
+        b_.getInt64Ty(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getPtrTy()}, false);
+    llvm::Value* callee =
+        b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(call_kernel_)), b_.getPtrTy());
+    llvm::Value* code = b_.CreateCall(
+        signature, callee,
+        {function_->getArg(0), b_.getInt64(static_cast<uint64_t>(node.imm)), pointers});
+    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
+    b_.CreateCondBr(b_.CreateICmpEQ(code, b_.getInt64(0)), next, failed_);
+    b_.SetInsertPoint(next);
+  }
+
+  // Bounds are known and there is at least one turn.
+  void emit_for(NodeId id, const Node& node) {
+    const auto args = plan_.args_of(node);
+    const Block& body = plan_.at(plan_.blocks_of(node)[0]);
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    llvm::BasicBlock* loop = llvm::BasicBlock::Create(context_, "for", function_);
+    b_.CreateBr(loop);
+    b_.SetInsertPoint(loop);
+    std::vector<llvm::PHINode*> phis;
+    for (size_t i = 0; i < body.parameters.size(); ++i) {
+      phis.push_back(b_.CreatePHI(type(plan_.at(body.parameters[i]).type), 2));
+      phis.back()->addIncoming(i == 0 ? value(args[0]) : value(args[i + 1]), before);
+      values_[body.parameters[i].value] = phis.back();
+    }
+    emit(plan_.blocks_of(node)[0]);
+    llvm::BasicBlock* last = b_.GetInsertBlock();
+    llvm::Value* next = b_.CreateAdd(phis[0], b_.getInt64(static_cast<uint64_t>(node.imm)), "",
+                                     /*HasNUW=*/true, /*HasNSW=*/true);
+    phis[0]->addIncoming(next, last);
+    for (size_t i = 0; i < body.yields.size(); ++i)
+      phis[i + 1]->addIncoming(value(body.yields[i]), last);
+    llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "", function_);
+    b_.CreateCondBr(b_.CreateICmpSLT(next, value(args[1])), loop, after);
+    b_.SetInsertPoint(after);
+    results_[id.value] = values(body.yields);
+  }
+
+  void emit_while(NodeId id, const Node& node) {
+    const auto args = plan_.args_of(node);
+    const Block& condition = plan_.at(plan_.blocks_of(node)[0]);
+    const Block& body = plan_.at(plan_.blocks_of(node)[1]);
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    llvm::BasicBlock* head = llvm::BasicBlock::Create(context_, "while", function_);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    std::vector<llvm::PHINode*> phis;
+    for (size_t i = 0; i < args.size(); ++i) {
+      phis.push_back(b_.CreatePHI(type(plan_.at(args[i]).type), 2));
+      phis.back()->addIncoming(value(args[i]), before);
+      values_[condition.parameters[i].value] = phis.back();
+      values_[body.parameters[i].value] = phis.back();
+    }
+    emit(plan_.blocks_of(node)[0]);
+    llvm::BasicBlock* turn = llvm::BasicBlock::Create(context_, "turn", function_);
+    llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "", function_);
+    b_.CreateCondBr(value(condition.yields[0]), turn, after);
+    b_.SetInsertPoint(turn);
+    emit(plan_.blocks_of(node)[1]);
+    for (size_t i = 0; i < args.size(); ++i)
+      phis[i]->addIncoming(value(body.yields[i]), b_.GetInsertBlock());
+    b_.CreateBr(head);
+    b_.SetInsertPoint(after);
+    results_[id.value].assign(phis.begin(), phis.end());
+  }
+
+  void emit_switch(NodeId id, const Node& node) {
+    const auto blocks = plan_.blocks_of(node);
+    llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "", function_);
+    std::vector<llvm::BasicBlock*> branches;
+    for (size_t i = 0; i < blocks.size(); ++i)
+      branches.push_back(llvm::BasicBlock::Create(context_, "branch", function_));
+    llvm::SwitchInst* choose = b_.CreateSwitch(value(plan_.args_of(node)[0]), branches.back());
+    std::vector<std::pair<std::vector<llvm::Value*>, llvm::BasicBlock*>> ends;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (i + 1 < blocks.size()) choose->addCase(b_.getInt64(i), branches[i]);
+      b_.SetInsertPoint(branches[i]);
+      emit(blocks[i]);
+      ends.emplace_back(values(plan_.at(blocks[i]).yields), b_.GetInsertBlock());
+      b_.CreateBr(after);
+    }
+    b_.SetInsertPoint(after);
+    for (size_t r = 0; r < ends[0].first.size(); ++r) {
+      llvm::PHINode* phi =
+          b_.CreatePHI(ends[0].first[r]->getType(), static_cast<unsigned>(ends.size()));
+      for (const auto& [yields, block] : ends) phi->addIncoming(yields[r], block);
+      results_[id.value].push_back(phi);
+    }
+  }
+
+  const Plan& plan_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  CallKernel call_kernel_;
+  llvm::Function* function_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;
+  llvm::BasicBlock* body_ = nullptr;
+  llvm::BasicBlock* failed_ = nullptr;
+  std::vector<llvm::Value*> values_;                       // by node
+  std::vector<llvm::Value*> buffers_;                      // by buffer
+  std::map<uint32_t, std::vector<llvm::Value*>> results_;  // by control node
+};
+
+class JitCode final : public Code {
+ public:
+  JitCode(std::unique_ptr<orc::LLJIT> jit, Entry entry) : jit_(std::move(jit)), entry_(entry) {}
+  Entry entry() const override { return entry_; }
+
+ private:
+  std::unique_ptr<orc::LLJIT> jit_;
+  Entry entry_;
+};
+
+// The features that this processor has, never its model: virtual machines lie about that.
+std::string host_features() {
+  std::string text;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
+    if (!text.empty()) text += ',';
+    text += (feature.second ? "+" : "-") + feature.first().str();
+  }
+  return text;
+}
+
+orc::SymbolMap library_functions(orc::LLJIT& jit) {
+  orc::SymbolMap symbols;
+  const auto add = [&](const char* name, auto* function) {
+    symbols[jit.mangleAndIntern(name)] = {
+        orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  };
+  using One = double (*)(double);
+  using OneF = float (*)(float);
+  using Two = double (*)(double, double);
+  using TwoF = float (*)(float, float);
+#define HEDDLE_ONE(name)              \
+  add(#name, static_cast<One>(name)); \
+  add(#name "f", static_cast<OneF>(name##f));
+#define HEDDLE_TWO(name)              \
+  add(#name, static_cast<Two>(name)); \
+  add(#name "f", static_cast<TwoF>(name##f));
+  HEDDLE_ONE(exp)
+  HEDDLE_ONE(expm1) HEDDLE_ONE(log) HEDDLE_ONE(log1p) HEDDLE_ONE(sin) HEDDLE_ONE(cos)
+      HEDDLE_ONE(tan) HEDDLE_ONE(asin) HEDDLE_ONE(acos) HEDDLE_ONE(atan) HEDDLE_ONE(sinh)
+          HEDDLE_ONE(cosh) HEDDLE_ONE(tanh) HEDDLE_ONE(asinh) HEDDLE_ONE(acosh) HEDDLE_ONE(atanh)
+              HEDDLE_ONE(erf) HEDDLE_ONE(cbrt) HEDDLE_TWO(pow) HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
+      // What code generation calls by itself where the machine has no instruction.
+      HEDDLE_ONE(floor) HEDDLE_ONE(ceil) HEDDLE_ONE(round) HEDDLE_ONE(sqrt) HEDDLE_ONE(fabs)
+          add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(memcpy));
+  add("memset", static_cast<void* (*)(void*, int, size_t)>(memset));
+  return symbols;
+}
+
+std::string text_of(llvm::Error error) { return llvm::toString(std::move(error)); }
+
+void compile(const JitRequest& request, JitResult& result) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  const std::string features = host_features();
+  auto machine = orc::JITTargetMachineBuilder::detectHost();
+  if (!machine) return void(result.error = text_of(machine.takeError()));
+  machine->setCPU("x86-64");
+  machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(*machine).create();
+  if (!jit) return void(result.error = text_of(jit.takeError()));
+
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("heddle", *context);
+  module->setDataLayout((*jit)->getDataLayout());
+  module->setTargetTriple((*jit)->getTargetTriple().str());
+  Emitter(*request.plan, *module, request.call_kernel).run(features);
+  if (request.wants_text) {
+    llvm::raw_string_ostream(result.ir) << *module;
+    auto target = machine->createTargetMachine();
+    if (target) {
+      llvm::SmallVector<char, 0> bytes;
+      llvm::raw_svector_ostream stream(bytes);
+      llvm::legacy::PassManager passes;
+      (*target)->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile);
+      std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);
+      passes.run(*copy);
+      result.assembly.assign(bytes.begin(), bytes.end());
+    }
+  }
+#ifndef NDEBUG
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(*module, &stream)) return void(result.error = problem);
+#endif
+  auto& dylib = (*jit)->getMainJITDylib();
+  if (auto error = dylib.define(orc::absoluteSymbols(library_functions(**jit))))
+    return void(result.error = text_of(std::move(error)));
+  if (auto error =
+          (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
+    return void(result.error = text_of(std::move(error)));
+  auto entry = (*jit)->lookup(kEntry);
+  if (!entry) return void(result.error = text_of(entry.takeError()));
+  const auto address = entry->toPtr<Entry>();
+  result.code = std::make_unique<JitCode>(std::move(*jit), address);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
+
+extern "C" __attribute__((visibility("default"))) void heddle_jit_compile(
+    const heddle::cpu::JitRequest& request, heddle::cpu::JitResult& result) {
+  heddle::cpu::compile(request, result);
+}

@@ -1,0 +1,39 @@
+// Kernels: functions compiled ahead of time that a plan calls on whole buffers.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::cpu {
+
+class Kernel {
+ public:
+  Kernel() = default;
+  virtual ~Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  // The pointers of KernelUse::buffers: operands first, then results. Called from several threads.
+  [[nodiscard]] virtual Status run(std::span<void* const> pointers) const = 0;
+};
+
+// The instruction by its evaluation rule: operands and results are its leaves.
+// errors: as hlo::Evaluator::prepare()
+StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(const hlo::Module& module,
+                                                   const hlo::Computation& computation,
+                                                   const hlo::Instruction& instruction);
+
+// A matrix product: c[i, j] = sum over l of a[i, l] * b[l, j], for each of `batch` matrices.
+// Strides are in elements.
+struct MatrixProduct {
+  DType dtype = DType::kF32;  // f32 or f64
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  int64_t a_batch = 0, a_row = 0, a_column = 0;
+  int64_t b_batch = 0, b_row = 0, b_column = 0;
+};
+
+std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& product);
+
+}  // namespace heddle::cpu

@@ -1,0 +1,96 @@
+#include <cstring>
+#include <vector>
+
+#include "heddle/cpu/kernels/kernel.h"
+#include "heddle/hlo/attributes.h"
+#include "heddle/hlo/evaluate.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::InstructionId;
+
+// A module of one instruction, whose operands are its parameters.
+hlo::Module module_of(const hlo::Module& module, const hlo::Computation& computation,
+                      const hlo::Instruction& instruction) {
+  hlo::Module alone;
+  alone.name = module.name;
+  // Callees keep their ids: they stand before their callers.
+  if (!instruction.called.empty()) {
+    hlo::ComputationId last;
+    for (hlo::ComputationId id : instruction.called) {
+      if (!last.valid() || id.value > last.value) last = id;
+    }
+    alone.computations.assign(module.computations.begin(),
+                              module.computations.begin() + last.value + 1);
+  }
+  hlo::Computation entry;
+  hlo::Instruction copy = instruction;
+  copy.extras = {};
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    hlo::Instruction parameter;
+    parameter.opcode = hlo::Opcode::kParameter;
+    parameter.shape = computation.at(instruction.operands[i]).shape;
+    parameter.attrs = hlo::ParameterAttrs{static_cast<int64_t>(i)};
+    entry.parameters.push_back(InstructionId(entry.instructions.size()));
+    entry.instructions.push_back(std::move(parameter));
+    copy.operands[i] = InstructionId(i);
+  }
+  entry.root = InstructionId(entry.instructions.size());
+  entry.instructions.push_back(std::move(copy));
+  alone.entry = hlo::ComputationId(alone.computations.size());
+  alone.computations.push_back(std::move(entry));
+  return alone;
+}
+
+class RuleKernel final : public Kernel {
+ public:
+  explicit RuleKernel(hlo::Evaluator evaluator) : evaluator_(std::move(evaluator)) {}
+
+  Status run(std::span<void* const> pointers) const override {
+    const hlo::Computation& entry = evaluator_.module().entry_computation();
+    std::vector<Literal> arguments;
+    for (size_t i = 0; i < entry.parameter_count(); ++i)
+      arguments.push_back(read(entry.parameter_shape(i), pointers));
+    HEDDLE_ASSIGN_OR_RETURN(Literal result, evaluator_.run(std::move(arguments)));
+    write(result, pointers);
+    return {};
+  }
+
+ private:
+  // Takes the pointers that it used from the front.
+  static Literal read(const Shape& shape, std::span<void* const>& pointers) {
+    if (shape.is_tuple()) {
+      std::vector<Literal> elements;
+      for (const Shape& element : shape.elements()) elements.push_back(read(element, pointers));
+      return Literal::tuple(std::move(elements));
+    }
+    const void* bytes = pointers.front();
+    pointers = pointers.subspan(1);
+    return Literal::borrowed(shape, bytes, nullptr);
+  }
+
+  static void write(const Literal& value, std::span<void* const>& pointers) {
+    if (value.is_tuple()) {
+      for (const Literal& element : value.elements()) write(element, pointers);
+      return;
+    }
+    if (value.byte_size() > 0)
+      std::memcpy(pointers.front(), value.bytes(), static_cast<size_t>(value.byte_size()));
+    pointers = pointers.subspan(1);
+  }
+
+  hlo::Evaluator evaluator_;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(const hlo::Module& module,
+                                                   const hlo::Computation& computation,
+                                                   const hlo::Instruction& instruction) {
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator,
+                          hlo::Evaluator::prepare(module_of(module, computation, instruction)));
+  return std::make_unique<RuleKernel>(std::move(evaluator));
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,327 @@
+// Matrix products: written as loops where they are small, else a kernel.
+#include <algorithm>
+
+#include "heddle/cpu/lower/loops.h"
+#include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+
+constexpr int64_t kMaxInlined = 4096;  // multiplications
+constexpr int64_t kMaxVectors = 8;     // sums that stand in registers
+
+// A dimension of the product: its size and the step in elements of each array that has it.
+struct Axis {
+  int64_t size = 1;
+  int64_t lhs = 0, rhs = 0, to = 0;
+};
+
+struct Axes {
+  std::vector<Axis> batch, rows, columns, contracted;
+};
+
+Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs, const Shape& to) {
+  const auto lhs_strides = row_major_strides(lhs.dimensions());
+  const auto rhs_strides = row_major_strides(rhs.dimensions());
+  const auto to_strides = row_major_strides(to.dimensions());
+  const auto at = [](const std::vector<int64_t>& list, int64_t i) {
+    return list[static_cast<size_t>(i)];
+  };
+  Axes axes;
+  int64_t next = 0;
+  for (size_t i = 0; i < attrs.lhs_batch_dims.size(); ++i, ++next) {
+    axes.batch.push_back({.size = lhs.dimension(attrs.lhs_batch_dims[i]),
+                          .lhs = at(lhs_strides, attrs.lhs_batch_dims[i]),
+                          .rhs = at(rhs_strides, attrs.rhs_batch_dims[i]),
+                          .to = at(to_strides, next)});
+  }
+  for (int64_t d = 0; d < lhs.rank(); ++d) {
+    if (std::ranges::count(attrs.lhs_batch_dims, d) ||
+        std::ranges::count(attrs.lhs_contracting_dims, d))
+      continue;
+    axes.rows.push_back(
+        {.size = lhs.dimension(d), .lhs = at(lhs_strides, d), .to = at(to_strides, next++)});
+  }
+  for (int64_t d = 0; d < rhs.rank(); ++d) {
+    if (std::ranges::count(attrs.rhs_batch_dims, d) ||
+        std::ranges::count(attrs.rhs_contracting_dims, d))
+      continue;
+    axes.columns.push_back(
+        {.size = rhs.dimension(d), .rhs = at(rhs_strides, d), .to = at(to_strides, next++)});
+  }
+  for (size_t i = 0; i < attrs.lhs_contracting_dims.size(); ++i) {
+    axes.contracted.push_back({.size = lhs.dimension(attrs.lhs_contracting_dims[i]),
+                               .lhs = at(lhs_strides, attrs.lhs_contracting_dims[i]),
+                               .rhs = at(rhs_strides, attrs.rhs_contracting_dims[i])});
+  }
+  return axes;
+}
+
+// Neighbours that lie one behind the other in every array become one.
+void merge(std::vector<Axis>& axes) {
+  std::erase_if(axes, [](const Axis& axis) { return axis.size == 1; });
+  for (size_t i = axes.size(); i-- > 1;) {
+    Axis& outer = axes[i - 1];
+    const Axis& inner = axes[i];
+    const bool follow = outer.lhs == inner.lhs * inner.size &&
+                        outer.rhs == inner.rhs * inner.size && outer.to == inner.to * inner.size;
+    if (!follow) continue;
+    outer = {outer.size * inner.size, inner.lhs, inner.rhs, inner.to};
+    axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+int64_t total(std::span<const Axis> axes) {
+  int64_t product = 1;
+  for (const Axis& axis : axes) product *= axis.size;
+  return product;
+}
+
+// Writes the loops of a product.
+class DotWriter {
+ public:
+  DotWriter(PlanBuilder& builder, Type type, int64_t machine_lanes, BufferId lhs, BufferId rhs,
+            BufferId to)
+      : b_(builder), type_(type), machine_lanes_(machine_lanes), lhs_(lhs), rhs_(rhs), to_(to) {}
+
+  // Lanes along the last of `outer`, where one operand has step 1 and the other 0; several vectors
+  // share what they load of the other.
+  void across(std::vector<Axis> outer, const std::vector<Axis>& contracted) {
+    const Axis lane = outer.back();
+    outer.pop_back();
+    const int64_t lanes = std::min(machine_lanes_, lane.size);
+    const int64_t vectors = lane.size / lanes;
+    const int64_t together = std::min(vectors, kMaxVectors);
+    each(outer, [&](const Offsets& base) {
+      const auto chunk = [&](NodeId from, int64_t count, int64_t width) {
+        sum_vectors(base, lane, contracted, from, count, width);
+      };
+      const int64_t rounds = vectors / together;
+      auto loop =
+          b_.begin_for(b_.index(0), b_.index(rounds * together * lanes), together * lanes, {});
+      chunk(loop.parameters[0], together, lanes);
+      b_.end_for({});
+      int64_t done = rounds * together;
+      if (done < vectors) chunk(b_.index(done * lanes), vectors - done, lanes);
+      if (vectors * lanes < lane.size)
+        chunk(b_.index(vectors * lanes), 1, lane.size - vectors * lanes);
+    });
+  }
+
+  // Lanes along the last contracted axis, where both operands have step 1.
+  void along(const std::vector<Axis>& outer, std::vector<Axis> contracted) {
+    const Axis lane = contracted.back();
+    contracted.pop_back();
+    const int64_t lanes = std::min(machine_lanes_, lane.size);
+    const int64_t vectors = lane.size / lanes;
+    const int64_t several = std::min<int64_t>(vectors, 4);
+    each(outer, [&](const Offsets& base) {
+      std::vector<NodeId> sums(static_cast<size_t>(several), zero(lanes));
+      sums.push_back(zero(1));
+      sums = nest(contracted, base, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
+        const auto product = [&](NodeId from, int64_t width, NodeId sum) {
+          const Type wide = {type_.scalar, static_cast<int32_t>(width)};
+          const NodeId x = b_.load(lhs_, wide, b_.add(at.lhs, from));
+          const NodeId y = b_.load(rhs_, wide, b_.add(at.rhs, from));
+          return multiply_add(x, y, sum);
+        };
+        const int64_t rounds = vectors / several;
+        auto loop = b_.begin_for(b_.index(0), b_.index(rounds * several * lanes), several * lanes,
+                                 std::span(carried).first(static_cast<size_t>(several)));
+        std::vector<NodeId> inner(loop.parameters.begin() + 1, loop.parameters.end());
+        for (int64_t i = 0; i < several; ++i) {
+          NodeId& sum = inner[static_cast<size_t>(i)];
+          sum = product(b_.add(loop.parameters[0], i * lanes), lanes, sum);
+        }
+        inner = b_.end_for(inner);
+        for (int64_t i = rounds * several; i < vectors; ++i)
+          inner[0] = product(b_.index(i * lanes), lanes, inner[0]);
+        NodeId rest = carried.back();
+        if (const int64_t width = lane.size - vectors * lanes; width > 0) {
+          const NodeId part =
+              product(b_.index(vectors * lanes), width, zero(static_cast<int32_t>(width)));
+          rest = b_.add(rest, b_.reduce_lanes(Op::kAdd, part));
+        }
+        inner.push_back(rest);
+        return inner;
+      });
+      NodeId sum = sums[0];
+      for (int64_t i = 1; i < several; ++i) sum = b_.add(sum, sums[static_cast<size_t>(i)]);
+      sum = b_.add(b_.reduce_lanes(Op::kAdd, sum), sums.back());
+      b_.store(to_, base.to, sum);
+    });
+  }
+
+  // One element after the other.
+  void plain(const std::vector<Axis>& outer, const std::vector<Axis>& contracted) {
+    each(outer, [&](const Offsets& base) {
+      const std::vector<NodeId> sums =
+          nest(contracted, base, {zero(1)}, [&](const Offsets& at, std::vector<NodeId> carried) {
+            const NodeId x = b_.load(lhs_, {type_.scalar, 1}, at.lhs);
+            const NodeId y = b_.load(rhs_, {type_.scalar, 1}, at.rhs);
+            return std::vector{multiply_add(x, y, carried[0])};
+          });
+      b_.store(to_, base.to, sums[0]);
+    });
+  }
+
+ private:
+  struct Offsets {
+    NodeId lhs, rhs, to;
+  };
+
+  NodeId zero(int64_t lanes) { return b_.bits({type_.scalar, static_cast<int32_t>(lanes)}, 0); }
+
+  NodeId multiply_add(NodeId x, NodeId y, NodeId sum) {
+    return is_float(type_.scalar) ? b_.fma(x, y, sum) : b_.add(sum, b_.mul(x, y));
+  }
+
+  Offsets advanced(const Offsets& from, const Axis& axis, NodeId index) {
+    return {b_.add(from.lhs, b_.mul(index, axis.lhs)), b_.add(from.rhs, b_.mul(index, axis.rhs)),
+            b_.add(from.to, b_.mul(index, axis.to))};
+  }
+
+  template <class Body>
+  void each(const std::vector<Axis>& axes, const Body& body) {
+    const Offsets start = {b_.index(0), b_.index(0), b_.index(0)};
+    nest(axes, start, {}, [&](const Offsets& at, std::vector<NodeId> carried) {
+      body(at);
+      return carried;
+    });
+  }
+
+  template <class Body>
+  std::vector<NodeId> nest(const std::vector<Axis>& axes, const Offsets& start,
+                           std::vector<NodeId> carried, const Body& body) {
+    std::vector<int64_t> sizes;
+    for (const Axis& axis : axes) sizes.push_back(axis.size);
+    std::vector<NodeId> at;
+    return loop_nest(b_, sizes, at, std::move(carried), [&](std::vector<NodeId> inner) {
+      Offsets offsets = start;
+      for (size_t i = 0; i < axes.size(); ++i) offsets = advanced(offsets, axes[i], at[i]);
+      return body(offsets, std::move(inner));
+    });
+  }
+
+  // `count` vectors of `width` lanes, `from` elements along the lane axis.
+  void sum_vectors(const Offsets& base, const Axis& lane, const std::vector<Axis>& contracted,
+                   NodeId from, int64_t count, int64_t width) {
+    const Type wide = {type_.scalar, static_cast<int32_t>(width)};
+    const bool on_rhs = lane.rhs == 1;
+    // Sums that depend on nothing else hide the latency of the additions.
+    const int64_t length = contracted.empty() ? 1 : contracted.back().size;
+    int64_t parts = 1;
+    while (parts * 2 * count <= kMaxVectors && length % (parts * 2) == 0) parts *= 2;
+    std::vector<Axis> loops = contracted;
+    if (parts > 1) {
+      Axis& last = loops.back();
+      last.size /= parts;
+      last.lhs *= parts;
+      last.rhs *= parts;
+    }
+    const Offsets start = {b_.add(base.lhs, on_rhs ? b_.index(0) : from),
+                           b_.add(base.rhs, on_rhs ? from : b_.index(0)), base.to};
+    std::vector<NodeId> sums(static_cast<size_t>(count * parts), zero(width));
+    sums = nest(loops, start, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
+      for (int64_t p = 0; p < parts; ++p) {
+        Offsets here = at;
+        if (p > 0) {
+          here.lhs = b_.add(at.lhs, p * contracted.back().lhs);
+          here.rhs = b_.add(at.rhs, p * contracted.back().rhs);
+        }
+        const NodeId one = on_rhs ? b_.load(lhs_, {type_.scalar, 1}, here.lhs)
+                                  : b_.load(rhs_, {type_.scalar, 1}, here.rhs);
+        const NodeId all = b_.splat(one, static_cast<int32_t>(width));
+        for (int64_t i = 0; i < count; ++i) {
+          const NodeId where = b_.add(on_rhs ? here.rhs : here.lhs, i * width);
+          NodeId& sum = carried[static_cast<size_t>(p * count + i)];
+          sum = multiply_add(all, b_.load(on_rhs ? rhs_ : lhs_, wide, where), sum);
+        }
+      }
+      return carried;
+    });
+    for (int64_t i = 0; i < count; ++i) {
+      NodeId sum = sums[static_cast<size_t>(i)];
+      for (int64_t p = 1; p < parts; ++p)
+        sum = b_.add(sum, sums[static_cast<size_t>(p * count + i)]);
+      b_.store(to_, b_.add(b_.add(base.to, from), i * width), sum);
+    }
+  }
+
+  PlanBuilder& b_;
+  Type type_;
+  int64_t machine_lanes_;
+  BufferId lhs_, rhs_, to_;
+};
+
+// One axis at most of each kind: what the kernel takes.
+bool is_product(const Axes& axes) {
+  return axes.batch.size() <= 1 && axes.rows.size() <= 1 && axes.columns.size() <= 1 &&
+         axes.contracted.size() <= 1;
+}
+
+}  // namespace
+
+Status RegionLowering::emit_dot(InstructionId id) {
+  const Instruction& dot = at(id);
+  const LeafId leaf = region_.leaf(id);
+  const BufferId lhs = in_memory(region_.leaf(dot.operands[0]));
+  const BufferId rhs = in_memory(region_.leaf(dot.operands[1]));
+  const bool is_scalar = dot.shape.is_scalar();
+  const BufferId to = is_scalar ? program_.allocate(dot.shape) : place_for(leaf, id);
+  Axes axes = axes_of(dot.attrs.get<hlo::DotAttrs>(), at(dot.operands[0]).shape,
+                      at(dot.operands[1]).shape, dot.shape);
+  for (auto* list : {&axes.batch, &axes.rows, &axes.columns, &axes.contracted}) merge(*list);
+  const int64_t work =
+      total(axes.batch) * total(axes.rows) * total(axes.columns) * total(axes.contracted);
+  const DType dtype = dot.shape.dtype();
+  const bool is_matrix = !axes.rows.empty() && !axes.columns.empty() && !axes.contracted.empty();
+  if (work > kMaxInlined && is_matrix && is_product(axes) && (dtype == f32 || dtype == f64)) {
+    const auto one = [](const std::vector<Axis>& list) { return list.empty() ? Axis{} : list[0]; };
+    const Axis batch = one(axes.batch), row = one(axes.rows), column = one(axes.columns),
+               inner = one(axes.contracted);
+    program_.program.kernels.push_back(make_product_kernel({.dtype = dtype,
+                                                            .batch = batch.size,
+                                                            .m = row.size,
+                                                            .n = column.size,
+                                                            .k = inner.size,
+                                                            .a_batch = batch.lhs,
+                                                            .a_row = row.lhs,
+                                                            .a_column = inner.lhs,
+                                                            .b_batch = batch.rhs,
+                                                            .b_row = inner.rhs,
+                                                            .b_column = column.rhs}));
+    b().kernel({lhs, rhs, to});
+  } else {
+    const Scalar scalar = scalar_type(dot.shape);
+    DotWriter writer(b(), {scalar, 1}, lanes_for(program_.program.plan, scalar), lhs, rhs, to);
+    std::vector<Axis> outer = axes.batch;
+    outer.insert(outer.end(), axes.rows.begin(), axes.rows.end());
+    outer.insert(outer.end(), axes.columns.begin(), axes.columns.end());
+    const bool has_lanes = !outer.empty() && outer.back().lhs + outer.back().rhs == 1;
+    const bool lanes_inside = !axes.contracted.empty() && axes.contracted.back().lhs == 1 &&
+                              axes.contracted.back().rhs == 1;
+    if (work == 0) {
+      const int64_t all[] = {dot.shape.element_count()};
+      for_each_place(all, scalar, [&](Place place) {
+        place.is_flat = true;
+        store_at(to, dot.shape, place, b().bits({scalar, 1}, 0));
+      });
+    } else if (has_lanes) {
+      writer.across(std::move(outer), axes.contracted);
+    } else if (lanes_inside) {
+      writer.along(outer, axes.contracted);
+    } else {
+      writer.plain(outer, axes.contracted);
+    }
+  }
+  bind(leaf, is_scalar ? Value::of(b().load(to, {scalar_type(dot.shape), 1}, b().index(0)))
+                       : Value::of(to));
+  return {};
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,185 @@
+// Values at a place: what a lazy instruction computes for some lanes of its array.
+#include <algorithm>
+
+#include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+// The coordinate of each lane.
+NodeId RegionLowering::lane_value(const Coordinate& coordinate, int32_t lanes) {
+  if (coordinate.step == 0 || lanes == 1) return coordinate.base;
+  return b().add(coordinate.base, b().mul(b().lanes(Scalar::kI64, lanes), coordinate.step));
+}
+
+NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place& place) {
+  NodeId at = b().index(0);
+  int64_t step = 0;
+  const std::vector<int64_t> strides =
+      place.is_flat ? std::vector<int64_t>{1} : row_major_strides(shape.dimensions());
+  for (size_t d = 0; d < place.coordinates.size(); ++d) {
+    at = b().add(at, b().mul(place.coordinates[d].base, strides[d]));
+    step += place.coordinates[d].step * strides[d];
+  }
+  const Scalar scalar = scalar_type(shape);
+  if (b().type(at).lanes == 1 && (step == 0 || place.lanes == 1))
+    return b().load(buffer, {scalar, 1}, at);
+  if (b().type(at).lanes == 1 && step == 1) return b().load(buffer, {scalar, place.lanes}, at);
+  return b().gather(buffer, scalar, lane_value({at, step}, place.lanes));
+}
+
+NodeId RegionLowering::element(LeafId leaf, const Place& place, Memo& memo) {
+  const Value& value = values_[leaf.value];
+  if (value.is_node()) return value.node;
+  const auto key = std::pair(leaf.value, place.coordinates);
+  if (auto found = memo.find(key); found != memo.end()) return found->second;
+  const NodeId node = value.is_buffer()
+                          ? load_at(value.buffer, shape(leaf), place)
+                          : lazy_element(at(region_.leaves()[leaf.value].producer), place, memo);
+  memo.emplace(key, node);
+  return node;
+}
+
+// In [0, most].
+NodeId RegionLowering::clamped_start(InstructionId start, int64_t most, Memo& memo) {
+  const NodeId value =
+      as_index(b(), at(start).shape.dtype(), operand_element(start, Place{}, memo));
+  return b().binary(Op::kSMin, b().binary(Op::kSMax, value, b().index(0)), b().index(most));
+}
+
+NodeId RegionLowering::gather_element(const Instruction& gather, const Place& place, Memo& memo) {
+  const auto& attrs = gather.attrs.get<hlo::GatherAttrs>();
+  const Shape& from = at(gather.operands[0]).shape;
+  const Shape& indices = at(gather.operands[1]).shape;
+  std::vector<Coordinate> batch;
+  for (size_t d = 0; d < place.coordinates.size(); ++d) {
+    if (!std::ranges::count(attrs.offset_dims, static_cast<int64_t>(d)))
+      batch.push_back(place.coordinates[d]);
+  }
+  // The coordinates of an index vector, but for where it lies along.
+  const auto index_place = [&](int64_t component) {
+    Place at_index{.coordinates = batch, .lanes = place.lanes};
+    if (attrs.index_vector_dim < indices.rank()) {
+      at_index.coordinates.insert(at_index.coordinates.begin() + attrs.index_vector_dim,
+                                  Coordinate{b().index(component)});
+    }
+    return at_index;
+  };
+  Place source{.coordinates = {}, .lanes = place.lanes};
+  size_t next_offset = 0;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    Coordinate coordinate{b().index(0)};
+    const auto batching = std::ranges::find(attrs.operand_batching_dims, d);
+    if (batching != attrs.operand_batching_dims.end()) {
+      const auto which = static_cast<size_t>(batching - attrs.operand_batching_dims.begin());
+      int64_t dim = attrs.start_indices_batching_dims[which];
+      coordinate = batch[static_cast<size_t>(dim - (attrs.index_vector_dim < dim ? 1 : 0))];
+    } else if (!std::ranges::count(attrs.collapsed_slice_dims, d)) {
+      coordinate = place.coordinates[static_cast<size_t>(attrs.offset_dims[next_offset++])];
+    }
+    const auto mapped = std::ranges::find(attrs.start_index_map, d);
+    if (mapped != attrs.start_index_map.end()) {
+      const Place where = index_place(mapped - attrs.start_index_map.begin());
+      NodeId start =
+          as_index(b(), indices.dtype(), operand_element(gather.operands[1], where, memo));
+      const int64_t most = from.dimension(d) - attrs.slice_sizes[static_cast<size_t>(d)];
+      start = b().binary(Op::kSMin, b().binary(Op::kSMax, start, b().index(0)), b().index(most));
+      coordinate.base = b().add(coordinate.base, start);
+    }
+    source.coordinates.push_back(coordinate);
+  }
+  return operand_element(gather.operands[0], source, memo);
+}
+
+NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place& place,
+                                    Memo& memo) {
+  const auto part = [&](std::vector<Coordinate> coordinates) {
+    return operand_element(instruction.operands[0],
+                           {.coordinates = std::move(coordinates), .lanes = place.lanes}, memo);
+  };
+  std::vector<Coordinate> to;
+  switch (instruction.opcode) {
+    case Opcode::kConstant:
+      return b().bits({scalar_type(instruction.shape), 1},
+                      bits_of_element(instruction.attrs.get<hlo::ConstantAttrs>().literal, 0));
+    case Opcode::kIota: {
+      const auto dim = static_cast<size_t>(instruction.attrs.get<hlo::IotaAttrs>().iota_dimension);
+      const NodeId value = lane_value(place.coordinates[dim], place.lanes);
+      const Scalar scalar = scalar_type(instruction.shape);
+      if (is_float(scalar)) return b().cast(Op::kSToFloat, scalar, value);
+      return b().cast(Op::kTruncate, scalar, value);
+    }
+    case Opcode::kBroadcast:
+      if (place.is_flat) return part({});
+      for (int64_t d : instruction.attrs.get<hlo::DimensionsAttrs>().dimensions)
+        to.push_back(place.coordinates[static_cast<size_t>(d)]);
+      return part(std::move(to));
+    case Opcode::kTranspose: {
+      to.resize(place.coordinates.size());
+      const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      for (size_t d = 0; d < dims.size(); ++d)
+        to[static_cast<size_t>(dims[d])] = place.coordinates[d];
+      return part(std::move(to));
+    }
+    case Opcode::kReverse:
+      to = place.coordinates;
+      for (int64_t d : instruction.attrs.get<hlo::DimensionsAttrs>().dimensions) {
+        Coordinate& c = to[static_cast<size_t>(d)];
+        c.base = b().binary(Op::kSub, b().index(instruction.shape.dimension(d) - 1), c.base);
+        c.step = -c.step;
+      }
+      return part(std::move(to));
+    case Opcode::kSlice: {
+      to = place.coordinates;
+      const auto& slice = instruction.attrs.get<hlo::SliceAttrs>().slice;
+      for (size_t d = 0; d < to.size(); ++d) {
+        to[d].base = b().add(b().mul(to[d].base, slice[d].stride), slice[d].start);
+        to[d].step *= slice[d].stride;
+      }
+      return part(std::move(to));
+    }
+    case Opcode::kDynamicSlice: {
+      to = place.coordinates;
+      const Shape& from = at(instruction.operands[0]).shape;
+      for (size_t d = 0; d < to.size(); ++d) {
+        const auto dim = static_cast<int64_t>(d);
+        const int64_t most = from.dimension(dim) - instruction.shape.dimension(dim);
+        if (most == 0) continue;
+        to[d].base = b().add(to[d].base, clamped_start(instruction.operands[d + 1], most, memo));
+      }
+      return part(std::move(to));
+    }
+    case Opcode::kReshape: {
+      if (place.is_flat) {
+        Place same = place;
+        if (at(instruction.operands[0]).shape.is_scalar()) same = Place{};
+        return operand_element(instruction.operands[0], same, memo);
+      }
+      size_t next = 0;
+      const Shape& from = at(instruction.operands[0]).shape;
+      for (int64_t d = 0; d < from.rank(); ++d) {
+        if (from.dimension(d) == 1) {
+          to.push_back({b().index(0)});
+          continue;
+        }
+        while (instruction.shape.dimension(static_cast<int64_t>(next)) == 1) ++next;
+        to.push_back(place.coordinates[next++]);
+      }
+      return part(std::move(to));
+    }
+    case Opcode::kGather: return gather_element(instruction, place, memo);
+    default: break;
+  }
+  std::vector<NodeId> operands;
+  for (InstructionId operand : instruction.operands) {
+    const bool is_scalar = at(operand).shape.is_scalar();
+    operands.push_back(operand_element(operand, is_scalar ? Place{} : place, memo));
+  }
+  return apply(b(), computation(), instruction, operands);
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,494 @@
+// Steps that are loops over arrays.
+#include "heddle/cpu/lower/loops.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+namespace {
+
+constexpr int64_t kMaxUnrolled = 8;   // bodies of a loop that are written one after the other
+constexpr int64_t kAccumulators = 4;  // that hide the latency of a reduction's operation
+
+// The dimension along which vectors lie: the last one of more than one element. -1: none.
+int64_t lane_dimension(std::span<const int64_t> sizes) {
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] > 1) return static_cast<int64_t>(d);
+  }
+  return -1;
+}
+
+// What leaves every value as it is.
+int64_t identity_bits(Op fold, Scalar scalar) {
+  const auto integer_max = [&] {
+    return static_cast<int64_t>(~uint64_t{0} >> (65 - bits_of(scalar)));
+  };
+  const auto float_bits = [&](double value) {
+    return scalar == Scalar::kF32 ? int64_t{std::bit_cast<int32_t>(static_cast<float>(value))}
+                                  : std::bit_cast<int64_t>(value);
+  };
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  switch (fold) {
+    case Op::kAdd: return is_float(scalar) ? float_bits(-0.0) : 0;
+    case Op::kMul: return is_float(scalar) ? float_bits(1) : 1;
+    case Op::kMax: return float_bits(-kInf);
+    case Op::kMin: return float_bits(kInf);
+    case Op::kSMax: return -integer_max() - 1;
+    case Op::kSMin: return integer_max();
+    case Op::kUMin:
+    case Op::kAnd: return -1;
+    default: return 0;  // kUMax kOr kXor
+  }
+}
+
+}  // namespace
+
+std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> sizes,
+                              std::vector<NodeId>& at, std::vector<NodeId> carried,
+                              const NestBody& body) {
+  if (sizes.empty()) return body(carried);
+  if (sizes[0] == 0) return carried;
+  auto loop = builder.begin_for(builder.index(0), builder.index(sizes[0]), 1, carried);
+  at.push_back(loop.parameters[0]);
+  std::vector<NodeId> inner(loop.parameters.begin() + 1, loop.parameters.end());
+  inner = loop_nest(builder, sizes.subspan(1), at, std::move(inner), body);
+  at.pop_back();
+  return builder.end_for(inner);
+}
+
+void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar widest,
+                                    const std::function<void(Place)>& body) {
+  if (std::ranges::count(sizes, 0)) return;
+  const int64_t lane = lane_dimension(sizes);
+  const int64_t length = lane < 0 ? 1 : sizes[static_cast<size_t>(lane)];
+  const int64_t lanes = std::min<int64_t>(lanes_for(program_.program.plan, widest), length);
+  std::vector<NodeId> at;
+  const auto along_lanes = [&](NodeId from, int64_t count) {
+    Place place{.coordinates = {}, .lanes = static_cast<int32_t>(count)};
+    size_t next = 0;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (static_cast<int64_t>(d) == lane) {
+        place.coordinates.push_back({from, 1});
+      } else {
+        place.coordinates.push_back({at[next++]});
+      }
+    }
+    body(place);
+  };
+  const int64_t in_vectors = length / lanes * lanes;
+  const auto inner = [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+    if (in_vectors / lanes <= 2) {
+      for (int64_t i = 0; i < in_vectors; i += lanes) along_lanes(b().index(i), lanes);
+    } else {
+      auto loop = b().begin_for(b().index(0), b().index(in_vectors), lanes, {});
+      along_lanes(loop.parameters[0], lanes);
+      b().end_for({});
+    }
+    if (in_vectors < length) along_lanes(b().index(in_vectors), length - in_vectors);
+    return {};
+  };
+  std::vector<int64_t> outer;
+  int64_t turns = 1;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (static_cast<int64_t>(d) == lane) continue;
+    outer.push_back(sizes[d]);
+    turns *= sizes[d];
+  }
+  if (turns > kMaxUnrolled || length > 2 * lanes) {
+    loop_nest(b(), outer, at, {}, inner);
+    return;
+  }
+  // Few and short: one after the other.
+  for (int64_t turn = 0; turn < turns; ++turn) {
+    at.assign(outer.size(), NodeId());
+    int64_t rest = turn;
+    for (size_t d = outer.size(); d-- > 0; rest /= outer[d]) at[d] = b().index(rest % outer[d]);
+    inner({});
+  }
+}
+
+void RegionLowering::store_at(BufferId to, const Shape& shape, const Place& place, NodeId value) {
+  Coordinate at{b().index(0)};
+  const std::vector<int64_t> strides =
+      place.is_flat ? std::vector<int64_t>{1} : row_major_strides(shape.dimensions());
+  for (size_t d = 0; d < place.coordinates.size(); ++d) {
+    at.base = b().add(at.base, b().mul(place.coordinates[d].base, strides[d]));
+    at.step += place.coordinates[d].step * strides[d];
+  }
+  value = b().splat(value, place.lanes);
+  if (place.lanes == 1 || at.step == 1) {
+    b().store(to, at.base, value);
+  } else {
+    b().scatter(to, lane_value(at, place.lanes), value);
+  }
+}
+
+Scalar RegionLowering::widest_scalar(InstructionId id) {
+  Scalar widest = Scalar::kI8;
+  std::vector<InstructionId> queue = {id};
+  std::vector<bool> seen(static_cast<size_t>(computation().size()));
+  while (!queue.empty()) {
+    const InstructionId next = queue.back();
+    queue.pop_back();
+    if (seen[next.value]) continue;
+    seen[next.value] = true;
+    const Instruction& instruction = at(next);
+    if (auto scalar = scalar_of(instruction.shape.dtype());
+        scalar && bytes_of(*scalar) > bytes_of(widest))
+      widest = *scalar;
+    for (InstructionId operand : instruction.operands) {
+      if (at(operand).shape.is_scalar()) continue;
+      if (next == id || region_.is_lazy(region_.leaf(next))) queue.push_back(operand);
+    }
+  }
+  return widest;
+}
+
+bool RegionLowering::is_flat(InstructionId id) {
+  std::vector<InstructionId> queue = {id};
+  std::vector<bool> seen(static_cast<size_t>(computation().size()));
+  while (!queue.empty()) {
+    const InstructionId next = queue.back();
+    queue.pop_back();
+    const Instruction& instruction = at(next);
+    switch (instruction.opcode) {
+      case Opcode::kConstant: continue;
+      case Opcode::kReshape: break;
+      case Opcode::kBroadcast:
+        if (!at(instruction.operands[0]).shape.is_scalar()) return false;
+        break;
+      case Opcode::kIota:
+        if (instruction.shape.rank() != 1) return false;
+        break;
+      default:
+        if (!is_scalar_op(computation(), instruction)) return false;
+    }
+    for (InstructionId operand : instruction.operands) {
+      const LeafId leaf = region_.leaf(operand);
+      if (!region_.is_lazy(leaf) || seen[operand.value]) continue;
+      seen[operand.value] = true;
+      queue.push_back(region_.leaves()[leaf.value].producer);
+    }
+  }
+  return true;
+}
+
+void RegionLowering::emit_array(InstructionId id, BufferId to) {
+  const Instruction& instruction = at(id);
+  const bool flat = is_flat(id);
+  const std::vector<int64_t> sizes =
+      flat ? std::vector{instruction.shape.element_count()} : instruction.shape.dimensions();
+  for_each_place(sizes, widest_scalar(id), [&](Place place) {
+    place.is_flat = flat;
+    Memo memo;
+    store_at(to, instruction.shape, place, lazy_element(instruction, place, memo));
+  });
+}
+
+void RegionLowering::write_leaf(LeafId leaf, BufferId to) {
+  const Value& value = values_[leaf.value];
+  if (value.is_node()) {
+    store_scalar(to, value.node);
+  } else if (value.is_buffer()) {
+    b().copy(to, value.buffer, shape(leaf).byte_size());
+  } else {
+    emit_array(region_.leaves()[leaf.value].producer, to);
+  }
+}
+
+void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
+  const Instruction& instruction = at(id);
+  const auto dim = static_cast<size_t>(instruction.attrs.get<hlo::DimensionsAttrs>().dimensions[0]);
+  int64_t offset = 0;
+  for (InstructionId operand : instruction.operands) {
+    for_each_place(at(operand).shape.dimensions(), widest_scalar(id), [&](Place place) {
+      Memo memo;
+      const NodeId value = operand_element(operand, place, memo);
+      place.coordinates[dim].base = b().add(place.coordinates[dim].base, offset);
+      store_at(to, instruction.shape, place, value);
+    });
+    offset += at(operand).shape.dimension(static_cast<int64_t>(dim));
+  }
+}
+
+// All of the padding first, then what of the operand falls inside.
+void RegionLowering::emit_pad(InstructionId id, BufferId to) {
+  const Instruction& instruction = at(id);
+  const Shape& from = at(instruction.operands[0]).shape;
+  const auto& padding = instruction.attrs.get<hlo::PadAttrs>().padding;
+  const Scalar widest = widest_scalar(id);
+  const int64_t all[] = {instruction.shape.element_count()};
+  for_each_place(all, widest, [&](Place place) {
+    place.is_flat = true;
+    Memo memo;
+    store_at(to, instruction.shape, place, operand_element(instruction.operands[1], {}, memo));
+  });
+  std::vector<int64_t> first, sizes;
+  bool has_interior = false;
+  for (size_t d = 0; d < padding.size(); ++d) {
+    const int64_t step = padding[d].interior + 1;
+    const int64_t size = instruction.shape.dimension(static_cast<int64_t>(d));
+    has_interior |= step > 1;
+    // low + i * step in [0, size)
+    const int64_t from_i = padding[d].low >= 0 ? 0 : (-padding[d].low + step - 1) / step;
+    const int64_t room = size - padding[d].low;
+    const int64_t to_i =
+        std::min(from.dimension(static_cast<int64_t>(d)), room <= 0 ? 0 : (room + step - 1) / step);
+    first.push_back(from_i);
+    sizes.push_back(std::max<int64_t>(to_i - from_i, 0));
+  }
+  const auto write = [&](Place place) {
+    for (size_t d = 0; d < first.size(); ++d)
+      place.coordinates[d].base = b().add(place.coordinates[d].base, first[d]);
+    Memo memo;
+    const NodeId value = operand_element(instruction.operands[0], place, memo);
+    for (size_t d = 0; d < first.size(); ++d) {
+      Coordinate& c = place.coordinates[d];
+      c.base = b().add(b().mul(c.base, padding[d].interior + 1), padding[d].low);
+    }
+    store_at(to, instruction.shape, place, value);
+  };
+  if (!has_interior) {
+    for_each_place(sizes, widest, write);
+  } else if (!std::ranges::count(sizes, 0)) {
+    std::vector<NodeId> at_nodes;
+    loop_nest(b(), sizes, at_nodes, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+      Place place;
+      for (NodeId node : at_nodes) place.coordinates.push_back({node});
+      write(place);
+      return {};
+    });
+  }
+}
+
+// In place, where the old array is this program's and nobody reads it later.
+Status RegionLowering::emit_update(InstructionId id) {
+  const Instruction& update = at(id);
+  const LeafId leaf = region_.leaf(id);
+  const LeafId target = region_.leaf(update.operands[0]);
+  const BufferId old = in_memory(target);
+  const Shape& part = at(update.operands[1]).shape;
+  const LeafId part_leaf = region_.leaf(update.operands[1]);
+  const bool in_place = program_.state(old).is_writable && program_.state(old).pending == 1;
+  BufferId to = old;
+  Value part_value = values_[part_leaf.value];
+  if (in_place) {
+    // The part may be computed from what it overwrites.
+    bool reads_target = false;
+    for (LeafId read : region_.reads(id)) {
+      const Value& value = values_[read.value];
+      reads_target |= read != target && value.is_buffer() && value.buffer == old;
+    }
+    if (region_.is_lazy(part_leaf) && (reads_target || region_.reaches(part_leaf, target))) {
+      const BufferId copy = program_.allocate(part);
+      write_leaf(part_leaf, copy);
+      part_value = Value::of(copy);
+    }
+  } else {
+    to = place_for(leaf, id);
+    b().copy(to, old, update.shape.byte_size());
+  }
+  const Value kept = std::exchange(values_[part_leaf.value], part_value);
+  Memo starts_memo;
+  std::vector<NodeId> starts;
+  for (int64_t d = 0; d < part.rank(); ++d) {
+    const int64_t most = update.shape.dimension(d) - part.dimension(d);
+    starts.push_back(
+        most == 0 ? b().index(0)
+                  : clamped_start(update.operands[static_cast<size_t>(d) + 2], most, starts_memo));
+  }
+  for_each_place(part.dimensions(), widest_scalar(id), [&](Place place) {
+    Memo memo;
+    const NodeId value = operand_element(update.operands[1], place, memo);
+    for (size_t d = 0; d < starts.size(); ++d)
+      place.coordinates[d].base = b().add(place.coordinates[d].base, starts[d]);
+    store_at(to, update.shape, place, value);
+  });
+  values_[part_leaf.value] = kept;
+  bind(leaf, Value::of(to));
+  return {};
+}
+
+namespace {
+
+struct ReducedDims {
+  std::vector<int64_t> kept;
+  std::vector<int64_t> reduced;
+};
+
+ReducedDims split_dimensions(const Shape& from, const std::vector<int64_t>& reduced) {
+  ReducedDims dims;
+  for (int64_t d = 0; d < from.rank(); ++d)
+    (std::ranges::count(reduced, d) ? dims.reduced : dims.kept).push_back(d);
+  return dims;
+}
+
+std::vector<int64_t> sizes_of(const Shape& shape, std::span<const int64_t> dims) {
+  std::vector<int64_t> sizes;
+  for (int64_t d : dims) sizes.push_back(shape.dimension(d));
+  return sizes;
+}
+
+}  // namespace
+
+// One result: lanes lie along the last reduced dimension.
+NodeId RegionLowering::reduce_along_lanes(InstructionId id, Op fold, std::span<const NodeId> kept) {
+  const Instruction& reduce = at(id);
+  const Shape& from = at(reduce.operands[0]).shape;
+  const ReducedDims dims =
+      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  const int64_t lane = lane_dimension(from.dimensions());
+  const int64_t length = from.dimension(lane);
+  const Scalar scalar = scalar_type(reduce.shape);
+  const int64_t lanes =
+      std::min<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), length);
+  const int64_t vectors = length / lanes;
+  const int64_t several = std::min(kAccumulators, vectors);
+  std::vector<int64_t> outer;
+  for (int64_t d : dims.reduced) {
+    if (d != lane) outer.push_back(d);
+  }
+  std::vector<NodeId> at_outer;
+  const auto value_at = [&](NodeId from_lane, int64_t count) {
+    Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
+                .lanes = static_cast<int32_t>(count)};
+    const auto set = [&](int64_t d, Coordinate c) {
+      place.coordinates[static_cast<size_t>(d)] = c;
+    };
+    for (size_t i = 0; i < dims.kept.size(); ++i) set(dims.kept[i], {kept[i]});
+    for (size_t i = 0; i < outer.size(); ++i) set(outer[i], {at_outer[i]});
+    set(lane, {from_lane, 1});
+    Memo memo;
+    return b().splat(operand_element(reduce.operands[0], place, memo), static_cast<int32_t>(count));
+  };
+  std::vector<NodeId> sums(
+      static_cast<size_t>(several),
+      b().bits({scalar, static_cast<int32_t>(lanes)}, identity_bits(fold, scalar)));
+  const bool has_rest = vectors * lanes < length;
+  if (has_rest) sums.push_back(b().bits({scalar, 1}, identity_bits(fold, scalar)));
+  sums = loop_nest(b(), sizes_of(from, outer), at_outer, sums, [&](std::vector<NodeId> carried) {
+    const int64_t together = vectors / several * several;
+    auto loop = b().begin_for(b().index(0), b().index(together * lanes), several * lanes,
+                              std::span(carried).first(static_cast<size_t>(several)));
+    std::vector<NodeId> inner(loop.parameters.begin() + 1, loop.parameters.end());
+    for (int64_t i = 0; i < several; ++i) {
+      NodeId& sum = inner[static_cast<size_t>(i)];
+      sum = b().binary(fold, sum, value_at(b().add(loop.parameters[0], i * lanes), lanes));
+    }
+    inner = b().end_for(inner);
+    for (int64_t i = together; i < vectors; ++i)
+      inner[0] = b().binary(fold, inner[0], value_at(b().index(i * lanes), lanes));
+    if (has_rest) {
+      const NodeId rest = value_at(b().index(vectors * lanes), length - vectors * lanes);
+      inner.push_back(b().binary(fold, carried.back(), b().reduce_lanes(fold, rest)));
+    }
+    return inner;
+  });
+  NodeId sum = sums[0];
+  for (int64_t i = 1; i < several; ++i) sum = b().binary(fold, sum, sums[static_cast<size_t>(i)]);
+  sum = b().reduce_lanes(fold, sum);
+  if (has_rest) sum = b().binary(fold, sum, sums.back());
+  Memo memo;
+  return b().binary(fold, operand_element(reduce.operands[1], {}, memo), sum);
+}
+
+// Lanes lie along a dimension that stays, or there are none; any function, several operands.
+void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> to) {
+  const Instruction& reduce = at(id);
+  const size_t count = reduce.operands.size() / 2;
+  const Shape& from = at(reduce.operands[0]).shape;
+  const ReducedDims dims =
+      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  const hlo::Computation& body = program_.module.at(reduce.called[0]);
+  const int64_t lane = lane_dimension(from.dimensions());
+  const bool has_lanes = std::ranges::count(dims.kept, lane) > 0;
+  const std::vector<int64_t> kept_sizes = sizes_of(from, dims.kept);
+  const auto reduced_at = [&](const Place& kept) {
+    std::vector<NodeId> initial;
+    Memo memo;
+    for (size_t i = 0; i < count; ++i) {
+      const NodeId value = operand_element(reduce.operands[count + i], {}, memo);
+      initial.push_back(b().splat(value, kept.lanes));
+    }
+    std::vector<NodeId> at_reduced;
+    return loop_nest(b(), sizes_of(from, dims.reduced), at_reduced, initial,
+                     [&](std::vector<NodeId> carried) {
+                       Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
+                                   .lanes = kept.lanes};
+                       for (size_t i = 0; i < dims.kept.size(); ++i)
+                         place.coordinates[static_cast<size_t>(dims.kept[i])] = kept.coordinates[i];
+                       for (size_t i = 0; i < dims.reduced.size(); ++i)
+                         place.coordinates[static_cast<size_t>(dims.reduced[i])] = {at_reduced[i]};
+                       std::vector<NodeId> arguments = std::move(carried);
+                       Memo inner;
+                       for (size_t i = 0; i < count; ++i)
+                         arguments.push_back(operand_element(reduce.operands[i], place, inner));
+                       std::vector<NodeId> next = inline_scalars(b(), body, arguments);
+                       for (NodeId& value : next) value = b().splat(value, kept.lanes);
+                       return next;
+                     });
+  };
+  const auto write = [&](const Place& place) {
+    const std::vector<NodeId> values = reduced_at(place);
+    for (size_t i = 0; i < count; ++i) {
+      const LeafId leaf = region_.leaves_of(id)[i];
+      if (to.empty()) {
+        bind(leaf, Value::of(values[i]));
+      } else {
+        store_at(to[i], shape(leaf), place, values[i]);
+      }
+    }
+  };
+  if (has_lanes) {
+    for_each_place(kept_sizes, widest_scalar(id), write);
+    return;
+  }
+  std::vector<NodeId> at_kept;
+  if (std::ranges::count(kept_sizes, 0)) return;
+  loop_nest(b(), kept_sizes, at_kept, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+    Place place;
+    for (NodeId node : at_kept) place.coordinates.push_back({node});
+    write(place);
+    return {};
+  });
+}
+
+void RegionLowering::emit_reduce(InstructionId id) {
+  const Instruction& reduce = at(id);
+  const Shape& from = at(reduce.operands[0]).shape;
+  const auto leaves = region_.leaves_of(id);
+  std::vector<BufferId> to;
+  if (!shape(leaves[0]).is_scalar()) {
+    for (LeafId leaf : leaves) to.push_back(place_for(leaf, id));
+  }
+  const std::vector<int64_t>& reduced = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  const std::optional<Op> fold = fold_of(program_.module.at(reduce.called[0]));
+  const int64_t lane = lane_dimension(from.dimensions());
+  const bool along = leaves.size() == 1 && fold && lane >= 0 && std::ranges::count(reduced, lane) &&
+                     from.element_count() > 0 && scalar_type(from) == scalar_type(shape(leaves[0]));
+  if (!along) {
+    reduce_across(id, to);
+  } else if (to.empty()) {
+    bind(leaves[0], Value::of(reduce_along_lanes(id, *fold, {})));
+  } else {
+    std::vector<NodeId> kept;
+    loop_nest(b(), reduce.shape.dimensions(), kept, {},
+              [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+                Place place;
+                for (NodeId node : kept) place.coordinates.push_back({node});
+                store_at(to[0], reduce.shape, place, reduce_along_lanes(id, *fold, kept));
+                return {};
+              });
+  }
+  for (size_t i = 0; i < to.size(); ++i) bind(leaves[i], Value::of(to[i]));
+}
+
+}  // namespace heddle::cpu

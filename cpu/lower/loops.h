@@ -1,0 +1,21 @@
+// Nests of counted loops.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "heddle/cpu/plan/builder.h"
+
+namespace heddle::cpu {
+
+// Given the values that the loops carry, returns the next ones.
+using NestBody = std::function<std::vector<NodeId>(std::vector<NodeId> carried)>;
+
+// Loops of these sizes around the body, the first outermost; `at` holds their indices while it
+// runs. Returns what they carry out.
+std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> sizes,
+                              std::vector<NodeId>& at, std::vector<NodeId> carried,
+                              const NestBody& body);
+
+}  // namespace heddle::cpu

@@ -1,0 +1,117 @@
+#include "heddle/cpu/lower/lower.h"
+
+#include <algorithm>
+
+#include "heddle/base/strings.h"
+#include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::Instruction;
+using hlo::Opcode;
+
+bool holds_arrays_alone(const Shape& shape) {
+  if (shape.is_tuple()) return std::ranges::all_of(shape.elements(), holds_arrays_alone);
+  return shape.is_array() && !shape.is_dynamic();
+}
+
+// What a kernel of one instruction cannot know: other devices, the host, and the order of effects.
+Status check(const hlo::Module& module) {
+  for (const hlo::Computation& computation : module.computations) {
+    for (const Instruction& instruction : computation.instructions) {
+      const bool has_effect = has_trait(instruction.opcode, hlo::kSideEffect);
+      const bool is_call =
+          instruction.opcode == Opcode::kCall || instruction.opcode == Opcode::kScan ||
+          instruction.opcode == Opcode::kPartitionId || instruction.opcode == Opcode::kReplicaId;
+      const bool has_order =
+          instruction.opcode == Opcode::kCustomCall &&
+          instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect;
+      if (!has_effect && !is_call && !has_order && holds_arrays_alone(instruction.shape)) continue;
+      return base::unimplemented("cpu: ", to_string(instruction.opcode), " of ", module.name,
+                                 " gives ", instruction.shape,
+                                 "; the evaluator runs the whole program");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+BufferId ProgramLowering::allocate(const Shape& shape) {
+  const BufferId buffer = builder.buffer({.bytes = std::max<int64_t>(shape.byte_size(), 1)});
+  state(buffer) = {.is_writable = true, .pending = 0};
+  touch(buffer);
+  return buffer;
+}
+
+void ProgramLowering::touch(BufferId buffer) {
+  BufferInfo& info = program.plan.buffers[buffer.value];
+  if (info.born < 0) info.born = now_;
+  info.last = std::max(info.last, now_);
+  for (OpenLoop& loop : loops_) loop.touched.push_back(buffer);
+}
+
+void ProgramLowering::begin_loop() { loops_.push_back({now_, {}}); }
+
+void ProgramLowering::end_loop() {
+  const OpenLoop loop = std::move(loops_.back());
+  loops_.pop_back();
+  for (BufferId buffer : loop.touched) {
+    BufferInfo& info = program.plan.buffers[buffer.value];
+    if (info.born <= loop.began) info.last = std::max(info.last, now_);
+  }
+}
+
+BufferId ProgramLowering::constant(const Literal& literal) {
+  const auto number = static_cast<int64_t>(program.constants.size());
+  program.constants.push_back(literal);
+  return builder.buffer(
+      {.kind = BufferInfo::Kind::kConstant, .bytes = literal.byte_size(), .index = number});
+}
+
+Status ProgramLowering::run() {
+  const Region region(module, module.entry_computation());
+  std::vector<Value> arguments;
+  for (size_t i = 0; i < region.parameters().size(); ++i) {
+    const Shape& shape = *region.leaves()[region.parameters()[i].value].shape;
+    const BufferId buffer = builder.buffer({.kind = BufferInfo::Kind::kArgument,
+                                            .bytes = shape.byte_size(),
+                                            .index = static_cast<int64_t>(i)});
+    arguments.push_back(Value::of(buffer));
+    if (shape.is_scalar() && scalar_of(shape.dtype()))
+      arguments.back() = Value::of(builder.load(buffer, {scalar_type(shape), 1}, builder.index(0)));
+  }
+  RegionLowering lowering(*this, region, arguments);
+  std::vector<BufferId> places;
+  for (size_t i = 0; i < region.results().size(); ++i) {
+    const Shape& shape = *region.leaves()[region.results()[i].value].shape;
+    places.push_back(builder.buffer({.kind = BufferInfo::Kind::kResult,
+                                     .bytes = shape.byte_size(),
+                                     .index = static_cast<int64_t>(i)}));
+    state(places.back()).is_writable = true;
+  }
+  lowering.want_results(places);
+  HEDDLE_RETURN_IF_ERROR(lowering.run());
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Value value = lowering.result(i);
+    if (value.is_node()) {
+      builder.store(places[i], builder.index(0), value.node);
+    } else {
+      builder.copy(places[i], value.buffer,
+                   region.leaves()[region.results()[i].value].shape->byte_size());
+    }
+  }
+  place_buffers(program.plan);
+  return {};
+}
+
+StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes) {
+  HEDDLE_RETURN_IF_ERROR(check(module));
+  LoweredProgram program;
+  HEDDLE_RETURN_IF_ERROR(ProgramLowering(module, vector_bytes, program).run());
+  return program;
+}
+
+}  // namespace heddle::cpu

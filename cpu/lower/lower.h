@@ -1,0 +1,28 @@
+// HLO to plan: a module of stage hlo, calls inlined, becomes one Plan with the constants and the
+// ahead-of-time kernels that it calls.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/cpu/kernels/kernel.h"
+#include "heddle/cpu/plan/plan.h"
+#include "heddle/hlo/literal.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::cpu {
+
+struct LoweredProgram {
+  Plan plan;
+  std::vector<Literal> constants;                // by BufferInfo::index
+  std::vector<std::unique_ptr<Kernel>> kernels;  // by number of the kernel
+  int64_t loop_steps = 0;                        // steps that are written as loops
+  int64_t kernel_steps = 0;                      // steps that kernels compute
+};
+
+// `vector_bytes`: what the machine's vectors hold, a power of two of at least 16.
+// errors: Unimplemented for what only the evaluator runs: dynamic dimensions, tokens and effects
+StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes);
+
+}  // namespace heddle::cpu

@@ -1,0 +1,176 @@
+// The work of lower(), for the files that share it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "heddle/cpu/lower/lower.h"
+#include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/plan/builder.h"
+
+namespace heddle::cpu {
+
+// Where a leaf's value is.
+struct Value {
+  enum class Kind : uint8_t { kNone, kNode, kBuffer };
+  Kind kind = Kind::kNone;  // kNone: not computed yet, or lazy
+  NodeId node;
+  BufferId buffer;
+  static Value of(NodeId node) { return {.kind = Kind::kNode, .node = node, .buffer = {}}; }
+  static Value of(BufferId buffer) { return {.kind = Kind::kBuffer, .node = {}, .buffer = buffer}; }
+  [[nodiscard]] bool is_node() const { return kind == Kind::kNode; }
+  [[nodiscard]] bool is_buffer() const { return kind == Kind::kBuffer; }
+};
+
+// A position in one dimension: lane l stands at base + l * step. The base may differ by lane.
+struct Coordinate {
+  NodeId base;
+  int64_t step = 0;
+  friend auto operator<=>(const Coordinate&, const Coordinate&) = default;
+};
+
+// Positions of `lanes` elements of an array, by dimension.
+struct Place {
+  std::vector<Coordinate> coordinates;
+  int32_t lanes = 1;
+  // One coordinate stands for all: the number of the element in row-major order.
+  bool is_flat = false;
+};
+
+// What all regions of a program share.
+class ProgramLowering {
+ public:
+  ProgramLowering(const hlo::Module& module, int64_t vector_bytes, LoweredProgram& program)
+      : module(module), program(program), builder(program.plan) {
+    program.plan.vector_bytes = vector_bytes;
+    program.plan.name = module.name;
+  }
+
+  Status run();
+
+  // An array that the program may write.
+  BufferId allocate(const Shape& shape);
+  void next_step() { ++now_; }
+  // A buffer is read or written now.
+  void touch(BufferId buffer);
+  // A loop begins and ends: what it touches lives as long as it does.
+  void begin_loop();
+  void end_loop();
+  BufferId constant(const Literal& literal);
+
+  struct BufferState {
+    bool is_writable = false;
+    int pending = 0;  // steps that will still read it
+  };
+  BufferState& state(BufferId buffer) {
+    if (buffer.value >= states_.size()) states_.resize(buffer.value + 1);
+    return states_[buffer.value];
+  }
+
+  const hlo::Module& module;
+  LoweredProgram& program;
+  PlanBuilder builder;
+
+ private:
+  struct OpenLoop {
+    int64_t began;
+    std::vector<BufferId> touched;
+  };
+  std::vector<BufferState> states_;
+  std::vector<OpenLoop> loops_;
+  int64_t now_ = 0;
+};
+
+// Writes the code of one computation at the place where the builder stands.
+class RegionLowering {
+ public:
+  // `arguments` by leaf of the parameters.
+  RegionLowering(ProgramLowering& program, const Region& region, std::span<const Value> arguments);
+
+  // Where results are wanted, by result; a buffer that is not valid: anywhere. A result goes there
+  // if it can.
+  void want_results(std::span<const BufferId> places);
+
+  // errors: Unimplemented
+  Status run();
+
+  // The value of a result: a node for a scalar, else a buffer.
+  Value result(size_t number);
+
+ private:
+  using Memo = std::map<std::pair<uint32_t, std::vector<Coordinate>>, NodeId>;
+
+  // ---- elements.cc: values at a place.
+  NodeId element(LeafId leaf, const Place& place, Memo& memo);
+  NodeId lazy_element(const hlo::Instruction& instruction, const Place& place, Memo& memo);
+  NodeId operand_element(hlo::InstructionId operand, const Place& place, Memo& memo) {
+    return element(region_.leaf(operand), place, memo);
+  }
+  NodeId gather_element(const hlo::Instruction& gather, const Place& place, Memo& memo);
+  NodeId load_at(BufferId buffer, const Shape& shape, const Place& place);
+  NodeId lane_value(const Coordinate& coordinate, int32_t lanes);
+  NodeId clamped_start(hlo::InstructionId start, int64_t most, Memo& memo);
+
+  // ---- loops.cc: steps that are loops.
+  // Calls body(place) for all elements of an array, in vectors along one dimension.
+  void for_each_place(std::span<const int64_t> sizes, Scalar widest,
+                      const std::function<void(Place)>& body);
+  void store_at(BufferId to, const Shape& shape, const Place& place, NodeId value);
+  // The widest element that the step computes with.
+  Scalar widest_scalar(hlo::InstructionId id);
+  // The step may take its arrays as lists of elements.
+  bool is_flat(hlo::InstructionId id);
+  void emit_array(hlo::InstructionId id, BufferId to);
+  void write_leaf(LeafId leaf, BufferId to);
+  void emit_concatenate(hlo::InstructionId id, BufferId to);
+  void emit_pad(hlo::InstructionId id, BufferId to);
+  Status emit_update(hlo::InstructionId id);
+  void emit_reduce(hlo::InstructionId id);
+  NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);
+  void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
+
+  // ---- dots.cc
+  Status emit_dot(hlo::InstructionId id);
+
+  // ---- regions.cc: loops and branches of the program.
+  Status emit_while(hlo::InstructionId id);
+  Status emit_conditional(hlo::InstructionId id);
+
+  // ---- steps.cc
+  Status emit(hlo::InstructionId id);
+  Status emit_kernel(hlo::InstructionId id);
+  // A place for a result of the step: the wanted one, if no reader of its old value comes later.
+  BufferId place_for(LeafId leaf, hlo::InstructionId step);
+  // A buffer with the leaf's value, which is lazy or a node or lies in one.
+  BufferId in_memory(LeafId leaf);
+  void bind(LeafId leaf, Value value);
+  void store_scalar(BufferId to, NodeId value) {
+    program_.builder.store(to, program_.builder.index(0), value);
+  }
+
+  [[nodiscard]] const hlo::Computation& computation() const { return region_.computation(); }
+  [[nodiscard]] const hlo::Instruction& at(hlo::InstructionId id) const {
+    return computation().at(id);
+  }
+  [[nodiscard]] const Shape& shape(LeafId leaf) const {
+    return *region_.leaves()[leaf.value].shape;
+  }
+  [[nodiscard]] PlanBuilder& b() { return program_.builder; }
+
+  ProgramLowering& program_;
+  const Region& region_;
+  std::vector<Value> values_;     // by leaf
+  std::vector<BufferId> wanted_;  // by leaf
+};
+
+// The number of lanes for elements of this type.
+inline int32_t lanes_for(const Plan& plan, Scalar widest) {
+  return static_cast<int32_t>(plan.vector_bytes / std::max<int64_t>(bytes_of(widest), 4));
+}
+
+inline Scalar scalar_type(const Shape& shape) { return *scalar_of(shape.dtype()); }
+
+}  // namespace heddle::cpu

@@ -1,0 +1,375 @@
+#include "heddle/cpu/lower/region.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
+
+int64_t leaf_count(const Shape& shape) {
+  if (!shape.is_tuple()) return 1;
+  int64_t count = 0;
+  for (const Shape& element : shape.elements()) count += leaf_count(element);
+  return count;
+}
+
+bool is_held(const Shape& shape) {
+  return shape.is_array() && !shape.is_dynamic() && scalar_of(shape.dtype()).has_value();
+}
+
+bool moves_elements(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kBroadcast:
+    case Opcode::kTranspose:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:
+    case Opcode::kReshape: return true;
+    default: return false;
+  }
+}
+
+// The operand is computed where the step reads it, and need not lie in memory.
+bool reads_elements(const hlo::Module& module, const hlo::Computation& computation,
+                    const Instruction& user, int operand) {
+  if (is_scalar_op(computation, user)) return true;
+  switch (user.opcode) {
+    case Opcode::kReshape:
+      return is_degenerate_reshape(computation.at(user.operands[0]).shape, user.shape);
+    case Opcode::kBroadcast:
+    case Opcode::kTranspose:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+    case Opcode::kPad:
+    case Opcode::kConcatenate: return true;
+    case Opcode::kReduce: return is_loop_step(module, computation, user);
+    case Opcode::kGather:
+    case Opcode::kDynamicUpdateSlice: return operand > 0;
+    case Opcode::kWhile: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool is_alias(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptBarrier:
+    case Opcode::kAfterAll:
+    case Opcode::kAddDependency: return true;
+    case Opcode::kCopy: return instruction.shape.is_tuple();
+    default: return false;
+  }
+}
+
+bool is_degenerate_reshape(const Shape& from, const Shape& to) {
+  auto a = from.dimensions(), b = to.dimensions();
+  std::erase(a, 1);
+  std::erase(b, 1);
+  return a == b;
+}
+
+bool is_splat(const Literal& literal) {
+  const auto size = static_cast<size_t>(literal.byte_size());
+  const auto step = static_cast<size_t>(storage_bytes(literal.shape().dtype()));
+  return size > 0 && std::memcmp(literal.bytes(), literal.bytes() + step, size - step) == 0;
+}
+
+int updated_operand(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kDynamicUpdateSlice ? 0 : -1;
+}
+
+bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation,
+                  const Instruction& instruction) {
+  const auto held = [&](InstructionId id) { return is_held(computation.at(id).shape); };
+  if (instruction.opcode == Opcode::kWhile || instruction.opcode == Opcode::kConditional)
+    return true;
+  if (!std::ranges::all_of(instruction.operands, held)) return false;
+  switch (instruction.opcode) {
+    case Opcode::kConstant: return true;
+    case Opcode::kReshape:
+    case Opcode::kPad:
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicUpdateSlice: return true;
+    case Opcode::kReduce: return is_scalar_computation(module.at(instruction.called[0]));
+    case Opcode::kDot: return is_plain_dot(computation, instruction);
+    default:
+      return is_held(instruction.shape) &&
+             (is_scalar_op(computation, instruction) || instruction.opcode == Opcode::kIota ||
+              moves_elements(instruction.opcode));
+  }
+}
+
+bool is_plain_dot(const hlo::Computation& computation, const Instruction& dot) {
+  return dot.opcode == Opcode::kDot && is_held(dot.shape) &&
+         std::ranges::all_of(dot.operands, [&](InstructionId id) {
+           return is_held(computation.at(id).shape) &&
+                  computation.at(id).shape.dtype() == dot.shape.dtype() &&
+                  dot.shape.dtype() != pred;
+         });
+}
+
+Region::Region(const hlo::Module& module, const hlo::Computation& computation)
+    : module_(&module), computation_(&computation) {
+  find_leaves();
+  find_uses();
+  find_costs();
+  choose_lazy();
+  order_steps();
+}
+
+void Region::find_leaves() {
+  const auto count = static_cast<size_t>(computation_->size());
+  leaves_of_.resize(count);
+  const auto add = [&](const auto& self, const Shape& shape, InstructionId id) -> void {
+    if (shape.is_tuple()) {
+      for (const Shape& element : shape.elements()) self(self, element, id);
+      return;
+    }
+    leaves_of_[id.value].push_back(LeafId(leaves_.size()));
+    leaves_.push_back({&shape, id});
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const Instruction& instruction = computation_->instructions[i];
+    const InstructionId id(i);
+    std::vector<LeafId>& own = leaves_of_[i];
+    switch (instruction.opcode) {
+      case Opcode::kTuple:
+        for (InstructionId operand : instruction.operands)
+          own.insert(own.end(), leaves_of(operand).begin(), leaves_of(operand).end());
+        break;
+      case Opcode::kGetTupleElement: {
+        const InstructionId tuple = instruction.operands[0];
+        const auto index = instruction.attrs.get<hlo::TupleIndexAttrs>().index;
+        size_t first = 0;
+        for (int64_t e = 0; e < index; ++e)
+          first += static_cast<size_t>(leaf_count(computation_->at(tuple).shape.element(e)));
+        const auto part =
+            leaves_of(tuple).subspan(first, static_cast<size_t>(leaf_count(instruction.shape)));
+        own.assign(part.begin(), part.end());
+        break;
+      }
+      case Opcode::kOptBarrier:
+      case Opcode::kAddDependency: own = leaves_of_[instruction.operands[0].value]; break;
+      case Opcode::kCopy:
+        if (instruction.shape.is_tuple()) {
+          own = leaves_of_[instruction.operands[0].value];
+          break;
+        }
+        [[fallthrough]];
+      default: add(add, instruction.shape, id);
+    }
+  }
+  for (InstructionId parameter : computation_->parameters)
+    parameters_.insert(parameters_.end(), leaves_of(parameter).begin(), leaves_of(parameter).end());
+}
+
+void Region::find_uses() {
+  const auto count = static_cast<size_t>(computation_->size());
+  is_live_.resize(count);
+  uses_.resize(leaves_.size());
+  is_result_.resize(leaves_.size());
+  is_live_[computation_->root.value] = true;
+  for (size_t i = count; i-- > 0;) {
+    if (!is_live_[i]) continue;
+    const Instruction& instruction = computation_->instructions[i];
+    for (size_t k = 0; k < instruction.operands.size(); ++k) {
+      is_live_[instruction.operands[k].value] = true;
+      if (is_alias(instruction)) continue;
+      for (LeafId leaf : leaves_of(instruction.operands[k]))
+        uses_[leaf.value].push_back({InstructionId(i), static_cast<int>(k)});
+    }
+  }
+  for (LeafId leaf : results()) is_result_[leaf.value] = true;
+}
+
+void Region::find_costs() {
+  costs_.resize(static_cast<size_t>(computation_->size()));
+  for (size_t i = 0; i < costs_.size(); ++i) {
+    const InstructionId id(i);
+    const Instruction& instruction = computation_->instructions[i];
+    if (!may_be_lazy(id)) continue;
+    if (is_scalar_op(*computation_, instruction) && instruction.opcode != Opcode::kCopy) {
+      costs_[i] = true;
+      continue;
+    }
+    for (InstructionId operand : instruction.operands)
+      costs_[i] =
+          costs_[i] || (costs_[operand.value] && !computation_->at(operand).shape.is_scalar());
+  }
+}
+
+// Scalars are nodes: they are steps, but for constants.
+bool Region::may_be_lazy(InstructionId id) const {
+  const Instruction& instruction = computation_->at(id);
+  if (!is_held(instruction.shape)) return false;
+  if (instruction.opcode == Opcode::kConstant)
+    return is_splat(instruction.attrs.get<hlo::ConstantAttrs>().literal);
+  if (instruction.shape.is_scalar()) return false;
+  if (is_scalar_op(*computation_, instruction)) return true;
+  if (instruction.opcode == Opcode::kIota) return true;
+  if (!moves_elements(instruction.opcode)) return false;
+  for (InstructionId operand : instruction.operands) {
+    if (!is_held(computation_->at(operand).shape)) return false;
+  }
+  return instruction.opcode != Opcode::kReshape ||
+         is_degenerate_reshape(computation_->at(instruction.operands[0]).shape, instruction.shape);
+}
+
+void Region::choose_lazy() {
+  is_lazy_.resize(leaves_.size());
+  // The step that computes a lazy instruction; of several steps: none.
+  std::vector<InstructionId> home(static_cast<size_t>(computation_->size()));
+  std::vector<int64_t> size(home.size(), 1);
+  for (size_t i = home.size(); i-- > 0;) {
+    const InstructionId id(i);
+    home[i] = id;
+    if (!is_live_[i] || !may_be_lazy(id)) continue;
+    const LeafId leaf = this->leaf(id);
+    const std::vector<Use>& uses = uses_[leaf.value];
+    bool lazy = !is_result_[leaf.value] && !uses.empty();
+    bool one_home = true, is_moved = false;
+    for (const Use& use : uses) {
+      const Instruction& user = computation_->at(use.user);
+      lazy = lazy && reads_elements(*module_, *computation_, user, use.operand);
+      // A loop's initial value is written to its place at once, and by no other step.
+      if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
+      one_home = one_home && home[use.user.value] == home[uses[0].user.value];
+      is_moved = is_moved || moves_elements(user.opcode);
+      if (user.opcode == Opcode::kBroadcast && costs_[i]) {
+        // Computed once all the same where the loops around it stand still.
+        const auto& dims = user.attrs.get<hlo::DimensionsAttrs>().dimensions;
+        for (size_t d = 0; d < dims.size(); ++d) lazy = lazy && dims[d] == static_cast<int64_t>(d);
+      }
+    }
+    if (!lazy) continue;
+    const InstructionId first = home[uses[0].user.value];
+    if (costs_[i]) {
+      if (!one_home || !first.valid() || (is_moved && uses.size() > 1)) continue;
+      if (size[first.value] >= kMaxLazy) continue;
+      ++size[first.value];
+    }
+    home[i] = one_home ? first : InstructionId();
+    is_lazy_[leaf.value] = true;
+  }
+}
+
+void Region::collect(InstructionId id, InstructionId step, std::vector<bool>& seen) {
+  for (InstructionId operand : computation_->at(id).operands) {
+    for (LeafId leaf : leaves_of(operand)) {
+      if (seen[leaf.value]) continue;
+      seen[leaf.value] = true;
+      if (is_lazy(leaf)) {
+        collect(leaves_[leaf.value].producer, step, seen);
+      } else {
+        reads_[step.value].push_back(leaf);
+      }
+    }
+  }
+}
+
+bool Region::depends(InstructionId step, InstructionId on) const {
+  if (step.value <= on.value) return step == on;
+  std::vector<InstructionId> queue = {step};
+  std::vector<bool> seen(step.value + 1);
+  while (!queue.empty()) {
+    const InstructionId next = queue.back();
+    queue.pop_back();
+    for (LeafId leaf : reads(next)) {
+      const InstructionId producer = leaves_[leaf.value].producer;
+      if (producer == on) return true;
+      if (producer.value < on.value || seen[producer.value]) continue;
+      seen[producer.value] = true;
+      queue.push_back(producer);
+    }
+  }
+  return false;
+}
+
+void Region::visit(InstructionId step, std::vector<bool>& done) {
+  if (done[step.value]) return;
+  done[step.value] = true;
+  for (LeafId leaf : reads(step)) visit(leaves_[leaf.value].producer, done);
+  // Who reads the array that is overwritten comes first, where it can.
+  const Instruction& instruction = computation_->at(step);
+  if (const int operand = updated_operand(instruction); operand >= 0) {
+    const LeafId target = leaf(instruction.operands[static_cast<size_t>(operand)]);
+    for (size_t i = step.value + 1; i < done.size(); ++i) {
+      const InstructionId other(i);
+      if (done[i] || !std::ranges::count(reads(other), target) || depends(other, step)) continue;
+      visit(other, done);
+    }
+  }
+  order_.push_back(step);
+}
+
+void Region::order_steps() {
+  const auto count = static_cast<size_t>(computation_->size());
+  reads_.resize(count);
+  read_count_.resize(leaves_.size());
+  std::vector<bool> done(count, true);
+  for (size_t i = 0; i < count; ++i) {
+    const Instruction& instruction = computation_->instructions[i];
+    if (!is_live_[i] || is_alias(instruction) || instruction.opcode == Opcode::kParameter) continue;
+    if (leaves_of_[i].empty() || is_lazy(leaf(InstructionId(i)))) continue;
+    done[i] = false;
+    std::vector<bool> seen(leaves_.size());
+    collect(InstructionId(i), InstructionId(i), seen);
+    for (LeafId leaf : reads_[i]) ++read_count_[leaf.value];
+  }
+  for (LeafId leaf : results()) ++read_count_[leaf.value];
+  for (size_t i = 0; i < count; ++i) visit(InstructionId(i), done);
+}
+
+bool Region::reaches(LeafId lazy, LeafId leaf) const {
+  std::vector<LeafId> queue = {lazy};
+  std::vector<bool> seen(leaves_.size());
+  while (!queue.empty()) {
+    const LeafId next = queue.back();
+    queue.pop_back();
+    if (next == leaf) return true;
+    if (seen[next.value] || !is_lazy(next)) continue;
+    seen[next.value] = true;
+    for (InstructionId operand : computation_->at(leaves_[next.value].producer).operands)
+      queue.insert(queue.end(), leaves_of(operand).begin(), leaves_of(operand).end());
+  }
+  return false;
+}
+
+// Through elementwise ops alone, and nowhere else.
+bool Region::reads_in_place(InstructionId step, LeafId leaf) const {
+  if (!is_scalar_op(*computation_, computation_->at(step))) return false;
+  std::vector<InstructionId> queue = {step};
+  std::vector<bool> seen(static_cast<size_t>(computation_->size()));
+  while (!queue.empty()) {
+    const InstructionId next = queue.back();
+    queue.pop_back();
+    for (InstructionId operand : computation_->at(next).operands) {
+      const LeafId read = this->leaf(operand);
+      if (!is_lazy(read) || seen[operand.value]) continue;
+      seen[operand.value] = true;
+      const InstructionId producer = leaves_[read.value].producer;
+      if (is_scalar_op(*computation_, computation_->at(producer))) {
+        queue.push_back(producer);
+      } else if (reaches(read, leaf)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace heddle::cpu

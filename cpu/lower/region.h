@@ -1,0 +1,103 @@
+// What is known of a computation before code is written for it: which values are computed where
+// they are used, which instructions are steps of their own, and in what order these run.
+//
+// Tuples come apart into leaves. A leaf is an array or a scalar that one instruction makes; tuple
+// and get-tuple-element only name leaves again. An instruction is
+//   lazy   it has no place in memory: each element is computed where a step reads it
+//   a step it computes its leaves at a point of the program: a loop nest, a call, a loop
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heddle/base/ids.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::cpu {
+
+using LeafId = Id<struct LeafTag>;
+
+struct Leaf {
+  const Shape* shape = nullptr;
+  hlo::InstructionId producer;
+};
+
+class Region {
+ public:
+  Region(const hlo::Module& module, const hlo::Computation& computation);
+
+  [[nodiscard]] const hlo::Computation& computation() const { return *computation_; }
+  [[nodiscard]] const std::vector<Leaf>& leaves() const { return leaves_; }
+  [[nodiscard]] std::span<const LeafId> leaves_of(hlo::InstructionId id) const {
+    return leaves_of_[id.value];
+  }
+  [[nodiscard]] LeafId leaf(hlo::InstructionId id) const { return leaves_of_[id.value][0]; }
+  [[nodiscard]] std::span<const LeafId> results() const { return leaves_of(computation_->root); }
+  // Of all parameters, in order.
+  [[nodiscard]] const std::vector<LeafId>& parameters() const { return parameters_; }
+
+  [[nodiscard]] bool is_lazy(LeafId leaf) const { return is_lazy_[leaf.value]; }
+  // The steps in the order to run them.
+  [[nodiscard]] const std::vector<hlo::InstructionId>& steps() const { return order_; }
+  // The leaves, none of them lazy, that a step reads itself or through lazy ones; each once.
+  [[nodiscard]] std::span<const LeafId> reads(hlo::InstructionId step) const {
+    return reads_[step.value];
+  }
+  // A step reads this leaf at the position that it writes alone.
+  [[nodiscard]] bool reads_in_place(hlo::InstructionId step, LeafId leaf) const;
+  // A lazy leaf is computed from the leaf, by itself or through others.
+  [[nodiscard]] bool reaches(LeafId lazy, LeafId leaf) const;
+  // How many steps read the leaf, and one more for each time that it is a result.
+  [[nodiscard]] int read_count(LeafId leaf) const { return read_count_[leaf.value]; }
+
+ private:
+  struct Use {
+    hlo::InstructionId user;
+    int operand;
+  };
+  void find_leaves();
+  void find_uses();
+  void find_costs();
+  void choose_lazy();
+  [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
+  void collect(hlo::InstructionId id, hlo::InstructionId step, std::vector<bool>& seen);
+  void order_steps();
+  void visit(hlo::InstructionId step, std::vector<bool>& done);
+  [[nodiscard]] bool depends(hlo::InstructionId step, hlo::InstructionId on) const;
+
+  const hlo::Module* module_;
+  const hlo::Computation* computation_;
+  std::vector<Leaf> leaves_;
+  std::vector<std::vector<LeafId>> leaves_of_;
+  std::vector<LeafId> parameters_;
+  std::vector<bool> is_live_;           // by instruction
+  std::vector<std::vector<Use>> uses_;  // by leaf
+  std::vector<bool> is_result_;         // by leaf
+  std::vector<bool> costs_;             // by instruction: computed where it is used, it would cost
+  std::vector<bool> is_lazy_;           // by leaf
+  std::vector<std::vector<LeafId>> reads_;
+  std::vector<int> read_count_;
+  std::vector<hlo::InstructionId> order_;
+};
+
+// tuple, get-tuple-element and what else hands leaves on.
+bool is_alias(const hlo::Instruction& instruction);
+
+// A reshape that only adds and removes dimensions of size 1.
+bool is_degenerate_reshape(const Shape& from, const Shape& to);
+
+// All elements of the literal are alike.
+bool is_splat(const Literal& literal);
+
+// The array that the step may overwrite with its result: operand 0 of an update. -1: none.
+int updated_operand(const hlo::Instruction& instruction);
+
+// A dot whose operands are arrays of numbers that a plan holds.
+bool is_plain_dot(const hlo::Computation& computation, const hlo::Instruction& dot);
+
+// The step is written as loops; else a kernel computes it.
+bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation,
+                  const hlo::Instruction& instruction);
+
+}  // namespace heddle::cpu

@@ -1,0 +1,253 @@
+// while and conditional as control flow of the plan.
+//
+// A carried scalar is a value that the loop hands on. A carried array has one place in memory: the
+// initial value is put there, or was there, and each turn leaves the next value there. What a turn
+// hands on unchanged is no carry at all.
+#include <algorithm>
+
+#include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+bool is_node_type(const Shape& shape) {
+  return shape.is_scalar() && scalar_of(shape.dtype()).has_value();
+}
+
+// Keeps a buffer from being overwritten while it lives.
+class Hold {
+ public:
+  explicit Hold(ProgramLowering& program) : program_(program) {}
+  ~Hold() {
+    for (BufferId buffer : held_) --program_.state(buffer).pending;
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  void add(const Value& value) {
+    if (!value.is_buffer()) return;
+    ++program_.state(value.buffer).pending;
+    held_.push_back(value.buffer);
+  }
+
+ private:
+  ProgramLowering& program_;
+  std::vector<BufferId> held_;
+};
+
+// The parameter whose memory a result may be made in: what it updates, at last. -1: none.
+int64_t updated_parameter(const Region& region, LeafId leaf) {
+  for (;;) {
+    const auto& parameters = region.parameters();
+    const auto found = std::ranges::find(parameters, leaf);
+    if (found != parameters.end()) return found - parameters.begin();
+    const Instruction& producer = region.computation().at(region.leaves()[leaf.value].producer);
+    const int operand = updated_operand(producer);
+    if (operand < 0) return -1;
+    leaf = region.leaf(producer.operands[static_cast<size_t>(operand)]);
+  }
+}
+
+}  // namespace
+
+Status RegionLowering::emit_while(InstructionId id) {
+  const Instruction& loop = at(id);
+  const hlo::Computation& body_computation = program_.module.at(loop.called[0]);
+  const hlo::Computation& condition_computation = program_.module.at(loop.called[1]);
+  const Region body(program_.module, body_computation);
+  const Region condition(program_.module, condition_computation);
+  const auto initial = region_.leaves_of(loop.operands[0]);
+  const auto results = region_.leaves_of(id);
+
+  enum class Carry : uint8_t { kSame, kNode, kArray };
+  std::vector<Carry> kinds(initial.size());
+  std::vector<Value> values(initial.size());
+  std::vector<NodeId> nodes;
+  for (size_t i = 0; i < initial.size(); ++i) {
+    const bool is_node = is_node_type(shape(initial[i]));
+    Memo memo;
+    if (is_node) values[i] = Value::of(element(initial[i], {}, memo));
+    if (body.results()[i] == body.parameters()[i]) {
+      kinds[i] = Carry::kSame;
+      if (!is_node) {
+        if (!values_[initial[i].value].is_buffer()) {
+          values[i] = Value::of(program_.allocate(shape(initial[i])));
+          write_leaf(initial[i], values[i].buffer);
+        } else {
+          values[i] = values_[initial[i].value];
+        }
+      }
+    } else if (is_node) {
+      kinds[i] = Carry::kNode;
+      nodes.push_back(values[i].node);
+    } else {
+      kinds[i] = Carry::kArray;
+      const Value& old = values_[initial[i].value];
+      const bool once = std::ranges::count(initial, initial[i]) == 1;
+      if (once && old.is_buffer() && program_.state(old.buffer).is_writable &&
+          program_.state(old.buffer).pending == 1) {
+        values[i] = old;
+      } else {
+        values[i] = Value::of(place_for(results[i], id));
+        write_leaf(initial[i], values[i].buffer);
+      }
+    }
+  }
+
+  program_.begin_loop();
+  Hold same(program_);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (kinds[i] == Carry::kSame) same.add(values[i]);
+    if (values[i].is_buffer()) program_.touch(values[i].buffer);
+  }
+  const auto with_nodes = [&](const PlanBuilder::Region& block) {
+    std::vector<Value> arguments = values;
+    size_t next = 0;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (kinds[i] == Carry::kNode) arguments[i] = Value::of(block.parameters[next++]);
+    }
+    return arguments;
+  };
+
+  const std::vector<Value> at_condition = with_nodes(b().begin_while(nodes));
+  NodeId goes_on;
+  {
+    Hold carries(program_);
+    for (const Value& value : values) carries.add(value);
+    RegionLowering inner(program_, condition, at_condition);
+    HEDDLE_RETURN_IF_ERROR(inner.run());
+    goes_on = inner.result(0).node;
+  }
+  const std::vector<Value> at_body = with_nodes(b().begin_body(goes_on));
+  std::vector<BufferId> places(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (kinds[i] != Carry::kArray) continue;
+    places[i] = values[i].buffer;
+    program_.state(places[i]).pending = 0;
+  }
+  RegionLowering inner(program_, body, at_body);
+  inner.want_results(places);
+  HEDDLE_RETURN_IF_ERROR(inner.run());
+
+  std::vector<NodeId> next_nodes;
+  std::vector<BufferId> from(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Value next = kinds[i] == Carry::kSame ? Value{} : inner.result(i);
+    if (kinds[i] == Carry::kNode) next_nodes.push_back(next.node);
+    if (kinds[i] == Carry::kArray) from[i] = next.buffer;
+  }
+  // A value that lies in another carry's place is saved before that is written.
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!from[i].valid() || from[i] == places[i] || !std::ranges::count(places, from[i])) continue;
+    const BufferId saved = program_.allocate(shape(initial[i]));
+    b().copy(saved, from[i], shape(initial[i]).byte_size());
+    from[i] = saved;
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!from[i].valid()) continue;
+    program_.touch(from[i]);
+    b().copy(places[i], from[i], shape(initial[i]).byte_size());
+  }
+  const std::vector<NodeId> last = b().end_while(next_nodes);
+  program_.end_loop();
+
+  size_t next = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (kinds[i] == Carry::kArray) {
+      BufferId place = places[i];
+      program_.state(place).pending =
+          values_[initial[i].value].is_buffer() && values_[initial[i].value].buffer == place
+              ? 1  // this step's own, which it gives back
+              : 0;
+    }
+    bind(results[i], kinds[i] == Carry::kNode ? Value::of(last[next++]) : values[i]);
+  }
+  return {};
+}
+
+Status RegionLowering::emit_conditional(InstructionId id) {
+  const Instruction& conditional = at(id);
+  const auto branches = static_cast<int64_t>(conditional.called.size());
+  const auto results = region_.leaves_of(id);
+  Memo memo;
+  NodeId which = element(region_.leaf(conditional.operands[0]), {}, memo);
+  if (at(conditional.operands[0]).shape.dtype() == pred) {  // true first
+    which = b().select(which, b().index(0), b().index(1));
+  } else {
+    which = as_index(b(), s32, which);
+    const NodeId in_range = b().compare(Predicate::kULt, which, b().index(branches));
+    which = b().select(in_range, which, b().index(branches - 1));
+  }
+  std::vector<Region> regions;
+  for (hlo::ComputationId called : conditional.called)
+    regions.emplace_back(program_.module, program_.module.at(called));
+  const auto argument = [&](size_t branch, int64_t parameter) {
+    return region_.leaves_of(conditional.operands[branch + 1])[static_cast<size_t>(parameter)];
+  };
+
+  // A result is made where its old value is, if all branches update the same array.
+  std::vector<BufferId> places(results.size());
+  std::vector<Type> types;
+  std::vector<BufferId> taken;
+  for (size_t r = 0; r < results.size(); ++r) {
+    if (is_node_type(shape(results[r]))) {
+      types.push_back({scalar_type(shape(results[r])), 1});
+      continue;
+    }
+    BufferId same;
+    for (size_t k = 0; k < regions.size(); ++k) {
+      const int64_t parameter = updated_parameter(regions[k], regions[k].results()[r]);
+      const Value value = parameter < 0 ? Value{} : values_[argument(k, parameter).value];
+      if (!value.is_buffer() || (k > 0 && value.buffer != same)) {
+        same = {};
+        break;
+      }
+      same = value.buffer;
+    }
+    const bool fits = same.valid() && program_.state(same).is_writable &&
+                      program_.state(same).pending == 1 && !std::ranges::count(taken, same);
+    if (fits) taken.push_back(same);
+    places[r] = fits ? same : place_for(results[r], id);
+  }
+
+  b().begin_switch(which, types);
+  for (size_t k = 0; k < regions.size(); ++k) {
+    b().begin_branch();
+    Hold held(program_);
+    std::vector<Value> arguments;
+    for (size_t p = 0; p < regions[k].parameters().size(); ++p) {
+      const LeafId leaf = argument(k, static_cast<int64_t>(p));
+      arguments.push_back(values_[leaf.value]);
+      if (is_node_type(shape(leaf))) arguments.back() = Value::of(element(leaf, {}, memo));
+      if (!arguments.back().is_buffer()) continue;
+      if (!std::ranges::count(taken, arguments.back().buffer)) held.add(arguments.back());
+    }
+    for (BufferId buffer : taken) program_.state(buffer).pending = 0;
+    RegionLowering inner(program_, regions[k], arguments);
+    inner.want_results(places);
+    HEDDLE_RETURN_IF_ERROR(inner.run());
+    std::vector<NodeId> yields;
+    for (size_t r = 0; r < results.size(); ++r) {
+      const Value value = inner.result(r);
+      if (value.is_node()) {
+        yields.push_back(value.node);
+      } else {
+        b().copy(places[r], value.buffer, shape(results[r]).byte_size());
+      }
+    }
+    b().end_branch(yields);
+  }
+  for (BufferId buffer : taken) program_.state(buffer).pending = 1;  // this step's own
+  const std::vector<NodeId> nodes = b().end_switch();
+  size_t next = 0;
+  for (size_t r = 0; r < results.size(); ++r) {
+    bind(results[r], places[r].valid() ? Value::of(places[r]) : Value::of(nodes[next++]));
+  }
+  return {};
+}
+
+}  // namespace heddle::cpu

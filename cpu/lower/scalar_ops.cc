@@ -1,0 +1,378 @@
+#include "heddle/cpu/lower/scalar_ops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::Opcode;
+
+// Writes one elementwise op.
+class ScalarOpWriter {
+ public:
+  ScalarOpWriter(PlanBuilder& builder, const hlo::Computation& computation,
+                 const hlo::Instruction& instruction, std::span<const NodeId> operands)
+      : b_(builder), instruction_(instruction), x_(operands) {
+    from_ = instruction.operands.empty() ? instruction.shape.dtype()
+                                         : computation.at(instruction.operands[0]).shape.dtype();
+    if (instruction.opcode == Opcode::kSelect) from_ = instruction.shape.dtype();
+  }
+
+  NodeId run();
+
+ private:
+  [[nodiscard]] bool floats() const { return is_floating(from_); }
+  [[nodiscard]] bool is_signed_type() const { return is_signed(from_); }
+  [[nodiscard]] Type type() const { return b_.type(x_[0]); }
+  NodeId constant(int64_t value) { return b_.integer(type(), value); }
+  NodeId number(double value) { return b_.number(type(), value); }
+  NodeId width() { return constant(bits_of(type().scalar)); }
+
+  NodeId math(MathFunction function) {
+    return x_.size() == 1 ? b_.math(function, {x_[0]}) : b_.math(function, {x_[0], x_[1]});
+  }
+  NodeId by_sign(Op of_floats, Op of_signed, Op of_unsigned) {
+    return b_.binary(floats()           ? of_floats
+                     : is_signed_type() ? of_signed
+                                        : of_unsigned,
+                     x_[0], x_[1]);
+  }
+  NodeId logistic();
+  NodeId sign();
+  NodeId divide();
+  NodeId remainder();
+  NodeId shift();
+  NodeId compare();
+  NodeId clamp();
+  NodeId convert();
+
+  PlanBuilder& b_;
+  const hlo::Instruction& instruction_;
+  std::span<const NodeId> x_;
+  DType from_ = DType::kInvalid;
+};
+
+// 1 / (1 + exp(-x)).
+NodeId ScalarOpWriter::logistic() {
+  const NodeId e = b_.math(MathFunction::k_exp, {b_.unary(Op::kNeg, x_[0])});
+  return b_.binary(Op::kDiv, number(1), b_.binary(Op::kAdd, number(1), e));
+}
+
+// Zeros and NaN are their own sign.
+NodeId ScalarOpWriter::sign() {
+  if (!floats()) {
+    const NodeId low = b_.binary(Op::kSMax, x_[0], constant(-1));
+    return is_signed_type() ? b_.binary(Op::kSMin, low, constant(1))
+                            : b_.binary(Op::kUMin, x_[0], constant(1));
+  }
+  const NodeId one = b_.binary(Op::kCopysign, number(1), x_[0]);
+  const NodeId ordered = b_.compare(Predicate::kEq, x_[0], x_[0]);
+  const NodeId not_zero = b_.compare(Predicate::kNe, x_[0], number(0));
+  return b_.select(b_.binary(Op::kAnd, ordered, not_zero), one, x_[0]);
+}
+
+// Integers: x / 0 is all ones; the least number by -1 is itself. Neither reaches the machine's
+// division, which would trap.
+NodeId ScalarOpWriter::divide() {
+  if (floats()) return b_.binary(Op::kDiv, x_[0], x_[1]);
+  const NodeId is_zero = b_.compare(Predicate::kEq, x_[1], constant(0));
+  if (!is_signed_type()) {
+    const NodeId safe = b_.select(is_zero, constant(1), x_[1]);
+    return b_.select(is_zero, constant(-1), b_.binary(Op::kUDiv, x_[0], safe));
+  }
+  const NodeId is_minus_one = b_.compare(Predicate::kEq, x_[1], constant(-1));
+  const NodeId safe = b_.select(b_.binary(Op::kOr, is_zero, is_minus_one), constant(1), x_[1]);
+  const NodeId quotient = b_.binary(Op::kSDiv, x_[0], safe);
+  const NodeId negated = b_.binary(Op::kSub, constant(0), x_[0]);
+  return b_.select(is_zero, constant(-1), b_.select(is_minus_one, negated, quotient));
+}
+
+NodeId ScalarOpWriter::remainder() {
+  if (floats()) return math(MathFunction::k_fmod);
+  const NodeId is_zero = b_.compare(Predicate::kEq, x_[1], constant(0));
+  if (!is_signed_type()) {
+    const NodeId safe = b_.select(is_zero, constant(1), x_[1]);
+    return b_.select(is_zero, x_[0], b_.binary(Op::kURem, x_[0], safe));
+  }
+  const NodeId is_minus_one = b_.compare(Predicate::kEq, x_[1], constant(-1));
+  const NodeId safe = b_.select(b_.binary(Op::kOr, is_zero, is_minus_one), constant(1), x_[1]);
+  const NodeId rest = b_.binary(Op::kSRem, x_[0], safe);
+  return b_.select(is_zero, x_[0], b_.select(is_minus_one, constant(0), rest));
+}
+
+// An amount from the width on leaves nothing but the sign of an arithmetic shift.
+NodeId ScalarOpWriter::shift() {
+  const NodeId fits = b_.compare(Predicate::kULt, x_[1], width());
+  if (instruction_.opcode == Opcode::kShiftRightArithmetic) {
+    const NodeId most = constant(bits_of(type().scalar) - 1);
+    return b_.binary(Op::kAShr, x_[0], b_.binary(Op::kUMin, x_[1], most));
+  }
+  const Op op = instruction_.opcode == Opcode::kShiftLeft ? Op::kShl : Op::kLShr;
+  const NodeId amount = b_.select(fits, x_[1], constant(0));
+  return b_.select(fits, b_.binary(op, x_[0], amount), constant(0));
+}
+
+NodeId ScalarOpWriter::compare() {
+  using enum hlo::ComparisonDirection;
+  const auto& attrs = instruction_.attrs.get<hlo::CompareAttrs>();
+  NodeId x = x_[0], y = x_[1];
+  bool as_signed = floats() || is_signed_type();
+  if (attrs.type == hlo::ComparisonType::kTotalOrder && floats()) {
+    // -NaN < -inf < .. < -0 < +0 < .. < inf < NaN: that of the bits, negative ones turned round.
+    const Scalar integer = type().scalar == Scalar::kF32 ? Scalar::kI32 : Scalar::kI64;
+    const auto key = [&](NodeId value) {
+      const NodeId bits = b_.cast(Op::kBitcast, integer, value);
+      const Type type = b_.type(bits);
+      const NodeId negative = b_.compare(Predicate::kLt, bits, b_.integer(type, 0));
+      const int64_t most = integer == Scalar::kI32 ? INT32_MAX : INT64_MAX;
+      return b_.select(negative, b_.binary(Op::kXor, bits, b_.integer(type, most)), bits);
+    };
+    x = key(x);
+    y = key(y);
+  }
+  switch (attrs.direction) {
+    case kEq: return b_.compare(Predicate::kEq, x, y);
+    case kNe: return b_.compare(Predicate::kNe, x, y);
+    case kGe: return b_.compare(as_signed ? Predicate::kGe : Predicate::kUGe, x, y);
+    case kGt: return b_.compare(as_signed ? Predicate::kGt : Predicate::kUGt, x, y);
+    case kLe: return b_.compare(as_signed ? Predicate::kLe : Predicate::kULe, x, y);
+    case kLt: break;
+  }
+  return b_.compare(as_signed ? Predicate::kLt : Predicate::kULt, x, y);
+}
+
+// min(max(low, x), high).
+NodeId ScalarOpWriter::clamp() {
+  const bool is_float = floats();
+  const Op max = is_float ? Op::kMax : is_signed_type() ? Op::kSMax : Op::kUMax;
+  const Op min = is_float ? Op::kMin : is_signed_type() ? Op::kSMin : Op::kUMin;
+  return b_.binary(min, b_.binary(max, x_[0], x_[1]), x_[2]);
+}
+
+NodeId ScalarOpWriter::convert() {
+  const DType to = instruction_.shape.dtype();
+  const Scalar scalar = *scalar_of(to);
+  const NodeId x = x_[0];
+  if (from_ == to) return x;
+  if (to == pred) {
+    const NodeId zero = floats() ? number(0) : constant(0);
+    return b_.compare(Predicate::kNe, x, zero);
+  }
+  if (floats()) {
+    if (is_floating(to)) return b_.cast(Op::kFloatCast, scalar, x);
+    return b_.cast(is_signed(to) ? Op::kFloatToS : Op::kFloatToU, scalar, x);
+  }
+  if (is_floating(to)) return b_.cast(is_signed_type() ? Op::kSToFloat : Op::kUToFloat, scalar, x);
+  if (bits_of(scalar) < bits_of(type().scalar)) return b_.cast(Op::kTruncate, scalar, x);
+  return b_.cast(is_signed_type() ? Op::kSExtend : Op::kZExtend, scalar, x);
+}
+
+NodeId ScalarOpWriter::run() {
+  const auto is_pred = [&] { return from_ == pred; };
+  switch (instruction_.opcode) {
+    case Opcode::kAdd: return b_.binary(is_pred() ? Op::kOr : Op::kAdd, x_[0], x_[1]);
+    case Opcode::kSubtract: return b_.binary(Op::kSub, x_[0], x_[1]);
+    case Opcode::kMultiply: return b_.binary(is_pred() ? Op::kAnd : Op::kMul, x_[0], x_[1]);
+    case Opcode::kDivide: return divide();
+    case Opcode::kRemainder: return remainder();
+    case Opcode::kMaximum: return by_sign(Op::kMax, Op::kSMax, is_pred() ? Op::kOr : Op::kUMax);
+    case Opcode::kMinimum: return by_sign(Op::kMin, Op::kSMin, is_pred() ? Op::kAnd : Op::kUMin);
+    case Opcode::kAnd: return b_.binary(Op::kAnd, x_[0], x_[1]);
+    case Opcode::kOr: return b_.binary(Op::kOr, x_[0], x_[1]);
+    case Opcode::kXor: return b_.binary(Op::kXor, x_[0], x_[1]);
+    case Opcode::kNot: return b_.binary(Op::kXor, x_[0], constant(-1));
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kShiftRightArithmetic: return shift();
+    case Opcode::kClz: return b_.unary(Op::kClz, x_[0]);
+    case Opcode::kPopcnt: return b_.unary(Op::kPopcnt, x_[0]);
+    case Opcode::kCompare: return compare();
+    case Opcode::kSelect: return b_.select(x_[0], x_[1], x_[2]);
+    case Opcode::kClamp: return clamp();
+    case Opcode::kConvert: return convert();
+    case Opcode::kBitcastConvert:
+      return b_.cast(Op::kBitcast, *scalar_of(instruction_.shape.dtype()), x_[0]);
+    case Opcode::kCopy:
+    case Opcode::kReal: return x_[0];
+    case Opcode::kNegate:
+      return floats() ? b_.unary(Op::kNeg, x_[0]) : b_.binary(Op::kSub, constant(0), x_[0]);
+    case Opcode::kAbs:
+      return floats() ? b_.unary(Op::kAbs, x_[0])
+             : is_signed_type()
+                 ? b_.binary(Op::kSMax, x_[0], b_.binary(Op::kSub, constant(0), x_[0]))
+                 : x_[0];
+    case Opcode::kSign: return sign();
+    case Opcode::kIsFinite:
+      return b_.compare(Predicate::kLt, b_.unary(Op::kAbs, x_[0]),
+                        number(std::numeric_limits<double>::infinity()));
+    case Opcode::kSqrt: return b_.unary(Op::kSqrt, x_[0]);
+    case Opcode::kRsqrt: return b_.binary(Op::kDiv, number(1), b_.unary(Op::kSqrt, x_[0]));
+    case Opcode::kFloor: return b_.unary(Op::kFloor, x_[0]);
+    case Opcode::kCeil: return b_.unary(Op::kCeil, x_[0]);
+    case Opcode::kRoundEven: return b_.unary(Op::kRoundEven, x_[0]);
+    case Opcode::kRoundAfz: return b_.unary(Op::kRoundAway, x_[0]);
+    case Opcode::kLogistic: return logistic();
+    case Opcode::kExp: return math(MathFunction::k_exp);
+    case Opcode::kExpm1: return math(MathFunction::k_expm1);
+    case Opcode::kLog: return math(MathFunction::k_log);
+    case Opcode::kLog1p: return math(MathFunction::k_log1p);
+    case Opcode::kSin: return math(MathFunction::k_sin);
+    case Opcode::kCos: return math(MathFunction::k_cos);
+    case Opcode::kTan: return math(MathFunction::k_tan);
+    case Opcode::kAsin: return math(MathFunction::k_asin);
+    case Opcode::kAcos: return math(MathFunction::k_acos);
+    case Opcode::kAtan: return math(MathFunction::k_atan);
+    case Opcode::kSinh: return math(MathFunction::k_sinh);
+    case Opcode::kCosh: return math(MathFunction::k_cosh);
+    case Opcode::kTanh: return math(MathFunction::k_tanh);
+    case Opcode::kAsinh: return math(MathFunction::k_asinh);
+    case Opcode::kAcosh: return math(MathFunction::k_acosh);
+    case Opcode::kAtanh: return math(MathFunction::k_atanh);
+    case Opcode::kErf: return math(MathFunction::k_erf);
+    case Opcode::kCbrt: return math(MathFunction::k_cbrt);
+    case Opcode::kPower: return math(MathFunction::k_pow);
+    case Opcode::kAtan2: return math(MathFunction::k_atan2);
+    default: return {};
+  }
+}
+
+bool is_written(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kImag:
+    case Opcode::kComplex:
+    case Opcode::kMulhi:
+    case Opcode::kReducePrecision:
+    case Opcode::kStochasticConvert: return false;
+    case Opcode::kBitcastConvert: return true;
+    default: return has_trait(opcode, hlo::kElementwise);
+  }
+}
+
+}  // namespace
+
+std::optional<Scalar> scalar_of(DType dtype) {
+  switch (dtype) {
+    case pred: return Scalar::kPred;
+    case s8:
+    case u8: return Scalar::kI8;
+    case s16:
+    case u16: return Scalar::kI16;
+    case s32:
+    case u32: return Scalar::kI32;
+    case s64:
+    case u64: return Scalar::kI64;
+    case f32: return Scalar::kF32;
+    case f64: return Scalar::kF64;
+    default: return std::nullopt;
+  }
+}
+
+bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& instruction) {
+  if (!is_written(instruction.opcode) || !scalar_of(instruction.shape.dtype())) return false;
+  const bool all_known = std::ranges::all_of(instruction.operands, [&](hlo::InstructionId id) {
+    return scalar_of(computation.at(id).shape.dtype()).has_value();
+  });
+  if (!all_known) return false;
+  const DType from = computation.at(instruction.operands[0]).shape.dtype();
+  switch (instruction.opcode) {
+    case Opcode::kPower: return is_floating(from);  // integers: a loop
+    case Opcode::kBitcastConvert:
+      return bytes_of(*scalar_of(from)) == bytes_of(*scalar_of(instruction.shape.dtype())) &&
+             from != pred && instruction.shape.dtype() != pred;
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kClz:
+    case Opcode::kPopcnt: return from != pred;
+    default: return true;
+  }
+}
+
+NodeId apply(PlanBuilder& builder, const hlo::Computation& computation,
+             const hlo::Instruction& instruction, std::span<const NodeId> operands) {
+  return ScalarOpWriter(builder, computation, instruction, operands).run();
+}
+
+bool is_scalar_computation(const hlo::Computation& computation) {
+  return std::ranges::all_of(computation.instructions, [&](const hlo::Instruction& i) {
+    switch (i.opcode) {
+      case Opcode::kTuple:
+      case Opcode::kGetTupleElement: return true;
+      case Opcode::kParameter:
+      case Opcode::kConstant: return i.shape.is_scalar() && scalar_of(i.shape.dtype()).has_value();
+      default: return i.shape.is_scalar() && is_scalar_op(computation, i);
+    }
+  });
+}
+
+std::vector<NodeId> inline_scalars(PlanBuilder& builder, const hlo::Computation& computation,
+                                   std::span<const NodeId> arguments) {
+  std::vector<std::vector<NodeId>> values(computation.instructions.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const hlo::Instruction& instruction = computation.instructions[i];
+    std::vector<NodeId> operands;
+    for (hlo::InstructionId id : instruction.operands)
+      operands.insert(operands.end(), values[id.value].begin(), values[id.value].end());
+    switch (instruction.opcode) {
+      case Opcode::kParameter:
+        values[i] = {
+            arguments[static_cast<size_t>(instruction.attrs.get<hlo::ParameterAttrs>().number)]};
+        break;
+      case Opcode::kConstant:
+        values[i] = {
+            builder.bits({*scalar_of(instruction.shape.dtype()), 1},
+                         bits_of_element(instruction.attrs.get<hlo::ConstantAttrs>().literal, 0))};
+        break;
+      case Opcode::kTuple: values[i] = std::move(operands); break;
+      case Opcode::kGetTupleElement:
+        values[i] = {
+            operands[static_cast<size_t>(instruction.attrs.get<hlo::TupleIndexAttrs>().index)]};
+        break;
+      default: values[i] = {apply(builder, computation, instruction, operands)};
+    }
+  }
+  return values[computation.root.value];
+}
+
+std::optional<Op> fold_of(const hlo::Computation& computation) {
+  const hlo::Instruction& root = computation.root_instruction();
+  if (root.operands.size() != 2 || computation.parameter_count() != 2) return std::nullopt;
+  const bool of_both = (root.operands[0] == computation.parameters[0] &&
+                        root.operands[1] == computation.parameters[1]) ||
+                       (root.operands[0] == computation.parameters[1] &&
+                        root.operands[1] == computation.parameters[0]);
+  if (!of_both || !root.shape.is_scalar() || !scalar_of(root.shape.dtype())) return std::nullopt;
+  const DType dtype = root.shape.dtype();
+  const bool is_float = is_floating(dtype), with_sign = is_signed(dtype);
+  switch (root.opcode) {
+    case Opcode::kAdd: return dtype == pred ? Op::kOr : Op::kAdd;
+    case Opcode::kMultiply: return dtype == pred ? Op::kAnd : Op::kMul;
+    case Opcode::kMaximum:
+      return is_float ? Op::kMax : with_sign ? Op::kSMax : dtype == pred ? Op::kOr : Op::kUMax;
+    case Opcode::kMinimum:
+      return is_float ? Op::kMin : with_sign ? Op::kSMin : dtype == pred ? Op::kAnd : Op::kUMin;
+    case Opcode::kAnd: return Op::kAnd;
+    case Opcode::kOr: return Op::kOr;
+    case Opcode::kXor: return Op::kXor;
+    default: return std::nullopt;
+  }
+}
+
+int64_t bits_of_element(const Literal& literal, int64_t position) {
+  const int64_t size = storage_bytes(literal.shape().dtype());
+  int64_t bits = 0;
+  std::memcpy(&bits, literal.bytes() + position * size, static_cast<size_t>(size));
+  return bits;
+}
+
+NodeId as_index(PlanBuilder& builder, DType dtype, NodeId value) {
+  if (bits_of(builder.type(value).scalar) == 64) return value;
+  return builder.cast(is_signed(dtype) ? Op::kSExtend : Op::kZExtend, Scalar::kI64, value);
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,41 @@
+// Elementwise ops as nodes of a plan, on any number of lanes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "heddle/cpu/plan/builder.h"
+#include "heddle/hlo/literal.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::cpu {
+
+// How a plan holds an element; nothing for types that machine code does not compute on.
+std::optional<Scalar> scalar_of(DType dtype);
+
+// The instruction is elementwise on types that a plan holds, and apply() writes it.
+bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& instruction);
+
+// The value of an elementwise instruction, for operands of one number of lanes or of one lane.
+NodeId apply(PlanBuilder& builder, const hlo::Computation& computation,
+             const hlo::Instruction& instruction, std::span<const NodeId> operands);
+
+// True where a computation on scalars has elementwise ops alone, so that inline_scalars() can write
+// it.
+bool is_scalar_computation(const hlo::Computation& computation);
+
+// The results of a computation on scalars, as if it were called for every lane.
+std::vector<NodeId> inline_scalars(PlanBuilder& builder, const hlo::Computation& computation,
+                                   std::span<const NodeId> arguments);
+
+// The op that a reduction's computation is, where it is one whose order may be changed.
+std::optional<Op> fold_of(const hlo::Computation& computation);
+
+// An element of a literal as the bits of a constant.
+int64_t bits_of_element(const Literal& literal, int64_t position);
+
+// An integer index of any type as an i64.
+NodeId as_index(PlanBuilder& builder, DType dtype, NodeId value);
+
+}  // namespace heddle::cpu

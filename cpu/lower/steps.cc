@@ -1,0 +1,168 @@
+// One step after the other: where its results go, and who writes them.
+#include <algorithm>
+
+#include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+bool is_node_type(const Shape& shape) {
+  return shape.is_scalar() && scalar_of(shape.dtype()).has_value();
+}
+
+}  // namespace
+
+RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
+                               std::span<const Value> arguments)
+    : program_(program),
+      region_(region),
+      values_(region.leaves().size()),
+      wanted_(region.leaves().size()) {
+  for (size_t i = 0; i < arguments.size(); ++i) bind(region.parameters()[i], arguments[i]);
+}
+
+void RegionLowering::want_results(std::span<const BufferId> places) {
+  for (size_t i = places.size(); i-- > 0;) {
+    if (places[i].valid()) wanted_[region_.results()[i].value] = places[i];
+  }
+}
+
+void RegionLowering::bind(LeafId leaf, Value value) {
+  values_[leaf.value] = value;
+  if (value.is_buffer()) program_.state(value.buffer).pending += region_.read_count(leaf);
+}
+
+BufferId RegionLowering::place_for(LeafId leaf, InstructionId step) {
+  const BufferId wanted = wanted_[leaf.value];
+  if (wanted.valid()) {
+    int own = 0;  // reads of this step that may see the old value
+    for (LeafId read : region_.reads(step)) {
+      const Value& value = values_[read.value];
+      if (value.is_buffer() && value.buffer == wanted && region_.reads_in_place(step, read)) ++own;
+    }
+    if (program_.state(wanted).pending == own) {
+      program_.touch(wanted);
+      return wanted;
+    }
+  }
+  return program_.allocate(shape(leaf));
+}
+
+BufferId RegionLowering::in_memory(LeafId leaf) {
+  const Value& value = values_[leaf.value];
+  if (value.is_buffer()) return value.buffer;
+  const BufferId buffer = program_.allocate(shape(leaf));
+  write_leaf(leaf, buffer);
+  return buffer;
+}
+
+Value RegionLowering::result(size_t number) {
+  const LeafId leaf = region_.results()[number];
+  const Value& value = values_[leaf.value];
+  if (value.is_buffer() || value.is_node()) return value;
+  Memo memo;
+  if (is_node_type(shape(leaf))) return Value::of(element(leaf, {}, memo));
+  return Value::of(in_memory(leaf));
+}
+
+Status RegionLowering::run() {
+  for (InstructionId step : region_.steps()) {
+    program_.next_step();
+    const PlanBuilder::Floor floor(b());
+    for (LeafId leaf : region_.reads(step)) {
+      if (values_[leaf.value].is_buffer()) program_.touch(values_[leaf.value].buffer);
+    }
+    HEDDLE_RETURN_IF_ERROR(emit(step));
+    for (LeafId leaf : region_.reads(step)) {
+      if (values_[leaf.value].is_buffer()) --program_.state(values_[leaf.value].buffer).pending;
+    }
+  }
+  for (LeafId leaf : region_.results()) {
+    if (values_[leaf.value].is_buffer()) program_.touch(values_[leaf.value].buffer);
+  }
+  return {};
+}
+
+Status RegionLowering::emit(InstructionId id) {
+  const Instruction& instruction = at(id);
+  if (!is_loop_step(program_.module, computation(), instruction)) return emit_kernel(id);
+  ++program_.program.loop_steps;
+  switch (instruction.opcode) {
+    case Opcode::kWhile: return emit_while(id);
+    case Opcode::kConditional: return emit_conditional(id);
+    case Opcode::kDot: return emit_dot(id);
+    case Opcode::kDynamicUpdateSlice:
+      if (!instruction.shape.is_scalar()) return emit_update(id);
+      break;
+    case Opcode::kReduce: emit_reduce(id); return {};
+    default: break;
+  }
+  const LeafId leaf = region_.leaf(id);
+  if (is_node_type(instruction.shape)) {
+    Memo memo;
+    const InstructionId source =
+        instruction.opcode == Opcode::kDynamicUpdateSlice ? instruction.operands[1] : id;
+    bind(leaf, Value::of(source == id ? lazy_element(instruction, {}, memo)
+                                      : operand_element(source, {}, memo)));
+    return {};
+  }
+  if (instruction.opcode == Opcode::kConstant) {
+    const Literal& literal = instruction.attrs.get<hlo::ConstantAttrs>().literal;
+    if (!is_splat(literal) || !scalar_of(instruction.shape.dtype())) {
+      bind(leaf, Value::of(program_.constant(literal)));
+      return {};
+    }
+  }
+  if (instruction.opcode == Opcode::kReshape) {
+    const Shape& from = at(instruction.operands[0]).shape;
+    if (!is_degenerate_reshape(from, instruction.shape) && !from.is_scalar()) {
+      bind(leaf, Value::of(in_memory(region_.leaf(instruction.operands[0]))));
+      return {};
+    }
+  }
+  const BufferId to = place_for(leaf, id);
+  if (instruction.opcode == Opcode::kConcatenate) {
+    emit_concatenate(id, to);
+  } else if (instruction.opcode == Opcode::kPad) {
+    emit_pad(id, to);
+  } else {
+    emit_array(id, to);
+  }
+  bind(leaf, Value::of(to));
+  return {};
+}
+
+Status RegionLowering::emit_kernel(InstructionId id) {
+  const Instruction& instruction = at(id);
+  ++program_.program.kernel_steps;
+  HEDDLE_ASSIGN_OR_RETURN(auto kernel,
+                          make_rule_kernel(program_.module, computation(), instruction));
+  program_.program.kernels.push_back(std::move(kernel));
+  std::vector<BufferId> buffers;
+  for (InstructionId operand : instruction.operands) {
+    for (LeafId leaf : region_.leaves_of(operand)) buffers.push_back(in_memory(leaf));
+  }
+  std::vector<BufferId> results;
+  for (LeafId leaf : region_.leaves_of(id)) {
+    results.push_back(is_node_type(shape(leaf)) ? program_.allocate(shape(leaf))
+                                                : place_for(leaf, id));
+  }
+  buffers.insert(buffers.end(), results.begin(), results.end());
+  b().kernel(buffers);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const LeafId leaf = region_.leaves_of(id)[i];
+    if (is_node_type(shape(leaf))) {
+      bind(leaf, Value::of(b().load(results[i], {scalar_type(shape(leaf)), 1}, b().index(0))));
+    } else {
+      bind(leaf, Value::of(results[i]));
+    }
+  }
+  return {};
+}
+
+}  // namespace heddle::cpu

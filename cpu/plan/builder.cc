@@ -1,0 +1,287 @@
+#include "heddle/cpu/plan/builder.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::cpu {
+
+PlanBuilder::PlanBuilder(Plan& plan) : plan_(plan) {
+  plan.entry = BlockId(plan.blocks.size());
+  plan.blocks.emplace_back();
+  open_.push_back({.block = plan.entry, .is_barrier = false, .known = {}});
+}
+
+NodeId PlanBuilder::make(Node node, std::span<const NodeId> args) {
+  node.first_arg = static_cast<uint32_t>(plan_.args.size());
+  node.arg_count = static_cast<uint32_t>(args.size());
+  plan_.args.insert(plan_.args.end(), args.begin(), args.end());
+  plan_.nodes.push_back(node);
+  depth_.push_back(static_cast<uint16_t>(open_.size() - 1));
+  return NodeId(plan_.nodes.size() - 1);
+}
+
+// In the outermost open block that knows the operands, and in no block outside of a barrier or
+// of `floor`.
+NodeId PlanBuilder::pure(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args,
+                         BufferId buffer, size_t floor) {
+  size_t depth = floor;
+  for (NodeId arg : args) depth = std::max<size_t>(depth, depth_[arg.value]);
+  for (size_t i = open_.size(); i-- > depth + 1;) {
+    if (open_[i].is_barrier) depth = i;
+  }
+  uint32_t ids[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+  std::ranges::transform(args, ids, [](NodeId id) { return id.value; });
+  const Key key{op, type.scalar, type.lanes, imm, buffer.value, ids[0], ids[1], ids[2]};
+  // A load may have been made before a store: only arithmetic is the same again.
+  if (!buffer.valid()) {
+    for (size_t i = 0; i <= depth; ++i) {
+      if (auto found = open_[i].known.find(key); found != open_[i].known.end())
+        return found->second;
+    }
+  }
+  const NodeId id =
+      make({.op = op, .type = type, .buffer = buffer, .imm = imm}, {args.begin(), args.size()});
+  depth_[id.value] = static_cast<uint16_t>(depth);
+  plan_.blocks[open_[depth].block.value].nodes.push_back(id);
+  if (!buffer.valid()) open_[depth].known.emplace(key, id);
+  return id;
+}
+
+NodeId PlanBuilder::effect(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args,
+                           BufferId buffer, BufferId buffer2) {
+  const NodeId id = make({.op = op, .type = type, .buffer = buffer, .buffer2 = buffer2, .imm = imm},
+                         {args.begin(), args.size()});
+  plan_.blocks[open_.back().block.value].nodes.push_back(id);
+  return id;
+}
+
+NodeId PlanBuilder::bits(Type type, int64_t bits) {
+  const int64_t width = cpu::bits_of(type.scalar);
+  if (width < 64) {  // one form for each value: sign-extended, a pred 0 or 1
+    bits = type.scalar == Scalar::kPred ? bits & 1 : bits << (64 - width) >> (64 - width);
+  }
+  return pure(Op::kConstant, type, bits, {});
+}
+
+NodeId PlanBuilder::number(Type type, double value) {
+  if (type.scalar == Scalar::kF32)
+    return bits(type, std::bit_cast<int32_t>(static_cast<float>(value)));
+  return bits(type, std::bit_cast<int64_t>(value));
+}
+
+NodeId PlanBuilder::lanes(Scalar scalar, int32_t count) {
+  return pure(Op::kLanes, {scalar, count}, 0, {});
+}
+
+NodeId PlanBuilder::splat(NodeId x, int32_t lanes) {
+  if (lanes == 1 || type(x).lanes == lanes) return x;
+  const Type wide = {type(x).scalar, lanes};
+  if (is_constant(x)) return bits(wide, bits_of(x));
+  return pure(Op::kSplat, wide, 0, {x});
+}
+
+int32_t PlanBuilder::match(NodeId& x, NodeId& y) {
+  const int32_t lanes = std::max(type(x).lanes, type(y).lanes);
+  x = splat(x, lanes);
+  y = splat(y, lanes);
+  return lanes;
+}
+
+NodeId PlanBuilder::unary(Op op, NodeId x) { return pure(op, type(x), 0, {x}); }
+
+// x + 0, x * 1, and arithmetic on constant indices.
+NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
+  if (type(x).scalar != Scalar::kI64) return {};
+  if (is_constant(x) && !is_constant(y) && (op == Op::kAdd || op == Op::kMul)) std::swap(x, y);
+  if (!is_constant(y)) return {};
+  const int64_t b = bits_of(y);
+  if (op == Op::kAdd && b == 0) return x;
+  if (op == Op::kMul && b == 1) return x;
+  if (op == Op::kMul && b == 0) return y;
+  if (!is_constant(x)) return {};
+  const int64_t a = bits_of(x);
+  switch (op) {
+    case Op::kAdd: return bits(type(x), static_cast<int64_t>(uint64_t(a) + uint64_t(b)));
+    case Op::kSub: return bits(type(x), static_cast<int64_t>(uint64_t(a) - uint64_t(b)));
+    case Op::kMul: return bits(type(x), static_cast<int64_t>(uint64_t(a) * uint64_t(b)));
+    case Op::kSMin: return bits(type(x), std::min(a, b));
+    case Op::kSMax: return bits(type(x), std::max(a, b));
+    default: return {};
+  }
+}
+
+NodeId PlanBuilder::binary(Op op, NodeId x, NodeId y) {
+  const int32_t lanes = match(x, y);
+  if (const NodeId folded = fold(op, x, y); folded.valid()) return folded;
+  return pure(op, {type(x).scalar, lanes}, 0, {x, y});
+}
+
+NodeId PlanBuilder::fma(NodeId x, NodeId y, NodeId z) {
+  const int32_t lanes = std::max({type(x).lanes, type(y).lanes, type(z).lanes});
+  return pure(Op::kFma, {type(x).scalar, lanes}, 0,
+              {splat(x, lanes), splat(y, lanes), splat(z, lanes)});
+}
+
+NodeId PlanBuilder::compare(Predicate predicate, NodeId x, NodeId y) {
+  const int32_t lanes = match(x, y);
+  return pure(Op::kCompare, {Scalar::kPred, lanes}, static_cast<int64_t>(predicate), {x, y});
+}
+
+NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y) {
+  int32_t lanes = match(x, y);
+  lanes = std::max(lanes, type(mask).lanes);
+  return pure(Op::kSelect, {type(x).scalar, lanes}, 0,
+              {splat(mask, lanes), splat(x, lanes), splat(y, lanes)});
+}
+
+NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {
+  if (type(x).scalar == to) return x;
+  return pure(op, {to, type(x).lanes}, 0, {x});
+}
+
+NodeId PlanBuilder::math(MathFunction function, std::initializer_list<NodeId> operands) {
+  const auto imm = static_cast<int64_t>(function);
+  if (operands.size() == 1) return pure(Op::kMath, type(*operands.begin()), imm, operands);
+  NodeId x = *operands.begin(), y = *(operands.begin() + 1);
+  const int32_t lanes = match(x, y);
+  return pure(Op::kMath, {type(x).scalar, lanes}, imm, {x, y});
+}
+
+NodeId PlanBuilder::reduce_lanes(Op fold, NodeId x) {
+  if (type(x).lanes == 1) return x;
+  return pure(Op::kReduceLanes, {type(x).scalar, 1}, static_cast<int64_t>(fold), {x});
+}
+
+NodeId PlanBuilder::load(BufferId buffer, Type type, NodeId at) {
+  return pure(Op::kLoad, type, 0, {at}, buffer, load_floor_);
+}
+
+NodeId PlanBuilder::gather(BufferId buffer, Scalar scalar, NodeId at) {
+  const int32_t lanes = type(at).lanes;
+  if (lanes == 1) return load(buffer, {scalar, 1}, at);
+  return pure(Op::kGather, {scalar, lanes}, 0, {at}, buffer, load_floor_);
+}
+
+void PlanBuilder::store(BufferId buffer, NodeId at, NodeId value) {
+  effect(Op::kStore, type(value), 0, {at, value}, buffer);
+}
+
+void PlanBuilder::scatter(BufferId buffer, NodeId at, NodeId value) {
+  effect(Op::kScatter, type(value), 0, {at, value}, buffer);
+}
+
+void PlanBuilder::copy(BufferId to, BufferId from, int64_t bytes) {
+  if (bytes > 0 && to != from) effect(Op::kCopy, {}, bytes, {}, to, from);
+}
+
+void PlanBuilder::kernel(std::vector<BufferId> buffers) {
+  plan_.kernels.push_back({std::move(buffers)});
+  effect(Op::kKernel, {}, static_cast<int64_t>(plan_.kernels.size() - 1), {}, {});
+}
+
+BufferId PlanBuilder::buffer(BufferInfo info) {
+  plan_.buffers.push_back(info);
+  return BufferId(plan_.buffers.size() - 1);
+}
+
+NodeId PlanBuilder::parameter(BlockId block, Type type) {
+  const NodeId id = make({.op = Op::kParameter, .type = type}, {});
+  plan_.blocks[block.value].parameters.push_back(id);
+  return id;
+}
+
+PlanBuilder::Region PlanBuilder::open_block(std::span<const NodeId> initial, bool with_index,
+                                            bool is_barrier) {
+  const BlockId block(plan_.blocks.size());
+  plan_.blocks.emplace_back();
+  open_.push_back({.block = block, .is_barrier = is_barrier, .known = {}});
+  Region region;
+  if (with_index) region.parameters.push_back(parameter(block, kIndex));
+  for (NodeId value : initial) region.parameters.push_back(parameter(block, type(value)));
+  return region;
+}
+
+BlockId PlanBuilder::close_block(std::span<const NodeId> yields) {
+  const BlockId block = open_.back().block;
+  plan_.blocks[block.value].yields.assign(yields.begin(), yields.end());
+  open_.pop_back();
+  return block;
+}
+
+std::vector<NodeId> PlanBuilder::close_control() {
+  const Control control = std::move(controls_.back());
+  controls_.pop_back();
+  const NodeId id = make({.op = control.op, .imm = control.step}, control.args);
+  plan_.nodes[id.value].first_block = static_cast<uint32_t>(plan_.block_lists.size());
+  plan_.nodes[id.value].block_count = static_cast<uint32_t>(control.blocks.size());
+  plan_.block_lists.insert(plan_.block_lists.end(), control.blocks.begin(), control.blocks.end());
+  std::vector<NodeId>& nodes = plan_.blocks[open_.back().block.value].nodes;
+  nodes.push_back(id);
+  std::vector<NodeId> results;
+  for (size_t i = 0; i < control.results.size(); ++i) {
+    const NodeId arg[] = {id};
+    results.push_back(
+        make({.op = Op::kResult, .type = control.results[i], .imm = static_cast<int64_t>(i)}, arg));
+    plan_.blocks[open_.back().block.value].nodes.push_back(results.back());
+  }
+  return results;
+}
+
+PlanBuilder::Region PlanBuilder::begin_for(NodeId from, NodeId to, int64_t step,
+                                           std::span<const NodeId> initial) {
+  Control control{.op = Op::kFor, .args = {from, to}, .blocks = {}, .results = {}, .step = step};
+  control.is_single = is_constant(from) && is_constant(to) && bits_of(from) < bits_of(to) &&
+                      bits_of(from) + step >= bits_of(to);
+  for (NodeId value : initial) control.results.push_back(type(value));
+  control.args.insert(control.args.end(), initial.begin(), initial.end());
+  controls_.push_back(control);
+  if (!control.is_single) return open_block(initial, /*with_index=*/true, /*is_barrier=*/false);
+  Region region{{from}};
+  region.parameters.insert(region.parameters.end(), initial.begin(), initial.end());
+  return region;
+}
+
+std::vector<NodeId> PlanBuilder::end_for(std::span<const NodeId> yields) {
+  if (controls_.back().is_single) {
+    controls_.pop_back();
+    return {yields.begin(), yields.end()};
+  }
+  controls_.back().blocks.push_back(close_block(yields));
+  return close_control();
+}
+
+PlanBuilder::Region PlanBuilder::begin_while(std::span<const NodeId> initial) {
+  Control control{
+      .op = Op::kWhile, .args = {initial.begin(), initial.end()}, .blocks = {}, .results = {}};
+  for (NodeId value : initial) control.results.push_back(type(value));
+  controls_.push_back(std::move(control));
+  return open_block(initial, /*with_index=*/false, /*is_barrier=*/false);
+}
+
+PlanBuilder::Region PlanBuilder::begin_body(NodeId condition) {
+  const NodeId yields[] = {condition};
+  controls_.back().blocks.push_back(close_block(yields));
+  return open_block(controls_.back().args, /*with_index=*/false, /*is_barrier=*/false);
+}
+
+std::vector<NodeId> PlanBuilder::end_while(std::span<const NodeId> yields) {
+  controls_.back().blocks.push_back(close_block(yields));
+  return close_control();
+}
+
+void PlanBuilder::begin_switch(NodeId which, std::span<const Type> results) {
+  controls_.push_back({.op = Op::kSwitch,
+                       .args = {which},
+                       .blocks = {},
+                       .results = {results.begin(), results.end()}});
+}
+
+void PlanBuilder::begin_branch() { open_block({}, /*with_index=*/false, /*is_barrier=*/true); }
+
+void PlanBuilder::end_branch(std::span<const NodeId> yields) {
+  controls_.back().blocks.push_back(close_block(yields));
+}
+
+std::vector<NodeId> PlanBuilder::end_switch() { return close_control(); }
+
+}  // namespace heddle::cpu

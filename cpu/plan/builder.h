@@ -1,0 +1,130 @@
+// PlanBuilder writes a Plan, block by block.
+//
+// Blocks are open from the outside in. A node without an effect goes to the outermost open block in
+// which its operands are known, and equal ones are made once: what a loop does not change is had
+// before the loop without anyone asking. Index arithmetic on constants folds.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "heddle/cpu/plan/plan.h"
+
+namespace heddle::cpu {
+
+inline constexpr Type kIndex = {Scalar::kI64, 1};
+
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(Plan& plan);  // opens the entry block
+
+  [[nodiscard]] Type type(NodeId id) const { return plan_.at(id).type; }
+
+  // Constants, with all lanes alike.
+  NodeId bits(Type type, int64_t bits);
+  NodeId integer(Type type, int64_t value) { return bits(type, value); }
+  NodeId number(Type type, double value);  // of a float type
+  NodeId index(int64_t value) { return bits(kIndex, value); }
+  NodeId lanes(Scalar scalar, int32_t count);  // 0, 1, 2, ..
+  // The value of a constant.
+  [[nodiscard]] bool is_constant(NodeId id) const { return plan_.at(id).op == Op::kConstant; }
+  [[nodiscard]] int64_t bits_of(NodeId id) const { return plan_.at(id).imm; }
+
+  // Operations. Operands of one lane go to every lane where another one has more.
+  NodeId unary(Op op, NodeId x);
+  NodeId binary(Op op, NodeId x, NodeId y);
+  NodeId fma(NodeId x, NodeId y, NodeId z);
+  NodeId compare(Predicate predicate, NodeId x, NodeId y);
+  NodeId select(NodeId mask, NodeId x, NodeId y);
+  NodeId cast(Op op, Scalar to, NodeId x);
+  NodeId math(MathFunction function, std::initializer_list<NodeId> operands);
+  NodeId splat(NodeId x, int32_t lanes);
+  NodeId reduce_lanes(Op fold, NodeId x);
+  NodeId add(NodeId x, NodeId y) { return binary(Op::kAdd, x, y); }
+  NodeId mul(NodeId x, NodeId y) { return binary(Op::kMul, x, y); }
+  NodeId add(NodeId x, int64_t y) { return add(x, integer(type(x), y)); }
+  NodeId mul(NodeId x, int64_t y) { return mul(x, integer(type(x), y)); }
+
+  // Memory. A load may move out of the loops that stand inside of `floor()` alone.
+  NodeId load(BufferId buffer, Type type, NodeId at);
+  NodeId gather(BufferId buffer, Scalar scalar, NodeId at);
+  void store(BufferId buffer, NodeId at, NodeId value);
+  void scatter(BufferId buffer, NodeId at, NodeId value);  // each lane to its own index
+  void copy(BufferId to, BufferId from, int64_t bytes);
+  void kernel(std::vector<BufferId> buffers);
+
+  // Loads that are made while it lives stay in the block that is innermost now, or deeper.
+  class Floor {
+   public:
+    explicit Floor(PlanBuilder& builder) : builder_(builder), outer_(builder.load_floor_) {
+      builder.load_floor_ = builder.open_.size() - 1;
+    }
+    ~Floor() { builder_.load_floor_ = outer_; }
+    Floor(const Floor&) = delete;
+    Floor& operator=(const Floor&) = delete;
+
+   private:
+    PlanBuilder& builder_;
+    size_t outer_;
+  };
+
+  // Control. Between begin and end stands the body.
+  struct Region {
+    std::vector<NodeId> parameters;
+  };
+  // The first parameter is the index; a loop of one turn leaves no trace.
+  Region begin_for(NodeId from, NodeId to, int64_t step, std::span<const NodeId> initial);
+  std::vector<NodeId> end_for(std::span<const NodeId> yields);
+  // The condition is open after begin, the body after begin_body.
+  Region begin_while(std::span<const NodeId> initial);
+  Region begin_body(NodeId condition);
+  std::vector<NodeId> end_while(std::span<const NodeId> yields);
+  // Branches follow each other.
+  void begin_switch(NodeId which, std::span<const Type> results);
+  void begin_branch();
+  void end_branch(std::span<const NodeId> yields);
+  std::vector<NodeId> end_switch();
+
+  BufferId buffer(BufferInfo info);
+  [[nodiscard]] size_t depth() const { return open_.size(); }
+
+ private:
+  using Key = std::tuple<Op, Scalar, int32_t, int64_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+  struct Open {
+    BlockId block;
+    bool is_barrier = false;  // nothing leaves it: a branch
+    std::map<Key, NodeId> known;
+  };
+  struct Control {
+    Op op;
+    std::vector<NodeId> args;
+    std::vector<BlockId> blocks;
+    std::vector<Type> results;
+    int64_t step = 0;
+    bool is_single = false;  // a for of one turn
+  };
+
+  NodeId make(Node node, std::span<const NodeId> args);
+  NodeId pure(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args,
+              BufferId buffer = {}, size_t floor = 0);
+  NodeId effect(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args, BufferId buffer,
+                BufferId buffer2 = {});
+  NodeId parameter(BlockId block, Type type);
+  Region open_block(std::span<const NodeId> initial, bool with_index, bool is_barrier);
+  BlockId close_block(std::span<const NodeId> yields);
+  std::vector<NodeId> close_control();
+  NodeId fold(Op op, NodeId x, NodeId y);  // not valid: nothing to fold
+  int32_t match(NodeId& x, NodeId& y);
+
+  Plan& plan_;
+  std::vector<Open> open_;
+  std::vector<uint16_t> depth_;  // by node: the number of the open block that it stands in
+  std::vector<Control> controls_;
+  size_t load_floor_ = 0;
+};
+
+}  // namespace heddle::cpu

@@ -1,0 +1,139 @@
+#include "heddle/cpu/plan/plan.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "heddle/base/strings.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+constexpr int64_t kAlignment = 64;
+
+std::string text_of(Type type) {
+  static constexpr std::string_view kNames[] = {"pred", "i8", "i16", "i32", "i64", "f32", "f64"};
+  const std::string_view name = kNames[static_cast<size_t>(type.scalar)];
+  return type.lanes == 1 ? std::string(name) : cat(name, "x", type.lanes);
+}
+
+std::string text_of(const BufferInfo& buffer) {
+  static constexpr std::string_view kNames[] = {"arena+", "argument ", "result ", "constant "};
+  return cat(kNames[static_cast<size_t>(buffer.kind)], buffer.index);
+}
+
+class Writer {
+ public:
+  explicit Writer(const Plan& plan) : plan_(plan) {}
+
+  std::string run() {
+    out_ = cat("plan ", plan_.name, ", arena ", plan_.arena_bytes, " bytes\n");
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      out_ +=
+          cat("  b", i, ": ", plan_.buffers[i].bytes, " bytes, ", text_of(plan_.buffers[i]), "\n");
+    }
+    write(plan_.entry, 1);
+    return std::move(out_);
+  }
+
+ private:
+  static std::string name(NodeId id) { return cat("%", id.value); }
+  static std::string names(std::span<const NodeId> ids) {
+    std::string text;
+    for (NodeId id : ids) text += cat(text.empty() ? "" : ", ", name(id));
+    return text;
+  }
+
+  void write(BlockId id, int depth) {
+    const Block& block = plan_.at(id);
+    const std::string indent(static_cast<size_t>(2 * depth), ' ');
+    if (!block.parameters.empty()) out_ += cat(indent, "(", names(block.parameters), ")\n");
+    for (NodeId node : block.nodes) write(node, depth);
+    if (!block.yields.empty()) out_ += cat(indent, "yield ", names(block.yields), "\n");
+  }
+
+  void write(NodeId id, int depth) {
+    const Node& node = plan_.at(id);
+    out_ += cat(std::string(static_cast<size_t>(2 * depth), ' '), name(id), " = ",
+                to_string(node.op), " ", text_of(node.type));
+    if (node.op == Op::kConstant) out_ += cat(" ", constant(node));
+    if (node.buffer.valid()) out_ += cat(" b", node.buffer.value);
+    if (node.buffer2.valid()) out_ += cat(" from b", node.buffer2.value);
+    if (node.arg_count > 0) out_ += cat(" (", names(plan_.args_of(node)), ")");
+    if (node.op == Op::kMath)
+      out_ += cat(" ", to_string(static_cast<MathFunction>(node.imm)));
+    else if (node.op != Op::kConstant && node.imm != 0)
+      out_ += cat(" #", node.imm);
+    if (node.op == Op::kKernel) {
+      for (BufferId buffer : plan_.kernels[static_cast<size_t>(node.imm)].buffers)
+        out_ += cat(" b", buffer.value);
+    }
+    out_ += '\n';
+    for (BlockId block : plan_.blocks_of(node)) write(block, depth + 1);
+  }
+
+  static std::string constant(const Node& node) {
+    if (node.type.scalar == Scalar::kF32)
+      return cat(std::bit_cast<float>(static_cast<uint32_t>(node.imm)));
+    if (node.type.scalar == Scalar::kF64) return cat(std::bit_cast<double>(node.imm));
+    return cat(node.imm);
+  }
+
+  const Plan& plan_;
+  std::string out_;
+};
+
+}  // namespace
+
+int64_t bytes_of(Scalar scalar) {
+  static constexpr int64_t kBytes[] = {1, 1, 2, 4, 8, 4, 8};
+  return kBytes[static_cast<size_t>(scalar)];
+}
+
+int64_t bits_of(Scalar scalar) { return scalar == Scalar::kPred ? 1 : 8 * bytes_of(scalar); }
+
+std::string_view to_string(Op op) {
+  static constexpr std::string_view kNames[] = {
+#define HEDDLE_X(enumerator, text) text,
+      HEDDLE_PLAN_OPS(HEDDLE_X)
+#undef HEDDLE_X
+  };
+  return kNames[static_cast<size_t>(op)];
+}
+
+std::string_view to_string(MathFunction function) {
+  static constexpr std::string_view kNames[] = {
+#define HEDDLE_X(name) #name,
+      HEDDLE_MATH_FUNCTIONS(HEDDLE_X)
+#undef HEDDLE_X
+  };
+  return kNames[static_cast<size_t>(function)];
+}
+
+// First fit, in the order of birth: a buffer goes to the lowest place that none of those that live
+// beside it takes.
+void place_buffers(Plan& plan) {
+  std::vector<BufferInfo*> order;
+  for (BufferInfo& buffer : plan.buffers) {
+    if (buffer.kind == BufferInfo::Kind::kArena && buffer.born >= 0) order.push_back(&buffer);
+  }
+  std::ranges::stable_sort(order, {}, &BufferInfo::born);
+  std::vector<BufferInfo*> live;  // by offset
+  for (BufferInfo* buffer : order) {
+    std::erase_if(live, [&](const BufferInfo* other) { return other->last < buffer->born; });
+    int64_t offset = 0;
+    auto place = live.begin();
+    for (; place != live.end() && (*place)->index < offset + buffer->bytes; ++place) {
+      const int64_t end = (*place)->index + (*place)->bytes;
+      offset = std::max(offset, (end + kAlignment - 1) / kAlignment * kAlignment);
+    }
+    buffer->index = offset;
+    live.insert(place, buffer);
+    plan.arena_bytes = std::max(plan.arena_bytes, offset + buffer->bytes);
+  }
+}
+
+std::string to_text(const Plan& plan) { return Writer(plan).run(); }
+
+}  // namespace heddle::cpu

@@ -1,0 +1,184 @@
+// The plan: a whole program as structured loops over memory, the form between HLO and machine code.
+//
+// A Plan is a table of nodes, a table of blocks and a table of buffers. A node is one operation on
+// scalars or on vectors of a fixed number of lanes; `for`, `while` and `switch` hold blocks and
+// hand values from one turn to the next as block parameters and yields. Arrays live in buffers and
+// are reached by load and store with an element index. Nothing here knows of HLO or of LLVM.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heddle/base/ids.h"
+
+namespace heddle::cpu {
+
+using NodeId = Id<struct NodeTag>;
+using BlockId = Id<struct BlockTag>;
+using BufferId = Id<struct BufferTag>;
+
+// kPred is one bit in a register and one byte in memory. Integers have no sign; ops do.
+enum class Scalar : uint8_t { kPred, kI8, kI16, kI32, kI64, kF32, kF64 };
+
+int64_t bytes_of(Scalar scalar);
+int64_t bits_of(Scalar scalar);
+inline bool is_float(Scalar scalar) { return scalar >= Scalar::kF32; }
+
+struct Type {
+  Scalar scalar = Scalar::kI64;
+  int32_t lanes = 1;
+  friend bool operator==(const Type&, const Type&) = default;
+};
+
+// X(enumerator, text). Comments say what args, imm and buffer hold where it is not the operands.
+#define HEDDLE_PLAN_OPS(X)                                                                \
+  X(kConstant, "const")      /* imm: the bits of one lane */                              \
+  X(kLanes, "lanes")         /* 0, 1, 2, .. by lane */                                    \
+  X(kParameter, "parameter") /* of a block */                                             \
+  X(kResult, "result")       /* imm: which result of args[0], a for/while/switch */       \
+  X(kAdd, "add")                                                                          \
+  X(kSub, "sub")                                                                          \
+  X(kMul, "mul")                                                                          \
+  X(kDiv, "div") /* floats */                                                             \
+  X(kSDiv, "sdiv")                                                                        \
+  X(kUDiv, "udiv")                                                                        \
+  X(kSRem, "srem")                                                                        \
+  X(kURem, "urem")                                                                        \
+  X(kFma, "fma")                                                                          \
+  X(kMin, "min") /* floats: NaN if either is, -0 below +0 */                              \
+  X(kMax, "max")                                                                          \
+  X(kSMin, "smin")                                                                        \
+  X(kSMax, "smax")                                                                        \
+  X(kUMin, "umin")                                                                        \
+  X(kUMax, "umax")                                                                        \
+  X(kAnd, "and")                                                                          \
+  X(kOr, "or")                                                                            \
+  X(kXor, "xor")                                                                          \
+  X(kShl, "shl") /* shifts: the amount is below the width */                              \
+  X(kLShr, "lshr")                                                                        \
+  X(kAShr, "ashr")                                                                        \
+  X(kNeg, "neg") /* floats */                                                             \
+  X(kAbs, "abs")                                                                          \
+  X(kSqrt, "sqrt")                                                                        \
+  X(kFloor, "floor")                                                                      \
+  X(kCeil, "ceil")                                                                        \
+  X(kRoundEven, "round_even")                                                             \
+  X(kRoundAway, "round_away")                                                             \
+  X(kCopysign, "copysign")                                                                \
+  X(kClz, "clz")                                                                          \
+  X(kPopcnt, "popcnt")                                                                    \
+  X(kCompare, "compare") /* imm: Predicate */                                             \
+  X(kSelect, "select")                                                                    \
+  X(kFloatCast, "float_cast")                                                             \
+  X(kTruncate, "truncate") /* integers to narrower ones */                                \
+  X(kSExtend, "sextend")                                                                  \
+  X(kZExtend, "zextend")                                                                  \
+  X(kSToFloat, "s_to_float")                                                              \
+  X(kUToFloat, "u_to_float")                                                              \
+  X(kFloatToS, "float_to_s") /* saturates, NaN is 0 */                                    \
+  X(kFloatToU, "float_to_u")                                                              \
+  X(kBitcast, "bitcast")                                                                  \
+  X(kMath, "math")                /* imm: MathFunction, from the C library */             \
+  X(kSplat, "splat")              /* a scalar in every lane */                            \
+  X(kReduceLanes, "reduce_lanes") /* imm: Op of the fold, to a scalar */                  \
+  X(kLoad, "load")                /* args: element index, scalar: lanes follow it */      \
+  X(kGather, "gather")            /* args: element index by lane */                       \
+  X(kStore, "store")              /* args: element index, value */                        \
+  X(kScatter, "scatter")          /* args: element index by lane, value */                \
+  X(kCopy, "copy")                /* imm bytes from buffer2 to buffer */                  \
+  X(kFor, "for")                  /* args: from, to, initial..; imm: step; block: body */ \
+  X(kWhile, "while")              /* args: initial..; blocks: condition, body */          \
+  X(kSwitch, "switch")            /* args: block number, in range */                      \
+  X(kKernel, "kernel")            /* imm: number in Plan::kernels */
+
+enum class Op : uint8_t {
+#define HEDDLE_X(enumerator, text) enumerator,
+  HEDDLE_PLAN_OPS(HEDDLE_X)
+#undef HEDDLE_X
+};
+
+std::string_view to_string(Op op);
+
+// Of kCompare. Floats: ordered, but for kNe, which is true of NaN.
+enum class Predicate : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kULt, kULe, kUGt, kUGe };
+
+// Functions of the C library, by their names there: exp is expf for f32.
+#define HEDDLE_MATH_FUNCTIONS(X)                                                                \
+  X(exp)                                                                                        \
+  X(expm1)                                                                                      \
+  X(log) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) \
+      X(acosh) X(atanh) X(erf) X(cbrt) X(pow) X(atan2) X(fmod)
+
+enum class MathFunction : uint8_t {
+#define HEDDLE_X(name) k_##name,
+  HEDDLE_MATH_FUNCTIONS(HEDDLE_X)
+#undef HEDDLE_X
+};
+
+std::string_view to_string(MathFunction function);
+
+struct Node {
+  Op op = Op::kConstant;
+  Type type;         // of the value; of no use for what has none
+  BufferId buffer;   // load, gather, store, copy
+  BufferId buffer2;  // copy: the source
+  int64_t imm = 0;
+  uint32_t first_arg = 0;  // in Plan::args
+  uint32_t arg_count = 0;
+  uint32_t first_block = 0;  // in Plan::block_lists
+  uint32_t block_count = 0;
+};
+
+struct Block {
+  std::vector<NodeId> parameters;
+  std::vector<NodeId> nodes;   // in order
+  std::vector<NodeId> yields;  // while's condition: one pred; body: the next values
+};
+
+// Where an array lies.
+struct BufferInfo {
+  enum class Kind : uint8_t { kArena, kArgument, kResult, kConstant };
+  Kind kind = Kind::kArena;
+  int64_t bytes = 0;
+  int64_t index = 0;  // kArena: offset in bytes; else the number of argument, result or constant
+  // kArena: the first and the last moment at which it is touched, in steps of the program.
+  int64_t born = -1;
+  int64_t last = -1;
+};
+
+// A call of a function that was compiled ahead of time, on whole buffers.
+struct KernelUse {
+  std::vector<BufferId> buffers;  // in the order that the kernel expects
+};
+
+struct Plan {
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<NodeId> args;
+  std::vector<BlockId> block_lists;
+  std::vector<Block> blocks;
+  std::vector<BufferInfo> buffers;
+  std::vector<KernelUse> kernels;
+  BlockId entry;
+  int64_t arena_bytes = 0;
+  int64_t vector_bytes = 16;  // what the machine's vectors hold
+
+  [[nodiscard]] const Node& at(NodeId id) const { return nodes[id.value]; }
+  [[nodiscard]] const Block& at(BlockId id) const { return blocks[id.value]; }
+  [[nodiscard]] std::span<const NodeId> args_of(const Node& node) const {
+    return {args.data() + node.first_arg, node.arg_count};
+  }
+  [[nodiscard]] std::span<const BlockId> blocks_of(const Node& node) const {
+    return {block_lists.data() + node.first_block, node.block_count};
+  }
+};
+
+// Gives the buffers of the arena their offsets: two that live at the same time do not overlap.
+void place_buffers(Plan& plan);
+
+// The plan as text, for people.
+std::string to_text(const Plan& plan);
+
+}  // namespace heddle::cpu

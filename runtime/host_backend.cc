@@ -1,0 +1,215 @@
+#include "heddle/runtime/host_backend.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "heddle/base/strings.h"
+#include "heddle/hlo/evaluate.h"
+#include "heddle/runtime/host_memory.h"
+#include "heddle/runtime/internal/joint_interpreter.h"
+#include "heddle/runtime/internal/literal_buffer.h"
+#include "heddle/runtime/internal/work_queue.h"
+
+namespace heddle::runtime {
+namespace {
+
+// An argument of a run: where its value is, or will be.
+struct Argument {
+  std::shared_ptr<Slot> slot;
+  bool donated = false;
+
+  // Waits for it. Once.
+  [[nodiscard]] StatusOr<Literal> value() const { return donated ? slot->take() : slot->share(); }
+};
+using Arguments = std::vector<Argument>;
+using Slots = std::vector<std::shared_ptr<Slot>>;
+
+// The values of the arguments, waiting for them. An argument that carries an error passes it on;
+// the others are used up all the same.
+StatusOr<std::vector<Literal>> values_of(const Arguments& arguments) {
+  std::vector<Literal> values;
+  values.reserve(arguments.size());
+  Status error;
+  for (const Argument& argument : arguments) {
+    StatusOr<Literal> value = argument.value();
+    error.update(value.status());
+    if (error.ok()) values.push_back(*std::move(value));
+  }
+  if (!error.ok()) return error;
+  return values;
+}
+
+void fill(const Slots& slots, StatusOr<std::vector<Literal>> results) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    slots[i]->set(results.ok() ? StatusOr<Literal>(std::move((*results)[i]))
+                               : StatusOr<Literal>(results.status()));
+  }
+}
+
+BufferPtr make_buffer(Device& device, Literal value, int64_t held_bytes) {
+  Shape shape = value.shape();
+  return std::make_shared<LiteralBuffer>(device, std::move(shape), held_bytes,
+                                         std::make_shared<Slot>(std::move(value)));
+}
+
+class HostExecutable final : public Executable {
+ public:
+  HostExecutable(const hlo::Module& module, std::shared_ptr<const HostProgram> program,
+                 Device& device, WorkQueue* queue)
+      : Executable(module, device), program_(std::move(program)), queue_(queue) {
+    result_bytes_ = total_bytes(result_shapes());
+  }
+
+ protected:
+  StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers,
+                                       const ExecuteOptions& options) override {
+    HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket, admit(result_bytes_, options));
+    HEDDLE_ASSIGN_OR_RETURN(Arguments arguments, take_arguments(buffers, options));
+    if (queue_ == nullptr) return run_now(arguments);
+    return run_later(std::move(arguments), std::move(ticket));
+  }
+
+ private:
+  StatusOr<Arguments> take_arguments(std::span<const BufferPtr> buffers,
+                                     const ExecuteOptions& options) const {
+    Arguments arguments(buffers.size());
+    bool all_there = true;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      arguments[i].slot = on_host(buffers[i]).use();
+      all_there &= arguments[i].slot != nullptr;
+    }
+    if (!all_there) return deleted_by_another_thread(arguments);
+    for (int number : options.donate) {  // not before: an error leaves them
+      arguments[static_cast<size_t>(number)].donated = true;
+      buffers[static_cast<size_t>(number)]->release();
+    }
+    return arguments;
+  }
+
+  static LiteralBuffer& on_host(const BufferPtr& buffer) {
+    return static_cast<LiteralBuffer&>(*buffer);  // of this device, so of this kind
+  }
+
+  // execute() saw the buffers whole, so another thread released one since.
+  Status deleted_by_another_thread(const Arguments& arguments) const {
+    Status error;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].slot != nullptr) {
+        arguments[i].slot->end_use();
+      } else {
+        error.update(
+            deleted_error(base::cat("run ", name(), ": argument ", i), parameter_shapes()[i]));
+      }
+    }
+    return error;
+  }
+
+  StatusOr<std::vector<BufferPtr>> run_now(const Arguments& arguments) const {
+    HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, values_of(arguments));
+    HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> results, program_->run(std::move(values)));
+    std::vector<BufferPtr> buffers;
+    buffers.reserve(results.size());
+    for (Literal& leaf : results)
+      buffers.push_back(result_buffer(buffers.size(), std::make_shared<Slot>(std::move(leaf))));
+    return buffers;
+  }
+
+  StatusOr<std::vector<BufferPtr>> run_later(Arguments arguments, Throttle::Ticket ticket) const {
+    Slots slots(result_shapes().size());
+    std::vector<BufferPtr> buffers(slots.size());
+    for (size_t i = 0; i < slots.size(); ++i) {
+      slots[i] = std::make_shared<Slot>();
+      buffers[i] = result_buffer(i, slots[i]);
+    }
+    // In a pointer, since the queue's functions are copyable.
+    auto held = std::make_shared<Throttle::Ticket>(std::move(ticket));
+    queue_->submit([program = program_, arguments = std::move(arguments), slots = std::move(slots),
+                    held = std::move(held)]() mutable {
+      StatusOr<std::vector<Literal>> values = values_of(arguments);
+      arguments.clear();  // what was donated is the run's alone from here
+      fill(slots, values.ok() ? program->run(*std::move(values))
+                              : StatusOr<std::vector<Literal>>(values.status()));
+    });
+    return buffers;
+  }
+
+  BufferPtr result_buffer(size_t number, std::shared_ptr<Slot> slot) const {
+    const Shape& shape = result_shapes()[number];
+    return std::make_shared<LiteralBuffer>(device(), shape, shape.byte_size(), std::move(slot));
+  }
+
+  std::shared_ptr<const HostProgram> program_;  // shared with runs that outlive this executable
+  WorkQueue* queue_;                            // null: on the caller's thread
+  int64_t result_bytes_ = 0;
+};
+
+}  // namespace
+
+HostBackend::HostBackend(std::string name, const std::string& device_kind,
+                         const HostOptions& options)
+    : Backend(std::move(name)) {
+  const int devices = std::max(options.devices, 1);
+  for (int i = 0; i < devices; ++i) {
+    add_device(device_kind).throttle().set_limits({.bytes = host_bytes_in_flight(devices)});
+    if (options.asynchronous) queues_.push_back(std::make_unique<WorkQueue>());
+  }
+}
+
+HostBackend::~HostBackend() = default;
+
+StatusOr<std::shared_ptr<Executable>> HostBackend::compile_module(const hlo::Module& module,
+                                                                  const CompileOptions& options,
+                                                                  Device& device) {
+  HEDDLE_RETURN_IF_ERROR(check_options(module, options));
+  HEDDLE_ASSIGN_OR_RETURN(auto program, prepare(module));
+  WorkQueue* queue = queues_.empty() ? nullptr : queues_[static_cast<size_t>(device.id())].get();
+  return std::make_shared<HostExecutable>(module, std::move(program), device, queue);
+}
+
+// Devices of one program are the evaluator's: it knows what a partition computes.
+StatusOr<std::shared_ptr<SpmdExecutable>> HostBackend::compile_for_grid(
+    const hlo::Module& module, const CompileOptions& options, const DeviceGrid& grid) {
+  HEDDLE_RETURN_IF_ERROR(check_options(module, options));
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
+  return make_joint_interpreter(std::move(evaluator), grid);
+}
+
+Status HostBackend::check_options(const hlo::Module& module, const CompileOptions& options) const {
+  if (options.backend_options.empty()) return {};
+  return base::invalid_argument("compile ", module.name, ": option \"",
+                                options.backend_options[0].name, "\" is not known to backend ",
+                                name(), ", which has none; leave it out");
+}
+
+StatusOr<BufferPtr> HostBackend::copy_to_device(Device& device, const void* data,
+                                                const Shape& shape) {
+  Literal value = Literal::uninitialised(shape);
+  if (shape.byte_size() > 0)
+    std::memcpy(value.mutable_bytes(), data, static_cast<size_t>(shape.byte_size()));
+  return make_buffer(device, std::move(value), shape.byte_size());
+}
+
+StatusOr<BufferPtr> HostBackend::borrow(Device& device, const void* data, const Shape& shape,
+                                        std::shared_ptr<const void> owner) {
+  return make_buffer(device, Literal::borrowed(shape, data, std::move(owner)), /*held_bytes=*/0);
+}
+
+Status HostBackend::copy_to_host(Buffer& buffer, void* data) {
+  std::shared_ptr<Slot> slot = static_cast<LiteralBuffer&>(buffer).use();
+  if (slot == nullptr) return deleted_error("download", buffer.shape());
+  return slot->copy_to(data);
+}
+
+StatusOr<std::function<Status()>> HostBackend::start_copy_to_host(Buffer& buffer, void* data) {
+  std::shared_ptr<Slot> slot = static_cast<LiteralBuffer&>(buffer).use();
+  if (slot == nullptr) return deleted_error("download", buffer.shape());
+  return [slot, data] { return slot->copy_to(data); };
+}
+
+StatusOr<Literal> HostBackend::share_with_host(Buffer& buffer) {
+  std::shared_ptr<Slot> slot = static_cast<LiteralBuffer&>(buffer).use();
+  if (slot == nullptr) return deleted_error("download", buffer.shape());
+  return slot->share();
+}
+
+}  // namespace heddle::runtime

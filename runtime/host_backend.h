@@ -1,0 +1,73 @@
+// HostBackend: what backends that compute in host memory have in common. Their buffers are
+// Literals; a run takes its arguments' values on the caller's thread, so that donation shows at
+// once, and computes there or on the device's own thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/hlo/literal.h"
+#include "heddle/runtime/backend.h"
+#include "heddle/runtime/spmd.h"
+
+namespace heddle::runtime {
+
+class WorkQueue;  // runtime/internal/work_queue.h
+
+// A program made ready to run. Called from several threads at once.
+class HostProgram {
+ public:
+  HostProgram() = default;
+  virtual ~HostProgram() = default;
+  HostProgram(const HostProgram&) = delete;
+  HostProgram& operator=(const HostProgram&) = delete;
+  // From the leaves of the parameters to those of the result. A value that was moved in and is
+  // unique may be written.
+  [[nodiscard]] virtual StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves) const = 0;
+};
+
+struct HostOptions {
+  bool asynchronous = false;  // each device has a thread; results are pending, and carry errors
+  int devices = 1;
+};
+
+class HostBackend : public Backend, public SpmdBackend {
+ public:
+  ~HostBackend() override;
+
+ protected:
+  HostBackend(std::string name, const std::string& device_kind, const HostOptions& options);
+
+  // errors: as Backend::compile()
+  [[nodiscard]] virtual StatusOr<std::shared_ptr<const HostProgram>> prepare(
+      const hlo::Module& module) = 0;
+
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
+                                                                     const CompileOptions& options,
+                                                                     Device& device) final;
+  [[nodiscard]] StatusOr<std::shared_ptr<SpmdExecutable>> compile_for_grid(
+      const hlo::Module& module, const CompileOptions& options, const DeviceGrid& grid) final;
+
+ private:
+  [[nodiscard]] Status check_options(const hlo::Module& module,
+                                     const CompileOptions& options) const;
+  StatusOr<BufferPtr> copy_to_device(Device& device, const void* data, const Shape& shape) override;
+  StatusOr<BufferPtr> borrow(Device& device, const void* data, const Shape& shape,
+                             std::shared_ptr<const void> owner) override;
+  Status copy_to_host(Buffer& buffer, void* data) override;
+  StatusOr<std::function<Status()>> start_copy_to_host(Buffer& buffer, void* data) override;
+  StatusOr<Literal> share_with_host(Buffer& buffer) override;
+
+  // By device; none: runs are done when execute() returns.
+  std::vector<std::unique_ptr<WorkQueue>> queues_;
+};
+
+// Calls visit(leaf) with each leaf of a value, in order.
+template <class Visit>
+void for_each_leaf(Literal value, const Visit& visit) {
+  if (!value.is_tuple()) return visit(std::move(value));
+  for (Literal& element : value.mutable_elements()) for_each_leaf(std::move(element), visit);
+}
+
+}  // namespace heddle::runtime
