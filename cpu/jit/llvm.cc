@@ -138,8 +138,12 @@ class Emitter {
         return node.type.lanes == 1 ? static_cast<llvm::Value*>(lanes[0])
                                     : llvm::ConstantVector::get(lanes);
       }
-      case Op::kAdd: return is_fp ? contract(b_.CreateFAdd(x(0), x(1))) : b_.CreateAdd(x(0), x(1));
-      case Op::kSub: return is_fp ? contract(b_.CreateFSub(x(0), x(1))) : b_.CreateSub(x(0), x(1));
+      case Op::kAdd:
+        if (!is_fp) return b_.CreateAdd(x(0), x(1));
+        return contract_sum(node, b_.CreateFAdd(x(0), x(1)));
+      case Op::kSub:
+        if (!is_fp) return b_.CreateSub(x(0), x(1));
+        return contract_sum(node, b_.CreateFSub(x(0), x(1)));
       case Op::kMul: return is_fp ? contract(b_.CreateFMul(x(0), x(1))) : b_.CreateMul(x(0), x(1));
       case Op::kDiv: return b_.CreateFDiv(x(0), x(1));
       case Op::kSDiv: return b_.CreateSDiv(x(0), x(1));
@@ -219,6 +223,14 @@ class Emitter {
     if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(value))
       instruction->setHasAllowContract(true);
     return value;
+  }
+
+  // x * y + z may become one rounding, but not the sum of two products: which of them were rounded
+  // would decide what is left where they cancel, as in a complex product.
+  llvm::Value* contract_sum(const Node& node, llvm::Value* sum) {
+    const auto args = plan_.args_of(node);
+    const bool first = plan_.at(args[0]).op == Op::kMul, second = plan_.at(args[1]).op == Op::kMul;
+    return first != second ? contract(sum) : sum;
   }
 
   llvm::Value* constant(const Node& node) {

@@ -26,7 +26,13 @@ hlo::Module module_of(const hlo::Module& module, const hlo::Computation& computa
   }
   hlo::Computation entry;
   hlo::Instruction copy = instruction;
-  copy.extras = {};
+  copy.extras.reset();
+  if (instruction.extras.has_value()) {
+    hlo::InstructionExtras kept;
+    kept.backend_config = instruction.extras.get().backend_config;
+    kept.frontend_attributes = instruction.extras.get().frontend_attributes;
+    copy.extras = base::Box<hlo::InstructionExtras>(std::move(kept));
+  }
   for (size_t i = 0; i < instruction.operands.size(); ++i) {
     hlo::Instruction parameter;
     parameter.opcode = hlo::Opcode::kParameter;
