@@ -77,11 +77,15 @@ class NativeProgram final : public HostProgram {
       arguments.push_back(const_cast<std::byte*>(leaf.bytes()));  // the code reads them alone
     std::vector<Literal> results;
     std::vector<void*> places;
-    results.reserve(result_shapes_.size());
     places.reserve(result_shapes_.size());
-    for (const Shape& shape : result_shapes_) {
-      results.push_back(Literal::uninitialised(shape));
-      places.push_back(results.back().mutable_bytes());
+    results.resize(result_shapes_.size());
+    for (const auto& [argument, result] : program_.taken) {
+      Literal& leaf = leaves[static_cast<size_t>(argument)];
+      if (leaf.is_unique()) results[static_cast<size_t>(result)] = std::move(leaf);
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!results[i].is_valid()) results[i] = Literal::uninitialised(result_shapes_[i]);
+      places.push_back(results[i].mutable_bytes());
     }
     Literal arena = arenas_.take();
     RunContext context{&program_, {}};

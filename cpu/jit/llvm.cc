@@ -202,6 +202,11 @@ class Emitter {
       }
       case Op::kScatter: scatter(node, x(0), x(1)); return nullptr;
       case Op::kCopy:
+        if (plan_.buffers[node.buffer.value].kind == BufferInfo::Kind::kResult &&
+            plan_.buffers[node.buffer2.value].kind == BufferInfo::Kind::kArgument) {
+          copy_unless_same(node);
+          return nullptr;
+        }
         b_.CreateMemCpy(buffers_[node.buffer.value], llvm::MaybeAlign(1),
                         buffers_[node.buffer2.value], llvm::MaybeAlign(1),
                         static_cast<uint64_t>(node.imm));
@@ -342,6 +347,19 @@ class Emitter {
     return from_memory(node.type, out);
   }
 
+  // A result may have taken the argument's memory.
+  void copy_unless_same(const Node& node) {
+    llvm::Value *to = buffers_[node.buffer.value], *from = buffers_[node.buffer2.value];
+    llvm::BasicBlock* copy = llvm::BasicBlock::Create(context_, "copy", function_);
+    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
+    b_.CreateCondBr(b_.CreateICmpEQ(to, from), next, copy);
+    b_.SetInsertPoint(copy);
+    b_.CreateMemCpy(to, llvm::MaybeAlign(1), from, llvm::MaybeAlign(1),
+                    static_cast<uint64_t>(node.imm));
+    b_.CreateBr(next);
+    b_.SetInsertPoint(next);
+  }
+
   void scatter(const Node& node, llvm::Value* index, llvm::Value* value) {
     if (node.type.scalar == Scalar::kPred) value = b_.CreateZExt(value, stored(node.type));
     for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
@@ -357,8 +375,10 @@ class Emitter {
     llvm::IRBuilder<> at_entry(entry_, entry_->begin());
     llvm::Value* pointers = at_entry.CreateAlloca(table);
     for (size_t i = 0; i < buffers.size(); ++i) {
-      b_.CreateStore(buffers_[buffers[i].value],
-                     b_.CreateConstInBoundsGEP2_64(table, pointers, 0, i));
+      llvm::Value* pointer = buffers_[buffers[i].value];
+      if (node.arg_count > 0)
+        pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, value(plan_.args_of(node)[i]));
+      b_.CreateStore(pointer, b_.CreateConstInBoundsGEP2_64(table, pointers, 0, i));
     }
     llvm::FunctionType* signature = llvm::FunctionType::get(
         b_.getInt64Ty(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getPtrTy()}, false);
@@ -503,10 +523,12 @@ orc::SymbolMap library_functions(orc::LLJIT& jit) {
   add(#name, static_cast<Two>(name)); \
   add(#name "f", static_cast<TwoF>(name##f));
   HEDDLE_ONE(exp)
-  HEDDLE_ONE(expm1) HEDDLE_ONE(log) HEDDLE_ONE(log1p) HEDDLE_ONE(sin) HEDDLE_ONE(cos)
-      HEDDLE_ONE(tan) HEDDLE_ONE(asin) HEDDLE_ONE(acos) HEDDLE_ONE(atan) HEDDLE_ONE(sinh)
-          HEDDLE_ONE(cosh) HEDDLE_ONE(tanh) HEDDLE_ONE(asinh) HEDDLE_ONE(acosh) HEDDLE_ONE(atanh)
-              HEDDLE_ONE(erf) HEDDLE_ONE(cbrt) HEDDLE_TWO(pow) HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
+  HEDDLE_ONE(expm1)
+  HEDDLE_ONE(log)
+  HEDDLE_ONE(log1p) HEDDLE_ONE(sin) HEDDLE_ONE(cos) HEDDLE_ONE(tan) HEDDLE_ONE(asin)
+      HEDDLE_ONE(acos) HEDDLE_ONE(atan) HEDDLE_ONE(sinh) HEDDLE_ONE(cosh) HEDDLE_ONE(tanh)
+          HEDDLE_ONE(asinh) HEDDLE_ONE(acosh) HEDDLE_ONE(atanh) HEDDLE_ONE(erf) HEDDLE_ONE(cbrt)
+              HEDDLE_TWO(pow) HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
       // What code generation calls by itself where the machine has no instruction.
       HEDDLE_ONE(floor) HEDDLE_ONE(ceil) HEDDLE_ONE(round) HEDDLE_ONE(sqrt) HEDDLE_ONE(fabs)
           add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(memcpy));

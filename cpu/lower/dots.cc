@@ -24,9 +24,8 @@ struct Axes {
   std::vector<Axis> batch, rows, columns, contracted;
 };
 
-Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs, const Shape& to) {
-  const auto lhs_strides = row_major_strides(lhs.dimensions());
-  const auto rhs_strides = row_major_strides(rhs.dimensions());
+Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs, const Shape& to,
+             const std::vector<int64_t>& lhs_strides, const std::vector<int64_t>& rhs_strides) {
   const auto to_strides = row_major_strides(to.dimensions());
   const auto at = [](const std::vector<int64_t>& list, int64_t i) {
     return list[static_cast<size_t>(i)];
@@ -84,9 +83,19 @@ int64_t total(std::span<const Axis> axes) {
 // Writes the loops of a product.
 class DotWriter {
  public:
-  DotWriter(PlanBuilder& builder, Type type, int64_t machine_lanes, BufferId lhs, BufferId rhs,
-            BufferId to)
-      : b_(builder), type_(type), machine_lanes_(machine_lanes), lhs_(lhs), rhs_(rhs), to_(to) {}
+  DotWriter(PlanBuilder& builder, Type type, int64_t machine_lanes, const View& lhs,
+            const View& rhs, BufferId to)
+      : b_(builder),
+        type_(type),
+        machine_lanes_(machine_lanes),
+        lhs_(lhs.buffer),
+        rhs_(rhs.buffer),
+        to_(to),
+        start_{lhs.offset, rhs.offset, b_.index(0)} {}
+
+  struct Offsets {
+    NodeId lhs, rhs, to;
+  };
 
   // Lanes along the last of `outer`, where one operand has step 1 and the other 0; several vectors
   // share what they load of the other.
@@ -170,10 +179,6 @@ class DotWriter {
   }
 
  private:
-  struct Offsets {
-    NodeId lhs, rhs, to;
-  };
-
   NodeId zero(int64_t lanes) { return b_.bits({type_.scalar, static_cast<int32_t>(lanes)}, 0); }
 
   NodeId multiply_add(NodeId x, NodeId y, NodeId sum) {
@@ -187,8 +192,7 @@ class DotWriter {
 
   template <class Body>
   void each(const std::vector<Axis>& axes, const Body& body) {
-    const Offsets start = {b_.index(0), b_.index(0), b_.index(0)};
-    nest(axes, start, {}, [&](const Offsets& at, std::vector<NodeId> carried) {
+    nest(axes, start_, {}, [&](const Offsets& at, std::vector<NodeId> carried) {
       body(at);
       return carried;
     });
@@ -256,6 +260,7 @@ class DotWriter {
   Type type_;
   int64_t machine_lanes_;
   BufferId lhs_, rhs_, to_;
+  Offsets start_;
 };
 
 // One axis at most of each kind: what the kernel takes.
@@ -264,17 +269,21 @@ bool is_product(const Axes& axes) {
          axes.contracted.size() <= 1;
 }
 
+NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
+  return builder.mul(element, storage_bytes(dtype));
+}
+
 }  // namespace
 
 Status RegionLowering::emit_dot(InstructionId id) {
   const Instruction& dot = at(id);
   const LeafId leaf = region_.leaf(id);
-  const BufferId lhs = in_memory(region_.leaf(dot.operands[0]));
-  const BufferId rhs = in_memory(region_.leaf(dot.operands[1]));
+  const View lhs = view_of(region_.leaf(dot.operands[0]));
+  const View rhs = view_of(region_.leaf(dot.operands[1]));
   const bool is_scalar = dot.shape.is_scalar();
   const BufferId to = is_scalar ? program_.allocate(dot.shape) : place_for(leaf, id);
   Axes axes = axes_of(dot.attrs.get<hlo::DotAttrs>(), at(dot.operands[0]).shape,
-                      at(dot.operands[1]).shape, dot.shape);
+                      at(dot.operands[1]).shape, dot.shape, lhs.strides, rhs.strides);
   for (auto* list : {&axes.batch, &axes.rows, &axes.columns, &axes.contracted}) merge(*list);
   const int64_t work =
       total(axes.batch) * total(axes.rows) * total(axes.columns) * total(axes.contracted);
@@ -295,7 +304,9 @@ Status RegionLowering::emit_dot(InstructionId id) {
                                                             .b_batch = batch.rhs,
                                                             .b_row = inner.rhs,
                                                             .b_column = column.rhs}));
-    b().kernel({lhs, rhs, to});
+    const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),
+                              b().index(0)};
+    b().kernel({lhs.buffer, rhs.buffer, to}, offsets);
   } else {
     const Scalar scalar = scalar_type(dot.shape);
     DotWriter writer(b(), {scalar, 1}, lanes_for(program_.program.plan, scalar), lhs, rhs, to);

@@ -51,6 +51,61 @@ NodeId RegionLowering::clamped_start(InstructionId start, int64_t most, Memo& me
   return b().binary(Op::kSMin, b().binary(Op::kSMax, value, b().index(0)), b().index(most));
 }
 
+View RegionLowering::view_of(LeafId leaf) {
+  if (!region_.is_lazy(leaf))
+    return {in_memory(leaf), b().index(0), row_major_strides(shape(leaf).dimensions())};
+  const Instruction& instruction = at(region_.leaves()[leaf.value].producer);
+  View view = view_of(region_.leaf(instruction.operands[0]));
+  const Shape& from = at(instruction.operands[0]).shape;
+  const auto advance = [&](NodeId start, int64_t stride) {
+    view.offset = b().add(view.offset, b().mul(start, stride));
+  };
+  std::vector<int64_t> strides(instruction.shape.dimensions().size());
+  switch (instruction.opcode) {
+    case Opcode::kBroadcast: {
+      const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      for (size_t d = 0; d < dims.size(); ++d)
+        strides[static_cast<size_t>(dims[d])] = view.strides[d];
+      break;
+    }
+    case Opcode::kTranspose: {
+      const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      for (size_t d = 0; d < dims.size(); ++d)
+        strides[d] = view.strides[static_cast<size_t>(dims[d])];
+      break;
+    }
+    case Opcode::kSlice: {
+      const auto& slice = instruction.attrs.get<hlo::SliceAttrs>().slice;
+      for (size_t d = 0; d < slice.size(); ++d) {
+        advance(b().index(slice[d].start), view.strides[d]);
+        strides[d] = view.strides[d] * slice[d].stride;
+      }
+      break;
+    }
+    case Opcode::kDynamicSlice: {
+      Memo memo;
+      for (size_t d = 0; d < strides.size(); ++d) {
+        const auto dim = static_cast<int64_t>(d);
+        const int64_t most = from.dimension(dim) - instruction.shape.dimension(dim);
+        if (most > 0)
+          advance(clamped_start(instruction.operands[d + 1], most, memo), view.strides[d]);
+      }
+      strides = view.strides;
+      break;
+    }
+    default: {  // a reshape that adds and removes dimensions of size 1
+      size_t next = 0;
+      for (size_t d = 0; d < strides.size(); ++d) {
+        if (instruction.shape.dimension(static_cast<int64_t>(d)) == 1) continue;
+        while (from.dimension(static_cast<int64_t>(next)) == 1) ++next;
+        strides[d] = view.strides[next++];
+      }
+    }
+  }
+  view.strides = std::move(strides);
+  return view;
+}
+
 NodeId RegionLowering::gather_element(const Instruction& gather, const Place& place, Memo& memo) {
   const auto& attrs = gather.attrs.get<hlo::GatherAttrs>();
   const Shape& from = at(gather.operands[0]).shape;

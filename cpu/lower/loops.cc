@@ -294,7 +294,7 @@ Status RegionLowering::emit_update(InstructionId id) {
     }
   } else {
     to = place_for(leaf, id);
-    b().copy(to, old, update.shape.byte_size());
+    program_.copy_whole(to, old, update.shape.byte_size(), 1);
   }
   const Value kept = std::exchange(values_[part_leaf.value], part_value);
   Memo starts_memo;

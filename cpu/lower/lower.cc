@@ -64,6 +64,15 @@ void ProgramLowering::end_loop() {
   }
 }
 
+void ProgramLowering::copy_whole(BufferId to, BufferId from, int64_t bytes, int reads) {
+  const BufferInfo& source = program.plan.buffers[from.value];
+  const BufferInfo& target = program.plan.buffers[to.value];
+  if (source.kind == BufferInfo::Kind::kArgument && target.kind == BufferInfo::Kind::kResult &&
+      source.bytes == target.bytes && state(from).pending == reads && loops_.empty())
+    program.taken.emplace_back(source.index, target.index);
+  builder.copy(to, from, bytes);
+}
+
 BufferId ProgramLowering::constant(const Literal& literal) {
   const auto number = static_cast<int64_t>(program.constants.size());
   program.constants.push_back(literal);

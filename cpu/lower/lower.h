@@ -17,8 +17,11 @@ struct LoweredProgram {
   Plan plan;
   std::vector<Literal> constants;                // by BufferInfo::index
   std::vector<std::unique_ptr<Kernel>> kernels;  // by number of the kernel
-  int64_t loop_steps = 0;                        // steps that are written as loops
-  int64_t kernel_steps = 0;                      // steps that kernels compute
+  // Results that begin as a copy of an argument which nobody reads any more: where the argument's
+  // memory may be taken, the result takes it, and nothing is copied.
+  std::vector<std::pair<int64_t, int64_t>> taken;  // argument, result
+  int64_t loop_steps = 0;                          // steps that are written as loops
+  int64_t kernel_steps = 0;                        // steps that kernels compute
 };
 
 // `vector_bytes`: what the machine's vectors hold, a power of two of at least 16.

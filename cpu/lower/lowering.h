@@ -40,6 +40,13 @@ struct Place {
   bool is_flat = false;
 };
 
+// An array by strides, in elements, from a place of a buffer.
+struct View {
+  BufferId buffer;
+  NodeId offset;
+  std::vector<int64_t> strides;
+};
+
 // What all regions of a program share.
 class ProgramLowering {
  public:
@@ -60,6 +67,8 @@ class ProgramLowering {
   void begin_loop();
   void end_loop();
   BufferId constant(const Literal& literal);
+  // Copies an array whose old place is read `reads` more times by the step that copies it.
+  void copy_whole(BufferId to, BufferId from, int64_t bytes, int reads);
 
   struct BufferState {
     bool is_writable = false;
@@ -113,6 +122,8 @@ class RegionLowering {
   NodeId load_at(BufferId buffer, const Shape& shape, const Place& place);
   NodeId lane_value(const Coordinate& coordinate, int32_t lanes);
   NodeId clamped_start(hlo::InstructionId start, int64_t most, Memo& memo);
+  // Of a leaf that is in memory, or a view of such.
+  View view_of(LeafId leaf);
 
   // ---- loops.cc: steps that are loops.
   // Calls body(place) for all elements of an array, in vectors along one dimension.

@@ -39,6 +39,18 @@ bool moves_elements(Opcode opcode) {
   }
 }
 
+// An array whose elements lie in another one at fixed strides from a place that may vary.
+bool is_view(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kBroadcast:
+    case Opcode::kTranspose:
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+    case Opcode::kReshape: return true;
+    default: return false;
+  }
+}
+
 // The operand is computed where the step reads it, and need not lie in memory.
 bool reads_elements(const hlo::Module& module, const hlo::Computation& computation,
                     const Instruction& user, int operand) {
@@ -53,7 +65,8 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kDynamicSlice:
     case Opcode::kPad:
     case Opcode::kConcatenate: return true;
-    case Opcode::kReduce: return is_loop_step(module, computation, user);
+    case Opcode::kReduce:
+    case Opcode::kDot: return is_loop_step(module, computation, user);
     case Opcode::kGather:
     case Opcode::kDynamicUpdateSlice: return operand > 0;
     case Opcode::kWhile: return true;
@@ -234,6 +247,7 @@ void Region::choose_lazy() {
   // The step that computes a lazy instruction; of several steps: none.
   std::vector<InstructionId> home(static_cast<size_t>(computation_->size()));
   std::vector<int64_t> size(home.size(), 1);
+  std::vector<bool> as_view(home.size());  // a product reads it by strides
   for (size_t i = home.size(); i-- > 0;) {
     const InstructionId id(i);
     home[i] = id;
@@ -245,6 +259,8 @@ void Region::choose_lazy() {
     for (const Use& use : uses) {
       const Instruction& user = computation_->at(use.user);
       lazy = lazy && reads_elements(*module_, *computation_, user, use.operand);
+      as_view[i] = as_view[i] || user.opcode == Opcode::kDot ||
+                   (as_view[use.user.value] && use.operand == 0);
       // A loop's initial value is written to its place at once, and by no other step.
       if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
       one_home = one_home && home[use.user.value] == home[uses[0].user.value];
@@ -255,7 +271,11 @@ void Region::choose_lazy() {
         for (size_t d = 0; d < dims.size(); ++d) lazy = lazy && dims[d] == static_cast<int64_t>(d);
       }
     }
-    if (!lazy) continue;
+    if (as_view[i] && (costs_[i] || !is_view(computation_->instructions[i].opcode))) lazy = false;
+    if (!lazy) {
+      as_view[i] = false;
+      continue;
+    }
     const InstructionId first = home[uses[0].user.value];
     if (costs_[i]) {
       if (!one_home || !first.valid() || (is_moved && uses.size() > 1)) continue;

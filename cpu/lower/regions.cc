@@ -93,7 +93,11 @@ Status RegionLowering::emit_while(InstructionId id) {
         values[i] = old;
       } else {
         values[i] = Value::of(place_for(results[i], id));
-        write_leaf(initial[i], values[i].buffer);
+        if (once && old.is_buffer()) {
+          program_.copy_whole(values[i].buffer, old.buffer, shape(initial[i]).byte_size(), 1);
+        } else {
+          write_leaf(initial[i], values[i].buffer);
+        }
       }
     }
   }

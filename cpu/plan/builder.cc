@@ -174,9 +174,11 @@ void PlanBuilder::copy(BufferId to, BufferId from, int64_t bytes) {
   if (bytes > 0 && to != from) effect(Op::kCopy, {}, bytes, {}, to, from);
 }
 
-void PlanBuilder::kernel(std::vector<BufferId> buffers) {
+void PlanBuilder::kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets) {
   plan_.kernels.push_back({std::move(buffers)});
-  effect(Op::kKernel, {}, static_cast<int64_t>(plan_.kernels.size() - 1), {}, {});
+  const NodeId id =
+      make({.op = Op::kKernel, .imm = static_cast<int64_t>(plan_.kernels.size() - 1)}, offsets);
+  plan_.blocks[open_.back().block.value].nodes.push_back(id);
 }
 
 BufferId PlanBuilder::buffer(BufferInfo info) {

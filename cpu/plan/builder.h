@@ -55,7 +55,8 @@ class PlanBuilder {
   void store(BufferId buffer, NodeId at, NodeId value);
   void scatter(BufferId buffer, NodeId at, NodeId value);  // each lane to its own index
   void copy(BufferId to, BufferId from, int64_t bytes);
-  void kernel(std::vector<BufferId> buffers);
+  // Each buffer from a number of bytes on; none: from its beginning.
+  void kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets = {});
 
   // Loads that are made while it lives stay in the block that is innermost now, or deeper.
   class Floor {

@@ -91,7 +91,7 @@ struct Type {
   X(kFor, "for")                  /* args: from, to, initial..; imm: step; block: body */ \
   X(kWhile, "while")              /* args: initial..; blocks: condition, body */          \
   X(kSwitch, "switch")            /* args: block number, in range */                      \
-  X(kKernel, "kernel")            /* imm: number in Plan::kernels */
+  X(kKernel, "kernel") /* imm: number in Plan::kernels; args: bytes from each buffer on */
 
 enum class Op : uint8_t {
 #define HEDDLE_X(enumerator, text) enumerator,
@@ -105,11 +105,13 @@ std::string_view to_string(Op op);
 enum class Predicate : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kULt, kULe, kUGt, kUGe };
 
 // Functions of the C library, by their names there: exp is expf for f32.
-#define HEDDLE_MATH_FUNCTIONS(X)                                                                \
-  X(exp)                                                                                        \
-  X(expm1)                                                                                      \
-  X(log) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) \
-      X(acosh) X(atanh) X(erf) X(cbrt) X(pow) X(atan2) X(fmod)
+#define HEDDLE_MATH_FUNCTIONS(X)                                                                  \
+  X(exp)                                                                                          \
+  X(expm1)                                                                                        \
+  X(log)                                                                                          \
+  X(log1p)                                                                                        \
+  X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
+      X(erf) X(cbrt) X(pow) X(atan2) X(fmod)
 
 enum class MathFunction : uint8_t {
 #define HEDDLE_X(name) k_##name,
