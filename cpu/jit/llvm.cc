@@ -187,6 +187,19 @@ class Emitter {
       case Op::kMath: return math(node);
       case Op::kSplat: return b_.CreateVectorSplat(static_cast<unsigned>(node.type.lanes), x(0));
       case Op::kReduceLanes: return reduce_lanes(static_cast<Op>(node.imm), node.type, x(0));
+      case Op::kShiftLanes: {
+        llvm::SmallVector<int, 16> from;
+        for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
+          const int64_t source = lane - node.imm;
+          const bool is_there = source >= 0 && source < node.type.lanes;
+          from.push_back(is_there ? static_cast<int>(source) : node.type.lanes + lane);
+        }
+        return b_.CreateShuffleVector(x(0), x(1), from);
+      }
+      case Op::kExtract:
+        return node.type.lanes == 1 && plan_.at(args[0]).type.lanes == 1
+                   ? x(0)
+                   : b_.CreateExtractElement(x(0), static_cast<uint64_t>(node.imm));
       case Op::kLoad: {
         llvm::Value* raw = b_.CreateAlignedLoad(stored(node.type), address(node, x(0)),
                                                 llvm::Align(element_bytes(node.type)));
@@ -525,10 +538,11 @@ orc::SymbolMap library_functions(orc::LLJIT& jit) {
   HEDDLE_ONE(exp)
   HEDDLE_ONE(expm1)
   HEDDLE_ONE(log)
-  HEDDLE_ONE(log1p) HEDDLE_ONE(sin) HEDDLE_ONE(cos) HEDDLE_ONE(tan) HEDDLE_ONE(asin)
-      HEDDLE_ONE(acos) HEDDLE_ONE(atan) HEDDLE_ONE(sinh) HEDDLE_ONE(cosh) HEDDLE_ONE(tanh)
-          HEDDLE_ONE(asinh) HEDDLE_ONE(acosh) HEDDLE_ONE(atanh) HEDDLE_ONE(erf) HEDDLE_ONE(cbrt)
-              HEDDLE_TWO(pow) HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
+  HEDDLE_ONE(log1p)
+  HEDDLE_ONE(sin) HEDDLE_ONE(cos) HEDDLE_ONE(tan) HEDDLE_ONE(asin) HEDDLE_ONE(acos) HEDDLE_ONE(atan)
+      HEDDLE_ONE(sinh) HEDDLE_ONE(cosh) HEDDLE_ONE(tanh) HEDDLE_ONE(asinh) HEDDLE_ONE(acosh)
+          HEDDLE_ONE(atanh) HEDDLE_ONE(erf) HEDDLE_ONE(cbrt) HEDDLE_TWO(pow) HEDDLE_TWO(atan2)
+              HEDDLE_TWO(fmod)
       // What code generation calls by itself where the machine has no instruction.
       HEDDLE_ONE(floor) HEDDLE_ONE(ceil) HEDDLE_ONE(round) HEDDLE_ONE(sqrt) HEDDLE_ONE(fabs)
           add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(memcpy));

@@ -317,6 +317,76 @@ Status RegionLowering::emit_update(InstructionId id) {
   return {};
 }
 
+// Along the dimension of the lanes, a vector folds itself in log2(lanes) steps and then takes in what
+// came before; along another one, all lanes run side by side.
+void RegionLowering::emit_running(InstructionId id, BufferId to) {
+  const Instruction& window = at(id);
+  const Shape& from = at(window.operands[0]).shape;
+  const RunningFold running = *running_fold(program_.module, from, window);
+  const Op fold = *fold_of(program_.module.at(window.called[0]));
+  const Scalar scalar = scalar_type(window.shape);
+  Memo initial_memo;
+  const NodeId initial = operand_element(window.operands[1], {}, initial_memo);
+  const int64_t length = from.dimension(running.dimension);
+  const auto along = static_cast<size_t>(running.dimension);
+  // The place of the t-th element or vector, from where the fold begins.
+  const auto position = [&](NodeId t, int64_t lanes) {
+    return running.is_reverse ? b().binary(Op::kSub, b().index(length - lanes), t) : t;
+  };
+  const auto step = [&](Place place, NodeId sum) {
+    Memo memo;
+    const NodeId x = b().splat(operand_element(window.operands[0], place, memo), place.lanes);
+    const NodeId next = b().binary(fold, sum, x);
+    store_at(to, window.shape, place, next);
+    return next;
+  };
+  if (lane_dimension(from.dimensions()) != running.dimension) {
+    std::vector<int64_t> sizes = from.dimensions();
+    sizes[along] = 1;
+    for_each_place(sizes, widest_scalar(id), [&](Place place) {
+      const NodeId start[] = {b().splat(initial, place.lanes)};
+      auto loop = b().begin_for(b().index(0), b().index(length), 1, start);
+      place.coordinates[along].base = position(loop.parameters[0], 1);
+      const NodeId next[] = {step(place, loop.parameters[1])};
+      b().end_for(next);
+    });
+    return;
+  }
+  std::vector<int64_t> others = from.dimensions();
+  others.erase(others.begin() + running.dimension);
+  if (std::ranges::count(others, 0)) return;
+  const int64_t lanes =
+      std::min<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), length);
+  const int64_t in_vectors = length / lanes * lanes;
+  const Type wide = {scalar, static_cast<int32_t>(lanes)};
+  const NodeId identity = b().bits(wide, identity_bits(fold, scalar));
+  std::vector<NodeId> at_others;
+  loop_nest(b(), others, at_others, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+    Place place;
+    for (NodeId node : at_others) place.coordinates.push_back({node});
+    place.coordinates.insert(place.coordinates.begin() + running.dimension, Coordinate{});
+    const NodeId start[] = {initial};
+    auto loop = b().begin_for(b().index(0), b().index(in_vectors), lanes, start);
+    place.lanes = static_cast<int32_t>(lanes);
+    place.coordinates[along] = {position(loop.parameters[0], lanes), 1};
+    Memo memo;
+    NodeId x = b().splat(operand_element(window.operands[0], place, memo), place.lanes);
+    for (int64_t by = 1; by < lanes; by *= 2)
+      x = b().binary(fold, b().shift_lanes(x, running.is_reverse ? -by : by, identity), x);
+    x = b().binary(fold, b().splat(loop.parameters[1], place.lanes), x);
+    store_at(to, window.shape, place, x);
+    const NodeId carried[] = {b().extract(x, running.is_reverse ? 0 : lanes - 1)};
+    const std::vector<NodeId> sums = b().end_for(carried);
+    if (in_vectors == length) return {};
+    auto rest = b().begin_for(b().index(in_vectors), b().index(length), 1, sums);
+    place.lanes = 1;
+    place.coordinates[along] = {position(rest.parameters[0], 1), 0};
+    const NodeId next[] = {step(place, rest.parameters[1])};
+    b().end_for(next);
+    return {};
+  });
+}
+
 namespace {
 
 struct ReducedDims {

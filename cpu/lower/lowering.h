@@ -138,6 +138,7 @@ class RegionLowering {
   void write_leaf(LeafId leaf, BufferId to);
   void emit_concatenate(hlo::InstructionId id, BufferId to);
   void emit_pad(hlo::InstructionId id, BufferId to);
+  void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);
   void emit_reduce(hlo::InstructionId id);
   NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);

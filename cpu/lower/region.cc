@@ -66,6 +66,7 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kPad:
     case Opcode::kConcatenate: return true;
     case Opcode::kReduce:
+    case Opcode::kReduceWindow:
     case Opcode::kDot: return is_loop_step(module, computation, user);
     case Opcode::kGather:
     case Opcode::kDynamicUpdateSlice: return operand > 0;
@@ -105,6 +106,27 @@ int updated_operand(const Instruction& instruction) {
   return instruction.opcode == Opcode::kDynamicUpdateSlice ? 0 : -1;
 }
 
+std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& from,
+                                        const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kReduceWindow || instruction.operands.size() != 2 ||
+      !fold_of(module.at(instruction.called[0])) ||
+      from.dimensions() != instruction.shape.dimensions())
+    return std::nullopt;
+  std::optional<RunningFold> running;
+  const auto& dims = instruction.attrs.get<hlo::WindowAttrs>().window.dimensions;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const hlo::WindowDimension& w = dims[d];
+    const int64_t n = from.dimension(static_cast<int64_t>(d));
+    if (w.stride != 1 || w.window_dilation != 1 || w.base_dilation != 1) return std::nullopt;
+    if (w.size == 1 && w.padding_low == 0 && w.padding_high == 0) continue;
+    const bool forward = w.padding_low == n - 1 && w.padding_high == 0;
+    const bool reverse = w.padding_low == 0 && w.padding_high == n - 1;
+    if (running || w.size != n || n < 1 || (!forward && !reverse)) return std::nullopt;
+    running = RunningFold{static_cast<int64_t>(d), reverse};
+  }
+  return running;
+}
+
 bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation,
                   const Instruction& instruction) {
   const auto held = [&](InstructionId id) { return is_held(computation.at(id).shape); };
@@ -119,6 +141,9 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
     case Opcode::kDynamicUpdateSlice: return true;
     case Opcode::kReduce: return is_scalar_computation(module.at(instruction.called[0]));
     case Opcode::kDot: return is_plain_dot(computation, instruction);
+    case Opcode::kReduceWindow:
+      return is_held(instruction.shape) &&
+             running_fold(module, computation.at(instruction.operands[0]).shape, instruction);
     default:
       return is_held(instruction.shape) &&
              (is_scalar_op(computation, instruction) || instruction.opcode == Opcode::kIota ||

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -95,6 +96,15 @@ int updated_operand(const hlo::Instruction& instruction);
 
 // A dot whose operands are arrays of numbers that a plan holds.
 bool is_plain_dot(const hlo::Computation& computation, const hlo::Instruction& dot);
+
+// A reduce-window that gives the running fold along one dimension: from the first element to each
+// one, or from the last one down.
+struct RunningFold {
+  int64_t dimension = 0;
+  bool is_reverse = false;
+};
+std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& from,
+                                        const hlo::Instruction& instruction);
 
 // The step is written as loops; else a kernel computes it.
 bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation,

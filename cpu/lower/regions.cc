@@ -5,6 +5,7 @@
 // hands on unchanged is no carry at all.
 #include <algorithm>
 
+#include "heddle/cpu/lower/counted_loop.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
 
@@ -63,6 +64,8 @@ Status RegionLowering::emit_while(InstructionId id) {
   const auto initial = region_.leaves_of(loop.operands[0]);
   const auto results = region_.leaves_of(id);
 
+  const std::optional<CountedLoop> counted = counted_loop(region_, loop, condition, body);
+
   enum class Carry : uint8_t { kSame, kNode, kArray };
   std::vector<Carry> kinds(initial.size());
   std::vector<Value> values(initial.size());
@@ -93,7 +96,9 @@ Status RegionLowering::emit_while(InstructionId id) {
         values[i] = old;
       } else {
         values[i] = Value::of(place_for(results[i], id));
-        if (once && old.is_buffer()) {
+        if (counted && writes_all_rows(*counted, condition, body, i)) {
+          // nothing of the initial value is left
+        } else if (once && old.is_buffer()) {
           program_.copy_whole(values[i].buffer, old.buffer, shape(initial[i]).byte_size(), 1);
         } else {
           write_leaf(initial[i], values[i].buffer);

@@ -128,6 +128,8 @@ Status RegionLowering::emit(InstructionId id) {
   const BufferId to = place_for(leaf, id);
   if (instruction.opcode == Opcode::kConcatenate) {
     emit_concatenate(id, to);
+  } else if (instruction.opcode == Opcode::kReduceWindow) {
+    emit_running(id, to);
   } else if (instruction.opcode == Opcode::kPad) {
     emit_pad(id, to);
   } else {

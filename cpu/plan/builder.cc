@@ -152,6 +152,14 @@ NodeId PlanBuilder::reduce_lanes(Op fold, NodeId x) {
   return pure(Op::kReduceLanes, {type(x).scalar, 1}, static_cast<int64_t>(fold), {x});
 }
 
+NodeId PlanBuilder::shift_lanes(NodeId x, int64_t by, NodeId fill) {
+  return pure(Op::kShiftLanes, type(x), by, {x, fill});
+}
+
+NodeId PlanBuilder::extract(NodeId x, int64_t lane) {
+  return pure(Op::kExtract, {type(x).scalar, 1}, lane, {x});
+}
+
 NodeId PlanBuilder::load(BufferId buffer, Type type, NodeId at) {
   return pure(Op::kLoad, type, 0, {at}, buffer, load_floor_);
 }

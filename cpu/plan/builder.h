@@ -44,6 +44,9 @@ class PlanBuilder {
   NodeId math(MathFunction function, std::initializer_list<NodeId> operands);
   NodeId splat(NodeId x, int32_t lanes);
   NodeId reduce_lanes(Op fold, NodeId x);
+  // Lane l takes lane l - by of x; where there is none, lane l of `fill`.
+  NodeId shift_lanes(NodeId x, int64_t by, NodeId fill);
+  NodeId extract(NodeId x, int64_t lane);
   NodeId add(NodeId x, NodeId y) { return binary(Op::kAdd, x, y); }
   NodeId mul(NodeId x, NodeId y) { return binary(Op::kMul, x, y); }
   NodeId add(NodeId x, int64_t y) { return add(x, integer(type(x), y)); }

@@ -1,0 +1,25 @@
+// Loops that count: while (i < n) { ..; i = i + 1; } from i = 0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "heddle/cpu/lower/region.h"
+
+namespace heddle::cpu {
+
+struct CountedLoop {
+  size_t counter = 0;  // the leaf of the state that counts
+  int64_t turns = 0;
+};
+
+// `loop` is a while in `outer`. Nothing where it is not known to count.
+std::optional<CountedLoop> counted_loop(const Region& outer, const hlo::Instruction& loop,
+                                        const Region& condition, const Region& body);
+
+// Turn t writes row t of the carried array, or row n - 1 - t, and nobody reads the array inside: after
+// the loop nothing is left of the array's initial value.
+bool writes_all_rows(const CountedLoop& loop, const Region& condition, const Region& body,
+                     size_t carry);
+
+}  // namespace heddle::cpu
