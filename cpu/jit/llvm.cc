@@ -144,7 +144,10 @@ class Emitter {
       case Op::kSub:
         if (!is_fp) return b_.CreateSub(x(0), x(1));
         return contract_sum(node, b_.CreateFSub(x(0), x(1)));
-      case Op::kMul: return is_fp ? contract(b_.CreateFMul(x(0), x(1))) : b_.CreateMul(x(0), x(1));
+      case Op::kMul:
+        return is_fp && node.imm == 0 ? contract(b_.CreateFMul(x(0), x(1)))
+               : is_fp                ? b_.CreateFMul(x(0), x(1))
+                                      : b_.CreateMul(x(0), x(1));
       case Op::kDiv: return b_.CreateFDiv(x(0), x(1));
       case Op::kSDiv: return b_.CreateSDiv(x(0), x(1));
       case Op::kUDiv: return b_.CreateUDiv(x(0), x(1));
@@ -248,7 +251,7 @@ class Emitter {
   llvm::Value* contract_sum(const Node& node, llvm::Value* sum) {
     const auto args = plan_.args_of(node);
     const bool first = plan_.at(args[0]).op == Op::kMul, second = plan_.at(args[1]).op == Op::kMul;
-    return first != second ? contract(sum) : sum;
+    return node.imm == 0 && first != second ? contract(sum) : sum;
   }
 
   llvm::Value* constant(const Node& node) {
@@ -539,7 +542,8 @@ orc::SymbolMap library_functions(orc::LLJIT& jit) {
   HEDDLE_ONE(expm1)
   HEDDLE_ONE(log)
   HEDDLE_ONE(log1p)
-  HEDDLE_ONE(sin) HEDDLE_ONE(cos) HEDDLE_ONE(tan) HEDDLE_ONE(asin) HEDDLE_ONE(acos) HEDDLE_ONE(atan)
+  HEDDLE_ONE(sin)
+  HEDDLE_ONE(cos) HEDDLE_ONE(tan) HEDDLE_ONE(asin) HEDDLE_ONE(acos) HEDDLE_ONE(atan)
       HEDDLE_ONE(sinh) HEDDLE_ONE(cosh) HEDDLE_ONE(tanh) HEDDLE_ONE(asinh) HEDDLE_ONE(acosh)
           HEDDLE_ONE(atanh) HEDDLE_ONE(erf) HEDDLE_ONE(cbrt) HEDDLE_TWO(pow) HEDDLE_TWO(atan2)
               HEDDLE_TWO(fmod)

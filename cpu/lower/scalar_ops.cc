@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "heddle/cpu/lower/math.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -34,7 +35,8 @@ class ScalarOpWriter {
   NodeId width() { return constant(bits_of(type().scalar)); }
 
   NodeId math(MathFunction function) {
-    return x_.size() == 1 ? b_.math(function, {x_[0]}) : b_.math(function, {x_[0], x_[1]});
+    return x_.size() == 1 ? write_math(b_, function, {x_[0]})
+                          : write_math(b_, function, {x_[0], x_[1]});
   }
   NodeId by_sign(Op of_floats, Op of_signed, Op of_unsigned) {
     return b_.binary(floats()           ? of_floats
@@ -42,7 +44,6 @@ class ScalarOpWriter {
                                         : of_unsigned,
                      x_[0], x_[1]);
   }
-  NodeId logistic();
   NodeId sign();
   NodeId divide();
   NodeId remainder();
@@ -56,12 +57,6 @@ class ScalarOpWriter {
   std::span<const NodeId> x_;
   DType from_ = DType::kInvalid;
 };
-
-// 1 / (1 + exp(-x)).
-NodeId ScalarOpWriter::logistic() {
-  const NodeId e = b_.math(MathFunction::k_exp, {b_.unary(Op::kNeg, x_[0])});
-  return b_.binary(Op::kDiv, number(1), b_.binary(Op::kAdd, number(1), e));
-}
 
 // Zeros and NaN are their own sign.
 NodeId ScalarOpWriter::sign() {
@@ -216,7 +211,7 @@ NodeId ScalarOpWriter::run() {
     case Opcode::kCeil: return b_.unary(Op::kCeil, x_[0]);
     case Opcode::kRoundEven: return b_.unary(Op::kRoundEven, x_[0]);
     case Opcode::kRoundAfz: return b_.unary(Op::kRoundAway, x_[0]);
-    case Opcode::kLogistic: return logistic();
+    case Opcode::kLogistic: return write_logistic(b_, x_[0]);
     case Opcode::kExp: return math(MathFunction::k_exp);
     case Opcode::kExpm1: return math(MathFunction::k_expm1);
     case Opcode::kLog: return math(MathFunction::k_log);

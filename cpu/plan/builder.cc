@@ -113,7 +113,8 @@ NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
 NodeId PlanBuilder::binary(Op op, NodeId x, NodeId y) {
   const int32_t lanes = match(x, y);
   if (const NodeId folded = fold(op, x, y); folded.valid()) return folded;
-  return pure(op, {type(x).scalar, lanes}, 0, {x, y});
+  const bool exact = is_exact_ && is_float(type(x).scalar);
+  return pure(op, {type(x).scalar, lanes}, exact ? 1 : 0, {x, y});
 }
 
 NodeId PlanBuilder::fma(NodeId x, NodeId y, NodeId z) {

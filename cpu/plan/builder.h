@@ -76,6 +76,23 @@ class PlanBuilder {
     size_t outer_;
   };
 
+  // Floats that are made while it lives are rounded as written: no product joins a sum.
+  class Exact {
+   public:
+    explicit Exact(PlanBuilder& builder) : builder_(builder), outer_(builder.is_exact_) {
+      builder.is_exact_ = true;
+    }
+    ~Exact() { builder_.is_exact_ = outer_; }
+    Exact(const Exact&) = delete;
+    Exact& operator=(const Exact&) = delete;
+
+   private:
+    PlanBuilder& builder_;
+    bool outer_;
+  };
+  // The machine rounds x * y + z once.
+  [[nodiscard]] bool has_fma() const { return plan_.vector_bytes >= 32; }
+
   // Control. Between begin and end stands the body.
   struct Region {
     std::vector<NodeId> parameters;
@@ -129,6 +146,7 @@ class PlanBuilder {
   std::vector<uint16_t> depth_;  // by node: the number of the open block that it stands in
   std::vector<Control> controls_;
   size_t load_floor_ = 0;
+  bool is_exact_ = false;
 };
 
 }  // namespace heddle::cpu

@@ -33,6 +33,7 @@ struct Type {
 };
 
 // X(enumerator, text). Comments say what args, imm and buffer hold where it is not the operands.
+// add, sub, mul of floats: imm 1 where they are rounded as written, else a product may join a sum.
 #define HEDDLE_PLAN_OPS(X)                                                                                   \
   X(kConstant, "const")      /* imm: the bits of one lane */                                                 \
   X(kLanes, "lanes")         /* 0, 1, 2, .. by lane */                                                       \
@@ -108,14 +109,15 @@ std::string_view to_string(Op op);
 enum class Predicate : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kULt, kULe, kUGt, kUGe };
 
 // Functions of the C library, by their names there: exp is expf for f32.
-#define HEDDLE_MATH_FUNCTIONS(X)                                                                  \
-  X(exp)                                                                                          \
-  X(expm1)                                                                                        \
-  X(log)                                                                                          \
-  X(log1p)                                                                                        \
-  X(sin)                                                                                          \
-  X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) \
-      X(cbrt) X(pow) X(atan2) X(fmod)
+#define HEDDLE_MATH_FUNCTIONS(X)                                                                   \
+  X(exp)                                                                                           \
+  X(expm1)                                                                                         \
+  X(log)                                                                                           \
+  X(log1p)                                                                                         \
+  X(sin)                                                                                           \
+  X(cos)                                                                                           \
+  X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) \
+      X(pow) X(atan2) X(fmod)
 
 enum class MathFunction : uint8_t {
 #define HEDDLE_X(name) k_##name,

@@ -1,0 +1,186 @@
+#include "heddle/cpu/lower/math.h"
+
+#include "heddle/cpu/math/formulas.h"
+
+namespace heddle::cpu {
+namespace {
+
+// The numbers of formulas.h as nodes: concept Number.
+class MaskNode {
+ public:
+  MaskNode(PlanBuilder* b, NodeId node) : b(b), node(node) {}
+  friend MaskNode operator&(MaskNode x, MaskNode y) {
+    return {x.b, x.b->binary(Op::kAnd, x.node, y.node)};
+  }
+  friend MaskNode operator|(MaskNode x, MaskNode y) {
+    return {x.b, x.b->binary(Op::kOr, x.node, y.node)};
+  }
+  friend MaskNode operator!(MaskNode x) {
+    return {x.b, x.b->binary(Op::kXor, x.node, x.b->integer(x.b->type(x.node), 1))};
+  }
+  PlanBuilder* b;
+  NodeId node;
+};
+
+template <class T>
+class NumberNode;
+
+template <class T>
+class IntegerNode {
+ public:
+  IntegerNode(PlanBuilder* b, NodeId node) : b(b), node(node) {}
+  friend IntegerNode operator+(IntegerNode x, IntegerNode y) { return x.with(Op::kAdd, y); }
+  friend IntegerNode operator-(IntegerNode x, IntegerNode y) { return x.with(Op::kSub, y); }
+  friend IntegerNode operator&(IntegerNode x, IntegerNode y) { return x.with(Op::kAnd, y); }
+  friend IntegerNode operator|(IntegerNode x, IntegerNode y) { return x.with(Op::kOr, y); }
+  friend IntegerNode operator^(IntegerNode x, IntegerNode y) { return x.with(Op::kXor, y); }
+  friend IntegerNode operator<<(IntegerNode x, int n) { return x.with(Op::kShl, x.same(n)); }
+  friend IntegerNode shift_right_logical(IntegerNode x, int n) {
+    return x.with(Op::kLShr, x.same(n));
+  }
+  friend MaskNode operator==(IntegerNode x, IntegerNode y) {
+    return {x.b, x.b->compare(Predicate::kEq, x.node, y.node)};
+  }
+  friend NumberNode<T> float_from_bits(IntegerNode x) {
+    constexpr Scalar kScalar = sizeof(T) == 4 ? Scalar::kF32 : Scalar::kF64;
+    return {x.b, x.b->cast(Op::kBitcast, kScalar, x.node)};
+  }
+  PlanBuilder* b;
+  NodeId node;
+
+ private:
+  IntegerNode with(Op op, IntegerNode y) const { return {b, b->binary(op, node, y.node)}; }
+  IntegerNode same(int64_t value) const { return {b, b->integer(b->type(node), value)}; }
+};
+
+template <class T>
+class NumberNode {
+ public:
+  using Scalar = T;
+  using Int = IntegerNode<T>;
+  using Mask = MaskNode;
+  NumberNode(PlanBuilder* b, NodeId node) : b(b), node(node) {}
+
+  [[nodiscard]] NumberNode constant(T value) const { return {b, b->number(b->type(node), value)}; }
+  [[nodiscard]] Int int_constant(int64_t value) const {
+    return {b, b->integer({kInteger, b->type(node).lanes}, value)};
+  }
+  friend NumberNode operator+(NumberNode x, NumberNode y) { return x.with(Op::kAdd, y); }
+  friend NumberNode operator-(NumberNode x, NumberNode y) { return x.with(Op::kSub, y); }
+  friend NumberNode operator*(NumberNode x, NumberNode y) { return x.with(Op::kMul, y); }
+  friend NumberNode operator/(NumberNode x, NumberNode y) { return x.with(Op::kDiv, y); }
+  friend NumberNode operator-(NumberNode x) { return x.with(Op::kNeg); }
+  friend NumberNode fma(NumberNode x, NumberNode y, NumberNode z) {
+    return {x.b, x.b->fma(x.node, y.node, z.node)};
+  }
+  friend NumberNode sqrt(NumberNode x) { return x.with(Op::kSqrt); }
+  friend NumberNode abs(NumberNode x) { return x.with(Op::kAbs); }
+  friend NumberNode floor(NumberNode x) { return x.with(Op::kFloor); }
+  friend NumberNode copysign(NumberNode x, NumberNode y) { return x.with(Op::kCopysign, y); }
+  friend NumberNode select(Mask mask, NumberNode x, NumberNode y) {
+    return {x.b, x.b->select(mask.node, x.node, y.node)};
+  }
+  friend Mask operator<(NumberNode x, NumberNode y) { return x.compare(Predicate::kLt, y); }
+  friend Mask operator>(NumberNode x, NumberNode y) { return x.compare(Predicate::kGt, y); }
+  friend Mask operator>=(NumberNode x, NumberNode y) { return x.compare(Predicate::kGe, y); }
+  friend Mask operator<=(NumberNode x, NumberNode y) { return x.compare(Predicate::kLe, y); }
+  friend Mask operator==(NumberNode x, NumberNode y) { return x.compare(Predicate::kEq, y); }
+  friend Mask operator!=(NumberNode x, NumberNode y) { return x.compare(Predicate::kNe, y); }
+  friend Int bits(NumberNode x) { return {x.b, x.b->cast(Op::kBitcast, kInteger, x.node)}; }
+  PlanBuilder* b;
+  NodeId node;
+
+ private:
+  static constexpr cpu::Scalar kInteger = sizeof(T) == 4 ? cpu::Scalar::kI32 : cpu::Scalar::kI64;
+  [[nodiscard]] NumberNode with(Op op) const { return {b, b->unary(op, node)}; }
+  [[nodiscard]] NumberNode with(Op op, NumberNode y) const {
+    return {b, b->binary(op, node, y.node)};
+  }
+  [[nodiscard]] Mask compare(Predicate predicate, NumberNode y) const {
+    return {b, b->compare(predicate, node, y.node)};
+  }
+};
+
+// The formula's value; not valid where there is none. y is x again where there is one operand.
+template <class T>
+NodeId formula(MathFunction function, NumberNode<T> x, NumberNode<T> y) {
+  switch (function) {
+    case MathFunction::k_exp: return exp(x).node;
+    case MathFunction::k_expm1: return expm1(x).node;
+    case MathFunction::k_log: return log(x).node;
+    case MathFunction::k_log1p: return log1p(x).node;
+    case MathFunction::k_sin: return sin(x).node;
+    case MathFunction::k_cos: return cos(x).node;
+    case MathFunction::k_tan: return tan(x).node;
+    case MathFunction::k_atan: return atan2(x, x.constant(1)).node;
+    case MathFunction::k_sinh: return sinh(x).node;
+    case MathFunction::k_cosh: return cosh(x).node;
+    case MathFunction::k_tanh: return tanh(x).node;
+    case MathFunction::k_erf: return erf(x).node;
+    case MathFunction::k_cbrt: return cbrt(x).node;
+    case MathFunction::k_pow: return pow(x, y).node;
+    case MathFunction::k_atan2: return atan2(x, y).node;
+    default: return {};
+  }
+}
+
+bool needs_fma(MathFunction function) {
+  return function == MathFunction::k_sin || function == MathFunction::k_cos ||
+         function == MathFunction::k_tan || function == MathFunction::k_pow;
+}
+
+bool is_trigonometric(MathFunction function) {
+  return needs_fma(function) && function != MathFunction::k_pow;
+}
+
+template <class T>
+NodeId write(PlanBuilder& b, MathFunction function, std::initializer_list<NodeId> operands) {
+  const NodeId first = *operands.begin(), last = *(operands.end() - 1);
+  const int32_t lanes = std::max(b.type(first).lanes, b.type(last).lanes);
+  const NumberNode<T> x(&b, b.splat(first, lanes)), y(&b, b.splat(last, lanes));
+  NodeId value;
+  {
+    const PlanBuilder::Exact exact(b);
+    value = formula<T>(function, x, y);
+  }
+  if (!is_trigonometric(function)) return value;
+  // A lane beyond the formula's range takes the library's way, and all others with it.
+  const NodeId far =
+      b.compare(Predicate::kGt, b.unary(Op::kAbs, x.node), x.constant(kTrigonometricBound<T>).node);
+  const Type results[] = {b.type(x.node)};
+  b.begin_switch(b.select(b.reduce_lanes(Op::kOr, far), b.index(0), b.index(1)), results);
+  b.begin_branch();
+  const NodeId by_library[] = {b.math(function, {x.node})};
+  b.end_branch(by_library);
+  b.begin_branch();
+  const NodeId by_formula[] = {value};
+  b.end_branch(by_formula);
+  return b.end_switch()[0];
+}
+
+}  // namespace
+
+NodeId write_math(PlanBuilder& builder, MathFunction function,
+                  std::initializer_list<NodeId> operands) {
+  switch (function) {
+    case MathFunction::k_asin:
+    case MathFunction::k_acos:
+    case MathFunction::k_asinh:
+    case MathFunction::k_acosh:
+    case MathFunction::k_atanh:
+    case MathFunction::k_fmod: return builder.math(function, operands);
+    default: break;
+  }
+  if (needs_fma(function) && !builder.has_fma()) return builder.math(function, operands);
+  return builder.type(*operands.begin()).scalar == Scalar::kF64
+             ? write<double>(builder, function, operands)
+             : write<float>(builder, function, operands);
+}
+
+NodeId write_logistic(PlanBuilder& builder, NodeId x) {
+  const PlanBuilder::Exact exact(builder);
+  if (builder.type(x).scalar == Scalar::kF64) return logistic(NumberNode<double>(&builder, x)).node;
+  return logistic(NumberNode<float>(&builder, x)).node;
+}
+
+}  // namespace heddle::cpu
