@@ -1,26 +1,33 @@
-#include <Eigen/Core>
-
 #include "heddle/cpu/kernels/kernel.h"
+#include "heddle/cpu/kernels/matmul.h"
 
 namespace heddle::cpu {
 namespace {
 
-template <class T>
 class ProductKernel final : public Kernel {
  public:
   explicit ProductKernel(const MatrixProduct& product) : p_(product) {}
 
   Status run(std::span<void* const> pointers) const override {
-    using Stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
-    using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    using View = Eigen::Map<const Matrix, Eigen::Unaligned, Stride>;
+    const int64_t size = storage_bytes(p_.dtype);
+    const auto at = [&](size_t which, int64_t element) {
+      return static_cast<std::byte*>(pointers[which]) + element * size;
+    };
     for (int64_t i = 0; i < p_.batch; ++i) {
-      const T* a = static_cast<const T*>(pointers[0]) + i * p_.a_batch;
-      const T* b = static_cast<const T*>(pointers[1]) + i * p_.b_batch;
-      T* c = static_cast<T*>(pointers[2]) + i * p_.m * p_.n;
-      Eigen::Map<Matrix>(c, p_.m, p_.n).noalias() =
-          View(a, p_.m, p_.k, Stride(p_.a_row, p_.a_column)) *
-          View(b, p_.k, p_.n, Stride(p_.b_row, p_.b_column));
+      const MatmulArgs args = {.a = at(0, i * p_.a_batch),
+                               .b = at(1, i * p_.b_batch),
+                               .c = at(2, i * p_.m * p_.n),
+                               .m = p_.m,
+                               .n = p_.n,
+                               .k = p_.k,
+                               .a_row = p_.a_row,
+                               .a_col = p_.a_column,
+                               .b_row = p_.b_row,
+                               .b_col = p_.b_column,
+                               .c_row = p_.n,
+                               .c_col = 1,
+                               .accumulate = false};
+      p_.dtype == f64 ? matmul_f64(args) : matmul_f32(args);
     }
     return {};
   }
@@ -32,8 +39,7 @@ class ProductKernel final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& product) {
-  if (product.dtype == f64) return std::make_unique<ProductKernel<double>>(product);
-  return std::make_unique<ProductKernel<float>>(product);
+  return std::make_unique<ProductKernel>(product);
 }
 
 }  // namespace heddle::cpu

@@ -1,0 +1,79 @@
+// Matrix products for the CPU backend: C[m,n] = A[m,k] B[k,n] for f32 and f64, one thread a call.
+//
+// Every operand has a row and a column stride, so a transposed operand is a pair of swapped strides
+// and a broadcast operand has a stride of 0. One binary holds kernels for AVX-512, for AVX2 with
+// FMA and for any other machine; the first call picks one by CPUID feature bits.
+//
+// Bits. The bits of an element of C depend on the instruction set and on the arguments: sizes,
+// strides and `accumulate`. They do not depend on the part that a call computes. To use several
+// threads, give each its own part of one and the same MatmulArgs. Parts may cut rows and columns
+// anywhere; cuts at multiples of matmul_panel_*() columns are fastest. Most products sum each
+// element in order of k with one accumulator. When A and B are both contiguous along k and few rows
+// or columns are wanted, lanes sum k in an interleaved order that depends on k alone. A product
+// with packed B always sums in order of k, so it can differ from matmul_* in the last bits.
+//
+// Nothing here throws. A call allocates nothing after the first call of that size on its thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::cpu {
+
+// Strides are in elements and >= 0. `c` must not overlap `a` or `b`, nor its elements each other.
+struct MatmulArgs {
+  const void* a;
+  const void* b;
+  void* c;
+  int64_t m, n, k;
+  int64_t a_row, a_col;
+  int64_t b_row, b_col;
+  int64_t c_row, c_col;
+  bool accumulate;  // C += A B
+};
+
+// The rows [row_begin, row_end) and columns [col_begin, col_end) of C.
+struct MatmulPart {
+  int64_t row_begin, row_end;
+  int64_t col_begin, col_end;
+};
+
+void matmul_f32(const MatmulArgs& args) noexcept;
+void matmul_f64(const MatmulArgs& args) noexcept;
+
+void matmul_part_f32(const MatmulArgs& args, const MatmulPart& part) noexcept;
+void matmul_part_f64(const MatmulArgs& args, const MatmulPart& part) noexcept;
+
+// Packing copies B into panels of matmul_panel_*() columns, the last one padded with zeros. It pays
+// when B is used again, with n >= 16. A packed B belongs to the instruction set that packed it, so
+// it must not be stored outside the process. Align it to 64 bytes.
+int64_t matmul_panel_f32() noexcept;
+int64_t matmul_panel_f64() noexcept;
+
+// returns: bytes
+size_t packed_size_f32(int64_t k, int64_t n) noexcept;
+size_t packed_size_f64(int64_t k, int64_t n) noexcept;
+
+// Reads b, k, n, b_row and b_col.
+void pack_b_f32(const MatmulArgs& args, void* packed) noexcept;
+void pack_b_f64(const MatmulArgs& args, void* packed) noexcept;
+
+// These read `packed` in place of b, b_row and b_col.
+void matmul_packed_f32(const MatmulArgs& args, const void* packed) noexcept;
+void matmul_packed_f64(const MatmulArgs& args, const void* packed) noexcept;
+
+void matmul_packed_part_f32(const MatmulArgs& args, const void* packed,
+                            const MatmulPart& part) noexcept;
+void matmul_packed_part_f64(const MatmulArgs& args, const void* packed,
+                            const MatmulPart& part) noexcept;
+
+enum class Isa { kGeneric, kAvx2, kAvx512 };
+
+// The instruction set that the calls use.
+Isa matmul_isa() noexcept;
+
+// For tests: makes later calls use `isa`. Not while another thread multiplies.
+// returns: false, with no change, where the machine lacks it.
+bool set_matmul_isa(Isa isa) noexcept;
+
+}  // namespace heddle::cpu

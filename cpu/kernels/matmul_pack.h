@@ -1,0 +1,96 @@
+// Copies of A and B in the order in which the tiles of matmul_tile.h read them. See there for V and
+// for the anonymous namespace.
+#pragma once
+
+#include "heddle/cpu/kernels/matmul_tile.h"
+
+namespace heddle::cpu {
+namespace {
+
+// A matrix in memory. Strides are in elements.
+template <class T>
+struct Matrix {
+  T* data;
+  int64_t row, col;
+
+  T* at(int64_t i, int64_t j) const { return data + i * row + j * col; }
+};
+
+// One row of a panel: `n` elements and then zeros, up to two vectors.
+template <class V>
+void pack_panel_row(const typename V::T* from, int64_t n, typename V::T* to) {
+  constexpr int kLanes = V::kLanes;
+  if (n >= 2 * kLanes) {
+    V::store(to, V::load(from));
+    V::store(to + kLanes, V::load(from + kLanes));
+  } else if (n > kLanes) {
+    V::store(to, V::load(from));
+    V::store(to + kLanes, V::load(from + kLanes, V::mask(n - kLanes)));
+  } else {
+    V::store(to, V::load(from, V::mask(n)));
+    V::store(to + kLanes, V::zero());
+  }
+}
+
+// A panel of B[k, n] with n <= 2 vectors. Any strides.
+template <class V>
+void pack_panel_any(const Matrix<const typename V::T>& b, int64_t k, int64_t n, typename V::T* to) {
+  constexpr int kPanel = 2 * V::kLanes;
+  for (int64_t j = 0; j < kPanel; ++j) {
+    for (int64_t p = 0; p < k; ++p) to[p * kPanel + j] = j < n ? *b.at(p, j) : 0;
+  }
+}
+
+// A full panel of a B whose columns are contiguous. One vector of columns at a time: more of them,
+// a power of 2 apart, do not fit the ways of the first cache.
+template <class V>
+void pack_panel_transposed(const Matrix<const typename V::T>& b, int64_t k, typename V::T* to) {
+  constexpr int kPanel = 2 * V::kLanes;
+  const int64_t quads = k / V::kQuad * V::kQuad;
+  for (int64_t j = 0; j < kPanel; j += V::kLanes) {
+    for (int64_t p = 0; p < quads; p += V::kQuad) {
+      V::transpose(b.at(p, j), b.col, to + p * kPanel + j, kPanel);
+    }
+  }
+  pack_panel_any<V>({b.at(quads, 0), b.row, b.col}, k - quads, kPanel, to + quads * kPanel);
+}
+
+// B[k, n] as panels of two vectors a row, each panel k rows long, `to_panel` elements apart.
+template <class V>
+void pack_b(const Matrix<const typename V::T>& b, int64_t k, int64_t n, typename V::T* to,
+            int64_t to_panel) {
+  constexpr int kPanel = 2 * V::kLanes;
+  for (int64_t j = 0; j < n; j += kPanel, to += to_panel) {
+    const Matrix<const typename V::T> panel = {b.at(0, j), b.row, b.col};
+    if (b.col == 1) {
+      for (int64_t p = 0; p < k; ++p) pack_panel_row<V>(panel.at(p, 0), n - j, to + p * kPanel);
+    } else if (b.row == 1 && n - j >= kPanel) {
+      pack_panel_transposed<V>(panel, k, to);
+    } else {
+      pack_panel_any<V>(panel, k, n - j < kPanel ? n - j : kPanel, to);
+    }
+  }
+}
+
+template <class V>
+void copy_run(const typename V::T* from, int64_t n, typename V::T* to) {
+  int64_t i = 0;
+  for (; i + V::kLanes <= n; i += V::kLanes) V::store(to + i, V::load(from + i));
+  if (i < n) V::store(to + i, V::load(from + i, V::mask(n - i)), V::mask(n - i));
+}
+
+// A[m, k] with rows `to_row` elements apart, each contiguous.
+template <class V>
+void pack_rows(const Matrix<const typename V::T>& a, int64_t m, int64_t k, typename V::T* to,
+               int64_t to_row) {
+  for (int64_t i = 0; i < m; ++i, to += to_row) {
+    if (a.col == 1) {
+      copy_run<V>(a.at(i, 0), k, to);
+    } else {
+      for (int64_t p = 0; p < k; ++p) to[p] = *a.at(i, p);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle::cpu
