@@ -199,6 +199,7 @@ class Emitter {
         }
         return b_.CreateShuffleVector(x(0), x(1), from);
       }
+      case Op::kShuffle: return shuffle(node);
       case Op::kExtract:
         return node.type.lanes == 1 && plan_.at(args[0]).type.lanes == 1
                    ? x(0)
@@ -361,6 +362,33 @@ class Emitter {
       out = b_.CreateInsertElement(out, one, static_cast<uint64_t>(lane));
     }
     return from_memory(node.type, out);
+  }
+
+  // Operand after operand takes its lanes into the result.
+  llvm::Value* shuffle(const Node& node) {
+    const auto args = plan_.args_of(node);
+    const auto& lanes = plan_.shuffles[static_cast<size_t>(node.imm)];
+    const auto width = static_cast<int>(lanes.size());
+    llvm::Value* out = llvm::PoisonValue::get(type(node.type));
+    for (uint32_t operand = 0; operand < args.size(); ++operand) {
+      llvm::Value* from = value(args[operand]);
+      if (plan_.at(args[operand]).type.lanes == 1) {
+        for (int lane = 0; lane < width; ++lane) {
+          if (lanes[static_cast<size_t>(lane)].operand == operand)
+            out = b_.CreateInsertElement(out, from, static_cast<uint64_t>(lane));
+        }
+        continue;
+      }
+      llvm::SmallVector<int, 16> placed, merged;
+      for (int lane = 0; lane < width; ++lane) {
+        const LaneSource& source = lanes[static_cast<size_t>(lane)];
+        const bool here = source.operand == operand;
+        placed.push_back(here ? static_cast<int>(source.lane) : -1);
+        merged.push_back(here ? width + lane : lane);
+      }
+      out = b_.CreateShuffleVector(out, b_.CreateShuffleVector(from, placed), merged);
+    }
+    return out;
   }
 
   // A result may have taken the argument's memory.
@@ -543,10 +571,10 @@ orc::SymbolMap library_functions(orc::LLJIT& jit) {
   HEDDLE_ONE(log)
   HEDDLE_ONE(log1p)
   HEDDLE_ONE(sin)
-  HEDDLE_ONE(cos) HEDDLE_ONE(tan) HEDDLE_ONE(asin) HEDDLE_ONE(acos) HEDDLE_ONE(atan)
-      HEDDLE_ONE(sinh) HEDDLE_ONE(cosh) HEDDLE_ONE(tanh) HEDDLE_ONE(asinh) HEDDLE_ONE(acosh)
-          HEDDLE_ONE(atanh) HEDDLE_ONE(erf) HEDDLE_ONE(cbrt) HEDDLE_TWO(pow) HEDDLE_TWO(atan2)
-              HEDDLE_TWO(fmod)
+  HEDDLE_ONE(cos)
+  HEDDLE_ONE(tan) HEDDLE_ONE(asin) HEDDLE_ONE(acos) HEDDLE_ONE(atan) HEDDLE_ONE(sinh)
+      HEDDLE_ONE(cosh) HEDDLE_ONE(tanh) HEDDLE_ONE(asinh) HEDDLE_ONE(acosh) HEDDLE_ONE(atanh)
+          HEDDLE_ONE(erf) HEDDLE_ONE(cbrt) HEDDLE_TWO(pow) HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
       // What code generation calls by itself where the machine has no instruction.
       HEDDLE_ONE(floor) HEDDLE_ONE(ceil) HEDDLE_ONE(round) HEDDLE_ONE(sqrt) HEDDLE_ONE(fabs)
           add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(memcpy));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/cpu/lower/lower.h"
+#include "heddle/cpu/lower/packs.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/cpu/plan/builder.h"
@@ -99,6 +100,12 @@ class RegionLowering {
   // `arguments` by leaf of the parameters.
   RegionLowering(ProgramLowering& program, const Region& region, std::span<const Value> arguments);
 
+  // Scalars that come as lanes of vectors: leaf, vector, lane.
+  void set_lane(LeafId leaf, NodeId vector, int64_t lane);
+  [[nodiscard]] bool has_packs() const { return !packs_.empty(); }
+  // The leaves, scalars of one type, as a vector.
+  NodeId vector_of(std::span<const LeafId> leaves);
+
   // Where results are wanted, by result; a buffer that is not valid: anywhere. A result goes there
   // if it can.
   void want_results(std::span<const BufferId> places);
@@ -151,6 +158,10 @@ class RegionLowering {
   Status emit_while(hlo::InstructionId id);
   Status emit_conditional(hlo::InstructionId id);
 
+  // ---- packed.cc: packs of scalars.
+  bool emit_pack(int pack);
+  bool have_operands(hlo::InstructionId id);
+
   // ---- steps.cc
   Status emit(hlo::InstructionId id);
   Status emit_kernel(hlo::InstructionId id);
@@ -176,6 +187,14 @@ class RegionLowering {
   const Region& region_;
   std::vector<Value> values_;     // by leaf
   std::vector<BufferId> wanted_;  // by leaf
+  struct Lane {
+    NodeId vector;
+    int64_t lane = 0;
+  };
+  Packs packs_;
+  std::vector<Lane> lanes_;      // by leaf; of scalars that are lanes
+  std::vector<bool> dissolved_;  // by pack: its members go their own ways
+  std::map<std::vector<LeafId>, NodeId> vectors_;
 };
 
 // The number of lanes for elements of this type.

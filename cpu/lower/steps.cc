@@ -22,7 +22,10 @@ RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
     : program_(program),
       region_(region),
       values_(region.leaves().size()),
-      wanted_(region.leaves().size()) {
+      wanted_(region.leaves().size()),
+      packs_(region, lanes_for(program.program.plan, Scalar::kF32)),
+      lanes_(region.leaves().size()),
+      dissolved_(packs_.size()) {
   for (size_t i = 0; i < arguments.size(); ++i) bind(region.parameters()[i], arguments[i]);
 }
 
@@ -77,6 +80,8 @@ Status RegionLowering::run() {
     for (LeafId leaf : region_.reads(step)) {
       if (values_[leaf.value].is_buffer()) program_.touch(values_[leaf.value].buffer);
     }
+    const int pack = packs_.pack_of(step);
+    if (pack >= 0 && (values_[region_.leaf(step).value].is_node() || emit_pack(pack))) continue;
     HEDDLE_RETURN_IF_ERROR(emit(step));
     for (LeafId leaf : region_.reads(step)) {
       if (values_[leaf.value].is_buffer()) --program_.state(values_[leaf.value].buffer).pending;

@@ -47,6 +47,8 @@ class PlanBuilder {
   // Lane l takes lane l - by of x; where there is none, lane l of `fill`.
   NodeId shift_lanes(NodeId x, int64_t by, NodeId fill);
   NodeId extract(NodeId x, int64_t lane);
+  // Each lane from a lane of one of the operands, which are of one scalar type.
+  NodeId shuffle(std::span<const NodeId> operands, std::vector<LaneSource> lanes);
   NodeId add(NodeId x, NodeId y) { return binary(Op::kAdd, x, y); }
   NodeId mul(NodeId x, NodeId y) { return binary(Op::kMul, x, y); }
   NodeId add(NodeId x, int64_t y) { return add(x, integer(type(x), y)); }

@@ -86,6 +86,7 @@ struct Type {
   X(kReduceLanes, "reduce_lanes") /* imm: Op of the fold, to a scalar */                                     \
   X(kShiftLanes,                                                                                             \
     "shift_lanes") /* imm: lane l takes lane l - imm of args[0], or lane l of args[1] where there is none */ \
+  X(kShuffle, "shuffle") /* imm: number in Plan::shuffles; args: where lanes come from */                    \
   X(kExtract, "extract") /* imm: the lane */                                                                 \
   X(kLoad, "load")       /* args: element index, scalar: lanes follow it */                                  \
   X(kGather, "gather")   /* args: element index by lane */                                                   \
@@ -116,8 +117,9 @@ enum class Predicate : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kULt, kULe, kUGt,
   X(log1p)                                                                                         \
   X(sin)                                                                                           \
   X(cos)                                                                                           \
-  X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) \
-      X(pow) X(atan2) X(fmod)
+  X(tan)                                                                                           \
+  X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) X(pow) \
+      X(atan2) X(fmod)
 
 enum class MathFunction : uint8_t {
 #define HEDDLE_X(name) k_##name,
@@ -161,6 +163,12 @@ struct KernelUse {
   std::vector<BufferId> buffers;  // in the order that the kernel expects
 };
 
+// A lane of one of a shuffle's operands.
+struct LaneSource {
+  uint32_t operand = 0;
+  uint32_t lane = 0;
+};
+
 struct Plan {
   std::string name;
   std::vector<Node> nodes;
@@ -169,6 +177,7 @@ struct Plan {
   std::vector<Block> blocks;
   std::vector<BufferInfo> buffers;
   std::vector<KernelUse> kernels;
+  std::vector<std::vector<LaneSource>> shuffles;
   BlockId entry;
   int64_t arena_bytes = 0;
   int64_t vector_bytes = 16;  // what the machine's vectors hold
