@@ -44,8 +44,8 @@ Tensor sparse_sigmoid(Operand x);            // (x + 1) / 2, between 0 and 1
 Tensor hard_tanh(Operand x);                 // x between -1 and 1
 Tensor hard_sigmoid(Operand x);              // relu6(x + 3) / 6
 Tensor hard_silu(Operand x);                 // x * relu6(x + 3) / 6
-inline Tensor swish(Operand x) { return silu(x); }            // silu
-inline Tensor hard_swish(Operand x) { return hard_silu(x); }  // hard_silu
+Tensor swish(Operand x);                     // silu
+Tensor hard_swish(Operand x);                // hard_silu
 // log(1 - exp(-x)) for x > 0, without cancellation. source: Maechler 2012
 Tensor log1mexp(Operand x);
 

@@ -10,6 +10,9 @@
 //          and the caller's line
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 #include "heddle/base/int.h"
 #include "heddle/base/ints.h"
 #include "heddle/random/keys.h"
@@ -23,6 +26,22 @@ Tensor uniform(Operand key, const base::Ints& shape = {}, DType dtype = f32, Ope
 // c128 too: both parts have variance 1/2
 Tensor normal(Operand key, const base::Ints& shape = {}, DType dtype = f32,
               const Options& options = {});
+template <class Number, class... More>
+requires(std::is_arithmetic_v<Number> || std::same_as<Number, Tensor>)  //
+    Tensor uniform(Operand, const base::Ints&, const Number&, const More&...) {
+  static_assert(!sizeof(Number),
+                "sizes are one list, uniform(key, {3, 4}), and the bounds stand "
+                "behind the dtype: write uniform(key, {3}, f32, low, high)");
+  return {};
+}
+template <class Number, class... More>
+requires(std::is_arithmetic_v<Number> || std::same_as<Number, Tensor>)  //
+    Tensor normal(Operand, const base::Ints&, const Number&, const More&...) {
+  static_assert(!sizeof(Number),
+                "sizes are one list, normal(key, {3, 4}), and the mean is 0, the "
+                "deviation 1: write mean + deviation * normal(key, {3})");
+  return {};
+}
 // A standard normal number, given that it lies between lower and upper.
 Tensor truncated_normal(Operand key, Operand lower, Operand upper, const base::Ints& shape = {},
                         DType dtype = f32, const Options& options = {});

@@ -138,16 +138,22 @@ Tensor moveaxis(Operand operand, base::Int from, base::Int to) {
   return permuted(x, std::move(order));
 }
 
-Tensor expand_dims(Operand operand, base::Int axis) {
+Tensor expand_dims(Operand operand, const base::Ints& axes) {
   const PublicCall call("expand_dims", operand.at());
   Tensor x = as_tensor(operand);
-  int64_t index = axis < 0 ? axis + x.rank() + 1 : int64_t{axis};
-  if (index < 0 || index > x.rank()) {
-    trace_internal::refuse("axis is ", axis, "; the result has axes ", -x.rank() - 1, " .. ",
-                           x.rank());
+  const int64_t rank = x.rank() + static_cast<int64_t>(axes.size());
+  std::vector<int64_t> added;
+  for (int64_t axis : axes) {
+    const int64_t index = axis < 0 ? axis + rank : axis;
+    if (index < 0 || index >= rank)
+      trace_internal::refuse("axis is ", axis, "; the result has axes ", -rank, " .. ", rank - 1);
+    if (std::ranges::count(added, index) > 0)
+      trace_internal::refuse("axis ", axis, " of the result is listed twice");
+    added.push_back(index);
   }
+  std::ranges::sort(added);
   Dimensions shape = x.shape().dimensions();
-  shape.insert(shape.begin() + index, 1);
+  for (int64_t index : added) shape.insert(shape.begin() + index, 1);
   return reshaped(x, std::move(shape));
 }
 
