@@ -211,7 +211,9 @@ endfunction()
 
 # The code generator of cpu/, a library that is loaded at the first compile; without LLVM there is none.
 function(heddle_jit)
-  target_compile_definitions(heddle_cpu PRIVATE HEDDLE_JIT_FOLDER="${PROJECT_BINARY_DIR}/lib")
+  include(GNUInstallDirs)
+  target_compile_definitions(heddle_cpu PRIVATE
+    HEDDLE_JIT_FOLDER="${PROJECT_BINARY_DIR}/lib" HEDDLE_JIT_INSTALLED="${CMAKE_INSTALL_FULL_LIBDIR}")
   # Kernels for each instruction set; which of them runs is decided where they run.
   set(kernels ${PROJECT_SOURCE_DIR}/cpu/kernels)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

@@ -125,6 +125,8 @@ class CpuBackend final : public runtime::HostBackend {
         evaluator_(runtime::make_evaluator_programs()) {}
 
   std::string version() const override {
+    if (const Status status = find_code_generator(); !status.ok())
+      return base::cat("every program runs on the evaluator: ", base::message_of(status));
     return base::cat("machine code by LLVM, vectors of ", host_vector_bytes(), " bytes");
   }
 

@@ -1,6 +1,6 @@
 // heddle: the command line tool.
 #include "CLI/CLI.hpp"
-#include "heddle/cpu/backend.h"   // makes cpu known
+#include "heddle/cpu/backend.h"  // makes cpu known
 #include "heddle/pjrt/plugin.h"  // makes pjrt:NAME known
 #include "heddle/tools/command.h"
 
