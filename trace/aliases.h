@@ -117,8 +117,7 @@ inline Tensor isposinf(Operand x) { return is_posinf(x); }
 // is_neginf
 inline Tensor isneginf(Operand x) { return is_neginf(x); }
 // permute
-inline Tensor ppermute(const Tensor& x, const MeshAxes& axes,
-                       const std::vector<std::pair<int64_t, int64_t>>& pairs,
+inline Tensor ppermute(const Tensor& x, const MeshAxes& axes, const DevicePairs& pairs,
                        SourceLocation at = SourceLocation::here()) {
   return permute(x, axes, pairs, at);
 }

@@ -41,7 +41,7 @@ Tensor moveaxis(Operand x, base::Int from, base::Int to);      // one axis goes 
 // A new axis of size 1 at `axis` of the result.
 Tensor expand_dims(Operand x, base::Int axis);
 // Without axes of size 1: those listed, or all.
-Tensor squeeze(Operand x, const base::Ints& axes = {});
+Tensor squeeze(Operand x, const AxisList& axes = kAllAxes);
 // HLO's broadcast: dimension i of x becomes dimension dimensions[i] of the result.
 Tensor broadcast_in_dim(Operand x, const base::Ints& shape, const base::Ints& dimensions);
 
