@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -53,7 +54,7 @@ Tensor log1mexp(Operand x);
 // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), within 5e-4; else exact, by erfc, so
 // that the negative tail keeps its digits. source: Hendrycks, Gimpel 2016
 struct Gelu {
-  bool approximate = true;
+  base::Flag approximate = true;
 };
 // x times the probability that a standard normal number is below x; approximated by tanh unless
 // told.

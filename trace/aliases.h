@@ -180,8 +180,7 @@ inline Tensor isneginf(Operand x) {
   return is_neginf(x);
 }
 // permute
-inline Tensor ppermute(const Tensor& x, const MeshAxes& axes,
-                       const std::vector<std::pair<int64_t, int64_t>>& pairs,
+inline Tensor ppermute(const Tensor& x, const MeshAxes& axes, const DevicePairs& pairs,
                        SourceLocation at = SourceLocation::here()) {
   const trace_internal::PublicCall call("ppermute", at);
   return permute(x, axes, pairs, at);

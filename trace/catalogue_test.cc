@@ -81,6 +81,9 @@ TEST(Shaping, MovesElementsAsNumpyDoes) {
               }),
               HasSubstr("expand_dims: axis -4 of the result is listed twice"));
   EXPECT_EQ(squeeze(zeros({1, 2, 1})).shape(), Shape(f32, {2}));
+  EXPECT_EQ(squeeze(zeros({1, 2, 1}), {}).shape(), Shape(f32, {1, 2, 1}));
+  EXPECT_EQ(squeeze(zeros({1, 2, 1}), std::vector<int64_t>()).shape(), Shape(f32, {1, 2, 1}));
+  EXPECT_EQ(squeeze(zeros({1, 2, 1}), {0, -1}).shape(), Shape(f32, {2}));
   EXPECT_THAT(concat({arange(2), arange(3)}).to_vector<int>(), ElementsAre(0, 1, 0, 1, 2));
   EXPECT_EQ(stack({grid(), grid()}, -1).shape(), Shape(f32, {2, 3, 2}));
   EXPECT_THAT(split(arange(6), 3)[2].to_vector<int>(), ElementsAre(4, 5));

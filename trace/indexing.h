@@ -195,7 +195,7 @@ struct ScatterDims {
   base::Ints input_batching_dims = {};
   base::Ints scatter_indices_batching_dims = {};
   base::Int index_vector_dim = 0;
-  bool unique_indices = false;
+  base::Flag unique_indices = false;
 };
 // `combine` (current, update) -> new, on scalars. Updates that would reach outside are left out.
 Tensor scatter(Operand x, Operand indices, Operand updates, const ScatterDims& dims,

@@ -157,10 +157,11 @@ Tensor expand_dims(Operand operand, const base::Ints& axes) {
   return reshaped(x, std::move(shape));
 }
 
-Tensor squeeze(Operand operand, const base::Ints& axes) {
+Tensor squeeze(Operand operand, const AxisList& axes) {
   const PublicCall call("squeeze", operand.at());
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> gone = axes_of(x.shape(), axes);
+  std::vector<int64_t> gone;
+  if (!axes.is_all()) gone = axes_of(x.shape(), axes.list());
   for (int64_t axis : gone) {
     if (x.dim(axis) != 1)
       trace_internal::refuse("axis ", axis, " of ", x.shape(), " has size ", x.dim(axis),
@@ -168,7 +169,7 @@ Tensor squeeze(Operand operand, const base::Ints& axes) {
   }
   Dimensions shape;
   for (int64_t i = 0; i < x.rank(); ++i) {
-    bool drop = axes.empty() ? x.dim(i) == 1 : std::ranges::count(gone, i) > 0;
+    bool drop = axes.is_all() ? x.dim(i) == 1 : std::ranges::count(gone, i) > 0;
     if (!drop) shape.push_back(x.dim(i));
   }
   return reshaped(x, std::move(shape));

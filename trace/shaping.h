@@ -41,7 +41,7 @@ Tensor moveaxis(Operand x, base::Int from, base::Int to);      // one axis goes 
 // New axes of size 1, at these of the result.
 Tensor expand_dims(Operand x, const base::Ints& axes);
 // Without axes of size 1: those listed, or all.
-Tensor squeeze(Operand x, const base::Ints& axes = {});
+Tensor squeeze(Operand x, const AxisList& axes = kAllAxes);
 // HLO's broadcast: dimension i of x becomes dimension dimensions[i] of the result.
 Tensor broadcast_in_dim(Operand x, const base::Ints& shape, const base::Ints& dimensions);
 

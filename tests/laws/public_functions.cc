@@ -146,6 +146,8 @@ class Parser {
     if (!is_public() || is_type(text)) return;
     if (std::regex_search(text, std::regex("^(using|constexpr|extern|friend|concept)\\b|concept ")))
       return;
+    for (std::string_view says_what_to_write : {"SizesApart", "MisplacedShape"})
+      if (text.find(says_what_to_write) != std::string::npos) return;
     text = without_template(text);
     if (std::regex_search(text, std::regex("^\\w+\\(.*\\) ?-> ?"))) return;  // a deduction guide
     // Which they are to who calls.
