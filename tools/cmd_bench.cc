@@ -57,8 +57,9 @@ void add_bench_command(CLI::App& app, int& code) {
       ->check(CLI::PositiveNumber);
   command->add_option("--json", options->json, "write a line a program and backend to this file");
   command
-      ->add_option("--seconds", options->times.seconds,
-                   "time that each backend gets with a program; at most ten times that")
+      ->add_option(
+          "--seconds", options->times.seconds,
+          "time that each backend gets with a program; no turn begins after ten times that")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--rounds", options->times.rounds, "turns that each backend gets at least")

@@ -35,15 +35,15 @@ std::optional<double> divided(std::optional<double> x, double by) {
 
 std::string json_line(const BenchProgram& program, const Measurement& found) {
   const auto steps = static_cast<double>(program.steps);
-  return base::cat("{\"program\": ", json_text(program.name),
-                   ", \"backend\": ", json_text(found.backend),
-                   ", \"unit_ns_min\": ", json_number(divided(found.call_ns_min, steps)),
-                   ", \"unit_ns_median\": ", json_number(divided(found.call_ns_median, steps)),
-                   ", \"compile_ms\": ", json_number(found.compile_ms),
-                   ", \"peak_bytes\": ", json_number(found.peak_bytes),
-                   ", \"agrees\": ", found.agrees ? "true" : "false",
-                   found.sensitive ? ", \"sensitive\": true" : "",
-                   found.agrees ? "" : base::cat(", \"error\": ", json_text(found.error)), "}\n");
+  return base::cat(
+      "{\"program\": ", json_text(program.name), ", \"backend\": ", json_text(found.backend),
+      ", \"unit_ns_min\": ", json_number(divided(found.call_ns_min, steps)),
+      ", \"unit_ns_median\": ", json_number(divided(found.call_ns_median, steps)),
+      ", \"compile_ms\": ", json_number(found.compile_ms),
+      ", \"peak_bytes\": ", json_number(found.peak_bytes),
+      ", \"agrees\": ", found.agrees ? "true" : "false",
+      found.sensitive ? ", \"sensitive\": true" : "",
+      found.error.empty() ? "" : base::cat(", \"error\": ", json_text(found.error)), "}\n");
 }
 
 // Time of the best other backend that agrees, divided by that of the first.
@@ -102,9 +102,7 @@ class Report {
           {number(divided(each.call_ns_min, 1e6)), number(divided(each.call_ns_median, 1e6)),
            number(unit_ns) + unit, i == 0 ? number(ratio) : "", number(each.compile_ms),
            number(peak)},
-          each.sensitive ? "sensitive"
-          : each.agrees  ? "yes"
-                         : "no: " + each.error);
+          each.error.empty() ? "yes" : (each.sensitive ? "sensitive: " : "no: ") + each.error);
       json_ << json_line(program, each);
       all_agree_ &= each.agrees;
     }

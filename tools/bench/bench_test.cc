@@ -67,7 +67,7 @@ class Bench : public ::testing::Test {
   std::string folder_;
 };
 
-constexpr char kMeta[] = R"({"name": "twice", "steps": 2, "unit": "step", "custom_calls": [],
+constexpr char kMeta[] = R"({"name": "twice", "steps": 2, "unit": "step", "donated_parameters": [0],
   "inputs": [{"dtype": "float32", "generator": {"gen": "const", "value": 1.5}}],
   "outputs": [{"sum": 12.0, "abs_sum": 12.0, "l2": 6.0, "stride": 3}]})";
 
@@ -131,13 +131,13 @@ ENTRY main {
 })";
 
 TEST_F(Bench, ChaoticProgramAgreesAsSensitive) {
-  const char* meta = R"({"inputs": [{"generator": {"gen": "const", "value": 0.3}}],
-                         "outputs": [{"sum": 0.5}]})";
-  EXPECT_EQ(run({program("a", meta, kLogisticMap)}, {"interpreter"}), 0);
+  const auto meta = [](const char* sum) {
+    return base::cat(R"({"inputs": [{"generator": {"gen": "const", "value": 0.3}}],)",
+                     R"("outputs": [{"sum": )", sum, "}]}");
+  };
+  EXPECT_EQ(run({program("a", meta("0.5"), kLogisticMap)}, {"interpreter"}), 0);
   EXPECT_TRUE(lines().at(0).fields().at("sensitive").bool_value());
-  const char* beyond = R"({"inputs": [{"generator": {"gen": "const", "value": 0.3}}],
-                           "outputs": [{"sum": 50}]})";
-  EXPECT_EQ(run({program("b", beyond, kLogisticMap)}, {"interpreter"}), 1);
+  EXPECT_EQ(run({program("b", meta("50"), kLogisticMap)}, {"interpreter"}), 1);
 }
 
 // Reports on its line what a backend cannot do, and goes on with the others.
@@ -163,9 +163,8 @@ TEST_F(Bench, OptionThatABackendHasNotIsAnError) {
 }
 
 std::string generated(const char* rest) {
-  return base::cat(
-      R"({"inputs": [{"generator": {"gen": "splitmix64_counter", "seed": 26, "lo": -1.0, "hi": 1.0, )",
-      rest, "}]}");
+  return base::cat(R"({"inputs": [{"generator": {"gen": "splitmix64_counter", "seed": 26, )",
+                   R"("lo": -1.0, "hi": 1.0, )", rest, "}]}");
 }
 
 // The numbers are those of a few lines of Python, by the formula of shared/peers/README.md.

@@ -38,7 +38,7 @@ class Contestant {
     out_.backend = backend.name;
   }
 
-  // Compiles, uploads and runs once, untimed: what a backend does in a first run is done.
+  // Compiles, uploads and runs once, untimed: PJRT plugins compile again for donated arguments.
   void start() { fail_on(try_start()); }
 
   [[nodiscard]] bool failed() const { return failed_; }
@@ -62,7 +62,7 @@ class Contestant {
   void forget_results() { results_.clear(); }
 
   [[nodiscard]] bool is_done(const BenchTimes& times) const {
-    if (failed_ || total_ns_ >= most_ns(times)) return true;
+    if (failed_ || total_ns_ >= 10 * times.seconds * 1e9) return true;
     return rounds_ >= times.rounds && total_ns_ >= times.seconds * 1e9;
   }
   // One round: calls for about so long.
@@ -77,15 +77,8 @@ class Contestant {
     } while (spent < ns);
     total_ns_ += spent;
   }
-  // A first run that took all the time there is counts.
-  void count_first(const BenchTimes& times) {
-    if (failed_ || first_ns_ < most_ns(times)) return;
-    calls_.push_back(first_ns_);
-    total_ns_ = first_ns_;
-  }
-
   [[nodiscard]] Measurement measurement() {
-    if (failed_ || calls_.empty()) return out_;
+    if (failed_) return out_;
     std::ranges::sort(calls_);
     out_.call_ns_min = calls_.front();
     out_.call_ns_median = calls_[calls_.size() / 2];
@@ -93,8 +86,6 @@ class Contestant {
   }
 
  private:
-  static double most_ns(const BenchTimes& times) { return 10 * times.seconds * 1e9; }
-
   void fail_on(const Status& status) {
     if (status.ok()) return;
     failed_ = true;
@@ -244,10 +235,7 @@ std::vector<Measurement> measure(const BenchProgram& program,
   const Contestant* judge = judge_among(contestants);
   for (Contestant& each : contestants)
     if (!each.failed()) each.compare(&each == judge ? nullptr : judge);
-  for (Contestant& each : contestants) {
-    each.forget_results();
-    each.count_first(times);
-  }
+  for (Contestant& each : contestants) each.forget_results();
   take_turns(contestants, times);
   std::vector<Measurement> out;
   for (Contestant& each : contestants) out.push_back(each.measurement());

@@ -23,8 +23,8 @@ struct BenchBackend {
 [[nodiscard]] StatusOr<BenchBackend> open_bench_backend(const std::string& name);
 
 struct BenchTimes {
-  double seconds = 0.3;  // of each backend, at least; at most ten times that
-  int rounds = 5;        // at least, where ten times `seconds` allow it
+  double seconds = 0.3;  // of each backend, at least; no turn begins after ten times that
+  int rounds = 5;        // at least, as far as ten times `seconds` go
 };
 
 struct Measurement {
