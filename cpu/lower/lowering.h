@@ -147,6 +147,9 @@ class RegionLowering {
   void emit_pad(hlo::InstructionId id, BufferId to);
   void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);
+  Status emit_scatter(hlo::InstructionId id);              // scatter.cc
+  void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
+  void emit_triangular_solve(hlo::InstructionId id, BufferId to);
   void emit_reduce(hlo::InstructionId id);
   NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
