@@ -133,7 +133,7 @@ StatusOr<LoweredProgram> lowered(const hlo::Module& module) {
   }
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module flat, transform::run_pipeline(expands ? expanded : module,
                                                                     transform::kFlattenPipeline));
-  return lower(flat, host_vector_bytes());
+  return lower(flat, host_vector_bytes(), expands);
 }
 
 StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module) {

@@ -51,8 +51,9 @@ struct View {
 // What all regions of a program share.
 class ProgramLowering {
  public:
-  ProgramLowering(const hlo::Module& module, int64_t vector_bytes, LoweredProgram& program)
-      : module(module), program(program), builder(program.plan) {
+  ProgramLowering(const hlo::Module& module, int64_t vector_bytes, bool as_lapack,
+                  LoweredProgram& program)
+      : module(module), as_lapack(as_lapack), program(program), builder(program.plan) {
     program.plan.vector_bytes = vector_bytes;
     program.plan.name = module.name;
   }
@@ -81,6 +82,7 @@ class ProgramLowering {
   }
 
   const hlo::Module& module;
+  const bool as_lapack;
   LoweredProgram& program;
   PlanBuilder builder;
 
