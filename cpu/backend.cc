@@ -96,6 +96,8 @@ class NativeProgram final : public HostProgram {
     return results;
   }
 
+  std::optional<int64_t> scratch_bytes() const override { return program_.plan.arena_bytes; }
+
  private:
   LoweredProgram program_;
   std::unique_ptr<Code> code_;

@@ -79,8 +79,8 @@ void RegionLowering::emit_cholesky(InstructionId id, BufferId to) {
   });
 }
 
-// Unknowns that LAPACK's kernels solve for together, of f32 with the matrix on the left: 8, and what is
-// left by 4, 2 and 1.
+// Unknowns that LAPACK kernels solve for together, of f32 with the matrix on the left: 8, and what
+// is left by 4, 2 and 1.
 std::vector<std::pair<int64_t, int64_t>> blocks_of(int64_t n, bool in_blocks, bool forward) {
   std::vector<std::pair<int64_t, int64_t>> blocks;
   if (!in_blocks) return {{0, n}};
