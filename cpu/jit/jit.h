@@ -1,5 +1,5 @@
 // Plans to machine code. LLVM stands behind this header, in a shared library of its own
-// (jit/llvm.cc) that is loaded at the first compile: a program that compiles nothing pays nothing.
+// (jit/llvm/) that is loaded at the first compile: a program that compiles nothing pays nothing.
 #pragma once
 
 #include <cstdint>

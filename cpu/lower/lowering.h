@@ -51,8 +51,9 @@ struct View {
 // What all regions of a program share.
 class ProgramLowering {
  public:
-  ProgramLowering(const hlo::Module& module, int64_t vector_bytes, LoweredProgram& program)
-      : module(module), program(program), builder(program.plan) {
+  ProgramLowering(const hlo::Module& module, int64_t vector_bytes, bool as_lapack,
+                  LoweredProgram& program)
+      : module(module), as_lapack(as_lapack), program(program), builder(program.plan) {
     program.plan.vector_bytes = vector_bytes;
     program.plan.name = module.name;
   }
@@ -81,6 +82,7 @@ class ProgramLowering {
   }
 
   const hlo::Module& module;
+  const bool as_lapack;
   LoweredProgram& program;
   PlanBuilder builder;
 
@@ -147,6 +149,9 @@ class RegionLowering {
   void emit_pad(hlo::InstructionId id, BufferId to);
   void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);
+  Status emit_scatter(hlo::InstructionId id);              // scatter.cc
+  void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
+  void emit_triangular_solve(hlo::InstructionId id, BufferId to);
   void emit_reduce(hlo::InstructionId id);
   NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);

@@ -1,5 +1,5 @@
-// Packs: scalar instructions of one region that do the same side by side, to be computed as the lanes
-// of one vector. A body of many scalar carries, one for each leaf of a tree, is made of such.
+// Packs: scalar instructions of one region that do the same side by side, to be computed as the
+// lanes of one vector. A body of many scalar carries, one for each leaf of a tree, is made of such.
 #pragma once
 
 #include <cstdint>

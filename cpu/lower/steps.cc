@@ -101,6 +101,9 @@ Status RegionLowering::emit(InstructionId id) {
     case Opcode::kWhile: return emit_while(id);
     case Opcode::kConditional: return emit_conditional(id);
     case Opcode::kDot: return emit_dot(id);
+    case Opcode::kScatter:
+      if (!instruction.shape.is_scalar()) return emit_scatter(id);
+      return emit_kernel(id);
     case Opcode::kDynamicUpdateSlice:
       if (!instruction.shape.is_scalar()) return emit_update(id);
       break;
@@ -133,6 +136,10 @@ Status RegionLowering::emit(InstructionId id) {
   const BufferId to = place_for(leaf, id);
   if (instruction.opcode == Opcode::kConcatenate) {
     emit_concatenate(id, to);
+  } else if (instruction.opcode == Opcode::kCholesky) {
+    emit_cholesky(id, to);
+  } else if (instruction.opcode == Opcode::kTriangularSolve) {
+    emit_triangular_solve(id, to);
   } else if (instruction.opcode == Opcode::kReduceWindow) {
     emit_running(id, to);
   } else if (instruction.opcode == Opcode::kPad) {

@@ -172,12 +172,14 @@ NodeId PlanBuilder::shuffle(std::span<const NodeId> operands, std::vector<LaneSo
 }
 
 NodeId PlanBuilder::load(BufferId buffer, Type type, NodeId at) {
+  if (ordered_ > 0) return effect(Op::kLoad, type, 0, {at}, buffer);
   return pure(Op::kLoad, type, 0, {at}, buffer, load_floor_);
 }
 
 NodeId PlanBuilder::gather(BufferId buffer, Scalar scalar, NodeId at) {
   const int32_t lanes = type(at).lanes;
   if (lanes == 1) return load(buffer, {scalar, 1}, at);
+  if (ordered_ > 0) return effect(Op::kGather, {scalar, lanes}, 0, {at}, buffer);
   return pure(Op::kGather, {scalar, lanes}, 0, {at}, buffer, load_floor_);
 }
 

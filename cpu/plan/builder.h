@@ -57,6 +57,17 @@ class PlanBuilder {
   // Memory. A load may move out of the loops that stand inside of `floor()` alone.
   NodeId load(BufferId buffer, Type type, NodeId at);
   NodeId gather(BufferId buffer, Scalar scalar, NodeId at);
+  // Loads that are made while it lives stay where they are made: stores stand between them.
+  class Ordered {
+   public:
+    explicit Ordered(PlanBuilder& builder) : builder_(builder) { ++builder.ordered_; }
+    ~Ordered() { --builder_.ordered_; }
+    Ordered(const Ordered&) = delete;
+    Ordered& operator=(const Ordered&) = delete;
+
+   private:
+    PlanBuilder& builder_;
+  };
   void store(BufferId buffer, NodeId at, NodeId value);
   void scatter(BufferId buffer, NodeId at, NodeId value);  // each lane to its own index
   void copy(BufferId to, BufferId from, int64_t bytes);
@@ -149,6 +160,7 @@ class PlanBuilder {
   std::vector<Control> controls_;
   size_t load_floor_ = 0;
   bool is_exact_ = false;
+  int ordered_ = 0;
 };
 
 }  // namespace heddle::cpu
