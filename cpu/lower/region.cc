@@ -348,7 +348,8 @@ void Region::visit(InstructionId step, std::vector<bool>& done) {
   if (done[step.value]) return;
   done[step.value] = true;
   for (LeafId leaf : reads(step)) visit(leaves_[leaf.value].producer, done);
-  // Who reads the array that is overwritten comes first, where it needs none of the steps that wait.
+  // Who reads the array that is overwritten comes first, where it needs none of the steps that
+  // wait.
   waiting_.push_back(step);
   const Instruction& instruction = computation_->at(step);
   if (const int operand = updated_operand(instruction); operand >= 0) {

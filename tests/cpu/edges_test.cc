@@ -57,19 +57,19 @@ std::string text_of(const Loop& loop) {
              " while(init), condition=cond, body=body }\n");
 }
 
-constexpr char kTwo[] = "  p0 = f32[5] parameter(0)\n  p1 = f32[5] parameter(1)\n";
+constexpr char kTwo[] = "  p0 = f32[70] parameter(0)\n  p1 = f32[70] parameter(1)\n";
 // Arrays of the program's own, which it may write.
 constexpr char kTwoOwn[] =
-    "  q0 = f32[5] parameter(0)\n  q1 = f32[5] parameter(1)\n"
-    "  p0 = f32[5] sort(q0), dimensions={0}, to_apply=less\n"
-    "  p1 = f32[5] sort(q1), dimensions={0}, to_apply=less\n";
+    "  q0 = f32[70] parameter(0)\n  q1 = f32[70] parameter(1)\n"
+    "  p0 = f32[70] sort(q0), dimensions={0}, to_apply=less\n"
+    "  p1 = f32[70] sort(q1), dimensions={0}, to_apply=less\n";
 constexpr char kLess[] =
     "less { u = f32[] parameter(0)\n v = f32[] parameter(1)\n"
     "  ROOT l = pred[] compare(u, v), direction=LT }\n";
 
 TEST_F(CpuEdges, CarriesSwap) {
   for (int turns : {0, 1, 2, 3}) {
-    expect_as_evaluated(text_of({.types = {"f32[5]", "f32[5]"},
+    expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]"},
                                  .body = "",
                                  .results = "b, a",
                                  .initial = kTwo,
@@ -86,8 +86,8 @@ TEST_F(CpuEdges, CarriesSwap) {
 }
 
 TEST_F(CpuEdges, CarriesGoRoundWithSums) {
-  expect_as_evaluated(text_of({.types = {"f32[5]", "f32[5]", "f32[5]"},
-                               .body = "  sum = f32[5] add(a, b)\n",
+  expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]", "f32[70]"},
+                               .body = "  sum = f32[70] add(a, b)\n",
                                .results = "c, sum, a",
                                .initial = kTwo,
                                .starts = "p0, p1, p0"}));
@@ -95,18 +95,18 @@ TEST_F(CpuEdges, CarriesGoRoundWithSums) {
 
 TEST_F(CpuEdges, CarriesOfOneValue) {
   expect_as_evaluated(
-      text_of({.types = {"f32[5]", "f32[5]"},
-               .body = "  sum = f32[5] add(a, b)\n  m = f32[5] reverse(b), dimensions={0}\n",
+      text_of({.types = {"f32[70]", "f32[70]"},
+               .body = "  sum = f32[70] add(a, b)\n  m = f32[70] reverse(b), dimensions={0}\n",
                .results = "sum, m",
                .initial = kTwo,
                .starts = "p0, p0"}));
-  expect_as_evaluated(text_of({.types = {"f32[5]", "f32[5]"},
-                               .body = "  sum = f32[5] add(a, b)\n",
+  expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]"},
+                               .body = "  sum = f32[70] add(a, b)\n",
                                .results = "sum, sum",
                                .initial = kTwo,
                                .starts = "p0, p1"}));
-  expect_as_evaluated(text_of({.types = {"f32[5]", "f32[5]"},
-                               .body = "  sum = f32[5] add(a, b)\n",
+  expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]"},
+                               .body = "  sum = f32[70] add(a, b)\n",
                                .results = "sum, b",
                                .initial = kTwo,
                                .starts = "p0, p0"}));
@@ -115,47 +115,47 @@ TEST_F(CpuEdges, CarriesOfOneValue) {
 // One carry's step is computed from what the other one's step overwrites.
 TEST_F(CpuEdges, UpdatesReadEachOthersArrays) {
   expect_as_evaluated(
-      text_of({.types = {"f32[5]", "f32[5]"},
+      text_of({.types = {"f32[70]", "f32[70]"},
                .body = "  ax = f32[1] dynamic-slice(a, i), dynamic_slice_sizes={1}\n"
                        "  bx = f32[1] dynamic-slice(b, next), dynamic_slice_sizes={1}\n"
-                       "  na = f32[5] dynamic-update-slice(a, bx, next)\n"
-                       "  nb = f32[5] dynamic-update-slice(b, ax, i)\n",
+                       "  na = f32[70] dynamic-update-slice(a, bx, next)\n"
+                       "  nb = f32[70] dynamic-update-slice(b, ax, i)\n",
                .results = "na, nb",
                .initial = kTwo,
                .starts = "p0, p1"}));
 }
 
 TEST_F(CpuEdges, AnUpdateIsComputedFromItsOwnArray) {
-  for (const char* part : {"  part = f32[3] slice(a), slice={[0:3]}\n",
-                           "  w = f32[3] slice(a), slice={[1:4]}\n"
-                           "  part = f32[3] reverse(w), dimensions={0}\n",
-                           "  v = f32[5] reverse(a), dimensions={0}\n  t = f32[5] add(v, a)\n"
-                           "  part = f32[3] slice(t), slice={[2:5]}\n"}) {
+  for (const char* part : {"  part = f32[60] slice(a), slice={[0:60]}\n",
+                           "  w = f32[60] slice(a), slice={[1:61]}\n"
+                           "  part = f32[60] reverse(w), dimensions={0}\n",
+                           "  v = f32[70] reverse(a), dimensions={0}\n  t = f32[70] add(v, a)\n"
+                           "  part = f32[60] slice(t), slice={[2:62]}\n"}) {
     expect_as_evaluated(
-        text_of({.types = {"f32[5]"},
-                 .body = cat(part, "  na = f32[5] dynamic-update-slice(a, part, next)\n"),
+        text_of({.types = {"f32[70]"},
+                 .body = cat(part, "  na = f32[70] dynamic-update-slice(a, part, next)\n"),
                  .results = "na",
                  .initial = kTwo,
                  .starts = "p0"}));
     std::string entry =
-        cat("HloModule m\nENTRY main {\n  a = f32[5] parameter(0)\n", "  i = s32[] parameter(1)\n",
-            part, "  ROOT na = f32[5] dynamic-update-slice(a, part, i) }\n");
+        cat("HloModule m\nENTRY main {\n  a = f32[70] parameter(0)\n", "  i = s32[] parameter(1)\n",
+            part, "  ROOT na = f32[70] dynamic-update-slice(a, part, i) }\n");
     expect_as_evaluated(entry);
   }
 }
 
 TEST_F(CpuEdges, AnUpdateBesideItsOldValue) {
-  expect_as_evaluated(text_of({.types = {"f32[5]", "f32[5]"},
+  expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]"},
                                .body = "  u = f32[1] constant({7})\n"
-                                       "  na = f32[5] dynamic-update-slice(a, u, i)\n",
+                                       "  na = f32[70] dynamic-update-slice(a, u, i)\n",
                                .results = "na, a",
                                .initial = kTwo,
                                .starts = "p0, p1"}));
   expect_as_evaluated(
-      "HloModule m\nENTRY main {\n  x = f32[5] parameter(0)\n  i = s32[] parameter(1)\n"
-      "  u = f32[2] constant({7, 8})\n  y = f32[5] dynamic-update-slice(x, u, i)\n"
-      "  z = f32[5] dynamic-update-slice(y, u, i)\n"
-      "  ROOT r = (f32[5], f32[5], f32[5]) tuple(x, z, y) }\n");
+      "HloModule m\nENTRY main {\n  x = f32[70] parameter(0)\n  i = s32[] parameter(1)\n"
+      "  u = f32[2] constant({7, 8})\n  y = f32[70] dynamic-update-slice(x, u, i)\n"
+      "  z = f32[70] dynamic-update-slice(y, u, i)\n"
+      "  ROOT r = (f32[70], f32[70], f32[70]) tuple(x, z, y) }\n");
 }
 
 // What an update overwrites is read first by others, which update what is read by who reads the
@@ -164,36 +164,40 @@ TEST_F(CpuEdges, UpdatesWaitForReadersThatWaitForThem) {
   expect_as_evaluated(
       cat("HloModule m\n", kLess, "ENTRY main {\n", kTwoOwn,
           "  i = s32[] parameter(2)\n  u = f32[1] constant({70})\n"
-          "  s = f32[5] dynamic-update-slice(p0, u, i)\n"
-          "  part = f32[2] slice(p0), slice={[1:3]}\n"
-          "  o = f32[5] dynamic-update-slice(p1, part, i)\n"
-          "  t = f32[5] add(s, p1)\n  ROOT r = (f32[5], f32[5], f32[5]) tuple(o, t, s) }\n"));
+          "  s = f32[70] dynamic-update-slice(p0, u, i)\n"
+          "  part = f32[50] slice(p0), slice={[1:51]}\n"
+          "  o = f32[70] dynamic-update-slice(p1, part, i)\n"
+          "  t = f32[70] add(s, p1)\n  ROOT r = (f32[70], f32[70], f32[70]) tuple(o, t, s) }\n"));
 }
 
 TEST_F(CpuEdges, BranchesUpdateOrPassAnArray) {
   const char* const branches[][2] = {
-      {"  ROOT r = (f32[5], f32[5]) tuple(na, b)", "  ROOT r = (f32[5], f32[5]) tuple(a, b)"},
-      {"  ROOT r = (f32[5], f32[5]) tuple(na, a)", "  ROOT r = (f32[5], f32[5]) tuple(a, a)"},
-      {"  ROOT r = (f32[5], f32[5]) tuple(na, ma)", "  ROOT r = (f32[5], f32[5]) tuple(a, b)"},
-      {"  ROOT r = (f32[5], f32[5]) tuple(b, a)", "  ROOT r = (f32[5], f32[5]) tuple(a, b)"},
-      {"  ROOT r = (f32[5], f32[5]) tuple(b, na)", "  ROOT r = (f32[5], f32[5]) tuple(b, ma)"},
-      {"  ROOT r = (f32[5], f32[5]) tuple(na, v)", "  ROOT r = (f32[5], f32[5]) tuple(a, a)"},
-      {"  ROOT r = (f32[5], f32[5]) tuple(ma, na)", "  ROOT r = (f32[5], f32[5]) tuple(na, ma)"},
-      {"  ROOT r = (f32[5], f32[5]) tuple(v, v)", "  ROOT r = (f32[5], f32[5]) tuple(na, a)"}};
+      {"  ROOT r = (f32[70], f32[70]) tuple(na, b)", "  ROOT r = (f32[70], f32[70]) tuple(a, b)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(na, a)", "  ROOT r = (f32[70], f32[70]) tuple(a, a)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(na, ma)", "  ROOT r = (f32[70], f32[70]) tuple(a, b)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(b, a)", "  ROOT r = (f32[70], f32[70]) tuple(a, b)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(b, na)", "  ROOT r = (f32[70], f32[70]) tuple(b, ma)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(na, v)", "  ROOT r = (f32[70], f32[70]) tuple(a, a)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(ma, na)",
+       "  ROOT r = (f32[70], f32[70]) tuple(na, ma)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(v, v)", "  ROOT r = (f32[70], f32[70]) tuple(na, a)"}};
   const std::string lines =
-      "  p = (f32[5], f32[5]) parameter(0)\n  a = f32[5] get-tuple-element(p), index=0\n"
-      "  b = f32[5] get-tuple-element(p), index=1\n  u = f32[1] constant({70})\n"
+      "  p = (f32[70], f32[70]) parameter(0)\n  a = f32[70] get-tuple-element(p), index=0\n"
+      "  b = f32[70] get-tuple-element(p), index=1\n  u = f32[1] constant({70})\n"
       "  w = f32[1] constant({90})\n  one = s32[] constant(1)\n  two = s32[] constant(2)\n"
-      "  na = f32[5] dynamic-update-slice(a, u, one)\n"
-      "  ma = f32[5] dynamic-update-slice(a, w, two)\n"
-      "  v = f32[5] reverse(a), dimensions={0}\n";
+      "  na = f32[70] dynamic-update-slice(a, u, one)\n"
+      "  ma = f32[70] dynamic-update-slice(a, w, two)\n"
+      "  v = f32[70] reverse(a), dimensions={0}\n";
   for (const auto& pair : branches) {
     for (const char* arrays : {kTwo, kTwoOwn}) {
-      for (const char* which : {"0", "1"}) {
+      // As no rule knows it.
+      for (const char* which : {"minimum(j, j0)", "maximum(j, j1)"}) {
         expect_as_evaluated(cat("HloModule m\n", kLess, "f {\n", lines, pair[0], " }\ng {\n", lines,
-                                pair[1], " }\nENTRY main {\n", arrays, "  k = s32[] constant(",
-                                which, ")\n  t = (f32[5], f32[5]) tuple(p0, p1)\n",
-                                "  ROOT c = (f32[5], f32[5]) conditional(k, t, t), "
+                                pair[1], " }\nENTRY main {\n", arrays,
+                                "  j = s32[] parameter(2)\n  j0 = s32[] constant(0)\n",
+                                "  j1 = s32[] constant(1)\n  k = s32[] ", which,
+                                "\n  t = (f32[70], f32[70]) tuple(p0, p1)\n",
+                                "  ROOT c = (f32[70], f32[70]) conditional(k, t, t), "
                                 "branch_computations={f, g} }\n"));
       }
     }
@@ -202,37 +206,37 @@ TEST_F(CpuEdges, BranchesUpdateOrPassAnArray) {
 
 TEST_F(CpuEdges, LoopsInLoops) {
   expect_as_evaluated(cat(
-      "HloModule m\n", counting("(s32[], f32[5], f32[5])", 3), "inner {\n",
-      elements("(s32[], f32[5], f32[5])", {"f32[5]", "f32[5]"}),
+      "HloModule m\n", counting("(s32[], f32[70], f32[70])", 3), "inner {\n",
+      elements("(s32[], f32[70], f32[70])", {"f32[70]", "f32[70]"}),
       "  x = f32[1] dynamic-slice(b, i), dynamic_slice_sizes={1}\n  y = f32[1] add(x, x)\n"
-      "  na = f32[5] dynamic-update-slice(a, y, next)\n"
-      "  ROOT r = (s32[], f32[5], f32[5]) tuple(next, b, na) }\n"
+      "  na = f32[70] dynamic-update-slice(a, y, next)\n"
+      "  ROOT r = (s32[], f32[70], f32[70]) tuple(next, b, na) }\n"
       "outer {\n",
-      elements("(s32[], f32[5], f32[5])", {"f32[5]", "f32[5]"}),
-      "  zero = s32[] constant(0)\n  t = (s32[], f32[5], f32[5]) tuple(zero, b, a)\n"
-      "  w = (s32[], f32[5], f32[5]) while(t), condition=cond, body=inner\n"
-      "  wa = f32[5] get-tuple-element(w), index=1\n  wb = f32[5] get-tuple-element(w), index=2\n"
-      "  sum = f32[5] add(wa, a)\n  ROOT r = (s32[], f32[5], f32[5]) tuple(next, sum, wb) }\n"
+      elements("(s32[], f32[70], f32[70])", {"f32[70]", "f32[70]"}),
+      "  zero = s32[] constant(0)\n  t = (s32[], f32[70], f32[70]) tuple(zero, b, a)\n"
+      "  w = (s32[], f32[70], f32[70]) while(t), condition=cond, body=inner\n"
+      "  wa = f32[70] get-tuple-element(w), index=1\n  wb = f32[70] get-tuple-element(w), index=2\n"
+      "  sum = f32[70] add(wa, a)\n  ROOT r = (s32[], f32[70], f32[70]) tuple(next, sum, wb) }\n"
       "ENTRY main {\n",
       kTwo,
-      "  zero = s32[] constant(0)\n  t = (s32[], f32[5], f32[5]) tuple(zero, p0, p1)\n"
-      "  ROOT w = (s32[], f32[5], f32[5]) while(t), condition=cond, body=outer }\n"));
+      "  zero = s32[] constant(0)\n  t = (s32[], f32[70], f32[70]) tuple(zero, p0, p1)\n"
+      "  ROOT w = (s32[], f32[70], f32[70]) while(t), condition=cond, body=outer }\n"));
 }
 
 TEST_F(CpuEdges, AConditionReadsAnArray) {
   expect_as_evaluated(
-      "HloModule m\ncond { s = (s32[], f32[5]) parameter(0)\n"
-      "  a = f32[5] get-tuple-element(s), index=1\n  i = s32[] get-tuple-element(s), index=0\n"
+      "HloModule m\ncond { s = (s32[], f32[70]) parameter(0)\n"
+      "  a = f32[70] get-tuple-element(s), index=1\n  i = s32[] get-tuple-element(s), index=0\n"
       "  x = f32[1] dynamic-slice(a, i), dynamic_slice_sizes={1}\n  y = f32[] reshape(x)\n"
       "  n = f32[] constant(100)\n  ROOT l = pred[] compare(y, n), direction=LT }\n"
-      "body { s = (s32[], f32[5]) parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
-      "  a = f32[5] get-tuple-element(s), index=1\n  c = f32[] constant(20)\n"
-      "  d = f32[5] broadcast(c), dimensions={}\n  na = f32[5] add(a, d)\n"
+      "body { s = (s32[], f32[70]) parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+      "  a = f32[70] get-tuple-element(s), index=1\n  c = f32[] constant(20)\n"
+      "  d = f32[70] broadcast(c), dimensions={}\n  na = f32[70] add(a, d)\n"
       "  four = s32[] constant(4)\n  one = s32[] constant(1)\n  j = s32[] add(i, one)\n"
-      "  k = s32[] minimum(j, four)\n  ROOT r = (s32[], f32[5]) tuple(k, na) }\n"
-      "ENTRY main {\n  p0 = f32[5] parameter(0)\n  zero = s32[] constant(0)\n"
-      "  t = (s32[], f32[5]) tuple(zero, p0)\n"
-      "  ROOT w = (s32[], f32[5]) while(t), condition=cond, body=body }\n");
+      "  k = s32[] minimum(j, four)\n  ROOT r = (s32[], f32[70]) tuple(k, na) }\n"
+      "ENTRY main {\n  p0 = f32[70] parameter(0)\n  zero = s32[] constant(0)\n"
+      "  t = (s32[], f32[70]) tuple(zero, p0)\n"
+      "  ROOT w = (s32[], f32[70]) while(t), condition=cond, body=body }\n");
 }
 
 TEST_F(CpuEdges, ALoopThatNeverTurnsKeepsItsArrays) {
@@ -273,15 +277,15 @@ TEST_F(CpuEdges, LoopsThatWriteEveryRow) {
 
 TEST_F(CpuEdges, ResultsAreParametersConstantsAndTheSameTwice) {
   expect_as_evaluated(
-      "HloModule m\nENTRY main {\n  x = f32[5] parameter(0)\n  y = s32[] parameter(1)\n"
+      "HloModule m\nENTRY main {\n  x = f32[70] parameter(0)\n  y = s32[] parameter(1)\n"
       "  c = f32[3] constant({1, 2, 3})\n  k = s32[2] constant({4, 4})\n  s = f32[] constant(5)\n"
-      "  n = f32[5] negate(x)\n  e = f32[0,3] constant({})\n"
-      "  ROOT r = (f32[5], s32[], f32[3], s32[2], f32[], f32[5], f32[5], f32[5], f32[0,3]) "
+      "  n = f32[70] negate(x)\n  e = f32[0,3] constant({})\n"
+      "  ROOT r = (f32[70], s32[], f32[3], s32[2], f32[], f32[70], f32[70], f32[70], f32[0,3]) "
       "tuple(x, y, c, k, s, n, n, x, e) }\n");
   expect_as_evaluated(
       "HloModule m\nENTRY main {\n  ROOT c = (f32[2], (s32[], pred[0]), bf16[]) constant(({1, 2}, "
       "(3, {}), 4)) }\n");
-  expect_as_evaluated("HloModule m\nENTRY main {\n  ROOT x = f32[5] parameter(0) }\n");
+  expect_as_evaluated("HloModule m\nENTRY main {\n  ROOT x = f32[70] parameter(0) }\n");
   expect_as_evaluated("HloModule m\nENTRY main {\n  ROOT c = f32[] constant(2) }\n");
   expect_as_evaluated("HloModule m\nENTRY main {\n  ROOT r = () tuple() }\n");
 }
@@ -357,8 +361,8 @@ TEST_F(CpuEdges, RankZero) {
 // An index of u64 beyond all s64 lies behind the array, not before it.
 TEST_F(CpuEdges, LargeUnsignedIndicesClampToTheEnd) {
   expect_as_evaluated(
-      "HloModule m\nENTRY main {\n  x = f32[5] parameter(0)\n"
-      "  i = u64[] constant(18446744073709551615)\n"
+      "HloModule m\nENTRY main {\n  x = f32[70] parameter(0)\n"
+      "  j = u64[] parameter(1)\n  z = u64[] subtract(j, j)\n  i = u64[] not(z)\n"
       "  ROOT y = f32[2] dynamic-slice(x, i), dynamic_slice_sizes={2} }\n");
 }
 
@@ -373,10 +377,10 @@ TEST_F(CpuEdges, ScalarsOfKernelsAreCarried) {
 // Reads of an array whose place another result takes.
 TEST_F(CpuEdges, ResultsThatReadEachOther) {
   expect_as_evaluated(
-      text_of({.types = {"f32[5]", "f32[5]"},
-               .body = "  v = f32[5] reverse(b), dimensions={0}\n"
-                       "  na = f32[5] add(a, v)\n  w = f32[5] reverse(na), dimensions={0}\n"
-                       "  nb = f32[5] subtract(w, a)\n",
+      text_of({.types = {"f32[70]", "f32[70]"},
+               .body = "  v = f32[70] reverse(b), dimensions={0}\n"
+                       "  na = f32[70] add(a, v)\n  w = f32[70] reverse(na), dimensions={0}\n"
+                       "  nb = f32[70] subtract(w, a)\n",
                .results = "na, nb",
                .initial = kTwo,
                .starts = "p0, p1"}));
