@@ -4,7 +4,6 @@
 // HEDDLE_RANDOM_PROGRAMS=FIRST:LAST runs those of these numbers.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "heddle/base/strings.h"
@@ -241,19 +240,9 @@ class ProgramWriter {
   std::string computations_;
 };
 
-std::pair<uint64_t, uint64_t> numbers() {
-  const char* asked = std::getenv("HEDDLE_RANDOM_PROGRAMS");
-  if (asked == nullptr) return {0, kPrograms};
-  char* end = nullptr;
-  const uint64_t first = std::strtoull(asked, &end, 10);
-  if (*end != ':') return {0, first};
-  return {first, std::strtoull(end + 1, nullptr, 10)};
-}
-
 TEST(RandomLoops, GiveNativelyTheEvaluatorsBits) {
   HEDDLE_NEEDS_CODE_GENERATOR();
-  const auto [first, last] = numbers();
-  ASSERT_LT(first, last) << "HEDDLE_RANDOM_PROGRAMS is N or FIRST:LAST";
+  const auto [first, last] = random_numbers(kPrograms);
   for (uint64_t seed = first; seed < last; ++seed) {
     SCOPED_TRACE(cat("program ", seed));
     expect_as_evaluated(ProgramWriter(seed).run());

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 
 #include "heddle/base/strings.h"
@@ -19,15 +18,6 @@ namespace {
 constexpr uint64_t kPrograms = 300;
 // More of the same cause say nothing new.
 constexpr int kMostShrunk = 10;
-
-std::pair<uint64_t, uint64_t> numbers() {
-  const char* asked = std::getenv("HEDDLE_RANDOM_PROGRAMS");
-  if (asked == nullptr) return {0, kPrograms};
-  char* end = nullptr;
-  const uint64_t first = std::strtoull(asked, &end, 10);
-  if (*end != ':') return {0, first};
-  return {first, std::strtoull(end + 1, nullptr, 10)};
-}
 
 // Empty, or what differs.
 std::string problem(const Program& program) {
@@ -51,8 +41,7 @@ std::string text_of(const Program& program) {
 
 TEST(RandomPrograms, GiveNativelyWhatTheEvaluatorGives) {
   HEDDLE_NEEDS_CODE_GENERATOR();
-  const auto [first, last] = numbers();
-  ASSERT_LT(first, last) << "HEDDLE_RANDOM_PROGRAMS is N or FIRST:LAST";
+  const auto [first, last] = cpu::random_numbers(kPrograms);
   const cpu::Statistics before = cpu::statistics();
   int found = 0;
   for (uint64_t seed = first; seed < last; ++seed) {

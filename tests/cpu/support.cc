@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "heddle/base/strings.h"
@@ -157,7 +158,7 @@ std::vector<Literal> arguments_of(const hlo::Module& module) {
   return out;
 }
 
-void expect_as_evaluated(std::string_view text) {
+void expect_as_evaluated(std::string_view text, const Allowed& allowed) {
   const auto module = hlo::parse_text(text);
   ASSERT_TRUE(module.ok()) << module.status() << "\n" << text;
   const std::vector<Literal> arguments = arguments_of(*module);
@@ -168,11 +169,22 @@ void expect_as_evaluated(std::string_view text) {
   EXPECT_EQ(statistics().native, before + 1) << "the evaluator runs it";
   for (const bool donated : {false, true}) {
     const Literal got = program.run(arguments, donated);
-    EXPECT_EQ(difference(got, *want), "")
+    EXPECT_EQ(difference(got, *want, allowed), "")
         << (donated ? "donated" : "not donated") << "\ngot " << hlo::print_literal(got) << "\nwant "
         << hlo::print_literal(*want) << "\n"
         << text;
   }
+}
+
+std::pair<uint64_t, uint64_t> random_numbers(uint64_t programs) {
+  const char* asked = std::getenv("HEDDLE_RANDOM_PROGRAMS");
+  if (asked == nullptr) return {0, programs};
+  char* end = nullptr;
+  const uint64_t first = std::strtoull(asked, &end, 10);
+  const auto numbers = *end == ':' ? std::pair{first, uint64_t{std::strtoull(end + 1, nullptr, 10)}}
+                                   : std::pair{uint64_t{0}, first};
+  EXPECT_LT(numbers.first, numbers.second) << "HEDDLE_RANDOM_PROGRAMS is LAST or FIRST:LAST";
+  return numbers;
 }
 
 }  // namespace heddle::cpu

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/hlo/literal.h"
@@ -50,6 +51,10 @@ std::vector<Literal> arguments_of(const hlo::Module& module);
 
 // Runs the module natively, with and without donation, on arguments_of(): both give the evaluator's
 // value, and arguments that are not donated keep theirs.
-void expect_as_evaluated(std::string_view text);
+void expect_as_evaluated(std::string_view text, const Allowed& allowed = {});
+
+// The first number of a random program and the one behind the last: 0 and `programs`, or what
+// HEDDLE_RANDOM_PROGRAMS says, LAST or FIRST:LAST.
+std::pair<uint64_t, uint64_t> random_numbers(uint64_t programs);
 
 }  // namespace heddle::cpu
