@@ -107,7 +107,8 @@ InstructionId slice_of_slice(Simplifier& to, const Instruction& now) {
   for (size_t d = 0; d < both.slice.size(); ++d) {
     hlo::SliceDimension& s = both.slice[d];
     int64_t size = now.shape.dimension(static_cast<int64_t>(d));
-    s.start = first[d].start + s.start * first[d].stride;
+    // The place of no element may lie behind all of them.
+    s.start = first[d].start + (size == 0 ? 0 : s.start * first[d].stride);
     s.stride *= first[d].stride;
     s.limit = size == 0 ? s.start : s.start + (size - 1) * s.stride + 1;
   }

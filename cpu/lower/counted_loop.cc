@@ -27,23 +27,27 @@ LeafId operand(const Region& region, const Instruction& instruction, size_t i) {
   return region.leaf(instruction.operands[i]);
 }
 
-// The leaf is the counter as it enters the turn, or that with the choice that numpy's negative
-// indices need: select(i < 0, i + n, i).
-bool is_counter(const Region& body, LeafId leaf, LeafId counter) {
-  if (leaf == counter) return true;
+// What is chosen where numpy's negative indices need a choice: x of select(x < 0, x + n, x).
+LeafId without_wrap(const Region& body, LeafId leaf) {
   const Instruction& select = producer(body, leaf);
-  if (select.opcode != Opcode::kSelect || operand(body, select, 2) != counter) return false;
+  if (select.opcode != Opcode::kSelect) return leaf;
+  const LeafId chosen = operand(body, select, 2);
   const Instruction& test = producer(body, operand(body, select, 0));
-  return test.opcode == Opcode::kCompare &&
-         test.attrs.get<hlo::CompareAttrs>().direction == hlo::ComparisonDirection::kLt &&
-         operand(body, test, 0) == counter && integer_constant(body, operand(body, test, 1)) == 0;
+  const bool wraps =
+      test.opcode == Opcode::kCompare &&
+      test.attrs.get<hlo::CompareAttrs>().direction == hlo::ComparisonDirection::kLt &&
+      operand(body, test, 0) == chosen && integer_constant(body, operand(body, test, 1)) == 0;
+  return wraps ? chosen : leaf;
+}
+
+// The leaf is the counter as it enters the turn.
+bool is_counter(const Region& body, LeafId leaf, LeafId counter) {
+  return without_wrap(body, leaf) == counter;
 }
 
 // n - 1 - i, also as (n - i) - 1.
 bool is_reversed(const Region& body, LeafId leaf, LeafId counter, int64_t turns) {
-  const Instruction* difference = &producer(body, leaf);
-  if (difference->opcode == Opcode::kSelect)
-    difference = &producer(body, operand(body, *difference, 2));
+  const Instruction* difference = &producer(body, without_wrap(body, leaf));
   if (difference->opcode != Opcode::kSubtract) return false;
   const LeafId first = operand(body, *difference, 0), second = operand(body, *difference, 1);
   if (is_counter(body, second, counter)) return integer_constant(body, first) == turns - 1;

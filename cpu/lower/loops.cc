@@ -280,19 +280,19 @@ Status RegionLowering::emit_update(InstructionId id) {
   const bool in_place = program_.state(old).is_writable && program_.state(old).pending == 1;
   BufferId to = old;
   Value part_value = values_[part_leaf.value];
-  if (in_place) {
-    // The part may be computed from what it overwrites.
-    bool reads_target = false;
-    for (LeafId read : region_.reads(id)) {
-      const Value& value = values_[read.value];
-      reads_target |= read != target && value.is_buffer() && value.buffer == old;
-    }
-    if (region_.is_lazy(part_leaf) && (reads_target || region_.reaches(part_leaf, target))) {
-      const BufferId copy = program_.allocate(part);
-      write_leaf(part_leaf, copy);
-      part_value = Value::of(copy);
-    }
-  } else {
+  // The part may be computed from what it overwrites.
+  bool reads_target = region_.is_lazy(part_leaf) && region_.reaches(part_leaf, target);
+  for (LeafId read : region_.reads(id)) {
+    const Value& value = values_[read.value];
+    reads_target |=
+        region_.is_lazy(part_leaf) && read != target && value.is_buffer() && value.buffer == old;
+  }
+  if (reads_target) {
+    const BufferId copy = program_.allocate(part);
+    write_leaf(part_leaf, copy);
+    part_value = Value::of(copy);
+  }
+  if (!in_place) {
     to = place_for(leaf, id);
     program_.copy_whole(to, old, update.shape.byte_size(), 1);
   }

@@ -162,6 +162,9 @@ class RegionLowering {
   // ---- regions.cc: loops and branches of the program.
   Status emit_while(hlo::InstructionId id);
   Status emit_conditional(hlo::InstructionId id);
+  // Copies each value that has a buffer, `from`, to its place. They may change places.
+  void put_in_places(std::span<const LeafId> leaves, std::span<const BufferId> places,
+                     std::vector<BufferId> from);
 
   // ---- packed.cc: packs of scalars.
   bool emit_pack(int pack);
@@ -169,6 +172,8 @@ class RegionLowering {
 
   // ---- steps.cc
   Status emit(hlo::InstructionId id);
+  // The leaves of a constant, from number `next` on.
+  void bind_constants(std::span<const LeafId> leaves, size_t& next, const Literal& literal);
   Status emit_kernel(hlo::InstructionId id);
   // A place for a result of the step: the wanted one, if no reader of its old value comes later.
   BufferId place_for(LeafId leaf, hlo::InstructionId step);

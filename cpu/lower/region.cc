@@ -367,16 +367,21 @@ void Region::visit(InstructionId step, std::vector<bool>& done) {
   if (done[step.value]) return;
   done[step.value] = true;
   for (LeafId leaf : reads(step)) visit(leaves_[leaf.value].producer, done);
-  // Who reads the array that is overwritten comes first, where it can.
+  // Who reads the array that is overwritten comes first, where it needs none of the steps that
+  // wait.
+  waiting_.push_back(step);
   const Instruction& instruction = computation_->at(step);
   if (const int operand = updated_operand(instruction); operand >= 0) {
     const LeafId target = leaf(instruction.operands[static_cast<size_t>(operand)]);
     for (size_t i = step.value + 1; i < done.size(); ++i) {
       const InstructionId other(i);
-      if (done[i] || !std::ranges::count(reads(other), target) || depends(other, step)) continue;
+      if (done[i] || !std::ranges::count(reads(other), target)) continue;
+      if (std::ranges::any_of(waiting_, [&](InstructionId on) { return depends(other, on); }))
+        continue;
       visit(other, done);
     }
   }
+  waiting_.pop_back();
   order_.push_back(step);
 }
 

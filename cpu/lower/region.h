@@ -80,6 +80,7 @@ class Region {
   std::vector<std::vector<LeafId>> reads_;
   std::vector<int> read_count_;
   std::vector<hlo::InstructionId> order_;
+  std::vector<hlo::InstructionId> waiting_;  // of visit(): for the readers of what they overwrite
 };
 
 // tuple, get-tuple-element and what else hands leaves on.

@@ -86,6 +86,23 @@ int64_t updated_parameter(const Region& region, LeafId leaf) {
 
 }  // namespace
 
+void RegionLowering::put_in_places(std::span<const LeafId> leaves, std::span<const BufferId> places,
+                                   std::vector<BufferId> from) {
+  // A value that lies in another one's place is saved before that is written.
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (!from[i].valid() || from[i] == places[i] || !std::ranges::count(places, from[i])) continue;
+    const BufferId saved = program_.allocate(shape(leaves[i]));
+    program_.touch(from[i]);
+    b().copy(saved, from[i], shape(leaves[i]).byte_size());
+    from[i] = saved;
+  }
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (!from[i].valid()) continue;
+    program_.touch(from[i]);
+    b().copy(places[i], from[i], shape(leaves[i]).byte_size());
+  }
+}
+
 Status RegionLowering::emit_while(InstructionId id) {
   const Instruction& loop = at(id);
   const hlo::Computation& body_computation = program_.module.at(loop.called[0]);
@@ -213,18 +230,7 @@ Status RegionLowering::emit_while(InstructionId id) {
     if (kinds[i] == Carry::kNode && !in_vector[i]) next_nodes.push_back(next.node);
     if (kinds[i] == Carry::kArray) from[i] = next.buffer;
   }
-  // A value that lies in another carry's place is saved before that is written.
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!from[i].valid() || from[i] == places[i] || !std::ranges::count(places, from[i])) continue;
-    const BufferId saved = program_.allocate(shape(initial[i]));
-    b().copy(saved, from[i], shape(initial[i]).byte_size());
-    from[i] = saved;
-  }
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!from[i].valid()) continue;
-    program_.touch(from[i]);
-    b().copy(places[i], from[i], shape(initial[i]).byte_size());
-  }
+  put_in_places(initial, places, std::move(from));
   const std::vector<NodeId> last = b().end_while(next_nodes);
   program_.end_loop();
 
@@ -309,14 +315,13 @@ Status RegionLowering::emit_conditional(InstructionId id) {
     inner.want_results(places);
     HEDDLE_RETURN_IF_ERROR(inner.run());
     std::vector<NodeId> yields;
+    std::vector<BufferId> from(results.size());
     for (size_t r = 0; r < results.size(); ++r) {
       const Value value = inner.result(r);
-      if (value.is_node()) {
-        yields.push_back(value.node);
-      } else {
-        b().copy(places[r], value.buffer, shape(results[r]).byte_size());
-      }
+      if (value.is_node()) yields.push_back(value.node);
+      if (value.is_buffer()) from[r] = value.buffer;
     }
+    put_in_places(results, places, std::move(from));
     b().end_branch(yields);
   }
   for (BufferId buffer : taken) program_.state(buffer).pending = 1;  // this step's own

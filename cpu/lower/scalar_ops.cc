@@ -366,7 +366,9 @@ int64_t bits_of_element(const Literal& literal, int64_t position) {
 }
 
 NodeId as_index(PlanBuilder& builder, DType dtype, NodeId value) {
-  if (bits_of(builder.type(value).scalar) == 64) return value;
+  if (dtype == u64)  // what no s64 holds lies behind every array
+    return builder.binary(Op::kUMin, value, builder.index(INT64_MAX));
+  if (dtype == s64) return value;
   return builder.cast(is_signed(dtype) ? Op::kSExtend : Op::kZExtend, Scalar::kI64, value);
 }
 

@@ -108,6 +108,14 @@ Status RegionLowering::emit(InstructionId id) {
       if (!instruction.shape.is_scalar()) return emit_update(id);
       break;
     case Opcode::kReduce: emit_reduce(id); return {};
+    case Opcode::kConstant:
+      if (instruction.shape.is_tuple()) {
+        size_t next = 0;
+        bind_constants(region_.leaves_of(id), next,
+                       instruction.attrs.get<hlo::ConstantAttrs>().literal);
+        return {};
+      }
+      break;
     default: break;
   }
   const LeafId leaf = region_.leaf(id);
@@ -149,6 +157,18 @@ Status RegionLowering::emit(InstructionId id) {
   }
   bind(leaf, Value::of(to));
   return {};
+}
+
+void RegionLowering::bind_constants(std::span<const LeafId> leaves, size_t& next,
+                                    const Literal& literal) {
+  if (literal.is_tuple()) {
+    for (const Literal& element : literal.elements()) bind_constants(leaves, next, element);
+    return;
+  }
+  const LeafId leaf = leaves[next++];
+  bind(leaf, is_node_type(shape(leaf))
+                 ? Value::of(b().bits({scalar_type(shape(leaf)), 1}, bits_of_element(literal, 0)))
+                 : Value::of(program_.constant(literal)));
 }
 
 Status RegionLowering::emit_kernel(InstructionId id) {

@@ -6,47 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <regex>
 
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/evaluate_together.h"
+#include "heddle/tests/conformance/corpora.h"
 #include "heddle/tools/conformance/run.h"
 
 namespace heddle::conformance {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr const char* kOwn = "tests/conformance/apps";
-constexpr const char* kOwnSpmd = "tests/conformance/spmd";
-constexpr const char* kShared = "../shared/conformance";
 // Failures printed in full; the rest are counted.
 constexpr int kShown = 20;
-
-std::vector<std::string> packs_of(const std::vector<std::string>& folders) {
-  std::vector<std::string> out;
-  for (const std::string& folder : folders) {
-    if (!fs::is_directory(folder)) continue;
-    const auto found = find_packs({folder});
-    if (found.ok()) out.insert(out.end(), found->begin(), found->end());
-  }
-  return out;
-}
-
-std::vector<std::string> all_packs() {
-  return packs_of(
-      {kOwn, kOwnSpmd, base::cat(kShared, "/jaxtests"), base::cat(kShared, "/stablehlo")});
-}
-
-// apps_conds
-std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
-  const fs::path path(info.param);
-  const std::string pack = path.filename().string();
-  return path.parent_path().filename().string() + "_" + pack.substr(0, pack.find('.'));
-}
 
 class Corpus : public ::testing::TestWithParam<std::string> {
  protected:
@@ -89,19 +61,6 @@ StatusOr<std::vector<Literal>> evaluate_replicas(
                                 arguments);
 }
 
-// Cases whose expected value we do not give, with the cause: the rows "| `name` | cause |" of
-// docs/conformance.md. One that passes after all must leave the table.
-std::map<std::string, std::string> known_differences() {
-  std::map<std::string, std::string> out;
-  std::ifstream in("docs/conformance.md");
-  const std::regex row(R"(\| `([^`]+)` \| (.+) \|)");
-  std::string line;
-  while (std::getline(in, line) && line != "## The failures") continue;
-  for (std::smatch m; std::getline(in, line) && !line.starts_with("## ");)
-    if (std::regex_match(line, m, row)) out.emplace(m.str(1), m.str(2));
-  return out;
-}
-
 // Ops that are waiting for their evaluation, and the cases they hold up.
 TEST_P(Corpus, EvaluatesToItsExpectedResults) {
   const std::map<std::string, std::string> known = known_differences();
@@ -129,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Packs, Corpus, ::testing::ValuesIn(all_packs()), test_n
 TEST(Corpora, AppsAreInTheRepository) { EXPECT_GE(packs_of({kOwn}).size(), 21u); }
 
 TEST(Corpora, SharedOnesAreThere) {
-  if (!fs::is_directory(kShared))
+  if (!std::filesystem::is_directory(kShared))
     GTEST_SKIP() << "no " << kShared << ": " << packs_of({kOwn}).size() << " packs of apps only";
   EXPECT_GE(all_packs().size(), 60u);
 }

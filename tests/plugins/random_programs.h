@@ -45,8 +45,10 @@ void compare_in_workers(uint64_t first, uint64_t last, const std::string& librar
                         const std::function<void(uint64_t seed, const Finding&)>& report,
                         const std::function<void(const std::string& step)>& refused);
 
-// The least part of the program that was found to have the same outcome: fewer results, and
-// instructions that became arguments. Each try is a process.
+// The least part of the program that was found to be the same by the test: fewer results, and
+// instructions that became arguments.
+Program shrunk(Program program, const std::function<bool(const Program&)>& same);
+// The same outcome. Each try is a process.
 Program shrunk(Program program, Outcome outcome, const std::string& library);
 
 }  // namespace heddle::random_programs

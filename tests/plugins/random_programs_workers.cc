@@ -1,16 +1,12 @@
-// Processes of their own, and smaller programs of the same outcome.
+// Programs in processes of their own.
 #include <memory>
 #include <optional>
 
 #include "heddle/base/subnormals.h"
-#include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
-#include "heddle/hlo/verify.h"
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tests/plugins/random_programs.h"
 #include "heddle/tools/conformance/child.h"
-#include "heddle/transform/passes.h"
 
 namespace heddle::random_programs {
 namespace {
@@ -63,38 +59,6 @@ int work(uint64_t first, uint64_t last, const std::string& library, int to) {
   return 0;
 }
 
-// The entry up to an instruction, as the result.
-Program cut(const Program& program, hlo::InstructionId root) {
-  Program out = program;
-  hlo::Computation& main = out.module.computations[out.module.entry.value];
-  main.root = root;
-  out.module = transform::remove_unused(out.module).value();
-  out.errors.clear();
-  return out;
-}
-
-// With one instruction more an argument, of the value that the evaluator gives it.
-std::optional<Program> with_argument(const Program& program, hlo::InstructionId id) {
-  const hlo::Computation& main = program.module.entry_computation();
-  const hlo::Instruction& old = main.at(id);
-  const bool is_source = old.opcode == hlo::Opcode::kParameter ||
-                         old.opcode == hlo::Opcode::kConstant || !old.shape.is_array();
-  if (is_source || id == main.root) return std::nullopt;
-  const StatusOr<Literal> value = hlo::evaluate(cut(program, id).module, program.arguments);
-  if (!value.ok()) return std::nullopt;
-  Program out = program;
-  hlo::Computation& now = out.module.computations[out.module.entry.value];
-  hlo::Instruction& parameter = now.instructions[id.value];
-  parameter = hlo::Instruction();
-  parameter.opcode = hlo::Opcode::kParameter;
-  parameter.shape = old.shape;
-  parameter.attrs = hlo::ParameterAttrs{.number = static_cast<int64_t>(now.parameters.size())};
-  now.parameters.push_back(id);
-  out.module = transform::remove_unused(out.module).value();
-  out.arguments.push_back(*value);
-  return out;
-}
-
 }  // namespace
 
 void compare_in_workers(uint64_t first, uint64_t last, const std::string& library,
@@ -127,26 +91,9 @@ void compare_in_workers(uint64_t first, uint64_t last, const std::string& librar
 }
 
 Program shrunk(Program program, Outcome outcome, const std::string& library) {
-  const auto same = [&](const Program& tried) {
+  return shrunk(std::move(program), [&](const Program& tried) {
     return compare_in_a_process(tried, library).outcome == outcome;
-  };
-  // The first instruction by which it is found.
-  for (size_t i = 0; i < program.module.entry_computation().instructions.size(); ++i) {
-    const hlo::InstructionId id(i);
-    const hlo::Instruction& root = program.module.entry_computation().at(id);
-    if (root.opcode == hlo::Opcode::kParameter || !root.shape.is_array()) continue;
-    Program tried = cut(program, id);
-    if (!same(tried)) continue;
-    program = std::move(tried);
-    break;
-  }
-  // From the last on: what an instruction is given instead of computing it leaves all before it.
-  for (size_t i = program.module.entry_computation().instructions.size(); i-- > 0;) {
-    if (i >= program.module.entry_computation().instructions.size()) continue;
-    std::optional<Program> tried = with_argument(program, hlo::InstructionId(i));
-    if (tried.has_value() && same(*tried)) program = *std::move(tried);
-  }
-  return program;
+  });
 }
 
 }  // namespace heddle::random_programs

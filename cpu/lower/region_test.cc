@@ -1,0 +1,228 @@
+#include "heddle/cpu/lower/region.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "heddle/base/strings.h"
+#include "heddle/cpu/lower/counted_loop.h"
+#include "heddle/hlo/text.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+// A program and what is known of its entry, by the names of its instructions.
+class Known {
+ public:
+  explicit Known(const std::string& lines, const std::string& called = "")
+      : module_(
+            hlo::parse_text(cat("HloModule m\n", called, "ENTRY main {\n", lines, " }\n")).value()),
+        region_(module_, module_.entry_computation()) {}
+
+  const hlo::Module& module() const { return module_; }
+  const Region& region() const { return region_; }
+  hlo::InstructionId id(std::string_view name) const {
+    const auto& all = module_.entry_computation().instructions;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i].name == name) return hlo::InstructionId(i);
+    }
+    ADD_FAILURE() << "no " << name;
+    return {};
+  }
+  bool is_lazy(std::string_view name) const { return region_.is_lazy(region_.leaf(id(name))); }
+  // When the step runs; -1: it is none.
+  int64_t turn(std::string_view name) const {
+    const auto found = std::ranges::find(region_.steps(), id(name));
+    return found == region_.steps().end() ? -1 : found - region_.steps().begin();
+  }
+
+ private:
+  hlo::Module module_;
+  Region region_;
+};
+
+TEST(Region, ElementsAreComputedWhereTheyAreRead) {
+  const Known known(
+      "  x = f32[8] parameter(0)\n  c = f32[] constant(2)\n  d = f32[8] broadcast(c), "
+      "dimensions={}\n"
+      "  y = f32[8] multiply(x, d)\n  z = f32[8] sine(y)\n  ROOT r = f32[8] add(z, x)");
+  EXPECT_TRUE(known.is_lazy("c"));
+  EXPECT_TRUE(known.is_lazy("d"));
+  EXPECT_TRUE(known.is_lazy("y"));
+  EXPECT_TRUE(known.is_lazy("z"));
+  EXPECT_FALSE(known.is_lazy("r")) << "a result has a place";
+  EXPECT_EQ(known.region().steps().size(), 1u);
+}
+
+TEST(Region, WhatTwoStepsReadIsComputedOnce) {
+  const Known known(
+      "  x = f32[8] parameter(0)\n  y = f32[8] sine(x)\n  a = f32[8] add(y, x)\n"
+      "  v = f32[8] reverse(y), dimensions={0}\n  b = f32[8] multiply(v, x)\n"
+      "  ROOT r = (f32[8], f32[8]) tuple(a, b)");
+  EXPECT_FALSE(known.is_lazy("y"));
+  EXPECT_TRUE(known.is_lazy("v")) << "a movement costs nothing";
+  EXPECT_LT(known.turn("y"), known.turn("a"));
+  EXPECT_EQ(known.region().read_count(known.region().leaf(known.id("y"))), 2);
+}
+
+TEST(Region, KernelsReadMemory) {
+  const Known known(
+      "  x = f32[8] parameter(0)\n  y = f32[8] negate(x)\n"
+      "  ROOT r = f32[8] sort(y), dimensions={0}, to_apply=less",
+      "less { u = f32[] parameter(0)\n v = f32[] parameter(1)\n"
+      "  ROOT l = pred[] compare(u, v), direction=LT }\n");
+  EXPECT_FALSE(known.is_lazy("y"));
+  EXPECT_FALSE(is_loop_step(known.module(), known.module().entry_computation(),
+                            known.module().entry_computation().at(known.id("r"))));
+}
+
+TEST(Region, WhatNobodyReadsIsNoStep) {
+  const Known known("  x = f32[8] parameter(0)\n  y = f32[8] sine(x)\n  ROOT r = f32[8] negate(x)");
+  EXPECT_EQ(known.turn("y"), -1);
+}
+
+TEST(Region, AnUpdateRunsBehindTheReadersOfItsArray) {
+  const Known known(
+      "  p = f32[8] parameter(0)\n  x = f32[8] sine(p)\n  i = s32[] parameter(1)\n"
+      "  u = f32[1] constant({7})\n  s = f32[8] dynamic-update-slice(x, u, i)\n"
+      "  a = f32[8] cosine(x)\n  b = f32[8] add(a, s)\n"
+      "  ROOT r = (f32[8], f32[8], f32[8]) tuple(s, a, b)");
+  EXPECT_LT(known.turn("a"), known.turn("s"));
+  EXPECT_LT(known.turn("s"), known.turn("b"));
+}
+
+// o waits for t, which reads what it overwrites; t waits for s, which waits for o. The chain breaks
+// where a reader needs a step that waits.
+TEST(Region, EveryStepRunsBehindWhatItReads) {
+  const Known known(
+      "  x = f32[8] parameter(0)\n  y = f32[8] parameter(1)\n  i = s32[] parameter(2)\n"
+      "  u = f32[1] constant({7})\n  s = f32[8] dynamic-update-slice(x, u, i)\n"
+      "  part = f32[2] slice(x), slice={[1:3]}\n  o = f32[8] dynamic-update-slice(y, part, i)\n"
+      "  t = f32[8] add(s, y)\n  ROOT r = (f32[8], f32[8], f32[8]) tuple(o, t, s)");
+  EXPECT_LT(known.turn("o"), known.turn("s")) << "it reads what s overwrites";
+  EXPECT_LT(known.turn("s"), known.turn("t"));
+}
+
+TEST(Region, ReadsInPlaceAreThoseOfTheSameElement) {
+  const Known known(
+      "  x = f32[8] parameter(0)\n  n = f32[8] negate(x)\n  v = f32[8] reverse(x), dimensions={0}\n"
+      "  w = f32[8] reverse(n), dimensions={0}\n  a = f32[8] add(x, n)\n  b = f32[8] add(x, v)\n"
+      "  c = f32[8] add(w, w)\n  ROOT r = (f32[8], f32[8], f32[8]) tuple(a, b, c)");
+  const LeafId x = known.region().leaf(known.id("x"));
+  EXPECT_TRUE(known.region().reads_in_place(known.id("a"), x));
+  EXPECT_FALSE(known.region().reads_in_place(known.id("b"), x));
+  EXPECT_TRUE(known.region().reaches(known.region().leaf(known.id("v")), x));
+}
+
+TEST(Region, TuplesAreTheirLeaves) {
+  const Known known(
+      "  p = (f32[2], (s32[], f32[3])) parameter(0)\n  q = (s32[], f32[3]) get-tuple-element(p), "
+      "index=1\n"
+      "  a = f32[3] get-tuple-element(q), index=1\n  t = (f32[3], (s32[], f32[3])) tuple(a, q)\n"
+      "  ROOT r = ((f32[3], (s32[], f32[3])), f32[3]) tuple(t, a)");
+  ASSERT_EQ(known.region().parameters().size(), 3u);
+  ASSERT_EQ(known.region().results().size(), 4u);
+  EXPECT_EQ(known.region().results()[0], known.region().parameters()[2]);
+  EXPECT_EQ(known.region().results()[1], known.region().parameters()[1]);
+  EXPECT_EQ(known.region().results()[3], known.region().parameters()[2]);
+  EXPECT_TRUE(known.region().steps().empty());
+}
+
+TEST(Region, ReshapesThatKeepTheOrderOfDimensionsAreDegenerate) {
+  const auto is_degenerate = [](std::vector<int64_t> from, std::vector<int64_t> to) {
+    return is_degenerate_reshape(Shape(f32, std::move(from)), Shape(f32, std::move(to)));
+  };
+  EXPECT_TRUE(is_degenerate({1, 3}, {3}));
+  EXPECT_TRUE(is_degenerate({2, 1, 3}, {2, 3, 1, 1}));
+  EXPECT_TRUE(is_degenerate({1}, {}));
+  EXPECT_FALSE(is_degenerate({2, 3}, {6}));
+  EXPECT_FALSE(is_degenerate({2, 3}, {3, 2}));
+}
+
+// Counted loops ---------------------------------------------------------------------------------
+
+// while (i DIRECTION n) { a[start] = u; i = i + step } from i = first, of f32[3,2].
+struct Rows {
+  std::string start = "i";
+  std::string lines;  // that name it
+  std::string read;   // another reader of a, "" or the third result
+  std::string direction = "LT";
+  int first = 0, turns = 3, step = 1;
+};
+
+struct Analysed {
+  hlo::Module module;
+  std::optional<CountedLoop> counted;
+  bool all_rows = false;
+};
+
+Analysed analysed(const Rows& rows) {
+  const std::string state = "(s32[], f32[3,2], f32[3,2])";
+  const std::string text = cat(
+      "HloModule m\ncond { s = ", state,
+      " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n", "  n = s32[] constant(",
+      rows.turns, ")\n  ROOT l = pred[] compare(i, n), direction=", rows.direction,
+      " }\nbody { s = ", state, " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n",
+      "  a = f32[3,2] get-tuple-element(s), index=1\n  b = f32[3,2] get-tuple-element(s), "
+      "index=2\n",
+      "  k = s32[] constant(", rows.step, ")\n  next = s32[] add(i, k)\n  z = s32[] constant(0)\n",
+      "  one = s32[] constant(1)\n  two = s32[] constant(2)\n  three = s32[] constant(3)\n",
+      "  u = f32[1,2] constant({{7, 8}})\n", rows.lines,
+      "  na = f32[3,2] dynamic-update-slice(a, u, ", rows.start, ", z)\n  ROOT r = ", state,
+      " tuple(next, na, ", rows.read.empty() ? "b" : rows.read, ") }\n",
+      "ENTRY main {\n  i = s32[] constant(", rows.first,
+      ")\n  a = f32[3,2] parameter(0)\n  b = f32[3,2] parameter(1)\n  t = ", state,
+      " tuple(i, a, b)\n  ROOT w = ", state, " while(t), condition=cond, body=body }\n");
+  Analysed out{hlo::parse_text(text).value(), {}, false};
+  const hlo::Computation& entry = out.module.entry_computation();
+  const hlo::Instruction& loop = entry.root_instruction();
+  const Region outer(out.module, entry), body(out.module, out.module.at(loop.called[0])),
+      condition(out.module, out.module.at(loop.called[1]));
+  out.counted = counted_loop(outer, loop, condition, body);
+  if (out.counted) out.all_rows = writes_all_rows(*out.counted, condition, body, 1);
+  return out;
+}
+
+TEST(CountedLoop, IsKnownByItsConditionStartAndStep) {
+  const auto counted = analysed({}).counted;
+  ASSERT_TRUE(counted);
+  EXPECT_EQ(counted->counter, 0u);
+  EXPECT_EQ(counted->turns, 3);
+  EXPECT_FALSE(analysed({.first = 1}).counted);
+  EXPECT_FALSE(analysed({.step = 2}).counted);
+  EXPECT_FALSE(analysed({.turns = 0}).counted);
+  EXPECT_FALSE(analysed({.direction = "LE"}).counted);
+}
+
+TEST(CountedLoop, WritesAllRowsUpOrDown) {
+  EXPECT_TRUE(analysed({}).all_rows);
+  EXPECT_TRUE(analysed({.start = "d", .lines = "  d = s32[] subtract(two, i)\n"}).all_rows);
+  EXPECT_TRUE(analysed({.start = "d",
+                        .lines = "  e = s32[] subtract(three, i)\n  d = s32[] subtract(e, one)\n"})
+                  .all_rows);
+  const char* wrapped =
+      "  p = pred[] compare(i, z), direction=LT\n  e = s32[] add(i, three)\n"
+      "  d = s32[] select(p, e, i)\n";
+  EXPECT_TRUE(analysed({.start = "d", .lines = wrapped}).all_rows);
+}
+
+TEST(CountedLoop, LeavesRowsOfOtherIndices) {
+  EXPECT_FALSE(analysed({.turns = 2}).all_rows);
+  EXPECT_FALSE(analysed({.start = "next"}).all_rows);
+  EXPECT_FALSE(analysed({.start = "one"}).all_rows);
+  EXPECT_FALSE(analysed({.start = "d", .lines = "  d = s32[] subtract(three, i)\n"}).all_rows);
+  const char* chosen =
+      "  p = pred[] compare(i, one), direction=EQ\n  back = s32[] subtract(two, i)\n"
+      "  d = s32[] select(p, z, back)\n";
+  EXPECT_FALSE(analysed({.start = "d", .lines = chosen}).all_rows) << "a choice of another kind";
+}
+
+TEST(CountedLoop, LeavesRowsThatSomebodyReads) {
+  EXPECT_FALSE(analysed({.read = "a"}).all_rows);
+  EXPECT_FALSE(analysed({.lines = "  c = f32[3,2] add(a, b)\n", .read = "c"}).all_rows);
+}
+
+}  // namespace
+}  // namespace heddle::cpu

@@ -1,0 +1,201 @@
+#include "heddle/cpu/plan/builder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace heddle::cpu {
+namespace {
+
+constexpr Type kF32x1 = {Scalar::kF32, 1};
+
+class Builder : public ::testing::Test {
+ protected:
+  // The block that the node stands in.
+  BlockId block_of(NodeId id) const {
+    for (size_t i = 0; i < plan_.blocks.size(); ++i) {
+      if (std::ranges::count(plan_.blocks[i].nodes, id) > 0) return BlockId(i);
+    }
+    return {};
+  }
+  bool is_in_entry(NodeId id) const { return block_of(id) == plan_.entry; }
+  NodeId argument() {  // a value that no rule knows
+    const BufferId buffer = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 64});
+    return b_.load(buffer, kIndex, b_.index(0));
+  }
+  PlanBuilder::Region open_loop() { return b_.begin_for(b_.index(0), b_.index(8), 1, {}); }
+
+  Plan plan_;
+  PlanBuilder b_{plan_};
+};
+
+TEST_F(Builder, WhatALoopDoesNotChangeStandsBeforeIt) {
+  const NodeId x = argument();
+  const auto outer = open_loop();
+  const auto inner = open_loop();
+  const NodeId fixed = b_.mul(x, x);
+  const NodeId by_outer = b_.add(fixed, outer.parameters[0]);
+  const NodeId by_inner = b_.add(by_outer, inner.parameters[0]);
+  b_.end_for({});
+  b_.end_for({});
+  EXPECT_TRUE(is_in_entry(fixed));
+  EXPECT_FALSE(is_in_entry(by_outer));
+  EXPECT_NE(block_of(by_outer), block_of(by_inner));
+  EXPECT_EQ(
+      block_of(by_inner).value,
+      plan_.blocks_of(plan_.at(plan_.blocks[block_of(by_outer).value].nodes.back()))[0].value);
+}
+
+TEST_F(Builder, EqualNodesAreMadeOnce) {
+  const NodeId x = argument(), y = argument();
+  EXPECT_EQ(b_.add(x, y), b_.add(x, y));
+  EXPECT_NE(b_.add(x, y), b_.add(y, x));
+  EXPECT_NE(b_.add(x, y), b_.mul(x, y));
+  EXPECT_EQ(b_.index(5), b_.index(5));
+  EXPECT_NE(b_.index(5), b_.integer({Scalar::kI32, 1}, 5));
+  open_loop();
+  EXPECT_EQ(b_.add(x, y), b_.add(x, y));
+  EXPECT_TRUE(is_in_entry(b_.add(x, y)));
+  b_.end_for({});
+}
+
+// Each time anew: a store may stand between them.
+TEST_F(Builder, LoadsAreMadeEachTime) {
+  const BufferId buffer = b_.buffer({.bytes = 64});
+  EXPECT_NE(b_.load(buffer, kF32x1, b_.index(0)), b_.load(buffer, kF32x1, b_.index(0)));
+}
+
+TEST_F(Builder, IndexArithmeticFolds) {
+  const NodeId x = argument();
+  EXPECT_EQ(b_.add(b_.index(2), b_.index(3)), b_.index(5));
+  EXPECT_EQ(b_.mul(b_.index(2), b_.index(3)), b_.index(6));
+  EXPECT_EQ(b_.binary(Op::kSub, b_.index(2), b_.index(3)), b_.index(-1));
+  EXPECT_EQ(b_.binary(Op::kSMin, b_.index(2), b_.index(3)), b_.index(2));
+  EXPECT_EQ(b_.binary(Op::kSMax, b_.index(-2), b_.index(3)), b_.index(3));
+  EXPECT_EQ(b_.add(x, int64_t{0}), x);
+  EXPECT_EQ(b_.add(b_.index(0), x), x);
+  EXPECT_EQ(b_.mul(x, int64_t{1}), x);
+  EXPECT_EQ(b_.mul(b_.index(0), x), b_.index(0));
+  EXPECT_EQ(b_.mul(b_.index(INT64_MAX), b_.index(2)), b_.index(-2)) << "as the machine wraps";
+}
+
+// x + 0 is not x of -0, and 0 x is not 0 of NaN.
+TEST_F(Builder, FloatsDoNotFold) {
+  const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
+  EXPECT_NE(b_.add(x, b_.number(kF32x1, 0)), x);
+  EXPECT_NE(b_.mul(x, b_.number(kF32x1, 0)), b_.number(kF32x1, 0));
+}
+
+TEST_F(Builder, ConstantsHaveOneFormForEachValue) {
+  EXPECT_EQ(b_.bits({Scalar::kI8, 1}, 0xff), b_.integer({Scalar::kI8, 1}, -1));
+  EXPECT_EQ(b_.bits({Scalar::kPred, 1}, 3), b_.bits({Scalar::kPred, 1}, 1));
+  EXPECT_EQ(b_.bits_of(b_.bits({Scalar::kPred, 1}, -1)), 1);
+}
+
+TEST_F(Builder, ScalarsGoToEveryLane) {
+  const NodeId x = argument();
+  const NodeId sum = b_.add(x, b_.lanes(Scalar::kI64, 4));
+  EXPECT_EQ(b_.type(sum), (Type{Scalar::kI64, 4}));
+  EXPECT_EQ(b_.splat(b_.index(3), 4), b_.bits({Scalar::kI64, 4}, 3));
+  EXPECT_EQ(b_.splat(x, 1), x);
+}
+
+// What stands in one branch is not known in the next one, and does not leave its own.
+TEST_F(Builder, ABranchKeepsItsNodes) {
+  const NodeId x = argument(), y = argument();
+  b_.begin_switch(x, {});
+  b_.begin_branch();
+  const NodeId first = b_.add(x, y);
+  open_loop();
+  EXPECT_EQ(b_.add(x, y), first);
+  b_.end_for({});
+  b_.end_branch({});
+  b_.begin_branch();
+  const NodeId second = b_.add(x, y);
+  b_.end_branch({});
+  b_.end_switch();
+  EXPECT_NE(first, second);
+  EXPECT_FALSE(is_in_entry(first));
+  EXPECT_NE(block_of(first), block_of(second));
+  EXPECT_TRUE(is_in_entry(b_.add(x, y))) << "neither branch's";
+}
+
+TEST_F(Builder, LoadsStayInsideOfTheFloor) {
+  const BufferId buffer = b_.buffer({.bytes = 64});
+  open_loop();
+  const NodeId free = b_.load(buffer, kF32x1, b_.index(0));
+  NodeId stays, product;
+  BlockId floor_block;
+  {
+    const PlanBuilder::Floor floor(b_);
+    const NodeId marker =
+        b_.add(b_.cast(Op::kSToFloat, Scalar::kF32, argument()), b_.number(kF32x1, 1));
+    floor_block = block_of(marker);
+    open_loop();
+    stays = b_.load(buffer, kF32x1, b_.index(0));
+    product = b_.mul(b_.index(7), argument());
+    b_.end_for({});
+  }
+  const NodeId after = b_.load(buffer, kF32x1, b_.index(0));
+  b_.end_for({});
+  EXPECT_TRUE(is_in_entry(free)) << "without a floor it goes to where its index is known";
+  EXPECT_EQ(block_of(stays), floor_block) << "out of the inner loop, not of the outer one";
+  EXPECT_EQ(block_of(product), floor_block) << "as its operand, a load";
+  EXPECT_TRUE(is_in_entry(after)) << "the floor is gone";
+}
+
+TEST_F(Builder, StoresStayWhereTheyAre) {
+  const BufferId buffer = b_.buffer({.bytes = 64});
+  open_loop();
+  b_.store(buffer, b_.index(0), b_.number(kF32x1, 1));
+  b_.end_for({});
+  const Node& loop = plan_.at(plan_.at(plan_.entry).nodes.back());
+  ASSERT_EQ(loop.op, Op::kFor);
+  EXPECT_EQ(plan_.at(plan_.at(plan_.blocks_of(loop)[0]).nodes.back()).op, Op::kStore);
+}
+
+TEST_F(Builder, ALoopOfOneTurnLeavesNoTrace) {
+  const NodeId initial[] = {argument()};
+  auto loop = b_.begin_for(b_.index(4), b_.index(8), 4, initial);
+  EXPECT_EQ(loop.parameters[0], b_.index(4));
+  EXPECT_EQ(loop.parameters[1], initial[0]);
+  const NodeId next[] = {b_.add(loop.parameters[1], loop.parameters[0])};
+  EXPECT_EQ(b_.end_for(next)[0], next[0]);
+  for (const Node& node : plan_.nodes) EXPECT_NE(node.op, Op::kFor);
+}
+
+TEST_F(Builder, LoopsHandValuesOn) {
+  const NodeId initial[] = {b_.index(1)};
+  auto loop = b_.begin_while(initial);
+  const NodeId goes_on = b_.compare(Predicate::kLt, loop.parameters[0], b_.index(100));
+  auto body = b_.begin_body(goes_on);
+  const NodeId next[] = {b_.mul(body.parameters[0], int64_t{2})};
+  const std::vector<NodeId> results = b_.end_while(next);
+  ASSERT_EQ(results.size(), 1u);
+  const Node& result = plan_.at(results[0]);
+  EXPECT_EQ(result.op, Op::kResult);
+  const Node& control = plan_.at(plan_.args_of(result)[0]);
+  EXPECT_EQ(control.op, Op::kWhile);
+  EXPECT_EQ(plan_.at(plan_.blocks_of(control)[0]).yields[0], goes_on);
+  EXPECT_EQ(plan_.at(plan_.blocks_of(control)[1]).yields[0], next[0]);
+}
+
+TEST_F(Builder, CopiesOfNothingOrToThemselvesAreNone) {
+  const BufferId x = b_.buffer({.bytes = 64}), y = b_.buffer({.bytes = 64});
+  b_.copy(x, x, 64);
+  b_.copy(x, y, 0);
+  EXPECT_TRUE(plan_.nodes.empty());
+  b_.copy(x, y, 64);
+  EXPECT_EQ(plan_.nodes.back().op, Op::kCopy);
+}
+
+TEST_F(Builder, ExactFloatsAreOthers) {
+  const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
+  const NodeId free = b_.mul(x, x);
+  const PlanBuilder::Exact exact(b_);
+  EXPECT_NE(b_.mul(x, x), free);
+  EXPECT_EQ(plan_.at(b_.mul(x, x)).imm, 1);
+}
+
+}  // namespace
+}  // namespace heddle::cpu

@@ -1,0 +1,161 @@
+// Random products of views (transposes, slices, broadcasts ..) of any layout and size, small enough
+// to be exact: those that are written as loops, and those that a kernel computes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "heddle/base/strings.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+std::string joined(const std::vector<int64_t>& numbers) {
+  std::string out;
+  for (int64_t n : numbers) out += cat(out.empty() ? "" : ",", n);
+  return out;
+}
+
+class DotWriter {
+ public:
+  explicit DotWriter(uint64_t seed) : random_(seed) {
+    static constexpr const char* kTypes[] = {"f32", "f32", "f64", "s32", "u8", "s64"};
+    type_ = kTypes[below(6)];
+  }
+
+  std::string run() {
+    // By kind: batch, rows, columns, contracted.
+    std::vector<int64_t> sizes[4];
+    static constexpr int kMost[] = {2, 3, 3, 3};
+    for (int kind = 0; kind < 4; ++kind) {
+      for (int64_t n = below(kMost[kind]); n > 0; --n) sizes[kind].push_back(size());
+    }
+    if (below(2) == 0) {  // of matrices, for the kernel
+      sizes[0].clear();
+      for (int kind = 1; kind < 4; ++kind) sizes[kind] = {16 + below(30)};
+      if (below(3) == 0) sizes[0] = {1 + below(3)};
+    }
+    std::vector<int64_t> lhs_dims[2], rhs_dims[2];  // batch, contracted
+    const std::string lhs = operand(sizes[0], sizes[3], sizes[1], lhs_dims);
+    const std::string rhs = operand(sizes[0], sizes[3], sizes[2], rhs_dims);
+    std::vector<int64_t> to = sizes[0];
+    to.insert(to.end(), sizes[1].begin(), sizes[1].end());
+    to.insert(to.end(), sizes[2].begin(), sizes[2].end());
+    std::string attributes;
+    const auto add = [&](const char* name, const std::vector<int64_t>& dims) {
+      if (!dims.empty()) attributes += cat(", ", name, "={", joined(dims), "}");
+    };
+    add("lhs_batch_dims", lhs_dims[0]);
+    add("rhs_batch_dims", rhs_dims[0]);
+    add("lhs_contracting_dims", lhs_dims[1]);
+    add("rhs_contracting_dims", rhs_dims[1]);
+    return cat("HloModule m\nENTRY main {\n  at = s32[] parameter(0)\n", lines_,
+               "  ROOT d = ", type_, "[", joined(to), "] dot(", lhs, ", ", rhs, ")", attributes,
+               " }\n");
+  }
+
+ private:
+  int64_t below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+  int64_t size() {
+    static constexpr int64_t kSizes[] = {1, 1, 2, 3, 5, 8, 16, 17, 33, 0};
+    return kSizes[below(below(8) == 0 ? 10 : 9)];
+  }
+
+  // An array with these dimensions in some order; `dims` are those of the first two kinds.
+  std::string operand(const std::vector<int64_t>& batch, const std::vector<int64_t>& contracted,
+                      const std::vector<int64_t>& own, std::vector<int64_t> (&dims)[2]) {
+    std::vector<int64_t> all = batch;
+    all.insert(all.end(), contracted.begin(), contracted.end());
+    all.insert(all.end(), own.begin(), own.end());
+    std::vector<int64_t> place(all.size());
+    std::iota(place.begin(), place.end(), 0);
+    std::ranges::shuffle(place, random_);
+    // Its own keep their order in the result.
+    std::sort(place.begin() + static_cast<std::ptrdiff_t>(all.size() - own.size()), place.end());
+    std::vector<int64_t> sizes(all.size());
+    for (size_t i = 0; i < all.size(); ++i) sizes[static_cast<size_t>(place[i])] = all[i];
+    for (size_t i = 0; i < batch.size(); ++i) dims[0].push_back(place[i]);
+    for (size_t i = 0; i < contracted.size(); ++i) dims[1].push_back(place[batch.size() + i]);
+    return view(sizes, static_cast<int>(below(4)));
+  }
+
+  std::string line(const std::vector<int64_t>& sizes, const std::string& expression) {
+    const std::string id = cat("v", ++count_);
+    lines_ += cat("  ", id, " = ", type_, "[", joined(sizes), "] ", expression, "\n");
+    return id;
+  }
+
+  // An array of these sizes, `depth` steps from a parameter.
+  std::string view(const std::vector<int64_t>& sizes, int depth) {
+    if (depth == 0) return line(sizes, cat("parameter(", ++parameters_, ")"));
+    const size_t rank = sizes.size();
+    std::vector<int64_t> from = sizes;
+    switch (below(6)) {
+      case 0: {
+        std::vector<int64_t> order(rank);
+        std::iota(order.begin(), order.end(), 0);
+        std::ranges::shuffle(order, random_);
+        for (size_t d = 0; d < rank; ++d) from[static_cast<size_t>(order[d])] = sizes[d];
+        return line(
+            sizes, cat("transpose(", view(from, depth - 1), "), dimensions={", joined(order), "}"));
+      }
+      case 1: {
+        std::string slices;
+        for (size_t d = 0; d < rank; ++d) {
+          const int64_t start = below(3), stride = 1 + below(3);
+          const int64_t limit = sizes[d] == 0 ? start : start + (sizes[d] - 1) * stride + 1;
+          from[d] = limit + below(2);
+          slices += cat(d == 0 ? "" : ", ", "[", start, ":", limit, ":", stride, "]");
+        }
+        return line(sizes, cat("slice(", view(from, depth - 1), "), slice={", slices, "}"));
+      }
+      case 2: {  // some dimensions are new
+        std::vector<int64_t> kept;
+        from.clear();
+        for (size_t d = 0; d < rank; ++d) {
+          if (below(3) == 0) continue;
+          kept.push_back(static_cast<int64_t>(d));
+          from.push_back(sizes[d]);
+        }
+        return line(sizes,
+                    cat("broadcast(", view(from, depth - 1), "), dimensions={", joined(kept), "}"));
+      }
+      case 3: {
+        std::string starts;
+        for (size_t d = 0; d < rank; ++d) {
+          from[d] += below(3);
+          starts += ", at";
+        }
+        return line(sizes, cat("dynamic-slice(", view(from, depth - 1), starts,
+                               "), dynamic_slice_sizes={", joined(sizes), "}"));
+      }
+      case 4: {
+        from.insert(from.begin() + below(static_cast<int64_t>(rank) + 1), 1);
+        return line(sizes, cat("reshape(", view(from, depth - 1), ")"));
+      }
+      default: return line(sizes, cat("negate(", view(from, depth - 1), ")"));
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::string type_;
+  std::string lines_;
+  int count_ = 0, parameters_ = 0;
+};
+
+TEST(CpuDots, OfRandomViewsAreExact) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const auto [first, last] = random_numbers(500);
+  for (uint64_t seed = first; seed < last; ++seed) {
+    SCOPED_TRACE(cat("product ", seed));
+    expect_as_evaluated(DotWriter(seed).run(), {.any_zero = true});
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace heddle::cpu

@@ -1,0 +1,397 @@
+// Shapes and hand-overs at the edge: where values have no elements, change places, are the same
+// twice, or are overwritten while others still read them.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "heddle/base/strings.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+class CpuEdges : public ::testing::Test {
+ protected:
+  void SetUp() override { HEDDLE_NEEDS_CODE_GENERATOR(); }
+};
+
+// A condition i < turns of a state whose element 0 is i: s32.
+std::string counting(const std::string& state, int turns) {
+  return cat("cond { s = ", state, " parameter(0)\n",
+             "  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(", turns,
+             ")\n  ROOT less = pred[] compare(i, n), direction=LT }\n");
+}
+
+// Lines that name the elements of a state: i, and a, b, ..
+std::string elements(const std::string& state, const std::vector<std::string>& types) {
+  std::string out = cat("  s = ", state, " parameter(0)\n",
+                        "  i = s32[] get-tuple-element(s), index=0\n  one = s32[] constant(1)\n",
+                        "  next = s32[] add(i, one)\n");
+  for (size_t k = 0; k < types.size(); ++k)
+    out += cat("  ", std::string(1, static_cast<char>('a' + k)), " = ", types[k],
+               " get-tuple-element(s), index=", k + 1, "\n");
+  return out;
+}
+
+// while (i < turns) of a state (s32[], types..): body lines from i, next, a, b, .. to `results`.
+// Initial values are x0, x1, .. as `initial` writes them from parameters p0, p1, .. .
+struct Loop {
+  std::vector<std::string> types;
+  std::string body;
+  std::string results;  // "b, a"
+  std::string initial;  // lines
+  std::string starts;   // "p0, p1"
+  int turns = 3;
+};
+
+std::string text_of(const Loop& loop) {
+  std::string state = "(s32[]";
+  for (const std::string& type : loop.types) state += cat(", ", type);
+  state += ")";
+  return cat("HloModule m\n", counting(state, loop.turns), "body {\n", elements(state, loop.types),
+             loop.body, "  ROOT r = ", state, " tuple(next, ", loop.results, ") }\n",
+             "ENTRY main {\n", loop.initial, "  zero = s32[] constant(0)\n  init = ", state,
+             " tuple(zero, ", loop.starts, ")\n  ROOT w = ", state,
+             " while(init), condition=cond, body=body }\n");
+}
+
+constexpr char kTwo[] = "  p0 = f32[70] parameter(0)\n  p1 = f32[70] parameter(1)\n";
+// Arrays of the program's own, which it may write.
+constexpr char kTwoOwn[] =
+    "  q0 = f32[70] parameter(0)\n  q1 = f32[70] parameter(1)\n"
+    "  p0 = f32[70] sort(q0), dimensions={0}, to_apply=less\n"
+    "  p1 = f32[70] sort(q1), dimensions={0}, to_apply=less\n";
+constexpr char kLess[] =
+    "less { u = f32[] parameter(0)\n v = f32[] parameter(1)\n"
+    "  ROOT l = pred[] compare(u, v), direction=LT }\n";
+
+TEST_F(CpuEdges, CarriesSwap) {
+  for (int turns : {0, 1, 2, 3}) {
+    expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]"},
+                                 .body = "",
+                                 .results = "b, a",
+                                 .initial = kTwo,
+                                 .starts = "p0, p1",
+                                 .turns = turns}));
+    expect_as_evaluated(
+        text_of({.types = {"s32[]", "s32[]"},
+                 .body = "",
+                 .results = "b, a",
+                 .initial = "  p0 = s32[] parameter(0)\n  p1 = s32[] parameter(1)\n",
+                 .starts = "p0, p1",
+                 .turns = turns}));
+  }
+}
+
+TEST_F(CpuEdges, CarriesGoRoundWithSums) {
+  expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]", "f32[70]"},
+                               .body = "  sum = f32[70] add(a, b)\n",
+                               .results = "c, sum, a",
+                               .initial = kTwo,
+                               .starts = "p0, p1, p0"}));
+}
+
+TEST_F(CpuEdges, CarriesOfOneValue) {
+  expect_as_evaluated(
+      text_of({.types = {"f32[70]", "f32[70]"},
+               .body = "  sum = f32[70] add(a, b)\n  m = f32[70] reverse(b), dimensions={0}\n",
+               .results = "sum, m",
+               .initial = kTwo,
+               .starts = "p0, p0"}));
+  expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]"},
+                               .body = "  sum = f32[70] add(a, b)\n",
+                               .results = "sum, sum",
+                               .initial = kTwo,
+                               .starts = "p0, p1"}));
+  expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]"},
+                               .body = "  sum = f32[70] add(a, b)\n",
+                               .results = "sum, b",
+                               .initial = kTwo,
+                               .starts = "p0, p0"}));
+}
+
+// One carry's step is computed from what the other one's step overwrites.
+TEST_F(CpuEdges, UpdatesReadEachOthersArrays) {
+  expect_as_evaluated(
+      text_of({.types = {"f32[70]", "f32[70]"},
+               .body = "  ax = f32[1] dynamic-slice(a, i), dynamic_slice_sizes={1}\n"
+                       "  bx = f32[1] dynamic-slice(b, next), dynamic_slice_sizes={1}\n"
+                       "  na = f32[70] dynamic-update-slice(a, bx, next)\n"
+                       "  nb = f32[70] dynamic-update-slice(b, ax, i)\n",
+               .results = "na, nb",
+               .initial = kTwo,
+               .starts = "p0, p1"}));
+}
+
+TEST_F(CpuEdges, AnUpdateIsComputedFromItsOwnArray) {
+  for (const char* part : {"  part = f32[60] slice(a), slice={[0:60]}\n",
+                           "  w = f32[60] slice(a), slice={[1:61]}\n"
+                           "  part = f32[60] reverse(w), dimensions={0}\n",
+                           "  v = f32[70] reverse(a), dimensions={0}\n  t = f32[70] add(v, a)\n"
+                           "  part = f32[60] slice(t), slice={[2:62]}\n"}) {
+    expect_as_evaluated(
+        text_of({.types = {"f32[70]"},
+                 .body = cat(part, "  na = f32[70] dynamic-update-slice(a, part, next)\n"),
+                 .results = "na",
+                 .initial = kTwo,
+                 .starts = "p0"}));
+    std::string entry =
+        cat("HloModule m\nENTRY main {\n  a = f32[70] parameter(0)\n", "  i = s32[] parameter(1)\n",
+            part, "  ROOT na = f32[70] dynamic-update-slice(a, part, i) }\n");
+    expect_as_evaluated(entry);
+  }
+}
+
+TEST_F(CpuEdges, AnUpdateBesideItsOldValue) {
+  expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]"},
+                               .body = "  u = f32[1] constant({7})\n"
+                                       "  na = f32[70] dynamic-update-slice(a, u, i)\n",
+                               .results = "na, a",
+                               .initial = kTwo,
+                               .starts = "p0, p1"}));
+  expect_as_evaluated(
+      "HloModule m\nENTRY main {\n  x = f32[70] parameter(0)\n  i = s32[] parameter(1)\n"
+      "  u = f32[2] constant({7, 8})\n  y = f32[70] dynamic-update-slice(x, u, i)\n"
+      "  z = f32[70] dynamic-update-slice(y, u, i)\n"
+      "  ROOT r = (f32[70], f32[70], f32[70]) tuple(x, z, y) }\n");
+}
+
+// What an update overwrites is read first by others, which update what is read by who reads the
+// update.
+TEST_F(CpuEdges, UpdatesWaitForReadersThatWaitForThem) {
+  expect_as_evaluated(
+      cat("HloModule m\n", kLess, "ENTRY main {\n", kTwoOwn,
+          "  i = s32[] parameter(2)\n  u = f32[1] constant({70})\n"
+          "  s = f32[70] dynamic-update-slice(p0, u, i)\n"
+          "  part = f32[50] slice(p0), slice={[1:51]}\n"
+          "  o = f32[70] dynamic-update-slice(p1, part, i)\n"
+          "  t = f32[70] add(s, p1)\n  ROOT r = (f32[70], f32[70], f32[70]) tuple(o, t, s) }\n"));
+}
+
+TEST_F(CpuEdges, BranchesUpdateOrPassAnArray) {
+  const char* const branches[][2] = {
+      {"  ROOT r = (f32[70], f32[70]) tuple(na, b)", "  ROOT r = (f32[70], f32[70]) tuple(a, b)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(na, a)", "  ROOT r = (f32[70], f32[70]) tuple(a, a)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(na, ma)", "  ROOT r = (f32[70], f32[70]) tuple(a, b)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(b, a)", "  ROOT r = (f32[70], f32[70]) tuple(a, b)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(b, na)", "  ROOT r = (f32[70], f32[70]) tuple(b, ma)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(na, v)", "  ROOT r = (f32[70], f32[70]) tuple(a, a)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(ma, na)",
+       "  ROOT r = (f32[70], f32[70]) tuple(na, ma)"},
+      {"  ROOT r = (f32[70], f32[70]) tuple(v, v)", "  ROOT r = (f32[70], f32[70]) tuple(na, a)"}};
+  const std::string lines =
+      "  p = (f32[70], f32[70]) parameter(0)\n  a = f32[70] get-tuple-element(p), index=0\n"
+      "  b = f32[70] get-tuple-element(p), index=1\n  u = f32[1] constant({70})\n"
+      "  w = f32[1] constant({90})\n  one = s32[] constant(1)\n  two = s32[] constant(2)\n"
+      "  na = f32[70] dynamic-update-slice(a, u, one)\n"
+      "  ma = f32[70] dynamic-update-slice(a, w, two)\n"
+      "  v = f32[70] reverse(a), dimensions={0}\n";
+  for (const auto& pair : branches) {
+    for (const char* arrays : {kTwo, kTwoOwn}) {
+      // As no rule knows it.
+      for (const char* which : {"minimum(j, j0)", "maximum(j, j1)"}) {
+        expect_as_evaluated(cat("HloModule m\n", kLess, "f {\n", lines, pair[0], " }\ng {\n", lines,
+                                pair[1], " }\nENTRY main {\n", arrays,
+                                "  j = s32[] parameter(2)\n  j0 = s32[] constant(0)\n",
+                                "  j1 = s32[] constant(1)\n  k = s32[] ", which,
+                                "\n  t = (f32[70], f32[70]) tuple(p0, p1)\n",
+                                "  ROOT c = (f32[70], f32[70]) conditional(k, t, t), "
+                                "branch_computations={f, g} }\n"));
+      }
+    }
+  }
+}
+
+TEST_F(CpuEdges, LoopsInLoops) {
+  expect_as_evaluated(cat(
+      "HloModule m\n", counting("(s32[], f32[70], f32[70])", 3), "inner {\n",
+      elements("(s32[], f32[70], f32[70])", {"f32[70]", "f32[70]"}),
+      "  x = f32[1] dynamic-slice(b, i), dynamic_slice_sizes={1}\n  y = f32[1] add(x, x)\n"
+      "  na = f32[70] dynamic-update-slice(a, y, next)\n"
+      "  ROOT r = (s32[], f32[70], f32[70]) tuple(next, b, na) }\n"
+      "outer {\n",
+      elements("(s32[], f32[70], f32[70])", {"f32[70]", "f32[70]"}),
+      "  zero = s32[] constant(0)\n  t = (s32[], f32[70], f32[70]) tuple(zero, b, a)\n"
+      "  w = (s32[], f32[70], f32[70]) while(t), condition=cond, body=inner\n"
+      "  wa = f32[70] get-tuple-element(w), index=1\n  wb = f32[70] get-tuple-element(w), index=2\n"
+      "  sum = f32[70] add(wa, a)\n  ROOT r = (s32[], f32[70], f32[70]) tuple(next, sum, wb) }\n"
+      "ENTRY main {\n",
+      kTwo,
+      "  zero = s32[] constant(0)\n  t = (s32[], f32[70], f32[70]) tuple(zero, p0, p1)\n"
+      "  ROOT w = (s32[], f32[70], f32[70]) while(t), condition=cond, body=outer }\n"));
+}
+
+TEST_F(CpuEdges, AConditionReadsAnArray) {
+  expect_as_evaluated(
+      "HloModule m\ncond { s = (s32[], f32[70]) parameter(0)\n"
+      "  a = f32[70] get-tuple-element(s), index=1\n  i = s32[] get-tuple-element(s), index=0\n"
+      "  x = f32[1] dynamic-slice(a, i), dynamic_slice_sizes={1}\n  y = f32[] reshape(x)\n"
+      "  n = f32[] constant(100)\n  ROOT l = pred[] compare(y, n), direction=LT }\n"
+      "body { s = (s32[], f32[70]) parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+      "  a = f32[70] get-tuple-element(s), index=1\n  c = f32[] constant(20)\n"
+      "  d = f32[70] broadcast(c), dimensions={}\n  na = f32[70] add(a, d)\n"
+      "  four = s32[] constant(4)\n  one = s32[] constant(1)\n  j = s32[] add(i, one)\n"
+      "  k = s32[] minimum(j, four)\n  ROOT r = (s32[], f32[70]) tuple(k, na) }\n"
+      "ENTRY main {\n  p0 = f32[70] parameter(0)\n  zero = s32[] constant(0)\n"
+      "  t = (s32[], f32[70]) tuple(zero, p0)\n"
+      "  ROOT w = (s32[], f32[70]) while(t), condition=cond, body=body }\n");
+}
+
+TEST_F(CpuEdges, ALoopThatNeverTurnsKeepsItsArrays) {
+  for (int turns : {-1, 0}) {
+    expect_as_evaluated(
+        text_of({.types = {"f32[3,2]"},
+                 .body = "  u = f32[1,2] constant({{7, 8}})\n  z = s32[] constant(0)\n"
+                         "  na = f32[3,2] dynamic-update-slice(a, u, i, z)\n",
+                 .results = "na",
+                 .initial = "  p0 = f32[3,2] parameter(0)\n",
+                 .starts = "p0",
+                 .turns = turns}));
+  }
+}
+
+// Turn t writes row t, or row n - 1 - t, or seems to.
+TEST_F(CpuEdges, LoopsThatWriteEveryRow) {
+  const std::string row = "  u = f32[1,2] constant({{7, 8}})\n  z = s32[] constant(0)\n";
+  const char* const starts[] = {
+      "  at = s32[] add(i, z)\n", "  two = s32[] constant(2)\n  at = s32[] subtract(two, i)\n",
+      "  n = s32[] constant(3)\n  m = s32[] subtract(n, i)\n  at = s32[] subtract(m, one)\n",
+      // Of a choice that is no index from the end.
+      "  two = s32[] constant(2)\n  back = s32[] subtract(two, i)\n"
+      "  p = pred[] compare(i, one), direction=EQ\n  at = s32[] select(p, z, back)\n",
+      "  p = pred[] compare(i, z), direction=LT\n  n = s32[] constant(3)\n  far = s32[] add(i, n)\n"
+      "  at = s32[] select(p, far, i)\n",
+      "  p = pred[] compare(i, one), direction=LT\n  n = s32[] constant(2)\n"
+      "  at = s32[] select(p, n, i)\n"};
+  for (const char* start : starts) {
+    expect_as_evaluated(
+        text_of({.types = {"f32[3,2]"},
+                 .body = cat(row, start, "  na = f32[3,2] dynamic-update-slice(a, u, at, z)\n"),
+                 .results = "na",
+                 .initial = "  p0 = f32[3,2] parameter(0)\n",
+                 .starts = "p0"}));
+  }
+}
+
+TEST_F(CpuEdges, ResultsAreParametersConstantsAndTheSameTwice) {
+  expect_as_evaluated(
+      "HloModule m\nENTRY main {\n  x = f32[70] parameter(0)\n  y = s32[] parameter(1)\n"
+      "  c = f32[3] constant({1, 2, 3})\n  k = s32[2] constant({4, 4})\n  s = f32[] constant(5)\n"
+      "  n = f32[70] negate(x)\n  e = f32[0,3] constant({})\n"
+      "  ROOT r = (f32[70], s32[], f32[3], s32[2], f32[], f32[70], f32[70], f32[70], f32[0,3]) "
+      "tuple(x, y, c, k, s, n, n, x, e) }\n");
+  expect_as_evaluated(
+      "HloModule m\nENTRY main {\n  ROOT c = (f32[2], (s32[], pred[0]), bf16[]) constant(({1, 2}, "
+      "(3, {}), 4)) }\n");
+  expect_as_evaluated("HloModule m\nENTRY main {\n  ROOT x = f32[70] parameter(0) }\n");
+  expect_as_evaluated("HloModule m\nENTRY main {\n  ROOT c = f32[] constant(2) }\n");
+  expect_as_evaluated("HloModule m\nENTRY main {\n  ROOT r = () tuple() }\n");
+}
+
+TEST_F(CpuEdges, NoElements) {
+  const char* const lines[] = {
+      "  x = f32[0] parameter(0)\n  ROOT y = f32[0] exponential(x)",
+      "  x = f32[0,3] parameter(0)\n  ROOT y = f32[3,0] transpose(x), dimensions={1,0}",
+      "  x = f32[0,3] parameter(0)\n  ROOT y = f32[0] reshape(x)",
+      "  x = f32[0,3] parameter(0)\n  z = f32[] constant(2)\n"
+      "  ROOT y = f32[3] reduce(x, z), dimensions={0}, to_apply=sum",
+      "  x = f32[3,0] parameter(0)\n  z = f32[] constant(2)\n"
+      "  ROOT y = f32[3] reduce(x, z), dimensions={1}, to_apply=sum",
+      "  x = f32[3,0] parameter(0)\n  z = f32[] constant(2)\n"
+      "  ROOT y = f32[] reduce(x, z), dimensions={0,1}, to_apply=sum",
+      "  x = f32[3,0] parameter(0)\n  z = f32[] constant(2)\n"
+      "  ROOT y = f32[0] reduce(x, z), dimensions={0}, to_apply=sum",
+      "  x = f32[3,0] parameter(0)\n  y = f32[0,4] parameter(1)\n  ROOT d = f32[3,4] dot(x, y), "
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+      "  x = f32[0,3] parameter(0)\n  y = f32[3,4] parameter(1)\n  ROOT d = f32[0,4] dot(x, y), "
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+      "  x = f32[0] parameter(0)\n  y = f32[4] parameter(1)\n"
+      "  ROOT c = f32[4] concatenate(x, y, x), dimensions={0}",
+      "  x = f32[0] parameter(0)\n  z = f32[] constant(2)\n"
+      "  ROOT p = f32[3] pad(x, z), padding=1_2",
+      "  x = f32[4] parameter(0)\n  z = f32[] constant(2)\n"
+      "  ROOT p = f32[0] pad(x, z), padding=-2_-2",
+      "  x = f32[4] parameter(0)\n  u = f32[0] parameter(1)\n  i = s32[] constant(1)\n"
+      "  ROOT p = f32[4] dynamic-update-slice(x, u, i)",
+      "  x = f32[4] parameter(0)\n  i = s32[] constant(1)\n"
+      "  ROOT p = f32[0] dynamic-slice(x, i), dynamic_slice_sizes={0}",
+      "  ROOT i = f32[0,2] iota(), iota_dimension=1",
+      "  x = f32[] parameter(0)\n  ROOT b = f32[2,0] broadcast(x), dimensions={}",
+      "  x = f32[0,4] parameter(0)\n  z = f32[] constant(0)\n  ROOT w = f32[0,4] "
+      "reduce-window(x, z), window={size=1x4 pad=0_0x3_0}, to_apply=sum"};
+  for (const char* line : lines) {
+    expect_as_evaluated(cat("HloModule m\nsum { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n",
+                            "  ROOT s = f32[] add(a, b) }\nENTRY main {\n", line, " }\n"));
+  }
+  expect_as_evaluated(
+      text_of({.types = {"f32[0,3]", "f32[0]"},
+               .body = "  na = f32[0,3] add(a, a)\n",
+               .results = "na, b",
+               .initial = "  p0 = f32[0,3] parameter(0)\n  p1 = f32[0] parameter(1)\n",
+               .starts = "p0, p1"}));
+}
+
+TEST_F(CpuEdges, RankZero) {
+  const char* const lines[] = {
+      "  x = f32[] parameter(0)\n  ROOT y = f32[] add(x, x)",
+      "  x = f32[] parameter(0)\n  z = f32[] constant(2)\n"
+      "  ROOT y = f32[] reduce(x, z), dimensions={}, to_apply=sum",
+      "  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT d = f32[] dot(x, y)",
+      "  x = f32[] parameter(0)\n  ROOT y = f32[1,1] reshape(x)",
+      "  x = f32[1,1] parameter(0)\n  ROOT y = f32[] reshape(x)",
+      "  x = f32[] parameter(0)\n  ROOT y = f32[] transpose(x), dimensions={}",
+      "  x = f32[] parameter(0)\n  ROOT y = f32[] dynamic-slice(x), dynamic_slice_sizes={}",
+      "  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+      "  ROOT z = f32[] dynamic-update-slice(x, y)",
+      "  x = f32[] parameter(0)\n  z = f32[] constant(2)\n  ROOT y = f32[] pad(x, z), padding=",
+      "  x = f32[] parameter(0)\n  ROOT y = f32[] reverse(x), dimensions={}",
+      "  x = f32[] parameter(0)\n  ROOT y = f32[] slice(x), slice={}",
+      "  x = f32[] parameter(0)\n  ROOT y = f32[] broadcast(x), dimensions={}",
+      "  x = bf16[] parameter(0)\n  ROOT y = bf16[] add(x, x)",
+      "  x = c64[] parameter(0)\n  ROOT y = c64[] multiply(x, x)"};
+  for (const char* line : lines) {
+    if (std::string_view(line).ends_with("padding=")) continue;  // HLO has no text for it
+    expect_as_evaluated(cat("HloModule m\nsum { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n",
+                            "  ROOT s = f32[] add(a, b) }\nENTRY main {\n", line, " }\n"));
+  }
+}
+
+// An index of u64 beyond all s64 lies behind the array, not before it.
+TEST_F(CpuEdges, LargeUnsignedIndicesClampToTheEnd) {
+  expect_as_evaluated(
+      "HloModule m\nENTRY main {\n  x = f32[70] parameter(0)\n"
+      "  j = u64[] parameter(1)\n  z = u64[] subtract(j, j)\n  i = u64[] not(z)\n"
+      "  ROOT y = f32[2] dynamic-slice(x, i), dynamic_slice_sizes={2} }\n");
+}
+
+TEST_F(CpuEdges, ScalarsOfKernelsAreCarried) {
+  expect_as_evaluated(text_of({.types = {"bf16[]", "c64[]"},
+                               .body = "  na = bf16[] add(a, a)\n  nb = c64[] multiply(b, b)\n",
+                               .results = "na, nb",
+                               .initial = "  p0 = bf16[] parameter(0)\n  p1 = c64[] parameter(1)\n",
+                               .starts = "p0, p1"}));
+}
+
+// Reads of an array whose place another result takes.
+TEST_F(CpuEdges, ResultsThatReadEachOther) {
+  expect_as_evaluated(
+      text_of({.types = {"f32[70]", "f32[70]"},
+               .body = "  v = f32[70] reverse(b), dimensions={0}\n"
+                       "  na = f32[70] add(a, v)\n  w = f32[70] reverse(na), dimensions={0}\n"
+                       "  nb = f32[70] subtract(w, a)\n",
+               .results = "na, nb",
+               .initial = kTwo,
+               .starts = "p0, p1"}));
+  expect_as_evaluated(
+      text_of({.types = {"f32[2,3]", "f32[3,2]"},
+               .body = "  ra = f32[3,2] reshape(a)\n  nb = f32[3,2] add(ra, b)\n"
+                       "  na = f32[2,3] reshape(b)\n",
+               .results = "na, nb",
+               .initial = "  p0 = f32[2,3] parameter(0)\n  p1 = f32[3,2] parameter(1)\n",
+               .starts = "p0, p1"}));
+}
+
+}  // namespace
+}  // namespace heddle::cpu

@@ -1,0 +1,123 @@
+// For every op: the programs of its samples give natively what the evaluator gives, alone and in a
+// loop.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "heddle/cpu/backend.h"
+#include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/op.h"
+#include "heddle/hlo/text.h"
+#include "heddle/tests/cpu/support.h"
+#include "heddle/tests/laws/around_ops.h"
+#include "heddle/tests/laws/samples.h"
+
+namespace heddle::laws {
+namespace {
+
+using cpu::Allowed;
+using hlo::Opcode;
+
+// Functions whose last bits are free: the evaluator's are those of the C library in f64.
+bool is_function(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kExp:
+    case Opcode::kExpm1:
+    case Opcode::kLog:
+    case Opcode::kLog1p:
+    case Opcode::kLogistic:
+    case Opcode::kSin:
+    case Opcode::kCos:
+    case Opcode::kTan:
+    case Opcode::kAsin:
+    case Opcode::kAcos:
+    case Opcode::kAtan:
+    case Opcode::kSinh:
+    case Opcode::kCosh:
+    case Opcode::kTanh:
+    case Opcode::kAsinh:
+    case Opcode::kAcosh:
+    case Opcode::kAtanh:
+    case Opcode::kErf:
+    case Opcode::kCbrt:
+    case Opcode::kRsqrt:
+    case Opcode::kPower:
+    case Opcode::kAtan2: return true;
+    default: return false;
+  }
+}
+
+// Sums are grouped otherwise and joined with products, which leaves the sign of a zero open.
+bool is_sum(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kDot:
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow: return true;
+    default: return false;
+  }
+}
+
+Allowed allowed(const Sample& sample) {
+  const Opcode opcode = sample.module.entry_computation().root_instruction().opcode;
+  if (is_function(opcode)) return {.ulp = 2};
+  const double epsilon = real_part(sample.type) == f64 ? 2.3e-16 : 1.2e-7;
+  if (is_sum(opcode)) return {.share = 32 * epsilon, .any_zero = true};
+  return {};
+}
+
+class CpuLaws : public ::testing::TestWithParam<Opcode> {
+ protected:
+  void SetUp() override { HEDDLE_NEEDS_CODE_GENERATOR(); }
+};
+
+// A token is no argument of a device.
+bool takes_arrays(const hlo::Module& module) {
+  const hlo::Computation& entry = module.entry_computation();
+  for (size_t i = 0; i < entry.parameter_count(); ++i) {
+    if (!is_made_of_arrays(entry.parameter_shape(i))) return false;
+  }
+  return is_made_of_arrays(entry.result_shape());
+}
+
+// What the evaluator refuses, and what draws numbers, is left out.
+void expect_as_evaluated(const Sample& sample, const hlo::Module& module) {
+  const auto want = hlo::evaluate(module, sample.arguments);
+  if (!want.ok() || !takes_arrays(module)) return;
+  const cpu::OnCpu native(module);
+  for (const bool donated : {false, true}) {
+    const Literal got = native.run(sample.arguments, donated);
+    EXPECT_EQ(cpu::difference(got, *want, allowed(sample)), "")
+        << (donated ? "donated" : "not donated") << "\n"
+        << hlo::print(module);
+  }
+}
+
+TEST_P(CpuLaws, SamplesGiveTheEvaluatorsValue) {
+  if (is_random(GetParam())) GTEST_SKIP() << "each run draws other numbers";
+  for (const Sample& sample : samples_of(GetParam())) {
+    SCOPED_TRACE(sample.line);
+    expect_as_evaluated(sample, sample.module);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(CpuLaws, LoopsGiveTheEvaluatorsValue) {
+  if (is_random(GetParam())) GTEST_SKIP() << "each run draws other numbers";
+  for (const Sample& sample : samples_of(GetParam())) {
+    SCOPED_TRACE(sample.line);
+    if (!is_made_of_arrays(sample.module.entry_computation().result_shape())) continue;
+    expect_as_evaluated(sample, looped(sample));
+    if (HasFailure()) return;
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<Opcode>& info) {
+  std::string name(to_string(info.param));
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(EveryOp, CpuLaws, ::testing::ValuesIn(every_opcode()), name_of);
+
+}  // namespace
+}  // namespace heddle::laws

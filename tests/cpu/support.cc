@@ -1,0 +1,190 @@
+#include "heddle/tests/cpu/support.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "heddle/base/strings.h"
+#include "heddle/cpu/backend.h"
+#include "heddle/cpu/jit/jit.h"
+#include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/text.h"
+#include "heddle/runtime/transfer.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+using runtime::BufferPtr;
+
+// Neighbours are 1 apart, and -0 is beside 0.
+template <class T, class Int>
+int64_t order(T value) {
+  const Int bits = std::bit_cast<Int>(value);
+  return bits < 0 ? -int64_t{bits ^ std::numeric_limits<Int>::min()} - 1 : int64_t{bits};
+}
+
+template <class T, class Int>
+std::string difference_of_floats(const Literal& got, const Literal& want, const Allowed& allowed) {
+  const auto* x = reinterpret_cast<const T*>(got.bytes());
+  const auto* y = reinterpret_cast<const T*>(want.bytes());
+  const int64_t count = got.byte_size() / static_cast<int64_t>(sizeof(T));
+  double largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (std::isfinite(y[i])) largest = std::max(largest, std::abs(static_cast<double>(y[i])));
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const T a = x[i], b = y[i];
+    if ((std::isnan(a) && std::isnan(b)) || std::bit_cast<Int>(a) == std::bit_cast<Int>(b))
+      continue;
+    if (a == b && allowed.any_zero) continue;
+    if (!std::isnan(a) && !std::isnan(b) && std::signbit(a) == std::signbit(b)) {
+      const auto apart =
+          static_cast<double>(order<T, Int>(a)) - static_cast<double>(order<T, Int>(b));
+      if (std::abs(apart) <= static_cast<double>(allowed.ulp)) continue;
+    }
+    if (std::abs(static_cast<double>(a) - static_cast<double>(b)) <= allowed.share * largest)
+      continue;
+    return cat("element ", i, " of ", to_string(got.shape()), ": got ", a, ", want ", b, " (bits ",
+               std::bit_cast<Int>(a), " and ", std::bit_cast<Int>(b), ")");
+  }
+  return "";
+}
+
+void append_leaves(const Literal& value, std::vector<Literal>& out) {
+  if (!value.is_tuple()) return out.push_back(value);
+  for (const Literal& element : value.elements()) append_leaves(element, out);
+}
+
+Literal of_leaves(const Shape& shape, std::span<const Literal>& leaves) {
+  if (!shape.is_tuple()) {
+    const Literal leaf = leaves.front();
+    leaves = leaves.subspan(1);
+    return leaf;
+  }
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) elements.push_back(of_leaves(element, leaves));
+  return Literal::tuple(std::move(elements));
+}
+
+Literal small_numbers(const Shape& shape, int64_t& next) {
+  if (shape.is_tuple()) {
+    std::vector<Literal> elements;
+    for (const Shape& element : shape.elements()) elements.push_back(small_numbers(element, next));
+    return Literal::tuple(std::move(elements));
+  }
+  Literal out(shape);
+  const int64_t width = storage_bytes(shape.dtype());
+  for (std::byte* to = out.mutable_bytes(); to < out.bytes() + out.byte_size(); to += width) {
+    const int64_t number = shape.dtype() == pred ? next % 2 : next % 11;
+    const Literal one = is_integer(shape.dtype()) || shape.dtype() == pred
+                            ? Literal::scalar(shape.dtype(), number)
+                            : Literal::scalar(shape.dtype(), static_cast<double>(number));
+    std::memcpy(to, one.bytes(), static_cast<size_t>(width));
+    next += 7;
+  }
+  return out;
+}
+
+}  // namespace
+
+runtime::Device& cpu_device() {
+  static runtime::Backend& backend = *make_cpu().release();
+  return *backend.devices()[0];
+}
+
+bool has_code_generator() {
+  static const bool has = [] {
+    Plan plan;
+    plan.entry = BlockId(0);
+    plan.blocks.emplace_back();
+    return compile_plan({.plan = &plan}).status().code() != StatusCode::kNotFound;
+  }();
+  return has;
+}
+
+std::string difference(const Literal& got, const Literal& want, const Allowed& allowed) {
+  if (!same_type(got.shape(), want.shape()))
+    return cat("type ", to_string(got.shape()), ", want ", to_string(want.shape()));
+  if (want.is_tuple()) {
+    for (size_t i = 0; i < want.elements().size(); ++i) {
+      const std::string found = difference(got.elements()[i], want.elements()[i], allowed);
+      if (!found.empty()) return cat("{", i, "} ", found);
+    }
+    return "";
+  }
+  const DType part = real_part(want.shape().dtype());
+  if (part == f32) return difference_of_floats<float, int32_t>(got, want, allowed);
+  if (part == f64) return difference_of_floats<double, int64_t>(got, want, allowed);
+  // Of small floats the NaNs differ in bits, and are printed alike.
+  if (got == want || hlo::print_literal(got) == hlo::print_literal(want)) return "";
+  return cat("got ", hlo::print_literal(got), ", want ", hlo::print_literal(want));
+}
+
+OnCpu::OnCpu(const hlo::Module& module)
+    : program_(cpu_device().backend().compile(module, {}, cpu_device()).value()),
+      result_(module.entry_computation().result_shape()) {}
+
+Literal OnCpu::run(const std::vector<Literal>& arguments, bool donated) const {
+  std::vector<Literal> leaves;
+  for (const Literal& argument : arguments) append_leaves(argument, leaves);
+  std::vector<BufferPtr> buffers;
+  runtime::ExecuteOptions options;
+  for (const Literal& leaf : leaves) {
+    if (donated) options.donate.push_back(static_cast<int>(buffers.size()));
+    buffers.push_back(runtime::to_device(cpu_device(), leaf).value());
+  }
+  const std::vector<BufferPtr> outputs = program_->execute(buffers, options).value();
+  std::vector<Literal> results;
+  for (const BufferPtr& buffer : outputs) results.push_back(runtime::to_host(*buffer).value());
+  if (!donated) {
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      EXPECT_EQ(difference(runtime::to_host(*buffers[i]).value(), leaves[i]), "")
+          << "argument " << i << " has changed";
+    }
+  }
+  std::span<const Literal> left = results;
+  return of_leaves(result_, left);
+}
+
+std::vector<Literal> arguments_of(const hlo::Module& module) {
+  std::vector<Literal> out;
+  int64_t next = 3;
+  const hlo::Computation& entry = module.entry_computation();
+  for (size_t i = 0; i < entry.parameter_count(); ++i)
+    out.push_back(small_numbers(entry.parameter_shape(i), next));
+  return out;
+}
+
+void expect_as_evaluated(std::string_view text, const Allowed& allowed) {
+  const auto module = hlo::parse_text(text);
+  ASSERT_TRUE(module.ok()) << module.status() << "\n" << text;
+  const std::vector<Literal> arguments = arguments_of(*module);
+  const auto want = hlo::evaluate(*module, arguments);
+  ASSERT_TRUE(want.ok()) << want.status();
+  const int64_t before = statistics().native;
+  const OnCpu program(*module);
+  EXPECT_EQ(statistics().native, before + 1) << "the evaluator runs it";
+  for (const bool donated : {false, true}) {
+    const Literal got = program.run(arguments, donated);
+    EXPECT_EQ(difference(got, *want, allowed), "")
+        << (donated ? "donated" : "not donated") << "\ngot " << hlo::print_literal(got) << "\nwant "
+        << hlo::print_literal(*want) << "\n"
+        << text;
+  }
+}
+
+std::pair<uint64_t, uint64_t> random_numbers(uint64_t programs) {
+  const char* asked = std::getenv("HEDDLE_RANDOM_PROGRAMS");
+  if (asked == nullptr) return {0, programs};
+  char* end = nullptr;
+  const uint64_t first = std::strtoull(asked, &end, 10);
+  const auto numbers = *end == ':' ? std::pair{first, uint64_t{std::strtoull(end + 1, nullptr, 10)}}
+                                   : std::pair{uint64_t{0}, first};
+  EXPECT_LT(numbers.first, numbers.second) << "HEDDLE_RANDOM_PROGRAMS is LAST or FIRST:LAST";
+  return numbers;
+}
+
+}  // namespace heddle::cpu
