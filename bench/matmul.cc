@@ -197,6 +197,7 @@ int main(int argc, char** argv) {
   const Isa isa = Isa::kGeneric;
 #endif
   if (!set_matmul_isa(isa)) return std::puts("this machine lacks the instruction set"), 1;
+  if (argc > 1 && std::strncmp(argv[1], "--", 2) == 0) argc = 1;  // of Google Benchmark
   const double budget = (argc > 1 ? std::atof(argv[1]) : 150) / 1e3;
   const bool f64 = argc > 2 && std::strcmp(argv[2], "f64") == 0;
   std::printf("fma peak %.1f GF/s\n", f64 ? peak<double>() : peak<float>());

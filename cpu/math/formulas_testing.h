@@ -13,6 +13,8 @@
 
 #include "heddle/cpu/math/formulas.h"
 
+#pragma GCC diagnostic ignored "-Wpsabi"  // no vector leaves this file's functions for another's
+
 namespace heddle::cpu::lanes {
 
 template <class T>

@@ -71,7 +71,7 @@ TEST_P(CpuCorpus, RunsNativelyToItsExpectedResults) {
 }
 
 std::vector<std::string> packs_of_one_device() {
-  return packs_of({kOwn, std::string(kShared) + "/jaxtests", std::string(kShared) + "/stablehlo"});
+  return packs_of({kOwn, base::cat(kShared, "/jaxtests"), base::cat(kShared, "/stablehlo")});
 }
 
 INSTANTIATE_TEST_SUITE_P(Packs, CpuCorpus, ::testing::ValuesIn(packs_of_one_device()), test_name);
