@@ -3,6 +3,7 @@
 #pragma once
 
 #include "heddle/base/counters.h"
+#include "heddle/cpu/backend.h"
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/shape.h"
 #include "heddle/linalg/factors.h"

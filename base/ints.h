@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,6 +20,9 @@ concept IntRange = requires(const T& list) {
   requires !std::same_as<std::remove_cvref_t<decltype(*std::begin(list))>, char>;
 };
 
+template <class... T>
+concept AllInts = (std::is_convertible_v<T, int64_t> && ...);
+
 template <class T>
 concept HasDimensions = requires(const T& shape) {
   shape.dimensions();
@@ -28,7 +30,8 @@ concept HasDimensions = requires(const T& shape) {
 
 // {2, 3}, {}, a range of integers, or one integer: a list of one. An element that is a bool or a
 // floating-point number does not compile, as one where an Int is taken; nor does a Shape. Is a
-// vector of int64_t wherever one is wanted.
+// vector of int64_t wherever one is wanted. Braces reach the constructors element by element:
+// beside one of a std::initializer_list g++ 12 ignores the name in {.axis = 1}, and takes {1}.
 class Ints {
  public:
   using Vector = std::vector<int64_t>;
@@ -36,7 +39,9 @@ class Ints {
   using const_iterator = Vector::const_iterator;
 
   Ints() = default;
-  Ints(std::initializer_list<Int> list) : list_(list.begin(), list.end()) {}
+  template <class A, class B, class... More>
+  requires AllInts<A, B, More...> Ints(A a, B b, More... more)
+      : list_{Int(a), Int(b), Int(more)...} {}
   Ints(const Vector& list) : list_(list) {}
   Ints(Vector&& list) : list_(std::move(list)) {}
   template <class T>

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "heddle/base/strings.h"
 
@@ -12,6 +13,11 @@ namespace heddle {
 struct SourceLocation {
   const char* file = "";  // static storage
   uint32_t line = 0;
+
+  constexpr SourceLocation() = default;
+  template <class File>  // no 0 is a file: in array(values, {0, 3}) the braces are a shape
+  requires std::is_convertible_v<File, const char*>
+  constexpr SourceLocation(File file, uint32_t line) : file(file), line(line) {}
 
   // As a defaulted parameter this is the line of the call.
   static constexpr SourceLocation here(const char* file = __builtin_FILE(),

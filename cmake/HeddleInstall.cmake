@@ -17,6 +17,9 @@ function(heddle_install)
 
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
   install(TARGETS ${libraries} EXPORT heddle ARCHIVE INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  if(TARGET heddle_cpu_jit)
+    install(TARGETS heddle_cpu_jit LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
   install(EXPORT heddle FILE heddle-targets.cmake NAMESPACE heddle:: DESTINATION ${package})
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/heddle-config.cmake.in ${PROJECT_BINARY_DIR}/heddle-config.cmake
     INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)

@@ -96,6 +96,8 @@ class NativeProgram final : public HostProgram {
     return results;
   }
 
+  std::optional<int64_t> scratch_bytes() const override { return program_.plan.arena_bytes; }
+
  private:
   LoweredProgram program_;
   std::unique_ptr<Code> code_;
@@ -104,10 +106,36 @@ class NativeProgram final : public HostProgram {
   mutable ArenaPool arenas_;
 };
 
+// LAPACK's factors and solutions of small matrices, which loops do better than calls.
+constexpr int64_t kMaxExpanded = 12;  // rows
+
+bool is_expanded(std::string_view target) {
+  return target.ends_with("trsm_ffi") || target.ends_with("potrf_ffi") ||
+         target.ends_with("getrf_ffi");
+}
+
+bool has_large_matrix(const hlo::Module& module) {
+  for (const hlo::Computation& computation : module.computations) {
+    for (const hlo::Instruction& i : computation.instructions) {
+      if (i.opcode != hlo::Opcode::kCustomCall || i.operands.empty()) continue;
+      const Shape& shape = computation.at(i.operands[0]).shape;
+      for (int64_t d = std::max<int64_t>(shape.rank() - 2, 0); d < shape.rank(); ++d) {
+        if (shape.dimension(d) > kMaxExpanded) return true;
+      }
+    }
+  }
+  return false;
+}
+
 StatusOr<LoweredProgram> lowered(const hlo::Module& module) {
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module flat,
-                          transform::run_pipeline(module, transform::kFlattenPipeline));
-  return lower(flat, host_vector_bytes());
+  hlo::Module expanded;
+  const bool expands = transform::has_lapack(module, is_expanded) && !has_large_matrix(module);
+  if (expands) {
+    HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module flat, transform::run_pipeline(expands ? expanded : module,
+                                                                    transform::kFlattenPipeline));
+  return lower(flat, host_vector_bytes(), expands);
 }
 
 StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module) {
@@ -125,6 +153,8 @@ class CpuBackend final : public runtime::HostBackend {
         evaluator_(runtime::make_evaluator_programs()) {}
 
   std::string version() const override {
+    if (const Status status = find_code_generator(); !status.ok())
+      return base::cat("every program runs on the evaluator: ", base::message_of(status));
     return base::cat("machine code by LLVM, vectors of ", host_vector_bytes(), " bytes");
   }
 

@@ -14,6 +14,7 @@
 
 #include "heddle/base/box.h"
 #include "heddle/base/hash.h"
+#include "heddle/base/int.h"
 #include "heddle/base/status.h"
 #include "heddle/hlo/dtype.h"
 
@@ -72,6 +73,10 @@ class Shape {
   [[nodiscard]] const std::vector<int64_t>& dimensions() const { return dimensions_; }
   [[nodiscard]] int64_t dimension(int64_t i) const { return dimensions_[static_cast<size_t>(i)]; }
   [[nodiscard]] bool has_dimension(int64_t i) const { return i >= 0 && i < rank(); }
+  // The size of an axis, a negative one counted from the end. errors: std::out_of_range
+  int64_t operator[](base::Int axis) const {
+    return dimensions_.at(static_cast<size_t>(axis < 0 ? axis + rank() : int64_t{axis}));
+  }
   [[nodiscard]] int64_t element_count() const;  // of an array whose size was checked
   [[nodiscard]] int64_t byte_size() const;      // tuples: the sum over their leaves; tokens 0
 

@@ -2,8 +2,10 @@
 // matrices, batches, dtypes and errors as in linalg/factors.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -67,6 +69,14 @@ struct NormOptions {
 // x of f32, f64, c64 or c128; the result is real. Over no elements it is 0. errors: also for an
 // order that there is not, and for the least of no elements
 Tensor norm(Operand x, const NormOptions& options = {});
+// The norm of that order: norm(x, 2), as in numpy.
+template <class Order>
+requires(std::is_arithmetic_v<Order> && !std::same_as<Order, bool>) ||
+    std::same_as<Order, MatrixNorm>  //
+    Tensor
+    norm(Operand x, Order order, const AxisList& axes = kAllAxes, base::Flag keep_dims = false) {
+  return norm(x, {.order = order, .axes = axes, .keep_dims = keep_dims});
+}
 // Of the vectors along axes (by default one of all elements), and of the matrices in the last two
 // axes.
 Tensor vector_norm(Operand x, double order = 2, const AxisList& axes = kAllAxes,

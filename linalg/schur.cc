@@ -163,6 +163,7 @@ Expr funm_of(const Expr& a, const std::function<Tensor(const Tensor&)>& fn) {
   const Expr eigenvalues = diagonal_of(t);
   trace_internal::count_trace();
   const Expr values = trace_internal::as_users_code([&] { return fn(eigenvalues.tensor()); });
+  trace_internal::require_result(values.tensor());
   // The loop over columns is no function of the user's.
   const auto own = trace_internal::PublicCall::own_code();
   if (values.tensor().shape() != eigenvalues.tensor().shape()) {
@@ -239,6 +240,11 @@ Tensor funm(Operand operand, const std::function<Tensor(const Tensor&)>& fn) {
   trace_internal::require_function("linalg::funm", "function", fn, operand.at());
   const Expr a = square_of("a", operand);
   return as_program("linalg::funm", [&]() -> std::vector<Expr> { return {funm_of(a, fn)}; })[0];
+}
+
+Tensor funm(Operand operand, Tensor (*fn)(Operand)) {
+  if (fn == nullptr) return funm(operand, std::function<Tensor(const Tensor&)>());
+  return funm(operand, trace_internal::ByName(fn, operand.at()));
 }
 
 Tensor solve_sylvester(Operand left, Operand right, Operand operand) {

@@ -44,6 +44,8 @@ Tensor sqrtm(Operand a);
 // and a is not normal. source: B. N. Parlett, Linear Algebra and its Applications 14 (1976),
 // 117-121. errors: Error for an empty `fn`, too
 Tensor funm(Operand a, const std::function<Tensor(const Tensor&)>& fn);
+// The same of one of Heddle's functions, by its name: funm(a, exp).
+Tensor funm(Operand a, Tensor (*fn)(Operand));
 
 // x[.., m, n] with a x + x b = c, for a[.., m, m], b[.., n, n] and c[.., m, n] of one dtype, whose
 // leading axes broadcast. Not finite where an eigenvalue of a is minus one of b.

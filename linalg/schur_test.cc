@@ -108,6 +108,15 @@ TEST_P(SchurForms, FunmOfAnExponentialIsExpm) {
   });
 }
 
+TEST(SchurForms, FunmTakesAFunctionByItsName) {
+  const Tensor a = array<double>({{1, 2}, {0, 3}});
+  EXPECT_LE(distance(funm(a, exp), funm(a, [](const Tensor& w) { return exp(w); })), 0);
+  Tensor (*none)(Operand) = nullptr;
+  EXPECT_THAT(error_of([&] { funm(a, none); }), HasSubstr("funm: the function is a null"));
+  EXPECT_THAT(error_of([&] { funm(a, [](const Tensor&) { return Tensor(); }); }),
+              HasSubstr("funm: the result of its function has no value"));
+}
+
 TEST_P(SchurForms, SolveSylvesterSolves) {
   for (const Dimensions& batch : std::vector<Dimensions>{{}, {2, 3}, {0}}) {
     for (const auto& [m, n] :

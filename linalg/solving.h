@@ -29,10 +29,10 @@ Tensor cho_solve(Operand factor, Operand b, base::Flag lower = true);
 // x with op(a) x = b for one triangle of a[.., n, n], the other not being looked at; b as for
 // solve.
 struct SolveTriangular {
-  bool lower = false;
-  bool transpose_a = false;    // op(a) = a^T
-  bool conjugate_a = false;    // op(a) = conj(a), with transpose_a a^H
-  bool unit_diagonal = false;  // ones stand for a's diagonal
+  base::Flag lower = false;
+  base::Flag transpose_a = false;    // op(a) = a^T
+  base::Flag conjugate_a = false;    // op(a) = conj(a), with transpose_a a^H
+  base::Flag unit_diagonal = false;  // ones stand for a's diagonal
 };
 // The x of op(a) x = b for one triangle of a.
 Tensor solve_triangular(Operand a, Operand b, const SolveTriangular& options = {});

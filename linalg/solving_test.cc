@@ -204,6 +204,9 @@ TEST(SolvingErrors, NameTheOperand) {
                 norm(zeros({2, 2, 2}), {.order = 2});
               }),
               HasSubstr("norm: x is f32[2,2,2] and 3 axes are reduced; an order takes one"));
+  EXPECT_EQ(norm(array<float>({3, 4}), 2).item<float>(), 5);
+  EXPECT_EQ(norm(array<float>({{3, 4}, {0, 7}}), 1, 0).to_vector<float>()[1], 11);
+  EXPECT_EQ(norm(eye(3), MatrixNorm::kNuclear).item<float>(), 3);
   EXPECT_THAT(error_of([] { norm(zeros({2}), {.order = MatrixNorm::kNuclear}); }),
               HasSubstr("norm: order is of no norm of vectors of x, f32[2]; must be a number"));
   EXPECT_THAT(error_of([] {

@@ -10,8 +10,8 @@
 namespace heddle::linalg {
 
 struct EighOptions {
-  bool lower = true;             // the triangle of a that is looked at
-  bool symmetrize_input = true;  // of (a + a^H) / 2; then either triangle does
+  base::Flag lower = true;             // the triangle of a that is looked at
+  base::Flag symmetrize_input = true;  // of (a + a^H) / 2; then either triangle does
 };
 // a[.., n, n], Hermitian: a v = v diag(w) with w[.., n] real and ascending, and orthonormal columns
 // of v[.., n, n].

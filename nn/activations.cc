@@ -137,6 +137,15 @@ Tensor hard_silu(Operand x) {
   return activation("nn::hard_silu", x, [](const Expr& v) { return v * hard_sigmoid_of(v); });
 }
 
+Tensor swish(Operand x) {
+  const PublicCall call("nn::swish", x.at());
+  return silu(x);
+}
+Tensor hard_swish(Operand x) {
+  const PublicCall call("nn::hard_swish", x.at());
+  return hard_silu(x);
+}
+
 Tensor log1mexp(Operand x) {
   return activation("nn::log1mexp", x, [](const Expr& v) {
     return where(v < std::numbers::ln2, log(-expm1(-v)), log1p(-exp(-v)));

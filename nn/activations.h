@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -44,8 +45,8 @@ Tensor sparse_sigmoid(Operand x);            // (x + 1) / 2, between 0 and 1
 Tensor hard_tanh(Operand x);                 // x between -1 and 1
 Tensor hard_sigmoid(Operand x);              // relu6(x + 3) / 6
 Tensor hard_silu(Operand x);                 // x * relu6(x + 3) / 6
-inline Tensor swish(Operand x) { return silu(x); }            // silu
-inline Tensor hard_swish(Operand x) { return hard_silu(x); }  // hard_silu
+Tensor swish(Operand x);                     // silu
+Tensor hard_swish(Operand x);                // hard_silu
 // log(1 - exp(-x)) for x > 0, without cancellation. source: Maechler 2012
 Tensor log1mexp(Operand x);
 
@@ -53,7 +54,7 @@ Tensor log1mexp(Operand x);
 // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), within 5e-4; else exact, by erfc, so
 // that the negative tail keeps its digits. source: Hendrycks, Gimpel 2016
 struct Gelu {
-  bool approximate = true;
+  base::Flag approximate = true;
 };
 // x times the probability that a standard normal number is below x; approximated by tanh unless
 // told.

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "heddle/base/flag.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -20,7 +21,7 @@ namespace heddle::nn {
 // source: jax.nn.dot_product_attention; Vaswani et al. 2017; Ainslie et al. 2023 (groups)
 struct Attention {
   std::optional<double> scale = {};  // none: 1 / sqrt(H)
-  bool causal = false;               // query t sees keys 0 .. t
+  base::Flag causal = false;         // query t sees keys 0 .. t
   Tensor mask = {};  // pred, broadcasts to [.., N, T, S]: true where a query sees a key
   Tensor bias = {};  // of floats, likewise; added to the scores
 };

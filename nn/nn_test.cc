@@ -179,6 +179,14 @@ TEST(Normalization, LayerNormScalesAndShifts) {
   for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 16 * kUnit * 9) << i;
 }
 
+TEST(Normalization, OverAnAxisByItsNumber) {
+  const Tensor x = array<double>({{1, 2, 4}, {3, 5, 9}});
+  const auto same = [](const Tensor& a, const Tensor& b) { return all(a == b).item<bool>(); };
+  EXPECT_TRUE(same(layer_norm(x, 0), layer_norm(x, {.axes = {0}})));
+  EXPECT_TRUE(same(rms_norm(x, -2), rms_norm(x, {.axes = {0}})));
+  EXPECT_TRUE(same(standardize(x, 0), standardize(x, {.axes = {0}})));
+}
+
 TEST(Normalization, SurvivesALargeMean) {  // mean(x * x) - mean(x)^2 would be off by hundreds
   Tensor x = array<float>({10000, 10001, 10002});
   float side = std::sqrt(1.5F);
@@ -204,6 +212,11 @@ TEST(Normalization, RmsNormDividesByTheRootOfMeanSquares) {
 }
 
 TEST(Normalization, ErrorsNameTheFactor) {
+  EXPECT_THAT(
+      error_of([] {
+        layer_norm(ones({2, 3}), {.scale = ones({4})});
+      }),
+      HasSubstr("layer_norm: scale is f32[4]; it must be f32 and broadcast to x, f32[2,3]"));
   EXPECT_THAT(
       error_of([] {
         layer_norm(ones({2, 3}), {.scale = ones({3}, bf16)});

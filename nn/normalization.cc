@@ -22,8 +22,8 @@ Expr standardized(const Expr& x, const std::vector<int64_t>& axes, double epsilo
 // A scale or bias, where there is one: it must broadcast to x and have its dtype.
 void check_factor(std::string_view name, const Tensor& factor, const Expr& x) {
   const Shape& shape = x.tensor().shape();
-  bool fits = factor.dtype() == x.dtype() && factor.rank() <= x.tensor().rank() &&
-              broadcast_shapes(factor.shape(), shape) == shape.dimensions();
+  const bool fits =
+      factor.dtype() == x.dtype() && common_dimensions(factor.shape(), shape) == shape.dimensions();
   if (fits) return;
   trace_internal::refuse(name, " is ", factor.shape(), "; it must be ", x.dtype(),
                          " and broadcast to x, ", shape);

@@ -3,6 +3,7 @@
 // and the caller's line
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct Standardization {
 };
 // (x - mean) / sqrt(variance + epsilon) over axes.
 Tensor standardize(Operand x, const Standardization& over = {});
+// standardize over one axis: standardize(x, -1).
+template <std::integral Axis>
+Tensor standardize(Operand x, Axis axis) {
+  return standardize(x, {.axes = axis});
+}
 
 // Layer normalisation: standardize, then `* scale + bias`, which broadcast to x (over the last
 // axis: of shape [size]). RMS normalisation: x / sqrt(mean(x * x) + epsilon), then likewise. Means
@@ -32,5 +38,25 @@ struct Norm {
 };
 Tensor layer_norm(Operand x, const Norm& norm = {});  // standardize, then `* scale + bias`
 Tensor rms_norm(Operand x, const Norm& norm = {});    // RMS normalisation, likewise
+// layer_norm over one axis: layer_norm(x, -1).
+template <std::integral Axis>
+Tensor layer_norm(Operand x, Axis axis) {
+  return layer_norm(x, {.axes = axis});
+}
+// rms_norm over one axis: rms_norm(x, -1).
+template <std::integral Axis>
+Tensor rms_norm(Operand x, Axis axis) {
+  return rms_norm(x, {.axes = axis});
+}
+template <std::same_as<Tensor> Scale, class... More>
+Tensor layer_norm(Operand, const Scale&, const More&...) {
+  static_assert(!sizeof(Scale), "write layer_norm(x, {.scale = scale, .bias = bias})");
+  return {};
+}
+template <std::same_as<Tensor> Scale, class... More>
+Tensor rms_norm(Operand, const Scale&, const More&...) {
+  static_assert(!sizeof(Scale), "write rms_norm(x, {.scale = scale})");
+  return {};
+}
 
 }  // namespace heddle::nn

@@ -10,6 +10,7 @@
 namespace heddle::random {
 namespace {
 
+using random_internal::Domain;
 using random_internal::exponential_of;
 using random_internal::gumbel_of;
 using random_internal::normal_of;
@@ -94,7 +95,8 @@ Tensor uniform(Operand key, const base::Ints& shape, DType dtype, Operand low, O
   if (unit)
     return sample("random::uniform", key, shape, dtype, options,
                   [](const Request& r) { return uniform_of(r); });
-  return sample("random::uniform", key, {low, high}, shape, dtype, options,
+  random_internal::require_order("low", low, "high", high);
+  return sample("random::uniform", key, {{"low", low}, {"high", high}}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return uniform_of(r, p[0], p[1]); });
 }
 
@@ -104,18 +106,19 @@ Tensor normal(Operand key, const base::Ints& shape, DType dtype, const Options& 
   return sample("random::normal", key, shape, dtype, options, &normal_of);
 }
 
-Tensor truncated_normal(Operand key, Operand lower, Operand upper, const base::Ints& shape,
+Tensor truncated_normal(Operand key, Parameter lower, Parameter upper, const base::Ints& shape,
                         DType dtype, const Options& options) {
   const PublicCall call("random::truncated_normal", key.at());
   random_internal::require_order("lower", lower, "upper", upper);
-  return sample("random::truncated_normal", key, {lower, upper}, shape, dtype, options,
+  return sample("random::truncated_normal", key, {{"lower", lower}, {"upper", upper}}, shape, dtype,
+                options,
                 [](const Request& r, Parameters p) { return truncated_normal_of(r, p[0], p[1]); });
 }
 
-Tensor lognormal(Operand key, Operand sigma, const base::Ints& shape, DType dtype,
+Tensor lognormal(Operand key, Parameter sigma, const base::Ints& shape, DType dtype,
                  const Options& options) {
-  return sample("random::lognormal", key, {sigma}, shape, dtype, options,
-                [](const Request& r, Parameters p) { return exp(normal_of(r) * p[0]); });
+  return sample("random::lognormal", key, {{"sigma", sigma, Domain::kNotNegative}}, shape, dtype,
+                options, [](const Request& r, Parameters p) { return exp(normal_of(r) * p[0]); });
 }
 
 Tensor exponential(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
@@ -142,7 +145,7 @@ Tensor maxwell(Operand key, const base::Ints& shape, DType dtype, const Options&
   return sample("random::maxwell", key, shape, dtype, options, &maxwell_of);
 }
 
-Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const base::Ints& shape,
+Tensor double_sided_maxwell(Operand key, Parameter loc, Parameter scale, const base::Ints& shape,
                             DType dtype, const Options& options) {
   const PublicCall call("random::double_sided_maxwell", key.at());
   constexpr std::string_view kOp = "random::double_sided_maxwell";
@@ -152,44 +155,52 @@ Tensor double_sided_maxwell(Operand key, Operand loc, Operand scale, const base:
   Dimensions own = broadcast_shapes(shape_of(loc), shape_of(scale));
   Dimensions sizes = shape.empty() ? own : shape.list();
   sizes.insert(sizes.end(), own.begin(), own.end());
-  return sample(kOp, key, {loc, scale}, sizes, dtype, options, [](const Request& r, Parameters p) {
-    std::vector<Words> keys = r.split(2);
-    Expr size = maxwell_of(r.of(keys[0]));
-    return rademacher_of(r.of(keys[1])) * size * p[1] + p[0];
-  });
-}
-
-Tensor pareto(Operand key, Operand b, const base::Ints& shape, DType dtype,
-              const Options& options) {
-  return sample("random::pareto", key, {b}, shape, dtype, options,
-                [](const Request& r, Parameters p) { return exp(exponential_of(r) / p[0]); });
-}
-
-Tensor rayleigh(Operand key, Operand scale, const base::Ints& shape, DType dtype,
-                const Options& options) {
-  const PublicCall call("random::rayleigh", key.at());
-  return sample(
-      "random::rayleigh", key, {scale}, shape, dtype, options,
-      [](const Request& r, Parameters p) { return p[0] * sqrt(log(uniform_of(r)) * -2.0); });
-}
-
-Tensor weibull_min(Operand key, Operand scale, Operand concentration, const base::Ints& shape,
-                   DType dtype, const Options& options) {
-  return sample("random::weibull_min", key, {scale, concentration}, shape, dtype, options,
-                [](const Request& r, Parameters p) {
-                  return power(-log1p(-uniform_of(r)), 1.0 / p[1]) * p[0];
+  return sample(kOp, key, {{"loc", loc}, {"scale", scale, Domain::kNotNegative}}, sizes, dtype,
+                options, [](const Request& r, Parameters p) {
+                  std::vector<Words> keys = r.split(2);
+                  Expr size = maxwell_of(r.of(keys[0]));
+                  return rademacher_of(r.of(keys[1])) * size * p[1] + p[0];
                 });
 }
 
-Tensor triangular(Operand key, Operand left, Operand mode, Operand right, const base::Ints& shape,
-                  DType dtype, const Options& options) {
-  return sample("random::triangular", key, {left, mode, right}, shape, dtype, options,
+Tensor pareto(Operand key, Parameter b, const base::Ints& shape, DType dtype,
+              const Options& options) {
+  return sample("random::pareto", key, {{"b", b, Domain::kPositive}}, shape, dtype, options,
+                [](const Request& r, Parameters p) { return exp(exponential_of(r) / p[0]); });
+}
+
+Tensor rayleigh(Operand key, Parameter scale, const base::Ints& shape, DType dtype,
+                const Options& options) {
+  const PublicCall call("random::rayleigh", key.at());
+  return sample(
+      "random::rayleigh", key, {{"scale", scale, Domain::kNotNegative}}, shape, dtype, options,
+      [](const Request& r, Parameters p) { return p[0] * sqrt(log(uniform_of(r)) * -2.0); });
+}
+
+Tensor weibull_min(Operand key, Parameter scale, Parameter concentration, const base::Ints& shape,
+                   DType dtype, const Options& options) {
+  return sample(
+      "random::weibull_min", key,
+      {{"scale", scale, Domain::kNotNegative}, {"concentration", concentration, Domain::kPositive}},
+      shape, dtype, options, [](const Request& r, Parameters p) {
+        return power(-log1p(-uniform_of(r)), 1.0 / p[1]) * p[0];
+      });
+}
+
+Tensor triangular(Operand key, Parameter left, Parameter mode, Parameter right,
+                  const base::Ints& shape, DType dtype, const Options& options) {
+  const PublicCall call("random::triangular", key.at());
+  random_internal::require_order("left", left, "right", right);
+  random_internal::require_order("left", left, "mode", mode, /*may_be_equal=*/true);
+  random_internal::require_order("mode", mode, "right", right, /*may_be_equal=*/true);
+  return sample("random::triangular", key, {{"left", left}, {"mode", mode}, {"right", right}},
+                shape, dtype, options,
                 [](const Request& r, Parameters p) { return triangular_of(r, p[0], p[1], p[2]); });
 }
 
-Tensor wald(Operand key, Operand mean, const base::Ints& shape, DType dtype,
+Tensor wald(Operand key, Parameter mean, const base::Ints& shape, DType dtype,
             const Options& options) {
-  return sample("random::wald", key, {mean}, shape, dtype, options,
+  return sample("random::wald", key, {{"mean", mean, Domain::kPositive}}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return wald_of(r, p[0]); });
 }
 

@@ -13,6 +13,7 @@ namespace heddle::random {
 namespace {
 
 using random_internal::bernoulli_of;
+using random_internal::Domain;
 using random_internal::gumbel_of;
 using random_internal::rademacher_of;
 using random_internal::random_bits;
@@ -160,12 +161,11 @@ Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, 
   });
 }
 
-Tensor bernoulli(Operand key, Operand p, const base::Ints& shape, const Options& options) {
+Tensor bernoulli(Operand key, Parameter p, const base::Ints& shape, const Options& options) {
   const PublicCall call("random::bernoulli", key.at());
   random_internal::require_floats("p", p);
-  random_internal::require_probability(p);
   DType dtype = p.is_tensor() ? p.tensor().dtype() : f32;
-  return sample("random::bernoulli", key, {p}, shape, dtype, options,
+  return sample("random::bernoulli", key, {{"p", p, Domain::kProbability}}, shape, dtype, options,
                 [](const Request& r, std::span<const Expr> v) { return bernoulli_of(r, v[0]); });
 }
 
@@ -217,16 +217,15 @@ Tensor categorical(Operand key, Operand logits, base::Int axis, const base::Ints
   });
 }
 
-Tensor geometric(Operand key, Operand p, const base::Ints& shape, DType dtype,
+Tensor geometric(Operand key, Parameter p, const base::Ints& shape, DType dtype,
                  const Options& options) {
   const PublicCall call("random::geometric", key.at());
   constexpr std::string_view kOp = "random::geometric";
   if (!is_integer(dtype))
     trace_internal::refuse("dtype is ", to_string(dtype), "; it must be of integers");
   random_internal::require_floats("p", p);
-  random_internal::require_probability(p);
   DType drawn = p.is_tensor() ? p.tensor().dtype() : f32;
-  return sample(kOp, key, {p}, shape, drawn, options,
+  return sample(kOp, key, {{"p", p, Domain::kPositiveProbability}}, shape, drawn, options,
                 [dtype](const Request& r, std::span<const Expr> v) {
                   Expr u = uniform_of(r);
                   Expr log_u = log(where(u == 0.0, 1.0, u));

@@ -5,13 +5,14 @@
 // shape    of the sample; parameters broadcast to it. Where there are parameters, an empty one is
 //          the shape that they broadcast to
 // errors   all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
-//          and the caller's line
+//          and the caller's line; also for a C++ number outside of the distribution's domain
 #pragma once
 
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/base/ints.h"
 #include "heddle/random/keys.h"
+#include "heddle/random/parameter.h"
 
 namespace heddle::random {
 
@@ -23,7 +24,7 @@ Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, 
                const Options& options = {});
 
 // pred: true with probability p, a C++ number (then drawn in f32) or a tensor of floats.
-Tensor bernoulli(Operand key, Operand p = 0.5, const base::Ints& shape = {},
+Tensor bernoulli(Operand key, Parameter p = 0.5, const base::Ints& shape = {},
                  const Options& options = {});
 // -1 or 1, of any signed integer or float dtype.
 Tensor rademacher(Operand key, const base::Ints& shape = {}, DType dtype = s32,
@@ -38,16 +39,16 @@ Tensor categorical(Operand key, Operand logits, base::Int axis = -1, const base:
 // Counts of events at rate lam, a C++ number or f32 tensor. source: below 10 D. Knuth, TAOCP 2,
 // section 3.4.1; from there on W. Hoermann, The transformed rejection method (1993). cost: a loop
 // until all elements are accepted
-Tensor poisson(Operand key, Operand lam, const base::Ints& shape = {}, DType dtype = s32,
+Tensor poisson(Operand key, Parameter lam, const base::Ints& shape = {}, DType dtype = s32,
                const Options& options = {});
 // Trials up to the first success of probability p, 1 or more.
-Tensor geometric(Operand key, Operand p, const base::Ints& shape = {}, DType dtype = s32,
+Tensor geometric(Operand key, Parameter p, const base::Ints& shape = {}, DType dtype = s32,
                  const Options& options = {});
-// Successes in n trials of probability p, as floats; n and p are floats of one dtype. NaN for n < 0
-// and p outside [0, 1]. source: n p <= 10: waiting times (L. Devroye 1986, section X.4); else W.
-// Hoermann, The generation of binomial random variates (1993). cost: as poisson's
-Tensor binomial(Operand key, Operand n, Operand p, const base::Ints& shape = {}, DType dtype = f32,
-                const Options& options = {});
+// Successes in n trials of probability p, as floats; n and p are floats of one dtype. NaN where a
+// tensor has n < 0 or p outside [0, 1]. source: n p <= 10: waiting times (L. Devroye 1986, section
+// X.4); else W. Hoermann, The generation of binomial random variates (1993). cost: as poisson's
+Tensor binomial(Operand key, Parameter n, Parameter p, const base::Ints& shape = {},
+                DType dtype = f32, const Options& options = {});
 
 // The slices of x along `axis` in random order; x may be a C++ integer n, for 0 .. n - 1. With
 // `independent` each row along the axis has an order of its own. source: sorting by random keys
@@ -55,8 +56,8 @@ Tensor permutation(Operand key, Operand x, base::Int axis = 0, base::Flag indepe
                    const Options& options = {});
 
 struct Choice {
-  bool replace = true;  // an element may be drawn more than once
-  Tensor p = {};        // [n], floats: the elements' probabilities; none: equal ones
+  base::Flag replace = true;  // an element may be drawn more than once
+  Tensor p = {};              // [n], floats: the elements' probabilities; none: equal ones
   base::Int axis = 0;
   Options options = {};
 };

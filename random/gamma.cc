@@ -12,6 +12,7 @@
 namespace heddle::random {
 namespace {
 
+using random_internal::Domain;
 using random_internal::exponential_of;
 using random_internal::normal_of;
 using random_internal::rademacher_of;
@@ -154,51 +155,49 @@ Expr ball_of(const Request& r, int64_t d, double p) {
   return g / Expr(expand_dims(length.operand(), -1));
 }
 
-void require_positive(double p) {
-  if (p > 0) return;
-  trace_internal::refuse("p is ", p, "; it must be more than 0");
-}
-
 }  // namespace
 
-Tensor gamma(Operand key, Operand a, const base::Ints& shape, DType dtype, const Options& options) {
-  return sample("random::gamma", key, {a}, shape, dtype, options,
+Tensor gamma(Operand key, Parameter a, const base::Ints& shape, DType dtype,
+             const Options& options) {
+  return sample("random::gamma", key, {{"a", a, Domain::kNotNegative}}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return gamma_of(r, p[0], false); });
 }
 
-Tensor loggamma(Operand key, Operand a, const base::Ints& shape, DType dtype,
+Tensor loggamma(Operand key, Parameter a, const base::Ints& shape, DType dtype,
                 const Options& options) {
-  return sample("random::loggamma", key, {a}, shape, dtype, options,
+  return sample("random::loggamma", key, {{"a", a, Domain::kNotNegative}}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return gamma_of(r, p[0], true); });
 }
 
-Tensor beta(Operand key, Operand a, Operand b, const base::Ints& shape, DType dtype,
+Tensor beta(Operand key, Parameter a, Parameter b, const base::Ints& shape, DType dtype,
             const Options& options) {
-  return sample("random::beta", key, {a, b}, shape, dtype, options,
+  return sample("random::beta", key, {{"a", a, Domain::kPositive}, {"b", b, Domain::kPositive}},
+                shape, dtype, options,
                 [](const Request& r, Parameters p) { return beta_of(r, p[0], p[1]); });
 }
 
-Tensor chisquare(Operand key, Operand df, const base::Ints& shape, DType dtype,
+Tensor chisquare(Operand key, Parameter df, const base::Ints& shape, DType dtype,
                  const Options& options) {
-  return sample("random::chisquare", key, {df}, shape, dtype, options,
+  return sample("random::chisquare", key, {{"df", df, Domain::kPositive}}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return chisquare_of(r, p[0]); });
 }
 
-Tensor f(Operand key, Operand dfnum, Operand dfden, const base::Ints& shape, DType dtype,
+Tensor f(Operand key, Parameter dfnum, Parameter dfden, const base::Ints& shape, DType dtype,
          const Options& options) {
-  return sample("random::f", key, {dfnum, dfden}, shape, dtype, options,
-                [](const Request& r, Parameters p) { return f_of(r, p[0], p[1]); });
+  return sample("random::f", key,
+                {{"dfnum", dfnum, Domain::kPositive}, {"dfden", dfden, Domain::kPositive}}, shape,
+                dtype, options, [](const Request& r, Parameters p) { return f_of(r, p[0], p[1]); });
 }
 
-Tensor t(Operand key, Operand df, const base::Ints& shape, DType dtype, const Options& options) {
-  return sample("random::t", key, {df}, shape, dtype, options,
+Tensor t(Operand key, Parameter df, const base::Ints& shape, DType dtype, const Options& options) {
+  return sample("random::t", key, {{"df", df, Domain::kPositive}}, shape, dtype, options,
                 [](const Request& r, Parameters p) { return t_of(r, p[0]); });
 }
 
 Tensor generalized_normal(Operand key, double p, const base::Ints& shape, DType dtype,
                           const Options& options) {
   const PublicCall call("random::generalized_normal", key.at());
-  require_positive(p);
+  random_internal::require_in(Domain::kPositive, "p", p);
   return sample("random::generalized_normal", key, shape, dtype, options,
                 [p](const Request& r) { return generalized_normal_of(r, p); });
 }
@@ -206,12 +205,12 @@ Tensor generalized_normal(Operand key, double p, const base::Ints& shape, DType 
 Tensor ball(Operand key, base::Int d, double p, const base::Ints& shape, DType dtype,
             const Options& options) {
   const PublicCall call("random::ball", key.at());
-  require_positive(p);
+  random_internal::require_in(Domain::kPositive, "p", p);
   return sample("random::ball", key, shape, dtype, options,
                 [d, p](const Request& r) { return ball_of(r, d, p); });
 }
 
-Tensor dirichlet(Operand key, Operand alpha, const base::Ints& shape, DType dtype,
+Tensor dirichlet(Operand key, Parameter alpha, const base::Ints& shape, DType dtype,
                  const Options& options) {
   const PublicCall call("random::dirichlet", key.at());
   Tensor given = as_tensor(alpha);
@@ -220,7 +219,7 @@ Tensor dirichlet(Operand key, Operand alpha, const base::Ints& shape, DType dtyp
                            "; it must have rank 1 or more, its last axis the categories");
   Dimensions sizes = shape;
   if (!sizes.empty()) sizes.push_back(given.dim(-1));
-  return sample("random::dirichlet", key, {alpha}, sizes, dtype, options,
+  return sample("random::dirichlet", key, {{"alpha", alpha}}, sizes, dtype, options,
                 [](const Request& r, Parameters p) {
                   Expr logs = gamma_of(r, p[0], true);
                   return Expr(softmax(logs.operand(), -1));

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/base/ints.h"
 #include "heddle/trace/creation.h"
@@ -31,7 +32,7 @@ struct Options {
   // How bits are laid out over an array: each element hashes its own position (JAX's
   // jax_threefry_partitionable, on by default), or positions are hashed in pairs (JAX's before
   // 0.5).
-  bool partitionable = true;
+  base::Flag partitionable = true;
   // For bernoulli (kHighest as kHigh), gumbel, and what is drawn by gumbel: categorical, and choice
   // with p without replacement. Nothing else looks at it. kHighest is of f32, else kHigh.
   Mode mode = Mode::kLow;

@@ -129,10 +129,11 @@ Tensor orthogonal(Operand key, base::Int n, const base::Ints& shape, DType dtype
   });
 }
 
-Tensor multinomial(Operand key, Operand n, Operand p, const base::Ints& shape,
+Tensor multinomial(Operand key, Parameter n, Operand p, const base::Ints& shape,
                    const Options& options) {
   const PublicCall call("random::multinomial", key.at());
   constexpr std::string_view kOp = "random::multinomial";
+  random_internal::require_in(random_internal::Domain::kNotNegative, "n", n);
   Tensor odds = as_tensor(p);
   trace_internal::require_ieee_float("p", odds.dtype());
   Dimensions sizes = shape.empty() ? odds.shape().dimensions() : shape.list();

@@ -12,6 +12,7 @@
 #include "heddle/base/int.h"
 #include "heddle/base/ints.h"
 #include "heddle/random/keys.h"
+#include "heddle/random/parameter.h"
 
 namespace heddle::random {
 
@@ -37,7 +38,7 @@ Tensor orthogonal(Operand key, base::Int n, const base::Ints& shape = {}, DType 
 // probabilities, n a number or [..] of that dtype. `shape` is the whole sample's, [.., k], to which
 // p and n broadcast; empty: p's. source: binomial counts of what is left, L. Devroye (1986),
 // section XI.1.4. cost: a scan over the outcomes of what binomial costs
-Tensor multinomial(Operand key, Operand n, Operand p, const base::Ints& shape = {},
+Tensor multinomial(Operand key, Parameter n, Operand p, const base::Ints& shape = {},
                    const Options& options = {});
 
 }  // namespace heddle::random

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <set>
+#include <string>
 
 #include "heddle/base/counters.h"
 #include "heddle/random/continuous.h"
 #include "heddle/random/discrete.h"
 #include "heddle/random/keys.h"
+#include "heddle/random/multivariate.h"
 #include "heddle/scan/scan.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -184,7 +187,7 @@ TEST(Random, ErrorsSayWhatToDo) {
   EXPECT_THAT(error_of([&] { random::bits(key, {3}, s32); }),
               HasSubstr("random::bits: dtype is s32; it must be u8, u16, u32 or u64"));
   EXPECT_THAT(error_of([&] { random::gamma(key, ones({2}, f64)); }),
-              HasSubstr("parameter is f64[2]; the sample is f32, cast the parameter"));
+              HasSubstr("a is f64[2]; the sample is f32, cast the parameter"));
   EXPECT_THAT(error_of([&] { random::gamma(key, ones({2}), {3}); }), HasSubstr("random::gamma"));
   EXPECT_THAT(error_of([&] { random::choice(key, 3, {4}, {.replace = false}); }),
               HasSubstr("random::choice: 4 draws without replacement from 3 elements"));
@@ -213,6 +216,56 @@ TEST(Random, RefusesNumbersOutOfRange) {
   EXPECT_TRUE(random::bernoulli(key, 1).item<bool>());
   EXPECT_THAT(error_of([&] { random::key(ones({2}, s32)); }),
               HasSubstr("random::key: seed is s32[2]; it must be an integer scalar"));
+}
+
+// The name of each function, a call with a number outside of its domain, and what it must be.
+TEST(Random, RefusesNumbersOutOfTheDomainOfADistribution) {
+  const Tensor key = random::key(0);
+  const Tensor odds = full({2}, 0.5);
+  const std::vector<std::pair<std::string, std::function<void()>>> mistakes = {
+      {"uniform: low is 1 and high -1; low must be less",
+       [&] { random::uniform(key, {3}, f32, 1, -1); }},
+      {"lognormal: sigma is -1.0; it must be 0 or more", [&] { random::lognormal(key, -1.0); }},
+      {"double_sided_maxwell: scale is -1.0; it must be 0 or more",
+       [&] { random::double_sided_maxwell(key, 0.0, -1.0); }},
+      {"pareto: b is 0.0; it must be more than 0", [&] { random::pareto(key, 0.0); }},
+      {"rayleigh: scale is -1.0; it must be 0 or more", [&] { random::rayleigh(key, -1.0); }},
+      {"weibull_min: scale is -1.0; it must be 0 or more",
+       [&] { random::weibull_min(key, -1.0, 1.0); }},
+      {"weibull_min: concentration is 0.0; it must be more than 0",
+       [&] { random::weibull_min(key, 1.0, 0.0); }},
+      {"triangular: left is 1.0 and right 1.0; left must be less",
+       [&] { random::triangular(key, 1.0, 1.0, 1.0); }},
+      {"triangular: left is 0.0 and mode -1.0; left must be less, or equal",
+       [&] { random::triangular(key, 0.0, -1.0, 1.0); }},
+      {"triangular: mode is 2.0 and right 1.0; mode must be less, or equal",
+       [&] { random::triangular(key, 0.0, 2.0, 1.0); }},
+      {"wald: mean is 0.0; it must be more than 0", [&] { random::wald(key, 0.0); }},
+      {"gamma: a is -1.0; it must be 0 or more", [&] { random::gamma(key, -1.0, {3}); }},
+      {"loggamma: a is -1.0; it must be 0 or more", [&] { random::loggamma(key, -1.0); }},
+      {"beta: a is 0.0; it must be more than 0", [&] { random::beta(key, 0.0, 1.0); }},
+      {"beta: b is -2.0; it must be more than 0", [&] { random::beta(key, 1.0, -2.0); }},
+      {"chisquare: df is 0.0; it must be more than 0", [&] { random::chisquare(key, 0.0); }},
+      {"f: dfnum is -1.0; it must be more than 0", [&] { random::f(key, -1.0, 1.0); }},
+      {"f: dfden is -1.0; it must be more than 0", [&] { random::f(key, 1.0, -1.0); }},
+      {"t: df is 0.0; it must be more than 0", [&] { random::t(key, 0.0); }},
+      {"generalized_normal: p is 0.0; it must be more than 0",
+       [&] { random::generalized_normal(key, 0.0); }},
+      {"ball: p is -1.0; it must be more than 0", [&] { random::ball(key, 2, -1.0); }},
+      {"geometric: p is 0.0; it must be in 0 .. 1, and not 0",
+       [&] { random::geometric(key, 0.0); }},
+      {"poisson: lam is -1.0; it must be 0 or more", [&] { random::poisson(key, -1.0); }},
+      {"binomial: n is -1.0; it must be 0 or more", [&] { random::binomial(key, -1.0, 0.5); }},
+      {"binomial: p is 1.5; it must be in 0 .. 1", [&] { random::binomial(key, 3.0, 1.5); }},
+      {"multinomial: n is -1.0; it must be 0 or more",
+       [&] { random::multinomial(key, -1.0, odds); }},
+  };
+  for (const auto& [said, call] : mistakes)
+    EXPECT_THAT(error_of(call), HasSubstr("random::" + said));
+  EXPECT_EQ(random::poisson(key, 0.0).item<int>(), 0);
+  EXPECT_EQ(random::gamma(key, 0.0).item<float>(), 0);
+  EXPECT_EQ(random::lognormal(key, 0.0).item<float>(), 1);
+  EXPECT_EQ(random::triangular(key, 0.0, 0.0, 1.0, {3}).shape(), Shape(f32, {3}));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 namespace heddle::random {
 namespace {
 
+using random_internal::Domain;
 using random_internal::key_of;
 using random_internal::Request;
 using random_internal::sample;
@@ -169,19 +170,20 @@ Expr binomial_of(const Request& r, const Expr& n, const Expr& p) {
 
 }  // namespace
 
-Tensor poisson(Operand key, Operand lam, const base::Ints& shape, DType dtype,
+Tensor poisson(Operand key, Parameter lam, const base::Ints& shape, DType dtype,
                const Options& options) {
   const PublicCall call("random::poisson", key.at());
   if (!is_integer(dtype))
     trace_internal::refuse("dtype is ", to_string(dtype), "; it must be of integers");
-  return sample("random::poisson", key, {lam}, shape, f32, options,
+  return sample("random::poisson", key, {{"lam", lam, Domain::kNotNegative}}, shape, f32, options,
                 [dtype](const Request& r, Parameters p) { return poisson_of(r, p[0], dtype); });
 }
 
-Tensor binomial(Operand key, Operand n, Operand p, const base::Ints& shape, DType dtype,
+Tensor binomial(Operand key, Parameter n, Parameter p, const base::Ints& shape, DType dtype,
                 const Options& options) {
-  return sample("random::binomial", key, {n, p}, shape, dtype, options,
-                [](const Request& r, Parameters v) { return binomial_of(r, v[0], v[1]); });
+  return sample("random::binomial", key,
+                {{"n", n, Domain::kNotNegative}, {"p", p, Domain::kProbability}}, shape, dtype,
+                options, [](const Request& r, Parameters v) { return binomial_of(r, v[0], v[1]); });
 }
 
 }  // namespace heddle::random

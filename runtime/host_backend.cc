@@ -60,6 +60,14 @@ class HostExecutable final : public Executable {
     result_bytes_ = total_bytes(result_shapes());
   }
 
+  ProgramCost cost() const override {
+    ProgramCost cost = Executable::cost();
+    cost.scratch_bytes = program_->scratch_bytes();
+    if (cost.scratch_bytes)
+      cost.peak_bytes = cost.argument_bytes + cost.result_bytes + *cost.scratch_bytes;
+    return cost;
+  }
+
  protected:
   StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers,
                                        const ExecuteOptions& options) override {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class HostProgram {
   // From the leaves of the parameters to those of the result. A value that was moved in and is
   // unique may be written.
   [[nodiscard]] virtual StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves) const = 0;
+  // What a run holds beside arguments and results, where that is known before.
+  [[nodiscard]] virtual std::optional<int64_t> scratch_bytes() const { return std::nullopt; }
 };
 
 struct HostOptions {

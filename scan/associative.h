@@ -14,7 +14,7 @@
 namespace heddle {
 
 struct AssociativeScanOptions {
-  bool reverse = false;
+  base::Flag reverse = false;
   base::Int axis = 0;
 };
 

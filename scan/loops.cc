@@ -162,10 +162,12 @@ std::vector<Tensor> run_while(const Callable& condition, const Callable& body, c
 namespace {
 
 int64_t static_bound(std::string_view name, const Operand& bound) {
-  if (const auto* u = std::get_if<uint64_t>(&bound.number())) return static_cast<int64_t>(*u);
+  const auto* u = std::get_if<uint64_t>(&bound.number());
+  if (u && *u <= static_cast<uint64_t>(INT64_MAX)) return static_cast<int64_t>(*u);
   if (const auto* i = std::get_if<int64_t>(&bound.number())) return *i;
   throw Error(trace_internal::invalid_argument("fori_loop", ": ", name, " is the C++ number ",
-                                               number_text(bound), "; it must be an integer"),
+                                               number_text(bound), "; it must be an integer",
+                                               u ? " that s64 holds" : ""),
               bound.at());
 }
 

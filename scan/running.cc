@@ -77,6 +77,15 @@ Tensor nan_cumprod(Operand operand, base::Int axis) {
   });
 }
 
+Tensor nancumsum(Operand x, base::Int axis) {
+  const PublicCall call("nancumsum", x.at());
+  return nan_cumsum(x, axis);
+}
+Tensor nancumprod(Operand x, base::Int axis) {
+  const PublicCall call("nancumprod", x.at());
+  return nan_cumprod(x, axis);
+}
+
 Tensor unwrap(Operand operand, const Unwrap& how) {
   const PublicCall call("unwrap", operand.at());
   Expr x = floating("x", operand);

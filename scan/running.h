@@ -18,9 +18,9 @@ namespace heddle {
 Tensor nan_cumsum(Operand x, base::Int axis = 0);
 Tensor nan_cumprod(Operand x, base::Int axis = 0);  // cumprod where a NaN counts as 1
 // nan_cumsum, by its name in jax.numpy.
-inline Tensor nancumsum(Operand x, base::Int axis = 0) { return nan_cumsum(x, axis); }
+Tensor nancumsum(Operand x, base::Int axis = 0);
 // nan_cumprod, by its name in jax.numpy.
-inline Tensor nancumprod(Operand x, base::Int axis = 0) { return nan_cumprod(x, axis); }
+Tensor nancumprod(Operand x, base::Int axis = 0);
 
 // Angles along an axis moved by multiples of the period, so that neighbours differ by at most half
 // of it; those that differ by less than `jump` (at least half a period) stay. Of floats.

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/base/ints.h"
 #include "heddle/scan/body.h"
@@ -43,9 +44,9 @@ struct Axes {
 struct ScanOptions {
   static constexpr int64_t kUnrollAll = INT64_MAX;
   std::optional<base::Int> length = {};  // needed without xs; with xs it must be their size
-  bool reverse = false;  // from the last element to the first; ys land where their x was
-  base::Int unroll = 1;  // steps per trip of the loop; kUnrollAll: no loop at all
-  Axes axis = 0;         // of xs; ys are stacked along axis 0
+  base::Flag reverse = false;  // from the last element to the first; ys land where their x was
+  base::Int unroll = 1;        // steps per trip of the loop; kUnrollAll: no loop at all
+  Axes axis = 0;               // of xs; ys are stacked along axis 0
 };
 
 namespace scan_internal {

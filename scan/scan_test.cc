@@ -50,7 +50,9 @@ TEST(Scan, StaticFieldsOfACarryArePartOfItsType) {
   EXPECT_EQ(scan(step, State{zeros({}), 2}, None{}, {.length = 3}).first.x.item<float>(), 6);
   EXPECT_EQ(scan(step, State{zeros({}), 5}, None{}, {.length = 3}).first.x.item<float>(), 15);
   auto grows = [](State s, None) { return std::pair(State{s.x, s.heads + 1}, None{}); };
-  EXPECT_THAT(error_of([&] { scan(grows, State{zeros({}), 2}, None{}, {.length = 3}); }),
+  EXPECT_THAT(error_of([&] {
+                scan(grows, State{zeros({}), 2}, None{}, {.length = 3});
+              }),
               HasSubstr("carry.heads"));
 }
 
@@ -184,6 +186,13 @@ TEST(Fori, StaticAndDynamicBoundsAgree) {
   Tensor b = fori_loop(2, scalar<int>(6), body, scalar<int>(1));
   EXPECT_EQ(a.item<int>(), 57);
   EXPECT_EQ(b.item<int>(), 57);
+}
+
+TEST(Fori, RefusesBoundsBeyondS64) {
+  auto body = [](Tensor, Tensor v) { return v; };
+  EXPECT_THAT(error_of([&] { fori_loop(0, size_t{0} - 1, body, scalar<int>(1)); }),
+              HasSubstr("fori_loop: high is the C++ number 18446744073709551615; it must be an "
+                        "integer that s64 holds"));
 }
 
 TEST(Cond, TakesOneBranch) {

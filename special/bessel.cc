@@ -86,19 +86,31 @@ Expr unscaled(const Expr& scaled, const Expr& x) {
 }  // namespace
 
 Tensor bessel_i0e(Operand x) {
-  return evaluate("special::bessel_i0e", {x}, [](Arguments v) { return scaled_i0(v[0]); });
+  return evaluate("special::bessel_i0e", {{"x", x}}, [](Arguments v) { return scaled_i0(v[0]); });
 }
 
 Tensor bessel_i1e(Operand x) {
-  return evaluate("special::bessel_i1e", {x}, [](Arguments v) { return scaled_i1(v[0]); });
+  return evaluate("special::bessel_i1e", {{"x", x}}, [](Arguments v) { return scaled_i1(v[0]); });
+}
+
+Tensor i0e(Operand x) {
+  const PublicCall call("special::i0e", x.at());
+  return bessel_i0e(x);
+}
+
+Tensor i1e(Operand x) {
+  const PublicCall call("special::i1e", x.at());
+  return bessel_i1e(x);
 }
 
 Tensor i0(Operand x) {
-  return evaluate("special::i0", {x}, [](Arguments v) { return unscaled(scaled_i0(v[0]), v[0]); });
+  return evaluate("special::i0", {{"x", x}},
+                  [](Arguments v) { return unscaled(scaled_i0(v[0]), v[0]); });
 }
 
 Tensor i1(Operand x) {
-  return evaluate("special::i1", {x}, [](Arguments v) { return unscaled(scaled_i1(v[0]), v[0]); });
+  return evaluate("special::i1", {{"x", x}},
+                  [](Arguments v) { return unscaled(scaled_i1(v[0]), v[0]); });
 }
 
 Tensor kaiser(base::Int n, double beta, DType dtype, SourceLocation at) {

@@ -20,9 +20,9 @@ Tensor i1(Operand x);  // of order 1
 Tensor bessel_i0e(Operand x);
 Tensor bessel_i1e(Operand x);  // exp(-|x|) i1(x), which does not overflow
 // bessel_i0e, by its name in jax.scipy.special.
-inline Tensor i0e(Operand x) { return bessel_i0e(x); }
+Tensor i0e(Operand x);
 // bessel_i1e, by its name in jax.scipy.special.
-inline Tensor i1e(Operand x) { return bessel_i1e(x); }
+Tensor i1e(Operand x);
 
 // The window of n points i0(beta sqrt(1 - (2 i / (n - 1) - 1)^2)) / i0(beta), 1 in its middle, of
 // jax.numpy. errors: also for n < 0, and a dtype that is not of floats

@@ -71,24 +71,26 @@ std::vector<long double> even_bernoulli(int64_t count) {
 }  // namespace
 
 Tensor factorial(Operand n) {
-  return evaluate("special::factorial", {n}, [](Arguments v) {
+  return evaluate("special::factorial", {{"n", n}}, [](Arguments v) {
     const Expr value = gamma_at(maximum(v[0], 0) + 1);
     return where(v[0] < 0, 0, where(is_whole(v[0]), Expr(round(value.operand())), value));
   });
 }
 
 Tensor comb(Operand n, Operand k) {
-  return evaluate("special::comb", {n, k}, [](Arguments v) { return comb_of(v[0], v[1]); });
+  return evaluate("special::comb", {{"n", n}, {"k", k}},
+                  [](Arguments v) { return comb_of(v[0], v[1]); });
 }
 
 Tensor poch(Operand x, Operand m) {
-  return evaluate("special::poch", {x, m}, [](Arguments v) { return poch_of(v[0], v[1]); });
+  return evaluate("special::poch", {{"x", x}, {"m", m}},
+                  [](Arguments v) { return poch_of(v[0], v[1]); });
 }
 
 Tensor multigammaln(Operand x, base::Int d) {
   const PublicCall call("special::multigammaln", x.at());
   if (d < 1) trace_internal::refuse("d is ", d, "; it must be 1 or more");
-  return evaluate("special::multigammaln", {x}, [&](Arguments v) {
+  return evaluate("special::multigammaln", {{"x", x}}, [&](Arguments v) {
     const double half = static_cast<double>(d - 1) / 2;
     Expr out = v[0].like(static_cast<double>(d) * half / 2 * std::log(std::numbers::pi));
     for (int64_t j = 0; j < d; ++j) out = out + lgamma_at(v[0] - static_cast<double>(j) / 2);

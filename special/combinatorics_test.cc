@@ -26,7 +26,7 @@ TEST(Combinatorics, Factorials) {
       ElementsAre(1, 1, 120, 0, near(3.323350970447843), IsNan(), near(2432902008176640000)));
   EXPECT_EQ(factorial(scalar<float>(5)).item<float>(), 120);
   EXPECT_THAT(error_of([] { factorial(scalar<int>(3)); }),
-              HasSubstr("special::factorial: operand is s32; it must be f16"));
+              HasSubstr("special::factorial: n is s32; it must be f16"));
 }
 
 TEST(Combinatorics, Choices) {

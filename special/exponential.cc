@@ -114,7 +114,7 @@ Expr dawson_of(const Expr& x) {
 }  // namespace
 
 Tensor exp1(Operand x) {
-  return evaluate("special::exp1", {x}, [](Arguments v) {
+  return evaluate("special::exp1", {{"x", x}}, [](Arguments v) {
     const Expr positive = where(v[0] > 0, v[0], 1);
     const Expr limit = where(v[0] == 0, v[0].like(INFINITY), NAN);
     return where(v[0] > 0, exp1_of(positive), limit);
@@ -122,11 +122,11 @@ Tensor exp1(Operand x) {
 }
 
 Tensor expi(Operand x) {
-  return evaluate("special::expi", {x}, [](Arguments v) { return expi_of(v[0]); });
+  return evaluate("special::expi", {{"x", x}}, [](Arguments v) { return expi_of(v[0]); });
 }
 
 Tensor dawsn(Operand x) {
-  return evaluate("special::dawsn", {x}, [](Arguments v) { return dawson_of(v[0]); });
+  return evaluate("special::dawsn", {{"x", x}}, [](Arguments v) { return dawson_of(v[0]); });
 }
 
 }  // namespace heddle::special

@@ -105,8 +105,8 @@ Tensor wofz(Operand z) {
     const bool is_real = !is_complex(given.dtype());
     const Tensor x = is_real ? given : real(given);
     const Tensor y = is_real ? zeros_like(given) : imag(given);
-    std::vector<Tensor> parts =
-        evaluate_all("special::wofz", {x, y}, [](Arguments v) { return wofz_of(v[0], v[1]); });
+    std::vector<Tensor> parts = evaluate_all("special::wofz", {{"x", x}, {"y", y}},
+                                             [](Arguments v) { return wofz_of(v[0], v[1]); });
     const DType wide = x.dtype() == f64 ? f64 : f32;
     return complex(parts[0].astype(wide), parts[1].astype(wide));
   });

@@ -6,6 +6,7 @@
 
 #include "heddle/special/internal/factors.h"
 #include "heddle/special/internal/lanczos.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -47,32 +48,39 @@ Expr polygamma_of(const Expr& n, const Expr& x) {
 }  // namespace
 
 Tensor lgamma(Operand x) {
-  return evaluate("special::lgamma", {x}, [](Arguments v) { return lgamma_of(v[0]); });
+  return evaluate("special::lgamma", {{"x", x}}, [](Arguments v) { return lgamma_of(v[0]); });
+}
+
+Tensor gammaln(Operand x) {
+  const trace_internal::PublicCall call("special::gammaln", x.at());
+  return lgamma(x);
 }
 
 Tensor gammasgn(Operand x) {
-  return evaluate("special::gammasgn", {x}, [](Arguments v) { return gammasgn_of(v[0]); });
+  return evaluate("special::gammasgn", {{"x", x}}, [](Arguments v) { return gammasgn_of(v[0]); });
 }
 
 Tensor gamma(Operand x) {
-  return evaluate("special::gamma", {x}, [](Arguments v) { return gamma_of(v[0]); });
+  return evaluate("special::gamma", {{"x", x}}, [](Arguments v) { return gamma_of(v[0]); });
 }
 
 Tensor betaln(Operand a, Operand b) {
-  return evaluate("special::betaln", {a, b}, [](Arguments v) { return betaln_of(v[0], v[1]); });
+  return evaluate("special::betaln", {{"a", a}, {"b", b}},
+                  [](Arguments v) { return betaln_of(v[0], v[1]); });
 }
 
 Tensor digamma(Operand x) {
-  return evaluate("special::digamma", {x}, [](Arguments v) { return digamma_of(v[0]); });
+  return evaluate("special::digamma", {{"x", x}}, [](Arguments v) { return digamma_of(v[0]); });
 }
 
 Tensor polygamma(Operand n, Operand x) {
-  return evaluate("special::polygamma", {n, x},
+  return evaluate("special::polygamma", {{"n", n}, {"x", x}},
                   [](Arguments v) { return polygamma_of(v[0], v[1]); });
 }
 
 Tensor zeta(Operand x, Operand q) {
-  return evaluate("special::zeta", {x, q}, [](Arguments v) { return zeta_of(v[0], v[1]); });
+  return evaluate("special::zeta", {{"x", x}, {"q", q}},
+                  [](Arguments v) { return zeta_of(v[0], v[1]); });
 }
 
 }  // namespace heddle::special

@@ -18,7 +18,7 @@ namespace heddle::special {
 Tensor lgamma(Operand x);
 Tensor gammasgn(Operand x);  // The sign of gamma(x), NaN at -1, -2, ... and that of the zero at 0
 Tensor gamma(Operand x);     // gamma(x)
-inline Tensor gammaln(Operand x) { return lgamma(x); }  // lgamma, by its name in jax.scipy.special
+Tensor gammaln(Operand x);   // lgamma, by its name in jax.scipy.special
 // log |beta(a, b)| = lgamma(a) + lgamma(b) - lgamma(a + b), for positive operands by Lanczos's
 // approximation of all three, so that their digits do not cancel.
 Tensor betaln(Operand a, Operand b);
@@ -40,9 +40,9 @@ Tensor igamma(Operand a, Operand x);
 // The complement of igamma, Q(a, x) = 1 - P(a, x), accurate where P is near 1.
 Tensor igammac(Operand a, Operand x);
 // igamma, by its name in jax.scipy.special.
-inline Tensor gammainc(Operand a, Operand x) { return igamma(a, x); }
+Tensor gammainc(Operand a, Operand x);
 // igammac, by its name in jax.scipy.special.
-inline Tensor gammaincc(Operand a, Operand x) { return igammac(a, x); }
+Tensor gammaincc(Operand a, Operand x);
 // dP/da, and dx/da of a gamma(a) random number x whose quantile is held: -(dP/da) / (dP/dx).
 // source: term by term, the same expansions; M. Figurnov et al., Implicit Reparameterization
 // Gradients (2018)

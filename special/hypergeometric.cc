@@ -247,12 +247,12 @@ Expr hyp2f1_of(const Expr& a, const Expr& b, const Expr& c, const Expr& x) {
 }  // namespace
 
 Tensor hyp1f1(Operand a, Operand b, Operand x) {
-  return evaluate("special::hyp1f1", {a, b, x},
+  return evaluate("special::hyp1f1", {{"a", a}, {"b", b}, {"x", x}},
                   [](Arguments v) { return hyp1f1_of(v[0], v[1], v[2]); });
 }
 
 Tensor hyp2f1(Operand a, Operand b, Operand c, Operand x) {
-  return evaluate("special::hyp2f1", {a, b, c, x},
+  return evaluate("special::hyp2f1", {{"a", a}, {"b", b}, {"c", c}, {"x", x}},
                   [](Arguments v) { return hyp2f1_of(v[0], v[1], v[2], v[3]); });
 }
 

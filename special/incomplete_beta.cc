@@ -106,7 +106,7 @@ Expr betainc_of(const Expr& a, const Expr& b, const Expr& x) {
 }  // namespace
 
 Tensor betainc(Operand a, Operand b, Operand x) {
-  return evaluate("special::betainc", {a, b, x},
+  return evaluate("special::betainc", {{"a", a}, {"b", b}, {"x", x}},
                   [](Arguments v) { return betainc_of(v[0], v[1], v[2]); });
 }
 

@@ -9,6 +9,7 @@
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/factors.h"
 #include "heddle/special/internal/lanczos.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special {
 namespace {
@@ -254,20 +255,32 @@ Expr derivative_of(const Expr& a, const Expr& x, Wanted wanted) {
 }  // namespace
 
 Tensor igamma(Operand a, Operand x) {
-  return evaluate("special::igamma", {a, x}, [](Arguments v) { return igamma_of(v[0], v[1]); });
+  return evaluate("special::igamma", {{"a", a}, {"x", x}},
+                  [](Arguments v) { return igamma_of(v[0], v[1]); });
 }
 
 Tensor igammac(Operand a, Operand x) {
-  return evaluate("special::igammac", {a, x}, [](Arguments v) { return igammac_of(v[0], v[1]); });
+  return evaluate("special::igammac", {{"a", a}, {"x", x}},
+                  [](Arguments v) { return igammac_of(v[0], v[1]); });
+}
+
+Tensor gammainc(Operand a, Operand x) {
+  const trace_internal::PublicCall call("special::gammainc", a.at());
+  return igamma(a, x);
+}
+
+Tensor gammaincc(Operand a, Operand x) {
+  const trace_internal::PublicCall call("special::gammaincc", a.at());
+  return igammac(a, x);
 }
 
 Tensor igamma_grad_a(Operand a, Operand x) {
-  return evaluate("special::igamma_grad_a", {a, x},
+  return evaluate("special::igamma_grad_a", {{"a", a}, {"x", x}},
                   [](Arguments v) { return derivative_of(v[0], v[1], Wanted::kDerivative); });
 }
 
 Tensor random_gamma_grad(Operand a, Operand x) {
-  return evaluate("special::random_gamma_grad", {a, x},
+  return evaluate("special::random_gamma_grad", {{"a", a}, {"x", x}},
                   [](Arguments v) { return derivative_of(v[0], v[1], Wanted::kSampleDerivative); });
 }
 

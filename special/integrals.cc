@@ -141,15 +141,17 @@ Expr owens_of(const Expr& h, const Expr& a) {
 }  // namespace
 
 Tensor spence(Operand x) {
-  return evaluate("special::spence", {x}, [](Arguments v) { return spence_of(v[0]); });
+  return evaluate("special::spence", {{"x", x}}, [](Arguments v) { return spence_of(v[0]); });
 }
 
 Tensor expn(Operand n, Operand x) {
-  return evaluate("special::expn", {n, x}, [](Arguments v) { return expn_of(v[0], v[1]); });
+  return evaluate("special::expn", {{"n", n}, {"x", x}},
+                  [](Arguments v) { return expn_of(v[0], v[1]); });
 }
 
 Tensor owens_t(Operand h, Operand a) {
-  return evaluate("special::owens_t", {h, a}, [](Arguments v) { return owens_of(v[0], v[1]); });
+  return evaluate("special::owens_t", {{"h", h}, {"a", a}},
+                  [](Arguments v) { return owens_of(v[0], v[1]); });
 }
 
 }  // namespace heddle::special

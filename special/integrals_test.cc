@@ -108,7 +108,7 @@ TEST(Integrals, RefuseWhatIsNoFloat) {
   EXPECT_THAT(error_of([] { fresnel(scalar<int>(1)); }), HasSubstr("fresnel: "));
   EXPECT_THAT(error_of([] { expn(scalar<int>(1), scalar<float>(1)); }), HasSubstr("expn: "));
   EXPECT_THAT(error_of([] { owens_t(scalar<double>(1), scalar<float>(1)); }),
-              HasSubstr("owens_t: operands are f64[] and f32[]"));
+              HasSubstr("owens_t: h is f64[] and a f32[]"));
 }
 
 }  // namespace

@@ -36,24 +36,24 @@ Expr box_cox(const Expr& log_u, const Expr& lambda) {
 }  // namespace
 
 Tensor xlogy(Operand x, Operand y) {
-  return evaluate("special::xlogy", {x, y},
+  return evaluate("special::xlogy", {{"x", x}, {"y", y}},
                   [](Arguments v) { return times_log(v[0], v[1], log(v[1])); });
 }
 
 Tensor xlog1py(Operand x, Operand y) {
-  return evaluate("special::xlog1py", {x, y},
+  return evaluate("special::xlog1py", {{"x", x}, {"y", y}},
                   [](Arguments v) { return times_log(v[0], v[1], log1p(v[1])); });
 }
 
 Tensor entr(Operand x) {
-  return evaluate("special::entr", {x}, [](Arguments v) {
+  return evaluate("special::entr", {{"x", x}}, [](Arguments v) {
     const Expr& p = v[0];
     return where(p < 0.0, -INFINITY, -times_log(p, p, log(p)));
   });
 }
 
 Tensor rel_entr(Operand p, Operand q) {
-  return evaluate("special::rel_entr", {p, q}, [](Arguments v) {
+  return evaluate("special::rel_entr", {{"p", p}, {"q", q}}, [](Arguments v) {
     Expr both = (v[0] > 0.0) & (v[1] > 0.0);
     Expr one_zero = (v[0] == 0.0) & (v[1] >= 0.0);
     Expr safe_p = where(both, v[0], 1.0);
@@ -64,40 +64,41 @@ Tensor rel_entr(Operand p, Operand q) {
 }
 
 Tensor kl_div(Operand p, Operand q) {
-  return evaluate("special::kl_div", {p, q}, [](Arguments v) {
+  return evaluate("special::kl_div", {{"p", p}, {"q", q}}, [](Arguments v) {
     Expr entropy = rel_entr(v[0].operand(), v[1].operand());
     return entropy - v[0] + v[1];
   });
 }
 
 Tensor logit(Operand x) {
-  return evaluate("special::logit", {x}, [](Arguments v) { return log(v[0] / (1.0 - v[0])); });
+  return evaluate("special::logit", {{"x", x}},
+                  [](Arguments v) { return log(v[0] / (1.0 - v[0])); });
 }
 
 Tensor expit(Operand x) {
-  return evaluate("special::expit", {x},
+  return evaluate("special::expit", {{"x", x}},
                   [](Arguments v) { return trace_internal::logistic(v[0]); });
 }
 
 Tensor boxcox(Operand x, Operand lambda) {
-  return evaluate("special::boxcox", {x, lambda},
+  return evaluate("special::boxcox", {{"x", x}, {"lambda", lambda}},
                   [](Arguments v) { return box_cox(log(v[0]), v[1]); });
 }
 
 Tensor boxcox1p(Operand x, Operand lambda) {
-  return evaluate("special::boxcox1p", {x, lambda},
+  return evaluate("special::boxcox1p", {{"x", x}, {"lambda", lambda}},
                   [](Arguments v) { return box_cox(log1p(v[0]), v[1]); });
 }
 
 Tensor exprel(Operand x) {
-  return evaluate("special::exprel", {x}, [](Arguments v) {
+  return evaluate("special::exprel", {{"x", x}}, [](Arguments v) {
     Expr safe = where(v[0] == 0.0, 1.0, v[0]);
     return where(v[0] == 0.0, 1.0, expm1(safe) / safe);
   });
 }
 
 Tensor sinc(Operand x) {
-  return evaluate("special::sinc", {x}, [](Arguments v) {
+  return evaluate("special::sinc", {{"x", x}}, [](Arguments v) {
     // sin(pi x) = (-1)^n sin(pi (x - n)), of which x - n is exact for the nearest whole n.
     Expr x = where(v[0] == 0.0, 1.0, v[0]);
     Expr n = floor(x + 0.5);

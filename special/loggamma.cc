@@ -92,11 +92,12 @@ Tensor loggamma(Operand z) {
   return trace_internal::one_program("special::loggamma", [&] {
     const Tensor given = as_tensor(z);
     if (!is_complex(given.dtype()))
-      return evaluate("special::loggamma", {z}, [](Arguments v) {
+      return evaluate("special::loggamma", {{"z", z}}, [](Arguments v) {
         return where(v[0] > 0, Expr(lgamma(v[0].operand())), NAN);
       });
-    std::vector<Tensor> parts = evaluate_all("special::loggamma", {real(given), imag(given)},
-                                             [](Arguments v) { return loggamma_of(v[0], v[1]); });
+    std::vector<Tensor> parts =
+        evaluate_all("special::loggamma", {{"z", real(given)}, {"z", imag(given)}},
+                     [](Arguments v) { return loggamma_of(v[0], v[1]); });
     return complex(parts[0], parts[1]);
   });
 }

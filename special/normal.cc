@@ -211,27 +211,27 @@ Expr ndtri_of(const Expr& p) {
 }  // namespace
 
 Tensor erfc(Operand x) {
-  return evaluate("special::erfc", {x}, [](Arguments v) { return erfc_of(v[0]); });
+  return evaluate("special::erfc", {{"x", x}}, [](Arguments v) { return erfc_of(v[0]); });
 }
 
 Tensor erfcx(Operand x) {
-  return evaluate("special::erfcx", {x}, [](Arguments v) { return erfcx_of(v[0]); });
+  return evaluate("special::erfcx", {{"x", x}}, [](Arguments v) { return erfcx_of(v[0]); });
 }
 
 Tensor erf_inv(Operand x) {
-  return evaluate("special::erf_inv", {x}, [](Arguments v) { return erf_inv_of(v[0]); });
+  return evaluate("special::erf_inv", {{"x", x}}, [](Arguments v) { return erf_inv_of(v[0]); });
 }
 
 Tensor ndtr(Operand x) {
-  return evaluate("special::ndtr", {x}, [](Arguments v) { return ndtr_of(v[0]); });
+  return evaluate("special::ndtr", {{"x", x}}, [](Arguments v) { return ndtr_of(v[0]); });
 }
 
 Tensor log_ndtr(Operand x) {
-  return evaluate("special::log_ndtr", {x}, [](Arguments v) { return log_ndtr_of(v[0]); });
+  return evaluate("special::log_ndtr", {{"x", x}}, [](Arguments v) { return log_ndtr_of(v[0]); });
 }
 
 Tensor ndtri(Operand p) {
-  return evaluate("special::ndtri", {p}, [](Arguments v) { return ndtri_of(v[0]); });
+  return evaluate("special::ndtri", {{"p", p}}, [](Arguments v) { return ndtri_of(v[0]); });
 }
 
 }  // namespace heddle::special

@@ -175,7 +175,8 @@ std::vector<Expr> harmonic_of(const Expr& degree, const Expr& m, const Expr& the
 Tensor bessel_jn(Operand z, base::Int v) {
   const PublicCall call("special::bessel_jn", z.at());
   if (v < 0) trace_internal::refuse("v is ", v, "; it must be 0 or more");
-  return evaluate("special::bessel_jn", {z}, [&](Arguments a) { return bessel_rows(a[0], v); });
+  return evaluate("special::bessel_jn", {{"z", z}},
+                  [&](Arguments a) { return bessel_rows(a[0], v); });
 }
 
 Tensor sph_harm_y(Operand n, Operand m, Operand theta, Operand phi, base::Int n_max) {
@@ -183,15 +184,19 @@ Tensor sph_harm_y(Operand n, Operand m, Operand theta, Operand phi, base::Int n_
   if (n_max < 0) trace_internal::refuse("n_max is ", n_max, "; it must be 0 or more");
   return trace_internal::one_program("special::sph_harm_y", [&] {
     // The integers have no dtype of the angles, which bf16 would round.
-    std::vector<Tensor> angles = evaluate_all("special::sph_harm_y", {theta, phi}, [](Arguments a) {
-      return std::vector<Expr>{a[0], a[1]};
-    });
+    std::vector<Tensor> angles =
+        evaluate_all("special::sph_harm_y", {{"theta", theta}, {"phi", phi}}, [](Arguments a) {
+          return std::vector<Expr>{a[0], a[1]};
+        });
     const DType dtype = angles[0].dtype() == f64 ? f64 : f32;
     const Expr degree = degrees("n", n, dtype), order = degrees("m", m, dtype);
-    std::vector<Tensor> parts = evaluate_all(
-        "special::sph_harm_y",
-        {degree.operand(), order.operand(), angles[0].astype(dtype), angles[1].astype(dtype)},
-        [&](Arguments a) { return harmonic_of(a[0], a[1], a[2], a[3], n_max); });
+    std::vector<Tensor> parts =
+        evaluate_all("special::sph_harm_y",
+                     {{"n", degree.operand()},
+                      {"m", order.operand()},
+                      {"theta", angles[0].astype(dtype)},
+                      {"phi", angles[1].astype(dtype)}},
+                     [&](Arguments a) { return harmonic_of(a[0], a[1], a[2], a[3], n_max); });
     return complex(parts[0], parts[1]);
   });
 }

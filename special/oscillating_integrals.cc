@@ -112,14 +112,14 @@ std::vector<Expr> fresnel_of(const Expr& x) {
 SineCosineIntegrals sici(Operand x) {
   const PublicCall call("special::sici", x.at());
   std::vector<Tensor> parts =
-      evaluate_all("special::sici", {x}, [](Arguments v) { return sici_of(v[0]); });
+      evaluate_all("special::sici", {{"x", x}}, [](Arguments v) { return sici_of(v[0]); });
   return {parts[0], parts[1]};
 }
 
 FresnelIntegrals fresnel(Operand x) {
   const PublicCall call("special::fresnel", x.at());
   std::vector<Tensor> parts =
-      evaluate_all("special::fresnel", {x}, [](Arguments v) { return fresnel_of(v[0]); });
+      evaluate_all("special::fresnel", {{"x", x}}, [](Arguments v) { return fresnel_of(v[0]); });
   return {parts[0], parts[1]};
 }
 

@@ -139,18 +139,34 @@ TEST(Special, ErrorsSayWhatToDo) {
     special::erfc(arange(3));
     FAIL() << "of integers";
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(),
-                HasSubstr("erfc: operand is s32; it must be f16, bf16, f32 or f64, cast it "
-                          "with astype(f32)"));
+    EXPECT_THAT(e.what(), HasSubstr("erfc: x is s32; it must be f16, bf16, f32 or f64, cast it "
+                                    "with astype(f32)"));
     EXPECT_THAT(e.what(), HasSubstr("special_test.cc"));
   }
   try {
     special::igamma(zeros({2}), zeros({2}, f64));
     FAIL() << "of two dtypes";
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(), HasSubstr("igamma: operands are f32[2] and f64[2]; their dtypes must be "
+    EXPECT_THAT(e.what(), HasSubstr("igamma: a is f32[2] and x f64[2]; their dtypes must be "
                                     "equal, cast one with astype(f64)"));
   }
+}
+
+TEST(Special, ErrorsNameTheParameter) {
+  const auto said = [](auto fn) -> std::string {
+    try {
+      fn();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  const Tensor x = ones({2});
+  EXPECT_THAT(said([&] { special::betainc(x, ones({2}, s32), 0.5); }),
+              HasSubstr("betainc: b is s32; it must be f16"));
+  EXPECT_THAT(said([&] { special::betainc(x, 1.0, ones({3})); }),
+              HasSubstr("betainc: a is f32[2] and x f32[3]; sizes must be equal or 1"));
+  EXPECT_THAT(said([&] { special::xlogy(x, Tensor()); }), HasSubstr("xlogy: y has no value"));
 }
 
 // Loops inside a loop, on values that are carried.

@@ -13,6 +13,7 @@ class App;
 namespace heddle::tools {
 
 // `code`: the exit status of the process; commands set it when they run.
+void add_bench_command(CLI::App& app, int& code);
 void add_conformance_command(CLI::App& app, int& code);
 void add_info_command(CLI::App& app, int& code);
 void add_opt_command(CLI::App& app, int& code);

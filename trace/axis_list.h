@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/base/ints.h"
@@ -12,13 +12,15 @@
 namespace heddle {
 
 // {0, -1} and a vector are those axes, 0 is that one, and {} is none, as numpy's () is; kAllAxes is
-// all of them, whatever the rank. Negative axes count from the end. There is no default
-// constructor, so that `.axes = {}` is the empty list.
+// all of them, whatever the rank. Negative axes count from the end.
 class AxisList {
  public:
   struct All {};
+  AxisList() : axes_(std::in_place) {}  // {}
   AxisList(All) {}
-  AxisList(std::initializer_list<base::Int> axes) : axes_(base::Ints(axes).list()) {}
+  template <class A, class B, class... More>  // in braces
+  requires base::AllInts<A, B, More...> AxisList(A a, B b, More... more)
+      : axes_(base::Ints(a, b, more...).list()) {}
   template <class Axes>  // a vector or another range of integers, or one axis
   requires std::is_convertible_v<const Axes&, base::Ints> AxisList(const Axes& axes)
       : axes_(base::Ints(axes).list()) {}

@@ -1,6 +1,7 @@
 #include "heddle/trace/calls.h"
 
 #include "heddle/trace/error.h"
+#include "heddle/trace/op_names.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::trace_internal {
@@ -8,7 +9,7 @@ namespace heddle::trace_internal {
 void throw_other_arguments(std::string_view program, const std::vector<TreeSpec>& given,
                            const std::vector<TreeSpec>& want, SourceLocation at) {
   if (given.size() != want.size()) {
-    refuse("program ", program, " was given ", given.size(),
+    refuse(program_named(program), " was given ", given.size(),
            given.size() == 1 ? " argument" : " arguments", "; it takes ", want.size(),
            ", as it was traced");
   }
@@ -21,7 +22,7 @@ void throw_other_arguments(std::string_view program, const std::vector<TreeSpec>
 }
 
 void throw_other_result(std::string_view program, const TreeSpec& returned) {
-  refuse("program ", program, " returns ", describe(returned),
+  refuse(program_named(program), " returns ", describe(returned),
          returned.children.empty() ? "" : base::cat(", ", to_string(returned)),
          "; call<..> must name the type that fn returned");
 }

@@ -69,7 +69,21 @@ TEST(Shaping, MovesElementsAsNumpyDoes) {
   EXPECT_THAT(repeat(arange(2), 2, 0).to_vector<int>(), ElementsAre(0, 0, 1, 1));
   EXPECT_EQ(reshape(grid(), {3, -1}).shape(), Shape(f32, {3, 2}));
   EXPECT_EQ(expand_dims(grid(), -1).shape(), Shape(f32, {2, 3, 1}));
+  EXPECT_EQ(expand_dims(grid(), {2, 0}).shape(), Shape(f32, {1, 2, 1, 3}));
+  EXPECT_EQ(expand_dims(grid(), {0, -1}).shape(), Shape(f32, {1, 2, 3, 1}));
+  EXPECT_EQ(expand_dims(grid(), {}).shape(), Shape(f32, {2, 3}));
+  EXPECT_THAT(error_of([] {
+                expand_dims(grid(), {0, 4});
+              }),
+              HasSubstr("expand_dims: axis is 4; the result has axes -4 .. 3"));
+  EXPECT_THAT(error_of([] {
+                expand_dims(grid(), {0, -4});
+              }),
+              HasSubstr("expand_dims: axis -4 of the result is listed twice"));
   EXPECT_EQ(squeeze(zeros({1, 2, 1})).shape(), Shape(f32, {2}));
+  EXPECT_EQ(squeeze(zeros({1, 2, 1}), {}).shape(), Shape(f32, {1, 2, 1}));
+  EXPECT_EQ(squeeze(zeros({1, 2, 1}), std::vector<int64_t>()).shape(), Shape(f32, {1, 2, 1}));
+  EXPECT_EQ(squeeze(zeros({1, 2, 1}), {0, -1}).shape(), Shape(f32, {2}));
   EXPECT_THAT(concat({arange(2), arange(3)}).to_vector<int>(), ElementsAre(0, 1, 0, 1, 2));
   EXPECT_EQ(stack({grid(), grid()}, -1).shape(), Shape(f32, {2, 3, 2}));
   EXPECT_THAT(split(arange(6), 3)[2].to_vector<int>(), ElementsAre(4, 5));
@@ -184,7 +198,7 @@ TEST(Program, CallForAnotherStructureIsAnError) {
   Program two = trace([](Tensor x) { return Two(x, x * 2.0); }, ones({2}));
   Tensor x = ones({2});
   EXPECT_THAT(error_of([&] { one.call<Two>(x); }),
-              AllOf(HasSubstr("call: program main returns a tensor; call<..> must name the type"),
+              AllOf(HasSubstr("call: the program returns a tensor; call<..> must name the type"),
                     HasSubstr("catalogue_test.cc:")));
   EXPECT_THAT(error_of([&] { two.call<Tensor>(x); }), HasSubstr("returns a tuple of 2, (*, *)"));
   EXPECT_THAT(error_of([&] { two.call<std::array<Tensor, 3>>(x); }),

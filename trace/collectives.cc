@@ -286,14 +286,13 @@ Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
   return split == concat ? out : blocks_moved(out, split, concat, groups.size());
 }
 
-Tensor permute(const Tensor& x, const MeshAxes& axes,
-               const std::vector<std::pair<int64_t, int64_t>>& pairs, SourceLocation at) {
+Tensor permute(const Tensor& x, const MeshAxes& axes, const DevicePairs& pairs, SourceLocation at) {
   const PublicCall call("permute", at);
   const Groups groups("permute", axes, at);
   const Shape& shape = shape_of(x);
   const int64_t n = groups.size();
   std::vector<bool> taken(static_cast<size_t>(n));
-  for (const auto& [from, to] : pairs) {
+  for (const auto& [from, to] : pairs.list()) {
     if (from < 0 || from >= n || to < 0 || to >= n || taken[static_cast<size_t>(to)]) {
       trace_internal::refuse("has the pair (", from, ", ", to, ") in a group of ", n,
                              " devices; both must be below ", n,
@@ -304,11 +303,11 @@ Tensor permute(const Tensor& x, const MeshAxes& axes,
   hlo::CollectivePermuteAttrs attrs;
   attrs.channel_id = kChannel;
   for (const hlo::Dims& group : groups.lists()) {
-    for (const auto& [from, to] : pairs)
+    for (const auto& [from, to] : pairs.list())
       attrs.source_target_pairs.push_back(
           {group[static_cast<size_t>(from)], group[static_cast<size_t>(to)]});
   }
-  if (groups.is_alone()) return pairs.empty() ? zeros_like(x) : x;
+  if (groups.is_alone()) return pairs.list().empty() ? zeros_like(x) : x;
   return emit({.opcode = Opcode::kCollectivePermute,
                .operands = {x},
                .attrs = std::move(attrs),

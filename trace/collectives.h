@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/base/source_location.h"
 #include "heddle/trace/mesh.h"
@@ -37,7 +39,7 @@ struct CollectiveOptions {
   base::Int axis = 0;  // of x, or of the result where it is new; negative axes count from the end
   // True: parts lie one after the other along `axis`. False: along an axis of their own, `axis`,
   // as long as the group.
-  bool tiled = false;
+  base::Flag tiled = false;
 };
 
 // The x of a group, one after the other in the order of the group. x: [..]; result: [.., n, ..]
@@ -58,11 +60,29 @@ Tensor reduce_scatter(const Tensor& x, const MeshAxes& axes, const CollectiveOpt
 Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
                   base::Int concat_axis, SourceLocation at = SourceLocation::here());
 
+// Who sends to whom, as positions in a group: {{0, 1}, {1, 0}}, or a vector of std::pairs of
+// integers.
+struct DevicePair {
+  base::Int from;
+  base::Int to;
+};
+class DevicePairs {
+ public:
+  DevicePairs(std::initializer_list<DevicePair> pairs) : pairs_(pairs) {}
+  template <class From, class To>
+  DevicePairs(const std::vector<std::pair<From, To>>& pairs) {
+    for (const auto& [from, to] : pairs) pairs_.push_back({from, to});
+  }
+  [[nodiscard]] const std::vector<DevicePair>& list() const { return pairs_; }
+
+ private:
+  std::vector<DevicePair> pairs_;
+};
+
 // x of another device: each pair is (from, to), positions in the group. Who gets none has zeros.
 // jax.lax calls it ppermute.
 // errors   Error for positions that are not in the group, or a `to` that is there twice
-Tensor permute(const Tensor& x, const MeshAxes& axes,
-               const std::vector<std::pair<int64_t, int64_t>>& pairs,
+Tensor permute(const Tensor& x, const MeshAxes& axes, const DevicePairs& pairs,
                SourceLocation at = SourceLocation::here());
 
 // The position of this device in its group: s32[].

@@ -5,6 +5,7 @@
 
 #include "heddle/runtime/registry.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/op_names.h"
 #include "heddle/trace/run_module.h"
 
 namespace heddle {
@@ -14,20 +15,21 @@ struct CompiledProgram::State {
   CompileOptions options;
   std::shared_ptr<runtime::Executable> executable;
   ExecuteOptions run_options = {};
-  // Of run_options.donate: "arg0.level of program main".
+  // Of run_options.donate: "arg0.level of the program".
   std::vector<std::shared_ptr<const std::string>> donated_as = {};
 };
 
 namespace {
 
 using runtime::BufferPtr;
+using trace_internal::program_named;
 
 // Executables tell parameters and results by type alone.
 void check_types(std::string_view name, std::string_view what, const std::vector<Shape>& have,
                  std::vector<SignatureLeaf> want, SourceLocation at) {
   if (have.size() != want.size()) {
     throw Error(base::invalid_argument("with_executable: the executable has ", have.size(), " ",
-                                       what, "; program ", name, " has ", want.size(),
+                                       what, "; ", program_named(name), " has ", want.size(),
                                        "; load one that was compiled of this program"),
                 at);
   }
@@ -35,7 +37,7 @@ void check_types(std::string_view name, std::string_view what, const std::vector
     if (same_type(have[i], want[i].shape)) continue;
     throw Error(base::invalid_argument(
                     "with_executable: of the ", what, " of the executable number ", i, " is ",
-                    to_string(have[i]), "; ", want[i].path, " of program ", name, " is ",
+                    to_string(have[i]), "; ", want[i].path, " of ", program_named(name), " is ",
                     to_string(want[i].shape), "; load one that was compiled of this program"),
                 at);
   }
@@ -49,12 +51,13 @@ std::vector<SignatureLeaf> parameters_of(const Signature& signature) {
 
 Error elsewhere(const CompiledProgram& program, std::string_view argument, const Device& there,
                 SourceLocation at) {
-  return Error(trace_internal::invalid_argument(
-                   "run", ": ", argument, " is on ", there.name(), "; program ",
-                   program.signature().name, " was compiled for ", program.device().name(),
-                   "; make the tensor there, under a DefaultDevice, or compile the program for ",
-                   there.name()),
-               at);
+  return Error(
+      trace_internal::invalid_argument(
+          "run", ": ", argument, " is on ", there.name(), "; ",
+          program_named(program.signature().name), " was compiled for ", program.device().name(),
+          "; make the tensor there, under a DefaultDevice, or compile the program for ",
+          there.name()),
+      at);
 }
 
 }  // namespace
@@ -154,8 +157,9 @@ class Donations {
   [[nodiscard]] std::vector<int> of_argument(const Donated& item) const {
     const int arguments = static_cast<int>(specs_.size());
     if (item.argument() < 0 || item.argument() >= arguments) {
-      throw Error(base::invalid_argument("with: donates argument ", item.argument(), "; program ",
-                                         signature_.name, " has ", arguments, ", counted from 0",
+      throw Error(base::invalid_argument("with: donates argument ", item.argument(), "; ",
+                                         program_named(signature_.name), " has ", arguments,
+                                         ", counted from 0",
                                          signature_.captures.empty()
                                              ? ""
                                              : ", and what it captures cannot be donated: pass it"),
@@ -203,7 +207,7 @@ class Donations {
     if (!part.empty()) return part;
     throw Error(
         base::invalid_argument(
-            "with: donates \"", path, "\"; program ", signature_.name,
+            "with: donates \"", path, "\"; ", program_named(signature_.name),
             " has no such argument, it has ", known(),
             signature_.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"),
         at_);
@@ -238,8 +242,9 @@ CompiledProgram CompiledProgram::with(const RunOptions& options, SourceLocation 
   next.donated_as.clear();
   const Signature& signature = next.program.signature(at);
   for (int leaf : next.run_options.donate) {
-    next.donated_as.push_back(std::make_shared<const std::string>(base::cat(
-        signature.arguments[static_cast<size_t>(leaf)].path, " of program ", signature.name)));
+    next.donated_as.push_back(std::make_shared<const std::string>(
+        base::cat(signature.arguments[static_cast<size_t>(leaf)].path, " of ",
+                  program_named(signature.name))));
   }
   return CompiledProgram(std::make_shared<const State>(std::move(next)));
 }

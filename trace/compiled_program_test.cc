@@ -148,7 +148,7 @@ TEST(CompiledProgram, ErrorsOfACallHaveItsLine) {
                     EndsWith(here())));
   EXPECT_THAT(
       error_of([&] { program.call<Tensor>(); }),
-      AllOf(StartsWith("call: program main was given 0 arguments; it takes 1"), EndsWith(here())));
+      AllOf(StartsWith("call: the program was given 0 arguments; it takes 1"), EndsWith(here())));
   EXPECT_THAT(error_of([&] { program.call<std::vector<Tensor>>(ones({2})); }),
               AllOf(HasSubstr("call<..> must name the type"), EndsWith(here())));
 }
@@ -160,7 +160,7 @@ TEST(CompiledProgram, ATensorOfAnotherDeviceIsNamedWithBothDevices) {
     return ones({2});
   }();
   EXPECT_THAT(error_of([&] { program.call<Tensor>(elsewhere); }),
-              StartsWith("call: argument arg0 is on interpreter:2; program main was compiled for "
+              StartsWith("call: argument arg0 is on interpreter:2; the program was compiled for "
                          "interpreter:1; make the tensor there"));
   const CompiledProgram capturing =
       trace([&](Tensor a) { return a + elsewhere; }, placeholder({2}, f32)).compile(evaluator(1));
@@ -198,7 +198,7 @@ TEST(CompiledProgram, DonatesWhatItIsToldAndNothingElse) {
   EXPECT_THAT(
       error_of([&] { (void)copy.to_vector<float>(); }),
       AllOf(StartsWith(base::cat("to_vector: tensor #", c.id(), " f32[2], made at compiled_")),
-            HasSubstr("was donated as arg2 of program main at compiled_program_test.cc:")));
+            HasSubstr("was donated as arg2 of the program at compiled_program_test.cc:")));
   EXPECT_THAT(error_of([&] { (void)keeping.call<Tensor>(b, b, c); }),
               StartsWith(base::cat("call: argument arg2, tensor #", c.id())));
 }
@@ -240,7 +240,7 @@ TEST(CompiledProgram, DonatesByPath) {
   EXPECT_EQ(taken({.donate = {"arg0.seen[1]", "carry.trend"}}), "01010");
   EXPECT_EQ(taken({.donate = {"arg1"}}), "00001");
   EXPECT_EQ(error_of([&] { (void)step.with({.donate = {"carry.lvl"}}); }),
-            base::cat("with: donates \"carry.lvl\"; program main has no such argument, it has "
+            base::cat("with: donates \"carry.lvl\"; the program has no such argument, it has "
                       "arg0.carry.level, arg0.carry.trend, arg0.seen[0], arg0.seen[1], arg1 ",
                       here()));
   EXPECT_THAT(error_of([&] {
@@ -269,10 +269,9 @@ TEST(CompiledProgram, OnlyArgumentsCanBeDonated) {
   const Tensor captured = ones({2});
   const CompiledProgram program =
       trace([&](Tensor a) { return a * captured; }, placeholder({2}, f32)).compile();
-  EXPECT_THAT(
-      error_of([&] { (void)program.with({.donate = {1}}); }),
-      StartsWith("with: donates argument 1; program main has 1, counted from 0, and what it "
-                 "captures cannot be donated: pass it"));
+  EXPECT_THAT(error_of([&] { (void)program.with({.donate = {1}}); }),
+              StartsWith("with: donates argument 1; the program has 1, counted from 0, and what it "
+                         "captures cannot be donated: pass it"));
   EXPECT_THAT(error_of([&] { (void)program.with({.donate = {-1}}); }), EndsWith(here()));
   EXPECT_THAT(error_of([&] {
                 (void)program.with({.donate = {0, 0}});
@@ -316,10 +315,10 @@ TEST(CompiledProgram, RefusesAnExecutableOfOtherTypes) {
   const auto other = add_number(14.5, 3).compile().executable();
   EXPECT_THAT(error_of([&] { (void)add_number(14.5).with_executable(other); }),
               AllOf(StartsWith("with_executable: of the parameters of the executable number 0 is "
-                               "f32[3]; arg0 of program main is f32[2]"),
+                               "f32[3]; arg0 of the program is f32[2]"),
                     EndsWith(here())));
   EXPECT_THAT(error_of([&] { (void)sum_of_three().with_executable(other); }),
-              StartsWith("with_executable: the executable has 1 parameters; program main has 3"));
+              StartsWith("with_executable: the executable has 1 parameters; the program has 3"));
   EXPECT_THAT(error_of([&] { (void)add_number(1).with_executable(nullptr); }),
               StartsWith("with_executable: there is no executable"));
 }

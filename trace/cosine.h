@@ -27,7 +27,7 @@ Tensor ihfft(Operand x, const Fft& over = {});
 // Trans. ASSP 28 (1980): one fft of n elements
 struct Cosine {
   base::Int axis = -1;
-  bool ortho = false;
+  base::Flag ortho = false;
 };
 // The cosine transform (DCT-II) along an axis of f32 or f64.
 Tensor dct(Operand x, const Cosine& over = {});

@@ -173,7 +173,13 @@ Tensor linspace(double start, double stop, base::Int count, DType dtype, SourceL
 Tensor eye(base::Int rows, std::optional<base::Int> columns, base::Int k, DType dtype,
            SourceLocation at) {
   const PublicCall call("eye", at);
-  Dimensions shape{rows, trace_internal::count_or("columns", columns, rows)};
+  for (const auto& [name, count] :
+       {std::pair("rows", rows), std::pair("columns", columns.value_or(rows))}) {
+    if (count < 0 || count > INT32_MAX)
+      trace_internal::refuse(name, " is ", count, "; it must be 0 or more, and ", INT32_MAX,
+                             " at most");
+  }
+  Dimensions shape{rows, columns.value_or(rows)};
   return one_program("eye", [&] {
     Tensor diagonal = add(iota(s32, shape, 0), int64_t{k});
     return equal(diagonal, iota(s32, shape, 1)).astype(dtype);

@@ -42,6 +42,16 @@ requires trace_internal::SizesApart<First, Second> Tensor ones(First, Second, Mo
   static_assert(!sizeof(First), "the sizes of a shape are one list: write ones({2, 3})");
   return {};
 }
+template <std::same_as<Tensor> X, class... More>
+Tensor zeros(const X&, const More&...) {
+  static_assert(!sizeof(X), "a list of sizes is wanted, and this is a tensor: write zeros_like(x)");
+  return {};
+}
+template <std::same_as<Tensor> X, class... More>
+Tensor ones(const X&, const More&...) {
+  static_assert(!sizeof(X), "a list of sizes is wanted, and this is a tensor: write ones_like(x)");
+  return {};
+}
 // `value` in the shape and dtype of x, or in another dtype. errors: Error where the dtype cannot
 // hold the number
 Tensor full_like(Operand x, Operand value, std::optional<DType> dtype = {});

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
@@ -58,6 +59,25 @@ TEST(Creation, ShapesAreListsOfAnyIntegers) {
   EXPECT_EQ(array(std::vector<float>(6), list).shape(), wanted);
   EXPECT_THAT(iota(s32, 3, 0).to_vector<int>(), ElementsAre(0, 1, 2));
   EXPECT_THAT(error_of([] { zeros(UINT64_MAX); }), HasSubstr("zeros: "));
+}
+
+TEST(Creation, AnEmptyShapeInBracesIsNoLine) {
+  EXPECT_EQ(array(std::vector<float>(), {0, 3}).shape(), Shape(f32, {0, 3}));
+}
+
+TEST(Creation, SizesAreThoseOfAShape) {
+  const Shape shape = zeros({2, 3}).shape();
+  EXPECT_EQ(reshape(zeros({2, 3}), {shape[1], -1}).shape(), Shape(f32, {3, 2}));
+  EXPECT_EQ(shape[-1], 3);
+  EXPECT_THROW((void)shape[2], std::out_of_range);
+  EXPECT_THROW((void)shape[-3], std::out_of_range);
+}
+
+TEST(Creation, EyeRefusesCountsThatWrapped) {
+  EXPECT_THAT(error_of([] { eye(2u - 3u); }),
+              HasSubstr("eye: rows is 4294967295; it must be 0 or more, and 2147483647 at most"));
+  EXPECT_THAT(error_of([] { eye(-1); }), HasSubstr("eye: rows is -1; it must be 0 or more"));
+  EXPECT_THAT(error_of([] { eye(2, 2u - 3u); }), HasSubstr("eye: columns is 4294967295; it must"));
 }
 
 TEST(Creation, ComplexNumbersGoUpAndDown) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {
@@ -16,9 +17,9 @@ struct CustomCallOptions {
   // typed call: {name = 3 : i64, ..}.
   std::string backend_config = {};
   // Kept, and kept in order, though nobody reads its results.
-  bool has_side_effect = false;
+  base::Flag has_side_effect = false;
   // Called as XLA's typed foreign functions are (API_VERSION_TYPED_FFI).
-  bool typed = false;
+  base::Flag typed = false;
 };
 
 // One tensor for each shape of `results`, in order, of that shape. Whether target takes the

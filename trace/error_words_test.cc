@@ -65,7 +65,7 @@ TEST(ErrorWords, NameTheFunctionThatTheUserWrote) {
   EXPECT_EQ(said([&] { einsum("ij,jk->ik", x, none); }), "einsum");
   EXPECT_EQ(said([&] { exp(i); }), "exp");
   EXPECT_EQ(said([&] { concat({x, y}); }), "concat");
-  EXPECT_EQ(said([&] { concatenate({x, none}); }), "concat");
+  EXPECT_EQ(said([&] { concatenate({x, none}); }), "concatenate");
   EXPECT_EQ(said([&] { stack({x, x.astype(f64)}); }), "stack");
   EXPECT_EQ(said([&] { zeros({-1}); }), "zeros");
   EXPECT_EQ(said([&] { ones({-1}); }), "ones");
@@ -122,6 +122,71 @@ TEST(ErrorWords, ShowTheOperandsAsTheyWereGiven) {
       }),
       StartsWith("reduce: init is f64[] and x f32[2]; their dtypes must be equal, cast init "
                  "with astype(f32)"));
+}
+
+TEST(ErrorWords, NameTheFunctionWhoseShapeIsNone) {
+  const Tensor m = ones({2, 3});
+  const int64_t huge = int64_t{1} << 40;
+  EXPECT_THAT(error_of([&] {
+                reshape(m, {-2, 3});
+              }),
+              AllOf(StartsWith("reshape: shape: dimension 0 is -2; "), EndsWith(" " + here())));
+  EXPECT_THAT(error_of([&] {
+                broadcast_in_dim(m, {huge, huge, 2, 3}, {2, 3});
+              }),
+              AllOf(StartsWith("broadcast_in_dim: shape: f32["), EndsWith(" " + here())));
+  EXPECT_THAT(error_of([&] {
+                pad(m, 0, {{huge, huge}, {huge, huge}});
+              }),
+              AllOf(StartsWith("pad: "), EndsWith(" " + here())));
+}
+
+TEST(ErrorWords, OfFunctionsOnOperandsHaveNameAndLine) {
+  const Tensor none, x = ones({2, 3});
+  EXPECT_THAT(error_of([&] { as_tensor(none); }),
+              AllOf(StartsWith("as_tensor: operand has no value"), EndsWith(" " + here())));
+  EXPECT_THAT(
+      error_of([&] { constant_like(1.5, s32); }),
+      AllOf(StartsWith("constant_like: operand is the C++ number 1.5"), EndsWith(" " + here())));
+  EXPECT_THAT(error_of([&] { unify(x, ones({4})); }),
+              AllOf(StartsWith("unify: operands are f32[2,3] and f32[4]"), EndsWith(" " + here())));
+  EXPECT_THAT(error_of([&] { broadcast_shapes(x.shape(), Shape(f32, {4})); }),
+              AllOf(StartsWith("broadcast_shapes: operands are f32[2,3] and f32[4]"),
+                    EndsWith(" " + here())));
+}
+
+TEST(ErrorWords, SayThatTheResultOfAFunctionIsNone) {
+  using Tensors = std::vector<Tensor>;
+  const Tensor x = ones({3}), zero = zeros({});
+  const auto said = [&](auto fn, const std::vector<Tensor>& xs) {
+    return error_of([&] { reduce(xs, std::vector<Tensor>(xs.size(), zero), fn, {0}); });
+  };
+  const auto valueless = [](std::span<const Tensor>) { return Tensors{Tensor()}; };
+  EXPECT_THAT(said(valueless, {x}),
+              StartsWith("reduce: the result of its function has no value (a default-constructed"));
+  EXPECT_THAT(
+      said([](std::span<const Tensor>) { return Tensors(); }, {x}),
+      StartsWith("reduce: its function gives 0 results; must give 1, one for each operand"));
+  EXPECT_THAT(said([](std::span<const Tensor> t) { return Tensors{t[0]}; }, {x, x}),
+              StartsWith("reduce: its function gives 1 result; must give 2, one for each operand"));
+  EXPECT_THAT(said([](std::span<const Tensor>) { return Tensors{ones({2})}; }, {x}),
+              StartsWith("reduce: its function gives f32[2]; must give f32[]"));
+  EXPECT_THAT(error_of([&] { sort_by({x}, [](std::span<const Tensor>) { return Tensor(); }); }),
+              AllOf(StartsWith("sort_by: the result of its function has no value"),
+                    EndsWith(" " + here())));
+  EXPECT_THAT(said([](Tensor a, Tensor b) { return a + b; }, {x, x}),
+              StartsWith("reduce: has 2 operands and a function of two tensors; give one of a "));
+}
+
+TEST(ErrorWords, SayOfWhichFunctionOfScalarsAValueIs) {
+  const Tensor x = ones({3});
+  Tensor leak;
+  sort_by({x}, [&](std::span<const Tensor> t) { return leak = t[0] < t[1]; });
+  EXPECT_THAT(error_of([&] { ~leak; }),
+              HasSubstr("that escaped from the function of sort_by at error_words_test.cc:"));
+  reduce(x, 0.0f, [&](Tensor a, Tensor b) { return leak = a + b; }, {0});
+  EXPECT_THAT(error_of([&] { -leak; }),
+              HasSubstr("that escaped from the function of reduce at error_words_test.cc:"));
 }
 
 TEST(ErrorWords, SayWhatToDoWithATracedValue) {

@@ -6,6 +6,7 @@
 // is, what it had to be, and the caller's line
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -37,6 +38,27 @@ Tensor ifft(Operand x, const Fft& over = {});  // The inverse of fft along an ax
 Tensor rfft(Operand x, const Fft& over = {});
 // The inverse of rfft: n real numbers, 2 (size - 1) unless given.
 Tensor irfft(Operand x, const Fft& over = {});
+
+// fft of length n: fft(x, 8), as in numpy.
+template <std::integral N>
+Tensor fft(Operand x, N n, base::Int axis = -1) {
+  return fft(x, {.n = n, .axis = axis});
+}
+// ifft of length n: ifft(x, 8), as in numpy.
+template <std::integral N>
+Tensor ifft(Operand x, N n, base::Int axis = -1) {
+  return ifft(x, {.n = n, .axis = axis});
+}
+// rfft of length n: rfft(x, 8), as in numpy.
+template <std::integral N>
+Tensor rfft(Operand x, N n, base::Int axis = -1) {
+  return rfft(x, {.n = n, .axis = axis});
+}
+// irfft of length n: irfft(x, 8), as in numpy.
+template <std::integral N>
+Tensor irfft(Operand x, N n, base::Int axis = -1) {
+  return irfft(x, {.n = n, .axis = axis});
+}
 
 // Over several axes. `n` has one length an axis, or none: the lengths they have. Real transforms
 // halve the last axis listed.

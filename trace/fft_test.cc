@@ -11,6 +11,7 @@
 
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
 
@@ -169,6 +170,15 @@ TEST(FftErrors, NameWhatIsWrong) {
               }),
               HasSubstr("fftn: x is f32[4,4], with 1 lengths and 2 axes"));
   EXPECT_THAT(error_of([] { fftfreq(0); }), HasSubstr("fftfreq: n is 0"));
+}
+
+TEST(Fft, TakesItsLengthAsNumpyDoes) {
+  const Tensor x = waves({4, 6}, 1);
+  const auto same = [](const Tensor& a, const Tensor& b) { return all(a == b).item<bool>(); };
+  EXPECT_TRUE(same(fft(x, 8), fft(x, {.n = 8})));
+  EXPECT_TRUE(same(ifft(x, 8, 0), ifft(x, {.n = 8, .axis = 0})));
+  EXPECT_TRUE(same(rfft(x, 4), rfft(x, {.n = 4})));
+  EXPECT_TRUE(same(irfft(x, 9), irfft(x, {.n = 9})));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/function_ref.h"
 #include "heddle/base/source_location.h"
 #include "heddle/trace/tensor.h"
@@ -43,7 +44,7 @@ Tensor load_npy(const std::string& path, std::optional<DType> dtype = {},
                 SourceLocation at = SourceLocation::here());
 
 struct SaveOptions {
-  bool compress = false;  // deflated, as savez_compressed
+  base::Flag compress = false;  // deflated, as savez_compressed
 };
 
 namespace trace_internal {

@@ -4,6 +4,7 @@
 // errors: all throw Error (InvalidArgument) with the op, the operand types and the caller's line
 #pragma once
 
+#include "heddle/base/flag.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -49,7 +50,7 @@ Tensor nan_to_num(Operand x, double nan = 0);
 struct Tolerance {
   double relative = 1e-5;
   double absolute = 1e-8;
-  bool equal_nan = false;
+  base::Flag equal_nan = false;
 };
 Tensor is_close(Operand x, Operand y, const Tolerance& within = {});   // pred, elementwise
 Tensor all_close(Operand x, Operand y, const Tolerance& within = {});  // pred[]: all are

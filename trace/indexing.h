@@ -76,8 +76,9 @@ Ellipsis operator,(Ellipsis rest, T&&) {
 // an integer tensor, a new axis or an ellipsis. Notes the caller's line.
 class IndexEntry {
  public:
-  template <std::integral T>
-  requires(!std::same_as<T, bool>)
+  template <class T>  // an integer, or an enum that is one without a cast
+  requires((std::integral<T> || (std::is_enum_v<T> && std::is_convertible_v<T, int64_t>)) &&
+           !std::same_as<T, bool>)
       IndexEntry(T position, SourceLocation at = SourceLocation::here())
       : value_(int64_t{base::Int(position)}), at_(at) {}
   template <class T>
@@ -194,7 +195,7 @@ struct ScatterDims {
   base::Ints input_batching_dims = {};
   base::Ints scatter_indices_batching_dims = {};
   base::Int index_vector_dim = 0;
-  bool unique_indices = false;
+  base::Flag unique_indices = false;
 };
 // `combine` (current, update) -> new, on scalars. Updates that would reach outside are left out.
 Tensor scatter(Operand x, Operand indices, Operand updates, const ScatterDims& dims,

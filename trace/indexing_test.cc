@@ -25,6 +25,12 @@ TEST(Indexing, PositionsRemoveTheirAxis) {
   EXPECT_EQ((grid()[{-1, -2}].item<int>()), 10);
 }
 
+TEST(Indexing, PositionsMayHaveNames) {
+  enum { kFirst, kSecond };
+  EXPECT_EQ((grid()[{kSecond, kFirst}].item<int>()), 4);
+  EXPECT_THAT(grid()[kSecond].to_vector<int>(), ElementsAre(4, 5, 6, 7));
+}
+
 TEST(Indexing, SlicesAsNumpys) {
   Tensor x = arange(10);
   EXPECT_THAT((x[Slice{2, 8, 3}].to_vector<int>()), ElementsAre(2, 5));

@@ -269,6 +269,9 @@ TEST(ShardMap, PermutesAndIndices) {
                   },
                   {{"i"}}),
               ElementsAre(0, 0, 0, 1, 2, 3, 4, 5));
+  const std::vector<std::pair<int, size_t>> pairs = {{0, 1}, {1, 2}, {2, 3}};
+  EXPECT_THAT(mapped([&](Tensor x) { return permute(x, "i", pairs); }, {{"i"}}),
+              ElementsAre(0, 0, 0, 1, 2, 3, 4, 5));
   EXPECT_THAT(mapped([](Tensor x) { return x * 0 + axis_index("i").astype(f32); }, {{"i"}}),
               ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
   const MeshAxes both{"data", "model"};

@@ -37,13 +37,14 @@ struct Scope {
   Recorder* recorder = nullptr;  // while it runs
   std::atomic<bool> finished = false;
   bool is_named = false;  // `what` is the name of a Function of the user's
+  std::string_view given_to = {};  // the public function that calls it on scalars; static storage
   std::vector<std::pair<hlo::InstructionId, Number>> numbers;  // of its instructions
 };
 
 // What errors say of a concrete value, where there is anything to say.
 struct Remark {
   std::optional<Number> number;
-  std::shared_ptr<const std::string> donated_as;  // "arg0.level of program main"
+  std::shared_ptr<const std::string> donated_as;  // "arg0.level of the program"
   SourceLocation donated_at;
 };
 
@@ -83,6 +84,8 @@ const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at
 
 // The same inside of a public function.
 const Node& node_of(const Tensor& tensor);
+// errors: throws Error where what the user's function gave has no value
+void require_result(const Tensor& result);
 
 // "op: operand is a traced f32[3], made at a.cc:7, that escaped from the scan at a.cc:5; .."
 Status escaped_error(const Node& node, std::string_view op, std::string_view which = "operand");

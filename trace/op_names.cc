@@ -79,6 +79,9 @@ Status in_user_words(const Status& status, Opcode opcode, std::span<const Tensor
   const std::string message = base::message_of(status);
   const std::string_view hlo_name = to_string(opcode);
   std::string_view rest = message;
+  // Of the shape that the op was to have.
+  if (rest.starts_with("shape: "))
+    return with_message(status, base::cat(PublicCall::function_or(user_name(opcode)), ": ", rest));
   if (!rest.starts_with(hlo_name) || !rest.substr(hlo_name.size()).starts_with(":")) return status;
   rest.remove_prefix(hlo_name.size());
   const bool has_operand = !operands.empty() && operands[0].is_valid();
@@ -94,6 +97,10 @@ bool stays_in_names(char c) {
 }
 
 }  // namespace
+
+std::string program_named(std::string_view name) {
+  return name == "main" ? "the program" : base::cat("program ", name);
+}
 
 std::string name_in_hlo(std::string_view name) {
   std::string fit(name);

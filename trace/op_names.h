@@ -22,4 +22,8 @@ Status in_user_words(const Status& status, hlo::Opcode opcode, std::span<const T
 // else becomes '_'.
 std::string name_in_hlo(std::string_view name);
 
+// What errors call a program: "program step"; "the program" where the function has no name, and
+// HLO calls it main.
+std::string program_named(std::string_view name);
+
 }  // namespace heddle::trace_internal

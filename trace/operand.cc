@@ -159,6 +159,7 @@ std::optional<double> number_value(const Operand& operand) {
 }
 
 Tensor constant_like(const Operand& number, DType dtype, std::string_view repair) {
+  const trace_internal::PublicCall call("constant_like", number.at());
   if (!can_hold(dtype, number)) {
     const bool is_rounded = !is_integer(dtype) && dtype != pred && is_whole_number(number) &&
                             !overflows(real_part(dtype), value_of(number));
@@ -171,6 +172,7 @@ Tensor constant_like(const Operand& number, DType dtype, std::string_view repair
 }
 
 Tensor as_tensor(const Operand& operand) {
+  const trace_internal::PublicCall call("as_tensor", operand.at());
   if (operand.is_tensor()) {
     trace_internal::node_of(operand.tensor());
     return operand.tensor();
@@ -279,7 +281,9 @@ Tensor broadcast_to(const Tensor& x, const base::Ints& dimensions, SourceLocatio
                                .declared = Shape(from.dtype(), dimensions)});
 }
 
-std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view what) {
+std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b, std::string_view what,
+                                      SourceLocation at) {
+  const trace_internal::PublicCall call("broadcast_shapes", at);
   auto common = common_dimensions(a, b);
   if (!common) {
     trace_internal::refuse(what, " are ", to_string(a), " and ", to_string(b),
@@ -302,6 +306,7 @@ Tensor constant_beside(const Operand& number, const Operand& other, DType dtype)
 }  // namespace
 
 OperandPair unify(const Operand& a, const Operand& b) {
+  const trace_internal::PublicCall call("unify", a.at());
   auto node = [&](const Operand& x) -> const Shape& {
     return trace_internal::node_of(x.tensor()).shape;
   };

@@ -118,7 +118,8 @@ Tensor broadcast_to(const Tensor& x, const base::Ints& dimensions,
 std::optional<std::vector<int64_t>> common_dimensions(const Shape& a, const Shape& b);
 // The same. errors: InvalidArgument where there is none, with `what` they are the shapes of
 std::vector<int64_t> broadcast_shapes(const Shape& a, const Shape& b,
-                                      std::string_view what = "operands");
+                                      std::string_view what = "operands",
+                                      SourceLocation at = SourceLocation::here());
 
 // Two operands made to agree as jax.numpy does, but for dtypes: numbers take the tensor's dtype,
 // shapes are broadcast. errors: InvalidArgument where dtypes differ or shapes do not broadcast

@@ -105,10 +105,10 @@ void throw_unusable(const SignatureLeaf& argument, const Tensor& tensor, SourceL
 std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceLocation at) const {
   const std::vector<SignatureLeaf>& want = state("run", at).signature.arguments;
   if (arguments.size() != want.size()) {
-    throw Error(
-        trace_internal::invalid_argument("run", ": program ", state_->signature.name, " was given ",
-                                         arguments.size(), " tensors; it takes ", want.size()),
-        at);
+    throw Error(trace_internal::invalid_argument(
+                    "run", ": ", trace_internal::program_named(state_->signature.name),
+                    " was given ", arguments.size(), " tensors; it takes ", want.size()),
+                at);
   }
   const bool is_traced = trace_internal::Recorder::current() != nullptr;
   std::vector<Tensor> all;
@@ -130,8 +130,9 @@ std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceL
   for (size_t i = 0; i < state_->captures.size(); ++i) {
     const Tensor& capture = state_->captures[i];
     if (capture.is_donated())
-      (void)trace_internal::buffer_of(capture, "run", at,
-                                      base::cat("a capture of program ", state_->signature.name));
+      (void)trace_internal::buffer_of(
+          capture, "run", at,
+          base::cat("a capture of ", trace_internal::program_named(state_->signature.name)));
     all.push_back(capture);
   }
   return all;
@@ -150,7 +151,8 @@ std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocati
   if (const auto traced = std::ranges::find_if(state_->captures, &Tensor::is_traced);
       traced != state_->captures.end()) {
     throw Error(trace_internal::failed_precondition(
-                    "run", ": program ", state_->signature.name, " captured a ", to_string(*traced),
+                    "run", ": ", trace_internal::program_named(state_->signature.name),
+                    " captured a ", to_string(*traced),
                     ", which has no value outside of its trace;"
                     " call the program inside of it, or bind a value"),
                 at);
@@ -173,10 +175,10 @@ Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLoca
   auto found = std::ranges::find_if(bound->captures,
                                     [&](const Tensor& t) { return is_same(t, placeholder); });
   if (found == bound->captures.end()) {
-    throw Error(
-        base::invalid_argument("bind: ", to_string(placeholder), " is not captured by program ",
-                               state_->signature.name, "; pass arguments to run() instead"),
-        at);
+    throw Error(base::invalid_argument("bind: ", to_string(placeholder), " is not captured by ",
+                                       trace_internal::program_named(state_->signature.name),
+                                       "; pass arguments to run() instead"),
+                at);
   }
   *found = value;
   return Program(std::move(bound));

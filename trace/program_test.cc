@@ -91,7 +91,7 @@ TEST(Program, CallTakesTheStructuresThatItWasTracedWith) {
   EXPECT_THAT(error_of([&] {
                 lists.call<Tensor>(List{x, x, x});
               }),
-              StartsWith("call: program main was given 1 argument; it takes 2"));
+              StartsWith("call: the program was given 1 argument; it takes 2"));
   EXPECT_THAT(lists.call<Tensor>(List{x, 3 * x}, List{x}).to_vector<float>(), ElementsAre(2, 2));
   EXPECT_THAT(map.call<Tensor>(Named{{"a", x}, {"b", x}}).to_vector<float>(), ElementsAre(0, 0));
   EXPECT_THAT(maybe.call<Tensor>(Maybe{x, x, {}}).to_vector<float>(), ElementsAre(2, 2));
@@ -101,7 +101,7 @@ TEST(Program, CallNamesWhatItReturns) {
   const Tensor x = ones({2});
   const Program one = trace([](Tensor a) { return a; }, x);
   EXPECT_THAT(error_of([&] { one.call<List>(x); }),
-              StartsWith("call: program main returns a tensor; call<..> must name the type"));
+              StartsWith("call: the program returns a tensor; call<..> must name the type"));
 }
 
 // A struct may hold a list of its own kind, and is a tree then too.

@@ -19,7 +19,8 @@
 
 namespace heddle {
 
-// One part, or a list of them, which gives the result an axis.
+// One part, or a list of them, which gives the result an axis. Beside a list of one, g++ 12 ignores
+// names: it takes quantile(x, {.axis = 1}) for {1}, and clang refuses it.
 class QuantileLevels {
  public:
   QuantileLevels(double q) : values_{q} {}

@@ -496,9 +496,11 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
   Fragments* fragments = Fragments::of_thread();
   const Fragments::EntryPtr last = fragments ? fragments->at(place) : nullptr;
   Recorder recorder(what, at, last ? RecordingPtr(last, &last->recording) : nullptr);
+  recorder.set_given_to(PublicCall::function_or(what));
   std::vector<Tensor> parameters;
   for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));
   std::vector<Tensor> results = as_users_code([&] { return fn(parameters); });
+  for (const Tensor& result : results) require_result(result);
   const Recorder::Root root = results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple;
   if (recorder.ends_as_expected(results, what, at, root)) return last->made;
   Traced traced = recorder.finish_as_recorded(results, what, at, root);
@@ -518,9 +520,15 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
 void require_results(const hlo::Module& function, std::span<const Shape> wanted) {
   const Shape& result = function.entry_computation().result_shape();
   const size_t given = result.is_tuple() ? result.elements().size() : 1;
+  if (given != wanted.size()) {
+    refuse("its function gives ", given, given == 1 ? " result" : " results", "; must give ",
+           wanted.size(), ", one for each operand");
+  }
   for (size_t i = 0; i < wanted.size() && i < given; ++i) {
     const Shape& each = result.is_tuple() ? result.elements()[i] : result;
-    if (each.is_tuple() || each.dtype() == wanted[i].dtype()) continue;
+    if (each.is_tuple() || same_type(each, wanted[i])) continue;
+    if (each.dtype() == wanted[i].dtype())
+      refuse("its function gives ", each, "; must give ", wanted[i]);
     refuse("its function gives ", each, "; must give ", wanted[i], ", cast it with astype(",
            to_string(wanted[i].dtype()), ")");
   }

@@ -73,6 +73,9 @@ class Recorder {
   // The innermost running trace of this thread, or null.
   static Recorder* current();
 
+  // Errors say of what is recorded that it is of the function that was given to this one.
+  void set_given_to(std::string_view function) { scope_->given_to = function; }
+
   // Appends a parameter; only before any capture. A placeholder `like` that fn also captures is the
   // same parameter.
   Tensor parameter(const Shape& shape, SourceLocation at, const Tensor* like = nullptr);
@@ -163,8 +166,8 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
                          base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                          SourceLocation at);
 
-// errors: throws Error where the function of scalars gives other types than those wanted: HLO would
-// round them at each step
+// errors: throws Error where the function of scalars gives another number of results, or others
+// than those wanted: HLO would round them at each step
 void require_results(const hlo::Module& function, std::span<const Shape> wanted);
 
 // A computation of one scalar op on two parameters, for reduce and scatter. Memoised per thread.

@@ -324,4 +324,35 @@ std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tens
   });
 }
 
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                           CombineFn fn, const base::Ints& axes, SourceLocation at) {
+  const PublicCall call("reduce", at, PublicCall::Runs::kUsersFunction);
+  trace_internal::require_function("reduce", "function", fn, at);
+  if (xs.size() > 1) {
+    trace_internal::refuse("has ", xs.size(),
+                           " operands and a function of two tensors; give one "
+                           "of a span, (accumulators.., values..) -> accumulators");
+  }
+  const auto combine = [&](std::span<const Tensor> t) {
+    return std::vector<Tensor>{fn(t[0], t[1])};
+  };
+  return reduce(xs, inits, ScalarFn(combine), axes, at);
+}
+
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                           Tensor (*fn)(Operand, Operand), const base::Ints& axes,
+                           SourceLocation at) {
+  const trace_internal::ByName named(fn, at);
+  return reduce(xs, inits, CombineFn(named), axes, at);
+}
+
+Tensor trace_internal::reduce_one(const Tensor& x, const Operand& init, CombineFn fn,
+                                  const base::Ints& axes) {
+  const PublicCall call("reduce", init.at(), PublicCall::Runs::kUsersFunction);
+  require_function("reduce", "function", fn, init.at());
+  const Tensor start =
+      init.is_tensor() ? init.tensor() : constant_like(init, node_of(x).shape.dtype());
+  return reduce({x}, {start}, fn, axes, init.at())[0];
+}
+
 }  // namespace heddle

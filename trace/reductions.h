@@ -38,13 +38,16 @@ Reduction over_axis(const Axis& axis, Keep keep = false) {
   static_assert(std::same_as<Keep, bool>,
                 "the third argument of a reduction is keep_dims, a bool; over two axes write "
                 "sum(x, {0, 1})");
+  static_assert(!std::is_pointer_v<Axis>,
+                "an array of C++ does not say its length here: write {0, 1}, or make it a "
+                "std::array or a std::vector");
   bool keep_dims = false;
   if constexpr (std::same_as<Keep, bool>) keep_dims = keep;
   constexpr bool kIsAxis = std::integral<Axis> && !std::same_as<Axis, bool>;
   constexpr bool kIsList =
       !std::is_arithmetic_v<Axis> && std::is_convertible_v<const Axis&, AxisList>;
   constexpr bool kIsWhole = std::same_as<Axis, Reduction>;
-  static_assert(kIsAxis || kIsList || kIsWhole,
+  static_assert(kIsAxis || kIsList || kIsWhole || std::is_pointer_v<Axis>,
                 "a reduction is over an axis, sum(x, 0), or over {.axes = {0, 1}, .keep_dims = "
                 "true}, or over all: sum(x)");
   if constexpr (kIsAxis)
@@ -162,6 +165,20 @@ Tensor argmax(Operand x, base::Int axis, base::Flag keep_dims = false);
 Tensor argmin(Operand x, base::Int axis, base::Flag keep_dims = false);
 Tensor argmax(Operand x);  // s32[]: the position in the flattened x
 Tensor argmin(Operand x);  // likewise
+template <class T, size_t n>
+requires(n > 1) Tensor argmax(Operand, const T (&)[n], base::Flag = false) {
+  static_assert(!sizeof(T),
+                "argmax is along one axis: make one of several with reshape, or write "
+                "argmax(x), the position in the flattened x");
+  return {};
+}
+template <class T, size_t n>
+requires(n > 1) Tensor argmin(Operand, const T (&)[n], base::Flag = false) {
+  static_assert(!sizeof(T),
+                "argmin is along one axis: make one of several with reshape, or write "
+                "argmin(x), the position in the flattened x");
+  return {};
+}
 
 // HLO's reduce: `fn` (a, b) -> a on scalars must be associative, `init` its identity. Several
 // operands go together.
@@ -171,5 +188,35 @@ using ScalarFn = base::FunctionRef<std::vector<Tensor>(
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
                            ScalarFn fn, const base::Ints& axes,
                            SourceLocation at = SourceLocation::here());
+
+using CombineFn = base::FunctionRef<Tensor(const Tensor&, const Tensor&)>;
+// HLO's reduce of one operand, by a function (a, b).
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                           CombineFn fn, const base::Ints& axes,
+                           SourceLocation at = SourceLocation::here());
+// HLO's reduce of one operand, by one of Heddle's functions.
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                           Tensor (*fn)(Operand, Operand), const base::Ints& axes,
+                           SourceLocation at = SourceLocation::here());
+namespace trace_internal {
+Tensor reduce_one(const Tensor& x, const Operand& init, CombineFn fn, const base::Ints& axes);
+}  // namespace trace_internal
+// HLO's reduce of x, by a function (a, b); a template, so that {x} is a list.
+template <std::same_as<Tensor> X>
+Tensor reduce(const X& x, Operand init, CombineFn fn, const base::Ints& axes) {
+  return trace_internal::reduce_one(x, init, fn, axes);
+}
+// HLO's reduce of x, by one of Heddle's functions: reduce(x, 0.0f, maximum, {0}).
+template <std::same_as<Tensor> X>
+Tensor reduce(const X& x, Operand init, Tensor (*fn)(Operand, Operand), const base::Ints& axes) {
+  return reduce(x, init, trace_internal::ByName(fn, init.at()), axes);
+}
+template <std::same_as<Tensor> X>
+Tensor reduce(const X&, Operand, ScalarFn, const base::Ints&) {
+  static_assert(!sizeof(X),
+                "of one tensor reduce takes a function (a, b); one of a span takes "
+                "lists: write reduce({x}, {init}, fn, {0})");
+  return {};
+}
 
 }  // namespace heddle

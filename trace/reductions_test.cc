@@ -27,6 +27,28 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+TEST(Reductions, ReduceTakesAFunctionOfTwoAndOnesByName) {
+  const Tensor x = array<float>({{1, 5, 3}, {4, 2, 6}});
+  EXPECT_THAT(reduce(x, 0.0f, maximum, {0}).to_vector<float>(), ElementsAre(4, 5, 6));
+  EXPECT_THAT(reduce(
+                  x, 0, [](Tensor a, Tensor b) { return a + b; }, 1)
+                  .to_vector<float>(),
+              ElementsAre(9, 12));
+  EXPECT_EQ(reduce({x}, {zeros({})}, maximum, {0, 1})[0].item<float>(), 6);
+  EXPECT_EQ(
+      reduce({x}, {ones({})}, [](Tensor a, Tensor b) { return a * b; }, {0, 1})[0].item<float>(),
+      720);
+  Tensor (*none)(Operand, Operand) = nullptr;
+  EXPECT_THAT(error_of([&] { reduce(x, 0, none, {0}); }),
+              AllOf(StartsWith("reduce: the function is a null pointer"), HasSubstr(here())));
+  EXPECT_THAT(error_of([&] { reduce(x, 0, maximum, {2}); }),
+              AllOf(StartsWith("reduce: axis is 2"), HasSubstr(here())));
+  EXPECT_THAT(error_of([&] { reduce(x, 0.5, bitwise_and, {0}); }),
+              AllOf(StartsWith("bitwise_and: "), HasSubstr(here())));
+  EXPECT_THAT(error_of([&] { reduce(Tensor(), 0, maximum, {0}); }),
+              AllOf(StartsWith("reduce: operand has no value"), HasSubstr(here())));
+}
+
 TEST(Reductions, OverOneAxisOverNoneAndOverAll) {
   const Tensor x = array<float>({{1, 2, 3}, {4, 5, 6}});
   EXPECT_THAT(sum(x, 0).to_vector<float>(), ElementsAre(5, 7, 9));

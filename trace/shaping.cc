@@ -138,23 +138,30 @@ Tensor moveaxis(Operand operand, base::Int from, base::Int to) {
   return permuted(x, std::move(order));
 }
 
-Tensor expand_dims(Operand operand, base::Int axis) {
+Tensor expand_dims(Operand operand, const base::Ints& axes) {
   const PublicCall call("expand_dims", operand.at());
   Tensor x = as_tensor(operand);
-  int64_t index = axis < 0 ? axis + x.rank() + 1 : int64_t{axis};
-  if (index < 0 || index > x.rank()) {
-    trace_internal::refuse("axis is ", axis, "; the result has axes ", -x.rank() - 1, " .. ",
-                           x.rank());
+  const int64_t rank = x.rank() + static_cast<int64_t>(axes.size());
+  std::vector<int64_t> added;
+  for (int64_t axis : axes) {
+    const int64_t index = axis < 0 ? axis + rank : axis;
+    if (index < 0 || index >= rank)
+      trace_internal::refuse("axis is ", axis, "; the result has axes ", -rank, " .. ", rank - 1);
+    if (std::ranges::count(added, index) > 0)
+      trace_internal::refuse("axis ", axis, " of the result is listed twice");
+    added.push_back(index);
   }
+  std::ranges::sort(added);
   Dimensions shape = x.shape().dimensions();
-  shape.insert(shape.begin() + index, 1);
+  for (int64_t index : added) shape.insert(shape.begin() + index, 1);
   return reshaped(x, std::move(shape));
 }
 
-Tensor squeeze(Operand operand, const base::Ints& axes) {
+Tensor squeeze(Operand operand, const AxisList& axes) {
   const PublicCall call("squeeze", operand.at());
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> gone = axes_of(x.shape(), axes);
+  std::vector<int64_t> gone;
+  if (!axes.is_all()) gone = axes_of(x.shape(), axes.list());
   for (int64_t axis : gone) {
     if (x.dim(axis) != 1)
       trace_internal::refuse("axis ", axis, " of ", x.shape(), " has size ", x.dim(axis),
@@ -162,7 +169,7 @@ Tensor squeeze(Operand operand, const base::Ints& axes) {
   }
   Dimensions shape;
   for (int64_t i = 0; i < x.rank(); ++i) {
-    bool drop = axes.empty() ? x.dim(i) == 1 : std::ranges::count(gone, i) > 0;
+    bool drop = axes.is_all() ? x.dim(i) == 1 : std::ranges::count(gone, i) > 0;
     if (!drop) shape.push_back(x.dim(i));
   }
   return reshaped(x, std::move(shape));

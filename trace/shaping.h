@@ -38,10 +38,10 @@ requires trace_internal::SizesApart<First, Second>  //
 }
 Tensor swapaxes(Operand x, base::Int axis1, base::Int axis2);  // two axes change places
 Tensor moveaxis(Operand x, base::Int from, base::Int to);      // one axis goes elsewhere
-// A new axis of size 1 at `axis` of the result.
-Tensor expand_dims(Operand x, base::Int axis);
+// New axes of size 1, at these of the result.
+Tensor expand_dims(Operand x, const base::Ints& axes);
 // Without axes of size 1: those listed, or all.
-Tensor squeeze(Operand x, const base::Ints& axes = {});
+Tensor squeeze(Operand x, const AxisList& axes = kAllAxes);
 // HLO's broadcast: dimension i of x becomes dimension dimensions[i] of the result.
 Tensor broadcast_in_dim(Operand x, const base::Ints& shape, const base::Ints& dimensions);
 
@@ -51,6 +51,16 @@ Tensor concat(const std::vector<Tensor>& parts, base::Int axis = 0,
               SourceLocation at = SourceLocation::here());  // along an axis that they have
 Tensor stack(const std::vector<Tensor>& parts, base::Int axis = 0,
              SourceLocation at = SourceLocation::here());  // along a new axis
+template <std::same_as<Tensor> First, class... More>
+Tensor concat(const First&, const More&...) {
+  static_assert(!sizeof(First), "the parts are one list: write concat({x, y}, axis)");
+  return {};
+}
+template <std::same_as<Tensor> First, class... More>
+Tensor stack(const First&, const More&...) {
+  static_assert(!sizeof(First), "the parts are one list: write stack({x, y}, axis)");
+  return {};
+}
 // Into `count` equal parts, or at the given positions.
 std::vector<Tensor> split(Operand x, base::Int count, base::Int axis = 0);
 // Into the parts between the positions given.
@@ -60,6 +70,11 @@ Tensor flip(Operand x, const AxisList& axes = kAllAxes);  // reversed along each
 Tensor roll(Operand x, const base::Ints& shifts, const base::Ints& axes);
 Tensor roll(Operand x, base::Int shift);  // the same of the flattened x, whose shape it keeps
 Tensor tile(Operand x, const base::Ints& repeats);          // copies side by side, an axis each
+template <class First, class Second, class... More>
+requires trace_internal::SizesApart<First, Second> Tensor tile(Operand, First, Second, More...) {
+  static_assert(!sizeof(First), "the repeats are one list: write tile(x, {2, 3})");
+  return {};
+}
 Tensor repeat(Operand x, base::Int count, base::Int axis);  // each element so many times
 Tensor repeat(Operand x, base::Int count);                  // the same of the flattened x
 // values behind x, along an axis, or both flattened.

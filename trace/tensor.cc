@@ -50,6 +50,10 @@ const Node& node_of(const Tensor& tensor) {
   return node_of(tensor, PublicCall::function_or("heddle"), {});
 }
 
+void require_result(const Tensor& result) {
+  if (!result.is_valid()) refuse("the result of its function ", why_no_value(result));
+}
+
 std::string_view why_no_value(const Tensor& tensor) {
   return tensor.node()
              ? "was moved from and has no value; use the variable that it was moved to, "
@@ -60,6 +64,7 @@ std::string_view why_no_value(const Tensor& tensor) {
 
 std::string name_of(const Scope& scope) {
   const std::string line = scope.where.known() ? base::cat(" at ", to_string(scope.where)) : "";
+  if (!scope.given_to.empty()) return base::cat("the function of ", scope.given_to, line);
   if (scope.is_named) return base::cat("the function '", scope.what, "' traced", line);
   return scope.what == "main" ? base::cat("the function traced", line)
                               : base::cat("the ", scope.what, line);
@@ -156,7 +161,7 @@ std::string made_at(const Node& node) {
   return node.where.known() ? base::cat(", made at ", to_string(node.where), ",") : "";
 }
 
-// " as arg0.level of program main at a.cc:7"
+// " as arg0.level of the program at a.cc:7"
 std::string donated_as(const Node& node) {
   const std::shared_ptr<const Remark> remark = remark_of(node);
   if (!remark || !remark->donated_as) return " or released";

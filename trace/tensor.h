@@ -280,6 +280,16 @@ void PrintTo(const Tensor& tensor, std::ostream* out);
 Tensor placeholder(const base::Ints& shape, DType dtype,
                    SourceLocation at = SourceLocation::here());
 Tensor placeholder(const Shape& shape, SourceLocation at = SourceLocation::here());
+template <class T, size_t n>
+requires std::is_convertible_v<T, int64_t> Tensor placeholder(const T (&)[n]) {
+  static_assert(!sizeof(T), "a placeholder has a dtype: write placeholder({4}, f32)");
+  return {};
+}
+template <class Sizes>
+requires std::is_convertible_v<const Sizes&, base::Ints> Tensor placeholder(const Sizes&) {
+  static_assert(!sizeof(Sizes), "a placeholder has a dtype: write placeholder({4}, f32)");
+  return {};
+}
 
 namespace trace_internal {
 

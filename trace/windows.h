@@ -88,7 +88,7 @@ struct TransposedConvolution {
   WindowPadding padding = WindowPadding::kSame;
   base::Ints rhs_dilation = {};
   ConvLayout layout = {};
-  bool transpose_kernel = false;
+  base::Flag transpose_kernel = false;
   std::optional<DType> result = {};
 };
 // Transposed convolution: x is spread by the strides, then convolved.
@@ -115,7 +115,8 @@ Tensor avg_pool(Operand x, const Windows& windows, base::Flag count_padding = tr
 
 // jax.lax.reduce_window: combines the elements under each place by `fn` (a, b) -> a on scalars,
 // which must be associative, with `init` (a scalar or number) as its identity. Empty axes: as many
-// as there are sizes, and these must be all of x.
+// as there are sizes, and these must be all of x. Places of padding are left out, as by XLA's CPU
+// plugin: each result starts from `init` once, and takes the elements of x alone.
 Tensor reduce_window(Operand x, Operand init,
                      base::FunctionRef<Tensor(const Tensor&, const Tensor&)> fn,
                      const Windows& windows);

@@ -267,6 +267,10 @@ TEST(ReduceWindow, CombinesByAnyFunction) {
                             {.sizes = {3}, .padding = {{0, 1}}, .base_dilation = {2}})
                   .to_vector<float>(),
               ElementsAre(2, 2, 6, 3, 12, 4));
+  // Padding is left out, though this init is no identity: so does XLA's CPU plugin.
+  EXPECT_THAT(reduce_window(array({1.f, 2.f, 3.f}), 2, product, {.sizes = {3}, .padding = {{1, 1}}})
+                  .to_vector<float>(),
+              ElementsAre(4, 12, 12));
   EXPECT_THAT(
       error_of([&] { reduce_window(grid(), 1, product, {.sizes = {2}}); }),
       HasSubstr("reduce_window: sizes has 1 entries and x is f32[1,4,4,1]; there must be one "

@@ -17,11 +17,12 @@ struct Library {
   std::string error;
 };
 
-// Beside what was built, and where the loader looks.
+// Where it was built, where it is installed, and where the loader looks.
 Library load() {
+  const std::string name = kLibrary;
   std::string error;
   for (const std::string& path :
-       {std::string(HEDDLE_JIT_FOLDER "/") + kLibrary, std::string(kLibrary)}) {
+       {HEDDLE_JIT_FOLDER "/" + name, HEDDLE_JIT_INSTALLED "/" + name, name}) {
     if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
       if (void* symbol = dlsym(library, kJitCompileSymbol))
         return {reinterpret_cast<JitCompile>(symbol), {}};
@@ -39,11 +40,14 @@ const Library& library() {
 
 }  // namespace
 
+Status find_code_generator() {
+  if (library().compile != nullptr) return {};
+  return base::not_found("cpu: the code generator could not be loaded: ", library().error,
+                         "; install LLVM 19 (llvm-19-dev) and build again");
+}
+
 StatusOr<JitResult> compile_plan(const JitRequest& request) {
-  if (library().compile == nullptr) {
-    return base::not_found("cpu: the code generator could not be loaded: ", library().error,
-                           "; install LLVM 19 (llvm-19-dev) and build again");
-  }
+  HEDDLE_RETURN_IF_ERROR(find_code_generator());
   JitResult result;
   library().compile(request, result);
   if (!result.error.empty()) return base::internal_error("cpu: ", result.error);

@@ -1,5 +1,5 @@
 // Plans to machine code. LLVM stands behind this header, in a shared library of its own
-// (jit/llvm.cc) that is loaded at the first compile: a program that compiles nothing pays nothing.
+// (jit/llvm/) that is loaded at the first compile: a program that compiles nothing pays nothing.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,10 @@ struct JitResult {
 using JitCompile = void (*)(const JitRequest& request, JitResult& result);
 inline constexpr char kJitCompileSymbol[] = "heddle_jit_compile";
 
-// errors: NotFound where the library is not there, with the repair; Internal for LLVM's own
+// Loads the library, once. errors: NotFound where it is not there, with the repair
+Status find_code_generator();
+
+// errors: as find_code_generator(); Internal for LLVM's own
 StatusOr<JitResult> compile_plan(const JitRequest& request);
 
 // The bytes of the widest vectors that this machine computes with: 64 with AVX-512, 32 with AVX2,

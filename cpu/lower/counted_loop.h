@@ -17,8 +17,8 @@ struct CountedLoop {
 std::optional<CountedLoop> counted_loop(const Region& outer, const hlo::Instruction& loop,
                                         const Region& condition, const Region& body);
 
-// Turn t writes row t of the carried array, or row n - 1 - t, and nobody reads the array inside: after
-// the loop nothing is left of the array's initial value.
+// Turn t writes row t of the carried array, or row n - 1 - t, and nobody reads the array inside:
+// after the loop nothing is left of the array's initial value.
 bool writes_all_rows(const CountedLoop& loop, const Region& condition, const Region& body,
                      size_t carry);
 

@@ -317,8 +317,8 @@ Status RegionLowering::emit_update(InstructionId id) {
   return {};
 }
 
-// Along the dimension of the lanes, a vector folds itself in log2(lanes) steps and then takes in what
-// came before; along another one, all lanes run side by side.
+// Along the dimension of the lanes, a vector folds itself in log2(lanes) steps and then takes in
+// what came before; along another one, all lanes run side by side.
 void RegionLowering::emit_running(InstructionId id, BufferId to) {
   const Instruction& window = at(id);
   const Shape& from = at(window.operands[0]).shape;

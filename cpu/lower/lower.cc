@@ -116,10 +116,10 @@ Status ProgramLowering::run() {
   return {};
 }
 
-StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes) {
+StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes, bool as_lapack) {
   HEDDLE_RETURN_IF_ERROR(check(module));
   LoweredProgram program;
-  HEDDLE_RETURN_IF_ERROR(ProgramLowering(module, vector_bytes, program).run());
+  HEDDLE_RETURN_IF_ERROR(ProgramLowering(module, vector_bytes, as_lapack, program).run());
   return program;
 }
 

@@ -25,7 +25,9 @@ struct LoweredProgram {
 };
 
 // `vector_bytes`: what the machine's vectors hold, a power of two of at least 16.
+// `as_lapack`: factors and triangular systems stand for LAPACK's calls, and are rounded as its
+// kernels do; else f32 is computed in f64 and rounded once.
 // errors: Unimplemented for what only the evaluator runs: dynamic dimensions, tokens and effects
-StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes);
+StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes, bool as_lapack);
 
 }  // namespace heddle::cpu

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/cpu/lower/lower.h"
+#include "heddle/cpu/lower/packs.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/cpu/plan/builder.h"
@@ -50,8 +51,9 @@ struct View {
 // What all regions of a program share.
 class ProgramLowering {
  public:
-  ProgramLowering(const hlo::Module& module, int64_t vector_bytes, LoweredProgram& program)
-      : module(module), program(program), builder(program.plan) {
+  ProgramLowering(const hlo::Module& module, int64_t vector_bytes, bool as_lapack,
+                  LoweredProgram& program)
+      : module(module), as_lapack(as_lapack), program(program), builder(program.plan) {
     program.plan.vector_bytes = vector_bytes;
     program.plan.name = module.name;
   }
@@ -80,6 +82,7 @@ class ProgramLowering {
   }
 
   const hlo::Module& module;
+  const bool as_lapack;
   LoweredProgram& program;
   PlanBuilder builder;
 
@@ -98,6 +101,12 @@ class RegionLowering {
  public:
   // `arguments` by leaf of the parameters.
   RegionLowering(ProgramLowering& program, const Region& region, std::span<const Value> arguments);
+
+  // Scalars that come as lanes of vectors: leaf, vector, lane.
+  void set_lane(LeafId leaf, NodeId vector, int64_t lane);
+  [[nodiscard]] bool has_packs() const { return !packs_.empty(); }
+  // The leaves, scalars of one type, as a vector.
+  NodeId vector_of(std::span<const LeafId> leaves);
 
   // Where results are wanted, by result; a buffer that is not valid: anywhere. A result goes there
   // if it can.
@@ -140,6 +149,9 @@ class RegionLowering {
   void emit_pad(hlo::InstructionId id, BufferId to);
   void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);
+  Status emit_scatter(hlo::InstructionId id);              // scatter.cc
+  void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
+  void emit_triangular_solve(hlo::InstructionId id, BufferId to);
   void emit_reduce(hlo::InstructionId id);
   NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
@@ -153,6 +165,10 @@ class RegionLowering {
   // Copies each value that has a buffer, `from`, to its place. They may change places.
   void put_in_places(std::span<const LeafId> leaves, std::span<const BufferId> places,
                      std::vector<BufferId> from);
+
+  // ---- packed.cc: packs of scalars.
+  bool emit_pack(int pack);
+  bool have_operands(hlo::InstructionId id);
 
   // ---- steps.cc
   Status emit(hlo::InstructionId id);
@@ -181,6 +197,14 @@ class RegionLowering {
   const Region& region_;
   std::vector<Value> values_;     // by leaf
   std::vector<BufferId> wanted_;  // by leaf
+  struct Lane {
+    NodeId vector;
+    int64_t lane = 0;
+  };
+  Packs packs_;
+  std::vector<Lane> lanes_;      // by leaf; of scalars that are lanes
+  std::vector<bool> dissolved_;  // by pack: its members go their own ways
+  std::map<std::vector<LeafId>, NodeId> vectors_;
 };
 
 // The number of lanes for elements of this type.

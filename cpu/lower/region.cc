@@ -13,7 +13,8 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
+constexpr int64_t kMaxWrittenOut = 12;  // rows of a matrix whose factors are registers
+constexpr int64_t kMaxLazy = 256;       // instructions that one step computes
 
 int64_t leaf_count(const Shape& shape) {
   if (!shape.is_tuple()) return 1;
@@ -70,6 +71,7 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kDot: return is_loop_step(module, computation, user);
     case Opcode::kGather:
     case Opcode::kDynamicUpdateSlice: return operand > 0;
+    case Opcode::kScatter: return operand > 0 && is_loop_step(module, computation, user);
     case Opcode::kWhile: return true;
     default: return false;
   }
@@ -103,7 +105,10 @@ bool is_splat(const Literal& literal) {
 }
 
 int updated_operand(const Instruction& instruction) {
-  return instruction.opcode == Opcode::kDynamicUpdateSlice ? 0 : -1;
+  const bool is_update =
+      instruction.opcode == Opcode::kDynamicUpdateSlice ||
+      (instruction.opcode == Opcode::kScatter && instruction.operands.size() == 3);
+  return is_update ? 0 : -1;
 }
 
 std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& from,
@@ -127,6 +132,15 @@ std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& 
   return running;
 }
 
+// Matrices that are worth writing out.
+bool is_small_system(const Instruction& instruction) {
+  const Shape& shape = instruction.shape;
+  if (!is_floating(shape.dtype())) return false;
+  const bool is_solve = instruction.opcode == Opcode::kTriangularSolve;
+  const bool left = !is_solve || instruction.attrs.get<hlo::TriangularSolveAttrs>().left_side;
+  return shape.dimension(shape.rank() - (left ? 2 : 1)) <= kMaxWrittenOut;
+}
+
 bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation,
                   const Instruction& instruction) {
   const auto held = [&](InstructionId id) { return is_held(computation.at(id).shape); };
@@ -139,6 +153,11 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
     case Opcode::kPad:
     case Opcode::kConcatenate:
     case Opcode::kDynamicUpdateSlice: return true;
+    case Opcode::kScatter:
+      return instruction.operands.size() == 3 &&
+             is_scalar_computation(module.at(instruction.called[0]));
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve: return is_small_system(instruction);
     case Opcode::kReduce: return is_scalar_computation(module.at(instruction.called[0]));
     case Opcode::kDot: return is_plain_dot(computation, instruction);
     case Opcode::kReduceWindow:

@@ -4,6 +4,7 @@
 // initial value is put there, or was there, and each turn leaves the next value there. What a turn
 // hands on unchanged is no carry at all.
 #include <algorithm>
+#include <map>
 
 #include "heddle/cpu/lower/counted_loop.h"
 #include "heddle/cpu/lower/lowering.h"
@@ -39,6 +40,36 @@ class Hold {
   ProgramLowering& program_;
   std::vector<BufferId> held_;
 };
+
+// Carried scalars that go side by side.
+struct CarriedVector {
+  std::vector<size_t> carries;  // numbers of leaves of the state
+};
+
+template <class Kind>
+std::vector<size_t> kinds_are(const std::vector<Kind>& kinds, Kind kind) {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds[i] == kind) found.push_back(i);
+  }
+  return found;
+}
+
+// In the order of the packs that make the next values; none where the body has no packs.
+std::vector<CarriedVector> carried_vectors(const Region& body, const std::vector<size_t>& scalars,
+                                           int64_t lanes) {
+  std::map<int, std::vector<size_t>> by_pack;
+  const Packs packs(body, lanes);
+  for (size_t i : scalars) {
+    const int pack = packs.pack_of(body.leaves()[body.results()[i].value].producer);
+    if (pack >= 0) by_pack[pack].push_back(i);
+  }
+  std::vector<CarriedVector> vectors;
+  for (auto& [pack, carries] : by_pack) {
+    if (carries.size() >= Packs::kFewest) vectors.push_back({std::move(carries)});
+  }
+  return vectors;
+}
 
 // The parameter whose memory a result may be made in: what it updates, at last. -1: none.
 int64_t updated_parameter(const Region& region, LeafId leaf) {
@@ -130,11 +161,33 @@ Status RegionLowering::emit_while(InstructionId id) {
     if (kinds[i] == Carry::kSame) same.add(values[i]);
     if (values[i].is_buffer()) program_.touch(values[i].buffer);
   }
+  // Where the body's scalars go in packs, carried scalars do too.
+  const std::vector<CarriedVector> vectors = carried_vectors(
+      body, kinds_are(kinds, Carry::kNode), lanes_for(program_.program.plan, Scalar::kF32));
+  std::vector<bool> in_vector(values.size());
+  nodes.clear();
+  for (const CarriedVector& vector : vectors) {
+    std::vector<LeafId> leaves;
+    for (size_t i : vector.carries) {
+      in_vector[i] = true;
+      leaves.push_back(initial[i]);
+    }
+    nodes.push_back(vector_of(leaves));
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (kinds[i] == Carry::kNode && !in_vector[i]) nodes.push_back(values[i].node);
+  }
   const auto with_nodes = [&](const PlanBuilder::Region& block) {
     std::vector<Value> arguments = values;
     size_t next = 0;
+    for (const CarriedVector& vector : vectors) {
+      const NodeId node = block.parameters[next++];
+      for (size_t lane = 0; lane < vector.carries.size(); ++lane)
+        arguments[vector.carries[lane]] = Value::of(b().extract(node, static_cast<int64_t>(lane)));
+    }
     for (size_t i = 0; i < arguments.size(); ++i) {
-      if (kinds[i] == Carry::kNode) arguments[i] = Value::of(block.parameters[next++]);
+      if (kinds[i] == Carry::kNode && !in_vector[i])
+        arguments[i] = Value::of(block.parameters[next++]);
     }
     return arguments;
   };
@@ -148,7 +201,8 @@ Status RegionLowering::emit_while(InstructionId id) {
     HEDDLE_RETURN_IF_ERROR(inner.run());
     goes_on = inner.result(0).node;
   }
-  const std::vector<Value> at_body = with_nodes(b().begin_body(goes_on));
+  const PlanBuilder::Region turn = b().begin_body(goes_on);
+  const std::vector<Value> at_body = with_nodes(turn);
   std::vector<BufferId> places(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     if (kinds[i] != Carry::kArray) continue;
@@ -156,22 +210,37 @@ Status RegionLowering::emit_while(InstructionId id) {
     program_.state(places[i]).pending = 0;
   }
   RegionLowering inner(program_, body, at_body);
+  for (size_t v = 0; v < vectors.size(); ++v) {
+    for (size_t lane = 0; lane < vectors[v].carries.size(); ++lane)
+      inner.set_lane(body.parameters()[vectors[v].carries[lane]], turn.parameters[v],
+                     static_cast<int64_t>(lane));
+  }
   inner.want_results(places);
   HEDDLE_RETURN_IF_ERROR(inner.run());
 
   std::vector<NodeId> next_nodes;
+  for (const CarriedVector& vector : vectors) {
+    std::vector<LeafId> leaves;
+    for (size_t i : vector.carries) leaves.push_back(body.results()[i]);
+    next_nodes.push_back(inner.vector_of(leaves));
+  }
   std::vector<BufferId> from(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const Value next = kinds[i] == Carry::kSame ? Value{} : inner.result(i);
-    if (kinds[i] == Carry::kNode) next_nodes.push_back(next.node);
+    if (kinds[i] == Carry::kNode && !in_vector[i]) next_nodes.push_back(next.node);
     if (kinds[i] == Carry::kArray) from[i] = next.buffer;
   }
   put_in_places(initial, places, std::move(from));
   const std::vector<NodeId> last = b().end_while(next_nodes);
   program_.end_loop();
 
-  size_t next = 0;
+  for (size_t v = 0; v < vectors.size(); ++v) {
+    for (size_t lane = 0; lane < vectors[v].carries.size(); ++lane)
+      set_lane(results[vectors[v].carries[lane]], last[v], static_cast<int64_t>(lane));
+  }
+  size_t next = vectors.size();
   for (size_t i = 0; i < values.size(); ++i) {
+    if (in_vector[i]) continue;
     if (kinds[i] == Carry::kArray) {
       BufferId place = places[i];
       program_.state(place).pending =

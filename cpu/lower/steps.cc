@@ -22,7 +22,10 @@ RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
     : program_(program),
       region_(region),
       values_(region.leaves().size()),
-      wanted_(region.leaves().size()) {
+      wanted_(region.leaves().size()),
+      packs_(region, lanes_for(program.program.plan, Scalar::kF32)),
+      lanes_(region.leaves().size()),
+      dissolved_(packs_.size()) {
   for (size_t i = 0; i < arguments.size(); ++i) bind(region.parameters()[i], arguments[i]);
 }
 
@@ -77,6 +80,8 @@ Status RegionLowering::run() {
     for (LeafId leaf : region_.reads(step)) {
       if (values_[leaf.value].is_buffer()) program_.touch(values_[leaf.value].buffer);
     }
+    const int pack = packs_.pack_of(step);
+    if (pack >= 0 && (values_[region_.leaf(step).value].is_node() || emit_pack(pack))) continue;
     HEDDLE_RETURN_IF_ERROR(emit(step));
     for (LeafId leaf : region_.reads(step)) {
       if (values_[leaf.value].is_buffer()) --program_.state(values_[leaf.value].buffer).pending;
@@ -96,6 +101,9 @@ Status RegionLowering::emit(InstructionId id) {
     case Opcode::kWhile: return emit_while(id);
     case Opcode::kConditional: return emit_conditional(id);
     case Opcode::kDot: return emit_dot(id);
+    case Opcode::kScatter:
+      if (!instruction.shape.is_scalar()) return emit_scatter(id);
+      return emit_kernel(id);
     case Opcode::kDynamicUpdateSlice:
       if (!instruction.shape.is_scalar()) return emit_update(id);
       break;
@@ -136,6 +144,10 @@ Status RegionLowering::emit(InstructionId id) {
   const BufferId to = place_for(leaf, id);
   if (instruction.opcode == Opcode::kConcatenate) {
     emit_concatenate(id, to);
+  } else if (instruction.opcode == Opcode::kCholesky) {
+    emit_cholesky(id, to);
+  } else if (instruction.opcode == Opcode::kTriangularSolve) {
+    emit_triangular_solve(id, to);
   } else if (instruction.opcode == Opcode::kReduceWindow) {
     emit_running(id, to);
   } else if (instruction.opcode == Opcode::kPad) {

@@ -161,13 +161,25 @@ NodeId PlanBuilder::extract(NodeId x, int64_t lane) {
   return pure(Op::kExtract, {type(x).scalar, 1}, lane, {x});
 }
 
+NodeId PlanBuilder::shuffle(std::span<const NodeId> operands, std::vector<LaneSource> lanes) {
+  const Type wide = {type(operands[0]).scalar, static_cast<int32_t>(lanes.size())};
+  plan_.shuffles.push_back(std::move(lanes));
+  const NodeId id = make(
+      {.op = Op::kShuffle, .type = wide, .imm = static_cast<int64_t>(plan_.shuffles.size() - 1)},
+      operands);
+  plan_.blocks[open_.back().block.value].nodes.push_back(id);
+  return id;
+}
+
 NodeId PlanBuilder::load(BufferId buffer, Type type, NodeId at) {
+  if (ordered_ > 0) return effect(Op::kLoad, type, 0, {at}, buffer);
   return pure(Op::kLoad, type, 0, {at}, buffer, load_floor_);
 }
 
 NodeId PlanBuilder::gather(BufferId buffer, Scalar scalar, NodeId at) {
   const int32_t lanes = type(at).lanes;
   if (lanes == 1) return load(buffer, {scalar, 1}, at);
+  if (ordered_ > 0) return effect(Op::kGather, {scalar, lanes}, 0, {at}, buffer);
   return pure(Op::kGather, {scalar, lanes}, 0, {at}, buffer, load_floor_);
 }
 

@@ -47,6 +47,8 @@ class PlanBuilder {
   // Lane l takes lane l - by of x; where there is none, lane l of `fill`.
   NodeId shift_lanes(NodeId x, int64_t by, NodeId fill);
   NodeId extract(NodeId x, int64_t lane);
+  // Each lane from a lane of one of the operands, which are of one scalar type.
+  NodeId shuffle(std::span<const NodeId> operands, std::vector<LaneSource> lanes);
   NodeId add(NodeId x, NodeId y) { return binary(Op::kAdd, x, y); }
   NodeId mul(NodeId x, NodeId y) { return binary(Op::kMul, x, y); }
   NodeId add(NodeId x, int64_t y) { return add(x, integer(type(x), y)); }
@@ -55,6 +57,17 @@ class PlanBuilder {
   // Memory. A load may move out of the loops that stand inside of `floor()` alone.
   NodeId load(BufferId buffer, Type type, NodeId at);
   NodeId gather(BufferId buffer, Scalar scalar, NodeId at);
+  // Loads that are made while it lives stay where they are made: stores stand between them.
+  class Ordered {
+   public:
+    explicit Ordered(PlanBuilder& builder) : builder_(builder) { ++builder.ordered_; }
+    ~Ordered() { --builder_.ordered_; }
+    Ordered(const Ordered&) = delete;
+    Ordered& operator=(const Ordered&) = delete;
+
+   private:
+    PlanBuilder& builder_;
+  };
   void store(BufferId buffer, NodeId at, NodeId value);
   void scatter(BufferId buffer, NodeId at, NodeId value);  // each lane to its own index
   void copy(BufferId to, BufferId from, int64_t bytes);
@@ -147,6 +160,7 @@ class PlanBuilder {
   std::vector<Control> controls_;
   size_t load_floor_ = 0;
   bool is_exact_ = false;
+  int ordered_ = 0;
 };
 
 }  // namespace heddle::cpu

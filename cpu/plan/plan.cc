@@ -95,9 +95,9 @@ int64_t bits_of(Scalar scalar) { return scalar == Scalar::kPred ? 1 : 8 * bytes_
 
 std::string_view to_string(Op op) {
   static constexpr std::string_view kNames[] = {
-#define HEDDLE_X(enumerator, text) text,
-      HEDDLE_PLAN_OPS(HEDDLE_X)
-#undef HEDDLE_X
+#define HEDDLE_PLAN_OP(enumerator, text) text,
+#include "heddle/cpu/plan/ops.def"
+#undef HEDDLE_PLAN_OP
   };
   return kNames[static_cast<size_t>(op)];
 }

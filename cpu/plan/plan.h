@@ -32,75 +32,11 @@ struct Type {
   friend bool operator==(const Type&, const Type&) = default;
 };
 
-// X(enumerator, text). Comments say what args, imm and buffer hold where it is not the operands.
-// add, sub, mul of floats: imm 1 where they are rounded as written, else a product may join a sum.
-#define HEDDLE_PLAN_OPS(X)                                                                                   \
-  X(kConstant, "const")      /* imm: the bits of one lane */                                                 \
-  X(kLanes, "lanes")         /* 0, 1, 2, .. by lane */                                                       \
-  X(kParameter, "parameter") /* of a block */                                                                \
-  X(kResult, "result")       /* imm: which result of args[0], a for/while/switch */                          \
-  X(kAdd, "add")                                                                                             \
-  X(kSub, "sub")                                                                                             \
-  X(kMul, "mul")                                                                                             \
-  X(kDiv, "div") /* floats */                                                                                \
-  X(kSDiv, "sdiv")                                                                                           \
-  X(kUDiv, "udiv")                                                                                           \
-  X(kSRem, "srem")                                                                                           \
-  X(kURem, "urem")                                                                                           \
-  X(kFma, "fma")                                                                                             \
-  X(kMin, "min") /* floats: NaN if either is, -0 below +0 */                                                 \
-  X(kMax, "max")                                                                                             \
-  X(kSMin, "smin")                                                                                           \
-  X(kSMax, "smax")                                                                                           \
-  X(kUMin, "umin")                                                                                           \
-  X(kUMax, "umax")                                                                                           \
-  X(kAnd, "and")                                                                                             \
-  X(kOr, "or")                                                                                               \
-  X(kXor, "xor")                                                                                             \
-  X(kShl, "shl") /* shifts: the amount is below the width */                                                 \
-  X(kLShr, "lshr")                                                                                           \
-  X(kAShr, "ashr")                                                                                           \
-  X(kNeg, "neg") /* floats */                                                                                \
-  X(kAbs, "abs")                                                                                             \
-  X(kSqrt, "sqrt")                                                                                           \
-  X(kFloor, "floor")                                                                                         \
-  X(kCeil, "ceil")                                                                                           \
-  X(kRoundEven, "round_even")                                                                                \
-  X(kRoundAway, "round_away")                                                                                \
-  X(kCopysign, "copysign")                                                                                   \
-  X(kClz, "clz")                                                                                             \
-  X(kPopcnt, "popcnt")                                                                                       \
-  X(kCompare, "compare") /* imm: Predicate */                                                                \
-  X(kSelect, "select")                                                                                       \
-  X(kFloatCast, "float_cast")                                                                                \
-  X(kTruncate, "truncate") /* integers to narrower ones */                                                   \
-  X(kSExtend, "sextend")                                                                                     \
-  X(kZExtend, "zextend")                                                                                     \
-  X(kSToFloat, "s_to_float")                                                                                 \
-  X(kUToFloat, "u_to_float")                                                                                 \
-  X(kFloatToS, "float_to_s") /* saturates, NaN is 0 */                                                       \
-  X(kFloatToU, "float_to_u")                                                                                 \
-  X(kBitcast, "bitcast")                                                                                     \
-  X(kMath, "math")                /* imm: MathFunction, from the C library */                                \
-  X(kSplat, "splat")              /* a scalar in every lane */                                               \
-  X(kReduceLanes, "reduce_lanes") /* imm: Op of the fold, to a scalar */                                     \
-  X(kShiftLanes,                                                                                             \
-    "shift_lanes") /* imm: lane l takes lane l - imm of args[0], or lane l of args[1] where there is none */ \
-  X(kExtract, "extract") /* imm: the lane */                                                                 \
-  X(kLoad, "load")       /* args: element index, scalar: lanes follow it */                                  \
-  X(kGather, "gather")   /* args: element index by lane */                                                   \
-  X(kStore, "store")     /* args: element index, value */                                                    \
-  X(kScatter, "scatter") /* args: element index by lane, value */                                            \
-  X(kCopy, "copy")       /* imm bytes from buffer2 to buffer */                                              \
-  X(kFor, "for")         /* args: from, to, initial..; imm: step; block: body */                             \
-  X(kWhile, "while")     /* args: initial..; blocks: condition, body */                                      \
-  X(kSwitch, "switch")   /* args: block number, in range */                                                  \
-  X(kKernel, "kernel")   /* imm: number in Plan::kernels; args: bytes from each buffer on */
-
+// The list is ops.def.
 enum class Op : uint8_t {
-#define HEDDLE_X(enumerator, text) enumerator,
-  HEDDLE_PLAN_OPS(HEDDLE_X)
-#undef HEDDLE_X
+#define HEDDLE_PLAN_OP(enumerator, text) enumerator,
+#include "heddle/cpu/plan/ops.def"
+#undef HEDDLE_PLAN_OP
 };
 
 std::string_view to_string(Op op);
@@ -109,15 +45,17 @@ std::string_view to_string(Op op);
 enum class Predicate : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kULt, kULe, kUGt, kUGe };
 
 // Functions of the C library, by their names there: exp is expf for f32.
-#define HEDDLE_MATH_FUNCTIONS(X)                                                                   \
-  X(exp)                                                                                           \
-  X(expm1)                                                                                         \
-  X(log)                                                                                           \
-  X(log1p)                                                                                         \
-  X(sin)                                                                                           \
-  X(cos)                                                                                           \
-  X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) \
-      X(pow) X(atan2) X(fmod)
+#define HEDDLE_MATH_FUNCTIONS(X)                                                           \
+  X(exp)                                                                                   \
+  X(expm1)                                                                                 \
+  X(log)                                                                                   \
+  X(log1p)                                                                                 \
+  X(sin)                                                                                   \
+  X(cos)                                                                                   \
+  X(tan)                                                                                   \
+  X(asin)                                                                                  \
+  X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) X(pow) \
+      X(atan2) X(fmod)
 
 enum class MathFunction : uint8_t {
 #define HEDDLE_X(name) k_##name,
@@ -161,6 +99,12 @@ struct KernelUse {
   std::vector<BufferId> buffers;  // in the order that the kernel expects
 };
 
+// A lane of one of a shuffle's operands.
+struct LaneSource {
+  uint32_t operand = 0;
+  uint32_t lane = 0;
+};
+
 struct Plan {
   std::string name;
   std::vector<Node> nodes;
@@ -169,6 +113,7 @@ struct Plan {
   std::vector<Block> blocks;
   std::vector<BufferInfo> buffers;
   std::vector<KernelUse> kernels;
+  std::vector<std::vector<LaneSource>> shuffles;
   BlockId entry;
   int64_t arena_bytes = 0;
   int64_t vector_bytes = 16;  // what the machine's vectors hold

@@ -115,7 +115,7 @@ TEST(PrintNames, ChangesReservedWordsInTheShortFormAlone) {
 TEST(Print, TakesTheUsersLineForMetadata) {
   Module module;
   ComputationBuilder builder(module, "main");
-  builder.set_location({.file = "f.cc", .line = 7});
+  builder.set_location({"f.cc", 7});
   InstructionId x = builder.parameter(Shape::scalar(f32), "x");
   module.entry = module.add(std::move(builder).finish(x));
   EXPECT_THAT(print(module),
@@ -125,7 +125,7 @@ TEST(Print, TakesTheUsersLineForMetadata) {
 TEST(Print, GivesLinesAsCommentsForPeople) {
   Module module;
   ComputationBuilder builder(module, "main");
-  builder.set_location({.file = "a/very/long/way/to/f.cc", .line = 7});
+  builder.set_location({"a/very/long/way/to/f.cc", 7});
   InstructionId x = builder.parameter(Shape::scalar(f32), "x");
   module.entry = module.add(std::move(builder).finish(x));
   const std::string text =

@@ -110,18 +110,24 @@ Expr rademacher_of(const Request& r) {
   return heads.astype(r.dtype) * 2 - 1;
 }
 
-void require_probability(const Operand& x) {
-  const std::optional<double> p = number_value(x);
-  if (!p || (*p >= 0 && *p <= 1) || std::isnan(*p)) return;
-  trace_internal::refuse("p is ", number_text(x), "; it must be in 0 .. 1");
+void require_in(Domain domain, std::string_view name, const Operand& x) {
+  const std::optional<double> value = number_value(x);
+  if (!value || std::isnan(*value) || domain == Domain::kAny) return;
+  const bool with_zero = domain == Domain::kNotNegative || domain == Domain::kProbability;
+  const bool to_one = domain == Domain::kProbability || domain == Domain::kPositiveProbability;
+  if ((with_zero ? *value >= 0 : *value > 0) && (!to_one || *value <= 1)) return;
+  std::string_view wanted = with_zero ? "0 or more" : "more than 0";
+  if (to_one) wanted = with_zero ? "in 0 .. 1" : "in 0 .. 1, and not 0";
+  trace_internal::refuse(name, " is ", number_text(x), "; it must be ", wanted);
 }
 
 void require_order(std::string_view low_name, const Operand& low, std::string_view high_name,
-                   const Operand& high) {
+                   const Operand& high, bool may_be_equal) {
   const std::optional<double> from = number_value(low), to = number_value(high);
-  if (!from || !to || !(*from >= *to)) return;
+  if (!from || !to || !(may_be_equal ? *from > *to : *from >= *to)) return;
   trace_internal::refuse(low_name, " is ", number_text(low), " and ", high_name, " ",
-                         number_text(high), "; ", low_name, " must be less");
+                         number_text(high), "; ", low_name, " must be less",
+                         may_be_equal ? ", or equal" : "");
 }
 
 void require_floats(std::string_view name, const Operand& x) {
@@ -155,16 +161,17 @@ Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, 
   });
 }
 
-Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Operand> parameters,
+Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Given> parameters,
               const Dimensions& shape, DType dtype, const Options& options, WithParameters fn) {
   const trace_internal::PublicCall call(op, key.at());
   trace_internal::require_ieee_float("dtype", dtype);
+  for (const auto& [name, x, domain] : parameters) require_in(domain, name, x);
   return trace_internal::one_program(op, [&] {
     std::vector<Tensor> given;
-    for (const Operand& x : parameters) {
+    for (const auto& [name, x, domain] : parameters) {
       given.push_back(x.is_tensor() ? as_tensor(x) : constant_like(x, dtype));
       if (given.back().dtype() == dtype) continue;
-      trace_internal::refuse("parameter is ", given.back().shape(), "; the sample is ",
+      trace_internal::refuse(name, " is ", given.back().shape(), "; the sample is ",
                              to_string(dtype), ", cast the parameter with astype(",
                              to_string(dtype), ") or give its dtype");
     }

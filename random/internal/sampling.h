@@ -1,6 +1,7 @@
 // The samples that others are made of, and what all distributions check first.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string_view>
@@ -44,18 +45,26 @@ Expr rademacher_of(const Request& r);
 Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, DType dtype,
               const Options& options, base::FunctionRef<Expr(const Request&)> fn);
 
+// Where the C++ numbers among the parameters, which are known before anything runs, must lie.
+enum class Domain : uint8_t { kAny, kNotNegative, kPositive, kProbability, kPositiveProbability };
+// errors: throws Error where x is a C++ number outside of the domain; NaN is in all
+void require_in(Domain domain, std::string_view name, const Operand& x);
+// errors: throws Error where both are C++ numbers and low is not less than high (or equal)
+void require_order(std::string_view low_name, const Operand& low, std::string_view high_name,
+                   const Operand& high, bool may_be_equal = false);
+
+struct Given {
+  std::string_view name;
+  Operand value;
+  Domain domain = Domain::kAny;
+};
 // Samples with parameters, broadcast and given to `fn` in the sample's shape, which is theirs where
-// `shape` is empty. errors: besides, Error where a tensor is not of `dtype` or the parameters do
-// not broadcast to the shape
+// `shape` is empty. errors: besides, Error where a tensor is not of `dtype`, a number not in its
+// domain, or the parameters do not broadcast to the shape
 using WithParameters = base::FunctionRef<Expr(const Request&, std::span<const Expr>)>;
-Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Operand> parameters,
+Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Given> parameters,
               const Dimensions& shape, DType dtype, const Options& options, WithParameters fn);
 
-// Of C++ numbers, which are known before anything runs. errors: throws Error where x is outside of
-// 0 .. 1; where low is not less than high
-void require_probability(const Operand& x);
-void require_order(std::string_view low_name, const Operand& low, std::string_view high_name,
-                   const Operand& high);
 // errors: throws Error unless x, if it is a tensor, is of IEEE floats
 void require_floats(std::string_view name, const Operand& x);
 

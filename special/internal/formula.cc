@@ -1,40 +1,57 @@
 #include "heddle/special/internal/formula.h"
 
 #include "heddle/trace/axes.h"
+#include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::special_internal {
 namespace {
 
-// The tensors' dtype; f32 where all operands are numbers.
-DType common_dtype(std::initializer_list<Operand> operands) {
-  const Operand* first = nullptr;
-  for (const Operand& x : operands) {
-    if (!x.is_tensor()) continue;
-    const Shape& shape = trace_internal::node_of(x.tensor()).shape;
-    trace_internal::require_ieee_float("operand", shape.dtype());
-    if (first && shape.dtype() != first->tensor().dtype()) {
-      trace_internal::refuse("operands are ", first->tensor().shape(), " and ", shape,
-                             "; their dtypes must be equal, ",
-                             cast_advice(first->tensor(), x.tensor()));
+using Parameters = std::initializer_list<Parameter>;
+
+// The tensors' dtype; f32 where all parameters are numbers.
+DType common_dtype(Parameters parameters) {
+  const Parameter* first = nullptr;
+  for (const Parameter& p : parameters) {
+    if (!p.x.is_tensor()) continue;
+    const Tensor& x = p.x.tensor();
+    if (!x.is_valid()) trace_internal::refuse(p.name, " ", trace_internal::why_no_value(x));
+    trace_internal::require_ieee_float(p.name, x.dtype());
+    if (first && x.dtype() != first->x.tensor().dtype()) {
+      trace_internal::refuse(first->name, " is ", first->x.tensor().shape(), " and ", p.name, " ",
+                             x.shape(), "; their dtypes must be equal, ",
+                             cast_advice(first->x.tensor(), x));
     }
-    if (!first) first = &x;
+    if (!first) first = &p;
   }
-  return first ? first->tensor().dtype() : f32;
+  return first ? first->x.tensor().dtype() : f32;
+}
+
+// Those that broadcast to each other two by two do so together.
+void require_broadcast(Parameters parameters) {
+  for (const Parameter& b : parameters) {
+    for (const Parameter& a : parameters) {
+      if (&a == &b) break;
+      if (!a.x.is_tensor() || !b.x.is_tensor()) continue;
+      const Shape &left = a.x.tensor().shape(), &right = b.x.tensor().shape();
+      if (common_dimensions(left, right)) continue;
+      trace_internal::refuse(a.name, " is ", left, " and ", b.name, " ", right,
+                             "; sizes must be equal or 1, counted from the last axis");
+    }
+  }
 }
 
 }  // namespace
 
-std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Operand> operands,
-                                 Formulas fn) {
-  SourceLocation at = operands.begin()->at();
-  const trace_internal::PublicCall call(op, at);
-  DType dtype = common_dtype(operands);
+std::vector<Tensor> evaluate_all(std::string_view op, Parameters parameters, Formulas fn) {
+  const trace_internal::PublicCall call(op, parameters.begin()->x.at());
+  DType dtype = common_dtype(parameters);
+  require_broadcast(parameters);
   DType inside = bit_width(dtype) < 32 ? f32 : dtype;
   return trace_internal::in_program(op, [&] {
     std::vector<Tensor> tensors;
     Dimensions common;
-    for (const Operand& x : operands) {
+    for (const auto& [name, x] : parameters) {
       tensors.push_back(x.is_tensor() ? x.tensor() : constant_like(x, dtype));
       common = broadcast_shapes(Shape(dtype, common), tensors.back().shape());
     }
@@ -46,9 +63,9 @@ std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Oper
   });
 }
 
-Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn) {
+Tensor evaluate(std::string_view op, Parameters parameters, Formula fn) {
   auto alone = [&](std::span<const Expr> v) { return std::vector<Expr>{fn(v)}; };
-  return evaluate_all(op, operands, alone)[0];
+  return evaluate_all(op, parameters, alone)[0];
 }
 
 Expr chebyshev(const Expr& x, std::span<const double> coefficients) {

@@ -17,16 +17,21 @@ using trace_internal::any_of;
 using trace_internal::Expr;
 using trace_internal::polynomial;
 
+struct Parameter {
+  std::string_view name;  // in errors
+  Operand x;
+};
+
 using Formula = base::FunctionRef<Expr(std::span<const Expr>)>;
 
-// Runs `fn` on the operands, made to agree: numbers take the dtype of the tensors, shapes
+// Runs `fn` on the parameters, made to agree: numbers take the dtype of the tensors, shapes
 // broadcast. f16 and bf16 are computed in f32 and rounded once. errors: Error where they are not
 // floats of one dtype or do not broadcast
-Tensor evaluate(std::string_view op, std::initializer_list<Operand> operands, Formula fn);
+Tensor evaluate(std::string_view op, std::initializer_list<Parameter> parameters, Formula fn);
 
 // The same for a function of several results.
 using Formulas = base::FunctionRef<std::vector<Expr>(std::span<const Expr>)>;
-std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Operand> operands,
+std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Parameter> parameters,
                                  Formulas fn);
 
 // sum' c[k] T_k(x) for a series that lists its highest coefficient first and halves the last, by

@@ -237,7 +237,7 @@ TEST(DonatedWords, CapturesSayWhichAndWhere) {
   ASSERT_TRUE(w.is_donated());
   EXPECT_THAT(error_of([&] { (void)uses(ones({3})); }),
               AllOf(HasSubstr(base::cat("tensor #", w.id(), " f32[3], made at messages_test.cc:")),
-                    HasSubstr("was donated as arg0 of program main at messages_test.cc:"),
+                    HasSubstr("was donated as arg0 of the program at messages_test.cc:"),
                     HasSubstr(kHere)));
 }
 

@@ -176,7 +176,7 @@ TEST(NestedTrace, AProgramThatCapturedTracedValuesRunsInTheirTraceOnly) {
   const Program outer = trace(outer_fn, scalar(1.0f), scalar(1.0f));
   EXPECT_EQ(outer.call<Tensor>(scalar(3.0f), scalar(4.0f)).item<float>(), 13);
   EXPECT_THAT(error_of([&] { kept[0].call<Tensor>(scalar(1.0f)); }),
-              HasSubstr("call: program main captured a traced f32[], which has no value outside of "
+              HasSubstr("call: the program captured a traced f32[], which has no value outside of "
                         "its trace; call the program inside of it, or bind a value"));
 }
 
@@ -200,7 +200,7 @@ TEST(NestedTrace, BindTakesTheTracedCaptureThatItIsGiven) {
                     },
                     scalar(1.0f), scalar(1.0f));
               }),
-              HasSubstr("bind: traced f32[] is not captured by program main"));
+              HasSubstr("bind: traced f32[] is not captured by the program"));
 }
 
 TEST(Trace, LoopsThreeDeepEqualPlainLoops) {

@@ -102,6 +102,8 @@ Tensor of_no_list(Tensor x) {
 // case norm_of_int: this argument is a bool, true or false
 // case keep_dims_of_int: this argument is a bool, true or false
 // case running_of_int: this argument is a bool, true or false
+// case reverse_of_int: this argument is a bool, true or false
+// case upper_of_int: this argument is a bool, true or false
 Tensor flagged(Tensor x, bool flag, std::vector<bool> flags) {
 #ifdef argmax_of_two
   return argmax(x, 0, 1);
@@ -117,10 +119,70 @@ Tensor flagged(Tensor x, bool flag, std::vector<bool> flags) {
   return sum(x, {.axes = {0}, .keep_dims = 1});
 #elif defined(running_of_int)
   return cumsum(x, 0, 1);
+#elif defined(reverse_of_int)
+  return scan([](Tensor a, Tensor b) { return std::pair(a, b); }, x, x, {.reverse = 1}).first;
+#elif defined(upper_of_int)
+  return linalg::cholesky(x, {.upper = 1});
 #else
   return argmax(x, 0, true) + sort(x, 0, flag) + sort(x, 0, flags[0]) + argmax(x, 0, {}) +
          linalg::vector_norm(x, 2, {0}, true) + sum(x, {.axes = {0}, .keep_dims = flag}) +
-         cumsum(x, 0, true);
+         cumsum(x, 0, true) + linalg::cholesky(x, {.upper = flags[0]}) +
+         scan([](Tensor a, Tensor b) { return std::pair(a, b); }, x, x, {.reverse = flag}).first;
+#endif
+}
+
+// Names that no option has, where braces could be a list.
+// case variance_of_name (25 lines): no matching function for call to
+// case sum_of_name (25 lines): no matching function for call to
+// case axes_of_name: error: | AxisList
+// case option_of_name (25 lines): error: | Reduction
+// case shape_of_name: error: | Ints
+// case sample_of_name: error: | Ints
+Tensor by_name(Tensor x, Tensor key) {
+#ifdef variance_of_name
+  return var(x, {.ddof = 1});
+#elif defined(sum_of_name)
+  return sum(x, {.axis = 1});
+#elif defined(axes_of_name)
+  return flip(x, {.axis = 1});
+#elif defined(option_of_name)
+  return sum(x, {.axes = {.axis = 1}});
+#elif defined(shape_of_name)
+  return zeros({.n = 2});
+#elif defined(sample_of_name)
+  return random::normal(key, {.n = 2});
+#else
+  return var(x, {}, 1) + sum(x, {.axes = 1}) + flip(x, {1}) + zeros({2}) + random::normal(key, {2});
+#endif
+}
+
+// case sigma_of_shape: braces are a shape, and stand behind the parameters
+// case probability_of_shape: braces are a shape, and stand behind the parameters
+// case freedom_of_shape: braces are a shape, and stand behind the parameters
+// case rate_of_shape: braces are a shape, and stand behind the parameters
+// case second_of_shape: braces are a shape, and stand behind the parameters
+// case power_of_shape: write generalized_normal(key, 2.0, {3})
+// case norm_of_shape: write ball(key, d, 2.0, {3})
+Tensor samples(Tensor key) {
+#ifdef sigma_of_shape
+  return random::lognormal(key, {3});
+#elif defined(probability_of_shape)
+  return random::bernoulli(key, {1});
+#elif defined(freedom_of_shape)
+  return random::t(key, {3});
+#elif defined(rate_of_shape)
+  return random::poisson(key, {3});
+#elif defined(second_of_shape)
+  return random::beta(key, 1.0, {3});
+#elif defined(power_of_shape)
+  return random::generalized_normal(key, {3});
+#elif defined(norm_of_shape)
+  return random::ball(key, 2, {3});
+#else
+  return random::lognormal(key, 1.0, {3}) + random::bernoulli(key, 0.5, {1}) +
+         random::t(key, key, {3}) + random::poisson(key, 3, {3}) + random::beta(key, 1.0, 2, {3}) +
+         random::generalized_normal(key, 2, {3}) + random::ball(key, 2, 2.0, {3}) +
+         random::lognormal(key) + random::bernoulli(key);
 #endif
 }
 
@@ -142,5 +204,6 @@ Tensor still_right(Tensor x, Tensor key, size_t n, Dimensions dims) {
          einsum("ij,jk", {x, x}) + tensordot(x, x, 1) + tensordot(x, x, 1, 0) + split_at(x, 2)[0] +
          slice(x, 0, 1) + array(list, pair) + placeholder(x.shape()) + iota(s32, 3, 0) +
          linalg::norm(x, {.axes = 0}) + nn::layer_norm(x, {.axes = {-1}}) +
-         fftn(x, {.n = list, .axes = pair}) + fftshift(x, 0);
+         fftn(x, {.n = list, .axes = pair}) + fftshift(x, 0) + squeeze(x, {}) +
+         squeeze(x, {0, -1}) + array(list, {0, 3}) + reshape(x, {x.shape()[0], -1});
 }

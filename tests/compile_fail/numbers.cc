@@ -22,6 +22,38 @@ Tensor along_axis(Tensor x) {
 #endif
 }
 
+// case axis_of_char: an axis, an index, a count or a size is an integer
+// case axis_of_int128: an axis, an index, a count or a size is an integer
+// case axis_of_class: an axis, an index, a count or a size is an integer
+// case axis_of_true_type: an axis, an index, a count or a size is an integer
+// case axis_of_flag: an axis, an index, a count or a size is an integer
+// case pair_of_bool: an axis, an index, a count or a size is an integer
+struct Metres {
+  operator double() const { return 1; }
+};
+struct Row {
+  operator int() const { return 1; }
+};
+Tensor of_odd_types(Tensor x) {
+#ifdef axis_of_char
+  return sum(x, 'a');
+#elif defined(axis_of_int128)
+  return flip(x, __int128{1});
+#elif defined(axis_of_class)
+  return flip(x, Metres());
+#elif defined(axis_of_true_type)
+  return flip(x, std::true_type());
+#elif defined(axis_of_flag)
+  return flip(x, base::Flag(true));
+#elif defined(pair_of_bool)
+  return permute(x, "i", {{0, true}});
+#else
+  return flip(x, Row()) + flip(x, std::integral_constant<int, 1>()) + flip(x, int8_t{1}) +
+         flip(x, uint8_t{1}) + flip(x, std::tuple_size<std::pair<int, int>>()) +
+         permute(x, "i", {{0, 1}, {1, 0}}) + permute(x, "i", {});
+#endif
+}
+
 // case size_of_bool: an axis, an index, a count or a size is an integer
 // case size_of_float: an axis, an index, a count or a size is an integer
 // case range_of_bool: an axis, an index, a count or a size is an integer

@@ -61,7 +61,7 @@ std::vector<FunctionSample> more_matrices() {
   return {
       {"linalg::multi_dot",
        [](In i) {
-         return Tensors{multi_dot({i.x, transpose(i.x), i.v})};
+         return Tensors{multi_dot({i.square, i.x, i.pair})};
        }},
       {"linalg::trace", [](In i) { return Tensors{linalg::trace(i.m)}; }},
       {"linalg::polar",
@@ -75,10 +75,10 @@ std::vector<FunctionSample> more_matrices() {
       {"linalg::lu_solve", [](In i) { return Tensors{lu_solve(lu(i.m), i.m)}; }},
       {"linalg::solve_triangular", [](In i) { return Tensors{solve_triangular(i.m, i.m)}; }},
       {"linalg::cho_solve", [](In i) { return Tensors{cho_solve(i.m, i.m)}; }},
-      {"linalg::tensorsolve", [](In i) { return Tensors{tensorsolve(i.m[0], i.v)}; }},
-      {"linalg::tensorinv", [](In i) { return Tensors{tensorinv(i.m[0], 1)}; }},
+      {"linalg::tensorsolve", [](In i) { return Tensors{tensorsolve(i.square, i.v)}; }},
+      {"linalg::tensorinv", [](In i) { return Tensors{tensorinv(i.square, 1)}; }},
       {"linalg::householder_product",
-       [](In i) { return Tensors{householder_product(i.m, slice_in_dim(i.m[0], 0, 2))}; }},
+       [](In i) { return Tensors{householder_product(i.square, i.pair)}; }},
       {"linalg::hessenberg",
        [](In i) {
          Hessenberg h = hessenberg(i.m);
@@ -106,7 +106,7 @@ std::vector<FunctionSample> more_matrices() {
       {"linalg::eigvals", [](In i) { return Tensors{eigvals(i.m)}; }},
       {"linalg::eigh_tridiagonal",
        [](In i) {
-         Eigh e = eigh_tridiagonal(i.v, slice_in_dim(i.v, 1, 3));
+         Eigh e = eigh_tridiagonal(i.v, i.pair);
          return Tensors{e.eigenvalues, e.eigenvectors};
        }},
       {"linalg::roots", [](In i) { return Tensors{roots(i.v)}; }},
@@ -119,10 +119,7 @@ std::vector<FunctionSample> more_matrices() {
       {"linalg::hankel", [](In i) { return Tensors{hankel(i.v)}; }},
       {"linalg::circulant", [](In i) { return Tensors{circulant(i.v)}; }},
       {"linalg::companion", [](In i) { return Tensors{companion(i.v)}; }},
-      {"linalg::leslie",
-       [](In i) {
-         return Tensors{leslie(i.v, i.x[Slice{0, 2}][{Slice{}, 0}])};
-       }},
+      {"linalg::leslie", [](In i) { return Tensors{leslie(i.v, i.pair)}; }},
       {"linalg::hilbert", [](In i) { return Tensors{hilbert(3, i.t)}; }},
       {"linalg::hadamard", [](In i) { return Tensors{hadamard(4, i.t)}; }},
   };
@@ -204,10 +201,10 @@ std::vector<FunctionSample> special_functions() {
 std::vector<FunctionSample> distributions() {
   namespace rd = random;
   using Plain = Tensor (*)(Operand, const base::Ints&, DType, const rd::Options&);
-  auto plain = [](std::string_view name, Plain fn) {
+  auto plain = [](const char* name, Plain fn) {
     return FunctionSample{name, [fn](In i) { return Tensors{fn(i.key, {4}, i.t, {})}; }};
   };
-  auto weights = [](std::string_view name, Tensor (*fn)(Operand, const base::Ints&, DType)) {
+  auto weights = [](const char* name, Tensor (*fn)(Operand, const base::Ints&, DType)) {
     return FunctionSample{name, [fn](In i) { return Tensors{fn(i.key, {2, 3}, i.t)}; }};
   };
   return {
@@ -306,8 +303,7 @@ std::vector<FunctionSample> nets() {
       two("nn::softmax_cross_entropy", nn::softmax_cross_entropy),
       {"nn::softmax_cross_entropy_with_integer_labels",
        [](In i) {
-         return Tensors{
-             nn::softmax_cross_entropy_with_integer_labels(i.x, concat({i.rows, zeros({1}, s32)}))};
+         return Tensors{nn::softmax_cross_entropy_with_integer_labels(i.v, i.position)};
        }},
       two("nn::sigmoid_binary_cross_entropy", nn::sigmoid_binary_cross_entropy),
       {"nn::huber_loss", [](In i) { return Tensors{nn::huber_loss(i.x, i.y)}; }},

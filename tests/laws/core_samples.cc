@@ -140,7 +140,10 @@ std::vector<FunctionSample> creation() {
        },
        false},
       {"scalar", [](In) { return Tensors{scalar(1.0F)}; }, false},
-      {"custom_call", [](In i) { return custom_call("target", {i.x}, {i.x.shape()}); }},
+      {"custom_call",
+       [](In i) {
+         return custom_call("target", {i.x}, {Shape(i.t, {3, 2})});
+       }},
   };
 }
 
@@ -194,18 +197,13 @@ std::vector<FunctionSample> movement() {
        [](In i) { return Tensors{dynamic_update_slice_in_dim(i.x, i.x, i.position)}; }},
       {"dynamic_index_in_dim", [](In i) { return Tensors{dynamic_index_in_dim(i.x, i.position)}; }},
       {"dynamic_update_index_in_dim",
-       [](In i) {
-         return Tensors{dynamic_update_index_in_dim(i.v, reshape(i.s, {1}), i.position)};
-       }},
+       [](In i) { return Tensors{dynamic_update_index_in_dim(i.v, i.s, i.position)}; }},
       {"pad", [](In i) { return Tensors{pad(i.v, i.s, {{.low = 1, .high = 1}})}; }},
       {"take", [](In i) { return Tensors{take(i.x, i.rows)}; }},
-      {"take_along_axis",
-       [](In i) {
-         return Tensors{take_along_axis(i.x, reshape(i.rows, {1, 2}), 0)};
-       }},
+      {"take_along_axis", [](In i) { return Tensors{take_along_axis(i.v, i.rows, 0)}; }},
       {"take_at",
        [](In i) {
-         return Tensors{i.x[{i.position, Slice{0, 1}}]};
+         return Tensors{take_at(i.x, {i.position, Slice{0, 1}})};
        }},
       {"at", [](In i) { return Tensors{i.x.at({i.rows}).add(i.s)}; }},
       {"sort", [](In i) { return Tensors{sort(i.x)}; }},
@@ -230,30 +228,30 @@ std::vector<FunctionSample> movement() {
        }},
       {"scatter",
        [](In i) {
-         ScatterDims dims{.update_window_dims = {1},
+         ScatterDims dims{.update_window_dims = {1, 2},
                           .inserted_window_dims = {0},
                           .scatter_dims_to_operand_dims = {0},
                           .index_vector_dim = 1};
          auto last = [](const Tensor&, const Tensor& update) { return update; };
-         return Tensors{scatter(i.x, i.rows, slice_in_dim(i.y, 0, 2), dims, last)};
+         return Tensors{scatter(i.m, i.rows, i.m, dims, last)};
        }},
   };
 }
 
 std::vector<FunctionSample> reductions() {
-  auto all_of = [](Tensor (*fn)(Operand, const Reduction&)) {
-    return [fn](In i) { return Tensors{fn(i.x, {})}; };
+  auto all_of = [](const char* name, Tensor (*fn)(Operand, const Reduction&)) {
+    return FunctionSample{name, [fn](In i) { return Tensors{fn(i.x, {})}; }};
   };
   auto first = [](std::span<const Tensor> t) { return Tensors{t[0]}; };
   return {
-      {"sum", all_of(sum)},
-      {"prod", all_of(prod)},
-      {"max", all_of(max)},
-      {"min", all_of(min)},
-      {"all", all_of(all)},
-      {"any", all_of(any)},
-      {"mean", all_of(mean)},
-      {"logsumexp", all_of(logsumexp)},
+      all_of("sum", sum),
+      all_of("prod", prod),
+      all_of("max", max),
+      all_of("min", min),
+      all_of("all", all),
+      all_of("any", any),
+      all_of("mean", mean),
+      all_of("logsumexp", logsumexp),
       {"var", [](In i) { return Tensors{var(i.x)}; }},
       {"std_dev", [](In i) { return Tensors{std_dev(i.x)}; }},
       {"softmax", [](In i) { return Tensors{softmax(i.x)}; }},
@@ -294,25 +292,25 @@ std::vector<FunctionSample> reductions() {
 }
 
 std::vector<FunctionSample> transforms() {
-  auto single = [](Tensor (*fn)(Operand, const Fft&)) {
-    return [fn](In i) { return Tensors{fn(i.v, {})}; };
+  auto single = [](const char* name, Tensor (*fn)(Operand, const Fft&)) {
+    return FunctionSample{name, [fn](In i) { return Tensors{fn(i.v, {})}; }};
   };
-  auto several = [](Tensor (*fn)(Operand, const FftN&)) {
-    return [fn](In i) { return Tensors{fn(i.x, {})}; };
+  auto several = [](const char* name, Tensor (*fn)(Operand, const FftN&)) {
+    return FunctionSample{name, [fn](In i) { return Tensors{fn(i.x, {})}; }};
   };
   return {
-      {"fft", single(fft)},
-      {"ifft", single(ifft)},
-      {"rfft", single(rfft)},
-      {"irfft", single(irfft)},
-      {"fftn", several(fftn)},
-      {"ifftn", several(ifftn)},
-      {"rfftn", several(rfftn)},
-      {"irfftn", several(irfftn)},
-      {"fft2", several(fft2)},
-      {"ifft2", several(ifft2)},
-      {"rfft2", several(rfft2)},
-      {"irfft2", several(irfft2)},
+      single("fft", fft),
+      single("ifft", ifft),
+      single("rfft", rfft),
+      single("irfft", irfft),
+      several("fftn", fftn),
+      several("ifftn", ifftn),
+      several("rfftn", rfftn),
+      several("irfftn", irfftn),
+      several("fft2", fft2),
+      several("ifft2", ifft2),
+      several("rfft2", rfft2),
+      several("irfft2", irfft2),
       {"fftfreq", [](In i) { return Tensors{fftfreq(4, 1, i.t)}; }},
       {"rfftfreq", [](In i) { return Tensors{rfftfreq(4, 1, i.t)}; }},
       {"fftshift", [](In i) { return Tensors{fftshift(i.x)}; }},
@@ -321,10 +319,9 @@ std::vector<FunctionSample> transforms() {
 }
 
 std::vector<FunctionSample> loops() {
-  auto negate = [](const Tensor& t) { return negative(t); };
   auto keep = [](const Tensor& t) { return t; };
-  auto cumulative = [](Tensor (*fn)(Operand, base::Int, base::Flag)) {
-    return [fn](In i) { return Tensors{fn(i.x, 0, false)}; };
+  auto cumulative = [](const char* name, Tensor (*fn)(Operand, base::Int, base::Flag)) {
+    return FunctionSample{name, [fn](In i) { return Tensors{fn(i.x, 0, false)}; }};
   };
   return {
       {"scan",
@@ -351,9 +348,14 @@ std::vector<FunctionSample> loops() {
          auto body = [](Tensor, Tensor x) { return x; };
          return Tensors{fori_loop(i.position, 3, body, i.x)};
        }},
-      {"cond", [keep, negate](In i) { return Tensors{cond(i.yes, keep, negate, i.x)}; }},
+      {"cond",
+       [keep](In i) {
+         auto negate = [](const Tensor& t) { return negative(t); };
+         return Tensors{cond(i.yes, keep, negate, i.x)};
+       }},
       {"switch_case",
-       [keep, negate](In i) {
+       [keep](In i) {
+         auto negate = [](const Tensor& t) { return negative(t); };
          return Tensors{switch_case(i.position, std::tuple(keep, negate), i.x)};
        }},
       {"associative_scan",
@@ -361,11 +363,11 @@ std::vector<FunctionSample> loops() {
          auto combine = [](Tensor, Tensor b) { return b; };
          return Tensors{associative_scan(combine, i.x)};
        }},
-      {"cumsum", cumulative(cumsum)},
-      {"cumprod", cumulative(cumprod)},
-      {"cummax", cumulative(cummax)},
-      {"cummin", cumulative(cummin)},
-      {"cumlogsumexp", cumulative(cumlogsumexp)},
+      cumulative("cumsum", cumsum),
+      cumulative("cumprod", cumprod),
+      cumulative("cummax", cummax),
+      cumulative("cummin", cummin),
+      cumulative("cumlogsumexp", cumlogsumexp),
       {"searchsorted", [](In i) { return Tensors{searchsorted(i.v, i.x)}; }},
       {"unique",
        [](In i) {
@@ -382,11 +384,11 @@ const Mesh& pair_of_devices() {
 
 // What each of two devices does with all of x.
 template <class Fn>
-FunctionSample on_each(std::string_view name, Fn fn) {
-  return {
-      name, [fn](In i) {
-        return Tensors{shard_map(fn, pair_of_devices(), {PartitionSpec{}}, {PartitionSpec{}})(i.x)};
-      }};
+FunctionSample on_each(SampleName name, Fn fn) {
+  return {name, [fn, at = name.at](In i) {
+            const PartitionSpecs whole = {PartitionSpec{}};
+            return Tensors{shard_map(fn, pair_of_devices(), whole, whole, {}, at)(i.x)};
+          }};
 }
 
 std::vector<FunctionSample> devices() {
@@ -421,11 +423,11 @@ std::vector<FunctionSample> devices() {
 
 std::span<const Unrecorded> unrecorded() { return kUnrecorded; }
 
-FunctionSample one(std::string_view name, Tensor (*fn)(Operand)) {
+FunctionSample one(const char* name, Tensor (*fn)(Operand)) {
   return {name, [fn](In i) { return Tensors{fn(i.x)}; }};
 }
 
-FunctionSample two(std::string_view name, Tensor (*fn)(Operand, Operand)) {
+FunctionSample two(const char* name, Tensor (*fn)(Operand, Operand)) {
   return {name, [fn](In i) { return Tensors{fn(i.x, i.y)}; }};
 }
 
@@ -433,11 +435,12 @@ std::vector<Shape> Inputs::shapes(DType t) {
   return {Shape(t, {3, 2}), Shape(t, {3, 2}),       Shape(t, {3}),          Shape(t, {2, 3, 3}),
           Shape(t, {}),     Shape(t, {1, 5, 5, 2}), Shape(t, {3, 3, 2, 4}), Shape(t, {1, 4, 2, 8}),
           Shape(s32, {2}),  Shape(s32, {}),         Shape(u32, {2}),        Shape(pred, {3, 2}),
-          Shape(pred, {})};
+          Shape(pred, {}),  Shape(t, {3, 3}),       Shape(t, {2})};
 }
 
 Inputs Inputs::of(DType t, std::span<const Tensor> p) {
-  return {t, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12]};
+  return {t,    p[0], p[1], p[2],  p[3],  p[4],  p[5],  p[6],
+          p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14]};
 }
 
 std::vector<FunctionSample> core_samples() {

@@ -73,14 +73,14 @@ std::vector<FunctionSample> matrices_and_sequences() {
 }
 
 std::vector<FunctionSample> statistics() {
-  auto over = [](Tensor (*fn)(Operand, const Reduction&)) {
-    return [fn](In i) { return Tensors{fn(i.x, {})}; };
+  auto over = [](const char* name, Tensor (*fn)(Operand, const Reduction&)) {
+    return FunctionSample{name, [fn](In i) { return Tensors{fn(i.x, {})}; }};
   };
   return {
-      {"count_nonzero", over(count_nonzero)},
-      {"nan_mean", over(nan_mean)},
-      {"nan_sum", over(nan_sum)},
-      {"ptp", over(ptp)},
+      over("count_nonzero", count_nonzero),
+      over("nan_mean", nan_mean),
+      over("nan_sum", nan_sum),
+      over("ptp", ptp),
       {"average", [](In i) { return Tensors{average(i.x, i.y)}; }},
       {"bincount", [](In i) { return Tensors{bincount(i.v, 4)}; }},
       {"corrcoef", [](In i) { return Tensors{corrcoef(i.x)}; }},
@@ -117,10 +117,7 @@ std::vector<FunctionSample> numbers() {
          FrexpResult e = frexp(i.x);
          return Tensors{e.mantissa, e.exponent};
        }},
-      {"ldexp",
-       [](In i) {
-         return Tensors{ldexp(i.v[{0, NewAxis{}}], i.rows)};
-       }},
+      {"ldexp", [](In i) { return Tensors{ldexp(i.x, i.rows)}; }},
       {"select", [](In i) { return Tensors{select({i.choice}, {i.x}, i.y)}; }},
       {"choose",
        [](In i) {
@@ -133,8 +130,10 @@ std::vector<FunctionSample> numbers() {
 }
 
 std::vector<FunctionSample> arranging() {
-  auto parts = [](Tensor (*fn)(const std::vector<Tensor>&, SourceLocation)) {
-    return [fn](In i) { return Tensors{fn({i.x, i.y}, SourceLocation::here())}; };
+  auto parts = [](const char* name, Tensor (*fn)(const std::vector<Tensor>&, SourceLocation)) {
+    return FunctionSample{name, [fn](In i) {
+                            return Tensors{fn({i.x, i.y}, SourceLocation::here())};
+                          }};
   };
   return {
       one("atleast_1d", atleast_1d),
@@ -143,10 +142,10 @@ std::vector<FunctionSample> arranging() {
       one("fliplr", fliplr),
       one("flipud", flipud),
       one("matrix_transpose", matrix_transpose),
-      {"vstack", parts(vstack)},
-      {"hstack", parts(hstack)},
-      {"dstack", parts(dstack)},
-      {"column_stack", parts(column_stack)},
+      parts("vstack", vstack),
+      parts("hstack", hstack),
+      parts("dstack", dstack),
+      parts("column_stack", column_stack),
       {"block_matrix",
        [](In i) {
          return Tensors{block_matrix({{i.x, i.y}})};
@@ -177,8 +176,8 @@ std::vector<FunctionSample> arranging() {
 }
 
 std::vector<FunctionSample> grids() {
-  auto window = [](Tensor (*fn)(base::Int, DType, SourceLocation)) {
-    return [fn](In i) { return Tensors{fn(4, i.t, SourceLocation::here())}; };
+  auto window = [](const char* name, Tensor (*fn)(base::Int, DType, SourceLocation)) {
+    return FunctionSample{name, [fn](In i) { return Tensors{fn(4, i.t, SourceLocation::here())}; }};
   };
   return {
       {"tri", [](In i) { return Tensors{tri(3, 3, 0, i.t)}; }},
@@ -207,10 +206,10 @@ std::vector<FunctionSample> grids() {
       {"vander", [](In i) { return Tensors{vander(i.v)}; }},
       {"logspace", [](In i) { return Tensors{logspace(0, 2, 4, 10, i.t)}; }},
       {"geomspace", [](In i) { return Tensors{geomspace(1, 8, 4, i.t)}; }},
-      {"bartlett", window(bartlett)},
-      {"blackman", window(blackman)},
-      {"hamming", window(hamming)},
-      {"hanning", window(hanning)},
+      window("bartlett", bartlett),
+      window("blackman", blackman),
+      window("hamming", hamming),
+      window("hanning", hanning),
       {"polyval", [](In i) { return Tensors{polyval(i.v, i.x)}; }},
       {"polyadd", [](In i) { return Tensors{polyadd(i.v, i.v)}; }},
       {"polysub", [](In i) { return Tensors{polysub(i.v, i.v)}; }},
@@ -227,16 +226,16 @@ std::vector<FunctionSample> grids() {
 }
 
 std::vector<FunctionSample> nan_statistics_and_orders() {
-  auto over = [](Tensor (*fn)(Operand, const Reduction&)) {
-    return [fn](In i) { return Tensors{fn(i.x, {})}; };
+  auto over = [](const char* name, Tensor (*fn)(Operand, const Reduction&)) {
+    return FunctionSample{name, [fn](In i) { return Tensors{fn(i.x, {})}; }};
   };
-  auto segments = [](Tensor (*fn)(Operand, Operand, base::Int)) {
-    return [fn](In i) { return Tensors{fn(transpose(i.x), i.rows, 4)}; };
+  auto segments = [](const char* name, Tensor (*fn)(Operand, Operand, base::Int)) {
+    return FunctionSample{name, [fn](In i) { return Tensors{fn(i.m, i.rows, 4)}; }};
   };
   return {
-      {"nanmax", over(nanmax)},
-      {"nanmin", over(nanmin)},
-      {"nanprod", over(nanprod)},
+      over("nanmax", nanmax),
+      over("nanmin", nanmin),
+      over("nanprod", nanprod),
       {"nanvar", [](In i) { return Tensors{nanvar(i.x)}; }},
       {"nanstd", [](In i) { return Tensors{nanstd(i.x)}; }},
       {"nanargmax", [](In i) { return Tensors{nanargmax(i.x, 0)}; }},
@@ -248,9 +247,9 @@ std::vector<FunctionSample> nan_statistics_and_orders() {
       {"nancumprod", [](In i) { return Tensors{nancumprod(i.x)}; }},
       one("isneginf", isneginf),
       one("isposinf", isposinf),
-      {"nan_max", over(nan_max)},
-      {"nan_min", over(nan_min)},
-      {"nan_prod", over(nan_prod)},
+      over("nan_max", nan_max),
+      over("nan_min", nan_min),
+      over("nan_prod", nan_prod),
       {"nan_var", [](In i) { return Tensors{nan_var(i.x)}; }},
       {"nan_std", [](In i) { return Tensors{nan_std(i.x)}; }},
       {"nan_argmax", [](In i) { return Tensors{nan_argmax(i.x, 0)}; }},
@@ -259,10 +258,10 @@ std::vector<FunctionSample> nan_statistics_and_orders() {
       {"nan_median", [](In i) { return Tensors{nan_median(i.v)}; }},
       {"nan_percentile", [](In i) { return Tensors{nan_percentile(i.v, 50)}; }},
       {"percentile", [](In i) { return Tensors{percentile(i.v, 50)}; }},
-      {"segment_sum", segments(segment_sum)},
-      {"segment_prod", segments(segment_prod)},
-      {"segment_max", segments(segment_max)},
-      {"segment_min", segments(segment_min)},
+      segments("segment_sum", segment_sum),
+      segments("segment_prod", segment_prod),
+      segments("segment_max", segment_max),
+      segments("segment_min", segment_min),
       {"lexsort",
        [](In i) {
          return Tensors{lexsort({i.x, i.y})};
@@ -270,26 +269,25 @@ std::vector<FunctionSample> nan_statistics_and_orders() {
       {"partition", [](In i) { return Tensors{partition(i.v, 1)}; }},
       {"argpartition", [](In i) { return Tensors{argpartition(i.v, 1)}; }},
       {"sort_complex", [](In i) { return Tensors{sort_complex(i.v)}; }},
-      {"put_along_axis",
-       [](In i) { return Tensors{put_along_axis(i.x, i.rows[NewAxis{}], i.s, 0)}; }},
+      {"put_along_axis", [](In i) { return Tensors{put_along_axis(i.v, i.rows, i.s, 0)}; }},
   };
 }
 
 std::vector<FunctionSample> loops() {
-  auto set = [](SetResult (*fn)(Operand, Operand, base::Int, Operand)) {
-    return [fn](In i) {
-      SetResult out = fn(i.x, i.v, 3, 0);
-      return Tensors{out.values, out.number};
-    };
+  auto set = [](const char* name, SetResult (*fn)(Operand, Operand, base::Int, Operand)) {
+    return FunctionSample{name, [fn](In i) {
+                            SetResult out = fn(i.x, i.v, 3, 0);
+                            return Tensors{out.values, out.number};
+                          }};
   };
   return {
       two("gcd", gcd),
       two("lcm", lcm),
       two("isin", isin),
-      {"union1d", set(union1d)},
-      {"intersect1d", set(intersect1d)},
-      {"setdiff1d", set(setdiff1d)},
-      {"setxor1d", set(setxor1d)},
+      set("union1d", union1d),
+      set("intersect1d", intersect1d),
+      set("setdiff1d", setdiff1d),
+      set("setxor1d", setxor1d),
       {"nan_cumsum", [](In i) { return Tensors{nan_cumsum(i.x)}; }},
       {"nan_cumprod", [](In i) { return Tensors{nan_cumprod(i.x)}; }},
       {"unwrap", [](In i) { return Tensors{unwrap(i.v)}; }},

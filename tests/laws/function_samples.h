@@ -26,12 +26,21 @@ struct Inputs {
   Tensor key;       // u32[2]
   Tensor choice;    // pred[3,2]
   Tensor yes;       // pred[]
+  Tensor square;    // t[3,3]
+  Tensor pair;      // t[2]
   static std::vector<Shape> shapes(DType t);
   static Inputs of(DType t, std::span<const Tensor> parameters);
 };
 
+// The name of a sample, and the line where it stands.
+struct SampleName : std::string_view {
+  SampleName(const char* name, SourceLocation at = SourceLocation::here())
+      : std::string_view(name), at(at) {}
+  SourceLocation at;
+};
+
 struct FunctionSample {
-  std::string_view name;  // "special::erfc"; all overloads of a name share it
+  SampleName name;  // "special::erfc"; all overloads of a name share it
   std::function<std::vector<Tensor>(const Inputs&)> call;
   bool typed = true;  // whether a dtype is tried: that of an operand, or asked for
 };
@@ -47,7 +56,7 @@ struct Unrecorded {
 std::span<const Unrecorded> unrecorded();
 
 // Samples of functions on operands of the tried dtype.
-FunctionSample one(std::string_view name, Tensor (*fn)(Operand));
-FunctionSample two(std::string_view name, Tensor (*fn)(Operand, Operand));
+FunctionSample one(const char* name, Tensor (*fn)(Operand));
+FunctionSample two(const char* name, Tensor (*fn)(Operand, Operand));
 
 }  // namespace heddle::laws

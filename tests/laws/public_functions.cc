@@ -108,7 +108,7 @@ class Parser {
   // Joins the lines up to the ; or { that ends a declaration, and skips the body.
   void declaration() {
     const size_t first = at_;
-    std::string text, behind;
+    std::string text, behind, inside;
     int round = 0, curly = 0;
     bool body = false, done = false;
     while (at_ < lines_.size() && !done) {
@@ -121,7 +121,7 @@ class Parser {
         if (c == '(') ++round;
         if (c == ')') --round;
         if (c == '{' && round == 0 && curly++ == 0) body = true;
-        if (!body) text += c;
+        (body ? inside : text) += c;
         if (c == '}' && round == 0 && --curly == 0 && !is_type(text)) done = true;
         if (c == ';' && round == 0 && curly == 0) done = true;
       }
@@ -131,7 +131,9 @@ class Parser {
     static const std::regex kContinued("^ {8,}//.*");
     for (; at_ < lines_.size() && std::regex_match(lines_[at_], kContinued); ++at_)
       behind += " " + trimmed(lines_[at_].substr(lines_[at_].find("//") + 2));
-    add_function(trimmed(replaced(text, "\\s+", " ")), body && !one_line ? "" : behind);
+    const bool says_only = inside.find("static_assert(!sizeof(") != inside.npos;  // what to write
+    if (!says_only)
+      add_function(trimmed(replaced(text, "\\s+", " ")), body && !one_line ? "" : behind);
     if (owner_.empty()) owner_ = "no function";
   }
 
@@ -144,7 +146,8 @@ class Parser {
     if (!is_public() || is_type(text)) return;
     if (std::regex_search(text, std::regex("^(using|constexpr|extern|friend|concept)\\b|concept ")))
       return;
-    if (text.find("SizesApart") != std::string::npos) return;  // says only what to write
+    for (std::string_view says_what_to_write : {"SizesApart", "MisplacedShape"})
+      if (text.find(says_what_to_write) != std::string::npos) return;
     text = without_template(text);
     if (std::regex_search(text, std::regex("^\\w+\\(.*\\) ?-> ?"))) return;  // a deduction guide
     // Which they are to who calls.
@@ -153,7 +156,7 @@ class Parser {
     text = replaced(text, "\\bbase::Flag\\b", "bool");
     text = replaced(text, "\\bKeep keep_dims\\b", "bool keep_dims");
     static const std::string kTerm = R"((\([^()]*\)|[\w:]+<[^<>]*>|\S+))";
-    text = replaced(text, ("^requires " + kTerm + "( (&&|\\|\\|) " + kTerm + ")* ").c_str(), "");
+    text = replaced(text, ("^requires ?" + kTerm + "( (&&|\\|\\|) " + kTerm + ")* ").c_str(), "");
     text = replaced(text, "^(\\[\\[nodiscard\\]\\] |inline |constexpr )+", "");
     text = replaced(text, ";$", "");
     text = replaced(text, ",? ?SourceLocation (at|location)( = SourceLocation::here\\(\\))?(?=\\))",

@@ -107,7 +107,7 @@ TEST_F(TensorsOnXla, AProgramSaysWhatItWasCompiledFor) {
   EXPECT_EQ(program.device().name(), "pjrt:tensors-on-xla:1");
   EXPECT_EQ(to_string(program), "main on pjrt:tensors-on-xla:1");
   EXPECT_THAT(error_of([&] { program.call<Tensor>(ones({4}), ones({4})); }),
-              HasSubstr("argument arg0 is on pjrt:tensors-on-xla:0; program main was compiled for "
+              HasSubstr("argument arg0 is on pjrt:tensors-on-xla:0; the program was compiled for "
                         "pjrt:tensors-on-xla:1"));
   const DefaultDevice second(program.device());
   EXPECT_THAT(program.call<Tensor>(ones({4}), zeros({4})).to_vector<float>(), Each(1));

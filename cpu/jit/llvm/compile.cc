@@ -1,0 +1,136 @@
+// The code generator: LLVM IR compiled by ORC. This folder alone includes LLVM.
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/jit/llvm/emit.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+namespace heddle::cpu {
+namespace {
+
+namespace orc = llvm::orc;
+
+class JitCode final : public Code {
+ public:
+  JitCode(std::unique_ptr<orc::LLJIT> jit, Entry entry) : jit_(std::move(jit)), entry_(entry) {}
+  Entry entry() const override { return entry_; }
+
+ private:
+  std::unique_ptr<orc::LLJIT> jit_;
+  Entry entry_;
+};
+
+// The features that this processor has, never its model: virtual machines lie about that.
+std::string host_features() {
+  std::string text;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
+    if (!text.empty()) text += ',';
+    text += (feature.second ? "+" : "-") + feature.first().str();
+  }
+  return text;
+}
+
+orc::SymbolMap library_functions(orc::LLJIT& jit) {
+  orc::SymbolMap symbols;
+  const auto add = [&](const char* name, auto* function) {
+    symbols[jit.mangleAndIntern(name)] = {
+        orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  };
+  using One = double (*)(double);
+  using OneF = float (*)(float);
+  using Two = double (*)(double, double);
+  using TwoF = float (*)(float, float);
+#define HEDDLE_ONE(name)              \
+  add(#name, static_cast<One>(name)); \
+  add(#name "f", static_cast<OneF>(name##f));
+#define HEDDLE_TWO(name)              \
+  add(#name, static_cast<Two>(name)); \
+  add(#name "f", static_cast<TwoF>(name##f));
+  HEDDLE_ONE(exp)
+  HEDDLE_ONE(expm1)
+  HEDDLE_ONE(log)
+  HEDDLE_ONE(log1p)
+  HEDDLE_ONE(sin)
+  HEDDLE_ONE(cos)
+  HEDDLE_ONE(tan)
+  HEDDLE_ONE(asin) HEDDLE_ONE(acos) HEDDLE_ONE(atan) HEDDLE_ONE(sinh) HEDDLE_ONE(cosh)
+      HEDDLE_ONE(tanh) HEDDLE_ONE(asinh) HEDDLE_ONE(acosh) HEDDLE_ONE(atanh) HEDDLE_ONE(erf)
+          HEDDLE_ONE(cbrt) HEDDLE_TWO(pow) HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
+      // What code generation calls by itself where the machine has no instruction.
+      HEDDLE_ONE(floor) HEDDLE_ONE(ceil) HEDDLE_ONE(round) HEDDLE_ONE(sqrt) HEDDLE_ONE(fabs)
+          add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(memcpy));
+  add("memset", static_cast<void* (*)(void*, int, size_t)>(memset));
+  return symbols;
+}
+
+std::string text_of(llvm::Error error) { return llvm::toString(std::move(error)); }
+
+void compile(const JitRequest& request, JitResult& result) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  const std::string features = host_features();
+  auto machine = orc::JITTargetMachineBuilder::detectHost();
+  if (!machine) return void(result.error = text_of(machine.takeError()));
+  machine->setCPU("x86-64");
+  machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(*machine).create();
+  if (!jit) return void(result.error = text_of(jit.takeError()));
+
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("heddle", *context);
+  module->setDataLayout((*jit)->getDataLayout());
+  module->setTargetTriple((*jit)->getTargetTriple().str());
+  emit_plan(*request.plan, request.call_kernel, features, *module);
+  if (request.wants_text) {
+    llvm::raw_string_ostream(result.ir) << *module;
+    auto target = machine->createTargetMachine();
+    if (target) {
+      llvm::SmallVector<char, 0> bytes;
+      llvm::raw_svector_ostream stream(bytes);
+      llvm::legacy::PassManager passes;
+      (*target)->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile);
+      std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);
+      passes.run(*copy);
+      result.assembly.assign(bytes.begin(), bytes.end());
+    }
+  }
+#ifndef NDEBUG
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(*module, &stream)) return void(result.error = problem);
+#endif
+  auto& dylib = (*jit)->getMainJITDylib();
+  if (auto error = dylib.define(orc::absoluteSymbols(library_functions(**jit))))
+    return void(result.error = text_of(std::move(error)));
+  if (auto error =
+          (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
+    return void(result.error = text_of(std::move(error)));
+  auto entry = (*jit)->lookup(kEntryName);
+  if (!entry) return void(result.error = text_of(entry.takeError()));
+  const auto address = entry->toPtr<Entry>();
+  result.code = std::make_unique<JitCode>(std::move(*jit), address);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
+
+extern "C" __attribute__((visibility("default"))) void heddle_jit_compile(
+    const heddle::cpu::JitRequest& request, heddle::cpu::JitResult& result) {
+  heddle::cpu::compile(request, result);
+}

@@ -1,0 +1,17 @@
+// A Plan as LLVM IR.
+#pragma once
+
+#include <string>
+
+#include "heddle/cpu/jit/jit.h"
+#include "llvm/IR/Module.h"
+
+namespace heddle::cpu {
+
+inline constexpr char kEntryName[] = "heddle_entry";
+
+// Writes the function kEntryName, an Entry, into the module.
+void emit_plan(const Plan& plan, CallKernel call_kernel, const std::string& target_features,
+               llvm::Module& module);
+
+}  // namespace heddle::cpu

@@ -1,0 +1,124 @@
+// scatter as loops: one index vector after the other, each with its window.
+#include <algorithm>
+
+#include "heddle/cpu/lower/loops.h"
+#include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+
+namespace {
+
+bool has(const hlo::Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; }
+
+}  // namespace
+
+// A window that does not fit is left out as a whole: its elements are written as they were.
+Status RegionLowering::emit_scatter(InstructionId id) {
+  const Instruction& scatter = at(id);
+  const auto& attrs = scatter.attrs.get<hlo::ScatterAttrs>();
+  const LeafId leaf = region_.leaf(id);
+  const BufferId old = in_memory(region_.leaf(scatter.operands[0]));
+  const Shape& shape = scatter.shape;
+  const Shape& indices = at(scatter.operands[1]).shape;
+  const Shape& updates = at(scatter.operands[2]).shape;
+  const hlo::Computation& combine = program_.module.at(scatter.called[0]);
+
+  BufferId to = old;
+  if (!program_.state(old).is_writable || program_.state(old).pending != 1) {
+    to = place_for(leaf, id);
+    program_.copy_whole(to, old, shape.byte_size(), 1);
+  }
+  // What is scattered may be computed from what it overwrites.
+  for (size_t i = 1; i < 3; ++i) {
+    const LeafId operand = region_.leaf(scatter.operands[i]);
+    if (to != old || !region_.is_lazy(operand) ||
+        !region_.reaches(operand, region_.leaf(scatter.operands[0])))
+      continue;
+    const BufferId copy = program_.allocate(at(scatter.operands[i]).shape);
+    write_leaf(operand, copy);
+    values_[operand.value] = Value::of(copy);
+  }
+  // Dimensions of the updates: those of the index vectors, and those of a window.
+  std::vector<int64_t> outer, window;
+  for (int64_t d = 0; d < updates.rank(); ++d)
+    (has(attrs.update_window_dims, d) ? window : outer).push_back(d);
+  std::vector<int64_t> outer_sizes, window_sizes;
+  for (int64_t d : outer) outer_sizes.push_back(updates.dimension(d));
+  for (int64_t d : window) window_sizes.push_back(updates.dimension(d));
+  // Of the operand: how long a window is there, and which of its dimensions that is.
+  std::vector<int64_t> length(shape.dimensions().size(), 1);
+  std::vector<int64_t> from_window(shape.dimensions().size(), -1);
+  int64_t next = 0;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (has(attrs.inserted_window_dims, d) || has(attrs.input_batching_dims, d)) continue;
+    length[static_cast<size_t>(d)] = window_sizes[static_cast<size_t>(next)];
+    from_window[static_cast<size_t>(d)] = next++;
+  }
+
+  std::vector<NodeId> at_outer;
+  if (std::ranges::count(outer_sizes, 0)) {
+    bind(leaf, Value::of(to));
+    return {};
+  }
+  loop_nest(b(), outer_sizes, at_outer, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+    Memo memo;
+    std::vector<NodeId> start(shape.dimensions().size(), b().index(0));
+    NodeId fits = b().bits({Scalar::kPred, 1}, 1);
+    for (size_t i = 0; i < attrs.scatter_dims_to_operand_dims.size(); ++i) {
+      Place place;
+      for (NodeId node : at_outer) place.coordinates.push_back({node});
+      if (attrs.index_vector_dim < indices.rank()) {
+        place.coordinates.insert(place.coordinates.begin() + attrs.index_vector_dim,
+                                 Coordinate{b().index(static_cast<int64_t>(i))});
+      }
+      const int64_t d = attrs.scatter_dims_to_operand_dims[i];
+      const NodeId index =
+          as_index(b(), indices.dtype(), operand_element(scatter.operands[1], place, memo));
+      const int64_t most = shape.dimension(d) - length[static_cast<size_t>(d)];
+      fits = b().binary(Op::kAnd, fits, b().compare(Predicate::kGe, index, b().index(0)));
+      fits = b().binary(Op::kAnd, fits, b().compare(Predicate::kLe, index, b().index(most)));
+      start[static_cast<size_t>(d)] =
+          b().binary(Op::kSMax, b().binary(Op::kSMin, index, b().index(most)), b().index(0));
+    }
+    for (size_t i = 0; i < attrs.input_batching_dims.size(); ++i) {
+      int64_t d = attrs.scatter_indices_batching_dims[i];
+      if (attrs.index_vector_dim < d) --d;
+      start[static_cast<size_t>(attrs.input_batching_dims[i])] = at_outer[static_cast<size_t>(d)];
+    }
+    for_each_place(window_sizes, widest_scalar(id), [&](const Place& in_window) {
+      Memo inner;
+      Place source{.coordinates = std::vector<Coordinate>(updates.dimensions().size()),
+                   .lanes = in_window.lanes};
+      for (size_t i = 0; i < outer.size(); ++i)
+        source.coordinates[static_cast<size_t>(outer[i])] = {at_outer[i]};
+      for (size_t i = 0; i < window.size(); ++i)
+        source.coordinates[static_cast<size_t>(window[i])] = in_window.coordinates[i];
+      Place target{.coordinates = {}, .lanes = in_window.lanes};
+      for (size_t d = 0; d < start.size(); ++d) {
+        Coordinate c{start[d]};
+        if (from_window[d] >= 0) {
+          const Coordinate& w = in_window.coordinates[static_cast<size_t>(from_window[d])];
+          c = {b().add(w.base, start[d]), w.step};
+        }
+        target.coordinates.push_back(c);
+      }
+      NodeId before;
+      {
+        const PlanBuilder::Ordered after_the_last_one(b());
+        before = load_at(to, shape, target);
+      }
+      const NodeId arguments[] = {before, operand_element(scatter.operands[2], source, inner)};
+      const NodeId after = inline_scalars(b(), combine, arguments)[0];
+      store_at(to, shape, target, b().select(fits, after, before));
+    });
+    return {};
+  });
+  bind(leaf, Value::of(to));
+  return {};
+}
+
+}  // namespace heddle::cpu

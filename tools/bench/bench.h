@@ -1,0 +1,24 @@
+// `heddle bench`: programs on several backends, side by side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/tools/bench/measure.h"
+
+namespace heddle::tools {
+
+struct BenchCommand {
+  std::vector<std::string> programs;  // paths
+  std::vector<std::string> backends;  // the first one is compared with the best of the others
+  BenchTimes times;
+  std::string json;  // a file for one line a program and backend; empty: none
+};
+
+// Prints the table. Returns the exit code: 0 where all programs run and agree on all backends.
+// errors   of a backend that cannot be used, or of the file; a program that cannot be read is told
+//          in the table
+[[nodiscard]] StatusOr<int> run_bench(const BenchCommand& command);
+
+}  // namespace heddle::tools

@@ -1,0 +1,47 @@
+// Backends that take turns with one program in one process.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/runtime/backend.h"
+#include "heddle/tools/bench/program.h"
+
+namespace heddle::tools {
+
+struct BenchBackend {
+  std::string name;  // as it was asked for
+  runtime::Device* device = nullptr;
+  runtime::CompileOptions options;
+};
+
+// A backend or device by name. `+loops` behind that of a PJRT plugin lets XLA compile loops of any
+// size to one kernel. Compiles a small program, so that what a backend does once is done.
+// errors   those of the backend
+[[nodiscard]] StatusOr<BenchBackend> open_bench_backend(const std::string& name);
+
+struct BenchTimes {
+  double seconds = 0.3;  // of each backend, at least; no turn begins after ten times that
+  int rounds = 5;        // at least, as far as ten times `seconds` go
+};
+
+struct Measurement {
+  std::string backend;
+  std::optional<double> call_ns_min, call_ns_median, compile_ms;
+  std::optional<int64_t> peak_bytes;
+  bool agrees = false;
+  // The results differ, and by no more than twice as far as moved() arguments change them.
+  bool sensitive = false;
+  std::string error;  // of compiling or running, or what differs
+};
+
+// Compiles and runs the program on each backend, one after the other, and compares the results.
+// Then they run in turns, each waiting for its results, until all have had their time. Arguments
+// are uploaded before the clock starts, those that may be donated before each run.
+[[nodiscard]] std::vector<Measurement> measure(const BenchProgram& program,
+                                               const std::vector<BenchBackend>& backends,
+                                               const BenchTimes& times);
+
+}  // namespace heddle::tools
