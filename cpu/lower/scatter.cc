@@ -27,20 +27,21 @@ Status RegionLowering::emit_scatter(InstructionId id) {
   const Shape& updates = at(scatter.operands[2]).shape;
   const hlo::Computation& combine = program_.module.at(scatter.called[0]);
 
-  BufferId to = old;
-  if (!program_.state(old).is_writable || program_.state(old).pending != 1) {
-    to = place_for(leaf, id);
-    program_.copy_whole(to, old, shape.byte_size(), 1);
-  }
-  // What is scattered may be computed from what it overwrites.
+  // What is scattered may be, or be computed from, what it overwrites.
+  const LeafId target = region_.leaf(scatter.operands[0]);
+  const bool in_place = program_.state(old).is_writable && program_.state(old).pending == 1;
+  std::vector<std::pair<LeafId, Value>> copied;
   for (size_t i = 1; i < 3; ++i) {
     const LeafId operand = region_.leaf(scatter.operands[i]);
-    if (to != old || !region_.is_lazy(operand) ||
-        !region_.reaches(operand, region_.leaf(scatter.operands[0])))
-      continue;
+    if (!region_.reaches(operand, target)) continue;
     const BufferId copy = program_.allocate(at(scatter.operands[i]).shape);
     write_leaf(operand, copy);
-    values_[operand.value] = Value::of(copy);
+    copied.emplace_back(operand, std::exchange(values_[operand.value], Value::of(copy)));
+  }
+  BufferId to = old;
+  if (!in_place) {
+    to = place_for(leaf, id);
+    program_.copy_whole(to, old, shape.byte_size(), 1);
   }
   // Dimensions of the updates: those of the index vectors, and those of a window.
   std::vector<int64_t> outer, window;
@@ -60,10 +61,12 @@ Status RegionLowering::emit_scatter(InstructionId id) {
   }
 
   std::vector<NodeId> at_outer;
-  if (std::ranges::count(outer_sizes, 0)) {
+  const auto finish = [&] {
+    for (size_t i = copied.size(); i-- > 0;) values_[copied[i].first.value] = copied[i].second;
     bind(leaf, Value::of(to));
-    return {};
-  }
+    return Status();
+  };
+  if (std::ranges::count(outer_sizes, 0)) return finish();
   loop_nest(b(), outer_sizes, at_outer, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
     Memo memo;
     std::vector<NodeId> start(shape.dimensions().size(), b().index(0));
@@ -117,8 +120,7 @@ Status RegionLowering::emit_scatter(InstructionId id) {
     });
     return {};
   });
-  bind(leaf, Value::of(to));
-  return {};
+  return finish();
 }
 
 }  // namespace heddle::cpu

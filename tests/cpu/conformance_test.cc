@@ -1,5 +1,6 @@
-// The conformance corpora on the native backend: every case gives its expected result, but for those
-// of docs/conformance.md that neither we nor the evaluator pass, and those of a table of our own.
+// The conformance corpora on the native backend: every case gives its expected result, but for
+// those of docs/conformance.md that neither we nor the evaluator pass, and those of a table of our
+// own.
 #include <gtest/gtest.h>
 
 #include <iostream>

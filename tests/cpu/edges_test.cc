@@ -144,6 +144,28 @@ TEST_F(CpuEdges, AnUpdateIsComputedFromItsOwnArray) {
   }
 }
 
+TEST_F(CpuEdges, AScatterReadsItsOwnArray) {
+  const std::string head =
+      "HloModule m\nadd { u = s32[] parameter(0)\n v = s32[] parameter(1)\n"
+      "  ROOT r = s32[] subtract(u, v) }\n";
+  const std::string attributes =
+      "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+      "index_vector_dim=1, to_apply=add";
+  for (const char* operands : {"x, i, x", "x, x, i", "x, x, x", "x, i, v", "x, v, i", "x, v, v"}) {
+    for (const char* array : {"  x = s32[70] parameter(0)\n",
+                              "  p = s32[70] parameter(0)\n"
+                              "  x = s32[70] reduce-window(p, z), window={size=70 pad=69_0}, "
+                              "to_apply=sum\n"}) {
+      expect_as_evaluated(
+          cat(head, "sum { u = s32[] parameter(0)\n v = s32[] parameter(1)\n",
+              "  ROOT r = s32[] maximum(u, v) }\nENTRY main {\n  z = s32[] constant(0)\n", array,
+              "  i = s32[70] parameter(1)\n  v = s32[70] reverse(x), dimensions={0}\n",
+              "  y = s32[70] scatter(", operands, "), ", attributes,
+              "\n  w = s32[70] add(i, i)\n  ROOT r = (s32[70], s32[70]) tuple(y, w) }\n"));
+    }
+  }
+}
+
 TEST_F(CpuEdges, AnUpdateBesideItsOldValue) {
   expect_as_evaluated(text_of({.types = {"f32[70]", "f32[70]"},
                                .body = "  u = f32[1] constant({7})\n"

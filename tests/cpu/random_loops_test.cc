@@ -114,6 +114,10 @@ class ProgramWriter {
       case 1: add_array(cat("subtract(", any(pool.arrays), ", ", any(pool.arrays), ")")); break;
       case 2: add_array(cat("reverse(", any(pool.arrays), "), dimensions={0}")); break;
       case 3:
+        add_array(cat("scatter(", any(pool.arrays), ", ", any(pool.arrays), ", ", any(pool.arrays),
+                      "), update_window_dims={}, inserted_window_dims={0}, "
+                      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum"));
+        break;
       case 4:
       case 5: {
         const std::string update = part(out, pool, 1 + below(66));
