@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "heddle/cpu/jit/jit.h"
-#include "heddle/cpu/jit/llvm/emit.h"
+#include "heddle/cpu/jit/llvm/internal/emit.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

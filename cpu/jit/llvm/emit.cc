@@ -1,4 +1,4 @@
-#include "heddle/cpu/jit/llvm/emit.h"
+#include "heddle/cpu/jit/llvm/internal/emit.h"
 
 #include <map>
 
