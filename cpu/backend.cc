@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/lower/lower.h"
+#include "heddle/cpu/lower/region.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/interpreter.h"
@@ -30,7 +33,12 @@ int64_t call_kernel(void* context, int64_t number, void* const* pointers) {
   auto& run = *static_cast<RunContext*>(context);
   const auto which = static_cast<size_t>(number);
   const size_t count = run.program->plan.kernels[which].buffers.size();
-  run.error = run.program->kernels[which]->run({pointers, count});
+  try {  // nothing may be thrown through machine code
+    run.error = run.program->kernels[which]->run({pointers, count});
+  } catch (const std::bad_alloc&) {
+    run.error = base::resource_exhausted("run ", run.program->plan.name,
+                                         ": a kernel needs more memory than there is");
+  }
   return run.error.ok() ? 0 : 1;
 }
 
@@ -71,6 +79,26 @@ class NativeProgram final : public HostProgram {
   }
 
   StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves) const override {
+    try {
+      return run_code(std::move(leaves));
+    } catch (const std::bad_alloc&) {
+      return no_memory();
+    } catch (const std::length_error&) {  // a std::vector that could never be that long
+      return no_memory();
+    }
+  }
+
+  std::optional<int64_t> scratch_bytes() const override { return program_.plan.arena_bytes; }
+
+ private:
+  [[nodiscard]] Status no_memory() const {
+    return base::resource_exhausted(
+        "run ", program_.plan.name, " needs more memory than there is: its results take ",
+        runtime::total_bytes(result_shapes_), " bytes, what it computes on the way ",
+        program_.plan.arena_bytes);
+  }
+
+  StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves) const {
     std::vector<void*> arguments;
     arguments.reserve(leaves.size());
     for (const Literal& leaf : leaves)
@@ -93,12 +121,13 @@ class NativeProgram final : public HostProgram {
                                           places.data(), constants_.data());
     arenas_.give_back(std::move(arena));
     if (failed != 0) return context.error;
+    for (size_t i = 0; i < results.size(); ++i) {  // an argument's memory may have another shape
+      if (!same_type(results[i].shape(), result_shapes_[i]))
+        results[i] = std::move(results[i]).reshaped(result_shapes_[i]);
+    }
     return results;
   }
 
-  std::optional<int64_t> scratch_bytes() const override { return program_.plan.arena_bytes; }
-
- private:
   LoweredProgram program_;
   std::unique_ptr<Code> code_;
   std::vector<Shape> result_shapes_;
@@ -107,8 +136,6 @@ class NativeProgram final : public HostProgram {
 };
 
 // LAPACK's factors and solutions of small matrices, which loops do better than calls.
-constexpr int64_t kMaxExpanded = 12;  // rows
-
 bool is_expanded(std::string_view target) {
   return target.ends_with("trsm_ffi") || target.ends_with("potrf_ffi") ||
          target.ends_with("getrf_ffi");
@@ -120,7 +147,7 @@ bool has_large_matrix(const hlo::Module& module) {
       if (i.opcode != hlo::Opcode::kCustomCall || i.operands.empty()) continue;
       const Shape& shape = computation.at(i.operands[0]).shape;
       for (int64_t d = std::max<int64_t>(shape.rank() - 2, 0); d < shape.rank(); ++d) {
-        if (shape.dimension(d) > kMaxExpanded) return true;
+        if (shape.dimension(d) > kMaxFactorRows) return true;
       }
     }
   }

@@ -23,12 +23,17 @@ Library load() {
   std::string error;
   for (const std::string& path :
        {HEDDLE_JIT_FOLDER "/" + name, HEDDLE_JIT_INSTALLED "/" + name, name}) {
-    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      if (void* symbol = dlsym(library, kJitCompileSymbol))
-        return {reinterpret_cast<JitCompile>(symbol), {}};
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* compile = library ? dlsym(library, kJitCompileSymbol) : nullptr;
+    void* layout = library ? dlsym(library, kJitLayoutSymbol) : nullptr;
+    if (compile && layout) {
+      if (reinterpret_cast<JitLayout>(layout)() == plan_layout())
+        return {reinterpret_cast<JitCompile>(compile), {}};
+      error = base::cat(path, " is of another build of Heddle");
+      continue;
     }
     const char* reason = dlerror();
-    error = reason ? reason : "no symbol";
+    if (error.empty()) error = reason ? reason : "no symbol";
   }
   return {nullptr, error};
 }

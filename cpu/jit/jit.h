@@ -41,6 +41,9 @@ struct JitResult {
 // What the library exports, under the name heddle_jit_compile.
 using JitCompile = void (*)(const JitRequest& request, JitResult& result);
 inline constexpr char kJitCompileSymbol[] = "heddle_jit_compile";
+// ... and for which plan_layout() it was built.
+using JitLayout = uint64_t (*)();
+inline constexpr char kJitLayoutSymbol[] = "heddle_jit_layout";
 
 // Loads the library, once. errors: NotFound where it is not there, with the repair
 Status find_code_generator();

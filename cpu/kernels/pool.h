@@ -11,7 +11,7 @@ namespace heddle::cpu {
 int thread_count();
 
 // Calls work(part) for each part in [0, parts), in any order, on any of the threads. Not from
-// inside of work. Calls of several threads take turns to have help.
+// inside of work, which throws nothing. Calls of several threads take turns to have help.
 void parallel(int64_t parts, const std::function<void(int64_t part)>& work);
 
 }  // namespace heddle::cpu

@@ -13,7 +13,11 @@ namespace heddle::cpu {
 using hlo::Instruction;
 using hlo::InstructionId;
 
+namespace {
+
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
 
 // a = l l^T by columns, for each matrix of a batch, with the roundings of LAPACK's kernels, as
 // hlo/linalg/solve.cc has them; what is not of the factor is zero.
@@ -79,6 +83,8 @@ void RegionLowering::emit_cholesky(InstructionId id, BufferId to) {
   });
 }
 
+namespace {
+
 // Unknowns that LAPACK kernels solve for together, of f32 with the matrix on the left: 8, and what
 // is left by 4, 2 and 1.
 std::vector<std::pair<int64_t, int64_t>> blocks_of(int64_t n, bool in_blocks, bool forward) {
@@ -91,6 +97,8 @@ std::vector<std::pair<int64_t, int64_t>> blocks_of(int64_t n, bool in_blocks, bo
   if (!forward) std::ranges::reverse(blocks);
   return blocks;
 }
+
+}  // namespace
 
 // Forward or backward by rows of x, all right-hand sides side by side.
 void RegionLowering::emit_triangular_solve(InstructionId id, BufferId to) {

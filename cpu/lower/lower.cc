@@ -112,6 +112,11 @@ Status ProgramLowering::run() {
                    region.leaves()[region.results()[i].value].shape->byte_size());
     }
   }
+  // What no memory could hold is refused where it is made.
+  double all = 0;
+  for (const BufferInfo& buffer : program.plan.buffers) all += static_cast<double>(buffer.bytes);
+  if (all > 0x1p60)
+    return base::unimplemented("cpu: the arrays of ", module.name, " take ", all, " bytes");
   place_buffers(program.plan);
   return {};
 }

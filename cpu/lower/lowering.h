@@ -104,7 +104,6 @@ class RegionLowering {
 
   // Scalars that come as lanes of vectors: leaf, vector, lane.
   void set_lane(LeafId leaf, NodeId vector, int64_t lane);
-  [[nodiscard]] bool has_packs() const { return !packs_.empty(); }
   // The leaves, scalars of one type, as a vector.
   NodeId vector_of(std::span<const LeafId> leaves);
 
@@ -117,6 +116,8 @@ class RegionLowering {
 
   // The value of a result: a node for a scalar, else a buffer.
   Value result(size_t number);
+  // After the last use of a result: what is a parameter too may be written again.
+  void release_results();
 
  private:
   using Memo = std::map<std::pair<uint32_t, std::vector<Coordinate>>, NodeId>;

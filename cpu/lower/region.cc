@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
@@ -13,8 +14,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMaxWrittenOut = 12;  // rows of a matrix whose factors are registers
-constexpr int64_t kMaxLazy = 256;       // instructions that one step computes
+constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
 
 int64_t leaf_count(const Shape& shape) {
   if (!shape.is_tuple()) return 1;
@@ -77,6 +77,15 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
   }
 }
 
+// Matrices that are worth writing out.
+bool is_small_system(const Instruction& instruction) {
+  const Shape& shape = instruction.shape;
+  if (!is_floating(shape.dtype())) return false;
+  const bool is_solve = instruction.opcode == Opcode::kTriangularSolve;
+  const bool left = !is_solve || instruction.attrs.get<hlo::TriangularSolveAttrs>().left_side;
+  return shape.dimension(shape.rank() - (left ? 2 : 1)) <= kMaxFactorRows;
+}
+
 }  // namespace
 
 bool is_alias(const Instruction& instruction) {
@@ -130,15 +139,6 @@ std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& 
     running = RunningFold{static_cast<int64_t>(d), reverse};
   }
   return running;
-}
-
-// Matrices that are worth writing out.
-bool is_small_system(const Instruction& instruction) {
-  const Shape& shape = instruction.shape;
-  if (!is_floating(shape.dtype())) return false;
-  const bool is_solve = instruction.opcode == Opcode::kTriangularSolve;
-  const bool left = !is_solve || instruction.attrs.get<hlo::TriangularSolveAttrs>().left_side;
-  return shape.dimension(shape.rank() - (left ? 2 : 1)) <= kMaxWrittenOut;
 }
 
 bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation,
@@ -291,7 +291,8 @@ void Region::choose_lazy() {
   // The step that computes a lazy instruction; of several steps: none.
   std::vector<InstructionId> home(static_cast<size_t>(computation_->size()));
   std::vector<int64_t> size(home.size(), 1);
-  std::vector<bool> as_view(home.size());  // a product reads it by strides
+  std::vector<bool> as_view(home.size());   // a product reads it by strides
+  std::vector<int64_t> level(home.size());  // lazy instructions between it and a step
   for (size_t i = home.size(); i-- > 0;) {
     const InstructionId id(i);
     home[i] = id;
@@ -320,6 +321,14 @@ void Region::choose_lazy() {
       as_view[i] = false;
       continue;
     }
+    // A place of its own ends a long chain.
+    int64_t levels = 0;
+    for (const Use& use : uses) levels = std::max(levels, level[use.user.value]);
+    if (levels >= kMaxLazy) {
+      as_view[i] = false;
+      continue;
+    }
+    level[i] = levels + 1;
     const InstructionId first = home[uses[0].user.value];
     if (costs_[i]) {
       if (!one_home || !first.valid() || (is_moved && uses.size() > 1)) continue;
@@ -363,10 +372,24 @@ bool Region::depends(InstructionId step, InstructionId on) const {
   return false;
 }
 
+// What the step needs comes first, by number; without a call for each, since chains are long.
 void Region::visit(InstructionId step, std::vector<bool>& done) {
   if (done[step.value]) return;
+  std::vector<InstructionId> missing = {step};
+  std::set<InstructionId> found = {step};
+  for (size_t next = 0; next < missing.size(); ++next) {
+    for (LeafId leaf : reads(missing[next])) {
+      const InstructionId producer = leaves_[leaf.value].producer;
+      if (!done[producer.value] && found.insert(producer).second) missing.push_back(producer);
+    }
+  }
+  for (InstructionId id : found) visit_alone(id, done);
+}
+
+// All that it needs was visited.
+void Region::visit_alone(InstructionId step, std::vector<bool>& done) {
+  if (done[step.value]) return;
   done[step.value] = true;
-  for (LeafId leaf : reads(step)) visit(leaves_[leaf.value].producer, done);
   // Who reads the array that is overwritten comes first, where it needs none of the steps that
   // wait.
   waiting_.push_back(step);

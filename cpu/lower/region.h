@@ -65,6 +65,7 @@ class Region {
   void collect(hlo::InstructionId id, hlo::InstructionId step, std::vector<bool>& seen);
   void order_steps();
   void visit(hlo::InstructionId step, std::vector<bool>& done);
+  void visit_alone(hlo::InstructionId step, std::vector<bool>& done);
   [[nodiscard]] bool depends(hlo::InstructionId step, hlo::InstructionId on) const;
 
   const hlo::Module* module_;
@@ -82,6 +83,9 @@ class Region {
   std::vector<hlo::InstructionId> order_;
   std::vector<hlo::InstructionId> waiting_;  // of visit(): for the readers of what they overwrite
 };
+
+// Rows of a matrix whose factors are written out.
+inline constexpr int64_t kMaxFactorRows = 12;
 
 // tuple, get-tuple-element and what else hands leaves on.
 bool is_alias(const hlo::Instruction& instruction);

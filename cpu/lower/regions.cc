@@ -17,10 +17,6 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-bool is_node_type(const Shape& shape) {
-  return shape.is_scalar() && scalar_of(shape.dtype()).has_value();
-}
-
 // Keeps a buffer from being overwritten while it lives.
 class Hold {
  public:
@@ -99,6 +95,7 @@ void RegionLowering::put_in_places(std::span<const LeafId> leaves, std::span<con
   for (size_t i = 0; i < from.size(); ++i) {
     if (!from[i].valid()) continue;
     program_.touch(from[i]);
+    program_.touch(places[i]);  // nobody may read it later, and it is written now all the same
     b().copy(places[i], from[i], shape(leaves[i]).byte_size());
   }
 }
@@ -231,6 +228,7 @@ Status RegionLowering::emit_while(InstructionId id) {
     if (kinds[i] == Carry::kArray) from[i] = next.buffer;
   }
   put_in_places(initial, places, std::move(from));
+  inner.release_results();
   const std::vector<NodeId> last = b().end_while(next_nodes);
   program_.end_loop();
 
@@ -322,6 +320,7 @@ Status RegionLowering::emit_conditional(InstructionId id) {
       if (value.is_buffer()) from[r] = value.buffer;
     }
     put_in_places(results, places, std::move(from));
+    inner.release_results();
     b().end_branch(yields);
   }
   for (BufferId buffer : taken) program_.state(buffer).pending = 1;  // this step's own

@@ -267,6 +267,10 @@ std::optional<Scalar> scalar_of(DType dtype) {
   }
 }
 
+bool is_node_type(const Shape& shape) {
+  return shape.is_scalar() && scalar_of(shape.dtype()).has_value();
+}
+
 bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& instruction) {
   if (!is_written(instruction.opcode) || !scalar_of(instruction.shape.dtype())) return false;
   const bool all_known = std::ranges::all_of(instruction.operands, [&](hlo::InstructionId id) {

@@ -14,6 +14,9 @@ namespace heddle::cpu {
 // How a plan holds an element; nothing for types that machine code does not compute on.
 std::optional<Scalar> scalar_of(DType dtype);
 
+// The value is a node of the plan, and needs no place in memory.
+bool is_node_type(const Shape& shape);
+
 // The instruction is elementwise on types that a plan holds, and apply() writes it.
 bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& instruction);
 

@@ -66,7 +66,7 @@ Status RegionLowering::emit_scatter(InstructionId id) {
     bind(leaf, Value::of(to));
     return Status();
   };
-  if (std::ranges::count(outer_sizes, 0)) return finish();
+  if (shape.element_count() == 0 || std::ranges::count(outer_sizes, 0)) return finish();
   loop_nest(b(), outer_sizes, at_outer, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
     Memo memo;
     std::vector<NodeId> start(shape.dimensions().size(), b().index(0));

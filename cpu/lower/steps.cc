@@ -11,10 +11,6 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-bool is_node_type(const Shape& shape) {
-  return shape.is_scalar() && scalar_of(shape.dtype()).has_value();
-}
-
 }  // namespace
 
 RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
@@ -71,6 +67,12 @@ Value RegionLowering::result(size_t number) {
   Memo memo;
   if (is_node_type(shape(leaf))) return Value::of(element(leaf, {}, memo));
   return Value::of(in_memory(leaf));
+}
+
+void RegionLowering::release_results() {
+  for (LeafId leaf : region_.results()) {
+    if (values_[leaf.value].is_buffer()) --program_.state(values_[leaf.value].buffer).pending;
+  }
 }
 
 Status RegionLowering::run() {

@@ -1,8 +1,8 @@
 // PlanBuilder writes a Plan, block by block.
 //
 // Blocks are open from the outside in. A node without an effect goes to the outermost open block in
-// which its operands are known, and equal ones are made once: what a loop does not change is had
-// before the loop without anyone asking. Index arithmetic on constants folds.
+// which its operands are known, and equal ones are made once: a value that a loop does not change
+// is computed before the loop. Index arithmetic on constants folds.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ class PlanBuilder {
   NodeId add(NodeId x, int64_t y) { return add(x, integer(type(x), y)); }
   NodeId mul(NodeId x, int64_t y) { return mul(x, integer(type(x), y)); }
 
-  // Memory. A load may move out of the loops that stand inside of `floor()` alone.
+  // Memory. A load never leaves the block that was innermost when the current Floor was made.
   NodeId load(BufferId buffer, Type type, NodeId at);
   NodeId gather(BufferId buffer, Scalar scalar, NodeId at);
   // Loads that are made while it lives stay where they are made: stores stand between them.
@@ -124,7 +124,6 @@ class PlanBuilder {
   std::vector<NodeId> end_switch();
 
   BufferId buffer(BufferInfo info);
-  [[nodiscard]] size_t depth() const { return open_.size(); }
 
  private:
   using Key = std::tuple<Op, Scalar, int32_t, int64_t, uint32_t, uint32_t, uint32_t, uint32_t>;

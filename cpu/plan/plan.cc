@@ -86,13 +86,6 @@ class Writer {
 
 }  // namespace
 
-int64_t bytes_of(Scalar scalar) {
-  static constexpr int64_t kBytes[] = {1, 1, 2, 4, 8, 4, 8};
-  return kBytes[static_cast<size_t>(scalar)];
-}
-
-int64_t bits_of(Scalar scalar) { return scalar == Scalar::kPred ? 1 : 8 * bytes_of(scalar); }
-
 std::string_view to_string(Op op) {
   static constexpr std::string_view kNames[] = {
 #define HEDDLE_PLAN_OP(enumerator, text) text,

@@ -22,8 +22,13 @@ using BufferId = Id<struct BufferTag>;
 // kPred is one bit in a register and one byte in memory. Integers have no sign; ops do.
 enum class Scalar : uint8_t { kPred, kI8, kI16, kI32, kI64, kF32, kF64 };
 
-int64_t bytes_of(Scalar scalar);
-int64_t bits_of(Scalar scalar);
+constexpr int64_t bytes_of(Scalar scalar) {
+  constexpr int64_t kBytes[] = {1, 1, 2, 4, 8, 4, 8};
+  return kBytes[static_cast<size_t>(scalar)];
+}
+constexpr int64_t bits_of(Scalar scalar) {
+  return scalar == Scalar::kPred ? 1 : 8 * bytes_of(scalar);
+}
 inline bool is_float(Scalar scalar) { return scalar >= Scalar::kF32; }
 
 struct Type {
@@ -41,21 +46,22 @@ enum class Op : uint8_t {
 
 std::string_view to_string(Op op);
 
-// Of kCompare. Floats: ordered, but for kNe, which is true of NaN.
+// The test that kCompare makes. Of floats it is ordered, but for kNe, which is true of NaN.
 enum class Predicate : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kULt, kULe, kUGt, kUGe };
 
 // Functions of the C library, by their names there: exp is expf for f32.
-#define HEDDLE_MATH_FUNCTIONS(X)                                                           \
-  X(exp)                                                                                   \
-  X(expm1)                                                                                 \
-  X(log)                                                                                   \
-  X(log1p)                                                                                 \
-  X(sin)                                                                                   \
-  X(cos)                                                                                   \
-  X(tan)                                                                                   \
-  X(asin)                                                                                  \
-  X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) X(pow) \
-      X(atan2) X(fmod)
+#define HEDDLE_MATH_FUNCTIONS(X)                                                            \
+  X(exp)                                                                                    \
+  X(expm1)                                                                                  \
+  X(log)                                                                                    \
+  X(log1p)                                                                                  \
+  X(sin)                                                                                    \
+  X(cos)                                                                                    \
+  X(tan)                                                                                    \
+  X(asin)                                                                                   \
+  X(acos)                                                                                   \
+  X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) X(pow) X(atan2) \
+      X(fmod)
 
 enum class MathFunction : uint8_t {
 #define HEDDLE_X(name) k_##name,
@@ -127,6 +133,19 @@ struct Plan {
     return {block_lists.data() + node.first_block, node.block_count};
   }
 };
+
+// Changes with the operations and the layout of a plan: what the code generator was built for must
+// be what it is given.
+constexpr uint64_t plan_layout() {
+  uint64_t hash = sizeof(Plan) + 64 * sizeof(Node) + 4096 * sizeof(BufferInfo);
+  for (const char c : {
+#define HEDDLE_PLAN_OP(enumerator, text) text[0], text[sizeof(text) - 2],
+#include "heddle/cpu/plan/ops.def"
+#undef HEDDLE_PLAN_OP
+       })
+    hash = (hash ^ static_cast<uint64_t>(c)) * 0x100000001b3;
+  return hash;
+}
 
 // Gives the buffers of the arena their offsets: two that live at the same time do not overlap.
 void place_buffers(Plan& plan);

@@ -28,6 +28,11 @@ constexpr char kLoop[] =
     "  t = (s32[], f32[64]) tuple(i, x)\n"
     "  w = (s32[], f32[64]) while(t), condition=cond, body=body\n"
     "  ROOT y = f32[64] get-tuple-element(w), index=1 }\n";
+// Of an array that the argument is by another name.
+constexpr char kReshaped[] =
+    "HloModule m\nENTRY main {\n  x = f32[2,32] parameter(0)\n  i = s32[] parameter(1)\n"
+    "  r = f32[64] reshape(x)\n  u = f32[1] constant({7})\n"
+    "  ROOT y = f32[64] dynamic-update-slice(r, u, i) }\n";
 // One row a turn.
 constexpr char kRows[] =
     "HloModule m\ncond { s = (s32[], f32[16,4]) parameter(0)\n"
@@ -71,7 +76,9 @@ class CpuDonation : public ::testing::TestWithParam<const char*> {
 TEST_P(CpuDonation, KeepsTheMemory) {
   const void* before = memory(0);
   const BufferPtr result = program_->execute(buffers_, {.donate = {0}}).value()[0];
-  EXPECT_EQ(runtime::view_on_host(*result).value().bytes(), before);
+  const Literal view = runtime::view_on_host(*result).value();
+  EXPECT_EQ(view.bytes(), before);
+  EXPECT_TRUE(same_type(view.shape(), result->shape())) << view.shape();
   expect_value(result);
 }
 
@@ -90,7 +97,7 @@ TEST_P(CpuDonation, LeavesWhatIsViewed) {
   expect_value(result);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, CpuDonation, ::testing::Values(kUpdate, kLoop, kRows));
+INSTANTIATE_TEST_SUITE_P(Of, CpuDonation, ::testing::Values(kUpdate, kLoop, kReshaped, kRows));
 
 }  // namespace
 }  // namespace heddle::cpu

@@ -415,5 +415,53 @@ TEST_F(CpuEdges, ResultsThatReadEachOther) {
                .starts = "p0, p1"}));
 }
 
+// A result that nobody reads takes no memory that a branch still needs. The barrier keeps it.
+TEST_F(CpuEdges, ABranchWritesAResultThatNobodyReads) {
+  expect_as_evaluated(
+      "HloModule m\n"
+      "f { s = (f32[64], f32[4]) parameter(0)\n  a = f32[64] get-tuple-element(s), index=0\n"
+      "  u = f32[4] get-tuple-element(s), index=1\n  x = f32[64] negate(a)\n"
+      "  z = s32[] constant(3)\n  y = f32[64] dynamic-update-slice(x, u, z)\n"
+      "  ROOT t = (f32[64], f32[64]) tuple(a, y) }\n"
+      "g { s = (f32[64], f32[4]) parameter(0)\n  a = f32[64] get-tuple-element(s), index=0\n"
+      "  x = f32[64] abs(a)\n  ROOT t = (f32[64], f32[64]) tuple(a, x) }\n"
+      "ENTRY main {\n  p = s32[] constant(0)\n  i = f32[64] iota(), iota_dimension=0\n"
+      "  a = f32[64] floor(i)\n  u = f32[4] constant({100, 200, 300, 400})\n"
+      "  t = (f32[64], f32[4]) tuple(a, u)\n"
+      "  c = (f32[64], f32[64]) conditional(p, t, t), branch_computations={f, g}\n"
+      "  cb = (f32[64], f32[64]) opt-barrier(c)\n  c1 = f32[64] get-tuple-element(cb), index=1\n"
+      "  w = f32[64] reverse(c1), dimensions={0}\n  s = f32[64] subtract(w, a)\n"
+      "  ROOT r = (f32[64], f32[64]) tuple(s, a) }\n");
+}
+
+TEST_F(CpuEdges, AScatterIntoNoElements) {
+  expect_as_evaluated(
+      "HloModule m\nadd { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+      "  ROOT c = f32[] add(a, b) }\n"
+      "ENTRY main {\n  z = f32[0] parameter(0)\n  i = s32[3,1] parameter(1)\n"
+      "  u = f32[3] parameter(2)\n  ROOT s = f32[0] scatter(z, i, u), update_window_dims={}, "
+      "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+      "to_apply=add }\n");
+}
+
+// Chains that a call for each link would not survive.
+TEST_F(CpuEdges, LongChains) {
+  std::string moved = "HloModule m\nENTRY main {\n  v0 = f32[6] parameter(0)\n";
+  for (int i = 1; i <= 20000; ++i) {
+    moved += cat("  v", i, " = f32[6] ", i % 2 == 1 ? "reverse" : "copy", "(v", i - 1, ")",
+                 i % 2 == 1 ? ", dimensions={0}\n" : "\n");
+  }
+  expect_as_evaluated(moved + "  ROOT r = f32[6] negate(v20000) }\n");
+  std::string added =
+      "HloModule m\nENTRY main {\n  a = f32[6] parameter(0)\n  u = f32[1] parameter(1)\n"
+      "  z = s32[] constant(0)\n  d = f32[6] dynamic-update-slice(a, u, z)\n"
+      "  v0 = s32[] parameter(2)\n";
+  for (int i = 1; i <= 20000; ++i)
+    added += cat("  v", i, " = s32[] ", i % 2 == 1 ? "multiply" : "xor", "(v", i - 1, ", v0)\n");
+  expect_as_evaluated(added +
+                      "  f = f32[] convert(v20000)\n  b = f32[6] broadcast(f), dimensions={}\n"
+                      "  q = f32[6] add(a, b)\n  ROOT r = (f32[6], f32[6]) tuple(d, q) }\n");
+}
+
 }  // namespace
 }  // namespace heddle::cpu

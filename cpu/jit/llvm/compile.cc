@@ -65,12 +65,14 @@ orc::SymbolMap library_functions(orc::LLJIT& jit) {
   HEDDLE_ONE(sin)
   HEDDLE_ONE(cos)
   HEDDLE_ONE(tan)
-  HEDDLE_ONE(asin) HEDDLE_ONE(acos) HEDDLE_ONE(atan) HEDDLE_ONE(sinh) HEDDLE_ONE(cosh)
-      HEDDLE_ONE(tanh) HEDDLE_ONE(asinh) HEDDLE_ONE(acosh) HEDDLE_ONE(atanh) HEDDLE_ONE(erf)
-          HEDDLE_ONE(cbrt) HEDDLE_TWO(pow) HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
+  HEDDLE_ONE(asin)
+  HEDDLE_ONE(acos) HEDDLE_ONE(atan) HEDDLE_ONE(sinh) HEDDLE_ONE(cosh) HEDDLE_ONE(tanh)
+      HEDDLE_ONE(asinh) HEDDLE_ONE(acosh) HEDDLE_ONE(atanh) HEDDLE_ONE(erf) HEDDLE_ONE(cbrt)
+          HEDDLE_TWO(pow) HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
       // What code generation calls by itself where the machine has no instruction.
       HEDDLE_ONE(floor) HEDDLE_ONE(ceil) HEDDLE_ONE(round) HEDDLE_ONE(sqrt) HEDDLE_ONE(fabs)
-          add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(memcpy));
+          HEDDLE_ONE(roundeven)
+              add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(memcpy));
   add("memset", static_cast<void* (*)(void*, int, size_t)>(memset));
   return symbols;
 }
@@ -86,7 +88,9 @@ void compile(const JitRequest& request, JitResult& result) {
   const std::string features = host_features();
   auto machine = orc::JITTargetMachineBuilder::detectHost();
   if (!machine) return void(result.error = text_of(machine.takeError()));
+#if defined(__x86_64__)
   machine->setCPU("x86-64");
+#endif
   machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
   auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(*machine).create();
@@ -133,4 +137,8 @@ void compile(const JitRequest& request, JitResult& result) {
 extern "C" __attribute__((visibility("default"))) void heddle_jit_compile(
     const heddle::cpu::JitRequest& request, heddle::cpu::JitResult& result) {
   heddle::cpu::compile(request, result);
+}
+
+extern "C" __attribute__((visibility("default"))) uint64_t heddle_jit_layout() {
+  return heddle::cpu::plan_layout();
 }

@@ -218,13 +218,7 @@ class Emitter {
     }
   }
 
-  static uint64_t element_bytes(Type type) {
-    return static_cast<uint64_t>(bytes_of_scalar(type.scalar));
-  }
-  static int64_t bytes_of_scalar(Scalar scalar) {
-    constexpr int64_t kBytes[] = {1, 1, 2, 4, 8, 4, 8};
-    return kBytes[static_cast<size_t>(scalar)];
-  }
+  static uint64_t element_bytes(Type type) { return static_cast<uint64_t>(bytes_of(type.scalar)); }
 
   static llvm::Value* contract(llvm::Value* value) {
     if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(value))
