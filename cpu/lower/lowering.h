@@ -167,11 +167,22 @@ class RegionLowering {
   void put_in_places(std::span<const LeafId> leaves, std::span<const BufferId> places,
                      std::vector<BufferId> from);
 
+  // ---- groups.cc: elementwise steps in one loop.
+  struct Group {
+    std::vector<hlo::InstructionId> members;
+    std::vector<hlo::InstructionId> scalars;  // to be run before
+  };
+  bool may_join(hlo::InstructionId id);
+  Group group_at(size_t first);
+  void emit_group(std::span<const hlo::InstructionId> members);
+  BufferId place_in_group(LeafId leaf, std::span<const hlo::InstructionId> members);
+
   // ---- packed.cc: packs of scalars.
   bool emit_pack(int pack);
   bool have_operands(hlo::InstructionId id);
 
   // ---- steps.cc
+  Status run_steps(std::span<const hlo::InstructionId> steps);
   Status emit(hlo::InstructionId id);
   // The leaves of a constant, from number `next` on.
   void bind_constants(std::span<const LeafId> leaves, size_t& next, const Literal& literal);
@@ -205,6 +216,7 @@ class RegionLowering {
   Packs packs_;
   std::vector<Lane> lanes_;      // by leaf; of scalars that are lanes
   std::vector<bool> dissolved_;  // by pack: its members go their own ways
+  std::vector<bool> done_;       // by instruction
   std::map<std::vector<LeafId>, NodeId> vectors_;
 };
 

@@ -21,7 +21,8 @@ RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
       wanted_(region.leaves().size()),
       packs_(region, lanes_for(program.program.plan, Scalar::kF32)),
       lanes_(region.leaves().size()),
-      dissolved_(packs_.size()) {
+      dissolved_(packs_.size()),
+      done_(static_cast<size_t>(region.computation().size())) {
   for (size_t i = 0; i < arguments.size(); ++i) bind(region.parameters()[i], arguments[i]);
 }
 
@@ -76,22 +77,49 @@ void RegionLowering::release_results() {
 }
 
 Status RegionLowering::run() {
-  for (InstructionId step : region_.steps()) {
-    program_.next_step();
-    const PlanBuilder::Floor floor(b());
-    for (LeafId leaf : region_.reads(step)) {
-      if (values_[leaf.value].is_buffer()) program_.touch(values_[leaf.value].buffer);
+  const std::vector<InstructionId>& steps = region_.steps();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (done_[steps[i].value]) continue;
+    const Group group = group_at(i);
+    if (group.members.size() < 2) {
+      HEDDLE_RETURN_IF_ERROR(run_steps({&steps[i], 1}));
+      continue;
     }
-    const int pack = packs_.pack_of(step);
-    if (pack >= 0 && (values_[region_.leaf(step).value].is_node() || emit_pack(pack))) continue;
-    HEDDLE_RETURN_IF_ERROR(emit(step));
-    for (LeafId leaf : region_.reads(step)) {
-      if (values_[leaf.value].is_buffer()) --program_.state(values_[leaf.value].buffer).pending;
-    }
+    for (const InstructionId& scalar : group.scalars)
+      HEDDLE_RETURN_IF_ERROR(run_steps({&scalar, 1}));
+    HEDDLE_RETURN_IF_ERROR(run_steps(group.members));
   }
   for (LeafId leaf : region_.results()) {
     if (values_[leaf.value].is_buffer()) program_.touch(values_[leaf.value].buffer);
   }
+  return {};
+}
+
+// One step, or the members of a group.
+Status RegionLowering::run_steps(std::span<const InstructionId> steps) {
+  program_.next_step();
+  const PlanBuilder::Floor floor(b());
+  const auto for_each_read = [&](const auto& visit) {
+    for (InstructionId step : steps) {
+      for (LeafId leaf : region_.reads(step)) {
+        if (values_[leaf.value].is_buffer()) visit(values_[leaf.value].buffer);
+      }
+    }
+  };
+  for (InstructionId step : steps) done_[step.value] = true;
+  for_each_read([&](BufferId buffer) { program_.touch(buffer); });
+  // A member's own value is no buffer yet: what reads it inside of the group is none of its readers.
+  std::vector<BufferId> read;
+  for_each_read([&](BufferId buffer) { read.push_back(buffer); });
+  if (steps.size() > 1) {
+    emit_group(steps);
+  } else {
+    const int pack = packs_.pack_of(steps[0]);
+    if (pack >= 0 && (values_[region_.leaf(steps[0]).value].is_node() || emit_pack(pack)))
+      return {};
+    HEDDLE_RETURN_IF_ERROR(emit(steps[0]));
+  }
+  for (BufferId buffer : read) --program_.state(buffer).pending;
   return {};
 }
 
