@@ -23,6 +23,8 @@ struct Counters {
   int64_t download_bytes = 0;
   int64_t aliased_bytes = 0;   // memory that host and device share without a copy
   int64_t throttle_waits = 0;  // launches and uploads that waited for room on their device
+  // C++ numbers, of at most 64 bytes each, that were arguments of a run; no uploads
+  int64_t number_operands = 0;
   static constexpr auto kFields = fields(
       field("traces", &Counters::traces), field("combine_hits", &Counters::combine_hits),
       field("lowerings", &Counters::lowerings), field("compiles", &Counters::compiles),
@@ -30,7 +32,8 @@ struct Counters {
       field("upload_bytes", &Counters::upload_bytes), field("downloads", &Counters::downloads),
       field("download_bytes", &Counters::download_bytes),
       field("aliased_bytes", &Counters::aliased_bytes),
-      field("throttle_waits", &Counters::throttle_waits));
+      field("throttle_waits", &Counters::throttle_waits),
+      field("number_operands", &Counters::number_operands));
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 

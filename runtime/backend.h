@@ -291,6 +291,7 @@ class Backend {
   // uncounted.
   friend StatusOr<BufferPtr> to_device(Device&, const Literal&, std::string_view,
                                        const UploadOptions&);
+  friend StatusOr<BufferPtr> number_to_device(Device&, const Literal&);
   friend StatusOr<BufferPtr> lend_to_device(Device&, const void*, const Shape&,
                                             std::shared_ptr<const void>, std::string_view,
                                             const UploadOptions&);

@@ -78,7 +78,8 @@ std::optional<std::pair<std::string_view, int>> split_device(std::string_view na
 
 StatusOr<Device*> device_of_environment() {
   const char* name = std::getenv(kDeviceVariable);
-  if (name == nullptr || *name == '\0') return find_device("interpreter");
+  if (name == nullptr || *name == '\0')
+    return find_device(&cpu::kFamily != nullptr ? cpu::kFamily.name : "interpreter");
   StatusOr<Device*> device = find_device(name);
   if (!device.ok()) return base::annotate(device.status(), kDeviceVariable, ": ");
   return device;

@@ -41,7 +41,8 @@ struct LinkedBackend {
 
 // Returns the device where new tensors go and eager ops run: that of the innermost DefaultDevice of
 // this thread, else that of set_default_device(), else that which the environment variable
-// HEDDLE_DEVICE named when it was first asked for, else interpreter:0.
+// HEDDLE_DEVICE named when it was first asked for, else cpu:0, or interpreter:0 in a program that
+// links no cpu/.
 // errors   as find_device(), for HEDDLE_DEVICE
 [[nodiscard]] StatusOr<Device*> find_default_device();
 

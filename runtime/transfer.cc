@@ -58,17 +58,15 @@ StatusOr<BufferPtr> upload(Device& device, const Shape& shape, const UploadOptio
   return buffer;
 }
 
-// Every device of a mesh has all of it.
-StatusOr<BufferPtr> lend_to_all(Device& mesh, const void* data, const Shape& shape,
-                                const std::shared_ptr<const void>& owner, std::string_view what,
-                                const UploadOptions& options) {
+// Every device of a mesh has all of it: put(device) is the buffer of one.
+template <class Put>
+StatusOr<BufferPtr> on_all(Device& mesh, const Shape& shape, const Put& put) {
   const std::vector<Device*> devices = devices_of(mesh);
   HEDDLE_ASSIGN_OR_RETURN(hlo::Tiles tiles, hlo::tiles_of(hlo::Sharding(), shape,
                                                           static_cast<int64_t>(devices.size())));
   std::vector<BufferPtr> parts;
   for (Device* device : devices) {
-    HEDDLE_ASSIGN_OR_RETURN(parts.emplace_back(),
-                            lend_to_device(*device, data, shape, owner, what, options));
+    HEDDLE_ASSIGN_OR_RETURN(parts.emplace_back(), put(*device));
   }
   return std::make_shared<ShardedBuffer>(mesh, shape, hlo::Sharding(), std::move(tiles),
                                          std::move(parts));
@@ -91,12 +89,26 @@ StatusOr<BufferPtr> to_device(Device& device, const Literal& literal, std::strin
                 [&] { return device.backend().copy_to_device(device, literal.bytes(), shape); });
 }
 
+StatusOr<BufferPtr> number_to_device(Device& device, const Literal& number) {
+  if (device.is_gone()) return gone_error("run", device);
+  if (is_mesh(device)) {
+    return on_all(device, number.shape(),
+                  [&](Device& each) { return number_to_device(each, number); });
+  }
+  count(&Counters::number_operands);
+  return device.backend().copy_to_device(device, number.bytes(), number.shape());
+}
+
 StatusOr<BufferPtr> lend_to_device(Device& device, const void* data, const Shape& shape,
                                    std::shared_ptr<const void> owner, std::string_view what,
                                    const UploadOptions& options) {
   HEDDLE_RETURN_IF_ERROR(check_array(shape));
   HEDDLE_RETURN_IF_ERROR(check_data(data, shape));
-  if (is_mesh(device)) return lend_to_all(device, data, shape, owner, what, options);
+  if (is_mesh(device)) {
+    return on_all(device, shape, [&](Device& each) {
+      return lend_to_device(each, data, shape, owner, what, options);
+    });
+  }
   HEDDLE_RETURN_IF_ERROR(TransferGuard::check(Direction::kHostToDevice, shape, what));
   if (can_lend(data)) {
     HEDDLE_ASSIGN_OR_RETURN(BufferPtr lent,

@@ -39,6 +39,11 @@ struct StridedArray {
                                             std::string_view what = "",
                                             const UploadOptions& options = {});
 
+// Puts a C++ number, of at most 64 bytes, on a device: an argument of a run, as the program's own
+// constants are part of it. Counted in `number_operands`; a guard does not forbid it.
+// errors   FailedPrecondition where the device's backend is gone; else the backend's
+[[nodiscard]] StatusOr<BufferPtr> number_to_device(Device& device, const Literal& number);
+
 // The same from memory with strides.
 // errors   InvalidArgument too, for strides of another number than dimensions
 [[nodiscard]] StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array,

@@ -236,9 +236,8 @@ class AtOnce {
 
   ScanResult run() {
     const size_t arguments = buffers_.size();
-    for (const Tensor& capture : body_->captures)
-      buffers_.push_back(trace_internal::buffer_of(capture, what_, at_));
-    runtime::Device& device = trace_internal::device_of(buffers_, what_, at_);
+    runtime::Device& device =
+        trace_internal::append_buffers(body_->captures, buffers_, what_, at_);
     ReadyKey key{.body = body_->fragment,
                  .carries = init_.leaves.size(),
                  .xs = xs_.leaves.size(),

@@ -87,15 +87,22 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   const uint64_t place = trace_internal::place_of(request.kind, request.callable.types,
                                                   trace_internal::PublicCall::line_or(request.at));
   Recordings* recordings = Recordings::of_thread();
-  const Recordings::EntryPtr last = recordings ? recordings->at(place) : nullptr;
-  Recorder recorder(request.what, request.at,
-                    last ? trace_internal::RecordingPtr(last, &last->recording) : nullptr);
+  const auto last = recordings ? recordings->all_at(place) : Recordings::Entries();
+  // A named Function promises that it need not be traced again: then numbers are part of it.
+  const bool are_constants = request.callable.identity.known();
+  Recorder recorder(
+      request.what, request.at, trace_internal::expected_of(last), false,
+      are_constants ? Recorder::Numbers::kConstants : Recorder::Numbers::kMayBecomeOperands);
   const std::vector<Tensor> results = results_of(request, recorder, *body);
   check(*body);
-  if (recorder.ends_as_expected(results, request.what, request.at, root)) {
+  const bool is_expected = recorder.ends_as_expected(results, request.what, request.at, root);
+  if (is_expected && recorder.has_other_numbers()) {
+    recorder.take_numbers();
+  } else if (is_expected) {
     count(&Counters::combine_hits);
-    for (size_t i : last->made.captures) body->captures.push_back(recorder.captures()[i]);
-    body->fragment = last->made.fragment;
+    const Made& made = last[recorder.which_was_expected()]->made;
+    for (size_t i : made.captures) body->captures.push_back(recorder.captures()[i]);
+    body->fragment = made.fragment;
     return body;
   }
   Traced recorded = recorder.finish_as_recorded(results, request.what, request.at, root);

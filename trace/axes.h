@@ -27,11 +27,15 @@ int64_t count_or(std::string_view name, std::optional<base::Int> count, int64_t 
 // in_program() for a function with one result.
 template <class Fn>
 Tensor one_program(std::string_view what, SourceLocation at, Fn&& fn) {
+  if (Recorder::current() != nullptr) {
+    const PublicCall call(what, at);
+    return fn();
+  }
   return in_program(what, at, [&] { return std::vector<Tensor>{fn()}; })[0];
 }
 template <class Fn>
 Tensor one_program(std::string_view what, Fn&& fn) {
-  return in_program(what, [&] { return std::vector<Tensor>{fn()}; })[0];
+  return one_program(what, PublicCall::line_or({}), std::forward<Fn>(fn));
 }
 
 }  // namespace heddle::trace_internal

@@ -21,9 +21,10 @@ Tensor unary(Opcode opcode, const Operand& x) {
 }
 
 Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
-  const PublicCall call(user_name(opcode), x.at());
-  OperandPair pair = unify(x, y);
-  return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}});
+  return one_program(user_name(opcode), x.at(), [&] {
+    OperandPair pair = unify(x, y);
+    return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}});
+  });
 }
 
 bool is_whole(DType dtype) { return dtype == pred || is_integer(dtype); }
@@ -64,10 +65,12 @@ Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Opera
   const bool is_equality =
       direction == hlo::ComparisonDirection::kEq || direction == hlo::ComparisonDirection::kNe;
   if (!is_equality) refuse_chain(x, y);
-  OperandPair pair = unify(x, y);
-  return emit({.opcode = Opcode::kCompare,
-               .operands = {std::move(pair.a), std::move(pair.b)},
-               .attrs = hlo::CompareAttrs{.direction = direction}});
+  return one_program(name_of(direction), x.at(), [&] {
+    OperandPair pair = unify(x, y);
+    return emit({.opcode = Opcode::kCompare,
+                 .operands = {std::move(pair.a), std::move(pair.b)},
+                 .attrs = hlo::CompareAttrs{.direction = direction}});
+  });
 }
 
 // Integers divided by a C++ number with a point: neither of both answers is what all expect.

@@ -227,9 +227,31 @@ int64_t Indexing::checked(int64_t position, int64_t axis, const Shape& shape) {
          size);
 }
 
+namespace {
+
+// x from `start` on. In a program that runs at once the start is a number like others: the next one
+// needs no other program.
+Tensor part_of(const Tensor& x, int64_t start, int64_t count, int64_t axis, SourceLocation at) {
+  const Recorder* recorder = Recorder::current();
+  if (recorder == nullptr || !recorder->takes_starts())
+    return slice_in_dim({x, at}, start, start + count, 1, axis);
+  const DType dtype = x.dim(axis) > INT32_MAX ? s64 : s32;
+  std::vector<Tensor> operands{x};
+  for (int64_t i = 0; i < x.rank(); ++i)
+    operands.push_back(constant_like({i == axis ? start : 0, at}, dtype));
+  Dimensions sizes = x.shape().dimensions();
+  sizes[static_cast<size_t>(axis)] = count;
+  return emit({.opcode = hlo::Opcode::kDynamicSlice,
+               .operands = std::move(operands),
+               .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = std::move(sizes)},
+               .at = at});
+}
+
+}  // namespace
+
 int64_t Indexing::apply(int64_t position, int64_t axis, Tensor& out) const {
   int64_t at = checked(position, axis, out.shape());
-  out = squeeze({slice_in_dim({out, at_}, at, at + 1, 1, axis), at_}, {axis});
+  out = squeeze({part_of(out, at, 1, axis, at_), at_}, {axis});
   return 0;
 }
 
@@ -245,6 +267,8 @@ int64_t Indexing::apply(const Slice& slice, int64_t axis, Tensor& out) const {
                       ? slice_in_dim({out, at_}, 0, 0, 1, axis)
                       : slice_in_dim({out, at_}, lowest, range.start + 1, stride, axis);
     out = flip({part, at_}, {axis});
+  } else if (slice.step == 1 && range.count < size) {
+    out = part_of(out, range.start, range.count, axis, at_);
   } else if (range.start != 0 || range.stop != size || slice.step != 1) {
     out =
         slice_in_dim({out, at_}, range.start, std::max(range.start, range.stop), slice.step, axis);

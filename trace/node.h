@@ -57,6 +57,7 @@ struct Node {
   std::shared_ptr<Scope> scope;
   hlo::InstructionId instruction;
   runtime::BufferPtr buffer;
+  std::optional<Literal> number;  // that a recorder captured; nothing else has it
   std::shared_ptr<const hlo::Sharding> sharding;
   mutable bool has_remark = false;
   mutable std::shared_ptr<const Remark> remark;  // of a concrete value; set_remark, remark_of
@@ -89,6 +90,9 @@ void require_result(const Tensor& result);
 
 // "op: operand is a traced f32[3], made at a.cc:7, that escaped from the scan at a.cc:5; .."
 Status escaped_error(const Node& node, std::string_view op, std::string_view which = "operand");
+
+// A C++ number that a trace captures: it has no buffer before the program runs.
+Tensor captured_number(Literal literal, SourceLocation at);
 
 // A concrete tensor over a device buffer.
 Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at);

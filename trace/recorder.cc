@@ -89,11 +89,13 @@ void sort_captures(hlo::Computation& entry, std::vector<Tensor>& captures, bool 
 
 Recorder* Recorder::current() { return current_recorder; }
 
-Recorder::Recorder(std::string_view what, SourceLocation at, RecordingPtr expected, bool is_named)
+Recorder::Recorder(std::string_view what, SourceLocation at, Expected expected, bool is_named,
+                   Numbers numbers)
     : scope_(std::make_shared<Scope>()),
       replay_(std::move(expected)),
       outer_(current_recorder),
-      builder_(module_) {
+      builder_(module_),
+      numbers_policy_(outer_ ? std::min(numbers, outer_->numbers_policy_) : numbers) {
   scope_->what = what;
   scope_->where = at;
   scope_->is_named = is_named;
@@ -121,14 +123,64 @@ Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {
   return Tensor(std::move(node));
 }
 
-// From here on what is recorded is another trace than the expected one.
-void Recorder::leave_replay() {
+// From here on what is recorded is another trace than the expected one. Numbers that differ are
+// constants in it, or captures in the order of recording.
+void Recorder::leave_replay(Numbers other) {
   if (!replay_.is_on()) return;
-  replay_.stop([&](hlo::Instruction instruction, std::span<const Fragment> called) {
+  const size_t arguments = parameters_.size() - captures_.size();
+  const std::vector<Tensor> before = std::move(captures_);
+  std::vector<hlo::InstructionId> parameters;
+  numbers_.clear();
+  captures_.clear();
+  replay_.stop([&](hlo::Instruction instruction, std::span<const Fragment> called, bool is_other) {
+    if (is_other && other == Numbers::kMayBecomeOperands) {
+      captures_.push_back(captured_number(
+          instruction.attrs.get<hlo::ConstantAttrs>().literal, instruction.at));
+      instruction.opcode = hlo::Opcode::kParameter;
+    } else if (instruction.opcode == hlo::Opcode::kParameter) {
+      const auto number = static_cast<size_t>(instruction.attrs.get<hlo::ParameterAttrs>().number);
+      if (number >= arguments) captures_.push_back(before[number - arguments]);
+    }
+    const bool is_parameter = instruction.opcode == hlo::Opcode::kParameter;
+    if (is_parameter)
+      instruction.attrs = hlo::ParameterAttrs{.number = static_cast<int64_t>(parameters.size())};
     for (size_t i = 0; i < called.size(); ++i) instruction.called[i] = import(called[i]);
     builder_.set_location(instruction.at);
-    builder_.append(std::move(instruction));
+    const hlo::InstructionId id = builder_.append(std::move(instruction));
+    if (!is_parameter) return;
+    if (parameters.size() >= arguments && captures_.back().node()->number) numbers_.push_back(id);
+    parameters.push_back(id);
   });
+  parameters_ = std::move(parameters);
+}
+
+Tensor Recorder::take(hlo::InstructionId number, Literal literal, SourceLocation at) {
+  captures_.push_back(captured_number(std::move(literal), at));
+  parameters_.push_back(number);
+  numbers_.push_back(number);
+  return wrap(number, at);
+}
+
+// A number that is an operand from the beginning, where this trace takes any.
+Tensor Recorder::number(Literal literal, SourceLocation at) {
+  if (numbers_policy_ == Numbers::kConstants) return constant(std::move(literal), at);
+  hlo::InstructionId id;
+  if (replay_.is_on()) id = replay_.match_operand(literal.shape(), at);
+  if (!id.valid()) {
+    leave_replay();
+    id = builder_.parameter(literal.shape());
+    builder_.mutable_at(id).at = at;
+  }
+  return take(id, std::move(literal), at);
+}
+
+// What a loop's body takes comes through the trace around it.
+void Recorder::hand_numbers_out() {
+  if (outer_ == nullptr) return;
+  for (Tensor& capture : captures_) {
+    const Node& node = *capture.node();
+    if (node.number) capture = outer_->number(*node.number, node.where);
+  }
 }
 
 hlo::InstructionId Recorder::add_parameter(const Shape& shape, const hlo::Sharding* sharding,
@@ -199,6 +251,7 @@ std::optional<Number> Recorder::number_behind(hlo::InstructionId id) const {
       const auto place = std::ranges::find(parameters_, now);
       const size_t number = static_cast<size_t>(place - parameters_.begin());
       if (number < arguments || number - arguments >= captures_.size()) return std::nullopt;
+      if (captures_[number - arguments].node()->number) continue;
       if (!(found = trace_internal::number_behind(captures_[number - arguments])))
         return std::nullopt;
     } else if (instruction.opcode != hlo::Opcode::kConstant) {
@@ -300,8 +353,9 @@ std::vector<Tensor> Recorder::record(const Operation& operation) {
 Tensor Recorder::constant(Literal literal, SourceLocation given) {
   const SourceLocation at = PublicCall::line_or(given);
   if (replay_.is_on()) {
-    if (hlo::InstructionId id = replay_.match_constant(literal, at); id.valid())
-      return wrap(id, at);
+    const bool may_differ = numbers_policy_ != Numbers::kConstants;
+    if (hlo::InstructionId id = replay_.match_number(literal, at, may_differ); id.valid())
+      return replay_.is_operand(id) ? take(id, std::move(literal), at) : wrap(id, at);
     leave_replay();
   }
   builder_.set_location(at);
@@ -364,6 +418,7 @@ Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string
                                     SourceLocation at, Root kind) {
   const std::vector<hlo::InstructionId> ids = root_operands(results, what, at, kind);
   leave_replay();
+  hand_numbers_out();
   hlo::InstructionId root =
       kind == Root::kBare ? ids[0] : value_or_throw(builder_.add(hlo::Opcode::kTuple, ids), at);
   hlo::Computation computation = std::move(builder_).finish(root);
@@ -377,13 +432,16 @@ bool Recorder::ends_as_expected(std::span<const Tensor> results, std::string_vie
                                 SourceLocation at, Root kind) {
   if (!replay_.is_on()) return false;
   const std::vector<hlo::InstructionId> ids = root_operands(results, what, at, kind);
-  return replay_.is_on() && replay_.ends_with(ids, kind == Root::kBare, captures_.size());
+  if (!replay_.is_on() || !replay_.ends_with(ids, kind == Root::kBare, captures_.size()))
+    return false;
+  if (!has_other_numbers()) hand_numbers_out();
+  return true;
 }
 
 std::optional<Recording> Recorder::recording_of(const Traced& traced) {
   const hlo::Computation& entry = traced.module.entry_computation();
   if (has_pasted_ || entry.instructions.size() > kMaxRecording) return std::nullopt;
-  return Recording{entry, std::move(imports_), traced.captures.size()};
+  return Recording{entry, std::move(imports_), traced.captures.size(), numbers_};
 }
 
 void count_trace() {
@@ -400,12 +458,9 @@ struct Made {
 };
 using Programs = Recordings<Made>;
 
-// The executable of a trace that came as expected, for these arguments; null where it is gone or
-// another device's.
-std::shared_ptr<runtime::Executable> still_fits(const Made& made,
-                                                std::span<const runtime::BufferPtr> buffers,
-                                                std::string_view what, SourceLocation at) {
-  if (device_of(buffers, what, at).serial() != made.device) return nullptr;
+// The executable of a trace that came as expected; null where it is gone or another device's.
+std::shared_ptr<runtime::Executable> still_fits(const Made& made, const runtime::Device& device) {
+  if (device.serial() != made.device) return nullptr;
   std::shared_ptr<runtime::Executable> executable = made.executable.lock();
   if (executable) used_again(made.hash, executable);
   return executable;
@@ -417,23 +472,29 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation given,
   const SourceLocation at = PublicCall::line_or(given);
   const uint64_t place = place_of(what.data(), nullptr, at);
   Programs* programs = Programs::of_thread();
-  const Programs::EntryPtr last = programs ? programs->at(place) : nullptr;
+  const auto last = programs ? programs->all_at(place) : Programs::Entries();
   std::shared_ptr<runtime::Executable> executable;
   std::vector<runtime::BufferPtr> buffers;
   Traced traced;
   std::optional<Recording> recording;
   {
-    Recorder recorder(what == kSubscript ? "index" : what, at,
-                      last ? RecordingPtr(last, &last->recording) : nullptr);
+    const bool is_subscript = what == kSubscript;
+    Recorder recorder(is_subscript ? "index" : what, at, expected_of(last), false,
+                      is_subscript ? Recorder::Numbers::kWithStarts
+                                   : Recorder::Numbers::kMayBecomeOperands);
     const std::vector<Tensor> results = fn();
     if (recorder.ends_as_expected(results, what, at)) {
-      buffers = buffers_of(recorder.captures(), what, at);
-      executable = still_fits(last->made, buffers, what, at);
+      runtime::Device& device = append_buffers(recorder.captures(), buffers, what, at);
+      if (!recorder.has_other_numbers())
+        executable = still_fits(last[recorder.which_was_expected()]->made, device);
+      else
+        recorder.take_numbers();
     }
     if (!executable) {
       traced = recorder.finish_as_recorded(results, what, at);
       recording = recorder.recording_of(traced);
-      buffers = buffers_of(traced.captures, what, at);
+      buffers.clear();
+      append_buffers(traced.captures, buffers, what, at);
     }
   }
   if (!executable) {
@@ -476,7 +537,7 @@ Traced trace_flat(std::string what, std::span<const Shape> shapes,
                   base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                   SourceLocation at, std::span<const Tensor> like, bool is_named) {
   count_trace();
-  Recorder recorder(what, at, nullptr, is_named);
+  Recorder recorder(what, at, {}, is_named);
   std::vector<Tensor> arguments;
   arguments.reserve(shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -494,15 +555,16 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
   using Fragments = Recordings<Fragment>;
   const uint64_t place = place_of(what.data(), nullptr, PublicCall::line_or(at));
   Fragments* fragments = Fragments::of_thread();
-  const Fragments::EntryPtr last = fragments ? fragments->at(place) : nullptr;
-  Recorder recorder(what, at, last ? RecordingPtr(last, &last->recording) : nullptr);
+  const auto last = fragments ? fragments->all_at(place) : Fragments::Entries();
+  Recorder recorder(what, at, expected_of(last));
   recorder.set_given_to(PublicCall::function_or(what));
   std::vector<Tensor> parameters;
   for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));
   std::vector<Tensor> results = as_users_code([&] { return fn(parameters); });
   for (const Tensor& result : results) require_result(result);
   const Recorder::Root root = results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple;
-  if (recorder.ends_as_expected(results, what, at, root)) return last->made;
+  if (recorder.ends_as_expected(results, what, at, root))
+    return last[recorder.which_was_expected()]->made;
   Traced traced = recorder.finish_as_recorded(results, what, at, root);
   std::optional<Recording> recording = recorder.recording_of(traced);
   if (!traced.captures.empty()) {

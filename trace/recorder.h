@@ -62,10 +62,16 @@ Traced in_canonical_order(Traced recorded, bool root_has_captures);
 
 class Recorder {
  public:
-  // `expected`: what is likely to be recorded; null: no guess. `is_named`: what is the name of a
-  // Function of the user's.
-  Recorder(std::string_view what, SourceLocation at, RecordingPtr expected = nullptr,
-           bool is_named = false);
+  // What becomes of a C++ number: a constant, which passes fold. In what runs at once it becomes an
+  // operand, a capture, from the second time on that the trace comes again and differs in it; so
+  // the next number finds the same program.
+  // kWithStarts: those that x[..] is given as well.
+  enum class Numbers : uint8_t { kConstants, kMayBecomeOperands, kWithStarts };
+
+  // `expected`: what is likely to be recorded. `is_named`: what is the name of a
+  // Function of the user's. Numbers inside of a trace whose own are constants are constants too.
+  Recorder(std::string_view what, SourceLocation at, Expected expected = {},
+           bool is_named = false, Numbers numbers = Numbers::kConstants);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -101,7 +107,13 @@ class Recorder {
   // one. Where it is not, nothing has ended.
   bool ends_as_expected(std::span<const Tensor> results, std::string_view what, SourceLocation at,
                         Root root = Root::kTuple);
-  // The captured values, in the order of recording.
+  [[nodiscard]] bool takes_starts() const { return numbers_policy_ == Numbers::kWithStarts; }
+  // After ends_as_expected(): whether the trace is the expected one but for numbers; and makes these operands.
+  [[nodiscard]] bool has_other_numbers() const { return replay_.has_other_numbers(); }
+  [[nodiscard]] size_t which_was_expected() const { return replay_.which(); }
+  void take_numbers() { leave_replay(Numbers::kMayBecomeOperands); }
+  // The captured values, in the order of recording. Numbers among them are concrete without a
+  // buffer (append_buffers()), or constants of the trace around this one.
   [[nodiscard]] const std::vector<Tensor>& captures() const { return captures_; }
   // What finish_as_recorded() gave, to be expected the next time; none where it is long, or has
   // pasted instructions, which are never compared.
@@ -118,7 +130,10 @@ class Recorder {
   hlo::InstructionId add(const Operation& operation);
   StatusOr<hlo::InstructionId> append(const Step& step);
   hlo::ComputationId import(const Fragment& fragment);
-  void leave_replay();
+  void leave_replay(Numbers other = Numbers::kConstants);
+  Tensor number(Literal literal, SourceLocation at);
+  Tensor take(hlo::InstructionId number, Literal literal, SourceLocation at);
+  void hand_numbers_out();
   std::vector<hlo::InstructionId> root_operands(std::span<const Tensor> results,
                                                 std::string_view what, SourceLocation at,
                                                 Root kind);
@@ -136,6 +151,8 @@ class Recorder {
       capture_of_traced_;  // by node, kept alive in captures_
   std::vector<hlo::InstructionId> parameters_;
   bool has_pasted_ = false;
+  Numbers numbers_policy_;
+  std::vector<hlo::InstructionId> numbers_;  // parameters that are C++ numbers
   std::unordered_map<const hlo::Module*, hlo::ComputationId> imported_;
   std::vector<std::pair<Fragment, hlo::ComputationId>> imports_;  // keeps their keys alive
 };

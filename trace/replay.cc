@@ -35,49 +35,131 @@ uint64_t place_of(const void* kind, const void* types, SourceLocation at) {
 }
 
 // Of an instruction that was recorded and not pasted: each of its callees was imported.
-const Fragment& Replay::import(hlo::ComputationId id) const {
-  return std::ranges::find(expected_->imports, id, [](const auto& i) { return i.second; })->first;
+const Fragment& Recording::import(hlo::ComputationId id) const {
+  return std::ranges::find(imports, id, [](const auto& i) { return i.second; })->first;
+}
+
+bool Recording::is_number(size_t instruction) const {
+  return std::ranges::binary_search(numbers, instruction, {}, &hlo::InstructionId::value);
+}
+
+namespace {
+
+// The instruction of number i, in both; of a constant its type, where any number will do.
+bool same_instruction(const Recording& a, const Recording& b, size_t i, bool any_number) {
+  const hlo::Instruction &x = a.computation.instructions[i], &y = b.computation.instructions[i];
+  if (x.opcode != y.opcode || x.shape != y.shape || x.operands != y.operands ||
+      x.called.size() != y.called.size() || !(x.extras.get() == y.extras.get()) ||
+      a.is_number(i) != b.is_number(i))
+    return false;
+  for (size_t k = 0; k < x.called.size(); ++k) {
+    if (a.import(x.called[k]) != b.import(y.called[k])) return false;
+  }
+  return x.opcode == hlo::Opcode::kParameter ||
+         (same_place(x.at, y.at) && (any_number || x.attrs == y.attrs));
+}
+
+}  // namespace
+
+bool Replay::begins_alike(const Recording& other) const {
+  if (other.computation.instructions.size() < matched_) return false;
+  auto given = given_.begin();
+  for (size_t i = 0; i < matched_; ++i) {
+    const bool is_given = given != given_.end() && given->id.value == i;
+    if (is_given) ++given;
+    if (!same_instruction(*expected_, other, i, is_given)) return false;
+  }
+  return true;
+}
+
+bool Replay::switch_over() {
+  for (size_t i = which_ + 1; i < all_.size() && all_[i]; ++i) {
+    if (!begins_alike(*all_[i])) continue;
+    which_ = i;
+    expected_ = all_[i].get();
+    for (Given& given : given_)
+      given.is_other = !(at(given.id).attrs.get<hlo::ConstantAttrs>().literal == given.value);
+    return true;
+  }
+  return false;
+}
+
+template <class TryMatch>
+hlo::InstructionId Replay::first_match(const TryMatch& try_match) {
+  do {
+    const hlo::Instruction* have = next();
+    if (have && try_match(*have)) return hlo::InstructionId(matched_++);
+  } while (switch_over());
+  return {};
+}
+
+bool Replay::next_is_number() const { return expected_->is_number(matched_); }
+
+bool Replay::matches(const Step& step) const {
+  const hlo::Instruction& have = *next();
+  const bool same = have.opcode == step.opcode &&
+                    std::ranges::equal(have.operands, step.operands) &&
+                    have.called.size() == step.called.size() && same_place(have.at, step.at) &&
+                    (!step.declared || *step.declared == have.shape) &&
+                    have.attrs == step.attrs && same_extras(have, step);
+  if (!same) return false;
+  for (size_t i = 0; i < step.called.size(); ++i) {
+    if (expected_->import(have.called[i]) != step.called[i]) return false;
+  }
+  return true;
 }
 
 hlo::InstructionId Replay::match(const Step& step) {
-  const hlo::Instruction* have = next();
-  const bool same = have && have->opcode == step.opcode &&
-                    std::ranges::equal(have->operands, step.operands) &&
-                    have->called.size() == step.called.size() && same_place(have->at, step.at) &&
-                    (!step.declared || *step.declared == have->shape) &&
-                    have->attrs == step.attrs && same_extras(*have, step);
-  if (!same) return {};
-  for (size_t i = 0; i < step.called.size(); ++i) {
-    if (import(have->called[i]) != step.called[i]) return {};
-  }
-  return hlo::InstructionId(matched_++);
+  return first_match([&](const hlo::Instruction&) { return matches(step); });
 }
 
 hlo::InstructionId Replay::match_parameter(const Shape& shape, const hlo::Sharding* sharding,
                                            SourceLocation at) {
-  const hlo::Instruction* have = next();
-  if (!have || have->opcode != hlo::Opcode::kParameter || have->shape != shape ||
-      !same_sharding(*have, sharding))
-    return {};
-  parameters_.push_back(at);
-  return hlo::InstructionId(matched_++);
+  const hlo::InstructionId id = first_match([&](const hlo::Instruction& have) {
+    return have.opcode == hlo::Opcode::kParameter && have.shape == shape &&
+           same_sharding(have, sharding) && !next_is_number();
+  });
+  if (id.valid()) parameters_.push_back(at);
+  return id;
 }
 
-hlo::InstructionId Replay::match_constant(const Literal& literal, SourceLocation at) {
-  const hlo::Instruction* have = next();
-  if (!have || have->opcode != hlo::Opcode::kConstant || !same_place(have->at, at) ||
-      !(have->attrs.get<hlo::ConstantAttrs>().literal == literal))
-    return {};
-  return hlo::InstructionId(matched_++);
+hlo::InstructionId Replay::match_number(const Literal& number, SourceLocation at, bool may_differ) {
+  bool is_operand = false, is_other = false;
+  const hlo::InstructionId id = first_match([&](const hlo::Instruction& have) {
+    if (have.shape != number.shape()) return false;
+    is_operand = may_differ && next_is_number();
+    if (is_operand) return true;
+    if (have.opcode != hlo::Opcode::kConstant || !same_place(have.at, at)) return false;
+    is_other = !(have.attrs.get<hlo::ConstantAttrs>().literal == number);
+    return !is_other || (may_differ && is_number(number));
+  });
+  if (id.valid() && is_operand) parameters_.push_back(at);
+  if (id.valid() && !is_operand && may_differ && is_number(number))
+    given_.push_back({id, number, is_other});
+  return id;
 }
 
-bool Replay::ends_with(std::span<const hlo::InstructionId> root, bool is_bare,
+hlo::InstructionId Replay::match_operand(const Shape& shape, SourceLocation at) {
+  const hlo::InstructionId id = first_match(
+      [&](const hlo::Instruction& have) { return next_is_number() && have.shape == shape; });
+  if (id.valid()) parameters_.push_back(at);
+  return id;
+}
+
+bool Replay::ends_here(std::span<const hlo::InstructionId> root, bool is_bare,
                        size_t captures) const {
   const hlo::Computation& all = expected_->computation;
   if (captures != expected_->captures) return false;
   if (is_bare) return matched_ == all.instructions.size() && all.root == root[0];
   return matched_ + 1 == all.instructions.size() && all.root == hlo::InstructionId(matched_) &&
          std::ranges::equal(all.root_instruction().operands, root);
+}
+
+bool Replay::ends_with(std::span<const hlo::InstructionId> root, bool is_bare, size_t captures) {
+  do {
+    if (ends_here(root, is_bare, captures)) return true;
+  } while (switch_over());
+  return false;
 }
 
 }  // namespace heddle::trace_internal

@@ -4,6 +4,7 @@
 // comparison: what agreed so far is copied, and recording goes on. Private to Heddle.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -27,8 +28,16 @@ struct Recording {
   hlo::Computation computation;  // in the order of recording, with its root
   std::vector<std::pair<Fragment, hlo::ComputationId>> imports;  // in the order of their first call
   size_t captures = 0;  // parameters that are captured values
+  std::vector<hlo::InstructionId> numbers = {};  // those of them that are C++ numbers
+
+  [[nodiscard]] const Fragment& import(hlo::ComputationId id) const;
+  [[nodiscard]] bool is_number(size_t instruction) const;
 };
 using RecordingPtr = std::shared_ptr<const Recording>;
+
+// The last traces at one place, newest first and null behind them: x[i][j] is two traces in a line.
+inline constexpr size_t kMostExpected = 4;
+using Expected = std::array<RecordingPtr, kMostExpected>;
 
 // One instruction that is about to be recorded.
 struct Step {
@@ -43,12 +52,16 @@ struct Step {
   SourceLocation at;
 };
 
-// Follows a recording. It is on from the beginning to the first disagreement.
+// Follows a recording, and another one that begins alike where they disagree. It is on from the
+// beginning to the end of the last of them that agrees.
 class Replay {
  public:
-  explicit Replay(RecordingPtr expected) : expected_(std::move(expected)) {}
+  explicit Replay(Expected expected)
+      : all_(std::move(expected)), expected_(all_[0].get()) {}
 
   [[nodiscard]] bool is_on() const { return expected_ != nullptr; }
+  // The place among the expected ones of that which is followed.
+  [[nodiscard]] size_t which() const { return which_; }
   [[nodiscard]] const hlo::Instruction& at(hlo::InstructionId id) const {
     return expected_->computation.at(id);
   }
@@ -58,13 +71,25 @@ class Replay {
   hlo::InstructionId match(const Step& step);
   hlo::InstructionId match_parameter(const Shape& shape, const hlo::Sharding* sharding,
                                      SourceLocation at);
-  hlo::InstructionId match_constant(const Literal& literal, SourceLocation at);
+  // A constant. `may_differ`: also where the recording has another number of this type, or takes
+  // one as an operand.
+  hlo::InstructionId match_number(const Literal& number, SourceLocation at, bool may_differ);
+  // Only where the recording takes a number of this type as an operand.
+  hlo::InstructionId match_operand(const Shape& shape, SourceLocation at);
+  [[nodiscard]] bool is_operand(hlo::InstructionId matched) const {
+    return expected_->is_number(matched.value);
+  }
+  // Whether a number was matched that is another one in the recording.
+  [[nodiscard]] bool has_other_numbers() const {
+    return std::ranges::any_of(given_, &Given::is_other);
+  }
   // Whether all of the recording was matched, and its root is this: the lone id, or the tuple of
   // the ids.
   [[nodiscard]] bool ends_with(std::span<const hlo::InstructionId> root, bool is_bare,
-                               size_t captures) const;
+                               size_t captures);
 
-  // Turns off. Calls keep(instruction, fragments that it calls) for each one that was matched.
+  // Turns off. Calls keep(instruction, fragments that it calls, is another number) for each one that
+  // was matched.
   template <class Keep>
   void stop(Keep&& keep);
 
@@ -73,24 +98,55 @@ class Replay {
     const auto& all = expected_->computation.instructions;
     return matched_ < all.size() ? &all[matched_] : nullptr;
   }
-  [[nodiscard]] const Fragment& import(hlo::ComputationId id) const;
+  // try_match() of the recording that is followed, and then of those that begin alike.
+  template <class TryMatch>
+  hlo::InstructionId first_match(const TryMatch& try_match);
+  [[nodiscard]] bool matches(const Step& step) const;
+  [[nodiscard]] bool ends_here(std::span<const hlo::InstructionId> root, bool is_bare,
+                               size_t captures) const;
+  // Goes on with the next one that has the same instructions until here.
+  bool switch_over();
+  [[nodiscard]] bool begins_alike(const Recording& other) const;
+  [[nodiscard]] bool next_is_number() const;
 
-  RecordingPtr expected_;
+  Expected all_;
+  size_t which_ = 0;
+  const Recording* expected_;  // null: off
   size_t matched_ = 0;
   std::vector<SourceLocation> parameters_;  // where the matched ones were made
+  // Constants that may differ, in order.
+  struct Given {
+    hlo::InstructionId id;
+    Literal value;
+    bool is_other;  // than that of the recording
+  };
+  std::vector<Given> given_;
 };
 
 template <class Keep>
 void Replay::stop(Keep&& keep) {
   size_t parameter = 0;
+  auto given = given_.begin();
   for (size_t i = 0; i < matched_; ++i) {
     hlo::Instruction instruction = expected_->computation.instructions[i];
     if (instruction.opcode == hlo::Opcode::kParameter) instruction.at = parameters_[parameter++];
+    const bool is_given = given != given_.end() && given->id.value == i;
+    const bool is_other = is_given && given->is_other;
+    if (is_other) instruction.attrs = hlo::ConstantAttrs{.literal = std::move(given->value)};
+    if (is_given) ++given;
     std::vector<Fragment> called;
-    for (hlo::ComputationId id : instruction.called) called.push_back(import(id));
-    keep(std::move(instruction), called);
+    for (hlo::ComputationId id : instruction.called) called.push_back(expected_->import(id));
+    keep(std::move(instruction), called, is_other);
   }
+  given_.clear();
   expected_ = nullptr;
+}
+
+// A constant that may be an operand instead: a C++ number, or a few.
+[[nodiscard]] inline bool is_number(const Literal& literal) {
+  constexpr int64_t kMostBytes = 64;
+  return literal.shape().is_array() && literal.shape().byte_size() <= kMostBytes &&
+         literal.shape().byte_size() > 0 && !literal.is_elided();
 }
 
 // Longer traces are not kept: what a thread holds is bounded.
@@ -102,22 +158,26 @@ uint64_t place_of(const void* kind, const void* types, SourceLocation at);
 void forget_recordings();  // of all threads
 uint64_t recordings_epoch();
 
-// The last entry of each place of a program. One table a thread, so that no lookup takes a lock; an
-// entry that another place overwrites is made again. A table holds at most kSlots entries.
-template <class Entry>
+// The last entries of each place of a program. One table a thread, so that no lookup takes a lock;
+// an entry that another place overwrites is made again. A table has kSlots places.
+template <class Entry, size_t kEntries = 1>
 class LastOfPlace {
  public:
   using EntryPtr = std::shared_ptr<const Entry>;
+  using Entries = std::array<EntryPtr, kEntries>;
 
-  // The last entry of a place, or null.
-  [[nodiscard]] EntryPtr at(uint64_t place) {
+  // The last entries of a place, newest first and null behind them.
+  [[nodiscard]] Entries all_at(uint64_t place) {
     Slot& slot = slots_[place % kSlots];
     if (slot.epoch != recordings_epoch()) slot = {};
-    return slot.place == place ? slot.entry : nullptr;
+    return slot.place == place ? slot.entries : Entries();
   }
+  [[nodiscard]] EntryPtr at(uint64_t place) { return all_at(place)[0]; }
   void keep(uint64_t place, Entry entry) {
-    slots_[place % kSlots] = {std::make_shared<const Entry>(std::move(entry)), place,
-                              recordings_epoch()};
+    Entries entries = all_at(place);
+    std::ranges::move_backward(entries.begin(), entries.end() - 1, entries.end());
+    entries[0] = std::make_shared<const Entry>(std::move(entry));
+    slots_[place % kSlots] = {std::move(entries), place, recordings_epoch()};
   }
 
   // This thread's table; null when the thread's variables are being destroyed: what still runs then
@@ -135,7 +195,7 @@ class LastOfPlace {
 
  private:
   struct Slot {
-    EntryPtr entry;
+    Entries entries;
     uint64_t place = 0;
     uint64_t epoch = 0;
   };
@@ -150,6 +210,14 @@ struct Recorded {
   Made made;
 };
 template <class Made>
-using Recordings = LastOfPlace<Recorded<Made>>;
+using Recordings = LastOfPlace<Recorded<Made>, kMostExpected>;
+
+template <class Made>
+Expected expected_of(const std::array<std::shared_ptr<const Recorded<Made>>, kMostExpected>& last) {
+  Expected expected;
+  for (size_t i = 0; i < last.size() && last[i]; ++i)
+    expected[i] = RecordingPtr(last[i], &last[i]->recording);
+  return expected;
+}
 
 }  // namespace heddle::trace_internal

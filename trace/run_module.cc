@@ -7,6 +7,7 @@
 #include "heddle/base/lru.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
+#include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
 #include "heddle/transform/canonical.h"
@@ -79,17 +80,35 @@ std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_v
   return buffers;
 }
 
+Device& append_buffers(std::span<const Tensor> tensors, std::vector<BufferPtr>& buffers,
+                       std::string_view what, SourceLocation at) {
+  const size_t first = buffers.size();
+  buffers.reserve(first + tensors.size());
+  for (const Tensor& tensor : tensors) {
+    const bool is_number = tensor.node() && tensor.node()->number;
+    buffers.push_back(is_number ? nullptr : buffer_of(tensor, what, at));
+  }
+  Device& device = device_of(buffers, what, at);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    BufferPtr& buffer = buffers[first + i];
+    if (!buffer)
+      buffer = value_or_throw(runtime::number_to_device(device, *tensors[i].node()->number), at);
+  }
+  return device;
+}
+
 Device& device_of(std::span<const BufferPtr> buffers, std::string_view what, SourceLocation at) {
-  if (buffers.empty()) return *value_or_throw(runtime::find_default_device(), at);
-  Device& device = buffers[0]->device();
+  Device* device = nullptr;
   for (const BufferPtr& buffer : buffers) {
-    if (&buffer->device() == &device) continue;
+    if (!buffer) continue;  // a number, which goes to the device of the others
+    if (device == nullptr) device = &buffer->device();
+    if (&buffer->device() == device) continue;
     throw Error(base::invalid_argument(
-                    what, ": operands are on ", device.name(), " and on ", buffer->device().name(),
+                    what, ": operands are on ", device->name(), " and on ", buffer->device().name(),
                     "; all must be on one device, make them under one default device"),
                 at);
   }
-  return device;
+  return device ? *device : *value_or_throw(runtime::find_default_device(), at);
 }
 
 std::vector<Tensor> run_executable(Executable& executable, std::span<const BufferPtr> arguments,

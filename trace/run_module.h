@@ -28,6 +28,13 @@ void used_again(uint64_t hash, const std::shared_ptr<runtime::Executable>& execu
 std::vector<runtime::BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what,
                                            SourceLocation at);
 
+// Appends the buffers of concrete tensors and returns the device that all of `buffers` are on (as
+// device_of()). Captured numbers go there now, counted in `number_operands`.
+// errors: throws Error naming the operand that has none
+runtime::Device& append_buffers(std::span<const Tensor> tensors,
+                                std::vector<runtime::BufferPtr>& buffers, std::string_view what,
+                                SourceLocation at);
+
 // The device that the buffers are on, or the default one. errors: throws Error where they are on
 // several
 runtime::Device& device_of(std::span<const runtime::BufferPtr> buffers, std::string_view what,

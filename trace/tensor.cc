@@ -139,6 +139,15 @@ Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at) {
   return Tensor(std::move(node));
 }
 
+Tensor captured_number(Literal literal, SourceLocation at) {
+  auto node = std::make_shared<Node>();
+  node->shape = literal.shape();
+  node->where = at;
+  node->id = next_value_id();
+  node->number = std::move(literal);
+  return Tensor(std::move(node));
+}
+
 Placeholder placeholder_of(const Node& node) {
   return {node.id, node.shape, node.where, node.sharding};
 }

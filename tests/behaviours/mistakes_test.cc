@@ -46,7 +46,8 @@ TEST(TypedProgram, IsCalledAsTheFunctionWas) {
   const auto compiled = twice.compile();
   EXPECT_THAT(compiled(ones({2})).to_vector<float>(), ElementsAre(2, 2));
   const CompiledProgram plain = twice.compile("interpreter:0");
-  EXPECT_THAT(plain.call<Tensor>(ones({2})).to_vector<float>(), ElementsAre(2, 2));
+  EXPECT_THAT(plain.call<Tensor>(device_put(ones({2}), "interpreter:0")).to_vector<float>(),
+              ElementsAre(2, 2));
 }
 
 TEST(TypedProgram, TakesAndReturnsTrees) {

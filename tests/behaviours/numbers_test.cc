@@ -1,0 +1,155 @@
+// C++ numbers in what runs at once: from the second number on that a call comes with, it is an
+// operand, and the next one compiles nothing.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "heddle/heddle.h"
+#include "heddle/runtime/support_test.h"
+#include "heddle/testing.h"
+
+namespace heddle {
+namespace {
+
+// Calls run(0) and run(1), and then with four other numbers, for which nothing is lowered, compiled
+// or moved.
+void expect_one_program(const std::function<void(int)>& run) {
+  run(0);
+  run(1);
+  const Counters before = counters();
+  for (int i = 2; i < 6; ++i) run(i);
+  const Counters did = counters() - before;
+  EXPECT_EQ(did.lowerings, 0);
+  EXPECT_EQ(did.compiles, 0);
+  EXPECT_EQ(did.uploads, 0);
+  EXPECT_GE(did.number_operands, 4);
+}
+
+float first_of(const Tensor& x) { return reshape(x, {x.size()})[0].item<float>(); }
+
+TEST(Numbers, OfAnOpAreOperands) {
+  const Tensor x = ones({4});
+  expect_one_program([&](int i) { EXPECT_EQ(sum(x * double(i)).item<float>(), 4.0f * i); });
+  expect_one_program([&](int i) { EXPECT_EQ(first_of(full({2, 2}, double(i))), float(i)); });
+  expect_one_program([&](int i) {
+    EXPECT_EQ(clamp(double(i), x * 3.0, i + 0.5)[0].item<float>(), std::clamp(3.0f, i + 0.f, i + .5f));
+  });
+}
+
+TEST(Numbers, ThatIndexAreOperands) {
+  const Tensor x = reshape(arange(60.0f), {10, 6});
+  expect_one_program([&](int i) { EXPECT_EQ((x[{i, i}].item<float>()), 7.0f * i); });
+  expect_one_program([&](int i) { EXPECT_EQ(x[-1 - i][0].item<float>(), 54.0f - 6 * i); });
+  expect_one_program([&](int i) {
+    const Tensor rows = x[Slice{i, i + 3}];
+    EXPECT_EQ(rows.shape(), Shape(f32, {3, 6}));
+    EXPECT_EQ(first_of(rows), 6.0f * i);
+  });
+  expect_one_program([&](int i) {
+    EXPECT_EQ((x.at({i, 2}).set(double(-i))[{i, 2}].item<float>()), float(-i));
+  });
+  EXPECT_THROW(x[10], Error);
+}
+
+TEST(Numbers, ASliceOfAnotherSizeIsAnotherProgram) {
+  const Tensor x = arange(10.0f);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ((x[Slice{i, 10}].size()), 10 - i);
+    EXPECT_EQ((first_of(x[Slice{i, 10}])), float(i));
+  }
+}
+
+TEST(Numbers, OfRandomKeysAreOperands) {
+  const Tensor key = random::key(7);
+  expect_one_program([&](int i) { EXPECT_EQ(random::key(i).to_vector<uint32_t>()[1], uint32_t(i)); });
+  expect_one_program([&](int i) { (void)random::fold_in(key, i); });
+  EXPECT_NE(random::fold_in(key, 3).to_vector<uint32_t>(),
+            random::fold_in(key, 4).to_vector<uint32_t>());
+}
+
+TEST(Numbers, OfLoopsBodiesAreOperands) {
+  const Tensor xs = arange(4.0f);
+  expect_one_program([&](int i) {
+    const double rate = i;
+    const auto step = [rate](Tensor c, Tensor x) { return std::pair(c + rate * x, c * rate); };
+    const auto [end, all] = scan(step, zeros({}), xs);
+    EXPECT_EQ(end.item<float>(), 6.0f * i);
+  });
+  expect_one_program([&](int i) {
+    const double limit = 10 * i + 5;
+    const Tensor end = while_loop([limit](Tensor c) { return c < limit; },
+                                  [](Tensor c) { return c + 10.0; }, zeros({}));
+    EXPECT_EQ(end.item<float>(), 10.0f * (i + 1));
+  });
+  expect_one_program([&](int i) {
+    const double rate = i;
+    const auto twice = [rate](Tensor, Tensor a) { return a * rate; };
+    const auto step = [&](Tensor c, Tensor x) {
+      return std::pair(c + fori_loop(0, 2, twice, x), None{});
+    };
+    EXPECT_EQ(scan(step, zeros({}), xs).first.item<float>(), 6.0f * i * i);
+  });
+  expect_one_program([&](int i) {
+    const double rate = i;
+    const Tensor y = cond(sum(xs) > 1.0, [rate](Tensor a) { return a * rate; },
+                          [](Tensor a) { return a; }, xs);
+    EXPECT_EQ(y[2].item<float>(), 2.0f * i);
+  });
+}
+
+TEST(Numbers, OfSeveralThatStayAreConstants) {
+  const Tensor xs = arange(4.0f);
+  for (int i = 0; i < 6; ++i) {
+    const double changes = i;
+    const auto step = [&](Tensor c, Tensor x) { return std::pair(c * 0.5 + x * changes, c + 1.0); };
+    const auto [end, all] = scan(step, ones({}), xs);
+    float want = 1;
+    for (int x = 0; x < 4; ++x) want = want * 0.5f + float(x * i);
+    EXPECT_EQ(end.item<float>(), want);
+  }
+}
+
+// A trace promises that what it recorded stays: numbers are constants in it, which fold.
+TEST(Numbers, InATraceAreConstants) {
+  for (int i = 0; i < 4; ++i) {
+    const auto program = trace([&](Tensor x) { return x * double(i); }, ones({3}));
+    EXPECT_NE(program.hlo_text().find("constant("), std::string::npos);
+    EXPECT_EQ(program(ones({3}))[0].item<float>(), float(i));
+  }
+}
+
+TEST(Numbers, OfANamedFunctionAreConstants) {
+  const Tensor xs = arange(4.0f);
+  double rate = 1;
+  const Function step("rated", [&](Tensor c, Tensor x) { return std::pair(c + rate * x, None{}); });
+  EXPECT_EQ(scan(step, zeros({}), xs).first.item<float>(), 6);
+  rate = 2;  // the name promises that nothing like this is read
+  EXPECT_EQ(scan(step, zeros({}), xs).first.item<float>(), 6);
+}
+
+TEST(Numbers, AGuardDoesNotForbidThem) {
+  const Tensor x = ones({4});
+  for (int i = 0; i < 4; ++i) {
+    const TransferGuard none(TransferGuard::Policy::kForbid);
+    (void)(x * double(i));
+  }
+}
+
+TEST(Numbers, GoToEachDeviceOfAMesh) {
+  const Mesh mesh({{"data", 4}}, runtime::four_devices());
+  const Tensor x = array(std::vector<float>(4, 1), {4}, Sharding(mesh, {"data"}));
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ((x * double(i)).to_vector<float>(), std::vector<float>(4, float(i)));
+}
+
+TEST(Numbers, AreOfOneTypeEach) {
+  for (int i = 0; i < 4; ++i) {
+    const auto times = [&](const Tensor& x) { return x * double(i); };
+    EXPECT_EQ(times(ones({2}, f32)).dtype(), f32);
+    EXPECT_EQ(times(ones({2}, f64)).dtype(), f64);
+    EXPECT_EQ(times(ones({3}, bf16))[0].astype(f32).item<float>(), float(i));
+  }
+}
+
+}  // namespace
+}  // namespace heddle
