@@ -1,5 +1,6 @@
 // Matrix products: written as loops where they are small, else a kernel.
 #include <algorithm>
+#include <optional>
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
@@ -12,7 +13,9 @@ using hlo::Instruction;
 using hlo::InstructionId;
 
 constexpr int64_t kMaxInlined = 4096;  // multiplications
-constexpr int64_t kMaxVectors = 8;     // sums that stand in registers
+constexpr int64_t kMinMatrix = 64;     // multiplications of one call of the kernel
+constexpr int64_t kMinContiguous = 16;
+constexpr int64_t kMaxVectors = 8;  // sums that stand in registers
 
 // A dimension of the product: its size and the step in elements of each array that has it.
 struct Axis {
@@ -24,9 +27,9 @@ struct Axes {
   std::vector<Axis> batch, rows, columns, contracted;
 };
 
-Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs, const Shape& to,
-             const std::vector<int64_t>& lhs_strides, const std::vector<int64_t>& rhs_strides) {
-  const auto to_strides = row_major_strides(to.dimensions());
+Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs,
+             const std::vector<int64_t>& lhs_strides, const std::vector<int64_t>& rhs_strides,
+             const std::vector<int64_t>& to_strides) {
   const auto at = [](const std::vector<int64_t>& list, int64_t i) {
     return list[static_cast<size_t>(i)];
   };
@@ -252,8 +255,14 @@ class DotWriter {
       NodeId sum = sums[static_cast<size_t>(i)];
       for (int64_t p = 1; p < parts; ++p)
         sum = b_.add(sum, sums[static_cast<size_t>(p * count + i)]);
-      b_.store(to_, b_.add(b_.add(base.to, from), i * width), sum);
+      store_lanes(b_.add(base.to, b_.mul(b_.add(from, i * width), lane.to)), lane.to, sum);
     }
+  }
+
+  void store_lanes(NodeId at, int64_t step, NodeId value) {
+    const int32_t lanes = b_.type(value).lanes;
+    if (step == 1 || lanes == 1) return b_.store(to_, at, value);
+    b_.scatter(to_, b_.add(at, b_.mul(b_.lanes(Scalar::kI64, lanes), step)), value);
   }
 
   PlanBuilder& b_;
@@ -263,10 +272,45 @@ class DotWriter {
   Offsets start_;
 };
 
-// One axis at most of each kind: what the kernel takes.
-bool is_product(const Axes& axes) {
-  return axes.batch.size() <= 1 && axes.rows.size() <= 1 && axes.columns.size() <= 1 &&
-         axes.contracted.size() <= 1;
+// The number of the axis that the kernel's matrices have: one along which the result is contiguous,
+// else the longest.
+size_t axis_of_matrix(const std::vector<Axis>& axes) {
+  const auto score = [](const Axis& axis) {
+    return std::pair(axis.to == 1 && axis.size >= kMinContiguous, axis.size);
+  };
+  return static_cast<size_t>(std::ranges::max_element(axes, {}, score) - axes.begin());
+}
+
+// None: the kernel's matrices would be so small that loops do as well.
+std::optional<MatrixProduct> matrix_product(const Axes& axes, DType dtype) {
+  if (axes.rows.empty() || axes.columns.empty() || axes.contracted.empty()) return std::nullopt;
+  const size_t row = axis_of_matrix(axes.rows), column = axis_of_matrix(axes.columns),
+               inner = axis_of_matrix(axes.contracted);
+  const Axis &i = axes.rows[row], &j = axes.columns[column], &l = axes.contracted[inner];
+  if (i.size * j.size * l.size <= kMinMatrix) return std::nullopt;
+  MatrixProduct product{.dtype = dtype,
+                        .m = i.size,
+                        .n = j.size,
+                        .k = l.size,
+                        .a_row = i.lhs,
+                        .a_column = l.lhs,
+                        .b_row = l.rhs,
+                        .b_column = j.rhs,
+                        .c_row = i.to,
+                        .c_column = j.to,
+                        .outer = {},
+                        .summed = {}};
+  const auto add = [](std::vector<MatrixProduct::Axis>& to, const std::vector<Axis>& from,
+                      size_t without) {
+    for (size_t n = 0; n < from.size(); ++n) {
+      if (n != without) to.push_back({from[n].size, from[n].lhs, from[n].rhs, from[n].to});
+    }
+  };
+  add(product.outer, axes.batch, axes.batch.size());
+  add(product.outer, axes.rows, row);
+  add(product.outer, axes.columns, column);
+  add(product.summed, axes.contracted, inner);
+  return product;
 }
 
 NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
@@ -275,35 +319,29 @@ NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
 
 }  // namespace
 
-Status RegionLowering::emit_dot(InstructionId id) {
+// `step` is the product itself or the transpose that it is written as.
+Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   const Instruction& dot = at(id);
-  const LeafId leaf = region_.leaf(id);
+  const LeafId leaf = region_.leaf(step);
   const View lhs = view_of(region_.leaf(dot.operands[0]));
   const View rhs = view_of(region_.leaf(dot.operands[1]));
   const bool is_scalar = dot.shape.is_scalar();
-  const BufferId to = is_scalar ? program_.allocate(dot.shape) : place_for(leaf, id);
+  const BufferId to = is_scalar ? program_.allocate(dot.shape) : place_for(leaf, step);
+  std::vector<int64_t> to_strides = row_major_strides(shape(leaf).dimensions());
+  if (step != id) {
+    const auto strides = to_strides;
+    const auto& dims = at(step).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    for (size_t d = 0; d < dims.size(); ++d) to_strides[static_cast<size_t>(dims[d])] = strides[d];
+  }
   Axes axes = axes_of(dot.attrs.get<hlo::DotAttrs>(), at(dot.operands[0]).shape,
-                      at(dot.operands[1]).shape, dot.shape, lhs.strides, rhs.strides);
+                      at(dot.operands[1]).shape, lhs.strides, rhs.strides, to_strides);
   for (auto* list : {&axes.batch, &axes.rows, &axes.columns, &axes.contracted}) merge(*list);
   const int64_t work =
       total(axes.batch) * total(axes.rows) * total(axes.columns) * total(axes.contracted);
   const DType dtype = dot.shape.dtype();
-  const bool is_matrix = !axes.rows.empty() && !axes.columns.empty() && !axes.contracted.empty();
-  if (work > kMaxInlined && is_matrix && is_product(axes) && (dtype == f32 || dtype == f64)) {
-    const auto one = [](const std::vector<Axis>& list) { return list.empty() ? Axis{} : list[0]; };
-    const Axis batch = one(axes.batch), row = one(axes.rows), column = one(axes.columns),
-               inner = one(axes.contracted);
-    program_.program.kernels.push_back(make_product_kernel({.dtype = dtype,
-                                                            .batch = batch.size,
-                                                            .m = row.size,
-                                                            .n = column.size,
-                                                            .k = inner.size,
-                                                            .a_batch = batch.lhs,
-                                                            .a_row = row.lhs,
-                                                            .a_column = inner.lhs,
-                                                            .b_batch = batch.rhs,
-                                                            .b_row = inner.rhs,
-                                                            .b_column = column.rhs}));
+  const bool has_kernel = work > kMaxInlined && (dtype == f32 || dtype == f64);
+  if (const auto product = has_kernel ? matrix_product(axes, dtype) : std::nullopt) {
+    program_.program.kernels.push_back(make_product_kernel(*product));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),
                               b().index(0)};
     b().kernel({lhs.buffer, rhs.buffer, to}, offsets);

@@ -158,7 +158,7 @@ class RegionLowering {
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
 
   // ---- dots.cc
-  Status emit_dot(hlo::InstructionId id);
+  Status emit_dot(hlo::InstructionId id, hlo::InstructionId step);
 
   // ---- regions.cc: loops and branches of the program.
   Status emit_while(hlo::InstructionId id);

@@ -37,7 +37,10 @@ class DotWriter {
     if (below(2) == 0) {  // of matrices, for the kernel
       sizes[0].clear();
       for (int kind = 1; kind < 4; ++kind) sizes[kind] = {16 + below(30)};
-      if (below(3) == 0) sizes[0] = {1 + below(3)};
+      for (int kind = 0; kind < 4; ++kind) {  // of several
+        if (below(3) == 0) sizes[kind].insert(sizes[kind].begin(), 1 + below(3));
+        if (below(6) == 0) sizes[kind].push_back(1 + below(3));
+      }
     }
     std::vector<int64_t> lhs_dims[2], rhs_dims[2];  // batch, contracted
     const std::string lhs = operand(sizes[0], sizes[3], sizes[1], lhs_dims);
@@ -53,9 +56,10 @@ class DotWriter {
     add("rhs_batch_dims", rhs_dims[0]);
     add("lhs_contracting_dims", lhs_dims[1]);
     add("rhs_contracting_dims", rhs_dims[1]);
+    const std::string dot =
+        cat("d = ", type_, "[", joined(to), "] dot(", lhs, ", ", rhs, ")", attributes);
     return cat("HloModule m\nENTRY main {\n  at = s32[] parameter(0)\n", lines_,
-               "  ROOT d = ", type_, "[", joined(to), "] dot(", lhs, ", ", rhs, ")", attributes,
-               " }\n");
+               below(3) == 0 ? transposed(dot, to) : cat("  ROOT ", dot), " }\n");
   }
 
  private:
@@ -63,6 +67,15 @@ class DotWriter {
   int64_t size() {
     static constexpr int64_t kSizes[] = {1, 1, 2, 3, 5, 8, 16, 17, 33, 0};
     return kSizes[below(below(8) == 0 ? 10 : 9)];
+  }
+
+  std::string transposed(const std::string& dot, const std::vector<int64_t>& from) {
+    std::vector<int64_t> order(from.size()), to;
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::shuffle(order, random_);
+    for (int64_t d : order) to.push_back(from[static_cast<size_t>(d)]);
+    return cat("  ", dot, "\n  ROOT t = ", type_, "[", joined(to), "] transpose(d), dimensions={",
+               joined(order), "}");
   }
 
   // An array with these dimensions in some order; `dims` are those of the first two kinds.
