@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
@@ -25,13 +26,19 @@ StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(const hlo::Module& module,
                                                    const hlo::Computation& computation,
                                                    const hlo::Instruction& instruction);
 
-// A matrix product: c[i, j] = sum over l of a[i, l] * b[l, j], for each of `batch` matrices.
-// Strides are in elements.
+// A matrix product: c[i, j] = sum over l of a[i, l] * b[l, j]. Strides are in elements.
 struct MatrixProduct {
+  struct Axis {
+    int64_t size = 0;
+    int64_t a = 0, b = 0, c = 0;
+  };
   DType dtype = DType::kF32;  // f32 or f64
-  int64_t batch = 1, m = 0, n = 0, k = 0;
-  int64_t a_batch = 0, a_row = 0, a_column = 0;
-  int64_t b_batch = 0, b_row = 0, b_column = 0;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t a_row = 0, a_column = 0;
+  int64_t b_row = 0, b_column = 0;
+  int64_t c_row = 0, c_column = 1;
+  std::vector<Axis> outer;   // a product for each place
+  std::vector<Axis> summed;  // the sum of the products at all places
 };
 
 std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& product);

@@ -7,53 +7,80 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kFewestOfThreads = int64_t{1} << 20;  // multiplications, some 20 us
+constexpr double kFewestOfThreads = 1 << 20;  // multiplications, some 20 us
+
+int64_t places_of(std::span<const MatrixProduct::Axis> axes) {
+  int64_t places = 1;
+  for (const MatrixProduct::Axis& axis : axes) places *= axis.size;
+  return places;
+}
 
 class ProductKernel final : public Kernel {
  public:
-  explicit ProductKernel(const MatrixProduct& product) : p_(product) {}
+  explicit ProductKernel(const MatrixProduct& product)
+      : p_(product),
+        products_(places_of(p_.outer)),
+        slabs_(places_of(p_.summed)),
+        work_(static_cast<double>(products_ * slabs_) * static_cast<double>(p_.m * p_.n * p_.k)) {}
 
   Status run(std::span<void* const> pointers) const override {
-    const int64_t size = storage_bytes(p_.dtype);
-    const auto at = [&](size_t which, int64_t element) {
-      return static_cast<std::byte*>(pointers[which]) + element * size;
-    };
-    const auto args = [&](int64_t i) {
-      return MatmulArgs{.a = at(0, i * p_.a_batch),
-                        .b = at(1, i * p_.b_batch),
-                        .c = at(2, i * p_.m * p_.n),
-                        .m = p_.m,
-                        .n = p_.n,
-                        .k = p_.k,
-                        .a_row = p_.a_row,
-                        .a_col = p_.a_column,
-                        .b_row = p_.b_row,
-                        .b_col = p_.b_column,
-                        .c_row = p_.n,
-                        .c_col = 1,
-                        .accumulate = false};
-    };
-    if (p_.batch * p_.m * p_.n * p_.k < kFewestOfThreads) {
-      for (int64_t i = 0; i < p_.batch; ++i)
-        p_.dtype == f64 ? matmul_f64(args(i)) : matmul_f32(args(i));
+    if (work_ < kFewestOfThreads) {
+      for (int64_t i = 0; i < products_; ++i) compute(pointers, i, {0, p_.m, 0, p_.n});
       return {};
     }
     // A part is some columns of one product: which thread has it changes no bits.
     const int64_t panel = p_.dtype == f64 ? matmul_panel_f64() : matmul_panel_f32();
-    const int64_t wanted = std::max<int64_t>(2 * thread_count() / p_.batch, 1);
+    const int64_t wanted = std::max<int64_t>(2 * thread_count() / products_, 1);
     const int64_t columns = std::max((p_.n / wanted + panel - 1) / panel * panel, panel);
     const int64_t cuts = (p_.n + columns - 1) / columns;
-    parallel(p_.batch * cuts, [&](int64_t part) {
+    parallel(products_ * cuts, [&](int64_t part) {
       const int64_t first = part % cuts * columns;
-      const MatmulPart some = {0, p_.m, first, std::min(first + columns, p_.n)};
-      p_.dtype == f64 ? matmul_part_f64(args(part / cuts), some)
-                      : matmul_part_f32(args(part / cuts), some);
+      compute(pointers, part / cuts, {0, p_.m, first, std::min(first + columns, p_.n)});
     });
     return {};
   }
 
  private:
+  struct Place {
+    int64_t a = 0, b = 0, c = 0;
+  };
+
+  static Place advanced(Place from, std::span<const MatrixProduct::Axis> axes, int64_t number) {
+    for (size_t d = axes.size(); d-- > 0; number /= axes[d].size) {
+      const int64_t at = number % axes[d].size;
+      from = {from.a + at * axes[d].a, from.b + at * axes[d].b, from.c + at * axes[d].c};
+    }
+    return from;
+  }
+
+  void compute(std::span<void* const> pointers, int64_t product, const MatmulPart& part) const {
+    const int64_t size = storage_bytes(p_.dtype);
+    const auto at = [&](size_t which, int64_t element) {
+      return static_cast<std::byte*>(pointers[which]) + element * size;
+    };
+    const Place place = advanced({}, p_.outer, product);
+    for (int64_t slab = 0; slab < slabs_; ++slab) {
+      const Place here = advanced(place, p_.summed, slab);
+      const MatmulArgs args{.a = at(0, here.a),
+                            .b = at(1, here.b),
+                            .c = at(2, here.c),
+                            .m = p_.m,
+                            .n = p_.n,
+                            .k = p_.k,
+                            .a_row = p_.a_row,
+                            .a_col = p_.a_column,
+                            .b_row = p_.b_row,
+                            .b_col = p_.b_column,
+                            .c_row = p_.c_row,
+                            .c_col = p_.c_column,
+                            .accumulate = slab > 0};
+      p_.dtype == f64 ? matmul_part_f64(args, part) : matmul_part_f32(args, part);
+    }
+  }
+
   MatrixProduct p_;
+  int64_t products_, slabs_;
+  double work_;  // multiplications
 };
 
 }  // namespace

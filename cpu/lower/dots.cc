@@ -1,5 +1,6 @@
 // Matrix products: written as loops where they are small, else a kernel.
 #include <algorithm>
+#include <optional>
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
@@ -12,7 +13,11 @@ using hlo::Instruction;
 using hlo::InstructionId;
 
 constexpr int64_t kMaxInlined = 4096;  // multiplications
-constexpr int64_t kMaxVectors = 8;     // sums that stand in registers
+constexpr int64_t kMinMatrix = 64;     // multiplications of one call of the kernel
+constexpr int64_t kMinContiguous = 16;
+constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
+constexpr int64_t kMaxApart = 64;
+constexpr int64_t kMaxVectors = 8;  // sums that stand in registers
 
 // A dimension of the product: its size and the step in elements of each array that has it.
 struct Axis {
@@ -24,9 +29,9 @@ struct Axes {
   std::vector<Axis> batch, rows, columns, contracted;
 };
 
-Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs, const Shape& to,
-             const std::vector<int64_t>& lhs_strides, const std::vector<int64_t>& rhs_strides) {
-  const auto to_strides = row_major_strides(to.dimensions());
+Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs,
+             const std::vector<int64_t>& lhs_strides, const std::vector<int64_t>& rhs_strides,
+             const std::vector<int64_t>& to_strides) {
   const auto at = [](const std::vector<int64_t>& list, int64_t i) {
     return list[static_cast<size_t>(i)];
   };
@@ -121,6 +126,33 @@ class DotWriter {
     });
   }
 
+  // All of it without a loop, so that what is in registers may stay there: lanes along an axis of the
+  // result, and nothing is summed across lanes.
+  bool write_out(const std::vector<Axis>& outer, const std::vector<Axis>& contracted) {
+    const auto lane = std::ranges::find(outer, 1, &Axis::to);
+    if (lane == outer.end() || contracted.size() != 1) return false;
+    std::vector<Axis> others = outer;
+    others.erase(others.begin() + (lane - outer.begin()));
+    const int64_t lanes = std::min(machine_lanes_, lane->size);
+    const int64_t vectors = (lane->size + lanes - 1) / lanes, depth = contracted[0].size;
+    if (total(others) * vectors * depth > kMaxWrittenOut) return false;
+    if (!is_cheap(lhs_, start_.lhs, lane->lhs, lane->size * depth) ||
+        !is_cheap(rhs_, start_.rhs, lane->rhs, lane->size * depth))
+      return false;
+    for (int64_t place = 0; place < total(others); ++place) {
+      Offsets base = start_;
+      int64_t rest = place;
+      for (size_t d = others.size(); d-- > 0; rest /= others[d].size)
+        base = advanced(base, others[d], b_.index(rest % others[d].size));
+      for (int64_t from = 0; from < lane->size; from += lanes) {
+        const Offsets at = advanced(base, *lane, b_.index(from));
+        const auto width = static_cast<int32_t>(std::min(lanes, lane->size - from));
+        b_.store(to_, at.to, sum_written_out(at, *lane, contracted[0], width));
+      }
+    }
+    return true;
+  }
+
   // Lanes along the last contracted axis, where both operands have step 1.
   void along(const std::vector<Axis>& outer, std::vector<Axis> contracted) {
     const Axis lane = contracted.back();
@@ -190,6 +222,36 @@ class DotWriter {
             b_.add(from.to, b_.mul(index, axis.to))};
   }
 
+  // Lanes that lie apart in memory are loaded one by one: once before a loop, or few of them.
+  bool is_cheap(BufferId buffer, NodeId start, int64_t step, int64_t elements) {
+    return step <= 1 || elements <= kMaxApart ||
+           (b_.is_constant(start) && (b_.is_still(buffer) || b_.is_known(buffer)));
+  }
+
+  // Sums that depend on nothing else hide the latency of the additions.
+  NodeId sum_written_out(const Offsets& at, const Axis& lane, const Axis& along, int32_t width) {
+    const Type wide = {type_.scalar, width};
+    const int64_t parts = std::clamp<int64_t>(along.size / 2, 1, 4);
+    std::vector<NodeId> sums;
+    for (int64_t k = 0; k < along.size; ++k) {
+      const Offsets here = advanced(at, along, b_.index(k));
+      const NodeId x = b_.load_strided(lhs_, wide, here.lhs, lane.lhs);
+      const NodeId y = b_.load_strided(rhs_, wide, here.rhs, lane.rhs);
+      if (k < parts) {
+        sums.push_back(b_.mul(x, y));
+      } else {
+        NodeId& sum = sums[static_cast<size_t>(k % parts)];
+        sum = multiply_add(x, y, sum);
+      }
+    }
+    while (sums.size() > 1) {
+      const size_t half = (sums.size() + 1) / 2;
+      for (size_t i = half; i < sums.size(); ++i) sums[i - half] = b_.add(sums[i - half], sums[i]);
+      sums.resize(half);
+    }
+    return sums[0];
+  }
+
   template <class Body>
   void each(const std::vector<Axis>& axes, const Body& body) {
     nest(axes, start_, {}, [&](const Offsets& at, std::vector<NodeId> carried) {
@@ -252,8 +314,14 @@ class DotWriter {
       NodeId sum = sums[static_cast<size_t>(i)];
       for (int64_t p = 1; p < parts; ++p)
         sum = b_.add(sum, sums[static_cast<size_t>(p * count + i)]);
-      b_.store(to_, b_.add(b_.add(base.to, from), i * width), sum);
+      store_lanes(b_.add(base.to, b_.mul(b_.add(from, i * width), lane.to)), lane.to, sum);
     }
+  }
+
+  void store_lanes(NodeId at, int64_t step, NodeId value) {
+    const int32_t lanes = b_.type(value).lanes;
+    if (step == 1 || lanes == 1) return b_.store(to_, at, value);
+    b_.scatter(to_, b_.add(at, b_.mul(b_.lanes(Scalar::kI64, lanes), step)), value);
   }
 
   PlanBuilder& b_;
@@ -263,10 +331,59 @@ class DotWriter {
   Offsets start_;
 };
 
-// One axis at most of each kind: what the kernel takes.
-bool is_product(const Axes& axes) {
-  return axes.batch.size() <= 1 && axes.rows.size() <= 1 && axes.columns.size() <= 1 &&
-         axes.contracted.size() <= 1;
+// The number of the axis that the kernel's matrices have: one along which the result is contiguous,
+// else the longest.
+size_t axis_of_matrix(const std::vector<Axis>& axes) {
+  const auto score = [](const Axis& axis) {
+    return std::pair(axis.to == 1 && axis.size >= kMinContiguous, axis.size);
+  };
+  return static_cast<size_t>(std::ranges::max_element(axes, {}, score) - axes.begin());
+}
+
+// None: the kernel's matrices would be so small that loops do as well.
+std::optional<MatrixProduct> matrix_product(const Axes& axes, DType dtype) {
+  if (axes.rows.empty() || axes.columns.empty() || axes.contracted.empty()) return std::nullopt;
+  const size_t row = axis_of_matrix(axes.rows), column = axis_of_matrix(axes.columns),
+               inner = axis_of_matrix(axes.contracted);
+  const Axis &i = axes.rows[row], &j = axes.columns[column], &l = axes.contracted[inner];
+  if (i.size * j.size * l.size <= kMinMatrix) return std::nullopt;
+  MatrixProduct product{.dtype = dtype,
+                        .m = i.size,
+                        .n = j.size,
+                        .k = l.size,
+                        .a_row = i.lhs,
+                        .a_column = l.lhs,
+                        .b_row = l.rhs,
+                        .b_column = j.rhs,
+                        .c_row = i.to,
+                        .c_column = j.to,
+                        .outer = {},
+                        .summed = {}};
+  const auto add = [](std::vector<MatrixProduct::Axis>& to, const std::vector<Axis>& from,
+                      size_t without) {
+    for (size_t n = 0; n < from.size(); ++n) {
+      if (n != without) to.push_back({from[n].size, from[n].lhs, from[n].rhs, from[n].to});
+    }
+  };
+  add(product.outer, axes.batch, axes.batch.size());
+  add(product.outer, axes.rows, row);
+  add(product.outer, axes.columns, column);
+  add(product.summed, axes.contracted, inner);
+  return product;
+}
+
+// The product of a matrix, which is the operand, by a vector: a loop that folds lanes at the end of
+// each row.
+bool folds_rows(const Region& region, const Instruction& dot, size_t operand, int64_t lanes) {
+  const auto& computation = region.computation();
+  if (!is_plain_dot(computation, dot)) return false;
+  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
+  const Shape& matrix = computation.at(dot.operands[operand]).shape;
+  const auto& contracted = operand == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
+  if (matrix.rank() != 2 || contracted.size() != 1 || contracted[0] != 1) return false;
+  const int64_t rows = matrix.dimension(0), columns = matrix.dimension(1);
+  return computation.at(dot.operands[1 - operand]).shape.element_count() == columns &&
+         rows >= lanes && rows * columns <= kMaxInlined && rows / lanes * columns > kMaxWrittenOut;
 }
 
 NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
@@ -275,41 +392,73 @@ NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
 
 }  // namespace
 
-Status RegionLowering::emit_dot(InstructionId id) {
+// Copies what products of the loop would fold row by row, and no turn changes, with its columns in
+// rows: the products add whole vectors then.
+std::map<LeafId, View> RegionLowering::turned_matrices(const Region& body,
+                                                       std::span<const Value> same) {
+  std::map<LeafId, View> turned;
+  const auto& parameters = body.parameters();
+  for (InstructionId step : body.steps()) {
+    const Instruction& dot = body.computation().at(step);
+    if (dot.opcode != hlo::Opcode::kDot) continue;
+    for (size_t operand = 0; operand < 2; ++operand) {
+      const auto found = std::ranges::find(parameters, body.leaf(dot.operands[operand]));
+      if (found == parameters.end() || turned.contains(*found)) continue;
+      const Value& value = same[static_cast<size_t>(found - parameters.begin())];
+      if (!value.is_buffer() || !folds_rows(body, dot, operand, lanes_of(dot))) continue;
+      const Shape& from = *body.leaves()[found->value].shape;
+      const BufferId to = program_.allocate(from);
+      const int64_t rows = from.dimension(0), columns = from.dimension(1);
+      const int64_t sizes[] = {columns, rows};
+      for_each_place(sizes, scalar_type(from), [&](const Place& place) {
+        const NodeId column = place.coordinates[0].base, row = place.coordinates[1].base;
+        const NodeId lane = b().load_strided(value.buffer, {scalar_type(from), place.lanes},
+                                             b().add(b().mul(row, columns), column), columns);
+        b().store(to, b().add(b().mul(column, rows), row), lane);
+      });
+      turned.emplace(*found, View{to, b().index(0), {1, rows}});
+    }
+  }
+  return turned;
+}
+
+View RegionLowering::view_for(const Instruction& dot, size_t operand) {
+  const LeafId leaf = region_.leaf(dot.operands[operand]);
+  const auto turned = turned_.find(leaf);
+  if (turned == turned_.end() || !folds_rows(region_, dot, operand, lanes_of(dot)))
+    return view_of(leaf);
+  program_.touch(turned->second.buffer);
+  return turned->second;
+}
+
+// `step` is the product itself or the transpose that it is written as.
+Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   const Instruction& dot = at(id);
-  const LeafId leaf = region_.leaf(id);
-  const View lhs = view_of(region_.leaf(dot.operands[0]));
-  const View rhs = view_of(region_.leaf(dot.operands[1]));
+  const LeafId leaf = region_.leaf(step);
+  const View lhs = view_for(dot, 0), rhs = view_for(dot, 1);
   const bool is_scalar = dot.shape.is_scalar();
-  const BufferId to = is_scalar ? program_.allocate(dot.shape) : place_for(leaf, id);
+  const BufferId to = is_scalar ? program_.allocate(dot.shape) : place_for(leaf, step);
+  std::vector<int64_t> to_strides = row_major_strides(shape(leaf).dimensions());
+  if (step != id) {
+    const auto strides = to_strides;
+    const auto& dims = at(step).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    for (size_t d = 0; d < dims.size(); ++d) to_strides[static_cast<size_t>(dims[d])] = strides[d];
+  }
   Axes axes = axes_of(dot.attrs.get<hlo::DotAttrs>(), at(dot.operands[0]).shape,
-                      at(dot.operands[1]).shape, dot.shape, lhs.strides, rhs.strides);
+                      at(dot.operands[1]).shape, lhs.strides, rhs.strides, to_strides);
   for (auto* list : {&axes.batch, &axes.rows, &axes.columns, &axes.contracted}) merge(*list);
   const int64_t work =
       total(axes.batch) * total(axes.rows) * total(axes.columns) * total(axes.contracted);
   const DType dtype = dot.shape.dtype();
-  const bool is_matrix = !axes.rows.empty() && !axes.columns.empty() && !axes.contracted.empty();
-  if (work > kMaxInlined && is_matrix && is_product(axes) && (dtype == f32 || dtype == f64)) {
-    const auto one = [](const std::vector<Axis>& list) { return list.empty() ? Axis{} : list[0]; };
-    const Axis batch = one(axes.batch), row = one(axes.rows), column = one(axes.columns),
-               inner = one(axes.contracted);
-    program_.program.kernels.push_back(make_product_kernel({.dtype = dtype,
-                                                            .batch = batch.size,
-                                                            .m = row.size,
-                                                            .n = column.size,
-                                                            .k = inner.size,
-                                                            .a_batch = batch.lhs,
-                                                            .a_row = row.lhs,
-                                                            .a_column = inner.lhs,
-                                                            .b_batch = batch.rhs,
-                                                            .b_row = inner.rhs,
-                                                            .b_column = column.rhs}));
+  const bool has_kernel = work > kMaxInlined && (dtype == f32 || dtype == f64);
+  if (const auto product = has_kernel ? matrix_product(axes, dtype) : std::nullopt) {
+    program_.program.kernels.push_back(make_product_kernel(*product));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),
                               b().index(0)};
     b().kernel({lhs.buffer, rhs.buffer, to}, offsets);
   } else {
     const Scalar scalar = scalar_type(dot.shape);
-    DotWriter writer(b(), {scalar, 1}, lanes_for(program_.program.plan, scalar), lhs, rhs, to);
+    DotWriter writer(b(), {scalar, 1}, lanes_of(dot), lhs, rhs, to);
     std::vector<Axis> outer = axes.batch;
     outer.insert(outer.end(), axes.rows.begin(), axes.rows.end());
     outer.insert(outer.end(), axes.columns.begin(), axes.columns.end());
@@ -322,6 +471,7 @@ Status RegionLowering::emit_dot(InstructionId id) {
         place.is_flat = true;
         store_at(to, dot.shape, place, b().bits({scalar, 1}, 0));
       });
+    } else if (writer.write_out(outer, axes.contracted)) {
     } else if (has_lanes) {
       writer.across(std::move(outer), axes.contracted);
     } else if (lanes_inside) {

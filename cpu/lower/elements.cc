@@ -28,7 +28,7 @@ NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place&
   const Scalar scalar = scalar_type(shape);
   if (b().type(at).lanes == 1 && (step == 0 || place.lanes == 1))
     return b().load(buffer, {scalar, 1}, at);
-  if (b().type(at).lanes == 1 && step == 1) return b().load(buffer, {scalar, place.lanes}, at);
+  if (b().type(at).lanes == 1) return b().load_strided(buffer, {scalar, place.lanes}, at, step);
   return b().gather(buffer, scalar, lane_value({at, step}, place.lanes));
 }
 

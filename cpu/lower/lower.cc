@@ -65,12 +65,16 @@ void ProgramLowering::end_loop() {
 }
 
 void ProgramLowering::copy_whole(BufferId to, BufferId from, int64_t bytes, int reads) {
+  take_over(to, from, reads);
+  builder.copy(to, from, bytes);
+}
+
+void ProgramLowering::take_over(BufferId to, BufferId from, int reads) {
   const BufferInfo& source = program.plan.buffers[from.value];
   const BufferInfo& target = program.plan.buffers[to.value];
   if (source.kind == BufferInfo::Kind::kArgument && target.kind == BufferInfo::Kind::kResult &&
       source.bytes == target.bytes && state(from).pending == reads && loops_.empty())
     program.taken.emplace_back(source.index, target.index);
-  builder.copy(to, from, bytes);
 }
 
 BufferId ProgramLowering::constant(const Literal& literal) {
@@ -117,6 +121,7 @@ Status ProgramLowering::run() {
   for (const BufferInfo& buffer : program.plan.buffers) all += static_cast<double>(buffer.bytes);
   if (all > 0x1p60)
     return base::unimplemented("cpu: the arrays of ", module.name, " take ", all, " bytes");
+  remove_unread_stores(program.plan);
   place_buffers(program.plan);
   return {};
 }

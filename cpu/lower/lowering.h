@@ -71,6 +71,8 @@ class ProgramLowering {
   BufferId constant(const Literal& literal);
   // Copies an array whose old place is read `reads` more times by the step that copies it.
   void copy_whole(BufferId to, BufferId from, int64_t bytes, int reads);
+  // As to memory alone, of an array whose elements were read before.
+  void take_over(BufferId to, BufferId from, int reads);
 
   struct BufferState {
     bool is_writable = false;
@@ -158,10 +160,16 @@ class RegionLowering {
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
 
   // ---- dots.cc
-  Status emit_dot(hlo::InstructionId id);
+  Status emit_dot(hlo::InstructionId id, hlo::InstructionId step);
+  View view_for(const hlo::Instruction& dot, size_t operand);
+  int64_t lanes_of(const hlo::Instruction& instruction);
+  // `same`: by parameter of the body; none where turns change it.
+  std::map<LeafId, View> turned_matrices(const Region& body, std::span<const Value> same);
 
   // ---- regions.cc: loops and branches of the program.
   Status emit_while(hlo::InstructionId id);
+  std::vector<NodeId> load_pieces(LeafId leaf, BufferId from);
+  void store_pieces(BufferId to, std::span<const NodeId> pieces);
   Status emit_conditional(hlo::InstructionId id);
   // Copies each value that has a buffer, `from`, to its place. They may change places.
   void put_in_places(std::span<const LeafId> leaves, std::span<const BufferId> places,
@@ -218,6 +226,7 @@ class RegionLowering {
   std::vector<bool> dissolved_;  // by pack: its members go their own ways
   std::vector<bool> done_;       // by instruction
   std::map<std::vector<LeafId>, NodeId> vectors_;
+  std::map<LeafId, View> turned_;  // matrices with their columns in rows
 };
 
 // The number of lanes for elements of this type.
@@ -226,5 +235,9 @@ inline int32_t lanes_for(const Plan& plan, Scalar widest) {
 }
 
 inline Scalar scalar_type(const Shape& shape) { return *scalar_of(shape.dtype()); }
+
+inline int64_t RegionLowering::lanes_of(const hlo::Instruction& instruction) {
+  return lanes_for(program_.program.plan, scalar_type(instruction.shape));
+}
 
 }  // namespace heddle::cpu

@@ -296,7 +296,12 @@ void Region::choose_lazy() {
   for (size_t i = home.size(); i-- > 0;) {
     const InstructionId id(i);
     home[i] = id;
-    if (!is_live_[i] || !may_be_lazy(id)) continue;
+    if (!is_live_[i]) continue;
+    if (const InstructionId product = product_of(id); product.valid()) {
+      is_lazy_[leaf(product).value] = true;
+      continue;
+    }
+    if (!may_be_lazy(id)) continue;
     const LeafId leaf = this->leaf(id);
     const std::vector<Use>& uses = uses_[leaf.value];
     bool lazy = !is_result_[leaf.value] && !uses.empty();
@@ -338,6 +343,16 @@ void Region::choose_lazy() {
     home[i] = one_home ? first : InstructionId();
     is_lazy_[leaf.value] = true;
   }
+}
+
+InstructionId Region::product_of(InstructionId transpose) const {
+  const Instruction& instruction = computation_->at(transpose);
+  if (instruction.opcode != Opcode::kTranspose) return {};
+  const LeafId read = leaf(instruction.operands[0]);
+  const InstructionId producer = leaves_[read.value].producer;
+  const bool is_alone = uses_[read.value].size() == 1 && !is_result_[read.value];
+  return is_alone && is_plain_dot(*computation_, computation_->at(producer)) ? producer
+                                                                             : InstructionId();
 }
 
 void Region::collect(InstructionId id, InstructionId step, std::vector<bool>& seen) {

@@ -47,6 +47,9 @@ class Region {
   }
   // A step reads this leaf at the position that it writes alone.
   [[nodiscard]] bool reads_in_place(hlo::InstructionId step, LeafId leaf) const;
+  // The product that the transpose alone reads: it is written in the transpose's order at once. Not
+  // valid: none.
+  [[nodiscard]] hlo::InstructionId product_of(hlo::InstructionId transpose) const;
   // A lazy leaf is computed from the leaf, by itself or through others.
   [[nodiscard]] bool reaches(LeafId lazy, LeafId leaf) const;
   // How many steps read the leaf, and one more for each time that it is a result.

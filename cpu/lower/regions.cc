@@ -1,9 +1,10 @@
 // while and conditional as control flow of the plan.
 //
-// A carried scalar is a value that the loop hands on. A carried array has one place in memory: the
-// initial value is put there, or was there, and each turn leaves the next value there. What a turn
-// hands on unchanged is no carry at all.
+// A carried scalar is a value that the loop hands on, and so are the vectors of a small carried
+// array. A larger one has one place in memory: the initial value is put there, or was there, and
+// each turn leaves the next value there. What a turn hands on unchanged is no carry at all.
 #include <algorithm>
+#include <list>
 #include <map>
 
 #include "heddle/cpu/lower/counted_loop.h"
@@ -49,6 +50,20 @@ std::vector<size_t> kinds_are(const std::vector<Kind>& kinds, Kind kind) {
     if (kinds[i] == kind) found.push_back(i);
   }
   return found;
+}
+
+constexpr int64_t kMaxCarriedBytes = 256;  // of an array that loops hand on as vectors
+
+// What is computed anew: an update in place would be one store of the whole.
+bool is_handed_on(const Region& body, LeafId result) {
+  const Shape& shape = *body.leaves()[result.value].shape;
+  const std::optional<Scalar> scalar = shape.is_array() ? scalar_of(shape.dtype()) : std::nullopt;
+  if (!scalar || bytes_of(*scalar) < 4 || shape.byte_size() > kMaxCarriedBytes) return false;
+  const auto updates = [&](LeafId leaf) {
+    const Instruction& producer = body.computation().at(body.leaves()[leaf.value].producer);
+    return updated_operand(producer) >= 0 || producer.opcode == Opcode::kConditional;
+  };
+  return !updates(result);
 }
 
 // In the order of the packs that make the next values; none where the body has no packs.
@@ -100,6 +115,25 @@ void RegionLowering::put_in_places(std::span<const LeafId> leaves, std::span<con
   }
 }
 
+// A small array as vectors.
+std::vector<NodeId> RegionLowering::load_pieces(LeafId leaf, BufferId from) {
+  const Scalar scalar = scalar_type(shape(leaf));
+  const auto count = static_cast<int32_t>(shape(leaf).element_count());
+  const int32_t lanes = lanes_for(program_.program.plan, scalar);
+  std::vector<NodeId> pieces;
+  for (int32_t i = 0; i < count; i += lanes)
+    pieces.push_back(b().load(from, {scalar, std::min(lanes, count - i)}, b().index(i)));
+  return pieces;
+}
+
+void RegionLowering::store_pieces(BufferId to, std::span<const NodeId> pieces) {
+  int64_t at = 0;
+  for (NodeId piece : pieces) {
+    b().store(to, b().index(at), piece);
+    at += b().type(piece).lanes;
+  }
+}
+
 Status RegionLowering::emit_while(InstructionId id) {
   const Instruction& loop = at(id);
   const hlo::Computation& body_computation = program_.module.at(loop.called[0]);
@@ -111,10 +145,10 @@ Status RegionLowering::emit_while(InstructionId id) {
 
   const std::optional<CountedLoop> counted = counted_loop(region_, loop, condition, body);
 
-  enum class Carry : uint8_t { kSame, kNode, kArray };
+  enum class Carry : uint8_t { kSame, kNode, kSmall, kArray };
   std::vector<Carry> kinds(initial.size());
   std::vector<Value> values(initial.size());
-  std::vector<NodeId> nodes;
+  std::vector<std::vector<NodeId>> pieces(initial.size());
   for (size_t i = 0; i < initial.size(); ++i) {
     const bool is_node = is_node_type(shape(initial[i]));
     Memo memo;
@@ -131,7 +165,10 @@ Status RegionLowering::emit_while(InstructionId id) {
       }
     } else if (is_node) {
       kinds[i] = Carry::kNode;
-      nodes.push_back(values[i].node);
+    } else if (is_handed_on(body, body.results()[i])) {
+      kinds[i] = Carry::kSmall;
+      values[i] = Value::of(program_.allocate(shape(initial[i])));  // in the loop
+      pieces[i] = load_pieces(initial[i], in_memory(initial[i]));
     } else {
       kinds[i] = Carry::kArray;
       const Value& old = values_[initial[i].value];
@@ -152,17 +189,27 @@ Status RegionLowering::emit_while(InstructionId id) {
     }
   }
 
+  std::vector<Value> unchanged = values;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (kinds[i] != Carry::kSame) unchanged[i] = {};
+  }
+  std::map<LeafId, View> turned = turned_matrices(body, unchanged);
+
   program_.begin_loop();
   Hold same(program_);
+  std::list<PlanBuilder::Still> still;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (kinds[i] == Carry::kSame) same.add(values[i]);
-    if (values[i].is_buffer()) program_.touch(values[i].buffer);
+    if (!values[i].is_buffer()) continue;
+    program_.touch(values[i].buffer);
+    if (kinds[i] != Carry::kSame) continue;
+    same.add(values[i]);
+    still.emplace_back(b(), values[i].buffer);
   }
   // Where the body's scalars go in packs, carried scalars do too.
   const std::vector<CarriedVector> vectors = carried_vectors(
       body, kinds_are(kinds, Carry::kNode), lanes_for(program_.program.plan, Scalar::kF32));
   std::vector<bool> in_vector(values.size());
-  nodes.clear();
+  std::vector<NodeId> nodes;
   for (const CarriedVector& vector : vectors) {
     std::vector<LeafId> leaves;
     for (size_t i : vector.carries) {
@@ -173,6 +220,7 @@ Status RegionLowering::emit_while(InstructionId id) {
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (kinds[i] == Carry::kNode && !in_vector[i]) nodes.push_back(values[i].node);
+    nodes.insert(nodes.end(), pieces[i].begin(), pieces[i].end());
   }
   const auto with_nodes = [&](const PlanBuilder::Region& block) {
     std::vector<Value> arguments = values;
@@ -185,6 +233,8 @@ Status RegionLowering::emit_while(InstructionId id) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (kinds[i] == Carry::kNode && !in_vector[i])
         arguments[i] = Value::of(block.parameters[next++]);
+      store_pieces(values[i].buffer, std::span(block.parameters).subspan(next, pieces[i].size()));
+      next += pieces[i].size();
     }
     return arguments;
   };
@@ -202,11 +252,12 @@ Status RegionLowering::emit_while(InstructionId id) {
   const std::vector<Value> at_body = with_nodes(turn);
   std::vector<BufferId> places(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    if (kinds[i] != Carry::kArray) continue;
+    if (kinds[i] != Carry::kArray && kinds[i] != Carry::kSmall) continue;
     places[i] = values[i].buffer;
     program_.state(places[i]).pending = 0;
   }
   RegionLowering inner(program_, body, at_body);
+  inner.turned_ = std::move(turned);
   for (size_t v = 0; v < vectors.size(); ++v) {
     for (size_t lane = 0; lane < vectors[v].carries.size(); ++lane)
       inner.set_lane(body.parameters()[vectors[v].carries[lane]], turn.parameters[v],
@@ -215,6 +266,7 @@ Status RegionLowering::emit_while(InstructionId id) {
   inner.want_results(places);
   HEDDLE_RETURN_IF_ERROR(inner.run());
 
+  const PlanBuilder::Floor floor(b());
   std::vector<NodeId> next_nodes;
   for (const CarriedVector& vector : vectors) {
     std::vector<LeafId> leaves;
@@ -226,6 +278,9 @@ Status RegionLowering::emit_while(InstructionId id) {
     const Value next = kinds[i] == Carry::kSame ? Value{} : inner.result(i);
     if (kinds[i] == Carry::kNode && !in_vector[i]) next_nodes.push_back(next.node);
     if (kinds[i] == Carry::kArray) from[i] = next.buffer;
+    if (kinds[i] != Carry::kSmall) continue;
+    program_.touch(next.buffer);
+    for (NodeId piece : load_pieces(initial[i], next.buffer)) next_nodes.push_back(piece);
   }
   put_in_places(initial, places, std::move(from));
   inner.release_results();
@@ -239,6 +294,14 @@ Status RegionLowering::emit_while(InstructionId id) {
   size_t next = vectors.size();
   for (size_t i = 0; i < values.size(); ++i) {
     if (in_vector[i]) continue;
+    if (kinds[i] == Carry::kSmall) {
+      values[i] = Value::of(place_for(results[i], id));
+      if (const Value& old = values_[initial[i].value];
+          old.is_buffer() && std::ranges::count(initial, initial[i]) == 1)
+        program_.take_over(values[i].buffer, old.buffer, 1);
+      store_pieces(values[i].buffer, std::span(last).subspan(next, pieces[i].size()));
+      next += pieces[i].size();
+    }
     if (kinds[i] == Carry::kArray) {
       BufferId place = places[i];
       program_.state(place).pending =

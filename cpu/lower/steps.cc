@@ -130,7 +130,11 @@ Status RegionLowering::emit(InstructionId id) {
   switch (instruction.opcode) {
     case Opcode::kWhile: return emit_while(id);
     case Opcode::kConditional: return emit_conditional(id);
-    case Opcode::kDot: return emit_dot(id);
+    case Opcode::kDot: return emit_dot(id, id);
+    case Opcode::kTranspose:
+      if (const InstructionId product = region_.product_of(id); product.valid())
+        return emit_dot(product, id);
+      break;
     case Opcode::kScatter:
       if (!instruction.shape.is_scalar()) return emit_scatter(id);
       return emit_kernel(id);

@@ -8,7 +8,7 @@ namespace heddle::cpu {
 PlanBuilder::PlanBuilder(Plan& plan) : plan_(plan) {
   plan.entry = BlockId(plan.blocks.size());
   plan.blocks.emplace_back();
-  open_.push_back({.block = plan.entry, .is_barrier = false, .known = {}});
+  open_.push_back({plan.entry});
 }
 
 NodeId PlanBuilder::make(Node node, std::span<const NodeId> args) {
@@ -20,15 +20,19 @@ NodeId PlanBuilder::make(Node node, std::span<const NodeId> args) {
   return NodeId(plan_.nodes.size() - 1);
 }
 
-// In the outermost open block that knows the operands, and in no block outside of a barrier or
-// of `floor`.
-NodeId PlanBuilder::pure(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args,
-                         BufferId buffer, size_t floor) {
+// The outermost open block that knows the operands, and no block outside of a barrier or of `floor`.
+size_t PlanBuilder::depth_for(std::span<const NodeId> args, size_t floor) const {
   size_t depth = floor;
   for (NodeId arg : args) depth = std::max<size_t>(depth, depth_[arg.value]);
   for (size_t i = open_.size(); i-- > depth + 1;) {
     if (open_[i].is_barrier) depth = i;
   }
+  return depth;
+}
+
+NodeId PlanBuilder::pure(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args,
+                         BufferId buffer, size_t floor) {
+  const size_t depth = depth_for({args.begin(), args.size()}, floor);
   uint32_t ids[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
   std::ranges::transform(args, ids, [](NodeId id) { return id.value; });
   const Key key{op, type.scalar, type.lanes, imm, buffer.value, ids[0], ids[1], ids[2]};
@@ -164,42 +168,13 @@ NodeId PlanBuilder::extract(NodeId x, int64_t lane) {
 NodeId PlanBuilder::shuffle(std::span<const NodeId> operands, std::vector<LaneSource> lanes) {
   const Type wide = {type(operands[0]).scalar, static_cast<int32_t>(lanes.size())};
   plan_.shuffles.push_back(std::move(lanes));
+  const size_t depth = depth_for(operands, 0);
   const NodeId id = make(
       {.op = Op::kShuffle, .type = wide, .imm = static_cast<int64_t>(plan_.shuffles.size() - 1)},
       operands);
-  plan_.blocks[open_.back().block.value].nodes.push_back(id);
+  depth_[id.value] = static_cast<uint16_t>(depth);
+  plan_.blocks[open_[depth].block.value].nodes.push_back(id);
   return id;
-}
-
-NodeId PlanBuilder::load(BufferId buffer, Type type, NodeId at) {
-  if (ordered_ > 0) return effect(Op::kLoad, type, 0, {at}, buffer);
-  return pure(Op::kLoad, type, 0, {at}, buffer, load_floor_);
-}
-
-NodeId PlanBuilder::gather(BufferId buffer, Scalar scalar, NodeId at) {
-  const int32_t lanes = type(at).lanes;
-  if (lanes == 1) return load(buffer, {scalar, 1}, at);
-  if (ordered_ > 0) return effect(Op::kGather, {scalar, lanes}, 0, {at}, buffer);
-  return pure(Op::kGather, {scalar, lanes}, 0, {at}, buffer, load_floor_);
-}
-
-void PlanBuilder::store(BufferId buffer, NodeId at, NodeId value) {
-  effect(Op::kStore, type(value), 0, {at, value}, buffer);
-}
-
-void PlanBuilder::scatter(BufferId buffer, NodeId at, NodeId value) {
-  effect(Op::kScatter, type(value), 0, {at, value}, buffer);
-}
-
-void PlanBuilder::copy(BufferId to, BufferId from, int64_t bytes) {
-  if (bytes > 0 && to != from) effect(Op::kCopy, {}, bytes, {}, to, from);
-}
-
-void PlanBuilder::kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets) {
-  plan_.kernels.push_back({std::move(buffers)});
-  const NodeId id =
-      make({.op = Op::kKernel, .imm = static_cast<int64_t>(plan_.kernels.size() - 1)}, offsets);
-  plan_.blocks[open_.back().block.value].nodes.push_back(id);
 }
 
 BufferId PlanBuilder::buffer(BufferInfo info) {
@@ -217,7 +192,7 @@ PlanBuilder::Region PlanBuilder::open_block(std::span<const NodeId> initial, boo
                                             bool is_barrier) {
   const BlockId block(plan_.blocks.size());
   plan_.blocks.emplace_back();
-  open_.push_back({.block = block, .is_barrier = is_barrier, .known = {}});
+  open_.push_back({block, is_barrier});
   Region region;
   if (with_index) region.parameters.push_back(parameter(block, kIndex));
   for (NodeId value : initial) region.parameters.push_back(parameter(block, type(value)));
@@ -227,7 +202,9 @@ PlanBuilder::Region PlanBuilder::open_block(std::span<const NodeId> initial, boo
 BlockId PlanBuilder::close_block(std::span<const NodeId> yields) {
   const BlockId block = open_.back().block;
   plan_.blocks[block.value].yields.assign(yields.begin(), yields.end());
+  const std::set<BufferId> written = std::move(open_.back().written);
   open_.pop_back();
+  for (BufferId buffer : written) forget(buffer);
   return block;
 }
 

@@ -3,11 +3,16 @@
 // Blocks are open from the outside in. A node without an effect goes to the outermost open block in
 // which its operands are known, and equal ones are made once: a value that a loop does not change
 // is computed before the loop. Index arithmetic on constants folds.
+//
+// What a block stored into a small buffer at constant places is known there: a later load of it is
+// no load but lanes of the values. Stores that nothing reads in the end are removed from the plan.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -54,9 +59,12 @@ class PlanBuilder {
   NodeId add(NodeId x, int64_t y) { return add(x, integer(type(x), y)); }
   NodeId mul(NodeId x, int64_t y) { return mul(x, integer(type(x), y)); }
 
-  // Memory. A load never leaves the block that was innermost when the current Floor was made.
+  // Memory. A load never leaves the block that was innermost when the current Floor was made, but
+  // for what is still (see below).
   NodeId load(BufferId buffer, Type type, NodeId at);
   NodeId gather(BufferId buffer, Scalar scalar, NodeId at);
+  // Lane l from `at` + l * step.
+  NodeId load_strided(BufferId buffer, Type type, NodeId at, int64_t step);
   // Loads that are made while it lives stay where they are made: stores stand between them.
   class Ordered {
    public:
@@ -88,6 +96,26 @@ class PlanBuilder {
     PlanBuilder& builder_;
     size_t outer_;
   };
+
+  // Nothing writes the buffer while it lives: its loads may leave the blocks that are opened then.
+  class Still {
+   public:
+    Still(PlanBuilder& builder, BufferId buffer);
+    ~Still() { builder_.still_[buffer_.value] = outer_; }
+    Still(const Still&) = delete;
+    Still& operator=(const Still&) = delete;
+
+   private:
+    PlanBuilder& builder_;
+    BufferId buffer_;
+    size_t outer_;
+  };
+  [[nodiscard]] bool is_still(BufferId buffer) const { return floor_of(buffer) < open_.size() - 1; }
+
+  // Something is known of what lies there.
+  [[nodiscard]] bool is_known(BufferId buffer) const {
+    return open_.back().contents.contains(buffer);
+  }
 
   // Floats that are made while it lives are rounded as written: no product joins a sum.
   class Exact {
@@ -127,10 +155,17 @@ class PlanBuilder {
 
  private:
   using Key = std::tuple<Op, Scalar, int32_t, int64_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+  // A lane of a node; not valid: what an element of memory is is not known.
+  struct Lane {
+    NodeId node;
+    int32_t lane = 0;
+  };
   struct Open {
     BlockId block;
     bool is_barrier = false;  // nothing leaves it: a branch
     std::map<Key, NodeId> known;
+    std::map<BufferId, std::vector<Lane>> contents;  // by element
+    std::set<BufferId> written;
   };
   struct Control {
     Op op;
@@ -146,6 +181,17 @@ class PlanBuilder {
               BufferId buffer = {}, size_t floor = 0);
   NodeId effect(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args, BufferId buffer,
                 BufferId buffer2 = {});
+  [[nodiscard]] size_t depth_for(std::span<const NodeId> args, size_t floor) const;
+
+  // memory.cc
+  [[nodiscard]] size_t floor_of(BufferId buffer) const;
+  void remember(BufferId buffer, NodeId at, NodeId value);
+  void forget(BufferId buffer);
+  // The lanes of the elements from `at` on; none where one of them is not known.
+  std::vector<Lane> known_lanes(BufferId buffer, Type type, NodeId at, int64_t step);
+  NodeId join(Type type, std::span<const Lane> lanes);
+  bool copy_known(BufferId to, BufferId from, int64_t bytes);
+
   NodeId parameter(BlockId block, Type type);
   Region open_block(std::span<const NodeId> initial, bool with_index, bool is_barrier);
   BlockId close_block(std::span<const NodeId> yields);
@@ -158,6 +204,7 @@ class PlanBuilder {
   std::vector<uint16_t> depth_;  // by node: the number of the open block that it stands in
   std::vector<Control> controls_;
   size_t load_floor_ = 0;
+  std::vector<size_t> still_;  // by buffer: the open block that its loads need not leave
   bool is_exact_ = false;
   int ordered_ = 0;
 };

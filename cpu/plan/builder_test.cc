@@ -128,20 +128,89 @@ TEST_F(Builder, LoadsStayInsideOfTheFloor) {
   BlockId floor_block;
   {
     const PlanBuilder::Floor floor(b_);
-    const NodeId marker =
-        b_.add(b_.cast(Op::kSToFloat, Scalar::kF32, argument()), b_.number(kF32x1, 1));
-    floor_block = block_of(marker);
+    floor_block = block_of(b_.load(buffer, kF32x1, b_.index(0)));
     open_loop();
     stays = b_.load(buffer, kF32x1, b_.index(0));
-    product = b_.mul(b_.index(7), argument());
+    product = b_.mul(stays, stays);
     b_.end_for({});
   }
   const NodeId after = b_.load(buffer, kF32x1, b_.index(0));
   b_.end_for({});
   EXPECT_TRUE(is_in_entry(free)) << "without a floor it goes to where its index is known";
+  EXPECT_NE(floor_block, plan_.entry);
   EXPECT_EQ(block_of(stays), floor_block) << "out of the inner loop, not of the outer one";
   EXPECT_EQ(block_of(product), floor_block) << "as its operand, a load";
   EXPECT_TRUE(is_in_entry(after)) << "the floor is gone";
+}
+
+TEST_F(Builder, LoadsOfWhatNothingWritesLeaveTheFloor) {
+  const BufferId written = b_.buffer({.bytes = 64}), still = b_.buffer({.bytes = 64});
+  const NodeId value = argument();
+  const PlanBuilder::Still while_it_lives(b_, still);
+  open_loop();
+  const PlanBuilder::Floor floor(b_);
+  EXPECT_TRUE(b_.is_still(still));
+  EXPECT_FALSE(b_.is_still(written));
+  EXPECT_TRUE(is_in_entry(b_.load(still, kF32x1, b_.index(3))));
+  EXPECT_FALSE(is_in_entry(b_.load(written, kF32x1, b_.index(3))));
+  EXPECT_TRUE(is_in_entry(argument())) << "the caller's";
+  EXPECT_TRUE(is_in_entry(value));
+  b_.end_for({});
+}
+
+TEST_F(Builder, WhatWasStoredIsNotLoaded) {
+  const BufferId buffer = b_.buffer({.bytes = 64});
+  const NodeId x = b_.splat(argument(), 4), y = b_.bits({Scalar::kI64, 2}, 7);
+  b_.store(buffer, b_.index(0), x);
+  b_.store(buffer, b_.index(4), y);
+  EXPECT_EQ(b_.load(buffer, {Scalar::kI64, 4}, b_.index(0)), x);
+  const Node& lane = plan_.at(b_.load(buffer, kIndex, b_.index(2)));
+  EXPECT_EQ(lane.op, Op::kExtract);
+  EXPECT_EQ(lane.imm, 2);
+  EXPECT_EQ(plan_.at(b_.load_strided(buffer, {Scalar::kI64, 3}, b_.index(1), 2)).op, Op::kShuffle);
+  EXPECT_EQ(plan_.at(b_.load(buffer, {Scalar::kI64, 4}, b_.index(3))).op, Op::kLoad) << "the rest";
+  EXPECT_EQ(plan_.at(b_.load(buffer, {Scalar::kF64, 1}, b_.index(0))).op, Op::kLoad);
+  b_.store(buffer, argument(), b_.index(1));
+  EXPECT_EQ(plan_.at(b_.load(buffer, kIndex, b_.index(2))).op, Op::kLoad) << "no longer known";
+}
+
+TEST_F(Builder, WhatALoopMayStoreIsNotKnown) {
+  const BufferId buffer = b_.buffer({.bytes = 8}), other = b_.buffer({.bytes = 8});
+  const NodeId x = argument();
+  b_.store(buffer, b_.index(0), x);
+  b_.store(other, b_.index(0), x);
+  open_loop();
+  {
+    const PlanBuilder::Floor floor(b_);
+    EXPECT_EQ(plan_.at(b_.load(buffer, kIndex, b_.index(0))).op, Op::kLoad) << "not in turn 1";
+    b_.store(buffer, b_.index(0), b_.add(x, 1));
+  }
+  b_.end_for({});
+  EXPECT_EQ(plan_.at(b_.load(buffer, kIndex, b_.index(0))).op, Op::kLoad);
+  EXPECT_EQ(b_.load(other, kIndex, b_.index(0)), x) << "it did not";
+}
+
+TEST_F(Builder, ACopyOfWhatIsKnownIsAStore) {
+  const BufferId x = b_.buffer({.bytes = 16}), y = b_.buffer({.bytes = 16});
+  const NodeId value = b_.splat(argument(), 2);
+  b_.store(x, b_.index(0), value);
+  b_.copy(y, x, 16);
+  EXPECT_EQ(plan_.nodes.back().op, Op::kStore);
+  EXPECT_EQ(b_.load(y, {Scalar::kI64, 2}, b_.index(0)), value);
+}
+
+TEST_F(Builder, StoresThatNothingReadsGo) {
+  const BufferId x = b_.buffer({.bytes = 64}), y = b_.buffer({.bytes = 64});
+  const BufferId out = b_.buffer({.kind = BufferInfo::Kind::kResult, .bytes = 64});
+  const NodeId value = argument();
+  b_.store(x, value, value);
+  b_.copy(y, x, 64);  // the last that reads x
+  b_.store(out, b_.index(0), value);
+  remove_unread_stores(plan_);
+  int stores = 0;
+  for (NodeId id : plan_.at(plan_.entry).nodes)
+    stores += plan_.at(id).op == Op::kStore || plan_.at(id).op == Op::kCopy ? 1 : 0;
+  EXPECT_EQ(stores, 1) << "the result's";
 }
 
 TEST_F(Builder, StoresStayWhereTheyAre) {

@@ -104,6 +104,38 @@ std::string_view to_string(MathFunction function) {
   return kNames[static_cast<size_t>(function)];
 }
 
+void remove_unread_stores(Plan& plan) {
+  for (;;) {
+    std::vector<bool> is_read(plan.buffers.size());
+    for (const Block& block : plan.blocks) {
+      for (NodeId id : block.nodes) {
+        const Node& node = plan.at(id);
+        if (node.op == Op::kLoad || node.op == Op::kGather) is_read[node.buffer.value] = true;
+        if (node.op == Op::kCopy) is_read[node.buffer2.value] = true;
+        if (node.op != Op::kKernel) continue;
+        for (BufferId buffer : plan.kernels[static_cast<size_t>(node.imm)].buffers)
+          is_read[buffer.value] = true;
+      }
+    }
+    const auto is_unread = [&](NodeId id) {
+      const Node& node = plan.at(id);
+      const bool writes = node.op == Op::kStore || node.op == Op::kScatter || node.op == Op::kCopy;
+      return writes && !is_read[node.buffer.value] &&
+             plan.buffers[node.buffer.value].kind == BufferInfo::Kind::kArena;
+    };
+    size_t removed = 0;
+    bool may_free = false;  // a copy may have been the last that read
+    for (Block& block : plan.blocks) {
+      removed += std::erase_if(block.nodes, [&](NodeId id) {
+        const bool unread = is_unread(id);
+        may_free |= unread && plan.at(id).op == Op::kCopy;
+        return unread;
+      });
+    }
+    if (removed == 0 || !may_free) return;
+  }
+}
+
 // First fit, in the order of birth: a buffer goes to the lowest place that none of those that live
 // beside it takes.
 void place_buffers(Plan& plan) {

@@ -147,6 +147,9 @@ constexpr uint64_t plan_layout() {
   return hash;
 }
 
+// Takes out what is written into buffers of the arena that nothing reads.
+void remove_unread_stores(Plan& plan);
+
 // Gives the buffers of the arena their offsets: two that live at the same time do not overlap.
 void place_buffers(Plan& plan);
 

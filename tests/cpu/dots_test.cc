@@ -37,7 +37,10 @@ class DotWriter {
     if (below(2) == 0) {  // of matrices, for the kernel
       sizes[0].clear();
       for (int kind = 1; kind < 4; ++kind) sizes[kind] = {16 + below(30)};
-      if (below(3) == 0) sizes[0] = {1 + below(3)};
+      for (int kind = 0; kind < 4; ++kind) {  // of several
+        if (below(3) == 0) sizes[kind].insert(sizes[kind].begin(), 1 + below(3));
+        if (below(6) == 0) sizes[kind].push_back(1 + below(3));
+      }
     }
     std::vector<int64_t> lhs_dims[2], rhs_dims[2];  // batch, contracted
     const std::string lhs = operand(sizes[0], sizes[3], sizes[1], lhs_dims);
@@ -53,9 +56,10 @@ class DotWriter {
     add("rhs_batch_dims", rhs_dims[0]);
     add("lhs_contracting_dims", lhs_dims[1]);
     add("rhs_contracting_dims", rhs_dims[1]);
+    const std::string dot =
+        cat("d = ", type_, "[", joined(to), "] dot(", lhs, ", ", rhs, ")", attributes);
     return cat("HloModule m\nENTRY main {\n  at = s32[] parameter(0)\n", lines_,
-               "  ROOT d = ", type_, "[", joined(to), "] dot(", lhs, ", ", rhs, ")", attributes,
-               " }\n");
+               below(3) == 0 ? transposed(dot, to) : cat("  ROOT ", dot), " }\n");
   }
 
  private:
@@ -63,6 +67,15 @@ class DotWriter {
   int64_t size() {
     static constexpr int64_t kSizes[] = {1, 1, 2, 3, 5, 8, 16, 17, 33, 0};
     return kSizes[below(below(8) == 0 ? 10 : 9)];
+  }
+
+  std::string transposed(const std::string& dot, const std::vector<int64_t>& from) {
+    std::vector<int64_t> order(from.size()), to;
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::shuffle(order, random_);
+    for (int64_t d : order) to.push_back(from[static_cast<size_t>(d)]);
+    return cat("  ", dot, "\n  ROOT t = ", type_, "[", joined(to), "] transpose(d), dimensions={",
+               joined(order), "}");
   }
 
   // An array with these dimensions in some order; `dims` are those of the first two kinds.
@@ -154,6 +167,53 @@ TEST(CpuDots, OfRandomViewsAreExact) {
     SCOPED_TRACE(cat("product ", seed));
     expect_as_evaluated(DotWriter(seed).run(), {.any_zero = true});
     if (HasFailure()) return;
+  }
+}
+
+// A carried vector or matrix, two turns: products by matrices that stay the same, in each order of
+// their dimensions, and of what the turn before made.
+std::string in_a_loop(const std::string& type, int64_t n, const std::string& state,
+                      const std::string& step) {
+  const std::string carried = cat(type, "[", state, "]"), matrix = cat(type, "[", n, ",", n, "]");
+  const std::string all = cat("(s32[], ", carried, ", ", matrix, ")");
+  return cat("HloModule m\ncond { s = ", all,
+             " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(2)\n"
+             "  ROOT l = pred[] compare(i, n), direction=LT }\nbody { s = ",
+             all, " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n  h = ", carried,
+             " get-tuple-element(s), index=1\n  w = ", matrix,
+             " get-tuple-element(s), index=2\n  one = s32[] constant(1)\n"
+             "  j = s32[] add(i, one)\n",
+             step, "\n  ROOT t = ", all, " tuple(j, next, w) }\nENTRY main {\n  h = ", carried,
+             " parameter(0)\n  w = ", matrix, " parameter(1)\n  i = s32[] constant(0)\n  s = ", all,
+             " tuple(i, h, w)\n  r = ", all,
+             " while(s), condition=cond, body=body\n  ROOT out = ", carried,
+             " get-tuple-element(r), index=1 }\n");
+}
+
+TEST(CpuDots, InLoopsGiveWhatTheEvaluatorGives) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64", "s32", "s16"}) {
+    for (int64_t n : {1, 2, 3, 4, 5, 8, 16, 17, 33, 64}) {
+      SCOPED_TRACE(cat(type, " ", n));
+      // The numbers are whole, but too large for an exact f32.
+      const Allowed allowed = {.share = type == std::string("f32") ? 1e-5 : 0, .any_zero = true};
+      for (int l : {0, 1}) {
+        const std::string vector = cat(type, "[", n, "]");
+        const std::string product =
+            cat("  p = ", vector, " dot(w, h), lhs_contracting_dims={", l,
+                "}, rhs_contracting_dims={0}\n  q = ", vector,
+                " dot(p, w), lhs_contracting_dims={0}, rhs_contracting_dims={", l,
+                "}\n  next = ", vector, " subtract(q, h)");
+        expect_as_evaluated(in_a_loop(type, n, cat(n), product), allowed);
+        const std::string square = cat(type, "[", n, ",", n, "]");
+        const std::string products =
+            cat("  p = ", square, " dot(w, h), lhs_contracting_dims={", l,
+                "}, rhs_contracting_dims={", 1 - l, "}\n  next = ", square,
+                " dot(p, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}");
+        if (n <= 17) expect_as_evaluated(in_a_loop(type, n, cat(n, ",", n), products), allowed);
+      }
+      if (HasFailure()) return;
+    }
   }
 }
 

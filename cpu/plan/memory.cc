@@ -1,0 +1,142 @@
+// Loads and stores, and what is known of memory between them.
+#include <algorithm>
+
+#include "heddle/cpu/plan/builder.h"
+
+namespace heddle::cpu {
+namespace {
+
+constexpr int64_t kMaxKnown = 256;  // bytes of a buffer whose elements are followed
+
+}  // namespace
+
+PlanBuilder::Still::Still(PlanBuilder& builder, BufferId buffer)
+    : builder_(builder), buffer_(buffer) {
+  builder.still_.resize(builder.plan_.buffers.size(), std::numeric_limits<size_t>::max());
+  size_t& floor = builder.still_[buffer.value];
+  outer_ = floor;
+  floor = std::min(floor, builder.open_.size() - 1);
+}
+
+size_t PlanBuilder::floor_of(BufferId buffer) const {
+  const BufferInfo::Kind kind = plan_.buffers[buffer.value].kind;
+  if (kind == BufferInfo::Kind::kArgument || kind == BufferInfo::Kind::kConstant) return 0;
+  return buffer.value < still_.size() ? std::min(load_floor_, still_[buffer.value]) : load_floor_;
+}
+
+void PlanBuilder::remember(BufferId buffer, NodeId at, NodeId value) {
+  const int64_t bytes = plan_.buffers[buffer.value].bytes;
+  if (!is_constant(at) || bytes > kMaxKnown) return forget(buffer);
+  const Type stored = type(value);
+  const auto first = static_cast<size_t>(bits_of(at));
+  const auto size = static_cast<size_t>(bytes / bytes_of(stored.scalar));
+  if (first + static_cast<size_t>(stored.lanes) > size) return forget(buffer);
+  std::vector<Lane>& lanes = open_.back().contents[buffer];
+  lanes.resize(size);
+  for (size_t lane = 0; lane < static_cast<size_t>(stored.lanes); ++lane)
+    lanes[first + lane] = {value, static_cast<int32_t>(lane)};
+  open_.back().written.insert(buffer);
+}
+
+void PlanBuilder::forget(BufferId buffer) {
+  open_.back().contents.erase(buffer);
+  open_.back().written.insert(buffer);
+}
+
+std::vector<PlanBuilder::Lane> PlanBuilder::known_lanes(BufferId buffer, Type type, NodeId at,
+                                                        int64_t step) {
+  if (!is_constant(at)) return {};
+  const NodeId args[] = {at};
+  const size_t depth = ordered_ > 0 ? open_.size() - 1 : depth_for(args, floor_of(buffer));
+  const auto found = open_[depth].contents.find(buffer);
+  if (found == open_[depth].contents.end()) return {};
+  std::vector<Lane> lanes;
+  for (int64_t lane = 0; lane < type.lanes; ++lane) {
+    const int64_t element = bits_of(at) + lane * step;
+    if (element < 0 || element >= static_cast<int64_t>(found->second.size())) return {};
+    lanes.push_back(found->second[static_cast<size_t>(element)]);
+    if (!lanes.back().node.valid() || this->type(lanes.back().node).scalar != type.scalar)
+      return {};
+  }
+  return lanes;
+}
+
+NodeId PlanBuilder::join(Type wide, std::span<const Lane> lanes) {
+  const NodeId first = lanes[0].node;
+  if (wide.lanes == 1) return type(first).lanes == 1 ? first : extract(first, lanes[0].lane);
+  const bool is_whole =
+      type(first).lanes == wide.lanes && std::ranges::all_of(lanes, [&](const Lane& lane) {
+        return lane.node == first && lane.lane == &lane - lanes.data();
+      });
+  if (is_whole) return first;
+  std::vector<NodeId> operands;
+  std::vector<LaneSource> sources;
+  for (const Lane& lane : lanes) {
+    const auto found = std::ranges::find(operands, lane.node);
+    sources.push_back(
+        {static_cast<uint32_t>(found - operands.begin()), static_cast<uint32_t>(lane.lane)});
+    if (found == operands.end()) operands.push_back(lane.node);
+  }
+  return shuffle(operands, std::move(sources));
+}
+
+NodeId PlanBuilder::load(BufferId buffer, Type type, NodeId at) {
+  if (const auto lanes = known_lanes(buffer, type, at, 1); !lanes.empty()) return join(type, lanes);
+  if (ordered_ > 0) return effect(Op::kLoad, type, 0, {at}, buffer);
+  return pure(Op::kLoad, type, 0, {at}, buffer, floor_of(buffer));
+}
+
+NodeId PlanBuilder::gather(BufferId buffer, Scalar scalar, NodeId at) {
+  const int32_t lanes = type(at).lanes;
+  if (lanes == 1) return load(buffer, {scalar, 1}, at);
+  if (ordered_ > 0) return effect(Op::kGather, {scalar, lanes}, 0, {at}, buffer);
+  return pure(Op::kGather, {scalar, lanes}, 0, {at}, buffer, floor_of(buffer));
+}
+
+NodeId PlanBuilder::load_strided(BufferId buffer, Type type, NodeId at, int64_t step) {
+  if (step == 1 || type.lanes == 1) return load(buffer, type, at);
+  if (const auto lanes = known_lanes(buffer, type, at, step); !lanes.empty())
+    return join(type, lanes);
+  if (step == 0) return splat(load(buffer, {type.scalar, 1}, at), type.lanes);
+  return gather(buffer, type.scalar, add(at, mul(lanes(Scalar::kI64, type.lanes), step)));
+}
+
+void PlanBuilder::store(BufferId buffer, NodeId at, NodeId value) {
+  effect(Op::kStore, type(value), 0, {at, value}, buffer);
+  remember(buffer, at, value);
+}
+
+void PlanBuilder::scatter(BufferId buffer, NodeId at, NodeId value) {
+  effect(Op::kScatter, type(value), 0, {at, value}, buffer);
+  forget(buffer);
+}
+
+void PlanBuilder::copy(BufferId to, BufferId from, int64_t bytes) {
+  if (bytes <= 0 || to == from || copy_known(to, from, bytes)) return;
+  effect(Op::kCopy, {}, bytes, {}, to, from);
+  forget(to);
+}
+
+// As stores of what is known to lie there.
+bool PlanBuilder::copy_known(BufferId to, BufferId from, int64_t bytes) {
+  const auto found = open_.back().contents.find(from);
+  if (found == open_.back().contents.end() || !found->second[0].node.valid()) return false;
+  const Scalar scalar = type(found->second[0].node).scalar;
+  const auto count = static_cast<int32_t>(bytes / bytes_of(scalar));
+  if (known_lanes(from, {scalar, count}, index(0), 1).empty()) return false;
+  const auto lanes =
+      static_cast<int32_t>(plan_.vector_bytes / std::max<int64_t>(bytes_of(scalar), 4));
+  for (int32_t i = 0; i < count; i += lanes)
+    store(to, index(i), load(from, {scalar, std::min(lanes, count - i)}, index(i)));
+  return true;
+}
+
+void PlanBuilder::kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets) {
+  for (BufferId buffer : buffers) forget(buffer);
+  plan_.kernels.push_back({std::move(buffers)});
+  const NodeId id =
+      make({.op = Op::kKernel, .imm = static_cast<int64_t>(plan_.kernels.size() - 1)}, offsets);
+  plan_.blocks[open_.back().block.value].nodes.push_back(id);
+}
+
+}  // namespace heddle::cpu
