@@ -3,6 +3,7 @@
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -80,14 +81,18 @@ int64_t total(std::span<const Axis> axes) {
   return product;
 }
 
-// Writes the loops of a product.
+// Writes the loops of a product. Small floats are widened where they are read, and summed in f32.
 class DotWriter {
  public:
-  DotWriter(PlanBuilder& builder, Type type, int64_t machine_lanes, const View& lhs,
+  struct Types {
+    DType operands, result;
+  };
+  DotWriter(PlanBuilder& builder, Types types, int64_t vector_bytes, const View& lhs,
             const View& rhs, BufferId to)
       : b_(builder),
-        type_(type),
-        machine_lanes_(machine_lanes),
+        types_(types),
+        type_{is_small_float(types.operands) ? Scalar::kF32 : *scalar_of(types.operands), 1},
+        machine_lanes_(vector_bytes / std::max<int64_t>(bytes_of(type_.scalar), 4)),
         lhs_(lhs.buffer),
         rhs_(rhs.buffer),
         to_(to),
@@ -133,9 +138,8 @@ class DotWriter {
       sums.push_back(zero(1));
       sums = nest(contracted, base, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
         const auto product = [&](NodeId from, int64_t width, NodeId sum) {
-          const Type wide = {type_.scalar, static_cast<int32_t>(width)};
-          const NodeId x = b_.load(lhs_, wide, b_.add(at.lhs, from));
-          const NodeId y = b_.load(rhs_, wide, b_.add(at.rhs, from));
+          const NodeId x = load(lhs_, width, b_.add(at.lhs, from));
+          const NodeId y = load(rhs_, width, b_.add(at.rhs, from));
           return multiply_add(x, y, sum);
         };
         const int64_t rounds = vectors / several;
@@ -161,7 +165,7 @@ class DotWriter {
       NodeId sum = sums[0];
       for (int64_t i = 1; i < several; ++i) sum = b_.add(sum, sums[static_cast<size_t>(i)]);
       sum = b_.add(b_.reduce_lanes(Op::kAdd, sum), sums.back());
-      b_.store(to_, base.to, sum);
+      store(base.to, sum);
     });
   }
 
@@ -170,16 +174,25 @@ class DotWriter {
     each(outer, [&](const Offsets& base) {
       const std::vector<NodeId> sums =
           nest(contracted, base, {zero(1)}, [&](const Offsets& at, std::vector<NodeId> carried) {
-            const NodeId x = b_.load(lhs_, {type_.scalar, 1}, at.lhs);
-            const NodeId y = b_.load(rhs_, {type_.scalar, 1}, at.rhs);
+            const NodeId x = load(lhs_, 1, at.lhs);
+            const NodeId y = load(rhs_, 1, at.rhs);
             return std::vector{multiply_add(x, y, carried[0])};
           });
-      b_.store(to_, base.to, sums[0]);
+      store(base.to, sums[0]);
     });
   }
 
  private:
   NodeId zero(int64_t lanes) { return b_.bits({type_.scalar, static_cast<int32_t>(lanes)}, 0); }
+
+  NodeId load(BufferId from, int64_t lanes, NodeId at) {
+    const auto width = static_cast<int32_t>(lanes);
+    if (!is_small_float(types_.operands)) return b_.load(from, {type_.scalar, width}, at);
+    return widen(b_, types_.operands, b_.load(from, {Scalar::kI16, width}, at));
+  }
+  void store(NodeId at, NodeId sum) {
+    b_.store(to_, at, is_small_float(types_.result) ? narrow(b_, types_.result, sum) : sum);
+  }
 
   NodeId multiply_add(NodeId x, NodeId y, NodeId sum) {
     return is_float(type_.scalar) ? b_.fma(x, y, sum) : b_.add(sum, b_.mul(x, y));
@@ -214,7 +227,6 @@ class DotWriter {
   // `count` vectors of `width` lanes, `from` elements along the lane axis.
   void sum_vectors(const Offsets& base, const Axis& lane, const std::vector<Axis>& contracted,
                    NodeId from, int64_t count, int64_t width) {
-    const Type wide = {type_.scalar, static_cast<int32_t>(width)};
     const bool on_rhs = lane.rhs == 1;
     // Sums that depend on nothing else hide the latency of the additions.
     const int64_t length = contracted.empty() ? 1 : contracted.back().size;
@@ -237,13 +249,12 @@ class DotWriter {
           here.lhs = b_.add(at.lhs, p * contracted.back().lhs);
           here.rhs = b_.add(at.rhs, p * contracted.back().rhs);
         }
-        const NodeId one = on_rhs ? b_.load(lhs_, {type_.scalar, 1}, here.lhs)
-                                  : b_.load(rhs_, {type_.scalar, 1}, here.rhs);
+        const NodeId one = on_rhs ? load(lhs_, 1, here.lhs) : load(rhs_, 1, here.rhs);
         const NodeId all = b_.splat(one, static_cast<int32_t>(width));
         for (int64_t i = 0; i < count; ++i) {
           const NodeId where = b_.add(on_rhs ? here.rhs : here.lhs, i * width);
           NodeId& sum = carried[static_cast<size_t>(p * count + i)];
-          sum = multiply_add(all, b_.load(on_rhs ? rhs_ : lhs_, wide, where), sum);
+          sum = multiply_add(all, load(on_rhs ? rhs_ : lhs_, width, where), sum);
         }
       }
       return carried;
@@ -252,12 +263,13 @@ class DotWriter {
       NodeId sum = sums[static_cast<size_t>(i)];
       for (int64_t p = 1; p < parts; ++p)
         sum = b_.add(sum, sums[static_cast<size_t>(p * count + i)]);
-      b_.store(to_, b_.add(b_.add(base.to, from), i * width), sum);
+      store(b_.add(b_.add(base.to, from), i * width), sum);
     }
   }
 
   PlanBuilder& b_;
-  Type type_;
+  Types types_;
+  Type type_;  // that products are summed in
   int64_t machine_lanes_;
   BufferId lhs_, rhs_, to_;
   Offsets start_;
@@ -287,7 +299,7 @@ Status RegionLowering::emit_dot(InstructionId id) {
   for (auto* list : {&axes.batch, &axes.rows, &axes.columns, &axes.contracted}) merge(*list);
   const int64_t work =
       total(axes.batch) * total(axes.rows) * total(axes.columns) * total(axes.contracted);
-  const DType dtype = dot.shape.dtype();
+  const DType dtype = at(dot.operands[0]).shape.dtype();
   const bool is_matrix = !axes.rows.empty() && !axes.columns.empty() && !axes.contracted.empty();
   if (work > kMaxInlined && is_matrix && is_product(axes) && (dtype == f32 || dtype == f64)) {
     const auto one = [](const std::vector<Axis>& list) { return list.empty() ? Axis{} : list[0]; };
@@ -309,7 +321,8 @@ Status RegionLowering::emit_dot(InstructionId id) {
     b().kernel({lhs.buffer, rhs.buffer, to}, offsets);
   } else {
     const Scalar scalar = scalar_type(dot.shape);
-    DotWriter writer(b(), {scalar, 1}, lanes_for(program_.program.plan, scalar), lhs, rhs, to);
+    DotWriter writer(b(), {dtype, dot.shape.dtype()}, program_.program.plan.vector_bytes, lhs, rhs,
+                     to);
     std::vector<Axis> outer = axes.batch;
     outer.insert(outer.end(), axes.rows.begin(), axes.rows.end());
     outer.insert(outer.end(), axes.columns.begin(), axes.columns.end());

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -80,7 +81,7 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
 // Matrices that are worth writing out.
 bool is_small_system(const Instruction& instruction) {
   const Shape& shape = instruction.shape;
-  if (!is_floating(shape.dtype())) return false;
+  if (shape.dtype() != f32 && shape.dtype() != f64) return false;
   const bool is_solve = instruction.opcode == Opcode::kTriangularSolve;
   const bool left = !is_solve || instruction.attrs.get<hlo::TriangularSolveAttrs>().left_side;
   return shape.dimension(shape.rank() - (left ? 2 : 1)) <= kMaxFactorRows;
@@ -171,12 +172,15 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
 }
 
 bool is_plain_dot(const hlo::Computation& computation, const Instruction& dot) {
-  return dot.opcode == Opcode::kDot && is_held(dot.shape) &&
-         std::ranges::all_of(dot.operands, [&](InstructionId id) {
-           return is_held(computation.at(id).shape) &&
-                  computation.at(id).shape.dtype() == dot.shape.dtype() &&
-                  dot.shape.dtype() != pred;
-         });
+  if (dot.opcode != Opcode::kDot || !is_held(dot.shape) || dot.shape.dtype() == pred) return false;
+  const DType from = computation.at(dot.operands[0]).shape.dtype();
+  const bool is_summed_as_it_is = from == dot.shape.dtype();
+  return std::ranges::all_of(dot.operands,
+                             [&](InstructionId id) {
+                               const Shape& shape = computation.at(id).shape;
+                               return is_held(shape) && shape.dtype() == from;
+                             }) &&
+         (is_summed_as_it_is || (is_small_float(from) && dot.shape.dtype() == f32));
 }
 
 Region::Region(const hlo::Module& module, const hlo::Computation& computation)
