@@ -183,6 +183,16 @@ bool is_plain_dot(const hlo::Computation& computation, const Instruction& dot) {
          (is_summed_as_it_is || (is_small_float(from) && dot.shape.dtype() == f32));
 }
 
+bool is_product_convolution(const hlo::Computation& computation, const Instruction& instruction) {
+  const DType dtype = instruction.shape.dtype();
+  if (instruction.opcode != Opcode::kConvolution || (dtype != f32 && dtype != f64)) return false;
+  return instruction.shape.element_count() > 0 &&
+         std::ranges::all_of(instruction.operands, [&](InstructionId id) {
+           const Shape& shape = computation.at(id).shape;
+           return shape.dtype() == dtype && !shape.is_dynamic() && shape.element_count() > 0;
+         });
+}
+
 Region::Region(const hlo::Module& module, const hlo::Computation& computation)
     : module_(&module), computation_(&computation) {
   find_leaves();

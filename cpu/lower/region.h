@@ -102,6 +102,10 @@ int updated_operand(const hlo::Instruction& instruction);
 // A dot whose operands are arrays of numbers that a plan holds.
 bool is_plain_dot(const hlo::Computation& computation, const hlo::Instruction& dot);
 
+// A convolution whose operands and result are all f32 or all f64, and not empty.
+bool is_product_convolution(const hlo::Computation& computation,
+                            const hlo::Instruction& instruction);
+
 // A reduce-window that gives the running fold along one dimension: from the first element to each
 // one, or from the last one down.
 struct RunningFold {

@@ -11,6 +11,20 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
+// One that is made for the instruction, else its rule.
+StatusOr<std::unique_ptr<Kernel>> make_kernel(const hlo::Module& module,
+                                              const hlo::Computation& computation,
+                                              const Instruction& instruction) {
+  const auto operand = [&](size_t i) -> const Shape& {
+    return computation.at(instruction.operands[i]).shape;
+  };
+  if (is_product_convolution(computation, instruction)) {
+    return make_convolution_kernel(operand(0), operand(1), instruction.shape,
+                                   instruction.attrs.get<hlo::ConvolutionAttrs>());
+  }
+  return make_rule_kernel(module, computation, instruction);
+}
+
 }  // namespace
 
 RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
@@ -204,8 +218,7 @@ void RegionLowering::bind_constants(std::span<const LeafId> leaves, size_t& next
 Status RegionLowering::emit_kernel(InstructionId id) {
   const Instruction& instruction = at(id);
   ++program_.program.kernel_steps;
-  HEDDLE_ASSIGN_OR_RETURN(auto kernel,
-                          make_rule_kernel(program_.module, computation(), instruction));
+  HEDDLE_ASSIGN_OR_RETURN(auto kernel, make_kernel(program_.module, computation(), instruction));
   program_.program.kernels.push_back(std::move(kernel));
   std::vector<BufferId> buffers;
   for (InstructionId operand : instruction.operands) {

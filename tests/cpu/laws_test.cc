@@ -51,6 +51,7 @@ bool is_function(Opcode opcode) {
 // Sums are grouped otherwise and joined with products, which leaves the sign of a zero open.
 bool is_sum(Opcode opcode) {
   switch (opcode) {
+    case Opcode::kConvolution:
     case Opcode::kDot:
     case Opcode::kReduce:
     case Opcode::kReduceWindow: return true;
