@@ -161,9 +161,9 @@ StatusOr<LoweredProgram> lowered(const hlo::Module& module) {
   if (expands) {
     HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));
   }
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module flat, transform::run_pipeline(
-                                                widen(expands ? expanded : module),
-                                                transform::kFlattenPipeline));
+  HEDDLE_ASSIGN_OR_RETURN(
+      hlo::Module flat,
+      transform::run_pipeline(widen(expands ? expanded : module), transform::kFlattenPipeline));
   return lower(flat, host_vector_bytes(), expands);
 }
 

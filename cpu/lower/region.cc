@@ -68,8 +68,9 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kPad:
     case Opcode::kConcatenate: return true;
     case Opcode::kReduce:
-    case Opcode::kReduceWindow:
     case Opcode::kDot: return is_loop_step(module, computation, user);
+    case Opcode::kReduceWindow:  // other windows read an element several times
+      return running_fold(module, computation.at(user.operands[0]).shape, user).has_value();
     case Opcode::kGather:
     case Opcode::kDynamicUpdateSlice: return operand > 0;
     case Opcode::kScatter: return operand > 0 && is_loop_step(module, computation, user);
@@ -161,9 +162,9 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
     case Opcode::kTriangularSolve: return is_small_system(instruction);
     case Opcode::kReduce: return is_scalar_computation(module.at(instruction.called[0]));
     case Opcode::kDot: return is_plain_dot(computation, instruction);
-    case Opcode::kReduceWindow:
-      return is_held(instruction.shape) &&
-             running_fold(module, computation.at(instruction.operands[0]).shape, instruction);
+    case Opcode::kReduceWindow: return is_plain_window(module, computation, instruction);
+    case Opcode::kSelectAndScatter: return is_plain_selection(module, computation, instruction);
+    case Opcode::kConvolution: return is_direct_convolution(computation, instruction);
     default:
       return is_held(instruction.shape) &&
              (is_scalar_op(computation, instruction) || instruction.opcode == Opcode::kIota ||

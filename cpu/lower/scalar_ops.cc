@@ -187,8 +187,7 @@ NodeId ScalarOpWriter::run() {
     case Opcode::kSelect: return b_.select(x_[0], x_[1], x_[2]);
     case Opcode::kClamp: return clamp();
     case Opcode::kConvert: return convert();
-    case Opcode::kBitcastConvert:
-      return b_.cast(Op::kBitcast, *scalar_of(to_), x_[0]);
+    case Opcode::kBitcastConvert: return b_.cast(Op::kBitcast, *scalar_of(to_), x_[0]);
     case Opcode::kCopy:
     case Opcode::kReal: return x_[0];
     case Opcode::kNegate:
@@ -311,7 +310,7 @@ bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& i
   const DType from = computation.at(instruction.operands[0]).shape.dtype();
   switch (instruction.opcode) {
     case Opcode::kPower: return is_floating(from);  // integers: a loop
-    case Opcode::kConvert:  // in one rounding
+    case Opcode::kConvert:                          // in one rounding
       return !is_small_float(instruction.shape.dtype()) || (from != s64 && from != u64);
     case Opcode::kBitcastConvert:
       return bytes_of(*scalar_of(from)) == bytes_of(*scalar_of(instruction.shape.dtype())) &&

@@ -47,13 +47,11 @@ NodeId narrow_f16(PlanBuilder& b, NodeId value) {
   const NodeId odd = w.op(Op::kAnd, w.op(Op::kLShr, magnitude, 13), 1);
   const int64_t rebias = -(int64_t{112} << 23) + 0xFFF;
   const NodeId normal = w.op(Op::kLShr, b.add(w.op(Op::kAdd, magnitude, rebias), odd), 13);
-  const NodeId finite =
-      b.select(w.is(Predicate::kULt, magnitude, 0x38800000), subnormal, normal);
+  const NodeId finite = b.select(w.is(Predicate::kULt, magnitude, 0x38800000), subnormal, normal);
   const NodeId is_nan = w.is(Predicate::kUGt, magnitude, 0x7F800000);
   const Type type = b.type(magnitude);
   const NodeId special = b.select(is_nan, b.integer(type, 0x7E00), b.integer(type, 0x7C00));
-  const NodeId result =
-      b.select(w.is(Predicate::kUGe, magnitude, 0x47800000), special, finite);
+  const NodeId result = b.select(w.is(Predicate::kUGe, magnitude, 0x47800000), special, finite);
   return b.cast(Op::kTruncate, Scalar::kI16, b.binary(Op::kOr, result, sign));
 }
 

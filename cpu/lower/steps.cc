@@ -152,6 +152,10 @@ Status RegionLowering::emit(InstructionId id) {
       if (!instruction.shape.is_scalar()) return emit_update(id);
       break;
     case Opcode::kReduce: emit_reduce(id); return {};
+    case Opcode::kReduceWindow:
+      if (running_fold(program_.module, at(instruction.operands[0]).shape, instruction)) break;
+      emit_window(id);
+      return {};
     case Opcode::kConstant:
       if (instruction.shape.is_tuple()) {
         size_t next = 0;
@@ -194,6 +198,10 @@ Status RegionLowering::emit(InstructionId id) {
     emit_triangular_solve(id, to);
   } else if (instruction.opcode == Opcode::kReduceWindow) {
     emit_running(id, to);
+  } else if (instruction.opcode == Opcode::kSelectAndScatter) {
+    emit_selection(id, to);
+  } else if (instruction.opcode == Opcode::kConvolution) {
+    emit_direct_convolution(id, to);
   } else if (instruction.opcode == Opcode::kPad) {
     emit_pad(id, to);
   } else {

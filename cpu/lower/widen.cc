@@ -150,8 +150,7 @@ class Widening {
     if (found != folds_.end()) return found->second;
     hlo::ComputationBuilder to(into_.into());
     const InstructionId a = to.parameter(Shape::scalar(f32)), b = to.parameter(Shape::scalar(f32));
-    const InstructionId root =
-        Emitter(to, like).op(opcode, Shape::scalar(f32), {a, b});
+    const InstructionId root = Emitter(to, like).op(opcode, Shape::scalar(f32), {a, b});
     return folds_[opcode] = into_.add(std::move(to).finish(root));
   }
 

@@ -22,9 +22,9 @@ Literal run(const hlo::Module& module, int64_t vector_bytes, const Literal& argu
   void* results[] = {out.mutable_bytes()};
   std::vector<const void*> constants;
   for (const Literal& constant : program.constants) constants.push_back(constant.bytes());
-  EXPECT_EQ(result.code->entry()(nullptr, arena.mutable_bytes(), arguments, results,
-                                 constants.data()),
-            0);
+  EXPECT_EQ(
+      result.code->entry()(nullptr, arena.mutable_bytes(), arguments, results, constants.data()),
+      0);
   return out;
 }
 

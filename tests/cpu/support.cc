@@ -41,7 +41,8 @@ std::string difference_of_floats(const Literal& got, const Literal& want, std::s
     if ((std::isnan(a) && std::isnan(b)) || of_got[i] == of_want[i]) continue;
     if (a == b && allowed.any_zero) continue;
     if (!std::isnan(a) && !std::isnan(b) && std::signbit(a) == std::signbit(b)) {
-      const auto apart = static_cast<double>(order(of_got[i])) - static_cast<double>(order(of_want[i]));
+      const auto apart =
+          static_cast<double>(order(of_got[i])) - static_cast<double>(order(of_want[i]));
       if (std::abs(apart) <= static_cast<double>(allowed.ulp)) continue;
     }
     if (std::abs(static_cast<double>(a) - static_cast<double>(b)) <= allowed.share * largest)
