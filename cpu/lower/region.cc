@@ -73,7 +73,9 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
       return running_fold(module, computation.at(user.operands[0]).shape, user).has_value();
     case Opcode::kGather:
     case Opcode::kDynamicUpdateSlice: return operand > 0;
-    case Opcode::kScatter: return operand > 0 && is_loop_step(module, computation, user);
+    case Opcode::kScatter:
+      return operand > static_cast<int>(user.operands.size()) / 2 - 1 &&
+             is_loop_step(module, computation, user);
     case Opcode::kWhile: return true;
     default: return false;
   }
@@ -155,9 +157,7 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
     case Opcode::kPad:
     case Opcode::kConcatenate:
     case Opcode::kDynamicUpdateSlice: return true;
-    case Opcode::kScatter:
-      return instruction.operands.size() == 3 &&
-             is_scalar_computation(module.at(instruction.called[0]));
+    case Opcode::kScatter: return is_scalar_computation(module.at(instruction.called[0]));
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve: return is_small_system(instruction);
     case Opcode::kReduce: return is_scalar_computation(module.at(instruction.called[0]));

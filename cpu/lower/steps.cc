@@ -146,7 +146,7 @@ Status RegionLowering::emit(InstructionId id) {
     case Opcode::kConditional: return emit_conditional(id);
     case Opcode::kDot: return emit_dot(id);
     case Opcode::kScatter:
-      if (!instruction.shape.is_scalar()) return emit_scatter(id);
+      if (!shape(region_.leaf(id)).is_scalar()) return emit_scatter(id);
       return emit_kernel(id);
     case Opcode::kDynamicUpdateSlice:
       if (!instruction.shape.is_scalar()) return emit_update(id);
