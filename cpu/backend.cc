@@ -10,6 +10,7 @@
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/widen.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/interpreter.h"
@@ -160,8 +161,9 @@ StatusOr<LoweredProgram> lowered(const hlo::Module& module) {
   if (expands) {
     HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));
   }
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module flat, transform::run_pipeline(expands ? expanded : module,
-                                                                    transform::kFlattenPipeline));
+  HEDDLE_ASSIGN_OR_RETURN(
+      hlo::Module flat,
+      transform::run_pipeline(widen(expands ? expanded : module), transform::kFlattenPipeline));
   return lower(flat, host_vector_bytes(), expands);
 }
 

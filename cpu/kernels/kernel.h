@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
+#include "heddle/hlo/attributes.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {
@@ -42,5 +43,9 @@ struct MatrixProduct {
 };
 
 std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& product);
+
+// A convolution of f32 or f64: buffers x, w, y.
+std::unique_ptr<Kernel> make_convolution_kernel(const Shape& x, const Shape& w, const Shape& y,
+                                                const hlo::ConvolutionAttrs& attrs);
 
 }  // namespace heddle::cpu

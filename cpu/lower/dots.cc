@@ -4,6 +4,7 @@
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -85,14 +86,18 @@ int64_t total(std::span<const Axis> axes) {
   return product;
 }
 
-// Writes the loops of a product.
+// Writes the loops of a product. Small floats are widened where they are read, and summed in f32.
 class DotWriter {
  public:
-  DotWriter(PlanBuilder& builder, Type type, int64_t machine_lanes, const View& lhs,
+  struct Types {
+    DType operands, result;
+  };
+  DotWriter(PlanBuilder& builder, Types types, int64_t vector_bytes, const View& lhs,
             const View& rhs, BufferId to)
       : b_(builder),
-        type_(type),
-        machine_lanes_(machine_lanes),
+        types_(types),
+        type_{is_small_float(types.operands) ? Scalar::kF32 : *scalar_of(types.operands), 1},
+        machine_lanes_(vector_bytes / std::max<int64_t>(bytes_of(type_.scalar), 4)),
         lhs_(lhs.buffer),
         rhs_(rhs.buffer),
         to_(to),
@@ -147,7 +152,7 @@ class DotWriter {
       for (int64_t from = 0; from < lane->size; from += lanes) {
         const Offsets at = advanced(base, *lane, b_.index(from));
         const auto width = static_cast<int32_t>(std::min(lanes, lane->size - from));
-        b_.store(to_, at.to, sum_written_out(at, *lane, contracted[0], width));
+        store(at.to, sum_written_out(at, *lane, contracted[0], width));
       }
     }
     return true;
@@ -165,9 +170,8 @@ class DotWriter {
       sums.push_back(zero(1));
       sums = nest(contracted, base, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
         const auto product = [&](NodeId from, int64_t width, NodeId sum) {
-          const Type wide = {type_.scalar, static_cast<int32_t>(width)};
-          const NodeId x = b_.load(lhs_, wide, b_.add(at.lhs, from));
-          const NodeId y = b_.load(rhs_, wide, b_.add(at.rhs, from));
+          const NodeId x = load(lhs_, width, b_.add(at.lhs, from));
+          const NodeId y = load(rhs_, width, b_.add(at.rhs, from));
           return multiply_add(x, y, sum);
         };
         const int64_t rounds = vectors / several;
@@ -193,7 +197,7 @@ class DotWriter {
       NodeId sum = sums[0];
       for (int64_t i = 1; i < several; ++i) sum = b_.add(sum, sums[static_cast<size_t>(i)]);
       sum = b_.add(b_.reduce_lanes(Op::kAdd, sum), sums.back());
-      b_.store(to_, base.to, sum);
+      store(base.to, sum);
     });
   }
 
@@ -202,16 +206,34 @@ class DotWriter {
     each(outer, [&](const Offsets& base) {
       const std::vector<NodeId> sums =
           nest(contracted, base, {zero(1)}, [&](const Offsets& at, std::vector<NodeId> carried) {
-            const NodeId x = b_.load(lhs_, {type_.scalar, 1}, at.lhs);
-            const NodeId y = b_.load(rhs_, {type_.scalar, 1}, at.rhs);
+            const NodeId x = load(lhs_, 1, at.lhs);
+            const NodeId y = load(rhs_, 1, at.rhs);
             return std::vector{multiply_add(x, y, carried[0])};
           });
-      b_.store(to_, base.to, sums[0]);
+      store(base.to, sums[0]);
     });
   }
 
  private:
   NodeId zero(int64_t lanes) { return b_.bits({type_.scalar, static_cast<int32_t>(lanes)}, 0); }
+
+  NodeId load(BufferId from, int64_t lanes, NodeId at) {
+    const auto width = static_cast<int32_t>(lanes);
+    if (!is_small_float(types_.operands)) return b_.load(from, {type_.scalar, width}, at);
+    return widen(b_, types_.operands, b_.load(from, {Scalar::kI16, width}, at));
+  }
+  NodeId load_strided(BufferId from, int32_t width, NodeId at, int64_t step) {
+    if (!is_small_float(types_.operands))
+      return b_.load_strided(from, {type_.scalar, width}, at, step);
+    return widen(b_, types_.operands, b_.load_strided(from, {Scalar::kI16, width}, at, step));
+  }
+  // `step`: from lane to lane.
+  void store(NodeId at, NodeId sum, int64_t step = 1) {
+    const NodeId value = is_small_float(types_.result) ? narrow(b_, types_.result, sum) : sum;
+    const int32_t lanes = b_.type(value).lanes;
+    if (step == 1 || lanes == 1) return b_.store(to_, at, value);
+    b_.scatter(to_, b_.add(at, b_.mul(b_.lanes(Scalar::kI64, lanes), step)), value);
+  }
 
   NodeId multiply_add(NodeId x, NodeId y, NodeId sum) {
     return is_float(type_.scalar) ? b_.fma(x, y, sum) : b_.add(sum, b_.mul(x, y));
@@ -230,13 +252,12 @@ class DotWriter {
 
   // Sums that depend on nothing else hide the latency of the additions.
   NodeId sum_written_out(const Offsets& at, const Axis& lane, const Axis& along, int32_t width) {
-    const Type wide = {type_.scalar, width};
     const int64_t parts = std::clamp<int64_t>(along.size / 2, 1, 4);
     std::vector<NodeId> sums;
     for (int64_t k = 0; k < along.size; ++k) {
       const Offsets here = advanced(at, along, b_.index(k));
-      const NodeId x = b_.load_strided(lhs_, wide, here.lhs, lane.lhs);
-      const NodeId y = b_.load_strided(rhs_, wide, here.rhs, lane.rhs);
+      const NodeId x = load_strided(lhs_, width, here.lhs, lane.lhs);
+      const NodeId y = load_strided(rhs_, width, here.rhs, lane.rhs);
       if (k < parts) {
         sums.push_back(b_.mul(x, y));
       } else {
@@ -276,7 +297,6 @@ class DotWriter {
   // `count` vectors of `width` lanes, `from` elements along the lane axis.
   void sum_vectors(const Offsets& base, const Axis& lane, const std::vector<Axis>& contracted,
                    NodeId from, int64_t count, int64_t width) {
-    const Type wide = {type_.scalar, static_cast<int32_t>(width)};
     const bool on_rhs = lane.rhs == 1;
     // Sums that depend on nothing else hide the latency of the additions.
     const int64_t length = contracted.empty() ? 1 : contracted.back().size;
@@ -299,13 +319,12 @@ class DotWriter {
           here.lhs = b_.add(at.lhs, p * contracted.back().lhs);
           here.rhs = b_.add(at.rhs, p * contracted.back().rhs);
         }
-        const NodeId one = on_rhs ? b_.load(lhs_, {type_.scalar, 1}, here.lhs)
-                                  : b_.load(rhs_, {type_.scalar, 1}, here.rhs);
+        const NodeId one = on_rhs ? load(lhs_, 1, here.lhs) : load(rhs_, 1, here.rhs);
         const NodeId all = b_.splat(one, static_cast<int32_t>(width));
         for (int64_t i = 0; i < count; ++i) {
           const NodeId where = b_.add(on_rhs ? here.rhs : here.lhs, i * width);
           NodeId& sum = carried[static_cast<size_t>(p * count + i)];
-          sum = multiply_add(all, b_.load(on_rhs ? rhs_ : lhs_, wide, where), sum);
+          sum = multiply_add(all, load(on_rhs ? rhs_ : lhs_, width, where), sum);
         }
       }
       return carried;
@@ -314,18 +333,13 @@ class DotWriter {
       NodeId sum = sums[static_cast<size_t>(i)];
       for (int64_t p = 1; p < parts; ++p)
         sum = b_.add(sum, sums[static_cast<size_t>(p * count + i)]);
-      store_lanes(b_.add(base.to, b_.mul(b_.add(from, i * width), lane.to)), lane.to, sum);
+      store(b_.add(base.to, b_.mul(b_.add(from, i * width), lane.to)), sum, lane.to);
     }
   }
 
-  void store_lanes(NodeId at, int64_t step, NodeId value) {
-    const int32_t lanes = b_.type(value).lanes;
-    if (step == 1 || lanes == 1) return b_.store(to_, at, value);
-    b_.scatter(to_, b_.add(at, b_.mul(b_.lanes(Scalar::kI64, lanes), step)), value);
-  }
-
   PlanBuilder& b_;
-  Type type_;
+  Types types_;
+  Type type_;  // that products are summed in
   int64_t machine_lanes_;
   BufferId lhs_, rhs_, to_;
   Offsets start_;
@@ -380,7 +394,9 @@ bool folds_rows(const Region& region, const Instruction& dot, size_t operand, in
   const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
   const Shape& matrix = computation.at(dot.operands[operand]).shape;
   const auto& contracted = operand == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
-  if (matrix.rank() != 2 || contracted.size() != 1 || contracted[0] != 1) return false;
+  if (matrix.rank() != 2 || contracted.size() != 1 || contracted[0] != 1 ||
+      is_small_float(matrix.dtype()))
+    return false;
   const int64_t rows = matrix.dimension(0), columns = matrix.dimension(1);
   return computation.at(dot.operands[1 - operand]).shape.element_count() == columns &&
          rows >= lanes && rows * columns <= kMaxInlined && rows / lanes * columns > kMaxWrittenOut;
@@ -449,7 +465,7 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   for (auto* list : {&axes.batch, &axes.rows, &axes.columns, &axes.contracted}) merge(*list);
   const int64_t work =
       total(axes.batch) * total(axes.rows) * total(axes.columns) * total(axes.contracted);
-  const DType dtype = dot.shape.dtype();
+  const DType dtype = at(dot.operands[0]).shape.dtype();
   const bool has_kernel = work > kMaxInlined && (dtype == f32 || dtype == f64);
   if (const auto product = has_kernel ? matrix_product(axes, dtype) : std::nullopt) {
     program_.program.kernels.push_back(make_product_kernel(*product));
@@ -458,7 +474,8 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
     b().kernel({lhs.buffer, rhs.buffer, to}, offsets);
   } else {
     const Scalar scalar = scalar_type(dot.shape);
-    DotWriter writer(b(), {scalar, 1}, lanes_of(dot), lhs, rhs, to);
+    DotWriter writer(b(), {dtype, dot.shape.dtype()}, program_.program.plan.vector_bytes, lhs, rhs,
+                     to);
     std::vector<Axis> outer = axes.batch;
     outer.insert(outer.end(), axes.rows.begin(), axes.rows.end());
     outer.insert(outer.end(), axes.columns.begin(), axes.columns.end());

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -165,6 +166,8 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
       const auto dim = static_cast<size_t>(instruction.attrs.get<hlo::IotaAttrs>().iota_dimension);
       const NodeId value = lane_value(place.coordinates[dim], place.lanes);
       const Scalar scalar = scalar_type(instruction.shape);
+      if (const DType dtype = instruction.shape.dtype(); is_small_float(dtype))
+        return narrow(b(), dtype, b().cast(Op::kSToFloat, Scalar::kF64, value));
       if (is_float(scalar)) return b().cast(Op::kSToFloat, scalar, value);
       return b().cast(Op::kTruncate, scalar, value);
     }

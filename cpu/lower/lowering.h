@@ -11,6 +11,7 @@
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/cpu/plan/builder.h"
+#include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
 
@@ -158,6 +159,13 @@ class RegionLowering {
   void emit_reduce(hlo::InstructionId id);
   NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
+
+  // ---- windows.cc
+  Coordinate under_tap(const hlo::WindowDimension& w, int64_t base, int64_t places,
+                       const Coordinate& place, NodeId tap, int32_t lanes, NodeId& fits);
+  void emit_window(hlo::InstructionId id);
+  void emit_selection(hlo::InstructionId id, BufferId to);
+  void emit_direct_convolution(hlo::InstructionId id, BufferId to);
 
   // ---- dots.cc
   Status emit_dot(hlo::InstructionId id, hlo::InstructionId step);

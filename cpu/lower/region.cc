@@ -5,6 +5,7 @@
 #include <set>
 
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -67,11 +68,14 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kPad:
     case Opcode::kConcatenate: return true;
     case Opcode::kReduce:
-    case Opcode::kReduceWindow:
     case Opcode::kDot: return is_loop_step(module, computation, user);
+    case Opcode::kReduceWindow:  // other windows read an element several times
+      return running_fold(module, computation.at(user.operands[0]).shape, user).has_value();
     case Opcode::kGather:
     case Opcode::kDynamicUpdateSlice: return operand > 0;
-    case Opcode::kScatter: return operand > 0 && is_loop_step(module, computation, user);
+    case Opcode::kScatter:
+      return operand > static_cast<int>(user.operands.size()) / 2 - 1 &&
+             is_loop_step(module, computation, user);
     case Opcode::kWhile: return true;
     default: return false;
   }
@@ -80,7 +84,7 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
 // Matrices that are worth writing out.
 bool is_small_system(const Instruction& instruction) {
   const Shape& shape = instruction.shape;
-  if (!is_floating(shape.dtype())) return false;
+  if (shape.dtype() != f32 && shape.dtype() != f64) return false;
   const bool is_solve = instruction.opcode == Opcode::kTriangularSolve;
   const bool left = !is_solve || instruction.attrs.get<hlo::TriangularSolveAttrs>().left_side;
   return shape.dimension(shape.rank() - (left ? 2 : 1)) <= kMaxFactorRows;
@@ -153,16 +157,14 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
     case Opcode::kPad:
     case Opcode::kConcatenate:
     case Opcode::kDynamicUpdateSlice: return true;
-    case Opcode::kScatter:
-      return instruction.operands.size() == 3 &&
-             is_scalar_computation(module.at(instruction.called[0]));
+    case Opcode::kScatter: return is_scalar_computation(module.at(instruction.called[0]));
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve: return is_small_system(instruction);
     case Opcode::kReduce: return is_scalar_computation(module.at(instruction.called[0]));
     case Opcode::kDot: return is_plain_dot(computation, instruction);
-    case Opcode::kReduceWindow:
-      return is_held(instruction.shape) &&
-             running_fold(module, computation.at(instruction.operands[0]).shape, instruction);
+    case Opcode::kReduceWindow: return is_plain_window(module, computation, instruction);
+    case Opcode::kSelectAndScatter: return is_plain_selection(module, computation, instruction);
+    case Opcode::kConvolution: return is_direct_convolution(computation, instruction);
     default:
       return is_held(instruction.shape) &&
              (is_scalar_op(computation, instruction) || instruction.opcode == Opcode::kIota ||
@@ -171,11 +173,24 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
 }
 
 bool is_plain_dot(const hlo::Computation& computation, const Instruction& dot) {
-  return dot.opcode == Opcode::kDot && is_held(dot.shape) &&
-         std::ranges::all_of(dot.operands, [&](InstructionId id) {
-           return is_held(computation.at(id).shape) &&
-                  computation.at(id).shape.dtype() == dot.shape.dtype() &&
-                  dot.shape.dtype() != pred;
+  if (dot.opcode != Opcode::kDot || !is_held(dot.shape) || dot.shape.dtype() == pred) return false;
+  const DType from = computation.at(dot.operands[0]).shape.dtype();
+  const bool is_summed_as_it_is = from == dot.shape.dtype();
+  return std::ranges::all_of(dot.operands,
+                             [&](InstructionId id) {
+                               const Shape& shape = computation.at(id).shape;
+                               return is_held(shape) && shape.dtype() == from;
+                             }) &&
+         (is_summed_as_it_is || (is_small_float(from) && dot.shape.dtype() == f32));
+}
+
+bool is_product_convolution(const hlo::Computation& computation, const Instruction& instruction) {
+  const DType dtype = instruction.shape.dtype();
+  if (instruction.opcode != Opcode::kConvolution || (dtype != f32 && dtype != f64)) return false;
+  return instruction.shape.element_count() > 0 &&
+         std::ranges::all_of(instruction.operands, [&](InstructionId id) {
+           const Shape& shape = computation.at(id).shape;
+           return shape.dtype() == dtype && !shape.is_dynamic() && shape.element_count() > 0;
          });
 }
 

@@ -105,6 +105,20 @@ int updated_operand(const hlo::Instruction& instruction);
 // A dot whose operands are arrays of numbers that a plan holds.
 bool is_plain_dot(const hlo::Computation& computation, const hlo::Instruction& dot);
 
+// A convolution whose operands and result are all f32 or all f64, and not empty.
+bool is_product_convolution(const hlo::Computation& computation,
+                            const hlo::Instruction& instruction);
+
+// A convolution that is written as loops: one of few products, or of groups with few features.
+bool is_direct_convolution(const hlo::Computation& computation,
+                           const hlo::Instruction& instruction);
+
+// A reduce-window, a select-and-scatter whose windows have no holes, of elements that a plan holds.
+bool is_plain_window(const hlo::Module& module, const hlo::Computation& computation,
+                     const hlo::Instruction& instruction);
+bool is_plain_selection(const hlo::Module& module, const hlo::Computation& computation,
+                        const hlo::Instruction& instruction);
+
 // A reduce-window that gives the running fold along one dimension: from the first element to each
 // one, or from the last one down.
 struct RunningFold {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "heddle/cpu/lower/math.h"
+#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -16,13 +17,10 @@ using hlo::Opcode;
 // Writes one elementwise op.
 class ScalarOpWriter {
  public:
-  ScalarOpWriter(PlanBuilder& builder, const hlo::Computation& computation,
-                 const hlo::Instruction& instruction, std::span<const NodeId> operands)
-      : b_(builder), instruction_(instruction), x_(operands) {
-    from_ = instruction.operands.empty() ? instruction.shape.dtype()
-                                         : computation.at(instruction.operands[0]).shape.dtype();
-    if (instruction.opcode == Opcode::kSelect) from_ = instruction.shape.dtype();
-  }
+  // From operands of one type to a result of another; a predicate before them does not count.
+  ScalarOpWriter(PlanBuilder& builder, const hlo::Instruction& instruction, DType from, DType to,
+                 std::span<const NodeId> operands)
+      : b_(builder), instruction_(instruction), x_(operands), from_(from), to_(to) {}
 
   NodeId run();
 
@@ -55,7 +53,7 @@ class ScalarOpWriter {
   PlanBuilder& b_;
   const hlo::Instruction& instruction_;
   std::span<const NodeId> x_;
-  DType from_ = DType::kInvalid;
+  DType from_, to_;
 };
 
 // Zeros and NaN are their own sign.
@@ -150,19 +148,18 @@ NodeId ScalarOpWriter::clamp() {
 }
 
 NodeId ScalarOpWriter::convert() {
-  const DType to = instruction_.shape.dtype();
-  const Scalar scalar = *scalar_of(to);
+  const Scalar scalar = *scalar_of(to_);
   const NodeId x = x_[0];
-  if (from_ == to) return x;
-  if (to == pred) {
+  if (from_ == to_) return x;
+  if (to_ == pred) {
     const NodeId zero = floats() ? number(0) : constant(0);
     return b_.compare(Predicate::kNe, x, zero);
   }
   if (floats()) {
-    if (is_floating(to)) return b_.cast(Op::kFloatCast, scalar, x);
-    return b_.cast(is_signed(to) ? Op::kFloatToS : Op::kFloatToU, scalar, x);
+    if (is_floating(to_)) return b_.cast(Op::kFloatCast, scalar, x);
+    return b_.cast(is_signed(to_) ? Op::kFloatToS : Op::kFloatToU, scalar, x);
   }
-  if (is_floating(to)) return b_.cast(is_signed_type() ? Op::kSToFloat : Op::kUToFloat, scalar, x);
+  if (is_floating(to_)) return b_.cast(is_signed_type() ? Op::kSToFloat : Op::kUToFloat, scalar, x);
   if (bits_of(scalar) < bits_of(type().scalar)) return b_.cast(Op::kTruncate, scalar, x);
   return b_.cast(is_signed_type() ? Op::kSExtend : Op::kZExtend, scalar, x);
 }
@@ -190,8 +187,7 @@ NodeId ScalarOpWriter::run() {
     case Opcode::kSelect: return b_.select(x_[0], x_[1], x_[2]);
     case Opcode::kClamp: return clamp();
     case Opcode::kConvert: return convert();
-    case Opcode::kBitcastConvert:
-      return b_.cast(Op::kBitcast, *scalar_of(instruction_.shape.dtype()), x_[0]);
+    case Opcode::kBitcastConvert: return b_.cast(Op::kBitcast, *scalar_of(to_), x_[0]);
     case Opcode::kCopy:
     case Opcode::kReal: return x_[0];
     case Opcode::kNegate:
@@ -236,6 +232,38 @@ NodeId ScalarOpWriter::run() {
   }
 }
 
+// Elements are handed on as they are.
+bool moves_bits(Opcode opcode) {
+  return opcode == Opcode::kSelect || opcode == Opcode::kCopy || opcode == Opcode::kReal ||
+         opcode == Opcode::kBitcastConvert;
+}
+
+// How the f32 that stands for a small float is known.
+Narrowing narrowing_of(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kConvert: return Narrowing::kAny;
+    case Opcode::kNegate:
+    case Opcode::kAbs:
+    case Opcode::kSign:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kClamp:
+    case Opcode::kFloor:
+    case Opcode::kCeil:
+    case Opcode::kRoundEven:
+    case Opcode::kRoundAfz: return Narrowing::kExact;
+    default: return Narrowing::kComputed;
+  }
+}
+
+// The type that the op computes in for operands and results of this one. Integers become small
+// floats in one rounding, from f64.
+DType computed_as(DType dtype, const hlo::Instruction& instruction, DType from) {
+  if (!is_small_float(dtype)) return dtype;
+  const bool is_wide = from == s32 || from == u32 || from == f64;
+  return instruction.opcode == Opcode::kConvert && is_wide ? f64 : f32;
+}
+
 bool is_written(Opcode opcode) {
   switch (opcode) {
     case Opcode::kImag:
@@ -256,7 +284,9 @@ std::optional<Scalar> scalar_of(DType dtype) {
     case s8:
     case u8: return Scalar::kI8;
     case s16:
-    case u16: return Scalar::kI16;
+    case u16:
+    case bf16:
+    case f16: return Scalar::kI16;
     case s32:
     case u32: return Scalar::kI32;
     case s64:
@@ -280,6 +310,8 @@ bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& i
   const DType from = computation.at(instruction.operands[0]).shape.dtype();
   switch (instruction.opcode) {
     case Opcode::kPower: return is_floating(from);  // integers: a loop
+    case Opcode::kConvert:                          // in one rounding
+      return !is_small_float(instruction.shape.dtype()) || (from != s64 && from != u64);
     case Opcode::kBitcastConvert:
       return bytes_of(*scalar_of(from)) == bytes_of(*scalar_of(instruction.shape.dtype())) &&
              from != pred && instruction.shape.dtype() != pred;
@@ -294,7 +326,22 @@ bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& i
 
 NodeId apply(PlanBuilder& builder, const hlo::Computation& computation,
              const hlo::Instruction& instruction, std::span<const NodeId> operands) {
-  return ScalarOpWriter(builder, computation, instruction, operands).run();
+  DType from = instruction.shape.dtype();
+  const DType to = from;
+  if (!instruction.operands.empty() && instruction.opcode != Opcode::kSelect)
+    from = computation.at(instruction.operands[0]).shape.dtype();
+  if (moves_bits(instruction.opcode) || (!is_small_float(from) && !is_small_float(to)))
+    return ScalarOpWriter(builder, instruction, from, to, operands).run();
+  if (instruction.opcode == Opcode::kConvert && from == to) return operands[0];
+  std::vector<NodeId> wide(operands.begin(), operands.end());
+  if (is_small_float(from)) {
+    for (NodeId& operand : wide) operand = widen(builder, from, operand);
+  }
+  const NodeId result = ScalarOpWriter(builder, instruction, computed_as(from, instruction, from),
+                                       computed_as(to, instruction, from), wide)
+                            .run();
+  if (!is_small_float(to)) return result;
+  return narrow(builder, to, result, narrowing_of(instruction.opcode));
 }
 
 bool is_scalar_computation(const hlo::Computation& computation) {
@@ -347,6 +394,7 @@ std::optional<Op> fold_of(const hlo::Computation& computation) {
                         root.operands[1] == computation.parameters[0]);
   if (!of_both || !root.shape.is_scalar() || !scalar_of(root.shape.dtype())) return std::nullopt;
   const DType dtype = root.shape.dtype();
+  if (is_small_float(dtype)) return std::nullopt;
   const bool is_float = is_floating(dtype), with_sign = is_signed(dtype);
   switch (root.opcode) {
     case Opcode::kAdd: return dtype == pred ? Op::kOr : Op::kAdd;

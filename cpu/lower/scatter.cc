@@ -20,28 +20,30 @@ bool has(const hlo::Dims& dims, int64_t d) { return std::ranges::count(dims, d) 
 Status RegionLowering::emit_scatter(InstructionId id) {
   const Instruction& scatter = at(id);
   const auto& attrs = scatter.attrs.get<hlo::ScatterAttrs>();
-  const LeafId leaf = region_.leaf(id);
-  const BufferId old = in_memory(region_.leaf(scatter.operands[0]));
-  const Shape& shape = scatter.shape;
-  const Shape& indices = at(scatter.operands[1]).shape;
-  const Shape& updates = at(scatter.operands[2]).shape;
+  const auto leaves = region_.leaves_of(id);
+  const size_t count = leaves.size();  // arrays
+  const Shape& shape = this->shape(leaves[0]);
+  const Shape& indices = at(scatter.operands[count]).shape;
+  const Shape& updates = at(scatter.operands[count + 1]).shape;
   const hlo::Computation& combine = program_.module.at(scatter.called[0]);
 
   // What is scattered may be, or be computed from, what it overwrites.
-  const LeafId target = region_.leaf(scatter.operands[0]);
-  const bool in_place = program_.state(old).is_writable && program_.state(old).pending == 1;
   std::vector<std::pair<LeafId, Value>> copied;
-  for (size_t i = 1; i < 3; ++i) {
-    const LeafId operand = region_.leaf(scatter.operands[i]);
-    if (!region_.reaches(operand, target)) continue;
-    const BufferId copy = program_.allocate(at(scatter.operands[i]).shape);
-    write_leaf(operand, copy);
-    copied.emplace_back(operand, std::exchange(values_[operand.value], Value::of(copy)));
-  }
-  BufferId to = old;
-  if (!in_place) {
-    to = place_for(leaf, id);
-    program_.copy_whole(to, old, shape.byte_size(), 1);
+  std::vector<BufferId> to;
+  for (size_t i = 0; i < count; ++i) {
+    const LeafId target = region_.leaf(scatter.operands[i]);
+    const BufferId old = in_memory(target);
+    const bool in_place = updated_operand(scatter) == 0 && program_.state(old).is_writable &&
+                          program_.state(old).pending == 1;
+    for (size_t k = 1; in_place && k < 3; ++k) {
+      const LeafId operand = region_.leaf(scatter.operands[k]);
+      if (!region_.reaches(operand, target)) continue;
+      const BufferId copy = program_.allocate(at(scatter.operands[k]).shape);
+      write_leaf(operand, copy);
+      copied.emplace_back(operand, std::exchange(values_[operand.value], Value::of(copy)));
+    }
+    to.push_back(in_place ? old : place_for(leaves[i], id));
+    if (!in_place) program_.copy_whole(to[i], old, this->shape(leaves[i]).byte_size(), 1);
   }
   // Dimensions of the updates: those of the index vectors, and those of a window.
   std::vector<int64_t> outer, window;
@@ -63,7 +65,7 @@ Status RegionLowering::emit_scatter(InstructionId id) {
   std::vector<NodeId> at_outer;
   const auto finish = [&] {
     for (size_t i = copied.size(); i-- > 0;) values_[copied[i].first.value] = copied[i].second;
-    bind(leaf, Value::of(to));
+    for (size_t i = 0; i < count; ++i) bind(leaves[i], Value::of(to[i]));
     return Status();
   };
   if (shape.element_count() == 0 || std::ranges::count(outer_sizes, 0)) return finish();
@@ -80,7 +82,7 @@ Status RegionLowering::emit_scatter(InstructionId id) {
       }
       const int64_t d = attrs.scatter_dims_to_operand_dims[i];
       const NodeId index =
-          as_index(b(), indices.dtype(), operand_element(scatter.operands[1], place, memo));
+          as_index(b(), indices.dtype(), operand_element(scatter.operands[count], place, memo));
       const int64_t most = shape.dimension(d) - length[static_cast<size_t>(d)];
       fits = b().binary(Op::kAnd, fits, b().compare(Predicate::kGe, index, b().index(0)));
       fits = b().binary(Op::kAnd, fits, b().compare(Predicate::kLe, index, b().index(most)));
@@ -109,14 +111,19 @@ Status RegionLowering::emit_scatter(InstructionId id) {
         }
         target.coordinates.push_back(c);
       }
-      NodeId before;
+      std::vector<NodeId> before(count);
       {
         const PlanBuilder::Ordered after_the_last_one(b());
-        before = load_at(to, shape, target);
+        for (size_t i = 0; i < count; ++i)
+          before[i] = load_at(to[i], this->shape(leaves[i]), target);
       }
-      const NodeId arguments[] = {before, operand_element(scatter.operands[2], source, inner)};
-      const NodeId after = inline_scalars(b(), combine, arguments)[0];
-      store_at(to, shape, target, b().select(fits, after, before));
+      std::vector<NodeId> arguments = before;
+      for (size_t i = 0; i < count; ++i)
+        arguments.push_back(operand_element(scatter.operands[count + 1 + i], source, inner));
+      const std::vector<NodeId> after = inline_scalars(b(), combine, arguments);
+      for (size_t i = 0; i < count; ++i) {
+        store_at(to[i], this->shape(leaves[i]), target, b().select(fits, after[i], before[i]));
+      }
     });
     return {};
   });

@@ -11,6 +11,20 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
+// One that is made for the instruction, else its rule.
+StatusOr<std::unique_ptr<Kernel>> make_kernel(const hlo::Module& module,
+                                              const hlo::Computation& computation,
+                                              const Instruction& instruction) {
+  const auto operand = [&](size_t i) -> const Shape& {
+    return computation.at(instruction.operands[i]).shape;
+  };
+  if (is_product_convolution(computation, instruction)) {
+    return make_convolution_kernel(operand(0), operand(1), instruction.shape,
+                                   instruction.attrs.get<hlo::ConvolutionAttrs>());
+  }
+  return make_rule_kernel(module, computation, instruction);
+}
+
 }  // namespace
 
 RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
@@ -136,12 +150,16 @@ Status RegionLowering::emit(InstructionId id) {
         return emit_dot(product, id);
       break;
     case Opcode::kScatter:
-      if (!instruction.shape.is_scalar()) return emit_scatter(id);
+      if (!shape(region_.leaf(id)).is_scalar()) return emit_scatter(id);
       return emit_kernel(id);
     case Opcode::kDynamicUpdateSlice:
       if (!instruction.shape.is_scalar()) return emit_update(id);
       break;
     case Opcode::kReduce: emit_reduce(id); return {};
+    case Opcode::kReduceWindow:
+      if (running_fold(program_.module, at(instruction.operands[0]).shape, instruction)) break;
+      emit_window(id);
+      return {};
     case Opcode::kConstant:
       if (instruction.shape.is_tuple()) {
         size_t next = 0;
@@ -184,6 +202,10 @@ Status RegionLowering::emit(InstructionId id) {
     emit_triangular_solve(id, to);
   } else if (instruction.opcode == Opcode::kReduceWindow) {
     emit_running(id, to);
+  } else if (instruction.opcode == Opcode::kSelectAndScatter) {
+    emit_selection(id, to);
+  } else if (instruction.opcode == Opcode::kConvolution) {
+    emit_direct_convolution(id, to);
   } else if (instruction.opcode == Opcode::kPad) {
     emit_pad(id, to);
   } else {
@@ -208,8 +230,7 @@ void RegionLowering::bind_constants(std::span<const LeafId> leaves, size_t& next
 Status RegionLowering::emit_kernel(InstructionId id) {
   const Instruction& instruction = at(id);
   ++program_.program.kernel_steps;
-  HEDDLE_ASSIGN_OR_RETURN(auto kernel,
-                          make_rule_kernel(program_.module, computation(), instruction));
+  HEDDLE_ASSIGN_OR_RETURN(auto kernel, make_kernel(program_.module, computation(), instruction));
   program_.program.kernels.push_back(std::move(kernel));
   std::vector<BufferId> buffers;
   for (InstructionId operand : instruction.operands) {

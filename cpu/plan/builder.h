@@ -133,6 +133,8 @@ class PlanBuilder {
   };
   // The machine rounds x * y + z once.
   [[nodiscard]] bool has_fma() const { return plan_.vector_bytes >= 32; }
+  // The machine converts floats of 16 bits.
+  [[nodiscard]] bool has_half() const { return plan_.vector_bytes >= 32; }
 
   // Control. Between begin and end stands the body.
   struct Region {

@@ -51,6 +51,7 @@ bool is_function(Opcode opcode) {
 // Sums are grouped otherwise and joined with products, which leaves the sign of a zero open.
 bool is_sum(Opcode opcode) {
   switch (opcode) {
+    case Opcode::kConvolution:
     case Opcode::kDot:
     case Opcode::kReduce:
     case Opcode::kReduceWindow: return true;
@@ -58,11 +59,19 @@ bool is_sum(Opcode opcode) {
   }
 }
 
+double epsilon_of(DType dtype) {
+  switch (real_part(dtype)) {
+    case f64: return 2.3e-16;
+    case bf16: return 0x1p-8 / 32;  // rounded once, from f32
+    case f16: return 0x1p-11 / 32;
+    default: return 1.2e-7;
+  }
+}
+
 Allowed allowed(const Sample& sample) {
   const Opcode opcode = sample.module.entry_computation().root_instruction().opcode;
   if (is_function(opcode)) return {.ulp = 2};
-  const double epsilon = real_part(sample.type) == f64 ? 2.3e-16 : 1.2e-7;
-  if (is_sum(opcode)) return {.share = 32 * epsilon, .any_zero = true};
+  if (is_sum(opcode)) return {.share = 32 * epsilon_of(sample.type), .any_zero = true};
   return {};
 }
 

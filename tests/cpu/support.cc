@@ -9,6 +9,7 @@
 #include "heddle/base/strings.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/cpu/jit/jit.h"
+#include "heddle/hlo/blocks.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/transfer.h"
@@ -20,37 +21,56 @@ using base::cat;
 using runtime::BufferPtr;
 
 // Neighbours are 1 apart, and -0 is beside 0.
-template <class T, class Int>
-int64_t order(T value) {
-  const Int bits = std::bit_cast<Int>(value);
+template <class Int>
+int64_t order(Int bits) {
   return bits < 0 ? -int64_t{bits ^ std::numeric_limits<Int>::min()} - 1 : int64_t{bits};
 }
 
-template <class T, class Int>
-std::string difference_of_floats(const Literal& got, const Literal& want, const Allowed& allowed) {
-  const auto* x = reinterpret_cast<const T*>(got.bytes());
-  const auto* y = reinterpret_cast<const T*>(want.bytes());
-  const int64_t count = got.byte_size() / static_cast<int64_t>(sizeof(T));
+// The values x and y, whose bits are those of `got` and `want`.
+template <class Int, class T>
+std::string difference_of_floats(const Literal& got, const Literal& want, std::span<const T> x,
+                                 std::span<const T> y, const Allowed& allowed) {
+  const auto* of_got = reinterpret_cast<const Int*>(got.bytes());
+  const auto* of_want = reinterpret_cast<const Int*>(want.bytes());
   double largest = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (std::isfinite(y[i])) largest = std::max(largest, std::abs(static_cast<double>(y[i])));
+  for (const T value : y) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(static_cast<double>(value)));
   }
-  for (int64_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < x.size(); ++i) {
     const T a = x[i], b = y[i];
-    if ((std::isnan(a) && std::isnan(b)) || std::bit_cast<Int>(a) == std::bit_cast<Int>(b))
-      continue;
+    if ((std::isnan(a) && std::isnan(b)) || of_got[i] == of_want[i]) continue;
     if (a == b && allowed.any_zero) continue;
     if (!std::isnan(a) && !std::isnan(b) && std::signbit(a) == std::signbit(b)) {
       const auto apart =
-          static_cast<double>(order<T, Int>(a)) - static_cast<double>(order<T, Int>(b));
+          static_cast<double>(order(of_got[i])) - static_cast<double>(order(of_want[i]));
       if (std::abs(apart) <= static_cast<double>(allowed.ulp)) continue;
     }
     if (std::abs(static_cast<double>(a) - static_cast<double>(b)) <= allowed.share * largest)
       continue;
     return cat("element ", i, " of ", to_string(got.shape()), ": got ", a, ", want ", b, " (bits ",
-               std::bit_cast<Int>(a), " and ", std::bit_cast<Int>(b), ")");
+               of_got[i], " and ", of_want[i], ")");
   }
   return "";
+}
+
+// Parts of complex numbers are elements too.
+template <class T, class Int>
+std::string difference_of_parts(const Literal& got, const Literal& want, const Allowed& allowed) {
+  const auto numbers = [](const Literal& from) {
+    return std::span(reinterpret_cast<const T*>(from.bytes()),
+                     static_cast<size_t>(from.byte_size()) / sizeof(T));
+  };
+  return difference_of_floats<Int>(got, want, numbers(got), numbers(want), allowed);
+}
+
+std::string difference_of_small(const Literal& got, const Literal& want, const Allowed& allowed) {
+  const auto numbers = [](const Literal& from) {
+    std::vector<double> out(static_cast<size_t>(from.element_count()));
+    load(from.shape().dtype(), from.bytes(), from.element_count(), out.data());
+    return out;
+  };
+  const std::vector<double> x = numbers(got), y = numbers(want);
+  return difference_of_floats<int16_t, double>(got, want, x, y, allowed);
 }
 
 void append_leaves(const Literal& value, std::vector<Literal>& out) {
@@ -116,9 +136,10 @@ std::string difference(const Literal& got, const Literal& want, const Allowed& a
     return "";
   }
   const DType part = real_part(want.shape().dtype());
-  if (part == f32) return difference_of_floats<float, int32_t>(got, want, allowed);
-  if (part == f64) return difference_of_floats<double, int64_t>(got, want, allowed);
-  // Of small floats the NaNs differ in bits, and are printed alike.
+  if (part == f32) return difference_of_parts<float, int32_t>(got, want, allowed);
+  if (part == f64) return difference_of_parts<double, int64_t>(got, want, allowed);
+  if (part == bf16 || part == f16) return difference_of_small(got, want, allowed);
+  // Of smaller floats the NaNs differ in bits, and are printed alike.
   if (got == want || hlo::print_literal(got) == hlo::print_literal(want)) return "";
   return cat("got ", hlo::print_literal(got), ", want ", hlo::print_literal(want));
 }

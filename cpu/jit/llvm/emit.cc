@@ -66,6 +66,11 @@ class Emitter {
     return type.lanes == 1 ? one
                            : llvm::FixedVectorType::get(one, static_cast<unsigned>(type.lanes));
   }
+  llvm::Type* half(Type t) {
+    return t.lanes == 1 ? b_.getHalfTy()
+                        : static_cast<llvm::Type*>(llvm::FixedVectorType::get(
+                              b_.getHalfTy(), static_cast<unsigned>(t.lanes)));
+  }
   // As it lies in memory.
   llvm::Type* stored(Type t) {
     return type({t.scalar == Scalar::kPred ? Scalar::kI8 : t.scalar, t.lanes});
@@ -164,6 +169,8 @@ class Emitter {
       case Op::kCompare: return compare(node);
       case Op::kSelect: return b_.CreateSelect(x(0), x(1), x(2));
       case Op::kFloatCast: return b_.CreateFPCast(x(0), to);
+      case Op::kFromHalf: return b_.CreateFPExt(b_.CreateBitCast(x(0), half(node.type)), to);
+      case Op::kToHalf: return b_.CreateBitCast(b_.CreateFPTrunc(x(0), half(node.type)), to);
       case Op::kTruncate: return b_.CreateTrunc(x(0), to);
       case Op::kSExtend: return b_.CreateSExt(x(0), to);
       case Op::kZExtend: return b_.CreateZExt(x(0), to);

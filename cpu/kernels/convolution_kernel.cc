@@ -1,0 +1,401 @@
+// Convolution as products: blocks of rows, each the inputs under the window at one place, times the
+// weights. Rows are made a block at a time, so that they stay in the cache.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "heddle/cpu/kernels/kernel.h"
+#include "heddle/cpu/kernels/matmul.h"
+#include "heddle/cpu/kernels/pool.h"
+
+namespace heddle::cpu {
+namespace {
+
+constexpr int64_t kBlockElements = int64_t{1} << 16;  // of a block of rows
+constexpr int64_t kTileRows = 14;                     // of the widest product kernel
+constexpr int64_t kFewestRows = 4 * kTileRows;        // of an image by itself
+constexpr int64_t kPartsPerThread = 4;
+constexpr int64_t kFewestOfThreads = int64_t{1} << 20;  // multiplications, some 20 us
+
+template <class T>
+struct Products;
+template <>
+struct Products<float> {
+  static constexpr auto packed_size = packed_size_f32;
+  static constexpr auto pack = pack_b_f32;
+  static constexpr auto multiply = matmul_f32;
+  static constexpr auto multiply_packed = matmul_packed_f32;
+};
+template <>
+struct Products<double> {
+  static constexpr auto packed_size = packed_size_f64;
+  static constexpr auto pack = pack_b_f64;
+  static constexpr auto multiply = matmul_f64;
+  static constexpr auto multiply_packed = matmul_packed_f64;
+};
+
+int64_t total(const std::vector<int64_t>& sizes) {
+  int64_t product = 1;
+  for (int64_t size : sizes) product *= size;
+  return product;
+}
+
+int64_t at(const std::vector<int64_t>& list, int64_t i) { return list[static_cast<size_t>(i)]; }
+
+// An array by the roles of its dimensions: how many elements apart neighbours are.
+struct Layout {
+  int64_t outer = 0;    // batch; of the weights: output features
+  int64_t feature = 0;  // of the weights: input features
+  std::vector<int64_t> spatial;
+};
+
+Layout layout_of(const Shape& shape, int64_t outer, int64_t feature, const hlo::Dims& spatial) {
+  const std::vector<int64_t> strides = row_major_strides(shape.dimensions());
+  Layout layout{.outer = at(strides, outer), .feature = at(strides, feature), .spatial = {}};
+  for (int64_t d : spatial) layout.spatial.push_back(at(strides, d));
+  return layout;
+}
+
+// Odometer over a list of sizes.
+class Walk {
+ public:
+  explicit Walk(const std::vector<int64_t>& sizes) : sizes_(sizes), at_(sizes.size()) {}
+  [[nodiscard]] int64_t operator[](size_t d) const { return at_[d]; }
+  void next() { step(at_.size()); }
+  void next_line() { step(at_.size() - 1); }  // leaves the last one as it is
+
+ private:
+  void step(size_t dimensions) {
+    for (size_t d = dimensions; d-- > 0;) {
+      if (++at_[d] < sizes_[d]) return;
+      at_[d] = 0;
+    }
+  }
+  const std::vector<int64_t>& sizes_;
+  std::vector<int64_t> at_;
+};
+
+template <class T>
+class ConvolutionKernel final : public Kernel {
+ public:
+  ConvolutionKernel(const Shape& x, const Shape& w, const Shape& y,
+                    const hlo::ConvolutionAttrs& attrs) {
+    const hlo::ConvolutionDims& dims = attrs.dim_labels;
+    x_ = layout_of(x, dims.input_batch, dims.input_feature, dims.input_spatial);
+    w_ = layout_of(w, dims.kernel_output_feature, dims.kernel_input_feature, dims.kernel_spatial);
+    y_ = layout_of(y, dims.output_batch, dims.output_feature, dims.output_spatial);
+    features_ = w.dimension(dims.kernel_input_feature);
+    feature_groups_ = attrs.feature_group_count;
+    batch_groups_ = attrs.batch_group_count;
+    batch_ = x.dimension(dims.input_batch) / batch_groups_;
+    columns_ = w.dimension(dims.kernel_output_feature) / (feature_groups_ * batch_groups_);
+    for (size_t d = 0; d < dims.output_spatial.size(); ++d) {
+      places_.push_back(y.dimension(dims.output_spatial[d]));
+      taps_.push_back(w.dimension(dims.kernel_spatial[d]));
+      add_offsets(attrs.window.dimensions[d], x.dimension(dims.input_spatial[d]), d);
+    }
+    if (places_.empty()) {  // a point of each
+      places_ = taps_ = {1};
+      offsets_ = {{0}};
+      reversed_ = {false};
+      w_.spatial = {0};
+      y_.spatial = {y_.outer};
+    }
+    find_lines();
+    depth_ = total(taps_) * features_;
+    rows_ = batch_ * total(places_);
+    const int64_t image_rows = rows_ / batch_;
+    row_step_ = y_.spatial.back();
+    int64_t step = row_step_;
+    for (size_t d = places_.size(); d-- > 0; step *= places_[d])
+      if (y_.spatial[d] != step) row_step_ = -1;
+    span_ = rows_;
+    if (y_.outer != step && row_step_ > 0) {
+      image_rows >= kFewestRows ? span_ = image_rows : row_step_ = -1;
+    }
+    block_ = std::max(kTileRows, kBlockElements / depth_ / kTileRows * kTileRows);
+    block_ = std::min(block_, span_);
+    has_rows_ = row_step_ > 1 || (row_step_ == 1 && y_.feature == 1);
+  }
+
+  Status run(std::span<void* const> pointers) const override {
+    const auto* x = static_cast<const T*>(pointers[0]);
+    const auto* w = static_cast<const T*>(pointers[1]);
+    auto* y = static_cast<T*>(pointers[2]);
+    const int64_t in_span = (span_ + block_ - 1) / block_, blocks = rows_ / span_ * in_span;
+    const int64_t work = rows_ * depth_ * columns_;
+    const int64_t parts =
+        work < kFewestOfThreads ? 1 : std::min<int64_t>(blocks, kPartsPerThread * thread_count());
+    std::vector<T> weights(static_cast<size_t>(depth_ * columns_));
+    const size_t packed_size = Products<T>::packed_size(depth_, columns_);
+    std::vector<std::byte> packed(packed_size + 64);
+    auto* aligned =
+        reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(packed.data()) + 63) / 64 * 64);
+    const size_t scratch_size = static_cast<size_t>(block_ * (depth_ + columns_));
+    const auto scratch =
+        std::make_unique_for_overwrite<T[]>(scratch_size * static_cast<size_t>(parts));
+    for (int64_t g = 0; g < feature_groups_ * batch_groups_; ++g) {
+      const T* from = x + (feature_groups_ > 1 ? g * features_ * x_.feature : 0) +
+                      (batch_groups_ > 1 ? g * batch_ * x_.outer : 0);
+      T* to = y + g * columns_ * y_.feature;
+      gather_weights(w + g * columns_ * w_.outer, weights.data());
+      if (has_holes_ &&
+          !std::ranges::all_of(weights, [](T value) { return std::isfinite(value); })) {
+        for (int64_t row = 0; row < rows_; ++row) sum_elements(from, weights.data(), row, to);
+        continue;
+      }
+      if (has_rows_) pack(weights.data(), aligned);
+      const auto part = [&](int64_t number) {
+        T* mine = scratch.get() + static_cast<size_t>(number) * scratch_size;
+        for (int64_t b = blocks * number / parts; b < blocks * (number + 1) / parts; ++b) {
+          const int64_t begin = b % in_span * block_, span = b / in_span * span_;
+          multiply(from, {weights.data(), aligned}, span + begin,
+                   span + std::min(span_, begin + block_), mine, to);
+        }
+      };
+      parts == 1 ? part(0) : parallel(parts, part);
+    }
+    return {};
+  }
+
+ private:
+  void pack(const T* weights, std::byte* packed) const {
+    Products<T>::pack({.a = nullptr,
+                       .b = weights,
+                       .c = nullptr,
+                       .m = rows_,
+                       .n = columns_,
+                       .k = depth_,
+                       .a_row = 0,
+                       .a_col = 0,
+                       .b_row = columns_,
+                       .b_col = 1,
+                       .c_row = 0,
+                       .c_col = 0,
+                       .accumulate = false},
+                      packed);
+  }
+
+  // Where the element under a tap at a place lies, along one dimension; -1: on none.
+  void add_offsets(const hlo::WindowDimension& window, int64_t size, size_t d) {
+    std::vector<int64_t>& offsets = offsets_.emplace_back();
+    for (int64_t place = 0; place < places_[d]; ++place) {
+      for (int64_t tap = 0; tap < taps_[d]; ++tap) {
+        const int64_t spread =
+            place * window.stride + tap * window.window_dilation - window.padding_low;
+        const int64_t element = spread / window.base_dilation;
+        const bool is_there = spread >= 0 && spread % window.base_dilation == 0 && element < size;
+        offsets.push_back(is_there ? element * x_.spatial[d] : -1);
+        has_holes_ = has_holes_ || !is_there;
+      }
+    }
+    reversed_.push_back(window.window_reversal);
+    is_dense_ = x_.spatial[d] == 1 && window.stride == 1 && window.base_dilation == 1;
+  }
+
+  // The offsets of all dimensions but the last, summed.
+  void find_lines() {
+    line_places_ = places_.back();
+    line_taps_ = taps_.back();
+    window_lines_ = total(taps_) / line_taps_;
+    for (Walk place(places_);
+         static_cast<int64_t>(lines_.size()) < total(places_) / line_places_ * window_lines_;
+         place.next_line()) {
+      Walk tap(taps_);
+      for (int64_t l = 0; l < window_lines_; ++l, tap.next_line()) {
+        int64_t sum = 0;
+        for (size_t d = 0; d + 1 < taps_.size() && sum >= 0; ++d) {
+          const int64_t offset = at(offsets_[d], place[d] * taps_[d] + tap[d]);
+          sum = offset < 0 ? -1 : sum + offset;
+        }
+        lines_.push_back(sum);
+      }
+    }
+  }
+
+  // As [taps, input features, output features].
+  void gather_weights(const T* from, T* to) const {
+    Walk tap(taps_);
+    for (int64_t t = 0; t < total(taps_); ++t, tap.next()) {
+      const T* at_tap = from;
+      for (size_t d = 0; d < taps_.size(); ++d)
+        at_tap += (reversed_[d] ? taps_[d] - 1 - tap[d] : tap[d]) * w_.spatial[d];
+      for (int64_t f = 0; f < features_; ++f)
+        for (int64_t c = 0; c < columns_; ++c) *to++ = at_tap[f * w_.feature + c * w_.outer];
+    }
+  }
+
+  // Elements under the taps of one line of the window, which is a run along the last dimension, at
+  // one row: begin + inner[tap], or none where either is -1.
+  struct Line {
+    int64_t begin = -1;
+    const int64_t* inner = nullptr;
+    int64_t operator[](int64_t tap) const {
+      return begin < 0 || inner[tap] < 0 ? -1 : begin + inner[tap];
+    }
+  };
+  Line line_at(int64_t row, int64_t line) const {
+    const int64_t place = row % (rows_ / batch_), outer = place / line_places_;
+    return {.begin = at(lines_, outer * window_lines_ + line),
+            .inner = offsets_.back().data() + place % line_places_ * line_taps_};
+  }
+  const T* image(const T* x, int64_t row) const { return x + row / (rows_ / batch_) * x_.outer; }
+
+  // Rows [first, last), each the elements under all taps. Taps whose elements lie one behind the
+  // other are copied at once.
+  void fill_by_rows(const T* x, int64_t first, int64_t last, T* to) const {
+    for (int64_t row = first; row < last; ++row) {
+      const T* from = image(x, row);
+      for (int64_t l = 0; l < window_lines_; ++l) {
+        const Line line = line_at(row, l);
+        for (int64_t t = 0; t < line_taps_;) {
+          const int64_t begin = line[t];
+          int64_t run = 1;
+          while (t + run < line_taps_ &&
+                 line[t + run] == (begin < 0 ? -1 : begin + run * features_))
+            ++run;
+          if (begin < 0) {
+            std::fill_n(to, run * features_, T{0});
+          } else {
+            std::copy_n(from + begin, run * features_, to);
+          }
+          t += run;
+          to += run * features_;
+        }
+      }
+    }
+  }
+
+  // The same by columns: of each tap and feature, the elements at all places.
+  void fill_by_columns(const T* x, int64_t first, int64_t last, T* to) const {
+    const int64_t rows = last - first;
+    for (int64_t row = first; row < last;) {
+      const int64_t count = std::min(line_places_ - row % line_places_, last - row);
+      T* out = to + (row - first);
+      for (int64_t l = 0; l < window_lines_; ++l) {
+        const Line line = line_at(row, l);
+        for (int64_t t = 0; t < line_taps_; ++t) {
+          for (int64_t f = 0; f < features_; ++f, out += rows) {
+            const T* from = image(x, row) + f * x_.feature + line.begin;
+            line.begin < 0 ? std::fill_n(out, count, T{0}),
+                void()     : fill_run(from, line.inner + t, count, out);
+          }
+        }
+      }
+      row += count;
+    }
+  }
+
+  // The elements under one tap at neighbouring places, and zeros where there are none.
+  void fill_run(const T* from, const int64_t* inner, int64_t count, T* out) const {
+    const auto is_hole = [&](int64_t i) { return inner[i * line_taps_] < 0; };
+    if (!is_dense_) {
+      for (int64_t i = 0; i < count; ++i) out[i] = is_hole(i) ? T{0} : from[inner[i * line_taps_]];
+      return;
+    }
+    int64_t begin = 0, end = count;
+    while (begin < end && is_hole(begin)) out[begin++] = 0;
+    while (end > begin && is_hole(end - 1)) out[--end] = 0;
+    if (begin < end) std::copy_n(from + inner[begin * line_taps_], end - begin, out + begin);
+  }
+
+  int64_t offset_in_y(int64_t row) const {
+    const int64_t places = rows_ / batch_;
+    int64_t offset = row / places * y_.outer, place = row % places;
+    for (size_t d = places_.size(); d-- > 0; place /= places_[d])
+      offset += place % places_[d] * y_.spatial[d];
+    return offset;
+  }
+
+  // A row whose holes must not count, since 0 * infinity is NaN.
+  void sum_elements(const T* x, const T* weights, int64_t row, T* y) const {
+    T* to = y + offset_in_y(row);
+    for (int64_t c = 0; c < columns_; ++c) to[c * y_.feature] = 0;
+    for (int64_t l = 0; l < window_lines_; ++l) {
+      const Line line = line_at(row, l);
+      for (int64_t t = 0; t < line_taps_; ++t, weights += features_ * columns_) {
+        if (line[t] < 0) continue;
+        const T* from = image(x, row) + line[t];
+        for (int64_t f = 0; f < features_; ++f)
+          for (int64_t c = 0; c < columns_; ++c)
+            to[c * y_.feature] += from[f * x_.feature] * weights[f * columns_ + c];
+      }
+    }
+  }
+
+  // What the rows of a block are multiplied with: the weights, also packed.
+  struct Weights {
+    const T* values;
+    const std::byte* packed;
+  };
+
+  void multiply(const T* x, const Weights& weights, int64_t first, int64_t last, T* scratch,
+                T* y) const {
+    const int64_t rows = last - first;
+    const bool by_rows = x_.feature == 1;
+    by_rows ? fill_by_rows(x, first, last, scratch) : fill_by_columns(x, first, last, scratch);
+    const int64_t row = by_rows ? depth_ : 1, column = by_rows ? 1 : rows;
+    if (has_rows_) {
+      Products<T>::multiply_packed({.a = scratch,
+                                    .b = nullptr,
+                                    .c = y + offset_in_y(first),
+                                    .m = rows,
+                                    .n = columns_,
+                                    .k = depth_,
+                                    .a_row = row,
+                                    .a_col = column,
+                                    .b_row = 0,
+                                    .b_col = 0,
+                                    .c_row = row_step_,
+                                    .c_col = y_.feature,
+                                    .accumulate = false},
+                                   weights.packed);
+      return;
+    }
+    // The transposed product: a result's rows are neighbours.
+    T* sums = row_step_ > 0 ? y + offset_in_y(first) : scratch + block_ * depth_;
+    Products<T>::multiply({.a = weights.values,
+                           .b = scratch,
+                           .c = sums,
+                           .m = columns_,
+                           .n = rows,
+                           .k = depth_,
+                           .a_row = 1,
+                           .a_col = columns_,
+                           .b_row = column,
+                           .b_col = row,
+                           .c_row = row_step_ > 0 ? y_.feature : rows,
+                           .c_col = 1,
+                           .accumulate = false});
+    for (int64_t i = 0; i < rows && row_step_ < 0; ++i) {
+      T* to = y + offset_in_y(first + i);
+      for (int64_t c = 0; c < columns_; ++c) to[c * y_.feature] = sums[c * rows + i];
+    }
+  }
+
+  Layout x_, w_, y_;
+  std::vector<int64_t> places_, taps_;         // spatial sizes of y and w
+  std::vector<std::vector<int64_t>> offsets_;  // by spatial dimension, place and tap
+  std::vector<int64_t> lines_;                 // by place and tap, but for their last dimension
+  int64_t line_places_ = 1, line_taps_ = 1, window_lines_ = 1;
+  std::vector<bool> reversed_;
+  bool has_holes_ = false;  // a tap may fall on no element
+  bool is_dense_ = false;   // under a tap, neighbours of the last dimension are neighbours in x
+  int64_t features_ = 0, columns_ = 0;  // of a group
+  int64_t feature_groups_ = 1, batch_groups_ = 1, batch_ = 0;
+  int64_t depth_ = 0, rows_ = 0, block_ = 0;
+  int64_t row_step_ = -1;  // in y, from one row of a span to the next; -1: it varies
+  bool has_rows_ = false;  // rows of y are apart
+  int64_t span_ = 0;       // rows that are multiplied together, in blocks
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_convolution_kernel(const Shape& x, const Shape& w, const Shape& y,
+                                                const hlo::ConvolutionAttrs& attrs) {
+  if (y.dtype() == f64) return std::make_unique<ConvolutionKernel<double>>(x, w, y, attrs);
+  return std::make_unique<ConvolutionKernel<float>>(x, w, y, attrs);
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,67 @@
+// Floats of 16 bits: every conversion of them gives the evaluator's bits, by the machine's
+// instructions and by formulas.
+#include <gtest/gtest.h>
+
+#include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/lower/lower.h"
+#include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/text.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+// A program of one argument and one result, compiled for vectors of so many bytes.
+Literal run(const hlo::Module& module, int64_t vector_bytes, const Literal& argument) {
+  const LoweredProgram program = lower(module, vector_bytes, /*as_lapack=*/false).value();
+  EXPECT_EQ(program.kernel_steps, 0) << "the evaluator computes a part of it";
+  const JitResult result = compile_plan({.plan = &program.plan}).value();
+  Literal out(module.entry_computation().result_shape());
+  Literal arena(Shape(u8, {program.plan.arena_bytes}));
+  void* arguments[] = {const_cast<std::byte*>(argument.bytes())};
+  void* results[] = {out.mutable_bytes()};
+  std::vector<const void*> constants;
+  for (const Literal& constant : program.constants) constants.push_back(constant.bytes());
+  EXPECT_EQ(
+      result.code->entry()(nullptr, arena.mutable_bytes(), arguments, results, constants.data()),
+      0);
+  return out;
+}
+
+// `bits` in steps over all patterns, read as `from` and converted.
+void expect_converted(std::string_view bits, int64_t count, std::string_view step,
+                      std::string_view from, std::string_view to) {
+  const std::string size = "[" + std::to_string(count) + "]";
+  const auto array = [&](std::string_view type) { return std::string(type) + size; };
+  const std::string text = "HloModule m\nENTRY e {\n  i = " + array(bits) +
+                           " iota(), iota_dimension=0\n  s = " + std::string(bits) +
+                           "[] parameter(0)\n  sb = " + array(bits) +
+                           " broadcast(s), dimensions={}\n  p = " + array(bits) +
+                           " multiply(i, sb)\n  x = " + array(from) +
+                           " bitcast-convert(p)\n  ROOT y = " + array(to) + " convert(x)\n}\n";
+  SCOPED_TRACE(text);
+  const hlo::Module module = hlo::parse_text(text).value();
+  const Shape shape = module.entry_computation().parameter_shape(0);
+  const Literal argument = hlo::parse_literal(step, shape).value();
+  const Literal want = hlo::evaluate(module, {argument}).value();
+  for (const int64_t bytes : {int64_t{16}, host_vector_bytes()})
+    EXPECT_EQ(difference(run(module, bytes, argument), want), "") << bytes;
+}
+
+TEST(SmallFloats, ConvertAsTheEvaluatorDoes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* small : {"bf16", "f16"}) {
+    const std::string other = small == std::string("f16") ? "bf16" : "f16";
+    for (const char* to : {"f32", "f64", "s32", "u8", "pred", other.c_str()})
+      expect_converted("u16", 65536, "1", small, to);
+    expect_converted("u32", 300000, "14321", "f32", small);
+    expect_converted("u64", 300000, "61489146912365", "f64", small);
+    // Halfway between two, and beside it.
+    expect_converted("u32", 300000, "4096", "f32", small);
+    expect_converted("u64", 300000, "2199023255552", "f64", small);
+    expect_converted("u64", 300000, "2199023255553", "f64", small);
+  }
+}
+
+}  // namespace
+}  // namespace heddle::cpu
