@@ -64,6 +64,16 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
   return builder.end_for(inner);
 }
 
+void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
+                   const std::function<void()>& body) {
+  if (sizes.empty()) return body();
+  if (sizes[0] == 0) return;
+  at.push_back(builder.begin_for_each(builder.index(0), builder.index(sizes[0]), 1).parameters[0]);
+  for_each_nest(builder, sizes.subspan(1), at, body);
+  at.pop_back();
+  builder.end_for({});
+}
+
 void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar widest,
                                     const std::function<void(Place)>& body) {
   if (std::ranges::count(sizes, 0)) return;
@@ -84,16 +94,15 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
     body(place);
   };
   const int64_t in_vectors = length / lanes * lanes;
-  const auto inner = [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+  const auto inner = [&] {
     if (in_vectors / lanes <= 2) {
       for (int64_t i = 0; i < in_vectors; i += lanes) along_lanes(b().index(i), lanes);
     } else {
-      auto loop = b().begin_for(b().index(0), b().index(in_vectors), lanes, {});
+      auto loop = b().begin_for_each(b().index(0), b().index(in_vectors), lanes);
       along_lanes(loop.parameters[0], lanes);
       b().end_for({});
     }
     if (in_vectors < length) along_lanes(b().index(in_vectors), length - in_vectors);
-    return {};
   };
   std::vector<int64_t> outer;
   int64_t turns = 1;
@@ -103,7 +112,7 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
     turns *= sizes[d];
   }
   if (turns > kMaxUnrolled || length > 2 * lanes) {
-    loop_nest(b(), outer, at, {}, inner);
+    for_each_nest(b(), outer, at, inner);
     return;
   }
   // Few and short: one after the other.
@@ -111,7 +120,7 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
     at.assign(outer.size(), NodeId());
     int64_t rest = turn;
     for (size_t d = outer.size(); d-- > 0; rest /= outer[d]) at[d] = b().index(rest % outer[d]);
-    inner({});
+    inner();
   }
 }
 
@@ -260,11 +269,10 @@ void RegionLowering::emit_pad(InstructionId id, BufferId to) {
     for_each_place(sizes, widest, write);
   } else if (!std::ranges::count(sizes, 0)) {
     std::vector<NodeId> at_nodes;
-    loop_nest(b(), sizes, at_nodes, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+    for_each_nest(b(), sizes, at_nodes, [&] {
       Place place;
       for (NodeId node : at_nodes) place.coordinates.push_back({node});
       write(place);
-      return {};
     });
   }
 }
@@ -361,7 +369,7 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
   const Type wide = {scalar, static_cast<int32_t>(lanes)};
   const NodeId identity = b().bits(wide, identity_bits(fold, scalar));
   std::vector<NodeId> at_others;
-  loop_nest(b(), others, at_others, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+  for_each_nest(b(), others, at_others, [&] {
     Place place;
     for (NodeId node : at_others) place.coordinates.push_back({node});
     place.coordinates.insert(place.coordinates.begin() + running.dimension, Coordinate{});
@@ -377,13 +385,12 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
     store_at(to, window.shape, place, x);
     const NodeId carried[] = {b().extract(x, running.is_reverse ? 0 : lanes - 1)};
     const std::vector<NodeId> sums = b().end_for(carried);
-    if (in_vectors == length) return {};
+    if (in_vectors == length) return;
     auto rest = b().begin_for(b().index(in_vectors), b().index(length), 1, sums);
     place.lanes = 1;
     place.coordinates[along] = {position(rest.parameters[0], 1), 0};
     const NodeId next[] = {step(place, rest.parameters[1])};
     b().end_for(next);
-    return {};
   });
 }
 
@@ -523,11 +530,10 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
   }
   std::vector<NodeId> at_kept;
   if (std::ranges::count(kept_sizes, 0)) return;
-  loop_nest(b(), kept_sizes, at_kept, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+  for_each_nest(b(), kept_sizes, at_kept, [&] {
     Place place;
     for (NodeId node : at_kept) place.coordinates.push_back({node});
     write(place);
-    return {};
   });
 }
 
@@ -550,13 +556,11 @@ void RegionLowering::emit_reduce(InstructionId id) {
     bind(leaves[0], Value::of(reduce_along_lanes(id, *fold, {})));
   } else {
     std::vector<NodeId> kept;
-    loop_nest(b(), reduce.shape.dimensions(), kept, {},
-              [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
-                Place place;
-                for (NodeId node : kept) place.coordinates.push_back({node});
-                store_at(to[0], reduce.shape, place, reduce_along_lanes(id, *fold, kept));
-                return {};
-              });
+    for_each_nest(b(), reduce.shape.dimensions(), kept, [&] {
+      Place place;
+      for (NodeId node : kept) place.coordinates.push_back({node});
+      store_at(to[0], reduce.shape, place, reduce_along_lanes(id, *fold, kept));
+    });
   }
   for (size_t i = 0; i < to.size(); ++i) bind(leaves[i], Value::of(to[i]));
 }

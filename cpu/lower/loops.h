@@ -18,4 +18,8 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
                               std::vector<NodeId>& at, std::vector<NodeId> carried,
                               const NestBody& body);
 
+// The same of turns that may run in any order, and carry nothing.
+void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
+                   const std::function<void()>& body);
+
 }  // namespace heddle::cpu

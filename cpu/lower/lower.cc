@@ -4,6 +4,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/plan/share.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -117,6 +118,7 @@ Status ProgramLowering::run() {
   for (const BufferInfo& buffer : program.plan.buffers) all += static_cast<double>(buffer.bytes);
   if (all > 0x1p60)
     return base::unimplemented("cpu: the arrays of ", module.name, " take ", all, " bytes");
+  share_loops(program.plan);
   place_buffers(program.plan);
   return {};
 }
