@@ -1,0 +1,47 @@
+#include "heddle/cpu/kernels/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace heddle::cpu {
+namespace {
+
+// Every part ran once.
+void expect_each_once(int64_t parts) {
+  std::vector<std::atomic<int>> runs(static_cast<size_t>(parts));
+  parallel(parts, [&](int64_t part) { ++runs[static_cast<size_t>(part)]; });
+  for (const auto& count : runs) ASSERT_EQ(count, 1) << parts << " parts";
+}
+
+TEST(Pool, RunsEachPartOnce) {
+  for (int64_t parts : {0, 1, 2, 3, 17, 1000}) expect_each_once(parts);
+}
+
+// A thread that still looks at one job must take no part of the next one by mistake.
+TEST(Pool, JobsFollowEachOther) {
+  for (int64_t i = 0; i < 20'000; ++i) expect_each_once(1 + i % 5);
+}
+
+TEST(Pool, SeveralThreadsCallIt) {
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i) {
+    callers.emplace_back([] {
+      for (int64_t k = 0; k < 5'000; ++k) expect_each_once(1 + k % 7);
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST(Pool, WhatPartsWroteIsSeenAfterwards) {
+  std::vector<int64_t> values(64);
+  for (int64_t round = 0; round < 5'000; ++round) {
+    parallel(64, [&](int64_t part) { values[static_cast<size_t>(part)] += part; });
+  }
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], 5'000 * static_cast<int64_t>(i));
+}
+
+}  // namespace
+}  // namespace heddle::cpu
