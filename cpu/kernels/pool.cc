@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "heddle/base/subnormals.h"
+
 namespace heddle::cpu {
 namespace {
 
@@ -39,6 +41,7 @@ class Pool {
     next_.store(claim_of(job, kClosed));
     work_.store(work, std::memory_order_release);
     data_.store(data, std::memory_order_release);
+    floats_.store(FloatControl::of_this_thread(), std::memory_order_release);
     parts_.store(parts, std::memory_order_release);
     done_.store(0, std::memory_order_relaxed);
     {
@@ -65,10 +68,12 @@ class Pool {
       const int64_t parts = parts_.load(std::memory_order_acquire);
       const Work work = work_.load(std::memory_order_acquire);
       const void* data = data_.load(std::memory_order_acquire);
+      const FloatControl floats = floats_.load(std::memory_order_acquire);
       if (part_of(claim) >= parts) return job_of(claim);
       if (!next_.compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel,
                                        std::memory_order_acquire))
         continue;
+      floats.apply();
       work(data, part_of(claim));
       done_.fetch_add(1, std::memory_order_release);
       ++claim;
@@ -103,6 +108,7 @@ class Pool {
   std::atomic<uint64_t> next_{0};  // claim
   std::atomic<Work> work_{nullptr};
   std::atomic<const void*> data_{nullptr};
+  std::atomic<FloatControl> floats_{};  // of the caller
   std::atomic<int64_t> parts_{0};
   std::atomic<int64_t> done_{0};
 };

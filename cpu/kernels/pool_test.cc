@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "heddle/base/subnormals.h"
+
 namespace heddle::cpu {
 namespace {
 
@@ -33,6 +35,17 @@ TEST(Pool, SeveralThreadsCallIt) {
     });
   }
   for (std::thread& caller : callers) caller.join();
+}
+
+// The threads were made while subnormals were kept, or not: no matter.
+TEST(Pool, PartsComputeAsTheCallerDoes) {
+  const volatile double least = 0x1p-1074;
+  for (int round = 0; round < 500; ++round) {
+    const FlushSubnormals flush(round % 2 == 1);
+    std::atomic<int> zeros = 0;
+    parallel(64, [&](int64_t) { zeros += least * 1.0 == 0.0 ? 1 : 0; });
+    ASSERT_EQ(zeros, round % 2 == 1 ? 64 : 0);
+  }
 }
 
 TEST(Pool, WhatPartsWroteIsSeenAfterwards) {

@@ -2,6 +2,7 @@
 // whether threads help or not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -66,6 +67,26 @@ TEST_F(CpuThreads, ReductionsOfRowsAndColumns) {
                      "ROOT r = (f32[700], f32[701]) tuple(rows, cols)\n",
                      kSum),
       {.share = 1e-5});
+}
+
+// In chunks, and what is left of them.
+TEST_F(CpuThreads, ReductionsToAScalar) {
+  for (const char* shape : {"[1000003]", "[1003,701]", "[3,5,70001]", "[200000,3]"}) {
+    const std::string type = cat("f64", shape);
+    const int rank = static_cast<int>(std::ranges::count(std::string(shape), ',')) + 1;
+    const std::string all = rank == 1 ? "{0}" : rank == 2 ? "{0,1}" : "{0,1,2}";
+    expect_as_evaluated(
+        shared_program(cat("x = ", type, " parameter(0)\n two = f64[] constant(2)\n", "t = ", type,
+                           " tanh(x)\n u = ", type, " exponential(t)\n",
+                           "s = f64[] reduce(u, two), dimensions=", all, ", to_apply=sum\n",
+                           "m = f64[] reduce(u, two), dimensions=", all, ", to_apply=most\n",
+                           "ROOT r = (f64[], f64[]) tuple(s, m)\n"),
+                       "sum { a = f64[] parameter(0)\n b = f64[] parameter(1)\n"
+                       " ROOT r = f64[] add(a, b) }\n"
+                       "most { a = f64[] parameter(0)\n b = f64[] parameter(1)\n"
+                       " ROOT r = f64[] maximum(a, b) }\n"),
+        {.share = 1e-12});
+  }
 }
 
 TEST_F(CpuThreads, InsideOfLoops) {
