@@ -370,7 +370,8 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
     Place place;
     for (NodeId node : at_others) place.coordinates.push_back({node});
     place.coordinates.insert(place.coordinates.begin() + running.dimension, Coordinate{});
-    const NodeId start[] = {initial};
+    // What came before is in every lane: from turn to turn, it waits for one operation alone.
+    const NodeId start[] = {b().splat(initial, wide.lanes)};
     auto loop = b().begin_for(b().index(0), b().index(in_vectors), lanes, start);
     place.lanes = static_cast<int32_t>(lanes);
     place.coordinates[along] = {position(loop.parameters[0], lanes), 1};
@@ -378,12 +379,12 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
     NodeId x = b().splat(operand_element(window.operands[0], place, memo), place.lanes);
     for (int64_t by = 1; by < lanes; by *= 2)
       x = b().binary(fold, b().shift_lanes(x, running.is_reverse ? -by : by, identity), x);
-    x = b().binary(fold, b().splat(loop.parameters[1], place.lanes), x);
-    store_at(to, window.shape, place, x);
-    const NodeId carried[] = {b().extract(x, running.is_reverse ? 0 : lanes - 1)};
-    const std::vector<NodeId> sums = b().end_for(carried);
+    store_at(to, window.shape, place, b().binary(fold, loop.parameters[1], x));
+    const NodeId all = b().splat(b().extract(x, running.is_reverse ? 0 : lanes - 1), wide.lanes);
+    const NodeId carried[] = {b().binary(fold, loop.parameters[1], all)};
+    const NodeId sum[] = {b().extract(b().end_for(carried)[0], 0)};
     if (in_vectors == length) return;
-    auto rest = b().begin_for(b().index(in_vectors), b().index(length), 1, sums);
+    auto rest = b().begin_for(b().index(in_vectors), b().index(length), 1, sum);
     place.lanes = 1;
     place.coordinates[along] = {position(rest.parameters[0], 1), 0};
     const NodeId next[] = {step(place, rest.parameters[1])};
