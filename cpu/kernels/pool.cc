@@ -14,7 +14,11 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr std::chrono::microseconds kSpin{50};  // before a thread sleeps
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::microseconds kSpin{50};   // before a thread sleeps, or lets others run
+constexpr std::chrono::microseconds kLate{500};  // what the last part of a job may come too late
+constexpr std::chrono::milliseconds kShortestRest{10}, kLongestRest{320};
 
 void relax() {
 #if defined(__x86_64__)
@@ -32,7 +36,9 @@ class Pool {
 
   void run(int64_t parts, Work work, const void* data) {
     const std::unique_lock turn(turn_, std::try_to_lock);
-    if (!turn.owns_lock()) {  // others have the threads
+    const Clock::time_point began = Clock::now();
+    if (!turn.owns_lock() ||
+        began < alone_until_) {  // others have the threads, or their processors
       for (int64_t part = 0; part < parts; ++part) work(data, part);
       return;
     }
@@ -50,10 +56,28 @@ class Pool {
     }
     if (sleeping_.load() > 0) wake_.notify_all();
     help();
-    while (done_.load(std::memory_order_acquire) < parts) relax();
+    wait_for(parts, began);
   }
 
  private:
+  // Where a thread takes longer for a part than the caller did for all of its own, another process
+  // has the thread's processor: callers do without help for some time.
+  void wait_for(int64_t parts, Clock::time_point began) {
+    const Clock::time_point idle_from = Clock::now();
+    Clock::time_point now = idle_from;
+    while (done_.load(std::memory_order_acquire) < parts) {
+      relax();
+      now = Clock::now();
+      if (now - idle_from > kSpin) sched_yield();
+    }
+    if (now - idle_from < idle_from - began + kLate) {
+      rest_ = kShortestRest;
+      return;
+    }
+    alone_until_ = now + rest_;
+    rest_ = std::min(2 * rest_, kLongestRest);
+  }
+
   // A claim: the number of the job in the upper half, the next part of it in the lower one.
   static constexpr uint64_t kClosed = UINT32_MAX;  // no job has so many parts
   static uint64_t claim_of(uint64_t job, uint64_t part) { return job << 32 | part; }
@@ -90,10 +114,10 @@ class Pool {
 
   void wait_for_job_after(uint64_t seen) {
     const auto is_seen = [&] { return job_of(next_.load(std::memory_order_acquire)) == seen; };
-    const auto until = std::chrono::steady_clock::now() + kSpin;
+    const auto until = Clock::now() + kSpin;
     while (is_seen()) {
       relax();
-      if (std::chrono::steady_clock::now() < until) continue;
+      if (Clock::now() < until) continue;
       std::unique_lock lock(mutex_);
       ++sleeping_;
       wake_.wait(lock, [&] { return !is_seen(); });
@@ -102,6 +126,8 @@ class Pool {
   }
 
   std::mutex turn_;
+  Clock::time_point alone_until_;                   // with turn_
+  std::chrono::milliseconds rest_ = kShortestRest;  // with turn_: the next time alone
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<int> sleeping_{0};

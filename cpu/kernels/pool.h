@@ -1,5 +1,6 @@
 // The threads of the process that help kernels and loops. The caller works too, and waits for no
-// thread that has not begun: what another process takes a processor from is not waited for.
+// thread that has not begun: what another process takes a processor from is not waited for. Where
+// one that has begun comes late all the same, callers work alone for the next 10 ms and longer.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -10,6 +11,8 @@
 
 namespace heddle::cpu {
 namespace {
+
+using namespace std::chrono_literals;
 
 // Every part ran once.
 void expect_each_once(int64_t parts) {
@@ -45,6 +48,28 @@ TEST(Pool, PartsComputeAsTheCallerDoes) {
     std::atomic<int> zeros = 0;
     parallel(64, [&](int64_t) { zeros += least * 1.0 == 0.0 ? 1 : 0; });
     ASSERT_EQ(zeros, round % 2 == 1 ? 64 : 0);
+  }
+}
+
+// The threads that run 64 parts; each takes its time for one.
+int helpers_of_a_job(std::chrono::milliseconds time) {
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> others = 0;
+  parallel(64, [&](int64_t) {
+    if (std::this_thread::get_id() == caller) return std::this_thread::sleep_for(1us);
+    ++others;
+    std::this_thread::sleep_for(time);
+  });
+  return others;
+}
+
+TEST(Pool, DoesWithoutHelpThatComesLate) {
+  if (thread_count() == 1) GTEST_SKIP() << "one processor";
+  bool is_alone = false;
+  for (int i = 0; i < 1000 && !is_alone; ++i)
+    is_alone = helpers_of_a_job(20ms) > 0 && helpers_of_a_job(0ms) == 0;
+  EXPECT_TRUE(is_alone);
+  while (helpers_of_a_job(0ms) == 0) {  // not for ever
   }
 }
 
