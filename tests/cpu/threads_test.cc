@@ -1,5 +1,5 @@
-// Loops that are large enough for several threads: the values are the evaluator's, and the same bits
-// whether threads help or not.
+// Loops that are large enough for several threads: the values are the evaluator's, and have the
+// same bits whether threads help or not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
