@@ -1,10 +1,10 @@
 // The plan: a whole program as structured loops over memory, the form between HLO and machine code.
 //
 // A Plan is a table of nodes, a table of blocks and a table of buffers. A node is one operation on
-// scalars or on vectors of a fixed number of lanes; `for`, `while` and `switch` hold blocks and hand
-// values from one turn to the next as block parameters and yields; the turns of `for_each` hand on
-// nothing. Arrays live in buffers and are reached by load and store with an element index. Nothing
-// here knows of HLO or of LLVM.
+// scalars or on vectors of a fixed number of lanes; `for`, `while` and `switch` hold blocks and
+// hand values from one turn to the next as block parameters and yields; `for_each` hands on none.
+// Arrays live in buffers and are reached by load and store with an element index. Nothing here
+// knows of HLO or of LLVM.
 #pragma once
 
 #include <cstdint>
