@@ -1,6 +1,6 @@
 // FlushSubnormals: while it lives, this thread takes subnormal f32 and f64 numbers for zero, as
 // operands and as results. XLA's CPU backend always computes so; Heddle keeps subnormals unless
-// told.
+// told. FloatControl: what a thread that helps another one has to take over.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,17 @@ class FlushSubnormals {
 
  private:
   uint64_t before_;
+};
+
+// How a thread rounds, and whether it flushes subnormals; not which exceptions it has seen.
+class FloatControl {
+ public:
+  static FloatControl of_this_thread();
+  // Makes this thread compute so.
+  void apply() const;
+
+ private:
+  uint64_t control_ = 0;
 };
 
 }  // namespace heddle

@@ -21,5 +21,18 @@ TEST(FlushSubnormals, HoldsInItsBlockOnly) {
 #endif
 }
 
+TEST(FloatControl, TakesOverWhatAnotherThreadDoes) {
+  const FloatControl keeping = FloatControl::of_this_thread();
+  const FlushSubnormals flush;
+  const FloatControl flushing = FloatControl::of_this_thread();
+  volatile float tiny = 1e-40f;
+  keeping.apply();
+  EXPECT_GT(tiny * 0.5f, 0.0f);
+  flushing.apply();
+#if defined(__x86_64__) || defined(__aarch64__)
+  EXPECT_EQ(tiny * 0.5f, 0.0f);
+#endif
+}
+
 }  // namespace
 }  // namespace heddle

@@ -8,6 +8,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/kernels/pool.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/widen.h"
@@ -41,6 +42,14 @@ int64_t call_kernel(void* context, int64_t number, void* const* pointers) {
                                          ": a kernel needs more memory than there is");
   }
   return run.error.ok() ? 0 : 1;
+}
+
+void share_loop(LoopPart part, const void* frame, int64_t from, int64_t to, int64_t chunk) {
+  if (thread_count() == 1) return part(frame, from, to);
+  parallel((to - from + chunk - 1) / chunk, [&](int64_t number) {
+    const int64_t first = from + number * chunk;
+    part(frame, first, std::min(first + chunk, to));
+  });
 }
 
 // Memory that runs leave for the next ones.
@@ -167,10 +176,16 @@ StatusOr<LoweredProgram> lowered(const hlo::Module& module) {
   return lower(flat, host_vector_bytes(), expands);
 }
 
+StatusOr<JitResult> compiled(const Plan& plan, bool wants_text) {
+  return compile_plan({.plan = &plan,
+                       .call_kernel = call_kernel,
+                       .share_loop = share_loop,
+                       .wants_text = wants_text});
+}
+
 StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module) {
   HEDDLE_ASSIGN_OR_RETURN(LoweredProgram program, lowered(module));
-  HEDDLE_ASSIGN_OR_RETURN(JitResult result,
-                          compile_plan({.plan = &program.plan, .call_kernel = call_kernel}));
+  HEDDLE_ASSIGN_OR_RETURN(JitResult result, compiled(program.plan, /*wants_text=*/false));
   return std::make_shared<NativeProgram>(std::move(program), std::move(result.code), module);
 }
 
@@ -214,9 +229,7 @@ std::unique_ptr<runtime::Backend> make_cpu(const CpuOptions& options) {
 StatusOr<Stages> stages_of(const hlo::Module& module) {
   HEDDLE_ASSIGN_OR_RETURN(LoweredProgram program, lowered(module));
   Stages stages{.plan = to_text(program.plan), .llvm = {}, .assembly = {}};
-  HEDDLE_ASSIGN_OR_RETURN(
-      JitResult result,
-      compile_plan({.plan = &program.plan, .call_kernel = call_kernel, .wants_text = true}));
+  HEDDLE_ASSIGN_OR_RETURN(JitResult result, compiled(program.plan, /*wants_text=*/true));
   stages.llvm = std::move(result.ir);
   stages.assembly = std::move(result.assembly);
   return stages;

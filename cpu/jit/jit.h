@@ -14,6 +14,13 @@ namespace heddle::cpu {
 // Runs kernel number `number` of the program that `context` is; not 0: it failed.
 using CallKernel = int64_t (*)(void* context, int64_t number, void* const* pointers);
 
+// The turns of a loop with the index in [from, to).
+using LoopPart = void (*)(const void* frame, int64_t from, int64_t to);
+
+// Runs all of a loop, in parts of `chunk` values of the index, in any order and on any thread.
+using ShareLoop = void (*)(LoopPart part, const void* frame, int64_t from, int64_t to,
+                           int64_t chunk);
+
 // Runs the program; not 0: a kernel failed.
 using Entry = int64_t (*)(void* context, void* arena, void* const* arguments, void* const* results,
                           const void* const* constants);
@@ -28,6 +35,7 @@ class Code {
 struct JitRequest {
   const Plan* plan = nullptr;
   CallKernel call_kernel = nullptr;
+  ShareLoop share_loop = nullptr;
   bool wants_text = false;  // LLVM's IR and the machine's assembly, for people
 };
 

@@ -6,15 +6,19 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
+
+#include "heddle/base/subnormals.h"
 
 namespace heddle::cpu {
 namespace {
 
-constexpr std::chrono::microseconds kSpin{50};  // before a thread sleeps
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::microseconds kSpin{50};   // before a thread sleeps, or lets others run
+constexpr std::chrono::microseconds kLate{500};  // what the last part of a job may come too late
+constexpr std::chrono::milliseconds kShortestRest{10}, kLongestRest{320};
 
 void relax() {
 #if defined(__x86_64__)
@@ -22,76 +26,117 @@ void relax() {
 #endif
 }
 
-// One call of parallel(). Shared: a thread may look at it after the call has returned.
-struct Job {
-  std::function<void(int64_t)> work;
-  int64_t parts = 0;
-  std::atomic<int64_t> next{0};  // part to claim
-  std::atomic<int64_t> done{0};  // parts
-
-  void help() {
-    for (int64_t part = next.fetch_add(1); part < parts; part = next.fetch_add(1)) {
-      work(part);
-      done.fetch_add(1, std::memory_order_release);
-    }
-  }
-};
-
 class Pool {
  public:
+  using Work = void (*)(const void* data, int64_t part);
+
   explicit Pool(int threads) {
     for (int i = 1; i < threads; ++i) std::thread([this] { serve(); }).detach();
   }
 
-  void run(int64_t parts, const std::function<void(int64_t)>& work) {
+  void run(int64_t parts, Work work, const void* data) {
     const std::unique_lock turn(turn_, std::try_to_lock);
-    if (!turn.owns_lock()) {  // others have the threads
-      for (int64_t part = 0; part < parts; ++part) work(part);
+    const Clock::time_point began = Clock::now();
+    if (!turn.owns_lock() ||
+        began < alone_until_) {  // others have the threads, or their processors
+      for (int64_t part = 0; part < parts; ++part) work(data, part);
       return;
     }
-    auto job = std::make_shared<Job>();
-    job->work = work;
-    job->parts = parts;
+    // Closed, so that who sees what follows claims no part of the job before.
+    const uint64_t job = job_of(next_.load()) + 1;
+    next_.store(claim_of(job, kClosed));
+    work_.store(work, std::memory_order_release);
+    data_.store(data, std::memory_order_release);
+    floats_.store(FloatControl::of_this_thread(), std::memory_order_release);
+    parts_.store(parts, std::memory_order_release);
+    done_.store(0, std::memory_order_relaxed);
     {
       const std::lock_guard lock(mutex_);
-      job_ = job;
-      number_.fetch_add(1, std::memory_order_release);
+      next_.store(claim_of(job + 1, 0));
     }
     if (sleeping_.load() > 0) wake_.notify_all();
-    job->help();
-    while (job->done.load(std::memory_order_acquire) < parts) relax();
+    help();
+    wait_for(parts, began);
   }
 
  private:
+  // Where a thread takes longer for a part than the caller did for all of its own, another process
+  // has the thread's processor: callers do without help for some time.
+  void wait_for(int64_t parts, Clock::time_point began) {
+    const Clock::time_point idle_from = Clock::now();
+    Clock::time_point now = idle_from;
+    while (done_.load(std::memory_order_acquire) < parts) {
+      relax();
+      now = Clock::now();
+      if (now - idle_from > kSpin) sched_yield();
+    }
+    if (now - idle_from < idle_from - began + kLate) {
+      rest_ = kShortestRest;
+      return;
+    }
+    alone_until_ = now + rest_;
+    rest_ = std::min(2 * rest_, kLongestRest);
+  }
+
+  // A claim: the number of the job in the upper half, the next part of it in the lower one.
+  static constexpr uint64_t kClosed = UINT32_MAX;  // no job has so many parts
+  static uint64_t claim_of(uint64_t job, uint64_t part) { return job << 32 | part; }
+  static uint64_t job_of(uint64_t claim) { return claim >> 32; }
+  static int64_t part_of(uint64_t claim) { return static_cast<int64_t>(claim & UINT32_MAX); }
+
+  // Works on parts of the job that runs now, until none is left. Returns the job's number.
+  uint64_t help() {
+    uint64_t claim = next_.load(std::memory_order_acquire);
+    for (;;) {
+      // Of a later job, if that has begun in between: then the claim fails.
+      const int64_t parts = parts_.load(std::memory_order_acquire);
+      const Work work = work_.load(std::memory_order_acquire);
+      const void* data = data_.load(std::memory_order_acquire);
+      const FloatControl floats = floats_.load(std::memory_order_acquire);
+      if (part_of(claim) >= parts) return job_of(claim);
+      if (!next_.compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel,
+                                       std::memory_order_acquire))
+        continue;
+      floats.apply();
+      work(data, part_of(claim));
+      done_.fetch_add(1, std::memory_order_release);
+      ++claim;
+    }
+  }
+
   [[noreturn]] void serve() {
     uint64_t seen = 0;
     for (;;) {
-      const std::shared_ptr<Job> job = wait(seen);
-      job->help();
+      wait_for_job_after(seen);
+      seen = help();
     }
   }
 
-  std::shared_ptr<Job> wait(uint64_t& seen) {
-    const auto until = std::chrono::steady_clock::now() + kSpin;
-    while (number_.load(std::memory_order_acquire) == seen) {
+  void wait_for_job_after(uint64_t seen) {
+    const auto is_seen = [&] { return job_of(next_.load(std::memory_order_acquire)) == seen; };
+    const auto until = Clock::now() + kSpin;
+    while (is_seen()) {
       relax();
-      if (std::chrono::steady_clock::now() < until) continue;
+      if (Clock::now() < until) continue;
       std::unique_lock lock(mutex_);
       ++sleeping_;
-      wake_.wait(lock, [&] { return number_.load() != seen; });
+      wake_.wait(lock, [&] { return !is_seen(); });
       --sleeping_;
     }
-    const std::lock_guard lock(mutex_);
-    seen = number_.load();
-    return job_;
   }
 
   std::mutex turn_;
+  Clock::time_point alone_until_;                   // with turn_
+  std::chrono::milliseconds rest_ = kShortestRest;  // with turn_: the next time alone
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::shared_ptr<Job> job_;
-  std::atomic<uint64_t> number_{0};  // of jobs
   std::atomic<int> sleeping_{0};
+  std::atomic<uint64_t> next_{0};  // claim
+  std::atomic<Work> work_{nullptr};
+  std::atomic<const void*> data_{nullptr};
+  std::atomic<FloatControl> floats_{};  // of the caller
+  std::atomic<int64_t> parts_{0};
+  std::atomic<int64_t> done_{0};
 };
 
 // Never destroyed: its threads end with the process.
@@ -113,12 +158,12 @@ int thread_count() {
   return count;
 }
 
-void parallel(int64_t parts, const std::function<void(int64_t part)>& work) {
+void parallel(int64_t parts, void (*work)(const void* data, int64_t part), const void* data) {
   if (parts <= 1 || thread_count() == 1) {
-    for (int64_t part = 0; part < parts; ++part) work(part);
+    for (int64_t part = 0; part < parts; ++part) work(data, part);
     return;
   }
-  pool().run(parts, work);
+  pool().run(parts, work, data);
 }
 
 }  // namespace heddle::cpu

@@ -32,7 +32,7 @@ void RegionLowering::emit_cholesky(InstructionId id, BufferId to) {
   const Type type = {scalar, 1};
   std::vector<NodeId> at_batch;
   if (std::ranges::count(sizes, 0)) return;
-  loop_nest(b(), batch, at_batch, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+  for_each_nest(b(), batch, at_batch, [&] {
     const PlanBuilder::Exact exact(b());
     Memo memo;
     // Element (i, j) of the factor, i >= j; an upper one is its transpose.
@@ -79,7 +79,6 @@ void RegionLowering::emit_cholesky(InstructionId id, BufferId to) {
                           b().select(exists, value, b().number(type, kNan))));
       }
     }
-    return {};
   });
 }
 

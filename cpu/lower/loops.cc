@@ -15,10 +15,10 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr int64_t kMaxUnrolled = 8;   // bodies of a loop that are written one after the other
-constexpr int64_t kAccumulators = 4;  // that hide the latency of a reduction's operation
+constexpr int64_t kMaxUnrolled = 8;  // bodies of a loop that are written one after the other
 
-// The dimension along which vectors lie: the last one of more than one element. -1: none.
+}  // namespace
+
 int64_t lane_dimension(std::span<const int64_t> sizes) {
   for (size_t d = sizes.size(); d-- > 0;) {
     if (sizes[d] > 1) return static_cast<int64_t>(d);
@@ -26,7 +26,6 @@ int64_t lane_dimension(std::span<const int64_t> sizes) {
   return -1;
 }
 
-// What leaves every value as it is.
 int64_t identity_bits(Op fold, Scalar scalar) {
   const auto integer_max = [&] {
     return static_cast<int64_t>(~uint64_t{0} >> (65 - bits_of(scalar)));
@@ -49,8 +48,6 @@ int64_t identity_bits(Op fold, Scalar scalar) {
   }
 }
 
-}  // namespace
-
 std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> sizes,
                               std::vector<NodeId>& at, std::vector<NodeId> carried,
                               const NestBody& body) {
@@ -62,6 +59,16 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
   inner = loop_nest(builder, sizes.subspan(1), at, std::move(inner), body);
   at.pop_back();
   return builder.end_for(inner);
+}
+
+void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
+                   const std::function<void()>& body) {
+  if (sizes.empty()) return body();
+  if (sizes[0] == 0) return;
+  at.push_back(builder.begin_for_each(builder.index(0), builder.index(sizes[0]), 1).parameters[0]);
+  for_each_nest(builder, sizes.subspan(1), at, body);
+  at.pop_back();
+  builder.end_for({});
 }
 
 void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar widest,
@@ -84,16 +91,15 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
     body(place);
   };
   const int64_t in_vectors = length / lanes * lanes;
-  const auto inner = [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+  const auto inner = [&] {
     if (in_vectors / lanes <= 2) {
       for (int64_t i = 0; i < in_vectors; i += lanes) along_lanes(b().index(i), lanes);
     } else {
-      auto loop = b().begin_for(b().index(0), b().index(in_vectors), lanes, {});
+      auto loop = b().begin_for_each(b().index(0), b().index(in_vectors), lanes);
       along_lanes(loop.parameters[0], lanes);
       b().end_for({});
     }
     if (in_vectors < length) along_lanes(b().index(in_vectors), length - in_vectors);
-    return {};
   };
   std::vector<int64_t> outer;
   int64_t turns = 1;
@@ -103,7 +109,7 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
     turns *= sizes[d];
   }
   if (turns > kMaxUnrolled || length > 2 * lanes) {
-    loop_nest(b(), outer, at, {}, inner);
+    for_each_nest(b(), outer, at, inner);
     return;
   }
   // Few and short: one after the other.
@@ -111,7 +117,7 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
     at.assign(outer.size(), NodeId());
     int64_t rest = turn;
     for (size_t d = outer.size(); d-- > 0; rest /= outer[d]) at[d] = b().index(rest % outer[d]);
-    inner({});
+    inner();
   }
 }
 
@@ -260,11 +266,10 @@ void RegionLowering::emit_pad(InstructionId id, BufferId to) {
     for_each_place(sizes, widest, write);
   } else if (!std::ranges::count(sizes, 0)) {
     std::vector<NodeId> at_nodes;
-    loop_nest(b(), sizes, at_nodes, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+    for_each_nest(b(), sizes, at_nodes, [&] {
       Place place;
       for (NodeId node : at_nodes) place.coordinates.push_back({node});
       write(place);
-      return {};
     });
   }
 }
@@ -361,11 +366,12 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
   const Type wide = {scalar, static_cast<int32_t>(lanes)};
   const NodeId identity = b().bits(wide, identity_bits(fold, scalar));
   std::vector<NodeId> at_others;
-  loop_nest(b(), others, at_others, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+  for_each_nest(b(), others, at_others, [&] {
     Place place;
     for (NodeId node : at_others) place.coordinates.push_back({node});
     place.coordinates.insert(place.coordinates.begin() + running.dimension, Coordinate{});
-    const NodeId start[] = {initial};
+    // What came before is in every lane: from turn to turn, it waits for one operation alone.
+    const NodeId start[] = {b().splat(initial, wide.lanes)};
     auto loop = b().begin_for(b().index(0), b().index(in_vectors), lanes, start);
     place.lanes = static_cast<int32_t>(lanes);
     place.coordinates[along] = {position(loop.parameters[0], lanes), 1};
@@ -373,192 +379,17 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
     NodeId x = b().splat(operand_element(window.operands[0], place, memo), place.lanes);
     for (int64_t by = 1; by < lanes; by *= 2)
       x = b().binary(fold, b().shift_lanes(x, running.is_reverse ? -by : by, identity), x);
-    x = b().binary(fold, b().splat(loop.parameters[1], place.lanes), x);
-    store_at(to, window.shape, place, x);
-    const NodeId carried[] = {b().extract(x, running.is_reverse ? 0 : lanes - 1)};
-    const std::vector<NodeId> sums = b().end_for(carried);
-    if (in_vectors == length) return {};
-    auto rest = b().begin_for(b().index(in_vectors), b().index(length), 1, sums);
+    store_at(to, window.shape, place, b().binary(fold, loop.parameters[1], x));
+    const NodeId all = b().splat(b().extract(x, running.is_reverse ? 0 : lanes - 1), wide.lanes);
+    const NodeId carried[] = {b().binary(fold, loop.parameters[1], all)};
+    const NodeId sum[] = {b().extract(b().end_for(carried)[0], 0)};
+    if (in_vectors == length) return;
+    auto rest = b().begin_for(b().index(in_vectors), b().index(length), 1, sum);
     place.lanes = 1;
     place.coordinates[along] = {position(rest.parameters[0], 1), 0};
     const NodeId next[] = {step(place, rest.parameters[1])};
     b().end_for(next);
-    return {};
   });
-}
-
-namespace {
-
-struct ReducedDims {
-  std::vector<int64_t> kept;
-  std::vector<int64_t> reduced;
-};
-
-ReducedDims split_dimensions(const Shape& from, const std::vector<int64_t>& reduced) {
-  ReducedDims dims;
-  for (int64_t d = 0; d < from.rank(); ++d)
-    (std::ranges::count(reduced, d) ? dims.reduced : dims.kept).push_back(d);
-  return dims;
-}
-
-std::vector<int64_t> sizes_of(const Shape& shape, std::span<const int64_t> dims) {
-  std::vector<int64_t> sizes;
-  for (int64_t d : dims) sizes.push_back(shape.dimension(d));
-  return sizes;
-}
-
-}  // namespace
-
-// One result: lanes lie along the last reduced dimension.
-NodeId RegionLowering::reduce_along_lanes(InstructionId id, Op fold, std::span<const NodeId> kept) {
-  const Instruction& reduce = at(id);
-  const Shape& from = at(reduce.operands[0]).shape;
-  const ReducedDims dims =
-      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
-  const int64_t lane = lane_dimension(from.dimensions());
-  const int64_t length = from.dimension(lane);
-  const Scalar scalar = scalar_type(reduce.shape);
-  const int64_t lanes =
-      std::min<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), length);
-  const int64_t vectors = length / lanes;
-  const int64_t several = std::min(kAccumulators, vectors);
-  std::vector<int64_t> outer;
-  for (int64_t d : dims.reduced) {
-    if (d != lane) outer.push_back(d);
-  }
-  std::vector<NodeId> at_outer;
-  const auto value_at = [&](NodeId from_lane, int64_t count) {
-    Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
-                .lanes = static_cast<int32_t>(count)};
-    const auto set = [&](int64_t d, Coordinate c) {
-      place.coordinates[static_cast<size_t>(d)] = c;
-    };
-    for (size_t i = 0; i < dims.kept.size(); ++i) set(dims.kept[i], {kept[i]});
-    for (size_t i = 0; i < outer.size(); ++i) set(outer[i], {at_outer[i]});
-    set(lane, {from_lane, 1});
-    Memo memo;
-    return b().splat(operand_element(reduce.operands[0], place, memo), static_cast<int32_t>(count));
-  };
-  std::vector<NodeId> sums(
-      static_cast<size_t>(several),
-      b().bits({scalar, static_cast<int32_t>(lanes)}, identity_bits(fold, scalar)));
-  const bool has_rest = vectors * lanes < length;
-  if (has_rest) sums.push_back(b().bits({scalar, 1}, identity_bits(fold, scalar)));
-  sums = loop_nest(b(), sizes_of(from, outer), at_outer, sums, [&](std::vector<NodeId> carried) {
-    const int64_t together = vectors / several * several;
-    auto loop = b().begin_for(b().index(0), b().index(together * lanes), several * lanes,
-                              std::span(carried).first(static_cast<size_t>(several)));
-    std::vector<NodeId> inner(loop.parameters.begin() + 1, loop.parameters.end());
-    for (int64_t i = 0; i < several; ++i) {
-      NodeId& sum = inner[static_cast<size_t>(i)];
-      sum = b().binary(fold, sum, value_at(b().add(loop.parameters[0], i * lanes), lanes));
-    }
-    inner = b().end_for(inner);
-    for (int64_t i = together; i < vectors; ++i)
-      inner[0] = b().binary(fold, inner[0], value_at(b().index(i * lanes), lanes));
-    if (has_rest) {
-      const NodeId rest = value_at(b().index(vectors * lanes), length - vectors * lanes);
-      inner.push_back(b().binary(fold, carried.back(), b().reduce_lanes(fold, rest)));
-    }
-    return inner;
-  });
-  NodeId sum = sums[0];
-  for (int64_t i = 1; i < several; ++i) sum = b().binary(fold, sum, sums[static_cast<size_t>(i)]);
-  sum = b().reduce_lanes(fold, sum);
-  if (has_rest) sum = b().binary(fold, sum, sums.back());
-  Memo memo;
-  return b().binary(fold, operand_element(reduce.operands[1], {}, memo), sum);
-}
-
-// Lanes lie along a dimension that stays, or there are none; any function, several operands.
-void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> to) {
-  const Instruction& reduce = at(id);
-  const size_t count = reduce.operands.size() / 2;
-  const Shape& from = at(reduce.operands[0]).shape;
-  const ReducedDims dims =
-      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
-  const hlo::Computation& body = program_.module.at(reduce.called[0]);
-  const int64_t lane = lane_dimension(from.dimensions());
-  const bool has_lanes = std::ranges::count(dims.kept, lane) > 0;
-  const std::vector<int64_t> kept_sizes = sizes_of(from, dims.kept);
-  const auto reduced_at = [&](const Place& kept) {
-    std::vector<NodeId> initial;
-    Memo memo;
-    for (size_t i = 0; i < count; ++i) {
-      const NodeId value = operand_element(reduce.operands[count + i], {}, memo);
-      initial.push_back(b().splat(value, kept.lanes));
-    }
-    std::vector<NodeId> at_reduced;
-    return loop_nest(b(), sizes_of(from, dims.reduced), at_reduced, initial,
-                     [&](std::vector<NodeId> carried) {
-                       Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
-                                   .lanes = kept.lanes};
-                       for (size_t i = 0; i < dims.kept.size(); ++i)
-                         place.coordinates[static_cast<size_t>(dims.kept[i])] = kept.coordinates[i];
-                       for (size_t i = 0; i < dims.reduced.size(); ++i)
-                         place.coordinates[static_cast<size_t>(dims.reduced[i])] = {at_reduced[i]};
-                       std::vector<NodeId> arguments = std::move(carried);
-                       Memo inner;
-                       for (size_t i = 0; i < count; ++i)
-                         arguments.push_back(operand_element(reduce.operands[i], place, inner));
-                       std::vector<NodeId> next = inline_scalars(b(), body, arguments);
-                       for (NodeId& value : next) value = b().splat(value, kept.lanes);
-                       return next;
-                     });
-  };
-  const auto write = [&](const Place& place) {
-    const std::vector<NodeId> values = reduced_at(place);
-    for (size_t i = 0; i < count; ++i) {
-      const LeafId leaf = region_.leaves_of(id)[i];
-      if (to.empty()) {
-        bind(leaf, Value::of(values[i]));
-      } else {
-        store_at(to[i], shape(leaf), place, values[i]);
-      }
-    }
-  };
-  if (has_lanes) {
-    for_each_place(kept_sizes, widest_scalar(id), write);
-    return;
-  }
-  std::vector<NodeId> at_kept;
-  if (std::ranges::count(kept_sizes, 0)) return;
-  loop_nest(b(), kept_sizes, at_kept, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
-    Place place;
-    for (NodeId node : at_kept) place.coordinates.push_back({node});
-    write(place);
-    return {};
-  });
-}
-
-void RegionLowering::emit_reduce(InstructionId id) {
-  const Instruction& reduce = at(id);
-  const Shape& from = at(reduce.operands[0]).shape;
-  const auto leaves = region_.leaves_of(id);
-  std::vector<BufferId> to;
-  if (!shape(leaves[0]).is_scalar()) {
-    for (LeafId leaf : leaves) to.push_back(place_for(leaf, id));
-  }
-  const std::vector<int64_t>& reduced = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
-  const std::optional<Op> fold = fold_of(program_.module.at(reduce.called[0]));
-  const int64_t lane = lane_dimension(from.dimensions());
-  const bool along = leaves.size() == 1 && fold && lane >= 0 && std::ranges::count(reduced, lane) &&
-                     from.element_count() > 0 && scalar_type(from) == scalar_type(shape(leaves[0]));
-  if (!along) {
-    reduce_across(id, to);
-  } else if (to.empty()) {
-    bind(leaves[0], Value::of(reduce_along_lanes(id, *fold, {})));
-  } else {
-    std::vector<NodeId> kept;
-    loop_nest(b(), reduce.shape.dimensions(), kept, {},
-              [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
-                Place place;
-                for (NodeId node : kept) place.coordinates.push_back({node});
-                store_at(to[0], reduce.shape, place, reduce_along_lanes(id, *fold, kept));
-                return {};
-              });
-  }
-  for (size_t i = 0; i < to.size(); ++i) bind(leaves[i], Value::of(to[i]));
 }
 
 }  // namespace heddle::cpu

@@ -18,4 +18,14 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
                               std::vector<NodeId>& at, std::vector<NodeId> carried,
                               const NestBody& body);
 
+// The same of turns that may run in any order, and carry nothing.
+void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
+                   const std::function<void()>& body);
+
+// The dimension along which vectors lie: the last one of more than one element. -1: none.
+int64_t lane_dimension(std::span<const int64_t> sizes);
+
+// The bits of what a fold leaves every value as it is.
+int64_t identity_bits(Op fold, Scalar scalar);
+
 }  // namespace heddle::cpu

@@ -4,6 +4,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/plan/share.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -122,6 +123,7 @@ Status ProgramLowering::run() {
   if (all > 0x1p60)
     return base::unimplemented("cpu: the arrays of ", module.name, " take ", all, " bytes");
   remove_unread_stores(program.plan);
+  share_loops(program.plan);
   place_buffers(program.plan);
   return {};
 }

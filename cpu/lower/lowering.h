@@ -156,8 +156,13 @@ class RegionLowering {
   Status emit_scatter(hlo::InstructionId id);              // scatter.cc
   void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
   void emit_triangular_solve(hlo::InstructionId id, BufferId to);
+
+  // ---- reductions.cc
   void emit_reduce(hlo::InstructionId id);
   NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);
+  NodeId reduce_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
+                     int64_t count);
+  NodeId reduce_chunks(hlo::InstructionId id, Op fold, int64_t size, int64_t chunk);
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
 
   // ---- windows.cc

@@ -35,13 +35,13 @@ inline constexpr double kTrigonometricBound<double> = 0x1p40;
 template <Number F>
 F exp(F x) {
   using Fmt = Format<typename F::Scalar>;
+  // At these bounds the product is infinite and 0 by itself; NaN is neither above nor below.
+  const F most = x.constant(Fmt::exp_overflow), least = x.constant(Fmt::exp_underflow);
+  x = select(x > most, most, x);
+  x = select(x < least, least, x);
   const auto parts = reduce_by_ln2(x, shifted_by_log2_e(x));
   const auto scale = power_of_two_factors(x, parts.n);
-  const F y = fma(scale.hi, small_expm1(parts.r), scale.hi) * scale.lo;
-  // Only the last select waits for y.
-  const auto above = x > x.constant(Fmt::exp_overflow);
-  const auto outside = above | (x < x.constant(Fmt::exp_underflow));
-  return select(outside, select(above, infinity_like(x), x.constant(0)), y);
+  return fma(scale.hi, small_expm1(parts.r), scale.hi) * scale.lo;
 }
 
 // e^x - 1 = (2^n - 1) + 2^n (e^r - 1), added with the rounding error kept.
@@ -104,37 +104,59 @@ F logistic(F x) {
   return select(outside, select(above, one, x.constant(0)), y);
 }
 
-// Odd polynomial up to 1, from there 1 - 2 / (e^2x + 1).
-// At most 1.10 / 1.17 ulp.
+// tanh of a >= 0, or NaN. With e^2a = 2^n (P + r) / (P - r), P = r coth(r / 2), it is
+// (2^n (P + r) - (P - r)) / (2^n (P + r) + (P - r)): one division in all. n is at most 1 up to
+// atanh(1/2), where 2^n - 1 and products by it are exact. From there on 1 - 2 (P - r) / (..).
 template <Number F>
-F tanh(F x) {
+F tanh_of_single(F a) {
   using S = typename F::Scalar;
   using C = Coefficients<S>;
   using Fmt = Format<S>;
-  const F one = x.constant(1);
-  const F a = abs(x);
+  const F one = a.constant(1);
+  // The exponent's bias is in the low bits too.
+  const F rounder = a.constant(Fmt::rounder + S(Fmt::bias));
+  const F shifted = fma(a - a.constant(C::tanh_shift), a.constant(C::twice_log2_e), rounder);
+  const F r = fma(shifted - rounder, a.constant(-C::ln2), a + a);
+  const F square = r * r;
+  const F p = fma(polynomial(C::half_coth, square), square, a.constant(2));
+  const F scale = float_from_bits(bits(shifted) << Fmt::mantissa_bits);
+  const F less = scale - one, more = scale + one;
+  const F above = fma(more, r, less * p);
+  const F below = fma(more, p, less * r);
+  const F difference = r - p;
+  const auto is_small = a < a.constant(C::atanh_half);
+  const F quotient = select(is_small, above, difference + difference) / below;
+  return quotient + select(is_small, a.constant(0), one);
+}
+
+// Odd polynomial up to 1, from there 1 - 2 / (e^2x + 1).
+template <Number F>
+F tanh_of_double(F a) {
+  using S = typename F::Scalar;
+  using C = Coefficients<S>;
+  using Fmt = Format<S>;
+  const F one = a.constant(1);
   const F square = a * a;
   const F small = fma(square * a, polynomial(C::tanh, square), a);
-
-  const F rounder = x.constant(Fmt::rounder);
-  const F shifted = fma(a, x.constant(C::twice_log2_e), rounder);
-  F q = x;
-  if constexpr (is_single<F>) {
-    // The larger n is, the less the error of e^2x counts: one part of ln(2) is enough, and the
-    // polynomial may round once more to be ready sooner.
-    const F r = fma(shifted - rounder, x.constant(-C::ln2), a + a);
-    const F r_square = r * r;
-    const F slope = polynomial(without_first(C::exp_short), r);
-    q = fma(r_square * r, slope, fma(r_square, x.constant(C::exp_short[0]), r));
-  } else {
-    q = small_expm1(reduce_by_ln2(a + a, shifted).r);
-  }
-  const F scale = power_of_two(x, rounded_integer(shifted));
+  const F shifted = fma(a, a.constant(C::twice_log2_e), a.constant(Fmt::rounder));
+  const F q = small_expm1(reduce_by_ln2(a + a, shifted).r);
+  const F scale = power_of_two(a, rounded_integer(shifted));
   const F below = fma(scale, q, scale + one);
-  const F large = fma(x.constant(-2), one / below, one);
-  const auto is_small = a < one;
-  const auto outside = is_small | (a > x.constant(Fmt::tanh_one));
-  return copysign(select(outside, select(is_small, small, one), large), x);
+  const F large = fma(a.constant(-2), one / below, one);
+  return select(a < one, small, large);
+}
+
+// At most 1.94 / 1.17 ulp.
+template <Number F>
+F tanh(F x) {
+  const F most = x.constant(Format<typename F::Scalar>::tanh_one);
+  F a = abs(x);
+  a = select(a > most, most, a);
+  if constexpr (is_single<F>) {
+    return copysign(tanh_of_single(a), x);
+  } else {
+    return copysign(tanh_of_double(a), x);
+  }
 }
 
 // e^a / 4 = scale (1 + q) for a >= 0, as a sum whose first part is a power of two.

@@ -18,6 +18,8 @@ struct Coefficients<float> {
   static constexpr float log2_e = 1.44269502F;
   static constexpr float log2_e_lo = 1.92596303e-08F;
   static constexpr float twice_log2_e = 2.88539008F;
+  static constexpr float atanh_half = 0.549306144F;
+  static constexpr float tanh_shift = 0.0294457589F;
   static constexpr float two_over_pi = 0.636619772F;
   static constexpr float half_pi_1 = 1.57079637F;
   static constexpr float half_pi_2 = -4.37113883e-08F;
@@ -32,10 +34,6 @@ struct Coefficients<float> {
   static constexpr std::array<float, 6> exp{
       0.5F, 0.166666672F, 0.0416664593F, 0.00833319686F, 0.00139354379F, 0.000199542221F,
   };
-  // the same with one term less, for tanh: error 2^-28.2.
-  static constexpr std::array<float, 5> exp_short{
-      0.5F, 0.166665182F, 0.0416664556F, 0.00836896803F, 0.00139358151F,
-  };
   // (log(1+f) - f + f^2/2) / f^3 for 1+f in [sqrt(1/2), sqrt(2)]: error 2^-30.4.
   static constexpr std::array<float, 9> log{
       0.333333105F,  -0.249999866F, 0.200022236F,  -0.16669248F,  0.142187148F,
@@ -47,10 +45,10 @@ struct Coefficients<float> {
       0.285470903F,
       0.234196246F,
   };
-  // (tanh(x) - x) / x^3 in x^2 for |x| <= 1: error 2^-30.9.
-  static constexpr std::array<float, 8> tanh{
-      -0.333333284F,  0.133331731F,   -0.0539504811F,   0.0217730422F,
-      -0.0085675912F, 0.00304338429F, -0.000818014087F, 0.000115369097F,
+  // (r coth(r/2) - 2) / r^2 in r^2 for |r| <= 0.586 ln(2): error 2^-27.4.
+  static constexpr std::array<float, 2> half_coth{
+      0.166665897F,
+      -0.00276266155F,
   };
   // (sinh(x) - x) / x^3 in x^2 for |x| <= 1: error 2^-31.5.
   static constexpr std::array<float, 4> sinh{

@@ -167,6 +167,14 @@ def tanh_rest(u):
     return (mp.tanh(x) - x) / x**3
 
 
+def half_coth_rest(u):
+    """(r coth(r/2) - 2) / r^2 in u = r^2"""
+    if u < mpf("1e-12"):
+        return mpf(1) / 6 - u / 360
+    r = mp.sqrt(u)
+    return (r * mp.coth(r / 2) - 2) / u
+
+
 def erf_rest(u):
     """erf(x) / x - 1 in u = x^2"""
     x = mp.sqrt(u)
@@ -186,8 +194,6 @@ def polynomials(is_float):
     yield ("exp", "(exp(r) - 1 - r) / r^2 for |r| <= ln(2)/2", factorial_tail(2, 1, False),
            lambda r: r * r, -half_ln2, half_ln2, pick(6, 11))
     if is_float:
-        yield ("exp_short", "the same with one term less, for tanh", factorial_tail(2, 1, False),
-               lambda r: r * r, -half_ln2, half_ln2, 5)
         yield ("log", "(log(1+f) - f + f^2/2) / f^3 for 1+f in [sqrt(1/2), sqrt(2)]", log_rest,
                lambda f: abs(f * f), mp.sqrt(mpf(1) / 2) - 1, mp.sqrt(2) - 1, 9)
     else:
@@ -195,8 +201,12 @@ def polynomials(is_float):
                lambda z: z, 0, atanh_high, 7)
     yield ("log_tail", "(2 atanh(s) - 2s - 2s^3/3) / s^5 in s^2", atanh_rest(5),
            lambda z: z * z, 0, atanh_high, pick(3, 8))
-    yield ("tanh", "(tanh(x) - x) / x^3 in x^2 for |x| <= 1", tanh_rest,
-           lambda u: u, 0, 1, pick(8, 16))
+    if is_float:
+        yield ("half_coth", "(r coth(r/2) - 2) / r^2 in r^2 for |r| <= 0.586 ln(2)",
+               half_coth_rest, lambda u: u / 2, 0, (mpf("0.586") * mp.log(2)) ** 2, 2)
+    else:
+        yield ("tanh", "(tanh(x) - x) / x^3 in x^2 for |x| <= 1", tanh_rest,
+               lambda u: u, 0, 1, 16)
     yield ("sinh", "(sinh(x) - x) / x^3 in x^2 for |x| <= 1", factorial_tail(3, 2, False),
            lambda u: u, 0, 1, pick(4, 8))
     yield ("sin", "(sin(r) - r) / r^3 in r^2 for |r| <= pi/4",
@@ -246,6 +256,10 @@ def constants(is_float):
         yield "log2_e", hi
         yield "log2_e_lo", lo
         yield "twice_log2_e", 2 / ln2
+        if is_float:
+            # Rounded to an integer, 2 (x - shift) / ln(2) is 1 up to atanh(1/2).
+            yield "atanh_half", mp.atanh(mpf(1) / 2)
+            yield "tanh_shift", mp.atanh(mpf(1) / 2) - mpf(3) / 4 * ln2
         yield "two_over_pi", 2 / pi
         for i, part in enumerate(parts(pi / 2, [width] * 3, is_float)):
             yield "half_pi_%d" % (i + 1), part

@@ -229,7 +229,16 @@ std::vector<NodeId> PlanBuilder::close_control() {
 
 PlanBuilder::Region PlanBuilder::begin_for(NodeId from, NodeId to, int64_t step,
                                            std::span<const NodeId> initial) {
-  Control control{.op = Op::kFor, .args = {from, to}, .blocks = {}, .results = {}, .step = step};
+  return begin_counted(Op::kFor, from, to, step, initial);
+}
+
+PlanBuilder::Region PlanBuilder::begin_for_each(NodeId from, NodeId to, int64_t step) {
+  return begin_counted(Op::kForEach, from, to, step, {});
+}
+
+PlanBuilder::Region PlanBuilder::begin_counted(Op op, NodeId from, NodeId to, int64_t step,
+                                               std::span<const NodeId> initial) {
+  Control control{.op = op, .args = {from, to}, .blocks = {}, .results = {}, .step = step};
   control.is_single = is_constant(from) && is_constant(to) && bits_of(from) < bits_of(to) &&
                       bits_of(from) + step >= bits_of(to);
   for (NodeId value : initial) control.results.push_back(type(value));

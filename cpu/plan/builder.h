@@ -143,6 +143,8 @@ class PlanBuilder {
   // The first parameter is the index; a loop of one turn leaves no trace.
   Region begin_for(NodeId from, NodeId to, int64_t step, std::span<const NodeId> initial);
   std::vector<NodeId> end_for(std::span<const NodeId> yields);
+  // Turns that may run in any order. Ended by end_for().
+  Region begin_for_each(NodeId from, NodeId to, int64_t step);
   // The condition is open after begin, the body after begin_body.
   Region begin_while(std::span<const NodeId> initial);
   Region begin_body(NodeId condition);
@@ -197,6 +199,8 @@ class PlanBuilder {
   NodeId parameter(BlockId block, Type type);
   Region open_block(std::span<const NodeId> initial, bool with_index, bool is_barrier);
   BlockId close_block(std::span<const NodeId> yields);
+  Region begin_counted(Op op, NodeId from, NodeId to, int64_t step,
+                       std::span<const NodeId> initial);
   std::vector<NodeId> close_control();
   NodeId fold(Op op, NodeId x, NodeId y);  // not valid: nothing to fold
   int32_t match(NodeId& x, NodeId& y);

@@ -65,6 +65,8 @@ class Writer {
       out_ += cat(" ", to_string(static_cast<MathFunction>(node.imm)));
     else if (node.op != Op::kConstant && node.imm != 0)
       out_ += cat(" #", node.imm);
+    if (node.shared.valid())
+      out_ += cat(" shared by ", plan_.shared_loops[node.shared.value].chunk);
     if (node.op == Op::kKernel) {
       for (BufferId buffer : plan_.kernels[static_cast<size_t>(node.imm)].buffers)
         out_ += cat(" b", buffer.value);

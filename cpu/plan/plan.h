@@ -2,8 +2,9 @@
 //
 // A Plan is a table of nodes, a table of blocks and a table of buffers. A node is one operation on
 // scalars or on vectors of a fixed number of lanes; `for`, `while` and `switch` hold blocks and
-// hand values from one turn to the next as block parameters and yields. Arrays live in buffers and
-// are reached by load and store with an element index. Nothing here knows of HLO or of LLVM.
+// hand values from one turn to the next as block parameters and yields; `for_each` hands on none.
+// Arrays live in buffers and are reached by load and store with an element index. Nothing here
+// knows of HLO or of LLVM.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ namespace heddle::cpu {
 using NodeId = Id<struct NodeTag>;
 using BlockId = Id<struct BlockTag>;
 using BufferId = Id<struct BufferTag>;
+using SharedLoopId = Id<struct SharedLoopTag>;
 
 // kPred is one bit in a register and one byte in memory. Integers have no sign; ops do.
 enum class Scalar : uint8_t { kPred, kI8, kI16, kI32, kI64, kF32, kF64 };
@@ -50,18 +52,17 @@ std::string_view to_string(Op op);
 enum class Predicate : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kULt, kULe, kUGt, kUGe };
 
 // Functions of the C library, by their names there: exp is expf for f32.
-#define HEDDLE_MATH_FUNCTIONS(X)                                                            \
-  X(exp)                                                                                    \
-  X(expm1)                                                                                  \
-  X(log)                                                                                    \
-  X(log1p)                                                                                  \
-  X(sin)                                                                                    \
-  X(cos)                                                                                    \
-  X(tan)                                                                                    \
-  X(asin)                                                                                   \
-  X(acos)                                                                                   \
-  X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) X(pow) X(atan2) \
-      X(fmod)
+#define HEDDLE_MATH_FUNCTIONS(X) \
+  X(exp)                         \
+  X(expm1)                       \
+  X(log)                         \
+  X(log1p)                       \
+  X(sin)                         \
+  X(cos)                         \
+  X(tan)                         \
+  X(asin)                        \
+  X(acos)                        \
+  X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) X(pow) X(atan2) X(fmod)
 
 enum class MathFunction : uint8_t {
 #define HEDDLE_X(name) k_##name,
@@ -81,6 +82,7 @@ struct Node {
   uint32_t arg_count = 0;
   uint32_t first_block = 0;  // in Plan::block_lists
   uint32_t block_count = 0;
+  SharedLoopId shared;  // for_each; not valid: one thread runs it
 };
 
 struct Block {
@@ -105,6 +107,13 @@ struct KernelUse {
   std::vector<BufferId> buffers;  // in the order that the kernel expects
 };
 
+// A for_each whose turns threads share: each takes so many values of the index, then the next ones.
+struct SharedLoop {
+  int64_t chunk = 0;
+  std::vector<NodeId> captured;   // values from outside that the body uses
+  std::vector<BufferId> buffers;  // that it reads and writes
+};
+
 // A lane of one of a shuffle's operands.
 struct LaneSource {
   uint32_t operand = 0;
@@ -119,6 +128,7 @@ struct Plan {
   std::vector<Block> blocks;
   std::vector<BufferInfo> buffers;
   std::vector<KernelUse> kernels;
+  std::vector<SharedLoop> shared_loops;
   std::vector<std::vector<LaneSource>> shuffles;
   BlockId entry;
   int64_t arena_bytes = 0;

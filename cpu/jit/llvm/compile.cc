@@ -66,9 +66,10 @@ orc::SymbolMap library_functions(orc::LLJIT& jit) {
   HEDDLE_ONE(cos)
   HEDDLE_ONE(tan)
   HEDDLE_ONE(asin)
-  HEDDLE_ONE(acos) HEDDLE_ONE(atan) HEDDLE_ONE(sinh) HEDDLE_ONE(cosh) HEDDLE_ONE(tanh)
-      HEDDLE_ONE(asinh) HEDDLE_ONE(acosh) HEDDLE_ONE(atanh) HEDDLE_ONE(erf) HEDDLE_ONE(cbrt)
-          HEDDLE_TWO(pow) HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
+  HEDDLE_ONE(acos)
+  HEDDLE_ONE(atan) HEDDLE_ONE(sinh) HEDDLE_ONE(cosh) HEDDLE_ONE(tanh) HEDDLE_ONE(asinh)
+      HEDDLE_ONE(acosh) HEDDLE_ONE(atanh) HEDDLE_ONE(erf) HEDDLE_ONE(cbrt) HEDDLE_TWO(pow)
+          HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
       // What code generation calls by itself where the machine has no instruction.
       HEDDLE_ONE(floor) HEDDLE_ONE(ceil) HEDDLE_ONE(round) HEDDLE_ONE(sqrt) HEDDLE_ONE(fabs)
           HEDDLE_ONE(roundeven)
@@ -100,7 +101,7 @@ void compile(const JitRequest& request, JitResult& result) {
   auto module = std::make_unique<llvm::Module>("heddle", *context);
   module->setDataLayout((*jit)->getDataLayout());
   module->setTargetTriple((*jit)->getTargetTriple().str());
-  emit_plan(*request.plan, request.call_kernel, features, *module);
+  emit_plan(request, features, *module);
   if (request.wants_text) {
     llvm::raw_string_ostream(result.ir) << *module;
     auto target = machine->createTargetMachine();

@@ -1,6 +1,8 @@
 #include "heddle/cpu/jit/llvm/internal/emit.h"
 
+#include <array>
 #include <map>
+#include <tuple>
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -14,41 +16,44 @@ namespace in = llvm::Intrinsic;
 // Writes one plan.
 class Emitter {
  public:
-  Emitter(const Plan& plan, llvm::Module& module, CallKernel call_kernel)
-      : plan_(plan),
+  Emitter(const JitRequest& request, const std::string& target_features, llvm::Module& module)
+      : plan_(*request.plan),
+        request_(request),
+        target_features_(target_features),
         module_(module),
         context_(module.getContext()),
         b_(context_),
-        call_kernel_(call_kernel),
-        values_(plan.nodes.size()),
-        buffers_(plan.buffers.size()) {}
+        values_(plan_.nodes.size()),
+        buffers_(plan_.buffers.size()) {}
 
-  void run(const std::string& target_features) {
+  void run() {
     llvm::Type* pointer = b_.getPtrTy();
-    function_ = llvm::Function::Create(
-        llvm::FunctionType::get(b_.getInt64Ty(), {pointer, pointer, pointer, pointer, pointer},
-                                false),
-        llvm::Function::ExternalLinkage, kEntryName, module_);
-    function_->addFnAttr("target-features", target_features);
-    function_->addFnAttr("prefer-vector-width", std::to_string(8 * plan_.vector_bytes));
-    function_->addFnAttr("min-legal-vector-width", std::to_string(8 * plan_.vector_bytes));
-    function_->addFnAttr(llvm::Attribute::NoUnwind);
-    b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+    function_ = new_function(b_.getInt64Ty(), {pointer, pointer, pointer, pointer, pointer},
+                             llvm::Function::ExternalLinkage, kEntryName);
+    for (unsigned i = 0; i < tables_.size(); ++i) tables_[i] = function_->getArg(i);
     for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i] = base_of(plan_.buffers[i]);
-    body_ = llvm::BasicBlock::Create(context_, "body", function_);
-    llvm::BasicBlock* entry = b_.GetInsertBlock();
-    b_.SetInsertPoint(body_);
+    entry_ = b_.GetInsertBlock();
     failed_ = llvm::BasicBlock::Create(context_, "failed", function_);
-    entry_ = entry;
     emit(plan_.entry);
     b_.CreateRet(b_.getInt64(0));
     b_.SetInsertPoint(failed_);
     b_.CreateRet(b_.getInt64(1));
-    b_.SetInsertPoint(entry_);
-    b_.CreateBr(body_);
   }
 
  private:
+  // Stands at the beginning of the new function.
+  llvm::Function* new_function(llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters,
+                               llvm::Function::LinkageTypes linkage, const char* name) {
+    auto* function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
+                                            linkage, name, module_);
+    function->addFnAttr("target-features", target_features_);
+    function->addFnAttr("prefer-vector-width", std::to_string(8 * plan_.vector_bytes));
+    function->addFnAttr("min-legal-vector-width", std::to_string(8 * plan_.vector_bytes));
+    function->addFnAttr(llvm::Attribute::NoUnwind);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+    return function;
+  }
+
   llvm::Type* scalar(Scalar scalar) {
     switch (scalar) {
       case Scalar::kPred: return b_.getInt1Ty();
@@ -79,13 +84,12 @@ class Emitter {
   llvm::Value* base_of(const BufferInfo& buffer) {
     if (buffer.kind == BufferInfo::Kind::kArena)
       return b_.CreateConstInBoundsGEP1_64(
-          b_.getInt8Ty(), function_->getArg(1),
-          static_cast<uint64_t>(std::max<int64_t>(buffer.index, 0)));
+          b_.getInt8Ty(), tables_[1], static_cast<uint64_t>(std::max<int64_t>(buffer.index, 0)));
     const unsigned table = buffer.kind == BufferInfo::Kind::kArgument ? 2
                            : buffer.kind == BufferInfo::Kind::kResult ? 3
                                                                       : 4;
     return b_.CreateLoad(b_.getPtrTy(),
-                         b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(table),
+                         b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), tables_[table],
                                                        static_cast<uint64_t>(buffer.index)));
   }
 
@@ -101,6 +105,7 @@ class Emitter {
       const Node& node = plan_.at(id);
       switch (node.op) {
         case Op::kFor: emit_for(id, node); break;
+        case Op::kForEach: node.shared.valid() ? share_loop(node) : emit_for(id, node); break;
         case Op::kWhile: emit_while(id, node); break;
         case Op::kSwitch: emit_switch(id, node); break;
         case Op::kResult:
@@ -412,19 +417,79 @@ class Emitter {
     }
     llvm::FunctionType* signature = llvm::FunctionType::get(
         b_.getInt64Ty(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getPtrTy()}, false);
-    llvm::Value* callee =
-        b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(call_kernel_)), b_.getPtrTy());
+    llvm::Value* callee = b_.CreateIntToPtr(
+        b_.getInt64(reinterpret_cast<uint64_t>(request_.call_kernel)), b_.getPtrTy());
     llvm::Value* code = b_.CreateCall(
-        signature, callee,
-        {function_->getArg(0), b_.getInt64(static_cast<uint64_t>(node.imm)), pointers});
+        signature, callee, {tables_[0], b_.getInt64(static_cast<uint64_t>(node.imm)), pointers});
     llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
     b_.CreateCondBr(b_.CreateICmpEQ(code, b_.getInt64(0)), next, failed_);
     b_.SetInsertPoint(next);
   }
 
-  // Bounds are known and there is at least one turn.
-  void emit_for(NodeId id, const Node& node) {
+  // The body becomes a function of its own. What it needs goes through a frame in memory.
+  void share_loop(const Node& node) {
     const auto args = plan_.args_of(node);
+    const SharedLoop& shared = plan_.shared_loops[node.shared.value];
+    llvm::Value *from = value(args[0]), *to = value(args[1]);
+    std::vector<NodeId> captured;
+    std::vector<llvm::Type*> types(tables_.size(), b_.getPtrTy());
+    std::vector<llvm::Value*> contents(tables_.begin(), tables_.end());
+    for (NodeId id : shared.captured) {
+      if (llvm::isa<llvm::Constant>(value(id))) continue;
+      captured.push_back(id);
+      types.push_back(value(id)->getType());
+      contents.push_back(value(id));
+    }
+    llvm::StructType* layout = llvm::StructType::get(context_, types);
+    llvm::Value* frame = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(layout);
+    for (unsigned i = 0; i < contents.size(); ++i)
+      b_.CreateStore(contents[i], b_.CreateStructGEP(layout, frame, i));
+    llvm::Function* part = part_of(node, layout, captured);
+    llvm::Type *pointer = b_.getPtrTy(), *index = b_.getInt64Ty();
+    b_.CreateCall(
+        llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, index, index, index}, false),
+        b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(request_.share_loop)), pointer),
+        {part, frame, from, to, b_.getInt64(static_cast<uint64_t>(shared.chunk))});
+  }
+
+  llvm::Function* part_of(const Node& node, llvm::StructType* layout,
+                          const std::vector<NodeId>& captured) {
+    const llvm::IRBuilderBase::InsertPointGuard back(b_);
+    const auto values = values_, buffers = buffers_;
+    const auto tables = tables_;
+    const auto outer = std::pair(function_, entry_);
+    function_ = new_function(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()},
+                             llvm::Function::InternalLinkage, "part");
+    entry_ = b_.GetInsertBlock();
+    const auto content = [&](size_t i) {
+      const auto number = static_cast<unsigned>(i);
+      return b_.CreateLoad(layout->getElementType(number),
+                           b_.CreateStructGEP(layout, function_->getArg(0), number));
+    };
+    for (size_t i = 0; i < tables_.size(); ++i) tables_[i] = content(i);
+    for (size_t i = 0; i < captured.size(); ++i)
+      values_[captured[i].value] = content(tables_.size() + i);
+    for (BufferId buffer : plan_.shared_loops[node.shared.value].buffers)
+      buffers_[buffer.value] = base_of(plan_.buffers[buffer.value]);
+    emit_turns(node, function_->getArg(1), function_->getArg(2), {});
+    b_.CreateRetVoid();
+    llvm::Function* part = function_;
+    std::tie(function_, entry_) = outer;
+    values_ = values;
+    buffers_ = buffers;
+    tables_ = tables;
+    return part;
+  }
+
+  void emit_for(NodeId id, const Node& node) {
+    const std::vector<llvm::Value*> args = values(plan_.args_of(node));
+    emit_turns(node, args[0], args[1], std::span(args).subspan(2));
+    results_[id.value] = values(plan_.at(plan_.blocks_of(node)[0]).yields);
+  }
+
+  // Bounds are known and there is at least one turn.
+  void emit_turns(const Node& node, llvm::Value* from, llvm::Value* to,
+                  std::span<llvm::Value* const> initial) {
     const Block& body = plan_.at(plan_.blocks_of(node)[0]);
     llvm::BasicBlock* before = b_.GetInsertBlock();
     llvm::BasicBlock* loop = llvm::BasicBlock::Create(context_, "for", function_);
@@ -433,7 +498,7 @@ class Emitter {
     std::vector<llvm::PHINode*> phis;
     for (size_t i = 0; i < body.parameters.size(); ++i) {
       phis.push_back(b_.CreatePHI(type(plan_.at(body.parameters[i]).type), 2));
-      phis.back()->addIncoming(i == 0 ? value(args[0]) : value(args[i + 1]), before);
+      phis.back()->addIncoming(i == 0 ? from : initial[i - 1], before);
       values_[body.parameters[i].value] = phis.back();
     }
     emit(plan_.blocks_of(node)[0]);
@@ -444,9 +509,8 @@ class Emitter {
     for (size_t i = 0; i < body.yields.size(); ++i)
       phis[i + 1]->addIncoming(value(body.yields[i]), last);
     llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "", function_);
-    b_.CreateCondBr(b_.CreateICmpSLT(next, value(args[1])), loop, after);
+    b_.CreateCondBr(b_.CreateICmpSLT(next, to), loop, after);
     b_.SetInsertPoint(after);
-    results_[id.value] = values(body.yields);
   }
 
   void emit_while(NodeId id, const Node& node) {
@@ -502,24 +566,25 @@ class Emitter {
   }
 
   const Plan& plan_;
+  const JitRequest& request_;
+  const std::string& target_features_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
-  CallKernel call_kernel_;
+  std::array<llvm::Value*, 5> tables_{};  // what an Entry is given
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  llvm::BasicBlock* body_ = nullptr;
-  llvm::BasicBlock* failed_ = nullptr;
-  std::vector<llvm::Value*> values_;                       // by node
-  std::vector<llvm::Value*> buffers_;                      // by buffer
+  llvm::BasicBlock* failed_ = nullptr;  // of the program's function: parts call no kernels
+  std::vector<llvm::Value*> values_;    // by node
+  std::vector<llvm::Value*> buffers_;   // by buffer
   std::map<uint32_t, std::vector<llvm::Value*>> results_;  // by control node
 };
 
 }  // namespace
 
-void emit_plan(const Plan& plan, CallKernel call_kernel, const std::string& target_features,
+void emit_plan(const JitRequest& request, const std::string& target_features,
                llvm::Module& module) {
-  Emitter(plan, module, call_kernel).run(target_features);
+  Emitter(request, target_features, module).run();
 }
 
 }  // namespace heddle::cpu

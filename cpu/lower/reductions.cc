@@ -1,0 +1,235 @@
+// Reductions as loops.
+#include <algorithm>
+
+#include "heddle/cpu/lower/loops.h"
+#include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/attributes.h"
+
+namespace heddle::cpu {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+
+namespace {
+
+constexpr int64_t kAccumulators = 4;  // that hide the latency of a reduction's operation
+constexpr int64_t kChunk = 16384;     // elements of a scalar's reduction that are folded together
+constexpr int64_t kFewestChunks = 4;
+
+struct ReducedDims {
+  std::vector<int64_t> kept;
+  std::vector<int64_t> reduced;
+};
+
+ReducedDims split_dimensions(const Shape& from, const std::vector<int64_t>& reduced) {
+  ReducedDims dims;
+  for (int64_t d = 0; d < from.rank(); ++d)
+    (std::ranges::count(reduced, d) ? dims.reduced : dims.kept).push_back(d);
+  return dims;
+}
+
+std::vector<int64_t> sizes_of(const Shape& shape, std::span<const int64_t> dims) {
+  std::vector<int64_t> sizes;
+  for (int64_t d : dims) sizes.push_back(shape.dimension(d));
+  return sizes;
+}
+
+// Reduced dimensions but for the one of the lanes.
+std::vector<int64_t> outer_dimensions(const ReducedDims& dims, int64_t lane) {
+  std::vector<int64_t> outer = dims.reduced;
+  std::erase(outer, lane);
+  return outer;
+}
+
+}  // namespace
+
+// The fold of a slab of one result's elements, without the initial value: `count` from `first` on,
+// along the first reduced dimension. Lanes lie along the last one.
+NodeId RegionLowering::reduce_slab(InstructionId id, Op fold, std::span<const NodeId> kept,
+                                   NodeId first, int64_t count) {
+  const Instruction& reduce = at(id);
+  const Shape& from = at(reduce.operands[0]).shape;
+  const ReducedDims dims =
+      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  const int64_t lane = lane_dimension(from.dimensions());
+  const std::vector<int64_t> outer = outer_dimensions(dims, lane);
+  std::vector<int64_t> outer_sizes = sizes_of(from, outer);
+  if (!outer.empty()) outer_sizes[0] = count;
+  const int64_t length = outer.empty() ? count : from.dimension(lane);
+  const Scalar scalar = scalar_type(reduce.shape);
+  const int64_t lanes =
+      std::min<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), length);
+  const int64_t vectors = length / lanes;
+  const int64_t several = std::min(kAccumulators, vectors);
+  std::vector<NodeId> at_outer;
+  const auto value_at = [&](NodeId from_lane, int64_t lanes) {
+    Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
+                .lanes = static_cast<int32_t>(lanes)};
+    const auto set = [&](int64_t d, Coordinate c) {
+      place.coordinates[static_cast<size_t>(d)] = c;
+    };
+    for (size_t i = 0; i < dims.kept.size(); ++i) set(dims.kept[i], {kept[i]});
+    for (size_t i = 0; i < outer.size(); ++i)
+      set(outer[i], {i == 0 ? b().add(at_outer[i], first) : at_outer[i]});
+    set(lane, {outer.empty() ? b().add(from_lane, first) : from_lane, 1});
+    Memo memo;
+    return b().splat(operand_element(reduce.operands[0], place, memo), static_cast<int32_t>(lanes));
+  };
+  std::vector<NodeId> sums(
+      static_cast<size_t>(several),
+      b().bits({scalar, static_cast<int32_t>(lanes)}, identity_bits(fold, scalar)));
+  const bool has_rest = vectors * lanes < length;
+  if (has_rest) sums.push_back(b().bits({scalar, 1}, identity_bits(fold, scalar)));
+  sums = loop_nest(b(), outer_sizes, at_outer, sums, [&](std::vector<NodeId> carried) {
+    const int64_t together = vectors / several * several;
+    auto loop = b().begin_for(b().index(0), b().index(together * lanes), several * lanes,
+                              std::span(carried).first(static_cast<size_t>(several)));
+    std::vector<NodeId> inner(loop.parameters.begin() + 1, loop.parameters.end());
+    for (int64_t i = 0; i < several; ++i) {
+      NodeId& sum = inner[static_cast<size_t>(i)];
+      sum = b().binary(fold, sum, value_at(b().add(loop.parameters[0], i * lanes), lanes));
+    }
+    inner = b().end_for(inner);
+    for (int64_t i = together; i < vectors; ++i)
+      inner[0] = b().binary(fold, inner[0], value_at(b().index(i * lanes), lanes));
+    if (has_rest) {
+      const NodeId rest = value_at(b().index(vectors * lanes), length - vectors * lanes);
+      inner.push_back(b().binary(fold, carried.back(), b().reduce_lanes(fold, rest)));
+    }
+    return inner;
+  });
+  NodeId sum = sums[0];
+  for (int64_t i = 1; i < several; ++i) sum = b().binary(fold, sum, sums[static_cast<size_t>(i)]);
+  sum = b().reduce_lanes(fold, sum);
+  return has_rest ? b().binary(fold, sum, sums.back()) : sum;
+}
+
+NodeId RegionLowering::reduce_along_lanes(InstructionId id, Op fold, std::span<const NodeId> kept) {
+  const Instruction& reduce = at(id);
+  const Shape& from = at(reduce.operands[0]).shape;
+  const ReducedDims dims =
+      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  const int64_t lane = lane_dimension(from.dimensions());
+  const std::vector<int64_t> outer = outer_dimensions(dims, lane);
+  const int64_t size = from.dimension(outer.empty() ? lane : outer[0]);
+  const int64_t chunk = std::max<int64_t>(kChunk * size / from.element_count(), 1);
+  NodeId sum;
+  if (!kept.empty() || size / chunk < kFewestChunks) {
+    sum = reduce_slab(id, fold, kept, b().index(0), size);
+  } else {
+    sum = reduce_chunks(id, fold, size, chunk);
+  }
+  Memo memo;
+  return b().binary(fold, operand_element(reduce.operands[1], {}, memo), sum);
+}
+
+// All elements, in slabs whose folds stand in memory at first: what the slabs are depends on the
+// shape alone, not on who computes them.
+NodeId RegionLowering::reduce_chunks(InstructionId id, Op fold, int64_t size, int64_t chunk) {
+  const Shape& result = at(id).shape;
+  const Type type = {scalar_type(result), 1};
+  const int64_t chunks = size / chunk;
+  const BufferId folds = program_.allocate(Shape(result.dtype(), {chunks}));
+  auto each = b().begin_for_each(b().index(0), b().index(chunks), 1);
+  const NodeId number = each.parameters[0];
+  b().store(folds, number, reduce_slab(id, fold, {}, b().mul(number, chunk), chunk));
+  b().end_for({});
+  const NodeId none[] = {b().bits(type, identity_bits(fold, type.scalar))};
+  auto all = b().begin_for(b().index(0), b().index(chunks), 1, none);
+  const NodeId next[] = {
+      b().binary(fold, all.parameters[1], b().load(folds, type, all.parameters[0]))};
+  const NodeId sum = b().end_for(next)[0];
+  if (chunks * chunk == size) return sum;
+  const NodeId rest = reduce_slab(id, fold, {}, b().index(chunks * chunk), size - chunks * chunk);
+  return b().binary(fold, sum, rest);
+}
+
+// Lanes lie along a dimension that stays, or there are none; any function, several operands.
+void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> to) {
+  const Instruction& reduce = at(id);
+  const size_t count = reduce.operands.size() / 2;
+  const Shape& from = at(reduce.operands[0]).shape;
+  const ReducedDims dims =
+      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  const hlo::Computation& body = program_.module.at(reduce.called[0]);
+  const int64_t lane = lane_dimension(from.dimensions());
+  const bool has_lanes = std::ranges::count(dims.kept, lane) > 0;
+  const std::vector<int64_t> kept_sizes = sizes_of(from, dims.kept);
+  const auto reduced_at = [&](const Place& kept) {
+    std::vector<NodeId> initial;
+    Memo memo;
+    for (size_t i = 0; i < count; ++i) {
+      const NodeId value = operand_element(reduce.operands[count + i], {}, memo);
+      initial.push_back(b().splat(value, kept.lanes));
+    }
+    std::vector<NodeId> at_reduced;
+    return loop_nest(b(), sizes_of(from, dims.reduced), at_reduced, initial,
+                     [&](std::vector<NodeId> carried) {
+                       Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
+                                   .lanes = kept.lanes};
+                       for (size_t i = 0; i < dims.kept.size(); ++i)
+                         place.coordinates[static_cast<size_t>(dims.kept[i])] = kept.coordinates[i];
+                       for (size_t i = 0; i < dims.reduced.size(); ++i)
+                         place.coordinates[static_cast<size_t>(dims.reduced[i])] = {at_reduced[i]};
+                       std::vector<NodeId> arguments = std::move(carried);
+                       Memo inner;
+                       for (size_t i = 0; i < count; ++i)
+                         arguments.push_back(operand_element(reduce.operands[i], place, inner));
+                       std::vector<NodeId> next = inline_scalars(b(), body, arguments);
+                       for (NodeId& value : next) value = b().splat(value, kept.lanes);
+                       return next;
+                     });
+  };
+  const auto write = [&](const Place& place) {
+    const std::vector<NodeId> values = reduced_at(place);
+    for (size_t i = 0; i < count; ++i) {
+      const LeafId leaf = region_.leaves_of(id)[i];
+      if (to.empty()) {
+        bind(leaf, Value::of(values[i]));
+      } else {
+        store_at(to[i], shape(leaf), place, values[i]);
+      }
+    }
+  };
+  if (has_lanes) {
+    for_each_place(kept_sizes, widest_scalar(id), write);
+    return;
+  }
+  std::vector<NodeId> at_kept;
+  if (std::ranges::count(kept_sizes, 0)) return;
+  for_each_nest(b(), kept_sizes, at_kept, [&] {
+    Place place;
+    for (NodeId node : at_kept) place.coordinates.push_back({node});
+    write(place);
+  });
+}
+
+void RegionLowering::emit_reduce(InstructionId id) {
+  const Instruction& reduce = at(id);
+  const Shape& from = at(reduce.operands[0]).shape;
+  const auto leaves = region_.leaves_of(id);
+  std::vector<BufferId> to;
+  if (!shape(leaves[0]).is_scalar()) {
+    for (LeafId leaf : leaves) to.push_back(place_for(leaf, id));
+  }
+  const std::vector<int64_t>& reduced = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  const std::optional<Op> fold = fold_of(program_.module.at(reduce.called[0]));
+  const int64_t lane = lane_dimension(from.dimensions());
+  const bool along = leaves.size() == 1 && fold && lane >= 0 && std::ranges::count(reduced, lane) &&
+                     from.element_count() > 0 && scalar_type(from) == scalar_type(shape(leaves[0]));
+  if (!along) {
+    reduce_across(id, to);
+  } else if (to.empty()) {
+    bind(leaves[0], Value::of(reduce_along_lanes(id, *fold, {})));
+  } else {
+    std::vector<NodeId> kept;
+    for_each_nest(b(), reduce.shape.dimensions(), kept, [&] {
+      Place place;
+      for (NodeId node : kept) place.coordinates.push_back({node});
+      store_at(to[0], reduce.shape, place, reduce_along_lanes(id, *fold, kept));
+    });
+  }
+  for (size_t i = 0; i < to.size(); ++i) bind(leaves[i], Value::of(to[i]));
+}
+
+}  // namespace heddle::cpu

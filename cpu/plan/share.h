@@ -1,0 +1,12 @@
+// Which loops of a plan threads share.
+#pragma once
+
+#include "heddle/cpu/plan/plan.h"
+
+namespace heddle::cpu {
+
+// Marks the outermost for_each loops whose work, by an estimate, is worth a second thread, and
+// notes what they use from outside. The marks depend on the plan alone, not on the machine.
+void share_loops(Plan& plan);
+
+}  // namespace heddle::cpu
