@@ -29,7 +29,8 @@ class LoopProgram final : public runtime::HostProgram {
     runtime::append_leaves(module.entry_computation().result_shape(), shapes_);
   }
 
-  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves) const override {
+  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
+                                     const StopToken& /*stop*/) const override {
     if (loop_ == nullptr) return base::unimplemented("no loop was written for ", name_);
     std::vector<const void*> arguments;
     for (const Literal& leaf : leaves) arguments.push_back(leaf.bytes());

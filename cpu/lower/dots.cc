@@ -1,6 +1,7 @@
 // Matrix products: written as loops where they are small, else a kernel.
 #include <algorithm>
 
+#include "heddle/base/strings.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
@@ -306,7 +307,10 @@ Status RegionLowering::emit_dot(InstructionId id) {
                                                             .b_column = column.rhs}));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),
                               b().index(0)};
-    b().kernel({lhs.buffer, rhs.buffer, to}, offsets);
+    b().kernel({lhs.buffer, rhs.buffer, to}, offsets,
+               base::cat("a product of ", row.size, " x ", inner.size, " by ", inner.size, " x ",
+                         column.size),
+               2 * static_cast<double>(work));
   } else {
     const Scalar scalar = scalar_type(dot.shape);
     DotWriter writer(b(), {scalar, 1}, lanes_for(program_.program.plan, scalar), lhs, rhs, to);

@@ -4,6 +4,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/plan/cost.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -44,6 +45,20 @@ BufferId ProgramLowering::allocate(const Shape& shape) {
   state(buffer) = {.is_writable = true, .pending = 0};
   touch(buffer);
   return buffer;
+}
+
+uint32_t ProgramLowering::origin(const Instruction& instruction) {
+  std::vector<Origin>& origins = program.plan.origins;
+  const auto [found, is_new] =
+      origins_.emplace(&instruction, static_cast<uint32_t>(origins.size()));
+  if (!is_new) return found->second;
+  Origin& origin = origins.emplace_back();
+  origin.name =
+      instruction.name.empty() ? std::string(to_string(instruction.opcode)) : instruction.name;
+  const hlo::Metadata& metadata = instruction.extras->metadata;
+  origin.file = instruction.at.known() ? instruction.at.file : metadata.source_file;
+  origin.line = instruction.at.known() ? instruction.at.line : metadata.source_line;
+  return found->second;
 }
 
 void ProgramLowering::touch(BufferId buffer) {
@@ -118,6 +133,7 @@ Status ProgramLowering::run() {
   if (all > 0x1p60)
     return base::unimplemented("cpu: the arrays of ", module.name, " take ", all, " bytes");
   place_buffers(program.plan);
+  mark_stops(program.plan);
   return {};
 }
 

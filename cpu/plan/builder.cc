@@ -14,6 +14,7 @@ PlanBuilder::PlanBuilder(Plan& plan) : plan_(plan) {
 NodeId PlanBuilder::make(Node node, std::span<const NodeId> args) {
   node.first_arg = static_cast<uint32_t>(plan_.args.size());
   node.arg_count = static_cast<uint32_t>(args.size());
+  node.origin = origin_;
   plan_.args.insert(plan_.args.end(), args.begin(), args.end());
   plan_.nodes.push_back(node);
   depth_.push_back(static_cast<uint16_t>(open_.size() - 1));
@@ -195,8 +196,9 @@ void PlanBuilder::copy(BufferId to, BufferId from, int64_t bytes) {
   if (bytes > 0 && to != from) effect(Op::kCopy, {}, bytes, {}, to, from);
 }
 
-void PlanBuilder::kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets) {
-  plan_.kernels.push_back({std::move(buffers)});
+void PlanBuilder::kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets,
+                         std::string what, double flops) {
+  plan_.kernels.push_back({std::move(buffers), std::move(what), flops});
   const NodeId id =
       make({.op = Op::kKernel, .imm = static_cast<int64_t>(plan_.kernels.size() - 1)}, offsets);
   plan_.blocks[open_.back().block.value].nodes.push_back(id);
@@ -273,9 +275,12 @@ std::vector<NodeId> PlanBuilder::end_for(std::span<const NodeId> yields) {
   return close_control();
 }
 
-PlanBuilder::Region PlanBuilder::begin_while(std::span<const NodeId> initial) {
-  Control control{
-      .op = Op::kWhile, .args = {initial.begin(), initial.end()}, .blocks = {}, .results = {}};
+PlanBuilder::Region PlanBuilder::begin_while(std::span<const NodeId> initial, int64_t turns) {
+  Control control{.op = Op::kWhile,
+                  .args = {initial.begin(), initial.end()},
+                  .blocks = {},
+                  .results = {},
+                  .step = turns};
   for (NodeId value : initial) control.results.push_back(type(value));
   controls_.push_back(std::move(control));
   return open_block(initial, /*with_index=*/false, /*is_barrier=*/false);

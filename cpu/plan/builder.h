@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <map>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -72,7 +73,8 @@ class PlanBuilder {
   void scatter(BufferId buffer, NodeId at, NodeId value);  // each lane to its own index
   void copy(BufferId to, BufferId from, int64_t bytes);
   // Each buffer from a number of bytes on; none: from its beginning.
-  void kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets = {});
+  void kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets = {},
+              std::string what = {}, double flops = -1);
 
   // Loads that are made while it lives stay in the block that is innermost now, or deeper.
   class Floor {
@@ -106,6 +108,22 @@ class PlanBuilder {
   // The machine rounds x * y + z once.
   [[nodiscard]] bool has_fma() const { return plan_.vector_bytes >= 32; }
 
+  // Nodes that are made while it lives are made for this instruction, by its number in
+  // Plan::origins.
+  class For {
+   public:
+    For(PlanBuilder& builder, uint32_t origin) : builder_(builder), outer_(builder.origin_) {
+      builder.origin_ = origin;
+    }
+    ~For() { builder_.origin_ = outer_; }
+    For(const For&) = delete;
+    For& operator=(const For&) = delete;
+
+   private:
+    PlanBuilder& builder_;
+    uint32_t outer_;
+  };
+
   // Control. Between begin and end stands the body.
   struct Region {
     std::vector<NodeId> parameters;
@@ -113,8 +131,8 @@ class PlanBuilder {
   // The first parameter is the index; a loop of one turn leaves no trace.
   Region begin_for(NodeId from, NodeId to, int64_t step, std::span<const NodeId> initial);
   std::vector<NodeId> end_for(std::span<const NodeId> yields);
-  // The condition is open after begin, the body after begin_body.
-  Region begin_while(std::span<const NodeId> initial);
+  // The condition is open after begin, the body after begin_body. `turns`: 0 where not known.
+  Region begin_while(std::span<const NodeId> initial, int64_t turns = 0);
   Region begin_body(NodeId condition);
   std::vector<NodeId> end_while(std::span<const NodeId> yields);
   // Branches follow each other.
@@ -137,7 +155,7 @@ class PlanBuilder {
     std::vector<NodeId> args;
     std::vector<BlockId> blocks;
     std::vector<Type> results;
-    int64_t step = 0;
+    int64_t step = 0;        // of a while: the turns
     bool is_single = false;  // a for of one turn
   };
 
@@ -159,6 +177,7 @@ class PlanBuilder {
   std::vector<Control> controls_;
   size_t load_floor_ = 0;
   bool is_exact_ = false;
+  uint32_t origin_ = 0;
   int ordered_ = 0;
 };
 

@@ -2,8 +2,10 @@
 
 #include <map>
 
+#include "heddle/cpu/jit/llvm/internal/lines.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace heddle::cpu {
 namespace {
@@ -14,38 +16,42 @@ namespace in = llvm::Intrinsic;
 // Writes one plan.
 class Emitter {
  public:
-  Emitter(const Plan& plan, llvm::Module& module, CallKernel call_kernel)
-      : plan_(plan),
+  Emitter(const JitRequest& request, llvm::Module& module)
+      : plan_(*request.plan),
         module_(module),
         context_(module.getContext()),
         b_(context_),
-        call_kernel_(call_kernel),
-        values_(plan.nodes.size()),
-        buffers_(plan.buffers.size()) {}
+        request_(request),
+        lines_(module),
+        values_(plan_.nodes.size()),
+        buffers_(plan_.buffers.size()) {}
 
   void run(const std::string& target_features) {
     llvm::Type* pointer = b_.getPtrTy();
     function_ = llvm::Function::Create(
-        llvm::FunctionType::get(b_.getInt64Ty(), {pointer, pointer, pointer, pointer, pointer},
-                                false),
+        llvm::FunctionType::get(b_.getInt64Ty(), std::vector<llvm::Type*>(6, pointer), false),
         llvm::Function::ExternalLinkage, kEntryName, module_);
     function_->addFnAttr("target-features", target_features);
     function_->addFnAttr("prefer-vector-width", std::to_string(8 * plan_.vector_bytes));
     function_->addFnAttr("min-legal-vector-width", std::to_string(8 * plan_.vector_bytes));
     function_->addFnAttr(llvm::Attribute::NoUnwind);
+    if (request_.wants_text || request_.wants_ranges) lines_.begin(*function_);
     b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
     for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i] = base_of(plan_.buffers[i]);
     body_ = llvm::BasicBlock::Create(context_, "body", function_);
     llvm::BasicBlock* entry = b_.GetInsertBlock();
     b_.SetInsertPoint(body_);
     failed_ = llvm::BasicBlock::Create(context_, "failed", function_);
+    exit_ = llvm::PHINode::Create(b_.getInt64Ty(), 0, "exit", failed_);
     entry_ = entry;
     emit(plan_.entry);
     b_.CreateRet(b_.getInt64(0));
     b_.SetInsertPoint(failed_);
-    b_.CreateRet(b_.getInt64(1));
+    b_.CreateRet(exit_);
+    if (exit_->getNumIncomingValues() == 0) failed_->eraseFromParent();
     b_.SetInsertPoint(entry_);
     b_.CreateBr(body_);
+    lines_.end();
   }
 
  private:
@@ -94,6 +100,9 @@ class Emitter {
   void emit(BlockId block) {
     for (NodeId id : plan_.at(block).nodes) {
       const Node& node = plan_.at(id);
+      if (lines_.are_wanted())
+        b_.SetCurrentDebugLocation(lines_.at(node.origin, plan_.origins[node.origin]));
+      if (request_.checks_bounds) check_bounds(id, node);
       switch (node.op) {
         case Op::kFor: emit_for(id, node); break;
         case Op::kWhile: emit_while(id, node); break;
@@ -101,6 +110,7 @@ class Emitter {
         case Op::kResult:
           values_[id.value] = results_[plan_.args_of(node)[0].value][static_cast<size_t>(node.imm)];
           break;
+        case Op::kKernel: call_kernel(id, node); break;
         default: values_[id.value] = emit_node(node);
       }
     }
@@ -213,7 +223,6 @@ class Emitter {
                         buffers_[node.buffer2.value], llvm::MaybeAlign(1),
                         static_cast<uint64_t>(node.imm));
         return nullptr;
-      case Op::kKernel: call_kernel(node); return nullptr;
       default: return nullptr;
     }
   }
@@ -392,7 +401,57 @@ class Emitter {
     }
   }
 
-  void call_kernel(const Node& node) {
+  // Ends the run where `condition` is true.
+  void leave_if(llvm::Value* condition, Exit::Reason reason, NodeId id) {
+    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
+    exit_->addIncoming(b_.getInt64(static_cast<uint64_t>(Exit{reason, id}.code())),
+                       b_.GetInsertBlock());
+    b_.CreateCondBr(condition, failed_, next,
+                    llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+    b_.SetInsertPoint(next);
+  }
+
+  // In a loop that runs long: one load and a branch a turn.
+  void leave_if_stopped(NodeId id) {
+    if (!plan_.at(id).checks_stop) return;
+    llvm::LoadInst* stop =
+        b_.CreateAlignedLoad(b_.getInt8Ty(), function_->getArg(5), llvm::Align(1), "stop");
+    stop->setAtomic(llvm::AtomicOrdering::Monotonic);
+    leave_if(b_.CreateICmpNE(stop, b_.getInt8(0)), Exit::Reason::kStopped, id);
+  }
+
+  void check_bounds(NodeId id, const Node& node) {
+    const auto args = plan_.args_of(node);
+    const auto leave = [&](llvm::Value* condition) {
+      leave_if(condition, Exit::Reason::kOutOfBounds, id);
+    };
+    const auto check = [&](BufferId buffer, llvm::Value* index, int64_t width, int64_t step) {
+      const int64_t last = plan_.buffers[buffer.value].bytes / step - width;
+      llvm::Value* past =
+          last < 0 ? b_.getTrue()
+                   : b_.CreateICmpUGT(index, llvm::ConstantInt::get(index->getType(),
+                                                                    static_cast<uint64_t>(last)));
+      leave(past->getType()->isVectorTy() ? b_.CreateOrReduce(past) : past);
+    };
+    const int64_t element = bytes_of(node.type.scalar);
+    switch (node.op) {
+      case Op::kLoad:
+      case Op::kStore: check(node.buffer, value(args[0]), node.type.lanes, element); break;
+      case Op::kGather:
+      case Op::kScatter: check(node.buffer, value(args[0]), 1, element); break;
+      case Op::kCopy:
+        leave(b_.getInt1(node.imm > plan_.buffers[node.buffer.value].bytes ||
+                         node.imm > plan_.buffers[node.buffer2.value].bytes));
+        break;
+      case Op::kKernel:
+        for (size_t i = 0; i < args.size(); ++i)
+          check(plan_.kernels[static_cast<size_t>(node.imm)].buffers[i], value(args[i]), 1, 1);
+        break;
+      default: break;
+    }
+  }
+
+  void call_kernel(NodeId id, const Node& node) {
     const auto& buffers = plan_.kernels[static_cast<size_t>(node.imm)].buffers;
     llvm::ArrayType* table = llvm::ArrayType::get(b_.getPtrTy(), buffers.size());
     llvm::IRBuilder<> at_entry(entry_, entry_->begin());
@@ -405,14 +464,12 @@ class Emitter {
     }
     llvm::FunctionType* signature = llvm::FunctionType::get(
         b_.getInt64Ty(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getPtrTy()}, false);
-    llvm::Value* callee =
-        b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(call_kernel_)), b_.getPtrTy());
+    llvm::Value* callee = b_.CreateIntToPtr(
+        b_.getInt64(reinterpret_cast<uint64_t>(request_.call_kernel)), b_.getPtrTy());
     llvm::Value* code = b_.CreateCall(
         signature, callee,
         {function_->getArg(0), b_.getInt64(static_cast<uint64_t>(node.imm)), pointers});
-    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
-    b_.CreateCondBr(b_.CreateICmpEQ(code, b_.getInt64(0)), next, failed_);
-    b_.SetInsertPoint(next);
+    leave_if(b_.CreateICmpNE(code, b_.getInt64(0)), Exit::Reason::kKernelFailed, id);
   }
 
   // Bounds are known and there is at least one turn.
@@ -430,6 +487,7 @@ class Emitter {
       values_[body.parameters[i].value] = phis.back();
     }
     emit(plan_.blocks_of(node)[0]);
+    leave_if_stopped(id);
     llvm::BasicBlock* last = b_.GetInsertBlock();
     llvm::Value* next = b_.CreateAdd(phis[0], b_.getInt64(static_cast<uint64_t>(node.imm)), "",
                                      /*HasNUW=*/true, /*HasNSW=*/true);
@@ -463,6 +521,7 @@ class Emitter {
     b_.CreateCondBr(value(condition.yields[0]), turn, after);
     b_.SetInsertPoint(turn);
     emit(plan_.blocks_of(node)[1]);
+    leave_if_stopped(id);
     for (size_t i = 0; i < args.size(); ++i)
       phis[i]->addIncoming(value(body.yields[i]), b_.GetInsertBlock());
     b_.CreateBr(head);
@@ -498,11 +557,13 @@ class Emitter {
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
-  CallKernel call_kernel_;
+  const JitRequest& request_;
+  Lines lines_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   llvm::BasicBlock* body_ = nullptr;
   llvm::BasicBlock* failed_ = nullptr;
+  llvm::PHINode* exit_ = nullptr;                          // in failed_: the code of the Exit
   std::vector<llvm::Value*> values_;                       // by node
   std::vector<llvm::Value*> buffers_;                      // by buffer
   std::map<uint32_t, std::vector<llvm::Value*>> results_;  // by control node
@@ -510,9 +571,9 @@ class Emitter {
 
 }  // namespace
 
-void emit_plan(const Plan& plan, CallKernel call_kernel, const std::string& target_features,
+void emit_plan(const JitRequest& request, const std::string& target_features,
                llvm::Module& module) {
-  Emitter(plan, module, call_kernel).run(target_features);
+  Emitter(request, module).run(target_features);
 }
 
 }  // namespace heddle::cpu

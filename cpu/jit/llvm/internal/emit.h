@@ -11,7 +11,6 @@ namespace heddle::cpu {
 inline constexpr char kEntryName[] = "heddle_entry";
 
 // Writes the function kEntryName, an Entry, into the module.
-void emit_plan(const Plan& plan, CallKernel call_kernel, const std::string& target_features,
-               llvm::Module& module);
+void emit_plan(const JitRequest& request, const std::string& target_features, llvm::Module& module);
 
 }  // namespace heddle::cpu
