@@ -10,6 +10,7 @@
 #   *.h at the top         umbrella headers, public
 #   tools/main.cc          the tool, build/PRESET/bin/heddle; the other tools/*.cc are a library that tools/*_test.cc link
 #   examples/*.cc          one program each, build/PRESET/bin/NAME, run by ctest (label example)
+#   bench/baselines/       hand-written loops as a backend of the tool, bin/heddle_baselines
 #   bench/*.cc             one Google Benchmark program each, bin/bench_NAME, run briefly by ctest (label bench)
 #   tests/support/*.cc     library for all programs in tests/ and bench/
 #   tests/FOO/**/*.cc      one test program heddle_tests_FOO that links everything (label FOO); may have proto/*.proto
@@ -334,11 +335,27 @@ function(heddle_examples)
   endforeach()
 endfunction()
 
+# The tool with a backend of hand-written loops, which are compiled for this machine alone.
+function(heddle_baselines)
+  if(NOT TARGET heddle_tools)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/baselines/*.cc)
+  heddle_program(heddle_baselines heddle_baselines ${sources})
+  target_link_libraries(heddle_baselines PRIVATE heddle_tools)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  set(best -O3 -march=native -mprefer-vector-width=512)
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "${best};-ffast-math")
+  # Chains of scalars: another order of their operations is a longer one.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/bench/baselines/scalars.cc PROPERTIES COMPILE_OPTIONS "${best}")
+endfunction()
+
 function(heddle_benchmarks)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cc)
   if(NOT HEDDLE_BUILD_BENCH OR NOT sources)
     return()
   endif()
+  heddle_baselines()
   find_package(benchmark REQUIRED CONFIG)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)

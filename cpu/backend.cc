@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <stdexcept>
 
+#include "heddle/base/located_status.h"
 #include "heddle/base/strings.h"
+#include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/kernels/pool.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/widen.h"
+#include "heddle/cpu/plan/cost.h"
 #include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/text.h"
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/interpreter.h"
 #include "heddle/transform/pass.h"
@@ -24,6 +29,9 @@ using runtime::HostProgram;
 
 std::atomic<int64_t> native_count{0};
 std::atomic<int64_t> evaluated_count{0};
+
+// Of runs that nobody stops.
+const std::atomic<bool> kNever{false};
 
 // What a run hands to kernels, and they hand back.
 struct RunContext {
@@ -86,11 +94,13 @@ class NativeProgram final : public HostProgram {
       : program_(std::move(program)), code_(std::move(code)), arenas_(program_.plan.arena_bytes) {
     runtime::append_leaves(module.entry_computation().result_shape(), result_shapes_);
     for (const Literal& literal : program_.constants) constants_.push_back(literal.bytes());
+    cost_ = cost_of(program_.plan);
   }
 
-  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves) const override {
+  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
+                                     const StopToken& stop) const override {
     try {
-      return run_code(std::move(leaves));
+      return run_code(std::move(leaves), stop);
     } catch (const std::bad_alloc&) {
       return no_memory();
     } catch (const std::length_error&) {  // a std::vector that could never be that long
@@ -99,6 +109,8 @@ class NativeProgram final : public HostProgram {
   }
 
   std::optional<int64_t> scratch_bytes() const override { return program_.plan.arena_bytes; }
+  std::optional<double> flops() const override { return cost_.flops; }
+  std::optional<double> bytes_accessed() const override { return cost_.bytes; }
 
  private:
   [[nodiscard]] Status no_memory() const {
@@ -108,7 +120,22 @@ class NativeProgram final : public HostProgram {
         program_.plan.arena_bytes);
   }
 
-  StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves) const {
+  [[nodiscard]] Status error_of(const Exit& exit, const RunContext& context) const {
+    if (exit.reason == Exit::Reason::kKernelFailed) return context.error;
+    const Plan& plan = program_.plan;
+    const Node& node = plan.at(exit.node);
+    const Origin& origin = plan.origins[node.origin];
+    const Status status = exit.reason == Exit::Reason::kStopped
+                              ? base::make_error(StatusCode::kCancelled, "run ", plan.name,
+                                                 ": stopped in ", origin.name)
+                              : base::internal_error("run ", plan.name, ": ", to_string(node.op),
+                                                     " %", exit.node.value, " of ", origin.name,
+                                                     " is outside of b", node.buffer.value);
+    return origin.file.empty() ? status : with_location(status, place_of(origin));
+  }
+
+  StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves,
+                                          const StopToken& stop) const {
     std::vector<void*> arguments;
     arguments.reserve(leaves.size());
     for (const Literal& leaf : leaves)
@@ -127,10 +154,11 @@ class NativeProgram final : public HostProgram {
     }
     Literal arena = arenas_.take();
     RunContext context{&program_, {}};
-    const int64_t failed = code_->entry()(&context, arena.mutable_bytes(), arguments.data(),
-                                          places.data(), constants_.data());
+    const int64_t code =
+        code_->entry()(&context, arena.mutable_bytes(), arguments.data(), places.data(),
+                       constants_.data(), stop.stop_possible() ? stop.flag() : &kNever);
     arenas_.give_back(std::move(arena));
-    if (failed != 0) return context.error;
+    if (code != 0) return error_of(Exit::of(code), context);
     for (size_t i = 0; i < results.size(); ++i) {  // an argument's memory may have another shape
       if (!same_type(results[i].shape(), result_shapes_[i]))
         results[i] = std::move(results[i]).reshaped(result_shapes_[i]);
@@ -142,6 +170,7 @@ class NativeProgram final : public HostProgram {
   std::unique_ptr<Code> code_;
   std::vector<Shape> result_shapes_;
   std::vector<const void*> constants_;
+  PlanCost cost_;
   mutable ArenaPool arenas_;
 };
 
@@ -164,29 +193,52 @@ bool has_large_matrix(const hlo::Module& module) {
   return false;
 }
 
-StatusOr<LoweredProgram> lowered(const hlo::Module& module) {
+// A module on its way: flat, and as a plan.
+struct Lowered {
+  hlo::Module flat;
+  LoweredProgram program;
+};
+
+StatusOr<Lowered> lowered(const hlo::Module& module) {
   hlo::Module expanded;
   const bool expands = transform::has_lapack(module, is_expanded) && !has_large_matrix(module);
   if (expands) {
     HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));
   }
+  Lowered out;
   HEDDLE_ASSIGN_OR_RETURN(
-      hlo::Module flat,
+      out.flat,
       transform::run_pipeline(widen(expands ? expanded : module), transform::kFlattenPipeline));
-  return lower(flat, host_vector_bytes(), expands);
+  HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));
+  return out;
 }
 
-StatusOr<JitResult> compiled(const Plan& plan, bool wants_text) {
-  return compile_plan({.plan = &plan,
-                       .call_kernel = call_kernel,
-                       .share_loop = share_loop,
-                       .wants_text = wants_text});
+std::string text_of(const hlo::Module& module) {
+  return hlo::print(module, {.form = hlo::PrintOptions::Form::kShort,
+                             .line_comments = true,
+                             .max_constant_elements = 16});
 }
 
-StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module) {
-  HEDDLE_ASSIGN_OR_RETURN(LoweredProgram program, lowered(module));
-  HEDDLE_ASSIGN_OR_RETURN(JitResult result, compiled(program.plan, /*wants_text=*/false));
-  return std::make_shared<NativeProgram>(std::move(program), std::move(result.code), module);
+StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
+                                                    const CpuOptions& options) {
+  HEDDLE_ASSIGN_OR_RETURN(Lowered lower, lowered(module));
+  HEDDLE_ASSIGN_OR_RETURN(JitResult result,
+                          compile_plan({.plan = &lower.program.plan,
+                                        .call_kernel = call_kernel,
+                                        .share_loop = share_loop,
+                                        .wants_text = !options.dump_folder.empty(),
+                                        .wants_ranges = options.names_code,
+                                        .checks_bounds = options.checks_bounds}));
+  if (!options.dump_folder.empty()) {
+    HEDDLE_RETURN_IF_ERROR(dump(options.dump_folder, module.name,
+                                {{"before.hlo", text_of(module)},
+                                 {"flat.hlo", text_of(lower.flat)},
+                                 {"plan", to_text(lower.program.plan)},
+                                 {"ll", result.ir},
+                                 {"s", result.assembly}}));
+  }
+  if (options.names_code) HEDDLE_RETURN_IF_ERROR(name_for_perf(module.name, result.ranges));
+  return std::make_shared<NativeProgram>(std::move(lower.program), std::move(result.code), module);
 }
 
 class CpuBackend final : public runtime::HostBackend {
@@ -194,6 +246,7 @@ class CpuBackend final : public runtime::HostBackend {
   explicit CpuBackend(const CpuOptions& options)
       : HostBackend("cpu", "host processor",
                     {.asynchronous = options.asynchronous, .devices = options.devices}),
+        options_(options),
         evaluator_(runtime::make_evaluator_programs()) {}
 
   std::string version() const override {
@@ -204,7 +257,7 @@ class CpuBackend final : public runtime::HostBackend {
 
  protected:
   StatusOr<std::shared_ptr<const HostProgram>> prepare(const hlo::Module& module) override {
-    auto program = native(module);
+    auto program = native(module, options_);
     if (program.ok()) {
       ++native_count;
       return program;
@@ -213,12 +266,23 @@ class CpuBackend final : public runtime::HostBackend {
         program.status().code() != StatusCode::kNotFound)
       return program.status();
     ++evaluated_count;
+    if (!options_.dump_folder.empty()) {
+      HEDDLE_RETURN_IF_ERROR(dump(
+          options_.dump_folder, module.name,
+          {{"before.hlo", text_of(module)}, {"why", base::message_of(program.status()) + "\n"}}));
+    }
     return evaluator_(module);
   }
 
  private:
+  CpuOptions options_;
   runtime::PrepareProgram evaluator_;
 };
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
 
 }  // namespace
 
@@ -227,9 +291,14 @@ std::unique_ptr<runtime::Backend> make_cpu(const CpuOptions& options) {
 }
 
 StatusOr<Stages> stages_of(const hlo::Module& module) {
-  HEDDLE_ASSIGN_OR_RETURN(LoweredProgram program, lowered(module));
-  Stages stages{.plan = to_text(program.plan), .llvm = {}, .assembly = {}};
-  HEDDLE_ASSIGN_OR_RETURN(JitResult result, compiled(program.plan, /*wants_text=*/true));
+  HEDDLE_ASSIGN_OR_RETURN(const Lowered lower, lowered(module));
+  Stages stages{.plan = to_text(lower.program.plan), .llvm = {}, .assembly = {}};
+  HEDDLE_ASSIGN_OR_RETURN(
+      JitResult result,
+      compile_plan({.plan = &lower.program.plan,
+                    .call_kernel = call_kernel,
+                    .share_loop = share_loop,
+                    .wants_text = true}));
   stages.llvm = std::move(result.ir);
   stages.assembly = std::move(result.assembly);
   return stages;
@@ -240,7 +309,11 @@ Statistics statistics() { return {native_count.load(), evaluated_count.load()}; 
 StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
   if (!argument.empty())
     return base::not_found("backend cpu: takes no argument, got \"", argument, "\"");
-  return make_cpu();
+  CpuOptions options;
+  if (const char* folder = std::getenv("HEDDLE_DUMP")) options.dump_folder = folder;
+  options.names_code = is_set("HEDDLE_PERF");
+  options.checks_bounds = is_set("HEDDLE_CPU_CHECKS");
+  return make_cpu(options);
 }
 
 }  // namespace heddle::cpu

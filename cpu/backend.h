@@ -24,6 +24,13 @@ namespace heddle::cpu {
 struct CpuOptions {
   bool asynchronous = false;  // as InterpreterOptions'
   int devices = 1;
+  // A folder for the stages of each program that is compiled; empty: none. HEDDLE_DUMP.
+  std::string dump_folder = {};
+  // Names machine code for `perf`, in /tmp/perf-PID.map. HEDDLE_PERF=1.
+  bool names_code = false;
+  // An access of machine code outside of an array's place ends the run with an error: a bug in
+  // Heddle. Programs are about half as fast. HEDDLE_CPU_CHECKS=1.
+  bool checks_bounds = false;
 };
 
 [[nodiscard]] std::unique_ptr<runtime::Backend> make_cpu(const CpuOptions& options = {});
@@ -44,6 +51,8 @@ struct Statistics {
   int64_t evaluated = 0;  // programs that the evaluator runs as a whole
 };
 [[nodiscard]] Statistics statistics();
+
+// With the options that the environment has, named above.
 
 StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
+#include "heddle/base/stop.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/module.h"
 
@@ -23,6 +24,8 @@ struct RunOptions {
   // starts at 0 and goes on from one rng to the next in the order in which they run. So equal
   // modules, arguments and seeds give equal results.
   uint64_t seed = 0;
+  // Asked before each call of a computation, as of a loop's body.
+  StopToken stop = {};
 };
 
 // A module made ready to run many times. Copies share the preparation; run() may be called from
@@ -38,7 +41,7 @@ class Evaluator {
   // Evaluates the entry computation. Arguments of the entry's types, by parameter number; move them
   // in to allow updates in place.
   // errors: InvalidArgument that names the parameter whose type is wrong; ResourceExhausted where
-  // memory runs out
+  // memory runs out; Cancelled where it was asked to stop
   [[nodiscard]] StatusOr<Literal> run(std::vector<Literal> arguments,
                                       const RunOptions& options = {}) const;
 

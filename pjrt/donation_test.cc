@@ -51,6 +51,17 @@ TEST_F(Donation, ARunWhoseOtherArgumentGoesMeanwhileTakesNothing) {
   EXPECT_EQ(x->state(), ValueState::kReady);
 }
 
+// PJRT has no function that ends a run.
+TEST_F(Donation, ARunOfAPluginCannotBeStopped) {
+  start(with_evaluator());
+  const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
+  StopSource source;
+  const Status status = add(x, y, {.donate = {0}, .stop = source.token()}).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("cannot stop a run"));
+  EXPECT_EQ(x->state(), ValueState::kReady);
+}
+
 TEST_F(Donation, AMeshesRunThatThePluginRefusesWasStarted) {
   start(with_evaluator());
   const auto program = mesh().backend().compile(add_module(), {}, mesh()).value();

@@ -176,6 +176,14 @@ StatusOr<Throttle::Ticket> Executable::admit(int64_t bytes, const ExecuteOptions
 Status Executable::check(std::span<const BufferPtr> arguments,
                          const ExecuteOptions& options) const {
   if (device_->is_gone()) return gone_error(base::cat("run ", name_), *device_);
+  if (options.stop.stop_possible() && !can_stop()) {
+    return base::unimplemented("run ", name_, ": ", device_->name(),
+                               " cannot stop a run; leave the stop token out and wait for its end");
+  }
+  if (options.stop.stop_requested()) {
+    return base::make_error(StatusCode::kCancelled, "run ", name_,
+                            ": it was asked to stop before it began");
+  }
   if (arguments.size() != parameter_shapes_.size()) {
     return base::invalid_argument("run ", name_, ": got ", arguments.size(),
                                   " arguments; it takes ", parameter_shapes_.size());

@@ -23,6 +23,7 @@
 
 #include "heddle/base/fields.h"
 #include "heddle/base/status.h"
+#include "heddle/base/stop.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/placeholder/placeholder.h"
 #include "heddle/runtime/throttle.h"
@@ -176,6 +177,8 @@ struct ExecuteOptions {
   std::vector<int> donate;
   // Unavailable instead of a wait, where the device has as much in flight as it may.
   bool only_if_room = false;
+  // Ends the run, with Cancelled, when it asks. Not for executables that cannot be stopped.
+  StopToken stop = {};
 };
 
 // What a program needs. Where a backend cannot say, nothing.
@@ -208,12 +211,16 @@ class Executable {
   // On a mesh, of the part of one of its devices; before the first run of a program that takes its
   // parameters as they are laid out, the sizes of whole arrays alone.
   [[nodiscard]] virtual ProgramCost cost() const;
+  // Runs may be given a StopToken. PJRT has no function that ends a run.
+  [[nodiscard]] virtual bool can_stop() const { return false; }
 
   // Starts a run and returns its results, which may be pending. Counted in `executions`.
   //
   // errors   InvalidArgument that names the argument whose count, type or device is wrong, or a
   //          donation that is none; FailedPrecondition for a deleted argument; what the run itself
   //          finds comes back here or from the results' await()
+  //          Cancelled, before anything is donated, where it was asked to stop; Unimplemented for a
+  //          StopToken where can_stop() is false
   // cost     no byte moves between host and device; waits where the device's throttle has no room
   [[nodiscard]] StatusOr<std::vector<BufferPtr>> execute(std::span<const BufferPtr> arguments,
                                                          const ExecuteOptions& options = {});

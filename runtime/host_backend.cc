@@ -65,16 +65,20 @@ class HostExecutable final : public Executable {
     cost.scratch_bytes = program_->scratch_bytes();
     if (cost.scratch_bytes)
       cost.peak_bytes = cost.argument_bytes + cost.result_bytes + *cost.scratch_bytes;
+    cost.flops = program_->flops();
+    cost.bytes_accessed = program_->bytes_accessed();
     return cost;
   }
+
+  bool can_stop() const override { return true; }
 
  protected:
   StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers,
                                        const ExecuteOptions& options) override {
     HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket, admit(result_bytes_, options));
     HEDDLE_ASSIGN_OR_RETURN(Arguments arguments, take_arguments(buffers, options));
-    if (queue_ == nullptr) return run_now(arguments);
-    return run_later(std::move(arguments), std::move(ticket));
+    if (queue_ == nullptr) return run_now(arguments, options.stop);
+    return run_later(std::move(arguments), std::move(ticket), options.stop);
   }
 
  private:
@@ -112,9 +116,10 @@ class HostExecutable final : public Executable {
     return error;
   }
 
-  StatusOr<std::vector<BufferPtr>> run_now(const Arguments& arguments) const {
+  StatusOr<std::vector<BufferPtr>> run_now(const Arguments& arguments,
+                                           const StopToken& stop) const {
     HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, values_of(arguments));
-    HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> results, program_->run(std::move(values)));
+    HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> results, program_->run(std::move(values), stop));
     std::vector<BufferPtr> buffers;
     buffers.reserve(results.size());
     for (Literal& leaf : results)
@@ -122,7 +127,8 @@ class HostExecutable final : public Executable {
     return buffers;
   }
 
-  StatusOr<std::vector<BufferPtr>> run_later(Arguments arguments, Throttle::Ticket ticket) const {
+  StatusOr<std::vector<BufferPtr>> run_later(Arguments arguments, Throttle::Ticket ticket,
+                                             const StopToken& stop) const {
     Slots slots(result_shapes().size());
     std::vector<BufferPtr> buffers(slots.size());
     for (size_t i = 0; i < slots.size(); ++i) {
@@ -132,10 +138,10 @@ class HostExecutable final : public Executable {
     // In a pointer, since the queue's functions are copyable.
     auto held = std::make_shared<Throttle::Ticket>(std::move(ticket));
     queue_->submit([program = program_, arguments = std::move(arguments), slots = std::move(slots),
-                    held = std::move(held)]() mutable {
+                    held = std::move(held), stop]() mutable {
       StatusOr<std::vector<Literal>> values = values_of(arguments);
       arguments.clear();  // what was donated is the run's alone from here
-      fill(slots, values.ok() ? program->run(*std::move(values))
+      fill(slots, values.ok() ? program->run(*std::move(values), stop)
                               : StatusOr<std::vector<Literal>>(values.status()));
     });
     return buffers;

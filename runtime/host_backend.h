@@ -25,9 +25,14 @@ class HostProgram {
   HostProgram& operator=(const HostProgram&) = delete;
   // From the leaves of the parameters to those of the result. A value that was moved in and is
   // unique may be written.
-  [[nodiscard]] virtual StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves) const = 0;
+  // errors: Cancelled where `stop` asks for it
+  [[nodiscard]] virtual StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
+                                                           const StopToken& stop) const = 0;
   // What a run holds beside arguments and results, where that is known before.
   [[nodiscard]] virtual std::optional<int64_t> scratch_bytes() const { return std::nullopt; }
+  // As ProgramCost has them.
+  [[nodiscard]] virtual std::optional<double> flops() const { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<double> bytes_accessed() const { return std::nullopt; }
 };
 
 struct HostOptions {

@@ -48,12 +48,14 @@ class FlatEvaluator final : public HostProgram {
       has_tuples_ |= entry().parameter_shape(i).is_tuple();
   }
 
-  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves) const override {
+  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
+                                     const StopToken& stop) const override {
     const Throttle::Exempt own_work;  // of functions that the program calls
     if (before_run_) HEDDLE_RETURN_IF_ERROR(before_run_());
     if (has_tuples_) leaves = nested(std::move(leaves));
-    HEDDLE_ASSIGN_OR_RETURN(Literal result,
-                            evaluator_.run(std::move(leaves), {.seed = next_seed_->fetch_add(1)}));
+    HEDDLE_ASSIGN_OR_RETURN(
+        Literal result,
+        evaluator_.run(std::move(leaves), {.seed = next_seed_->fetch_add(1), .stop = stop}));
     HEDDLE_ASSIGN_OR_RETURN(Literal whole, within_memory(
                                                [&]() -> StatusOr<Literal> {
                                                  return filled(std::move(result),

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "heddle/base/counters.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/support_test.h"
@@ -44,6 +47,27 @@ TEST_F(InterpreterTest, ARunCountsOneExecutionAndMovesNothing) {
   const std::vector arguments = {on(device_, {1, 2}), on(device_, {10, 20})};
   EXPECT_EQ(effects_of([&] { (void)add_->execute(arguments).value(); }),
             (Counters{.executions = 1}));
+}
+
+TEST_F(InterpreterTest, AnEndlessLoopEndsAtItsLineWhenAsked) {
+  hlo::Module module = hlo::parse_text(R"(HloModule endless
+    body { ROOT p = s32[] parameter(0) }
+    condition { p = s32[] parameter(0) z = s32[] constant(0)
+      ROOT c = pred[] compare(p, z), direction=EQ }
+    ENTRY main { x = s32[] parameter(0) ROOT w = s32[] while(x), condition=condition, body=body })")
+                           .value();
+  module.computations[module.entry.value].instructions.back().at = {"some/train.cc", 41};
+  const auto endless = compiled(module, device_);
+  const BufferPtr zero = to_device(device_, Literal::scalar(s32, int64_t{0}), "test").value();
+  StopSource source;
+  std::thread ask([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    source.request_stop();
+  });
+  const auto result = endless->execute(std::vector{zero}, {.stop = source.token()});
+  ask.join();
+  EXPECT_EQ(result.status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(base::message_of(result.status()), "run endless: stopped in w [train.cc:41]");
 }
 
 // A buffer is of its type: what a value of dynamic size leaves of that is zeros.

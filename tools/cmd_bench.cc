@@ -7,6 +7,7 @@
 #include "CLI/CLI.hpp"
 #include "heddle/tools/bench/bench.h"
 #include "heddle/tools/command.h"
+#include "heddle/tools/interrupt.h"
 
 namespace heddle::tools {
 namespace {
@@ -66,6 +67,7 @@ void add_bench_command(CLI::App& app, int& code) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->callback([options, threads, &code] {
+    options->times.stop = stop_at_interrupt();
     const Status limited = *threads == 0 ? Status() : use_cores(*threads);
     const StatusOr<int> result = limited.ok() ? run_bench(*options) : limited;
     code = result.ok() ? *result : report(result.status());

@@ -15,6 +15,7 @@
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tools/command.h"
+#include "heddle/tools/interrupt.h"
 #include "heddle/tools/program.h"
 
 namespace heddle::tools {
@@ -118,11 +119,13 @@ Status run(const Options& options) {
     HEDDLE_ASSIGN_OR_RETURN(BufferPtr buffer, runtime::to_device(*device, leaf, "heddle run"));
     arguments.push_back(std::move(buffer));
   }
+  runtime::ExecuteOptions execute_options;
+  if (executable->can_stop()) execute_options.stop = stop_at_interrupt();
   std::vector<BufferPtr> results;
   std::vector<double> ms;
   for (int i = 0; i < options.repeat; ++i) {
     const auto start = Clock::now();
-    HEDDLE_ASSIGN_OR_RETURN(results, executable->execute(arguments));
+    HEDDLE_ASSIGN_OR_RETURN(results, executable->execute(arguments, execute_options));
     for (const BufferPtr& result : results) HEDDLE_RETURN_IF_ERROR(result->await());
     ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   }

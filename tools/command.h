@@ -19,6 +19,9 @@ void add_info_command(CLI::App& app, int& code);
 void add_opt_command(CLI::App& app, int& code);
 void add_run_command(CLI::App& app, int& code);
 
+// The whole tool. Returns the exit status of the process.
+int run_command_line(int argc, char** argv);
+
 // Prints the error as "heddle: error: .." and returns the exit status for it.
 int report(const Status& status);
 

@@ -1,18 +1,4 @@
 // heddle: the command line tool.
-#include "CLI/CLI.hpp"
-#include "heddle/cpu/backend.h"  // makes cpu known
-#include "heddle/pjrt/plugin.h"  // makes pjrt:NAME known
 #include "heddle/tools/command.h"
 
-int main(int argc, char** argv) {
-  CLI::App app("Runs, checks and rewrites HLO programs.", "heddle");
-  app.require_subcommand(1);
-  int code = 0;
-  heddle::tools::add_bench_command(app, code);
-  heddle::tools::add_conformance_command(app, code);
-  heddle::tools::add_info_command(app, code);
-  heddle::tools::add_opt_command(app, code);
-  heddle::tools::add_run_command(app, code);
-  CLI11_PARSE(app, argc, argv);
-  return code;
-}
+int main(int argc, char** argv) { return heddle::tools::run_command_line(argc, argv); }

@@ -120,6 +120,8 @@ const TreeSpec& CompiledProgram::result_spec(SourceLocation at) const {
 const std::vector<TreeSpec>& CompiledProgram::argument_specs(SourceLocation at) const {
   return state("argument_specs", at).program.argument_specs(at);
 }
+ProgramCost Program::cost(SourceLocation at) const { return compile({}, at).cost(at); }
+
 ProgramCost CompiledProgram::cost(SourceLocation at) const {
   return state("cost", at).executable->cost();
 }
@@ -238,7 +240,8 @@ class Donations {
 CompiledProgram CompiledProgram::with(const RunOptions& options, SourceLocation at) const {
   State next = state("with", at);
   next.run_options = {.donate = Donations(next.program, at).leaves_of(options.donate),
-                      .only_if_room = options.only_if_room};
+                      .only_if_room = options.only_if_room,
+                      .stop = options.stop};
   next.donated_as.clear();
   const Signature& signature = next.program.signature(at);
   for (int leaf : next.run_options.donate) {

@@ -52,6 +52,9 @@ struct RunOptions {
   // Unavailable instead of a wait, where the device has as much in flight as it may
   // (runtime/throttle.h).
   bool only_if_room = false;
+  // Ends a run, with Cancelled and the line of the loop that it was in, when it asks (base/stop.h).
+  // What was donated is gone. errors: Unimplemented on a device that cannot, as any of pjrt:NAME
+  StopToken stop = {};
 };
 
 // Copies refer to the same executable. May be run from several threads at once. One that was moved

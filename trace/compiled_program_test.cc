@@ -301,6 +301,23 @@ TEST(CompiledProgram, WithoutRoomARunIsUnavailableAndTakesNothing) {
   EXPECT_TRUE(x.is_donated());
 }
 
+TEST(CompiledProgram, AProgramSaysWhatItCostsOnTheDefaultDevice) {
+  EXPECT_EQ(add_number(12.5).cost().argument_bytes, 8);
+  EXPECT_EQ(add_number(12.5).cost().result_bytes, 8);
+}
+
+TEST(CompiledProgram, ARunThatIsAskedToStopIsCancelledAndTakesNothing) {
+  StopSource source;
+  const CompiledProgram program =
+      add_number(12.5).compile("interpreter").with({.donate = {0}, .stop = source.token()});
+  const Tensor x = ones({2}), y = ones({2});
+  EXPECT_THAT(program.call<Tensor>(x).to_vector<float>(), ElementsAre(13.5, 13.5));
+  source.request_stop();
+  EXPECT_THAT(error_of([&] { program.call<Tensor>(y); }),
+              StartsWith("run main: it was asked to stop before it began"));
+  EXPECT_FALSE(y.is_donated());
+}
+
 // ---- Executables that were made elsewhere.
 
 TEST(CompiledProgram, TakesAnExecutableOfTheSameTypes) {

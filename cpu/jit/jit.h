@@ -2,9 +2,11 @@
 // (jit/llvm/) that is loaded at the first compile: a program that compiles nothing pays nothing.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "heddle/base/status.h"
 #include "heddle/cpu/plan/plan.h"
@@ -21,9 +23,23 @@ using LoopPart = void (*)(const void* frame, int64_t from, int64_t to);
 using ShareLoop = void (*)(LoopPart part, const void* frame, int64_t from, int64_t to,
                            int64_t chunk);
 
-// Runs the program; not 0: a kernel failed.
+// Runs the program. Not 0: an Exit. `stop`: a byte that is not 0 where the run is to stop.
 using Entry = int64_t (*)(void* context, void* arena, void* const* arguments, void* const* results,
-                          const void* const* constants);
+                          const void* const* constants, const std::atomic<bool>* stop);
+
+// Why a program ended early, and at which node.
+struct Exit {
+  enum class Reason : uint8_t { kNone, kKernelFailed, kStopped, kOutOfBounds };
+  Reason reason = Reason::kNone;
+  NodeId node;
+
+  static Exit of(int64_t code) {
+    return {static_cast<Reason>(code & 0xff), NodeId(static_cast<uint32_t>(code >> 8))};
+  }
+  [[nodiscard]] int64_t code() const {
+    return static_cast<int64_t>(reason) | (int64_t{node.value} << 8);
+  }
+};
 
 // Machine code, which lives as long as this.
 class Code {
@@ -36,7 +52,16 @@ struct JitRequest {
   const Plan* plan = nullptr;
   CallKernel call_kernel = nullptr;
   ShareLoop share_loop = nullptr;
-  bool wants_text = false;  // LLVM's IR and the machine's assembly, for people
+  bool wants_text = false;     // LLVM's IR and the machine's assembly, for people
+  bool wants_ranges = false;   // JitResult::ranges
+  bool checks_bounds = false;  // an access outside of its buffer ends the run
+};
+
+// Code that was made for one instruction.
+struct CodeRange {
+  const void* begin = nullptr;
+  int64_t bytes = 0;
+  std::string origin;
 };
 
 struct JitResult {
@@ -44,6 +69,7 @@ struct JitResult {
   std::string error;  // empty: none
   std::string ir;
   std::string assembly;
+  std::vector<CodeRange> ranges;
 };
 
 // What the library exports, under the name heddle_jit_compile.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "heddle/base/strings.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/lower/small_floats.h"
@@ -471,7 +472,10 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
     program_.program.kernels.push_back(make_product_kernel(*product));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),
                               b().index(0)};
-    b().kernel({lhs.buffer, rhs.buffer, to}, offsets);
+    b().kernel({lhs.buffer, rhs.buffer, to}, offsets,
+               base::cat("a product of ", product->m, " x ", product->k, " by ", product->k, " x ",
+                         product->n),
+               2 * static_cast<double>(work));
   } else {
     const Scalar scalar = scalar_type(dot.shape);
     DotWriter writer(b(), {dtype, dot.shape.dtype()}, program_.program.plan.vector_bytes, lhs, rhs,

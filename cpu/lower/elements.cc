@@ -153,6 +153,7 @@ NodeId RegionLowering::gather_element(const Instruction& gather, const Place& pl
 
 NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place& place,
                                     Memo& memo) {
+  const PlanBuilder::For made_for(b(), program_.origin(instruction));
   const auto part = [&](std::vector<Coordinate> coordinates) {
     return operand_element(instruction.operands[0],
                            {.coordinates = std::move(coordinates), .lanes = place.lanes}, memo);

@@ -4,6 +4,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/plan/share.h"
 #include "heddle/hlo/attributes.h"
 
@@ -45,6 +46,20 @@ BufferId ProgramLowering::allocate(const Shape& shape) {
   state(buffer) = {.is_writable = true, .pending = 0};
   touch(buffer);
   return buffer;
+}
+
+uint32_t ProgramLowering::origin(const Instruction& instruction) {
+  std::vector<Origin>& origins = program.plan.origins;
+  const auto [found, is_new] =
+      origins_.emplace(&instruction, static_cast<uint32_t>(origins.size()));
+  if (!is_new) return found->second;
+  Origin& origin = origins.emplace_back();
+  origin.name =
+      instruction.name.empty() ? std::string(to_string(instruction.opcode)) : instruction.name;
+  const hlo::Metadata& metadata = instruction.extras->metadata;
+  origin.file = instruction.at.known() ? instruction.at.file : metadata.source_file;
+  origin.line = instruction.at.known() ? instruction.at.line : metadata.source_line;
+  return found->second;
 }
 
 void ProgramLowering::touch(BufferId buffer) {
@@ -125,6 +140,7 @@ Status ProgramLowering::run() {
   remove_unread_stores(program.plan);
   share_loops(program.plan);
   place_buffers(program.plan);
+  mark_stops(program.plan);
   return {};
 }
 

@@ -63,6 +63,8 @@ class ProgramLowering {
 
   // An array that the program may write.
   BufferId allocate(const Shape& shape);
+  // The number of the instruction in Plan::origins.
+  uint32_t origin(const hlo::Instruction& instruction);
   void next_step() { ++now_; }
   // A buffer is read or written now.
   void touch(BufferId buffer);
@@ -96,6 +98,7 @@ class ProgramLowering {
   };
   std::vector<BufferState> states_;
   std::vector<OpenLoop> loops_;
+  std::map<const hlo::Instruction*, uint32_t> origins_;
   int64_t now_ = 0;
 };
 

@@ -239,7 +239,8 @@ Status RegionLowering::emit_while(InstructionId id) {
     return arguments;
   };
 
-  const std::vector<Value> at_condition = with_nodes(b().begin_while(nodes));
+  const std::vector<Value> at_condition =
+      with_nodes(b().begin_while(nodes, counted ? counted->turns : 0));
   NodeId goes_on;
   {
     Hold carries(program_);

@@ -1,6 +1,7 @@
 // One step after the other: where its results go, and who writes them.
 #include <algorithm>
 
+#include "heddle/base/strings.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
 
@@ -139,6 +140,7 @@ Status RegionLowering::run_steps(std::span<const InstructionId> steps) {
 
 Status RegionLowering::emit(InstructionId id) {
   const Instruction& instruction = at(id);
+  const PlanBuilder::For made_for(b(), program_.origin(instruction));
   if (!is_loop_step(program_.module, computation(), instruction)) return emit_kernel(id);
   ++program_.program.loop_steps;
   switch (instruction.opcode) {
@@ -242,7 +244,7 @@ Status RegionLowering::emit_kernel(InstructionId id) {
                                                 : place_for(leaf, id));
   }
   buffers.insert(buffers.end(), results.begin(), results.end());
-  b().kernel(buffers);
+  b().kernel(buffers, {}, base::cat("the evaluator's rule of ", to_string(instruction.opcode)));
   for (size_t i = 0; i < results.size(); ++i) {
     const LeafId leaf = region_.leaves_of(id)[i];
     if (is_node_type(shape(leaf))) {

@@ -14,6 +14,7 @@ PlanBuilder::PlanBuilder(Plan& plan) : plan_(plan) {
 NodeId PlanBuilder::make(Node node, std::span<const NodeId> args) {
   node.first_arg = static_cast<uint32_t>(plan_.args.size());
   node.arg_count = static_cast<uint32_t>(args.size());
+  node.origin = origin_;
   plan_.args.insert(plan_.args.end(), args.begin(), args.end());
   plan_.nodes.push_back(node);
   depth_.push_back(static_cast<uint16_t>(open_.size() - 1));
@@ -259,9 +260,12 @@ std::vector<NodeId> PlanBuilder::end_for(std::span<const NodeId> yields) {
   return close_control();
 }
 
-PlanBuilder::Region PlanBuilder::begin_while(std::span<const NodeId> initial) {
-  Control control{
-      .op = Op::kWhile, .args = {initial.begin(), initial.end()}, .blocks = {}, .results = {}};
+PlanBuilder::Region PlanBuilder::begin_while(std::span<const NodeId> initial, int64_t turns) {
+  Control control{.op = Op::kWhile,
+                  .args = {initial.begin(), initial.end()},
+                  .blocks = {},
+                  .results = {},
+                  .step = turns};
   for (NodeId value : initial) control.results.push_back(type(value));
   controls_.push_back(std::move(control));
   return open_block(initial, /*with_index=*/false, /*is_barrier=*/false);

@@ -14,6 +14,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -80,7 +81,8 @@ class PlanBuilder {
   void scatter(BufferId buffer, NodeId at, NodeId value);  // each lane to its own index
   void copy(BufferId to, BufferId from, int64_t bytes);
   // Each buffer from a number of bytes on; none: from its beginning.
-  void kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets = {});
+  void kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets = {},
+              std::string what = {}, double flops = -1);
 
   // Loads that are made while it lives stay in the block that is innermost now, or deeper.
   class Floor {
@@ -136,6 +138,22 @@ class PlanBuilder {
   // The machine converts floats of 16 bits.
   [[nodiscard]] bool has_half() const { return plan_.vector_bytes >= 32; }
 
+  // Nodes that are made while it lives are made for this instruction, by its number in
+  // Plan::origins.
+  class For {
+   public:
+    For(PlanBuilder& builder, uint32_t origin) : builder_(builder), outer_(builder.origin_) {
+      builder.origin_ = origin;
+    }
+    ~For() { builder_.origin_ = outer_; }
+    For(const For&) = delete;
+    For& operator=(const For&) = delete;
+
+   private:
+    PlanBuilder& builder_;
+    uint32_t outer_;
+  };
+
   // Control. Between begin and end stands the body.
   struct Region {
     std::vector<NodeId> parameters;
@@ -145,8 +163,8 @@ class PlanBuilder {
   std::vector<NodeId> end_for(std::span<const NodeId> yields);
   // Turns that may run in any order. Ended by end_for().
   Region begin_for_each(NodeId from, NodeId to, int64_t step);
-  // The condition is open after begin, the body after begin_body.
-  Region begin_while(std::span<const NodeId> initial);
+  // The condition is open after begin, the body after begin_body. `turns`: 0 where not known.
+  Region begin_while(std::span<const NodeId> initial, int64_t turns = 0);
   Region begin_body(NodeId condition);
   std::vector<NodeId> end_while(std::span<const NodeId> yields);
   // Branches follow each other.
@@ -176,7 +194,7 @@ class PlanBuilder {
     std::vector<NodeId> args;
     std::vector<BlockId> blocks;
     std::vector<Type> results;
-    int64_t step = 0;
+    int64_t step = 0;        // of a while: the turns
     bool is_single = false;  // a for of one turn
   };
 
@@ -212,6 +230,7 @@ class PlanBuilder {
   size_t load_floor_ = 0;
   std::vector<size_t> still_;  // by buffer: the open block that its loads need not leave
   bool is_exact_ = false;
+  uint32_t origin_ = 0;
   int ordered_ = 0;
 };
 

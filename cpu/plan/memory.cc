@@ -131,9 +131,10 @@ bool PlanBuilder::copy_known(BufferId to, BufferId from, int64_t bytes) {
   return true;
 }
 
-void PlanBuilder::kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets) {
+void PlanBuilder::kernel(std::vector<BufferId> buffers, std::span<const NodeId> offsets,
+                         std::string what, double flops) {
   for (BufferId buffer : buffers) forget(buffer);
-  plan_.kernels.push_back({std::move(buffers)});
+  plan_.kernels.push_back({std::move(buffers), std::move(what), flops});
   const NodeId id =
       make({.op = Op::kKernel, .imm = static_cast<int64_t>(plan_.kernels.size() - 1)}, offsets);
   plan_.blocks[open_.back().block.value].nodes.push_back(id);

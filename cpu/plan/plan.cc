@@ -4,6 +4,8 @@
 #include <bit>
 
 #include "heddle/base/strings.h"
+#include "heddle/cpu/plan/cost.h"
+#include "heddle/cpu/plan/summary.h"
 
 namespace heddle::cpu {
 namespace {
@@ -28,11 +30,14 @@ class Writer {
   explicit Writer(const Plan& plan) : plan_(plan) {}
 
   std::string run() {
-    out_ = cat("plan ", plan_.name, ", arena ", plan_.arena_bytes, " bytes\n");
+    out_ =
+        cat("plan ", plan_.name, ", arena ", plan_.arena_bytes, " bytes, of which ",
+            live_bytes(plan_), " are alive at one moment\nloops\n", loops_text(plan_), "buffers\n");
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       out_ +=
           cat("  b", i, ": ", plan_.buffers[i].bytes, " bytes, ", text_of(plan_.buffers[i]), "\n");
     }
+    out_ += "nodes\n";
     write(plan_.entry, 1);
     return std::move(out_);
   }
@@ -71,6 +76,9 @@ class Writer {
       for (BufferId buffer : plan_.kernels[static_cast<size_t>(node.imm)].buffers)
         out_ += cat(" b", buffer.value);
     }
+    if (node.origin != origin_ && node.origin != 0)
+      out_ += cat("  // ", to_string(plan_.origins[node.origin]));
+    origin_ = node.origin;
     out_ += '\n';
     for (BlockId block : plan_.blocks_of(node)) write(block, depth + 1);
   }
@@ -83,6 +91,7 @@ class Writer {
   }
 
   const Plan& plan_;
+  uint32_t origin_ = 0;  // of the node before
   std::string out_;
 };
 

@@ -83,7 +83,26 @@ struct Node {
   uint32_t first_block = 0;  // in Plan::block_lists
   uint32_t block_count = 0;
   SharedLoopId shared;  // for_each; not valid: one thread runs it
+  uint32_t origin = 0;       // in Plan::origins
+  bool checks_stop = false;  // loops: a turn ends the run where it is asked to stop
 };
+
+// What a node was made for.
+struct Origin {
+  std::string name;  // of the instruction
+  std::string file;  // of the user's line; empty: not known
+  int64_t line = 0;
+};
+
+// "train.cc:41"; empty where the file is not known.
+inline std::string place_of(const Origin& origin) {
+  if (origin.file.empty()) return {};
+  return origin.file.substr(origin.file.rfind('/') + 1) + ":" + std::to_string(origin.line);
+}
+// "tanh.3 [train.cc:41]"
+inline std::string to_string(const Origin& origin) {
+  return origin.file.empty() ? origin.name : origin.name + " [" + place_of(origin) + "]";
+}
 
 struct Block {
   std::vector<NodeId> parameters;
@@ -105,6 +124,8 @@ struct BufferInfo {
 // A call of a function that was compiled ahead of time, on whole buffers.
 struct KernelUse {
   std::vector<BufferId> buffers;  // in the order that the kernel expects
+  std::string what;               // for people
+  double flops = -1;              // of a call; below 0: not known
 };
 
 // A for_each whose turns threads share: each takes so many values of the index, then the next ones.
@@ -129,6 +150,7 @@ struct Plan {
   std::vector<BufferInfo> buffers;
   std::vector<KernelUse> kernels;
   std::vector<SharedLoop> shared_loops;
+  std::vector<Origin> origins{{}};  // the first: of no instruction
   std::vector<std::vector<LaneSource>> shuffles;
   BlockId entry;
   int64_t arena_bytes = 0;
@@ -163,7 +185,7 @@ void remove_unread_stores(Plan& plan);
 // Gives the buffers of the arena their offsets: two that live at the same time do not overlap.
 void place_buffers(Plan& plan);
 
-// The plan as text, for people.
+// The plan as text, for people: its loops (summary.h), then all nodes.
 std::string to_text(const Plan& plan);
 
 }  // namespace heddle::cpu

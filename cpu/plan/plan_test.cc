@@ -91,8 +91,12 @@ TEST(PlanText, ShowsLoopsAndMemory) {
   b.store(x, loop.parameters[0], b.math(MathFunction::k_sin, {value}));
   b.end_for({});
   EXPECT_EQ(to_text(plan),
-            "plan sums, arena 0 bytes\n"
+            "plan sums, arena 0 bytes, of which 0 are alive at one moment\n"
+            "loops\n"
+            "  for of 2 turns, vectors of 4 f32\n"
+            "buffers\n"
             "  b0: 32 bytes, argument 0\n"
+            "nodes\n"
             "  %0 = const i64 0\n"
             "  %1 = const i64 8\n"
             "  %6 = for i64 (%0, %1) #4\n"

@@ -72,7 +72,7 @@ StatusOr<Literal> Evaluator::run(std::vector<Literal> arguments, const RunOption
   HEDDLE_RETURN_IF_ERROR(check_arguments(plan_->module, arguments));
   if (this_seat() == nullptr) HEDDLE_RETURN_IF_ERROR(plan_->alone);
   try {
-    EvaluationRun run(*plan_, options.seed);
+    EvaluationRun run(*plan_, options);
     Literal result;
     HEDDLE_RETURN_IF_ERROR(
         run.call(plan_->module.entry, {arguments.data(), arguments.data()}, result));

@@ -21,9 +21,11 @@ class CallSite final : public Caller, public RandomSource, public CallPlace {
       : run_(run), instruction_(instruction) {}
 
   Status call_and_consume(size_t which, std::span<Literal> arguments, Literal& result) override {
+    HEDDLE_RETURN_IF_ERROR(run_.check_stop(instruction_));
     return run_.call(id_of(which), {arguments.data(), arguments.data()}, result);
   }
   Status call_on(size_t which, std::span<const Literal> arguments, Literal& result) override {
+    HEDDLE_RETURN_IF_ERROR(run_.check_stop(instruction_));
     return run_.call(id_of(which), {arguments.data(), nullptr}, result);
   }
   StatusOr<Literal> map(size_t which, InstructionId value,
@@ -80,6 +82,19 @@ Status located(const Status& status, const Instruction& instruction) {
 }
 
 }  // namespace
+
+Status EvaluationRun::check_stop(const Instruction& instruction) const {
+  if (!options_.stop.stop_requested()) return {};
+  const std::string_view name =
+      instruction.name.empty() ? to_string(instruction.opcode) : std::string_view(instruction.name);
+  const Status stopped =
+      base::make_error(StatusCode::kCancelled, "run ", plan_.module.name, ": stopped in ", name);
+  const Metadata& read = instruction.extras->metadata;  // where no trace of ours knows the line
+  if (instruction.at.known() || read.source_file.empty()) return stopped;
+  const std::string_view file =
+      std::string_view(read.source_file).substr(read.source_file.rfind('/') + 1);
+  return with_location(stopped, base::cat(file, ":", read.source_line));
+}
 
 void EvaluationRun::Frame::take(Source source, const Routine& routine, Literal& to) {
   switch (source.kind) {

@@ -168,7 +168,10 @@ StatusOr<int> run_bench(const BenchCommand& command) {
     report.start(path);
     const StatusOr<BenchProgram> program = load_bench_program(path);
     if (program.ok()) {
-      report.add(*program, measure(*program, backends, command.times));
+      const std::vector<Measurement> found = measure(*program, backends, command.times);
+      if (command.times.stop.stop_requested())
+        return base::make_error(StatusCode::kCancelled, "bench: interrupted at ", path);
+      report.add(*program, found);
     } else {
       report.add_error(program.status());
     }

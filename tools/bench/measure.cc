@@ -33,8 +33,8 @@ hlo::Module small_module() {
 // One backend with one program.
 class Contestant {
  public:
-  Contestant(const BenchProgram& program, const BenchBackend& backend)
-      : program_(program), backend_(backend) {
+  Contestant(const BenchProgram& program, const BenchBackend& backend, StopToken stop)
+      : program_(program), backend_(backend), stop_(std::move(stop)) {
     out_.backend = backend.name;
   }
 
@@ -78,7 +78,7 @@ class Contestant {
     total_ns_ += spent;
   }
   [[nodiscard]] Measurement measurement() {
-    if (failed_) return out_;
+    if (failed_ || calls_.empty()) return out_;
     std::ranges::sort(calls_);
     out_.call_ns_min = calls_.front();
     out_.call_ns_median = calls_[calls_.size() / 2];
@@ -99,6 +99,7 @@ class Contestant {
     HEDDLE_ASSIGN_OR_RETURN(executable_,
                             device.backend().compile(program_.module, backend_.options, device));
     out_.compile_ms = ns_since(start) / 1e6;
+    if (!executable_->can_stop()) stop_ = {};
     HEDDLE_ASSIGN_OR_RETURN(arguments_, upload(program_.arguments));
     const auto first = Clock::now();
     HEDDLE_ASSIGN_OR_RETURN(const std::vector<BufferPtr> buffers, execute());
@@ -126,9 +127,13 @@ class Contestant {
     return out;
   }
 
+  [[nodiscard]] runtime::ExecuteOptions options() const {
+    return {.donate = program_.donate, .stop = stop_};
+  }
+
   [[nodiscard]] StatusOr<std::vector<BufferPtr>> execute() const {
     HEDDLE_ASSIGN_OR_RETURN(std::vector<BufferPtr> results,
-                            executable_->execute(arguments_, {.donate = program_.donate}));
+                            executable_->execute(arguments_, options()));
     for (const BufferPtr& result : results) HEDDLE_RETURN_IF_ERROR(result->await());
     return results;
   }
@@ -167,12 +172,13 @@ class Contestant {
   [[nodiscard]] StatusOr<std::vector<Literal>> run_on(const std::vector<Literal>& values) const {
     HEDDLE_ASSIGN_OR_RETURN(const std::vector<BufferPtr> arguments, upload(values));
     HEDDLE_ASSIGN_OR_RETURN(const std::vector<BufferPtr> buffers,
-                            executable_->execute(arguments, {.donate = program_.donate}));
+                            executable_->execute(arguments, options()));
     return download(buffers);
   }
 
   const BenchProgram& program_;
   const BenchBackend& backend_;
+  StopToken stop_;
   Measurement out_;
   bool failed_ = false;
   std::shared_ptr<runtime::Executable> executable_;
@@ -201,7 +207,7 @@ void take_turns(std::vector<Contestant>& contestants, const BenchTimes& times) {
   const double all_ns = times.seconds * 1e9;
   const double turn_ns =
       std::clamp(slowest_ns, all_ns / std::max(30, times.rounds), all_ns / times.rounds);
-  for (bool more = true; more;) {
+  for (bool more = true; more && !times.stop.stop_requested();) {
     more = false;
     for (Contestant& each : contestants) {
       if (each.is_done(times)) continue;
@@ -231,7 +237,8 @@ std::vector<Measurement> measure(const BenchProgram& program,
                                  const std::vector<BenchBackend>& backends,
                                  const BenchTimes& times) {
   std::vector<Contestant> contestants;
-  for (const BenchBackend& backend : backends) contestants.emplace_back(program, backend).start();
+  for (const BenchBackend& backend : backends)
+    contestants.emplace_back(program, backend, times.stop).start();
   const Contestant* judge = judge_among(contestants);
   for (Contestant& each : contestants)
     if (!each.failed()) each.compare(&each == judge ? nullptr : judge);

@@ -25,6 +25,7 @@ struct BenchBackend {
 struct BenchTimes {
   double seconds = 0.3;  // of each backend, at least; no turn begins after ten times that
   int rounds = 5;        // at least, as far as ten times `seconds` go
+  StopToken stop = {};   // ends all of them, as soon as each can
 };
 
 struct Measurement {

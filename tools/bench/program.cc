@@ -166,6 +166,7 @@ StatusOr<BenchProgram> load_bench_program(const std::string& path) {
   } else {
     take_case(program.from_case, out);
   }
+  out.module.name = out.name;  // what the backends say it is
   return out;
 }
 

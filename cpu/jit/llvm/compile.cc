@@ -5,11 +5,13 @@
 
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/jit/llvm/internal/emit.h"
+#include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -78,6 +80,54 @@ orc::SymbolMap library_functions(orc::LLJIT& jit) {
   return symbols;
 }
 
+// The module as assembly or as an object file.
+llvm::SmallVector<char, 0> written(orc::JITTargetMachineBuilder& builder,
+                                   const llvm::Module& module, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> bytes;
+  auto machine = builder.createTargetMachine();
+  if (!machine) {
+    llvm::consumeError(machine.takeError());
+    return bytes;
+  }
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  (*machine)->addPassesToEmitFile(passes, stream, nullptr, type);
+  std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  passes.run(*copy);
+  return bytes;
+}
+
+// From the lines of an object with the same code: which instruction each part of it is of.
+std::vector<CodeRange> ranges_of(const llvm::SmallVector<char, 0>& object, const char* entry) {
+  std::vector<CodeRange> ranges;
+  auto file = llvm::object::ObjectFile::createObjectFile(
+      llvm::MemoryBufferRef({object.data(), object.size()}, "heddle"));
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return ranges;
+  }
+  for (const llvm::object::SymbolRef symbol : (*file)->symbols()) {
+    const auto name = llvm::cantFail(symbol.getName());
+    if (name != kEntryName) continue;
+    const uint64_t begin = llvm::cantFail(symbol.getAddress());
+    const uint64_t size = llvm::object::ELFSymbolRef(symbol).getSize();
+    const auto section = llvm::cantFail(symbol.getSection())->getIndex();
+    const auto lines = llvm::DWARFContext::create(**file)->getLineInfoForAddressRange(
+        {begin, section}, size, llvm::DILineInfoSpecifier::FileLineInfoKind::RawValue);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const uint64_t from = lines[i].first - begin;
+      const uint64_t to = i + 1 < lines.size() ? lines[i + 1].first - begin : size;
+      const std::string& origin = lines[i].second.FileName;
+      if (!ranges.empty() && ranges.back().origin == origin) {
+        ranges.back().bytes += static_cast<int64_t>(to - from);
+      } else {
+        ranges.push_back({entry + from, static_cast<int64_t>(to - from), origin});
+      }
+    }
+  }
+  return ranges;
+}
+
 std::string text_of(llvm::Error error) { return llvm::toString(std::move(error)); }
 
 void compile(const JitRequest& request, JitResult& result) {
@@ -104,17 +154,12 @@ void compile(const JitRequest& request, JitResult& result) {
   emit_plan(request, features, *module);
   if (request.wants_text) {
     llvm::raw_string_ostream(result.ir) << *module;
-    auto target = machine->createTargetMachine();
-    if (target) {
-      llvm::SmallVector<char, 0> bytes;
-      llvm::raw_svector_ostream stream(bytes);
-      llvm::legacy::PassManager passes;
-      (*target)->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile);
-      std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);
-      passes.run(*copy);
-      result.assembly.assign(bytes.begin(), bytes.end());
-    }
+    const auto text = written(*machine, *module, llvm::CodeGenFileType::AssemblyFile);
+    const llvm::StringRef whole(text.data(), text.size());
+    result.assembly = whole.take_front(whole.find("\t.section\t.debug_")).str();
   }
+  llvm::SmallVector<char, 0> object;
+  if (request.wants_ranges) object = written(*machine, *module, llvm::CodeGenFileType::ObjectFile);
 #ifndef NDEBUG
   std::string problem;
   llvm::raw_string_ostream stream(problem);
@@ -129,6 +174,8 @@ void compile(const JitRequest& request, JitResult& result) {
   auto entry = (*jit)->lookup(kEntryName);
   if (!entry) return void(result.error = text_of(entry.takeError()));
   const auto address = entry->toPtr<Entry>();
+  if (request.wants_ranges)
+    result.ranges = ranges_of(object, reinterpret_cast<const char*>(address));
   result.code = std::make_unique<JitCode>(std::move(*jit), address);
 }
 

@@ -4,8 +4,10 @@
 #include <map>
 #include <tuple>
 
+#include "heddle/cpu/jit/llvm/internal/lines.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace heddle::cpu {
 namespace {
@@ -23,21 +25,26 @@ class Emitter {
         module_(module),
         context_(module.getContext()),
         b_(context_),
+        lines_(module),
         values_(plan_.nodes.size()),
         buffers_(plan_.buffers.size()) {}
 
   void run() {
     llvm::Type* pointer = b_.getPtrTy();
-    function_ = new_function(b_.getInt64Ty(), {pointer, pointer, pointer, pointer, pointer},
+    function_ = new_function(b_.getInt64Ty(), std::vector<llvm::Type*>(tables_.size(), pointer),
                              llvm::Function::ExternalLinkage, kEntryName);
+    if (request_.wants_text || request_.wants_ranges) lines_.begin(*function_);
     for (unsigned i = 0; i < tables_.size(); ++i) tables_[i] = function_->getArg(i);
     for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i] = base_of(plan_.buffers[i]);
     entry_ = b_.GetInsertBlock();
     failed_ = llvm::BasicBlock::Create(context_, "failed", function_);
+    exit_ = llvm::PHINode::Create(b_.getInt64Ty(), 0, "exit", failed_);
     emit(plan_.entry);
     b_.CreateRet(b_.getInt64(0));
     b_.SetInsertPoint(failed_);
-    b_.CreateRet(b_.getInt64(1));
+    b_.CreateRet(exit_);
+    if (exit_->getNumIncomingValues() == 0) failed_->eraseFromParent();
+    lines_.end();
   }
 
  private:
@@ -100,17 +107,25 @@ class Emitter {
     return out;
   }
 
+  llvm::DebugLoc line_of(const Node& node) {
+    return lines_.are_wanted() ? lines_.at(node.origin, plan_.origins[node.origin])
+                               : llvm::DebugLoc();
+  }
+
   void emit(BlockId block) {
     for (NodeId id : plan_.at(block).nodes) {
       const Node& node = plan_.at(id);
+      b_.SetCurrentDebugLocation(line_of(node));
+      if (request_.checks_bounds) check_bounds(id, node);
       switch (node.op) {
-        case Op::kFor: emit_for(id, node); break;
-        case Op::kForEach: node.shared.valid() ? share_loop(node) : emit_for(id, node); break;
+        case Op::kFor: emit_for(id); break;
+        case Op::kForEach: is_shared(node) ? share_loop(id) : emit_for(id); break;
         case Op::kWhile: emit_while(id, node); break;
         case Op::kSwitch: emit_switch(id, node); break;
         case Op::kResult:
           values_[id.value] = results_[plan_.args_of(node)[0].value][static_cast<size_t>(node.imm)];
           break;
+        case Op::kKernel: call_kernel(id, node); break;
         default: values_[id.value] = emit_node(node);
       }
     }
@@ -225,7 +240,6 @@ class Emitter {
                         buffers_[node.buffer2.value], llvm::MaybeAlign(1),
                         static_cast<uint64_t>(node.imm));
         return nullptr;
-      case Op::kKernel: call_kernel(node); return nullptr;
       default: return nullptr;
     }
   }
@@ -404,7 +418,57 @@ class Emitter {
     }
   }
 
-  void call_kernel(const Node& node) {
+  // Ends the run where `condition` is true.
+  void leave_if(llvm::Value* condition, Exit::Reason reason, NodeId id) {
+    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
+    exit_->addIncoming(b_.getInt64(static_cast<uint64_t>(Exit{reason, id}.code())),
+                       b_.GetInsertBlock());
+    b_.CreateCondBr(condition, failed_, next,
+                    llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+    b_.SetInsertPoint(next);
+  }
+
+  // In a loop that runs long: one load and a branch a turn.
+  void leave_if_stopped(NodeId id) {
+    if (!plan_.at(id).checks_stop || is_part_) return;
+    llvm::LoadInst* stop =
+        b_.CreateAlignedLoad(b_.getInt8Ty(), tables_[5], llvm::Align(1), "stop");
+    stop->setAtomic(llvm::AtomicOrdering::Monotonic);
+    leave_if(b_.CreateICmpNE(stop, b_.getInt8(0)), Exit::Reason::kStopped, id);
+  }
+
+  void check_bounds(NodeId id, const Node& node) {
+    const auto args = plan_.args_of(node);
+    const auto leave = [&](llvm::Value* condition) {
+      leave_if(condition, Exit::Reason::kOutOfBounds, id);
+    };
+    const auto check = [&](BufferId buffer, llvm::Value* index, int64_t width, int64_t step) {
+      const int64_t last = plan_.buffers[buffer.value].bytes / step - width;
+      llvm::Value* past =
+          last < 0 ? b_.getTrue()
+                   : b_.CreateICmpUGT(index, llvm::ConstantInt::get(index->getType(),
+                                                                    static_cast<uint64_t>(last)));
+      leave(past->getType()->isVectorTy() ? b_.CreateOrReduce(past) : past);
+    };
+    const int64_t element = bytes_of(node.type.scalar);
+    switch (node.op) {
+      case Op::kLoad:
+      case Op::kStore: check(node.buffer, value(args[0]), node.type.lanes, element); break;
+      case Op::kGather:
+      case Op::kScatter: check(node.buffer, value(args[0]), 1, element); break;
+      case Op::kCopy:
+        leave(b_.getInt1(node.imm > plan_.buffers[node.buffer.value].bytes ||
+                         node.imm > plan_.buffers[node.buffer2.value].bytes));
+        break;
+      case Op::kKernel:
+        for (size_t i = 0; i < args.size(); ++i)
+          check(plan_.kernels[static_cast<size_t>(node.imm)].buffers[i], value(args[i]), 1, 1);
+        break;
+      default: break;
+    }
+  }
+
+  void call_kernel(NodeId id, const Node& node) {
     const auto& buffers = plan_.kernels[static_cast<size_t>(node.imm)].buffers;
     llvm::ArrayType* table = llvm::ArrayType::get(b_.getPtrTy(), buffers.size());
     llvm::IRBuilder<> at_entry(entry_, entry_->begin());
@@ -421,13 +485,17 @@ class Emitter {
         b_.getInt64(reinterpret_cast<uint64_t>(request_.call_kernel)), b_.getPtrTy());
     llvm::Value* code = b_.CreateCall(
         signature, callee, {tables_[0], b_.getInt64(static_cast<uint64_t>(node.imm)), pointers});
-    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
-    b_.CreateCondBr(b_.CreateICmpEQ(code, b_.getInt64(0)), next, failed_);
-    b_.SetInsertPoint(next);
+    leave_if(b_.CreateICmpNE(code, b_.getInt64(0)), Exit::Reason::kKernelFailed, id);
+  }
+
+  // A part has no way to end the run, which a check of bounds must.
+  [[nodiscard]] bool is_shared(const Node& node) const {
+    return node.shared.valid() && !request_.checks_bounds;
   }
 
   // The body becomes a function of its own. What it needs goes through a frame in memory.
-  void share_loop(const Node& node) {
+  void share_loop(NodeId loop) {
+    const Node& node = plan_.at(loop);
     const auto args = plan_.args_of(node);
     const SharedLoop& shared = plan_.shared_loops[node.shared.value];
     llvm::Value *from = value(args[0]), *to = value(args[1]);
@@ -444,7 +512,7 @@ class Emitter {
     llvm::Value* frame = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(layout);
     for (unsigned i = 0; i < contents.size(); ++i)
       b_.CreateStore(contents[i], b_.CreateStructGEP(layout, frame, i));
-    llvm::Function* part = part_of(node, layout, captured);
+    llvm::Function* part = part_of(loop, layout, captured);
     llvm::Type *pointer = b_.getPtrTy(), *index = b_.getInt64Ty();
     b_.CreateCall(
         llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, index, index, index}, false),
@@ -452,8 +520,9 @@ class Emitter {
         {part, frame, from, to, b_.getInt64(static_cast<uint64_t>(shared.chunk))});
   }
 
-  llvm::Function* part_of(const Node& node, llvm::StructType* layout,
+  llvm::Function* part_of(NodeId loop, llvm::StructType* layout,
                           const std::vector<NodeId>& captured) {
+    const Node& node = plan_.at(loop);
     const llvm::IRBuilderBase::InsertPointGuard back(b_);
     const auto values = values_, buffers = buffers_;
     const auto tables = tables_;
@@ -461,6 +530,9 @@ class Emitter {
     function_ = new_function(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()},
                              llvm::Function::InternalLinkage, "part");
     entry_ = b_.GetInsertBlock();
+    const Lines::Inside lines(lines_, *function_);
+    b_.SetCurrentDebugLocation(line_of(node));
+    is_part_ = true;
     const auto content = [&](size_t i) {
       const auto number = static_cast<unsigned>(i);
       return b_.CreateLoad(layout->getElementType(number),
@@ -471,8 +543,9 @@ class Emitter {
       values_[captured[i].value] = content(tables_.size() + i);
     for (BufferId buffer : plan_.shared_loops[node.shared.value].buffers)
       buffers_[buffer.value] = base_of(plan_.buffers[buffer.value]);
-    emit_turns(node, function_->getArg(1), function_->getArg(2), {});
+    emit_turns(loop, function_->getArg(1), function_->getArg(2), {});
     b_.CreateRetVoid();
+    is_part_ = false;
     llvm::Function* part = function_;
     std::tie(function_, entry_) = outer;
     values_ = values;
@@ -481,15 +554,16 @@ class Emitter {
     return part;
   }
 
-  void emit_for(NodeId id, const Node& node) {
-    const std::vector<llvm::Value*> args = values(plan_.args_of(node));
-    emit_turns(node, args[0], args[1], std::span(args).subspan(2));
-    results_[id.value] = values(plan_.at(plan_.blocks_of(node)[0]).yields);
+  void emit_for(NodeId id) {
+    const std::vector<llvm::Value*> args = values(plan_.args_of(plan_.at(id)));
+    emit_turns(id, args[0], args[1], std::span(args).subspan(2));
+    results_[id.value] = values(plan_.at(plan_.blocks_of(plan_.at(id))[0]).yields);
   }
 
   // Bounds are known and there is at least one turn.
-  void emit_turns(const Node& node, llvm::Value* from, llvm::Value* to,
+  void emit_turns(NodeId id, llvm::Value* from, llvm::Value* to,
                   std::span<llvm::Value* const> initial) {
+    const Node& node = plan_.at(id);
     const Block& body = plan_.at(plan_.blocks_of(node)[0]);
     llvm::BasicBlock* before = b_.GetInsertBlock();
     llvm::BasicBlock* loop = llvm::BasicBlock::Create(context_, "for", function_);
@@ -502,6 +576,7 @@ class Emitter {
       values_[body.parameters[i].value] = phis.back();
     }
     emit(plan_.blocks_of(node)[0]);
+    leave_if_stopped(id);
     llvm::BasicBlock* last = b_.GetInsertBlock();
     llvm::Value* next = b_.CreateAdd(phis[0], b_.getInt64(static_cast<uint64_t>(node.imm)), "",
                                      /*HasNUW=*/true, /*HasNSW=*/true);
@@ -534,6 +609,7 @@ class Emitter {
     b_.CreateCondBr(value(condition.yields[0]), turn, after);
     b_.SetInsertPoint(turn);
     emit(plan_.blocks_of(node)[1]);
+    leave_if_stopped(id);
     for (size_t i = 0; i < args.size(); ++i)
       phis[i]->addIncoming(value(body.yields[i]), b_.GetInsertBlock());
     b_.CreateBr(head);
@@ -571,12 +647,15 @@ class Emitter {
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
-  std::array<llvm::Value*, 5> tables_{};  // what an Entry is given
+  Lines lines_;
+  std::array<llvm::Value*, 6> tables_{};  // what an Entry is given
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  llvm::BasicBlock* failed_ = nullptr;  // of the program's function: parts call no kernels
-  std::vector<llvm::Value*> values_;    // by node
-  std::vector<llvm::Value*> buffers_;   // by buffer
+  llvm::BasicBlock* failed_ = nullptr;    // of the program's function: parts end by themselves
+  llvm::PHINode* exit_ = nullptr;         // in failed_: the code of the Exit
+  bool is_part_ = false;                  // of a loop that threads share
+  std::vector<llvm::Value*> values_;      // by node
+  std::vector<llvm::Value*> buffers_;     // by buffer
   std::map<uint32_t, std::vector<llvm::Value*>> results_;  // by control node
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/evaluation/internal/plan.h"
 #include "heddle/hlo/internal/random_source.h"
 
@@ -22,8 +23,8 @@ struct Arguments {
 class EvaluationRun {
  public:
   // `plan` outlives the run.
-  explicit EvaluationRun(const EvaluationPlan& plan, uint64_t seed = 0)
-      : plan_(plan), frames_(plan.routines.size()), seed_(seed) {}
+  explicit EvaluationRun(const EvaluationPlan& plan, RunOptions options = {})
+      : plan_(plan), frames_(plan.routines.size()), options_(std::move(options)) {}
 
   // The value of a computation that the plan reaches; types of the arguments were checked. See
   // Caller for `result`.
@@ -34,7 +35,9 @@ class EvaluationRun {
 
   [[nodiscard]] const EvaluationPlan& plan() const { return plan_; }
   // See RandomSource.
-  [[nodiscard]] uint64_t seed() const { return seed_; }
+  [[nodiscard]] uint64_t seed() const { return options_.seed; }
+  // errors: Cancelled, in this instruction
+  [[nodiscard]] Status check_stop(const Instruction& instruction) const;
   WideCounter advance_random(uint64_t by) { return std::exchange(random_, advanced(random_, by)); }
 
  private:
@@ -65,7 +68,7 @@ class EvaluationRun {
 
   const EvaluationPlan& plan_;
   std::vector<Frame> frames_;
-  const uint64_t seed_;
+  const RunOptions options_;
   WideCounter random_;
   struct Lifted {
     std::shared_ptr<const EvaluationPlan> plan;

@@ -1,0 +1,160 @@
+#include "heddle/cpu/backend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "heddle/base/strings.h"
+#include "heddle/cpu/jit/jit.h"
+#include "heddle/hlo/text.h"
+#include "heddle/runtime/transfer.h"
+
+namespace heddle::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::BufferPtr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kEndless[] = R"(HloModule endless
+  body { p = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(p), index=0
+    x = f32[4] get-tuple-element(p), index=1 y = f32[4] add(x, x)
+    ROOT t = (s32[], f32[4]) tuple(i, y) }
+  condition { p = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(p), index=0
+    zero = s32[] constant(0) ROOT c = pred[] compare(i, zero), direction=EQ }
+  ENTRY main { i = s32[] parameter(0) x = f32[4] parameter(1) t = (s32[], f32[4]) tuple(i, x)
+    forever = (s32[], f32[4]) while(t), condition=condition, body=body,
+      metadata={source_file="some/train.cc" source_line=41}
+    ROOT r = f32[4] get-tuple-element(forever), index=1 })";
+
+constexpr char kSum[] = R"(HloModule sum
+  ENTRY main { x = f32[64] parameter(0) y = f32[64] parameter(1) s = f32[64] add(x, y)
+    ROOT t = f32[64] multiply(s, y) })";
+
+hlo::Module parsed(const char* text) { return hlo::parse_text(text).value(); }
+
+class CpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!find_code_generator().ok()) GTEST_SKIP() << "no LLVM";
+  }
+  void use(const CpuOptions& options) { backend_ = make_cpu(options); }
+  runtime::Device& device() { return *backend_->devices()[0]; }
+  std::shared_ptr<runtime::Executable> compiled(const char* text) {
+    return backend_->compile(parsed(text), {}, device()).value();
+  }
+  BufferPtr up(const Literal& value) { return to_device(device(), value, "test").value(); }
+  std::vector<BufferPtr> endless_arguments() {
+    return {up(Literal::scalar(s32, int64_t{0})), up(Literal(Shape(f32, {4})))};
+  }
+
+  std::unique_ptr<runtime::Backend> backend_ = make_cpu();
+};
+
+// Asks after a moment.
+class AskLater {
+ public:
+  AskLater()
+      : thread_([this] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          source_.request_stop();
+        }) {}
+  ~AskLater() { thread_.join(); }
+  AskLater(const AskLater&) = delete;
+  AskLater& operator=(const AskLater&) = delete;
+  StopToken token() { return source_.token(); }
+
+ private:
+  StopSource source_;
+  std::thread thread_;
+};
+
+TEST_F(CpuTest, AnEndlessLoopEndsAtItsLineWhenAsked) {
+  const auto endless = compiled(kEndless);
+  AskLater ask;
+  const auto result = endless->execute(endless_arguments(), {.stop = ask.token()});
+  EXPECT_EQ(result.status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(base::message_of(result.status()), "run endless: stopped in forever [train.cc:41]");
+}
+
+TEST_F(CpuTest, APendingResultTellsThatItsRunWasStopped) {
+  use({.asynchronous = true});
+  const auto endless = compiled(kEndless);
+  AskLater ask;
+  auto arguments = endless_arguments();
+  const auto result = endless->execute(arguments, {.donate = {1}, .stop = ask.token()}).value();
+  EXPECT_TRUE(arguments[1]->is_deleted()) << "as of any run that was started";
+  EXPECT_EQ(result[0]->await().code(), StatusCode::kCancelled);
+}
+
+TEST_F(CpuTest, ARunThatIsStoppedBeforeItBeginsTakesNothing) {
+  const auto endless = compiled(kEndless);
+  StopSource source;
+  source.request_stop();
+  auto arguments = endless_arguments();
+  const auto result = endless->execute(arguments, {.donate = {1}, .stop = source.token()});
+  EXPECT_EQ(result.status().code(), StatusCode::kCancelled);
+  EXPECT_FALSE(arguments[1]->is_deleted());
+}
+
+TEST_F(CpuTest, SaysWhatAProgramCosts) {
+  const runtime::ProgramCost cost = compiled(kSum)->cost();
+  EXPECT_EQ(cost.argument_bytes, 512);
+  EXPECT_EQ(cost.result_bytes, 256);
+  EXPECT_EQ(cost.scratch_bytes, 0);
+  EXPECT_EQ(cost.peak_bytes, 768);
+  EXPECT_EQ(cost.flops, 128);
+  EXPECT_EQ(cost.bytes_accessed, 768);
+  EXPECT_EQ(compiled(kEndless)->cost().flops, std::nullopt) << "nobody knows how many turns";
+}
+
+std::string text_of(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST_F(CpuTest, DumpsEachStage) {
+  const fs::path folder = fs::path(::testing::TempDir()) / base::cat("dump", getpid());
+  use({.dump_folder = folder});
+  (void)compiled(kEndless);
+  std::map<std::string, std::string> texts;  // by ending
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    texts[name.substr(name.find('.') + 1)] = text_of(entry.path());
+    EXPECT_THAT(name, HasSubstr("-endless."));
+  }
+  EXPECT_EQ(texts.size(), 5u);
+  EXPECT_THAT(texts["before.hlo"], HasSubstr("while("));
+  EXPECT_THAT(texts["flat.hlo"], HasSubstr("while("));
+  EXPECT_THAT(texts["plan"],
+              HasSubstr("forever [train.cc:41]: while of an unknown number of turns"));
+  EXPECT_THAT(texts["ll"], AllOf(HasSubstr("define"), HasSubstr("forever [train.cc:41]")));
+  EXPECT_THAT(texts["s"], HasSubstr("forever [train.cc:41]"));
+  fs::remove_all(folder);
+}
+
+TEST_F(CpuTest, NamesItsCodeForPerf) {
+  use({.names_code = true});
+  (void)compiled(kSum);
+  const fs::path map = base::cat("/tmp/perf-", getpid(), ".map");
+  EXPECT_THAT(text_of(map), HasSubstr(" heddle:sum s\n"));
+  fs::remove(map);
+}
+
+TEST_F(CpuTest, CheckedCodeGivesTheSame) {
+  use({.checks_bounds = true});
+  const Literal x = Literal::from<float>(Shape(f32, {64}), std::vector<float>(64, 2.0f));
+  const auto result = compiled(kSum)->execute(std::vector{up(x), up(x)}).value();
+  EXPECT_EQ(to_host(*result[0], "test")->values<float>()[63], 8);
+}
+
+}  // namespace
+}  // namespace heddle::cpu

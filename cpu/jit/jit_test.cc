@@ -1,0 +1,105 @@
+#include "heddle/cpu/jit/jit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/cpu/plan/builder.h"
+#include "heddle/cpu/plan/cost.h"
+
+namespace heddle::cpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Type kOne = {Scalar::kF32, 1};
+
+class JitTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!find_code_generator().ok()) GTEST_SKIP() << "no LLVM";
+    plan_.origins.push_back({.name = "negate.1", .file = "a/train.cc", .line = 41});
+  }
+  Exit run(const JitRequest& request) {
+    JitResult result = compile_plan(request).value();
+    void* results[] = {result_};
+    const void* arguments[] = {argument_};
+    return Exit::of(result.code->entry()(nullptr, nullptr, const_cast<void* const*>(arguments),
+                                         results, nullptr, &stop_));
+  }
+  // result[to] = -argument[from]
+  void negate(NodeId from, NodeId to) {
+    const PlanBuilder::For made_for(b_, 1);
+    b_.store(out_, to, b_.unary(Op::kNeg, b_.load(in_, kOne, from)));
+  }
+
+  Plan plan_;
+  PlanBuilder b_{plan_};
+  BufferId in_ = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 16});
+  BufferId out_ = b_.buffer({.kind = BufferInfo::Kind::kResult, .bytes = 16});
+  float argument_[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  float result_[8] = {};
+  std::atomic<bool> stop_ = false;
+};
+
+TEST_F(JitTest, AnAccessInsideIsNoError) {
+  negate(b_.index(3), b_.index(3));
+  EXPECT_EQ(run({.plan = &plan_, .checks_bounds = true}).reason, Exit::Reason::kNone);
+  EXPECT_EQ(result_[3], -4);
+}
+
+TEST_F(JitTest, AnAccessOutsideEndsTheRunAtItsNode) {
+  for (const auto& [from, to, op] :
+       {std::tuple(4, 0, Op::kLoad), std::tuple(-1, 0, Op::kLoad), std::tuple(0, 4, Op::kStore)}) {
+    SetUp();
+    plan_ = Plan();
+    plan_.origins.push_back({.name = "negate.1"});
+    PlanBuilder b(plan_);
+    in_ = b.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 16});
+    out_ = b.buffer({.kind = BufferInfo::Kind::kResult, .bytes = 16});
+    b.store(out_, b.index(to), b.unary(Op::kNeg, b.load(in_, kOne, b.index(from))));
+    const Exit exit = run({.plan = &plan_, .checks_bounds = true});
+    ASSERT_EQ(exit.reason, Exit::Reason::kOutOfBounds) << from << " to " << to;
+    EXPECT_EQ(plan_.at(exit.node).op, op);
+  }
+}
+
+TEST_F(JitTest, AVectorThatEndsOutsideIsFound) {
+  b_.store(out_, b_.index(1), b_.load(in_, {Scalar::kF32, 4}, b_.index(0)));
+  EXPECT_EQ(run({.plan = &plan_, .checks_bounds = true}).reason, Exit::Reason::kOutOfBounds);
+}
+
+TEST_F(JitTest, ALongLoopEndsWhereItIsAskedTo) {
+  const PlanBuilder::For made_for(b_, 1);
+  const NodeId start[] = {b_.number(kOne, 1)};
+  const auto head = b_.begin_while(start);
+  const auto body =
+      b_.begin_body(b_.compare(Predicate::kGt, head.parameters[0], b_.number(kOne, 0)));
+  const NodeId next[] = {body.parameters[0]};
+  b_.store(out_, b_.index(0), b_.end_while(next)[0]);
+  mark_stops(plan_);
+  stop_ = true;
+  const Exit exit = run({.plan = &plan_});
+  ASSERT_EQ(exit.reason, Exit::Reason::kStopped);
+  EXPECT_EQ(to_string(plan_.origins[plan_.at(exit.node).origin]), "negate.1 [train.cc:41]");
+}
+
+TEST_F(JitTest, CodeAndTextSayWhatTheyAreOf) {
+  negate(b_.index(0), b_.index(0));
+  const JitResult result =
+      compile_plan({.plan = &plan_, .wants_text = true, .wants_ranges = true}).value();
+  EXPECT_THAT(result.ir, HasSubstr("negate.1 [train.cc:41]"));
+  EXPECT_THAT(result.assembly, HasSubstr("negate.1 [train.cc:41]"));
+  int64_t bytes = 0;
+  bool is_named = false;
+  for (const CodeRange& range : result.ranges) {
+    EXPECT_GT(range.bytes, 0);
+    bytes += range.bytes;
+    is_named |= range.origin == "negate.1 [train.cc:41]";
+  }
+  EXPECT_TRUE(is_named);
+  EXPECT_GT(bytes, 8);
+  EXPECT_EQ(reinterpret_cast<const void*>(result.code->entry()), result.ranges.at(0).begin);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
