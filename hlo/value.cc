@@ -1,4 +1,4 @@
-#include "heddle/hlo/value.h"
+#include "heddle/hlo/internal/value.h"
 
 #include <algorithm>
 
@@ -71,7 +71,13 @@ Module Writer::finish(ComputationId entry) && {
   return std::move(module_);
 }
 
-const Shape& Value::shape() const { return graph_->at(id_).shape; }
+Shape Value::shape() const { return graph_->at(id_).shape; }
+DType Value::dtype() const { return graph_->at(id_).shape.dtype(); }
+int64_t Value::rank() const { return graph_->at(id_).shape.rank(); }
+Dims Value::sizes() const { return graph_->at(id_).shape.dimensions(); }
+int64_t Value::size(int64_t dimension) const {
+  return graph_->at(id_).shape.dimension(dimension);
+}
 Value Value::number(double value) const { return graph_->number(dtype(), value); }
 
 Graph::Graph(Writer& writer, std::string name)
@@ -110,6 +116,11 @@ Values Graph::op_of_many(Opcode opcode, const Values& operands, Attrs attrs,
   const Value result = op(opcode, operands, std::move(attrs), std::move(called));
   if (!result.shape().is_tuple()) return {result};
   return elements(result);
+}
+
+Value Graph::with_frontend_attributes(const Value& x, const FrontendAttributes& attributes) {
+  builder_.mutable_at(x.id()).extras.mutate().frontend_attributes = attributes;
+  return x;
 }
 
 Value Graph::element(const Value& tuple, int64_t index) {

@@ -72,11 +72,12 @@ class Value {
 
   [[nodiscard]] Graph& graph() const { return *graph_; }
   [[nodiscard]] InstructionId id() const { return id_; }
-  [[nodiscard]] const Shape& shape() const;
-  [[nodiscard]] DType dtype() const { return shape().dtype(); }
-  [[nodiscard]] int64_t rank() const { return shape().rank(); }
-  [[nodiscard]] const Dims& sizes() const { return shape().dimensions(); }
-  [[nodiscard]] int64_t size(int64_t dimension) const { return shape().dimension(dimension); }
+  // By value: what the graph holds moves when it grows.
+  [[nodiscard]] Shape shape() const;
+  [[nodiscard]] DType dtype() const;
+  [[nodiscard]] int64_t rank() const;
+  [[nodiscard]] Dims sizes() const;
+  [[nodiscard]] int64_t size(int64_t dimension) const;
   // A scalar of this element type.
   [[nodiscard]] Value number(double value) const;
 
@@ -107,6 +108,7 @@ class Graph {
   Values op_of_many(Opcode opcode, const Values& operands, Attrs attrs = {},
                     std::vector<ComputationId> called = {});
   Value append(Instruction instruction) { return wrap(builder_.append(std::move(instruction))); }
+  Value with_frontend_attributes(const Value& x, const FrontendAttributes& attributes);
 
   Value tuple(const Values& elements) { return op(Opcode::kTuple, elements); }
   Value element(const Value& tuple, int64_t index);
