@@ -4,7 +4,7 @@
 // A slot for a rule has no default: leaving one out does not compile. A slot that has no rule says
 // why, in words that users will read:
 //   .evaluate = No{"rng: its stream is not specified; use rng-bit-generator"}.
-// Derivatives have records of their own, in hlo/internal/derivative.h.
+// Derivatives have records of their own, in hlo/derivative.h.
 #pragma once
 
 #include <span>
@@ -15,28 +15,9 @@
 #include "heddle/base/status.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/module.h"
+#include "heddle/hlo/slot.h"
 
 namespace heddle::hlo {
-
-// Why a slot has no rule.
-struct No {
-  const char* reason;
-};
-
-// A rule or the reason for having none.
-template <class Fn>
-class Slot {
- public:
-  constexpr Slot(Fn rule) : rule_(rule) {}
-  constexpr Slot(No no) : reason_(no.reason) {}
-  constexpr explicit operator bool() const { return rule_ != nullptr; }
-  [[nodiscard]] constexpr Fn rule() const { return rule_; }
-  [[nodiscard]] constexpr const char* reason() const { return reason_; }
-
- private:
-  Fn rule_ = nullptr;
-  const char* reason_ = "";
-};
 
 // What a shape rule sees.
 class InferArgs {

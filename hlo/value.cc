@@ -1,6 +1,8 @@
-#include "heddle/hlo/internal/value.h"
+#include "heddle/hlo/value.h"
 
 #include <algorithm>
+
+#include "heddle/hlo/builder.h"
 
 namespace heddle::hlo {
 namespace {
@@ -75,13 +77,21 @@ Shape Value::shape() const { return graph_->at(id_).shape; }
 DType Value::dtype() const { return graph_->at(id_).shape.dtype(); }
 int64_t Value::rank() const { return graph_->at(id_).shape.rank(); }
 Dims Value::sizes() const { return graph_->at(id_).shape.dimensions(); }
-int64_t Value::size(int64_t dimension) const {
-  return graph_->at(id_).shape.dimension(dimension);
-}
+int64_t Value::size(int64_t dimension) const { return graph_->at(id_).shape.dimension(dimension); }
 Value Value::number(double value) const { return graph_->number(dtype(), value); }
 
 Graph::Graph(Writer& writer, std::string name)
-    : writer_(writer), builder_(writer.module(), std::move(name)) {}
+    : writer_(writer),
+      builder_(std::make_unique<ComputationBuilder>(writer.module(), std::move(name))) {}
+Graph::~Graph() = default;
+
+Value Graph::parameter(const Shape& shape) { return wrap(builder_->parameter(shape)); }
+Value Graph::constant(Literal literal) { return wrap(builder_->constant(std::move(literal))); }
+Value Graph::append(Instruction instruction) {
+  return wrap(builder_->append(std::move(instruction)));
+}
+void Graph::set_location(SourceLocation at) { builder_->set_location(at); }
+const Instruction& Graph::at(InstructionId id) const { return builder_->at(id); }
 
 Value Graph::number(DType dtype, double value) { return constant(Literal::scalar(dtype, value)); }
 
@@ -105,7 +115,7 @@ Value Graph::op(Opcode opcode, const Values& operands, Attrs attrs,
   std::vector<InstructionId> ids;
   ids.reserve(operands.size());
   for (const Value& each : operands) ids.push_back(each.id());
-  auto id = builder_.add(opcode, ids, std::move(attrs), std::move(called), declared);
+  auto id = builder_->add(opcode, ids, std::move(attrs), std::move(called), declared);
   if (id.ok()) return wrap(*id);
   writer_.fail(base::internal_error(base::message_of(id.status())));
   return declared ? zeros(*declared) : number(f32, 0);
@@ -119,7 +129,7 @@ Values Graph::op_of_many(Opcode opcode, const Values& operands, Attrs attrs,
 }
 
 Value Graph::with_frontend_attributes(const Value& x, const FrontendAttributes& attributes) {
-  builder_.mutable_at(x.id()).extras.mutate().frontend_attributes = attributes;
+  builder_->mutable_at(x.id()).extras.mutate().frontend_attributes = attributes;
   return x;
 }
 
@@ -140,7 +150,7 @@ ComputationId Graph::finish(const Values& results) && {
   return std::move(*this).finish_with(tuple(results));
 }
 ComputationId Graph::finish_with(const Value& result) && {
-  return writer_.add(std::move(builder_).finish(result.id()));
+  return writer_.add(std::move(*builder_).finish(result.id()));
 }
 
 Value unary(Opcode opcode, const Value& x) { return x.graph().op(opcode, {x}); }

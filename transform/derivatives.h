@@ -6,7 +6,7 @@
 //              (residuals.., ct..) -> dx..     pullback
 //   vjp        (x.., ct..) -> (y.., ct of x..) both at once, for gradients
 //
-// The rules of ops are in hlo/internal/derivative.h. Reverse mode is the transpose of what jvp
+// The rules of ops are in hlo/derivative.h. Reverse mode is the transpose of what jvp
 // writes. A loop that is differentiated in reverse is two: one that keeps what its tangents read
 // (residuals), and one that goes the other way. What the tangents read is kept once: inputs of the
 // loop and what does not change in it are not stacked.
@@ -15,12 +15,17 @@
 // the parameters themselves. Integers and pred have no tangents.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::transform {
+
+// The frontend attribute of a call of which reverse mode keeps the operands alone: what its
+// tangents read is computed again on the way back.
+inline constexpr std::string_view kCheckpointAttribute = "heddle.checkpoint";
 
 // (parameters.., tangents of those in `of`) -> (results.., a tangent of each result). Tangents of
 // results that have none are zeros.

@@ -16,6 +16,19 @@ Derivative between_devices() {
 
 }  // namespace
 
+const Computation& JvpArgs::called(size_t which) const {
+  return graph.writer().module().at(of.called[which]);
+}
+Value JvpArgs::full_dx(size_t i) const { return dx[i] ? dx[i] : graph.zeros(x[i].shape()); }
+Value JvpArgs::again(const Values& operands) const {
+  return graph.op(of.opcode, operands, of.attrs, of.called, &of.shape);
+}
+
+bool TransposeArgs::is_linear(size_t i) const { return x[i].is_absent(); }
+const Computation& TransposeArgs::called(size_t which) const {
+  return graph.writer().module().at(of.called[which]);
+}
+
 Value add(const Value& a, const Value& b) { return a ? (b ? a + b : a) : b; }
 
 Derivative derivative_of(Opcode opcode) {

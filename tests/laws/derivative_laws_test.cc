@@ -6,7 +6,7 @@
 #include <random>
 
 #include "heddle/base/strings.h"
-#include "heddle/hlo/internal/derivative.h"
+#include "heddle/hlo/derivative.h"
 #include "heddle/hlo/text.h"
 #include "heddle/tests/laws/derivative_checks.h"
 #include "heddle/tests/laws/samples.h"

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/internal/derivative.h"
+#include "heddle/hlo/derivative.h"
 #include "heddle/hlo/op.h"
 #include "heddle/tests/laws/function_samples.h"
 #include "heddle/tests/laws/public_functions.h"
@@ -158,7 +158,7 @@ std::string lowering_words(const Recorded& recorded) {
 }
 
 // Of what runs computations the rules stand where modules are rewritten.
-std::string derivative_of(Opcode op) {
+std::string has_derivative(Opcode op) {
   const hlo::Slot<hlo::JvpFn> slot = hlo::derivative_of(op).jvp;
   const bool is_region = op == Opcode::kScan || op == Opcode::kConditional || op == Opcode::kWhile;
   if (slot || is_region || is_plumbing(op)) return "yes";
@@ -172,7 +172,7 @@ std::string derivative_words(const Facts& facts) {
   std::string status = "yes";
   for (Opcode op : facts.usual->opcodes) {
     if (is_plumbing(op) || op == Opcode::kConstant) continue;
-    std::string of_op = derivative_of(op);
+    std::string of_op = has_derivative(op);
     if (of_op != "yes") return of_op;
   }
   return status;
@@ -192,7 +192,7 @@ bool is_recorded(const PublicHeader& header, const PublicFunction& function) {
 }
 
 std::vector<PublicHeader> surface() {
-  return public_headers({"trace", "scan", "linalg", "special", "random", "nn"});
+  return public_headers({"trace", "scan", "grad", "linalg", "special", "random", "nn"});
 }
 
 // ----- the page
@@ -310,7 +310,7 @@ void write_opcodes(std::string& out) {
     base::append(out, "| `", to_string(opcode), "` | ", cell(operand_words(opcode)), " | ",
                  attributes_of(opcode), " | ", type_words(facts.types), " | ",
                  def.evaluate ? "yes" : cell(base::cat("no: ", def.evaluate.reason())), " | ",
-                 facts.gives_floats ? cell(derivative_of(opcode)) : "none: not to floats", " |\n");
+                 facts.gives_floats ? cell(has_derivative(opcode)) : "none: not to floats", " |\n");
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/hlo/internal/derivative.h"
+#include "heddle/hlo/derivative.h"
 
 namespace heddle::transform {
 
@@ -65,6 +65,29 @@ Status without_transpose(const Instruction& instruction, std::string_view why) {
 
 }  // namespace
 
+// Behind a barrier, with the cotangents: what is computed again is not found to be equal to what
+// was computed before, and not computed before it is wanted.
+StatusOr<Values> Backward::of_call(Graph& graph, const Instruction& call, const Values& operands,
+                                   const Values& ct) {
+  Values given;
+  for (const Values* all : {&operands, &ct}) {
+    for (const Value& each : *all) {
+      if (each) given.push_back(each);
+    }
+  }
+  const Values behind = graph.elements(graph.op(Opcode::kOptBarrier, {graph.tuple(given)}));
+  size_t next = 0;
+  const auto moved = [&](const Values& all) {
+    Values out;
+    for (const Value& each : all) out.push_back(each ? behind[next++] : Value());
+    return out;
+  };
+  const Values parameters = moved(operands), cotangents = moved(ct);
+  HEDDLE_ASSIGN_OR_RETURN(Result out,
+                          run(graph, source_.at(call.called[0]), parameters, cotangents));
+  return std::move(out.ct);
+}
+
 StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computation,
                                       const Instruction& instruction, const Values& operands,
                                       const Values& ct) {
@@ -73,6 +96,7 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
       return transpose_of_scan(*this, graph, computation, instruction, operands, ct);
     case Opcode::kConditional:
       return transpose_of_conditional(*this, graph, computation, instruction, operands, ct);
+    case Opcode::kCall: return of_call(graph, instruction, operands, ct);
     case Opcode::kWhile:
       return without_transpose(
           instruction,

@@ -1,6 +1,6 @@
 #include "heddle/transform/derivatives.h"
 
-#include "heddle/hlo/internal/derivative.h"
+#include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/scan_parts.h"

@@ -1,6 +1,7 @@
 #include "heddle/transform/derivatives/internal/forward.h"
 
-#include "heddle/hlo/internal/derivative.h"
+#include "heddle/hlo/derivative.h"
+#include "heddle/transform/derivatives.h"
 
 namespace heddle::transform {
 
@@ -37,6 +38,13 @@ bool has_tangents(const Duals& duals) {
 Status without_derivative(const Instruction& instruction, std::string_view why) {
   return at_line(base::unimplemented(to_string(instruction.opcode), ": has no derivative: ", why),
                  instruction);
+}
+
+bool is_checkpoint(const Instruction& call) {
+  for (const auto& [key, value] : call.extras->frontend_attributes) {
+    if (key == kCheckpointAttribute) return true;
+  }
+  return false;
 }
 
 std::vector<Shape> operand_shapes(const Computation& computation, const Instruction& instruction) {
@@ -92,9 +100,45 @@ StatusOr<Duals> Forward::by_rule(Graph& graph, const Instruction& instruction,
   return out;
 }
 
+StatusOr<Duals> Forward::checkpointed(Graph& graph, const Instruction& call,
+                                      const std::vector<Shape>& shapes, const Duals& operands) {
+  Duals out = plain(graph, call, shapes, operands);
+  if (const Status why = reason_in(operands); !why.ok()) return poisoned(std::move(out), why);
+  const Computation computation = source_.at(call.called[0]);
+  Graph inside(source_.into(), computation.name + ".tangent");
+  Duals parameters;
+  Values given;
+  for (const Dual& each : operands) {
+    parameters.push_back({inside.parameter(each.x.shape())});
+    given.push_back(each.x);
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].dx.is_absent()) continue;
+    parameters[i].dx = inside.parameter(operands[i].x.shape());
+    given.push_back(operands[i].dx);
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const Duals results, run(inside, computation, parameters));
+  if (const Status why = reason_in(results); !why.ok()) return poisoned(std::move(out), why);
+  Values tangents;
+  for (const Dual& each : results) {
+    if (each.dx) tangents.push_back(each.dx);
+  }
+  if (tangents.empty()) return out;
+  const hlo::ComputationId id = std::move(inside).finish(tangents);
+  const Values made = graph.op_of_many(Opcode::kCall, given, hlo::CallAttrs{}, {id});
+  size_t next = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (results[i].dx) out[i].dx = made[next++];
+  }
+  return out;
+}
+
 StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
                                  const Instruction& instruction, const Duals& operands) {
   const std::vector<Shape> shapes = operand_shapes(computation, instruction);
+  if (instruction.opcode == Opcode::kCall && is_checkpoint(instruction) && has_tangents(operands) &&
+      mode_ == Mode::kApart)
+    return checkpointed(graph, instruction, shapes, operands);
   if (instruction.opcode == Opcode::kCall)
     return run(graph, source_.at(instruction.called[0]), operands);
   if (!has_tangents(operands)) return plain(graph, instruction, shapes, operands);

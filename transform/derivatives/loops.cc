@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <map>
 
-#include "heddle/hlo/internal/derivative.h"
+#include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/scan_parts.h"
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 
-#include "heddle/hlo/internal/derivative.h"
+#include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/internal/scan_parts.h"
 

@@ -3,7 +3,9 @@
 
 #include <optional>
 
-#include "heddle/hlo/internal/derivative.h"
+#include "heddle/hlo/derivative.h"
+#include "heddle/hlo/op.h"
+#include "heddle/hlo/value.h"
 
 namespace heddle::hlo {
 

@@ -34,6 +34,10 @@ class Backward {
                               const hlo::Instruction& instruction, const Values& operands,
                               const Values& ct);
 
+  // Of a call of tangents: what it reads of values is computed here.
+  StatusOr<Values> of_call(Graph& graph, const hlo::Instruction& call, const Values& operands,
+                           const Values& ct);
+
   Source source_;
 };
 

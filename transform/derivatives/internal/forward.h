@@ -41,6 +41,9 @@ class Forward {
               const Duals& operands);
   StatusOr<Duals> derived(Graph& graph, const hlo::Computation& computation,
                           const hlo::Instruction& instruction, const Duals& operands);
+  // A call whose inside is computed again on the way back: nothing in it is kept.
+  StatusOr<Duals> checkpointed(Graph& graph, const hlo::Instruction& call,
+                               const std::vector<Shape>& shapes, const Duals& operands);
   StatusOr<Duals> by_rule(Graph& graph, const hlo::Instruction& instruction,
                           const std::vector<Shape>& shapes, const Duals& operands);
 

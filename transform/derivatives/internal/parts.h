@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "heddle/hlo/internal/value.h"
+#include "heddle/hlo/value.h"
 
 namespace heddle::transform {
 

@@ -1,11 +1,11 @@
-// What algorithms on batches of matrices are written in: values (hlo/internal/value.h), and what they need
+// What algorithms on batches of matrices are written in: values (hlo/value.h), and what they need
 // beside those. Reductions here keep the dimensions, with size 1.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "heddle/hlo/internal/value.h"
+#include "heddle/hlo/value.h"
 
 namespace heddle::transform::lapack {
 

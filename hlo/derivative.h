@@ -5,17 +5,23 @@
 //
 // Rules are written as formulas on Values. A tangent that is absent is zero and costs nothing;
 // integers and pred have none. Ops whose computations run many times (while, scan, conditional,
-// call) are not here: their rules stand where module are rewritten.
+// call) are not here: their rules stand where modules are rewritten.
 //
 // In rules of complex numbers, <a, b> is the real part of sum(a * b), without conjugates.
 #pragma once
 
 #include <span>
+#include <vector>
 
-#include "heddle/hlo/internal/value.h"
-#include "heddle/hlo/op.h"
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+#include "heddle/hlo/slot.h"
 
 namespace heddle::hlo {
+
+class Graph;  // hlo/value.h
+class Value;
+using Values = std::vector<Value>;
 
 // What a jvp rule sees of y = op(x).
 struct JvpArgs {
@@ -30,15 +36,11 @@ struct JvpArgs {
     return of.attrs.get<T>();
   }
   // The computation that the op calls.
-  [[nodiscard]] const Computation& called(size_t which = 0) const {
-    return graph.writer().module().at(of.called[which]);
-  }
+  [[nodiscard]] const Computation& called(size_t which = 0) const;
   // dx[i]; zeros where it is absent.
-  [[nodiscard]] Value full_dx(size_t i) const { return dx[i] ? dx[i] : graph.zeros(x[i].shape()); }
+  [[nodiscard]] Value full_dx(size_t i) const;
   // The op itself on other operands of the same types.
-  [[nodiscard]] Value again(const Values& operands) const {
-    return graph.op(of.opcode, operands, of.attrs, of.called, &of.shape);
-  }
+  [[nodiscard]] Value again(const Values& operands) const;
 };
 
 // What a transpose rule sees of an op that is linear in some operands.
@@ -53,11 +55,9 @@ struct TransposeArgs {
   [[nodiscard]] const T& attrs() const {
     return of.attrs.get<T>();
   }
-  [[nodiscard]] bool is_linear(size_t i) const { return x[i].is_absent(); }
+  [[nodiscard]] bool is_linear(size_t i) const;
   [[nodiscard]] const Shape& shape(size_t i) const { return *shapes[i]; }
-  [[nodiscard]] const Computation& called(size_t which = 0) const {
-    return graph.writer().module().at(of.called[which]);
-  }
+  [[nodiscard]] const Computation& called(size_t which = 0) const;
 };
 
 // Tangents of the results, one each. errors: why this instruction has none

@@ -17,17 +17,18 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "heddle/base/function_ref.h"
 #include "heddle/base/status.h"
-#include "heddle/hlo/builder.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::hlo {
 
+class ComputationBuilder;
 class Graph;
 class Value;
 using Values = std::vector<Value>;
@@ -90,11 +91,12 @@ class Value {
 class Graph {
  public:
   explicit Graph(Writer& writer, std::string name = "");
+  ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  Value parameter(const Shape& shape) { return wrap(builder_.parameter(shape)); }
-  Value constant(Literal literal) { return wrap(builder_.constant(std::move(literal))); }
+  Value parameter(const Shape& shape);
+  Value constant(Literal literal);
   Value number(DType dtype, double value);
   Value integers(const std::vector<int64_t>& values);  // s32[n]
   Value iota(const Dims& sizes, int64_t along, DType dtype = s32);
@@ -107,7 +109,7 @@ class Graph {
   // The elements of its result, a tuple; the result itself where it is none.
   Values op_of_many(Opcode opcode, const Values& operands, Attrs attrs = {},
                     std::vector<ComputationId> called = {});
-  Value append(Instruction instruction) { return wrap(builder_.append(std::move(instruction))); }
+  Value append(Instruction instruction);
   Value with_frontend_attributes(const Value& x, const FrontendAttributes& attributes);
 
   Value tuple(const Values& elements) { return op(Opcode::kTuple, elements); }
@@ -115,7 +117,7 @@ class Graph {
   Values elements(const Value& tuple);
 
   // Of the instructions that are appended from now on.
-  void set_location(SourceLocation at) { builder_.set_location(at); }
+  void set_location(SourceLocation at);
 
   // The computation with a tuple of these as its result.
   [[nodiscard]] ComputationId finish(const Values& results) &&;
@@ -123,12 +125,12 @@ class Graph {
   [[nodiscard]] ComputationId finish_with(const Value& result) &&;
 
   Writer& writer() { return writer_; }
-  [[nodiscard]] const Instruction& at(InstructionId id) const { return builder_.at(id); }
+  [[nodiscard]] const Instruction& at(InstructionId id) const;
   Value wrap(InstructionId id) { return {*this, id}; }
 
  private:
   Writer& writer_;
-  ComputationBuilder builder_;
+  std::unique_ptr<ComputationBuilder> builder_;
 };
 
 // Elementwise
