@@ -124,7 +124,7 @@ class BranchesJvp {
     std::vector<Values> operands;
     std::vector<ComputationId> ids;
     for (const Branch& branch : branches_) {
-      const Computation both = forward_.source_.into().module().at(branch.both);
+      const Computation both = merged(forward_.source_.into(), branch.both);
       operands.push_back(values_of(branch.operands));
       const Values tangents = tangents_of(branch.operands);
       operands.back().insert(operands.back().end(), tangents.begin(), tangents.end());
@@ -147,7 +147,7 @@ class BranchesJvp {
   }
 
   void assign_slots(Branch& branch) {
-    const Computation both = forward_.source_.into().module().at(branch.both);
+    const Computation both = merged(forward_.source_.into(), branch.both);
     const std::vector<InstructionId> returned = returned_values(both);
     branch.linear_results.assign(returned.begin() + static_cast<std::ptrdiff_t>(dy_.size()),
                                  returned.end());
@@ -177,7 +177,7 @@ class BranchesJvp {
     std::vector<Values> operands;
     std::vector<ComputationId> ids;
     for (const Branch& branch : branches_) {
-      const Computation both = forward_.source_.into().module().at(branch.both);
+      const Computation both = merged(forward_.source_.into(), branch.both);
       operands.push_back(values_of(branch.operands));
       Graph graph(forward_.source_.into(), branch.old.name);
       const Values parameters = parameters_of(graph, operands.back());
@@ -204,7 +204,7 @@ class BranchesJvp {
     std::vector<Values> operands;
     std::vector<ComputationId> ids;
     for (const Branch& branch : branches_) {
-      const Computation both = forward_.source_.into().module().at(branch.both);
+      const Computation both = merged(forward_.source_.into(), branch.both);
       Values given;
       std::vector<InstructionId> stands_for;
       for (const auto& [id, operand] : branch.read) {

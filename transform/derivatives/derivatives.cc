@@ -142,7 +142,7 @@ StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of
   {
     Writer writer;
     HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kApart));
-    const Computation computation = writer.module().at(both.id);
+    const Computation computation = merged(writer, both.id);
     const std::vector<InstructionId> returned = returned_values(computation);
     const auto results = returned.begin() + static_cast<std::ptrdiff_t>(both.results.size());
     const std::vector<InstructionId> linear_results(results, returned.end());

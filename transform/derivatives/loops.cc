@@ -192,7 +192,7 @@ class ScanJvp {
   }
 
   Duals apart() {
-    const Computation both = forward_.source_.into().module().at(both_);
+    const Computation both = merged(forward_.source_.into(), both_);
     const std::vector<InstructionId> returned = returned_values(both);
     std::vector<InstructionId> linear_results;
     for (size_t i = parts_.outputs; i < first_carry_result(); ++i)

@@ -1,5 +1,8 @@
 #include "heddle/transform/derivatives/internal/parts.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "heddle/base/located_status.h"
 #include "heddle/hlo/op.h"
 
@@ -101,6 +104,39 @@ Values PartCopy::want(std::span<const InstructionId> ids) {
 
 namespace {
 
+// As in merge-equal: a barrier keeps what is behind it apart, a token orders effects.
+bool may_merge(const Instruction& instruction) {
+  return instruction.opcode != Opcode::kParameter && instruction.opcode != Opcode::kOptBarrier &&
+         !has_trait(instruction.opcode, hlo::kSideEffect) && !instruction.shape.is_token();
+}
+
+}  // namespace
+
+hlo::Computation merged(const Writer& writer, ComputationId id) {
+  hlo::Computation computation = writer.module().at(id);
+  std::vector<InstructionId> now(computation.instructions.size());
+  std::unordered_multimap<uint64_t, InstructionId> known;  // by hash
+  for (size_t i = 0; i < now.size(); ++i) {
+    Instruction& instruction = computation.instructions[i];
+    now[i] = InstructionId(i);
+    for (InstructionId& operand : instruction.operands) operand = now[operand.value];
+    if (!may_merge(instruction)) continue;
+    const uint64_t hash = hlo::hash_of(instruction).low;
+    auto [from, to] = known.equal_range(hash);
+    const auto same = std::find_if(from, to, [&](const auto& entry) {
+      return hlo::equal(computation.at(entry.second), instruction);
+    });
+    if (same != to)
+      now[i] = same->second;
+    else
+      known.emplace(hash, now[i]);
+  }
+  computation.root = now[computation.root.value];
+  return computation;
+}
+
+namespace {
+
 // Made of constants alone, by ops that cost little.
 bool is_constant(const Instruction& instruction, const std::vector<bool>& constant) {
   switch (instruction.opcode) {
@@ -148,12 +184,20 @@ Split split(const hlo::Computation& computation, const std::vector<bool>& linear
     }
     constant[i] = !out.is_linear[i] && is_constant(instruction, constant);
   }
-  const auto keep = [&](InstructionId id) {
-    if (constant[id.value]) return;
-    id = smaller(computation, id);
-    if (kept[id.value] || constant[id.value]) return;
-    kept[id.value] = true;
-    out.residuals.push_back(id);
+  // Of a tuple its elements; it is made again.
+  const auto keep = [&](InstructionId first) {
+    std::vector<InstructionId> next{first};
+    while (!next.empty()) {
+      const InstructionId id = smaller(computation, next.back());
+      next.pop_back();
+      if (kept[id.value] || constant[id.value]) continue;
+      kept[id.value] = true;
+      const Instruction& value = computation.at(id);
+      if (value.opcode == Opcode::kTuple)
+        next.insert(next.end(), value.operands.begin(), value.operands.end());
+      else
+        out.residuals.push_back(id);
+    }
   };
   for (InstructionId id : linear_results) {
     needed[id.value] = true;

@@ -69,6 +69,10 @@ class PartCopy {
   Values values_;
 };
 
+// The computation, a part of the module that is written, with equal values once: what a rule writes
+// may be there already, and is kept once then.
+hlo::Computation merged(const Writer& writer, hlo::ComputationId id);
+
 // A computation made by jvp, cut into what depends on tangents and what does not.
 struct Split {
   std::vector<bool> is_linear;                // by instruction: depends on a parameter of `linear`
