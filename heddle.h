@@ -4,6 +4,8 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/cpu/backend.h"
+#include "heddle/grad/grad.h"
+#include "heddle/grad/jacobian.h"
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/shape.h"
 #include "heddle/linalg/factors.h"

@@ -4,9 +4,7 @@
 // A slot for a rule has no default: leaving one out does not compile. A slot that has no rule says
 // why, in words that users will read:
 //   .evaluate = No{"rng: its stream is not specified; use rng-bit-generator"}.
-// The slots jvp, transpose and batch are not asked for yet: kLater marks them, in this file alone.
-// The issue that brings derivatives removes the default initialisers below, and from then on every
-// definition without a rule fails to compile.
+// Derivatives have records of their own, in hlo/derivative.h.
 #pragma once
 
 #include <span>
@@ -17,28 +15,9 @@
 #include "heddle/base/status.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/module.h"
+#include "heddle/hlo/slot.h"
 
 namespace heddle::hlo {
-
-// Why a slot has no rule.
-struct No {
-  const char* reason;
-};
-
-// A rule or the reason for having none.
-template <class Fn>
-class Slot {
- public:
-  constexpr Slot(Fn rule) : rule_(rule) {}
-  constexpr Slot(No no) : reason_(no.reason) {}
-  constexpr explicit operator bool() const { return rule_ != nullptr; }
-  [[nodiscard]] constexpr Fn rule() const { return rule_; }
-  [[nodiscard]] constexpr const char* reason() const { return reason_; }
-
- private:
-  Fn rule_ = nullptr;
-  const char* reason_ = "";
-};
 
 // What a shape rule sees.
 class InferArgs {
@@ -149,10 +128,6 @@ struct ScalarOp {
 using InferFn = StatusOr<Shape> (*)(const InferArgs&);
 using EvaluateFn = StatusOr<Literal> (*)(EvalArgs&);
 using ScalarRule = ScalarOp (*)(const Attrs& attrs, DType from, DType to);
-struct RuleArgs;  // of derivative and batching rules, to come with them
-using DerivativeFn = void (*)(RuleArgs&);
-
-inline constexpr No kLater{"derivative and batching rules are not asked for yet"};
 
 struct OpDef {
   Opcode opcode;
@@ -168,9 +143,6 @@ struct OpDef {
   // The same for scalars, of elementwise ops that are worth it; must share its arithmetic with
   // `evaluate`.
   ScalarRule scalar = nullptr;
-  Slot<DerivativeFn> jvp = kLater;
-  Slot<DerivativeFn> transpose = kLater;
-  Slot<DerivativeFn> batch = kLater;
 };
 
 // Returns the definition. A missing one is a link error that names the op.

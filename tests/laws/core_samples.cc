@@ -25,6 +25,7 @@ constexpr Unrecorded kUnrecorded[] = {
     {"axis_size", "a number about a mesh"},
     {"device_put", "moves a buffer"},
     {"sharding_of", "says how a buffer lies"},
+    {"check_grads", "runs what it checks"},
 };
 
 std::vector<FunctionSample> elementwise() {
@@ -377,6 +378,39 @@ std::vector<FunctionSample> loops() {
   };
 }
 
+std::vector<FunctionSample> derivatives() {
+  auto loss = [](Tensor x) { return sum(x * x); };
+  auto itself = [](Tensor x) { return x * x; };
+  return {
+      {"grad", [loss](In i) { return Tensors{grad(loss)(i.x)}; }},
+      {"value_and_grad",
+       [loss](In i) {
+         auto [value, gradient] = value_and_grad(loss)(i.x);
+         return Tensors{value, gradient};
+       }},
+      {"jvp",
+       [itself](In i) {
+         auto [y, dy] = jvp(itself, std::tuple(i.x), std::tuple(i.y));
+         return Tensors{y, dy};
+       }},
+      {"vjp",
+       [itself](In i) {
+         auto [y, pull] = vjp(itself, i.x);
+         return Tensors{y, pull(i.y)};
+       }},
+      {"linearize",
+       [itself](In i) {
+         auto [y, push] = linearize(itself, i.x);
+         return Tensors{y, push(i.y)};
+       }},
+      {"checkpoint", [itself](In i) { return Tensors{checkpoint(itself)(i.x)}; }},
+      {"stop_gradient", [](In i) { return Tensors{stop_gradient(i.x)}; }},
+      {"jacrev", [itself](In i) { return Tensors{jacrev(itself)(i.v)}; }},
+      {"jacfwd", [itself](In i) { return Tensors{jacfwd(itself)(i.v)}; }},
+      {"hessian", [loss](In i) { return Tensors{hessian(loss)(i.v)}; }},
+  };
+}
+
 const Mesh& pair_of_devices() {
   static const Mesh& mesh = *new Mesh({{"i", 2}});
   return mesh;
@@ -445,8 +479,8 @@ Inputs Inputs::of(DType t, std::span<const Tensor> p) {
 
 std::vector<FunctionSample> core_samples() {
   std::vector<FunctionSample> samples;
-  for (const auto& part :
-       {elementwise(), creation(), movement(), reductions(), transforms(), loops(), devices()})
+  for (const auto& part : {elementwise(), creation(), movement(), reductions(), transforms(),
+                           loops(), derivatives(), devices()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/derivative.h"
 #include "heddle/hlo/op.h"
 #include "heddle/tests/laws/function_samples.h"
 #include "heddle/tests/laws/public_functions.h"
@@ -156,10 +157,12 @@ std::string lowering_words(const Recorded& recorded) {
   return base::cat(out, out.empty() ? "" : ", ", base::join(elementwise, ", "));
 }
 
-std::string waiting(const hlo::Slot<hlo::DerivativeFn>& slot) {
-  if (slot) return "yes";
-  bool later = std::string_view(slot.reason()) == hlo::kLater.reason;
-  return later ? "waits" : base::cat("none: ", slot.reason());
+// Of what runs computations the rules stand where modules are rewritten.
+std::string has_derivative(Opcode op) {
+  const hlo::Slot<hlo::JvpFn> slot = hlo::derivative_of(op).jvp;
+  const bool is_region = op == Opcode::kScan || op == Opcode::kConditional || op == Opcode::kWhile;
+  if (slot || is_region || is_plumbing(op)) return "yes";
+  return base::cat("none: ", slot.reason());
 }
 
 // As far as the definitions of the opcodes know.
@@ -169,7 +172,7 @@ std::string derivative_words(const Facts& facts) {
   std::string status = "yes";
   for (Opcode op : facts.usual->opcodes) {
     if (is_plumbing(op) || op == Opcode::kConstant) continue;
-    std::string of_op = waiting(hlo::definition(op).jvp);
+    std::string of_op = has_derivative(op);
     if (of_op != "yes") return of_op;
   }
   return status;
@@ -189,7 +192,7 @@ bool is_recorded(const PublicHeader& header, const PublicFunction& function) {
 }
 
 std::vector<PublicHeader> surface() {
-  return public_headers({"trace", "scan", "linalg", "special", "random", "nn"});
+  return public_headers({"trace", "scan", "grad", "linalg", "special", "random", "nn"});
 }
 
 // ----- the page
@@ -307,7 +310,7 @@ void write_opcodes(std::string& out) {
     base::append(out, "| `", to_string(opcode), "` | ", cell(operand_words(opcode)), " | ",
                  attributes_of(opcode), " | ", type_words(facts.types), " | ",
                  def.evaluate ? "yes" : cell(base::cat("no: ", def.evaluate.reason())), " | ",
-                 facts.gives_floats ? cell(waiting(def.jvp)) : "none: not to floats", " |\n");
+                 facts.gives_floats ? cell(has_derivative(opcode)) : "none: not to floats", " |\n");
   }
 }
 
@@ -326,8 +329,7 @@ std::string ops_page() {
       "- **dtypes**: those for which a call can be traced, of the first operand or as asked for; "
       "`int`, `signed`, `unsigned`, `float`, `complex` and `all` are all such types of "
       "[hlo/dtype.h](../hlo/dtype.h), 8-bit and narrower ones too.\n"
-      "- **derivative**: `yes`; `waits` where derivatives of one of its opcodes are still to come; "
-      "`none` and why. Today no opcode has a derivative.\n\n"
+      "- **derivative**: `yes`, or `none` and why; see [derivatives.md](derivatives.md).\n\n"
       "Errors of special functions are the greatest on 10,000 points each, against mpmath: "
       "`tests/special/measure.py` measures them, and says in functions.md what an ulp is there.\n\n"
       "## Functions\n";

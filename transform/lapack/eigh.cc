@@ -27,7 +27,7 @@ struct State {
 
 // The Hermitian matrix of one triangle; its diagonal is real.
 Array hermitian(const Array& a, bool lower) {
-  Scope& scope = a.scope();
+  Scope& scope = a.graph();
   const int64_t n = a.size(1);
   const Array row = scope.iota({1, n, n}, 1), column = scope.iota({1, n, n}, 2);
   const Array half = select(lower ? row > column : column > row, a, 0.0);
@@ -39,7 +39,7 @@ Array hermitian(const Array& a, bool lower) {
 Array couplings(const Array& rest) {
   const int64_t h = rest.size(1) / 2;
   const Array corner = slice(slice(rest, 1, 0, h), 2, h, h);
-  return sum(select(on_diagonal(rest.scope(), h, h), corner, 0.0), {2});
+  return sum(select(on_diagonal(rest.graph(), h, h), corner, 0.0), {2});
 }
 
 Array as_row(const Array& x) { return reshape(x, {x.size(0), 1, x.size(1)}); }
@@ -68,7 +68,7 @@ std::pair<State, Array> diagonalised(const State& start, const Array& goal) {
   const int64_t n = start.rest.size(1);
   Arrays state = start.all();
   const size_t count = state.size();
-  Scope& scope = goal.scope();
+  Scope& scope = goal.graph();
   state.insert(state.end(), {goal, squares_of(start.rest), scope.number(s32, 0)});
   const auto is_more = [&](Scope&, const Arrays& now) {
     const Array far = reshape(any(now[count + 1] > now[count], {0, 1, 2}), {});

@@ -233,7 +233,8 @@ hlo::Module empty_module(const Problem& problem) {
     const bool is_matrix = shape.rank() == 3;
     const std::vector<int64_t>& sizes = shape.dimensions();
     results.push_back(
-        is_matrix ? stretched(convert(on_diagonal(main, sizes[1], sizes[2]), shape.dtype()), sizes)
+        is_matrix ? stretched(convert(lapack::on_diagonal(main, sizes[1], sizes[2]), shape.dtype()),
+                              sizes)
                   : main.zeros(shape));
   }
   return std::move(writer).finish(std::move(main).finish(results));

@@ -16,7 +16,7 @@ Array reflected(const Array& x, const Array& v, const Array& tau) {
 
 // The one that brings what is below row `at` of a column [b,m,1] to zero.
 Reflector reflector(const Array& column, const Array& at) {
-  const Array row = column.scope().iota({1, column.size(1), 1}, 1);
+  const Array row = column.graph().iota({1, column.size(1), 1}, 1);
   const Array is_at = row == at, is_below = row > at;
   const Array head = sum(select(is_at, column, 0.0), {1});
   const Array tail = sum(select(is_below, squared_size(column), 0.0), {1});
@@ -37,7 +37,7 @@ struct Factors {
 
 Factors factors(const Array& a) {
   const int64_t batch = a.size(0), n = a.size(2);
-  Scope& scope = a.scope();
+  Scope& scope = a.graph();
   const Arrays last =
       repeat(n, {a, scope.zeros(a.shape()), scope.zeros(Shape(a.dtype(), {batch, 1, n}))},
              [](Scope&, const Array& i, const Arrays& now) -> Arrays {
@@ -65,10 +65,10 @@ Array times(const Array& reflectors, const Array& taus, bool is_adjoint, const A
 Qr qr(const Array& a, int64_t k) {
   const Factors found = factors(a);
   const int64_t batch = a.size(0), m = a.size(1), n = a.size(2);
-  const Array is_diagonal = on_diagonal(a.scope(), m, k);
+  const Array is_diagonal = on_diagonal(a.graph(), m, k);
   const Array identity = stretched(convert(is_diagonal, a.dtype()), {batch, m, k});
   const Array square = slice(found.r, 1, 0, n);
-  const Array row = a.scope().iota({1, n, n}, 1), column = a.scope().iota({1, n, n}, 2);
+  const Array row = a.graph().iota({1, n, n}, 1), column = a.graph().iota({1, n, n}, 2);
   return {times(found.reflectors, found.taus, false, identity), select(row <= column, square, 0.0)};
 }
 

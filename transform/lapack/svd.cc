@@ -33,7 +33,7 @@ std::pair<Array, Array> round(const Array& x, int64_t length) {
 // Sweeps until one rotates nothing. Returns x and pred [b,1,1]: where it took no more than
 // kMaxSweeps.
 std::pair<Array, Array> orthogonalised(const Array& x, int64_t length) {
-  Scope& scope = x.scope();
+  Scope& scope = x.graph();
   const int64_t n = x.size(1);
   const Shape flags(pred, {x.size(0), 1, 1});
   const auto is_more = [&](Scope&, const Arrays& now) {
@@ -61,7 +61,7 @@ struct Found {
 
 Found jacobi(const Array& a, bool vectors) {
   const int64_t batch = a.size(0), n = a.size(1), even = n + n % 2;
-  Scope& scope = a.scope();
+  Scope& scope = a.graph();
   Arrays parts = {transpose(a)};
   if (vectors) {
     const Array is_diagonal = on_diagonal(scope, n, n);
@@ -86,7 +86,7 @@ Array orthonormal(const Array& columns, const Array& values) {
   const Array is_kept = size > least_norm(columns.dtype());
   const Array units = select(is_kept, columns / select(is_kept, size, 1.0), 0.0);
   const Qr factors = qr(units, n);
-  Scope& scope = columns.scope();
+  Scope& scope = columns.graph();
   const Array is_diagonal = on_diagonal(scope, n, n);
   const Array diagonal = sum(real(select(is_diagonal, factors.r, 0.0)), {1});
   return factors.q * select(diagonal >= 0.0, diagonal.number(1), -1.0);

@@ -1,0 +1,198 @@
+// check_grads: derivatives held against central differences, and the two modes against each other.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "heddle/grad/flat.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/trace/reductions.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle::grad_internal {
+namespace {
+
+using Leaves = std::vector<Tensor>;
+using FlatFn = std::function<Leaves(std::span<const Tensor>)>;
+
+// Of the narrowest type that takes part: half its digits are lost in a difference.
+struct Accuracy {
+  double step, tolerance;
+};
+Accuracy accuracy_of(const Leaves& leaves) {
+  int64_t bits = 64;
+  for (const Tensor& leaf : leaves) {
+    if (has_tangent(leaf)) bits = std::min(bits, bit_width(real_part(leaf.dtype())));
+  }
+  if (bits >= 64) return {1e-5, 1e-6};
+  return bits >= 32 ? Accuracy{1e-2, 2e-2} : Accuracy{5e-2, 2e-1};
+}
+
+// Numbers in -1 .. 1 without any order, made where they are needed: nothing is uploaded.
+Tensor direction(const Tensor& like, double seed, SourceLocation at) {
+  const DType real = real_part(like.dtype());
+  const int64_t count = like.shape().element_count();
+  const auto numbers = [&](double shift) {
+    const Tensor i = arange(0, count, 1, f64, at);
+    const Tensor wave = cos({multiply({i, at}, {1.7 + 0.1 * seed, at}), at});
+    return sin(add({multiply({wave, at}, {9.3, at}), at}, {shift + seed, at})).astype(real, at);
+  };
+  const Tensor flat = is_complex(like.dtype()) ? complex(numbers(0.4), numbers(1.9)) : numbers(0.4);
+  return reshape({flat, at}, like.shape().dimensions());
+}
+
+class Checker {
+ public:
+  Checker(const FlatFunction& fn, const CheckOptions& options, const Accuracy& accuracy)
+      : at_(fn.at), options_(options), accuracy_(accuracy) {}
+
+  void run(const FlatFn& fn, const Leaves& x, int64_t order, const std::string& what) {
+    const Point point = point_of(x);
+    const Leaves v = directions(x);
+    const auto [y, dy] = tangents(fn, point, v);
+    compare(fn, x, v, y, dy, what);
+    if (options_.reverse) compare_modes(fn, point, v, dy, what);
+    if (order <= 1) return;
+    run([&](std::span<const Tensor> at) { return tangent_of(fn, at, v); }, x, order - 1,
+        base::cat("the derivative of ", what));
+    if (!options_.reverse) return;
+    run([&](std::span<const Tensor> at) { return cotangent_of(fn, at); }, x, order - 1,
+        base::cat("the reverse derivative of ", what));
+  }
+
+ private:
+  [[nodiscard]] static Point point_of(std::span<const Tensor> x) {
+    Point point{{x.begin(), x.end()}, {}, {}};
+    for (const Tensor& leaf : x) point.of.push_back(has_tangent(leaf));
+    return point;
+  }
+
+  Leaves directions(std::span<const Tensor> like) {
+    Leaves out;
+    for (const Tensor& leaf : like) {
+      if (has_tangent(leaf)) out.push_back(direction(leaf, seed_ += 1, at_));
+    }
+    return out;
+  }
+
+  template <class Run>
+  auto with_function(const FlatFn& fn, Run&& run) const {
+    const auto flat = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
+      Leaves out = fn(leaves);
+      TreeSpec spec{.kind = TreeSpec::Kind::kTuple};
+      spec.children.resize(out.size());
+      specs = {std::move(spec)};
+      return out;
+    };
+    return run(FlatFunction{"check_grads", "", flat, at_});
+  }
+
+  std::pair<Leaves, Leaves> tangents(const FlatFn& fn, const Point& point, const Leaves& v) const {
+    Derived out = with_function(fn, [&](const FlatFunction& f) { return jvp(f, point, v); });
+    return {std::move(out.results), std::move(out.derivatives)};
+  }
+  // The tangents that are of floats.
+  Leaves tangent_of(const FlatFn& fn, std::span<const Tensor> x, const Leaves& v) const {
+    Leaves out;
+    for (Tensor& each : tangents(fn, point_of(x), v).second) {
+      if (has_tangent(each)) out.push_back(std::move(each));
+    }
+    return out;
+  }
+  Leaves pulled(const FlatFn& fn, const Point& point,
+                base::FunctionRef<Tensor(const Tensor&)> u) const {
+    auto [value, linear] =
+        with_function(fn, [&](const FlatFunction& f) { return linearize(f, point); });
+    Leaves cotangents;
+    for (const Tensor& y : value.results) cotangents.push_back(u(y));
+    return linear.pull(cotangents, value.spec);
+  }
+  Leaves cotangent_of(const FlatFn& fn, std::span<const Tensor> x) const {
+    double seed = 0.5;
+    return pulled(fn, point_of(x), [&](const Tensor& y) {
+      return has_tangent(y) ? direction(y, seed += 1, at_) : zeros_like({y, at_});
+    });
+  }
+
+  // x + t v.
+  [[nodiscard]] static Leaves moved(const Leaves& x, const Leaves& v, double t) {
+    Leaves out;
+    size_t next = 0;
+    for (const Tensor& leaf : x) {
+      if (!has_tangent(leaf))
+        out.push_back(leaf);
+      else
+        out.push_back(leaf + v[next++] * full_like(leaf, t));
+    }
+    return out;
+  }
+
+  // The greatest size of an element.
+  [[nodiscard]] static double size_of(const Tensor& x) {
+    return x.shape().element_count() == 0 ? 0 : max(abs(x)).astype(f64).item<double>();
+  }
+
+  void compare(const FlatFn& fn, const Leaves& x, const Leaves& v, const Leaves& y,
+               const Leaves& dy, const std::string& what) const {
+    const double h = accuracy_.step;
+    const Leaves above = fn(moved(x, v, h)), below = fn(moved(x, v, -h));
+    for (size_t i = 0; i < y.size(); ++i) {
+      if (!has_tangent(y[i])) continue;
+      const Tensor difference = (above[i] - below[i]) / full_like(y[i], 2 * h);
+      require_near(
+          size_of(difference - dy[i]), size_of(difference),
+          base::cat("the tangent of result ", i, " of ", what, " and the central difference"));
+    }
+  }
+
+  void compare_modes(const FlatFn& fn, const Point& point, const Leaves& v, const Leaves& dy,
+                     const std::string& what) {
+    Leaves u;
+    const Leaves back = pulled(fn, point, [&](const Tensor& y) {
+      u.push_back(has_tangent(y) ? direction(y, seed_ += 1, at_) : zeros_like({y, at_}));
+      return u.back();
+    });
+    double forward = 0, backward = 0, size = 0;
+    for (size_t i = 0; i < dy.size(); ++i) {
+      if (!has_tangent(dy[i])) continue;
+      forward += inner(u[i], dy[i]);
+      size = std::max(size, size_of(dy[i]));
+    }
+    for (size_t i = 0; i < v.size(); ++i) backward += inner(back[i], v[i]);
+    require_near(std::abs(forward - backward), std::max({size, std::abs(forward), 1.0}),
+                 base::cat("forward and reverse mode of ", what));
+  }
+
+  [[nodiscard]] static double inner(const Tensor& a, const Tensor& b) {
+    return real(sum(a * b)).astype(f64).item<double>();
+  }
+
+  void require_near(double difference, double size, const std::string& what) const {
+    const double allowed = accuracy_.tolerance * (1 + size);
+    if (difference <= allowed) return;
+    throw Error(base::internal_error(what, " differ by ", difference, "; they may by ", allowed),
+                at_);
+  }
+
+  SourceLocation at_;
+  CheckOptions options_;
+  Accuracy accuracy_;
+  double seed_ = 0;
+};
+
+}  // namespace
+
+void check(const FlatFunction& fn, const Point& point, const CheckOptions& options) {
+  Accuracy accuracy = accuracy_of(point.leaves);
+  if (options.step > 0) accuracy.step = options.step;
+  if (options.tolerance > 0) accuracy.tolerance = options.tolerance;
+  const FlatFn run = [&](std::span<const Tensor> leaves) {
+    std::vector<TreeSpec> specs;
+    return fn.run(leaves, specs);
+  };
+  Checker(fn, options, accuracy).run(run, point.leaves, options.order, "the function");
+}
+
+}  // namespace heddle::grad_internal

@@ -1,0 +1,336 @@
+#include "heddle/grad/flat.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "heddle/base/located_status.h"
+#include "heddle/base/lru.h"
+#include "heddle/scan/combine_cache.h"
+#include "heddle/trace/creation.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/trace/recorder.h"
+#include "heddle/transform/derivatives.h"
+
+namespace heddle::grad_internal {
+namespace {
+
+using scan_internal::Fragment;
+using trace_internal::PublicCall;
+
+enum class Kind : uint8_t { kGradient, kJvp, kLinearize };
+
+// Derivatives of modules that were asked for, by the module's identity: equal traces are one
+// fragment (the combine cache), so that what comes again is found and not differentiated again.
+struct Key {
+  Fragment of;
+  Kind kind;
+  std::vector<bool> by;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+struct Made {
+  Fragment first;      // gradient, jvp, or the forward part
+  Fragment push = {};  // of kLinearize: the linear part
+};
+using MadePtr = std::shared_ptr<const Made>;
+
+struct Cache {
+  static constexpr size_t kCapacity = 1024;
+  std::mutex mutex;
+  LruMap<Key, MadePtr> made{kCapacity};
+};
+
+Cache& cache() {
+  static Cache* const kCache = new Cache;  // never destroyed: threads may outlive main
+  return *kCache;
+}
+
+Fragment shared(hlo::Module module) {
+  return std::make_shared<const hlo::Module>(std::move(module));
+}
+
+StatusOr<Made> make(const Key& key) {
+  Made made;
+  switch (key.kind) {
+    case Kind::kGradient: {
+      HEDDLE_ASSIGN_OR_RETURN(hlo::Module module, transform::gradient(*key.of, key.by));
+      made.first = shared(std::move(module));
+      break;
+    }
+    case Kind::kJvp: {
+      HEDDLE_ASSIGN_OR_RETURN(hlo::Module module, transform::jvp(*key.of, key.by));
+      made.first = shared(std::move(module));
+      break;
+    }
+    case Kind::kLinearize: {
+      HEDDLE_ASSIGN_OR_RETURN(transform::Linearized linear, transform::linearize(*key.of, key.by));
+      made.first = shared(std::move(linear.forward));
+      made.push = shared(std::move(linear.pushforward));
+      break;
+    }
+  }
+  return made;
+}
+
+Status in_words_of(const Status& status, std::string_view what) {
+  return with_message(status, base::cat(what, ": ", base::message_of(status)));
+}
+
+MadePtr find_or_make(Key key, const FlatFunction& fn) {
+  base::Hasher hasher;
+  hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
+  hasher.add_word(static_cast<uint64_t>(key.kind));
+  const uint64_t hash = hasher.digest().low;
+  {
+    std::lock_guard lock(cache().mutex);
+    if (MadePtr* found = cache().made.find(hash, [&](const Key& other) { return other == key; }))
+      return *found;
+  }
+  auto made = make(key);
+  if (!made.ok()) throw Error(in_words_of(made.status(), fn.what), fn.at);
+  auto out = std::make_shared<const Made>(*std::move(made));
+  decltype(Cache::made)::Dropped dropped;
+  std::lock_guard lock(cache().mutex);
+  cache().made.insert(hash, std::move(key), out, dropped);
+  return out;
+}
+
+// One trace of the function: its module, the structure of its result, and what it captured.
+struct Trace {
+  Fragment module;
+  TreeSpec spec;
+  std::vector<Shape> results;
+  std::vector<Tensor> captures;
+};
+
+Trace traced(const FlatFunction& fn, const Point& point) {
+  std::vector<Shape> shapes;
+  for (const Tensor& leaf : point.leaves) shapes.push_back(leaf.shape());
+  Trace out;
+  const auto run = [&](std::span<const Tensor> leaves) {
+    std::vector<TreeSpec> specs;
+    std::vector<Tensor> results = fn.run(leaves, specs);
+    out.spec = specs[0];
+    trace_internal::require_values(
+        fn.what, "result", results, [&] { return out.spec; }, fn.at);
+    return results;
+  };
+  const std::string what(fn.name.empty() ? fn.what : fn.name);
+  trace_internal::Traced trace =
+      trace_internal::trace_flat(what, shapes, run, fn.at, point.leaves, !fn.name.empty());
+  out.results = trace.module.entry_computation().result_shape().elements();
+  out.captures = std::move(trace.captures);
+  bool known = false;
+  out.module = scan_internal::intern(std::move(trace.module), &known);
+  return out;
+}
+
+std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragment& module,
+                         std::vector<Tensor> operands, hlo::FrontendAttributes attributes = {}) {
+  return trace_internal::in_program(what, at, [&] {
+    return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
+                                      .operands = std::move(operands),
+                                      .attrs = hlo::CallAttrs{},
+                                      .called = {module},
+                                      .at = at,
+                                      .frontend_attributes = attributes});
+  });
+}
+
+std::vector<bool> by_parameter(const Point& point, const Trace& trace) {
+  std::vector<bool> by = point.of;
+  by.resize(point.leaves.size() + trace.captures.size());
+  return by;
+}
+
+std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace) {
+  leaves.insert(leaves.end(), trace.captures.begin(), trace.captures.end());
+  return leaves;
+}
+
+Derived derived(const Trace& trace, std::vector<Tensor> all) {
+  const auto results = all.begin() + static_cast<std::ptrdiff_t>(trace.results.size());
+  return {{all.begin(), results}, trace.spec, {results, all.end()}};
+}
+
+template <class... Parts>
+[[noreturn]] void fail(const FlatFunction& fn, const Parts&... parts) {
+  throw Error(trace_internal::invalid_argument(fn.what, ": ", parts...), fn.at);
+}
+
+// The paths of all arguments' leaves.
+std::vector<std::string> paths_of(const Point& point) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < point.specs.size(); ++i) {
+    for (const std::string& path : leaf_paths(point.specs[i]))
+      out.push_back(base::cat("arg", i, path));
+  }
+  return out;
+}
+
+void require_scalar(const FlatFunction& fn, const Trace& trace) {
+  const Shape none = Shape::tuple({});
+  const Shape& loss = trace.results.empty() ? none : trace.results[0];
+  if (loss.is_scalar() && is_floating(loss.dtype())) return;
+  if (loss.is_scalar())
+    fail(fn, "the function gives ", loss, "; it must give a scalar of floats, cast it");
+  fail(fn, "the function gives ", loss,
+       "; it must give a scalar of floats, take its sum() or mean(), or use vjp");
+}
+
+}  // namespace
+
+void throw_tangent(std::string_view what, const std::string& unlike, SourceLocation at) {
+  throw Error(trace_internal::invalid_argument(what, ": ", unlike, ", as its argument is"), at);
+}
+
+void require_tangent(std::string_view what, const Tensor& leaf, const Tensor& tangent,
+                     size_t number, SourceLocation at) {
+  if (same_type(leaf.shape(), tangent.shape())) return;
+  throw Error(trace_internal::invalid_argument(what, ": tangent ", number, " is ", tangent.shape(),
+                                               "; its argument is ", leaf.shape(),
+                                               ", they must be of one type"),
+              at);
+}
+
+bool has_tangent(const Tensor& x) { return is_floating(x.dtype()) || is_complex(x.dtype()); }
+
+void require_floats(const FlatFunction& fn, const Point& point) {
+  for (size_t i = 0; i < point.leaves.size(); ++i) {
+    if (!point.of[i] || has_tangent(point.leaves[i])) continue;
+    fail(fn, paths_of(point)[i], " is ", point.leaves[i].shape(),
+         ", which has no derivative; cast it to floats, or take it out of what the derivative is "
+         "of");
+  }
+}
+
+Derived gradient(const FlatFunction& fn, const Point& point) {
+  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
+  require_floats(fn, point);
+  const Trace trace = traced(fn, point);
+  require_scalar(fn, trace);
+  const MadePtr made =
+      find_or_make({trace.module, Kind::kGradient, by_parameter(point, trace)}, fn);
+  return derived(trace, call(fn.what, fn.at, made->first, with_captures(point.leaves, trace)));
+}
+
+Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor>& tangents) {
+  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
+  const Trace trace = traced(fn, point);
+  const MadePtr made = find_or_make({trace.module, Kind::kJvp, by_parameter(point, trace)}, fn);
+  std::vector<Tensor> operands = with_captures(point.leaves, trace);
+  operands.insert(operands.end(), tangents.begin(), tangents.end());
+  return derived(trace, call(fn.what, fn.at, made->first, std::move(operands)));
+}
+
+struct Linear::State {
+  std::string_view what;  // of static storage
+  SourceLocation at;
+  MadePtr made;
+  std::vector<Tensor> residuals;
+  std::vector<Shape> tangents;  // types of the leaves in `of`
+  std::vector<Shape> results;
+};
+
+namespace {
+
+// Tensors that stand for others of these types.
+void require_types(std::string_view what, std::string_view name, SourceLocation at,
+                   const std::vector<Tensor>& have, const TreeSpec& spec,
+                   const std::vector<Shape>& want) {
+  trace_internal::require_values(
+      what, name, have, [&] { return spec; }, at);
+  const std::vector<std::string> paths = leaf_paths(spec);
+  for (size_t i = 0; i < std::min(have.size(), want.size()); ++i) {
+    if (same_type(have[i].shape(), want[i])) continue;
+    throw Error(trace_internal::invalid_argument(what, ": ", name, i < paths.size() ? paths[i] : "",
+                                                 " is ", have[i].shape(), "; it must be ", want[i]),
+                at);
+  }
+  if (have.size() != want.size())
+    throw Error(trace_internal::invalid_argument(what, ": ", name, " has ", have.size(),
+                                                 " leaves; it must have ", want.size()),
+                at);
+}
+
+}  // namespace
+
+std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point) {
+  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
+  const Trace trace = traced(fn, point);
+  auto state = std::make_shared<Linear::State>();
+  state->what = fn.what;
+  state->at = fn.at;
+  state->made = find_or_make({trace.module, Kind::kLinearize, by_parameter(point, trace)}, fn);
+  state->results = trace.results;
+  for (size_t i = 0; i < point.leaves.size(); ++i) {
+    if (point.of[i]) state->tangents.push_back(point.leaves[i].shape());
+  }
+  Derived out =
+      derived(trace, call(fn.what, fn.at, state->made->first, with_captures(point.leaves, trace)));
+  state->residuals = std::move(out.derivatives);
+  out.derivatives.clear();
+  return {std::move(out), Linear(std::move(state))};
+}
+
+std::vector<Tensor> Linear::push(const std::vector<Tensor>& tangents, const TreeSpec& spec) const {
+  require_types(state_->what, "tangent", state_->at, tangents, spec, state_->tangents);
+  std::vector<Tensor> operands = state_->residuals;
+  operands.insert(operands.end(), tangents.begin(), tangents.end());
+  return call(state_->what, state_->at, state_->made->push, std::move(operands));
+}
+
+namespace {
+
+// The pullback of a linear part, made when it is first asked for.
+Fragment pullback_of(const Fragment& pushforward, size_t residuals, std::string_view what,
+                     SourceLocation at) {
+  struct Pullbacks {
+    std::mutex mutex;
+    LruMap<Fragment, Fragment> made{Cache::kCapacity};
+  };
+  static Pullbacks* const kPullbacks = new Pullbacks;  // never destroyed
+  const auto hash = reinterpret_cast<uint64_t>(pushforward.get());
+  {
+    std::lock_guard lock(kPullbacks->mutex);
+    Fragment* found =
+        kPullbacks->made.find(hash, [&](const Fragment& other) { return other == pushforward; });
+    if (found) return *found;
+  }
+  auto module = transform::transpose(*pushforward, residuals);
+  if (!module.ok()) throw Error(in_words_of(module.status(), what), at);
+  Fragment made = shared(*std::move(module));
+  decltype(Pullbacks::made)::Dropped dropped;
+  std::lock_guard lock(kPullbacks->mutex);
+  kPullbacks->made.insert(hash, pushforward, made, dropped);
+  return made;
+}
+
+}  // namespace
+
+std::vector<Tensor> Linear::pull(const std::vector<Tensor>& cotangents,
+                                 const TreeSpec& spec) const {
+  require_types(state_->what, "cotangent", state_->at, cotangents, spec, state_->results);
+  const Fragment pull =
+      pullback_of(state_->made->push, state_->residuals.size(), state_->what, state_->at);
+  std::vector<Tensor> operands = state_->residuals;
+  operands.insert(operands.end(), cotangents.begin(), cotangents.end());
+  return call(state_->what, state_->at, pull, std::move(operands));
+}
+
+Derived checkpointed(const FlatFunction& fn, const Point& point) {
+  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
+  const Trace trace = traced(fn, point);
+  return derived(trace, call(fn.what, fn.at, trace.module, with_captures(point.leaves, trace),
+                             {{std::string(transform::kCheckpointAttribute), "nothing"}}));
+}
+
+Tensor stopped(const Tensor& x, SourceLocation at) {
+  const PublicCall public_call("stop_gradient", at);
+  const Shape& shape = trace_internal::node_of(x, "stop_gradient", at).shape;
+  if (!is_floating(shape.dtype()) && !is_complex(shape.dtype())) return x;
+  return trace_internal::emit(
+      {.opcode = hlo::Opcode::kBitcastConvert, .operands = {x}, .declared = shape, .at = at});
+}
+
+}  // namespace heddle::grad_internal

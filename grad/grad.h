@@ -1,0 +1,503 @@
+// Derivatives of functions of trees: grad, value_and_grad, jvp, vjp, linearize, and what is made of
+// them; checkpoint, which trades memory for time.
+//
+//   auto [value, grads] = value_and_grad(loss)(cell, xs, target);   // grads: a Cell
+//
+// They are used in and outside of traces, and of each other: grad(grad(f)), grad in the step of a
+// scan, scan in a function that grad is of. A function is traced once; the trace is differentiated
+// as a module, in which scan stays one loop. Outside of a trace the result runs at once. Integers
+// and pred have no derivatives; tensors that the function captures are constants here, and carry on
+// the derivatives of what is around.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/flag.h"
+#include "heddle/base/int.h"
+#include "heddle/grad/flat.h"
+#include "heddle/scan/scan.h"
+#include "heddle/trace/creation.h"
+
+namespace heddle {
+
+// Which arguments a derivative is by: grad(loss, argnums<0, 2>).
+template <size_t... I>
+struct Argnums {};
+template <size_t... I>
+inline constexpr Argnums<I...> argnums{};
+
+struct CheckGradsOptions {
+  base::Int order = 2;        // of derivatives of derivatives
+  base::Flag reverse = true;  // reverse mode too
+  double step = 0;            // of the differences; 0: as the dtypes ask for
+  double tolerance = 0;       // relative; 0: as the dtypes ask for
+};
+
+namespace grad_internal {
+
+// A C++ number is a scalar of its type's dtype.
+template <class T>
+using TreeOf = std::remove_cvref_t<decltype(scan_internal::as_tree(std::declval<const T&>(), {}))>;
+
+template <class Fn, class... Args>
+using ResultOf = std::remove_cvref_t<std::invoke_result_t<const Fn&, Args...>>;
+
+// (loss, aux), or a lone loss.
+template <class T>
+struct Loss {
+  static constexpr bool kHasAux = false;
+};
+template <class Aux>
+struct Loss<std::pair<Tensor, Aux>> {
+  static constexpr bool kHasAux = true;
+};
+
+// Whether the function may be differentiated at these arguments; says why not.
+template <class Fn, class... Args>
+constexpr bool is_differentiable() {
+  using namespace tree_internal;
+  static_assert((is_tree_or_explained<Args> && ...),
+                "what a derivative is taken at are trees of Tensors, or C++ numbers; a struct "
+                "needs its kFields");
+  if constexpr (!(is_tree<Args>() && ...)) {
+    (explain<Args>(), ...);
+    return false;
+  } else if constexpr (!std::is_invocable_v<const Fn&, Args...>) {
+    static_assert(is_misfit_told<const Fn, Args...>(),
+                  "a derivative is called with the arguments of its function, which must take them "
+                  "as const");
+    return false;
+  } else {
+    using Result = std::invoke_result_t<const Fn&, Args...>;
+    if constexpr (!is_value<Fn, Result>) {
+      require_value<Fn, Result>();
+      return false;
+    } else {
+      static_assert(is_tree_or_explained<std::remove_cvref_t<Result>>,
+                    "a function that is differentiated returns a tree of Tensors");
+      return is_tree<std::remove_cvref_t<Result>>();
+    }
+  }
+}
+
+// Arguments as leaves.
+template <class... Args>
+Point point_at(const Args&... args) {
+  Point point;
+  point.specs = {tree_spec(args)...};
+  (for_each_leaf(args, [&](const Tensor& leaf) { point.leaves.push_back(leaf); }), ...);
+  return point;
+}
+
+// Every leaf that has tangents.
+template <class... Args>
+void by_all(Point& point, const std::string_view what, SourceLocation at) {
+  for (size_t i = 0, next = 0; i < point.specs.size(); ++i) {
+    const size_t count = leaf_count(point.specs[i]);
+    trace_internal::require_values(
+        what, base::cat("arg", i), std::span(point.leaves).subspan(next, count),
+        [&] { return point.specs[i]; }, at);
+    next += count;
+  }
+  for (const Tensor& leaf : point.leaves) point.of.push_back(has_tangent(leaf));
+}
+
+// The leaves of the arguments with these numbers.
+template <size_t... I>
+void by_arguments(Point& point, const std::string_view what, SourceLocation at) {
+  by_all(point, what, at);
+  point.of.clear();
+  for (size_t i = 0; i < point.specs.size(); ++i) {
+    const bool is_one = ((i == I) || ...);
+    point.of.insert(point.of.end(), leaf_count(point.specs[i]), is_one);
+  }
+}
+
+// Runs the function on leaves.
+template <class Fn, class... Args>
+auto flat(const Fn& fn, const std::vector<TreeSpec>& specs) {
+  return [&fn, &specs](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
+    auto result = [&]<size_t... I>(std::index_sequence<I...>) {
+      std::tuple<Args...> args{unflatten<Args>(specs[I], leaves)...};  // braces: left to right
+      return std::apply(fn, std::move(args));
+    }
+    (std::index_sequence_for<Args...>());
+    out = {tree_spec(result)};
+    return flatten(result);
+  };
+}
+
+template <class T>
+T tree_from(const TreeSpec& spec, const std::vector<Tensor>& leaves) {
+  std::span<const Tensor> rest(leaves);
+  return unflatten<T>(spec, rest);
+}
+
+// One argument's tree, or the tuple of several.
+template <size_t... I, class... Args>
+auto chosen(std::span<const Tensor> leaves, const std::vector<TreeSpec>& specs,
+            std::type_identity<std::tuple<Args...>>) {
+  using All = std::tuple<Args...>;
+  std::tuple<std::tuple_element_t<I, All>...> out{
+      unflatten<std::tuple_element_t<I, All>>(specs[I], leaves)...};
+  if constexpr (sizeof...(I) == 1)
+    return std::get<0>(std::move(out));
+  else
+    return out;
+}
+
+// What value_and_grad() and grad() return.
+template <class Fn, bool kWithValue, size_t... I>
+class Gradient {
+ public:
+  Gradient(Fn fn, SourceLocation at) : fn_(std::move(fn)), at_(at) {}
+
+  template <class... Args>
+  auto operator()(const Args&... args) const {
+    return at(scan_internal::as_tree(args, at_)...);
+  }
+
+ private:
+  template <class... Args>
+  auto at(const Args&... args) const {
+    static_assert(((I < sizeof...(Args)) && ...), "argnums count the arguments from 0");
+    if constexpr (((I >= sizeof...(Args)) || ...) || !is_differentiable<Fn, Args...>()) {
+      return std::pair<Tensor, Tensor>();
+    } else {
+      constexpr std::string_view kWhat = kWithValue ? "value_and_grad" : "grad";
+      trace_internal::require_function(kWhat, "function", fn_, at_);
+      using Result = ResultOf<Fn, Args...>;
+      static_assert(std::is_same_v<Result, Tensor> || Loss<Result>::kHasAux,
+                    "a function whose gradient is taken returns a Tensor, the loss, or "
+                    "std::pair(loss, aux)");
+      Point point = point_at(args...);
+      by_arguments<I...>(point, kWhat, at_);
+      const auto run = flat<Fn, Args...>(fn_, point.specs);
+      const Derived out = gradient({kWhat, scan_internal::name_of(fn_), run, at_}, point);
+      auto grads = chosen<I...>(std::span<const Tensor>(out.derivatives), point.specs,
+                                std::type_identity<std::tuple<Args...>>());
+      auto value = tree_from<Result>(out.spec, out.results);
+      if constexpr (kWithValue)
+        return std::pair(std::move(value), std::move(grads));
+      else if constexpr (Loss<Result>::kHasAux)
+        return std::pair(std::move(grads), std::move(value.second));
+      else
+        return grads;
+    }
+  }
+
+  Fn fn_;
+  SourceLocation at_;
+};
+
+template <bool kWithValue, class Fn, size_t... I>
+auto gradient_of(Fn&& fn, Argnums<I...>, SourceLocation at) {
+  return Gradient<std::decay_t<Fn>, kWithValue, I...>(std::forward<Fn>(fn), at);
+}
+
+}  // namespace grad_internal
+
+// What vjp() returns beside the value: cotangents of the result -> cotangents of the arguments, a
+// tuple of trees (one argument: its tree). Zeros where nothing depends on a leaf, and of integers.
+template <class Result, class... Args>
+class Pullback {
+ public:
+  Pullback(grad_internal::Linear linear, grad_internal::Point point)
+      : linear_(std::move(linear)), point_(std::move(point)) {}
+
+  auto operator()(const Result& cotangent) const {
+    std::vector<Tensor> given = linear_.pull(flatten(cotangent), tree_spec(cotangent)), all;
+    size_t next = 0;
+    for (size_t i = 0; i < point_.leaves.size(); ++i)
+      all.push_back(point_.of[i] ? given[next++] : point_.leaves[i]);
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return grad_internal::chosen<I...>(std::span<const Tensor>(all), point_.specs,
+                                         std::type_identity<std::tuple<Args...>>());
+    }
+    (std::index_sequence_for<Args...>());
+  }
+
+ private:
+  grad_internal::Linear linear_;
+  grad_internal::Point point_;  // leaves without tangents stand as zeros
+};
+
+// What linearize() returns beside the value: tangents of the arguments -> the tangent of the
+// result.
+template <class Result, class... Args>
+class Pushforward {
+ public:
+  Pushforward(grad_internal::Linear linear, std::vector<bool> of, TreeSpec result)
+      : linear_(std::move(linear)), of_(std::move(of)), result_(std::move(result)) {}
+
+  Result operator()(const Args&... tangents) const {
+    std::vector<Tensor> given;
+    size_t next = 0;
+    TreeSpec spec{.kind = TreeSpec::Kind::kTuple, .keys = {}, .children = {}};
+    const auto take = [&](const Tensor& leaf) {
+      if (of_[next++]) given.push_back(leaf);
+    };
+    (for_each_leaf(tangents, take), ...);
+    spec.children.resize(given.size());
+    return grad_internal::tree_from<Result>(result_, linear_.push(given, spec));
+  }
+
+ private:
+  grad_internal::Linear linear_;
+  std::vector<bool> of_;
+  TreeSpec result_;
+};
+
+// A function that gives the gradient of `fn`, a function of trees to a scalar of floats, by its
+// first argument: a tree like that. With argnums<1> by another one, with argnums<0, 2> by several:
+// a tuple. Where fn returns std::pair(loss, aux) it gives std::pair(gradient, aux).
+//
+// fn      is kept by value; it may capture tensors
+// errors  when it is called: Error naming what is no scalar of floats, the argument that is of
+//         integers, or the op that has no derivative and its line
+// cost    a few times the operations of fn; a loop is one loop forward and one back
+template <class Fn>
+auto grad(Fn&& fn, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::gradient_of<false>(std::forward<Fn>(fn), argnums<0>, at);
+}
+template <class Fn, size_t... I>
+auto grad(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::gradient_of<false>(std::forward<Fn>(fn), by, at);
+}
+inline auto grad(Tensor (*fn)(Operand), SourceLocation at = SourceLocation::here()) {
+  return grad(trace_internal::ByName<Operand>(fn, at), at);
+}
+
+// The same that gives std::pair(what fn returns, gradient).
+template <class Fn>
+auto value_and_grad(Fn&& fn, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::gradient_of<true>(std::forward<Fn>(fn), argnums<0>, at);
+}
+template <class Fn, size_t... I>
+auto value_and_grad(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::gradient_of<true>(std::forward<Fn>(fn), by, at);
+}
+
+namespace grad_internal {
+
+// The leaves of a tangent, and whether each leaf of the argument has one. None{}: no tangents.
+template <class Arg, class Tangent>
+void append_tangents(std::string_view what, size_t number, const Arg& arg, const Tangent& tangent,
+                     std::vector<bool>& of, std::vector<Tensor>& out, SourceLocation at) {
+  const bool is_none = std::is_same_v<Tangent, None> && !std::is_same_v<Arg, None>;
+  const std::vector<Tensor> leaves = flatten(tangent);
+  const TreeSpec spec = tree_spec(arg);
+  if (!is_none) {
+    const std::string unlike_text = unlike(tree_spec(tangent), spec, base::cat("tangent ", number));
+    if (!unlike_text.empty()) throw_tangent(what, unlike_text, at);
+    trace_internal::require_values(
+        what, base::cat("tangent ", number), leaves, [&] { return spec; }, at);
+  }
+  size_t next = 0;
+  for_each_leaf(arg, [&](const Tensor& leaf) {
+    const bool has_one = !is_none && has_tangent(leaf);
+    of.push_back(has_one);
+    if (has_one) {
+      require_tangent(what, leaf, leaves[next], number, at);
+      out.push_back(leaves[next]);
+    }
+    ++next;
+  });
+}
+
+template <class Fn, class... Args, class... Tangents, size_t... I>
+auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
+            SourceLocation at, std::index_sequence<I...>) {
+  static_assert(sizeof...(Args) == sizeof...(Tangents),
+                "jvp takes as many tangents as arguments; None{} for one that has none");
+  static_assert(((std::is_same_v<Args, Tangents> || std::is_same_v<Tangents, None>)&&...),
+                "a tangent is a tree like its argument, or None{}");
+  if constexpr (!is_differentiable<Fn, Args...>()) {
+    return std::pair<Tensor, Tensor>();
+  } else {
+    trace_internal::require_function("jvp", "function", fn, at);
+    using Result = ResultOf<Fn, Args...>;
+    Point point = point_at(std::get<I>(args)...);
+    by_all(point, "jvp", at);
+    point.of.clear();
+    std::vector<Tensor> given;
+    (append_tangents("jvp", I, std::get<I>(args), std::get<I>(tangents), point.of, given, at), ...);
+    const auto run = flat<Fn, Args...>(fn, point.specs);
+    const Derived out = jvp({"jvp", scan_internal::name_of(fn), run, at}, point, given);
+    return std::pair(tree_from<Result>(out.spec, out.results),
+                     tree_from<Result>(out.spec, out.derivatives));
+  }
+}
+
+template <class Fn, class... Args>
+auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
+  if constexpr (!is_differentiable<Fn, Args...>()) {
+    return std::pair<Tensor, Tensor>();
+  } else {
+    trace_internal::require_function(what, "function", fn, at);
+    using Result = ResultOf<Fn, Args...>;
+    Point point = point_at(args...);
+    by_all(point, what, at);
+    const auto run = flat<Fn, Args...>(fn, point.specs);
+    auto [out, linear] = linearize({what, scan_internal::name_of(fn), run, at}, point);
+    for (size_t i = 0; i < point.of.size(); ++i) {
+      if (!point.of[i]) point.leaves[i] = zeros_like(point.leaves[i]);
+    }
+    return std::pair(tree_from<Result>(out.spec, out.results),
+                     Pullback<Result, Args...>(std::move(linear), std::move(point)));
+  }
+}
+
+template <class Fn, class... Args>
+auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
+  if constexpr (!is_differentiable<Fn, Args...>()) {
+    return std::pair<Tensor, Tensor>();
+  } else {
+    trace_internal::require_function(what, "function", fn, at);
+    using Result = ResultOf<Fn, Args...>;
+    Point point = point_at(args...);
+    by_all(point, what, at);
+    const auto run = flat<Fn, Args...>(fn, point.specs);
+    auto [out, linear] = linearize({what, scan_internal::name_of(fn), run, at}, point);
+    return std::pair(
+        tree_from<Result>(out.spec, out.results),
+        Pushforward<Result, Args...>(std::move(linear), std::move(point.of), std::move(out.spec)));
+  }
+}
+
+// What checkpoint() returns.
+template <class Fn>
+class Checkpoint {
+ public:
+  Checkpoint(Fn fn, SourceLocation at) : fn_(std::move(fn)), at_(at) {}
+
+  template <class... Args>
+  auto operator()(const Args&... args) const {
+    if constexpr (!is_differentiable<Fn, Args...>()) {
+      return Tensor();
+    } else {
+      trace_internal::require_function("checkpoint", "function", fn_, at_);
+      Point point = point_at(args...);
+      by_all(point, "checkpoint", at_);
+      const auto run = flat<Fn, Args...>(fn_, point.specs);
+      const Derived out =
+          checkpointed({"checkpoint", scan_internal::name_of(fn_), run, at_}, point);
+      return tree_from<ResultOf<Fn, Args...>>(out.spec, out.results);
+    }
+  }
+
+ private:
+  Fn fn_;
+  SourceLocation at_;
+};
+
+}  // namespace grad_internal
+
+// fn(args..) and its tangent, the derivative along `tangents`: trees like args, None{} where an
+// argument has none. Forward mode: the cost of a few fn, no memory beyond it, while_loop too.
+//
+// returns  std::pair(value, tangent), both of fn's type; the tangent of integers is zero
+// errors   Error naming the tangent that is unlike its argument; the op without a derivative
+template <class Fn, class... Args, class... Tangents>
+auto jvp(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
+         SourceLocation at = SourceLocation::here()) {
+  return grad_internal::jvp_at(fn, args, tangents, at, std::index_sequence_for<Args...>());
+}
+
+// fn(args..) and its pullback: cotangents of the result -> those of args. What the pullback reads
+// is computed once; it may be called any number of times, in and outside of traces.
+//
+// returns  std::pair(value, Pullback)
+// errors   Error naming the op without a derivative; of the pullback, the cotangent of another type
+template <class Fn, class A>
+auto vjp(const Fn& fn, const A& a, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::vjp_at("vjp", fn, at, a);
+}
+template <class Fn, class A, class B>
+auto vjp(const Fn& fn, const A& a, const B& b, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::vjp_at("vjp", fn, at, a, b);
+}
+template <class Fn, class A, class B, class C>
+auto vjp(const Fn& fn, const A& a, const B& b, const C& c,
+         SourceLocation at = SourceLocation::here()) {
+  return grad_internal::vjp_at("vjp", fn, at, a, b, c);
+}
+template <class Fn, class A, class B, class C, class D>
+auto vjp(const Fn& fn, const A& a, const B& b, const C& c, const D& d,
+         SourceLocation at = SourceLocation::here()) {
+  return grad_internal::vjp_at("vjp", fn, at, a, b, c, d);
+}
+// With more arguments nothing could stand behind them: errors do not know the line.
+template <class Fn, class... Args>
+requires(sizeof...(Args) > 4) auto vjp(const Fn& fn, const Args&... args) {
+  return grad_internal::vjp_at("vjp", fn, {}, args...);
+}
+
+// fn(args..) and its linear part: tangents of args -> that of the result.
+//
+// returns  std::pair(value, Pushforward)
+// errors   as of vjp()
+template <class Fn, class A>
+auto linearize(const Fn& fn, const A& a, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::linearize_at("linearize", fn, at, a);
+}
+template <class Fn, class A, class B>
+auto linearize(const Fn& fn, const A& a, const B& b, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::linearize_at("linearize", fn, at, a, b);
+}
+template <class Fn, class A, class B, class C>
+auto linearize(const Fn& fn, const A& a, const B& b, const C& c,
+               SourceLocation at = SourceLocation::here()) {
+  return grad_internal::linearize_at("linearize", fn, at, a, b, c);
+}
+template <class Fn, class A, class B, class C, class D>
+auto linearize(const Fn& fn, const A& a, const B& b, const C& c, const D& d,
+               SourceLocation at = SourceLocation::here()) {
+  return grad_internal::linearize_at("linearize", fn, at, a, b, c, d);
+}
+// With more arguments nothing could stand behind them: errors do not know the line.
+template <class Fn, class... Args>
+requires(sizeof...(Args) > 4) auto linearize(const Fn& fn, const Args&... args) {
+  return grad_internal::linearize_at("linearize", fn, {}, args...);
+}
+
+// The same tree, of which derivatives know nothing: its tangents are zero.
+template <class T>
+T stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
+  return tree_map([&](const Tensor& leaf) { return grad_internal::stopped(leaf, at); }, tree, at);
+}
+
+// A function that gives what `fn` gives, of which the way back keeps the arguments alone, and what
+// fn captures: the rest is computed again. Of a scan with such a step only carries are stacked.
+//
+// fn    is kept by value; takes and returns trees
+// cost  fn once more on the way back; nothing where no derivative is taken
+template <class Fn>
+auto checkpoint(Fn fn, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::Checkpoint<Fn>(std::move(fn), at);
+}
+
+// Throws unless the derivatives of fn at args agree with central differences along directions
+// without order, and forward with reverse mode, to the given order.
+//
+// args    trees; those of f64 are checked to 1e-6, f32 to 2 %: give numbers where fn is smooth
+// errors  Error that names what differs and by how much, or the op without a derivative
+template <class Fn, class... Args>
+void check_grads(const Fn& fn, const std::tuple<Args...>& args,
+                 const CheckGradsOptions& options = {},
+                 SourceLocation at = SourceLocation::here()) {
+  if constexpr (grad_internal::is_differentiable<Fn, Args...>()) {
+    grad_internal::Point point =
+        std::apply([](const auto&... each) { return grad_internal::point_at(each...); }, args);
+    grad_internal::by_all(point, "check_grads", at);
+    const auto run = grad_internal::flat<Fn, Args...>(fn, point.specs);
+    grad_internal::check({"check_grads", "", run, at}, point,
+                         {options.order, options.reverse, options.step, options.tolerance});
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,36 @@
+#include "heddle/grad/jacobian.h"
+
+#include "heddle/trace/matrices.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle::grad_internal {
+namespace {
+
+Dimensions joined(Dimensions a, const Dimensions& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace
+
+Tensor basis_of(std::string_view what, const Tensor& x, SourceLocation at) {
+  const trace_internal::PublicCall call(what, at);
+  const int64_t n = x.shape().element_count();
+  return reshape(eye(n, n, 0, x.dtype()), joined({n}, x.shape().dimensions()));
+}
+
+Tensor as_jacobian(std::string_view what, const Tensor& rows, const Tensor& y, const Tensor& x,
+                   SourceLocation at) {
+  const trace_internal::PublicCall call(what, at);
+  return reshape(rows, joined(y.shape().dimensions(), x.shape().dimensions()));
+}
+
+Tensor from_columns(std::string_view what, const Tensor& columns, const Tensor& y, const Tensor& x,
+                    SourceLocation at) {
+  const trace_internal::PublicCall call(what, at);
+  const int64_t m = y.shape().element_count(), n = x.shape().element_count();
+  return as_jacobian(what, swapaxes(reshape(columns, {n, m}), 0, 1), y, x, at);
+}
+
+}  // namespace heddle::grad_internal

@@ -1,0 +1,71 @@
+// Jacobians and Hessians of functions of one tensor to one tensor.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "heddle/grad/grad.h"
+
+namespace heddle {
+
+namespace grad_internal {
+
+// One tensor of x's type for each element of it, along a new first axis: 1 there, else 0.
+Tensor basis_of(std::string_view what, const Tensor& x, SourceLocation at);
+// rows: of y's elements, each like x -> [y's sizes.., x's sizes..]
+Tensor as_jacobian(std::string_view what, const Tensor& rows, const Tensor& y, const Tensor& x,
+                   SourceLocation at);
+// columns: of x's elements, each like y -> the same
+Tensor from_columns(std::string_view what, const Tensor& columns, const Tensor& y, const Tensor& x,
+                    SourceLocation at);
+
+template <class Fn>
+Tensor by_rows(std::string_view what, const Fn& fn, const Tensor& x, SourceLocation at) {
+  const auto made = vjp_at(what, fn, at, x);
+  const Tensor rows = map([&](const Tensor& row) { return made.second(row); },
+                          basis_of(what, made.first, at), {}, at);
+  return as_jacobian(what, rows, made.first, x, at);
+}
+
+template <class Fn>
+Tensor by_columns(std::string_view what, const Fn& fn, const Tensor& x, SourceLocation at) {
+  const auto made = linearize_at(what, fn, at, x);
+  const Tensor columns =
+      map([&](const Tensor& column) { return made.second(column); }, basis_of(what, x, at), {}, at);
+  return from_columns(what, columns, made.first, x, at);
+}
+
+}  // namespace grad_internal
+
+// A function that gives the Jacobian of `fn`: [result's sizes.., x's sizes..], row by row in
+// reverse mode: for functions to few numbers.
+//
+// fn    Tensor -> Tensor; may capture tensors
+// cost  one pullback for each element of the result, in a loop
+template <class Fn>
+auto jacrev(Fn fn, SourceLocation at = SourceLocation::here()) {
+  return [fn = std::move(fn), at](const Tensor& x) {
+    return grad_internal::by_rows("jacrev", fn, x, at);
+  };
+}
+
+// The same column by column in forward mode: for functions of few numbers.
+//
+// cost  one pushforward for each element of x, in a loop
+template <class Fn>
+auto jacfwd(Fn fn, SourceLocation at = SourceLocation::here()) {
+  return [fn = std::move(fn), at](const Tensor& x) {
+    return grad_internal::by_columns("jacfwd", fn, x, at);
+  };
+}
+
+// A function that gives the second derivatives of `fn`, Tensor -> scalar: [x's sizes.., x's
+// sizes..], forward over reverse.
+template <class Fn>
+auto hessian(Fn fn, SourceLocation at = SourceLocation::here()) {
+  return [gradient = grad(std::move(fn), at), at](const Tensor& x) {
+    return grad_internal::by_columns("hessian", gradient, x, at);
+  };
+}
+
+}  // namespace heddle

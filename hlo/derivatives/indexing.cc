@@ -1,0 +1,218 @@
+// Derivatives of ops whose positions are computed: gather, scatter, sort, topk. Positions have no
+// tangents; what moves by them is linear.
+#include <algorithm>
+
+#include "heddle/hlo/derivatives/internal/rules.h"
+
+namespace heddle::hlo {
+namespace {
+
+int64_t at(const Dims& dims, size_t i) { return dims[i]; }
+
+bool is_in(const Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; }
+
+ScatterAttrs scatter_of(const GatherAttrs& g) {
+  return {.update_window_dims = g.offset_dims,
+          .inserted_window_dims = g.collapsed_slice_dims,
+          .scatter_dims_to_operand_dims = g.start_index_map,
+          .input_batching_dims = g.operand_batching_dims,
+          .scatter_indices_batching_dims = g.start_indices_batching_dims,
+          .index_vector_dim = g.index_vector_dim,
+          .indices_are_sorted = g.indices_are_sorted};
+}
+
+// Sizes of the window that one index of a scatter writes.
+Dims window_of(const ScatterAttrs& s, int64_t rank, const Shape& updates) {
+  Dims sizes;
+  size_t next = 0;
+  for (int64_t d = 0; d < rank; ++d) {
+    const bool is_one = is_in(s.inserted_window_dims, d) || is_in(s.input_batching_dims, d);
+    sizes.push_back(is_one ? 1 : updates.dimension(at(s.update_window_dims, next++)));
+  }
+  return sizes;
+}
+
+GatherAttrs gather_of(const ScatterAttrs& s, int64_t rank, const Shape& updates) {
+  return {.offset_dims = s.update_window_dims,
+          .collapsed_slice_dims = s.inserted_window_dims,
+          .start_index_map = s.scatter_dims_to_operand_dims,
+          .operand_batching_dims = s.input_batching_dims,
+          .start_indices_batching_dims = s.scatter_indices_batching_dims,
+          .index_vector_dim = s.index_vector_dim,
+          .slice_sizes = window_of(s, rank, updates),
+          .indices_are_sorted = s.indices_are_sorted};
+}
+
+// Indices of a type that holds every position and -1.
+Value wide(const Value& indices) {
+  const int64_t bits = bit_width(indices.dtype());
+  if (bits < 32) return convert(indices, s32);
+  return indices.dtype() == u32 ? convert(indices, s64) : indices;
+}
+
+// The last position of each component of an index, beside the indices.
+Value last_positions(const Value& indices, int64_t index_vector_dim, const Dims& map,
+                     const Dims& sizes, const Dims& window) {
+  Values last;
+  for (int64_t d : map) {
+    const auto i = static_cast<size_t>(d);
+    last.push_back(indices.number(static_cast<double>(sizes[i] - window[i])));
+  }
+  if (index_vector_dim == indices.rank()) return last[0];
+  for (Value& each : last) each = reshape(each, {1});
+  return broadcast(concatenate(last, 0), indices.sizes(), {index_vector_dim});
+}
+
+// Where gather reads: an index outside is moved inside.
+Value inside(const Value& given, const GatherAttrs& g, const Dims& sizes) {
+  if (g.start_index_map.empty()) return given;
+  const Value indices = wide(given);
+  const Value last =
+      last_positions(indices, g.index_vector_dim, g.start_index_map, sizes, g.slice_sizes);
+  return maximum(minimum(indices, last), indices.number(0));
+}
+
+// Updates, and zeros where scatter leaves them out since their window is not inside.
+Value where_inside(const Value& updates, const Value& given, const ScatterAttrs& s,
+                   const Dims& sizes) {
+  if (s.scatter_dims_to_operand_dims.empty()) return updates;
+  const Value indices = wide(given);
+  const Dims window = window_of(s, static_cast<int64_t>(sizes.size()), updates.shape());
+  const Value last =
+      last_positions(indices, s.index_vector_dim, s.scatter_dims_to_operand_dims, sizes, window);
+  Value is_inside = (indices >= 0.0) & (indices <= last);
+  if (s.index_vector_dim < indices.rank())
+    is_inside = reduce(is_inside, Opcode::kAnd, 1, {s.index_vector_dim});
+  Dims places;
+  for (int64_t d = 0; d < updates.rank(); ++d) {
+    if (!is_in(s.update_window_dims, d)) places.push_back(d);
+  }
+  return select(broadcast(is_inside, updates.sizes(), places), updates,
+                updates.graph().zeros(updates.shape()));
+}
+
+// Scatter that replaces: of several updates of one element one stays, and its tangent with it. The
+// updates are numbered from 1 on, and the numbers scattered too.
+Value replaced(const JvpArgs& d) {
+  const Value &x = d.x[0], &indices = d.x[1], &updates = d.x[2];
+  const auto& attrs = d.attrs<ScatterAttrs>();
+  Graph& graph = d.graph;
+  const Value numbers =
+      reshape(graph.iota({updates.shape().element_count()}, 0) + 1.0, updates.sizes());
+  Graph second(graph.writer());
+  second.parameter(Shape::scalar(s32));
+  const Value b = second.parameter(Shape::scalar(s32));
+  const ComputationId replace = std::move(second).finish_with(b);
+  const Value stays = graph.op(
+      Opcode::kScatter, {graph.zeros(Shape(s32, x.sizes())), indices, numbers}, attrs, {replace});
+  const Value mine = gather(stays, indices, gather_of(attrs, x.rank(), updates.shape()));
+  const Value dx = select(stays == 0.0, d.full_dx(0), graph.zeros(x.shape()));
+  const Value du = select(mine == numbers, d.full_dx(2), graph.zeros(updates.shape()));
+  return scatter(Opcode::kAdd, dx, indices, du, attrs);
+}
+
+bool is_second(const Computation& computation) {
+  const Instruction* root = &computation.root_instruction();
+  while (root->opcode == Opcode::kCopy) root = &computation.at(root->operands[0]);
+  return root->opcode == Opcode::kParameter && root->attrs.get<ParameterAttrs>().number == 1;
+}
+
+// x u for distinct indices.
+Value multiplied(const JvpArgs& d) {
+  const auto& attrs = d.attrs<ScatterAttrs>();
+  const Value &x = d.x[0], &indices = d.x[1], &updates = d.x[2];
+  const Value of_x =
+      d.dx[0] ? scatter(Opcode::kMultiply, d.dx[0], indices, updates, attrs) : Value();
+  if (d.dx[2].is_absent()) return of_x;
+  const Value before = gather(x, indices, gather_of(attrs, x.rank(), updates.shape()));
+  return add(of_x,
+             scatter(Opcode::kAdd, d.graph.zeros(x.shape()), indices, d.dx[2] * before, attrs));
+}
+
+}  // namespace
+
+StatusOr<Values> jvp_scatter(const JvpArgs& d) {
+  if (d.x.size() != 3)
+    return base::unimplemented("it scatters several arrays together; scatter them one by one");
+  if (is_second(d.called())) return Values{replaced(d)};
+  const std::optional<Opcode> combine = op_of(d.called());
+  if (combine == Opcode::kAdd) return Values{d.again({d.full_dx(0), d.x[1], d.full_dx(2)})};
+  if (combine == Opcode::kMultiply && d.attrs<ScatterAttrs>().unique_indices)
+    return Values{multiplied(d)};
+  return base::unimplemented("its function is neither a sum nor a replacement");
+}
+
+StatusOr<Values> transpose_gather(const TransposeArgs& t) {
+  const auto& attrs = t.attrs<GatherAttrs>();
+  const Value indices = inside(t.x[1], attrs, t.shape(0).dimensions());
+  return Values{
+      scatter(Opcode::kAdd, t.graph.zeros(t.shape(0)), indices, t.ct[0], scatter_of(attrs)),
+      Value()};
+}
+
+StatusOr<Values> transpose_scatter(const TransposeArgs& t) {
+  const auto& attrs = t.attrs<ScatterAttrs>();
+  const Value& ct = t.ct[0];
+  const std::optional<Opcode> combine = op_of(t.called());
+  if (combine == Opcode::kMultiply && !t.is_linear(2))
+    return Values{scatter(Opcode::kMultiply, ct, t.x[1], t.x[2], attrs), Value(), Value()};
+  if (combine != Opcode::kAdd) return base::internal_error("scatter is not a sum");
+  Values out(3);
+  if (t.is_linear(0)) out[0] = ct;
+  if (t.is_linear(2)) {
+    const Value read = gather(ct, t.x[1], gather_of(attrs, ct.rank(), t.shape(2)));
+    out[2] = where_inside(read, t.x[1], attrs, ct.sizes());
+  }
+  return out;
+}
+
+Value take(const Value& x, const Value& at) {
+  if (x.shape().element_count() == 0) return x.graph().zeros(Shape(x.dtype(), at.sizes()));
+  const Value flat = reshape(x, {x.shape().element_count()});
+  return gather(flat, at,
+                {.collapsed_slice_dims = {0},
+                 .start_index_map = {0},
+                 .index_vector_dim = at.rank(),
+                 .slice_sizes = {1}});
+}
+
+Value take_along(const Value& x, const Value& at, int64_t dimension) {
+  if (at.shape().element_count() == 0) return x.graph().zeros(Shape(x.dtype(), at.sizes()));
+  GatherAttrs attrs{.collapsed_slice_dims = {dimension},
+                    .start_index_map = {dimension},
+                    .index_vector_dim = at.rank(),
+                    .slice_sizes = Dims(static_cast<size_t>(x.rank()), 1)};
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    if (d != dimension) attrs.operand_batching_dims.push_back(d);
+  }
+  attrs.start_indices_batching_dims = attrs.operand_batching_dims;
+  return gather(x, at, attrs);
+}
+
+// The sort with the positions as one more operand tells where each element came from.
+StatusOr<Values> jvp_sort(const JvpArgs& d) {
+  const int64_t dimension = d.attrs<SortAttrs>().dimensions[0];
+  Computation comparator = d.called();
+  for (int i = 0; i < 2; ++i) {
+    Instruction position;
+    position.opcode = Opcode::kParameter;
+    position.shape = Shape::scalar(s32);
+    position.attrs = ParameterAttrs{.number = static_cast<int64_t>(comparator.parameters.size())};
+    comparator.parameters.emplace_back(comparator.instructions.size());
+    comparator.instructions.push_back(std::move(position));
+  }
+  Values operands(d.x.begin(), d.x.end());
+  operands.push_back(d.graph.iota(d.x[0].sizes(), dimension));
+  const Values sorted = d.graph.op_of_many(Opcode::kSort, operands,
+                                           SortAttrs{.dimensions = {dimension}, .is_stable = true},
+                                           {d.graph.writer().add(std::move(comparator))});
+  Values out;
+  for (const Value& dx : d.dx) out.push_back(dx ? take_along(dx, sorted.back(), dimension) : dx);
+  return out;
+}
+
+StatusOr<Values> jvp_topk(const JvpArgs& d) {
+  return Values{take_along(d.dx[0], d.y[1], d.x[0].rank() - 1), Value()};
+}
+
+}  // namespace heddle::hlo

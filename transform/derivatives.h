@@ -1,0 +1,56 @@
+// Derivatives of modules: each gives a new module, in which scan is one instruction as before.
+//
+//   jvp        (x.., dx..) -> (y.., dy..)      forward: one pass beside the values
+//   linearize  x.. -> (y.., residuals..)       and what is linear, to be applied later:
+//              (residuals.., dx..) -> dy..     pushforward
+//              (residuals.., ct..) -> dx..     pullback
+//   vjp        (x.., ct..) -> (y.., ct of x..) both at once, for gradients
+//
+// The rules of ops are in hlo/derivative.h. Reverse mode is the transpose of what jvp
+// writes. A loop that is differentiated in reverse is two: one that keeps what its tangents read
+// (residuals), and one that goes the other way. What the tangents read is kept once: inputs of the
+// loop and what does not change in it are not stacked.
+//
+// Parameters and results are counted by leaves: those of an entry whose parameters are arrays are
+// the parameters themselves. Integers and pred have no tangents.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::transform {
+
+// The frontend attribute of a call of which reverse mode keeps the operands alone: what its
+// tangents read is computed again on the way back.
+inline constexpr std::string_view kCheckpointAttribute = "heddle.checkpoint";
+
+// (parameters.., tangents of those in `of`) -> (results.., a tangent of each result). Tangents of
+// results that have none are zeros.
+// errors: Unimplemented that names the op without a derivative and its line
+StatusOr<hlo::Module> jvp(const hlo::Module& module, const std::vector<bool>& of);
+
+// (parameters.., cotangents of the results in `from`) -> (results.., cotangents of the parameters
+// in `to`).
+// errors: as jvp(); Unimplemented for a while, whose steps are not counted
+StatusOr<hlo::Module> vjp(const hlo::Module& module, const std::vector<bool>& to,
+                          const std::vector<bool>& from);
+
+// parameters.. -> (results.., gradient of the first result, a scalar, by each parameter in `of`).
+StatusOr<hlo::Module> gradient(const hlo::Module& module, const std::vector<bool>& of);
+
+struct Linearized {
+  hlo::Module forward;      // parameters.. -> (results.., residuals..)
+  hlo::Module pushforward;  // (residuals.., tangents of those in `of`) -> tangents of the results
+};
+
+StatusOr<Linearized> linearize(const hlo::Module& module, const std::vector<bool>& of);
+
+// The transpose of a module that is linear in its parameters from number `known` on: (the known
+// parameters.., a cotangent of each result) -> a cotangent of each other parameter. For the
+// pushforward of linearize().
+StatusOr<hlo::Module> transpose(const hlo::Module& linear, size_t known);
+
+}  // namespace heddle::transform

@@ -1,0 +1,185 @@
+#include "heddle/transform/derivatives/internal/backward.h"
+
+#include <algorithm>
+
+#include "heddle/hlo/derivative.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+namespace {
+
+bool any_absent(const Values& values) {
+  for (const Value& each : values) {
+    if (each.is_absent()) return true;
+  }
+  return false;
+}
+
+bool any_given(const Values& values) {
+  for (const Value& each : values) {
+    if (each) return true;
+  }
+  return false;
+}
+
+Values leaves_of_operands(const Instruction& instruction, const std::vector<Values>& values) {
+  Values out;
+  for (InstructionId id : instruction.operands)
+    out.insert(out.end(), values[id.value].begin(), values[id.value].end());
+  return out;
+}
+
+// The leaves of an element of a tuple, as a part of the tuple's.
+struct Range {
+  size_t first, size;
+};
+Range element_range(const Computation& computation, const Instruction& element) {
+  const Shape& tuple = computation.at(element.operands[0]).shape;
+  return {first_leaf(tuple, element.attrs.get<hlo::TupleIndexAttrs>().index),
+          leaf_count(element.shape)};
+}
+
+Value copy_of(Graph& graph, Source& source, const Computation& computation,
+              const Instruction& instruction, const Values& leaves) {
+  Values operands;
+  size_t next = 0;
+  for (InstructionId id : instruction.operands) {
+    const Shape& shape = computation.at(id).shape;
+    const size_t count = leaf_count(shape);
+    operands.push_back(assembled(graph, shape, std::span(leaves).subspan(next, count)));
+    next += count;
+  }
+  return copied(graph, instruction, operands, source.called(instruction.called));
+}
+
+Status without_transpose(const Instruction& instruction, std::string_view why) {
+  return at_line(
+      base::unimplemented(to_string(instruction.opcode), ": has no reverse derivative: ", why),
+      instruction);
+}
+
+}  // namespace
+
+// Behind a barrier, with the cotangents: what is computed again is not found to be equal to what
+// was computed before, and not computed before it is wanted.
+StatusOr<Values> Backward::of_call(Graph& graph, const Instruction& call, const Values& operands,
+                                   const Values& ct) {
+  Values given;
+  for (const Values* all : {&operands, &ct}) {
+    for (const Value& each : *all) {
+      if (each) given.push_back(each);
+    }
+  }
+  const Values behind = graph.elements(graph.op(Opcode::kOptBarrier, {graph.tuple(given)}));
+  size_t next = 0;
+  const auto moved = [&](const Values& all) {
+    Values out;
+    for (const Value& each : all) out.push_back(each ? behind[next++] : Value());
+    return out;
+  };
+  const Values parameters = moved(operands), cotangents = moved(ct);
+  HEDDLE_ASSIGN_OR_RETURN(Result out,
+                          run(graph, source_.at(call.called[0]), parameters, cotangents));
+  return std::move(out.ct);
+}
+
+StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computation,
+                                      const Instruction& instruction, const Values& operands,
+                                      const Values& ct) {
+  switch (instruction.opcode) {
+    case Opcode::kScan:
+      return transpose_of_scan(*this, graph, computation, instruction, operands, ct);
+    case Opcode::kConditional:
+      return transpose_of_conditional(*this, graph, computation, instruction, operands, ct);
+    case Opcode::kCall: return of_call(graph, instruction, operands, ct);
+    case Opcode::kWhile:
+      return without_transpose(
+          instruction,
+          "the number of its steps is not known before it runs; use scan, fori_loop between C++ "
+          "integers, or forward mode (jvp)");
+    default: break;
+  }
+  const hlo::Derivative derivative = hlo::derivative_of(instruction.opcode);
+  if (!derivative.transpose) return without_transpose(instruction, derivative.transpose.reason());
+  std::vector<const Shape*> shapes;
+  for (InstructionId id : instruction.operands) shapes.push_back(&computation.at(id).shape);
+  Instruction of = instruction;
+  of.called = source_.called(instruction.called);
+  auto out = derivative.transpose.rule()({graph, of, operands, shapes, ct});
+  if (!out.ok()) return without_transpose(instruction, base::message_of(out.status()));
+  return out;
+}
+
+StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& computation,
+                                         const Values& parameters, const Values& ct) {
+  const size_t size = computation.instructions.size();
+  std::vector<Values> values(size), cts(size);  // by leaf; a value that is absent is linear
+  size_t next = 0;
+  for (InstructionId id : computation.parameters) {
+    const size_t count = leaf_count(computation.at(id).shape);
+    const auto first = parameters.begin() + static_cast<std::ptrdiff_t>(next);
+    values[id.value].assign(first, first + static_cast<std::ptrdiff_t>(count));
+    next += count;
+  }
+  for (size_t i = 0; i < size; ++i) {
+    const Instruction& instruction = computation.instructions[i];
+    cts[i].resize(leaf_count(instruction.shape));
+    if (instruction.opcode == Opcode::kParameter) continue;
+    const Values operands = leaves_of_operands(instruction, values);
+    if (instruction.opcode == Opcode::kTuple) {
+      values[i] = operands;
+    } else if (instruction.opcode == Opcode::kGetTupleElement) {
+      const Range part = element_range(computation, instruction);
+      const auto first = operands.begin() + static_cast<std::ptrdiff_t>(part.first);
+      values[i].assign(first, first + static_cast<std::ptrdiff_t>(part.size));
+    } else if (any_absent(operands)) {
+      values[i].resize(cts[i].size());
+    } else {
+      graph.set_location(instruction.at);
+      values[i] = flattened(graph, copy_of(graph, source_, computation, instruction, operands));
+    }
+  }
+
+  const Values& results = values[computation.root.value];
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].is_absent()) cts[computation.root.value][i] = ct[i];
+  }
+  for (size_t i = size; i-- > 0;) {
+    const Instruction& instruction = computation.instructions[i];
+    if (!any_given(cts[i]) || instruction.opcode == Opcode::kParameter) continue;
+    graph.set_location(instruction.at);
+    const Values operands = leaves_of_operands(instruction, values);
+    Values of_operands;
+    if (instruction.opcode == Opcode::kTuple) {
+      of_operands = cts[i];
+    } else if (instruction.opcode == Opcode::kGetTupleElement) {
+      of_operands.resize(operands.size());
+      std::ranges::copy(
+          cts[i], of_operands.begin() +
+                      static_cast<std::ptrdiff_t>(element_range(computation, instruction).first));
+    } else {
+      HEDDLE_ASSIGN_OR_RETURN(of_operands,
+                              transposed(graph, computation, instruction, operands, cts[i]));
+    }
+    size_t leaf = 0;
+    for (InstructionId id : instruction.operands) {
+      for (size_t k = 0; k < cts[id.value].size(); ++k, ++leaf) {
+        if (values[id.value][k].is_absent() && of_operands[leaf])
+          cts[id.value][k] = hlo::add(cts[id.value][k], of_operands[leaf]);
+      }
+    }
+  }
+
+  Result out;
+  out.known = results;
+  for (InstructionId id : computation.parameters)
+    out.ct.insert(out.ct.end(), cts[id.value].begin(), cts[id.value].end());
+  return out;
+}
+
+}  // namespace heddle::transform

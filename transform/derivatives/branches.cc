@@ -1,0 +1,248 @@
+// Tangents of conditional: a result has one where it has one in any branch. Apart, the branches
+// hand what their tangents read to branches of the tangents, in slots that they share by type: a
+// branch leaves those that it does not need as zeros.
+#include <algorithm>
+#include <memory>
+
+#include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/internal/scan_parts.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+class BranchesJvp {
+ public:
+  BranchesJvp(Forward& forward, Graph& graph, const Computation& caller,
+              const Instruction& conditional, const Duals& operands)
+      : forward_(forward), graph_(graph), index_(operands[0].x) {
+    size_t next = leaf_count(caller.at(conditional.operands[0]).shape);
+    for (size_t i = 0; i < conditional.called.size(); ++i) {
+      const size_t count = leaf_count(caller.at(conditional.operands[i + 1]).shape);
+      Branch branch;
+      branch.old = forward.source_.at(conditional.called[i]);
+      const auto first = operands.begin() + static_cast<std::ptrdiff_t>(next);
+      branch.operands.assign(first, first + static_cast<std::ptrdiff_t>(count));
+      next += count;
+      branches_.push_back(std::move(branch));
+    }
+  }
+
+  StatusOr<Duals> run() {
+    HEDDLE_RETURN_IF_ERROR(write_branches());
+    return forward_.mode_ == Mode::kTogether ? together() : apart();
+  }
+
+ private:
+  struct Branch {
+    Computation old;
+    Duals operands;
+    // Of the computation with tangents: its parameters are the operands' leaves and their tangents.
+    ComputationId both;
+    std::vector<InstructionId> linear_results;
+    std::vector<std::pair<InstructionId, size_t>> read;  // residuals that are operands
+    std::vector<std::pair<InstructionId, size_t>> kept;  // residuals, and their slots
+  };
+
+  // The tangents of each branch are known when all are written.
+  Status write_branches() {
+    std::vector<std::unique_ptr<Graph>> graphs;
+    std::vector<Duals> all;
+    for (Branch& branch : branches_) {
+      graphs.push_back(std::make_unique<Graph>(forward_.source_.into(), branch.old.name));
+      Graph& graph = *graphs.back();
+      Duals parameters;
+      for (const Dual& each : branch.operands)
+        parameters.push_back({graph.parameter(each.x.shape())});
+      for (size_t i = 0; i < parameters.size(); ++i) {
+        if (branch.operands[i].dx) parameters[i].dx = graph.parameter(parameters[i].x.shape());
+        parameters[i].why = branch.operands[i].why;
+      }
+      HEDDLE_ASSIGN_OR_RETURN(Duals results, forward_.run(graph, branch.old, parameters));
+      dy_.resize(results.size());
+      why_.resize(results.size());
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (results[i].dx) dy_[i] = true;
+        if (!results[i].why.ok()) why_[i] = results[i].why;
+      }
+      all.push_back(std::move(results));
+    }
+    for (size_t i = 0; i < dy_.size(); ++i) dy_[i] = dy_[i] && why_[i].ok();
+    for (size_t b = 0; b < branches_.size(); ++b) {
+      Values results;
+      for (const Dual& each : all[b]) results.push_back(each.x);
+      for (size_t i = 0; i < dy_.size(); ++i) {
+        const Dual& each = all[b][i];
+        if (dy_[i]) results.push_back(each.dx ? each.dx : graphs[b]->zeros(each.x.shape()));
+      }
+      branches_[b].both = std::move(*graphs[b]).finish(results);
+    }
+    return {};
+  }
+
+  // A conditional between computations of tuples.
+  Values choose(const std::vector<Values>& operands, const std::vector<ComputationId>& ids) {
+    Values all{index_};
+    for (const Values& each : operands) all.push_back(graph_.tuple(each));
+    return flattened(graph_, graph_.op(Opcode::kConditional, all, {}, ids));
+  }
+
+  static Values parameters_of(Graph& graph, const Values& operands) {
+    std::vector<Shape> shapes;
+    for (const Value& each : operands) shapes.push_back(each.shape());
+    return graph.elements(graph.parameter(Shape::tuple(shapes)));
+  }
+
+  static Values values_of(const Duals& duals) {
+    Values out;
+    for (const Dual& each : duals) out.push_back(each.x);
+    return out;
+  }
+  static Values tangents_of(const Duals& duals) {
+    Values out;
+    for (const Dual& each : duals) {
+      if (each.dx) out.push_back(each.dx);
+    }
+    return out;
+  }
+
+  [[nodiscard]] Duals results(const Values& values, const Values& tangents) const {
+    Duals out;
+    size_t next = 0;
+    for (size_t i = 0; i < dy_.size(); ++i) {
+      out.push_back({values[i], dy_[i] ? tangents[next++] : Value()});
+      out.back().why = why_[i];
+    }
+    return out;
+  }
+
+  Duals together() {
+    std::vector<Values> operands;
+    std::vector<ComputationId> ids;
+    for (const Branch& branch : branches_) {
+      const Computation both = merged(forward_.source_.into(), branch.both);
+      operands.push_back(values_of(branch.operands));
+      const Values tangents = tangents_of(branch.operands);
+      operands.back().insert(operands.back().end(), tangents.begin(), tangents.end());
+      Graph graph(forward_.source_.into(), branch.old.name);
+      const Values parameters = parameters_of(graph, operands.back());
+      PartCopy copy(graph, both);
+      for (size_t i = 0; i < parameters.size(); ++i) copy.give(both.parameters[i], parameters[i]);
+      ids.push_back(std::move(graph).finish(copy.want(returned_values(both))));
+    }
+    const Values all = choose(operands, ids);
+    return results(all, {all.begin() + static_cast<std::ptrdiff_t>(dy_.size()), all.end()});
+  }
+
+  Duals apart() {
+    for (Branch& branch : branches_) assign_slots(branch);
+    const Values all = known_branches();
+    const Values values(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(dy_.size()));
+    if (std::ranges::count(dy_, true) == 0) return results(values, {});
+    return results(values, linear_branches(all));
+  }
+
+  void assign_slots(Branch& branch) {
+    const Computation both = merged(forward_.source_.into(), branch.both);
+    const std::vector<InstructionId> returned = returned_values(both);
+    branch.linear_results.assign(returned.begin() + static_cast<std::ptrdiff_t>(dy_.size()),
+                                 returned.end());
+    std::vector<bool> linear(both.parameters.size());
+    for (size_t i = branch.operands.size(); i < linear.size(); ++i) linear[i] = true;
+    std::vector<bool> taken(slots_.size());
+    for (InstructionId id : split(both, linear, branch.linear_results).residuals) {
+      const auto parameter = std::ranges::find(both.parameters, id) - both.parameters.begin();
+      if (static_cast<size_t>(parameter) < branch.operands.size()) {
+        branch.read.emplace_back(id, static_cast<size_t>(parameter));
+        continue;
+      }
+      size_t slot = 0;
+      while (slot < slots_.size() && (taken[slot] || !same_type(slots_[slot], both.at(id).shape)))
+        ++slot;
+      if (slot == slots_.size()) {
+        slots_.push_back(both.at(id).shape);
+        taken.push_back(false);
+      }
+      taken[slot] = true;
+      branch.kept.emplace_back(id, slot);
+    }
+  }
+
+  // (values.., slots..)
+  Values known_branches() {
+    std::vector<Values> operands;
+    std::vector<ComputationId> ids;
+    for (const Branch& branch : branches_) {
+      const Computation both = merged(forward_.source_.into(), branch.both);
+      operands.push_back(values_of(branch.operands));
+      Graph graph(forward_.source_.into(), branch.old.name);
+      const Values parameters = parameters_of(graph, operands.back());
+      PartCopy copy(graph, both);
+      for (size_t i = 0; i < parameters.size(); ++i) copy.give(both.parameters[i], parameters[i]);
+      std::vector<InstructionId> wanted = returned_values(both);
+      wanted.resize(dy_.size());
+      for (const auto& [id, slot] : branch.kept) wanted.push_back(id);
+      const Values made = copy.want(wanted);
+      Values all(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(dy_.size()));
+      all.resize(dy_.size() + slots_.size());
+      for (size_t i = 0; i < branch.kept.size(); ++i)
+        all[dy_.size() + branch.kept[i].second] = made[dy_.size() + i];
+      for (size_t i = 0; i < slots_.size(); ++i) {
+        Value& slot = all[dy_.size() + i];
+        if (slot.is_absent()) slot = graph.zeros(slots_[i]);
+      }
+      ids.push_back(std::move(graph).finish(all));
+    }
+    return choose(operands, ids);
+  }
+
+  Values linear_branches(const Values& known) {
+    std::vector<Values> operands;
+    std::vector<ComputationId> ids;
+    for (const Branch& branch : branches_) {
+      const Computation both = merged(forward_.source_.into(), branch.both);
+      Values given;
+      std::vector<InstructionId> stands_for;
+      for (const auto& [id, operand] : branch.read) {
+        given.push_back(branch.operands[operand].x);
+        stands_for.push_back(id);
+      }
+      for (const auto& [id, slot] : branch.kept) {
+        given.push_back(known[dy_.size() + slot]);
+        stands_for.push_back(id);
+      }
+      const Values tangents = tangents_of(branch.operands);
+      given.insert(given.end(), tangents.begin(), tangents.end());
+      stands_for.insert(
+          stands_for.end(),
+          both.parameters.begin() + static_cast<std::ptrdiff_t>(branch.operands.size()),
+          both.parameters.end());
+      Graph graph(forward_.source_.into(), branch.old.name);
+      const Values parameters = parameters_of(graph, given);
+      PartCopy copy(graph, both);
+      for (size_t i = 0; i < parameters.size(); ++i) copy.give(stands_for[i], parameters[i]);
+      ids.push_back(std::move(graph).finish(copy.want(branch.linear_results)));
+      operands.push_back(std::move(given));
+    }
+    return choose(operands, ids);
+  }
+
+  Forward& forward_;
+  Graph& graph_;
+  Value index_;
+  std::vector<Branch> branches_;
+  std::vector<bool> dy_;     // which results have tangents
+  std::vector<Status> why_;  // why they have none, though they should
+  std::vector<Shape> slots_;
+};
+
+StatusOr<Duals> jvp_of_conditional(Forward& forward, Graph& graph, const Computation& caller,
+                                   const Instruction& conditional, const Duals& operands) {
+  return BranchesJvp(forward, graph, caller, conditional, operands).run();
+}
+
+}  // namespace heddle::transform

@@ -1,0 +1,203 @@
+#include "heddle/transform/derivatives.h"
+
+#include "heddle/hlo/derivative.h"
+#include "heddle/transform/derivatives/internal/backward.h"
+#include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/internal/scan_parts.h"
+#include "heddle/transform/passes.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Module;
+
+namespace {
+
+Value or_zeros(Graph& graph, const Value& value, const Shape& shape) {
+  return value ? value : graph.zeros(shape);
+}
+
+// Equal values once, and nothing that the result does not need. Not simplified: stop_gradient would
+// go, and it counts where the module is differentiated again.
+StatusOr<Module> finished(Writer& writer, const Module& like, ComputationId entry) {
+  HEDDLE_RETURN_IF_ERROR(writer.status());
+  Module module = std::move(writer).finish(entry);
+  module.name = like.name;
+  HEDDLE_ASSIGN_OR_RETURN(module, merge_equal(module));
+  return remove_unused(module);
+}
+
+size_t leaf_count_of(const Computation& entry) {
+  size_t count = 0;
+  for (InstructionId id : entry.parameters) count += leaf_count(entry.at(id).shape);
+  return count;
+}
+
+// The values of the entry with tangents beside them: (x.., tangents of those in `of`) -> (y..,
+// tangents..), and which results have one.
+struct Both {
+  ComputationId id;
+  std::vector<Shape> parameters;
+  std::vector<Shape> results;
+  std::vector<bool> has_tangent;  // by result
+};
+
+StatusOr<Both> with_tangents(Writer& writer, const Module& module, const std::vector<bool>& of,
+                             Mode mode) {
+  const Computation& entry = module.entry_computation();
+  Source source(writer, module);
+  Graph graph(writer, entry.name);
+  Both both;
+  Duals duals;
+  const bool is_flat = leaf_count_of(entry) == entry.parameters.size();
+  for (InstructionId id : entry.parameters) {
+    for (const Shape& leaf : leaves_of(entry.at(id).shape)) {
+      duals.push_back({is_flat ? graph.append(entry.at(id)) : graph.parameter(leaf)});
+      both.parameters.push_back(leaf);
+    }
+  }
+  for (size_t i = 0; i < duals.size(); ++i) {
+    if (of[i]) duals[i].dx = graph.parameter(both.parameters[i]);
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const Duals results, Forward(source, mode).run(graph, entry, duals));
+  HEDDLE_RETURN_IF_ERROR(reason_in(results));
+  Values all;
+  for (const Dual& each : results) {
+    all.push_back(each.x);
+    both.results.push_back(each.x.shape());
+    both.has_tangent.push_back(bool(each.dx));
+  }
+  for (const Dual& each : results) {
+    if (each.dx) all.push_back(each.dx);
+  }
+  both.id = std::move(graph).finish(all);
+  return both;
+}
+
+}  // namespace
+
+StatusOr<Module> jvp(const Module& module, const std::vector<bool>& of) {
+  Writer writer;
+  HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kTogether));
+  const Computation computation = writer.module().at(both.id);
+  Graph graph(writer, computation.name);
+  PartCopy copy(graph, computation);
+  for (InstructionId id : computation.parameters) copy.give(id, graph.append(computation.at(id)));
+  const Values made = copy.want(returned_values(computation));
+  Values all(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(both.results.size()));
+  size_t next = both.results.size();
+  for (size_t i = 0; i < both.results.size(); ++i)
+    all.push_back(both.has_tangent[i] ? made[next++] : graph.zeros(both.results[i]));
+  return finished(writer, module, std::move(graph).finish(all));
+}
+
+namespace {
+
+// (x.., cotangents that are given..) -> (y.., cotangents of x..); `seed` makes those of results.
+StatusOr<Module> reversed(const Module& module, const std::vector<bool>& to,
+                          base::FunctionRef<Value(Graph&, size_t, const Shape&)> seed) {
+  Writer writer;
+  HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, to, Mode::kApart));
+  const Computation computation = writer.module().at(both.id);
+  Graph graph(writer, computation.name);
+  Values parameters, ct(both.results.size());  // the values themselves have none
+  for (size_t i = 0; i < both.parameters.size(); ++i)
+    parameters.push_back(graph.append(computation.at(computation.parameters[i])));
+  parameters.resize(computation.parameters.size());
+  for (size_t i = 0; i < both.results.size(); ++i) {
+    const Value of_result = seed(graph, i, both.results[i]);
+    if (both.has_tangent[i]) ct.push_back(of_result);
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const Backward::Result out,
+                          Backward(writer).run(graph, computation, parameters, ct));
+  Values all(out.known.begin(),
+             out.known.begin() + static_cast<std::ptrdiff_t>(both.results.size()));
+  size_t next = both.parameters.size();
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i]) all.push_back(or_zeros(graph, out.ct[next++], both.parameters[i]));
+  }
+  return finished(writer, module, std::move(graph).finish(all));
+}
+
+}  // namespace
+
+StatusOr<Module> vjp(const Module& module, const std::vector<bool>& to,
+                     const std::vector<bool>& from) {
+  return reversed(module, to, [&](Graph& graph, size_t i, const Shape& shape) {
+    return from[i] ? graph.parameter(shape) : Value();
+  });
+}
+
+StatusOr<Module> gradient(const Module& module, const std::vector<bool>& of) {
+  return reversed(module, of, [&](Graph& graph, size_t i, const Shape& shape) {
+    return i == 0 ? graph.full(shape, 1) : Value();
+  });
+}
+
+StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of) {
+  Linearized out;
+  std::vector<InstructionId> residuals;
+  {
+    Writer writer;
+    HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kApart));
+    const Computation computation = merged(writer, both.id);
+    const std::vector<InstructionId> returned = returned_values(computation);
+    const auto results = returned.begin() + static_cast<std::ptrdiff_t>(both.results.size());
+    const std::vector<InstructionId> linear_results(results, returned.end());
+    std::vector<bool> linear(computation.parameters.size());
+    for (size_t i = both.parameters.size(); i < linear.size(); ++i) linear[i] = true;
+    residuals = split(computation, linear, linear_results).residuals;
+
+    Graph forward(writer, computation.name);
+    PartCopy known(forward, computation);
+    for (size_t i = 0; i < both.parameters.size(); ++i) {
+      const InstructionId id = computation.parameters[i];
+      known.give(id, forward.append(computation.at(id)));
+    }
+    std::vector<InstructionId> wanted(returned.begin(), results);
+    wanted.insert(wanted.end(), residuals.begin(), residuals.end());
+    const ComputationId forward_id = std::move(forward).finish(known.want(wanted));
+
+    Graph tangents(writer, computation.name + ".tangent");
+    PartCopy part(tangents, computation);
+    for (InstructionId id : residuals) part.give(id, tangents.parameter(computation.at(id).shape));
+    for (size_t i = both.parameters.size(); i < linear.size(); ++i)
+      part.give(computation.parameters[i], tangents.parameter(computation.parameter_shape(i)));
+    const Values made = part.want(linear_results);
+    Values all;
+    size_t next = 0;
+    for (size_t i = 0; i < both.results.size(); ++i)
+      all.push_back(both.has_tangent[i] ? made[next++] : tangents.zeros(both.results[i]));
+    const ComputationId tangents_id = std::move(tangents).finish(all);
+
+    HEDDLE_RETURN_IF_ERROR(writer.status());
+    Module whole = std::move(writer).finish(forward_id);
+    whole.name = module.name;
+    HEDDLE_ASSIGN_OR_RETURN(out.forward, remove_unused(whole));
+    whole.entry = tangents_id;
+    HEDDLE_ASSIGN_OR_RETURN(out.pushforward, remove_unused(whole));
+  }
+  return out;
+}
+
+StatusOr<Module> transpose(const Module& linear, size_t known) {
+  Writer writer;
+  Source source(writer, linear);
+  const Computation computation = writer.module().at(source.called(linear.entry));
+  Graph graph(writer, computation.name);
+  Values parameters(computation.parameters.size()), ct;
+  for (size_t i = 0; i < known; ++i)
+    parameters[i] = graph.parameter(computation.parameter_shape(i));
+  for (const Shape& shape : leaves_of(computation.result_shape()))
+    ct.push_back(graph.parameter(shape));
+  HEDDLE_ASSIGN_OR_RETURN(const Backward::Result out,
+                          Backward(writer).run(graph, computation, parameters, ct));
+  Values all;
+  for (size_t i = known; i < parameters.size(); ++i)
+    all.push_back(or_zeros(graph, out.ct[i], computation.parameter_shape(i)));
+  return finished(writer, linear, std::move(graph).finish(all));
+}
+
+}  // namespace heddle::transform

@@ -1,0 +1,53 @@
+// The backward pass: cotangents of what a computation is linear in.
+#pragma once
+
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/transform/derivatives/internal/parts.h"
+
+namespace heddle::transform {
+
+class Backward {
+ public:
+  // What a computation gives, by leaves.
+  struct Result {
+    Values known;  // results that do not depend on what is absent; absent: those that do
+    Values ct;     // cotangents of the parameters that are absent; absent: zero
+  };
+
+  // Computations are those of the module that is written.
+  explicit Backward(Writer& writer) : source_(writer) {}
+
+  // parameters: their leaves; absent: those that the computation is linear in.
+  // ct: cotangents of the results' leaves; absent: zero. Not read of those that are known.
+  // errors: Unimplemented for what has no transpose
+  StatusOr<Result> run(Graph& graph, const hlo::Computation& computation, const Values& parameters,
+                       const Values& ct);
+
+ private:
+  friend class ScanTranspose;
+  friend class BranchesTranspose;
+
+  // Cotangents of the operands' leaves.
+  StatusOr<Values> transposed(Graph& graph, const hlo::Computation& computation,
+                              const hlo::Instruction& instruction, const Values& operands,
+                              const Values& ct);
+
+  // Of a call of tangents: what it reads of values is computed here.
+  StatusOr<Values> of_call(Graph& graph, const hlo::Instruction& call, const Values& operands,
+                           const Values& ct);
+
+  Source source_;
+};
+
+// Rules of regions: cotangents of the operands' leaves.
+StatusOr<Values> transpose_of_scan(Backward& backward, Graph& graph, const hlo::Computation& caller,
+                                   const hlo::Instruction& scan, const Values& operands,
+                                   const Values& ct);
+StatusOr<Values> transpose_of_conditional(Backward& backward, Graph& graph,
+                                          const hlo::Computation& caller,
+                                          const hlo::Instruction& conditional,
+                                          const Values& operands, const Values& ct);
+
+}  // namespace heddle::transform

@@ -1,0 +1,67 @@
+// The forward pass: a computation's values with their tangents beside them.
+#pragma once
+
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/transform/derivatives/internal/parts.h"
+
+namespace heddle::transform {
+
+// A value and its tangent, absent where it is zero. Where an op on the way has no derivative, `why`
+// says so: an error where the tangent is needed, and none where it is not.
+struct Dual {
+  Value x;
+  Value dx = {};
+  Status why = {};
+
+  [[nodiscard]] bool has_tangent() const { return dx || !why.ok(); }
+};
+using Duals = std::vector<Dual>;
+
+// How loops and branches are written: with values and tangents together, or apart, so that the part
+// that is linear in the tangents can be transposed.
+enum class Mode { kTogether, kApart };
+
+class Forward {
+ public:
+  Forward(Source& source, Mode mode) : source_(source), mode_(mode) {}
+
+  // Writes a computation of the source into the graph, in place of a call of it. Leaf by leaf.
+  // errors: of loops and branches that cannot be written; ops without derivatives are in `why`
+  StatusOr<Duals> run(Graph& graph, const hlo::Computation& computation, const Duals& parameters);
+
+ private:
+  friend class ScanJvp;
+  friend class BranchesJvp;
+  friend class WhileJvp;
+
+  // What an instruction gives, without tangents.
+  Duals plain(Graph& graph, const hlo::Instruction& instruction, const std::vector<Shape>& shapes,
+              const Duals& operands);
+  StatusOr<Duals> derived(Graph& graph, const hlo::Computation& computation,
+                          const hlo::Instruction& instruction, const Duals& operands);
+  // A call whose inside is computed again on the way back: nothing in it is kept.
+  StatusOr<Duals> checkpointed(Graph& graph, const hlo::Instruction& call,
+                               const std::vector<Shape>& shapes, const Duals& operands);
+  StatusOr<Duals> by_rule(Graph& graph, const hlo::Instruction& instruction,
+                          const std::vector<Shape>& shapes, const Duals& operands);
+
+  Source& source_;
+  Mode mode_;
+};
+
+// Rules of regions. Operands are leaves, those of all operands one after another.
+StatusOr<Duals> jvp_of_scan(Forward& forward, Graph& graph, const hlo::Computation& caller,
+                            const hlo::Instruction& scan, const Duals& operands);
+StatusOr<Duals> jvp_of_while(Forward& forward, Graph& graph, const hlo::Instruction& loop,
+                             const Duals& operands);
+StatusOr<Duals> jvp_of_conditional(Forward& forward, Graph& graph, const hlo::Computation& caller,
+                                   const hlo::Instruction& conditional, const Duals& operands);
+
+// All tangents are errors, for the first reason among the operands.
+Duals poisoned(Duals values, const Status& why);
+// The first reason among duals; OK where there is none.
+Status reason_in(const Duals& duals);
+
+}  // namespace heddle::transform

@@ -1,0 +1,91 @@
+// What the derivatives of modules share: leaves of tuples, copies of parts of computations, and
+// which of a computation's values are linear.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "heddle/hlo/value.h"
+
+namespace heddle::transform {
+
+using hlo::Graph;
+using hlo::Value;
+using hlo::Values;
+using hlo::Writer;
+
+// The leaves of a type: of a tuple those of its elements, else the type itself.
+size_t leaf_count(const Shape& shape);
+std::vector<Shape> leaves_of(const Shape& shape);
+// Those of element `index` of a tuple begin here.
+size_t first_leaf(const Shape& tuple, int64_t index);
+// The leaves of a value, and a value of the type with these leaves.
+Values flattened(Graph& graph, const Value& value);
+Value assembled(Graph& graph, const Shape& shape, std::span<const Value> leaves);
+
+// An instruction with new operands and callees. What refers to other instructions is left out.
+Value copied(Graph& graph, const hlo::Instruction& instruction, const Values& operands,
+             std::vector<hlo::ComputationId> called);
+
+// Computations of one module, and where they are in the module that is written.
+class Source {
+ public:
+  // Of another module.
+  Source(Writer& into, const hlo::Module& from)
+      : into_(into), from_(&from), map_(from.computations.size()) {}
+  // Of the module that is written itself.
+  explicit Source(Writer& into) : into_(into) {}
+
+  // A copy where the table may grow while it is read.
+  [[nodiscard]] hlo::Computation at(hlo::ComputationId id) const {
+    return from_ ? from_->at(id) : into_.module().at(id);
+  }
+  // The computation as it is in the module that is written.
+  hlo::ComputationId called(hlo::ComputationId id);
+  std::vector<hlo::ComputationId> called(const std::vector<hlo::ComputationId>& ids);
+
+  Writer& into() { return into_; }
+
+ private:
+  Writer& into_;
+  const hlo::Module* from_ = nullptr;
+  std::vector<hlo::ComputationId> map_;
+};
+
+// Copies what some values of a computation need, from values that are given.
+class PartCopy {
+ public:
+  // `from` is a computation of the module that is written.
+  PartCopy(Graph& to, const hlo::Computation& from)
+      : to_(to), from_(from), values_(from.instructions.size()) {}
+
+  void give(hlo::InstructionId id, const Value& value) { values_[id.value] = value; }
+  // The values, copied where they are not given.
+  Values want(std::span<const hlo::InstructionId> ids);
+
+ private:
+  Graph& to_;
+  const hlo::Computation& from_;
+  Values values_;
+};
+
+// The computation, a part of the module that is written, with equal values once: what a rule writes
+// may be there already, and is kept once then.
+hlo::Computation merged(const Writer& writer, hlo::ComputationId id);
+
+// A computation made by jvp, cut into what depends on tangents and what does not.
+struct Split {
+  std::vector<bool> is_linear;                // by instruction: depends on a parameter of `linear`
+  std::vector<hlo::InstructionId> residuals;  // what linear instructions read of the others;
+                                              // constants and what is cheap to make again left out
+};
+Split split(const hlo::Computation& computation, const std::vector<bool>& linear_parameters,
+            std::span<const hlo::InstructionId> linear_results);
+
+// Where an instruction stands, behind an error.
+Status at_line(const Status& status, const hlo::Instruction& instruction);
+
+// A value of a scan's scanned dimension for loops that have no input.
+Value counter_input(Graph& graph, int64_t dimension, int64_t length);
+
+}  // namespace heddle::transform

@@ -1,0 +1,227 @@
+#include "heddle/transform/derivatives/internal/parts.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "heddle/base/located_status.h"
+#include "heddle/hlo/op.h"
+
+namespace heddle::transform {
+
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+size_t leaf_count(const Shape& shape) {
+  if (!shape.is_tuple()) return 1;
+  size_t count = 0;
+  for (const Shape& element : shape.elements()) count += leaf_count(element);
+  return count;
+}
+
+std::vector<Shape> leaves_of(const Shape& shape) {
+  if (!shape.is_tuple()) return {shape};
+  std::vector<Shape> out;
+  for (const Shape& element : shape.elements()) {
+    for (Shape& leaf : leaves_of(element)) out.push_back(std::move(leaf));
+  }
+  return out;
+}
+
+size_t first_leaf(const Shape& tuple, int64_t index) {
+  size_t first = 0;
+  for (int64_t i = 0; i < index; ++i) first += leaf_count(tuple.element(i));
+  return first;
+}
+
+Values flattened(Graph& graph, const Value& value) {
+  if (!value.shape().is_tuple()) return {value};
+  Values out;
+  for (const Value& element : graph.elements(value)) {
+    for (const Value& leaf : flattened(graph, element)) out.push_back(leaf);
+  }
+  return out;
+}
+
+Value assembled(Graph& graph, const Shape& shape, std::span<const Value> leaves) {
+  if (!shape.is_tuple()) return leaves[0];
+  Values elements;
+  size_t next = 0;
+  for (const Shape& element : shape.elements()) {
+    const size_t count = leaf_count(element);
+    elements.push_back(assembled(graph, element, leaves.subspan(next, count)));
+    next += count;
+  }
+  return graph.tuple(elements);
+}
+
+Value copied(Graph& graph, const Instruction& instruction, const Values& operands,
+             std::vector<ComputationId> called) {
+  Instruction now = instruction;
+  now.operands.clear();
+  for (const Value& operand : operands) now.operands.push_back(operand.id());
+  now.called = std::move(called);
+  now.name.clear();
+  if (!now.extras->control_predecessors.empty()) now.extras.mutate().control_predecessors.clear();
+  return graph.append(std::move(now));
+}
+
+ComputationId Source::called(ComputationId id) {
+  if (!from_) return id;
+  ComputationId& now = map_[id.value];
+  if (now.valid()) return now;
+  hlo::Computation copy = from_->at(id);
+  for (Instruction& instruction : copy.instructions)
+    instruction.called = called(instruction.called);
+  return map_[id.value] = into_.add(std::move(copy));
+}
+
+std::vector<ComputationId> Source::called(const std::vector<ComputationId>& ids) {
+  std::vector<ComputationId> out;
+  for (ComputationId id : ids) out.push_back(called(id));
+  return out;
+}
+
+Values PartCopy::want(std::span<const InstructionId> ids) {
+  std::vector<bool> needed(from_.instructions.size());
+  for (InstructionId id : ids) needed[id.value] = true;
+  for (size_t i = needed.size(); i-- > 0;) {
+    if (!needed[i] || values_[i]) continue;
+    for (InstructionId operand : from_.instructions[i].operands) needed[operand.value] = true;
+  }
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i] || values_[i]) continue;
+    Values operands;
+    for (InstructionId operand : from_.instructions[i].operands)
+      operands.push_back(values_[operand.value]);
+    values_[i] = copied(to_, from_.instructions[i], operands, from_.instructions[i].called);
+  }
+  Values out;
+  for (InstructionId id : ids) out.push_back(values_[id.value]);
+  return out;
+}
+
+namespace {
+
+// As in merge-equal: a barrier keeps what is behind it apart, a token orders effects.
+bool may_merge(const Instruction& instruction) {
+  return instruction.opcode != Opcode::kParameter && instruction.opcode != Opcode::kOptBarrier &&
+         !has_trait(instruction.opcode, hlo::kSideEffect) && !instruction.shape.is_token();
+}
+
+}  // namespace
+
+hlo::Computation merged(const Writer& writer, ComputationId id) {
+  hlo::Computation computation = writer.module().at(id);
+  std::vector<InstructionId> now(computation.instructions.size());
+  std::unordered_multimap<uint64_t, InstructionId> known;  // by hash
+  for (size_t i = 0; i < now.size(); ++i) {
+    Instruction& instruction = computation.instructions[i];
+    now[i] = InstructionId(i);
+    for (InstructionId& operand : instruction.operands) operand = now[operand.value];
+    if (!may_merge(instruction)) continue;
+    const uint64_t hash = hlo::hash_of(instruction).low;
+    auto [from, to] = known.equal_range(hash);
+    const auto same = std::find_if(from, to, [&](const auto& entry) {
+      return hlo::equal(computation.at(entry.second), instruction);
+    });
+    if (same != to)
+      now[i] = same->second;
+    else
+      known.emplace(hash, now[i]);
+  }
+  computation.root = now[computation.root.value];
+  return computation;
+}
+
+namespace {
+
+// Made of constants alone, by ops that cost little.
+bool is_constant(const Instruction& instruction, const std::vector<bool>& constant) {
+  switch (instruction.opcode) {
+    case Opcode::kConstant:
+    case Opcode::kIota: return true;
+    case Opcode::kParameter: return false;
+    default: break;
+  }
+  const bool is_cheap = has_trait(instruction.opcode, hlo::kElementwise) ||
+                        instruction.opcode == Opcode::kBroadcast ||
+                        instruction.opcode == Opcode::kReshape;
+  if (!is_cheap) return false;
+  for (InstructionId operand : instruction.operands) {
+    if (!constant[operand.value]) return false;
+  }
+  return true;
+}
+
+// What to keep instead of a value that is its operand written out larger.
+InstructionId smaller(const hlo::Computation& computation, InstructionId id) {
+  while (true) {
+    const Instruction& now = computation.at(id);
+    const bool is_spread = now.opcode == Opcode::kBroadcast || now.opcode == Opcode::kConvert;
+    if (!is_spread) return id;
+    const InstructionId operand = now.operands[0];
+    if (computation.at(operand).shape.byte_size() >= now.shape.byte_size()) return id;
+    id = operand;
+  }
+}
+
+}  // namespace
+
+Split split(const hlo::Computation& computation, const std::vector<bool>& linear_parameters,
+            std::span<const InstructionId> linear_results) {
+  Split out;
+  const size_t size = computation.instructions.size();
+  out.is_linear.resize(size);
+  std::vector<bool> constant(size), needed(size), kept(size);
+  for (size_t i = 0; i < computation.parameters.size(); ++i)
+    out.is_linear[computation.parameters[i].value] = linear_parameters[i];
+  for (size_t i = 0; i < size; ++i) {
+    const Instruction& instruction = computation.instructions[i];
+    for (InstructionId operand : instruction.operands) {
+      if (out.is_linear[operand.value]) out.is_linear[i] = true;
+    }
+    constant[i] = !out.is_linear[i] && is_constant(instruction, constant);
+  }
+  // Of a tuple its elements; it is made again.
+  const auto keep = [&](InstructionId first) {
+    std::vector<InstructionId> next{first};
+    while (!next.empty()) {
+      const InstructionId id = smaller(computation, next.back());
+      next.pop_back();
+      if (kept[id.value] || constant[id.value]) continue;
+      kept[id.value] = true;
+      const Instruction& value = computation.at(id);
+      if (value.opcode == Opcode::kTuple)
+        next.insert(next.end(), value.operands.begin(), value.operands.end());
+      else
+        out.residuals.push_back(id);
+    }
+  };
+  for (InstructionId id : linear_results) {
+    needed[id.value] = true;
+    if (!out.is_linear[id.value]) keep(id);
+  }
+  for (size_t i = size; i-- > 0;) {
+    if (!needed[i] || !out.is_linear[i]) continue;
+    for (InstructionId operand : computation.instructions[i].operands) {
+      needed[operand.value] = true;
+      if (!out.is_linear[operand.value]) keep(operand);
+    }
+  }
+  return out;
+}
+
+Status at_line(const Status& status, const Instruction& instruction) {
+  if (status.ok() || !instruction.at.known()) return status;
+  return with_location(status, to_string(instruction.at));
+}
+
+Value counter_input(Graph& graph, int64_t dimension, int64_t length) {
+  hlo::Dims sizes(static_cast<size_t>(dimension), 1);
+  sizes.push_back(length);
+  return graph.iota(sizes, dimension);
+}
+
+}  // namespace heddle::transform

@@ -1,0 +1,321 @@
+// Transposes of scan and conditional. A scan that is linear in some inputs and carries becomes one
+// that goes the other way:
+//
+//   dys, dh = scan(rs, dxs, invariants, dh0)          forward, linear in dxs and dh0
+//   cxs, ch0 = scan(rs, cys, invariants, ch), is_reverse
+//
+// A tensor that all steps use is a carry that every step hands on, so that its cotangent is summed
+// in the loop. Which cotangents of carries are not zero is found by a fixpoint.
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "heddle/hlo/derivative.h"
+#include "heddle/transform/derivatives/internal/backward.h"
+#include "heddle/transform/internal/scan_parts.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+class ScanTranspose {
+ public:
+  ScanTranspose(Backward& backward, Graph& graph, const Computation& caller,
+                const Instruction& scan, const Values& operands, const Values& ct)
+      : backward_(backward),
+        graph_(graph),
+        scan_(scan),
+        body_(backward.source_.at(scan.called[0])),
+        parts_(scan_parts(caller, scan, body_)),
+        ct_(ct),
+        returned_(returned_values(body_)) {
+    for (InstructionId id : scan.operands) shapes_.push_back(caller.at(id).shape);
+    const auto carry = operands.begin() + static_cast<std::ptrdiff_t>(parts_.inputs);
+    inputs_.assign(operands.begin(), carry);
+    carries_.assign(carry, operands.end());
+  }
+
+  StatusOr<Values> run() {
+    find_linear_carries();
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      if (!linear_[i] && !is_handed_on(i))
+        return base::internal_error("a scan of tangents steps carry ", i, ", which is none");
+      ch_.push_back(linear_[i] && ct_[parts_.outputs + i]);
+    }
+    HEDDLE_RETURN_IF_ERROR(write_body());
+    return loop();
+  }
+
+ private:
+  [[nodiscard]] bool is_handed_on(size_t carry) const {
+    return returned_[parts_.outputs + carry] == body_.parameters[parts_.inputs + carry];
+  }
+
+  // A carry that starts as zeros may be one of tangents too.
+  void find_linear_carries() {
+    for (const Value& each : carries_) linear_.push_back(each.is_absent());
+    bool more = true;
+    while (more) {
+      more = false;
+      std::vector<bool> depends(body_.instructions.size());
+      for (size_t i = 0; i < parts_.inputs; ++i)
+        depends[body_.parameters[i].value] = inputs_[i].is_absent();
+      for (size_t i = 0; i < parts_.carries; ++i)
+        depends[body_.parameters[parts_.inputs + i].value] = linear_[i];
+      for (size_t i = 0; i < depends.size(); ++i) {
+        for (InstructionId id : body_.instructions[i].operands) {
+          if (depends[id.value]) depends[i] = true;
+        }
+      }
+      for (size_t i = 0; i < parts_.carries; ++i) {
+        if (linear_[i] || !depends[returned_[parts_.outputs + i].value]) continue;
+        linear_[i] = more = true;
+      }
+    }
+  }
+
+  [[nodiscard]] bool has_input() const {
+    const auto is_given = [](const Value& each) { return bool(each); };
+    return std::ranges::any_of(inputs_, is_given) ||
+           std::ranges::any_of(std::span(ct_).first(parts_.outputs), is_given);
+  }
+  [[nodiscard]] Shape counter_slice() const {
+    return {s32, hlo::Dims(static_cast<size_t>(parts_.dimension), 1)};
+  }
+  [[nodiscard]] Shape slice(size_t input) const { return body_.parameter_shape(input); }
+  [[nodiscard]] const Shape& carry(size_t i) const { return shapes_[parts_.inputs + i]; }
+
+  // (known slices.., cts of outputs.., known carries.., cts of carries..)
+  // -> (cts of slices.., known carries.., cts of carries..) of one step.
+  Status write_body() {
+    while (true) {
+      Graph step(backward_.source_.into(), body_.name.empty() ? "" : body_.name + ".transposed");
+      Values parameters(shapes_.size()), ct(parts_.outputs + parts_.carries), known;
+      for (size_t i = 0; i < parts_.inputs; ++i) {
+        if (inputs_[i]) parameters[i] = step.parameter(slice(i));
+      }
+      for (size_t i = 0; i < parts_.outputs; ++i) {
+        if (ct_[i]) ct[i] = step.parameter(body_.at(returned_[i]).shape);
+      }
+      if (!has_input()) step.parameter(counter_slice());
+      for (size_t i = 0; i < parts_.carries; ++i) {
+        if (linear_[i]) continue;
+        known.push_back(step.parameter(carry(i)));
+        parameters[parts_.inputs + i] = known.back();
+      }
+      for (size_t i = 0; i < parts_.carries; ++i) {
+        if (ch_[i]) ct[parts_.outputs + i] = step.parameter(carry(i));
+      }
+      HEDDLE_ASSIGN_OR_RETURN(const Backward::Result out,
+                              backward_.run(step, body_, parameters, ct));
+      if (widen(out.ct)) continue;
+      Values results;
+      for (size_t i = 0; i < parts_.inputs; ++i) {
+        cx_.push_back(bool(out.ct[i]));
+        if (out.ct[i]) results.push_back(out.ct[i]);
+      }
+      results.insert(results.end(), known.begin(), known.end());
+      for (size_t i = 0; i < parts_.carries; ++i) {
+        if (!ch_[i]) continue;
+        const Value& of_carry = out.ct[parts_.inputs + i];
+        results.push_back(of_carry ? of_carry : step.zeros(carry(i)));
+      }
+      step_ = std::move(step).finish(results);
+      return {};
+    }
+  }
+
+  bool widen(const Values& of_parameters) {
+    bool more = false;
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      if (ch_[i] || !linear_[i] || of_parameters[parts_.inputs + i].is_absent()) continue;
+      ch_[i] = more = true;
+    }
+    return more;
+  }
+
+  StatusOr<Values> loop() {
+    Values operands;
+    for (const Value& each : inputs_) {
+      if (each) operands.push_back(each);
+    }
+    for (size_t i = 0; i < parts_.outputs; ++i) {
+      if (ct_[i]) operands.push_back(ct_[i]);
+    }
+    if (operands.empty())
+      operands.push_back(counter_input(graph_, parts_.dimension, parts_.length));
+    const size_t inputs = operands.size();
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      if (!linear_[i]) operands.push_back(carries_[i]);
+    }
+    const size_t known = operands.size() - inputs;
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      if (!ch_[i]) continue;
+      const Value& ct = ct_[parts_.outputs + i];
+      operands.push_back(ct ? ct : graph_.zeros(carry(i)));
+    }
+    auto attrs = scan_.attrs.get<hlo::ScanAttrs>();
+    attrs.num_carries = static_cast<int64_t>(operands.size() - inputs);
+    attrs.is_reverse = !attrs.is_reverse;
+    const Value made = graph_.op(Opcode::kScan, operands, attrs, {step_});
+    if (!scan_.extras->frontend_attributes.empty())
+      graph_.with_frontend_attributes(made, scan_.extras->frontend_attributes);
+    const Values all = flattened(graph_, made);
+    Values out(shapes_.size());
+    size_t next = 0;
+    for (size_t i = 0; i < parts_.inputs; ++i) {
+      if (cx_[i]) out[i] = all[next++];
+    }
+    next += known;
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      if (ch_[i]) out[parts_.inputs + i] = all[next++];
+    }
+    return out;
+  }
+
+  Backward& backward_;
+  Graph& graph_;
+  const Instruction& scan_;
+  Computation body_;
+  ScanParts parts_;
+  Values ct_;
+  std::vector<InstructionId> returned_;
+  std::vector<Shape> shapes_;  // of the operands
+  Values inputs_, carries_;    // absent: those that the scan is linear in
+  std::vector<bool> linear_;   // carries that are tangents
+  std::vector<bool> ch_, cx_;  // carries and inputs whose cotangents are not zero
+  ComputationId step_;
+};
+
+StatusOr<Values> transpose_of_scan(Backward& backward, Graph& graph, const Computation& caller,
+                                   const Instruction& scan, const Values& operands,
+                                   const Values& ct) {
+  return ScanTranspose(backward, graph, caller, scan, operands, ct).run();
+}
+
+// The branches' operands are theirs alone, but a value that stands in several of them has one
+// cotangent, to which the branch that is taken gives what it has.
+class BranchesTranspose {
+ public:
+  BranchesTranspose(Backward& backward, Graph& graph, const Computation& caller,
+                    const Instruction& conditional, const Values& operands, const Values& ct)
+      : backward_(backward), graph_(graph), ct_(ct), index_(operands[0]), total_(operands.size()) {
+    size_t next = 1;
+    for (size_t b = 0; b < conditional.called.size(); ++b) {
+      Branch branch{.body = backward.source_.at(conditional.called[b])};
+      const InstructionId operand = conditional.operands[b + 1];
+      const std::vector<Shape> shapes = leaves_of(caller.at(operand).shape);
+      for (size_t i = 0; i < shapes.size(); ++i, ++next) {
+        branch.leaves.push_back(operands[next]);
+        branch.slots.push_back(operands[next] ? 0 : slot_of(caller, operand, i, next, shapes[i]));
+      }
+      branches_.push_back(std::move(branch));
+    }
+  }
+
+  StatusOr<Values> run() {
+    for (Branch& branch : branches_) HEDDLE_RETURN_IF_ERROR(write(branch));
+    Values all{index_};
+    std::vector<ComputationId> ids;
+    for (Branch& branch : branches_) {
+      Values results;
+      for (size_t slot = 0; slot < slots_.size(); ++slot) {
+        if (!slots_[slot].is_needed) continue;
+        const Value& ct = branch.ct[slot];
+        results.push_back(ct ? ct : branch.graph->zeros(slots_[slot].shape));
+      }
+      ids.push_back(std::move(*branch.graph).finish(results));
+      all.push_back(graph_.tuple(branch.given));
+    }
+    const Values chosen =
+        flattened(graph_, graph_.op(Opcode::kConditional, all, {}, std::move(ids)));
+    Values out(total_);
+    size_t next = 0;
+    for (const Slot& slot : slots_) {
+      if (slot.is_needed) out[slot.leaf] = chosen[next++];
+    }
+    return out;
+  }
+
+ private:
+  struct Branch {
+    Computation body;
+    Values leaves = {};              // of its operand; absent: those that it is linear in
+    std::vector<size_t> slots = {};  // of the absent ones
+    std::unique_ptr<Graph> graph = {};
+    Values given = {};  // its operand when it is transposed
+    Values ct = {};     // by slot
+  };
+  struct Slot {
+    Shape shape;
+    size_t leaf;  // that gets the cotangent, among those of all operands
+    bool is_needed = false;
+  };
+
+  // Of leaf i of a branch's operand, which is leaf `number` of all.
+  size_t slot_of(const Computation& caller, InstructionId operand, size_t i, size_t number,
+                 const Shape& shape) {
+    const Instruction& made = caller.at(operand);
+    const bool is_flat = made.opcode == Opcode::kTuple && made.operands.size() > i &&
+                         leaf_count(made.shape) == made.operands.size();
+    const InstructionId value = is_flat ? made.operands[i] : InstructionId();
+    if (is_flat) {
+      const auto known = slot_by_value_.find(value.value);
+      if (known != slot_by_value_.end()) return known->second;
+      slot_by_value_.emplace(value.value, slots_.size());
+    }
+    slots_.push_back({shape, number});
+    return slots_.size() - 1;
+  }
+
+  Status write(Branch& branch) {
+    branch.graph = std::make_unique<Graph>(backward_.source_.into(), branch.body.name);
+    for (const Values* all : {&branch.leaves, &ct_}) {
+      for (const Value& each : *all) {
+        if (each) branch.given.push_back(each);
+      }
+    }
+    std::vector<Shape> types;
+    for (const Value& each : branch.given) types.push_back(each.shape());
+    const Values given = branch.graph->elements(branch.graph->parameter(Shape::tuple(types)));
+    size_t next = 0;
+    Values parameters(branch.leaves.size()), ct(ct_.size());
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (branch.leaves[i]) parameters[i] = given[next++];
+    }
+    for (size_t i = 0; i < ct.size(); ++i) {
+      if (ct_[i]) ct[i] = given[next++];
+    }
+    HEDDLE_ASSIGN_OR_RETURN(const Backward::Result out,
+                            backward_.run(*branch.graph, branch.body, parameters, ct));
+    branch.ct.resize(slots_.size());
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (branch.leaves[i] || out.ct[i].is_absent()) continue;
+      Value& slot = branch.ct[branch.slots[i]];
+      slot = hlo::add(slot, out.ct[i]);
+      slots_[branch.slots[i]].is_needed = true;
+    }
+    return {};
+  }
+
+  Backward& backward_;
+  Graph& graph_;
+  Values ct_;
+  Value index_;
+  size_t total_;  // leaves of all operands
+  std::vector<Branch> branches_;
+  std::vector<Slot> slots_;
+  std::map<uint32_t, size_t> slot_by_value_;
+};
+
+StatusOr<Values> transpose_of_conditional(Backward& backward, Graph& graph,
+                                          const Computation& caller, const Instruction& conditional,
+                                          const Values& operands, const Values& ct) {
+  return BranchesTranspose(backward, graph, caller, conditional, operands, ct).run();
+}
+
+}  // namespace heddle::transform
