@@ -46,7 +46,7 @@ TEST(TorchXlaSpmd, N35_CarryXsAndYsKeepTheirShardings) {
   const auto [last, ys] = program.call<std::pair<Tensor, Tensor>>(init, xs);
   EXPECT_EQ(layout(last), "{devices=[2,1,2]<=[4] last_tile_dim_replicate}");
   EXPECT_EQ(layout(ys), "{devices=[1,2,1,2]<=[4] last_tile_dim_replicate}");
-  const DefaultDevice one("interpreter");
+  const DefaultDevice one(*runtime::find_device("interpreter").value());
   const auto [one_last, one_ys] = run(array(init.to_literal()), array(xs.to_literal()));
   EXPECT_EQ(last.to_literal(), one_last.to_literal());
   EXPECT_EQ(ys.to_literal(), one_ys.to_literal());
