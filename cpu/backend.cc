@@ -11,6 +11,7 @@
 #include "heddle/cpu/kernels/pool.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/unroll.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/interpreter.h"
@@ -171,6 +172,10 @@ StatusOr<LoweredProgram> lowered(const hlo::Module& module) {
   }
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module flat, transform::run_pipeline(expands ? expanded : module,
                                                                     transform::kFlattenPipeline));
+  if (auto unrolled = unroll_array_loops(flat)) {
+    HEDDLE_ASSIGN_OR_RETURN(
+        flat, transform::run_pipeline(*std::move(unrolled), transform::kFlattenPipeline));
+  }
   return lower(flat, host_vector_bytes(), expands);
 }
 

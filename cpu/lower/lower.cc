@@ -4,6 +4,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/plan/interleave.h"
 #include "heddle/cpu/plan/share.h"
 #include "heddle/hlo/attributes.h"
 
@@ -118,6 +119,7 @@ Status ProgramLowering::run() {
   for (const BufferInfo& buffer : program.plan.buffers) all += static_cast<double>(buffer.bytes);
   if (all > 0x1p60)
     return base::unimplemented("cpu: the arrays of ", module.name, " take ", all, " bytes");
+  interleave_turns(program.plan);
   share_loops(program.plan);
   place_buffers(program.plan);
   return {};
