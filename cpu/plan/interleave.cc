@@ -6,8 +6,8 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr size_t kLong = 100;  // operations: a window of some 300 holds no third turn
-constexpr size_t kTooLong = 1000;
+constexpr size_t kLong = 100;     // operations: a processor looks some 300 ahead
+constexpr size_t kTooLong = 400;  // two of them would be slow to compile
 
 class Interleaving {
  public:
