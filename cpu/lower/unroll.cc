@@ -1,5 +1,7 @@
 #include "heddle/cpu/lower/unroll.h"
 
+#include <algorithm>
+
 #include "heddle/cpu/lower/counted_loop.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
@@ -46,11 +48,18 @@ bool is_elementwise(const Computation& body) {
   return large > 0;
 }
 
+bool is_array_loop(const hlo::Module& module, const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kWhile) return false;
+  const Computation& body = module.at(instruction.called[0]);
+  return 2 * body.size() <= kMostInstructions && is_elementwise(body);
+}
+
 // The turns of a loop that is to be written out. 0: it stays.
-int64_t turns_to_unroll(const hlo::Module& module, const Region& outer, const Instruction& loop) {
+int64_t turns_to_unroll(const hlo::Module& module, const Computation& around,
+                        const Instruction& loop) {
+  if (!is_array_loop(module, loop)) return 0;
   const Computation& body_computation = module.at(loop.called[0]);
-  if (2 * body_computation.size() > kMostInstructions || !is_elementwise(body_computation))
-    return 0;
+  const Region outer(module, around);
   const Region body(module, body_computation), condition(module, module.at(loop.called[1]));
   const std::optional<CountedLoop> counted = counted_loop(outer, loop, condition, body);
   const bool is_short = counted && counted->turns <= kMostTurns &&
@@ -60,11 +69,9 @@ int64_t turns_to_unroll(const hlo::Module& module, const Region& outer, const In
 
 Computation unrolled(transform::ModuleRebuilder& module, hlo::ComputationId id, bool& found) {
   transform::Rebuilder to(module, id);
-  const Region region(module.from(), to.from());
   for (InstructionId old : to.order()) {
     const Instruction& loop = to.old(old);
-    const int64_t turns =
-        loop.opcode == Opcode::kWhile ? turns_to_unroll(module.from(), region, loop) : 0;
+    const int64_t turns = turns_to_unroll(module.from(), to.from(), loop);
     if (turns == 0) {
       to.copy(old);
       continue;
@@ -86,6 +93,11 @@ Computation unrolled(transform::ModuleRebuilder& module, hlo::ComputationId id, 
 }  // namespace
 
 std::optional<hlo::Module> unroll_array_loops(const hlo::Module& module) {
+  const auto has_array_loop = [&](const Computation& computation) {
+    return std::ranges::any_of(computation.instructions,
+                               [&](const Instruction& i) { return is_array_loop(module, i); });
+  };
+  if (std::ranges::none_of(module.computations, has_array_loop)) return std::nullopt;
   transform::ModuleRebuilder rebuilt(module);
   bool found = false;
   for (hlo::ComputationId id : rebuilt.order()) rebuilt.replace(id, unrolled(rebuilt, id, found));
