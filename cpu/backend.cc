@@ -14,6 +14,7 @@
 #include "heddle/cpu/kernels/pool.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/unroll.h"
 #include "heddle/cpu/lower/widen.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/hlo/evaluate.h"
@@ -209,6 +210,10 @@ StatusOr<Lowered> lowered(const hlo::Module& module) {
   HEDDLE_ASSIGN_OR_RETURN(
       out.flat,
       transform::run_pipeline(widen(expands ? expanded : module), transform::kFlattenPipeline));
+  if (auto unrolled = unroll_array_loops(out.flat)) {
+    HEDDLE_ASSIGN_OR_RETURN(
+        out.flat, transform::run_pipeline(*std::move(unrolled), transform::kFlattenPipeline));
+  }
   HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));
   return out;
 }

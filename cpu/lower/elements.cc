@@ -27,6 +27,11 @@ NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place&
     step += place.coordinates[d].step * strides[d];
   }
   const Scalar scalar = scalar_type(shape);
+  const BufferInfo& info = program_.program.plan.buffers[buffer.value];
+  if (info.kind == BufferInfo::Kind::kConstant && step == 0 && b().is_constant(at))
+    return b().bits({scalar, 1},
+                    bits_of_element(program_.program.constants[static_cast<size_t>(info.index)],
+                                    b().bits_of(at)));
   if (b().type(at).lanes == 1 && (step == 0 || place.lanes == 1))
     return b().load(buffer, {scalar, 1}, at);
   if (b().type(at).lanes == 1) return b().load_strided(buffer, {scalar, place.lanes}, at, step);

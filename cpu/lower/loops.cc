@@ -15,6 +15,7 @@ using hlo::Opcode;
 
 namespace {
 
+constexpr int64_t kFewOf = 8;        // one in so many instructions is few
 constexpr int64_t kMaxUnrolled = 8;  // bodies of a loop that are written one after the other
 
 }  // namespace
@@ -139,6 +140,7 @@ void RegionLowering::store_at(BufferId to, const Shape& shape, const Place& plac
 
 Scalar RegionLowering::widest_scalar(InstructionId id) {
   Scalar widest = Scalar::kI8;
+  int64_t all = 0, of_64_bits = 0;
   std::vector<InstructionId> queue = {id};
   std::vector<bool> seen(static_cast<size_t>(computation().size()));
   while (!queue.empty()) {
@@ -147,15 +149,17 @@ Scalar RegionLowering::widest_scalar(InstructionId id) {
     if (seen[next.value]) continue;
     seen[next.value] = true;
     const Instruction& instruction = at(next);
-    if (auto scalar = scalar_of(instruction.shape.dtype());
-        scalar && bytes_of(*scalar) > bytes_of(widest))
-      widest = *scalar;
+    if (auto scalar = scalar_of(instruction.shape.dtype())) {
+      if (bytes_of(*scalar) > bytes_of(widest)) widest = *scalar;
+      of_64_bits += bytes_of(*scalar) == 8 ? 1 : 0;
+      ++all;
+    }
     for (InstructionId operand : instruction.operands) {
       if (at(operand).shape.is_scalar()) continue;
       if (next == id || region_.is_lazy(region_.leaf(next))) queue.push_back(operand);
     }
   }
-  return widest;
+  return of_64_bits * kFewOf <= all ? std::min(widest, Scalar::kI32) : widest;
 }
 
 bool RegionLowering::is_flat(InstructionId id) {

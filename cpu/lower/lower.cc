@@ -5,6 +5,7 @@
 #include "heddle/base/strings.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/plan/cost.h"
+#include "heddle/cpu/plan/interleave.h"
 #include "heddle/cpu/plan/share.h"
 #include "heddle/hlo/attributes.h"
 
@@ -138,6 +139,7 @@ Status ProgramLowering::run() {
   if (all > 0x1p60)
     return base::unimplemented("cpu: the arrays of ", module.name, " take ", all, " bytes");
   remove_unread_stores(program.plan);
+  interleave_turns(program.plan);
   share_loops(program.plan);
   place_buffers(program.plan);
   mark_stops(program.plan);

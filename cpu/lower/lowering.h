@@ -146,7 +146,7 @@ class RegionLowering {
   void for_each_place(std::span<const int64_t> sizes, Scalar widest,
                       const std::function<void(Place)>& body);
   void store_at(BufferId to, const Shape& shape, const Place& place, NodeId value);
-  // The widest element that the step computes with.
+  // The widest element that the step computes with, if a few of 64 bits do not count.
   Scalar widest_scalar(hlo::InstructionId id);
   // The step may take its arrays as lists of elements.
   bool is_flat(hlo::InstructionId id);

@@ -94,9 +94,9 @@ int32_t PlanBuilder::match(NodeId& x, NodeId& y) {
 
 NodeId PlanBuilder::unary(Op op, NodeId x) { return pure(op, type(x), 0, {x}); }
 
-// x + 0, x * 1, and arithmetic on constant indices.
+// x + 0, x * 1, and arithmetic on constant integers.
 NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
-  if (type(x).scalar != Scalar::kI64) return {};
+  if (is_float(type(x).scalar) || type(x).scalar == Scalar::kPred) return {};
   if (is_constant(x) && !is_constant(y) && (op == Op::kAdd || op == Op::kMul)) std::swap(x, y);
   if (!is_constant(y)) return {};
   const int64_t b = bits_of(y);
@@ -128,14 +128,40 @@ NodeId PlanBuilder::fma(NodeId x, NodeId y, NodeId z) {
               {splat(x, lanes), splat(y, lanes), splat(z, lanes)});
 }
 
+namespace {
+
+// Of integers as constants hold them, sign-extended: that leaves the order of those without a sign.
+bool holds(Predicate predicate, int64_t x, int64_t y) {
+  const auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
+  switch (predicate) {
+    case Predicate::kEq: return x == y;
+    case Predicate::kNe: return x != y;
+    case Predicate::kLt: return x < y;
+    case Predicate::kLe: return x <= y;
+    case Predicate::kGt: return x > y;
+    case Predicate::kGe: return x >= y;
+    case Predicate::kULt: return ux < uy;
+    case Predicate::kULe: return ux <= uy;
+    case Predicate::kUGt: return ux > uy;
+    case Predicate::kUGe: return ux >= uy;
+  }
+  return false;
+}
+
+}  // namespace
+
 NodeId PlanBuilder::compare(Predicate predicate, NodeId x, NodeId y) {
   const int32_t lanes = match(x, y);
-  return pure(Op::kCompare, {Scalar::kPred, lanes}, static_cast<int64_t>(predicate), {x, y});
+  const Type type = {Scalar::kPred, lanes};
+  if (is_constant(x) && is_constant(y) && !is_float(this->type(x).scalar))
+    return bits(type, holds(predicate, bits_of(x), bits_of(y)) ? 1 : 0);
+  return pure(Op::kCompare, type, static_cast<int64_t>(predicate), {x, y});
 }
 
 NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y) {
   int32_t lanes = match(x, y);
   lanes = std::max(lanes, type(mask).lanes);
+  if (is_constant(mask)) return splat((bits_of(mask) & 1) != 0 ? x : y, lanes);
   return pure(Op::kSelect, {type(x).scalar, lanes}, 0,
               {splat(mask, lanes), splat(x, lanes), splat(y, lanes)});
 }

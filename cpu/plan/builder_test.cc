@@ -92,6 +92,18 @@ TEST_F(Builder, ConstantsHaveOneFormForEachValue) {
   EXPECT_EQ(b_.bits_of(b_.bits({Scalar::kPred, 1}, -1)), 1);
 }
 
+TEST_F(Builder, IntegersOfAllWidthsFold) {
+  const Type i8 = {Scalar::kI8, 4}, i32 = {Scalar::kI32, 1};
+  EXPECT_EQ(b_.add(b_.integer(i8, 127), b_.integer(i8, 1)), b_.integer(i8, -128));
+  EXPECT_EQ(b_.binary(Op::kSub, b_.integer(i32, 3), b_.integer(i32, 5)), b_.integer(i32, -2));
+  const Type pred = {Scalar::kPred, 1};
+  EXPECT_EQ(b_.compare(Predicate::kLt, b_.integer(i32, -1), b_.integer(i32, 1)), b_.bits(pred, 1));
+  EXPECT_EQ(b_.compare(Predicate::kULt, b_.integer(i32, -1), b_.integer(i32, 1)), b_.bits(pred, 0));
+  const NodeId x = argument(), y = argument();
+  EXPECT_EQ(b_.select(b_.bits(pred, 1), x, y), x);
+  EXPECT_EQ(b_.select(b_.bits({Scalar::kPred, 4}, 0), x, y), b_.splat(y, 4));
+}
+
 TEST_F(Builder, ScalarsGoToEveryLane) {
   const NodeId x = argument();
   const NodeId sum = b_.add(x, b_.lanes(Scalar::kI64, 4));

@@ -108,6 +108,39 @@ TEST_F(CpuThreads, InsideOfLoops) {
       {.ulp = 16});
 }
 
+// As jax.random's bits are made: the turns become one loop, which works on two vectors at a time.
+TEST_F(CpuThreads, ShortLoopsOverWholeArrays) {
+  for (int size : {65536, 65552, 65537}) {
+    const std::string array = cat("u32[", size, "]");
+    const std::string state = cat("(s32[], ", array, ", ", array, ", u32[2], u32[2])");
+    std::string rounds;
+    for (int round = 0; round < 4; ++round) {
+      const std::string n = std::to_string(round), before = round == 0 ? "" : cat(round - 1);
+      rounds += cat(" rs", n, " = u32[1] slice(r), slice={[", round % 2, ":", round % 2 + 1, "]}\n",
+                    " rx", n, " = u32[] reshape(rs", n, ")\n rb", n, " = ", array, " broadcast(rx",
+                    n, "), dimensions={}\n y", n, " = ", array, " add(y", before, ", x", before,
+                    ")\n up", n, " = ", array, " shift-left(x", before, ", rb", n, ")\n x", n,
+                    " = ", array, " xor(up", n, ", y", n, ")\n");
+    }
+    expect_as_evaluated(shared_program(
+        cat("p = ", array, " parameter(0)\n q = ", array, " parameter(1)\n i = s32[] constant(0)\n",
+            "r = u32[2] constant({13, 17})\n t = u32[2] constant({5, 40})\n init = ", state,
+            " tuple(i, p, q, r, t)\n w = ", state, " while(init), condition=cond, body=body\n a = ",
+            array, " get-tuple-element(w), index=1\n b = ", array,
+            " get-tuple-element(w), index=2\n f = f32[", size, "] convert(a)\n g = f32[", size,
+            "] tanh(f)\n h = f32[", size, "] convert(b)\n ROOT z = f32[", size,
+            "] multiply(g, h)\n"),
+        cat("cond { s = ", state, " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n",
+            " n = s32[] constant(5)\n ROOT l = pred[] compare(i, n), direction=LT }\n",
+            "body { s = ", state, " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n x = ",
+            array, " get-tuple-element(s), index=1\n y = ", array,
+            " get-tuple-element(s), index=2\n r = u32[2] get-tuple-element(s), index=3\n",
+            " t = u32[2] get-tuple-element(s), index=4\n one = s32[] constant(1)\n",
+            " j = s32[] add(i, one)\n", rounds, " ROOT o = ", state,
+            " tuple(j, x3, y3, t, r) }\n")));
+  }
+}
+
 // One of the callers has the pool's help, the others have none.
 TEST_F(CpuThreads, CallersAtTheSameTimeGetTheSameBits) {
   const hlo::Module module =

@@ -1,0 +1,108 @@
+#include "heddle/cpu/lower/unroll.h"
+
+#include <algorithm>
+
+#include "heddle/cpu/lower/counted_loop.h"
+#include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/hlo/attributes.h"
+#include "heddle/transform/rebuilder.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+constexpr int64_t kMostTurns = 8;
+constexpr int64_t kMostInstructions = 320;  // of all turns
+constexpr int64_t kFewestElements = 4096;   // of its arrays; smaller ones stay in the nearest cache
+
+// Arrays are computed element by element, and all large ones have the same number of elements.
+bool is_elementwise(const Computation& body) {
+  int64_t large = 0;
+  for (const Instruction& instruction : body.instructions) {
+    if (is_alias(instruction) || instruction.opcode == Opcode::kParameter ||
+        instruction.opcode == Opcode::kConstant)
+      continue;
+    if (!instruction.shape.is_array() || !scalar_of(instruction.shape.dtype())) return false;
+    const int64_t count = instruction.shape.element_count();
+    const bool is_small = count < kFewestElements;
+    switch (instruction.opcode) {
+      case Opcode::kSlice:
+      case Opcode::kReshape:
+        if (!is_small) return false;
+        break;
+      case Opcode::kBroadcast:
+        if (!is_small && !body.at(instruction.operands[0]).shape.is_scalar()) return false;
+        break;
+      default:
+        if (!is_scalar_op(body, instruction)) return false;
+    }
+    if (is_small) continue;
+    if (large != 0 && count != large) return false;
+    large = count;
+  }
+  return large > 0;
+}
+
+bool is_array_loop(const hlo::Module& module, const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kWhile) return false;
+  const Computation& body = module.at(instruction.called[0]);
+  return 2 * body.size() <= kMostInstructions && is_elementwise(body);
+}
+
+// The turns of a loop that is to be written out. 0: it stays.
+int64_t turns_to_unroll(const hlo::Module& module, const Computation& around,
+                        const Instruction& loop) {
+  if (!is_array_loop(module, loop)) return 0;
+  const Computation& body_computation = module.at(loop.called[0]);
+  const Region outer(module, around);
+  const Region body(module, body_computation), condition(module, module.at(loop.called[1]));
+  const std::optional<CountedLoop> counted = counted_loop(outer, loop, condition, body);
+  const bool is_short = counted && counted->turns <= kMostTurns &&
+                        counted->turns * body_computation.size() <= kMostInstructions;
+  return is_short ? counted->turns : 0;
+}
+
+Computation unrolled(transform::ModuleRebuilder& module, hlo::ComputationId id, bool& found) {
+  transform::Rebuilder to(module, id);
+  for (InstructionId old : to.order()) {
+    const Instruction& loop = to.old(old);
+    const int64_t turns = turns_to_unroll(module.from(), to.from(), loop);
+    if (turns == 0) {
+      to.copy(old);
+      continue;
+    }
+    found = true;
+    InstructionId state = to[loop.operands[0]];
+    for (int64_t turn = 0; turn < turns; ++turn) {
+      state = to.builder().append({.opcode = Opcode::kCall,
+                                   .shape = loop.shape,
+                                   .operands = {state},
+                                   .attrs = hlo::CallAttrs(),
+                                   .called = {module[loop.called[0]]}});
+    }
+    to.replace(old, state);
+  }
+  return std::move(to).finish();
+}
+
+}  // namespace
+
+std::optional<hlo::Module> unroll_array_loops(const hlo::Module& module) {
+  const auto has_array_loop = [&](const Computation& computation) {
+    return std::ranges::any_of(computation.instructions,
+                               [&](const Instruction& i) { return is_array_loop(module, i); });
+  };
+  if (std::ranges::none_of(module.computations, has_array_loop)) return std::nullopt;
+  transform::ModuleRebuilder rebuilt(module);
+  bool found = false;
+  for (hlo::ComputationId id : rebuilt.order()) rebuilt.replace(id, unrolled(rebuilt, id, found));
+  if (!found) return std::nullopt;
+  return std::move(rebuilt).finish();
+}
+
+}  // namespace heddle::cpu

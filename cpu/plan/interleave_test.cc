@@ -1,0 +1,75 @@
+#include "heddle/cpu/plan/interleave.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "heddle/cpu/plan/builder.h"
+
+namespace heddle::cpu {
+namespace {
+
+constexpr Type kWide = {Scalar::kF32, 16};
+
+// for_each i: y[i] = a chain of multiplications of x[i].
+Plan chain(int operations, int64_t turns) {
+  Plan plan;
+  PlanBuilder b(plan);
+  const BufferId from = b.buffer({.bytes = 1 << 20}), to = b.buffer({.bytes = 1 << 20});
+  const NodeId at = b.begin_for_each(b.index(0), b.index(16 * turns), 16).parameters[0];
+  const NodeId x = b.load(from, kWide, at);
+  NodeId y = x;
+  for (int i = 0; i < operations; ++i) y = b.mul(y, x);
+  b.store(to, at, y);
+  b.end_for({});
+  interleave_turns(plan);
+  return plan;
+}
+
+const Node& loop_of(const Plan& plan) {
+  return *std::ranges::find(plan.nodes, Op::kForEach, &Node::op);
+}
+
+int64_t count(const Plan& plan, Op op) {
+  const Block& body = plan.at(plan.blocks_of(loop_of(plan))[0]);
+  return std::ranges::count_if(body.nodes, [&](NodeId id) { return plan.at(id).op == op; });
+}
+
+TEST(Interleave, ALongTurnIsDoneWithTheNextOne) {
+  const Plan plan = chain(150, 10);
+  EXPECT_EQ(loop_of(plan).imm, 32);
+  EXPECT_EQ(count(plan, Op::kMul), 300);
+  EXPECT_EQ(count(plan, Op::kLoad), 2);
+  EXPECT_EQ(count(plan, Op::kStore), 2);
+}
+
+// Each copy reads what the copies before it gave.
+TEST(Interleave, TheTwoTurnsAreApart) {
+  const Plan plan = chain(150, 10);
+  const Block& body = plan.at(plan.blocks_of(loop_of(plan))[0]);
+  std::vector<NodeId> of_first = {body.parameters[0]}, of_second;
+  for (NodeId id : body.nodes) {
+    const Node& node = plan.at(id);
+    if (node.op == Op::kConstant) continue;
+    const bool is_next = node.op == Op::kAdd;  // the index of the second turn
+    const bool is_second = is_next || std::ranges::any_of(plan.args_of(node), [&](NodeId arg) {
+                             return std::ranges::count(of_second, arg) > 0;
+                           });
+    for (NodeId arg : plan.args_of(node)) {
+      if (!is_next && is_second) {
+        EXPECT_EQ(std::ranges::count(of_first, arg), 0);
+      }
+    }
+    (is_second ? of_second : of_first).push_back(id);
+  }
+  EXPECT_EQ(of_first.size(), of_second.size());
+}
+
+TEST(Interleave, ShortTurnsAndOddNumbersOfThemStay) {
+  EXPECT_EQ(loop_of(chain(20, 10)).imm, 16);
+  EXPECT_EQ(loop_of(chain(150, 11)).imm, 16);
+  EXPECT_EQ(loop_of(chain(5000, 10)).imm, 16);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
