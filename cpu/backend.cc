@@ -8,6 +8,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/widen.h"
@@ -161,9 +162,12 @@ StatusOr<LoweredProgram> lowered(const hlo::Module& module) {
   if (expands) {
     HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));
   }
+  const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   HEDDLE_ASSIGN_OR_RETURN(
-      hlo::Module flat,
-      transform::run_pipeline(widen(expands ? expanded : module), transform::kFlattenPipeline));
+      hlo::Module flat, transform::run_pipeline(widen(expands ? expanded : module), flatten));
+  if (has_complex(flat)) {
+    HEDDLE_ASSIGN_OR_RETURN(flat, transform::run_pipeline(split_complex(flat), flatten));
+  }
   return lower(flat, host_vector_bytes(), expands);
 }
 
