@@ -218,11 +218,13 @@ function(heddle_jit)
   # Kernels for each instruction set; which of them runs is decided where they run.
   set(kernels ${PROJECT_SOURCE_DIR}/cpu/kernels)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set_source_files_properties(${kernels}/matmul_avx512.cc PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/fft_avx512.cc PROPERTIES COMPILE_OPTIONS
       "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512")
-    set_source_files_properties(${kernels}/matmul_avx2.cc PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
+    set_source_files_properties(${kernels}/matmul_avx2.cc ${kernels}/fft_avx2.cc PROPERTIES COMPILE_OPTIONS
+      "-mavx2;-mfma")
   else()
-    set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/matmul_avx2.cc PROPERTIES HEADER_FILE_ONLY ON)
+    set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/matmul_avx2.cc ${kernels}/fft_avx512.cc
+      ${kernels}/fft_avx2.cc PROPERTIES HEADER_FILE_ONLY ON)
   endif()
   find_package(LLVM 19.1 QUIET CONFIG)
   if(NOT LLVM_FOUND)

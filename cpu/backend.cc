@@ -12,6 +12,7 @@
 #include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/kernels/pool.h"
+#include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/unroll.h"
@@ -206,13 +207,15 @@ StatusOr<Lowered> lowered(const hlo::Module& module) {
   if (expands) {
     HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));
   }
+  const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
   HEDDLE_ASSIGN_OR_RETURN(
-      out.flat,
-      transform::run_pipeline(widen(expands ? expanded : module), transform::kFlattenPipeline));
+      out.flat, transform::run_pipeline(widen(expands ? expanded : module), flatten));
+  if (has_complex(out.flat)) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(split_complex(out.flat), flatten));
+  }
   if (auto unrolled = unroll_array_loops(out.flat)) {
-    HEDDLE_ASSIGN_OR_RETURN(
-        out.flat, transform::run_pipeline(*std::move(unrolled), transform::kFlattenPipeline));
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*std::move(unrolled), flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));
   return out;

@@ -17,7 +17,7 @@ NodeId RegionLowering::lane_value(const Coordinate& coordinate, int32_t lanes) {
   return b().add(coordinate.base, b().mul(b().lanes(Scalar::kI64, lanes), coordinate.step));
 }
 
-NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place& place) {
+std::pair<NodeId, int64_t> RegionLowering::element_offset(const Shape& shape, const Place& place) {
   NodeId at = b().index(0);
   int64_t step = 0;
   const std::vector<int64_t> strides =
@@ -26,6 +26,11 @@ NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place&
     at = b().add(at, b().mul(place.coordinates[d].base, strides[d]));
     step += place.coordinates[d].step * strides[d];
   }
+  return {at, step};
+}
+
+NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place& place) {
+  const auto [at, step] = element_offset(shape, place);
   const Scalar scalar = scalar_type(shape);
   const BufferInfo& info = program_.program.plan.buffers[buffer.value];
   if (info.kind == BufferInfo::Kind::kConstant && step == 0 && b().is_constant(at))
@@ -236,6 +241,10 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
       return part(std::move(to));
     }
     case Opcode::kGather: return gather_element(instruction, place, memo);
+    case Opcode::kReal:
+    case Opcode::kImag:
+      if (is_part(computation(), instruction)) return part_element(instruction, place);
+      break;
     default: break;
   }
   std::vector<NodeId> operands;

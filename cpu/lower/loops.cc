@@ -178,6 +178,8 @@ bool RegionLowering::is_flat(InstructionId id) {
       case Opcode::kIota:
         if (instruction.shape.rank() != 1) return false;
         break;
+      case Opcode::kReal:
+      case Opcode::kImag: break;
       default:
         if (!is_scalar_op(computation(), instruction)) return false;
     }

@@ -135,11 +135,17 @@ class RegionLowering {
     return element(region_.leaf(operand), place, memo);
   }
   NodeId gather_element(const hlo::Instruction& gather, const Place& place, Memo& memo);
+  // The number of the first lane's element in row-major order, and how far apart lanes are.
+  std::pair<NodeId, int64_t> element_offset(const Shape& shape, const Place& place);
   NodeId load_at(BufferId buffer, const Shape& shape, const Place& place);
   NodeId lane_value(const Coordinate& coordinate, int32_t lanes);
   NodeId clamped_start(hlo::InstructionId start, int64_t most, Memo& memo);
   // Of a leaf that is in memory, or a view of such.
   View view_of(LeafId leaf);
+
+  // ---- parts.cc
+  NodeId part_element(const hlo::Instruction& part, const Place& place);
+  void emit_complex(hlo::InstructionId id, BufferId to);
 
   // ---- loops.cc: steps that are loops.
   // Calls body(place) for all elements of an array, in vectors along one dimension.

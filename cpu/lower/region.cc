@@ -66,6 +66,7 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kSlice:
     case Opcode::kDynamicSlice:
     case Opcode::kPad:
+    case Opcode::kComplex:
     case Opcode::kConcatenate: return true;
     case Opcode::kReduce:
     case Opcode::kDot: return is_loop_step(module, computation, user);
@@ -148,7 +149,8 @@ std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& 
 bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation,
                   const Instruction& instruction) {
   const auto held = [&](InstructionId id) { return is_held(computation.at(id).shape); };
-  if (instruction.opcode == Opcode::kWhile || instruction.opcode == Opcode::kConditional)
+  if (instruction.opcode == Opcode::kWhile || instruction.opcode == Opcode::kConditional ||
+      is_part(computation, instruction))
     return true;
   if (!std::ranges::all_of(instruction.operands, held)) return false;
   switch (instruction.opcode) {
@@ -156,6 +158,7 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
     case Opcode::kReshape:
     case Opcode::kPad:
     case Opcode::kConcatenate:
+    case Opcode::kComplex:
     case Opcode::kDynamicUpdateSlice: return true;
     case Opcode::kScatter: return is_scalar_computation(module.at(instruction.called[0]));
     case Opcode::kCholesky:
@@ -292,7 +295,7 @@ bool Region::may_be_lazy(InstructionId id) const {
     return is_splat(instruction.attrs.get<hlo::ConstantAttrs>().literal);
   if (instruction.shape.is_scalar()) return false;
   if (is_scalar_op(*computation_, instruction)) return true;
-  if (instruction.opcode == Opcode::kIota) return true;
+  if (instruction.opcode == Opcode::kIota || is_part(*computation_, instruction)) return true;
   if (!moves_elements(instruction.opcode)) return false;
   for (InstructionId operand : instruction.operands) {
     if (!is_held(computation_->at(operand).shape)) return false;

@@ -102,6 +102,9 @@ bool is_splat(const Literal& literal);
 // The array that the step may overwrite with its result: operand 0 of an update. -1: none.
 int updated_operand(const hlo::Instruction& instruction);
 
+// The real or imaginary part of a complex array, which lies in memory.
+bool is_part(const hlo::Computation& computation, const hlo::Instruction& instruction);
+
 // A dot whose operands are arrays of numbers that a plan holds.
 bool is_plain_dot(const hlo::Computation& computation, const hlo::Instruction& dot);
 

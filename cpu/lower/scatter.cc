@@ -22,28 +22,35 @@ Status RegionLowering::emit_scatter(InstructionId id) {
   const auto& attrs = scatter.attrs.get<hlo::ScatterAttrs>();
   const auto leaves = region_.leaves_of(id);
   const size_t count = leaves.size();  // arrays
-  const Shape& shape = this->shape(leaves[0]);
+  const auto shape_of = [&](LeafId leaf) -> const Shape& { return this->shape(leaf); };
+  const Shape& shape = shape_of(leaves[0]);
   const Shape& indices = at(scatter.operands[count]).shape;
   const Shape& updates = at(scatter.operands[count + 1]).shape;
   const hlo::Computation& combine = program_.module.at(scatter.called[0]);
 
-  // What is scattered may be, or be computed from, what it overwrites.
+  // What is scattered may be, or be computed from, what it overwrites: also where that is a copy,
+  // since a donated argument and its copy are one.
+  std::vector<BufferId> old;
+  for (size_t i = 0; i < count; ++i) old.push_back(in_memory(region_.leaf(scatter.operands[i])));
   std::vector<std::pair<LeafId, Value>> copied;
+  for (size_t k = count; k < scatter.operands.size(); ++k) {
+    const LeafId operand = region_.leaf(scatter.operands[k]);
+    const auto reaches = [&](size_t i) {
+      return region_.reaches(operand, region_.leaf(scatter.operands[i]));
+    };
+    bool overwrites = false;
+    for (size_t i = 0; i < count; ++i) overwrites = overwrites || reaches(i);
+    if (!overwrites) continue;
+    const BufferId copy = program_.allocate(shape_of(operand));
+    write_leaf(operand, copy);
+    copied.emplace_back(operand, std::exchange(values_[operand.value], Value::of(copy)));
+  }
   std::vector<BufferId> to;
   for (size_t i = 0; i < count; ++i) {
-    const LeafId target = region_.leaf(scatter.operands[i]);
-    const BufferId old = in_memory(target);
-    const bool in_place = updated_operand(scatter) == 0 && program_.state(old).is_writable &&
-                          program_.state(old).pending == 1;
-    for (size_t k = 1; in_place && k < 3; ++k) {
-      const LeafId operand = region_.leaf(scatter.operands[k]);
-      if (!region_.reaches(operand, target)) continue;
-      const BufferId copy = program_.allocate(at(scatter.operands[k]).shape);
-      write_leaf(operand, copy);
-      copied.emplace_back(operand, std::exchange(values_[operand.value], Value::of(copy)));
-    }
-    to.push_back(in_place ? old : place_for(leaves[i], id));
-    if (!in_place) program_.copy_whole(to[i], old, this->shape(leaves[i]).byte_size(), 1);
+    const bool in_place = updated_operand(scatter) == 0 && program_.state(old[i]).is_writable &&
+                          program_.state(old[i]).pending == 1;
+    to.push_back(in_place ? old[i] : place_for(leaves[i], id));
+    if (!in_place) program_.copy_whole(to[i], old[i], shape_of(leaves[i]).byte_size(), 1);
   }
   // Dimensions of the updates: those of the index vectors, and those of a window.
   std::vector<int64_t> outer, window;
@@ -114,15 +121,14 @@ Status RegionLowering::emit_scatter(InstructionId id) {
       std::vector<NodeId> before(count);
       {
         const PlanBuilder::Ordered after_the_last_one(b());
-        for (size_t i = 0; i < count; ++i)
-          before[i] = load_at(to[i], this->shape(leaves[i]), target);
+        for (size_t i = 0; i < count; ++i) before[i] = load_at(to[i], shape_of(leaves[i]), target);
       }
       std::vector<NodeId> arguments = before;
       for (size_t i = 0; i < count; ++i)
         arguments.push_back(operand_element(scatter.operands[count + 1 + i], source, inner));
       const std::vector<NodeId> after = inline_scalars(b(), combine, arguments);
       for (size_t i = 0; i < count; ++i) {
-        store_at(to[i], this->shape(leaves[i]), target, b().select(fits, after[i], before[i]));
+        store_at(to[i], shape_of(leaves[i]), target, b().select(fits, after[i], before[i]));
       }
     });
     return {};

@@ -23,7 +23,13 @@ StatusOr<std::unique_ptr<Kernel>> make_kernel(const hlo::Module& module,
     return make_convolution_kernel(operand(0), operand(1), instruction.shape,
                                    instruction.attrs.get<hlo::ConvolutionAttrs>());
   }
-  return make_rule_kernel(module, computation, instruction);
+  HEDDLE_ASSIGN_OR_RETURN(auto rule, make_rule_kernel(module, computation, instruction));
+  if (instruction.opcode == Opcode::kFft) {
+    const auto& attrs = instruction.attrs.get<hlo::FftAttrs>();
+    if (is_fast_fourier(operand(0), attrs))
+      return make_fft_kernel(operand(0), instruction.shape, attrs, std::move(rule));
+  }
+  return rule;
 }
 
 }  // namespace
@@ -208,6 +214,8 @@ Status RegionLowering::emit(InstructionId id) {
     emit_selection(id, to);
   } else if (instruction.opcode == Opcode::kConvolution) {
     emit_direct_convolution(id, to);
+  } else if (instruction.opcode == Opcode::kComplex) {
+    emit_complex(id, to);
   } else if (instruction.opcode == Opcode::kPad) {
     emit_pad(id, to);
   } else {

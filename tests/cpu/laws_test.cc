@@ -53,6 +53,7 @@ bool is_sum(Opcode opcode) {
   switch (opcode) {
     case Opcode::kConvolution:
     case Opcode::kDot:
+    case Opcode::kFft:
     case Opcode::kReduce:
     case Opcode::kReduceWindow: return true;
     default: return false;
@@ -71,6 +72,9 @@ double epsilon_of(DType dtype) {
 Allowed allowed(const Sample& sample) {
   const Opcode opcode = sample.module.entry_computation().root_instruction().opcode;
   if (is_function(opcode)) return {.ulp = 2};
+  // Products of complex numbers are rounded as the real ones that they are made of.
+  if (opcode == Opcode::kMultiply && is_complex(sample.type))
+    return {.share = 2 * epsilon_of(sample.type)};
   if (is_sum(opcode)) return {.share = 32 * epsilon_of(sample.type), .any_zero = true};
   return {};
 }

@@ -1,0 +1,8 @@
+// Compiled with -mavx2 -mfma.
+#include "heddle/cpu/kernels/fft_stages.h"
+
+namespace heddle::cpu {
+
+const FftTable kFftAvx2 = {.f32 = run_stages<float>, .f64 = run_stages<double>};
+
+}  // namespace heddle::cpu

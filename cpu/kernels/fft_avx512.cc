@@ -1,0 +1,8 @@
+// Compiled with -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprefer-vector-width=512.
+#include "heddle/cpu/kernels/fft_stages.h"
+
+namespace heddle::cpu {
+
+const FftTable kFftAvx512 = {.f32 = run_stages<float>, .f64 = run_stages<double>};
+
+}  // namespace heddle::cpu

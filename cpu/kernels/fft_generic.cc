@@ -1,0 +1,8 @@
+// Any machine, no flags.
+#include "heddle/cpu/kernels/fft_stages.h"
+
+namespace heddle::cpu {
+
+const FftTable kFftGeneric = {.f32 = run_stages<float>, .f64 = run_stages<double>};
+
+}  // namespace heddle::cpu

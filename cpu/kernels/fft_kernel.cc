@@ -1,0 +1,304 @@
+// fft of any rank: rows are transformed several at a time, a lane each. Rows of real numbers go in
+// pairs, as the real and the imaginary part of one.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+#include "heddle/cpu/kernels/fft.h"
+#include "heddle/cpu/kernels/kernel.h"
+#include "heddle/cpu/kernels/matmul.h"
+#include "heddle/cpu/kernels/pool.h"
+
+namespace heddle::cpu {
+namespace {
+
+constexpr int64_t kTile = 32;                           // points that are moved together
+constexpr int64_t kFewestOfThreads = int64_t{1} << 14;  // points
+
+std::vector<int> factors_of(int64_t n) {
+  std::vector<int> factors;
+  for (int p : {4, 2, 3, 5, 7, 11, 13})
+    for (; n % p == 0; n /= p) factors.push_back(p);
+  return n == 1 ? factors : std::vector<int>();
+}
+
+// exp(-2 pi i k / n).
+template <class T>
+void append_root(std::vector<T>& to, int64_t k, int64_t n) {
+  const long double angle =
+      2 * std::numbers::pi_v<long double> * static_cast<long double>(k % n) / n;
+  to.push_back(static_cast<T>(std::cos(angle)));
+  to.push_back(static_cast<T>(-std::sin(angle)));
+}
+
+template <class T>
+std::vector<FftStage<T>> stages_of(int64_t n) {
+  std::vector<FftStage<T>> stages;
+  int64_t stride = 1;
+  for (int factor : factors_of(n)) {
+    FftStage<T> stage{.factor = factor, .groups = n / (factor * stride), .stride = stride};
+    for (int k = 0; k < factor; ++k) append_root(stage.roots, k, factor);
+    for (int64_t g = 0; g < stage.groups; ++g)
+      for (int j = 1; j < factor; ++j) append_root(stage.turns, g * j, stage.groups * factor);
+    stages.push_back(std::move(stage));
+    stride *= factor;
+  }
+  return stages;
+}
+
+const FftTable& table() {
+#if defined(__x86_64__)
+  if (matmul_isa() == Isa::kAvx512) return kFftAvx512;
+  if (matmul_isa() == Isa::kAvx2) return kFftAvx2;
+#endif
+  return kFftGeneric;
+}
+
+bool run_table(const std::vector<FftStage<float>>& stages, int64_t n, void* data, void* scratch) {
+  return table().f32(stages, n, data, scratch);
+}
+bool run_table(const std::vector<FftStage<double>>& stages, int64_t n, void* data, void* scratch) {
+  return table().f64(stages, n, data, scratch);
+}
+
+// Rows along one dimension: `count` of them, first in runs of `neighbours` that lie side by side.
+struct Rows {
+  int64_t count = 1, length = 1, neighbours = 1;
+  [[nodiscard]] int64_t first(int64_t row) const {
+    return row / neighbours * length * neighbours + row % neighbours;
+  }
+};
+
+Rows rows_of(const std::vector<int64_t>& sizes, size_t along) {
+  Rows rows{.length = sizes[along]};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (d != along) rows.count *= sizes[d];
+    if (d > along) rows.neighbours *= sizes[d];
+  }
+  return rows;
+}
+
+// What the elements of rows are, before and after.
+enum class Elements : uint8_t { kComplex, kReal, kHalf };
+
+// One pass of transforms along a dimension.
+template <class T>
+class FftPass {
+ public:
+  static constexpr int kLanes = kFftVectorBytes / static_cast<int>(sizeof(T));
+
+  FftPass(int64_t n, bool inverse, Elements in, Elements out)
+      : n_(n), inverse_(inverse), in_(in), out_(out), stages_(stages_of<T>(n)) {}
+
+  // returns: false, where an element is not finite
+  bool run(const T* from, const Rows& in_rows, T* to, const Rows& out_rows) const {
+    const int64_t at_once = kLanes * (is_paired() ? 2 : 1);
+    const int64_t blocks = (in_rows.count + at_once - 1) / at_once;
+    const int64_t parts =
+        in_rows.count * n_ < kFewestOfThreads ? 1 : std::min<int64_t>(blocks, 2 * thread_count());
+    const auto size = static_cast<size_t>(2 * n_ * kLanes);  // of T
+    std::vector<T> memory(2 * size * static_cast<size_t>(parts) + kLanes);
+    T* aligned = memory.data();
+    while (reinterpret_cast<uintptr_t>(aligned) % kFftVectorBytes != 0) ++aligned;
+    std::atomic<bool> all_finite = true;
+    const auto part = [&](int64_t number) {
+      T* data = aligned + 2 * size * static_cast<size_t>(number);
+      for (int64_t b = blocks * number / parts; b < blocks * (number + 1) / parts; ++b) {
+        const int64_t first = b * at_once, last = std::min(in_rows.count, first + at_once);
+        if (last - first < at_once) std::fill_n(data, size, T{0});
+        load(from, in_rows, first, last, data);
+        if (!run_table(stages_, n_, data, data + size)) all_finite = false;
+        store(stages_.size() % 2 == 0 ? data : data + size, to, out_rows, first, last);
+      }
+    };
+    parts == 1 ? part(0) : parallel(parts, part);
+    return all_finite;
+  }
+
+ private:
+  [[nodiscard]] bool is_paired() const { return in_ != Elements::kComplex || out_ != in_; }
+
+  // Point k of the rows: real parts of all lanes, then imaginary ones.
+  static T* point(T* data, int64_t k) { return data + 2 * k * kLanes; }
+
+  // The inverse transform is the forward one with real and imaginary parts exchanged.
+  [[nodiscard]] int re() const { return inverse_ ? kLanes : 0; }
+  [[nodiscard]] int im() const { return inverse_ ? 0 : kLanes; }
+
+  // Calls move(lane, row, k) for the points [0, count) of rows, tile by tile.
+  template <class Move>
+  static void each(int64_t first, int64_t last, int64_t count, bool side_by_side,
+                   const Move& move) {
+    if (side_by_side) {
+      for (int64_t k = 0; k < count; ++k)
+        for (int64_t row = first; row < last; ++row) move(row, k);
+      return;
+    }
+    for (int64_t tile = 0; tile < count; tile += kTile)
+      for (int64_t row = first; row < last; ++row)
+        for (int64_t k = tile; k < std::min(count, tile + kTile); ++k) move(row, k);
+  }
+
+  void load(const T* from, const Rows& rows, int64_t first, int64_t last, T* data) const {
+    const bool side_by_side = rows.neighbours > 1;
+    const int64_t step = rows.neighbours;
+    std::array<int64_t, 2 * kLanes> begin;
+    for (int64_t row = first; row < last; ++row) begin[row - first] = rows.first(row);
+    if (!is_paired()) {
+      each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
+        const T* x = from + 2 * (begin[row - first] + k * step);
+        T* to = point(data, k) + (row - first);
+        to[re()] = x[0];
+        to[im()] = x[1];
+      });
+    } else if (in_ == Elements::kReal) {
+      each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
+        const int64_t number = row - first;
+        point(data, k)[number / 2 + number % 2 * kLanes] = from[begin[number] + k * step];
+      });
+    } else {
+      load_halves(from, begin, step, first, last, data);
+    }
+  }
+
+  void load_halves(const T* from, const std::array<int64_t, 2 * kLanes>& begin, int64_t step,
+                   int64_t first, int64_t last, T* data) const {
+    const int64_t count = last - first;
+    for (int64_t lane = 0; 2 * lane < count; ++lane) {
+      const bool has_other = 2 * lane + 1 < count;
+      for (int64_t k = 0; k <= n_ / 2; ++k) {
+        const T* x = from + 2 * (begin[2 * lane] + k * step);
+        const T* y = has_other ? from + 2 * (begin[2 * lane + 1] + k * step) : nullptr;
+        const bool is_real = k == 0 || 2 * k == n_;
+        const T a = x[0], b = is_real ? 0 : x[1], c = y ? y[0] : 0, d = y && !is_real ? y[1] : 0;
+        T* to = point(data, k) + lane;
+        to[re()] = a - d;
+        to[im()] = b + c;
+        if (is_real) continue;
+        T* mirror = point(data, n_ - k) + lane;
+        mirror[re()] = a + d;
+        mirror[im()] = c - b;
+      }
+    }
+  }
+
+  void store(T* data, T* to, const Rows& rows, int64_t first, int64_t last) const {
+    const bool side_by_side = rows.neighbours > 1;
+    const int64_t step = rows.neighbours;
+    const T factor = inverse_ ? T{1} / static_cast<T>(n_) : T{1};
+    std::array<int64_t, 2 * kLanes> begin;
+    for (int64_t row = first; row < last; ++row) begin[row - first] = rows.first(row);
+    if (!is_paired()) {
+      each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
+        const T* x = point(data, k) + (row - first);
+        T* out = to + 2 * (begin[row - first] + k * step);
+        out[0] = x[re()] * factor;
+        out[1] = x[im()] * factor;
+      });
+    } else if (out_ == Elements::kReal) {
+      each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
+        const int64_t number = row - first;
+        const T* x = point(data, k) + number / 2;
+        to[begin[number] + k * step] = x[number % 2 == 0 ? re() : im()] * factor;
+      });
+    } else {
+      each(first, last, n_ / 2 + 1, side_by_side, [&](int64_t row, int64_t k) {
+        const int64_t number = row - first;
+        const T* x = point(data, k) + number / 2;
+        const T* y = point(data, k == 0 ? 0 : n_ - k) + number / 2;
+        T* out = to + 2 * (begin[number] + k * step);
+        if (number % 2 == 0) {
+          out[0] = (x[0] + y[0]) / 2;
+          out[1] = (x[kLanes] - y[kLanes]) / 2;
+        } else {
+          out[0] = (x[kLanes] + y[kLanes]) / 2;
+          out[1] = (y[0] - x[0]) / 2;
+        }
+      });
+    }
+  }
+
+  int64_t n_;
+  bool inverse_;
+  Elements in_, out_;
+  std::vector<FftStage<T>> stages_;
+};
+
+template <class T>
+class FftKernel final : public Kernel {
+ public:
+  FftKernel(const Shape& x, const Shape& y, const hlo::FftAttrs& attrs,
+            std::unique_ptr<Kernel> rule)
+      : in_(x.dimensions()), out_(y.dimensions()), rule_(std::move(rule)) {
+    const bool inverse =
+        attrs.fft_type == hlo::FftType::kIfft || attrs.fft_type == hlo::FftType::kIrfft;
+    const size_t rank = in_.size(), first = rank - attrs.fft_length.size();
+    const auto pass = [&](size_t d, Elements in, Elements out) {
+      passes_.push_back({d, FftPass<T>(attrs.fft_length[d - first], inverse, in, out)});
+    };
+    const bool to_half = attrs.fft_type == hlo::FftType::kRfft;
+    const bool from_half = attrs.fft_type == hlo::FftType::kIrfft;
+    if (!from_half)
+      pass(rank - 1, to_half ? Elements::kReal : Elements::kComplex,
+           to_half ? Elements::kHalf : Elements::kComplex);
+    for (size_t d = first; d + 1 < rank; ++d) pass(d, Elements::kComplex, Elements::kComplex);
+    if (from_half) pass(rank - 1, Elements::kHalf, Elements::kReal);
+    has_copy_ = from_half && passes_.size() > 1;
+  }
+
+  Status run(std::span<void* const> pointers) const override {
+    const auto* from = static_cast<const T*>(pointers[0]);
+    auto* to = static_cast<T*>(pointers[1]);
+    int64_t elements = 2;
+    for (int64_t size : in_) elements *= size;
+    std::vector<T> between(has_copy_ ? static_cast<size_t>(elements) : 0);
+    for (size_t i = 0; i < passes_.size(); ++i) {
+      const auto& [along, pass] = passes_[i];
+      const bool is_last = i + 1 == passes_.size();
+      T* target = has_copy_ && !is_last ? between.data() : to;
+      const bool is_half = has_copy_ && !is_last;
+      const bool is_finite = pass.run(from, rows_of(i == 0 || has_copy_ ? in_ : out_, along),
+                                      target, rows_of(is_half ? in_ : out_, along));
+      if (!is_finite) return rule_->run(pointers);  // two rows are not one
+      from = target;
+    }
+    return {};
+  }
+
+ private:
+  struct Pass {
+    size_t along;
+    FftPass<T> pass;
+  };
+  std::vector<int64_t> in_, out_;
+  std::vector<Pass> passes_;
+  std::unique_ptr<Kernel> rule_;
+  bool has_copy_ = false;  // passes before the last one keep the shape of x
+};
+
+}  // namespace
+
+bool is_fast_fourier(const Shape& x, const hlo::FftAttrs& attrs) {
+  const std::vector<int64_t>& sizes = x.dimensions();
+  const bool is_half = attrs.fft_type == hlo::FftType::kIrfft;
+  for (size_t i = 0; i < attrs.fft_length.size(); ++i) {
+    const int64_t length = attrs.fft_length[i];
+    const bool is_cut = is_half && i + 1 == attrs.fft_length.size();
+    const int64_t size = sizes[sizes.size() - attrs.fft_length.size() + i];
+    if (size != (is_cut ? length / 2 + 1 : length)) return false;
+    if (length != 1 && factors_of(length).empty()) return false;
+  }
+  return x.element_count() > 0;
+}
+
+std::unique_ptr<Kernel> make_fft_kernel(const Shape& x, const Shape& y, const hlo::FftAttrs& attrs,
+                                        std::unique_ptr<Kernel> rule) {
+  if (real_part(x.dtype()) == f64)
+    return std::make_unique<FftKernel<double>>(x, y, attrs, std::move(rule));
+  return std::make_unique<FftKernel<float>>(x, y, attrs, std::move(rule));
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,114 @@
+// Transforms, convolutions and complex numbers at sizes around the lanes, tiles and blocks of their
+// kernels.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "heddle/base/strings.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+void expect_fft(const std::string& from, const std::string& to, const std::string& type,
+                const std::string& length) {
+  expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", from, " parameter(0)\n ROOT y = ", to,
+                          " fft(x), fft_type=", type, ", fft_length={", length, "} }"),
+                      {.share = 1e-5, .any_zero = true});
+}
+
+TEST(CpuKernels, TransformsOfAnyNumberOfRows) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int rows : {1, 2, 15, 16, 17, 33, 67}) {
+    for (const int n : {1, 2, 8, 30, 77, 128, 17}) {
+      const std::string whole = cat("[", rows, ",", n, "]"),
+                        half = cat("[", rows, ",", n / 2 + 1, "]");
+      SCOPED_TRACE(whole);
+      expect_fft("c64" + whole, "c64" + whole, "FFT", cat(n));
+      expect_fft("c128" + whole, "c128" + whole, "IFFT", cat(n));
+      expect_fft("f32" + whole, "c64" + half, "RFFT", cat(n));
+      expect_fft("c64" + half, "f32" + whole, "IRFFT", cat(n));
+    }
+  }
+}
+
+TEST(CpuKernels, TransformsOfSeveralDimensions) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_fft("c64[3,20,9]", "c64[3,20,9]", "FFT", "20,9");
+  expect_fft("c64[4,5,6]", "c64[4,5,6]", "IFFT", "4,5,6");
+  expect_fft("f64[2,7,12]", "c128[2,7,7]", "RFFT", "7,12");
+  expect_fft("c64[3,8,6,9]", "f32[3,8,6,16]", "IRFFT", "8,6,16");
+}
+
+void expect_convolution(const std::string& x, const std::string& w, const std::string& y,
+                        const std::string& rest) {
+  expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", x, " parameter(0)\n w = ", w,
+                          " parameter(1)\n ROOT y = ", y, " convolution(x, w), ", rest, " }"),
+                      {.share = 1e-5, .any_zero = true});
+}
+
+TEST(CpuKernels, ConvolutionsOfAnyLayout) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_convolution("f32[3,19,23,5]", "f32[3,4,5,9]", "f32[3,10,21,9]",
+                     "window={size=3x4 stride=2x1 pad=1_1x0_1}, dim_labels=b01f_01io->b01f");
+  expect_convolution("f32[2,6,17,18]", "f32[16,6,3,3]", "f32[2,16,17,18]",
+                     "window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01");
+  expect_convolution("f64[2,6,7,8]", "f64[16,3,3,3]", "f64[2,16,7,8]",
+                     "window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, "
+                     "feature_group_count=2");
+  expect_convolution("f32[16,8,9,9]", "f32[9,9,8,12]", "f32[3,3,16,12]",
+                     "window={size=9x9 pad=1_1x1_1}, dim_labels=bf01_01io->01bf");
+  expect_convolution("f32[2,40,16]", "f32[5,16,24]", "f32[2,83,24]",
+                     "window={size=5 pad=4_4 lhs_dilate=2 rhs_reversal=1}, "
+                     "dim_labels=b0f_0io->b0f");
+  expect_convolution("f32[70,33]", "f32[33,20]", "f32[70,20]", "dim_labels=bf_io->bf");
+  expect_convolution("f32[2,50,40]", "f32[4,1,80]", "f32[2,50,80]",
+                     "window={size=4 pad=3_0}, dim_labels=b0f_0io->b0f, feature_group_count=40");
+  expect_convolution("f32[40,50,6]", "f32[50,6,40]", "f32[20,4,40]",
+                     "window={size=50 pad=3_0}, dim_labels=b0f_0io->b0f, batch_group_count=2");
+}
+
+TEST(CpuKernels, ComplexNumbersThroughLoopsAndBranches) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+times { a = c64[] parameter(0)
+  b = c64[] parameter(1)
+  ROOT r = c64[] multiply(a, b) }
+less { s = (s32[], c64[7], c64[], f32[7,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT }
+left { ROOT x = c64[7] parameter(0) }
+right { x = c64[7] parameter(0)
+  ROOT y = c64[7] negate(x) }
+turn { s = (s32[], c64[7], c64[], f32[7,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = c64[7] get-tuple-element(s), index=1
+  p = c64[] get-tuple-element(s), index=2
+  f = f32[7,3] get-tuple-element(s), index=3
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  c = c64[7] conditional(i, x, x), branch_computations={left, right}
+  u = c64[] constant((0.5, -0.25))
+  ub = c64[7] broadcast(u), dimensions={}
+  q = c64[7] multiply(c, ub)
+  z = c64[] constant((1, 0))
+  r = c64[] reduce(q, z), dimensions={0}, to_apply=times
+  t = c64[7] fft(q), fft_type=FFT, fft_length={7}
+  re = f32[7] real(t)
+  rb = f32[7,3] broadcast(re), dimensions={0}
+  g = f32[7,3] add(f, rb)
+  ROOT n = (s32[], c64[7], c64[], f32[7,3]) tuple(next, q, r, g) }
+ENTRY e { x = c64[7] parameter(0)
+  p = c64[] parameter(1)
+  f = f32[7,3] parameter(2)
+  zero = s32[] constant(0)
+  s = (s32[], c64[7], c64[], f32[7,3]) tuple(zero, x, p, f)
+  ROOT w = (s32[], c64[7], c64[], f32[7,3]) while(s), condition=less, body=turn })",
+                      {.share = 1e-5, .any_zero = true});
+}
+
+}  // namespace
+}  // namespace heddle::cpu
