@@ -308,8 +308,8 @@ Status RegionLowering::emit_dot(InstructionId id) {
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),
                               b().index(0)};
     b().kernel({lhs.buffer, rhs.buffer, to}, offsets,
-               base::cat("a product of ", row.size, " x ", inner.size, " by ", inner.size, " x ",
-                         column.size),
+               base::cat(batch.size > 1 ? base::cat(batch.size, " products of ") : "a product of ",
+                         row.size, " x ", inner.size, " by ", inner.size, " x ", column.size),
                2 * static_cast<double>(work));
   } else {
     const Scalar scalar = scalar_type(dot.shape);
