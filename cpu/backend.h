@@ -29,7 +29,7 @@ struct CpuOptions {
   // Names machine code for `perf`, in /tmp/perf-PID.map. HEDDLE_PERF=1.
   bool names_code = false;
   // An access of machine code outside of an array's place ends the run with an error: a bug in
-  // Heddle. Programs are about half as fast. HEDDLE_CPU_CHECKS=1.
+  // Heddle. Programs take up to a fifth longer. HEDDLE_CPU_CHECKS=1.
   bool checks_bounds = false;
 };
 

@@ -472,9 +472,10 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
     program_.program.kernels.push_back(make_product_kernel(*product));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),
                               b().index(0)};
+    const int64_t several = work / (product->m * product->k * product->n);
     b().kernel({lhs.buffer, rhs.buffer, to}, offsets,
-               base::cat("a product of ", product->m, " x ", product->k, " by ", product->k, " x ",
-                         product->n),
+               base::cat(several > 1 ? base::cat(several, " products of ") : "a product of ",
+                         product->m, " x ", product->k, " by ", product->k, " x ", product->n),
                2 * static_cast<double>(work));
   } else {
     const Scalar scalar = scalar_type(dot.shape);

@@ -49,6 +49,7 @@ RegionLowering::Group RegionLowering::group_at(size_t first) {
 }
 
 void RegionLowering::emit_group(std::span<const InstructionId> members) {
+  const PlanBuilder::For made_for(b(), program_.origin(at(members.back())));
   std::vector<int> inner_reads(region_.leaves().size());
   Scalar widest = Scalar::kI8;
   for (InstructionId id : members) {

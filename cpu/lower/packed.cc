@@ -33,6 +33,7 @@ bool RegionLowering::emit_pack(int pack) {
     dissolved_[static_cast<size_t>(pack)] = true;
     return false;
   }
+  const PlanBuilder::For made_for(b(), program_.origin(at(members[0])));
   std::vector<NodeId> operands;
   for (size_t i = 0; i < at(members[0]).operands.size(); ++i) {
     std::vector<LeafId> leaves;

@@ -1,7 +1,6 @@
 #include "heddle/cpu/plan/summary.h"
 
 #include <algorithm>
-#include <set>
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/plan/cost.h"
@@ -42,8 +41,8 @@ std::string_view scalar_name(Scalar scalar) {
 
 // What the nodes of one block, and of no block inside, say about it.
 struct Contents {
-  std::vector<uint32_t> origins;  // of what is computed or written, in order
-  Type widest;                    // of what is computed or written
+  std::vector<std::string> names;  // of what is computed or written, in order
+  Type widest;                     // of what is computed or written
   bool gathers = false, calls = false, has_inner = false;
   int shuffles = 0;  // of scalars into lanes
 };
@@ -71,8 +70,9 @@ class Text {
       if (!writes && (!computes(node) || node.type == Type{})) continue;  // indices
       if (node.type.lanes > found.widest.lanes || !is_float(found.widest.scalar))
         found.widest = node.type;
-      if (node.origin != 0 && !std::ranges::count(found.origins, node.origin))
-        found.origins.push_back(node.origin);
+      if (node.origin == 0) continue;
+      const std::string& name = plan_.origins[node.origin].name;
+      if (!std::ranges::count(found.names, name)) found.names.push_back(name);
     }
     return found;
   }
@@ -82,18 +82,18 @@ class Text {
     out_ += cat(std::string(static_cast<size_t>(2 * depth), ' '), what, text, "\n");
   }
 
-  [[nodiscard]] std::string names(const std::vector<uint32_t>& origins) const {
+  static std::string listed(const std::vector<std::string>& names) {
     std::string text;
-    for (size_t i = 0; i < std::min(origins.size(), kMostNames); ++i)
-      text += cat(i == 0 ? "" : ", ", plan_.origins[origins[i]].name);
-    if (origins.size() > kMostNames) text += cat(" and ", origins.size() - kMostNames, " more");
+    for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+      text += cat(i == 0 ? "" : ", ", names[i]);
+    if (names.size() > kMostNames) text += cat(" and ", names.size() - kMostNames, " more");
     return text;
   }
 
   [[nodiscard]] std::string width(const Node& loop, const Contents& body) const {
     if (body.widest.lanes > 1)
       return cat(", vectors of ", body.widest.lanes, " ", scalar_name(body.widest.scalar));
-    if (body.has_inner || body.origins.empty()) return "";
+    if (body.has_inner || body.names.empty()) return "";
     if (loop.arg_count > 2) return ", no vectors: a turn needs what the one before it leaves";
     if (body.gathers)
       return ", no vectors: elements are read from or written to places of their own";
@@ -121,8 +121,8 @@ class Text {
   // What a block computes between its loops.
   void write_straight(BlockId id, int depth) {
     const Contents found = contents_of(id);
-    if (found.origins.empty()) return;
-    std::string text = cat("without a loop: ", names(found.origins));
+    if (found.names.empty()) return;
+    std::string text = cat("without a loop: ", listed(found.names));
     if (found.widest.lanes > 1)
       text += cat("; vectors of up to ", found.widest.lanes, " ", scalar_name(found.widest.scalar));
     if (found.shuffles > 0) text += cat("; scalars are packed into ", found.shuffles, " of them");
@@ -148,12 +148,14 @@ class Text {
       const std::optional<double> turns = turns_of(plan_, node);
       std::string text =
           cat("for of ", turns ? cat(*turns) : "so many", " turns", width(node, body));
-      if (body.origins.size() > 1) text += cat("; fused: ", names(body.origins));
+      if (body.names.size() > 1) text += cat("; fused: ", listed(body.names));
       line(depth, node.origin, text + asks);
     }
-    for (BlockId block : plan_.blocks_of(node)) {
-      if (node.op != Op::kFor) write_straight(block, depth + 1);
-      write(block, depth + 1);
+    const auto blocks = plan_.blocks_of(node);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const bool is_condition = node.op == Op::kWhile && i == 0;
+      if (node.op != Op::kFor && !is_condition) write_straight(blocks[i], depth + 1);
+      write(blocks[i], depth + 1);
     }
   }
 
