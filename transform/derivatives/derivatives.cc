@@ -136,49 +136,60 @@ StatusOr<Module> gradient(const Module& module, const std::vector<bool>& of) {
   });
 }
 
+namespace {
+
+// x.. -> (wanted..), the part of (x.., dx..) -> .. that does not depend on tangents.
+ComputationId known_part(Writer& writer, const Computation& both, size_t parameters,
+                         const std::vector<InstructionId>& wanted) {
+  Graph graph(writer, both.name);
+  PartCopy part(graph, both);
+  for (size_t i = 0; i < parameters; ++i)
+    part.give(both.parameters[i], graph.append(both.at(both.parameters[i])));
+  return std::move(graph).finish(part.want(wanted));
+}
+
+// (residuals.., dx..) -> dy.., zeros where a result has no tangent.
+ComputationId linear_part(Writer& writer, const Computation& computation, const Both& both,
+                          const std::vector<InstructionId>& residuals,
+                          const std::vector<InstructionId>& results) {
+  Graph graph(writer, computation.name + ".tangent");
+  PartCopy part(graph, computation);
+  for (InstructionId id : residuals) part.give(id, graph.parameter(computation.at(id).shape));
+  for (size_t i = both.parameters.size(); i < computation.parameters.size(); ++i)
+    part.give(computation.parameters[i], graph.parameter(computation.parameter_shape(i)));
+  const Values made = part.want(results);
+  Values all;
+  size_t next = 0;
+  for (size_t i = 0; i < both.results.size(); ++i)
+    all.push_back(both.has_tangent[i] ? made[next++] : graph.zeros(both.results[i]));
+  return std::move(graph).finish(all);
+}
+
+}  // namespace
+
 StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of) {
+  Writer writer;
+  HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kApart));
+  const Computation computation = merged(writer, both.id);
+  const std::vector<InstructionId> returned = returned_values(computation);
+  const auto tangents = returned.begin() + static_cast<std::ptrdiff_t>(both.results.size());
+  const std::vector<InstructionId> linear_results(tangents, returned.end());
+  std::vector<bool> linear(computation.parameters.size());
+  for (size_t i = both.parameters.size(); i < linear.size(); ++i) linear[i] = true;
+  const std::vector<InstructionId> residuals = split(computation, linear, linear_results).residuals;
+  std::vector<InstructionId> wanted(returned.begin(), tangents);
+  wanted.insert(wanted.end(), residuals.begin(), residuals.end());
+  const ComputationId forward = known_part(writer, computation, both.parameters.size(), wanted);
+  const ComputationId pushforward =
+      linear_part(writer, computation, both, residuals, linear_results);
+
+  HEDDLE_RETURN_IF_ERROR(writer.status());
+  Module whole = std::move(writer).finish(forward);
+  whole.name = module.name;
   Linearized out;
-  std::vector<InstructionId> residuals;
-  {
-    Writer writer;
-    HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kApart));
-    const Computation computation = merged(writer, both.id);
-    const std::vector<InstructionId> returned = returned_values(computation);
-    const auto results = returned.begin() + static_cast<std::ptrdiff_t>(both.results.size());
-    const std::vector<InstructionId> linear_results(results, returned.end());
-    std::vector<bool> linear(computation.parameters.size());
-    for (size_t i = both.parameters.size(); i < linear.size(); ++i) linear[i] = true;
-    residuals = split(computation, linear, linear_results).residuals;
-
-    Graph forward(writer, computation.name);
-    PartCopy known(forward, computation);
-    for (size_t i = 0; i < both.parameters.size(); ++i) {
-      const InstructionId id = computation.parameters[i];
-      known.give(id, forward.append(computation.at(id)));
-    }
-    std::vector<InstructionId> wanted(returned.begin(), results);
-    wanted.insert(wanted.end(), residuals.begin(), residuals.end());
-    const ComputationId forward_id = std::move(forward).finish(known.want(wanted));
-
-    Graph tangents(writer, computation.name + ".tangent");
-    PartCopy part(tangents, computation);
-    for (InstructionId id : residuals) part.give(id, tangents.parameter(computation.at(id).shape));
-    for (size_t i = both.parameters.size(); i < linear.size(); ++i)
-      part.give(computation.parameters[i], tangents.parameter(computation.parameter_shape(i)));
-    const Values made = part.want(linear_results);
-    Values all;
-    size_t next = 0;
-    for (size_t i = 0; i < both.results.size(); ++i)
-      all.push_back(both.has_tangent[i] ? made[next++] : tangents.zeros(both.results[i]));
-    const ComputationId tangents_id = std::move(tangents).finish(all);
-
-    HEDDLE_RETURN_IF_ERROR(writer.status());
-    Module whole = std::move(writer).finish(forward_id);
-    whole.name = module.name;
-    HEDDLE_ASSIGN_OR_RETURN(out.forward, remove_unused(whole));
-    whole.entry = tangents_id;
-    HEDDLE_ASSIGN_OR_RETURN(out.pushforward, remove_unused(whole));
-  }
+  HEDDLE_ASSIGN_OR_RETURN(out.forward, remove_unused(whole));
+  whole.entry = pushforward;
+  HEDDLE_ASSIGN_OR_RETURN(out.pushforward, remove_unused(whole));
   return out;
 }
 
