@@ -108,7 +108,8 @@ Status RegionLowering::run_steps(std::span<const InstructionId> steps) {
   };
   for (InstructionId step : steps) done_[step.value] = true;
   for_each_read([&](BufferId buffer) { program_.touch(buffer); });
-  // A member's own value is no buffer yet: what reads it inside of the group is none of its readers.
+  // A member's own value is no buffer yet: what reads it inside of the group is none of its
+  // readers.
   std::vector<BufferId> read;
   for_each_read([&](BufferId buffer) { read.push_back(buffer); });
   if (steps.size() > 1) {
