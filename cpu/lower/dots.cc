@@ -132,8 +132,8 @@ class DotWriter {
     });
   }
 
-  // All of it without a loop, so that what is in registers may stay there: lanes along an axis of the
-  // result, and nothing is summed across lanes.
+  // All of it without a loop, so that what is in registers may stay there: lanes along an axis of
+  // the result, and nothing is summed across lanes.
   bool write_out(const std::vector<Axis>& outer, const std::vector<Axis>& contracted) {
     const auto lane = std::ranges::find(outer, 1, &Axis::to);
     if (lane == outer.end() || contracted.size() != 1) return false;
@@ -245,10 +245,9 @@ class DotWriter {
             b_.add(from.to, b_.mul(index, axis.to))};
   }
 
-  // Lanes that lie apart in memory are loaded one by one: once before a loop, or few of them.
+  // Lanes that lie apart in memory are loaded one by one: few of them.
   bool is_cheap(BufferId buffer, NodeId start, int64_t step, int64_t elements) {
-    return step <= 1 || elements <= kMaxApart ||
-           (b_.is_constant(start) && (b_.is_still(buffer) || b_.is_known(buffer)));
+    return step <= 1 || elements <= kMaxApart || (b_.is_constant(start) && b_.is_known(buffer));
   }
 
   // Sums that depend on nothing else hide the latency of the additions.
@@ -400,7 +399,7 @@ bool folds_rows(const Region& region, const Instruction& dot, size_t operand, in
     return false;
   const int64_t rows = matrix.dimension(0), columns = matrix.dimension(1);
   return computation.at(dot.operands[1 - operand]).shape.element_count() == columns &&
-         rows >= lanes && rows * columns <= kMaxInlined && rows / lanes * columns > kMaxWrittenOut;
+         rows >= lanes && rows * columns <= kMaxInlined && rows * columns > kMaxApart;
 }
 
 NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
@@ -494,6 +493,7 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
         store_at(to, dot.shape, place, b().bits({scalar, 1}, 0));
       });
     } else if (writer.write_out(outer, axes.contracted)) {
+      // a few vectors
     } else if (has_lanes) {
       writer.across(std::move(outer), axes.contracted);
     } else if (lanes_inside) {

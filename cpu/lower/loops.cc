@@ -15,8 +15,9 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr int64_t kFewOf = 8;        // one in so many instructions is few
-constexpr int64_t kMaxUnrolled = 8;  // bodies of a loop that are written one after the other
+constexpr int64_t kFewOf = 8;         // one in so many instructions is few
+constexpr int64_t kMaxUnrolled = 8;   // bodies of a loop that are written one after the other
+constexpr int64_t kSmallVectors = 4;  // of an array that registers may hold
 
 }  // namespace
 
@@ -92,8 +93,15 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
     body(place);
   };
   const int64_t in_vectors = length / lanes * lanes;
+  std::vector<int64_t> outer;
+  int64_t turns = 1;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (static_cast<int64_t>(d) == lane) continue;
+    outer.push_back(sizes[d]);
+    turns *= sizes[d];
+  }
   const auto inner = [&] {
-    if (in_vectors / lanes <= 2) {
+    if (in_vectors / lanes <= (turns == 1 ? kSmallVectors : 2)) {
       for (int64_t i = 0; i < in_vectors; i += lanes) along_lanes(b().index(i), lanes);
     } else {
       auto loop = b().begin_for_each(b().index(0), b().index(in_vectors), lanes);
@@ -102,13 +110,6 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
     }
     if (in_vectors < length) along_lanes(b().index(in_vectors), length - in_vectors);
   };
-  std::vector<int64_t> outer;
-  int64_t turns = 1;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (static_cast<int64_t>(d) == lane) continue;
-    outer.push_back(sizes[d]);
-    turns *= sizes[d];
-  }
   if (turns > kMaxUnrolled || length > 2 * lanes) {
     for_each_nest(b(), outer, at, inner);
     return;

@@ -56,6 +56,22 @@ TEST(Region, ElementsAreComputedWhereTheyAreRead) {
   EXPECT_EQ(known.region().steps().size(), 1u);
 }
 
+TEST(Region, ATransposeIsWrittenAsTheProductThatItAloneReads) {
+  const std::string product =
+      "  x = f32[4,3] parameter(0)\n  y = f32[3,5] parameter(1)\n"
+      "  p = f32[4,5] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  t = f32[5,4] transpose(p), dimensions={1,0}\n";
+  const Known alone(product + "  ROOT r = f32[5,4] negate(t)");
+  EXPECT_EQ(alone.region().product_of(alone.id("t")), alone.id("p"));
+  EXPECT_TRUE(alone.is_lazy("p"));
+  EXPECT_FALSE(alone.is_lazy("t"));
+  EXPECT_EQ(alone.region().reads(alone.id("t")).size(), 2u) << "the product's operands";
+  const Known both(product + "  ROOT r = (f32[5,4], f32[4,5]) tuple(t, p)");
+  EXPECT_FALSE(both.region().product_of(both.id("t")).valid());
+  EXPECT_FALSE(both.is_lazy("p"));
+  EXPECT_FALSE(both.region().product_of(both.id("p")).valid()) << "no transpose";
+}
+
 TEST(Region, WhatTwoStepsReadIsComputedOnce) {
   const Known known(
       "  x = f32[8] parameter(0)\n  y = f32[8] sine(x)\n  a = f32[8] add(y, x)\n"

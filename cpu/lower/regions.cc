@@ -52,13 +52,14 @@ std::vector<size_t> kinds_are(const std::vector<Kind>& kinds, Kind kind) {
   return found;
 }
 
-constexpr int64_t kMaxCarriedBytes = 256;  // of an array that loops hand on as vectors
+constexpr int64_t kMaxCarriedVectors = 4;  // of an array that loops hand on in registers
 
 // What is computed anew: an update in place would be one store of the whole.
-bool is_handed_on(const Region& body, LeafId result) {
+bool is_handed_on(const Region& body, LeafId result, int64_t vector_bytes) {
   const Shape& shape = *body.leaves()[result.value].shape;
   const std::optional<Scalar> scalar = shape.is_array() ? scalar_of(shape.dtype()) : std::nullopt;
-  if (!scalar || bytes_of(*scalar) < 4 || shape.byte_size() > kMaxCarriedBytes) return false;
+  if (!scalar || bytes_of(*scalar) < 4 || shape.byte_size() > kMaxCarriedVectors * vector_bytes)
+    return false;
   const auto updates = [&](LeafId leaf) {
     const Instruction& producer = body.computation().at(body.leaves()[leaf.value].producer);
     return updated_operand(producer) >= 0 || producer.opcode == Opcode::kConditional;
@@ -165,7 +166,7 @@ Status RegionLowering::emit_while(InstructionId id) {
       }
     } else if (is_node) {
       kinds[i] = Carry::kNode;
-    } else if (is_handed_on(body, body.results()[i])) {
+    } else if (is_handed_on(body, body.results()[i], program_.program.plan.vector_bytes)) {
       kinds[i] = Carry::kSmall;
       values[i] = Value::of(program_.allocate(shape(initial[i])));  // in the loop
       pieces[i] = load_pieces(initial[i], in_memory(initial[i]));
@@ -205,6 +206,7 @@ Status RegionLowering::emit_while(InstructionId id) {
     same.add(values[i]);
     still.emplace_back(b(), values[i].buffer);
   }
+  for (const auto& [leaf, view] : turned) still.emplace_back(b(), view.buffer);
   // Where the body's scalars go in packs, carried scalars do too.
   const std::vector<CarriedVector> vectors = carried_vectors(
       body, kinds_are(kinds, Carry::kNode), lanes_for(program_.program.plan, Scalar::kF32));
@@ -222,7 +224,7 @@ Status RegionLowering::emit_while(InstructionId id) {
     if (kinds[i] == Carry::kNode && !in_vector[i]) nodes.push_back(values[i].node);
     nodes.insert(nodes.end(), pieces[i].begin(), pieces[i].end());
   }
-  const auto with_nodes = [&](const PlanBuilder::Region& block) {
+  const auto with_nodes = [&](const PlanBuilder::Region& block, const Region& inside) {
     std::vector<Value> arguments = values;
     size_t next = 0;
     for (const CarriedVector& vector : vectors) {
@@ -233,14 +235,15 @@ Status RegionLowering::emit_while(InstructionId id) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (kinds[i] == Carry::kNode && !in_vector[i])
         arguments[i] = Value::of(block.parameters[next++]);
-      store_pieces(values[i].buffer, std::span(block.parameters).subspan(next, pieces[i].size()));
+      if (inside.read_count(inside.parameters()[i]) > 0)
+        store_pieces(values[i].buffer, std::span(block.parameters).subspan(next, pieces[i].size()));
       next += pieces[i].size();
     }
     return arguments;
   };
 
   const std::vector<Value> at_condition =
-      with_nodes(b().begin_while(nodes, counted ? counted->turns : 0));
+      with_nodes(b().begin_while(nodes, counted ? counted->turns : 0), condition);
   NodeId goes_on;
   {
     Hold carries(program_);
@@ -250,7 +253,7 @@ Status RegionLowering::emit_while(InstructionId id) {
     goes_on = inner.result(0).node;
   }
   const PlanBuilder::Region turn = b().begin_body(goes_on);
-  const std::vector<Value> at_body = with_nodes(turn);
+  const std::vector<Value> at_body = with_nodes(turn, body);
   std::vector<BufferId> places(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     if (kinds[i] != Carry::kArray && kinds[i] != Carry::kSmall) continue;

@@ -21,7 +21,8 @@ NodeId PlanBuilder::make(Node node, std::span<const NodeId> args) {
   return NodeId(plan_.nodes.size() - 1);
 }
 
-// The outermost open block that knows the operands, and no block outside of a barrier or of `floor`.
+// The outermost open block that knows the operands, and no block outside of a barrier or of
+// `floor`.
 size_t PlanBuilder::depth_for(std::span<const NodeId> args, size_t floor) const {
   size_t depth = floor;
   for (NodeId arg : args) depth = std::max<size_t>(depth, depth_[arg.value]);

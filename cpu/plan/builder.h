@@ -112,7 +112,6 @@ class PlanBuilder {
     BufferId buffer_;
     size_t outer_;
   };
-  [[nodiscard]] bool is_still(BufferId buffer) const { return floor_of(buffer) < open_.size() - 1; }
 
   // Something is known of what lies there.
   [[nodiscard]] bool is_known(BufferId buffer) const {

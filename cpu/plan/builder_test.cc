@@ -161,8 +161,6 @@ TEST_F(Builder, LoadsOfWhatNothingWritesLeaveTheFloor) {
   const PlanBuilder::Still while_it_lives(b_, still);
   open_loop();
   const PlanBuilder::Floor floor(b_);
-  EXPECT_TRUE(b_.is_still(still));
-  EXPECT_FALSE(b_.is_still(written));
   EXPECT_TRUE(is_in_entry(b_.load(still, kF32x1, b_.index(3))));
   EXPECT_FALSE(is_in_entry(b_.load(written, kF32x1, b_.index(3))));
   EXPECT_TRUE(is_in_entry(argument())) << "the caller's";

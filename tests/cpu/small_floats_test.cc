@@ -2,6 +2,8 @@
 // instructions and by formulas.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/hlo/evaluate.h"
@@ -22,9 +24,10 @@ Literal run(const hlo::Module& module, int64_t vector_bytes, const Literal& argu
   void* results[] = {out.mutable_bytes()};
   std::vector<const void*> constants;
   for (const Literal& constant : program.constants) constants.push_back(constant.bytes());
-  EXPECT_EQ(
-      result.code->entry()(nullptr, arena.mutable_bytes(), arguments, results, constants.data()),
-      0);
+  const std::atomic<bool> stop = false;
+  EXPECT_EQ(result.code->entry()(nullptr, arena.mutable_bytes(), arguments, results,
+                                 constants.data(), &stop),
+            0);
   return out;
 }
 
