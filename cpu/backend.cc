@@ -115,11 +115,17 @@ class NativeProgram final : public HostProgram {
   std::optional<double> bytes_accessed() const override { return cost_.bytes; }
 
  private:
+  // Names the greatest thing that a run needs.
   [[nodiscard]] Status no_memory() const {
-    return base::resource_exhausted(
-        "run ", program_.plan.name, " needs more memory than there is: its results take ",
-        runtime::total_bytes(result_shapes_), " bytes, what it computes on the way ",
-        program_.plan.arena_bytes);
+    const std::string what =
+        base::cat("run ", program_.plan.name, " needs more memory than there is: ");
+    const auto greatest = std::ranges::max_element(result_shapes_, {}, &Shape::byte_size);
+    if (greatest == result_shapes_.end() || greatest->byte_size() < program_.plan.arena_bytes) {
+      return base::resource_exhausted(what, "what it computes on the way takes ",
+                                      program_.plan.arena_bytes, " bytes");
+    }
+    return base::resource_exhausted(what, *greatest, " alone takes ", greatest->byte_size(),
+                                    " bytes");
   }
 
   [[nodiscard]] Status error_of(const Exit& exit, const RunContext& context) const {

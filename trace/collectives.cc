@@ -10,6 +10,7 @@
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/scalar_fragment.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle {

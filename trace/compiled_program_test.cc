@@ -100,9 +100,8 @@ TEST(CompiledProgram, AnOptionThatTheBackendDoesNotKnowIsRefusedByName) {
       error_of([&] {
         (void)program.compile({.backend_options = {{"fast", "1"}}});
       }),
-      base::cat(
-          "compile main: option \"fast\" is not known to backend ",
-          default_device().backend().name(), ", which has none; leave it out ", here()));
+      base::cat("compile main: option \"fast\" is not known to backend ",
+                default_device().backend().name(), ", which has none; leave it out ", here()));
 }
 
 TEST(CompiledProgram, AnErrorOfTheCompilerIsNotKept) {
@@ -309,7 +308,7 @@ TEST(CompiledProgram, AProgramSaysWhatItCostsOnTheDefaultDevice) {
 TEST(CompiledProgram, ARunThatIsAskedToStopIsCancelledAndTakesNothing) {
   StopSource source;
   const CompiledProgram program =
-      add_number(12.5).compile("interpreter").with({.donate = {0}, .stop = source.token()});
+      add_number(12.5).compile().with({.donate = {0}, .stop = source.token()});
   const Tensor x = ones({2}), y = ones({2});
   EXPECT_THAT(program.call<Tensor>(x).to_vector<float>(), ElementsAre(13.5, 13.5));
   source.request_stop();

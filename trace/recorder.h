@@ -108,7 +108,7 @@ class Recorder {
   bool ends_as_expected(std::span<const Tensor> results, std::string_view what, SourceLocation at,
                         Root root = Root::kTuple);
   [[nodiscard]] bool takes_starts() const { return numbers_policy_ == Numbers::kWithStarts; }
-  // After ends_as_expected(): whether the trace is the expected one but for numbers; and makes these operands.
+  // After ends_as_expected(): whether the trace is the expected one but for numbers, and which.
   [[nodiscard]] bool has_other_numbers() const { return replay_.has_other_numbers(); }
   [[nodiscard]] size_t which_was_expected() const { return replay_.which(); }
   void take_numbers() { leave_replay(Numbers::kMayBecomeOperands); }
@@ -175,19 +175,5 @@ inline std::vector<Tensor> in_program(std::string_view what,
                                       base::FunctionRef<std::vector<Tensor>()> fn) {
   return in_program(what, PublicCall::line_or({}), fn);
 }
-
-// Traces a function of scalars that an op calls for each element (reduce, sort, scatter). It may
-// capture nothing: HLO gives such computations no more parameters. A lone result is the root
-// itself. Counts one trace.
-Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
-                         base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
-                         SourceLocation at);
-
-// errors: throws Error where the function of scalars gives another number of results, or others
-// than those wanted: HLO would round them at each step
-void require_results(const hlo::Module& function, std::span<const Shape> wanted);
-
-// A computation of one scalar op on two parameters, for reduce and scatter. Memoised per thread.
-Fragment scalar_computation(hlo::Opcode opcode, DType dtype);
 
 }  // namespace heddle::trace_internal

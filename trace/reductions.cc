@@ -14,6 +14,7 @@
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/scalar_fragment.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle {

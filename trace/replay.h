@@ -88,8 +88,8 @@ class Replay {
   [[nodiscard]] bool ends_with(std::span<const hlo::InstructionId> root, bool is_bare,
                                size_t captures);
 
-  // Turns off. Calls keep(instruction, fragments that it calls, is another number) for each one that
-  // was matched.
+  // Turns off. Calls keep(instruction, fragments that it calls, is another number) for each one
+  // that was matched.
   template <class Keep>
   void stop(Keep&& keep);
 

@@ -439,10 +439,11 @@ TEST(CombineCache, LevelsAndWholeScansAreBounded) {
 TEST(ProgramCache, IsBounded) {
   EXPECT_LE(trace_internal::program_count(), trace_internal::kMaxPrograms);
   trace_internal::set_program_capacity_for_testing(kFew);
-  const Tensor x = zeros({});
-  for (int i = 0; i < 12; ++i) EXPECT_EQ((x + 2000 + i).item<float>(), 2000 + i);
+  const auto run = [](int64_t size) { return sum(full({size}, 2000)).item<float>(); };
+  for (int i = 1; i <= 12; ++i) EXPECT_EQ(run(i), 2000 * i);
   EXPECT_EQ(trace_internal::program_count(), kFew);
-  EXPECT_EQ(effects_of([&] { x + 2000 + 11; }).lowerings, 0);
+  EXPECT_EQ(effects_of([&] { run(12); }).lowerings, 0);
+  EXPECT_GT(effects_of([&] { run(1); }).lowerings, 0) << "it was dropped";
   trace_internal::set_program_capacity_for_testing(trace_internal::kMaxPrograms);
 }
 

@@ -32,7 +32,8 @@ TEST(Numbers, OfAnOpAreOperands) {
   expect_one_program([&](int i) { EXPECT_EQ(sum(x * double(i)).item<float>(), 4.0f * i); });
   expect_one_program([&](int i) { EXPECT_EQ(first_of(full({2, 2}, double(i))), float(i)); });
   expect_one_program([&](int i) {
-    EXPECT_EQ(clamp(double(i), x * 3.0, i + 0.5)[0].item<float>(), std::clamp(3.0f, i + 0.f, i + .5f));
+    EXPECT_EQ(clamp(double(i), x * 3.0, i + 0.5)[0].item<float>(),
+              std::clamp(3.0f, i + 0.f, i + .5f));
   });
 }
 
@@ -61,7 +62,8 @@ TEST(Numbers, ASliceOfAnotherSizeIsAnotherProgram) {
 
 TEST(Numbers, OfRandomKeysAreOperands) {
   const Tensor key = random::key(7);
-  expect_one_program([&](int i) { EXPECT_EQ(random::key(i).to_vector<uint32_t>()[1], uint32_t(i)); });
+  expect_one_program(
+      [&](int i) { EXPECT_EQ(random::key(i).to_vector<uint32_t>()[1], uint32_t(i)); });
   expect_one_program([&](int i) { (void)random::fold_in(key, i); });
   EXPECT_NE(random::fold_in(key, 3).to_vector<uint32_t>(),
             random::fold_in(key, 4).to_vector<uint32_t>());

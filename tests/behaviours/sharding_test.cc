@@ -80,6 +80,7 @@ TEST(TorchXlaSpmd, N36_LayersCutAlongBothAxesOfAMesh) {
     return scan_layers([](Tensor layer, Tensor h) { return tanh(matmul(h, layer) * 0.2); }, w, h0);
   };
   const Tensor y = trace(run, weights, x).call<Tensor>(weights, x);
+  const DefaultDevice one(*runtime::find_device("interpreter").value());
   EXPECT_EQ(y.to_literal(), run(array(weights.to_literal()), array(x.to_literal())).to_literal());
 }
 
@@ -104,6 +105,7 @@ TEST(JaxSpmd, N049_ShardMapInALoopBodyEqualsTheDenseResult) {
   };
   const auto on_parts = shard_map(dense, square(), rows_of_both, rows_of_both);
   const Tensor got = loop([&](Tensor, Tensor v) { return on_parts(v); }, x);
+  const DefaultDevice one(*runtime::find_device("interpreter").value());
   const Tensor want = loop([&](Tensor, Tensor v) { return dense(v); }, array(x.to_literal()));
   EXPECT_EQ(got.to_literal(), want.to_literal());
 }

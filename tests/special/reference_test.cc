@@ -20,6 +20,7 @@ struct Function {
   std::function<Tensor(const Arguments&)> run;
   double bound32, bound64;  // in ulps of the greater of |value| and `scale`
   double scale;             // not 0 where terms cancel
+  double cpu32 = 0;         // of machine code, where its functions round otherwise
 };
 
 // One function of one, two, three, four operands.
@@ -91,7 +92,7 @@ const std::map<std::string, Function>& functions() {
       {"rel_entr", {two(rel_entr), 2.0, 2.0, 0}},
       {"kl_div", {two(kl_div), 32, 27, 1}},
       {"logit", {one(logit), 1.2, 1.0, 1}},
-      {"expit", {one(expit), 0.6, 1.0, 0}},
+      {"expit", {one(expit), 0.6, 1.0, 0, 1.2}},
       {"boxcox", {two(boxcox), 25, 26, 0}},
       {"boxcox1p", {two(boxcox1p), 21, 21, 0}},
       {"exprel", {one(exprel), 1.4, 1.0, 0}},
@@ -166,7 +167,8 @@ Worst greatest_error(const std::vector<double>& got, const std::vector<double>& 
   return worst;
 }
 
-void check(const std::string& name, const Function& function, const Points& points, DType dtype) {
+void check(const std::string& name, const Function& function, const Points& points, DType dtype,
+           bool is_cpu) {
   Arguments arguments;
   for (const std::vector<double>& column : points.arguments)
     arguments.push_back(array(column).astype(dtype));
@@ -177,19 +179,25 @@ void check(const std::string& name, const Function& function, const Points& poin
     base::append(where, where.empty() ? "" : ", ", column[worst.at]);
   testing::Test::RecordProperty(base::cat(name, "_", to_string(dtype)),
                                 base::cat(worst.ulps, " at ", where));
-  EXPECT_LE(worst.ulps, dtype == f32 ? function.bound32 : function.bound64)
-      << name << " " << to_string(dtype) << " at " << where << " gives " << got[worst.at]
-      << " and not " << points.values[worst.at];
+  const double bound32 = is_cpu ? std::max(function.cpu32, function.bound32) : function.bound32;
+  EXPECT_LE(worst.ulps, dtype == f32 ? bound32 : function.bound64)
+      << (is_cpu ? "cpu: " : "interpreter: ") << name << " " << to_string(dtype) << " at " << where
+      << " gives " << got[worst.at] << " and not " << points.values[worst.at];
 }
 
-TEST(SpecialReference, NoErrorIsGreaterThanMeasured) {
+void expect_as_measured(const char* backend) {
+  const DefaultDevice on(*runtime::find_device(backend).value());
   std::map<std::string, Points> all = read_points();
   EXPECT_EQ(all.size(), functions().size());
   for (const auto& [name, points] : all) {
     ASSERT_TRUE(functions().count(name)) << name;
-    for (DType dtype : {f32, f64}) check(name, functions().at(name), points, dtype);
+    for (DType dtype : {f32, f64})
+      check(name, functions().at(name), points, dtype, std::string_view(backend) == "cpu");
   }
 }
+
+TEST(SpecialReference, NoErrorIsGreaterThanMeasured) { expect_as_measured("interpreter"); }
+TEST(SpecialReference, NoErrorOfMachineCodeIsGreaterThanMeasured) { expect_as_measured("cpu"); }
 
 // f16 and bf16 are computed in f32 and rounded once.
 TEST(SpecialReference, NarrowFloatsAreRoundedF32) {

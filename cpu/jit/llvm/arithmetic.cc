@@ -1,0 +1,263 @@
+#include "heddle/cpu/jit/llvm/internal/arithmetic.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+namespace heddle::cpu {
+
+using llvm::Intrinsic::ID;
+namespace in = llvm::Intrinsic;
+
+namespace {
+
+llvm::Value* contract(llvm::Value* value) {
+  if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(value))
+    instruction->setHasAllowContract(true);
+  return value;
+}
+
+}  // namespace
+
+llvm::Type* ArithmeticEmitter::scalar(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::kPred: return b_.getInt1Ty();
+    case Scalar::kI8: return b_.getInt8Ty();
+    case Scalar::kI16: return b_.getInt16Ty();
+    case Scalar::kI32: return b_.getInt32Ty();
+    case Scalar::kI64: return b_.getInt64Ty();
+    case Scalar::kF32: return b_.getFloatTy();
+    case Scalar::kF64: return b_.getDoubleTy();
+  }
+  return nullptr;
+}
+
+llvm::Type* ArithmeticEmitter::type(Type type) {
+  llvm::Type* one = scalar(type.scalar);
+  return type.lanes == 1 ? one : llvm::FixedVectorType::get(one, static_cast<unsigned>(type.lanes));
+}
+
+llvm::Type* ArithmeticEmitter::half(Type t) {
+  return t.lanes == 1 ? b_.getHalfTy()
+                      : static_cast<llvm::Type*>(llvm::FixedVectorType::get(
+                            b_.getHalfTy(), static_cast<unsigned>(t.lanes)));
+}
+
+llvm::Type* ArithmeticEmitter::stored(Type t) {
+  return type({t.scalar == Scalar::kPred ? Scalar::kI8 : t.scalar, t.lanes});
+}
+
+std::vector<llvm::Value*> ArithmeticEmitter::values(std::span<const NodeId> ids) {
+  std::vector<llvm::Value*> out;
+  for (NodeId id : ids) out.push_back(value(id));
+  return out;
+}
+
+// x * y + z may become one rounding, but not the sum of two products: which of them were rounded
+// would decide what is left where they cancel, as in a complex product.
+llvm::Value* ArithmeticEmitter::contract_sum(const Node& node, llvm::Value* sum) {
+  const auto args = plan_.args_of(node);
+  const bool first = plan_.at(args[0]).op == Op::kMul, second = plan_.at(args[1]).op == Op::kMul;
+  return node.imm == 0 && first != second ? contract(sum) : sum;
+}
+
+llvm::Value* ArithmeticEmitter::constant(const Node& node) {
+  llvm::Type* one = scalar(node.type.scalar);
+  llvm::Constant* value;
+  if (node.type.scalar == Scalar::kF32) {
+    value = llvm::ConstantFP::get(context_,
+                                  llvm::APFloat(llvm::APFloat::IEEEsingle(),
+                                                llvm::APInt(32, static_cast<uint32_t>(node.imm))));
+  } else if (node.type.scalar == Scalar::kF64) {
+    value = llvm::ConstantFP::get(context_,
+                                  llvm::APFloat(llvm::APFloat::IEEEdouble(),
+                                                llvm::APInt(64, static_cast<uint64_t>(node.imm))));
+  } else {
+    value = llvm::ConstantInt::get(one, static_cast<uint64_t>(node.imm), /*isSigned=*/true);
+  }
+  if (node.type.lanes == 1) return value;
+  return llvm::ConstantVector::getSplat(
+      llvm::ElementCount::getFixed(static_cast<unsigned>(node.type.lanes)), value);
+}
+
+llvm::Value* ArithmeticEmitter::compare(const Node& node) {
+  using P = llvm::CmpInst::Predicate;
+  const auto args = plan_.args_of(node);
+  const bool is_fp = is_float(plan_.at(args[0]).type.scalar);
+  constexpr P kFloat[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT,
+                          P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE};
+  constexpr P kInteger[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT,
+                            P::ICMP_SGE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+  if (is_fp) return b_.CreateFCmp(kFloat[node.imm], value(args[0]), value(args[1]));
+  return b_.CreateICmp(kInteger[node.imm], value(args[0]), value(args[1]));
+}
+
+llvm::Value* ArithmeticEmitter::math(const Node& node) {
+  const auto args = plan_.args_of(node);
+  llvm::Type* one = scalar(node.type.scalar);
+  static constexpr const char* kNames[] = {
+#define HEDDLE_X(name) #name,
+      HEDDLE_MATH_FUNCTIONS(HEDDLE_X)
+#undef HEDDLE_X
+  };
+  const std::string name =
+      std::string(kNames[node.imm]) + (node.type.scalar == Scalar::kF32 ? "f" : "");
+  std::vector<llvm::Type*> parameters(args.size(), one);
+  llvm::FunctionCallee callee =
+      module_.getOrInsertFunction(name, llvm::FunctionType::get(one, parameters, false));
+  if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
+    function->setDoesNotAccessMemory();
+    function->setDoesNotThrow();
+  }
+  if (node.type.lanes == 1) return b_.CreateCall(callee, values(args));
+  llvm::Value* out = llvm::PoisonValue::get(type(node.type));
+  for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
+    std::vector<llvm::Value*> operands;
+    for (NodeId arg : args)
+      operands.push_back(b_.CreateExtractElement(value(arg), static_cast<uint64_t>(lane)));
+    out = b_.CreateInsertElement(out, b_.CreateCall(callee, operands), static_cast<uint64_t>(lane));
+  }
+  return out;
+}
+
+llvm::Value* ArithmeticEmitter::reduce_lanes(Op fold, Type type, llvm::Value* x) {
+  const bool is_fp = is_float(type.scalar);
+  const auto reduce = [&](ID id) { return b_.CreateUnaryIntrinsic(id, x); };
+  llvm::Value* out = nullptr;
+  switch (fold) {
+    case Op::kAdd:
+      out = is_fp ? b_.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(scalar(type.scalar)), x)
+                  : b_.CreateAddReduce(x);
+      break;
+    case Op::kMul:
+      out = is_fp ? b_.CreateFMulReduce(llvm::ConstantFP::get(scalar(type.scalar), 1.0), x)
+                  : b_.CreateMulReduce(x);
+      break;
+    case Op::kMin: return reduce(in::vector_reduce_fminimum);
+    case Op::kMax: return reduce(in::vector_reduce_fmaximum);
+    case Op::kSMin: return b_.CreateIntMinReduce(x, true);
+    case Op::kSMax: return b_.CreateIntMaxReduce(x, true);
+    case Op::kUMin: return b_.CreateIntMinReduce(x, false);
+    case Op::kUMax: return b_.CreateIntMaxReduce(x, false);
+    case Op::kAnd: return b_.CreateAndReduce(x);
+    case Op::kOr: return b_.CreateOrReduce(x);
+    default: return b_.CreateXorReduce(x);
+  }
+  if (is_fp) llvm::cast<llvm::Instruction>(out)->setHasAllowReassoc(true);
+  return out;
+}
+
+// Operand after operand takes its lanes into the result.
+llvm::Value* ArithmeticEmitter::shuffle(const Node& node) {
+  const auto args = plan_.args_of(node);
+  const auto& lanes = plan_.shuffles[static_cast<size_t>(node.imm)];
+  const auto width = static_cast<int>(lanes.size());
+  llvm::Value* out = llvm::PoisonValue::get(type(node.type));
+  for (uint32_t operand = 0; operand < args.size(); ++operand) {
+    llvm::Value* from = value(args[operand]);
+    if (plan_.at(args[operand]).type.lanes == 1) {
+      for (int lane = 0; lane < width; ++lane) {
+        if (lanes[static_cast<size_t>(lane)].operand == operand)
+          out = b_.CreateInsertElement(out, from, static_cast<uint64_t>(lane));
+      }
+      continue;
+    }
+    llvm::SmallVector<int, 16> placed, merged;
+    for (int lane = 0; lane < width; ++lane) {
+      const LaneSource& source = lanes[static_cast<size_t>(lane)];
+      const bool here = source.operand == operand;
+      placed.push_back(here ? static_cast<int>(source.lane) : -1);
+      merged.push_back(here ? width + lane : lane);
+    }
+    out = b_.CreateShuffleVector(out, b_.CreateShuffleVector(from, placed), merged);
+  }
+  return out;
+}
+
+llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
+  const auto args = plan_.args_of(node);
+  const auto x = [&](size_t i) { return value(args[i]); };
+  const bool is_fp = is_float(node.type.scalar);
+  const auto unary = [&](ID id) { return b_.CreateUnaryIntrinsic(id, x(0)); };
+  const auto binary = [&](ID id) { return b_.CreateBinaryIntrinsic(id, x(0), x(1)); };
+  llvm::Type* to = type(node.type);
+  switch (node.op) {
+    case Op::kConstant: return constant(node);
+    case Op::kLanes: {
+      llvm::SmallVector<llvm::Constant*, 16> lanes;
+      for (int32_t i = 0; i < node.type.lanes; ++i)
+        lanes.push_back(llvm::ConstantInt::get(scalar(node.type.scalar), static_cast<uint64_t>(i)));
+      return node.type.lanes == 1 ? static_cast<llvm::Value*>(lanes[0])
+                                  : llvm::ConstantVector::get(lanes);
+    }
+    case Op::kAdd:
+      if (!is_fp) return b_.CreateAdd(x(0), x(1));
+      return contract_sum(node, b_.CreateFAdd(x(0), x(1)));
+    case Op::kSub:
+      if (!is_fp) return b_.CreateSub(x(0), x(1));
+      return contract_sum(node, b_.CreateFSub(x(0), x(1)));
+    case Op::kMul:
+      return is_fp && node.imm == 0 ? contract(b_.CreateFMul(x(0), x(1)))
+             : is_fp                ? b_.CreateFMul(x(0), x(1))
+                                    : b_.CreateMul(x(0), x(1));
+    case Op::kDiv: return b_.CreateFDiv(x(0), x(1));
+    case Op::kSDiv: return b_.CreateSDiv(x(0), x(1));
+    case Op::kUDiv: return b_.CreateUDiv(x(0), x(1));
+    case Op::kSRem: return b_.CreateSRem(x(0), x(1));
+    case Op::kURem: return b_.CreateURem(x(0), x(1));
+    case Op::kFma: return b_.CreateIntrinsic(in::fmuladd, {to}, {x(0), x(1), x(2)});
+    case Op::kMin: return binary(in::minimum);
+    case Op::kMax: return binary(in::maximum);
+    case Op::kSMin: return binary(in::smin);
+    case Op::kSMax: return binary(in::smax);
+    case Op::kUMin: return binary(in::umin);
+    case Op::kUMax: return binary(in::umax);
+    case Op::kAnd: return b_.CreateAnd(x(0), x(1));
+    case Op::kOr: return b_.CreateOr(x(0), x(1));
+    case Op::kXor: return b_.CreateXor(x(0), x(1));
+    case Op::kShl: return b_.CreateShl(x(0), x(1));
+    case Op::kLShr: return b_.CreateLShr(x(0), x(1));
+    case Op::kAShr: return b_.CreateAShr(x(0), x(1));
+    case Op::kNeg: return b_.CreateFNeg(x(0));
+    case Op::kAbs: return unary(in::fabs);
+    case Op::kSqrt: return unary(in::sqrt);
+    case Op::kFloor: return unary(in::floor);
+    case Op::kCeil: return unary(in::ceil);
+    case Op::kRoundEven: return unary(in::roundeven);
+    case Op::kRoundAway: return unary(in::round);
+    case Op::kCopysign: return binary(in::copysign);
+    case Op::kClz: return b_.CreateIntrinsic(in::ctlz, {to}, {x(0), b_.getFalse()});
+    case Op::kPopcnt: return unary(in::ctpop);
+    case Op::kCompare: return compare(node);
+    case Op::kSelect: return b_.CreateSelect(x(0), x(1), x(2));
+    case Op::kFloatCast: return b_.CreateFPCast(x(0), to);
+    case Op::kFromHalf: return b_.CreateFPExt(b_.CreateBitCast(x(0), half(node.type)), to);
+    case Op::kToHalf: return b_.CreateBitCast(b_.CreateFPTrunc(x(0), half(node.type)), to);
+    case Op::kTruncate: return b_.CreateTrunc(x(0), to);
+    case Op::kSExtend: return b_.CreateSExt(x(0), to);
+    case Op::kZExtend: return b_.CreateZExt(x(0), to);
+    case Op::kSToFloat: return b_.CreateSIToFP(x(0), to);
+    case Op::kUToFloat: return b_.CreateUIToFP(x(0), to);
+    case Op::kFloatToS: return b_.CreateIntrinsic(in::fptosi_sat, {to, x(0)->getType()}, {x(0)});
+    case Op::kFloatToU: return b_.CreateIntrinsic(in::fptoui_sat, {to, x(0)->getType()}, {x(0)});
+    case Op::kBitcast: return b_.CreateBitCast(x(0), to);
+    case Op::kMath: return math(node);
+    case Op::kSplat: return b_.CreateVectorSplat(static_cast<unsigned>(node.type.lanes), x(0));
+    case Op::kReduceLanes: return reduce_lanes(static_cast<Op>(node.imm), node.type, x(0));
+    case Op::kShiftLanes: {
+      llvm::SmallVector<int, 16> from;
+      for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
+        const int64_t source = lane - node.imm;
+        const bool is_there = source >= 0 && source < node.type.lanes;
+        from.push_back(is_there ? static_cast<int>(source) : node.type.lanes + lane);
+      }
+      return b_.CreateShuffleVector(x(0), x(1), from);
+    }
+    case Op::kShuffle: return shuffle(node);
+    case Op::kExtract:
+      return node.type.lanes == 1 && plan_.at(args[0]).type.lanes == 1
+                 ? x(0)
+                 : b_.CreateExtractElement(x(0), static_cast<uint64_t>(node.imm));
+    default: return nullptr;
+  }
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,49 @@
+// What a plan computes between loads and stores, as LLVM IR.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "heddle/cpu/plan/plan.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace heddle::cpu {
+
+class ArithmeticEmitter {
+ protected:
+  ArithmeticEmitter(const Plan& plan, llvm::Module& module)
+      : plan_(plan),
+        module_(module),
+        context_(module.getContext()),
+        b_(context_),
+        values_(plan.nodes.size()) {}
+
+  llvm::Type* scalar(Scalar scalar);
+  llvm::Type* type(Type type);
+  // As it lies in memory.
+  llvm::Type* stored(Type type);
+
+  llvm::Value* value(NodeId id) { return values_[id.value]; }
+  std::vector<llvm::Value*> values(std::span<const NodeId> ids);
+
+  // A node that neither reads memory, writes it nor has blocks. Null: no such node.
+  llvm::Value* arithmetic(const Node& node);
+
+  const Plan& plan_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  std::vector<llvm::Value*> values_;  // by node
+
+ private:
+  llvm::Type* half(Type type);
+  llvm::Value* contract_sum(const Node& node, llvm::Value* sum);
+  llvm::Value* constant(const Node& node);
+  llvm::Value* compare(const Node& node);
+  llvm::Value* math(const Node& node);
+  llvm::Value* reduce_lanes(Op fold, Type type, llvm::Value* x);
+  llvm::Value* shuffle(const Node& node);
+};
+
+}  // namespace heddle::cpu

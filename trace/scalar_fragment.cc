@@ -1,0 +1,74 @@
+#include "heddle/trace/scalar_fragment.h"
+
+#include <map>
+
+#include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/transform/canonical.h"
+
+namespace heddle::trace_internal {
+
+Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
+                         base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
+                         SourceLocation at) {
+  count_trace();
+  using Fragments = Recordings<Fragment>;
+  const uint64_t place = place_of(what.data(), nullptr, PublicCall::line_or(at));
+  Fragments* fragments = Fragments::of_thread();
+  const auto last = fragments ? fragments->all_at(place) : Fragments::Entries();
+  Recorder recorder(what, at, expected_of(last));
+  recorder.set_given_to(PublicCall::function_or(what));
+  std::vector<Tensor> parameters;
+  for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));
+  std::vector<Tensor> results = as_users_code([&] { return fn(parameters); });
+  for (const Tensor& result : results) require_result(result);
+  const Recorder::Root root = results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple;
+  if (recorder.ends_as_expected(results, what, at, root))
+    return last[recorder.which_was_expected()]->made;
+  Traced traced = recorder.finish_as_recorded(results, what, at, root);
+  std::optional<Recording> recording = recorder.recording_of(traced);
+  if (!traced.captures.empty()) {
+    throw Error(invalid_argument(
+                    what, ": its function captures ", to_string(traced.captures[0]),
+                    "; a function of single elements may use its arguments and C++ numbers only"),
+                at);
+  }
+  traced = in_canonical_order(std::move(traced), false);
+  auto fragment = std::make_shared<const hlo::Module>(std::move(traced.module));
+  if (recording && fragments) fragments->keep(place, {*std::move(recording), fragment});
+  return fragment;
+}
+
+void require_results(const hlo::Module& function, std::span<const Shape> wanted) {
+  const Shape& result = function.entry_computation().result_shape();
+  const size_t given = result.is_tuple() ? result.elements().size() : 1;
+  if (given != wanted.size()) {
+    refuse("its function gives ", given, given == 1 ? " result" : " results", "; must give ",
+           wanted.size(), ", one for each operand");
+  }
+  for (size_t i = 0; i < wanted.size() && i < given; ++i) {
+    const Shape& each = result.is_tuple() ? result.elements()[i] : result;
+    if (each.is_tuple() || same_type(each, wanted[i])) continue;
+    if (each.dtype() == wanted[i].dtype())
+      refuse("its function gives ", each, "; must give ", wanted[i]);
+    refuse("its function gives ", each, "; must give ", wanted[i], ", cast it with astype(",
+           to_string(wanted[i].dtype()), ")");
+  }
+}
+
+Fragment scalar_computation(hlo::Opcode opcode, DType dtype) {
+  thread_local std::map<std::pair<hlo::Opcode, DType>, Fragment> memo;
+  Fragment& fragment = memo[{opcode, dtype}];
+  if (!fragment) {
+    hlo::Module module;
+    hlo::ComputationBuilder builder(module, std::string(to_string(opcode)));
+    hlo::InstructionId a = builder.parameter(Shape::scalar(dtype));
+    hlo::InstructionId b = builder.parameter(Shape::scalar(dtype));
+    hlo::InstructionId root = value_or_throw(builder.add(opcode, {a, b}), {});
+    module.entry = module.add(std::move(builder).finish(root));
+    fragment = std::make_shared<const hlo::Module>(std::move(module));
+  }
+  return fragment;
+}
+
+}  // namespace heddle::trace_internal
