@@ -3,6 +3,7 @@
 #pragma once
 
 #include "heddle/base/counters.h"
+#include "heddle/compile/compile.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/grad/grad.h"
 #include "heddle/grad/jacobian.h"
@@ -80,6 +81,7 @@
 #include "heddle/trace/sequences.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/shard_map.h"
+#include "heddle/trace/static.h"
 #include "heddle/trace/statistics.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"

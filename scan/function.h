@@ -5,7 +5,6 @@
 // structure, so that nothing is lowered or compiled again.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "heddle/base/source_location.h"
+#include "heddle/trace/identity.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tree_checks.h"
@@ -21,19 +21,9 @@ namespace heddle {
 
 namespace scan_internal {
 
-// Address that stands for a type.
-template <class T>
-const void* type_tag() {
-  static constexpr char kTag = 0;
-  return &kTag;
-}
+using trace_internal::type_tag;
 
-inline uint64_t next_function_id() {
-  static std::atomic<uint64_t> next{1};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
-
-// Who a callable is: the id of a Function, or 0, which says nothing.
+// Who a callable is: the id of a Function or of a compiled function, or 0, which says nothing.
 struct Identity {
   uint64_t id = 0;
   [[nodiscard]] bool known() const { return id != 0; }
@@ -57,7 +47,7 @@ class Function {
   Function(std::string name, Fn fn, SourceLocation at = SourceLocation::here())
       : name_(std::move(name)),
         fn_(std::move(fn)),
-        id_(scan_internal::next_function_id()),
+        id_(trace_internal::next_function_id()),
         made_at_(at) {
     if (base::is_null_function(fn_)) trace_internal::throw_no_function("Function", "callable", at);
   }
@@ -115,14 +105,9 @@ Function(std::string, Tensor (*)(Operand, Operand), SourceLocation = {})
 
 namespace scan_internal {
 
-template <class T>
-struct IsFunction : std::false_type {};
-template <class Fn>
-struct IsFunction<Function<Fn>> : std::true_type {};
-
 template <class Fn>
 Identity identity_of(const Fn& fn) {
-  if constexpr (IsFunction<std::remove_cvref_t<Fn>>::value)
+  if constexpr (trace_internal::HasName<Fn>)
     return {fn.id()};
   else
     return {};
@@ -131,7 +116,7 @@ Identity identity_of(const Fn& fn) {
 // The name of a Function; "" of any other callable.
 template <class Fn>
 std::string_view name_of(const Fn& fn) {
-  if constexpr (IsFunction<std::remove_cvref_t<Fn>>::value)
+  if constexpr (trace_internal::HasName<Fn>)
     return fn.name();
   else
     return {};

@@ -81,6 +81,8 @@ const std::vector<TreeSpec>& Program::argument_specs(SourceLocation at) const {
   return state("argument_specs", at).argument_specs;
 }
 
+const std::vector<Tensor>& Program::captures() const { return state("captures", {}).captures; }
+
 Program Program::lowered(SourceLocation at) const {
   auto lower = std::make_shared<State>(state("lowered", at));
   hlo::Module module = value_or_throw(transform::lower(*state_->module), at);

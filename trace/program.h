@@ -23,6 +23,7 @@
 #include "heddle/runtime/backend.h"
 #include "heddle/trace/calls.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/identity.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"
@@ -98,6 +99,7 @@ class [[nodiscard]] Program : public trace_internal::Calls<Program> {
 
   // For Heddle's own code. errors: Error where it was moved from, at a call of `op`
   void require_here(std::string_view op, SourceLocation at) const { (void)state(op, at); }
+  [[nodiscard]] const std::vector<Tensor>& captures() const;  // as signature() lists them
 
   struct State;
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -162,13 +164,6 @@ auto invoke_on(Fn& fn, const std::vector<TreeSpec>& specs, std::span<const Tenso
   }
   (std::index_sequence_for<Args...>());
 }
-
-// A named Function (scan/function.h).
-template <class Fn>
-concept HasName = requires(const Fn& fn) {
-  { fn.name() } -> std::same_as<const std::string&>;
-  { fn.id() } -> std::same_as<uint64_t>;
-};
 
 // A callable by reference, and the line of the call that it is an argument of: nothing could stand
 // behind a list of arguments of any length.

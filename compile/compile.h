@@ -1,0 +1,247 @@
+// compile(fn): a function that is traced and compiled once for each set of argument types, and run
+// from then on without running fn's C++ code.
+//
+//   auto step = compile(
+//       [](State s, Tensor batch) { return update(s, batch); }, {.name = "step", .donate = {0}});
+//   for (const Tensor& batch : batches) state = step(state, batch);
+//   std::cout << step.stats() << '\n' << step.explain_miss() << '\n';
+//
+// It promises what a named Function does (scan/function.h): fn computes the same whenever it is
+// called with arguments of the same types. What fn reads besides them, a global or a variable that
+// it holds by reference, is read while it is traced; {.check = true} traces again at each call, and
+// is an error that says what has changed. HEDDLE_LOG_COMPILED=1 writes each explain_miss() to stderr.
+// Reading a value inside of fn (item, to_vector, if) is an error on its line, never a silent break.
+//
+// It is a function like any other for trace, grad, scan and other compiled functions: there it is
+// recorded as a call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "heddle/compile/graphs.h"
+#include "heddle/trace/compiled_program.h"
+#include "heddle/trace/identity.h"
+#include "heddle/trace/moved_from.h"
+#include "heddle/trace/program.h"
+#include "heddle/trace/static.h"
+
+namespace heddle {
+
+// "120 calls, 2 graphs traced in 0.4 ms, 2 compiles in 21 ms"
+std::string to_string(const FunctionStats& stats);
+std::ostream& operator<<(std::ostream& out, const FunctionStats& stats);
+
+namespace compile_internal {
+
+// `fn` under the name that it was compiled with.
+template <class Fn>
+class Named {
+ public:
+  Named(const Fn& fn, const std::string& name) : fn_(fn), name_(name) {}
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] uint64_t id() const { return 0; }
+  template <class... Args>
+  requires std::is_invocable_v<const Fn&, Args...>
+  decltype(auto) operator()(Args&&... args) const {
+    return std::invoke(fn_, std::forward<Args>(args)...);
+  }
+
+ private:
+  const Fn& fn_;
+  const std::string& name_;
+};
+
+}  // namespace compile_internal
+
+// What compile() returns. Copies share the graphs. May be called from several threads at once. One
+// that was moved from is empty, and every use of it an Error that says so.
+template <class Fn>
+class [[nodiscard]] CompiledFunction {
+ public:
+  CompiledFunction(Fn fn, FunctionOptions options, SourceLocation at)
+      : shared_(std::make_shared<const Shared>(std::move(fn), std::move(options), at)) {}
+
+  // Calls it with trees of Tensors, and Statics. Statics, structures, dtypes, shapes and shardings
+  // choose the graph; a set that is new is traced and compiled now.
+  //
+  // returns  what fn returns, perhaps pending
+  // errors   Error: those of trace() and CompiledProgram::run(); ResourceExhausted where the call
+  //          would make a graph more than max_graphs, with what is new about it
+  // cost     of a call whose graph is there: nothing is traced, lowered, compiled or moved
+  auto operator()(SourceLocation at = SourceLocation::here()) const { return call_at(at); }
+  template <class A>
+  auto operator()(const A& a, SourceLocation at = SourceLocation::here()) const {
+    return call_at(at, a);
+  }
+  template <class A, class B>
+  auto operator()(const A& a, const B& b, SourceLocation at = SourceLocation::here()) const {
+    return call_at(at, a, b);
+  }
+  template <class A, class B, class C>
+  auto operator()(const A& a, const B& b, const C& c,
+                  SourceLocation at = SourceLocation::here()) const {
+    return call_at(at, a, b, c);
+  }
+  template <class A, class B, class C, class D>
+  auto operator()(const A& a, const B& b, const C& c, const D& d,
+                  SourceLocation at = SourceLocation::here()) const {
+    return call_at(at, a, b, c, d);
+  }
+  template <class A, class B, class C, class D, class E>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e,
+                  SourceLocation at = SourceLocation::here()) const {
+    return call_at(at, a, b, c, d, e);
+  }
+  template <class A, class B, class C, class D, class E, class F>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+                  SourceLocation at = SourceLocation::here()) const {
+    return call_at(at, a, b, c, d, e, f);
+  }
+  template <class A, class B, class C, class D, class E, class F, class G>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+                  const G& g, SourceLocation at = SourceLocation::here()) const {
+    return call_at(at, a, b, c, d, e, f, g);
+  }
+  template <class A, class B, class C, class D, class E, class F, class G, class H>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+                  const G& g, const H& h, SourceLocation at = SourceLocation::here()) const {
+    return call_at(at, a, b, c, d, e, f, g, h);
+  }
+  // With more arguments: call_at(SourceLocation::here(), ..).
+  template <class... Args>
+  auto call_at(SourceLocation at, const Args&... args) const {
+    return with_call(
+        at, "call",
+        [&](Graphs& graphs, const Call& call) {
+          const compile_internal::GraphPtr graph = graphs.find(call);
+          const std::vector<Tensor> results = graphs.run(*graph, call.leaves, at);
+          std::span<const Tensor> rest(results);
+          return unflatten<Out<Args...>>(graph->program.result_spec(at), rest);
+        },
+        args...);
+  }
+
+  // The program for such arguments, traced if it is new: lower(x).hlo_text(),
+  // lower(x).compile().cost(). Placeholders do as arguments.
+  template <class... Args>
+  requires(!(std::is_same_v<Args, SourceLocation> || ...))  //
+      TypedProgram<typename decltype(trace_internal::returned_by<const Fn, Args...>())::type,
+                   Args...> lower(const Args&... args)
+  const {
+    const SourceLocation at = shared("lower", {}).graphs.made_at();
+    return with_call(
+        at, "lower",
+        [&](Graphs& graphs, const Call& call) {
+          return TypedProgram<Out<Args...>, Args...>(graphs.find(call)->program);
+        },
+        args...);
+  }
+  // Why such a call would be traced; "" where it would not.
+  template <class... Args>
+  [[nodiscard]] std::string explain(const Args&... args) const {
+    return with_call(
+        {}, "explain", [](Graphs& graphs, const Call& call) { return graphs.explain(call); },
+        args...);
+  }
+  // Why the last call that traced or compiled did so, in one sentence that names the argument and
+  // its path, what it is, and what it was in the nearest graph; "" before the first call.
+  [[nodiscard]] std::string explain_miss(SourceLocation at = SourceLocation::here()) const {
+    return shared("explain_miss", at).graphs.explain_miss();
+  }
+  [[nodiscard]] FunctionStats stats(SourceLocation at = SourceLocation::here()) const {
+    return shared("stats", at).graphs.stats();
+  }
+  // Of the graph that was called last. errors: Error before the first call
+  [[nodiscard]] const Program& program(SourceLocation at = SourceLocation::here()) const {
+    return shared("program", at).graphs.latest("program", at)->program;
+  }
+
+  // As of a Function: loops know a compiled function by its id and trace it once.
+  [[nodiscard]] const std::string& name() const { return shared("name", {}).graphs.options().name; }
+  [[nodiscard]] uint64_t id() const { return shared("id", {}).id; }
+  // For Heddle's own code. errors: Error where it was moved from
+  void require_here(std::string_view op, SourceLocation at) const { (void)shared(op, at); }
+
+ private:
+  using Graphs = compile_internal::Graphs;
+  using Call = compile_internal::Call;
+  template <class... Args>
+  using Out = typename decltype(trace_internal::returned_by<const Fn, Args...>())::type;
+
+  struct Shared {
+    Shared(Fn function, FunctionOptions options, SourceLocation at)
+        : fn(std::move(function)), graphs(std::move(options), at) {}
+    Fn fn;
+    mutable Graphs graphs;
+    uint64_t id = trace_internal::next_function_id();
+  };
+
+  [[nodiscard]] const Shared& shared(std::string_view op, SourceLocation at) const {
+    if (shared_ == nullptr) trace_internal::throw_moved_from(op, "compiled function", at);
+    return *shared_;
+  }
+
+  // use(graphs, call)
+  template <class Use, class... Args>
+  auto with_call(SourceLocation at, std::string_view op, Use&& use, const Args&... args) const {
+    const Shared& self = shared(op, at);
+    static_assert((tree_internal::is_tree_or_explained<Args> && ...),
+                  "an argument of a compiled function is a tree of Tensors; write scalar(x, f32) "
+                  "for a C++ number that changes, and Static{x} for one that the code depends on");
+    static_assert(std::is_invocable_v<const Fn&, Args...> || !std::is_invocable_v<Fn&, Args...>,
+                  "a compiled function keeps no state of its own: leave out `mutable`, and pass "
+                  "what changes as an argument and a result");
+    std::vector<Tensor> leaves;
+    (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
+    const auto has_structure = [&](const std::vector<TreeSpec>& specs) {
+      [[maybe_unused]] size_t i = 0;
+      return specs.size() == sizeof...(Args) && (heddle::has_structure(args, specs[i++]) && ...);
+    };
+    const auto structure = [&] { return std::vector<TreeSpec>{tree_spec(args)...}; };
+    const auto trace = [&] {
+      const compile_internal::Named named(self.fn, self.graphs.options().name);
+      return trace_internal::trace_of<Args...>(trace_internal::Traceable<Args...>(named, at),
+                                               args...);
+    };
+    return use(self.graphs, Call{trace_internal::type_tag<std::tuple<Args...>>(), leaves,
+                                 has_structure, structure, trace, at});
+  }
+
+  std::shared_ptr<const Shared> shared_;
+};
+
+// Makes a compiled function of `fn`: a lambda, a plain function, a member function, any callable.
+// It is traced when it is called.
+//
+// options  .name in HLO, errors and explanations; .donate, arguments by number or path; .device,
+//          "pjrt:cuda:1"; .max_graphs
+// errors   Error where fn is a null pointer or an empty std::function
+template <class Fn>
+requires(!std::is_convertible_v<Fn, Tensor>)  //
+    CompiledFunction<std::decay_t<Fn>> compile(Fn&& fn, FunctionOptions options = {},
+                                               SourceLocation at = SourceLocation::here()) {
+  trace_internal::require_function("compile", "function", fn, at);
+  return CompiledFunction<std::decay_t<Fn>>(std::forward<Fn>(fn), std::move(options), at);
+}
+// A function of Heddle's by its name: compile(exp), compile(maximum).
+inline auto compile(Tensor (*fn)(Operand), FunctionOptions options = {},
+                    SourceLocation at = SourceLocation::here()) {
+  return CompiledFunction<trace_internal::ByName<Operand>>({fn, at}, std::move(options), at);
+}
+inline auto compile(Tensor (*fn)(Operand, Operand), FunctionOptions options = {},
+                    SourceLocation at = SourceLocation::here()) {
+  return CompiledFunction<trace_internal::ByName<Operand, Operand>>({fn, at}, std::move(options),
+                                                                    at);
+}
+
+}  // namespace heddle

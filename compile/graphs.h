@@ -1,0 +1,112 @@
+// The graphs of one compiled function: what was traced, for which arguments, and why again. Private
+// to Heddle; compile.h is what users include.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/function_ref.h"
+#include "heddle/base/int.h"
+#include "heddle/base/source_location.h"
+#include "heddle/trace/compiled_program.h"
+#include "heddle/trace/program.h"
+
+namespace heddle {
+
+// What compile(fn, {..}) takes.
+struct FunctionOptions {
+  std::string name = {};             // of the computation in HLO, of errors and of explanations
+  std::vector<Donated> donate = {};  // what each run may take the memory of, as RunOptions
+  std::optional<std::string> device = {};  // unset: that of the arguments
+  // Traces again at each call, and throws Error where `fn` has become another function: where what
+  // it reads has changed. For tests and debugging; HEDDLE_CHECK_COMPILED=1 does so for all.
+  bool check = false;
+  base::Int max_graphs = 32;               // a call that would make one more is an Error
+};
+
+// What a compiled function has done since it was made. Seconds are wall time.
+struct FunctionStats {
+  int64_t calls = 0;     // outside of traces, and recorded in one
+  int64_t graphs = 0;    // sets of argument types and structures that it was traced for
+  int64_t compiles = 0;  // of a graph for a device; an equal program may have been there already
+  double trace_seconds = 0;
+  double compile_seconds = 0;
+};
+
+}  // namespace heddle
+
+namespace heddle::compile_internal {
+
+// One call, as its template sees it; asked for what a hit does not need only on a miss.
+struct Call {
+  const void* types;  // stands for the C++ types of the arguments
+  std::span<const Tensor> leaves;
+  base::FunctionRef<bool(const std::vector<TreeSpec>&)> has_structure;
+  base::FunctionRef<std::vector<TreeSpec>()> structure;
+  base::FunctionRef<Program()> trace;
+  SourceLocation at;
+};
+
+// What one set of arguments was traced to.
+struct Graph {
+  Graph(int64_t order, Program traced) : number(order), program(std::move(traced)) {}
+
+  int64_t number;  // from 1
+  Program program;
+  const void* types = nullptr;
+  std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};  // of the leaves
+  SourceLocation traced_at = {};
+  std::mutex mutex = {};                       // guards the rest
+  std::vector<CompiledProgram> compiled = {};  // one for each device
+};
+using GraphPtr = std::shared_ptr<Graph>;
+
+// Safe from any thread. A function is traced once for each set of arguments, however many threads
+// call it; calls of graphs that there are never wait for that.
+class Graphs {
+ public:
+  Graphs(FunctionOptions options, SourceLocation made_at);
+
+  // The graph for these arguments, traced now where there is none. errors: Error of the trace, or
+  // that max_graphs is reached; an Error where `fn` calls itself with arguments of the same types
+  GraphPtr find(const Call& call);
+  // Runs it, or records it in the running trace. errors: those of CompiledProgram::run
+  std::vector<Tensor> run(Graph& graph, std::span<const Tensor> leaves, SourceLocation at);
+
+  [[nodiscard]] const FunctionOptions& options() const { return options_; }
+  [[nodiscard]] SourceLocation made_at() const { return made_at_; }
+  // "step", or "the function compiled at train.cc:7".
+  [[nodiscard]] std::string label() const;
+  [[nodiscard]] FunctionStats stats() const;
+  [[nodiscard]] std::string explain_miss() const;
+  // What a call would do: "" where there is a graph for it.
+  [[nodiscard]] std::string explain(const Call& call) const;
+  // errors: Error where there is none yet, at a call of `op`
+  [[nodiscard]] GraphPtr latest(std::string_view op, SourceLocation at) const;
+
+ private:
+  [[nodiscard]] GraphPtr find_known(const Call& call) const;
+  [[nodiscard]] std::string why(const Call& call) const;
+  GraphPtr trace(const Call& call);
+  void check_unchanged(const Graph& graph, const Call& call) const;
+  CompiledProgram compiled_for(Graph& graph, Device& device, SourceLocation at);
+  void tell_miss(std::string text);
+
+  FunctionOptions options_;
+  SourceLocation made_at_;
+  std::atomic<int64_t> calls_ = 0;
+  mutable std::mutex mutex_;  // guards what follows
+  std::vector<GraphPtr> graphs_;
+  GraphPtr latest_;
+  FunctionStats stats_;
+  std::string last_miss_;
+};
+
+}  // namespace heddle::compile_internal
