@@ -1,0 +1,51 @@
+// Newton's method for the examples: a minimum of a function of a few parameters, by its gradient
+// and second derivatives.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#include "heddle/heddle.h"
+
+struct Minimum {
+  heddle::Tensor point;
+  double value;
+  int evaluations;
+};
+
+// loss: f64[n] -> f64[]. The step solves (curvature + damping) step = slope; damping goes down
+// where the loss does, and up where it does not (K. Levenberg 1944, D. Marquardt 1963).
+inline Minimum minimize(const std::function<heddle::Tensor(heddle::Tensor)>& loss,
+                        heddle::Tensor start) {
+  using namespace heddle;
+  const auto look = compile(
+      [loss](Tensor point) {
+        auto [value, slope] = value_and_grad(loss)(point);
+        return std::tuple(value, slope, hessian(loss)(point));
+      },
+      {.name = "value_slope_and_curvature"});
+  const auto step_from = compile([](Tensor slope, Tensor curvature, Tensor damping) {
+    return linalg::solve(curvature + damping * eye(slope.size(), f64), slope);
+  });
+  Minimum best{std::move(start), 0, 1};
+  auto [value, slope, curvature] = look(best.point);
+  best.value = value.item<double>();
+  for (double damping = 1e-3; damping < 1e12;) {
+    Tensor next = best.point - step_from(slope, curvature, scalar(damping));
+    const auto [next_value, next_slope, next_curvature] = look(next);
+    ++best.evaluations;
+    const double gain = best.value - next_value.item<double>();
+    if (!(gain >= 0)) {  // worse, or NaN
+      damping = std::max(10 * damping, 1e-3);
+      continue;
+    }
+    best.point = next, best.value -= gain;
+    slope = next_slope, curvature = next_curvature;
+    if (gain <= 1e-12 * std::abs(best.value)) break;
+    damping /= 100;
+  }
+  return best;
+}
