@@ -8,9 +8,10 @@
 //
 // It promises what a named Function does (scan/function.h): fn computes the same whenever it is
 // called with arguments of the same types. What fn reads besides them, a global or a variable that
-// it holds by reference, is read while it is traced; {.check = true} traces again at each call, and
-// is an error that says what has changed. HEDDLE_LOG_COMPILED=1 writes each explain_miss() to stderr.
-// Reading a value inside of fn (item, to_vector, if) is an error on its line, never a silent break.
+// it holds by reference, is read while it is traced; {.check = true} traces again at each call,
+// and is an error that says what has changed. HEDDLE_LOG_COMPILED=1 writes each explain_miss() to
+// stderr. Reading a value inside of fn (item, to_vector, if) is an error on its line, never a
+// silent break.
 //
 // It is a function like any other for trace, grad, scan and other compiled functions: there it is
 // recorded as a call.
