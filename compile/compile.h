@@ -197,7 +197,7 @@ class [[nodiscard]] CompiledFunction {
   auto with_call(SourceLocation at, std::string_view op, Use&& use, const Args&... args) const {
     const Shared& self = shared(op, at);
     static_assert((tree_internal::is_tree_or_explained<Args> && ...),
-                  "an argument of a compiled function is a tree of Tensors; write scalar(x, f32) "
+                  "an argument of a compiled function is a tree of Tensors; write scalar(float(x)) "
                   "for a C++ number that changes, and Static{x} for one that the code depends on");
     static_assert(std::is_invocable_v<const Fn&, Args...> || !std::is_invocable_v<Fn&, Args...>,
                   "a compiled function keeps no state of its own: leave out `mutable`, and pass "

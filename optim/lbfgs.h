@@ -1,0 +1,86 @@
+// optim::lbfgs: a minimum of a smooth function of a tree, by its gradients. One while_loop: it runs
+// whole on the device, and inside of other traces.
+//
+//   auto found = optim::lbfgs(negative_log_likelihood, start);
+//   if (found.converged.item<bool>()) use(found.x);
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/int.h"
+#include "heddle/grad/grad.h"
+#include "heddle/trace/tree.h"
+
+namespace heddle::optim {
+
+struct LbfgsOptions {
+  base::Int memory = 10;  // steps that it remembers
+  base::Int max_steps = 200;
+  double tolerance = 0;  // of the greatest element of the gradient; 0: 1e-5 in f32, 1e-9 in f64
+  base::Int max_halvings = 30;  // evaluations of one line search
+};
+
+template <Tree P>
+struct LbfgsResult {
+  P x;
+  Tensor value;        // f(x)
+  Tensor slope;        // the greatest element of |gradient|
+  Tensor steps;        // s32[]
+  Tensor evaluations;  // s32[], of f and its gradient
+  Tensor converged;    // pred[]: slope <= tolerance; else max_steps were made, or no step went down
+  static constexpr auto kFields = fields(
+      field("x", &LbfgsResult::x), field("value", &LbfgsResult::value),
+      field("slope", &LbfgsResult::slope), field("steps", &LbfgsResult::steps),
+      field("evaluations", &LbfgsResult::evaluations), field("converged", &LbfgsResult::converged));
+};
+
+}  // namespace heddle::optim
+
+namespace heddle::optim_internal {
+
+struct FlatLbfgs {
+  Tensor x, value, slope, steps, evaluations, converged;
+};
+// `look`: the value and the gradient at a vector.
+FlatLbfgs lbfgs(const Tensor& start,
+                const std::function<std::pair<Tensor, Tensor>(const Tensor&)>& look,
+                const optim::LbfgsOptions& options, SourceLocation at);
+
+// The elements of all leaves, one after the other. errors: throws Error where dtypes differ or are
+// not f32 or f64
+Tensor joined(const std::vector<Tensor>& leaves, SourceLocation at);
+std::vector<Tensor> parted(const Tensor& all, const std::vector<Tensor>& like);
+
+}  // namespace heddle::optim_internal
+
+namespace heddle::optim {
+
+// Limited-memory BFGS (Nocedal 1980; Nocedal and Wright 2006, algorithm 7.5), with a line search
+// for the weak Wolfe conditions by doubling and halving (Lewis and Overton 2013).
+//
+// fn       P -> f32[] or f64[]; may capture tensors
+// start    where it begins; its leaves have one dtype, f32 or f64
+// errors   Error (InvalidArgument) for other dtypes, memory < 1, max_steps < 0
+// cost     one evaluation of fn and its gradient a step where the first try is good, which is most
+template <class Fn, Tree P>
+LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options = {},
+                     SourceLocation at = SourceLocation::here()) {
+  const std::vector<Tensor> like = flatten(start);
+  const TreeSpec spec = tree_spec(start);
+  const auto tree_of = [&](const Tensor& all) {
+    const std::vector<Tensor> leaves = optim_internal::parted(all, like);
+    std::span<const Tensor> rest(leaves);
+    return unflatten<P>(spec, rest);
+  };
+  const auto look = [&](const Tensor& all) {
+    return value_and_grad([&](const Tensor& flat) -> Tensor { return fn(tree_of(flat)); }, at)(all);
+  };
+  const optim_internal::FlatLbfgs found =
+      optim_internal::lbfgs(optim_internal::joined(like, at), look, options, at);
+  return {tree_of(found.x), found.value,       found.slope,
+          found.steps,      found.evaluations, found.converged};
+}
+
+}  // namespace heddle::optim

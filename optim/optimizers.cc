@@ -1,0 +1,129 @@
+#include "heddle/optim/optimizers.h"
+
+#include <cmath>
+
+#include "heddle/trace/creation.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/reductions.h"
+
+namespace heddle::optim_internal {
+namespace {
+
+// 1 - decay^updates in `dtype`, without cancellation.
+Tensor filled(double decay, const Tensor& updates, DType dtype) {
+  return decay == 0 ? ones({}, dtype) : -expm1(updates.astype(dtype) * std::log(decay));
+}
+
+// Sums and roots of bf16 and f16 have f32's digits.
+DType wide(DType dtype) { return dtype == f64 ? f64 : f32; }
+
+Tensor mixed(double decay, const Tensor& old, const Tensor& fresh) {
+  return decay * old + (1 - decay) * fresh;
+}
+
+void require_positive(std::string_view op, std::string_view what, double value) {
+  if (value > 0) return;
+  throw Error(base::invalid_argument("optim::", op, ": ", what, " is ", value,
+                                     "; it must be greater than 0"),
+              {});
+}
+
+}  // namespace
+
+Leaves Update::check(std::string_view what, Leaves leaves) const {
+  if (leaves.size() != params_.size()) {
+    throw Error(base::invalid_argument(op_, ": the ", what, " have ", leaves.size(),
+                                       " leaves; the parameters have ", params_.size()),
+                {});
+  }
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Shape &have = leaves[i].shape(), &want = params_[i].shape();
+    if (!is_floating(want.dtype())) {
+      throw Error(base::invalid_argument(op_, ": params", paths_[i], " is ", to_string(want),
+                                         "; parameters have a floating dtype"),
+                  {});
+    }
+    if (same_type(have, want)) continue;
+    throw Error(base::invalid_argument(op_, ": ", what, paths_[i], " is ", to_string(have),
+                                       "; the parameter is ", to_string(want)),
+                {});
+  }
+  return leaves;
+}
+
+void Update::sgd(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads) {
+  for (size_t i = 0; i < params_.size(); ++i)
+    params_[i] = params_[i] - o.learning_rate.at(step, params_[i].dtype()) * grads[i];
+}
+
+void Update::momentum(const optim::MomentumOptions& o, const Tensor& step, const Leaves& grads,
+                      Leaves& velocity) {
+  for (size_t i = 0; i < params_.size(); ++i) {
+    velocity[i] = o.decay * velocity[i] + grads[i];
+    const Tensor by = o.nesterov ? grads[i] + o.decay * velocity[i] : velocity[i];
+    params_[i] = params_[i] - o.learning_rate.at(step, params_[i].dtype()) * by;
+  }
+}
+
+void Update::adam(const optim::AdamOptions& o, const Tensor& step, const Leaves& grads,
+                  Leaves& mean, Leaves& square) {
+  const Tensor updates = step + 1;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    Tensor& p = params_[i];
+    const DType dtype = p.dtype();
+    mean[i] = mixed(o.b1, mean[i], grads[i]);
+    square[i] = mixed(o.b2, square[i], grads[i] * grads[i]);
+    const Tensor first = mean[i] / filled(o.b1, updates, wide(dtype)).astype(dtype);
+    const Tensor second = square[i] / filled(o.b2, updates, wide(dtype)).astype(dtype);
+    Tensor by = first / (sqrt(second + o.eps_root) + o.eps);
+    if (o.weight_decay != 0) by = by + o.weight_decay * p;
+    p = p - o.learning_rate.at(step, dtype) * by;
+  }
+}
+
+void Update::lion(const optim::LionOptions& o, const Tensor& step, const Leaves& grads,
+                  Leaves& mean) {
+  for (size_t i = 0; i < params_.size(); ++i) {
+    Tensor& p = params_[i];
+    Tensor by = sign(mixed(o.b1, mean[i], grads[i]));
+    if (o.weight_decay != 0) by = by + o.weight_decay * p;
+    mean[i] = mixed(o.b2, mean[i], grads[i]);
+    p = p - o.learning_rate.at(step, p.dtype()) * by;
+  }
+}
+
+Leaves zeros_of(const Leaves& params) {
+  Leaves out;
+  for (const Tensor& p : params) out.push_back(zeros_like(p));
+  return out;
+}
+
+Tensor first_step() { return zeros({}, s32); }
+Tensor next_step(const Tensor& step) { return step + 1; }
+
+Tensor norm_of(const Leaves& leaves) {
+  DType dtype = f32;
+  for (const Tensor& leaf : leaves) dtype = wide(leaf.dtype()) == f64 ? f64 : dtype;
+  Tensor total = zeros({}, dtype);
+  for (const Tensor& leaf : leaves) total = total + sum(square(leaf.astype(dtype)));
+  return sqrt(total);
+}
+
+Leaves clipped(const Leaves& leaves, double greatest_norm) {
+  require_positive("clip_by_global_norm", "greatest_norm", greatest_norm);
+  const Tensor norm = norm_of(leaves);
+  const Tensor factor = greatest_norm / maximum(norm, greatest_norm);
+  Leaves out;
+  for (const Tensor& leaf : leaves) out.push_back(leaf * factor.astype(leaf.dtype()));
+  return out;
+}
+
+Leaves bounded(const Leaves& leaves, double bound) {
+  require_positive("clip_by_value", "bound", bound);
+  Leaves out;
+  for (const Tensor& leaf : leaves) out.push_back(minimum(maximum(leaf, -bound), bound));
+  return out;
+}
+
+}  // namespace heddle::optim_internal

@@ -1,0 +1,249 @@
+// Optimizers: sgd, momentum, adam, adamw, lion, as functions of trees; and clipping of gradients.
+// Formulas and defaults are those of optax but where a line says so.
+//
+//   auto opt = optim::adam({.learning_rate = 1e-3});
+//   auto state = opt.init(params);
+//   auto step = compile([opt](Params params, optim::AdamState<Params> state, Tensor batch) {
+//     auto [loss, grads] = value_and_grad(loss_of)(params, batch);
+//     auto [next, next_state] = opt.update(grads, state, params);
+//     return std::tuple(next, next_state, loss);
+//   }, {.donate = {0, 1}});
+//
+// A state is a tree, like the parameters: it is carried by loops, saved, donated. Each leaf is
+// updated in its own dtype, which is floating. update() gives the new parameters themselves.
+// errors: update() throws Error (InvalidArgument) that names the leaf whose structure, dtype or
+// shape differs from that of the parameters
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "heddle/optim/schedules.h"
+#include "heddle/trace/tree.h"
+
+namespace heddle::optim {
+
+// The number of updates that were made, s32[], and what else an optimizer keeps of each parameter.
+template <Tree P>
+struct SgdState {
+  Tensor step;
+  static constexpr auto kFields = fields(field("step", &SgdState::step));
+};
+template <Tree P>
+struct MomentumState {
+  Tensor step;
+  P velocity;
+  static constexpr auto kFields =
+      fields(field("step", &MomentumState::step), field("velocity", &MomentumState::velocity));
+};
+template <Tree P>
+struct AdamState {
+  Tensor step;
+  P mean, square;  // of the gradients, decaying
+  static constexpr auto kFields =
+      fields(field("step", &AdamState::step), field("mean", &AdamState::mean),
+             field("square", &AdamState::square));
+};
+template <Tree P>
+struct LionState {
+  Tensor step;
+  P mean;
+  static constexpr auto kFields =
+      fields(field("step", &LionState::step), field("mean", &LionState::mean));
+};
+
+struct SgdOptions {
+  Rate learning_rate;
+};
+struct MomentumOptions {
+  Rate learning_rate;
+  double decay = 0.9;
+  bool nesterov = false;
+};
+struct AdamOptions {
+  Rate learning_rate;
+  double b1 = 0.9, b2 = 0.999;
+  double eps = 1e-8;        // added to the root
+  double eps_root = 0;      // added below it
+  double weight_decay = 0;  // times the learning rate (Loshchilov and Hutter 2017): adamw's
+};
+struct LionOptions {
+  Rate learning_rate;
+  double b1 = 0.9, b2 = 0.99;
+  double weight_decay = 1e-3;
+};
+
+}  // namespace heddle::optim
+
+namespace heddle::optim_internal {
+
+using Leaves = std::vector<Tensor>;
+
+// A tree as it is updated: checks that another tree is like it.
+class Update {
+ public:
+  // `path`: of each leaf, for errors
+  Update(std::string_view op, Leaves params, std::vector<std::string> paths)
+      : op_(op), params_(std::move(params)), paths_(std::move(paths)) {}
+  // errors: throws Error where they are not like the parameters
+  Leaves check(std::string_view what, Leaves leaves) const;
+
+  void sgd(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads);
+  void momentum(const optim::MomentumOptions& o, const Tensor& step, const Leaves& grads,
+                Leaves& velocity);
+  void adam(const optim::AdamOptions& o, const Tensor& step, const Leaves& grads, Leaves& mean,
+            Leaves& square);
+  void lion(const optim::LionOptions& o, const Tensor& step, const Leaves& grads, Leaves& mean);
+
+  [[nodiscard]] const Leaves& params() const { return params_; }
+
+ private:
+  std::string_view op_;
+  Leaves params_;
+  std::vector<std::string> paths_;
+};
+
+Leaves zeros_of(const Leaves& params);
+Tensor first_step();
+Tensor next_step(const Tensor& step);
+Tensor norm_of(const Leaves& leaves);
+Leaves clipped(const Leaves& leaves, double greatest_norm);
+Leaves bounded(const Leaves& leaves, double bound);
+
+template <Tree P>
+P tree_of(const TreeSpec& spec, const Leaves& leaves) {
+  std::span<const Tensor> rest(leaves);
+  return unflatten<P>(spec, rest);
+}
+template <Tree P>
+Update update_of(std::string_view op, const P& params) {
+  return Update(op, flatten(params), leaf_paths(tree_spec(params)));
+}
+template <Tree P>
+P zeros_like_tree(const P& params) {
+  return tree_of<P>(tree_spec(params), zeros_of(flatten(params)));
+}
+
+}  // namespace heddle::optim_internal
+
+namespace heddle::optim {
+
+// p - rate g.
+struct Sgd {
+  SgdOptions options;
+
+  template <Tree P>
+  [[nodiscard]] SgdState<P> init(const P&) const {
+    return {optim_internal::first_step()};
+  }
+  template <Tree P>
+  [[nodiscard]] std::pair<P, SgdState<P>> update(const P& grads, const SgdState<P>& state,
+                                                 const P& params) const {
+    auto update = optim_internal::update_of("optim::sgd", params);
+    update.sgd(options, state.step, update.check("gradients", flatten(grads)));
+    return {optim_internal::tree_of<P>(tree_spec(params), update.params()),
+            {optim_internal::next_step(state.step)}};
+  }
+};
+
+// v = decay v + g; p - rate v, or p - rate (g + decay v) where `nesterov`.
+struct Momentum {
+  MomentumOptions options;
+
+  template <Tree P>
+  [[nodiscard]] MomentumState<P> init(const P& params) const {
+    return {optim_internal::first_step(), optim_internal::zeros_like_tree(params)};
+  }
+  template <Tree P>
+  [[nodiscard]] std::pair<P, MomentumState<P>> update(const P& grads, const MomentumState<P>& state,
+                                                      const P& params) const {
+    auto update = optim_internal::update_of("optim::momentum", params);
+    auto velocity = update.check("velocity", flatten(state.velocity));
+    update.momentum(options, state.step, update.check("gradients", flatten(grads)), velocity);
+    const TreeSpec spec = tree_spec(params);
+    return {optim_internal::tree_of<P>(spec, update.params()),
+            {optim_internal::next_step(state.step), optim_internal::tree_of<P>(spec, velocity)}};
+  }
+};
+
+// Kingma and Ba 2014, algorithm 1; with weight decay Loshchilov and Hutter 2017, algorithm 2.
+struct Adam {
+  AdamOptions options;
+
+  template <Tree P>
+  [[nodiscard]] AdamState<P> init(const P& params) const {
+    return {optim_internal::first_step(), optim_internal::zeros_like_tree(params),
+            optim_internal::zeros_like_tree(params)};
+  }
+  template <Tree P>
+  [[nodiscard]] std::pair<P, AdamState<P>> update(const P& grads, const AdamState<P>& state,
+                                                  const P& params) const {
+    auto update = optim_internal::update_of("optim::adam", params);
+    auto mean = update.check("mean", flatten(state.mean));
+    auto square = update.check("square", flatten(state.square));
+    update.adam(options, state.step, update.check("gradients", flatten(grads)), mean, square);
+    const TreeSpec spec = tree_spec(params);
+    return {optim_internal::tree_of<P>(spec, update.params()),
+            {optim_internal::next_step(state.step), optim_internal::tree_of<P>(spec, mean),
+             optim_internal::tree_of<P>(spec, square)}};
+  }
+};
+
+// p - rate (sign(b1 m + (1 - b1) g) + weight_decay p); m = b2 m + (1 - b2) g. Chen et al. 2023.
+struct Lion {
+  LionOptions options;
+
+  template <Tree P>
+  [[nodiscard]] LionState<P> init(const P& params) const {
+    return {optim_internal::first_step(), optim_internal::zeros_like_tree(params)};
+  }
+  template <Tree P>
+  [[nodiscard]] std::pair<P, LionState<P>> update(const P& grads, const LionState<P>& state,
+                                                  const P& params) const {
+    auto update = optim_internal::update_of("optim::lion", params);
+    auto mean = update.check("mean", flatten(state.mean));
+    update.lion(options, state.step, update.check("gradients", flatten(grads)), mean);
+    const TreeSpec spec = tree_spec(params);
+    return {optim_internal::tree_of<P>(spec, update.params()),
+            {optim_internal::next_step(state.step), optim_internal::tree_of<P>(spec, mean)}};
+  }
+};
+
+inline Sgd sgd(SgdOptions options) { return {std::move(options)}; }
+inline Momentum momentum(MomentumOptions options) { return {std::move(options)}; }
+inline Adam adam(AdamOptions options) { return {std::move(options)}; }
+// Adam with a weight decay of 1e-4 where nothing else is said (optax; torch has 1e-2).
+struct AdamWOptions {
+  Rate learning_rate;
+  double b1 = 0.9, b2 = 0.999;
+  double eps = 1e-8, eps_root = 0;
+  double weight_decay = 1e-4;
+};
+inline Adam adamw(const AdamWOptions& o) {
+  return {{o.learning_rate, o.b1, o.b2, o.eps, o.eps_root, o.weight_decay}};
+}
+inline Lion lion(LionOptions options) { return {std::move(options)}; }
+
+// The root of the sum of the squares of all elements, in f32, or f64 where a leaf is.
+template <Tree P>
+Tensor global_norm(const P& tree) {
+  return optim_internal::norm_of(flatten(tree));
+}
+// The tree times min(1, greatest_norm / global_norm(tree)).
+// errors: Error where greatest_norm is not greater than 0
+template <Tree P>
+P clip_by_global_norm(const P& grads, double greatest_norm) {
+  return optim_internal::tree_of<P>(tree_spec(grads),
+                                    optim_internal::clipped(flatten(grads), greatest_norm));
+}
+// Each element brought to -bound .. bound. errors: Error where bound is not greater than 0
+template <Tree P>
+P clip_by_value(const P& grads, double bound) {
+  return optim_internal::tree_of<P>(tree_spec(grads),
+                                    optim_internal::bounded(flatten(grads), bound));
+}
+
+}  // namespace heddle::optim

@@ -1,0 +1,49 @@
+// Learning rates as functions of the number of the step, from 0. Names and formulas are those of
+// optax.schedules. Optimizers give them the number as f32[], or f64[] for parameters that are f64,
+// and so is the rate; of an integer it is f32[].
+#pragma once
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/int.h"
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::optim {
+
+using Schedule = std::function<Tensor(const Tensor& step)>;
+
+Schedule constant(double value);
+// From `start` to `end` in `steps` steps, and `end` from then on. errors: steps < 1
+Schedule linear(double start, double end, base::Int steps);
+// start * rate^(step / steps), with the whole part of step / steps alone where `staircase`.
+// errors: steps < 1, rate <= 0
+Schedule exponential_decay(double start, base::Int steps, double rate, bool staircase = false);
+// start * ((1 - alpha) (1 + cos(pi min(step, steps) / steps)) / 2 + alpha). errors: steps < 1
+Schedule cosine_decay(double start, base::Int steps, double alpha = 0);
+// From 0 to `peak` in `warmup` steps, linearly, then to `end` by a half cosine at step `steps`.
+// errors: warmup < 0, steps <= warmup
+Schedule warmup_cosine(double peak, base::Int warmup, base::Int steps, double end = 0);
+// `start`, multiplied by each scale whose step has been reached: {{1000, 0.1}, {2000, 0.1}}.
+Schedule piecewise_constant(double start, std::vector<std::pair<int64_t, double>> scales);
+
+// What an optimizer takes for its learning rate: a number, a scalar tensor, or a schedule.
+class Rate {
+ public:
+  Rate(double value);         // implicit: {.learning_rate = 1e-3}
+  Rate(const Tensor& value);  // implicit: one that is an argument of the step, of a float dtype
+  template <class Fn>
+  requires std::is_invocable_r_v<Tensor, const Fn&, const Tensor&> Rate(Fn schedule)
+      : at_(std::move(schedule)) {}  // implicit: {.learning_rate = optim::linear(..)}
+
+  // errors: Error where a schedule gives another shape than []
+  [[nodiscard]] Tensor at(const Tensor& step, DType dtype) const;
+
+ private:
+  Schedule at_;
+};
+
+}  // namespace heddle::optim
