@@ -28,6 +28,25 @@ void BM_RunOfTheSameProgram(benchmark::State& state) {
 }
 BENCHMARK(BM_RunOfTheSameProgram);
 
+// An add of four floats: as it stands, by a compiled function, and by a compiled program.
+void BM_EagerAdd4(benchmark::State& state) {
+  const Tensor x = ones({4}), y = ones({4});
+  for (auto _ : state) benchmark::DoNotOptimize(x + y);
+}
+BENCHMARK(BM_EagerAdd4);
+void BM_CompiledFunctionCall(benchmark::State& state) {
+  const Tensor x = ones({4}), y = ones({4});
+  const auto add = compile([](const Tensor& a, const Tensor& b) { return a + b; });
+  for (auto _ : state) benchmark::DoNotOptimize(add(x, y));
+}
+BENCHMARK(BM_CompiledFunctionCall);
+void BM_CompiledProgramCall(benchmark::State& state) {
+  const Tensor x = ones({4}), y = ones({4});
+  const auto add = trace([](const Tensor& a, const Tensor& b) { return a + b; }, x, y).compile();
+  for (auto _ : state) benchmark::DoNotOptimize(add(x, y));
+}
+BENCHMARK(BM_CompiledProgramCall);
+
 // A scan of 10 steps with a body of 6 ops, known by no promise: the lambda, which captures a
 // tensor, is traced at each call and its program found again.
 auto six_ops(const Tensor& rate) {

@@ -192,7 +192,7 @@ bool is_recorded(const PublicHeader& header, const PublicFunction& function) {
 }
 
 std::vector<PublicHeader> surface() {
-  return public_headers({"trace", "scan", "grad", "optim", "linalg", "special", "random", "nn"});
+  return public_headers({"trace", "scan", "grad", "linalg", "special", "random", "nn"});
 }
 
 // ----- the page
