@@ -6,6 +6,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/transform/trip_count.h"
 
 namespace heddle::scan_internal {
 namespace {
@@ -58,7 +59,7 @@ void check_condition(const Shape& shape, SourceLocation at) {
 }
 
 std::vector<Tensor> emit_while(const Body& condition, const Body& body, const Argument& init,
-                               SourceLocation at) {
+                               SourceLocation at, hlo::FrontendAttributes attributes) {
   State state(init.leaves);
   std::vector<size_t> condition_arguments = state.arguments(condition.captures);
   std::vector<size_t> body_arguments = state.arguments(body.captures);
@@ -69,7 +70,8 @@ std::vector<Tensor> emit_while(const Body& condition, const Body& body, const Ar
        .operands = {tuple},
        .called = {on_tuple(body.fragment, shapes, body_arguments, state.invariants(), false),
                   on_tuple(condition.fragment, shapes, condition_arguments, {}, true)},
-       .at = at});
+       .at = at,
+       .frontend_attributes = std::move(attributes)});
   results.resize(init.leaves.size());
   return results;
 }
@@ -80,7 +82,8 @@ namespace {
 
 // The carry's condition and body traced, and the loop recorded.
 std::vector<Tensor> record_while(const Callable& condition, const Callable& body,
-                                 const Argument& init, SourceLocation at) {
+                                 const Argument& init, SourceLocation at,
+                                 hlo::FrontendAttributes attributes = {}) {
   std::vector<Shape> carry = shapes_of(init.leaves, "while_loop", at);
   BodyPtr test = body_for({.what = "while_loop condition",
                            .kind = &kCondition,
@@ -103,7 +106,7 @@ std::vector<Tensor> record_while(const Callable& condition, const Callable& body
                [&](const Body& b) {
                  check_carry("while_loop", "carry", init, b.results[0], b.result_shapes, at);
                });
-  return emit_while(*test, *step, init, at);
+  return emit_while(*test, *step, init, at, std::move(attributes));
 }
 
 // The loop's own numbers in front of the user's tree.
@@ -143,7 +146,8 @@ std::vector<Tensor> bounded_while(const Callable& condition, const Callable& bod
   std::vector<Tensor> results =
       record_while({condition.identity, condition.types, test, condition.name},
                    {body.identity, body.types, step, body.name},
-                   {carry, base::cat("at most ", max_steps, ";", init.structure), spec}, at);
+                   {carry, base::cat("at most ", max_steps, ";", init.structure), spec}, at,
+                   {{transform::kMaxSteps, base::cat(max_steps)}});
   return {results.begin() + 1, results.end()};
 }
 

@@ -1,4 +1,5 @@
-// How often a while runs, as XLA's WhileLoopBackendConfig says it: JSON text in backend_config.
+// How often a while runs: as XLA's WhileLoopBackendConfig says it, JSON text in backend_config; and
+// as while_loop's max_steps does.
 #pragma once
 
 #include <cstdint>
@@ -14,5 +15,10 @@ std::string trip_count_config(int64_t trips);
 
 // The trip count that a while's backend_config states, if it states one.
 std::optional<int64_t> known_trip_count(const hlo::Instruction& loop);
+
+// The frontend attribute of a while that runs its body at most so often: "heddle.max_steps".
+inline constexpr char kMaxSteps[] = "heddle.max_steps";
+// The most trips that a while can make, by that attribute or a known trip count, if it says.
+std::optional<int64_t> greatest_trip_count(const hlo::Instruction& loop);
 
 }  // namespace heddle::transform

@@ -464,5 +464,73 @@ TEST(Jax, N165_WhileLinearize) {
   EXPECT_EQ(value(linearize(f, scalar(2.0)).second(scalar(3.0))), 3 * 1024);
 }
 
+TEST(Jax, N166_ACheckpointedLoopThatSwapsItsCarriesLinearizes) {
+  const auto loop = checkpoint([](Tensor x) {
+    auto body = [](std::tuple<Tensor, Tensor, Tensor> s) {
+      auto [i, a, b] = s;
+      return std::tuple(i + 1, b, sin(a) + b);
+    };
+    return std::get<2>(
+        while_loop([](std::tuple<Tensor, Tensor, Tensor> s) { return std::get<0>(s) < 5; }, body,
+                   std::tuple(scalar(0), x, x * x), {.max_steps = 8}));
+  });
+  const Tensor x = scalar(0.3);
+  const double slope = value(jvp(loop, std::tuple(x), std::tuple(scalar(1.0))).second);
+  EXPECT_NEAR(value(linearize(loop, x).second(scalar(1.0))), slope, 1e-14);
+  EXPECT_NEAR(value(grad(loop)(x)), slope, 1e-14);
+}
+
+// ---- while_loop with max_steps: reverse mode too.
+
+Tensor squared_until(Tensor limit, Tensor x, int64_t max_steps) {
+  return while_loop([&](Tensor y) { return y < limit; }, [](Tensor y) { return y * y; }, x,
+                    {.max_steps = max_steps});
+}
+
+TEST(BoundedWhile, HasGradientsOfAnyOrder) {
+  const auto f = [](Tensor x) { return squared_until(scalar(100.0), x, 10); };  // x^16 at 1.5
+  const Tensor x = scalar(1.5);
+  EXPECT_NEAR(value(grad(f)(x)), 16 * std::pow(1.5, 15), 1e-9);
+  EXPECT_NEAR(value(grad(grad(f))(x)), 16 * 15 * std::pow(1.5, 14), 1e-8);
+  check_grads(f, std::tuple(x), {.order = 2});
+}
+
+TEST(BoundedWhile, EndsWithItsSteps) {
+  const auto f = [](int64_t steps) {
+    return [=](Tensor x) { return squared_until(scalar(1e300), x, steps); };
+  };
+  EXPECT_EQ(value(grad(f(0))(scalar(3.0))), 1);
+  EXPECT_EQ(value(grad(f(1))(scalar(3.0))), 6);
+  EXPECT_EQ(value(grad(f(2))(scalar(3.0))), 108);
+}
+
+TEST(BoundedWhile, EachLaneOfAMapHasItsOwnSteps) {
+  const auto f = [](Tensor x) {
+    return sum(map([](Tensor v) { return squared_until(scalar(100.0), v, 10); }, x));
+  };
+  EXPECT_THAT(values(grad(f)(array<double>({2, 50, 1000}))),
+              Pointwise(DoubleNear(1e-9), std::vector<double>{8 * 128, 100, 1}));
+}
+
+TEST(BoundedWhile, WhatItsFunctionsCaptureHasGradients) {
+  // Newton's iteration for the root of a: its slope is that of the root where it has converged.
+  const auto root = [](Tensor a) {
+    return while_loop([&](Tensor y) { return abs(y * y - a) > 1e-13 * a; },
+                      [&](Tensor y) { return (y + a / y) * 0.5; }, a, {.max_steps = 60});
+  };
+  EXPECT_NEAR(value(grad(root)(scalar(2.0))), 0.5 / std::sqrt(2.0), 1e-9);
+}
+
+TEST(BoundedWhile, StepsBehindTheEndAreNotComputed) {
+  // One more step would be the root of a negative number: NaN times 0 is NaN.
+  const auto f = [](Tensor x) {
+    return while_loop([](Tensor y) { return y > 0.5; }, [](Tensor y) { return sqrt(y - 0.5); }, x,
+                      {.max_steps = 30});
+  };
+  const double y = value(f(scalar(0.75)));
+  EXPECT_EQ(y, 0.5);
+  EXPECT_EQ(value(grad(f)(scalar(0.75))), 1);
+}
+
 }  // namespace
 }  // namespace heddle

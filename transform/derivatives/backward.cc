@@ -100,8 +100,8 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
     case Opcode::kWhile:
       return without_transpose(
           instruction,
-          "the number of its steps is not known before it runs; use scan, fori_loop between C++ "
-          "integers, or forward mode (jvp)");
+          "the number of its steps is not known before it runs; write while_loop(.., {.max_steps = "
+          "n}), use scan or fori_loop between C++ integers, or forward mode (jvp)");
     default: break;
   }
   const hlo::Derivative derivative = hlo::derivative_of(instruction.opcode);

@@ -7,14 +7,18 @@
 //   ys, rs, h = scan(xs, h0)                             rs: what the tangents of a step read
 //   dys, dh   = scan(xs, rs, dxs, invariants, dh0)       linear in dxs and dh0
 //
+// A while whose greatest number of steps is known is, apart, such a scan.
+//
 // What the tangents read of xs is read from xs again; what does not change from step to step is
 // computed once, before the loop; an output of the loop is not kept twice.
 #include <algorithm>
 #include <map>
 
+#include "heddle/base/strings.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/scan_parts.h"
+#include "heddle/transform/trip_count.h"
 
 namespace heddle::transform {
 
@@ -365,12 +369,15 @@ class WhileJvp {
   StatusOr<Duals> run() {
     Duals plain = forward_.plain(graph_, loop_, {loop_.shape}, state_);
     if (const Status why = reason_in(state_); !why.ok()) return poisoned(std::move(plain), why);
+    const std::optional<int64_t> most = greatest_trip_count(loop_);
+    if (forward_.mode_ == Mode::kApart && most) return as_scan(*most);
     HEDDLE_RETURN_IF_ERROR(write_body());
     if (!poison_.ok()) return poisoned(std::move(plain), poison_);
     HEDDLE_RETURN_IF_ERROR(write_condition());
     Values start = tuple_of(state_);
-    const Values all = flattened(
-        graph_, graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_}));
+    Value made = graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_});
+    if (most) made = graph_.with_frontend_attributes(made, {{kMaxSteps, base::cat(*most)}});
+    const Values all = flattened(graph_, made);
     // Apart, the values are those of the loop without tangents.
     Duals out = forward_.mode_ == Mode::kApart ? plain : Duals(plain.size());
     size_t next = state_.size();
@@ -429,6 +436,43 @@ class WhileJvp {
     HEDDLE_ASSIGN_OR_RETURN(const Duals result, forward_.run(condition, condition_, state));
     condition_id_ = std::move(condition).finish_with(result[0].x);
     return {};
+  }
+
+  // scan of `most` steps: state = condition(state) ? body(state) : state. It has a transpose: how
+  // much it keeps is known. A step behind the loop's end does no work, there and back.
+  StatusOr<Duals> as_scan(int64_t most) {
+    Writer& writer = forward_.source_.into();
+    const ComputationId body = forward_.source_.called(loop_.called[0]);
+    const ComputationId condition = forward_.source_.called(loop_.called[1]);
+    Graph same(writer, body_.name + ".done");
+    const ComputationId done = std::move(same).finish_with(same.parameter(loop_.shape));
+    const Value counter = counter_input(graph_, /*dimension=*/0, most);
+
+    Graph step(writer, body_.name + ".step");
+    step.parameter(Shape(counter.dtype(), {}));
+    Values state;
+    for (const Dual& each : state_) state.push_back(step.parameter(each.x.shape()));
+    const Value whole = assembled(step, loop_.shape, state);
+    const Value goes_on = step.op(Opcode::kCall, {whole}, hlo::CallAttrs{}, {condition});
+    const Value next = step.op(Opcode::kConditional, {goes_on, whole, whole}, {}, {body, done});
+    const ComputationId step_id = std::move(step).finish(flattened(step, next));
+
+    // A computation of its own, which tells the rule of scan the types of the operands.
+    Graph caller(writer, body_.name + ".scan");
+    Values operands{caller.parameter(counter.shape())};
+    for (const Dual& each : state_) operands.push_back(caller.parameter(each.x.shape()));
+    const Value scan = caller.op(
+        Opcode::kScan, operands,
+        hlo::ScanAttrs{.dimensions = {0}, .num_carries = static_cast<int64_t>(state_.size())},
+        {step_id});
+    const Instruction instruction = caller.at(scan.id());
+    const ComputationId caller_id = std::move(caller).finish_with(scan);
+
+    Source written(writer);
+    Forward forward(written, Mode::kApart);
+    Duals all{{counter}};
+    all.insert(all.end(), state_.begin(), state_.end());
+    return jvp_of_scan(forward, graph_, written.at(caller_id), instruction, all);
   }
 
   Forward& forward_;
