@@ -40,6 +40,7 @@
 #include "heddle/scan/scan.h"
 #include "heddle/scan/searching.h"
 #include "heddle/scan/sets.h"
+#include "heddle/scan/until.h"
 #include "heddle/special/bessel.h"
 #include "heddle/special/combinatorics.h"
 #include "heddle/special/exponential.h"

@@ -93,7 +93,8 @@ constexpr bool is_condition() {
 // init       the first carry; a C++ number is a constant of its type's dtype
 // max_steps  bounds the trips: with n the result is that of n trips at most, and for it the
 //            condition may still be true. 0 gives init. The loop counts its trips in one more
-//            element of its state
+//            element of its state. With it the loop has a reverse derivative, which stacks what n
+//            steps keep
 // returns    the carry for which condition was false; init where it was false at once
 // errors     Error naming the path in the carry and both types; or what the condition returned
 //            instead of pred[]; or a max_steps below 0

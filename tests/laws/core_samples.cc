@@ -344,6 +344,13 @@ std::vector<FunctionSample> loops() {
          auto [count, x] = while_loop(running, next, std::pair(i.position, i.x));
          return Tensors{count, x};
        }},
+      {"scan_until",
+       [](In i) {
+         auto step = [](Tensor c, Tensor x) { return std::pair(c + 1, x); };
+         auto until = [](Tensor c) { return greater(c, 2); };
+         auto found = scan_until(step, until, i.position, i.x);
+         return Tensors{found.carry, found.ys, found.steps};
+       }},
       {"fori_loop",
        [](In i) {
          auto body = [](Tensor, Tensor x) { return x; };
