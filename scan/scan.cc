@@ -1,6 +1,7 @@
 #include "heddle/scan/scan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "heddle/base/counters.h"
@@ -10,6 +11,7 @@
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/run_module.h"
+#include "heddle/transform/derivatives.h"
 
 namespace heddle::scan_internal {
 namespace {
@@ -80,6 +82,11 @@ class Resolver {
       fail("length is ", *options_.length, "; it must be 0 or more");
     if (options_.unroll < 1)
       fail("unroll is ", options_.unroll, "; it must be 1 or more, or ScanOptions::kUnrollAll");
+    if (options_.checkpoint && options_.checkpoint->number() < 1) {
+      const bool is_every = options_.checkpoint->kind() == Checkpoint::Kind::kEvery;
+      fail("checkpoint is ", is_every ? "every(" : "recursive(", options_.checkpoint->number(),
+           "); its number must be 1 or more");
+    }
     if (xs_.leaves.empty() && !options_.length)
       fail("has neither xs nor length; set options.length");
   }
@@ -188,6 +195,19 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
                   check);
 }
 
+// The lengths of blocks, as kBlockLengths has them: those of recursive(3) of 1,000 steps are
+// 100,10. Of rounded roots the greater ones.
+std::string block_lengths(const Checkpoint& checkpoint, int64_t steps) {
+  if (checkpoint.kind() == Checkpoint::Kind::kEvery) return base::cat(checkpoint.number());
+  std::string out;
+  for (int64_t level = checkpoint.number() - 1; level > 0; --level) {
+    const double part = static_cast<double>(level) / static_cast<double>(checkpoint.number());
+    const double length = std::ceil(std::pow(static_cast<double>(steps), part) - 1e-9);
+    base::append(out, out.empty() ? "" : ",", static_cast<int64_t>(length));
+  }
+  return out;
+}
+
 // Records the scan of a body in the running trace. The leaves of init and xs are in it already.
 ScanResult emit_scan(const Setting& setting, const Argument& init, const Argument& xs,
                      const Body& body, const ScanOptions& options, SourceLocation at) {
@@ -198,6 +218,10 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
   if (options.unroll != 1) {  // 0 in HLO: no loop at all
     const bool all = options.unroll == ScanOptions::kUnrollAll;
     attributes.emplace_back("heddle.unroll", base::cat(all ? 0 : int64_t{options.unroll}));
+  }
+  if (options.checkpoint) {
+    attributes.emplace_back(transform::kBlockLengths,
+                            block_lengths(*options.checkpoint, setting.length));
   }
   std::vector<Tensor> all =
       emit_many({.opcode = Opcode::kScan,
@@ -236,8 +260,7 @@ class AtOnce {
 
   ScanResult run() {
     const size_t arguments = buffers_.size();
-    runtime::Device& device =
-        trace_internal::append_buffers(body_->captures, buffers_, what_, at_);
+    runtime::Device& device = trace_internal::append_buffers(body_->captures, buffers_, what_, at_);
     ReadyKey key{.body = body_->fragment,
                  .carries = init_.leaves.size(),
                  .xs = xs_.leaves.size(),

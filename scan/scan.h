@@ -41,12 +41,36 @@ struct Axes {
   friend bool operator==(const Axes&, const Axes&) = default;
 };
 
+// What reverse mode keeps of the steps of a scan: the carries where blocks of steps begin. The rest
+// is computed again on the way back, block by block.
+//
+//   every(k)            blocks of k steps: n / k carries, and what k steps keep
+//   sqrt_steps()        blocks of sqrt(n) steps: for one more run of the steps, sqrt(n) of each
+//   recursive(levels)   blocks of blocks: levels * n^(1/levels) carries, for levels - 1 more runs
+class Checkpoint {
+ public:
+  enum class Kind : uint8_t { kEvery, kRecursive };
+  Checkpoint(Kind kind, base::Int number) : kind_(kind), number_(number) {}
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] int64_t number() const { return number_; }
+  friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
+
+ private:
+  Kind kind_;
+  int64_t number_;
+};
+inline Checkpoint every(base::Int steps) { return {Checkpoint::Kind::kEvery, steps}; }
+inline Checkpoint recursive(base::Int levels) { return {Checkpoint::Kind::kRecursive, levels}; }
+inline Checkpoint sqrt_steps() { return recursive(2); }
+
 struct ScanOptions {
   static constexpr int64_t kUnrollAll = INT64_MAX;
   std::optional<base::Int> length = {};  // needed without xs; with xs it must be their size
   base::Flag reverse = false;  // from the last element to the first; ys land where their x was
   base::Int unroll = 1;        // steps per trip of the loop; kUnrollAll: no loop at all
   Axes axis = 0;               // of xs; ys are stacked along axis 0
+  std::optional<Checkpoint> checkpoint = {};  // of its reverse derivative; unset: all is kept
 };
 
 namespace scan_internal {

@@ -26,6 +26,9 @@ namespace heddle::transform {
 // The frontend attribute of a call of which reverse mode keeps the operands alone: what its
 // tangents read is computed again on the way back.
 inline constexpr std::string_view kCheckpointAttribute = "heddle.checkpoint";
+// The frontend attribute of a scan of which reverse mode keeps the carries where blocks of steps
+// begin: "100,10" has blocks of 100 steps, and while one is computed again blocks of 10 in it.
+inline constexpr std::string_view kBlockLengths = "heddle.checkpoint_every";
 
 // (parameters.., tangents of those in `of`) -> (results.., a tangent of each result). Tangents of
 // results that have none are zeros.

@@ -6,6 +6,9 @@
 // Callees stand before callers, so a callee that is copied has been inlined itself and nothing
 // recurses. The number of instructions may grow exponentially with the depth of calls; past a limit
 // calls stay as they are.
+#include <algorithm>
+
+#include "heddle/transform/derivatives.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -48,8 +51,13 @@ InstructionId inline_body(Rebuilder& to, const Computation& callee, const Instru
   return map[callee.root.value];
 }
 
+// kCheckpointAttribute is for derivatives, which have been taken where calls are inlined.
 bool says_something(const Instruction& call) {
-  return call.extras->sharding.has_value() || !call.extras->frontend_attributes.empty() ||
+  const bool has_attributes =
+      std::ranges::any_of(call.extras->frontend_attributes, [](const auto& attribute) {
+        return attribute.first != kCheckpointAttribute;
+      });
+  return call.extras->sharding.has_value() || has_attributes ||
          !call.extras->backend_config.empty() || !call.extras->control_predecessors.empty();
 }
 

@@ -192,4 +192,23 @@ StatusOr<Duals> Forward::run(Graph& graph, const Computation& computation,
   return values[computation.root.value];
 }
 
+Value or_zeros(Graph& graph, const Dual& dual) {
+  return dual.dx ? dual.dx : graph.zeros(dual.x.shape());
+}
+
+std::vector<bool> tangents_in(std::span<const Dual> duals) {
+  std::vector<bool> out;
+  for (const Dual& dual : duals) out.push_back(bool(dual.dx));
+  return out;
+}
+
+bool widen(std::vector<bool>& carries, std::span<const Dual> after) {
+  bool more = false;
+  for (size_t i = 0; i < carries.size(); ++i) {
+    if (carries[i] || after[i].dx.is_absent()) continue;
+    carries[i] = more = true;
+  }
+  return more;
+}
+
 }  // namespace heddle::transform

@@ -1,4 +1,4 @@
-// Tangents of scan and while. Which carries have tangents is found by a fixpoint: those that start
+// Tangents of scan. Which carries have tangents is found by a fixpoint: those that start
 // with one, and those that a step gives one.
 //
 //   ys, h = scan(xs, h0)                                 together:
@@ -7,18 +7,17 @@
 //   ys, rs, h = scan(xs, h0)                             rs: what the tangents of a step read
 //   dys, dh   = scan(xs, rs, dxs, invariants, dh0)       linear in dxs and dh0
 //
-// A while whose greatest number of steps is known is, apart, such a scan.
-//
 // What the tangents read of xs is read from xs again; what does not change from step to step is
 // computed once, before the loop; an output of the loop is not kept twice.
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/derivative.h"
+#include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/scan_parts.h"
-#include "heddle/transform/trip_count.h"
 
 namespace heddle::transform {
 
@@ -30,40 +29,43 @@ using hlo::Opcode;
 
 namespace {
 
-Value or_zeros(Graph& graph, const Dual& dual) {
-  return dual.dx ? dual.dx : graph.zeros(dual.x.shape());
-}
-
-std::vector<bool> tangents_in(std::span<const Dual> duals) {
-  std::vector<bool> out;
-  for (const Dual& dual : duals) out.push_back(bool(dual.dx));
-  return out;
-}
-
-// Adds the carries that a step gives a tangent. Returns whether there were any.
-bool widen(std::vector<bool>& carries, std::span<const Dual> after) {
-  bool more = false;
-  for (size_t i = 0; i < carries.size(); ++i) {
-    if (carries[i] || after[i].dx.is_absent()) continue;
-    carries[i] = more = true;
-  }
-  return more;
-}
-
 int64_t count(const std::vector<bool>& flags) { return std::ranges::count(flags, true); }
 
 void append(Values& to, const Values& more) { to.insert(to.end(), more.begin(), more.end()); }
 
 Value scan_of(Graph& graph, const Instruction& like, const Values& inputs, const Values& carries,
-              ComputationId body) {
-  Instruction scan = like;
+              ComputationId body, const hlo::FrontendAttributes& attributes) {
   auto attrs = like.attrs.get<hlo::ScanAttrs>();
   attrs.num_carries = static_cast<int64_t>(carries.size());
   Values operands = inputs;
   append(operands, carries);
   const Value made = graph.op(Opcode::kScan, operands, attrs, {body});
-  if (like.extras->frontend_attributes.empty()) return made;
-  return graph.with_frontend_attributes(made, like.extras->frontend_attributes);
+  return attributes.empty() ? made : graph.with_frontend_attributes(made, attributes);
+}
+Value scan_of(Graph& graph, const Instruction& like, const Values& inputs, const Values& carries,
+              ComputationId body) {
+  return scan_of(graph, like, inputs, carries, body, like.extras->frontend_attributes);
+}
+
+// How many steps the blocks of a scan have that its derivative keeps the carries of: those that
+// scan's .checkpoint asks for, the longest first. Those that are no part of the scan are left out.
+std::vector<int64_t> block_lengths(const Instruction& scan, int64_t length) {
+  std::vector<int64_t> lengths;
+  for (const auto& [key, value] : scan.extras->frontend_attributes) {
+    if (key != kBlockLengths) continue;
+    const char* at = value.data();
+    const char* const end = at + value.size();
+    for (int64_t each = 0; at < end; ++at) {  // behind the comma
+      const auto [next, error] = std::from_chars(at, end, each);
+      if (error != std::errc() || (next != end && *next != ',')) return {};
+      if (each >= 1 && each < length) {
+        lengths.push_back(each);
+        length = each;
+      }
+      at = next;
+    }
+  }
+  return lengths;
 }
 
 }  // namespace
@@ -83,6 +85,10 @@ class ScanJvp {
   StatusOr<Duals> run() {
     dx_ = tangents_in(inputs_);
     dh_ = tangents_in(carries_);
+    if (forward_.mode_ == Mode::kApart) {
+      const std::vector<int64_t> lengths = block_lengths(scan_, parts_.length);
+      if (!lengths.empty()) return in_blocks(lengths);
+    }
     HEDDLE_RETURN_IF_ERROR(write_body());
     if (!poison_.ok()) return together_without_tangents();
     return forward_.mode_ == Mode::kTogether ? together() : apart();
@@ -281,6 +287,92 @@ class ScanJvp {
     return out;
   }
 
+  // Of steps first .. first + length - 1 of xs. `attributes` are those of the scan.
+  Values part_of(Graph& graph, const Values& xs, const Values& carries, int64_t first,
+                 int64_t length, ComputationId body, hlo::FrontendAttributes attributes) {
+    Writer& writer = graph.writer();
+    Graph block(writer, body_.name + ".block");
+    Values block_xs, block_carries, given;
+    for (const Value& x : xs) {
+      given.push_back(slice(x, parts_.dimension, first, length));
+      block_xs.push_back(block.parameter(given.back().shape()));
+    }
+    for (const Value& h : carries) block_carries.push_back(block.parameter(h.shape()));
+    append(given, carries);
+    const Value scan = scan_of(block, scan_, block_xs, block_carries, body, std::move(attributes));
+    const ComputationId id = std::move(block).finish(flattened(block, scan));
+    const Value call = graph.op(Opcode::kCall, given, hlo::CallAttrs{}, {id});
+    return graph.elements(
+        graph.with_frontend_attributes(call, {{std::string(kCheckpointAttribute), "nothing"}}));
+  }
+
+  // A scan of checkpointed scans of lengths[0] steps each, and one of what is left. Kept are the
+  // carries where blocks begin; in a block the same is done with the next of the lengths.
+  StatusOr<Duals> in_blocks(const std::vector<int64_t>& lengths) {
+    Writer& writer = forward_.source_.into();
+    const ComputationId body = forward_.source_.called(scan_.called[0]);
+    const int64_t d = parts_.dimension, length = lengths[0], count = parts_.length / length;
+    const int64_t all = count * length;
+    hlo::FrontendAttributes inner;
+    for (const auto& attribute : scan_.extras->frontend_attributes) {
+      if (attribute.first != kBlockLengths) inner.push_back(attribute);
+    }
+    if (lengths.size() > 1)
+      inner.emplace_back(kBlockLengths, base::join(std::span(lengths).subspan(1), ","));
+
+    Graph whole(writer, body_.name + ".blocks");
+    Values xs, carries, ys(parts_.outputs);
+    for (const Dual& x : inputs_) xs.push_back(whole.parameter(x.x.shape()));
+    for (const Dual& h : carries_) carries.push_back(whole.parameter(h.x.shape()));
+    // `made`: the results of a scan of steps that stand behind those before them, or in front.
+    const auto take = [&](const Values& made) {
+      for (size_t i = 0; i < ys.size(); ++i) {
+        if (ys[i].is_absent())
+          ys[i] = made[i];
+        else
+          ys[i] =
+              hlo::concatenate(parts_.reverse ? Values{made[i], ys[i]} : Values{ys[i], made[i]}, d);
+      }
+      carries.assign(made.begin() + static_cast<std::ptrdiff_t>(ys.size()), made.end());
+    };
+    const auto rest = [&] {
+      if (all < parts_.length)
+        take(part_of(whole, xs, carries, all, parts_.length - all, body, inner));
+    };
+    const auto blocks = [&] {
+      Graph step(writer, body_.name + ".step");
+      Values in_blocks, step_xs, step_carries;
+      for (const Value& x : xs) {
+        hlo::Dims sizes = x.sizes();
+        sizes[static_cast<size_t>(d)] = length;
+        step_xs.push_back(step.parameter({x.dtype(), sizes}));
+        sizes.insert(sizes.begin() + d, count);
+        in_blocks.push_back(reshape(hlo::slice(x, d, 0, all), sizes));
+      }
+      for (const Value& h : carries) step_carries.push_back(step.parameter(h.shape()));
+      const ComputationId step_id =
+          std::move(step).finish(part_of(step, step_xs, step_carries, 0, length, body, inner));
+      Values made = flattened(whole, scan_of(whole, scan_, in_blocks, carries, step_id, {}));
+      for (size_t i = 0; i < ys.size(); ++i) {
+        hlo::Dims sizes = made[i].sizes();
+        sizes.erase(sizes.begin() + d);
+        sizes[static_cast<size_t>(d)] = all;
+        made[i] = reshape(made[i], sizes);
+      }
+      take(made);
+    };
+    if (parts_.reverse) rest();
+    blocks();
+    if (!parts_.reverse) rest();
+    append(ys, carries);
+    const ComputationId id = std::move(whole).finish(ys);
+
+    Source written(writer);
+    Duals operands = inputs_;
+    operands.insert(operands.end(), carries_.begin(), carries_.end());
+    return Forward(written, Mode::kApart).run(graph_, written.at(id), operands);
+  }
+
   // The loop of the tangents.
   Duals linear_loop(const Computation& both, const std::vector<InstructionId>& linear_results,
                     const Duals& values) {
@@ -354,140 +446,6 @@ StatusOr<Duals> jvp_of_scan(Forward& forward, Graph& graph, const Computation& c
     return poisoned(std::move(plain), why);
   }
   return ScanJvp(forward, graph, caller, scan, operands).run();
-}
-
-class WhileJvp {
- public:
-  WhileJvp(Forward& forward, Graph& graph, const Instruction& loop, const Duals& operands)
-      : forward_(forward),
-        graph_(graph),
-        loop_(loop),
-        body_(forward.source_.at(loop.called[0])),
-        condition_(forward.source_.at(loop.called[1])),
-        state_(operands) {}
-
-  StatusOr<Duals> run() {
-    Duals plain = forward_.plain(graph_, loop_, {loop_.shape}, state_);
-    if (const Status why = reason_in(state_); !why.ok()) return poisoned(std::move(plain), why);
-    const std::optional<int64_t> most = greatest_trip_count(loop_);
-    if (forward_.mode_ == Mode::kApart && most) return as_scan(*most);
-    HEDDLE_RETURN_IF_ERROR(write_body());
-    if (!poison_.ok()) return poisoned(std::move(plain), poison_);
-    HEDDLE_RETURN_IF_ERROR(write_condition());
-    Values start = tuple_of(state_);
-    Value made = graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_});
-    if (most) made = graph_.with_frontend_attributes(made, {{kMaxSteps, base::cat(*most)}});
-    const Values all = flattened(graph_, made);
-    // Apart, the values are those of the loop without tangents.
-    Duals out = forward_.mode_ == Mode::kApart ? plain : Duals(plain.size());
-    size_t next = state_.size();
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (forward_.mode_ == Mode::kTogether) out[i].x = all[i];
-      if (d_[i]) out[i].dx = all[next++];
-    }
-    return out;
-  }
-
- private:
-  Values tuple_of(const Duals& duals) {
-    Values out;
-    for (const Dual& each : duals) out.push_back(each.x);
-    for (size_t i = 0; i < duals.size(); ++i) {
-      if (d_[i]) out.push_back(or_zeros(graph_, duals[i]));
-    }
-    return out;
-  }
-
-  // The state as a parameter.
-  Duals parameter(Graph& graph) {
-    std::vector<Shape> shapes;
-    for (const Dual& each : state_) shapes.push_back(each.x.shape());
-    for (size_t i = 0; i < d_.size(); ++i) {
-      if (d_[i]) shapes.push_back(shapes[i]);
-    }
-    const Values all = graph.elements(graph.parameter(Shape::tuple(shapes)));
-    Duals out;
-    size_t next = state_.size();
-    for (size_t i = 0; i < d_.size(); ++i) out.push_back({all[i], d_[i] ? all[next++] : Value()});
-    return out;
-  }
-
-  Status write_body() {
-    d_ = tangents_in(state_);
-    while (true) {
-      Graph body(forward_.source_.into(), body_.name);
-      HEDDLE_ASSIGN_OR_RETURN(const Duals after, forward_.run(body, body_, parameter(body)));
-      if (widen(d_, after)) continue;
-      poison_ = reason_in(after);
-      Values all;
-      for (const Dual& each : after) all.push_back(each.x);
-      for (size_t i = 0; i < after.size(); ++i) {
-        if (d_[i]) all.push_back(or_zeros(body, after[i]));
-      }
-      body_id_ = std::move(body).finish(all);
-      return {};
-    }
-  }
-
-  Status write_condition() {
-    Graph condition(forward_.source_.into(), condition_.name);
-    Duals state = parameter(condition);
-    for (Dual& each : state) each.dx = Value();
-    HEDDLE_ASSIGN_OR_RETURN(const Duals result, forward_.run(condition, condition_, state));
-    condition_id_ = std::move(condition).finish_with(result[0].x);
-    return {};
-  }
-
-  // scan of `most` steps: state = condition(state) ? body(state) : state. It has a transpose: how
-  // much it keeps is known. A step behind the loop's end does no work, there and back.
-  StatusOr<Duals> as_scan(int64_t most) {
-    Writer& writer = forward_.source_.into();
-    const ComputationId body = forward_.source_.called(loop_.called[0]);
-    const ComputationId condition = forward_.source_.called(loop_.called[1]);
-    Graph same(writer, body_.name + ".done");
-    const ComputationId done = std::move(same).finish_with(same.parameter(loop_.shape));
-    const Value counter = counter_input(graph_, /*dimension=*/0, most);
-
-    Graph step(writer, body_.name + ".step");
-    step.parameter(Shape(counter.dtype(), {}));
-    Values state;
-    for (const Dual& each : state_) state.push_back(step.parameter(each.x.shape()));
-    const Value whole = assembled(step, loop_.shape, state);
-    const Value goes_on = step.op(Opcode::kCall, {whole}, hlo::CallAttrs{}, {condition});
-    const Value next = step.op(Opcode::kConditional, {goes_on, whole, whole}, {}, {body, done});
-    const ComputationId step_id = std::move(step).finish(flattened(step, next));
-
-    // A computation of its own, which tells the rule of scan the types of the operands.
-    Graph caller(writer, body_.name + ".scan");
-    Values operands{caller.parameter(counter.shape())};
-    for (const Dual& each : state_) operands.push_back(caller.parameter(each.x.shape()));
-    const Value scan = caller.op(
-        Opcode::kScan, operands,
-        hlo::ScanAttrs{.dimensions = {0}, .num_carries = static_cast<int64_t>(state_.size())},
-        {step_id});
-    const Instruction instruction = caller.at(scan.id());
-    const ComputationId caller_id = std::move(caller).finish_with(scan);
-
-    Source written(writer);
-    Forward forward(written, Mode::kApart);
-    Duals all{{counter}};
-    all.insert(all.end(), state_.begin(), state_.end());
-    return jvp_of_scan(forward, graph_, written.at(caller_id), instruction, all);
-  }
-
-  Forward& forward_;
-  Graph& graph_;
-  const Instruction& loop_;
-  Computation body_, condition_;
-  Duals state_;
-  std::vector<bool> d_;
-  ComputationId body_id_, condition_id_;
-  Status poison_;
-};
-
-StatusOr<Duals> jvp_of_while(Forward& forward, Graph& graph, const Instruction& loop,
-                             const Duals& operands) {
-  return WhileJvp(forward, graph, loop, operands).run();
 }
 
 }  // namespace heddle::transform

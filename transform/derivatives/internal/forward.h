@@ -1,6 +1,7 @@
 // The forward pass: a computation's values with their tangents beside them.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "heddle/base/status.h"
@@ -58,6 +59,12 @@ StatusOr<Duals> jvp_of_while(Forward& forward, Graph& graph, const hlo::Instruct
                              const Duals& operands);
 StatusOr<Duals> jvp_of_conditional(Forward& forward, Graph& graph, const hlo::Computation& caller,
                                    const hlo::Instruction& conditional, const Duals& operands);
+
+// The tangent, zeros where it is absent.
+Value or_zeros(Graph& graph, const Dual& dual);
+std::vector<bool> tangents_in(std::span<const Dual> duals);
+// Adds the carries that a step gives a tangent. Returns whether there were any.
+bool widen(std::vector<bool>& carries, std::span<const Dual> after);
 
 // All tangents are errors, for the first reason among the operands.
 Duals poisoned(Duals values, const Status& why);

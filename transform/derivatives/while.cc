@@ -1,0 +1,141 @@
+// Tangents of while: together they are carried beside the values. Apart, the loop is a scan of as
+// many steps as it may make, if that is known, whose tangents have a transpose.
+#include "heddle/base/strings.h"
+#include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/trip_count.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::Opcode;
+
+class WhileJvp {
+ public:
+  WhileJvp(Forward& forward, Graph& graph, const Instruction& loop, const Duals& operands)
+      : forward_(forward),
+        graph_(graph),
+        loop_(loop),
+        body_(forward.source_.at(loop.called[0])),
+        condition_(forward.source_.at(loop.called[1])),
+        state_(operands) {}
+
+  StatusOr<Duals> run() {
+    Duals plain = forward_.plain(graph_, loop_, {loop_.shape}, state_);
+    if (const Status why = reason_in(state_); !why.ok()) return poisoned(std::move(plain), why);
+    const std::optional<int64_t> most = greatest_trip_count(loop_);
+    if (forward_.mode_ == Mode::kApart && most) return as_scan(*most);
+    HEDDLE_RETURN_IF_ERROR(write_body());
+    if (!poison_.ok()) return poisoned(std::move(plain), poison_);
+    HEDDLE_RETURN_IF_ERROR(write_condition());
+    Values start = tuple_of(state_);
+    Value made = graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_});
+    if (most) made = graph_.with_frontend_attributes(made, {{kMaxSteps, base::cat(*most)}});
+    const Values all = flattened(graph_, made);
+    // Apart, the values are those of the loop without tangents.
+    Duals out = forward_.mode_ == Mode::kApart ? plain : Duals(plain.size());
+    size_t next = state_.size();
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (forward_.mode_ == Mode::kTogether) out[i].x = all[i];
+      if (d_[i]) out[i].dx = all[next++];
+    }
+    return out;
+  }
+
+ private:
+  Values tuple_of(const Duals& duals) {
+    Values out;
+    for (const Dual& each : duals) out.push_back(each.x);
+    for (size_t i = 0; i < duals.size(); ++i) {
+      if (d_[i]) out.push_back(or_zeros(graph_, duals[i]));
+    }
+    return out;
+  }
+
+  // The state as a parameter.
+  Duals parameter(Graph& graph) {
+    std::vector<Shape> shapes;
+    for (const Dual& each : state_) shapes.push_back(each.x.shape());
+    for (size_t i = 0; i < d_.size(); ++i) {
+      if (d_[i]) shapes.push_back(shapes[i]);
+    }
+    const Values all = graph.elements(graph.parameter(Shape::tuple(shapes)));
+    Duals out;
+    size_t next = state_.size();
+    for (size_t i = 0; i < d_.size(); ++i) out.push_back({all[i], d_[i] ? all[next++] : Value()});
+    return out;
+  }
+
+  Status write_body() {
+    d_ = tangents_in(state_);
+    while (true) {
+      Graph body(forward_.source_.into(), body_.name);
+      HEDDLE_ASSIGN_OR_RETURN(const Duals after, forward_.run(body, body_, parameter(body)));
+      if (widen(d_, after)) continue;
+      poison_ = reason_in(after);
+      Values all;
+      for (const Dual& each : after) all.push_back(each.x);
+      for (size_t i = 0; i < after.size(); ++i) {
+        if (d_[i]) all.push_back(or_zeros(body, after[i]));
+      }
+      body_id_ = std::move(body).finish(all);
+      return {};
+    }
+  }
+
+  Status write_condition() {
+    Graph condition(forward_.source_.into(), condition_.name);
+    Duals state = parameter(condition);
+    for (Dual& each : state) each.dx = Value();
+    HEDDLE_ASSIGN_OR_RETURN(const Duals result, forward_.run(condition, condition_, state));
+    condition_id_ = std::move(condition).finish_with(result[0].x);
+    return {};
+  }
+
+  // scan of `most` steps: state = condition(state) ? body(state) : state. It has a transpose: how
+  // much it keeps is known. A step behind the loop's end does no work, there and back.
+  StatusOr<Duals> as_scan(int64_t most) {
+    Writer& writer = forward_.source_.into();
+    const ComputationId body = forward_.source_.called(loop_.called[0]);
+    const ComputationId condition = forward_.source_.called(loop_.called[1]);
+    Graph same(writer, body_.name + ".done");
+    const Value state_as_it_is = same.parameter(loop_.shape);
+    const ComputationId done = std::move(same).finish_with(state_as_it_is);
+    Graph step(writer, body_.name + ".step");
+    step.parameter(Shape(s32, {}));  // the counter
+    Values state;
+    for (const Dual& each : state_) state.push_back(step.parameter(each.x.shape()));
+    const Value tuple = assembled(step, loop_.shape, state);
+    const Value goes_on = step.op(Opcode::kCall, {tuple}, hlo::CallAttrs{}, {condition});
+    const Value next = step.op(Opcode::kConditional, {goes_on, tuple, tuple}, {}, {body, done});
+    const ComputationId step_id = std::move(step).finish(flattened(step, next));
+
+    Graph whole(writer, body_.name + ".scan");
+    Values operands{counter_input(whole, /*dimension=*/0, most)};
+    for (const Dual& each : state_) operands.push_back(whole.parameter(each.x.shape()));
+    const Value scan = whole.op(
+        Opcode::kScan, operands,
+        hlo::ScanAttrs{.dimensions = {0}, .num_carries = static_cast<int64_t>(state_.size())},
+        {step_id});
+    const ComputationId id = std::move(whole).finish(flattened(whole, scan));
+    Source written(writer);
+    return Forward(written, Mode::kApart).run(graph_, written.at(id), state_);
+  }
+
+  Forward& forward_;
+  Graph& graph_;
+  const Instruction& loop_;
+  Computation body_, condition_;
+  Duals state_;
+  std::vector<bool> d_;
+  ComputationId body_id_, condition_id_;
+  Status poison_;
+};
+
+StatusOr<Duals> jvp_of_while(Forward& forward, Graph& graph, const Instruction& loop,
+                             const Duals& operands) {
+  return WhileJvp(forward, graph, loop, operands).run();
+}
+
+}  // namespace heddle::transform
