@@ -5,11 +5,13 @@
 
 #include "heddle/base/located_status.h"
 #include "heddle/base/lru.h"
+#include "heddle/grad/internal/traced.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::grad_internal {
@@ -95,34 +97,10 @@ MadePtr find_or_make(Key key, const FlatFunction& fn) {
   return out;
 }
 
-// One trace of the function: its module, the structure of its result, and what it captured.
-struct Trace {
-  Fragment module;
-  TreeSpec spec;
-  std::vector<Shape> results;
-  std::vector<Tensor> captures;
-};
-
 Trace traced(const FlatFunction& fn, const Point& point) {
   std::vector<Shape> shapes;
   for (const Tensor& leaf : point.leaves) shapes.push_back(leaf.shape());
-  Trace out;
-  const auto run = [&](std::span<const Tensor> leaves) {
-    std::vector<TreeSpec> specs;
-    std::vector<Tensor> results = fn.run(leaves, specs);
-    out.spec = specs[0];
-    trace_internal::require_values(
-        fn.what, "result", results, [&] { return out.spec; }, fn.at);
-    return results;
-  };
-  const std::string what(fn.name.empty() ? fn.what : fn.name);
-  trace_internal::Traced trace =
-      trace_internal::trace_flat(what, shapes, run, fn.at, point.leaves, !fn.name.empty());
-  out.results = trace.module.entry_computation().result_shape().elements();
-  out.captures = std::move(trace.captures);
-  bool known = false;
-  out.module = scan_internal::intern(std::move(trace.module), &known);
-  return out;
+  return traced(fn, shapes, point.leaves);
 }
 
 std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragment& module,
@@ -179,6 +157,27 @@ void require_scalar(const FlatFunction& fn, const Trace& trace) {
 }
 
 }  // namespace
+
+Trace traced(const FlatFunction& fn, const std::vector<Shape>& arguments,
+             std::span<const Tensor> like) {
+  Trace out;
+  const auto run = [&](std::span<const Tensor> leaves) {
+    std::vector<TreeSpec> specs;
+    std::vector<Tensor> results = fn.run(leaves, specs);
+    out.spec = specs[0];
+    trace_internal::require_values(
+        fn.what, "result", results, [&] { return out.spec; }, fn.at);
+    return results;
+  };
+  const std::string what(fn.name.empty() ? fn.what : fn.name);
+  trace_internal::Traced trace =
+      trace_internal::trace_flat(what, arguments, run, fn.at, like, !fn.name.empty());
+  out.results = trace.module.entry_computation().result_shape().elements();
+  out.captures = std::move(trace.captures);
+  bool known = false;
+  out.module = scan_internal::intern(std::move(trace.module), &known);
+  return out;
+}
 
 void throw_tangent(std::string_view what, const std::string& unlike, SourceLocation at) {
   throw Error(trace_internal::invalid_argument(what, ": ", unlike, ", as its argument is"), at);
@@ -275,6 +274,12 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point)
 
 std::vector<Tensor> Linear::push(const std::vector<Tensor>& tangents, const TreeSpec& spec) const {
   require_types(state_->what, "tangent", state_->at, tangents, spec, state_->tangents);
+  if (transform::has_custom_pullback(*state_->made->push)) {
+    throw Error(base::unimplemented(state_->what,
+                                    ": a function in it has a custom_vjp, which has "
+                                    "reverse mode only; write a custom_jvp for both"),
+                state_->at);
+  }
   std::vector<Tensor> operands = state_->residuals;
   operands.insert(operands.end(), tangents.begin(), tangents.end());
   return call(state_->what, state_->at, state_->made->push, std::move(operands));

@@ -8,7 +8,6 @@
 // calls stay as they are.
 #include <algorithm>
 
-#include "heddle/transform/derivatives.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -51,11 +50,11 @@ InstructionId inline_body(Rebuilder& to, const Computation& callee, const Instru
   return map[callee.root.value];
 }
 
-// kCheckpointAttribute is for derivatives, which have been taken where calls are inlined.
+// Heddle's own attributes are for derivatives, which have been taken where calls are inlined.
 bool says_something(const Instruction& call) {
   const bool has_attributes =
       std::ranges::any_of(call.extras->frontend_attributes, [](const auto& attribute) {
-        return attribute.first != kCheckpointAttribute;
+        return !attribute.first.starts_with("heddle.");
       });
   return call.extras->sharding.has_value() || has_attributes ||
          !call.extras->backend_config.empty() || !call.extras->control_predecessors.empty();

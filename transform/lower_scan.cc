@@ -16,6 +16,7 @@
 // is written without while.
 #include <algorithm>
 
+#include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/internal/scan_plan.h"
 #include "heddle/transform/internal/scan_sharding.h"
@@ -347,6 +348,8 @@ class ScanRemover {
         auto index = static_cast<size_t>(old.attrs.get<hlo::TupleIndexAttrs>().index);
         to_.replace(i, (*results)[index]);
         keep_name((*results)[index], old);
+      } else if (old.opcode == Opcode::kCustomCall && without_custom_derivative(old)) {
+        to_.replace(i, to_.builder().append(*without_custom_derivative(to_.mapped(i))));
       } else {
         to_.copy(i);
       }

@@ -26,6 +26,9 @@ constexpr Unrecorded kUnrecorded[] = {
     {"device_put", "moves a buffer"},
     {"sharding_of", "says how a buffer lies"},
     {"check_grads", "runs what it checks"},
+    {"every", "says what a derivative keeps"},
+    {"recursive", "says what a derivative keeps"},
+    {"sqrt_steps", "says what a derivative keeps"},
 };
 
 std::vector<FunctionSample> elementwise() {
@@ -411,6 +414,19 @@ std::vector<FunctionSample> derivatives() {
          return Tensors{y, push(i.y)};
        }},
       {"checkpoint", [itself](In i) { return Tensors{checkpoint(itself)(i.x)}; }},
+      {"custom_jvp",
+       [itself](In i) {
+         auto rule = [](std::tuple<Tensor> x, std::tuple<Tensor> dx) {
+           return std::pair(std::get<0>(x) * std::get<0>(x), std::get<0>(x) * std::get<0>(dx));
+         };
+         return Tensors{custom_jvp(itself, rule)(i.x)};
+       }},
+      {"custom_vjp",
+       [itself](In i) {
+         auto forward = [](Tensor x) { return std::pair(x * x, x); };
+         auto backward = [](Tensor x, Tensor ct) { return x * ct; };
+         return Tensors{custom_vjp(itself, forward, backward)(i.x)};
+       }},
       {"stop_gradient", [](In i) { return Tensors{stop_gradient(i.x)}; }},
       {"jacrev", [itself](In i) { return Tensors{jacrev(itself)(i.v)}; }},
       {"jacfwd", [itself](In i) { return Tensors{jacfwd(itself)(i.v)}; }},

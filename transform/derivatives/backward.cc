@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/derivative.h"
+#include "heddle/transform/custom_derivative.h"
 
 namespace heddle::transform {
 
@@ -102,6 +103,10 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
           instruction,
           "the number of its steps is not known before it runs; write while_loop(.., {.max_steps = "
           "n}), use scan or fori_loop between C++ integers, or forward mode (jvp)");
+    case Opcode::kCustomCall:
+      if (is_custom(instruction, kCustomPullback))
+        return transpose_of_pullback(source_, graph, instruction, operands, ct);
+      break;
     default: break;
   }
   const hlo::Derivative derivative = hlo::derivative_of(instruction.opcode);

@@ -1,6 +1,7 @@
 #include "heddle/transform/derivatives/internal/forward.h"
 
 #include "heddle/hlo/derivative.h"
+#include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::transform {
@@ -156,6 +157,10 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
       }
       return out;
     }
+    case Opcode::kCustomCall:
+      if (is_custom(instruction, kCustomJvp) || is_custom(instruction, kCustomVjp))
+        return jvp_of_custom(*this, graph, instruction, shapes, operands);
+      return by_rule(graph, instruction, shapes, operands);
     default: return by_rule(graph, instruction, shapes, operands);
   }
 }

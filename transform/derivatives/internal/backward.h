@@ -50,4 +50,8 @@ StatusOr<Values> transpose_of_conditional(Backward& backward, Graph& graph,
                                           const hlo::Instruction& conditional,
                                           const Values& operands, const Values& ct);
 
+// Of the linear part of a custom_vjp.
+StatusOr<Values> transpose_of_pullback(Source& source, Graph& graph, const hlo::Instruction& call,
+                                       const Values& operands, const Values& ct);
+
 }  // namespace heddle::transform

@@ -36,6 +36,7 @@ class Forward {
   friend class ScanJvp;
   friend class BranchesJvp;
   friend class WhileJvp;
+  friend class CustomRule;
 
   // What an instruction gives, without tangents.
   Duals plain(Graph& graph, const hlo::Instruction& instruction, const std::vector<Shape>& shapes,
@@ -59,6 +60,10 @@ StatusOr<Duals> jvp_of_while(Forward& forward, Graph& graph, const hlo::Instruct
                              const Duals& operands);
 StatusOr<Duals> jvp_of_conditional(Forward& forward, Graph& graph, const hlo::Computation& caller,
                                    const hlo::Instruction& conditional, const Duals& operands);
+
+// Of a function with a custom_jvp or custom_vjp.
+StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const hlo::Instruction& call,
+                              const std::vector<Shape>& shapes, const Duals& operands);
 
 // The tangent, zeros where it is absent.
 Value or_zeros(Graph& graph, const Dual& dual);

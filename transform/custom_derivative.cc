@@ -1,0 +1,59 @@
+#include "heddle/transform/custom_derivative.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace heddle::transform {
+
+using hlo::Instruction;
+using hlo::Opcode;
+
+bool is_custom(const Instruction& instruction, std::string_view target) {
+  return instruction.opcode == Opcode::kCustomCall &&
+         instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target == target;
+}
+
+std::optional<std::vector<size_t>> operand_counts(const Instruction& instruction, size_t numbers) {
+  const std::string& text = instruction.extras->backend_config;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  std::vector<size_t> counts;
+  size_t sum = 0;
+  while (at < end && counts.size() < numbers) {
+    size_t count = 0;
+    const auto [next, error] = std::from_chars(at, end, count);
+    if (error != std::errc() || (next != end && *next != ',')) return std::nullopt;
+    if (count > instruction.operands.size()) return std::nullopt;
+    counts.push_back(count);
+    sum += count;
+    at = next == end ? end : next + 1;
+  }
+  if (at != end || counts.size() != numbers || sum != instruction.operands.size())
+    return std::nullopt;
+  return counts;
+}
+
+std::optional<Instruction> without_custom_derivative(const Instruction& instruction) {
+  const bool is_jvp = is_custom(instruction, kCustomJvp);
+  if (!is_jvp && !is_custom(instruction, kCustomVjp)) return std::nullopt;
+  const auto counts = operand_counts(instruction, is_jvp ? 3 : 4);
+  if (!counts || instruction.called.empty()) return std::nullopt;
+  Instruction call = instruction;
+  call.opcode = Opcode::kCall;
+  call.attrs = hlo::CallAttrs();
+  call.operands.resize((*counts)[0] + (*counts)[1]);
+  call.called.resize(1);
+  call.extras.mutate().backend_config.clear();
+  return call;
+}
+
+bool has_custom_pullback(const hlo::Module& module) {
+  return std::ranges::any_of(module.computations, [](const hlo::Computation& computation) {
+    return std::ranges::any_of(computation.instructions, [](const Instruction& instruction) {
+      return is_custom(instruction, kCustomPullback);
+    });
+  });
+}
+
+}  // namespace heddle::transform

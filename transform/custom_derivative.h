@@ -1,0 +1,49 @@
+// Functions with a derivative that their author wrote. In a traced module they are custom-calls
+// with computations, which derivatives read and `lower-scan` turns into calls:
+//
+//   custom-call(args.., captures..), target heddle.custom_jvp, called = {fn, rule}
+//   custom-call(args.., captures..), target heddle.custom_vjp, called = {fn, forward, backward}
+//
+//   fn(args.., captures of fn)                         -> results..
+//   rule(args.., tangents.., captures of rule)         -> results.., tangents..
+//   forward(args.., captures of forward)               -> results.., residuals..
+//   backward(residuals.., cotangents.., captures of it) -> cotangents of args..
+//
+// All are leaves; integers have tangents and cotangents too, zeros that nobody reads. The
+// backend_config says how many operands are arguments, and how many captures each function has:
+// "2,0,1". Reverse mode writes the linear part of a custom_vjp as
+//
+//   custom-call(residuals.., captures.., tangents..), target heddle.custom_pullback,
+//       called = {backward}
+//
+// of floats alone, whose transpose is `backward`. It has no other meaning: it cannot be run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "heddle/hlo/module.h"
+
+namespace heddle::transform {
+
+inline constexpr std::string_view kCustomJvp = "heddle.custom_jvp";
+inline constexpr std::string_view kCustomVjp = "heddle.custom_vjp";
+inline constexpr std::string_view kCustomPullback = "heddle.custom_pullback";
+
+// Whether an instruction is a custom-call of this target.
+bool is_custom(const hlo::Instruction& instruction, std::string_view target);
+
+// The numbers of its backend_config, if there are as many and they are the number of operands.
+std::optional<std::vector<size_t>> operand_counts(const hlo::Instruction& instruction,
+                                                  size_t numbers);
+
+// A call of the function itself, in place of a custom-call that has a derivative; nothing where an
+// instruction is none.
+std::optional<hlo::Instruction> without_custom_derivative(const hlo::Instruction& instruction);
+
+// Whether a pullback is in the module: its linear part has reverse mode only.
+bool has_custom_pullback(const hlo::Module& module);
+
+}  // namespace heddle::transform

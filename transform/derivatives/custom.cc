@@ -1,0 +1,160 @@
+// Derivatives that the author of a function wrote: custom_jvp and custom_vjp.
+#include "heddle/hlo/derivative.h"
+#include "heddle/transform/custom_derivative.h"
+#include "heddle/transform/derivatives/internal/backward.h"
+#include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/internal/scan_parts.h"
+
+namespace heddle::transform {
+
+using hlo::Instruction;
+
+namespace {
+
+Status refused(const Instruction& call, std::string_view why) {
+  return at_line(base::unimplemented(call.attrs.get<hlo::CustomCallAttrs>().custom_call_target,
+                                     ": has no derivative: ", why),
+                 call);
+}
+
+Status malformed(const Instruction& call) {
+  return refused(call, "its operands are not those that its backend_config says");
+}
+
+}  // namespace
+
+class CustomRule {
+ public:
+  CustomRule(Forward& forward, Graph& graph, const Instruction& call,
+             const std::vector<Shape>& shapes, const Duals& operands)
+      : forward_(forward), graph_(graph), call_(call), shapes_(shapes), operands_(operands) {}
+
+  StatusOr<Duals> run() {
+    const bool is_jvp = is_custom(call_, kCustomJvp);
+    const size_t functions = is_jvp ? 2 : 3;
+    const auto counts = operand_counts(call_, 1 + functions);
+    if (!counts || call_.called.size() != functions || operands_.size() != call_.operands.size())
+      return malformed(call_);
+    counts_ = *counts;
+    if (const Status why = unusable(is_jvp); !why.ok())
+      return poisoned(forward_.plain(graph_, call_, shapes_, operands_), why);
+    return is_jvp ? jvp() : vjp();
+  }
+
+ private:
+  // Why there are no tangents.
+  Status unusable(bool is_jvp) const {
+    if (Status why = reason_in(operands_); !why.ok()) return why;
+    for (size_t i = counts_[0]; i < operands_.size(); ++i) {
+      if (operands_[i].dx)
+        return refused(call_,
+                       "a function of it captures a tensor that has tangents, of which its "
+                       "derivative says nothing; pass it as an argument");
+    }
+    if (is_jvp || forward_.mode_ == Mode::kApart) return {};
+    return refused(call_, "a custom_vjp has reverse mode only; write a custom_jvp for both");
+  }
+
+  // The arguments without tangents, and then `more`, and then the captures of function `number`.
+  Duals arguments(const Values& more, size_t number) const {
+    Duals out;
+    for (size_t i = 0; i < counts_[0]; ++i) out.push_back({operands_[i].x});
+    for (const Value& each : more) out.push_back({each});
+    for (const Value& each : captures(number)) out.push_back({each});
+    return out;
+  }
+  Values captures(size_t number) const {
+    size_t first = counts_[0];
+    for (size_t i = 0; i < number; ++i) first += counts_[1 + i];
+    Values out;
+    for (size_t i = 0; i < counts_[1 + number]; ++i) out.push_back(operands_[first + i].x);
+    return out;
+  }
+
+  StatusOr<Duals> jvp() {
+    Values tangents;
+    for (size_t i = 0; i < counts_[0]; ++i) tangents.push_back(or_zeros(graph_, operands_[i]));
+    HEDDLE_ASSIGN_OR_RETURN(
+        const Duals made,
+        forward_.run(graph_, forward_.source_.at(call_.called[1]), arguments(tangents, 1)));
+    const size_t results = leaf_count(call_.shape);
+    if (made.size() != 2 * results) return malformed(call_);
+    Duals out;
+    for (size_t i = 0; i < results; ++i) {
+      out.push_back({made[i].x});
+      if (hlo::has_tangent(made[i].x.shape())) out.back().dx = made[results + i].x;
+    }
+    return out;
+  }
+
+  StatusOr<Duals> vjp() {
+    HEDDLE_ASSIGN_OR_RETURN(
+        const Duals made,
+        forward_.run(graph_, forward_.source_.at(call_.called[1]), arguments({}, 1)));
+    const std::vector<Shape> results = leaves_of(call_.shape);
+    if (made.size() < results.size()) return malformed(call_);
+    Values given;
+    for (size_t i = results.size(); i < made.size(); ++i) given.push_back(made[i].x);
+    const size_t residuals = given.size();
+    for (const Value& each : captures(2)) given.push_back(each);
+    size_t tangents = 0;
+    for (size_t i = 0; i < counts_[0]; ++i) {
+      if (!hlo::has_tangent(operands_[i].x.shape())) continue;
+      given.push_back(or_zeros(graph_, operands_[i]));
+      ++tangents;
+    }
+    hlo::CustomCallAttrs attrs;
+    attrs.custom_call_target = kCustomPullback;
+    Instruction pullback{.opcode = hlo::Opcode::kCustomCall,
+                         .shape = Shape::tuple(results),
+                         .attrs = std::move(attrs),
+                         .called = {forward_.source_.called(call_.called[2])}};
+    for (const Value& each : given) pullback.operands.push_back(each.id());
+    pullback.at = call_.at;
+    pullback.extras.mutate().backend_config = base::cat(residuals, ",", counts_[3], ",", tangents);
+    const Values linear = graph_.elements(graph_.append(std::move(pullback)));
+    Duals out;
+    for (size_t i = 0; i < results.size(); ++i) {
+      out.push_back({made[i].x});
+      if (hlo::has_tangent(results[i])) out.back().dx = linear[i];
+    }
+    return out;
+  }
+
+  Forward& forward_;
+  Graph& graph_;
+  const Instruction& call_;
+  const std::vector<Shape>& shapes_;
+  const Duals& operands_;
+  std::vector<size_t> counts_;  // arguments, and captures of each function
+};
+
+StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const Instruction& call,
+                              const std::vector<Shape>& shapes, const Duals& operands) {
+  return CustomRule(forward, graph, call, shapes, operands).run();
+}
+
+StatusOr<Values> transpose_of_pullback(Source& source, Graph& graph, const Instruction& call,
+                                       const Values& operands, const Values& ct) {
+  const auto counts = operand_counts(call, 3);
+  if (!counts || call.called.size() != 1) return malformed(call);
+  const auto [residuals, captures, tangents] = std::tuple((*counts)[0], (*counts)[1], (*counts)[2]);
+  const hlo::Computation backward = source.at(call.called[0]);
+  if (backward.parameters.size() != residuals + ct.size() + captures) return malformed(call);
+  PartCopy copy(graph, backward);
+  const auto give = [&](size_t parameter, const Value& value) {
+    copy.give(backward.parameters[parameter],
+              value ? value : graph.zeros(backward.parameter_shape(parameter)));
+  };
+  for (size_t i = 0; i < residuals; ++i) give(i, operands[i]);
+  for (size_t i = 0; i < ct.size(); ++i) give(residuals + i, ct[i]);
+  for (size_t i = 0; i < captures; ++i) give(residuals + ct.size() + i, operands[residuals + i]);
+  Values out(residuals + captures);
+  for (const Value& each : copy.want(returned_values(backward))) {
+    if (hlo::has_tangent(each.shape())) out.push_back(each);
+  }
+  if (out.size() != residuals + captures + tangents) return malformed(call);
+  return out;
+}
+
+}  // namespace heddle::transform
