@@ -219,10 +219,11 @@ Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& op
                                        .base_dilation = strides[i],
                                        .window_reversal = options.transpose_kernel});
   }
-  if (options.padding.rule() == WindowPadding::kExplicit) {
+  const WindowPadding::Rule rule = options.padding.rule();
+  if (rule == WindowPadding::kExplicit || rule == WindowPadding::kEach) {
     trace_internal::set_padding(options.padding, {}, attrs.window.dimensions);
   } else {
-    bool same = options.padding.rule() != WindowPadding::kValid;
+    bool same = rule != WindowPadding::kValid;
     for (hlo::WindowDimension& w : attrs.window.dimensions) set_transposed_padding(w, same);
   }
   trace_internal::require_places("kernel", a.shape(), attrs.dim_labels.input_spatial,

@@ -38,16 +38,18 @@ std::vector<int64_t> ones_or(std::string_view name, const std::vector<int64_t>& 
 
 void set_padding(const WindowPadding& padding, const std::vector<int64_t>& base,
                  std::vector<hlo::WindowDimension>& window) {
-  bool listed = padding.rule() == WindowPadding::kExplicit;
+  const bool for_each = padding.rule() == WindowPadding::kEach;
+  const bool listed = padding.rule() == WindowPadding::kExplicit;
   if (listed && padding.edges().size() != window.size()) {
     refuse("padding has ", padding.edges().size(), " entries; it must have ", window.size(),
            ", one a spatial axis");
   }
   for (size_t i = 0; i < window.size(); ++i) {
     hlo::WindowDimension& w = window[i];
-    if (listed) {
-      w.padding_low = padding.edges()[i].low;
-      w.padding_high = padding.edges()[i].high;
+    if (listed || for_each) {
+      const EdgePadding& edges = padding.edges()[for_each ? 0 : i];
+      w.padding_low = edges.low;
+      w.padding_high = edges.high;
     } else if (padding.rule() != WindowPadding::kValid) {
       if (w.base_dilation != 1) {
         refuse("padding is kSame and x is dilated by ", w.base_dilation,

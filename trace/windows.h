@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,12 +32,15 @@ struct EdgePadding {
 };
 
 // How the edges are padded: kValid not at all; kSame so that there are ceil(n / stride) places,
-// the odd element at the high end (kSameLower: at the low one); or by a list, one entry an axis:
-// {.padding = {{1, 1}, {0, 2}}}.
+// the odd element at the high end (kSameLower: at the low one); by a number, so many at both ends
+// of each axis, {.padding = 1}; or by a list, one entry an axis: {.padding = {{1, 1}, {0, 2}}}.
 class WindowPadding {
  public:
-  enum Rule : uint8_t { kValid, kSame, kSameLower, kExplicit };
+  enum Rule : uint8_t { kValid, kSame, kSameLower, kExplicit, kEach };
   WindowPadding(Rule rule) : rule_(rule) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> WindowPadding(T each)  // implicit: {.padding = 1}
+      : rule_(kEach), edges_(1, EdgePadding{base::Int(each), base::Int(each)}) {}
   WindowPadding(std::initializer_list<EdgePadding> edges) : rule_(kExplicit), edges_(edges) {}
   explicit WindowPadding(std::vector<EdgePadding> edges)
       : rule_(kExplicit), edges_(std::move(edges)) {}

@@ -118,6 +118,10 @@ TEST(Conv, LayoutsNameTheAxes) {
 
 TEST(Conv, SamePaddingGivesOnePlaceAStride) {
   Tensor x = row({1, 2, 3, 4, 5}), kernel = array<float>({1, 1}, {2, 1, 1});
+  EXPECT_EQ(conv(x, kernel, {.padding = 2}).to_vector<float>(),
+            conv(x, kernel, {.padding = {{2, 2}}}).to_vector<float>());
+  EXPECT_EQ(conv_transpose(x, kernel, {.padding = 1}).to_vector<float>(),
+            conv_transpose(x, kernel, {.padding = {{1, 1}}}).to_vector<float>());
   EXPECT_THAT(conv(x, kernel, {.padding = WindowPadding::kSame}).to_vector<float>(),
               ElementsAre(3, 5, 7, 9, 5));  // the odd element at the high end
   EXPECT_THAT(conv(x, kernel, {.padding = WindowPadding::kSameLower}).to_vector<float>(),
