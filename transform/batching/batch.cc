@@ -1,0 +1,237 @@
+#include "heddle/transform/batch.h"
+
+#include <algorithm>
+
+#include "heddle/hlo/op.h"
+#include "heddle/transform/batching/internal/batcher.h"
+#include "heddle/transform/passes.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+
+std::vector<bool> mask_of(const AllLanes& lanes) {
+  std::vector<bool> out;
+  for (const Lanes& each : lanes) out.push_back(each.is_batched);
+  return out;
+}
+
+namespace {
+
+bool is_any_batched(const AllLanes& lanes) {
+  return std::ranges::any_of(lanes, [](const Lanes& each) { return each.is_batched; });
+}
+
+Status without_form(const Instruction& instruction, std::string_view why) {
+  return at_line(base::unimplemented(to_string(instruction.opcode), ": has no batched form: ", why),
+                 instruction);
+}
+
+bool is_dynamic(const Shape& shape) {
+  if (shape.is_tuple()) return std::ranges::any_of(shape.elements(), is_dynamic);
+  return shape.is_dynamic();
+}
+
+}  // namespace
+
+bool Batcher::has_while(ComputationId id) {
+  const auto known = has_while_.find(id);
+  if (known != has_while_.end()) return known->second;
+  const Computation computation = source_.at(id);
+  const bool has = std::ranges::any_of(computation.instructions, [&](const Instruction& each) {
+    return each.opcode == Opcode::kWhile ||
+           std::ranges::any_of(each.called, [&](ComputationId inner) { return has_while(inner); });
+  });
+  has_while_.emplace(id, has);
+  return has;
+}
+
+Shape Batcher::type_of(const Shape& lane, bool is_batched) const {
+  return is_batched ? hlo::with_lanes(lane, size_) : lane;
+}
+
+Value Batcher::full(const Lanes& lanes) const {
+  return lanes.is_batched ? lanes.x : hlo::in_each_lane(lanes.x, size_);
+}
+
+Value Batcher::chosen(const Value& p, const Value& x, const Value& y) const {
+  return hlo::select(hlo::broadcast(p, x.sizes(), {0}), x, y);
+}
+
+AllLanes Batcher::plain(Graph& graph, const Computation& computation,
+                        const Instruction& instruction, const AllLanes& operands) {
+  Values leaves, values;
+  for (const Lanes& operand : operands) leaves.push_back(operand.x);
+  size_t next = 0;
+  for (InstructionId id : instruction.operands) {
+    const Shape& shape = computation.at(id).shape;
+    const size_t count = leaf_count(shape);
+    values.push_back(assembled(graph, shape, std::span(leaves).subspan(next, count)));
+    next += count;
+  }
+  const Value y = copied(graph, instruction, values, source_.called(instruction.called));
+  AllLanes out;
+  for (const Value& leaf : flattened(graph, y)) out.push_back({leaf});
+  return out;
+}
+
+StatusOr<AllLanes> Batcher::by_rule(Graph& graph, const Computation& computation,
+                                    const Instruction& instruction, const AllLanes& operands) {
+  for (InstructionId id : instruction.operands) {
+    const Shape& shape = computation.at(id).shape;
+    if (shape.is_tuple()) return without_form(instruction, "it takes a tuple");
+    if (is_dynamic(shape)) return without_form(instruction, "its sizes are known at run time only");
+  }
+  const hlo::Slot<hlo::BatchFn> rule = hlo::batching_of(instruction.opcode);
+  if (!rule) return without_form(instruction, rule.reason());
+  AllLanes out;
+  if (size_ == 0) {
+    for (const Shape& leaf : leaves_of(instruction.shape))
+      out.push_back({graph.zeros(hlo::with_lanes(leaf, 0)), true});
+    return out;
+  }
+  Instruction of = instruction;
+  of.called = source_.called(instruction.called);
+  auto made = rule.rule()({graph, of, operands, size_});
+  if (!made.ok()) return without_form(instruction, base::message_of(made.status()));
+  for (const Value& value : *made) {
+    for (const Value& leaf : flattened(graph, value)) out.push_back({leaf, leaf.shape().is_array()});
+  }
+  return out;
+}
+
+StatusOr<AllLanes> Batcher::of_call(Graph& graph, const Instruction& call, const AllLanes& operands,
+                                    const Value& active) {
+  const bool has_active = active && has_while(call.called[0]);
+  Values given;
+  for (const Lanes& each : operands) given.push_back(each.x);
+  if (has_active) given.push_back(active);
+  const std::tuple key{call.called[0], mask_of(operands), has_active};
+  auto known = calls_.find(key);
+  if (known == calls_.end()) {
+    const Computation computation = source_.at(call.called[0]);
+    Graph inside(source_.into(), computation.name);
+    AllLanes parameters;
+    for (const Lanes& each : operands)
+      parameters.push_back({inside.parameter(each.x.shape()), each.is_batched});
+    const Value active_inside = has_active ? inside.parameter(active.shape()) : Value();
+    HEDDLE_ASSIGN_OR_RETURN(const AllLanes results,
+                            run(inside, computation, parameters, active_inside));
+    Values values;
+    for (const Lanes& each : results) values.push_back(each.x);
+    const ComputationId id = std::move(inside).finish(values);
+    known = calls_.emplace(key, Called{id, mask_of(results)}).first;
+  }
+  const auto& [id, results] = known->second;
+  Value made = graph.op(Opcode::kCall, given, hlo::CallAttrs{}, {id});
+  const bool is_composite = call.attrs.get<hlo::CallAttrs>().is_composite;
+  if (!is_composite && !call.extras->frontend_attributes.empty())
+    made = graph.with_frontend_attributes(made, call.extras->frontend_attributes);
+  AllLanes out;
+  const Values leaves = flattened(graph, made);
+  for (size_t i = 0; i < leaves.size(); ++i) out.push_back({leaves[i], results[i]});
+  return out;
+}
+
+StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation,
+                                    const Instruction& instruction, const AllLanes& operands,
+                                    const Value& active) {
+  switch (instruction.opcode) {
+    case Opcode::kCall: return of_call(graph, instruction, operands, active);
+    case Opcode::kScan:
+      return batch_of_scan(*this, graph, computation, instruction, operands, active);
+    case Opcode::kWhile: return batch_of_while(*this, graph, instruction, operands, active);
+    case Opcode::kConditional:
+      return batch_of_conditional(*this, graph, computation, instruction, operands, active);
+    case Opcode::kCopy:
+    case Opcode::kOptBarrier: {
+      if (!instruction.shape.is_tuple()) break;
+      Values leaves;
+      for (const Lanes& each : operands) leaves.push_back(each.x);
+      const Value made = graph.op(instruction.opcode, {graph.tuple(leaves)});
+      AllLanes out = operands;
+      const Values now = flattened(graph, made);
+      for (size_t i = 0; i < out.size(); ++i) out[i].x = now[i];
+      return out;
+    }
+    default: break;
+  }
+  return by_rule(graph, computation, instruction, operands);
+}
+
+StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
+                                const AllLanes& parameters, const Value& active) {
+  std::vector<AllLanes> values(computation.instructions.size());
+  const auto part = [](const AllLanes& all, size_t first, size_t count) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return AllLanes(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  size_t next = 0;
+  for (InstructionId id : computation.parameters) {
+    const size_t count = leaf_count(computation.at(id).shape);
+    values[id.value] = part(parameters, next, count);
+    next += count;
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Instruction& instruction = computation.instructions[i];
+    if (instruction.opcode == Opcode::kParameter) continue;
+    graph.set_location(instruction.at);
+    AllLanes operands;
+    for (InstructionId id : instruction.operands)
+      operands.insert(operands.end(), values[id.value].begin(), values[id.value].end());
+    if (instruction.opcode == Opcode::kTuple) {
+      values[i] = std::move(operands);
+    } else if (instruction.opcode == Opcode::kGetTupleElement) {
+      const Shape& tuple = computation.at(instruction.operands[0]).shape;
+      const int64_t index = instruction.attrs.get<hlo::TupleIndexAttrs>().index;
+      values[i] = part(operands, first_leaf(tuple, index), leaf_count(instruction.shape));
+    } else if (is_any_batched(operands) || (active && instruction.opcode == Opcode::kWhile)) {
+      HEDDLE_ASSIGN_OR_RETURN(values[i],
+                              batched(graph, computation, instruction, operands, active));
+    } else {
+      values[i] = plain(graph, computation, instruction, operands);
+    }
+  }
+  return values[computation.root.value];
+}
+
+StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t size) {
+  Writer writer;
+  const Computation& entry = module.entry_computation();
+  Source source(writer, module);
+  Graph graph(writer, entry.name);
+  AllLanes parameters;
+  for (InstructionId id : entry.parameters) {
+    const std::vector<Shape> leaves = leaves_of(entry.at(id).shape);
+    const bool is_flat = leaves.size() == 1 && !entry.at(id).shape.is_tuple();
+    for (const Shape& leaf : leaves) {
+      const bool is_batched = of[parameters.size()];
+      Instruction parameter = is_flat ? entry.at(id) : Instruction{.opcode = Opcode::kParameter};
+      parameter.attrs =
+          hlo::ParameterAttrs{.number = static_cast<int64_t>(parameters.size())};
+      parameter.shape = is_batched ? hlo::with_lanes(leaf, size) : leaf;
+      if (is_batched && parameter.extras->sharding.has_value())
+        parameter.extras.mutate().sharding.reset();
+      parameters.push_back({graph.append(std::move(parameter)), is_batched});
+    }
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const AllLanes results,
+                          Batcher(source, size).run(graph, entry, parameters, Value()));
+  Values values;
+  for (const Lanes& each : results) values.push_back(each.x);
+  const ComputationId id = std::move(graph).finish(values);
+  HEDDLE_RETURN_IF_ERROR(writer.status());
+  Batch out{std::move(writer).finish(id), mask_of(results)};
+  out.module.name = module.name;
+  // Not simplified: stop_gradient would go, and it counts where the module is differentiated.
+  HEDDLE_ASSIGN_OR_RETURN(out.module, merge_equal(out.module));
+  HEDDLE_ASSIGN_OR_RETURN(out.module, remove_unused(out.module));
+  return out;
+}
+
+}  // namespace heddle::transform
