@@ -18,7 +18,8 @@ Values starts_with_zero(const BatchArgs& b, size_t first) {
   Values starts;
   for (const Lanes& each : b.x.subspan(first)) starts.push_back(each.x);
   if (starts.empty()) return {b.graph.number(s32, 0)};
-  if (starts[0].rank() == 1) return {concatenate({reshape(starts[0].number(0), {1}), starts[0]}, 0)};
+  if (starts[0].rank() == 1)
+    return {concatenate({reshape(starts[0].number(0), {1}), starts[0]}, 0)};
   starts.insert(starts.begin(), starts[0].number(0));
   return starts;
 }
@@ -136,8 +137,7 @@ StatusOr<Values> batch_scatter(const BatchArgs& b) {
   } else {
     attrs.update_window_dims = shifted(attrs.update_window_dims);
     attrs.input_batching_dims.insert(attrs.input_batching_dims.begin(), 0);
-    attrs.scatter_indices_batching_dims =
-        shifted_behind_lanes(attrs.scatter_indices_batching_dims);
+    attrs.scatter_indices_batching_dims = shifted_behind_lanes(attrs.scatter_indices_batching_dims);
     ++attrs.index_vector_dim;
     attrs.indices_are_sorted = false;
   }

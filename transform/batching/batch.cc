@@ -43,12 +43,15 @@ bool Batcher::has_while(ComputationId id) {
   const auto known = has_while_.find(id);
   if (known != has_while_.end()) return known->second;
   const Computation computation = source_.at(id);
-  const bool has = std::ranges::any_of(computation.instructions, [&](const Instruction& each) {
-    return each.opcode == Opcode::kWhile ||
-           std::ranges::any_of(each.called, [&](ComputationId inner) { return has_while(inner); });
-  });
+  const bool has = std::ranges::any_of(computation.instructions,
+                                       [&](const Instruction& each) { return may_not_end(each); });
   has_while_.emplace(id, has);
   return has;
+}
+
+bool Batcher::may_not_end(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kWhile ||
+         std::ranges::any_of(instruction.called, [&](ComputationId id) { return has_while(id); });
 }
 
 Shape Batcher::type_of(const Shape& lane, bool is_batched) const {
@@ -100,7 +103,8 @@ StatusOr<AllLanes> Batcher::by_rule(Graph& graph, const Computation& computation
   auto made = rule.rule()({graph, of, operands, size_});
   if (!made.ok()) return without_form(instruction, base::message_of(made.status()));
   for (const Value& value : *made) {
-    for (const Value& leaf : flattened(graph, value)) out.push_back({leaf, leaf.shape().is_array()});
+    for (const Value& leaf : flattened(graph, value))
+      out.push_back({leaf, leaf.shape().is_array()});
   }
   return out;
 }
@@ -190,7 +194,7 @@ StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
       const Shape& tuple = computation.at(instruction.operands[0]).shape;
       const int64_t index = instruction.attrs.get<hlo::TupleIndexAttrs>().index;
       values[i] = part(operands, first_leaf(tuple, index), leaf_count(instruction.shape));
-    } else if (is_any_batched(operands) || (active && instruction.opcode == Opcode::kWhile)) {
+    } else if (is_any_batched(operands) || (active && may_not_end(instruction))) {
       HEDDLE_ASSIGN_OR_RETURN(values[i],
                               batched(graph, computation, instruction, operands, active));
     } else {
@@ -212,8 +216,7 @@ StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t
     for (const Shape& leaf : leaves) {
       const bool is_batched = of[parameters.size()];
       Instruction parameter = is_flat ? entry.at(id) : Instruction{.opcode = Opcode::kParameter};
-      parameter.attrs =
-          hlo::ParameterAttrs{.number = static_cast<int64_t>(parameters.size())};
+      parameter.attrs = hlo::ParameterAttrs{.number = static_cast<int64_t>(parameters.size())};
       parameter.shape = is_batched ? hlo::with_lanes(leaf, size) : leaf;
       if (is_batched && parameter.extras->sharding.has_value())
         parameter.extras.mutate().sharding.reset();

@@ -98,8 +98,8 @@ class BranchesBatch {
     for (size_t b = branches_.size() - 1; b-- > 0;) {
       for (size_t i = 0; i < out.size(); ++i) {
         if (all[b][i].x.id() == out[i].x.id() || !out[i].x.shape().is_array()) continue;
-        out[i] = {
-            batcher_.chosen(is_taken[b], batcher_.full(all[b][i]), batcher_.full(out[i])), true};
+        out[i] = {batcher_.chosen(is_taken[b], batcher_.full(all[b][i]), batcher_.full(out[i])),
+                  true};
       }
     }
     return out;

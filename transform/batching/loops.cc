@@ -184,8 +184,7 @@ class WhileBatch {
     if (has_on_) shapes.push_back(batcher_.active_type());
     const Values all = graph.elements(graph.parameter(Shape::tuple(shapes)));
     State out;
-    for (size_t i = 0; i < types_.size(); ++i)
-      out.leaves.push_back({all[i], bool(is_batched_[i])});
+    for (size_t i = 0; i < types_.size(); ++i) out.leaves.push_back({all[i], bool(is_batched_[i])});
     if (has_on_) out.on = all.back();
     return out;
   }

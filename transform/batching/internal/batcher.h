@@ -41,6 +41,8 @@ class Batcher {
   [[nodiscard]] Value chosen(const Value& p, const Value& x, const Value& y) const;
 
  private:
+  // Where no lane wants it, as much as where one does.
+  bool may_not_end(const hlo::Instruction& instruction);
   StatusOr<AllLanes> batched(Graph& graph, const hlo::Computation& computation,
                              const hlo::Instruction& instruction, const AllLanes& operands,
                              const Value& active);

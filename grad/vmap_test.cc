@@ -1,0 +1,199 @@
+#include "heddle/grad/vmap.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/base/counters.h"
+#include "heddle/grad/jacobian.h"
+#include "heddle/scan/associative.h"
+#include "heddle/scan/cond.h"
+#include "heddle/scan/loops.h"
+#include "heddle/trace/aliases.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/exchange.h"
+#include "heddle/trace/formulas.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/ordering.h"
+#include "heddle/trace/program.h"
+#include "heddle/trace/sequences.h"
+
+namespace heddle {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pointwise;
+
+std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
+
+template <class Fn>
+std::string error_of(Fn&& fn) {
+  try {
+    fn();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+// Numbers in -1 .. 1 without order.
+Tensor some(std::vector<int64_t> sizes, double seed = 0) {
+  int64_t count = 1;
+  for (int64_t n : sizes) count *= n;
+  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
+}
+
+// fn of each example along axis 0, one after another.
+template <class Fn, class... Args>
+Tensor one_by_one(const Fn& fn, int64_t count, const Args&... args) {
+  std::vector<Tensor> all;
+  for (int64_t i = 0; i < count; ++i) all.push_back(fn(args[i]...));
+  return stack(all, 0);
+}
+
+void expect_same(const Tensor& have, const Tensor& want) {
+  ASSERT_EQ(have.shape(), want.shape());
+  EXPECT_THAT(values(have), Pointwise(DoubleNear(1e-12), values(want)));
+}
+
+struct Layer {
+  Tensor w;
+  Tensor b;
+  static constexpr auto kFields = fields(field("w", &Layer::w), field("b", &Layer::b));
+};
+
+TEST(Vmap, DoesEachExample) {
+  auto f = [](Tensor a, Tensor b) { return sum(a * b) + max(a); };
+  const Tensor a = some({4, 3}), b = some({4, 3}, 1);
+  expect_same(vmap(f)(a, b), one_by_one(f, 4, a, b));
+}
+
+TEST(Vmap, SharesWhatHasNoAxis) {
+  auto f = [](const Layer& l, Tensor x) { return tanh(matmul(x, l.w) + l.b); };
+  const Layer layer{some({3, 2}), some({2})};
+  const Tensor x = some({5, 3});
+  expect_same(vmap(f, {.in_axes = {kNoAxis, 0}})(layer, x), f(layer, x));
+}
+
+TEST(Vmap, TakesExamplesFromAndPutsThemAtAnyAxis) {
+  auto f = [](Tensor x, Tensor y) { return std::pair(matmul(x, y), y * 2.0); };
+  const Tensor x = some({2, 3, 5}), y = some({3, 5});  // 5 examples of [2,3] and [3]
+  const auto [xy, doubled] = vmap(f, {.in_axes = -1, .out_axes = {1, 0}})(x, y);
+  EXPECT_EQ(xy.shape(), Shape(f64, {2, 5}));
+  expect_same(xy, einsum("ijk,jk->ik", x, y));
+  expect_same(doubled, transpose(y) * 2.0);
+}
+
+TEST(Vmap, GivesWhatDoesNotDependOnTheExampleOnce) {
+  auto f = [](Tensor x, Tensor w) { return std::pair(x + w, w * 2.0); };
+  const auto [xs, w] =
+      vmap(f, {.in_axes = {0, kNoAxis}, .out_axes = {0, kNoAxis}})(some({3}), some({}));
+  EXPECT_EQ(xs.shape(), Shape(f64, {3}));
+  EXPECT_EQ(w.shape(), Shape(f64, {}));
+  const Tensor repeated = vmap([](Tensor) { return arange(2, f64); })(some({3}));
+  EXPECT_THAT(values(repeated), ElementsAre(0, 1, 0, 1, 0, 1));
+}
+
+TEST(Vmap, OfItself) {
+  auto dot = [](Tensor a, Tensor b) { return sum(a * b); };
+  auto all = vmap(vmap(dot, {.in_axes = {kNoAxis, 0}}), {.in_axes = {0, kNoAxis}});
+  const Tensor a = some({4, 3}), b = some({5, 3}, 1);
+  expect_same(all(a, b), matmul(a, transpose(b)));
+}
+
+TEST(Vmap, WithoutArgumentsThatHaveAnAxis) {
+  auto f = [](Tensor x) { return x + 1.0; };
+  const Tensor y = vmap(f, {.in_axes = kNoAxis, .axis_size = 3})(some({2}));
+  EXPECT_EQ(y.shape(), Shape(f64, {3, 2}));
+}
+
+TEST(Vmap, OfGradAndGradOfVmap) {
+  auto f = [](Tensor w, Tensor x) { return sum(square(tanh(matmul(x, w)))); };
+  const Tensor w = some({3, 2}), x = some({4, 3}, 1);
+  const Tensor each = vmap(grad(f), {.in_axes = {kNoAxis, 0}})(w, x);  // one a row of x
+  expect_same(each, one_by_one([&](Tensor row) { return grad(f)(w, row); }, 4, x));
+  auto total = [&](Tensor v) { return sum(vmap(f, {.in_axes = {kNoAxis, 0}})(v, x)); };
+  expect_same(grad(total)(w), sum(each, {.axes = 0}));
+}
+
+TEST(Vmap, InAStepAndOfAScan) {
+  auto step = [](Tensor h, Tensor x) {
+    h = tanh(h * 0.5 + x);
+    return std::pair(h, sum(h));
+  };
+  auto run = [&](Tensor h, Tensor xs) { return scan(step, h, xs).second; };
+  const Tensor h = some({4, 2}), xs = some({4, 6, 2}, 1);
+  expect_same(vmap(run)(h, xs), one_by_one(run, 4, h, xs));
+  auto wide = [&](Tensor hs, Tensor x) { return vmap(step, {.in_axes = {0, kNoAxis}})(hs, x); };
+  const auto [last, ys] = scan(wide, h, some({6, 2}, 2));
+  expect_same(transpose(ys), one_by_one(
+                                 [&](Tensor one) {
+                                   return run(one, some({6, 2}, 2));
+                                 },
+                                 4, h));
+}
+
+TEST(Vmap, LanesOfAWhileStopByThemselves) {
+  // Collatz steps to 1.
+  auto steps = [](Tensor n) {
+    using State = std::pair<Tensor, Tensor>;
+    return while_loop([](State s) { return s.first > 1; },
+                      [](State s) {
+                        return State(where(s.first % 2 == 0, s.first / 2, s.first * 3 + 1),
+                                     s.second + 1);
+                      },
+                      State(n, zeros_like(n)))
+        .second;
+  };
+  EXPECT_THAT(vmap(steps)(array<int>({1, 2, 3, 7, 27})).to_vector<int>(),
+              ElementsAre(0, 1, 7, 16, 111));
+}
+
+TEST(Vmap, OfCondSelects) {
+  auto f = [](Tensor p, Tensor x) {
+    return cond(
+        p, [](Tensor v) { return sqrt(v); }, [](Tensor v) { return v * 2.0; }, x);
+  };
+  const Tensor p = array<bool>({true, false, true}), x = array<double>({4, -1, 9});
+  EXPECT_THAT(values(vmap(f)(p, x)), ElementsAre(2, -2, 3));
+}
+
+TEST(Vmap, RunsInATraceAsOneProgram) {
+  auto f = [](Tensor x) { return sum(x * x); };
+  const auto program = trace([&](Tensor x) { return vmap(f)(x); }, placeholder({3, 2}, f64));
+  EXPECT_THAT(values(program(reshape(array<double>({1, 2, 3, 4, 5, 6}), {3, 2}))),
+              ElementsAre(5, 25, 61));
+}
+
+TEST(Vmap, NamesWhatHasNoSuchAxis) {
+  auto f = [](Tensor a, Tensor b) { return a * b; };
+  EXPECT_THAT(error_of([&] { vmap(f)(some({3}), some({4})); }),
+              HasSubstr("vmap: arg1 is f64[4] with 4 examples along axis 0; it must have 3, since "
+                        "arg0 is f64[3] with 3 along axis 0 [vmap_test.cc:"));
+  EXPECT_THAT(error_of([&] { vmap(f)(some({3}), some({})); }),
+              HasSubstr("vmap: arg1 is f64[]; it must have an axis of examples, or kNoAxis in "
+                        "in_axes where all share it"));
+  EXPECT_THAT(error_of([&] { vmap(f, {.in_axes = 1})(some({3}), some({3})); }),
+              HasSubstr("vmap: arg0 is f64[3]; its axis in in_axes is 1, it must be in [-1, 0]"));
+  EXPECT_THAT(error_of([&] { vmap(f, {.in_axes = {0}})(some({3}), some({3})); }),
+              HasSubstr("vmap: in_axes has 1 entry; the function is called with 2 arguments"));
+  EXPECT_THAT(error_of([&] { vmap(f, {.in_axes = kNoAxis})(some({3}), some({3})); }),
+              HasSubstr("vmap: no argument has an axis of examples"));
+  EXPECT_THAT(error_of([&] { vmap(f, {.axis_size = 4})(some({3}), some({3})); }),
+              HasSubstr("arg0 is f64[3] with 3 examples along axis 0; it must have 4, since "
+                        "axis_size is 4"));
+  EXPECT_THAT(error_of([&] { vmap(f, {.out_axes = 2})(some({3}), some({3})); }),
+              HasSubstr("vmap: result is f64[] for each example; its axis in out_axes is 2, it "
+                        "must be in [-1, 0]"));
+  EXPECT_THAT(
+      error_of([&] { vmap(f, {.out_axes = kNoAxis})(some({3}), some({3})); }),
+      HasSubstr("vmap: result is f64[] for each example; it must have an axis in out_axes"));
+  const Layer layer{some({3, 2}), some({2})};
+  EXPECT_THAT(error_of([&] { vmap([](const Layer& l) { return l.w; })(layer); }),
+              HasSubstr("vmap: arg0.b is f64[2] with 2 examples along axis 0; it must have 3"));
+}
+
+}  // namespace
+}  // namespace heddle
