@@ -3,22 +3,30 @@
 
 namespace heddle::hlo {
 
-// A scalar beside arrays (the predicate of select, the bounds of clamp) stays one where all lanes
-// share it; else each lane has its own, at all its elements.
+namespace {
+
+// A scalar that may stand beside arrays and that all lanes share: it stays one.
+bool stays_scalar(const BatchArgs& b, size_t i) {
+  if (b.rank(i) != 0 || b.is_batched(i)) return false;
+  if (b.of.opcode == Opcode::kSelect) return i == 0;
+  if (b.of.opcode == Opcode::kClamp) return i != 1 && !b.is_batched(2 - i);  // both bounds
+  return false;
+}
+
+}  // namespace
+
+// A scalar beside arrays (the predicate of select, the bounds of clamp) stands at all elements of
+// its lane.
 StatusOr<Values> batch_elementwise(const BatchArgs& b) {
-  const Shape result = with_lanes(b.of.shape, b.size);
+  const Dims sizes = with_lanes(b.of.shape, b.size).dimensions();
   Values operands;
   for (size_t i = 0; i < b.x.size(); ++i) {
-    const bool is_scalar = b.rank(i) == 0 && b.x.size() == 3;
-    if (is_scalar && !b.is_batched(i) && b.of.opcode == Opcode::kClamp && i != 1) {
+    if (stays_scalar(b, i))
       operands.push_back(b.x[i].x);
-    } else if (is_scalar && !b.is_batched(i) && b.of.opcode == Opcode::kSelect && i == 0) {
-      operands.push_back(b.x[i].x);
-    } else if (is_scalar && b.is_batched(i) && result.rank() > 1) {
-      operands.push_back(broadcast(b.x[i].x, result.dimensions(), {0}));
-    } else {
+    else if (b.rank(i) == 0)
+      operands.push_back(broadcast(b.x[i].x, sizes, b.is_batched(i) ? Dims{0} : Dims{}));
+    else
       operands.push_back(b.full(i));
-    }
   }
   return b.again(operands);
 }

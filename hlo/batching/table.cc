@@ -152,7 +152,6 @@ Slot<BatchFn> batching_of(Opcode opcode) {
     case Opcode::kDot: return batch_dot;
     case Opcode::kConvolution: return batch_convolution;
 
-    case Opcode::kBitcast:
     case Opcode::kRaggedDot:
     case Opcode::kScaledDot:
     case Opcode::kBatchNormTraining:
@@ -176,6 +175,8 @@ Slot<BatchFn> batching_of(Opcode opcode) {
     case Opcode::kConditional:
     case Opcode::kScan: return kRegion;
 
+    case Opcode::kBitcast:
+      return No{"it reads memory as another type; use reshape or transpose"};
     case Opcode::kDynamicReshape:
     case Opcode::kSetDimensionSize: return kDynamic;
     case Opcode::kRng: return No{"its stream is not specified; use random::uniform"};

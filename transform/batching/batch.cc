@@ -127,18 +127,27 @@ StatusOr<AllLanes> Batcher::of_call(Graph& graph, const Instruction& call, const
     HEDDLE_ASSIGN_OR_RETURN(const AllLanes results,
                             run(inside, computation, parameters, active_inside));
     Values values;
-    for (const Lanes& each : results) values.push_back(each.x);
+    std::vector<size_t> operand_of;
+    for (const Lanes& each : results) {
+      values.push_back(each.x);
+      const auto is_this = [&](const Lanes& one) { return one.x.id() == each.x.id(); };
+      const auto parameter = std::ranges::find_if(parameters, is_this);
+      operand_of.push_back(static_cast<size_t>(parameter - parameters.begin()));
+    }
     const ComputationId id = std::move(inside).finish(values);
-    known = calls_.emplace(key, Called{id, mask_of(results)}).first;
+    known = calls_.emplace(key, Called{id, mask_of(results), std::move(operand_of)}).first;
   }
-  const auto& [id, results] = known->second;
+  const auto& [id, results, operand_of] = known->second;
   Value made = graph.op(Opcode::kCall, given, hlo::CallAttrs{}, {id});
   const bool is_composite = call.attrs.get<hlo::CallAttrs>().is_composite;
   if (!is_composite && !call.extras->frontend_attributes.empty())
     made = graph.with_frontend_attributes(made, call.extras->frontend_attributes);
   AllLanes out;
   const Values leaves = flattened(graph, made);
-  for (size_t i = 0; i < leaves.size(); ++i) out.push_back({leaves[i], results[i]});
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const bool is_operand = operand_of[i] < operands.size();
+    out.push_back(is_operand ? operands[operand_of[i]] : Lanes{leaves[i], results[i]});
+  }
   return out;
 }
 

@@ -57,6 +57,7 @@ class Batcher {
   struct Called {
     hlo::ComputationId id;
     std::vector<bool> results;
+    std::vector<size_t> operand_of;  // by result: which operand it is; beyond them: none
   };
 
   Source& source_;
