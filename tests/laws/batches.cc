@@ -29,15 +29,6 @@ Literal in_lane(const Literal& x, int64_t lane) {
   return out;
 }
 
-Literal stacked(const std::vector<Literal>& lanes) {
-  Literal out =
-      Literal::uninitialised(hlo::with_lanes(lanes[0].shape(), static_cast<int64_t>(lanes.size())));
-  const auto size = static_cast<size_t>(lanes[0].byte_size());
-  for (size_t i = 0; i < lanes.size() && size > 0; ++i)
-    std::memcpy(out.mutable_bytes() + i * size, lanes[i].bytes(), size);
-  return out;
-}
-
 Literal assembled(const Shape& shape, const std::vector<Literal>& leaves, size_t& next) {
   if (!shape.is_tuple()) return leaves[next++];
   std::vector<Literal> elements;
@@ -66,6 +57,15 @@ std::string far_apart_numbers(const Literal& have, const Literal& want, double s
 }
 
 }  // namespace
+
+Literal stacked(const std::vector<Literal>& lanes) {
+  Literal out =
+      Literal::uninitialised(hlo::with_lanes(lanes[0].shape(), static_cast<int64_t>(lanes.size())));
+  const auto size = static_cast<size_t>(lanes[0].byte_size());
+  for (size_t i = 0; i < lanes.size() && size > 0; ++i)
+    std::memcpy(out.mutable_bytes() + i * size, lanes[i].bytes(), size);
+  return out;
+}
 
 std::string far_apart(const Literal& have, const Literal& want, double share) {
   if (!same_type(have.shape(), want.shape()))

@@ -24,9 +24,12 @@ std::vector<InLanes> mixes_of(const std::vector<Literal>& arguments);
 // Leaves as arguments of an entry whose parameters may be tuples.
 std::vector<Literal> as_arguments(const hlo::Module& module, const std::vector<Literal>& leaves);
 
+// Arrays of one type, along a new first axis.
+Literal stacked(const std::vector<Literal>& lanes);
+
 // Empty, or where what the batched module gives is not, lane by lane, what the module gives: `same`
-// compares a result of all lanes. Values are the evaluator's. refused: set where a lane has no
-// value, as of calls of unknown functions.
+// compares a result of all lanes. Values are the evaluator's. Empty where it has none, as of
+// calls of unknown functions.
 using Same = base::FunctionRef<std::string(const Literal& have, const Literal& want)>;
 std::string difference_by_lane(const hlo::Module& module, const transform::Batch& batch,
                                const InLanes& mix, Same same);
