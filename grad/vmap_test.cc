@@ -160,11 +160,89 @@ TEST(Vmap, OfCondSelects) {
   EXPECT_THAT(values(vmap(f)(p, x)), ElementsAre(2, -2, 3));
 }
 
+// The loop ends for numbers above 0 alone.
+Tensor halvings(Tensor x) {
+  using State = std::pair<Tensor, Tensor>;
+  return while_loop([](State s) { return s.first != 0.0; },
+                    [](State s) { return State(floor(s.first / 2.0), s.second + 1); },
+                    State(x, scalar(0)))
+      .second;
+}
+
+TEST(Vmap, ALoopDoesNotWaitForLanesThatDoNotRunIt) {
+  auto f = [](Tensor x) {
+    return cond(
+        x > 0.0, halvings, [](Tensor) { return scalar(-1); }, x);
+  };
+  const Tensor x = array<double>({4, -3, 1, -1});  // of -1 halvings() would not end
+  EXPECT_THAT(vmap(f)(x).to_vector<int>(), ElementsAre(3, -1, 1, -1));
+  EXPECT_THAT(vmap(f)(array<double>({-1, -2})).to_vector<int>(), ElementsAre(-1, -1));
+  // The same behind a scan, in a loop that lanes leave at different steps, and nested.
+  auto many = [&](Tensor start, Tensor n) {
+    using State = std::tuple<Tensor, Tensor, Tensor>;
+    auto step = [&](State s) {
+      auto [i, v, total] = s;
+      auto once = [&](Tensor t, None) { return std::pair(t + halvings(v), None{}); };
+      total = scan(once, total, None{}, {.length = 2}).first;
+      return State(i + 1, v - 2.0, total);
+    };
+    return std::get<2>(while_loop([&](State s) { return std::get<0>(s) < n; }, step,
+                                  State(scalar(0), start, scalar(0))));
+  };
+  const Tensor starts = array<double>({3, 1, 5}), counts = array<int>({2, 1, 2});
+  EXPECT_THAT(vmap(many)(starts, counts).to_vector<int>(), ElementsAre(6, 2, 10));
+}
+
+TEST(Vmap, OfALoopThatAllLanesShareInABranchThatNoneTakes) {
+  auto f = [](Tensor p, Tensor x) {
+    return cond(
+        p, [&] { return halvings(x); }, [] { return scalar(0); });
+  };
+  auto g = vmap(f, {.in_axes = {0, kNoAxis}});
+  EXPECT_THAT(g(array<bool>({false, false}), scalar(-1.0)).to_vector<int>(), ElementsAre(0, 0));
+  EXPECT_THAT(g(array<bool>({false, true}), scalar(5.0)).to_vector<int>(), ElementsAre(0, 3));
+}
+
 TEST(Vmap, RunsInATraceAsOneProgram) {
   auto f = [](Tensor x) { return sum(x * x); };
   const auto program = trace([&](Tensor x) { return vmap(f)(x); }, placeholder({3, 2}, f64));
   EXPECT_THAT(values(program(reshape(array<double>({1, 2, 3, 4, 5, 6}), {3, 2}))),
               ElementsAre(5, 25, 61));
+}
+
+TEST(Vmap, ASecondCallMakesNothing) {
+  auto f = [](Tensor x, Tensor w) { return sum(tanh(matmul(w, x))); };
+  auto g = vmap(f, {.in_axes = {0, kNoAxis}});
+  const Tensor x = some({4, 3}), w = some({3, 3}, 1);
+  (void)values(g(x, w));
+  const Counters before = counters();
+  (void)values(g(x, w));
+  const Counters after = counters();
+  EXPECT_EQ(after.compiles, before.compiles);
+  EXPECT_EQ(after.lowerings, before.lowerings);
+  EXPECT_EQ(after.uploads, before.uploads);
+}
+
+TEST(Vmap, SharedMatricesMakeOneLargerProduct) {
+  auto f = [](Tensor x, Tensor w) { return matmul(x, w); };
+  const auto program = trace(vmap(f, {.in_axes = {0, kNoAxis}}), some({4, 3}), some({3, 2}));
+  EXPECT_THAT(program.hlo_text(), HasSubstr("f64[4,1,2]{2,1,0} dot("));
+  EXPECT_THAT(program.hlo_text(), Not(HasSubstr("f64[4,3,2]")));
+}
+
+TEST(Vmap, OfNoExamples) {
+  auto f = [](Tensor x) { return sum(sin(x)) + max(x); };
+  EXPECT_EQ(vmap(f)(zeros({0, 3}, f64)).shape(), Shape(f64, {0}));
+}
+
+TEST(Vmap, ComposesWithJvpAndHessian) {
+  auto f = [](Tensor x) { return sum(x * x * x); };
+  const Tensor x = some({4, 3}), v = some({4, 3}, 1);
+  const auto [y, dy] = jvp(vmap(f), std::tuple(x), std::tuple(v));
+  expect_same(dy, sum(x * x * v * 3.0, {.axes = 1}));
+  auto along = [&](Tensor a, Tensor b) { return jvp(f, std::tuple(a), std::tuple(b)).second; };
+  expect_same(vmap(along)(x, v), dy);
+  expect_same(vmap(hessian(f))(x), one_by_one(hessian(f), 4, x));
 }
 
 TEST(Vmap, NamesWhatHasNoSuchAxis) {

@@ -13,28 +13,26 @@
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/slot.h"
-#include "heddle/hlo/value.h"
 
 namespace heddle::hlo {
 
-// The values of all lanes: one each, along dimension 0, or one that they share.
-struct Lanes {
-  Value x;
-  bool is_batched = false;
-};
+class Graph;  // hlo/value.h
+class Value;
+using Values = std::vector<Value>;
 
 // What a rule sees of y = op(x). At least one operand is batched.
 struct BatchArgs {
   Graph& graph;
-  const Instruction& of;     // of one lane; what it calls is in this module
-  std::span<const Lanes> x;  // operands, which are arrays or tokens
-  int64_t size;              // how many lanes
+  const Instruction& of;             // of one lane; what it calls is in this module
+  std::span<const Value> x;          // operands, which are arrays or tokens
+  const std::vector<bool>& batched;  // which have one value a lane
+  int64_t size;                      // how many lanes
 
   template <class T>
   [[nodiscard]] const T& attrs() const {
     return of.attrs.get<T>();
   }
-  [[nodiscard]] bool is_batched(size_t i) const { return x[i].is_batched; }
+  [[nodiscard]] bool is_batched(size_t i) const { return batched[i]; }
   // Operand i in one lane.
   [[nodiscard]] Dims sizes(size_t i) const;
   [[nodiscard]] int64_t rank(size_t i) const;
@@ -43,7 +41,7 @@ struct BatchArgs {
   [[nodiscard]] Values all_full() const;
   // The op on operands of all lanes, with other attributes: elements of its result.
   [[nodiscard]] Values again(const Values& operands, Attrs attrs) const;
-  [[nodiscard]] Values again(const Values& operands) const { return again(operands, of.attrs); }
+  [[nodiscard]] Values again(const Values& operands) const;
 };
 
 // The results, one value a lane each. errors: why this instruction has no such form

@@ -72,16 +72,16 @@ class BatchedConvolution {
 
   // More images.
   Values of_images() {
-    const Value image = merged(b_.x[0].x, labels_.input_batch, attrs_.batch_group_count);
-    const Value made = convolved(image, b_.x[1].x, output_batch() * b_.size, output_feature());
+    const Value image = merged(b_.x[0], labels_.input_batch, attrs_.batch_group_count);
+    const Value made = convolved(image, b_.x[1], output_batch() * b_.size, output_feature());
     return {parted(made, labels_.output_batch, 1, b_.size)};
   }
 
   // More features, in each group.
   Values of_kernels() {
     const int64_t groups = std::max(attrs_.feature_group_count, attrs_.batch_group_count);
-    const Value kernel = merged(b_.x[1].x, labels_.kernel_output_feature, groups);
-    const Value made = convolved(b_.x[0].x, kernel, output_batch(), output_feature() * b_.size);
+    const Value kernel = merged(b_.x[1], labels_.kernel_output_feature, groups);
+    const Value made = convolved(b_.x[0], kernel, output_batch(), output_feature() * b_.size);
     return {parted(made, labels_.output_feature, groups, b_.size)};
   }
 
@@ -90,8 +90,8 @@ class BatchedConvolution {
     const bool by_batch = attrs_.batch_group_count > 1;
     (by_batch ? attrs_.batch_group_count : attrs_.feature_group_count) *= b_.size;
     const int64_t grouped = by_batch ? labels_.input_batch : labels_.input_feature;
-    const Value image = merged(b_.x[0].x, grouped, 1);
-    const Value kernel = merged(b_.x[1].x, labels_.kernel_output_feature, 1);
+    const Value image = merged(b_.x[0], grouped, 1);
+    const Value kernel = merged(b_.x[1], labels_.kernel_output_feature, 1);
     const Value made = convolved(image, kernel, output_batch(), output_feature() * b_.size);
     return {parted(made, labels_.output_feature, 1, b_.size)};
   }
@@ -123,7 +123,7 @@ StatusOr<Values> batch_dot(const BatchArgs& b) {
     attrs.lhs_batch_dims.insert(attrs.lhs_batch_dims.begin(), 0);
     attrs.rhs_batch_dims.insert(attrs.rhs_batch_dims.begin(), 0);
   }
-  return Values{moved(dot(b.x[0].x, b.x[1].x, attrs, b.of.shape.dtype()), lanes_at, 0)};
+  return Values{moved(dot(b.x[0], b.x[1], attrs, b.of.shape.dtype()), lanes_at, 0)};
 }
 
 StatusOr<Values> batch_convolution(const BatchArgs& b) { return BatchedConvolution(b).run(); }

@@ -22,9 +22,9 @@ StatusOr<Values> batch_elementwise(const BatchArgs& b) {
   Values operands;
   for (size_t i = 0; i < b.x.size(); ++i) {
     if (stays_scalar(b, i))
-      operands.push_back(b.x[i].x);
+      operands.push_back(b.x[i]);
     else if (b.rank(i) == 0)
-      operands.push_back(broadcast(b.x[i].x, sizes, b.is_batched(i) ? Dims{0} : Dims{}));
+      operands.push_back(broadcast(b.x[i], sizes, b.is_batched(i) ? Dims{0} : Dims{}));
     else
       operands.push_back(b.full(i));
   }

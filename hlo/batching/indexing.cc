@@ -9,14 +9,14 @@ namespace {
 
 // Operands from `first` on: one start a dimension, or one vector of them.
 bool is_start_batched(const BatchArgs& b, size_t first) {
-  const auto starts = b.x.subspan(first);
-  return std::ranges::any_of(starts, [](const Lanes& each) { return each.is_batched; });
+  return std::any_of(b.batched.begin() + static_cast<std::ptrdiff_t>(first), b.batched.end(),
+                     [](bool each) { return each; });
 }
 
 // The starts of one lane with 0 in front, for the dimension of the lanes.
 Values starts_with_zero(const BatchArgs& b, size_t first) {
   Values starts;
-  for (const Lanes& each : b.x.subspan(first)) starts.push_back(each.x);
+  for (const Value& each : b.x.subspan(first)) starts.push_back(each);
   if (starts.empty()) return {b.graph.number(s32, 0)};
   if (starts[0].rank() == 1)
     return {concatenate({reshape(starts[0].number(0), {1}), starts[0]}, 0)};
@@ -72,7 +72,7 @@ StatusOr<Values> batch_dynamic_slice(const BatchArgs& b) {
   Dims all = sizes;
   if (!is_start_batched(b, 1)) {
     all.insert(all.begin(), b.size);
-    return Values{dynamic_slice(b.x[0].x, starts_with_zero(b, 1), all)};
+    return Values{dynamic_slice(b.x[0], starts_with_zero(b, 1), all)};
   }
   GatherAttrs attrs{.offset_dims = counted(1, rank), .index_vector_dim = 1, .slice_sizes = all};
   attrs.start_index_map = counted(b.is_batched(0) ? 1 : 0, rank);
@@ -80,7 +80,7 @@ StatusOr<Values> batch_dynamic_slice(const BatchArgs& b) {
     attrs.operand_batching_dims = attrs.start_indices_batching_dims = {0};
     attrs.slice_sizes.insert(attrs.slice_sizes.begin(), 1);
   }
-  return Values{gather(b.x[0].x, start_matrix(b, 1), attrs)};
+  return Values{gather(b.x[0], start_matrix(b, 1), attrs)};
 }
 
 StatusOr<Values> batch_dynamic_update_slice(const BatchArgs& b) {
@@ -121,7 +121,7 @@ StatusOr<Values> batch_gather(const BatchArgs& b) {
     attrs.start_indices_batching_dims.insert(attrs.start_indices_batching_dims.begin(), 0);
     attrs.slice_sizes.insert(attrs.slice_sizes.begin(), 1);
   }
-  return Values{gather(b.x[0].x, b.x[1].x, attrs)};
+  return Values{gather(b.x[0], b.x[1], attrs)};
 }
 
 StatusOr<Values> batch_scatter(const BatchArgs& b) {
@@ -132,7 +132,7 @@ StatusOr<Values> batch_scatter(const BatchArgs& b) {
   const size_t indices = b.x.size() / 2;
   Values operands = b.all_full();
   if (!b.is_batched(indices)) {
-    operands[indices] = b.x[indices].x;
+    operands[indices] = b.x[indices];
     attrs.update_window_dims = shifted_behind_lanes(attrs.update_window_dims);
   } else {
     attrs.update_window_dims = shifted(attrs.update_window_dims);

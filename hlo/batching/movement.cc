@@ -19,16 +19,16 @@ Dims shifted_behind_lanes(const Dims& dimensions) {
 
 StatusOr<Values> batch_broadcast(const BatchArgs& b) {
   const Dims dimensions = shifted_behind_lanes(b.attrs<DimensionsAttrs>().dimensions);
-  return b.again({b.x[0].x}, DimensionsAttrs{.dimensions = dimensions});
+  return b.again({b.x[0]}, DimensionsAttrs{.dimensions = dimensions});
 }
 
 StatusOr<Values> batch_reshape(const BatchArgs& b) {
-  return Values{reshape(b.x[0].x, with_lanes(b.of.shape, b.size).dimensions())};
+  return Values{reshape(b.x[0], with_lanes(b.of.shape, b.size).dimensions())};
 }
 
 StatusOr<Values> batch_transpose(const BatchArgs& b) {
   const Dims permutation = shifted_behind_lanes(b.attrs<DimensionsAttrs>().dimensions);
-  return Values{transpose(b.x[0].x, permutation)};
+  return Values{transpose(b.x[0], permutation)};
 }
 
 StatusOr<Values> batch_dimensions(const BatchArgs& b) {
@@ -39,7 +39,7 @@ StatusOr<Values> batch_dimensions(const BatchArgs& b) {
 StatusOr<Values> batch_slice(const BatchArgs& b) {
   std::vector<SliceDimension> dimensions = b.attrs<SliceAttrs>().slice;
   dimensions.insert(dimensions.begin(), {.limit = b.size});
-  return Values{slice(b.x[0].x, dimensions)};
+  return Values{slice(b.x[0], dimensions)};
 }
 
 // Where each lane has its own padding, it is put where a mask says.
@@ -47,11 +47,11 @@ StatusOr<Values> batch_pad(const BatchArgs& b) {
   const std::vector<PadDimension>& one = b.attrs<PadAttrs>().padding;
   std::vector<PadDimension> all = one;
   all.insert(all.begin(), PadDimension{});
-  if (!b.is_batched(1)) return Values{pad(b.full(0), b.x[1].x, all)};
+  if (!b.is_batched(1)) return Values{pad(b.full(0), b.x[1], all)};
   const Value padded = pad(b.full(0), all);
   const Value inside = b.graph.full(Shape(pred, b.sizes(0)), 1);
   const Value mask = in_each_lane(pad(inside, one), b.size);
-  return Values{select(mask, padded, broadcast(b.x[1].x, padded.sizes(), {0}))};
+  return Values{select(mask, padded, broadcast(b.x[1], padded.sizes(), {0}))};
 }
 
 StatusOr<Values> batch_dimension_size(const BatchArgs& b) {

@@ -5,12 +5,8 @@
 namespace heddle::hlo {
 namespace {
 
-Shape lane_of(const Lanes& x) {
-  const Shape shape = x.x.shape();
-  if (!x.is_batched) return shape;
-  Dims sizes = shape.dimensions();
-  sizes.erase(sizes.begin());
-  return {shape.dtype(), sizes};
+Shape lane_of(const BatchArgs& b, size_t i) {
+  return b.is_batched(i) ? Shape(b.x[i].dtype(), b.sizes(i)) : b.x[i].shape();
 }
 
 // The op in one lane.
@@ -31,13 +27,13 @@ StatusOr<Values> batch_one_by_one(const BatchArgs& b) {
   Values operands(b.x.size()), inputs, carries, through;
   for (size_t i = 0; i < b.x.size(); ++i) {
     if (!b.is_batched(i)) continue;
-    operands[i] = step.parameter(lane_of(b.x[i]));
-    inputs.push_back(b.x[i].x);
+    operands[i] = step.parameter(lane_of(b, i));
+    inputs.push_back(b.x[i]);
   }
   for (size_t i = 0; i < b.x.size(); ++i) {
     if (b.is_batched(i)) continue;
-    operands[i] = step.parameter(lane_of(b.x[i]));
-    carries.push_back(b.x[i].x);
+    operands[i] = step.parameter(lane_of(b, i));
+    carries.push_back(b.x[i]);
     through.push_back(operands[i]);
   }
   const Value one = once(b, step, operands);

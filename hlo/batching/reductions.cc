@@ -7,14 +7,15 @@
 namespace heddle::hlo {
 namespace {
 
-bool is_any_batched(std::span<const Lanes> x) {
-  return std::ranges::any_of(x, [](const Lanes& each) { return each.is_batched; });
+bool is_any_batched_from(const BatchArgs& b, size_t first) {
+  return std::any_of(b.batched.begin() + static_cast<std::ptrdiff_t>(first), b.batched.end(),
+                     [](bool each) { return each; });
 }
 
 // The inputs with one value a lane, and the initial values as they are.
 Values inputs_full(const BatchArgs& b, size_t inputs) {
   Values out;
-  for (size_t i = 0; i < b.x.size(); ++i) out.push_back(i < inputs ? b.full(i) : b.x[i].x);
+  for (size_t i = 0; i < b.x.size(); ++i) out.push_back(i < inputs ? b.full(i) : b.x[i]);
   return out;
 }
 
@@ -29,14 +30,14 @@ WindowAttrs with_lanes(WindowAttrs attrs, int64_t rank) {
 
 StatusOr<Values> batch_reduce(const BatchArgs& b) {
   const size_t inputs = b.x.size() / 2;
-  if (is_any_batched(b.x.subspan(inputs))) return batch_one_by_one(b);
+  if (is_any_batched_from(b, inputs)) return batch_one_by_one(b);
   const Dims dimensions = shifted(b.attrs<DimensionsAttrs>().dimensions);
   return b.again(inputs_full(b, inputs), DimensionsAttrs{.dimensions = dimensions});
 }
 
 StatusOr<Values> batch_reduce_window(const BatchArgs& b) {
   const size_t inputs = b.x.size() / 2;
-  if (is_any_batched(b.x.subspan(inputs))) return batch_one_by_one(b);
+  if (is_any_batched_from(b, inputs)) return batch_one_by_one(b);
   return b.again(inputs_full(b, inputs), with_lanes(b.attrs<WindowAttrs>(), b.rank(0)));
 }
 

@@ -5,19 +5,18 @@
 namespace heddle::hlo {
 
 Dims BatchArgs::sizes(size_t i) const {
-  Dims sizes = x[i].x.sizes();
+  Dims sizes = x[i].sizes();
   if (is_batched(i)) sizes.erase(sizes.begin());
   return sizes;
 }
-int64_t BatchArgs::rank(size_t i) const { return x[i].x.rank() - (is_batched(i) ? 1 : 0); }
-Value BatchArgs::full(size_t i) const {
-  return is_batched(i) ? x[i].x : in_each_lane(x[i].x, size);
-}
+int64_t BatchArgs::rank(size_t i) const { return x[i].rank() - (is_batched(i) ? 1 : 0); }
+Value BatchArgs::full(size_t i) const { return is_batched(i) ? x[i] : in_each_lane(x[i], size); }
 Values BatchArgs::all_full() const {
   Values out;
   for (size_t i = 0; i < x.size(); ++i) out.push_back(full(i));
   return out;
 }
+Values BatchArgs::again(const Values& operands) const { return again(operands, of.attrs); }
 Values BatchArgs::again(const Values& operands, Attrs attrs) const {
   const Shape shape = with_lanes(of.shape, size);
   const Value made = graph.op(of.opcode, operands, std::move(attrs), of.called, &shape);
@@ -175,8 +174,7 @@ Slot<BatchFn> batching_of(Opcode opcode) {
     case Opcode::kConditional:
     case Opcode::kScan: return kRegion;
 
-    case Opcode::kBitcast:
-      return No{"it reads memory as another type; use reshape or transpose"};
+    case Opcode::kBitcast: return No{"it reads memory as another type; use reshape or transpose"};
     case Opcode::kDynamicReshape:
     case Opcode::kSetDimensionSize: return kDynamic;
     case Opcode::kRng: return No{"its stream is not specified; use random::uniform"};

@@ -63,7 +63,8 @@ TEST(Jax, N044_ACarryThatIsOnlyReadStaysUnbatched) {
   const Tensor n = array<int>({0, 1, 3}), step = array<double>({1, 2});
   EXPECT_THAT(values(g(n, step)), ElementsAre(0, 0, 1, 2, 3, 6));
   // (i, x, step, which lanes go on)
-  EXPECT_THAT(trace(g, n, step).hlo_text(), HasSubstr("(s32[3]{0}, f64[3,2]{1,0}, f64[2]{0}, pred[3]{0}) while("));
+  EXPECT_THAT(trace(g, n, step).hlo_text(),
+              HasSubstr("(s32[3]{0}, f64[3,2]{1,0}, f64[2]{0}, pred[3]{0}) while("));
 }
 
 TEST(Jax, N048_VmapOfWhile) {

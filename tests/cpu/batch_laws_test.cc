@@ -31,16 +31,25 @@ class CpuBatchLaws : public ::testing::TestWithParam<Opcode> {
   void SetUp() override { HEDDLE_NEEDS_CODE_GENERATOR(); }
 };
 
+// Products of complex numbers beyond the range are infinite or NaN as they are grouped.
+bool is_product(Opcode opcode) {
+  return opcode == Opcode::kMultiply || opcode == Opcode::kDot || opcode == Opcode::kConvolution;
+}
+
 // Of element types some: what is done with types is shown where there are no lanes.
-bool is_chosen(const Sample& sample) {
+bool is_chosen(const Sample& sample, Opcode opcode) {
+  for (const Literal& each : sample.arguments) {
+    if (!is_made_of_arrays(each.shape())) return false;
+  }
   if (sample.row->line.find("$t") == std::string_view::npos) return true;
-  return sample.type == f32 || sample.type == s32 || sample.type == c64 || sample.type == pred;
+  if (sample.type == c64) return !is_product(opcode);
+  return sample.type == f32 || sample.type == s32 || sample.type == pred;
 }
 
 TEST_P(CpuBatchLaws, LanesGiveTheEvaluatorsValue) {
   if (is_random(GetParam())) GTEST_SKIP() << "each run draws other numbers";
   for (const Sample& sample : samples_of(GetParam())) {
-    if (!is_chosen(sample)) continue;
+    if (!is_chosen(sample, GetParam())) continue;
     for (const InLanes& mix : mixes_of(sample.arguments)) {
       SCOPED_TRACE(sample.line + " lanes of " + testing::PrintToString(mix.batched));
       const auto batch = transform::batch(sample.module, mix.batched, kLanes);

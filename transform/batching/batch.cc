@@ -100,7 +100,9 @@ StatusOr<AllLanes> Batcher::by_rule(Graph& graph, const Computation& computation
   }
   Instruction of = instruction;
   of.called = source_.called(instruction.called);
-  auto made = rule.rule()({graph, of, operands, size_});
+  Values values;
+  for (const Lanes& each : operands) values.push_back(each.x);
+  auto made = rule.rule()({graph, of, values, mask_of(operands), size_});
   if (!made.ok()) return without_form(instruction, base::message_of(made.status()));
   for (const Value& value : *made) {
     for (const Value& leaf : flattened(graph, value))

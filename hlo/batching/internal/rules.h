@@ -2,6 +2,7 @@
 #pragma once
 
 #include "heddle/hlo/batching.h"
+#include "heddle/hlo/value.h"
 
 namespace heddle::hlo {
 

@@ -11,7 +11,11 @@
 
 namespace heddle::transform {
 
-using hlo::Lanes;
+// The values of all lanes: one each, along dimension 0, or one that they share.
+struct Lanes {
+  Value x;
+  bool is_batched = false;
+};
 using AllLanes = std::vector<Lanes>;
 
 std::vector<bool> mask_of(const AllLanes& lanes);
@@ -22,8 +26,8 @@ class Batcher {
 
   // Writes a computation of the source into the graph, in place of a call of it. Leaf by leaf.
   //
-  // active: pred, one a lane: whether what is written is wanted for the lane. Absent: for all. Loops
-  // do not wait for the other lanes.
+  // active: pred, one a lane: whether what is written is wanted for the lane. Absent: for all.
+  // Loops do not wait for the other lanes.
   // errors: Unimplemented for an op without a batched form
   StatusOr<AllLanes> run(Graph& graph, const hlo::Computation& computation,
                          const AllLanes& parameters, const Value& active);
