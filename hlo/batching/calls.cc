@@ -13,8 +13,17 @@ Shape plain_type(const Shape& shape) {
   return out;
 }
 
+// The lanes are not spread over devices. errors: where the sharding is of a form that is not known
+StatusOr<Sharding> not_spread(Sharding sharding) {
+  if (!sharding.unknown_text.empty() || !sharding.unknown_proto.empty() || !sharding.tuple.empty())
+    return base::unimplemented("its sharding is of a form that is not known");
+  const bool is_tiled = sharding.type == Sharding::Type::kOther;
+  if (is_tiled) sharding.tile_dimensions.insert(sharding.tile_dimensions.begin(), 1);
+  return sharding;
+}
+
 // The call for all lanes, with arrays that have the lanes in front.
-Instruction wider(const BatchArgs& b, const Values& operands) {
+StatusOr<Instruction> wider(const BatchArgs& b, const Values& operands) {
   Instruction now = b.of;
   now.shape = with_lanes(b.of.shape, b.size);
   now.operands.clear();
@@ -22,7 +31,9 @@ Instruction wider(const BatchArgs& b, const Values& operands) {
   now.name.clear();
   InstructionExtras& extras = now.extras.mutate();
   extras.control_predecessors.clear();
-  extras.sharding.reset();
+  if (extras.sharding.has_value()) {
+    HEDDLE_ASSIGN_OR_RETURN(extras.sharding.mutate(), not_spread(*extras.sharding));
+  }
   auto attrs = b.attrs<CustomCallAttrs>();
   attrs.constrain_layout = false;
   attrs.operand_layout_constraints.clear();
@@ -43,18 +54,27 @@ bool takes_lanes(const Instruction& wide, const Values& operands) {
   return check_lapack_call(wide, places).ok();
 }
 
+// How a value lies over devices, and what goes into and out of the part of one device.
+bool is_placement(std::string_view target) {
+  return target == "Sharding" || target == "SPMDFullToShardShape" ||
+         target == "SPMDShardToFullShape";
+}
+
 }  // namespace
 
-// What is known to be one value's copy, such as a mark, is that of all lanes'.
 StatusOr<Values> batch_custom_call(const BatchArgs& b) {
   const auto& attrs = b.attrs<CustomCallAttrs>();
   if (attrs.custom_call_has_side_effect)
     return base::unimplemented("it has an effect, which lanes cannot share");
+  if (is_placement(attrs.custom_call_target)) {
+    HEDDLE_ASSIGN_OR_RETURN(Instruction wide, wider(b, b.all_full()));
+    return elements_of(b.graph, b.graph.append(std::move(wide)));
+  }
+  if (!lapack_name(attrs.custom_call_target)) return batch_one_by_one(b);
   const Values operands = b.all_full();
-  const Instruction wide = wider(b, operands);
-  if (lapack_name(attrs.custom_call_target) && takes_lanes(wide, operands))
-    return elements_of(b.graph, b.graph.append(wide));
-  return batch_one_by_one(b);
+  HEDDLE_ASSIGN_OR_RETURN(Instruction wide, wider(b, operands));
+  if (!takes_lanes(wide, operands)) return batch_one_by_one(b);
+  return elements_of(b.graph, b.graph.append(std::move(wide)));
 }
 
 StatusOr<Values> batch_collective(const BatchArgs& b) {
