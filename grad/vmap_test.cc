@@ -181,9 +181,9 @@ TEST(Vmap, ALoopDoesNotWaitForLanesThatDoNotRunIt) {
   auto many = [&](Tensor start, Tensor n) {
     using State = std::tuple<Tensor, Tensor, Tensor>;
     auto step = [&](State s) {
-      auto [i, v, total] = s;
+      const Tensor i = std::get<0>(s), v = std::get<1>(s);
       auto once = [&](Tensor t, None) { return std::pair(t + halvings(v), None{}); };
-      total = scan(once, total, None{}, {.length = 2}).first;
+      const Tensor total = scan(once, std::get<2>(s), None{}, {.length = 2}).first;
       return State(i + 1, v - 2.0, total);
     };
     return std::get<2>(while_loop([&](State s) { return std::get<0>(s) < n; }, step,
@@ -247,29 +247,29 @@ TEST(Vmap, ComposesWithJvpAndHessian) {
 
 TEST(Vmap, NamesWhatHasNoSuchAxis) {
   auto f = [](Tensor a, Tensor b) { return a * b; };
-  EXPECT_THAT(error_of([&] { vmap(f)(some({3}), some({4})); }),
+  EXPECT_THAT(error_of([&] { (void)vmap(f)(some({3}), some({4})); }),
               HasSubstr("vmap: arg1 is f64[4] with 4 examples along axis 0; it must have 3, since "
                         "arg0 is f64[3] with 3 along axis 0 [vmap_test.cc:"));
-  EXPECT_THAT(error_of([&] { vmap(f)(some({3}), some({})); }),
+  EXPECT_THAT(error_of([&] { (void)vmap(f)(some({3}), some({})); }),
               HasSubstr("vmap: arg1 is f64[]; it must have an axis of examples, or kNoAxis in "
                         "in_axes where all share it"));
-  EXPECT_THAT(error_of([&] { vmap(f, {.in_axes = 1})(some({3}), some({3})); }),
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.in_axes = 1})(some({3}), some({3})); }),
               HasSubstr("vmap: arg0 is f64[3]; its axis in in_axes is 1, it must be in [-1, 0]"));
-  EXPECT_THAT(error_of([&] { vmap(f, {.in_axes = {0}})(some({3}), some({3})); }),
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.in_axes = {0}})(some({3}), some({3})); }),
               HasSubstr("vmap: in_axes has 1 entry; the function is called with 2 arguments"));
-  EXPECT_THAT(error_of([&] { vmap(f, {.in_axes = kNoAxis})(some({3}), some({3})); }),
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.in_axes = kNoAxis})(some({3}), some({3})); }),
               HasSubstr("vmap: no argument has an axis of examples"));
-  EXPECT_THAT(error_of([&] { vmap(f, {.axis_size = 4})(some({3}), some({3})); }),
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.axis_size = 4})(some({3}), some({3})); }),
               HasSubstr("arg0 is f64[3] with 3 examples along axis 0; it must have 4, since "
                         "axis_size is 4"));
-  EXPECT_THAT(error_of([&] { vmap(f, {.out_axes = 2})(some({3}), some({3})); }),
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.out_axes = 2})(some({3}), some({3})); }),
               HasSubstr("vmap: result is f64[] for each example; its axis in out_axes is 2, it "
                         "must be in [-1, 0]"));
   EXPECT_THAT(
-      error_of([&] { vmap(f, {.out_axes = kNoAxis})(some({3}), some({3})); }),
+      error_of([&] { (void)vmap(f, {.out_axes = kNoAxis})(some({3}), some({3})); }),
       HasSubstr("vmap: result is f64[] for each example; it must have an axis in out_axes"));
   const Layer layer{some({3, 2}), some({2})};
-  EXPECT_THAT(error_of([&] { vmap([](const Layer& l) { return l.w; })(layer); }),
+  EXPECT_THAT(error_of([&] { (void)vmap([](const Layer& l) { return l.w; })(layer); }),
               HasSubstr("vmap: arg0.b is f64[2] with 2 examples along axis 0; it must have 3"));
 }
 
