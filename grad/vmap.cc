@@ -5,6 +5,7 @@
 
 #include "heddle/base/lru.h"
 #include "heddle/grad/internal/traced.h"
+#include "heddle/trace/collectives.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
@@ -21,6 +22,7 @@ struct Key {
   Fragment of;
   std::vector<bool> batched;
   int64_t size;
+  std::string together;
   friend bool operator==(const Key&, const Key&) = default;
 };
 struct Made {
@@ -51,7 +53,7 @@ MadePtr find_or_make(Key key, const FlatFunction& fn) {
     if (MadePtr* found = cache().made.find(hash, [&](const Key& other) { return other == key; }))
       return *found;
   }
-  auto batch = transform::batch(*key.of, key.batched, key.size);
+  auto batch = transform::batch(*key.of, key.batched, key.size, key.together);
   if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what), fn.at);
   auto out = std::make_shared<const Made>(
       Made{std::make_shared<const hlo::Module>(std::move(batch->module)), batch->results});
@@ -75,11 +77,14 @@ class Vmapped {
   std::pair<std::vector<Tensor>, TreeSpec> run() {
     require_arguments();
     const std::vector<Shape> one = shapes_of_one();
+    const trace_internal::LaneScope scope(options_.axis_name, size_);
     const Trace trace = traced(fn_, one, {});
     std::vector<bool> batched;
     for (const Leaf& leaf : leaves_) batched.push_back(leaf.axis != kNoAxis);
     batched.resize(batched.size() + trace.captures.size());
-    const MadePtr made = find_or_make({trace.module, std::move(batched), size_}, fn_);
+    const MadePtr made = find_or_make(
+        {trace.module, std::move(batched), size_, options_.axis_name.empty() ? "" : scope.mark()},
+        fn_);
     const std::vector<Leaf> results = results_of(trace, *made);
     if (results.empty()) return {{}, trace.spec};
     return {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,6 +27,8 @@ struct VmapOptions {
   Axes in_axes = 0;   // of the arguments: one for all, or one each; of a tree, that of all leaves
   Axes out_axes = 0;  // of the result: one for all, or one for each element of a returned tuple
   std::optional<base::Int> axis_size = {};  // needed where no argument has an axis
+  std::string axis_name = {};               // by which psum(x, "name"), axis_index and others take
+                                            // the examples together (trace/collectives.h)
 };
 
 namespace grad_internal {

@@ -9,6 +9,7 @@
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/aliases.h"
+#include "heddle/trace/collectives.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/exchange.h"
 #include "heddle/trace/formulas.h"
@@ -243,6 +244,61 @@ TEST(Vmap, ComposesWithJvpAndHessian) {
   auto along = [&](Tensor a, Tensor b) { return jvp(f, std::tuple(a), std::tuple(b)).second; };
   expect_same(vmap(along)(x, v), dy);
   expect_same(vmap(hessian(f))(x), one_by_one(hessian(f), 4, x));
+}
+
+TEST(VmapAxis, ExamplesAreTakenTogetherByName) {
+  auto centred = [](Tensor x) { return x - pmean(x, "batch"); };
+  const Tensor x = array<double>({1, 2, 6});
+  EXPECT_THAT(values(vmap(centred, {.axis_name = "batch"})(x)), ElementsAre(-2, -1, 3));
+  auto all = [](Tensor v) {
+    return std::tuple(psum(v, "i"), pmax(v, "i"), pmin(v, "i"), axis_index("i"), all_gather(v, "i"),
+                      psum(scalar(1), "i"));
+  };
+  const VmapOptions options{.out_axes = {kNoAxis, kNoAxis, kNoAxis, 0, kNoAxis, kNoAxis},
+                            .axis_name = "i"};
+  const auto [total, greatest, least, index, gathered, count] = vmap(all, options)(x);
+  EXPECT_EQ(total.item<double>(), 9);
+  EXPECT_EQ(greatest.item<double>(), 6);
+  EXPECT_EQ(least.item<double>(), 1);
+  EXPECT_THAT(index.to_vector<int>(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(values(gathered), ElementsAre(1, 2, 6));
+  EXPECT_EQ(count.item<int>(), 3);
+}
+
+TEST(VmapAxis, EachLevelHasItsOwn) {
+  auto f = [](Tensor x) { return psum(x, "i") * 10.0 + psum(x, "j"); };
+  auto g = vmap(vmap(f, {.axis_name = "j"}), {.axis_name = "i"});
+  const Tensor x = reshape(array<double>({1, 2, 3, 4}), {2, 2});
+  EXPECT_THAT(values(g(x)), ElementsAre(43, 63, 47, 67));
+  auto joined = [](Tensor x) { return all_gather(x, "i") + axis_index("j").astype(f64); };
+  EXPECT_THAT(values(vmap(vmap(joined, {.axis_name = "j"}), {.axis_name = "i"})(x)),
+              ElementsAre(1, 3, 3, 5, 1, 3, 3, 5));
+  auto inner = [](Tensor x) { return psum(x, "i"); };  // of two of one name the nearer
+  auto h = vmap(vmap(inner, {.axis_name = "i"}), {.axis_name = "i"});
+  EXPECT_THAT(values(h(x)), ElementsAre(3, 3, 7, 7));
+}
+
+TEST(VmapAxis, GoesWithDerivativesAndLoops) {
+  auto loss = [](Tensor x) { return square(psum(x, "i") - x); };
+  const Tensor x = array<double>({1, 2, 6});
+  // Of the sum of all losses.
+  auto total = [&](Tensor v) { return sum(vmap(loss, {.axis_name = "i"})(v)); };
+  const std::vector<double> want = values(grad(total)(x));
+  EXPECT_THAT(want, ElementsAre(2 * (7 + 3), 2 * (8 + 3), 2 * (8 + 7)));
+  EXPECT_EQ(values(vmap(grad(loss), {.axis_name = "i"})(x)), want);
+  auto counted = [](Tensor x) {
+    auto step = [](Tensor h, None) { return std::pair(h + psum(h, "i"), None{}); };
+    return scan(step, x, None{}, {.length = 2}).first;
+  };
+  EXPECT_THAT(values(vmap(counted, {.axis_name = "i"})(array<double>({1, 2}))),
+              ElementsAre(1 + 3 + 9, 2 + 3 + 9));
+}
+
+TEST(VmapAxis, OfAnotherNameIsAnError) {
+  auto f = [](Tensor x) { return psum(x, "j"); };
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.axis_name = "i"})(some({3})); }),
+              HasSubstr("psum: is outside of shard_map; only inside does each device have a part "
+                        "of its own (nor is there a vmap around whose axis_name this is)"));
 }
 
 TEST(Vmap, NamesWhatHasNoSuchAxis) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "heddle/base/status.h"
@@ -19,6 +20,12 @@ namespace heddle::hlo {
 class Graph;  // hlo/value.h
 class Value;
 using Values = std::vector<Value>;
+
+// The frontend attribute of what lanes do together: all-reduce and all-gather over the lanes of the
+// vmap that it names, and replica-id, the number of a lane.
+inline constexpr std::string_view kTogetherAttribute = "heddle.lanes";
+// Which vmap; empty where the instruction has no such attribute.
+std::string_view together_along(const Instruction& instruction);
 
 // What a rule sees of y = op(x). At least one operand is batched.
 struct BatchArgs {

@@ -9,6 +9,7 @@
 // Parameters and results are counted by leaves, as in transform/derivatives.h.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "heddle/base/status.h"
@@ -21,7 +22,9 @@ struct Batch {
   std::vector<bool> results;  // which results have one value a lane; the others all share
 };
 
+// together: the name that instructions have which lanes do together (hlo::kTogetherAttribute).
 // errors: Unimplemented that names the op that has no batched form, and its line
-StatusOr<Batch> batch(const hlo::Module& module, const std::vector<bool>& of, int64_t size);
+StatusOr<Batch> batch(const hlo::Module& module, const std::vector<bool>& of, int64_t size,
+                      std::string_view together = {});
 
 }  // namespace heddle::transform

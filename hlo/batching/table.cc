@@ -20,7 +20,16 @@ Values BatchArgs::again(const Values& operands) const { return again(operands, o
 Values BatchArgs::again(const Values& operands, Attrs attrs) const {
   const Shape shape = with_lanes(of.shape, size);
   const Value made = graph.op(of.opcode, operands, std::move(attrs), of.called, &shape);
+  if (!together_along(of).empty())  // of another vmap
+    graph.with_frontend_attributes(made, of.extras->frontend_attributes);
   return made.shape().is_tuple() ? graph.elements(made) : Values{made};
+}
+
+std::string_view together_along(const Instruction& instruction) {
+  for (const auto& [key, value] : instruction.extras->frontend_attributes) {
+    if (key == kTogetherAttribute) return value;
+  }
+  return {};
 }
 
 Shape with_lanes(const Shape& shape, int64_t size) {

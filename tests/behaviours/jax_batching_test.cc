@@ -327,6 +327,18 @@ TEST(Jax, N118_AResultThatPassesThroughStaysUnbatched) {
 
 // H. and J. scan
 
+TEST(Jax, N142_SumsOverANamedAxisInAScan) {
+  auto f = [](Tensor x) {
+    auto step = [](Tensor h, Tensor x) {
+      h = h + psum(x, "i");
+      return std::pair(h, h * x);
+    };
+    return scan(step, zeros_like(x[0]), x).second;
+  };
+  const Tensor x = array<double>({1, 2, 3, 4});  // 2 examples of 2 steps
+  EXPECT_THAT(values(vmap(f, {.axis_name = "i"})(reshape(x, {2, 2}))), ElementsAre(4, 20, 12, 40));
+}
+
 TEST(Jax, N143_ACarryThatIsOnlyReadInAVmappedCond) {
   auto f = [](Tensor p, Tensor x) {
     using Carry = std::pair<Tensor, Tensor>;

@@ -1,6 +1,8 @@
 #include "heddle/transform/batch.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
 #include "heddle/hlo/op.h"
 #include "heddle/transform/batching/internal/batcher.h"
@@ -52,6 +54,59 @@ bool Batcher::has_while(ComputationId id) {
 bool Batcher::may_not_end(const Instruction& instruction) {
   return instruction.opcode == Opcode::kWhile ||
          std::ranges::any_of(instruction.called, [&](ComputationId id) { return has_while(id); });
+}
+
+bool Batcher::is_together(const Instruction& instruction) {
+  if (together_.empty()) return false;
+  if (hlo::together_along(instruction) == together_) return true;
+  return std::ranges::any_of(instruction.called, [&](ComputationId id) {
+    const auto known = has_together_.find(id);
+    if (known != has_together_.end()) return known->second;
+    const Computation computation = source_.at(id);
+    const bool has = std::ranges::any_of(
+        computation.instructions, [&](const Instruction& each) { return is_together(each); });
+    return has_together_[id] = has;
+  });
+}
+
+namespace {
+
+// What leaves the other operand as it is.
+Literal neutral(const Computation& combiner, DType dtype) {
+  const int64_t bits = bit_width(dtype);
+  const int64_t least = is_signed(dtype) ? INT64_MIN >> (64 - bits) : 0;
+  const int64_t greatest = is_signed(dtype) ? -(least + 1)
+                           : bits == 64     ? -1
+                                            : (int64_t{1} << bits) - 1;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool is_float = is_floating(dtype);
+  switch (combiner.root_instruction().opcode) {
+    case Opcode::kMultiply: return Literal::scalar(dtype, int64_t{1});
+    case Opcode::kMaximum:
+      return is_float ? Literal::scalar(dtype, -kInfinity) : Literal::scalar(dtype, least);
+    case Opcode::kMinimum:
+      return is_float ? Literal::scalar(dtype, kInfinity) : Literal::scalar(dtype, greatest);
+    default: return Literal::scalar(dtype, int64_t{0});
+  }
+}
+
+}  // namespace
+
+Lanes Batcher::together(Graph& graph, const Instruction& instruction, const AllLanes& operands) {
+  if (instruction.opcode == Opcode::kReplicaId)
+    return {graph.iota({size_}, 0, instruction.shape.dtype()), true};
+  const Value x = full(operands[0]);
+  if (instruction.opcode == Opcode::kAllReduce) {
+    const Literal start = neutral(source_.at(instruction.called[0]), x.dtype());
+    return {graph.op(Opcode::kReduce, {x, graph.constant(start)},
+                     hlo::DimensionsAttrs{.dimensions = {0}}, source_.called(instruction.called))};
+  }
+  // all-gather: the lanes' parts one after the other.
+  const int64_t along = instruction.attrs.get<hlo::CollectiveAttrs>().dimensions[0];
+  hlo::Dims permutation;
+  for (int64_t d = 1; d < x.rank(); ++d) permutation.push_back(d);
+  permutation.insert(permutation.begin() + along, 0);
+  return {hlo::reshape(hlo::transpose(x, permutation), instruction.shape.dimensions())};
 }
 
 Shape Batcher::type_of(const Shape& lane, bool is_batched) const {
@@ -205,7 +260,10 @@ StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
       const Shape& tuple = computation.at(instruction.operands[0]).shape;
       const int64_t index = instruction.attrs.get<hlo::TupleIndexAttrs>().index;
       values[i] = part(operands, first_leaf(tuple, index), leaf_count(instruction.shape));
-    } else if (is_any_batched(operands) || (active && may_not_end(instruction))) {
+    } else if (!together_.empty() && hlo::together_along(instruction) == together_) {
+      values[i] = {together(graph, instruction, operands)};
+    } else if (is_any_batched(operands) || (active && may_not_end(instruction)) ||
+               is_together(instruction)) {
       HEDDLE_ASSIGN_OR_RETURN(values[i],
                               batched(graph, computation, instruction, operands, active));
     } else {
@@ -215,7 +273,8 @@ StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
   return values[computation.root.value];
 }
 
-StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t size) {
+StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t size,
+                      std::string_view together) {
   Writer writer;
   const Computation& entry = module.entry_computation();
   Source source(writer, module);
@@ -235,7 +294,7 @@ StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t
     }
   }
   HEDDLE_ASSIGN_OR_RETURN(const AllLanes results,
-                          Batcher(source, size).run(graph, entry, parameters, Value()));
+                          Batcher(source, size, together).run(graph, entry, parameters, Value()));
   Values values;
   for (const Lanes& each : results) values.push_back(each.x);
   const ComputationId id = std::move(graph).finish(values);

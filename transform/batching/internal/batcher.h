@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -22,7 +23,8 @@ std::vector<bool> mask_of(const AllLanes& lanes);
 
 class Batcher {
  public:
-  Batcher(Source& source, int64_t size) : source_(source), size_(size) {}
+  Batcher(Source& source, int64_t size, std::string_view together)
+      : source_(source), size_(size), together_(together) {}
 
   // Writes a computation of the source into the graph, in place of a call of it. Leaf by leaf.
   //
@@ -47,6 +49,9 @@ class Batcher {
  private:
   // Where no lane wants it, as much as where one does.
   bool may_not_end(const hlo::Instruction& instruction);
+  // Whether lanes do it together, or something inside.
+  bool is_together(const hlo::Instruction& instruction);
+  Lanes together(Graph& graph, const hlo::Instruction& instruction, const AllLanes& operands);
   StatusOr<AllLanes> batched(Graph& graph, const hlo::Computation& computation,
                              const hlo::Instruction& instruction, const AllLanes& operands,
                              const Value& active);
@@ -66,8 +71,9 @@ class Batcher {
 
   Source& source_;
   int64_t size_;
+  std::string_view together_;
   std::map<std::tuple<hlo::ComputationId, std::vector<bool>, bool>, Called> calls_;
-  std::map<hlo::ComputationId, bool> has_while_;
+  std::map<hlo::ComputationId, bool> has_while_, has_together_;
 };
 
 // Rules of regions. Operands are leaves, those of all operands one after another.
