@@ -8,6 +8,7 @@
 #include "heddle/grad/custom.h"
 #include "heddle/grad/grad.h"
 #include "heddle/grad/jacobian.h"
+#include "heddle/grad/vmap.h"
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/shape.h"
 #include "heddle/linalg/factors.h"

@@ -15,9 +15,57 @@
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::grad_internal {
+
+Status in_words_of(const Status& status, std::string_view what) {
+  return with_message(status, base::cat(what, ": ", base::message_of(status)));
+}
+
+Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
+             std::span<const Tensor> like) {
+  Trace out;
+  const auto run = [&](std::span<const Tensor> leaves) {
+    std::vector<TreeSpec> specs;
+    std::vector<Tensor> results = fn.run(leaves, specs);
+    out.spec = specs[0];
+    trace_internal::require_values(
+        fn.what, "result", results, [&] { return out.spec; }, fn.at);
+    return results;
+  };
+  const std::string what(fn.name.empty() ? fn.what : fn.name);
+  trace_internal::Traced trace =
+      trace_internal::trace_flat(what, shapes, run, fn.at, like, !fn.name.empty());
+  out.results = trace.module.entry_computation().result_shape().elements();
+  out.captures = std::move(trace.captures);
+  bool known = false;
+  out.module = scan_internal::intern(std::move(trace.module), &known);
+  return out;
+}
+
+std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragment& module,
+                         std::vector<Tensor> operands, const hlo::FrontendAttributes& attributes) {
+  return trace_internal::in_program(what, at, [&] {
+    return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
+                                      .operands = std::move(operands),
+                                      .attrs = hlo::CallAttrs{},
+                                      .called = {module},
+                                      .at = at,
+                                      .frontend_attributes = attributes});
+  });
+}
+
+std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace) {
+  leaves.insert(leaves.end(), trace.captures.begin(), trace.captures.end());
+  return leaves;
+}
+
 namespace {
 
-using scan_internal::Fragment;
+Trace traced(const FlatFunction& fn, const Point& point) {
+  std::vector<Shape> shapes;
+  for (const Tensor& leaf : point.leaves) shapes.push_back(leaf.shape());
+  return traced(fn, shapes, point.leaves);
+}
+
 using trace_internal::PublicCall;
 
 enum class Kind : uint8_t { kGradient, kJvp, kLinearize };
@@ -74,10 +122,6 @@ StatusOr<Made> make(const Key& key) {
   return made;
 }
 
-Status in_words_of(const Status& status, std::string_view what) {
-  return with_message(status, base::cat(what, ": ", base::message_of(status)));
-}
-
 MadePtr find_or_make(Key key, const FlatFunction& fn) {
   base::Hasher hasher;
   hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
@@ -97,33 +141,10 @@ MadePtr find_or_make(Key key, const FlatFunction& fn) {
   return out;
 }
 
-Trace traced(const FlatFunction& fn, const Point& point) {
-  std::vector<Shape> shapes;
-  for (const Tensor& leaf : point.leaves) shapes.push_back(leaf.shape());
-  return traced(fn, shapes, point.leaves);
-}
-
-std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragment& module,
-                         std::vector<Tensor> operands, hlo::FrontendAttributes attributes = {}) {
-  return trace_internal::in_program(what, at, [&] {
-    return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
-                                      .operands = std::move(operands),
-                                      .attrs = hlo::CallAttrs{},
-                                      .called = {module},
-                                      .at = at,
-                                      .frontend_attributes = attributes});
-  });
-}
-
 std::vector<bool> by_parameter(const Point& point, const Trace& trace) {
   std::vector<bool> by = point.of;
   by.resize(point.leaves.size() + trace.captures.size());
   return by;
-}
-
-std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace) {
-  leaves.insert(leaves.end(), trace.captures.begin(), trace.captures.end());
-  return leaves;
 }
 
 Derived derived(const Trace& trace, std::vector<Tensor> all) {
@@ -157,27 +178,6 @@ void require_scalar(const FlatFunction& fn, const Trace& trace) {
 }
 
 }  // namespace
-
-Trace traced(const FlatFunction& fn, const std::vector<Shape>& arguments,
-             std::span<const Tensor> like) {
-  Trace out;
-  const auto run = [&](std::span<const Tensor> leaves) {
-    std::vector<TreeSpec> specs;
-    std::vector<Tensor> results = fn.run(leaves, specs);
-    out.spec = specs[0];
-    trace_internal::require_values(
-        fn.what, "result", results, [&] { return out.spec; }, fn.at);
-    return results;
-  };
-  const std::string what(fn.name.empty() ? fn.what : fn.name);
-  trace_internal::Traced trace =
-      trace_internal::trace_flat(what, arguments, run, fn.at, like, !fn.name.empty());
-  out.results = trace.module.entry_computation().result_shape().elements();
-  out.captures = std::move(trace.captures);
-  bool known = false;
-  out.module = scan_internal::intern(std::move(trace.module), &known);
-  return out;
-}
 
 void throw_tangent(std::string_view what, const std::string& unlike, SourceLocation at) {
   throw Error(trace_internal::invalid_argument(what, ": ", unlike, ", as its argument is"), at);

@@ -1,10 +1,11 @@
 // Jacobians and Hessians of functions of one tensor to one tensor.
 #pragma once
 
-#include <type_traits>
+#include <span>
 #include <utility>
+#include <vector>
 
-#include "heddle/grad/grad.h"
+#include "heddle/grad/vmap.h"
 
 namespace heddle {
 
@@ -19,19 +20,30 @@ Tensor as_jacobian(std::string_view what, const Tensor& rows, const Tensor& y, c
 Tensor from_columns(std::string_view what, const Tensor& columns, const Tensor& y, const Tensor& x,
                     SourceLocation at);
 
+// fn of each element along axis 0, all at once.
+template <class Fn>
+Tensor of_each(std::string_view what, const Fn& fn, const Tensor& xs, SourceLocation at) {
+  const auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
+    out = {TreeSpec{}};
+    return std::vector<Tensor>{fn(leaves[0])};
+  };
+  return vmapped({what, "", run, at}, {{xs}, {TreeSpec{}}}, {}).first[0];
+}
+
 template <class Fn>
 Tensor by_rows(std::string_view what, const Fn& fn, const Tensor& x, SourceLocation at) {
   const auto made = vjp_at(what, fn, at, x);
-  const Tensor rows = map([&](const Tensor& row) { return made.second(row); },
-                          basis_of(what, made.first, at), {}, at);
+  const Tensor rows = of_each(
+      what, [&](const Tensor& row) { return made.second(row); }, basis_of(what, made.first, at),
+      at);
   return as_jacobian(what, rows, made.first, x, at);
 }
 
 template <class Fn>
 Tensor by_columns(std::string_view what, const Fn& fn, const Tensor& x, SourceLocation at) {
   const auto made = linearize_at(what, fn, at, x);
-  const Tensor columns =
-      map([&](const Tensor& column) { return made.second(column); }, basis_of(what, x, at), {}, at);
+  const Tensor columns = of_each(
+      what, [&](const Tensor& column) { return made.second(column); }, basis_of(what, x, at), at);
   return from_columns(what, columns, made.first, x, at);
 }
 
@@ -41,7 +53,7 @@ Tensor by_columns(std::string_view what, const Fn& fn, const Tensor& x, SourceLo
 // reverse mode: for functions to few numbers.
 //
 // fn    Tensor -> Tensor; may capture tensors
-// cost  one pullback for each element of the result, in a loop
+// cost  one pullback for each element of the result, all at once
 template <class Fn>
 auto jacrev(Fn fn, SourceLocation at = SourceLocation::here()) {
   return [fn = std::move(fn), at](const Tensor& x) {
@@ -51,7 +63,7 @@ auto jacrev(Fn fn, SourceLocation at = SourceLocation::here()) {
 
 // The same column by column in forward mode: for functions of few numbers.
 //
-// cost  one pushforward for each element of x, in a loop
+// cost  one pushforward for each element of x, all at once
 template <class Fn>
 auto jacfwd(Fn fn, SourceLocation at = SourceLocation::here()) {
   return [fn = std::move(fn), at](const Tensor& x) {

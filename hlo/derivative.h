@@ -72,6 +72,8 @@ struct Derivative {
 
 // Every op has one: a rule, or the reason for having none.
 Derivative derivative_of(Opcode opcode);
+// The same, but for an all-reduce over the lanes of a vmap, which has rules.
+Derivative derivative_of(const Instruction& instruction);
 
 // Whether values of the type have tangents: floats and complex numbers.
 inline bool has_tangent(const Shape& shape) {

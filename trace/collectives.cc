@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/batching.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
@@ -19,8 +21,33 @@ namespace trace_internal {
 namespace {
 
 thread_local const ManualScope* current_scope = nullptr;
+thread_local const LaneScope* current_lanes = nullptr;
 
 }  // namespace
+
+LaneScope::LaneScope(std::string name, int64_t size)
+    : name_(std::move(name)), size_(size), outer_(current_lanes) {
+  int64_t depth = 0;
+  for (const LaneScope* scope = outer_; scope != nullptr; scope = scope->outer_) ++depth;
+  mark_ = base::cat(name_, "#", depth);
+  current_lanes = this;
+}
+LaneScope::~LaneScope() { current_lanes = outer_; }
+
+const LaneScope* LaneScope::find(const std::string& name) {
+  for (const LaneScope* scope = current_lanes; scope != nullptr; scope = scope->outer_) {
+    if (!name.empty() && scope->name_ == name) return scope;
+  }
+  return nullptr;
+}
+
+std::string LaneScope::all_around() {
+  std::string out;
+  for (const LaneScope* scope = current_lanes; scope != nullptr; scope = scope->outer_) {
+    if (!scope->name_.empty()) base::append(out, scope->mark_, "=", scope->size_, " ");
+  }
+  return out;
+}
 
 ManualScope::ManualScope(const Mesh& mesh, const std::vector<std::string>& axes)
     : mesh_(mesh), axes_(axes), outer_(current_scope) {
@@ -56,7 +83,8 @@ class Groups {
       throw Error(trace_internal::failed_precondition(
                       op,
                       ": is outside of shard_map; only inside does each device "
-                      "have a part of its own"),
+                      "have a part of its own (nor is there a vmap around whose axis_name this "
+                      "is)"),
                   at);
     }
     if (axes.names().empty()) trace_internal::refuse("names no mesh axis; must name one or more");
@@ -122,6 +150,23 @@ class Groups {
   hlo::Dims strides_;
 };
 
+// The vmap whose examples are meant; null where mesh axes are. errors: Error where several are named
+const trace_internal::LaneScope* lanes_of(const MeshAxes& axes) {
+  const trace_internal::LaneScope* found = nullptr;
+  for (const std::string& name : axes.names()) {
+    const trace_internal::LaneScope* lanes = trace_internal::LaneScope::find(name);
+    if (lanes != nullptr) found = lanes;
+  }
+  if (found != nullptr && axes.names().size() > 1)
+    trace_internal::refuse("names ", axes.names().size(),
+                           " axes, one of them of a vmap; must name that alone");
+  return found;
+}
+
+hlo::FrontendAttributes mark_of(const trace_internal::LaneScope& lanes) {
+  return {{std::string(hlo::kTogetherAttribute), lanes.mark()}};
+}
+
 hlo::CollectiveAttrs attrs_of(const Groups& groups, hlo::Dims dimensions = {}) {
   hlo::CollectiveAttrs attrs;
   attrs.channel_id = kChannel;
@@ -164,8 +209,16 @@ namespace {
 Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
                 CollectiveCombine combine, SourceLocation at) {
   const PublicCall call(op, at);
-  const Groups groups(op, axes, at);
   const Shape& shape = shape_of(x);
+  if (const auto* lanes = lanes_of(axes)) {
+    return emit({.opcode = Opcode::kAllReduce,
+                 .operands = {x},
+                 .attrs = hlo::CollectiveAttrs(),
+                 .called = {trace_internal::scalar_computation(combiner(combine), shape.dtype())},
+                 .declared = shape,
+                 .frontend_attributes = mark_of(*lanes)});
+  }
+  const Groups groups(op, axes, at);
   if (groups.is_alone()) return x;
   return emit({.opcode = Opcode::kAllReduce,
                .operands = {x},
@@ -192,7 +245,8 @@ Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
 }
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("pmean", at);
-  const int64_t n = Groups("pmean", axes, at).size();
+  const auto* lanes = lanes_of(axes);
+  const int64_t n = lanes != nullptr ? lanes->size() : Groups("pmean", axes, at).size();
   (void)shape_of(x);
   trace_internal::require_inexact(x);
   return divide(psum(x, axes), static_cast<double>(n));
@@ -201,7 +255,10 @@ Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
 Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options,
                   SourceLocation at) {
   const PublicCall call("all_gather", at);
-  const Groups groups("all_gather", axes, at);
+  const auto* lanes = lanes_of(axes);
+  const std::optional<Groups> groups =
+      lanes == nullptr ? std::optional<Groups>(std::in_place, "all_gather", axes, at)
+                       : std::nullopt;
   const Shape& shape = shape_of(x);
   std::vector<int64_t> sizes = shape.dimensions();
   int64_t axis = options.axis;
@@ -215,12 +272,14 @@ Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions
     sizes.insert(sizes.begin() + axis, 1);
   }
   Tensor part = options.tiled ? x : reshape(x, sizes);
-  if (groups.is_alone()) return part;
-  sizes[static_cast<size_t>(axis)] *= groups.size();
-  return emit({.opcode = Opcode::kAllGather,
-               .operands = {part},
-               .attrs = attrs_of(groups, {axis}),
-               .declared = Shape(shape.dtype(), std::move(sizes))});
+  if (groups && groups->is_alone()) return part;
+  sizes[static_cast<size_t>(axis)] *= groups ? groups->size() : lanes->size();
+  return emit(
+      {.opcode = Opcode::kAllGather,
+       .operands = {part},
+       .attrs = groups ? attrs_of(*groups, {axis}) : hlo::CollectiveAttrs{.dimensions = {axis}},
+       .declared = Shape(shape.dtype(), std::move(sizes)),
+       .frontend_attributes = groups ? hlo::FrontendAttributes() : mark_of(*lanes)});
 }
 
 Tensor reduce_scatter(const Tensor& part, const MeshAxes& axes, const CollectiveOptions& options,
@@ -317,6 +376,12 @@ Tensor permute(const Tensor& x, const MeshAxes& axes, const DevicePairs& pairs, 
 
 Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("axis_index", at);
+  if (const auto* lanes = lanes_of(axes)) {
+    return emit({.opcode = Opcode::kReplicaId,
+                 .declared = Shape::scalar(u32),
+                 .frontend_attributes = mark_of(*lanes)})
+        .astype(s32);
+  }
   const Groups groups("axis_index", axes, at);
   if (groups.is_alone()) return trace_internal::emit_constant(Literal::scalar(s32, int64_t{0}));
   // XLA takes the number of a device for known only where it is told that the value is its own.
@@ -337,6 +402,7 @@ Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
 
 int64_t axis_size(const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("axis_size", at);
+  if (const auto* lanes = lanes_of(axes)) return lanes->size();
   return Groups("axis_size", axes, at).size();
 }
 

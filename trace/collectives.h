@@ -2,11 +2,13 @@
 // stand in the function that shard_map() runs (trace/shard_map.h), also in loops inside of it.
 //
 // `axes` names mesh axes: the devices whose other coordinates are equal are a group. The words are
-// those of jax.lax.
+// those of jax.lax. all_reduce, psum, pmax, pmin, pmean, all_gather, axis_index and axis_size also
+// take the axis_name of a vmap around (grad/vmap.h): then the examples are the group.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -91,6 +93,28 @@ Tensor axis_index(const MeshAxes& axes, SourceLocation at = SourceLocation::here
 int64_t axis_size(const MeshAxes& axes, SourceLocation at = SourceLocation::here());
 
 namespace trace_internal {
+
+// While it lives, this thread traces one example of a vmap whose axis has a name.
+class LaneScope {
+ public:
+  LaneScope(std::string name, int64_t size);  // an empty name: none can be meant
+  ~LaneScope();
+  LaneScope(const LaneScope&) = delete;
+  LaneScope& operator=(const LaneScope&) = delete;
+
+  [[nodiscard]] int64_t size() const { return size_; }
+  // Tells it from scopes around of the same name.
+  [[nodiscard]] const std::string& mark() const { return mark_; }
+  // The innermost of that name; null where there is none.
+  static const LaneScope* find(const std::string& name);
+  // "batch#0=8 ": what distinguishes traces in these scopes. Empty where there are none.
+  static std::string all_around();
+
+ private:
+  std::string name_, mark_;
+  int64_t size_;
+  const LaneScope* outer_;
+};
 
 // While it lives, this thread traces what one device of the mesh does, on parts along these of its
 // axes, and along those of the scope around.

@@ -1,24 +1,37 @@
-// One trace of a function that is differentiated.
+// One trace of a function that is transformed, and calls of what was made of it.
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "heddle/grad/flat.h"
 #include "heddle/scan/combine_cache.h"
+#include "heddle/trace/recorder.h"
 
 namespace heddle::grad_internal {
 
+using scan_internal::Fragment;
+
 // Its module, the structure of its result, and what it captured.
 struct Trace {
-  scan_internal::Fragment module;
+  Fragment module;
   TreeSpec spec;
   std::vector<Shape> results;
   std::vector<Tensor> captures;
 };
 
-// `like`: what the first arguments stand for, for shardings and errors.
-Trace traced(const FlatFunction& fn, const std::vector<Shape>& arguments,
+// like: tensors that the parameters stand for, where there are such.
+Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
              std::span<const Tensor> like);
+
+std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace);
+
+std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragment& module,
+                         std::vector<Tensor> operands,
+                         const hlo::FrontendAttributes& attributes = {});
+
+// A status that names the public function.
+Status in_words_of(const Status& status, std::string_view what);
 
 }  // namespace heddle::grad_internal

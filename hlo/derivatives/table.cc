@@ -1,5 +1,6 @@
 // Which rule each op has. A switch without a default: an op that is left out is a warning that CI
 // makes an error.
+#include "heddle/hlo/batching.h"
 #include "heddle/hlo/derivatives/internal/rules.h"
 
 namespace heddle::hlo {
@@ -178,6 +179,12 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kShuffle: return no("it is made by a compiler; give the program as it was before");
   }
   return no("it is not an op");
+}
+
+Derivative derivative_of(const Instruction& instruction) {
+  if (instruction.opcode == Opcode::kAllReduce && !together_along(instruction).empty())
+    return {jvp_sum_of_lanes, transpose_sum_of_lanes};
+  return derivative_of(instruction.opcode);
 }
 
 }  // namespace heddle::hlo

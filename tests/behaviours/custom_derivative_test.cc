@@ -67,6 +67,18 @@ TEST(CustomJvp, InLoopsBranchesAndCompiledFunctions) {
   EXPECT_THAT(doubles(grad(sums)(array<double>({1, 2}))), testing::ElementsAre(100, 200));
 }
 
+TEST(CustomJvp, OnEitherSideOfVmap) {
+  const Tensor xs = array<double>({1, 2});
+  const auto check = [&](auto f) {
+    EXPECT_THAT(doubles(vmap(f)(xs)), testing::ElementsAre(1, 4));
+    EXPECT_THAT(doubles(vmap(grad(f))(xs)), testing::ElementsAre(100, 200));
+    const auto total = [&](const Tensor& v) { return sum(vmap(f)(v)); };
+    EXPECT_THAT(doubles(grad(total)(xs)), testing::ElementsAre(100, 200));
+  };
+  check(marked());
+  check(marked_backwards());
+}
+
 TEST(CustomJvp, MakesAFormulaSafe) {
   // log(1 + exp(x)): its own derivative is inf / inf from 710 on.
   const auto softplus =

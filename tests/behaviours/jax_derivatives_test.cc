@@ -512,6 +512,15 @@ TEST(BoundedWhile, EachLaneOfAMapHasItsOwnSteps) {
               Pointwise(DoubleNear(1e-9), std::vector<double>{8 * 128, 100, 1}));
 }
 
+TEST(BoundedWhile, EachLaneOfAVmapHasItsOwnSteps) {
+  const auto f = [](Tensor x) {
+    return sum(vmap([](Tensor v) { return squared_until(scalar(100.0), v, 10); })(x));
+  };
+  const Tensor x = array<double>({2, 50, 1000});
+  EXPECT_THAT(values(grad(f)(x)),
+              Pointwise(DoubleNear(1e-9), std::vector<double>{8 * 128, 100, 1}));
+}
+
 TEST(BoundedWhile, WhatItsFunctionsCaptureHasGradients) {
   // Newton's iteration for the root of a: its slope is that of the root where it has converged.
   const auto root = [](Tensor a) {

@@ -430,6 +430,7 @@ std::vector<FunctionSample> derivatives() {
       {"stop_gradient", [](In i) { return Tensors{stop_gradient(i.x)}; }},
       {"jacrev", [itself](In i) { return Tensors{jacrev(itself)(i.v)}; }},
       {"jacfwd", [itself](In i) { return Tensors{jacfwd(itself)(i.v)}; }},
+      {"vmap", [loss](In i) { return Tensors{vmap(loss)(i.x)}; }},
       {"hessian", [loss](In i) { return Tensors{hessian(loss)(i.v)}; }},
   };
 }

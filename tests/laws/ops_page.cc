@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/batching.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/hlo/op.h"
 #include "heddle/tests/laws/function_samples.h"
@@ -158,11 +159,21 @@ std::string lowering_words(const Recorded& recorded) {
 }
 
 // Of what runs computations the rules stand where modules are rewritten.
+bool is_region(Opcode op) {
+  return op == Opcode::kScan || op == Opcode::kConditional || op == Opcode::kWhile ||
+         op == Opcode::kCall;
+}
+
 std::string has_derivative(Opcode op) {
   const hlo::Slot<hlo::JvpFn> slot = hlo::derivative_of(op).jvp;
-  const bool is_region = op == Opcode::kScan || op == Opcode::kConditional || op == Opcode::kWhile;
-  if (slot || is_region || is_plumbing(op)) return "yes";
+  if (slot || is_region(op) || is_plumbing(op)) return "yes";
   return base::cat("none: ", slot.reason());
+}
+
+std::string has_batched_form(Opcode op) {
+  const hlo::Slot<hlo::BatchFn> slot = hlo::batching_of(op);
+  if (slot || is_region(op) || is_plumbing(op)) return "yes";
+  return base::cat("no: ", slot.reason());
 }
 
 // As far as the definitions of the opcodes know.
@@ -310,7 +321,8 @@ void write_opcodes(std::string& out) {
     base::append(out, "| `", to_string(opcode), "` | ", cell(operand_words(opcode)), " | ",
                  attributes_of(opcode), " | ", type_words(facts.types), " | ",
                  def.evaluate ? "yes" : cell(base::cat("no: ", def.evaluate.reason())), " | ",
-                 facts.gives_floats ? cell(has_derivative(opcode)) : "none: not to floats", " |\n");
+                 facts.gives_floats ? cell(has_derivative(opcode)) : "none: not to floats", " | ",
+                 cell(has_batched_form(opcode)), " |\n");
   }
 }
 
@@ -338,9 +350,10 @@ std::string ops_page() {
       out,
       "\n## Opcodes\n\nAs in the text of HLO: operands, attributes, the element types that the "
       "laws try it with, of the operand that decides (of several operands or results the others "
-      "follow; a shape rule may take more), whether the evaluator runs it.\n\n"
-      "| opcode | operands | attributes | types | evaluated | derivative |\n"
-      "|---|---|---|---|---|---|\n");
+      "follow; a shape rule may take more), whether the evaluator runs it, and whether `vmap` goes "
+      "through it where an operand differs between examples.\n\n"
+      "| opcode | operands | attributes | types | evaluated | derivative | vmap |\n"
+      "|---|---|---|---|---|---|---|\n");
   write_opcodes(out);
   return out;
 }

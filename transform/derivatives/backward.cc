@@ -109,7 +109,7 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
       break;
     default: break;
   }
-  const hlo::Derivative derivative = hlo::derivative_of(instruction.opcode);
+  const hlo::Derivative derivative = hlo::derivative_of(instruction);
   if (!derivative.transpose) return without_transpose(instruction, derivative.transpose.reason());
   std::vector<const Shape*> shapes;
   for (InstructionId id : instruction.operands) shapes.push_back(&computation.at(id).shape);

@@ -80,7 +80,7 @@ StatusOr<Duals> Forward::by_rule(Graph& graph, const Instruction& instruction,
     if (shape.is_tuple())
       return poisoned(std::move(out), without_derivative(instruction, "it takes a tuple"));
   }
-  const hlo::Derivative derivative = hlo::derivative_of(instruction.opcode);
+  const hlo::Derivative derivative = hlo::derivative_of(instruction);
   if (!derivative.jvp)
     return poisoned(std::move(out), without_derivative(instruction, derivative.jvp.reason()));
   Values x, dx, y;

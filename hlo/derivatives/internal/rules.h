@@ -55,4 +55,8 @@ StatusOr<Values> jvp_triangular_solve(const JvpArgs& d);
 StatusOr<Values> transpose_triangular_solve(const TransposeArgs& t);
 StatusOr<Values> transpose_fft(const TransposeArgs& t);
 
+// together.cc
+StatusOr<Values> jvp_sum_of_lanes(const JvpArgs& d);
+StatusOr<Values> transpose_sum_of_lanes(const TransposeArgs& t);
+
 }  // namespace heddle::hlo

@@ -1,14 +1,11 @@
-// Derivatives of random programs of loops, branches and arrays, nested in each other, on the
-// evaluator. HEDDLE_RANDOM_PROGRAMS=FIRST:LAST runs others.
-#include <gtest/gtest.h>
+#include "heddle/tests/laws/loop_programs.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string>
 
 #include "heddle/heddle.h"
-#include "heddle/hlo/module.h"
-#include "heddle/tests/laws/derivative_checks.h"
 
 namespace heddle::laws {
 namespace {
@@ -127,32 +124,30 @@ Literal numbers(const Shape& shape, std::mt19937_64& engine) {
   return out;
 }
 
-std::pair<int, int> range() {
+}  // namespace
+
+std::vector<Literal> loop_arguments(int seed, int salt) {
+  std::mt19937_64 engine(static_cast<uint64_t>(seed) + 1000003u * static_cast<uint64_t>(salt));
+  std::vector<Literal> out;
+  out.push_back(numbers(Shape(f64, {}), engine));
+  out.push_back(numbers(Shape(f64, {3}), engine));
+  out.push_back(numbers(Shape(f64, {3}), engine));
+  return out;
+}
+
+LoopProgram loop_program(int seed) {
+  Maker maker(static_cast<uint64_t>(seed));
+  const auto program =
+      trace([&](Pool pool) { return maker.program(pool); },
+            Pool{placeholder({}, f64), placeholder({3}, f64), placeholder({3}, f64)});
+  return {program.module(), program.short_text(), maker.has_while(), loop_arguments(seed, 0)};
+}
+
+std::pair<int, int> seeds(int count) {
   const char* asked = std::getenv("HEDDLE_RANDOM_PROGRAMS");
-  int first = 0, last = 300;
+  int first = 0, last = count;
   if (asked != nullptr) std::sscanf(asked, "%d:%d", &first, &last);
   return {first, last};
 }
 
-TEST(DerivativePrograms, AgreeWithDifferencesAndEachOther) {
-  const auto [first, last] = range();
-  for (int seed = first; seed < last; ++seed) {
-    SCOPED_TRACE(base::cat("program ", seed));
-    Maker maker(static_cast<uint64_t>(seed));
-    const auto program =
-        trace([&](Pool pool) { return maker.program(pool); },
-              Pool{placeholder({}, f64), placeholder({3}, f64), placeholder({3}, f64)});
-    std::mt19937_64 engine(static_cast<uint64_t>(seed));
-    const std::vector<Literal> arguments = {numbers(Shape(f64, {}), engine),
-                                            numbers(Shape(f64, {3}), engine),
-                                            numbers(Shape(f64, {3}), engine)};
-    const DerivativeCheck check{.tolerance = 1e-5,
-                                .order = seed % 4 == 0 ? 2 : 1,
-                                .reverse = !maker.has_while(),
-                                .seed = static_cast<uint64_t>(seed)};
-    ASSERT_EQ(check_derivatives(program.module(), arguments, check), "") << program.short_text();
-  }
-}
-
-}  // namespace
 }  // namespace heddle::laws

@@ -1,0 +1,240 @@
+#include "heddle/grad/vmap.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "heddle/base/lru.h"
+#include "heddle/grad/internal/traced.h"
+#include "heddle/trace/collectives.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/trace/shaping.h"
+#include "heddle/transform/batch.h"
+
+namespace heddle::grad_internal {
+namespace {
+
+using trace_internal::PublicCall;
+
+// Batched forms that were asked for, by the module's identity: equal traces are one fragment (the
+// combine cache), so that what comes again is found.
+struct Key {
+  Fragment of;
+  std::vector<bool> batched;
+  int64_t size;
+  std::string together;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+struct Made {
+  Fragment module;
+  std::vector<bool> results;
+};
+using MadePtr = std::shared_ptr<const Made>;
+
+struct Cache {
+  static constexpr size_t kCapacity = 1024;
+  std::mutex mutex;
+  LruMap<Key, MadePtr> made{kCapacity};
+};
+
+Cache& cache() {
+  static Cache* const kCache = new Cache;  // never destroyed: threads may outlive main
+  return *kCache;
+}
+
+MadePtr find_or_make(Key key, const FlatFunction& fn) {
+  base::Hasher hasher;
+  hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
+  hasher.add_word(static_cast<uint64_t>(key.size));
+  for (bool each : key.batched) hasher.add_word(each ? 1 : 0);
+  const uint64_t hash = hasher.digest().low;
+  {
+    std::lock_guard lock(cache().mutex);
+    if (MadePtr* found = cache().made.find(hash, [&](const Key& other) { return other == key; }))
+      return *found;
+  }
+  auto batch = transform::batch(*key.of, key.batched, key.size, key.together);
+  if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what), fn.at);
+  auto out = std::make_shared<const Made>(
+      Made{std::make_shared<const hlo::Module>(std::move(batch->module)), batch->results});
+  decltype(Cache::made)::Dropped dropped;
+  std::lock_guard lock(cache().mutex);
+  cache().made.insert(hash, std::move(key), out, dropped);
+  return out;
+}
+
+// What vmap says of one leaf of the arguments or of the result.
+struct Leaf {
+  std::string path;
+  int64_t axis;  // as given, then counted from the front; kNoAxis
+};
+
+class Vmapped {
+ public:
+  Vmapped(const FlatFunction& fn, const Mapped& arguments, const VmapOptions& options)
+      : fn_(fn), arguments_(arguments), options_(options) {}
+
+  std::pair<std::vector<Tensor>, TreeSpec> run() {
+    require_arguments();
+    const std::vector<Shape> one = shapes_of_one();
+    const trace_internal::LaneScope scope(options_.axis_name, size_);
+    const Trace trace = traced(fn_, one, {});
+    std::vector<bool> batched;
+    for (const Leaf& leaf : leaves_) batched.push_back(leaf.axis != kNoAxis);
+    batched.resize(batched.size() + trace.captures.size());
+    const MadePtr made = find_or_make(
+        {trace.module, std::move(batched), size_, options_.axis_name.empty() ? "" : scope.mark()},
+        fn_);
+    const std::vector<Leaf> results = results_of(trace, *made);
+    if (results.empty()) return {{}, trace.spec};
+    return {
+        trace_internal::in_program(fn_.what, fn_.at, [&] { return called(trace, *made, results); }),
+        trace.spec};
+  }
+
+ private:
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... parts) const {
+    throw Error(trace_internal::invalid_argument(fn_.what, ": ", parts...), fn_.at);
+  }
+
+  // Axes of the leaves, and the number of examples.
+  void require_arguments() {
+    const std::vector<TreeSpec>& specs = arguments_.specs;
+    const Axes& axes = options_.in_axes;
+    if (!axes.all && axes.each.size() != specs.size())
+      fail("in_axes has ", axes.each.size(), axes.each.size() == 1 ? " entry" : " entries",
+           "; the function is called with ", specs.size(),
+           specs.size() == 1 ? " argument" : " arguments",
+           ", it must have one for each, or be one number for all");
+    size_t next = 0;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const std::string name = base::cat("arg", i);
+      trace_internal::require_values(
+          fn_.what, name, std::span(arguments_.leaves).subspan(next, leaf_count(specs[i])),
+          [&] { return specs[i]; }, fn_.at);
+      const int64_t axis = axes.all ? axes.each[0] : axes.each[i];
+      for (const std::string& path : leaf_paths(specs[i])) {
+        leaves_.push_back({name + path, axis});
+        require_axis(arguments_.leaves[next++], leaves_.back());
+      }
+    }
+    if (size_ >= 0) return;
+    fail("no argument has an axis of examples; give one in in_axes, or axis_size");
+  }
+
+  void require_axis(const Tensor& x, Leaf& leaf) {
+    if (size_ < 0 && options_.axis_size) {
+      size_ = *options_.axis_size;
+      first_ = base::cat("axis_size is ", size_);
+      if (size_ < 0) fail("axis_size is ", size_, "; it must be at least 0");
+    }
+    if (leaf.axis == kNoAxis) return;
+    const Shape& shape = x.shape();
+    if (shape.rank() == 0)
+      fail(leaf.path, " is ", shape,
+           "; it must have an axis of examples, or kNoAxis in in_axes where all share it");
+    if (leaf.axis < -shape.rank() || leaf.axis >= shape.rank())
+      fail(leaf.path, " is ", shape, "; its axis in in_axes is ", leaf.axis, ", it must be in [",
+           -shape.rank(), ", ", shape.rank() - 1, "]");
+    if (leaf.axis < 0) leaf.axis += shape.rank();
+    const int64_t count = shape.dimension(leaf.axis);
+    if (size_ < 0) {
+      size_ = count;
+      first_ = base::cat(leaf.path, " is ", shape, " with ", count, " along axis ", leaf.axis);
+    }
+    if (count == size_) return;
+    fail(leaf.path, " is ", shape, " with ", count, " examples along axis ", leaf.axis,
+         "; it must have ", size_, ", since ", first_);
+  }
+
+  [[nodiscard]] std::vector<Shape> shapes_of_one() const {
+    std::vector<Shape> out;
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      Shape shape = arguments_.leaves[i].shape();
+      if (leaves_[i].axis != kNoAxis) {
+        std::vector<int64_t> sizes = shape.dimensions();
+        sizes.erase(sizes.begin() + leaves_[i].axis);
+        shape = Shape(shape.dtype(), std::move(sizes));
+      }
+      out.push_back(std::move(shape));
+    }
+    return out;
+  }
+
+  // Paths of the results, and the axes that they get.
+  std::vector<Leaf> results_of(const Trace& trace, const Made& made) const {
+    std::vector<Leaf> out;
+    const std::vector<int64_t> axes = axes_of_results(trace.spec);
+    const std::vector<std::string> paths = leaf_paths(trace.spec);
+    for (size_t i = 0; i < paths.size(); ++i) {
+      const Shape& one = trace.results[i];
+      int64_t axis = axes[i];
+      if (axis == kNoAxis && made.results[i])
+        fail("result", paths[i], " is ", one,
+             " for each example; it must have an axis in out_axes, kNoAxis is for what all "
+             "examples share");
+      if (axis != kNoAxis && (axis < -one.rank() - 1 || axis > one.rank()))
+        fail("result", paths[i], " is ", one, " for each example; its axis in out_axes is ", axis,
+             ", it must be in [", -one.rank() - 1, ", ", one.rank(), "]");
+      if (axis != kNoAxis && axis < 0) axis += one.rank() + 1;
+      out.push_back({paths[i], axis});
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::vector<int64_t> axes_of_results(const TreeSpec& spec) const {
+    const Axes& axes = options_.out_axes;
+    if (axes.all) return std::vector<int64_t>(leaf_count(spec), axes.each[0]);
+    std::vector<int64_t> out;
+    const bool is_list = !spec.children.empty() && spec.children.size() == axes.each.size();
+    if (!is_list && axes.each.size() != 1)
+      fail("out_axes has ", axes.each.size(), " entries; the function returns ", describe(spec),
+           ", it must have one for each element of that, or be one number for all");
+    if (!is_list) return std::vector<int64_t>(leaf_count(spec), axes.each[0]);
+    for (size_t i = 0; i < spec.children.size(); ++i)
+      out.insert(out.end(), leaf_count(spec.children[i]), axes.each[i]);
+    return out;
+  }
+
+  std::vector<Tensor> called(const Trace& trace, const Made& made,
+                             const std::vector<Leaf>& results) const {
+    std::vector<Tensor> operands;
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      const Tensor& x = arguments_.leaves[i];
+      const bool is_moved = leaves_[i].axis != kNoAxis && leaves_[i].axis != 0;
+      operands.push_back(is_moved ? moveaxis(x, leaves_[i].axis, 0) : x);
+    }
+    std::vector<Tensor> out =
+        call(fn_.what, fn_.at, made.module, with_captures(std::move(operands), trace));
+    for (size_t i = 0; i < out.size(); ++i) {
+      const int64_t axis = results[i].axis;
+      if (axis == kNoAxis) continue;
+      if (made.results[i]) {
+        if (axis != 0) out[i] = moveaxis(out[i], 0, axis);
+        continue;
+      }
+      std::vector<int64_t> sizes = trace.results[i].dimensions();
+      sizes.insert(sizes.begin() + axis, size_);
+      out[i] = broadcast_to(expand_dims(out[i], axis), sizes);
+    }
+    return out;
+  }
+
+  const FlatFunction& fn_;
+  const Mapped& arguments_;
+  const VmapOptions& options_;
+  std::vector<Leaf> leaves_;
+  int64_t size_ = -1;
+  std::string first_;  // where the number of examples is from
+};
+
+}  // namespace
+
+std::pair<std::vector<Tensor>, TreeSpec> vmapped(const FlatFunction& fn, const Mapped& arguments,
+                                                 const VmapOptions& options) {
+  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
+  return Vmapped(fn, arguments, options).run();
+}
+
+}  // namespace heddle::grad_internal

@@ -1,0 +1,130 @@
+// vmap: a function of one example as a function of many.
+//
+//   auto energies = vmap(energy)(positions);                        // [n, 3] -> [n]
+//   auto y = vmap(layer, {.in_axes = {0, kNoAxis}})(xs, weights);   // the weights are shared
+//
+// The function is traced once, on one example; the trace is made wider as a module, in which dots
+// become batched dots and loops stay loops. It is used in and outside of traces, and of grad, jvp,
+// scan, cond and itself, in any order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/int.h"
+#include "heddle/grad/grad.h"
+
+namespace heddle {
+
+// Of an argument that all examples share, and of a result that does not depend on the example.
+inline constexpr int64_t kNoAxis = INT64_MIN;
+
+struct VmapOptions {
+  Axes in_axes = 0;   // of the arguments: one for all, or one each; of a tree, that of all leaves
+  Axes out_axes = 0;  // of the result: one for all, or one for each element of a returned tuple
+  std::optional<base::Int> axis_size = {};  // needed where no argument has an axis
+  std::string axis_name = {};               // by which psum(x, "name"), axis_index and others take
+                                            // the examples together (trace/collectives.h)
+};
+
+namespace grad_internal {
+
+// Arguments as leaves, where a function is mapped.
+struct Mapped {
+  std::vector<Tensor> leaves;
+  std::vector<TreeSpec> specs;
+};
+
+std::pair<std::vector<Tensor>, TreeSpec> vmapped(const FlatFunction& fn, const Mapped& arguments,
+                                                 const VmapOptions& options);
+
+// Whether the function may be mapped over these arguments; says why not.
+template <class Fn, class... Args>
+constexpr bool is_mappable() {
+  using namespace tree_internal;
+  static_assert((is_tree_or_explained<Args> && ...),
+                "vmap maps over trees of Tensors, or C++ numbers; a struct needs its kFields");
+  if constexpr (!(is_tree<Args>() && ...)) {
+    (explain<Args>(), ...);
+    return false;
+  } else if constexpr (!std::is_invocable_v<const Fn&, Args...>) {
+    static_assert(is_misfit_told<const Fn, Args...>(),
+                  "vmap calls its function with one example of each argument, which it must take "
+                  "as const");
+    return false;
+  } else {
+    using Result = std::invoke_result_t<const Fn&, Args...>;
+    if constexpr (!is_value<Fn, Result>) {
+      require_value<Fn, Result>();
+      return false;
+    } else {
+      static_assert(is_tree_or_explained<std::remove_cvref_t<Result>>,
+                    "a function that vmap takes returns a tree of Tensors");
+      return is_tree<std::remove_cvref_t<Result>>();
+    }
+  }
+}
+
+// What vmap() returns.
+template <class Fn>
+class Vmap {
+ public:
+  Vmap(Fn fn, VmapOptions options, SourceLocation at)
+      : fn_(std::move(fn)), options_(std::move(options)), at_(at) {}
+
+  template <class... Args>
+  auto operator()(const Args&... args) const {
+    return at(scan_internal::as_tree(args, at_)...);
+  }
+
+ private:
+  template <class... Args>
+  auto at(const Args&... args) const {
+    if constexpr (!is_mappable<Fn, Args...>()) {
+      return Tensor();
+    } else {
+      trace_internal::require_function("vmap", "function", fn_, at_);
+      Mapped mapped;
+      mapped.specs = {tree_spec(args)...};
+      (for_each_leaf(args, [&](const Tensor& leaf) { mapped.leaves.push_back(leaf); }), ...);
+      const auto run = flat<Fn, Args...>(fn_, mapped.specs);
+      const auto [leaves, spec] =
+          vmapped({"vmap", scan_internal::name_of(fn_), run, at_}, mapped, options_);
+      return tree_from<ResultOf<Fn, Args...>>(spec, leaves);
+    }
+  }
+
+  Fn fn_;
+  VmapOptions options_;
+  SourceLocation at_;
+};
+
+}  // namespace grad_internal
+
+// A function that does what `fn` does to each example: arguments have an axis more than fn's, along
+// which the examples lie, and so have the results.
+//
+// fn       a function of trees; is kept by value; it may capture tensors, which examples share
+// in_axes  where the examples lie in each argument; kNoAxis: it is the same for all
+// out_axes where they lie in the results
+// errors   when it is called: Error naming the argument without such an axis, or of another number
+//          of examples; the op that has no batched form and its line
+// cost     that of one program on larger arrays; values that all examples share are computed once
+template <class Fn>
+auto vmap(Fn&& fn, const VmapOptions& options = {}, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::Vmap<std::decay_t<Fn>>(std::forward<Fn>(fn), options, at);
+}
+inline auto vmap(Tensor (*fn)(Operand), const VmapOptions& options = {},
+                 SourceLocation at = SourceLocation::here()) {
+  return vmap(trace_internal::ByName<Operand>(fn, at), options, at);
+}
+inline auto vmap(Tensor (*fn)(Operand, Operand), const VmapOptions& options = {},
+                 SourceLocation at = SourceLocation::here()) {
+  return vmap(trace_internal::ByName<Operand, Operand>(fn, at), options, at);
+}
+
+}  // namespace heddle

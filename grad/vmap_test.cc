@@ -1,0 +1,333 @@
+#include "heddle/grad/vmap.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/base/counters.h"
+#include "heddle/grad/jacobian.h"
+#include "heddle/scan/associative.h"
+#include "heddle/scan/cond.h"
+#include "heddle/scan/loops.h"
+#include "heddle/trace/aliases.h"
+#include "heddle/trace/collectives.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/exchange.h"
+#include "heddle/trace/formulas.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/ordering.h"
+#include "heddle/trace/program.h"
+#include "heddle/trace/sequences.h"
+
+namespace heddle {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pointwise;
+
+std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
+
+template <class Fn>
+std::string error_of(Fn&& fn) {
+  try {
+    fn();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+// Numbers in -1 .. 1 without order.
+Tensor some(std::vector<int64_t> sizes, double seed = 0) {
+  int64_t count = 1;
+  for (int64_t n : sizes) count *= n;
+  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
+}
+
+// fn of each example along axis 0, one after another.
+template <class Fn, class... Args>
+Tensor one_by_one(const Fn& fn, int64_t count, const Args&... args) {
+  std::vector<Tensor> all;
+  for (int64_t i = 0; i < count; ++i) all.push_back(fn(args[i]...));
+  return stack(all, 0);
+}
+
+void expect_same(const Tensor& have, const Tensor& want) {
+  ASSERT_EQ(have.shape(), want.shape());
+  EXPECT_THAT(values(have), Pointwise(DoubleNear(1e-12), values(want)));
+}
+
+struct Layer {
+  Tensor w;
+  Tensor b;
+  static constexpr auto kFields = fields(field("w", &Layer::w), field("b", &Layer::b));
+};
+
+TEST(Vmap, DoesEachExample) {
+  auto f = [](Tensor a, Tensor b) { return sum(a * b) + max(a); };
+  const Tensor a = some({4, 3}), b = some({4, 3}, 1);
+  expect_same(vmap(f)(a, b), one_by_one(f, 4, a, b));
+}
+
+TEST(Vmap, SharesWhatHasNoAxis) {
+  auto f = [](const Layer& l, Tensor x) { return tanh(matmul(x, l.w) + l.b); };
+  const Layer layer{some({3, 2}), some({2})};
+  const Tensor x = some({5, 3});
+  expect_same(vmap(f, {.in_axes = {kNoAxis, 0}})(layer, x), f(layer, x));
+}
+
+TEST(Vmap, TakesExamplesFromAndPutsThemAtAnyAxis) {
+  auto f = [](Tensor x, Tensor y) { return std::pair(matmul(x, y), y * 2.0); };
+  const Tensor x = some({2, 3, 5}), y = some({3, 5});  // 5 examples of [2,3] and [3]
+  const auto [xy, doubled] = vmap(f, {.in_axes = -1, .out_axes = {1, 0}})(x, y);
+  EXPECT_EQ(xy.shape(), Shape(f64, {2, 5}));
+  expect_same(xy, einsum("ijk,jk->ik", x, y));
+  expect_same(doubled, transpose(y) * 2.0);
+}
+
+TEST(Vmap, GivesWhatDoesNotDependOnTheExampleOnce) {
+  auto f = [](Tensor x, Tensor w) { return std::pair(x + w, w * 2.0); };
+  const auto [xs, w] =
+      vmap(f, {.in_axes = {0, kNoAxis}, .out_axes = {0, kNoAxis}})(some({3}), some({}));
+  EXPECT_EQ(xs.shape(), Shape(f64, {3}));
+  EXPECT_EQ(w.shape(), Shape(f64, {}));
+  const Tensor repeated = vmap([](Tensor) { return arange(2, f64); })(some({3}));
+  EXPECT_THAT(values(repeated), ElementsAre(0, 1, 0, 1, 0, 1));
+}
+
+TEST(Vmap, OfItself) {
+  auto dot = [](Tensor a, Tensor b) { return sum(a * b); };
+  auto all = vmap(vmap(dot, {.in_axes = {kNoAxis, 0}}), {.in_axes = {0, kNoAxis}});
+  const Tensor a = some({4, 3}), b = some({5, 3}, 1);
+  expect_same(all(a, b), matmul(a, transpose(b)));
+}
+
+TEST(Vmap, WithoutArgumentsThatHaveAnAxis) {
+  auto f = [](Tensor x) { return x + 1.0; };
+  const Tensor y = vmap(f, {.in_axes = kNoAxis, .axis_size = 3})(some({2}));
+  EXPECT_EQ(y.shape(), Shape(f64, {3, 2}));
+}
+
+TEST(Vmap, OfGradAndGradOfVmap) {
+  auto f = [](Tensor w, Tensor x) { return sum(square(tanh(matmul(x, w)))); };
+  const Tensor w = some({3, 2}), x = some({4, 3}, 1);
+  const Tensor each = vmap(grad(f), {.in_axes = {kNoAxis, 0}})(w, x);  // one a row of x
+  expect_same(each, one_by_one([&](Tensor row) { return grad(f)(w, row); }, 4, x));
+  auto total = [&](Tensor v) { return sum(vmap(f, {.in_axes = {kNoAxis, 0}})(v, x)); };
+  expect_same(grad(total)(w), sum(each, {.axes = 0}));
+}
+
+TEST(Vmap, InAStepAndOfAScan) {
+  auto step = [](Tensor h, Tensor x) {
+    h = tanh(h * 0.5 + x);
+    return std::pair(h, sum(h));
+  };
+  auto run = [&](Tensor h, Tensor xs) { return scan(step, h, xs).second; };
+  const Tensor h = some({4, 2}), xs = some({4, 6, 2}, 1);
+  expect_same(vmap(run)(h, xs), one_by_one(run, 4, h, xs));
+  auto wide = [&](Tensor hs, Tensor x) { return vmap(step, {.in_axes = {0, kNoAxis}})(hs, x); };
+  const auto [last, ys] = scan(wide, h, some({6, 2}, 2));
+  expect_same(transpose(ys), one_by_one(
+                                 [&](Tensor one) {
+                                   return run(one, some({6, 2}, 2));
+                                 },
+                                 4, h));
+}
+
+TEST(Vmap, LanesOfAWhileStopByThemselves) {
+  // Collatz steps to 1.
+  auto steps = [](Tensor n) {
+    using State = std::pair<Tensor, Tensor>;
+    return while_loop([](State s) { return s.first > 1; },
+                      [](State s) {
+                        return State(where(s.first % 2 == 0, s.first / 2, s.first * 3 + 1),
+                                     s.second + 1);
+                      },
+                      State(n, zeros_like(n)))
+        .second;
+  };
+  EXPECT_THAT(vmap(steps)(array<int>({1, 2, 3, 7, 27})).to_vector<int>(),
+              ElementsAre(0, 1, 7, 16, 111));
+}
+
+TEST(Vmap, OfCondSelects) {
+  auto f = [](Tensor p, Tensor x) {
+    return cond(
+        p, [](Tensor v) { return sqrt(v); }, [](Tensor v) { return v * 2.0; }, x);
+  };
+  const Tensor p = array<bool>({true, false, true}), x = array<double>({4, -1, 9});
+  EXPECT_THAT(values(vmap(f)(p, x)), ElementsAre(2, -2, 3));
+}
+
+// The loop ends for numbers above 0 alone.
+Tensor halvings(Tensor x) {
+  using State = std::pair<Tensor, Tensor>;
+  return while_loop([](State s) { return s.first != 0.0; },
+                    [](State s) { return State(floor(s.first / 2.0), s.second + 1); },
+                    State(x, scalar(0)))
+      .second;
+}
+
+TEST(Vmap, ALoopDoesNotWaitForLanesThatDoNotRunIt) {
+  auto f = [](Tensor x) {
+    return cond(
+        x > 0.0, halvings, [](Tensor) { return scalar(-1); }, x);
+  };
+  const Tensor x = array<double>({4, -3, 1, -1});  // of -1 halvings() would not end
+  EXPECT_THAT(vmap(f)(x).to_vector<int>(), ElementsAre(3, -1, 1, -1));
+  EXPECT_THAT(vmap(f)(array<double>({-1, -2})).to_vector<int>(), ElementsAre(-1, -1));
+  // The same behind a scan, in a loop that lanes leave at different steps, and nested.
+  auto many = [&](Tensor start, Tensor n) {
+    using State = std::tuple<Tensor, Tensor, Tensor>;
+    auto step = [&](State s) {
+      const Tensor i = std::get<0>(s), v = std::get<1>(s);
+      auto once = [&](Tensor t, None) { return std::pair(t + halvings(v), None{}); };
+      const Tensor total = scan(once, std::get<2>(s), None{}, {.length = 2}).first;
+      return State(i + 1, v - 2.0, total);
+    };
+    return std::get<2>(while_loop([&](State s) { return std::get<0>(s) < n; }, step,
+                                  State(scalar(0), start, scalar(0))));
+  };
+  const Tensor starts = array<double>({3, 1, 5}), counts = array<int>({2, 1, 2});
+  EXPECT_THAT(vmap(many)(starts, counts).to_vector<int>(), ElementsAre(6, 2, 10));
+}
+
+TEST(Vmap, OfALoopThatAllLanesShareInABranchThatNoneTakes) {
+  auto f = [](Tensor p, Tensor x) {
+    return cond(
+        p, [&] { return halvings(x); }, [] { return scalar(0); });
+  };
+  auto g = vmap(f, {.in_axes = {0, kNoAxis}});
+  EXPECT_THAT(g(array<bool>({false, false}), scalar(-1.0)).to_vector<int>(), ElementsAre(0, 0));
+  EXPECT_THAT(g(array<bool>({false, true}), scalar(5.0)).to_vector<int>(), ElementsAre(0, 3));
+}
+
+TEST(Vmap, RunsInATraceAsOneProgram) {
+  auto f = [](Tensor x) { return sum(x * x); };
+  const auto program = trace([&](Tensor x) { return vmap(f)(x); }, placeholder({3, 2}, f64));
+  EXPECT_THAT(values(program(reshape(array<double>({1, 2, 3, 4, 5, 6}), {3, 2}))),
+              ElementsAre(5, 25, 61));
+}
+
+TEST(Vmap, ASecondCallMakesNothing) {
+  auto f = [](Tensor x, Tensor w) { return sum(tanh(matmul(w, x))); };
+  auto g = vmap(f, {.in_axes = {0, kNoAxis}});
+  const Tensor x = some({4, 3}), w = some({3, 3}, 1);
+  (void)values(g(x, w));
+  const Counters before = counters();
+  (void)values(g(x, w));
+  const Counters after = counters();
+  EXPECT_EQ(after.compiles, before.compiles);
+  EXPECT_EQ(after.lowerings, before.lowerings);
+  EXPECT_EQ(after.uploads, before.uploads);
+}
+
+TEST(Vmap, SharedMatricesMakeOneLargerProduct) {
+  auto f = [](Tensor x, Tensor w) { return matmul(x, w); };
+  const auto program = trace(vmap(f, {.in_axes = {0, kNoAxis}}), some({4, 3}), some({3, 2}));
+  EXPECT_THAT(program.hlo_text(), HasSubstr("f64[4,1,2]{2,1,0} dot("));
+  EXPECT_THAT(program.hlo_text(), Not(HasSubstr("f64[4,3,2]")));
+}
+
+TEST(Vmap, OfNoExamples) {
+  auto f = [](Tensor x) { return sum(sin(x)) + max(x); };
+  EXPECT_EQ(vmap(f)(zeros({0, 3}, f64)).shape(), Shape(f64, {0}));
+}
+
+TEST(Vmap, ComposesWithJvpAndHessian) {
+  auto f = [](Tensor x) { return sum(x * x * x); };
+  const Tensor x = some({4, 3}), v = some({4, 3}, 1);
+  const auto [y, dy] = jvp(vmap(f), std::tuple(x), std::tuple(v));
+  expect_same(dy, sum(x * x * v * 3.0, {.axes = 1}));
+  auto along = [&](Tensor a, Tensor b) { return jvp(f, std::tuple(a), std::tuple(b)).second; };
+  expect_same(vmap(along)(x, v), dy);
+  expect_same(vmap(hessian(f))(x), one_by_one(hessian(f), 4, x));
+}
+
+TEST(VmapAxis, ExamplesAreTakenTogetherByName) {
+  auto centred = [](Tensor x) { return x - pmean(x, "batch"); };
+  const Tensor x = array<double>({1, 2, 6});
+  EXPECT_THAT(values(vmap(centred, {.axis_name = "batch"})(x)), ElementsAre(-2, -1, 3));
+  auto all = [](Tensor v) {
+    return std::tuple(psum(v, "i"), pmax(v, "i"), pmin(v, "i"), axis_index("i"), all_gather(v, "i"),
+                      psum(scalar(1), "i"));
+  };
+  const VmapOptions options{.out_axes = {kNoAxis, kNoAxis, kNoAxis, 0, kNoAxis, kNoAxis},
+                            .axis_name = "i"};
+  const auto [total, greatest, least, index, gathered, count] = vmap(all, options)(x);
+  EXPECT_EQ(total.item<double>(), 9);
+  EXPECT_EQ(greatest.item<double>(), 6);
+  EXPECT_EQ(least.item<double>(), 1);
+  EXPECT_THAT(index.to_vector<int>(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(values(gathered), ElementsAre(1, 2, 6));
+  EXPECT_EQ(count.item<int>(), 3);
+}
+
+TEST(VmapAxis, EachLevelHasItsOwn) {
+  auto f = [](Tensor x) { return psum(x, "i") * 10.0 + psum(x, "j"); };
+  auto g = vmap(vmap(f, {.axis_name = "j"}), {.axis_name = "i"});
+  const Tensor x = reshape(array<double>({1, 2, 3, 4}), {2, 2});
+  EXPECT_THAT(values(g(x)), ElementsAre(43, 63, 47, 67));
+  auto joined = [](Tensor x) { return all_gather(x, "i") + axis_index("j").astype(f64); };
+  EXPECT_THAT(values(vmap(vmap(joined, {.axis_name = "j"}), {.axis_name = "i"})(x)),
+              ElementsAre(1, 3, 3, 5, 1, 3, 3, 5));
+  auto inner = [](Tensor x) { return psum(x, "i"); };  // of two of one name the nearer
+  auto h = vmap(vmap(inner, {.axis_name = "i"}), {.axis_name = "i"});
+  EXPECT_THAT(values(h(x)), ElementsAre(3, 3, 7, 7));
+}
+
+TEST(VmapAxis, GoesWithDerivativesAndLoops) {
+  auto loss = [](Tensor x) { return square(psum(x, "i") - x); };
+  const Tensor x = array<double>({1, 2, 6});
+  // Of the sum of all losses.
+  auto total = [&](Tensor v) { return sum(vmap(loss, {.axis_name = "i"})(v)); };
+  const std::vector<double> want = values(grad(total)(x));
+  EXPECT_THAT(want, ElementsAre(2 * (7 + 3), 2 * (8 + 3), 2 * (8 + 7)));
+  EXPECT_EQ(values(vmap(grad(loss), {.axis_name = "i"})(x)), want);
+  auto counted = [](Tensor x) {
+    auto step = [](Tensor h, None) { return std::pair(h + psum(h, "i"), None{}); };
+    return scan(step, x, None{}, {.length = 2}).first;
+  };
+  EXPECT_THAT(values(vmap(counted, {.axis_name = "i"})(array<double>({1, 2}))),
+              ElementsAre(1 + 3 + 9, 2 + 3 + 9));
+}
+
+TEST(VmapAxis, OfAnotherNameIsAnError) {
+  auto f = [](Tensor x) { return psum(x, "j"); };
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.axis_name = "i"})(some({3})); }),
+              HasSubstr("psum: is outside of shard_map; only inside does each device have a part "
+                        "of its own (nor is there a vmap around whose axis_name this is)"));
+}
+
+TEST(Vmap, NamesWhatHasNoSuchAxis) {
+  auto f = [](Tensor a, Tensor b) { return a * b; };
+  EXPECT_THAT(error_of([&] { (void)vmap(f)(some({3}), some({4})); }),
+              HasSubstr("vmap: arg1 is f64[4] with 4 examples along axis 0; it must have 3, since "
+                        "arg0 is f64[3] with 3 along axis 0 [vmap_test.cc:"));
+  EXPECT_THAT(error_of([&] { (void)vmap(f)(some({3}), some({})); }),
+              HasSubstr("vmap: arg1 is f64[]; it must have an axis of examples, or kNoAxis in "
+                        "in_axes where all share it"));
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.in_axes = 1})(some({3}), some({3})); }),
+              HasSubstr("vmap: arg0 is f64[3]; its axis in in_axes is 1, it must be in [-1, 0]"));
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.in_axes = {0}})(some({3}), some({3})); }),
+              HasSubstr("vmap: in_axes has 1 entry; the function is called with 2 arguments"));
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.in_axes = kNoAxis})(some({3}), some({3})); }),
+              HasSubstr("vmap: no argument has an axis of examples"));
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.axis_size = 4})(some({3}), some({3})); }),
+              HasSubstr("arg0 is f64[3] with 3 examples along axis 0; it must have 4, since "
+                        "axis_size is 4"));
+  EXPECT_THAT(error_of([&] { (void)vmap(f, {.out_axes = 2})(some({3}), some({3})); }),
+              HasSubstr("vmap: result is f64[] for each example; its axis in out_axes is 2, it "
+                        "must be in [-1, 0]"));
+  EXPECT_THAT(
+      error_of([&] { (void)vmap(f, {.out_axes = kNoAxis})(some({3}), some({3})); }),
+      HasSubstr("vmap: result is f64[] for each example; it must have an axis in out_axes"));
+  const Layer layer{some({3, 2}), some({2})};
+  EXPECT_THAT(error_of([&] { (void)vmap([](const Layer& l) { return l.w; })(layer); }),
+              HasSubstr("vmap: arg0.b is f64[2] with 2 examples along axis 0; it must have 3"));
+}
+
+}  // namespace
+}  // namespace heddle

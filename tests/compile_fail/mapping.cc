@@ -1,0 +1,48 @@
+// Functions that vmap cannot map, and axes that are none.
+#include "heddle/heddle.h"
+
+using namespace heddle;
+
+// case too_few_arguments: vmap calls its function with one example of each argument
+auto too_few(Tensor xs) {
+#ifdef too_few_arguments
+  return vmap([](Tensor x, Tensor y) { return x * y; })(xs);
+#else
+  return vmap([](Tensor x, Tensor y) { return x * y; })(xs, xs);
+#endif
+}
+
+struct Plain {
+  Tensor w;
+};
+struct Fields {
+  Tensor w;
+  static constexpr auto kFields = fields(field("w", &Fields::w));
+};
+
+// case without_fields: a struct needs its kFields
+auto structs(Tensor xs) {
+#ifdef without_fields
+  return vmap([](Plain p) { return p.w; })(Plain{xs});
+#else
+  return vmap([](Fields p) { return p.w; })(Fields{xs});
+#endif
+}
+
+// case axis_of_bool: an axis, an index, a count or a size is an integer
+auto axes(Tensor xs) {
+#ifdef axis_of_bool
+  return vmap([](Tensor x) { return x; }, {.in_axes = true})(xs);
+#else
+  return vmap([](Tensor x) { return x; }, {.in_axes = 1})(xs);
+#endif
+}
+
+// case returns_nothing: a function that vmap takes returns a tree of Tensors
+auto nothing(Tensor xs) {
+#ifdef returns_nothing
+  return vmap([](Tensor) {})(xs);
+#else
+  return vmap([](Tensor x) { return x; })(xs);
+#endif
+}

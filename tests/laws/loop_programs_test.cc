@@ -1,0 +1,104 @@
+// Derivatives and lanes of random programs of loops, branches and arrays, nested in each other, on
+// the evaluator. HEDDLE_RANDOM_PROGRAMS=FIRST:LAST runs others.
+#include "heddle/tests/laws/loop_programs.h"
+
+#include <gtest/gtest.h>
+
+#include "heddle/base/strings.h"
+#include "heddle/hlo/text.h"
+#include "heddle/hlo/verify.h"
+#include "heddle/tests/laws/batches.h"
+#include "heddle/tests/laws/derivative_checks.h"
+#include "heddle/transform/derivatives.h"
+
+namespace heddle::laws {
+namespace {
+
+TEST(DerivativePrograms, AgreeWithDifferencesAndEachOther) {
+  const auto [first, last] = seeds(300);
+  for (int seed = first; seed < last; ++seed) {
+    SCOPED_TRACE(base::cat("program ", seed));
+    const LoopProgram program = loop_program(seed);
+    const DerivativeCheck check{.tolerance = 1e-5,
+                                .order = seed % 4 == 0 ? 2 : 1,
+                                .reverse = !program.has_while,
+                                .seed = static_cast<uint64_t>(seed)};
+    ASSERT_EQ(check_derivatives(program.module, program.arguments, check), "") << program.text;
+  }
+}
+
+// Three lanes: arguments number i have lanes of their own where bit i of `which` is set.
+InLanes lanes_of(int seed, unsigned which) {
+  InLanes mix{.batched = {}, .all = loop_arguments(seed, 0), .lanes = {}};
+  for (size_t i = 0; i < mix.all.size(); ++i) mix.batched.push_back(((which >> i) & 1) != 0);
+  for (int lane = 0; lane < static_cast<int>(kLanes); ++lane) {
+    const std::vector<Literal> own = loop_arguments(seed, lane);
+    mix.lanes.push_back(mix.all);
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (mix.batched[i]) mix.lanes.back()[i] = own[i];
+    }
+  }
+  for (size_t i = 0; i < mix.all.size(); ++i) {
+    if (mix.batched[i]) mix.all[i] = stacked({mix.lanes[0][i], mix.lanes[1][i], mix.lanes[2][i]});
+  }
+  return mix;
+}
+
+std::string close(const Literal& have, const Literal& want) { return far_apart(have, want, 1e-11); }
+
+TEST(BatchPrograms, EachLaneIsWhatOneGives) {
+  const auto [first, last] = seeds(1000);
+  for (int seed = first; seed < last; ++seed) {
+    SCOPED_TRACE(base::cat("program ", seed));
+    const LoopProgram program = loop_program(seed);
+    const unsigned which = 1 + static_cast<unsigned>(seed) % 7;
+    const InLanes mix = lanes_of(seed, which);
+    const auto batch = transform::batch(program.module, mix.batched, kLanes);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    ASSERT_TRUE(hlo::verify(batch->module).ok()) << hlo::verify(batch->module);
+    ASSERT_EQ(difference_by_lane(program.module, *batch, mix, close), "")
+        << program.text << "\n"
+        << hlo::print(batch->module);
+  }
+}
+
+// vmap of jvp and of vjp; and derivatives of vmap.
+TEST(BatchPrograms, GoWithDerivatives) {
+  const auto [first, last] = seeds(150);
+  for (int seed = first; seed < last; ++seed) {
+    SCOPED_TRACE(base::cat("program ", seed));
+    const LoopProgram program = loop_program(seed);
+    const InLanes mix = lanes_of(seed, 1 + static_cast<unsigned>(seed) % 7);
+    const auto batch = transform::batch(program.module, mix.batched, kLanes);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    const DerivativeCheck check{.tolerance = 1e-5,
+                                .order = 1,
+                                .reverse = !program.has_while,
+                                .seed = static_cast<uint64_t>(seed)};
+    ASSERT_EQ(check_derivatives(batch->module, mix.all, check), "") << program.text;
+
+    const auto derived = program.has_while
+                             ? transform::jvp(program.module, {true, true, true})
+                             : transform::vjp(program.module, {true, true, true}, {true, true});
+    ASSERT_TRUE(derived.ok()) << derived.status();
+    // What the derivative takes beside the arguments has lanes too.
+    InLanes wide = mix;
+    const hlo::Computation& entry = derived->entry_computation();
+    for (size_t i = wide.all.size(); i < entry.parameter_count(); ++i) {
+      const Shape& shape = entry.parameter_shape(i);
+      std::vector<Literal> own;
+      for (int lane = 0; lane < static_cast<int>(kLanes); ++lane) {
+        own.push_back(loop_arguments(seed, lane + 7)[shape.rank() == 0 ? 0 : 1]);
+        wide.lanes[static_cast<size_t>(lane)].push_back(own.back());
+      }
+      wide.all.push_back(stacked(own));
+      wide.batched.push_back(true);
+    }
+    const auto lanes = transform::batch(*derived, wide.batched, kLanes);
+    ASSERT_TRUE(lanes.ok()) << lanes.status();
+    ASSERT_EQ(difference_by_lane(*derived, *lanes, wide, close), "") << program.text;
+  }
+}
+
+}  // namespace
+}  // namespace heddle::laws

@@ -1,0 +1,343 @@
+#include "heddle/transform/batch.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "heddle/hlo/op.h"
+#include "heddle/transform/batching/internal/batcher.h"
+#include "heddle/transform/custom_derivative.h"
+#include "heddle/transform/passes.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+
+std::vector<bool> mask_of(const AllLanes& lanes) {
+  std::vector<bool> out;
+  for (const Lanes& each : lanes) out.push_back(each.is_batched);
+  return out;
+}
+
+namespace {
+
+bool is_any_batched(const AllLanes& lanes) {
+  return std::ranges::any_of(lanes, [](const Lanes& each) { return each.is_batched; });
+}
+
+Status without_form(const Instruction& instruction, std::string_view why) {
+  return at_line(base::unimplemented(to_string(instruction.opcode), ": has no batched form: ", why),
+                 instruction);
+}
+
+bool is_dynamic(const Shape& shape) {
+  if (shape.is_tuple()) return std::ranges::any_of(shape.elements(), is_dynamic);
+  return shape.is_dynamic();
+}
+
+}  // namespace
+
+bool Batcher::has_while(ComputationId id) {
+  const auto known = has_while_.find(id);
+  if (known != has_while_.end()) return known->second;
+  const Computation computation = source_.at(id);
+  const bool has = std::ranges::any_of(computation.instructions,
+                                       [&](const Instruction& each) { return may_not_end(each); });
+  has_while_.emplace(id, has);
+  return has;
+}
+
+bool Batcher::may_not_end(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kWhile ||
+         std::ranges::any_of(instruction.called, [&](ComputationId id) { return has_while(id); });
+}
+
+bool Batcher::is_together(const Instruction& instruction) {
+  if (together_.empty()) return false;
+  if (hlo::together_along(instruction) == together_) return true;
+  return std::ranges::any_of(instruction.called, [&](ComputationId id) {
+    const auto known = has_together_.find(id);
+    if (known != has_together_.end()) return known->second;
+    const Computation computation = source_.at(id);
+    const bool has = std::ranges::any_of(
+        computation.instructions, [&](const Instruction& each) { return is_together(each); });
+    return has_together_[id] = has;
+  });
+}
+
+namespace {
+
+// What leaves the other operand as it is.
+Literal neutral(const Computation& combiner, DType dtype) {
+  const int64_t bits = bit_width(dtype);
+  const int64_t least = is_signed(dtype) ? INT64_MIN >> (64 - bits) : 0;
+  const int64_t greatest = is_signed(dtype) ? -(least + 1)
+                           : bits == 64     ? -1
+                                            : (int64_t{1} << bits) - 1;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool is_float = is_floating(dtype);
+  switch (combiner.root_instruction().opcode) {
+    case Opcode::kMultiply: return Literal::scalar(dtype, int64_t{1});
+    case Opcode::kMaximum:
+      return is_float ? Literal::scalar(dtype, -kInfinity) : Literal::scalar(dtype, least);
+    case Opcode::kMinimum:
+      return is_float ? Literal::scalar(dtype, kInfinity) : Literal::scalar(dtype, greatest);
+    default: return Literal::scalar(dtype, int64_t{0});
+  }
+}
+
+}  // namespace
+
+Lanes Batcher::together(Graph& graph, const Instruction& instruction, const AllLanes& operands) {
+  if (instruction.opcode == Opcode::kReplicaId)
+    return {graph.iota({size_}, 0, instruction.shape.dtype()), true};
+  const Value x = full(operands[0]);
+  if (instruction.opcode == Opcode::kAllReduce) {
+    const Literal start = neutral(source_.at(instruction.called[0]), x.dtype());
+    return {graph.op(Opcode::kReduce, {x, graph.constant(start)},
+                     hlo::DimensionsAttrs{.dimensions = {0}}, source_.called(instruction.called))};
+  }
+  // all-gather: the lanes' parts one after the other.
+  const int64_t along = instruction.attrs.get<hlo::CollectiveAttrs>().dimensions[0];
+  hlo::Dims permutation;
+  for (int64_t d = 1; d < x.rank(); ++d) permutation.push_back(d);
+  permutation.insert(permutation.begin() + along, 0);
+  return {hlo::reshape(hlo::transpose(x, permutation), instruction.shape.dimensions())};
+}
+
+Shape Batcher::type_of(const Shape& lane, bool is_batched) const {
+  return is_batched ? hlo::with_lanes(lane, size_) : lane;
+}
+
+Value Batcher::full(const Lanes& lanes) const {
+  return lanes.is_batched ? lanes.x : hlo::in_each_lane(lanes.x, size_);
+}
+
+Value Batcher::chosen(const Value& p, const Value& x, const Value& y) const {
+  return hlo::select(hlo::broadcast(p, x.sizes(), {0}), x, y);
+}
+
+AllLanes Batcher::plain(Graph& graph, const Computation& computation,
+                        const Instruction& instruction, const AllLanes& operands) {
+  Values leaves, values;
+  for (const Lanes& operand : operands) leaves.push_back(operand.x);
+  size_t next = 0;
+  for (InstructionId id : instruction.operands) {
+    const Shape& shape = computation.at(id).shape;
+    const size_t count = leaf_count(shape);
+    values.push_back(assembled(graph, shape, std::span(leaves).subspan(next, count)));
+    next += count;
+  }
+  const Value y = copied(graph, instruction, values, source_.called(instruction.called));
+  AllLanes out;
+  for (const Value& leaf : flattened(graph, y)) out.push_back({leaf});
+  return out;
+}
+
+StatusOr<AllLanes> Batcher::by_rule(Graph& graph, const Computation& computation,
+                                    const Instruction& instruction, const AllLanes& operands) {
+  for (InstructionId id : instruction.operands) {
+    const Shape& shape = computation.at(id).shape;
+    if (shape.is_tuple()) return without_form(instruction, "it takes a tuple");
+    if (is_dynamic(shape)) return without_form(instruction, "its sizes are known at run time only");
+  }
+  const hlo::Slot<hlo::BatchFn> rule = hlo::batching_of(instruction.opcode);
+  if (!rule) return without_form(instruction, rule.reason());
+  AllLanes out;
+  if (size_ == 0) {
+    for (const Shape& leaf : leaves_of(instruction.shape))
+      out.push_back({graph.zeros(hlo::with_lanes(leaf, 0)), true});
+    return out;
+  }
+  Instruction of = instruction;
+  of.called = source_.called(instruction.called);
+  Values values;
+  for (const Lanes& each : operands) values.push_back(each.x);
+  auto made = rule.rule()({graph, of, values, mask_of(operands), size_});
+  if (!made.ok()) return without_form(instruction, base::message_of(made.status()));
+  for (const Value& value : *made) {
+    for (const Value& leaf : flattened(graph, value))
+      out.push_back({leaf, leaf.shape().is_array()});
+  }
+  return out;
+}
+
+StatusOr<AllLanes> Batcher::of_call(Graph& graph, const Instruction& call, const AllLanes& operands,
+                                    const Value& active) {
+  const bool has_active = active && has_while(call.called[0]);
+  Values given;
+  for (const Lanes& each : operands) given.push_back(each.x);
+  if (has_active) given.push_back(active);
+  const std::tuple key{call.called[0], mask_of(operands), has_active};
+  auto known = calls_.find(key);
+  if (known == calls_.end()) {
+    const Computation computation = source_.at(call.called[0]);
+    Graph inside(source_.into(), computation.name);
+    AllLanes parameters;
+    for (const Lanes& each : operands)
+      parameters.push_back({inside.parameter(each.x.shape()), each.is_batched});
+    const Value active_inside = has_active ? inside.parameter(active.shape()) : Value();
+    HEDDLE_ASSIGN_OR_RETURN(const AllLanes results,
+                            run(inside, computation, parameters, active_inside));
+    Values values;
+    std::vector<size_t> operand_of;
+    for (const Lanes& each : results) {
+      values.push_back(each.x);
+      const auto is_this = [&](const Lanes& one) { return one.x.id() == each.x.id(); };
+      const auto parameter = std::ranges::find_if(parameters, is_this);
+      operand_of.push_back(static_cast<size_t>(parameter - parameters.begin()));
+    }
+    const ComputationId id = std::move(inside).finish(values);
+    known = calls_.emplace(key, Called{id, mask_of(results), std::move(operand_of)}).first;
+  }
+  const auto& [id, results, operand_of] = known->second;
+  Value made = graph.op(Opcode::kCall, given, hlo::CallAttrs{}, {id});
+  const bool is_composite = call.attrs.get<hlo::CallAttrs>().is_composite;
+  if (!is_composite && !call.extras->frontend_attributes.empty())
+    made = graph.with_frontend_attributes(made, call.extras->frontend_attributes);
+  AllLanes out;
+  const Values leaves = flattened(graph, made);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const bool is_operand = operand_of[i] < operands.size();
+    out.push_back(is_operand ? operands[operand_of[i]] : Lanes{leaves[i], results[i]});
+  }
+  return out;
+}
+
+StatusOr<AllLanes> Batcher::of_custom_derivative(Graph& graph, const Instruction& call,
+                                                 const AllLanes& operands) {
+  Instruction wide = call;
+  wide.operands.clear();
+  for (const Lanes& each : operands) wide.operands.push_back(full(each).id());
+  for (hlo::ComputationId& called : wide.called) {
+    const Computation computation = source_.at(called);
+    Graph inside(source_.into(), computation.name);
+    AllLanes parameters;
+    for (InstructionId id : computation.parameters)
+      parameters.push_back({inside.parameter(type_of(computation.at(id).shape, true)), true});
+    HEDDLE_ASSIGN_OR_RETURN(const AllLanes results, run(inside, computation, parameters, Value()));
+    Values values;
+    for (const Lanes& each : results) values.push_back(full(each));
+    called = std::move(inside).finish(values);
+  }
+  std::vector<Shape> types;
+  for (const Shape& leaf : leaves_of(call.shape)) types.push_back(type_of(leaf, true));
+  wide.shape = Shape::tuple(types);
+  AllLanes out;
+  for (const Value& each : graph.elements(graph.append(std::move(wide))))
+    out.push_back({each, true});
+  return out;
+}
+
+StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation,
+                                    const Instruction& instruction, const AllLanes& operands,
+                                    const Value& active) {
+  switch (instruction.opcode) {
+    case Opcode::kCall: return of_call(graph, instruction, operands, active);
+    case Opcode::kScan:
+      return batch_of_scan(*this, graph, computation, instruction, operands, active);
+    case Opcode::kWhile: return batch_of_while(*this, graph, instruction, operands, active);
+    case Opcode::kConditional:
+      return batch_of_conditional(*this, graph, computation, instruction, operands, active);
+    case Opcode::kCopy:
+    case Opcode::kOptBarrier: {
+      if (!instruction.shape.is_tuple()) break;
+      Values leaves;
+      for (const Lanes& each : operands) leaves.push_back(each.x);
+      const Value made = graph.op(instruction.opcode, {graph.tuple(leaves)});
+      AllLanes out = operands;
+      const Values now = flattened(graph, made);
+      for (size_t i = 0; i < out.size(); ++i) out[i].x = now[i];
+      return out;
+    }
+    case Opcode::kCustomCall: {
+      const auto may_wait = [&](hlo::ComputationId id) { return active && has_while(id); };
+      if ((is_custom(instruction, kCustomJvp) || is_custom(instruction, kCustomVjp)) && size_ > 0 &&
+          std::ranges::none_of(instruction.called, may_wait))
+        return of_custom_derivative(graph, instruction, operands);
+      break;
+    }
+    default: break;
+  }
+  return by_rule(graph, computation, instruction, operands);
+}
+
+StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
+                                const AllLanes& parameters, const Value& active) {
+  std::vector<AllLanes> values(computation.instructions.size());
+  const auto part = [](const AllLanes& all, size_t first, size_t count) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return AllLanes(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  size_t next = 0;
+  for (InstructionId id : computation.parameters) {
+    const size_t count = leaf_count(computation.at(id).shape);
+    values[id.value] = part(parameters, next, count);
+    next += count;
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Instruction& instruction = computation.instructions[i];
+    if (instruction.opcode == Opcode::kParameter) continue;
+    graph.set_location(instruction.at);
+    AllLanes operands;
+    for (InstructionId id : instruction.operands)
+      operands.insert(operands.end(), values[id.value].begin(), values[id.value].end());
+    if (instruction.opcode == Opcode::kTuple) {
+      values[i] = std::move(operands);
+    } else if (instruction.opcode == Opcode::kGetTupleElement) {
+      const Shape& tuple = computation.at(instruction.operands[0]).shape;
+      const int64_t index = instruction.attrs.get<hlo::TupleIndexAttrs>().index;
+      values[i] = part(operands, first_leaf(tuple, index), leaf_count(instruction.shape));
+    } else if (!together_.empty() && hlo::together_along(instruction) == together_) {
+      values[i] = {together(graph, instruction, operands)};
+    } else if (is_any_batched(operands) || (active && may_not_end(instruction)) ||
+               is_together(instruction)) {
+      HEDDLE_ASSIGN_OR_RETURN(values[i],
+                              batched(graph, computation, instruction, operands, active));
+    } else {
+      values[i] = plain(graph, computation, instruction, operands);
+    }
+  }
+  return values[computation.root.value];
+}
+
+StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t size,
+                      std::string_view together) {
+  Writer writer;
+  const Computation& entry = module.entry_computation();
+  Source source(writer, module);
+  Graph graph(writer, entry.name);
+  AllLanes parameters;
+  for (InstructionId id : entry.parameters) {
+    const std::vector<Shape> leaves = leaves_of(entry.at(id).shape);
+    const bool is_flat = leaves.size() == 1 && !entry.at(id).shape.is_tuple();
+    for (const Shape& leaf : leaves) {
+      const bool is_batched = of[parameters.size()];
+      Instruction parameter = is_flat ? entry.at(id) : Instruction{.opcode = Opcode::kParameter};
+      parameter.attrs = hlo::ParameterAttrs{.number = static_cast<int64_t>(parameters.size())};
+      parameter.shape = is_batched ? hlo::with_lanes(leaf, size) : leaf;
+      if (is_batched && parameter.extras->sharding.has_value())
+        parameter.extras.mutate().sharding.reset();
+      parameters.push_back({graph.append(std::move(parameter)), is_batched});
+    }
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const AllLanes results,
+                          Batcher(source, size, together).run(graph, entry, parameters, Value()));
+  Values values;
+  for (const Lanes& each : results) values.push_back(each.x);
+  const ComputationId id = std::move(graph).finish(values);
+  HEDDLE_RETURN_IF_ERROR(writer.status());
+  Batch out{std::move(writer).finish(id), mask_of(results)};
+  out.module.name = module.name;
+  // Not simplified: stop_gradient would go, and it counts where the module is differentiated.
+  HEDDLE_ASSIGN_OR_RETURN(out.module, merge_equal(out.module));
+  HEDDLE_ASSIGN_OR_RETURN(out.module, remove_unused(out.module));
+  return out;
+}
+
+}  // namespace heddle::transform

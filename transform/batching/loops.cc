@@ -1,0 +1,267 @@
+// Lanes of scan and while. Which carries come to differ between lanes is found by a fixpoint: those
+// that start so, and those that a step makes so.
+#include <algorithm>
+
+#include "heddle/base/strings.h"
+#include "heddle/transform/batching/internal/batcher.h"
+#include "heddle/transform/internal/scan_parts.h"
+#include "heddle/transform/trip_count.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::Opcode;
+
+namespace {
+
+// Adds the carries that a step makes differ. Returns whether there were any.
+bool widen(std::vector<bool>& carries, std::span<const Lanes> after) {
+  bool more = false;
+  for (size_t i = 0; i < carries.size(); ++i) {
+    if (carries[i] || !after[i].is_batched) continue;
+    carries[i] = more = true;
+  }
+  return more;
+}
+
+// With dimensions d and d + 1 in each other's place.
+Value swapped(const Value& x, int64_t d) {
+  hlo::Dims permutation;
+  for (int64_t i = 0; i < x.rank(); ++i) permutation.push_back(i);
+  std::swap(permutation[static_cast<size_t>(d)], permutation[static_cast<size_t>(d) + 1]);
+  return hlo::transpose(x, permutation);
+}
+
+}  // namespace
+
+// Lanes stand behind the scanned dimension of inputs and outputs, so that they are in front of each
+// slice: where that is 0, an input of [lanes, steps, ..] goes through as [steps, lanes, ..].
+class ScanBatch {
+ public:
+  ScanBatch(Batcher& batcher, Graph& graph, const Computation& caller, const Instruction& scan,
+            const AllLanes& operands, const Value& active)
+      : batcher_(batcher),
+        graph_(graph),
+        scan_(scan),
+        body_(batcher.at(scan.called[0])),
+        parts_(scan_parts(caller, scan, body_)),
+        inputs_(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(parts_.inputs)),
+        carries_(operands.begin() + static_cast<std::ptrdiff_t>(parts_.inputs), operands.end()) {
+    if (active && batcher.has_while(scan.called[0])) active_ = active;
+    for (Lanes& each : inputs_) {
+      if (each.is_batched) each.x = swapped(each.x, parts_.dimension);
+    }
+  }
+
+  StatusOr<AllLanes> run() {
+    is_batched_ = mask_of(carries_);
+    HEDDLE_RETURN_IF_ERROR(write_body());
+    Instruction scan = scan_;
+    auto attrs = scan_.attrs.get<hlo::ScanAttrs>();
+    attrs.num_carries = static_cast<int64_t>(carries_.size()) + (active_ ? 1 : 0);
+    Values operands;
+    for (const Lanes& each : inputs_) operands.push_back(each.x);
+    for (size_t i = 0; i < carries_.size(); ++i)
+      operands.push_back(is_batched_[i] ? batcher_.full(carries_[i]) : carries_[i].x);
+    if (active_) operands.push_back(active_);
+    Value made = graph_.op(Opcode::kScan, operands, attrs, {body_id_});
+    if (!scan_.extras->frontend_attributes.empty())
+      made = graph_.with_frontend_attributes(made, scan_.extras->frontend_attributes);
+    const Values all = flattened(graph_, made);
+    AllLanes out;
+    for (size_t i = 0; i < parts_.outputs; ++i)
+      out.push_back({outputs_[i] ? swapped(all[i], parts_.dimension) : all[i], outputs_[i]});
+    for (size_t i = 0; i < carries_.size(); ++i)
+      out.push_back({all[parts_.outputs + i], is_batched_[i]});
+    return out;
+  }
+
+ private:
+  [[nodiscard]] Shape slice_of(const Value& input) const {
+    hlo::Dims sizes = input.sizes();
+    sizes.erase(sizes.begin() + parts_.dimension);
+    return {input.dtype(), sizes};
+  }
+
+  Status write_body() {
+    while (true) {
+      Graph body(batcher_.into(), body_.name);
+      AllLanes parameters;
+      for (const Lanes& each : inputs_)
+        parameters.push_back({body.parameter(slice_of(each.x)), each.is_batched});
+      for (size_t i = 0; i < carries_.size(); ++i) {
+        const Shape& lane = body_.parameter_shape(parts_.inputs + i);
+        parameters.push_back(
+            {body.parameter(batcher_.type_of(lane, is_batched_[i])), bool(is_batched_[i])});
+      }
+      const Value active = active_ ? body.parameter(active_.shape()) : Value();
+      HEDDLE_ASSIGN_OR_RETURN(const AllLanes results,
+                              batcher_.run(body, body_, parameters, active));
+      if (widen(is_batched_, std::span(results).subspan(parts_.outputs))) continue;
+      outputs_.clear();
+      Values values;
+      for (size_t i = 0; i < results.size(); ++i) {
+        const bool is_output = i < parts_.outputs;
+        const bool wide = is_output ? results[i].is_batched : is_batched_[i - parts_.outputs];
+        if (is_output) outputs_.push_back(wide);
+        values.push_back(wide ? batcher_.full(results[i]) : results[i].x);
+      }
+      if (active_) values.push_back(active);
+      body_id_ = std::move(body).finish(values);
+      return {};
+    }
+  }
+
+  Batcher& batcher_;
+  Graph& graph_;
+  const Instruction& scan_;
+  Computation body_;
+  ScanParts parts_;
+  AllLanes inputs_, carries_;
+  Value active_;
+  std::vector<bool> is_batched_;  // by carry
+  std::vector<bool> outputs_;
+  ComputationId body_id_;
+};
+
+StatusOr<AllLanes> batch_of_scan(Batcher& batcher, Graph& graph, const Computation& caller,
+                                 const Instruction& scan, const AllLanes& operands,
+                                 const Value& active) {
+  return ScanBatch(batcher, graph, caller, scan, operands, active).run();
+}
+
+// Where the condition is the same for all lanes, the loop is as it was. Where it differs:
+//
+//   on = condition(h)                                   pred, one a lane
+//   while (any(on)) { h = select(on, step(h), h); on = on & condition(h); }
+//
+// so that the condition is evaluated once a step. A carry that no step changes stays shared.
+class WhileBatch {
+ public:
+  WhileBatch(Batcher& batcher, Graph& graph, const Instruction& loop, const AllLanes& operands,
+             const Value& active)
+      : batcher_(batcher),
+        graph_(graph),
+        body_(batcher.at(loop.called[0])),
+        condition_(batcher.at(loop.called[1])),
+        state_(operands),
+        types_(leaves_of(loop.shape)),
+        most_(greatest_trip_count(loop)),
+        active_(active),
+        has_on_(bool(active)) {}
+
+  StatusOr<AllLanes> run() {
+    is_batched_ = mask_of(state_);
+    while (true) {
+      HEDDLE_ASSIGN_OR_RETURN(const bool more, write());
+      if (!more) break;
+    }
+    for (size_t i = 0; i < state_.size(); ++i) {
+      if (is_batched_[i]) state_[i] = {batcher_.full(state_[i]), true};
+    }
+    Values start;
+    for (const Lanes& each : state_) start.push_back(each.x);
+    if (has_on_) {
+      HEDDLE_ASSIGN_OR_RETURN(const Value on, first_on());
+      start.push_back(on);
+    }
+    Value made = graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_});
+    if (most_)  // of each lane, so of all
+      made = graph_.with_frontend_attributes(made, {{kMaxSteps, base::cat(*most_)}});
+    const Values all = flattened(graph_, made);
+    AllLanes out;
+    for (size_t i = 0; i < state_.size(); ++i) out.push_back({all[i], bool(is_batched_[i])});
+    return out;
+  }
+
+ private:
+  struct State {
+    AllLanes leaves;
+    Value on;
+  };
+
+  State parameter(Graph& graph) const {
+    std::vector<Shape> shapes;
+    for (size_t i = 0; i < types_.size(); ++i)
+      shapes.push_back(batcher_.type_of(types_[i], is_batched_[i]));
+    if (has_on_) shapes.push_back(batcher_.active_type());
+    const Values all = graph.elements(graph.parameter(Shape::tuple(shapes)));
+    State out;
+    for (size_t i = 0; i < types_.size(); ++i) out.leaves.push_back({all[i], bool(is_batched_[i])});
+    if (has_on_) out.on = all.back();
+    return out;
+  }
+
+  StatusOr<Lanes> is_more(Graph& graph, const AllLanes& state, const Value& on) {
+    HEDDLE_ASSIGN_OR_RETURN(const AllLanes made, batcher_.run(graph, condition_, state, on));
+    return made[0];
+  }
+
+  static Value any(const Value& on) { return hlo::reduce(on, Opcode::kOr, 0, {0}); }
+
+  // Returns whether it has to be written again, with more that differs between lanes.
+  StatusOr<bool> write() {
+    Graph condition(batcher_.into(), condition_.name);
+    const State before = parameter(condition);
+    HEDDLE_ASSIGN_OR_RETURN(const Lanes test, is_more(condition, before.leaves, before.on));
+    if (test.is_batched && !differs_) return differs_ = has_on_ = true;
+
+    Graph body(batcher_.into(), body_.name);
+    const State now = parameter(body);
+    HEDDLE_ASSIGN_OR_RETURN(AllLanes next, batcher_.run(body, body_, now.leaves, now.on));
+    if (differs_) {
+      for (size_t i = 0; i < next.size(); ++i) {
+        if (next[i].x.id() != now.leaves[i].x.id() && types_[i].is_array())
+          next[i] = {batcher_.full(next[i]), true};
+      }
+    }
+    if (widen(is_batched_, next)) return true;
+
+    Values values;
+    for (size_t i = 0; i < next.size(); ++i) {
+      if (is_batched_[i]) next[i] = {batcher_.full(next[i]), true};
+      if (differs_ && next[i].x.id() != now.leaves[i].x.id() && types_[i].is_array())
+        next[i].x = batcher_.chosen(now.on, next[i].x, now.leaves[i].x);
+      values.push_back(next[i].x);
+    }
+    if (differs_) {
+      HEDDLE_ASSIGN_OR_RETURN(const Lanes again, is_more(body, next, now.on));
+      values.push_back(now.on & batcher_.full(again));
+    } else if (has_on_) {
+      values.push_back(now.on);
+    }
+    body_id_ = std::move(body).finish(values);
+    Value result = differs_ ? any(before.on) : test.x;
+    if (!differs_ && has_on_) result = result & any(before.on);
+    condition_id_ = std::move(condition).finish_with(result);
+    return false;
+  }
+
+  StatusOr<Value> first_on() {
+    if (!differs_) return active_;
+    HEDDLE_ASSIGN_OR_RETURN(const Lanes test, is_more(graph_, state_, active_));
+    const Value on = batcher_.full(test);
+    return active_ ? active_ & on : on;
+  }
+
+  Batcher& batcher_;
+  Graph& graph_;
+  Computation body_, condition_;
+  AllLanes state_;
+  std::vector<Shape> types_;     // of one lane
+  std::optional<int64_t> most_;  // trips, if that is known
+  Value active_;
+  bool has_on_;           // whether the state has one more leaf, which lanes go on
+  bool differs_ = false;  // whether the condition differs by lane
+  std::vector<bool> is_batched_;
+  ComputationId body_id_, condition_id_;
+};
+
+StatusOr<AllLanes> batch_of_while(Batcher& batcher, Graph& graph, const Instruction& loop,
+                                  const AllLanes& operands, const Value& active) {
+  return WhileBatch(batcher, graph, loop, operands, active).run();
+}
+
+}  // namespace heddle::transform
