@@ -239,7 +239,7 @@ class Emitter : ArithmeticEmitter {
 
   // A part has no way to end the run, which a check of bounds must.
   [[nodiscard]] bool is_shared(const Node& node) const {
-    return node.shared.valid() && !request_.checks_bounds;
+    return node.shared.valid() && request_.share_loop && !request_.checks_bounds;
   }
 
   // The body becomes a function of its own. What it needs goes through a frame in memory.
