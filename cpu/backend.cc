@@ -14,6 +14,7 @@
 #include "heddle/cpu/kernels/pool.h"
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
+#include "heddle/cpu/lower/random_bits.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/unroll.h"
 #include "heddle/cpu/lower/widen.h"
@@ -216,7 +217,8 @@ StatusOr<Lowered> lowered(const hlo::Module& module) {
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
   HEDDLE_ASSIGN_OR_RETURN(
-      out.flat, transform::run_pipeline(widen(expands ? expanded : module), flatten));
+      out.flat,
+      transform::run_pipeline(widen(expand_random_bits(expands ? expanded : module)), flatten));
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(split_complex(out.flat), flatten));
   }
