@@ -118,11 +118,9 @@ bool is_splat(const Literal& literal) {
   return size > 0 && std::memcmp(literal.bytes(), literal.bytes() + step, size - step) == 0;
 }
 
-int updated_operand(const Instruction& instruction) {
-  const bool is_update =
-      instruction.opcode == Opcode::kDynamicUpdateSlice ||
-      (instruction.opcode == Opcode::kScatter && instruction.operands.size() == 3);
-  return is_update ? 0 : -1;
+size_t updated_operands(const Instruction& instruction) {
+  if (instruction.opcode == Opcode::kDynamicUpdateSlice) return 1;
+  return instruction.opcode == Opcode::kScatter ? instruction.operands.size() / 2 : 0;
 }
 
 std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& from,
@@ -423,12 +421,12 @@ void Region::visit(InstructionId step, std::vector<bool>& done) {
 void Region::visit_alone(InstructionId step, std::vector<bool>& done) {
   if (done[step.value]) return;
   done[step.value] = true;
-  // Who reads the array that is overwritten comes first, where it needs none of the steps that
+  // Who reads an array that is overwritten comes first, where it needs none of the steps that
   // wait.
   waiting_.push_back(step);
   const Instruction& instruction = computation_->at(step);
-  if (const int operand = updated_operand(instruction); operand >= 0) {
-    const LeafId target = leaf(instruction.operands[static_cast<size_t>(operand)]);
+  for (size_t k = 0; k < updated_operands(instruction); ++k) {
+    const LeafId target = leaf(instruction.operands[k]);
     for (size_t i = step.value + 1; i < done.size(); ++i) {
       const InstructionId other(i);
       if (done[i] || !std::ranges::count(reads(other), target)) continue;
