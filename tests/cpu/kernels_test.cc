@@ -5,6 +5,7 @@
 #include <string>
 
 #include "heddle/base/strings.h"
+#include "heddle/cpu/kernels/matmul.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -19,10 +20,24 @@ void expect_fft(const std::string& from, const std::string& to, const std::strin
                       {.share = 1e-5, .any_zero = true});
 }
 
-TEST(CpuKernels, TransformsOfAnyNumberOfRows) {
+class CpuTransforms : public ::testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    if (!set_matmul_isa(GetParam())) GTEST_SKIP() << "the machine lacks this instruction set";
+  }
+  void TearDown() override { set_matmul_isa(before_); }
+
+ private:
+  Isa before_ = matmul_isa();
+};
+
+INSTANTIATE_TEST_SUITE_P(EveryIsa, CpuTransforms,
+                         ::testing::Values(Isa::kGeneric, Isa::kAvx2, Isa::kAvx512));
+
+TEST_P(CpuTransforms, OfAnyNumberOfRows) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int rows : {1, 2, 15, 16, 17, 33, 67}) {
-    for (const int n : {1, 2, 8, 30, 77, 128, 17}) {
+    for (const int n : {1, 2, 8, 30, 64, 77, 128, 130, 17}) {
       const std::string whole = cat("[", rows, ",", n, "]"),
                         half = cat("[", rows, ",", n / 2 + 1, "]");
       SCOPED_TRACE(whole);
@@ -34,10 +49,14 @@ TEST(CpuKernels, TransformsOfAnyNumberOfRows) {
   }
 }
 
-TEST(CpuKernels, TransformsOfSeveralDimensions) {
+TEST_P(CpuTransforms, OfSeveralDimensions) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_fft("c64[3,20,9]", "c64[3,20,9]", "FFT", "20,9");
   expect_fft("c64[4,5,6]", "c64[4,5,6]", "IFFT", "4,5,6");
+  expect_fft("c64[18,64]", "c64[18,64]", "IFFT", "18,64");
+  expect_fft("c128[16,7,24]", "c128[16,7,24]", "FFT", "16,7,24");
+  expect_fft("f32[48,64]", "c64[48,33]", "RFFT", "48,64");
+  expect_fft("c64[48,33]", "f32[48,64]", "IRFFT", "48,64");
   expect_fft("f64[2,7,12]", "c128[2,7,7]", "RFFT", "7,12");
   expect_fft("c64[3,8,6,9]", "f32[3,8,6,16]", "IRFFT", "8,6,16");
 }
