@@ -36,7 +36,9 @@ struct Moves {
   [[gnu::always_inline]] static V at(const T* from) {
     return *reinterpret_cast<const Anywhere*>(from);
   }
-  [[gnu::always_inline]] static void put(T* to, const V& x) { *reinterpret_cast<Anywhere*>(to) = x; }
+  [[gnu::always_inline]] static void put(T* to, const V& x) {
+    *reinterpret_cast<Anywhere*>(to) = x;
+  }
 
   // Lane l is pick(l): of x where that is below the number of lanes, else of y.
   template <class Pick>
