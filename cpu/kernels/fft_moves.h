@@ -43,16 +43,16 @@ struct Moves {
   // Lane l is pick(l): of x where that is below the number of lanes, else of y.
   template <class Pick>
   [[gnu::always_inline]] static V shuffled(const V& x, const V& y, Pick pick) {
-#if defined(__clang__)
-    V out;
-    for (int l = 0; l < kLanes; ++l) out[l] = pick(l) < kLanes ? x[pick(l)] : y[pick(l) - kLanes];
-    return out;
-#else
+#if defined(__AVX512F__) && !defined(__clang__)
     using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
     typedef Index Lanes __attribute__((vector_size(kFftVectorBytes)));
     Lanes from = {};
     for (int l = 0; l < kLanes; ++l) from[l] = pick(l);
     return __builtin_shuffle(x, y, from);
+#else
+    V out;
+    for (int l = 0; l < kLanes; ++l) out[l] = pick(l) < kLanes ? x[pick(l)] : y[pick(l) - kLanes];
+    return out;
 #endif
   }
 
@@ -63,9 +63,11 @@ struct Moves {
     return shuffled(x, y, [](int l) { return kHalf + l / 2 + l % 2 * kLanes; });
   }
 
-  // Each step interleaves the first half of the vectors with the second one.
+  // Each step interleaves the first half of the vectors with the second one; where vectors are made
+  // of parts, numbers move one by one.
   [[gnu::always_inline]] static void transpose(V (&x)[kLanes]) {
     V y[kLanes];
+#if defined(__AVX512F__)
     HEDDLE_UNROLL
     for (int step = 1; step < kLanes; step *= 2) {
       HEDDLE_UNROLL
@@ -76,6 +78,11 @@ struct Moves {
       HEDDLE_UNROLL
       for (int i = 0; i < kLanes; ++i) x[i] = y[i];
     }
+#else
+    std::copy_n(x, kLanes, y);
+    for (int i = 0; i < kLanes; ++i)
+      for (int l = 0; l < kLanes; ++l) x[i][l] = y[l][i];
+#endif
   }
 
   static V& re(T* data, int64_t k) { return *reinterpret_cast<V*>(data + 2 * k * kLanes); }
