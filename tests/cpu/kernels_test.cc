@@ -82,6 +82,14 @@ TEST(CpuKernels, ConvolutionsOfAnyLayout) {
   expect_convolution("f32[2,40,16]", "f32[5,16,24]", "f32[2,83,24]",
                      "window={size=5 pad=4_4 lhs_dilate=2 rhs_reversal=1}, "
                      "dim_labels=b0f_0io->b0f");
+  // Long windows at few places.
+  expect_convolution("f32[4,16,20,20]", "f32[4,9,20,20]", "f32[16,9,3,3]",
+                     "window={size=20x20 pad=1_1x1_1}, dim_labels=fb01_io01->bf01");
+  expect_convolution("f64[5,3,90]", "f64[5,4,81]", "f64[3,4,6]",
+                     "window={size=81 stride=2 pad=1_0}, dim_labels=fb0_io0->bf0");
+  expect_convolution("f32[6,10,12,70]", "f32[3,8,10,70]", "f32[10,8,3,4]",
+                     "window={size=10x70 pad=0_0x2_1}, dim_labels=fb01_io01->bf01, "
+                     "feature_group_count=2");
   expect_convolution("f32[70,33]", "f32[33,20]", "f32[70,20]", "dim_labels=bf_io->bf");
   expect_convolution("f32[2,50,40]", "f32[4,1,80]", "f32[2,50,80]",
                      "window={size=4 pad=3_0}, dim_labels=b0f_0io->b0f, feature_group_count=40");
