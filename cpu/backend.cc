@@ -93,8 +93,11 @@ class ArenaPool {
 
 class NativeProgram final : public HostProgram {
  public:
-  NativeProgram(LoweredProgram program, std::unique_ptr<Code> code, const hlo::Module& module)
-      : program_(std::move(program)), code_(std::move(code)), arenas_(program_.plan.arena_bytes) {
+  NativeProgram(LoweredProgram program, JitResult made, const hlo::Module& module)
+      : program_(std::move(program)),
+        code_(std::move(made.code)),
+        arena_bytes_(made.arena_bytes),
+        arenas_(arena_bytes_) {
     runtime::append_leaves(module.entry_computation().result_shape(), result_shapes_);
     for (const Literal& literal : program_.constants) constants_.push_back(literal.bytes());
     cost_ = cost_of(program_.plan);
@@ -111,7 +114,7 @@ class NativeProgram final : public HostProgram {
     }
   }
 
-  std::optional<int64_t> scratch_bytes() const override { return program_.plan.arena_bytes; }
+  std::optional<int64_t> scratch_bytes() const override { return arena_bytes_; }
   std::optional<double> flops() const override { return cost_.flops; }
   std::optional<double> bytes_accessed() const override { return cost_.bytes; }
 
@@ -121,9 +124,9 @@ class NativeProgram final : public HostProgram {
     const std::string what =
         base::cat("run ", program_.plan.name, " needs more memory than there is: ");
     const auto greatest = std::ranges::max_element(result_shapes_, {}, &Shape::byte_size);
-    if (greatest == result_shapes_.end() || greatest->byte_size() < program_.plan.arena_bytes) {
-      return base::resource_exhausted(what, "what it computes on the way takes ",
-                                      program_.plan.arena_bytes, " bytes");
+    if (greatest == result_shapes_.end() || greatest->byte_size() < arena_bytes_) {
+      return base::resource_exhausted(what, "what it computes on the way takes ", arena_bytes_,
+                                      " bytes");
     }
     return base::resource_exhausted(what, *greatest, " alone takes ", greatest->byte_size(),
                                     " bytes");
@@ -177,6 +180,7 @@ class NativeProgram final : public HostProgram {
 
   LoweredProgram program_;
   std::unique_ptr<Code> code_;
+  int64_t arena_bytes_;
   std::vector<Shape> result_shapes_;
   std::vector<const void*> constants_;
   PlanCost cost_;
@@ -254,7 +258,7 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
                                  {"s", result.assembly}}));
   }
   if (options.names_code) HEDDLE_RETURN_IF_ERROR(name_for_perf(module.name, result.ranges));
-  return std::make_shared<NativeProgram>(std::move(lower.program), std::move(result.code), module);
+  return std::make_shared<NativeProgram>(std::move(lower.program), std::move(result), module);
 }
 
 class CpuBackend final : public runtime::HostBackend {

@@ -427,9 +427,8 @@ void Region::visit_alone(InstructionId step, std::vector<bool>& done) {
   const Instruction& instruction = computation_->at(step);
   for (size_t k = 0; k < updated_operands(instruction); ++k) {
     const LeafId target = leaf(instruction.operands[k]);
-    for (size_t i = step.value + 1; i < done.size(); ++i) {
-      const InstructionId other(i);
-      if (done[i] || !std::ranges::count(reads(other), target)) continue;
+    for (InstructionId other : readers_[target.value]) {
+      if (other.value <= step.value || done[other.value]) continue;
       if (std::ranges::any_of(waiting_, [&](InstructionId on) { return depends(other, on); }))
         continue;
       visit(other, done);
@@ -443,6 +442,7 @@ void Region::order_steps() {
   const auto count = static_cast<size_t>(computation_->size());
   reads_.resize(count);
   read_count_.resize(leaves_.size());
+  readers_.resize(leaves_.size());
   std::vector<bool> done(count, true);
   for (size_t i = 0; i < count; ++i) {
     const Instruction& instruction = computation_->instructions[i];
@@ -451,7 +451,10 @@ void Region::order_steps() {
     done[i] = false;
     std::vector<bool> seen(leaves_.size());
     collect(InstructionId(i), InstructionId(i), seen);
-    for (LeafId leaf : reads_[i]) ++read_count_[leaf.value];
+    for (LeafId leaf : reads_[i]) {
+      ++read_count_[leaf.value];
+      readers_[leaf.value].emplace_back(i);
+    }
   }
   for (LeafId leaf : results()) ++read_count_[leaf.value];
   for (size_t i = 0; i < count; ++i) visit(InstructionId(i), done);

@@ -82,6 +82,7 @@ class Region {
   std::vector<bool> costs_;             // by instruction: computed where it is used, it would cost
   std::vector<bool> is_lazy_;           // by leaf
   std::vector<std::vector<LeafId>> reads_;
+  std::vector<std::vector<hlo::InstructionId>> readers_;  // by leaf: the steps that read it
   std::vector<int> read_count_;
   std::vector<hlo::InstructionId> order_;
   std::vector<hlo::InstructionId> waiting_;  // of visit(): for the readers of what they overwrite
