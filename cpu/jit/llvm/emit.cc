@@ -13,8 +13,8 @@
 namespace heddle::cpu {
 namespace {
 
-// In instructions. Blocks of more become functions of so many; blocks of loops do so late, since what
-// stands in one function may stay in registers.
+// In instructions. Longer blocks become functions of kPieceSize; in loops later, since what stands
+// in one function may stay in registers.
 constexpr int64_t kMostStraight = 3000;
 constexpr int64_t kMostInLoop = 12000;
 constexpr int64_t kPieceSize = 500;
