@@ -1,6 +1,7 @@
 #include "heddle/cpu/backend.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -63,6 +64,17 @@ void share_loop(LoopPart part, const void* frame, int64_t from, int64_t to, int6
   });
 }
 
+// A table of pointers, without an allocation where they are few.
+class Pointers {
+ public:
+  explicit Pointers(size_t size) : many_(size > few_.size() ? size : 0) {}
+  void** data() { return many_.empty() ? few_.data() : many_.data(); }
+
+ private:
+  std::array<void*, 16> few_;
+  std::vector<void*> many_;
+};
+
 // Memory that runs leave for the next ones.
 class ArenaPool {
  public:
@@ -96,6 +108,7 @@ class NativeProgram final : public HostProgram {
   NativeProgram(LoweredProgram program, JitResult made, const hlo::Module& module)
       : program_(std::move(program)),
         code_(std::move(made.code)),
+        entry_(code_->entry()),
         arena_bytes_(made.arena_bytes),
         arenas_(arena_bytes_) {
     runtime::append_leaves(module.entry_computation().result_shape(), result_shapes_);
@@ -148,30 +161,34 @@ class NativeProgram final : public HostProgram {
 
   StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves,
                                           const StopToken& stop) const {
-    std::vector<void*> arguments;
-    arguments.reserve(leaves.size());
-    for (const Literal& leaf : leaves)
-      arguments.push_back(const_cast<std::byte*>(leaf.bytes()));  // the code reads them alone
-    std::vector<Literal> results;
-    std::vector<void*> places;
-    places.reserve(result_shapes_.size());
-    results.resize(result_shapes_.size());
+    Pointers arguments(leaves.size()), places(result_shapes_.size());
+    for (size_t i = 0; i < leaves.size(); ++i)
+      arguments.data()[i] = const_cast<std::byte*>(leaves[i].bytes());  // the code reads them alone
+    std::vector<Literal> results(result_shapes_.size());
     for (const auto& [argument, result] : program_.taken) {
       Literal& leaf = leaves[static_cast<size_t>(argument)];
       if (leaf.is_unique()) results[static_cast<size_t>(result)] = std::move(leaf);
     }
     for (size_t i = 0; i < results.size(); ++i) {
       if (!results[i].is_valid()) results[i] = Literal::uninitialised(result_shapes_[i]);
-      places.push_back(results[i].mutable_bytes());
+      places.data()[i] = results[i].mutable_bytes();
     }
-    Literal arena = arenas_.take();
     RunContext context{&program_, {}};
-    const int64_t code =
-        code_->entry()(&context, arena.mutable_bytes(), arguments.data(), places.data(),
-                       constants_.data(), stop.stop_possible() ? stop.flag() : &kNever);
-    arenas_.give_back(std::move(arena));
+    const auto call = [&](void* arena) {
+      return entry_(&context, arena, arguments.data(), places.data(), constants_.data(),
+                    stop.stop_possible() ? stop.flag() : &kNever);
+    };
+    int64_t code = 0;
+    if (arena_bytes_ == 0) {
+      code = call(nullptr);
+    } else {
+      Literal arena = arenas_.take();
+      code = call(arena.mutable_bytes());
+      arenas_.give_back(std::move(arena));
+    }
     if (code != 0) return error_of(Exit::of(code), context);
-    for (size_t i = 0; i < results.size(); ++i) {  // an argument's memory may have another shape
+    for (const auto& [argument, result] : program_.taken) {  // the memory may have another shape
+      const auto i = static_cast<size_t>(result);
       if (!same_type(results[i].shape(), result_shapes_[i]))
         results[i] = std::move(results[i]).reshaped(result_shapes_[i]);
     }
@@ -180,6 +197,7 @@ class NativeProgram final : public HostProgram {
 
   LoweredProgram program_;
   std::unique_ptr<Code> code_;
+  Entry entry_;
   int64_t arena_bytes_;
   std::vector<Shape> result_shapes_;
   std::vector<const void*> constants_;
