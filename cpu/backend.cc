@@ -1,6 +1,7 @@
 #include "heddle/cpu/backend.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "heddle/cpu/kernels/pool.h"
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
+#include "heddle/cpu/lower/random_bits.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/unroll.h"
 #include "heddle/cpu/lower/widen.h"
@@ -62,6 +64,17 @@ void share_loop(LoopPart part, const void* frame, int64_t from, int64_t to, int6
   });
 }
 
+// A table of pointers, without an allocation where they are few.
+class Pointers {
+ public:
+  explicit Pointers(size_t size) : many_(size > few_.size() ? size : 0) {}
+  void** data() { return many_.empty() ? few_.data() : many_.data(); }
+
+ private:
+  std::array<void*, 16> few_;
+  std::vector<void*> many_;
+};
+
 // Memory that runs leave for the next ones.
 class ArenaPool {
  public:
@@ -92,8 +105,12 @@ class ArenaPool {
 
 class NativeProgram final : public HostProgram {
  public:
-  NativeProgram(LoweredProgram program, std::unique_ptr<Code> code, const hlo::Module& module)
-      : program_(std::move(program)), code_(std::move(code)), arenas_(program_.plan.arena_bytes) {
+  NativeProgram(LoweredProgram program, JitResult made, const hlo::Module& module)
+      : program_(std::move(program)),
+        code_(std::move(made.code)),
+        entry_(code_->entry()),
+        arena_bytes_(made.arena_bytes),
+        arenas_(arena_bytes_) {
     runtime::append_leaves(module.entry_computation().result_shape(), result_shapes_);
     for (const Literal& literal : program_.constants) constants_.push_back(literal.bytes());
     cost_ = cost_of(program_.plan);
@@ -110,7 +127,7 @@ class NativeProgram final : public HostProgram {
     }
   }
 
-  std::optional<int64_t> scratch_bytes() const override { return program_.plan.arena_bytes; }
+  std::optional<int64_t> scratch_bytes() const override { return arena_bytes_; }
   std::optional<double> flops() const override { return cost_.flops; }
   std::optional<double> bytes_accessed() const override { return cost_.bytes; }
 
@@ -120,9 +137,9 @@ class NativeProgram final : public HostProgram {
     const std::string what =
         base::cat("run ", program_.plan.name, " needs more memory than there is: ");
     const auto greatest = std::ranges::max_element(result_shapes_, {}, &Shape::byte_size);
-    if (greatest == result_shapes_.end() || greatest->byte_size() < program_.plan.arena_bytes) {
-      return base::resource_exhausted(what, "what it computes on the way takes ",
-                                      program_.plan.arena_bytes, " bytes");
+    if (greatest == result_shapes_.end() || greatest->byte_size() < arena_bytes_) {
+      return base::resource_exhausted(what, "what it computes on the way takes ", arena_bytes_,
+                                      " bytes");
     }
     return base::resource_exhausted(what, *greatest, " alone takes ", greatest->byte_size(),
                                     " bytes");
@@ -144,30 +161,34 @@ class NativeProgram final : public HostProgram {
 
   StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves,
                                           const StopToken& stop) const {
-    std::vector<void*> arguments;
-    arguments.reserve(leaves.size());
-    for (const Literal& leaf : leaves)
-      arguments.push_back(const_cast<std::byte*>(leaf.bytes()));  // the code reads them alone
-    std::vector<Literal> results;
-    std::vector<void*> places;
-    places.reserve(result_shapes_.size());
-    results.resize(result_shapes_.size());
+    Pointers arguments(leaves.size()), places(result_shapes_.size());
+    for (size_t i = 0; i < leaves.size(); ++i)
+      arguments.data()[i] = const_cast<std::byte*>(leaves[i].bytes());  // the code reads them alone
+    std::vector<Literal> results(result_shapes_.size());
     for (const auto& [argument, result] : program_.taken) {
       Literal& leaf = leaves[static_cast<size_t>(argument)];
       if (leaf.is_unique()) results[static_cast<size_t>(result)] = std::move(leaf);
     }
     for (size_t i = 0; i < results.size(); ++i) {
       if (!results[i].is_valid()) results[i] = Literal::uninitialised(result_shapes_[i]);
-      places.push_back(results[i].mutable_bytes());
+      places.data()[i] = results[i].mutable_bytes();
     }
-    Literal arena = arenas_.take();
     RunContext context{&program_, {}};
-    const int64_t code =
-        code_->entry()(&context, arena.mutable_bytes(), arguments.data(), places.data(),
-                       constants_.data(), stop.stop_possible() ? stop.flag() : &kNever);
-    arenas_.give_back(std::move(arena));
+    const auto call = [&](void* arena) {
+      return entry_(&context, arena, arguments.data(), places.data(), constants_.data(),
+                    stop.stop_possible() ? stop.flag() : &kNever);
+    };
+    int64_t code = 0;
+    if (arena_bytes_ == 0) {
+      code = call(nullptr);
+    } else {
+      Literal arena = arenas_.take();
+      code = call(arena.mutable_bytes());
+      arenas_.give_back(std::move(arena));
+    }
     if (code != 0) return error_of(Exit::of(code), context);
-    for (size_t i = 0; i < results.size(); ++i) {  // an argument's memory may have another shape
+    for (const auto& [argument, result] : program_.taken) {  // the memory may have another shape
+      const auto i = static_cast<size_t>(result);
       if (!same_type(results[i].shape(), result_shapes_[i]))
         results[i] = std::move(results[i]).reshaped(result_shapes_[i]);
     }
@@ -176,6 +197,8 @@ class NativeProgram final : public HostProgram {
 
   LoweredProgram program_;
   std::unique_ptr<Code> code_;
+  Entry entry_;
+  int64_t arena_bytes_;
   std::vector<Shape> result_shapes_;
   std::vector<const void*> constants_;
   PlanCost cost_;
@@ -216,7 +239,8 @@ StatusOr<Lowered> lowered(const hlo::Module& module) {
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
   HEDDLE_ASSIGN_OR_RETURN(
-      out.flat, transform::run_pipeline(widen(expands ? expanded : module), flatten));
+      out.flat,
+      transform::run_pipeline(widen(expand_random_bits(expands ? expanded : module)), flatten));
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(split_complex(out.flat), flatten));
   }
@@ -252,7 +276,7 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
                                  {"s", result.assembly}}));
   }
   if (options.names_code) HEDDLE_RETURN_IF_ERROR(name_for_perf(module.name, result.ranges));
-  return std::make_shared<NativeProgram>(std::move(lower.program), std::move(result.code), module);
+  return std::make_shared<NativeProgram>(std::move(lower.program), std::move(result), module);
 }
 
 class CpuBackend final : public runtime::HostBackend {

@@ -84,6 +84,21 @@ TEST_F(CpuTest, AnEndlessLoopEndsAtItsLineWhenAsked) {
   EXPECT_EQ(base::message_of(result.status()), "run endless: stopped in forever [train.cc:41]");
 }
 
+// Its block is long enough to become several functions.
+TEST_F(CpuTest, AnEndlessLoopInALongProgramEndsToo) {
+  std::string text = kEndless;
+  std::string chain = "v0 = f32[4] sine(x)";
+  for (int k = 1; k <= 4000; ++k)
+    chain += base::cat(" v", k, " = f32[4] dynamic-update-slice(v", k - 1, ", one, i)");
+  text.replace(text.find("t = (s32[], f32[4]) tuple(i, x)\n    forever"), 31,
+               base::cat("one = f32[1] slice(x), slice={[1:2]} ", chain,
+                         " t = (s32[], f32[4]) tuple(i, v4000)"));
+  const auto endless = compiled(text.c_str());
+  AskLater ask;
+  const auto result = endless->execute(endless_arguments(), {.stop = ask.token()});
+  EXPECT_EQ(base::message_of(result.status()), "run endless: stopped in forever [train.cc:41]");
+}
+
 TEST_F(CpuTest, APendingResultTellsThatItsRunWasStopped) {
   use({.asynchronous = true});
   const auto endless = compiled(kEndless);

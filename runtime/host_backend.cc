@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/runtime/host_memory.h"
@@ -21,7 +22,7 @@ struct Argument {
   // Waits for it. Once.
   [[nodiscard]] StatusOr<Literal> value() const { return donated ? slot->take() : slot->share(); }
 };
-using Arguments = std::vector<Argument>;
+using Arguments = absl::InlinedVector<Argument, 8>;
 using Slots = std::vector<std::shared_ptr<Slot>>;
 
 // The values of the arguments, waiting for them. An argument that carries an error passes it on;
@@ -58,6 +59,8 @@ class HostExecutable final : public Executable {
                  Device& device, WorkQueue* queue)
       : Executable(module, device), program_(std::move(program)), queue_(queue) {
     result_bytes_ = total_bytes(result_shapes());
+    for (const Shape& shape : result_shapes())
+      results_.push_back({std::make_shared<const Shape>(shape), shape.byte_size()});
   }
 
   ProgramCost cost() const override {
@@ -76,15 +79,15 @@ class HostExecutable final : public Executable {
   StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers,
                                        const ExecuteOptions& options) override {
     HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket, admit(result_bytes_, options));
-    HEDDLE_ASSIGN_OR_RETURN(Arguments arguments, take_arguments(buffers, options));
+    Arguments arguments(buffers.size());
+    HEDDLE_RETURN_IF_ERROR(take(buffers, options, arguments));
     if (queue_ == nullptr) return run_now(arguments, options.stop);
     return run_later(std::move(arguments), std::move(ticket), options.stop);
   }
 
  private:
-  StatusOr<Arguments> take_arguments(std::span<const BufferPtr> buffers,
-                                     const ExecuteOptions& options) const {
-    Arguments arguments(buffers.size());
+  Status take(std::span<const BufferPtr> buffers, const ExecuteOptions& options,
+              Arguments& arguments) const {
     bool all_there = true;
     for (size_t i = 0; i < buffers.size(); ++i) {
       arguments[i].slot = on_host(buffers[i]).use();
@@ -95,7 +98,7 @@ class HostExecutable final : public Executable {
       arguments[static_cast<size_t>(number)].donated = true;
       buffers[static_cast<size_t>(number)]->release();
     }
-    return arguments;
+    return {};
   }
 
   static LiteralBuffer& on_host(const BufferPtr& buffer) {
@@ -148,12 +151,17 @@ class HostExecutable final : public Executable {
   }
 
   BufferPtr result_buffer(size_t number, std::shared_ptr<Slot> slot) const {
-    const Shape& shape = result_shapes()[number];
-    return std::make_shared<LiteralBuffer>(device(), shape, shape.byte_size(), std::move(slot));
+    const Result& result = results_[number];
+    return std::make_shared<LiteralBuffer>(device(), result.shape, result.bytes, std::move(slot));
   }
 
   std::shared_ptr<const HostProgram> program_;  // shared with runs that outlive this executable
   WorkQueue* queue_;                            // null: on the caller's thread
+  struct Result {
+    std::shared_ptr<const Shape> shape;
+    int64_t bytes = 0;
+  };
+  std::vector<Result> results_;
   int64_t result_bytes_ = 0;
 };
 

@@ -11,6 +11,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr const char* kLibrary = "libheddle_cpu_jit.so";
+constexpr const char* kLlvm = "libLLVM.so.19.1";
 
 struct Library {
   JitCompile compile = nullptr;
@@ -21,6 +22,8 @@ struct Library {
 Library load() {
   const std::string name = kLibrary;
   std::string error;
+  dlopen(kLlvm,
+         RTLD_LAZY | RTLD_LOCAL);  // where it is: its functions are bound when they are called
   for (const std::string& path :
        {HEDDLE_JIT_FOLDER "/" + name, HEDDLE_JIT_INSTALLED "/" + name, name}) {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -66,7 +66,8 @@ struct CodeRange {
 
 struct JitResult {
   std::unique_ptr<Code> code;
-  std::string error;  // empty: none
+  std::string error;        // empty: none
+  int64_t arena_bytes = 0;  // that a run needs: the plan's, and what parts of the code hand on
   std::string ir;
   std::string assembly;
   std::vector<CodeRange> ranges;

@@ -16,6 +16,7 @@ constexpr int64_t kBlockElements = int64_t{1} << 16;  // of a block of rows
 constexpr int64_t kTileRows = 14;                     // of the widest product kernel
 constexpr int64_t kFewestRows = 4 * kTileRows;        // of an image by itself
 constexpr int64_t kPartsPerThread = 4;
+constexpr int64_t kFewestTaps = 64;                     // of a product of its own for each feature
 constexpr int64_t kFewestOfThreads = int64_t{1} << 20;  // multiplications, some 20 us
 
 template <class T>
@@ -114,7 +115,14 @@ class ConvolutionKernel final : public Kernel {
     if (y_.outer != step && row_step_ > 0) {
       image_rows >= kFewestRows ? span_ = image_rows : row_step_ = -1;
     }
-    block_ = std::max(kTileRows, kBlockElements / depth_ / kTileRows * kTileRows);
+    by_taps_ = x_.feature != 1 && line_places_ < line_taps_ && total(taps_) >= kFewestTaps &&
+               are_runs(attrs.window.dimensions);
+    if (by_taps_) {
+      span_ = rows_;
+      row_step_ = -1;
+    }
+    row_size_ = by_taps_ ? total(taps_) : depth_;
+    block_ = std::max(kTileRows, kBlockElements / row_size_ / kTileRows * kTileRows);
     block_ = std::min(block_, span_);
     has_rows_ = row_step_ > 1 || (row_step_ == 1 && y_.feature == 1);
   }
@@ -127,21 +135,23 @@ class ConvolutionKernel final : public Kernel {
     const int64_t work = rows_ * depth_ * columns_;
     const int64_t parts =
         work < kFewestOfThreads ? 1 : std::min<int64_t>(blocks, kPartsPerThread * thread_count());
-    std::vector<T> weights(static_cast<size_t>(depth_ * columns_));
-    const size_t packed_size = Products<T>::packed_size(depth_, columns_);
+    std::vector<T> weights(by_taps_ ? 0 : static_cast<size_t>(depth_ * columns_));
+    const size_t packed_size = has_rows_ ? Products<T>::packed_size(depth_, columns_) : 0;
     std::vector<std::byte> packed(packed_size + 64);
     auto* aligned =
         reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(packed.data()) + 63) / 64 * 64);
-    const size_t scratch_size = static_cast<size_t>(block_ * (depth_ + columns_));
+    const size_t scratch_size = static_cast<size_t>(block_ * (row_size_ + columns_));
     const auto scratch =
         std::make_unique_for_overwrite<T[]>(scratch_size * static_cast<size_t>(parts));
     for (int64_t g = 0; g < feature_groups_ * batch_groups_; ++g) {
       const T* from = x + (feature_groups_ > 1 ? g * features_ * x_.feature : 0) +
                       (batch_groups_ > 1 ? g * batch_ * x_.outer : 0);
       T* to = y + g * columns_ * y_.feature;
-      gather_weights(w + g * columns_ * w_.outer, weights.data());
-      if (has_holes_ &&
-          !std::ranges::all_of(weights, [](T value) { return std::isfinite(value); })) {
+      const T* own = w + g * columns_ * w_.outer;
+      if (!by_taps_) gather_weights(own, weights.data());
+      if (has_holes_ && !are_finite(own, weights)) {
+        weights.resize(static_cast<size_t>(depth_ * columns_));
+        gather_weights(own, weights.data());
         for (int64_t row = 0; row < rows_; ++row) sum_elements(from, weights.data(), row, to);
         continue;
       }
@@ -150,8 +160,9 @@ class ConvolutionKernel final : public Kernel {
         T* mine = scratch.get() + static_cast<size_t>(number) * scratch_size;
         for (int64_t b = blocks * number / parts; b < blocks * (number + 1) / parts; ++b) {
           const int64_t begin = b % in_span * block_, span = b / in_span * span_;
-          multiply(from, {weights.data(), aligned}, span + begin,
-                   span + std::min(span_, begin + block_), mine, to);
+          const int64_t first = span + begin, last = span + std::min(span_, begin + block_);
+          by_taps_ ? multiply_by_taps(from, own, first, last, mine, to)
+                   : multiply(from, {weights.data(), aligned}, first, last, mine, to);
         }
       };
       parts == 1 ? part(0) : parallel(parts, part);
@@ -175,6 +186,36 @@ class ConvolutionKernel final : public Kernel {
                        .c_col = 0,
                        .accumulate = false},
                       packed);
+  }
+
+  // Under neighbouring taps of a line of the window lie neighbours, and the weights of one feature
+  // are a run.
+  [[nodiscard]] bool are_runs(const std::vector<hlo::WindowDimension>& window) const {
+    if (window.empty() || window.back().window_dilation != 1 || window.back().base_dilation != 1 ||
+        x_.spatial.back() != 1)
+      return false;
+    for (size_t d = 0; d < taps_.size(); ++d) {
+      if (window[d].window_reversal) return false;
+      if (d > 0 && w_.spatial[d - 1] != w_.spatial[d] * taps_[d]) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool are_finite(const T* w, const std::vector<T>& gathered) const {
+    const auto is_finite = [](T value) { return std::isfinite(value); };
+    if (!by_taps_) return std::ranges::all_of(gathered, is_finite);
+    for (int64_t f = 0; f < features_; ++f) {
+      for (int64_t c = 0; c < columns_; ++c) {
+        const T* from = w + f * w_.feature + c * w_.outer;
+        T zeros[8] = {};  // or NaN
+        int64_t t = 0;
+        for (; t + 8 <= row_size_; t += 8)
+          for (int64_t i = 0; i < 8; ++i) zeros[i] += from[(t + i) * w_.spatial.back()] * 0;
+        for (; t < row_size_; ++t) zeros[0] += from[t * w_.spatial.back()] * 0;
+        if (!std::ranges::all_of(zeros, [](T zero) { return zero == 0; })) return false;
+      }
+    }
+    return true;
   }
 
   // Where the element under a tap at a place lies, along one dimension; -1: on none.
@@ -374,6 +415,48 @@ class ConvolutionKernel final : public Kernel {
     }
   }
 
+  // Long windows at few places, as gradients of weights have: a product for each feature, along its
+  // taps.
+  void multiply_by_taps(const T* x, const T* w, int64_t first, int64_t last, T* scratch,
+                        T* y) const {
+    const int64_t rows = last - first;
+    T* sums = scratch + block_ * row_size_;
+    for (int64_t f = 0; f < features_; ++f) {
+      fill_taps(x + f * x_.feature, first, last, scratch);
+      Products<T>::multiply({.a = scratch,
+                             .b = w + f * w_.feature,
+                             .c = sums,
+                             .m = rows,
+                             .n = columns_,
+                             .k = row_size_,
+                             .a_row = row_size_,
+                             .a_col = 1,
+                             .b_row = w_.spatial.back(),
+                             .b_col = w_.outer,
+                             .c_row = columns_,
+                             .c_col = 1,
+                             .accumulate = f > 0});
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      T* to = y + offset_in_y(first + i);
+      for (int64_t c = 0; c < columns_; ++c) to[c * y_.feature] = sums[i * columns_ + c];
+    }
+  }
+
+  // Of one feature, the elements under all taps, row by row.
+  void fill_taps(const T* x, int64_t first, int64_t last, T* out) const {
+    for (int64_t row = first; row < last; ++row) {
+      const T* from = image(x, row);
+      for (int64_t l = 0; l < window_lines_; ++l, out += line_taps_) {
+        const Line line = line_at(row, l);
+        int64_t begin = 0, end = line_taps_;
+        while (begin < end && line[begin] < 0) out[begin++] = 0;
+        while (end > begin && line[end - 1] < 0) out[--end] = 0;
+        if (begin < end) std::copy_n(from + line[begin], end - begin, out + begin);
+      }
+    }
+  }
+
   Layout x_, w_, y_;
   std::vector<int64_t> places_, taps_;         // spatial sizes of y and w
   std::vector<std::vector<int64_t>> offsets_;  // by spatial dimension, place and tap
@@ -385,6 +468,8 @@ class ConvolutionKernel final : public Kernel {
   int64_t features_ = 0, columns_ = 0;  // of a group
   int64_t feature_groups_ = 1, batch_groups_ = 1, batch_ = 0;
   int64_t depth_ = 0, rows_ = 0, block_ = 0;
+  bool by_taps_ = false;
+  int64_t row_size_ = 0;   // of what a block's rows are filled with
   int64_t row_step_ = -1;  // in y, from one row of a span to the next; -1: it varies
   bool has_rows_ = false;  // rows of y are apart
   int64_t span_ = 0;       // rows that are multiplied together, in blocks

@@ -3,6 +3,9 @@
 
 namespace heddle::cpu {
 
-const FftTable kFftAvx512 = {.f32 = run_stages<float>, .f64 = run_stages<double>};
+const FftTable kFftAvx512 = {.f32 = run_stages<float>,
+                             .f64 = run_stages<double>,
+                             .moves_f32 = &kMoves<float>,
+                             .moves_f64 = &kMoves<double>};
 
 }  // namespace heddle::cpu

@@ -4,12 +4,15 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <numbers>
 
 #include "heddle/cpu/kernels/fft.h"
 #include "heddle/cpu/kernels/kernel.h"
 #include "heddle/cpu/kernels/matmul.h"
+#include "heddle/cpu/kernels/matmul_table.h"
 #include "heddle/cpu/kernels/pool.h"
 
 namespace heddle::cpu {
@@ -17,10 +20,17 @@ namespace {
 
 constexpr int64_t kTile = 32;                           // points that are moved together
 constexpr int64_t kFewestOfThreads = int64_t{1} << 14;  // points
+constexpr size_t kMostKept = size_t{1} << 22;  // bytes that a thread keeps for the next run
 
 std::vector<int> factors_of(int64_t n) {
+  // As few stages as there can be for a power of 2: 16 is 4 * 4.
+  int twos = 0;
+  for (; n % 2 == 0; n /= 2) ++twos;
   std::vector<int> factors;
-  for (int p : {4, 2, 3, 5, 7, 11, 13})
+  for (; twos % 3 != 0 && twos >= 2; twos -= 2) factors.push_back(4);
+  for (; twos >= 3; twos -= 3) factors.push_back(8);
+  if (twos == 1) factors.push_back(2);
+  for (int p : {3, 5, 7, 11, 13})
     for (; n % p == 0; n /= p) factors.push_back(p);
   return n == 1 ? factors : std::vector<int>();
 }
@@ -64,6 +74,15 @@ bool run_table(const std::vector<FftStage<double>>& stages, int64_t n, void* dat
   return table().f64(stages, n, data, scratch);
 }
 
+template <class T>
+const FftMoves<T>& moves_of() {
+  if constexpr (sizeof(T) == 4) {
+    return *table().moves_f32;
+  } else {
+    return *table().moves_f64;
+  }
+}
+
 // Rows along one dimension: `count` of them, first in runs of `neighbours` that lie side by side.
 struct Rows {
   int64_t count = 1, length = 1, neighbours = 1;
@@ -95,17 +114,22 @@ class FftPass {
 
   // returns: false, where an element is not finite
   bool run(const T* from, const Rows& in_rows, T* to, const Rows& out_rows) const {
-    const int64_t at_once = kLanes * (is_paired() ? 2 : 1);
+    const int64_t at_once = rows_at_once();
     const int64_t blocks = (in_rows.count + at_once - 1) / at_once;
     const int64_t parts =
         in_rows.count * n_ < kFewestOfThreads ? 1 : std::min<int64_t>(blocks, 2 * thread_count());
     const auto size = static_cast<size_t>(2 * n_ * kLanes);  // of T
-    std::vector<T> memory(2 * size * static_cast<size_t>(parts) + kLanes);
-    T* aligned = memory.data();
-    while (reinterpret_cast<uintptr_t>(aligned) % kFftVectorBytes != 0) ++aligned;
     std::atomic<bool> all_finite = true;
     const auto part = [&](int64_t number) {
-      T* data = aligned + 2 * size * static_cast<size_t>(number);
+      std::unique_ptr<T, decltype(&std::free)> own(nullptr, std::free);
+      T* data = nullptr;
+      if (const size_t bytes = 2 * size * sizeof(T); bytes <= kMostKept) {
+        data = static_cast<T*>(matmul_scratch(bytes));
+      } else {
+        own.reset(static_cast<T*>(std::aligned_alloc(kFftVectorBytes, bytes)));
+        data = own.get();
+        if (data == nullptr) throw std::bad_alloc();
+      }
       for (int64_t b = blocks * number / parts; b < blocks * (number + 1) / parts; ++b) {
         const int64_t first = b * at_once, last = std::min(in_rows.count, first + at_once);
         if (last - first < at_once) std::fill_n(data, size, T{0});
@@ -120,6 +144,21 @@ class FftPass {
 
  private:
   [[nodiscard]] bool is_paired() const { return in_ != Elements::kComplex || out_ != in_; }
+  [[nodiscard]] int64_t rows_at_once() const { return kLanes * (is_paired() ? 2 : 1); }
+
+  // Where the rows begin, in numbers of type T. Rows of real numbers and their transforms lie along
+  // the last dimension.
+  template <class U>
+  void find_rows(U* base, const Rows& rows, bool is_real, int64_t first, int64_t last,
+                 std::array<U*, 2 * kLanes>& begin) const {
+    for (int64_t row = first; row < last; ++row)
+      begin[static_cast<size_t>(row - first)] = base + (is_real ? 1 : 2) * rows.first(row);
+  }
+  // A full set of rows that are neighbours.
+  [[nodiscard]] bool are_columns(const Rows& rows, int64_t first, int64_t last) const {
+    return rows.neighbours > 1 && last - first == kLanes &&
+           rows.first(last - 1) - rows.first(first) == kLanes - 1;
+  }
 
   // Point k of the rows: real parts of all lanes, then imaginary ones.
   static T* point(T* data, int64_t k) { return data + 2 * k * kLanes; }
@@ -145,6 +184,16 @@ class FftPass {
   void load(const T* from, const Rows& rows, int64_t first, int64_t last, T* data) const {
     const bool side_by_side = rows.neighbours > 1;
     const int64_t step = rows.neighbours;
+    const FftMoves<T>& moves = moves_of<T>();
+    if (!is_paired() && are_columns(rows, first, last))
+      return moves.load_columns(from + 2 * rows.first(first), 2 * step, n_, inverse_, data);
+    if (!side_by_side && last - first == rows_at_once()) {
+      std::array<const T*, 2 * kLanes> begin;
+      find_rows(from, rows, in_ == Elements::kReal, first, last, begin);
+      return !is_paired()             ? moves.load_complex(begin.data(), n_, inverse_, data)
+             : in_ == Elements::kReal ? moves.load_real(begin.data(), n_, data)
+                                      : moves.load_halves(begin.data(), n_, inverse_, data);
+    }
     std::array<int64_t, 2 * kLanes> begin;
     for (int64_t row = first; row < last; ++row) begin[row - first] = rows.first(row);
     if (!is_paired()) {
@@ -189,6 +238,16 @@ class FftPass {
     const bool side_by_side = rows.neighbours > 1;
     const int64_t step = rows.neighbours;
     const T factor = inverse_ ? T{1} / static_cast<T>(n_) : T{1};
+    const FftMoves<T>& moves = moves_of<T>();
+    if (!is_paired() && are_columns(rows, first, last))
+      return moves.store_columns(data, n_, inverse_, factor, to + 2 * rows.first(first), 2 * step);
+    if (!side_by_side && last - first == rows_at_once()) {
+      std::array<T*, 2 * kLanes> starts;
+      find_rows(to, rows, out_ == Elements::kReal, first, last, starts);
+      return !is_paired() ? moves.store_complex(data, n_, inverse_, factor, starts.data())
+             : out_ == Elements::kReal ? moves.store_real(data, n_, inverse_, factor, starts.data())
+                                       : moves.store_halves(data, n_, starts.data());
+    }
     std::array<int64_t, 2 * kLanes> begin;
     for (int64_t row = first; row < last; ++row) begin[row - first] = rows.first(row);
     if (!is_paired()) {

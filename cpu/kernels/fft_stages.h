@@ -3,15 +3,10 @@
 #pragma once
 
 #include "heddle/cpu/kernels/fft.h"
+#include "heddle/cpu/kernels/fft_moves.h"
 
 namespace heddle::cpu {
 namespace {
-
-template <class T>
-struct FftLanes {
-  static constexpr int kCount = kFftVectorBytes / static_cast<int>(sizeof(T));
-  typedef T Vector __attribute__((vector_size(kFftVectorBytes), aligned(kFftVectorBytes)));
-};
 
 template <class T>
 struct Point {
@@ -36,46 +31,98 @@ Point<T> turned(const Point<T>& x) {
   return {x.im, -x.re};
 }
 
-// Of p points, in place; `roots` of p.
 template <class T>
-void transform_points(Point<T>* x, int p, const T* roots) {
-  if (p == 2) {
+[[gnu::always_inline]] inline void transform_four(Point<T>& x0, Point<T>& x1, Point<T>& x2,
+                                                  Point<T>& x3) {
+  const Point<T> a = x0 + x2, b = x0 - x2, c = x1 + x3, d = turned(x1 - x3);
+  x0 = a + c;
+  x1 = b + d;
+  x2 = a - c;
+  x3 = b - d;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void transform_eight(Point<T> (&x)[8]) {
+  constexpr T kRoot = static_cast<T>(0.70710678118654752440L);
+  transform_four(x[0], x[2], x[4], x[6]);
+  transform_four(x[1], x[3], x[5], x[7]);
+  const Point<T> y0 = x[0], y1 = x[2], y2 = x[4], y3 = x[6], z0 = x[1];
+  const Point<T> z1 = {(x[3].re + x[3].im) * kRoot, (x[3].im - x[3].re) * kRoot};
+  const Point<T> z2 = turned(x[5]);
+  const Point<T> z3 = {(x[7].im - x[7].re) * kRoot, (x[7].re + x[7].im) * -kRoot};
+  x[0] = y0 + z0;
+  x[1] = y1 + z1;
+  x[2] = y2 + z2;
+  x[3] = y3 + z3;
+  x[4] = y0 - z0;
+  x[5] = y1 - z1;
+  x[6] = y2 - z2;
+  x[7] = y3 - z3;
+}
+
+// An odd number: points in pairs, whose sums meet cosines and whose differences meet sines.
+template <class T, int p>
+[[gnu::always_inline]] inline void transform_odd(Point<T> (&x)[p], const T* roots) {
+  constexpr int kPairs = p / 2;
+  Point<T> sum[kPairs], difference[kPairs], all = x[0];
+  HEDDLE_UNROLL
+  for (int k = 0; k < kPairs; ++k) {
+    sum[k] = x[k + 1] + x[p - 1 - k];
+    difference[k] = x[k + 1] - x[p - 1 - k];
+    all = all + sum[k];
+  }
+  const Point<T> first = x[0];
+  x[0] = all;
+  HEDDLE_UNROLL
+  for (int j = 1; j <= kPairs; ++j) {
+    Point<T> even = first, odd = {};
+    HEDDLE_UNROLL
+    for (int k = 0; k < kPairs; ++k) {
+      const T* root = roots + 2 * (j * (k + 1) % p);
+      even = {even.re + sum[k].re * root[0], even.im + sum[k].im * root[0]};
+      odd = {odd.re - difference[k].im * root[1], odd.im + difference[k].re * root[1]};
+    }
+    x[j] = even + odd;
+    x[p - j] = even - odd;
+  }
+}
+
+// Of p points, in place; `roots` of p.
+template <class T, int p>
+[[gnu::always_inline]] inline void transform_points(Point<T> (&x)[p], const T* roots) {
+  if constexpr (p == 2) {
     const Point<T> sum = x[0] + x[1];
     x[1] = x[0] - x[1];
     x[0] = sum;
-  } else if (p == 4) {
-    const Point<T> a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = turned(x[1] - x[3]);
-    x[0] = a + c;
-    x[1] = b + d;
-    x[2] = a - c;
-    x[3] = b - d;
+  } else if constexpr (p == 4) {
+    transform_four(x[0], x[1], x[2], x[3]);
+  } else if constexpr (p == 8) {
+    transform_eight(x);
   } else {
-    Point<T> out[kMaxFftFactor];
-    for (int j = 0; j < p; ++j) {
-      out[j] = x[0];
-      for (int k = 1; k < p; ++k) {
-        const T* root = roots + 2 * (j * k % p);
-        out[j] = out[j] + times(x[k], root[0], root[1]);
-      }
-    }
-    for (int j = 0; j < p; ++j) x[j] = out[j];
+    transform_odd(x, roots);
   }
 }
 
 // Stockham's step: of a list [p, m, s] of points, the transforms along p, turned, as [m, p, s].
-template <class T, int kFactor>
+template <class T, int p>
 void run_stage(const FftStage<T>& stage, const Point<T>* from, Point<T>* to) {
-  const int p = kFactor > 0 ? kFactor : stage.factor;
   const int64_t m = stage.groups, s = stage.stride;
   for (int64_t g = 0; g < m; ++g) {
     const T* turn = stage.turns.data() + 2 * (p - 1) * g;
     for (int64_t q = 0; q < s; ++q) {
-      Point<T> x[kFactor > 0 ? kFactor : kMaxFftFactor];
+      Point<T> x[p];
+      HEDDLE_UNROLL
       for (int j = 0; j < p; ++j) x[j] = from[q + s * (g + m * j)];
-      transform_points(x, p, stage.roots.data());
-      to[q + s * p * g] = x[0];
-      for (int j = 1; j < p; ++j)
-        to[q + s * (p * g + j)] = times(x[j], turn[2 * j - 2], turn[2 * j - 1]);
+      transform_points(x, stage.roots.data());
+      Point<T>* out = to + q + s * p * g;
+      out[0] = x[0];
+      if (g == 0) {  // its turns are 1
+        HEDDLE_UNROLL
+        for (int j = 1; j < p; ++j) out[s * j] = x[j];
+        continue;
+      }
+      HEDDLE_UNROLL
+      for (int j = 1; j < p; ++j) out[s * j] = times(x[j], turn[2 * j - 2], turn[2 * j - 1]);
     }
   }
 }
@@ -99,7 +146,10 @@ bool run_stages(const std::vector<FftStage<T>>& stages, int64_t n, void* data, v
       case 3: run_stage<T, 3>(stage, from, to); break;
       case 4: run_stage<T, 4>(stage, from, to); break;
       case 5: run_stage<T, 5>(stage, from, to); break;
-      default: run_stage<T, 0>(stage, from, to);
+      case 7: run_stage<T, 7>(stage, from, to); break;
+      case 8: run_stage<T, 8>(stage, from, to); break;
+      case 11: run_stage<T, 11>(stage, from, to); break;
+      default: run_stage<T, 13>(stage, from, to);
     }
     std::swap(from, to);
   }

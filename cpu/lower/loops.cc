@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kFewOf = 8;         // one in so many instructions is few
 constexpr int64_t kMaxUnrolled = 8;   // bodies of a loop that are written one after the other
+constexpr size_t kMostStacked = 8;    // arrays that one loop writes side by side
 constexpr int64_t kSmallVectors = 4;  // of an array that registers may hold
 
 }  // namespace
@@ -217,9 +218,46 @@ void RegionLowering::write_leaf(LeafId leaf, BufferId to) {
   }
 }
 
+// Arrays side by side along a dimension of size 1: in one loop, since they often share work.
+void RegionLowering::emit_stack(InstructionId id, size_t dim, BufferId to) {
+  const Instruction& stack = at(id);
+  const Shape& part = at(stack.operands[0]).shape;
+  const auto count = static_cast<int64_t>(stack.operands.size());
+  const bool alternates = row_major_strides(part.dimensions())[dim] == 1;
+  for_each_place(part.dimensions(), widest_scalar(id), [&](Place place) {
+    Memo memo;
+    std::vector<NodeId> values;
+    for (InstructionId operand : stack.operands)
+      values.push_back(b().splat(operand_element(operand, place, memo), place.lanes));
+    if (alternates && place.lanes > 1)
+      return store_in_turn(to, b().mul(element_offset(part, place).first, count), values);
+    for (int64_t i = 0; i < count; ++i) {
+      Place there = place;
+      there.coordinates[dim].base = b().add(place.coordinates[dim].base, i);
+      store_at(to, stack.shape, there, values[static_cast<size_t>(i)]);
+    }
+  });
+}
+
+// The first lanes of all vectors, then the second ones, and so on.
+void RegionLowering::store_in_turn(BufferId to, NodeId at, std::span<const NodeId> vectors) {
+  const auto count = static_cast<uint32_t>(vectors.size());
+  const auto lanes = static_cast<uint32_t>(b().type(vectors[0]).lanes);
+  for (uint32_t i = 0; i < count; ++i) {
+    std::vector<LaneSource> sources;
+    for (uint32_t k = i * lanes; k < (i + 1) * lanes; ++k)
+      sources.push_back({k % count, k / count});
+    b().store(to, b().add(at, int64_t{i} * lanes), b().shuffle(vectors, std::move(sources)));
+  }
+}
+
 void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
   const auto dim = static_cast<size_t>(instruction.attrs.get<hlo::DimensionsAttrs>().dimensions[0]);
+  const bool is_stack = std::ranges::all_of(instruction.operands, [&](InstructionId operand) {
+    return at(operand).shape.dimension(static_cast<int64_t>(dim)) == 1;
+  });
+  if (is_stack && instruction.operands.size() <= kMostStacked) return emit_stack(id, dim, to);
   int64_t offset = 0;
   for (InstructionId operand : instruction.operands) {
     for_each_place(at(operand).shape.dimensions(), widest_scalar(id), [&](Place place) {

@@ -159,6 +159,8 @@ class RegionLowering {
   void emit_array(hlo::InstructionId id, BufferId to);
   void write_leaf(LeafId leaf, BufferId to);
   void emit_concatenate(hlo::InstructionId id, BufferId to);
+  void emit_stack(hlo::InstructionId id, size_t dim, BufferId to);
+  void store_in_turn(BufferId to, NodeId at, std::span<const NodeId> vectors);
   void emit_pad(hlo::InstructionId id, BufferId to);
   void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);

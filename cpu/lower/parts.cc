@@ -50,16 +50,7 @@ void RegionLowering::emit_complex(InstructionId id, BufferId to) {
       b().store(to, b().add(base, 1), parts[1]);
       return;
     }
-    const auto count = static_cast<uint32_t>(place.lanes);
-    for (uint32_t half = 0; half < 2; ++half) {
-      std::vector<LaneSource> lanes;
-      for (uint32_t lane = 0; lane < count; ++lane) {
-        const uint32_t at = half * count + lane;
-        lanes.push_back({at % 2, at / 2});
-      }
-      b().store(to, b().add(base, static_cast<int64_t>(half * count)),
-                b().shuffle(parts, std::move(lanes)));
-    }
+    store_in_turn(to, base, parts);
   });
 }
 

@@ -118,11 +118,9 @@ bool is_splat(const Literal& literal) {
   return size > 0 && std::memcmp(literal.bytes(), literal.bytes() + step, size - step) == 0;
 }
 
-int updated_operand(const Instruction& instruction) {
-  const bool is_update =
-      instruction.opcode == Opcode::kDynamicUpdateSlice ||
-      (instruction.opcode == Opcode::kScatter && instruction.operands.size() == 3);
-  return is_update ? 0 : -1;
+size_t updated_operands(const Instruction& instruction) {
+  if (instruction.opcode == Opcode::kDynamicUpdateSlice) return 1;
+  return instruction.opcode == Opcode::kScatter ? instruction.operands.size() / 2 : 0;
 }
 
 std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& from,
@@ -423,15 +421,14 @@ void Region::visit(InstructionId step, std::vector<bool>& done) {
 void Region::visit_alone(InstructionId step, std::vector<bool>& done) {
   if (done[step.value]) return;
   done[step.value] = true;
-  // Who reads the array that is overwritten comes first, where it needs none of the steps that
+  // Who reads an array that is overwritten comes first, where it needs none of the steps that
   // wait.
   waiting_.push_back(step);
   const Instruction& instruction = computation_->at(step);
-  if (const int operand = updated_operand(instruction); operand >= 0) {
-    const LeafId target = leaf(instruction.operands[static_cast<size_t>(operand)]);
-    for (size_t i = step.value + 1; i < done.size(); ++i) {
-      const InstructionId other(i);
-      if (done[i] || !std::ranges::count(reads(other), target)) continue;
+  for (size_t k = 0; k < updated_operands(instruction); ++k) {
+    const LeafId target = leaf(instruction.operands[k]);
+    for (InstructionId other : readers_[target.value]) {
+      if (other.value <= step.value || done[other.value]) continue;
       if (std::ranges::any_of(waiting_, [&](InstructionId on) { return depends(other, on); }))
         continue;
       visit(other, done);
@@ -445,6 +442,7 @@ void Region::order_steps() {
   const auto count = static_cast<size_t>(computation_->size());
   reads_.resize(count);
   read_count_.resize(leaves_.size());
+  readers_.resize(leaves_.size());
   std::vector<bool> done(count, true);
   for (size_t i = 0; i < count; ++i) {
     const Instruction& instruction = computation_->instructions[i];
@@ -453,7 +451,10 @@ void Region::order_steps() {
     done[i] = false;
     std::vector<bool> seen(leaves_.size());
     collect(InstructionId(i), InstructionId(i), seen);
-    for (LeafId leaf : reads_[i]) ++read_count_[leaf.value];
+    for (LeafId leaf : reads_[i]) {
+      ++read_count_[leaf.value];
+      readers_[leaf.value].emplace_back(i);
+    }
   }
   for (LeafId leaf : results()) ++read_count_[leaf.value];
   for (size_t i = 0; i < count; ++i) visit(InstructionId(i), done);

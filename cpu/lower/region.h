@@ -82,6 +82,7 @@ class Region {
   std::vector<bool> costs_;             // by instruction: computed where it is used, it would cost
   std::vector<bool> is_lazy_;           // by leaf
   std::vector<std::vector<LeafId>> reads_;
+  std::vector<std::vector<hlo::InstructionId>> readers_;  // by leaf: the steps that read it
   std::vector<int> read_count_;
   std::vector<hlo::InstructionId> order_;
   std::vector<hlo::InstructionId> waiting_;  // of visit(): for the readers of what they overwrite
@@ -99,8 +100,9 @@ bool is_degenerate_reshape(const Shape& from, const Shape& to);
 // All elements of the literal are alike.
 bool is_splat(const Literal& literal);
 
-// The array that the step may overwrite with its result: operand 0 of an update. -1: none.
-int updated_operand(const hlo::Instruction& instruction);
+// The arrays that the step may overwrite with its results, each with the one of its number: the
+// first operands of an update.
+size_t updated_operands(const hlo::Instruction& instruction);
 
 // The real or imaginary part of a complex array, which lies in memory.
 bool is_part(const hlo::Computation& computation, const hlo::Instruction& instruction);

@@ -62,7 +62,7 @@ bool is_handed_on(const Region& body, LeafId result, int64_t vector_bytes) {
     return false;
   const auto updates = [&](LeafId leaf) {
     const Instruction& producer = body.computation().at(body.leaves()[leaf.value].producer);
-    return updated_operand(producer) >= 0 || producer.opcode == Opcode::kConditional;
+    return updated_operands(producer) > 0 || producer.opcode == Opcode::kConditional;
   };
   return !updates(result);
 }
@@ -89,10 +89,11 @@ int64_t updated_parameter(const Region& region, LeafId leaf) {
     const auto& parameters = region.parameters();
     const auto found = std::ranges::find(parameters, leaf);
     if (found != parameters.end()) return found - parameters.begin();
-    const Instruction& producer = region.computation().at(region.leaves()[leaf.value].producer);
-    const int operand = updated_operand(producer);
-    if (operand < 0) return -1;
-    leaf = region.leaf(producer.operands[static_cast<size_t>(operand)]);
+    const InstructionId id = region.leaves()[leaf.value].producer;
+    const Instruction& producer = region.computation().at(id);
+    const auto number = leaf.value - region.leaf(id).value;
+    if (number >= updated_operands(producer)) return -1;
+    leaf = region.leaf(producer.operands[number]);
   }
 }
 

@@ -46,6 +46,7 @@ class ScalarOpWriter {
   NodeId divide();
   NodeId remainder();
   NodeId shift();
+  NodeId high_product();
   NodeId compare();
   NodeId clamp();
   NodeId convert();
@@ -110,6 +111,19 @@ NodeId ScalarOpWriter::shift() {
   return b_.select(fits, b_.binary(op, x_[0], amount), constant(0));
 }
 
+// The product in twice the width; the code generator knows the form.
+NodeId ScalarOpWriter::high_product() {
+  const Scalar narrow = type().scalar;
+  const Scalar wide = narrow == Scalar::kI8    ? Scalar::kI16
+                      : narrow == Scalar::kI16 ? Scalar::kI32
+                                               : Scalar::kI64;
+  const Op extend = is_signed_type() ? Op::kSExtend : Op::kZExtend;
+  const NodeId product =
+      b_.binary(Op::kMul, b_.cast(extend, wide, x_[0]), b_.cast(extend, wide, x_[1]));
+  const NodeId by = b_.integer(b_.type(product), bits_of(narrow));
+  return b_.cast(Op::kTruncate, narrow, b_.binary(Op::kLShr, product, by));
+}
+
 NodeId ScalarOpWriter::compare() {
   using enum hlo::ComparisonDirection;
   const auto& attrs = instruction_.attrs.get<hlo::CompareAttrs>();
@@ -170,6 +184,7 @@ NodeId ScalarOpWriter::run() {
     case Opcode::kAdd: return b_.binary(is_pred() ? Op::kOr : Op::kAdd, x_[0], x_[1]);
     case Opcode::kSubtract: return b_.binary(Op::kSub, x_[0], x_[1]);
     case Opcode::kMultiply: return b_.binary(is_pred() ? Op::kAnd : Op::kMul, x_[0], x_[1]);
+    case Opcode::kMulhi: return high_product();
     case Opcode::kDivide: return divide();
     case Opcode::kRemainder: return remainder();
     case Opcode::kMaximum: return by_sign(Op::kMax, Op::kSMax, is_pred() ? Op::kOr : Op::kUMax);
@@ -268,7 +283,6 @@ bool is_written(Opcode opcode) {
   switch (opcode) {
     case Opcode::kImag:
     case Opcode::kComplex:
-    case Opcode::kMulhi:
     case Opcode::kReducePrecision:
     case Opcode::kStochasticConvert: return false;
     case Opcode::kBitcastConvert: return true;
@@ -320,6 +334,7 @@ bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& i
     case Opcode::kShiftRightArithmetic:
     case Opcode::kClz:
     case Opcode::kPopcnt: return from != pred;
+    case Opcode::kMulhi: return from != pred && bytes_of(*scalar_of(from)) <= 4;
     default: return true;
   }
 }

@@ -47,8 +47,9 @@ Status RegionLowering::emit_scatter(InstructionId id) {
   }
   std::vector<BufferId> to;
   for (size_t i = 0; i < count; ++i) {
-    const bool in_place = updated_operand(scatter) == 0 && program_.state(old[i]).is_writable &&
-                          program_.state(old[i]).pending == 1;
+    const bool in_place = program_.state(old[i]).is_writable &&
+                          program_.state(old[i]).pending == 1 &&
+                          std::ranges::count(old, old[i]) == 1;
     to.push_back(in_place ? old[i] : place_for(leaves[i], id));
     if (!in_place) program_.copy_whole(to[i], old[i], shape_of(leaves[i]).byte_size(), 1);
   }
@@ -91,10 +92,10 @@ Status RegionLowering::emit_scatter(InstructionId id) {
       const NodeId index =
           as_index(b(), indices.dtype(), operand_element(scatter.operands[count], place, memo));
       const int64_t most = shape.dimension(d) - length[static_cast<size_t>(d)];
-      fits = b().binary(Op::kAnd, fits, b().compare(Predicate::kGe, index, b().index(0)));
-      fits = b().binary(Op::kAnd, fits, b().compare(Predicate::kLe, index, b().index(most)));
-      start[static_cast<size_t>(d)] =
-          b().binary(Op::kSMax, b().binary(Op::kSMin, index, b().index(most)), b().index(0));
+      // Without a sign, what is below 0 lies behind every array.
+      const NodeId inside = b().compare(Predicate::kULe, index, b().index(most));
+      fits = i == 0 ? inside : b().binary(Op::kAnd, fits, inside);
+      start[static_cast<size_t>(d)] = b().binary(Op::kUMin, index, b().index(most));
     }
     for (size_t i = 0; i < attrs.input_batching_dims.size(); ++i) {
       int64_t d = attrs.scatter_indices_batching_dims[i];

@@ -49,6 +49,10 @@ class LiteralBuffer final : public Buffer {
  public:
   LiteralBuffer(Device& device, Shape shape, int64_t held_bytes, std::shared_ptr<Slot> slot)
       : Buffer(device, std::move(shape), held_bytes), slot_(std::move(slot)) {}
+  // Of a shape that many buffers share, with its size.
+  LiteralBuffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes,
+                std::shared_ptr<Slot> slot)
+      : Buffer(device, std::move(shape), size_bytes, size_bytes), slot_(std::move(slot)) {}
 
   [[nodiscard]] ValueState state() const override;
   [[nodiscard]] Status await() override;

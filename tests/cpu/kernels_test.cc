@@ -5,6 +5,7 @@
 #include <string>
 
 #include "heddle/base/strings.h"
+#include "heddle/cpu/kernels/matmul.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -19,10 +20,24 @@ void expect_fft(const std::string& from, const std::string& to, const std::strin
                       {.share = 1e-5, .any_zero = true});
 }
 
-TEST(CpuKernels, TransformsOfAnyNumberOfRows) {
+class CpuTransforms : public ::testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    if (!set_matmul_isa(GetParam())) GTEST_SKIP() << "the machine lacks this instruction set";
+  }
+  void TearDown() override { set_matmul_isa(before_); }
+
+ private:
+  Isa before_ = matmul_isa();
+};
+
+INSTANTIATE_TEST_SUITE_P(EveryIsa, CpuTransforms,
+                         ::testing::Values(Isa::kGeneric, Isa::kAvx2, Isa::kAvx512));
+
+TEST_P(CpuTransforms, OfAnyNumberOfRows) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int rows : {1, 2, 15, 16, 17, 33, 67}) {
-    for (const int n : {1, 2, 8, 30, 77, 128, 17}) {
+    for (const int n : {1, 2, 8, 30, 64, 77, 128, 130, 17}) {
       const std::string whole = cat("[", rows, ",", n, "]"),
                         half = cat("[", rows, ",", n / 2 + 1, "]");
       SCOPED_TRACE(whole);
@@ -34,10 +49,14 @@ TEST(CpuKernels, TransformsOfAnyNumberOfRows) {
   }
 }
 
-TEST(CpuKernels, TransformsOfSeveralDimensions) {
+TEST_P(CpuTransforms, OfSeveralDimensions) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_fft("c64[3,20,9]", "c64[3,20,9]", "FFT", "20,9");
   expect_fft("c64[4,5,6]", "c64[4,5,6]", "IFFT", "4,5,6");
+  expect_fft("c64[18,64]", "c64[18,64]", "IFFT", "18,64");
+  expect_fft("c128[16,7,24]", "c128[16,7,24]", "FFT", "16,7,24");
+  expect_fft("f32[48,64]", "c64[48,33]", "RFFT", "48,64");
+  expect_fft("c64[48,33]", "f32[48,64]", "IRFFT", "48,64");
   expect_fft("f64[2,7,12]", "c128[2,7,7]", "RFFT", "7,12");
   expect_fft("c64[3,8,6,9]", "f32[3,8,6,16]", "IRFFT", "8,6,16");
 }
@@ -63,6 +82,14 @@ TEST(CpuKernels, ConvolutionsOfAnyLayout) {
   expect_convolution("f32[2,40,16]", "f32[5,16,24]", "f32[2,83,24]",
                      "window={size=5 pad=4_4 lhs_dilate=2 rhs_reversal=1}, "
                      "dim_labels=b0f_0io->b0f");
+  // Long windows at few places.
+  expect_convolution("f32[4,16,20,20]", "f32[4,9,20,20]", "f32[16,9,3,3]",
+                     "window={size=20x20 pad=1_1x1_1}, dim_labels=fb01_io01->bf01");
+  expect_convolution("f64[5,3,90]", "f64[5,4,81]", "f64[3,4,6]",
+                     "window={size=81 stride=2 pad=1_0}, dim_labels=fb0_io0->bf0");
+  expect_convolution("f32[6,10,12,70]", "f32[3,8,10,70]", "f32[10,8,3,4]",
+                     "window={size=10x70 pad=0_0x2_1}, dim_labels=fb01_io01->bf01, "
+                     "feature_group_count=2");
   expect_convolution("f32[70,33]", "f32[33,20]", "f32[70,20]", "dim_labels=bf_io->bf");
   expect_convolution("f32[2,50,40]", "f32[4,1,80]", "f32[2,50,80]",
                      "window={size=4 pad=3_0}, dim_labels=b0f_0io->b0f, feature_group_count=40");

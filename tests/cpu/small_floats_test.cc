@@ -23,7 +23,7 @@ Literal run(const hlo::Module& module, int64_t vector_bytes, const Literal& argu
   };
   const JitResult result = compile_plan({.plan = &program.plan, .share_loop = alone}).value();
   Literal out(module.entry_computation().result_shape());
-  Literal arena(Shape(u8, {program.plan.arena_bytes}));
+  Literal arena(Shape(u8, {result.arena_bytes}));
   void* arguments[] = {const_cast<std::byte*>(argument.bytes())};
   void* results[] = {out.mutable_bytes()};
   std::vector<const void*> constants;

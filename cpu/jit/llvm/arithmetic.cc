@@ -150,6 +150,15 @@ llvm::Value* ArithmeticEmitter::shuffle(const Node& node) {
   const auto args = plan_.args_of(node);
   const auto& lanes = plan_.shuffles[static_cast<size_t>(node.imm)];
   const auto width = static_cast<int>(lanes.size());
+  const auto lanes_of = [&](size_t i) { return plan_.at(args[i]).type.lanes; };
+  if (lanes_of(0) > 1 && (args.size() == 1 || (args.size() == 2 && lanes_of(0) == lanes_of(1)))) {
+    llvm::SmallVector<int, 16> from;
+    for (const LaneSource& source : lanes)
+      from.push_back(static_cast<int>(source.operand) * lanes_of(0) +
+                     static_cast<int>(source.lane));
+    return args.size() == 1 ? b_.CreateShuffleVector(value(args[0]), from)
+                            : b_.CreateShuffleVector(value(args[0]), value(args[1]), from);
+  }
   llvm::Value* out = llvm::PoisonValue::get(type(node.type));
   for (uint32_t operand = 0; operand < args.size(); ++operand) {
     llvm::Value* from = value(args[operand]);

@@ -106,22 +106,30 @@ std::vector<CodeRange> ranges_of(const llvm::SmallVector<char, 0>& object, const
     llvm::consumeError(file.takeError());
     return ranges;
   }
+  // All functions stand in one section, which is loaded as a whole.
+  uint64_t entry_address = 0;
   for (const llvm::object::SymbolRef symbol : (*file)->symbols()) {
-    const auto name = llvm::cantFail(symbol.getName());
-    if (name != kEntryName) continue;
+    if (llvm::cantFail(symbol.getName()) == kEntryName)
+      entry_address = llvm::cantFail(symbol.getAddress());
+  }
+  for (const llvm::object::SymbolRef symbol : (*file)->symbols()) {
+    if (llvm::cantFail(symbol.getType()) != llvm::object::SymbolRef::ST_Function) continue;
     const uint64_t begin = llvm::cantFail(symbol.getAddress());
     const uint64_t size = llvm::object::ELFSymbolRef(symbol).getSize();
+    if (size == 0) continue;
     const auto section = llvm::cantFail(symbol.getSection())->getIndex();
+    const char* loaded = entry + static_cast<int64_t>(begin - entry_address);
+    const size_t first = ranges.size();
     const auto lines = llvm::DWARFContext::create(**file)->getLineInfoForAddressRange(
         {begin, section}, size, llvm::DILineInfoSpecifier::FileLineInfoKind::RawValue);
     for (size_t i = 0; i < lines.size(); ++i) {
       const uint64_t from = lines[i].first - begin;
       const uint64_t to = i + 1 < lines.size() ? lines[i + 1].first - begin : size;
       const std::string& origin = lines[i].second.FileName;
-      if (!ranges.empty() && ranges.back().origin == origin) {
+      if (ranges.size() > first && ranges.back().origin == origin) {
         ranges.back().bytes += static_cast<int64_t>(to - from);
       } else {
-        ranges.push_back({entry + from, static_cast<int64_t>(to - from), origin});
+        ranges.push_back({loaded + from, static_cast<int64_t>(to - from), origin});
       }
     }
   }
@@ -151,7 +159,7 @@ void compile(const JitRequest& request, JitResult& result) {
   auto module = std::make_unique<llvm::Module>("heddle", *context);
   module->setDataLayout((*jit)->getDataLayout());
   module->setTargetTriple((*jit)->getTargetTriple().str());
-  emit_plan(request, features, *module);
+  result.arena_bytes = emit_plan(request, features, *module);
   if (request.wants_text) {
     llvm::raw_string_ostream(result.ir) << *module;
     const auto text = written(*machine, *module, llvm::CodeGenFileType::AssemblyFile);

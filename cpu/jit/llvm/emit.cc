@@ -2,14 +2,23 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "heddle/cpu/jit/llvm/internal/arithmetic.h"
 #include "heddle/cpu/jit/llvm/internal/lines.h"
+#include "heddle/cpu/plan/pieces.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace heddle::cpu {
 namespace {
+
+// In instructions. Longer blocks become functions of kPieceSize; in loops later, since what stands
+// in one function may stay in registers.
+constexpr int64_t kMostStraight = 3000;
+constexpr int64_t kMostInLoop = 12000;
+constexpr int64_t kPieceSize = 500;
+constexpr int64_t kSlotAlignment = 64;  // bytes: of the widest vectors
 
 // Writes one plan.
 class Emitter : ArithmeticEmitter {
@@ -28,18 +37,31 @@ class Emitter : ArithmeticEmitter {
     if (request_.wants_text || request_.wants_ranges) lines_.begin(*function_);
     for (unsigned i = 0; i < tables_.size(); ++i) tables_[i] = function_->getArg(i);
     for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i] = base_of(plan_.buffers[i]);
-    entry_ = b_.GetInsertBlock();
-    failed_ = llvm::BasicBlock::Create(context_, "failed", function_);
-    exit_ = llvm::PHINode::Create(b_.getInt64Ty(), 0, "exit", failed_);
+    begin_exits();
     emit(plan_.entry);
-    b_.CreateRet(b_.getInt64(0));
-    b_.SetInsertPoint(failed_);
-    b_.CreateRet(exit_);
-    if (exit_->getNumIncomingValues() == 0) failed_->eraseFromParent();
+    end_exits();
     lines_.end();
   }
 
+  [[nodiscard]] int64_t arena_bytes() const { return arena_bytes_; }
+
  private:
+  // The function begins and ends here; it returns 0, or the code of an Exit.
+  void begin_exits() {
+    entry_ = b_.GetInsertBlock();
+    failed_ = llvm::BasicBlock::Create(context_, "failed", function_);
+    exit_ = llvm::PHINode::Create(b_.getInt64Ty(), 0, "exit", failed_);
+  }
+  // returns: false, where it always returns 0
+  bool end_exits() {
+    b_.CreateRet(b_.getInt64(0));
+    b_.SetInsertPoint(failed_);
+    b_.CreateRet(exit_);
+    const bool may_fail = exit_->getNumIncomingValues() > 0;
+    if (!may_fail) failed_->eraseFromParent();
+    return may_fail;
+  }
+
   // Stands at the beginning of the new function.
   llvm::Function* new_function(llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters,
                                llvm::Function::LinkageTypes linkage, const char* name) {
@@ -71,7 +93,17 @@ class Emitter : ArithmeticEmitter {
   }
 
   void emit(BlockId block) {
-    for (NodeId id : plan_.at(block).nodes) {
+    if (!is_part_ && code_size(plan_, block) > (loops_ > 0 ? kMostInLoop : kMostStraight)) {
+      emit_pieces(block);
+    } else {
+      emit(plan_.at(block).nodes, [](NodeId) {});
+    }
+  }
+
+  // Calls done(id) after each node.
+  template <class Done>
+  void emit(std::span<const NodeId> nodes, const Done& done) {
+    for (NodeId id : nodes) {
       const Node& node = plan_.at(id);
       b_.SetCurrentDebugLocation(line_of(node));
       if (request_.checks_bounds) check_bounds(id, node);
@@ -86,7 +118,89 @@ class Emitter : ArithmeticEmitter {
         case Op::kKernel: call_kernel(id, node); break;
         default: values_[id.value] = emit_node(node);
       }
+      done(id);
     }
+  }
+
+  // A place behind the program's own memory, where pieces hand on a value.
+  struct Slot {
+    llvm::Type* type = nullptr;
+    int64_t offset = 0;
+  };
+  llvm::Value* address_of(const Slot& slot) {
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), tables_[1],
+                                         static_cast<uint64_t>(slot.offset));
+  }
+  void keep(NodeId id, std::map<NodeId, Slot>& slots) {
+    Slot& slot = slots[id];
+    slot.type = value(id)->getType();
+    slot.offset = arena_bytes_;
+    const auto bytes =
+        static_cast<int64_t>(module_.getDataLayout().getTypeAllocSize(slot.type).getFixedValue());
+    arena_bytes_ += (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+    b_.CreateAlignedStore(value(id), address_of(slot), llvm::Align(kSlotAlignment));
+  }
+  llvm::Value* kept(const Slot& slot) {
+    return b_.CreateAlignedLoad(slot.type, address_of(slot), llvm::Align(kSlotAlignment));
+  }
+
+  // Each piece becomes a function of its own.
+  void emit_pieces(BlockId block) {
+    const Pieces pieces = cut(plan_, block, kPieceSize);
+    const std::set<NodeId> wanted(pieces.kept.begin(), pieces.kept.end());
+    const std::set<NodeId> own(plan_.at(block).nodes.begin(), plan_.at(block).nodes.end());
+    std::map<NodeId, Slot> slots;
+    std::map<NodeId, llvm::Value*> outer;
+    for (const Piece& piece : pieces.pieces) {
+      for (NodeId id : piece.inputs) {
+        if (own.contains(id) || slots.contains(id) || llvm::isa<llvm::Constant>(value(id)))
+          continue;
+        outer[id] = value(id);
+        keep(id, slots);
+      }
+    }
+    for (const Piece& piece : pieces.pieces) {
+      const auto [function, may_fail] = function_of(piece, wanted, slots);
+      b_.SetCurrentDebugLocation(line_of(plan_.at(piece.nodes[0])));
+      llvm::Value* code = b_.CreateCall(function, {tables_.begin(), tables_.end()});
+      if (may_fail) leave_with(b_.CreateICmpNE(code, b_.getInt64(0)), code);
+    }
+    for (const auto& [id, was] : outer) values_[id.value] = was;
+    for (NodeId id : plan_.at(block).yields) {
+      if (const auto slot = slots.find(id); own.contains(id) && slot != slots.end())
+        values_[id.value] = kept(slot->second);
+    }
+  }
+
+  std::pair<llvm::Function*, bool> function_of(const Piece& piece, const std::set<NodeId>& wanted,
+                                               std::map<NodeId, Slot>& slots) {
+    const llvm::IRBuilderBase::InsertPointGuard back(b_);
+    const auto buffers = buffers_;
+    const auto tables = tables_;
+    const auto outer = std::tuple(function_, entry_, failed_, exit_);
+    function_ =
+        new_function(b_.getInt64Ty(), std::vector<llvm::Type*>(tables_.size(), b_.getPtrTy()),
+                     llvm::Function::InternalLinkage, "piece");
+    const Lines::Inside lines(lines_, *function_);
+    b_.SetCurrentDebugLocation(line_of(plan_.at(piece.nodes[0])));
+    for (unsigned i = 0; i < tables_.size(); ++i) tables_[i] = function_->getArg(i);
+    begin_exits();
+    for (BufferId buffer : piece.buffers)
+      buffers_[buffer.value] = base_of(plan_.buffers[buffer.value]);
+    for (NodeId id : piece.inputs) {
+      if (const auto slot = slots.find(id); slot != slots.end())
+        values_[id.value] = kept(slot->second);
+    }
+    emit(piece.nodes, [&](NodeId id) {
+      if (wanted.contains(id) && value(id) && !llvm::isa<llvm::Constant>(value(id)))
+        keep(id, slots);
+    });
+    const bool may_fail = end_exits();
+    llvm::Function* function = function_;
+    std::tie(function_, entry_, failed_, exit_) = outer;
+    buffers_ = buffers;
+    tables_ = tables;
+    return {function, may_fail};
   }
 
   // Memory; all else is arithmetic.
@@ -170,9 +284,11 @@ class Emitter : ArithmeticEmitter {
 
   // Ends the run where `condition` is true.
   void leave_if(llvm::Value* condition, Exit::Reason reason, NodeId id) {
+    leave_with(condition, b_.getInt64(static_cast<uint64_t>(Exit{reason, id}.code())));
+  }
+  void leave_with(llvm::Value* condition, llvm::Value* code) {
     llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
-    exit_->addIncoming(b_.getInt64(static_cast<uint64_t>(Exit{reason, id}.code())),
-                       b_.GetInsertBlock());
+    exit_->addIncoming(code, b_.GetInsertBlock());
     b_.CreateCondBr(condition, failed_, next,
                     llvm::MDBuilder(context_).createUnlikelyBranchWeights());
     b_.SetInsertPoint(next);
@@ -324,7 +440,9 @@ class Emitter : ArithmeticEmitter {
       phis.back()->addIncoming(i == 0 ? from : initial[i - 1], before);
       values_[body.parameters[i].value] = phis.back();
     }
+    ++loops_;
     emit(plan_.blocks_of(node)[0]);
+    --loops_;
     leave_if_stopped(id);
     llvm::BasicBlock* last = b_.GetInsertBlock();
     llvm::Value* next = b_.CreateAdd(phis[0], b_.getInt64(static_cast<uint64_t>(node.imm)), "",
@@ -352,12 +470,14 @@ class Emitter : ArithmeticEmitter {
       values_[condition.parameters[i].value] = phis.back();
       values_[body.parameters[i].value] = phis.back();
     }
+    ++loops_;
     emit(plan_.blocks_of(node)[0]);
     llvm::BasicBlock* turn = llvm::BasicBlock::Create(context_, "turn", function_);
     llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "", function_);
     b_.CreateCondBr(value(condition.yields[0]), turn, after);
     b_.SetInsertPoint(turn);
     emit(plan_.blocks_of(node)[1]);
+    --loops_;
     leave_if_stopped(id);
     for (size_t i = 0; i < args.size(); ++i)
       phis[i]->addIncoming(value(body.yields[i]), b_.GetInsertBlock());
@@ -399,15 +519,19 @@ class Emitter : ArithmeticEmitter {
   llvm::BasicBlock* failed_ = nullptr;  // of the program's function: parts end by themselves
   llvm::PHINode* exit_ = nullptr;       // in failed_: the code of the Exit
   bool is_part_ = false;                // of a loop that threads share
+  int loops_ = 0;                       // around the place where code is written
+  int64_t arena_bytes_ = (plan_.arena_bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
   std::vector<llvm::Value*> buffers_;   // by buffer
   std::map<uint32_t, std::vector<llvm::Value*>> results_;  // by control node
 };
 
 }  // namespace
 
-void emit_plan(const JitRequest& request, const std::string& target_features,
-               llvm::Module& module) {
-  Emitter(request, target_features, module).run();
+int64_t emit_plan(const JitRequest& request, const std::string& target_features,
+                  llvm::Module& module) {
+  Emitter emitter(request, target_features, module);
+  emitter.run();
+  return emitter.arena_bytes();
 }
 
 }  // namespace heddle::cpu
