@@ -265,6 +265,23 @@ TEST(VmapAxis, ExamplesAreTakenTogetherByName) {
   EXPECT_EQ(count.item<int>(), 3);
 }
 
+TEST(VmapAxis, GreatestAndLeastOfEveryKindOfNumber) {
+  auto both = [](Tensor v) { return std::pair(pmax(v, "i"), pmin(v, "i")); };
+  auto g = vmap(both, {.out_axes = kNoAxis, .axis_name = "i"});
+  for (DType dtype : {s8, s32, s64, u8, u64, f8e4m3fn, bf16, f32}) {
+    const bool has_sign = !is_unsigned(dtype);
+    const Tensor x = array<double>({has_sign ? -3.0 : 3.0, has_sign ? -2.0 : 2.0}).astype(dtype);
+    const auto [greatest, least] = g(x);
+    EXPECT_EQ(greatest.astype(f64).item<double>(), has_sign ? -2 : 3) << to_string(dtype);
+    EXPECT_EQ(least.astype(f64).item<double>(), has_sign ? -3 : 2) << to_string(dtype);
+  }
+  const auto [any, all] = g(array<bool>({true, false}));
+  EXPECT_TRUE(any.item<bool>());
+  EXPECT_FALSE(all.item<bool>());
+  EXPECT_TRUE(g(array<bool>({true, true})).second.item<bool>());
+  EXPECT_FALSE(g(array<bool>({false, false})).first.item<bool>());
+}
+
 TEST(VmapAxis, EachLevelHasItsOwn) {
   auto f = [](Tensor x) { return psum(x, "i") * 10.0 + psum(x, "j"); };
   auto g = vmap(vmap(f, {.axis_name = "j"}), {.axis_name = "i"});

@@ -150,7 +150,8 @@ class Groups {
   hlo::Dims strides_;
 };
 
-// The vmap whose examples are meant; null where mesh axes are. errors: Error where several are named
+// The vmap whose examples are meant; null where mesh axes are. errors: Error where it is named with
+// others
 const trace_internal::LaneScope* lanes_of(const MeshAxes& axes) {
   const trace_internal::LaneScope* found = nullptr;
   for (const std::string& name : axes.names()) {

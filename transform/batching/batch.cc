@@ -93,15 +93,24 @@ Literal neutral(const Computation& combiner, DType dtype) {
 
 }  // namespace
 
+// Of all lanes. 8-bit floats have no infinities to start from: they go as f32.
+Value Batcher::reduced(Graph& graph, const Value& x, const Instruction& instruction) {
+  const Computation combiner = source_.at(instruction.called[0]);
+  const bool is_small = is_floating(x.dtype()) && bit_width(x.dtype()) <= 8;
+  const Value wide = is_small ? hlo::convert(x, f32) : x;
+  const ComputationId called = is_small ? into().combiner(combiner.root_instruction().opcode, f32)
+                                        : source_.called(instruction.called[0]);
+  const Value start = graph.constant(neutral(combiner, wide.dtype()));
+  const Value made =
+      graph.op(Opcode::kReduce, {wide, start}, hlo::DimensionsAttrs{.dimensions = {0}}, {called});
+  return hlo::convert(made, x.dtype());
+}
+
 Lanes Batcher::together(Graph& graph, const Instruction& instruction, const AllLanes& operands) {
   if (instruction.opcode == Opcode::kReplicaId)
     return {graph.iota({size_}, 0, instruction.shape.dtype()), true};
   const Value x = full(operands[0]);
-  if (instruction.opcode == Opcode::kAllReduce) {
-    const Literal start = neutral(source_.at(instruction.called[0]), x.dtype());
-    return {graph.op(Opcode::kReduce, {x, graph.constant(start)},
-                     hlo::DimensionsAttrs{.dimensions = {0}}, source_.called(instruction.called))};
-  }
+  if (instruction.opcode == Opcode::kAllReduce) return {reduced(graph, x, instruction)};
   // all-gather: the lanes' parts one after the other.
   const int64_t along = instruction.attrs.get<hlo::CollectiveAttrs>().dimensions[0];
   hlo::Dims permutation;

@@ -51,6 +51,7 @@ class Batcher {
   bool may_not_end(const hlo::Instruction& instruction);
   // Whether lanes do it together, or something inside.
   bool is_together(const hlo::Instruction& instruction);
+  Value reduced(Graph& graph, const Value& x, const hlo::Instruction& all_reduce);
   Lanes together(Graph& graph, const hlo::Instruction& instruction, const AllLanes& operands);
   StatusOr<AllLanes> batched(Graph& graph, const hlo::Computation& computation,
                              const hlo::Instruction& instruction, const AllLanes& operands,
