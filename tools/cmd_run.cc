@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   std::string program;
   std::vector<std::string> inputs;
-  std::string backend = "interpreter";
+  std::string backend = {};          // empty: the default device
   std::vector<std::string> options;  // NAME=VALUE
   std::string output_dir;
   int repeat = 1;
@@ -106,7 +106,9 @@ Status run(const Options& options) {
                           compile_options_of(options));
   HEDDLE_ASSIGN_OR_RETURN(Program program, load_program(options.program));
   HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, inputs_of(options, program));
-  HEDDLE_ASSIGN_OR_RETURN(runtime::Device * device, runtime::find_device(options.backend));
+  HEDDLE_ASSIGN_OR_RETURN(runtime::Device * device, options.backend.empty()
+                                                        ? runtime::find_default_device()
+                                                        : runtime::find_device(options.backend));
   const auto compile_start = Clock::now();
   HEDDLE_ASSIGN_OR_RETURN(auto executable,
                           runtime::compile_cached(program.module, *device, compile_options));
@@ -149,7 +151,8 @@ void add_run_command(CLI::App& app, int& code) {
       ->required();
   command->add_option("INPUT", options->inputs,
                       "one .npy file a parameter; without any: the case's arguments, or zeros");
-  command->add_option("--backend", options->backend, "backend or device")->capture_default_str();
+  command->add_option("--backend", options->backend,
+                      "backend or device; else $HEDDLE_DEVICE, else cpu");
   command
       ->add_option("--option", options->options,
                    "NAME=VALUE: an option of the backend for this program; may be there several "
