@@ -425,8 +425,9 @@ TEST(GradError, OfAWhile) {
   };
   const std::string error = error_of([&] { return grad(f)(scalar(2.0)); });
   EXPECT_THAT(error, HasSubstr("grad: while: has no reverse derivative: the number of its steps is "
-                               "not known before it runs; use scan, fori_loop between C++ "
-                               "integers, or forward mode (jvp)"));
+                               "not known before it runs; write while_loop(.., {.max_steps = "
+                               "n}), use scan or fori_loop between C++ integers, or forward mode "
+                               "(jvp)"));
   EXPECT_THAT(error, HasSubstr("grad_test.cc:"));
 }
 

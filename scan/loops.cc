@@ -117,9 +117,12 @@ TreeSpec behind(size_t numbers, const Argument& init) {
   return spec;
 }
 
-// The carry behind a count of the trips, which the condition bounds.
+// The carry behind a count of the trips, which the condition bounds. In a trace the loop says so,
+// for a derivative; a loop that runs at once has none, and its bound is a number like others, which
+// may be an operand.
 std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
-                                  const Argument& init, int64_t max_steps, SourceLocation at) {
+                                  const Argument& init, int64_t max_steps, bool is_traced,
+                                  SourceLocation at) {
   if (max_steps < 0)
     throw Error(trace_internal::invalid_argument("while_loop", ": max_steps is ", max_steps,
                                                  "; it must be 0 or more"),
@@ -147,7 +150,8 @@ std::vector<Tensor> bounded_while(const Callable& condition, const Callable& bod
       record_while({condition.identity, condition.types, test, condition.name},
                    {body.identity, body.types, step, body.name},
                    {carry, base::cat("at most ", max_steps, ";", init.structure), spec}, at,
-                   {{transform::kMaxSteps, base::cat(max_steps)}});
+                   is_traced ? hlo::FrontendAttributes{{transform::kMaxSteps, base::cat(max_steps)}}
+                             : hlo::FrontendAttributes{});
   return {results.begin() + 1, results.end()};
 }
 
@@ -157,9 +161,11 @@ std::vector<Tensor> run_while(const Callable& condition, const Callable& body, c
                               const WhileOptions& options, SourceLocation at) {
   const PublicCall call("while_loop", at, PublicCall::Runs::kUsersFunction);
   trace_internal::require_values("while_loop", "carry", init.leaves, init.spec, at);
+  const bool is_traced = trace_internal::Recorder::current() != nullptr;
   return trace_internal::in_program("while_loop", at, [&] {
-    return options.max_steps ? bounded_while(condition, body, init, *options.max_steps, at)
-                             : record_while(condition, body, init, at);
+    return options.max_steps
+               ? bounded_while(condition, body, init, *options.max_steps, is_traced, at)
+               : record_while(condition, body, init, at);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "heddle/scan/scan.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle {
 
@@ -67,16 +68,21 @@ auto scan_until(Fn&& fn, Until&& until, const C& init, const X& xs = {},
       const auto stay = [&] {
         // Of what the step would give, only types are read: nothing of it is computed.
         const auto like = fn(now.first, x).second;
+        const trace_internal::PublicCall own("scan_until", at);
         return std::pair(now, tree_map([](const Tensor& y) { return zeros_like(y); }, like));
       };
       const auto go_on = [&] {
         auto [next, y] = fn(now.first, x);
+        const trace_internal::PublicCall own("scan_until", at);
         return std::pair(State(next, now.second + 1), y);
       };
       return cond({until(now.first), at}, stay, go_on);
     };
-    auto [last, ys] =
-        scan_trees("scan_until", step, step, State(start, zeros({}, s32)), xs, options, at);
+    const State first = [&] {
+      const trace_internal::PublicCall own("scan_until", at);
+      return State(start, zeros({}, s32));
+    }();
+    auto [last, ys] = scan_trees("scan_until", step, step, first, xs, options, at);
     return ScanUntilResult<Carry, Y>{last.first, ys, last.second};
   }
 }

@@ -17,6 +17,7 @@ struct Findings {
   int results = 0;
   std::vector<std::string> differences;  // each with its program
   double relative = 0;                   // what floats of the next runs may differ by, at least
+  double absolute64 = 0;                 // the same of f64, whatever its size
 };
 
 // Has one device. Both devices and `findings` must outlive it.
