@@ -218,7 +218,7 @@ GraphPtr Graphs::latest(std::string_view op, SourceLocation at) const {
 
 GraphPtr Graphs::find_known(const Call& call) const {
   const std::lock_guard lock(mutex_);
-  if (latest_ != nullptr && fits(*latest_, call)) return latest_;
+  if (latest_ != nullptr && latest_->is_for_good && fits(*latest_, call)) return latest_;
   const auto found =
       std::ranges::find_if(graphs_, [&](const GraphPtr& graph) { return fits(*graph, call); });
   return found == graphs_.end() ? nullptr : *found;
@@ -298,9 +298,8 @@ GraphPtr Graphs::trace(const Call& call) {
   const std::lock_guard lock(mutex_);
   ++stats_.graphs;
   stats_.trace_seconds += seconds_since(start);
-  // What captures values of the trace around it is of no use to another trace.
-  const bool is_for_good = std::ranges::none_of(graph->program.captures(), &Tensor::is_traced);
-  if (is_for_good) graphs_.push_back(graph);
+  graph->is_for_good = std::ranges::none_of(graph->program.captures(), &Tensor::is_traced);
+  if (graph->is_for_good) graphs_.push_back(graph);
   return latest_ = std::move(graph);
 }
 

@@ -28,7 +28,7 @@ struct FunctionOptions {
   // Traces again at each call, and throws Error where `fn` has become another function: where what
   // it reads has changed. For tests and debugging; HEDDLE_CHECK_COMPILED=1 does so for all.
   bool check = false;
-  base::Int max_graphs = 32;               // a call that would make one more is an Error
+  base::Int max_graphs = 32;  // a call that would make one more is an Error
 };
 
 // What a compiled function has done since it was made. Seconds are wall time.
@@ -63,7 +63,8 @@ struct Graph {
   const void* types = nullptr;
   std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};  // of the leaves
   SourceLocation traced_at = {};
-  std::mutex mutex = {};                       // guards the rest
+  bool is_for_good = true;  // else it captures values of the trace that it was made in
+  std::mutex mutex = {};    // guards the rest
   std::vector<CompiledProgram> compiled = {};  // one for each device
 };
 using GraphPtr = std::shared_ptr<Graph>;

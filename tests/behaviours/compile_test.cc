@@ -255,6 +255,23 @@ TEST(Compile, WhatCapturesValuesOfATraceIsTracedInEach) {
   EXPECT_EQ(run(2), 12);
 }
 
+TEST(Compile, WhatCapturedValuesOfATraceIsNotUsedInTheNext) {
+  Tensor w;
+  const auto f = compile([&](const Tensor& y) { return w * y; });
+  const auto run = [&](float number) {
+    return trace(
+               [&](const Tensor& x) {
+                 w = x;
+                 return f(ones({})) + f(2 * ones({}));
+               },
+               scalar(number))
+        .call<Tensor>(scalar(number))
+        .item<float>();
+  };
+  EXPECT_EQ(run(1), 3);
+  EXPECT_EQ(run(5), 15);
+}
+
 // ---- Promises and mistakes.
 
 TEST(Compile, AStaleCaptureIsToldByCheck) {

@@ -79,6 +79,24 @@ TEST(CustomJvp, OnEitherSideOfVmap) {
   check(marked_backwards());
 }
 
+// JAX's 116.
+TEST(Jax, N116_CustomJvpWhoseTangentUsesASwitchTransposes) {
+  const auto f = custom_jvp(
+      [](const Tensor& x, const Tensor&) { return x * x; },
+      [](std::tuple<Tensor, Tensor> x, std::tuple<Tensor, Tensor> dx) {
+        const auto& [at, which] = x;
+        const auto times = [&, slope = std::get<0>(dx)](double number) {
+          return [=](const Tensor& v) { return number * v * slope; };
+        };
+        return std::pair(at * at, switch_case(which, std::tuple(times(10), times(20)), at));
+      });
+  const auto slope = [&](int which) {
+    return value(grad([&](const Tensor& x) { return f(x, scalar(which)); })(scalar(3.0)));
+  };
+  EXPECT_EQ(slope(0), 30);
+  EXPECT_EQ(slope(1), 60);
+}
+
 TEST(CustomJvp, MakesAFormulaSafe) {
   // log(1 + exp(x)): its own derivative is inf / inf from 710 on.
   const auto softplus =
