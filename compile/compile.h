@@ -196,26 +196,34 @@ class [[nodiscard]] CompiledFunction {
   template <class Use, class... Args>
   auto with_call(SourceLocation at, std::string_view op, Use&& use, const Args&... args) const {
     const Shared& self = shared(op, at);
+    constexpr bool kAreTrees = (is_tree<Args>() && ...);
+    constexpr bool kIsConst =
+        std::is_invocable_v<const Fn&, Args...> || !std::is_invocable_v<Fn&, Args...>;
     static_assert((tree_internal::is_tree_or_explained<Args> && ...),
                   "an argument of a compiled function is a tree of Tensors; write scalar(float(x)) "
                   "for a C++ number that changes, and Static{x} for one that the code depends on");
-    static_assert(std::is_invocable_v<const Fn&, Args...> || !std::is_invocable_v<Fn&, Args...>,
+    static_assert(kIsConst,
                   "a compiled function keeps no state of its own: leave out `mutable`, and pass "
                   "what changes as an argument and a result");
-    std::vector<Tensor> leaves;
-    (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
-    const auto has_structure = [&](const std::vector<TreeSpec>& specs) {
-      [[maybe_unused]] size_t i = 0;
-      return specs.size() == sizeof...(Args) && (heddle::has_structure(args, specs[i++]) && ...);
-    };
-    const auto structure = [&] { return std::vector<TreeSpec>{tree_spec(args)...}; };
-    const auto trace = [&] {
-      const compile_internal::Named named(self.fn, self.graphs.options().name);
-      return trace_internal::trace_of<Args...>(trace_internal::Traceable<Args...>(named, at),
-                                               args...);
-    };
-    return use(self.graphs, Call{trace_internal::type_tag<std::tuple<Args...>>(), leaves,
-                                 has_structure, structure, trace, at});
+    if constexpr (!kAreTrees || !kIsConst) {
+      (tree_internal::explain<Args>(), ...);
+      return trace_internal::Refused();
+    } else {
+      std::vector<Tensor> leaves;
+      (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
+      const auto has_structure = [&](const std::vector<TreeSpec>& specs) {
+        [[maybe_unused]] size_t i = 0;
+        return specs.size() == sizeof...(Args) && (heddle::has_structure(args, specs[i++]) && ...);
+      };
+      const auto structure = [&] { return std::vector<TreeSpec>{tree_spec(args)...}; };
+      const auto trace = [&] {
+        const compile_internal::Named named(self.fn, self.graphs.options().name);
+        return trace_internal::trace_of<Args...>(trace_internal::Traceable<Args...>(named, at),
+                                                 args...);
+      };
+      return use(self.graphs, Call{trace_internal::type_tag<std::tuple<Args...>>(), leaves,
+                                   has_structure, structure, trace, at});
+    }
   }
 
   std::shared_ptr<const Shared> shared_;

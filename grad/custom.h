@@ -179,7 +179,7 @@ auto custom_jvp(Fn fn, Rule rule, SourceLocation at = SourceLocation::here()) {
   return grad_internal::CustomJvp<Fn, Rule>(std::move(fn), std::move(rule), at);
 }
 
-// The same in reverse mode alone: no jvp, linearize or vmap of it.
+// The same in reverse mode alone: jvp and linearize of it are errors.
 //
 // forward   args.. -> std::pair(result, residuals): residuals are a tree, perhaps None{}
 // backward  (residuals, cotangent of the result) -> the cotangent of the argument, a tree like it;
