@@ -27,9 +27,11 @@ inline Minimum minimize(const std::function<heddle::Tensor(heddle::Tensor)>& los
         return std::tuple(value, slope, hessian(loss)(point));
       },
       {.name = "value_slope_and_curvature"});
-  const auto step_from = compile([](Tensor slope, Tensor curvature, Tensor damping) {
-    return linalg::solve(curvature + damping * eye(slope.size(), f64), slope);
-  });
+  const auto step_from = compile(
+      [](Tensor slope, Tensor curvature, Tensor damping) {
+        return linalg::solve(curvature + damping * eye(slope.size(), f64), slope);
+      },
+      {.name = "newton_step"});
   Minimum best{std::move(start), 0, 1};
   auto [value, slope, curvature] = look(best.point);
   best.value = value.item<double>();

@@ -97,6 +97,12 @@ runtime::ProgramCost cost_of_gradient(std::optional<Checkpoint> checkpoint) {
 TEST(ScanCheckpoint, SqrtStepsOfTenThousandKeepThreePercentForHalfTheOperationsMore) {
   if (!has_code_generator()) GTEST_SKIP() << "no LLVM";
   const runtime::ProgramCost plain = cost_of_gradient({}), less = cost_of_gradient(sqrt_steps());
+  // The table of docs/derivatives.md.
+  for (const auto& [name, cost] : {std::pair("plain", plain),
+                                   {"sqrt_steps()", less},
+                                   {"recursive(3)", cost_of_gradient(recursive(3))}})
+    std::printf("%-14s %lld bytes, %.3g operations\n", name,
+                static_cast<long long>(*cost.scratch_bytes), *cost.flops);
   EXPECT_LT(static_cast<double>(*less.scratch_bytes),
             0.03 * static_cast<double>(*plain.scratch_bytes));
   EXPECT_LT(*less.flops, 1.5 * *plain.flops);

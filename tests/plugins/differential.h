@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct Findings {
   int results = 0;
   std::vector<std::string> differences;  // each with its program
   double relative = 0;                   // what floats of the next runs may differ by, at least
-  double absolute64 = 0;                 // the same of f64, whatever its size
+  // Programs whose f64 results are what is left of sums that cancel, and what these may differ by.
+  std::set<std::string> cancelling = {};
+  double left = 0;
 };
 
 // Has one device. Both devices and `findings` must outlive it.

@@ -231,8 +231,10 @@ TEST_F(OnXla, ExamplesSucceed) {
 
 // Which reads every result back, so that those which count transfers are not content.
 TEST_F(OnXla, ExamplesGiveWhatTheEvaluatorGives) {
-  // The gradient where nile's likelihood is greatest: 99 terms of size 1 that cancel to 5e-8.
-  findings_.absolute64 = 1e-13;
+  // The gradient where nile's likelihood is greatest, 99 terms of size 1 that cancel to 5e-8, and
+  // the step that is computed from it.
+  findings_.cancelling = {"value_slope_and_curvature", "newton_step"};
+  findings_.left = 1e-13;
   run_examples(device(), "", [](int) {});
   std::cout << findings_.programs << " programs, " << findings_.results << " results compared\n";
   EXPECT_GT(findings_.programs, 10);
