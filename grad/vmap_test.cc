@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "heddle/base/counters.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/scan/associative.h"
@@ -316,6 +318,19 @@ TEST(VmapAxis, OfAnotherNameIsAnError) {
   EXPECT_THAT(error_of([&] { (void)vmap(f, {.axis_name = "i"})(some({3})); }),
               HasSubstr("psum: is outside of shard_map; only inside does each device have a part "
                         "of its own (nor is there a vmap around whose axis_name this is)"));
+}
+
+TEST(VmapAxis, OfAProgramCalledOutsideOfItIsAnError) {
+  std::optional<Program> kept;
+  auto f = [&](Tensor x) {
+    auto along = [](Tensor v) { return psum(v, "i"); };
+    kept = trace(along, x);
+    return along(x);
+  };
+  EXPECT_THAT(values(vmap(f, {.axis_name = "i"})(array<double>({1, 2, 3}))), ElementsAre(6, 6, 6));
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_THAT(error_of([&] { (void)kept->call<Tensor>(scalar(1.0)); }),
+              HasSubstr("all-reduce: is over the vmap axis \"i"));
 }
 
 TEST(Vmap, NamesWhatHasNoSuchAxis) {

@@ -16,7 +16,9 @@
 // is written without while.
 #include <algorithm>
 
+#include "heddle/hlo/batching.h"
 #include "heddle/transform/custom_derivative.h"
+#include "heddle/transform/derivatives/internal/parts.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/internal/scan_plan.h"
 #include "heddle/transform/internal/scan_sharding.h"
@@ -342,6 +344,12 @@ class ScanRemover {
   StatusOr<Computation> run() {
     for (InstructionId i : to_.order()) {
       const Instruction& old = to_.old(i);
+      if (const std::string_view axis = hlo::together_along(old); !axis.empty()) {
+        return at_line(base::failed_precondition(
+                           to_string(old.opcode), ": is over the vmap axis \"", axis,
+                           "\", and runs outside of that vmap; call the program inside of it"),
+                       old);
+      }
       if (old.opcode == Opcode::kScan) {
         HEDDLE_RETURN_IF_ERROR(lower(i));
       } else if (const Ids* results = scan_read_by(old)) {
