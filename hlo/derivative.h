@@ -11,6 +11,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "heddle/base/status.h"
@@ -70,9 +71,18 @@ struct Derivative {
   Slot<TransposeFn> transpose;
 };
 
+// The frontend attribute of a call whose derivative is known by this name, whatever computes it:
+//   qr     a -> q, r
+//   det    a -> its determinant, the factors and pivots of getrf, 1 or -1 for the pivots
+//   pinv   a -> its pseudo-inverse
+inline constexpr std::string_view kDerivativeAttribute = "heddle.derivative";
+// The name; "" where there is none.
+std::string_view derivative_name(const Instruction& instruction);
+
 // Every op has one: a rule, or the reason for having none.
 Derivative derivative_of(Opcode opcode);
-// The same, but for an all-reduce over the lanes of a vmap, which has rules.
+// The same, but for what has rules though its opcode has none: an all-reduce over the lanes of a
+// vmap, LAPACK's calls, calls whose derivative has a name.
 Derivative derivative_of(const Instruction& instruction);
 
 // Whether values of the type have tangents: floats and complex numbers.

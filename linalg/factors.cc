@@ -142,7 +142,9 @@ Tensor lu_pivots_to_permutation(Operand operand, base::Int size) {
 Qr qr(Operand operand, base::Flag full_matrices) {
   const PublicCall call("linalg::qr", operand.at());
   const Expr a = matrices_of("a", operand);
-  std::vector<Tensor> out = as_program("linalg::qr", [&] { return qr_of(a, full_matrices); });
+  std::vector<Tensor> out = as_program("linalg::qr", [&] {
+    return with_derivative("qr", a, [&](const Expr& x) { return qr_of(x, full_matrices); });
+  });
   return {out[0], out[1]};
 }
 

@@ -158,9 +158,12 @@ Tensor det(Operand operand) {
   const trace_internal::PublicCall call("linalg::det", operand.at());
   const Expr a = square_of("a", operand);
   return as_program("linalg::det", [&]() -> std::vector<Expr> {
-    const Lu factors = lu(a.operand());
-    const Expr diagonal = heddle::diagonal(factors.lu);
-    return {Expr(prod(diagonal.operand(), {.axes = {-1}})) * parity(a, factors.pivots)};
+    return {with_derivative("det", a, [](const Expr& x) -> std::vector<Expr> {
+      const Lu factors = lu(x.operand());
+      const Expr diagonal = heddle::diagonal(factors.lu), sign = parity(x, factors.pivots);
+      return {Expr(prod(diagonal.operand(), {.axes = {-1}})) * sign, Expr(factors.lu),
+              Expr(factors.pivots) + 1, sign};
+    })[0]};
   })[0];
 }
 
@@ -188,7 +191,9 @@ Tensor pinv(Operand operand, std::optional<double> rtol) {
   const trace_internal::PublicCall call("linalg::pinv", operand.at());
   const Expr a = matrices_of("a", operand);
   return as_program("linalg::pinv", [&]() -> std::vector<Expr> {
-    return {pinv_of(a, rtol.value_or(10 * default_tolerance(a)))};
+    return with_derivative("pinv", a, [&](const Expr& x) -> std::vector<Expr> {
+      return {pinv_of(x, rtol.value_or(10 * default_tolerance(a)))};
+    });
   })[0];
 }
 

@@ -1,5 +1,6 @@
 #include "heddle/transform/liveness.h"
 
+#include "heddle/hlo/derivative.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
@@ -14,7 +15,9 @@ bool shrinks_with_callee(const hlo::Module& module, const Instruction& instructi
   switch (instruction.opcode) {
     case Opcode::kWhile:
     case Opcode::kConditional: return true;
-    case Opcode::kCall: return !instruction.attrs.get<hlo::CallAttrs>().is_composite;
+    case Opcode::kCall:  // a rule of a known derivative reads all results
+      return !instruction.attrs.get<hlo::CallAttrs>().is_composite &&
+             hlo::derivative_name(instruction).empty();
     case Opcode::kScan:
       return instruction.shape.is_tuple() &&
              module.at(instruction.called[0]).result_shape().is_tuple();

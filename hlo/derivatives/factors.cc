@@ -4,42 +4,48 @@
 // jax/_src/lax/linalg.py and fft.py.
 #include <algorithm>
 
+#include "heddle/hlo/derivatives/internal/matrices.h"
 #include "heddle/hlo/derivatives/internal/rules.h"
 
 namespace heddle::hlo {
-namespace {
-
-Value rows(const Value& x) { return x.graph().iota(x.sizes(), x.rank() - 2); }
-Value columns(const Value& x) { return x.graph().iota(x.sizes(), x.rank() - 1); }
-
-// One triangle of matrices, and zeros; `strict`: without the diagonal.
 Value triangle(const Value& x, bool lower, bool strict) {
   const Value above = lower ? columns(x) : rows(x), below = lower ? rows(x) : columns(x);
   return select(strict ? above < below : above <= below, x, x.graph().zeros(x.shape()));
 }
 
-Value adjoint(const Value& x) { return conjugate(swap_last(x)); }
+Value diagonal_part(const Value& x) {
+  return select(rows(x) == columns(x), x, x.graph().zeros(x.shape()));
+}
+
+Value diagonal(const Value& x) { return reduce_sum(diagonal_part(x), {x.rank() - 1}); }
+
+Value hermitian_of(const Value& x, bool lower) {
+  const Value strict = triangle(x, lower, true), on = diagonal_part(x);
+  return strict + adjoint(strict) +
+         (is_complex(x.dtype()) ? complex(real(on), imag(on) * 0.0) : on);
+}
+
+Value ones_on_diagonal(const Value& x, int64_t first) {
+  const Value at = rows(x);
+  const Value is_one = at == columns(x);
+  return select(first > 0 ? is_one & (at >= static_cast<double>(first)) : is_one,
+                x.graph().full(x.shape(), 1), x.graph().zeros(x.shape()));
+}
 
 Value solve(const Value& a, const Value& b, const TriangularSolveAttrs& attrs) {
   const Shape shape = b.shape();
   return a.graph().op(Opcode::kTriangularSolve, {a, b}, attrs, {}, &shape);
 }
 
-// dL of L L^H = A, of the lower triangle of dA.
 Value cholesky_jvp(const Value& l, const Value& da) {
-  const Value strict = triangle(da, true, true);
-  const Value diagonal = select(rows(da) == columns(da), da, da.graph().zeros(da.shape()));
-  const Value real_diagonal =
-      is_complex(da.dtype()) ? complex(real(diagonal), imag(diagonal) * 0.0) : diagonal;
-  const Value symmetric = strict + adjoint(strict) + real_diagonal;
   // L^-1 dA L^-H
-  const Value right = solve(l, symmetric, {.lower = true, .transpose_a = TransposeA::kAdjoint});
+  const Value right =
+      solve(l, hermitian_of(da, true), {.lower = true, .transpose_a = TransposeA::kAdjoint});
   const Value inner = solve(l, right, {.left_side = true, .lower = true});
-  const Value half =
-      triangle(inner, true, true) +
-      select(rows(inner) == columns(inner), inner * 0.5, inner.graph().zeros(inner.shape()));
-  return matmul(l, half);
+  return matmul(l, triangle(inner, true, true) + diagonal_part(inner) * 0.5);
 }
+
+namespace {
 
 // A as the system has it: op(A), of the triangle that is read.
 Value as_read(const Value& a, const TriangularSolveAttrs& attrs) {

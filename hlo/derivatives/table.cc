@@ -2,6 +2,7 @@
 // makes an error.
 #include "heddle/hlo/batching.h"
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/lapack.h"
 
 namespace heddle::hlo {
 namespace {
@@ -184,6 +185,11 @@ Derivative derivative_of(Opcode opcode) {
 Derivative derivative_of(const Instruction& instruction) {
   if (instruction.opcode == Opcode::kAllReduce && !together_along(instruction).empty())
     return {jvp_sum_of_lanes, transpose_sum_of_lanes};
+  if (instruction.opcode == Opcode::kCustomCall &&
+      lapack_name(instruction.attrs.get<CustomCallAttrs>().custom_call_target))
+    return {jvp_lapack, kNotLinear};
+  if (instruction.opcode == Opcode::kCall && !derivative_name(instruction).empty())
+    return {jvp_by_name, kNotLinear};
   return derivative_of(instruction.opcode);
 }
 

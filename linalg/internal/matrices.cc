@@ -2,12 +2,15 @@
 
 #include <cmath>
 
+#include "heddle/hlo/attributes.h"
+#include "heddle/hlo/derivative.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/custom_call.h"
 #include "heddle/trace/floats.h"
 #include "heddle/trace/formulas.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/recorder.h"
 #include "heddle/trace/selecting.h"
 
 namespace heddle::linalg_internal {
@@ -130,6 +133,29 @@ Expr if_converged(const Expr& info, const Expr& x) {
   Expr converged = info == 0;
   while (converged.tensor().rank() < x.tensor().rank()) converged = column(converged);
   return where(converged, x, NAN);
+}
+
+std::vector<Expr> with_derivative(std::string_view name, const Expr& a,
+                                  base::FunctionRef<std::vector<Expr>(const Expr& a)> fn) {
+  using namespace trace_internal;  // NOLINT: the recorder's words
+  const SourceLocation at = PublicCall::line_or({});
+  const auto traced = [&] {
+    Recorder recorder(name, at);
+    std::vector<Tensor> results;
+    for (const Expr& each : fn(Expr(recorder.parameter(a.tensor().shape(), at))))
+      results.push_back(each.tensor());
+    return std::make_shared<const hlo::Module>(recorder.finish(results, name, at).module);
+  };
+  std::vector<Expr> out;
+  for (Tensor& each :
+       emit_many({.opcode = hlo::Opcode::kCall,
+       .operands = {a.tensor()},
+       .attrs = hlo::CallAttrs{},
+       .called = {traced()},
+       .at = at,
+       .frontend_attributes = {{std::string(hlo::kDerivativeAttribute), std::string(name)}}}))
+    out.push_back(Expr(std::move(each)));
+  return out;
 }
 
 std::vector<Tensor> as_program(std::string_view op, base::FunctionRef<std::vector<Expr>()> fn) {

@@ -56,6 +56,11 @@ std::vector<Expr> lapack(std::string_view routine, const std::vector<Expr>& oper
 // x where `info` of its matrix, [..], is 0, NaN elsewhere: the iteration did not converge.
 Expr if_converged(const Expr& info, const Expr& x);
 
+// The results of `fn` at a, as one call whose derivative is the one of this name
+// (hlo/derivative.h).
+std::vector<Expr> with_derivative(std::string_view name, const Expr& a,
+                                  base::FunctionRef<std::vector<Expr>(const Expr& a)> fn);
+
 // Runs `fn` as one program to the user: its results as tensors.
 std::vector<Tensor> as_program(std::string_view op, base::FunctionRef<std::vector<Expr>()> fn);
 

@@ -140,6 +140,9 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
   if (instruction.opcode == Opcode::kCall && is_checkpoint(instruction) && has_tangents(operands) &&
       mode_ == Mode::kApart)
     return checkpointed(graph, instruction, shapes, operands);
+  if (instruction.opcode == Opcode::kCall && !hlo::derivative_name(instruction).empty())
+    return has_tangents(operands) ? by_rule(graph, instruction, shapes, operands)
+                                  : plain(graph, instruction, shapes, operands);
   if (instruction.opcode == Opcode::kCall)
     return run(graph, source_.at(instruction.called[0]), operands);
   if (!has_tangents(operands)) return plain(graph, instruction, shapes, operands);

@@ -55,6 +55,10 @@ StatusOr<Values> jvp_triangular_solve(const JvpArgs& d);
 StatusOr<Values> transpose_triangular_solve(const TransposeArgs& t);
 StatusOr<Values> transpose_fft(const TransposeArgs& t);
 
+// lapack.cc
+StatusOr<Values> jvp_lapack(const JvpArgs& d);   // custom calls
+StatusOr<Values> jvp_by_name(const JvpArgs& d);  // of derivative_name()
+
 // together.cc
 StatusOr<Values> jvp_sum_of_lanes(const JvpArgs& d);
 StatusOr<Values> transpose_sum_of_lanes(const TransposeArgs& t);

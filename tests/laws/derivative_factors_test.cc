@@ -1,0 +1,167 @@
+// Derivatives of factors of matrices, eigenvalues and singular values: against differences, and
+// along batches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "heddle/heddle.h"
+
+namespace heddle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Numbers in -1 .. 1 without order.
+Tensor some(std::vector<int64_t> sizes, double seed = 0) {
+  int64_t count = 1;
+  for (int64_t n : sizes) count *= n;
+  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
+}
+
+// A loss that weighs each element, of numbers that no phase of the vectors changes.
+Tensor weighed(const Tensor& x) { return sum(x * some(x.shape().dimensions(), 3)); }
+Tensor weighed_sizes(const Tensor& x) { return weighed(square(abs(x))); }
+
+using Loss = std::function<Tensor(const Tensor&)>;
+
+void check(const Loss& loss, const Tensor& at) {
+  check_grads([&](const Tensor& x) { return loss(x); }, std::tuple(at));
+}
+// The same of a complex matrix, of its two parts.
+void check_complex(const Loss& loss, const std::vector<int64_t>& sizes) {
+  check_grads([&](const Tensor& re, const Tensor& im) { return loss(complex(re, im)); },
+              std::tuple(some(sizes), some(sizes, 1)));
+}
+void check_both(const Loss& loss, const std::vector<int64_t>& sizes) {
+  check(loss, some(sizes));
+  check_complex(loss, sizes);
+}
+std::string error_of(const Loss& loss, const Tensor& at) {
+  try {
+    (void)grad([&](const Tensor& x) { return loss(x); })(at);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(DerivativesOfFactors, Lu) {
+  const Loss packed = [](const Tensor& x) { return weighed_sizes(linalg::lu(x).lu); };
+  for (const auto& sizes : {std::vector<int64_t>{3, 3}, {4, 2}, {2, 4}, {2, 3, 3}})
+    check_both(packed, sizes);
+  check_both([](const Tensor& x) { return weighed_sizes(linalg::inv(x)); }, {3, 3});
+  check_both(
+      [](const Tensor& x) {
+        return weighed_sizes(linalg::solve(x, some({3, 2}).astype(x.dtype())));
+      },
+      {3, 3});
+  check_both([](const Tensor& x) { return linalg::slogdet(x).logabsdet; }, {4, 4});
+}
+
+TEST(DerivativesOfFactors, Qr) {
+  const Loss both = [](const Tensor& x) {
+    const auto [q, r] = linalg::qr(x);
+    return weighed_sizes(q) + weighed_sizes(r);
+  };
+  for (const auto& sizes : {std::vector<int64_t>{3, 3}, {4, 2}, {2, 4}, {2, 3, 2}})
+    check_both(both, sizes);
+  check([](const Tensor& x) { return weighed(linalg::qr(x).q) + weighed(linalg::qr(x).r); },
+        some({4, 3}));
+  EXPECT_THAT(error_of([](const Tensor& x) { return sum(linalg::qr(x, true).r); }, some({3, 2})),
+              HasSubstr("full_matrices adds to q are not determined by the matrix; pass "
+                        "full_matrices = false"));
+}
+
+TEST(DerivativesOfFactors, Eigh) {
+  const Loss both = [](const Tensor& x) {
+    const auto [w, v] = linalg::eigh(x);
+    return weighed(w) + weighed_sizes(v);
+  };
+  for (const auto& sizes : {std::vector<int64_t>{3, 3}, {1, 1}, {2, 3, 3}}) check_both(both, sizes);
+  check_both([](const Tensor& x) { return weighed(linalg::eigvalsh(x)); }, {3, 3});
+  // Of the triangle that is read alone.
+  for (const bool lower : {false, true}) {
+    check_both(
+        [lower](const Tensor& x) {
+          const auto [w, v] = linalg::eigh(x, {.lower = lower, .symmetrize_input = false});
+          return weighed(w) + weighed_sizes(v);
+        },
+        {3, 3});
+  }
+  // Equal eigenvalues: those have derivatives, in sum, though their vectors have none.
+  const Tensor g = grad([](const Tensor& x) { return sum(linalg::eigvalsh(x)); })(eye(3, f64));
+  EXPECT_THAT(g.to_vector<double>(), ElementsAre(1, 0, 0, 0, 1, 0, 0, 0, 1));
+}
+
+TEST(DerivativesOfFactors, Svd) {
+  const Loss all = [](const Tensor& x) {
+    const auto [u, s, vh] = linalg::svd(x, false);
+    return weighed_sizes(u) + weighed(s) + weighed_sizes(vh);
+  };
+  for (const auto& sizes : {std::vector<int64_t>{3, 3}, {4, 2}, {2, 4}, {2, 3, 2}})
+    check_both(all, sizes);
+  const Loss product = [](const Tensor& x) {
+    const auto [u, s, vh] = linalg::svd(x, false);
+    return weighed_sizes(matmul(u, vh));
+  };
+  check_both(product, {3, 2});
+  check_both([](const Tensor& x) { return weighed(linalg::svdvals(x)); }, {3, 2});
+  check_both([](const Tensor& x) { return weighed(linalg::svd(x).s); }, {3, 3});
+  EXPECT_THAT(error_of([](const Tensor& x) { return sum(linalg::svd(x).s); }, some({3, 2})),
+              HasSubstr("pass full_matrices = false"));
+}
+
+TEST(DerivativesOfFactors, Eig) {
+  const Loss values = [](const Tensor& x) {
+    const Tensor w = linalg::eigvals(x);
+    return sum(square(real(w)) * real(w)) + sum(square(imag(w)));
+  };
+  const Loss vectors = [](const Tensor& x) {
+    const auto [w, v] = linalg::eig(x);
+    return sum(square(abs(w))) + weighed(real(v)) + weighed(imag(v));
+  };
+  check_both(values, {3, 3});
+  check_both(vectors, {3, 3});
+  check(vectors, some({2, 4, 4}, 5));
+}
+
+TEST(DerivativesOfFactors, DeterminantOfSingularMatrices) {
+  check_both([](const Tensor& x) { return square(abs(linalg::det(x))); }, {3, 3});
+  check([](const Tensor& x) { return weighed(linalg::det(x)); }, some({2, 4, 4}));
+  check([](const Tensor& x) { return linalg::det(x); }, some({1, 1}));
+  const Tensor singular = array<double>({{1, 2}, {2, 4}});
+  const Tensor g = grad([](const Tensor& x) { return linalg::det(x); })(singular);
+  EXPECT_THAT(g.to_vector<double>(), ElementsAre(4, -2, -2, 1));
+}
+
+TEST(DerivativesOfFactors, PseudoInverse) {
+  for (const auto& sizes : {std::vector<int64_t>{3, 3}, {4, 2}, {2, 4}, {2, 3, 2}})
+    check_both([](const Tensor& x) { return weighed_sizes(linalg::pinv(x)); }, sizes);
+  // Equal singular values do not matter.
+  check([](const Tensor& x) { return weighed(linalg::pinv(x)); }, eye(3, f64));
+}
+
+TEST(DerivativesOfFactors, InLanesAndLoops) {
+  const auto loss = [](const Tensor& x) {
+    const auto [q, r] = linalg::qr(x);
+    return weighed(linalg::eigvalsh(matmul(transpose(r), r))) + linalg::det(matmul(x, q));
+  };
+  const Tensor xs = some({4, 3, 3});
+  const Tensor g = vmap(grad(loss))(xs);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_TRUE(
+        allclose(g[i], grad(loss)(xs[i]), {.relative = 1e-9, .absolute = 1e-9}).item<bool>());
+  check(
+      [](const Tensor& x) {
+        const auto step = [](const Tensor& h, None) {
+          return std::pair(linalg::qr(h + 0.1 * transpose(h)).q, None{});
+        };
+        return weighed(scan(step, x, None{}, {.length = 3}).first);
+      },
+      some({3, 3}));
+}
+
+}  // namespace
+}  // namespace heddle
