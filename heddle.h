@@ -7,6 +7,7 @@
 #include "heddle/cpu/backend.h"
 #include "heddle/grad/custom.h"
 #include "heddle/grad/grad.h"
+#include "heddle/grad/implicit.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/grad/vmap.h"
 #include "heddle/hlo/dtype.h"

@@ -7,57 +7,8 @@
 #include "heddle/transform/custom_derivative.h"
 
 namespace heddle::grad_internal {
-namespace {
 
 using trace_internal::PublicCall;
-
-// errors: throws Error where leaves are of other types than wanted
-void require_alike(const FlatFunction& fn, std::string_view what, std::span<const Shape> have,
-                   const std::vector<Shape>& want, const std::vector<std::string>& paths) {
-  for (size_t i = 0; i < want.size() && i < have.size(); ++i) {
-    if (same_type(have[i], want[i])) continue;
-    throw Error(trace_internal::invalid_argument(fn.what, ": ", what, paths[i], " is ", have[i],
-                                                 "; it must be ", want[i]),
-                fn.at);
-  }
-  if (have.size() == want.size()) return;
-  throw Error(trace_internal::invalid_argument(fn.what, ": ", what, " has ", have.size(),
-                                               " leaves; it must have ", want.size()),
-              fn.at);
-}
-
-Derived emitted(const FlatFunction& fn, std::string_view target, const Point& point,
-                std::initializer_list<const Trace*> functions) {
-  std::vector<Tensor> operands = point.leaves;
-  std::vector<trace_internal::Fragment> called;
-  std::string counts = base::cat(point.leaves.size());
-  for (const Trace* each : functions) {
-    operands.insert(operands.end(), each->captures.begin(), each->captures.end());
-    called.push_back(each->module);
-    base::append(counts, ",", each->captures.size());
-  }
-  hlo::CustomCallAttrs attrs;
-  attrs.custom_call_target = target;
-  const Trace& plain = **functions.begin();
-  std::vector<Tensor> results = trace_internal::in_program(fn.what, fn.at, [&] {
-    return trace_internal::emit_many({.opcode = hlo::Opcode::kCustomCall,
-                                      .operands = operands,
-                                      .attrs = attrs,
-                                      .called = called,
-                                      .declared = Shape::tuple(plain.results),
-                                      .at = fn.at,
-                                      .backend_config = counts});
-  });
-  return {std::move(results), plain.spec, {}};
-}
-
-std::vector<Shape> types_of(std::span<const Tensor> leaves) {
-  std::vector<Shape> out;
-  for (const Tensor& leaf : leaves) out.push_back(leaf.shape());
-  return out;
-}
-
-}  // namespace
 
 Derived custom_jvp(const FlatFunction& fn, const FlatBody& rule, const Point& point) {
   const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
@@ -70,7 +21,7 @@ Derived custom_jvp(const FlatFunction& fn, const FlatBody& rule, const Point& po
   const size_t half = std::min(plain.results.size(), all.size());
   require_alike(fn, "the rule's result", all.first(half), plain.results, paths);
   require_alike(fn, "the rule's tangent", all.subspan(half), plain.results, paths);
-  return emitted(fn, transform::kCustomJvp, point, {&plain, &derived});
+  return custom_call(fn, transform::kCustomJvp, point, {&plain, &derived});
 }
 
 Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
@@ -98,7 +49,7 @@ Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
       paths.push_back(base::cat(" of arg", i, path));
   }
   require_alike(fn, "the cotangent", back.results, arguments, paths);
-  return emitted(fn, transform::kCustomVjp, point, {&plain, &kept, &back});
+  return custom_call(fn, transform::kCustomVjp, point, {&plain, &kept, &back});
 }
 
 }  // namespace heddle::grad_internal

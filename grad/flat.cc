@@ -53,6 +53,51 @@ std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragmen
   });
 }
 
+Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
+                    std::initializer_list<const Trace*> functions) {
+  std::vector<Tensor> operands = point.leaves;
+  std::vector<trace_internal::Fragment> called;
+  std::string counts = base::cat(point.leaves.size());
+  for (const Trace* each : functions) {
+    operands.insert(operands.end(), each->captures.begin(), each->captures.end());
+    called.push_back(each->module);
+    base::append(counts, ",", each->captures.size());
+  }
+  hlo::CustomCallAttrs attrs;
+  attrs.custom_call_target = target;
+  const Trace& plain = **functions.begin();
+  std::vector<Tensor> results = trace_internal::in_program(fn.what, fn.at, [&] {
+    return trace_internal::emit_many({.opcode = hlo::Opcode::kCustomCall,
+                                      .operands = operands,
+                                      .attrs = attrs,
+                                      .called = called,
+                                      .declared = Shape::tuple(plain.results),
+                                      .at = fn.at,
+                                      .backend_config = counts});
+  });
+  return {std::move(results), plain.spec, {}};
+}
+
+std::vector<Shape> types_of(std::span<const Tensor> leaves) {
+  std::vector<Shape> out;
+  for (const Tensor& leaf : leaves) out.push_back(leaf.shape());
+  return out;
+}
+
+void require_alike(const FlatFunction& fn, std::string_view what, std::span<const Shape> have,
+                   const std::vector<Shape>& want, const std::vector<std::string>& paths) {
+  for (size_t i = 0; i < want.size() && i < have.size(); ++i) {
+    if (same_type(have[i], want[i])) continue;
+    throw Error(trace_internal::invalid_argument(fn.what, ": ", what, paths[i], " is ", have[i],
+                                                 "; it must be ", want[i]),
+                fn.at);
+  }
+  if (have.size() == want.size()) return;
+  throw Error(trace_internal::invalid_argument(fn.what, ": ", what, " has ", have.size(),
+                                               " leaves; it must have ", want.size()),
+              fn.at);
+}
+
 std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace) {
   leaves.insert(leaves.end(), trace.captures.begin(), trace.captures.end());
   return leaves;
@@ -61,9 +106,7 @@ std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace
 namespace {
 
 Trace traced(const FlatFunction& fn, const Point& point) {
-  std::vector<Shape> shapes;
-  for (const Tensor& leaf : point.leaves) shapes.push_back(leaf.shape());
-  return traced(fn, shapes, point.leaves);
+  return traced(fn, types_of(point.leaves), point.leaves);
 }
 
 using trace_internal::PublicCall;
@@ -225,7 +268,8 @@ Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor
 struct Linear::State {
   std::string_view what;  // of static storage
   SourceLocation at;
-  MadePtr made;
+  MadePtr made;            // null: only the way back is known
+  Fragment pullback = {};  // null: made of `made` when it is asked for
   std::vector<Tensor> residuals;
   std::vector<Shape> tangents;  // types of the leaves in `of`
   std::vector<Shape> results;
@@ -272,6 +316,24 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point)
   return {std::move(out), Linear(std::move(state))};
 }
 
+Linear transposed(const FlatFunction& fn, const Point& point) {
+  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
+  require_floats(fn, point);
+  const Trace trace = traced(fn, point);
+  const std::vector<bool> by = by_parameter(point, trace);
+  const Status linear = transform::check_no_constant_term(*trace.module, by);
+  if (!linear.ok()) throw Error(in_words_of(linear, fn.what), fn.at);
+  auto module = transform::transpose(*trace.module, by);
+  if (!module.ok()) throw Error(in_words_of(module.status(), fn.what), fn.at);
+  auto state = std::make_shared<Linear::State>();
+  state->what = fn.what;
+  state->at = fn.at;
+  state->pullback = shared(*std::move(module));
+  state->residuals = trace.captures;
+  state->results = trace.results;
+  return Linear(std::move(state));
+}
+
 std::vector<Tensor> Linear::push(const std::vector<Tensor>& tangents, const TreeSpec& spec) const {
   require_types(state_->what, "tangent", state_->at, tangents, spec, state_->tangents);
   if (transform::has_custom_pullback(*state_->made->push)) {
@@ -316,18 +378,51 @@ Fragment pullback_of(const Fragment& pushforward, size_t residuals, std::string_
 std::vector<Tensor> Linear::pull(const std::vector<Tensor>& cotangents,
                                  const TreeSpec& spec) const {
   require_types(state_->what, "cotangent", state_->at, cotangents, spec, state_->results);
-  const Fragment pull =
-      pullback_of(state_->made->push, state_->residuals.size(), state_->what, state_->at);
+  const Fragment pull = state_->pullback ? state_->pullback
+                                         : pullback_of(state_->made->push, state_->residuals.size(),
+                                                       state_->what, state_->at);
   std::vector<Tensor> operands = state_->residuals;
   operands.insert(operands.end(), cotangents.begin(), cotangents.end());
   return call(state_->what, state_->at, pull, std::move(operands));
 }
 
-Derived checkpointed(const FlatFunction& fn, const Point& point) {
+Derived checkpointed(const FlatFunction& fn, const Point& point, std::string_view policy) {
   const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   const Trace trace = traced(fn, point);
-  return derived(trace, call(fn.what, fn.at, trace.module, with_captures(point.leaves, trace),
-                             {{std::string(transform::kCheckpointAttribute), "nothing"}}));
+  return derived(trace,
+                 call(fn.what, fn.at, trace.module, with_captures(point.leaves, trace),
+                      {{std::string(transform::kCheckpointAttribute), std::string(policy)}}));
+}
+
+namespace {
+
+void require_name(std::string_view what, std::string_view name, SourceLocation at) {
+  if (!name.empty() && name.find(',') == name.npos) return;
+  throw Error(trace_internal::invalid_argument(what, ": the name is \"", name,
+                                               "\"; it must have letters, and no comma"),
+              at);
+}
+
+}  // namespace
+
+std::string names_policy(std::string_view kind, const std::vector<std::string>& names,
+                         SourceLocation at) {
+  std::string out = base::cat(kind, ":");
+  for (const std::string& name : names) {
+    require_name("checkpoint_policies", name, at);
+    base::append(out, &name == names.data() ? "" : ",", name);
+  }
+  return out;
+}
+
+Tensor named(const Tensor& x, std::string_view name, SourceLocation at) {
+  const PublicCall public_call("checkpoint_name", at);
+  require_name("checkpoint_name", name, at);
+  return trace_internal::emit(
+      {.opcode = hlo::Opcode::kCopy,
+       .operands = {x},
+       .at = at,
+       .frontend_attributes = {{std::string(transform::kNameAttribute), std::string(name)}}});
 }
 
 Tensor stopped(const Tensor& x, SourceLocation at) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -61,6 +62,9 @@ Derived gradient(const FlatFunction& fn, const Point& point);
 Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor>& tangents);
 // The value, and what is linear.
 std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point);
+// The transpose of a function that is linear: nothing runs, and the leaves are looked at for their
+// types alone. errors: Error naming what is not linear in it and its line
+Linear transposed(const FlatFunction& fn, const Point& point);
 
 // errors: Error where a leaf in `of` has no tangents, naming it
 void require_floats(const FlatFunction& fn, const Point& point);
@@ -82,8 +86,14 @@ struct CheckOptions {
 };
 void check(const FlatFunction& fn, const Point& point, const CheckOptions& options);
 
-// fn at the point, as one call of which reverse mode keeps the operands alone.
-Derived checkpointed(const FlatFunction& fn, const Point& point);
+// fn at the point, as one call of which reverse mode keeps the operands and what the policy saves
+// (transform/derivatives.h).
+Derived checkpointed(const FlatFunction& fn, const Point& point, std::string_view policy);
+// "names:a,b". errors: Error where a name is empty or has a comma
+std::string names_policy(std::string_view kind, const std::vector<std::string>& names,
+                         SourceLocation at);
+// x, under a name for policies.
+Tensor named(const Tensor& x, std::string_view name, SourceLocation at);
 
 // x, of which derivatives know nothing.
 Tensor stopped(const Tensor& x, SourceLocation at);

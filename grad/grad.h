@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -29,6 +30,47 @@ template <size_t... I>
 struct Argnums {};
 template <size_t... I>
 inline constexpr Argnums<I...> argnums{};
+
+// What checkpoint() keeps for the way back, beside the arguments. Values inside of a loop in the
+// function are not kept: give the loop's body to checkpoint() instead.
+class CheckpointPolicy {
+ public:
+  CheckpointPolicy() = default;  // nothing_saveable()
+  explicit CheckpointPolicy(std::string text) : text_(std::move(text)) {}
+  // As transform/derivatives.h has it; "" where all is kept.
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_ = "nothing";
+};
+
+// Names are those of jax.checkpoint_policies.
+namespace checkpoint_policies {
+
+inline CheckpointPolicy nothing_saveable() { return {}; }
+// As without checkpoint().
+inline CheckpointPolicy everything_saveable() { return CheckpointPolicy(""); }
+// The results of dots and convolutions.
+inline CheckpointPolicy dots_saveable() { return CheckpointPolicy("dots"); }
+// The results of dots without batch dimensions: of weights with activations, not of attention.
+inline CheckpointPolicy dots_with_no_batch_dims_saveable() {
+  return CheckpointPolicy("dots_without_batch");
+}
+// What checkpoint_name() gave one of these names; or any name but these.
+inline CheckpointPolicy save_only_these_names(const std::vector<std::string>& names,
+                                              SourceLocation at = SourceLocation::here()) {
+  return CheckpointPolicy(grad_internal::names_policy("names", names, at));
+}
+inline CheckpointPolicy save_any_names_but_these(const std::vector<std::string>& names,
+                                                 SourceLocation at = SourceLocation::here()) {
+  return CheckpointPolicy(grad_internal::names_policy("but", names, at));
+}
+
+}  // namespace checkpoint_policies
+
+struct CheckpointOptions {
+  CheckpointPolicy policy = {};
+};
 
 struct CheckGradsOptions {
   base::Int order = 2;        // of derivatives of derivatives
@@ -369,11 +411,27 @@ auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const 
   }
 }
 
+template <class Fn, class... Args>
+auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
+  if constexpr (!is_differentiable<Fn, Args...>()) {
+    return Tensor();
+  } else {
+    trace_internal::require_function("linear_transpose", "function", fn, at);
+    Point point = point_at(like...);
+    by_all(point, "linear_transpose", at);
+    point.of.assign(point.leaves.size(), true);
+    const auto run = flat<Fn, Args...>(fn, point.specs);
+    Linear linear = transposed({"linear_transpose", scan_internal::name_of(fn), run, at}, point);
+    return Pullback<ResultOf<Fn, Args...>, Args...>(std::move(linear), std::move(point));
+  }
+}
+
 // What checkpoint() returns.
 template <class Fn>
 class Checkpoint {
  public:
-  Checkpoint(Fn fn, SourceLocation at) : fn_(std::move(fn)), at_(at) {}
+  Checkpoint(Fn fn, CheckpointPolicy policy, SourceLocation at)
+      : fn_(std::move(fn)), policy_(std::move(policy)), at_(at) {}
 
   template <class... Args>
   auto operator()(const Args&... args) const {
@@ -381,17 +439,19 @@ class Checkpoint {
       return Tensor();
     } else {
       trace_internal::require_function("checkpoint", "function", fn_, at_);
+      if (policy_.text().empty()) return ResultOf<Fn, Args...>(fn_(args...));
       Point point = point_at(args...);
       by_all(point, "checkpoint", at_);
       const auto run = flat<Fn, Args...>(fn_, point.specs);
-      const Derived out =
-          checkpointed({"checkpoint", scan_internal::name_of(fn_), run, at_}, point);
+      const Derived out = checkpointed({"checkpoint", scan_internal::name_of(fn_), run, at_}, point,
+                                       policy_.text());
       return tree_from<ResultOf<Fn, Args...>>(out.spec, out.results);
     }
   }
 
  private:
   Fn fn_;
+  CheckpointPolicy policy_;
   SourceLocation at_;
 };
 
@@ -465,6 +525,23 @@ requires(sizeof...(Args) > 4) auto linearize(const Fn& fn, const Args&... args) 
   return grad_internal::linearize_at("linearize", fn, {}, args...);
 }
 
+// The transpose of `fn`, which is linear: <u, fn(x)> = <transpose(u), x>. A function of what fn
+// returns to what it takes; of several arguments a tuple. Complex numbers are not conjugated.
+//
+// like    trees of the types of the arguments, floats; their values are not looked at, and nothing
+//         runs: placeholders will do
+// errors  Error naming the op that is not linear and its line; a sum with a term that does not
+//         depend on the arguments
+template <class Fn, class A>
+auto linear_transpose(const Fn& fn, const A& like, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::transpose_at(fn, at, like);
+}
+template <class Fn, class A, class B>
+auto linear_transpose(const Fn& fn, const A& like_a, const B& like_b,
+                      SourceLocation at = SourceLocation::here()) {
+  return grad_internal::transpose_at(fn, at, like_a, like_b);
+}
+
 // The same tree, of which derivatives know nothing: its tangents are zero.
 template <class T>
 T stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
@@ -474,11 +551,21 @@ T stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
 // A function that gives what `fn` gives, of which the way back keeps the arguments alone, and what
 // fn captures: the rest is computed again. Of a scan with such a step only carries are stacked.
 //
-// fn    is kept by value; takes and returns trees
-// cost  fn once more on the way back; nothing where no derivative is taken
+// fn      is kept by value; takes and returns trees
+// policy  what is kept beside, {.policy = checkpoint_policies::dots_saveable()}
+// cost    fn once more on the way back; nothing where no derivative is taken
 template <class Fn>
-auto checkpoint(Fn fn, SourceLocation at = SourceLocation::here()) {
-  return grad_internal::Checkpoint<Fn>(std::move(fn), at);
+auto checkpoint(Fn fn, const CheckpointOptions& options = {},
+                SourceLocation at = SourceLocation::here()) {
+  return grad_internal::Checkpoint<Fn>(std::move(fn), options.policy, at);
+}
+
+// The same tree, whose leaves have a name for the policies of checkpoint().
+template <class T>
+T checkpoint_name(const T& tree, std::string_view name,
+                  SourceLocation at = SourceLocation::here()) {
+  return tree_map([&](const Tensor& leaf) { return grad_internal::named(leaf, name, at); }, tree,
+                  at);
 }
 
 // Throws unless the derivatives of fn at args agree with central differences along directions

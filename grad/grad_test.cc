@@ -401,6 +401,68 @@ TEST(Checkpoint, StacksTheCarryAlone) {
   EXPECT_THAT(p.hlo_text(), HasSubstr("= (f64[9,4]{1,0}, f64[4]{0}, f64[4,4]{1,0}) scan("));
 }
 
+size_t count_of(const std::string& text, std::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Checkpoint, PoliciesSayWhatIsKept) {
+  using namespace checkpoint_policies;  // NOLINT: the names under test
+  const Tensor w1 = some({4, 4}), w2 = some({4, 4}, 1), x = some({4}, 2);
+  const auto net = [&](Tensor x) {
+    const Tensor h = checkpoint_name(sin(matmul(w1, x)), "hidden");
+    return sum(sin(checkpoint_name(matmul(w2, cos(h)), "out")));
+  };
+  struct Ops {
+    size_t dots, sines;
+  };
+  const std::vector<double> want = values(grad(net)(x));
+  const auto ops = [&](const CheckpointPolicy& policy) {
+    const auto kept = checkpoint(net, {.policy = policy});
+    EXPECT_THAT(values(grad(kept)(x)), Pointwise(DoubleNear(1e-15), want));
+    check_grads(kept, std::tuple(x));
+    const std::string text = trace(value_and_grad(kept), x).hlo_text();
+    return Ops{count_of(text, " dot("), count_of(text, " sine(")};
+  };
+  // Two dots and two more on the way back. sin(h) is the derivative of cos(h).
+  EXPECT_EQ(ops(everything_saveable()).dots, 4U);
+  EXPECT_EQ(ops(nothing_saveable()).dots, 6U);
+  EXPECT_EQ(ops(dots_saveable()).dots, 4U);
+  EXPECT_EQ(ops(dots_with_no_batch_dims_saveable()).dots, 4U);
+  EXPECT_EQ(ops(nothing_saveable()).sines, ops(dots_saveable()).sines);
+  EXPECT_EQ(ops(save_only_these_names({"hidden"})).dots, 6U - 0U);
+  EXPECT_EQ(ops(save_only_these_names({"out"})).dots, 5U);
+  EXPECT_EQ(ops(save_any_names_but_these({"hidden"})).dots, 5U);
+  EXPECT_EQ(ops(save_only_these_names({"hidden", "out"})).dots, 5U);
+}
+
+TEST(Checkpoint, PoliciesHoldInStepsAndLanes) {
+  const Tensor w = some({4, 4});
+  const auto step = checkpoint(
+      [](Tensor w, Tensor h, Tensor x) { return sin(exp(tanh(matmul(w, h)) * x)) * cos(h); },
+      {.policy = checkpoint_policies::dots_saveable()});
+  const auto f = [&](Tensor w, Tensor h, Tensor xs) {
+    const auto one = [&](Tensor h, Tensor x) { return std::pair(step(w, h, x), None{}); };
+    return sum(scan(one, h, xs).first);
+  };
+  const Tensor h = some({4}), xs = some({9, 4});
+  check_grads(f, std::tuple(w, h, xs));
+  // The carries and the products.
+  EXPECT_THAT(trace(grad(f), w, h, xs).hlo_text(),
+              HasSubstr("= (f64[9,4]{1,0}, f64[9,4]{1,0}, f64[4]{0}, f64[4,4]{1,0}) scan("));
+  const auto named = checkpoint([](Tensor x) { return sum(sin(checkpoint_name(exp(x), "e"))); },
+                                {.policy = checkpoint_policies::save_only_these_names({"e"})});
+  const std::string text = trace(vmap(grad(named)), xs).hlo_text();
+  EXPECT_EQ(count_of(text, " exponential("), 1U);
+}
+
+TEST(Checkpoint, RefusesNamesThatAreNone) {
+  EXPECT_THAT(
+      error_of([] { return checkpoint_name(some({3}), "a,b"); }),
+      HasSubstr("checkpoint_name: the name is \"a,b\"; it must have letters, and no comma"));
+}
+
 // Errors
 // --------------------------------------------------------------------------------
 

@@ -44,7 +44,8 @@ struct JvpArgs {
   [[nodiscard]] Value again(const Values& operands) const;
 };
 
-// What a transpose rule sees of an op that is linear in some operands.
+// What a transpose rule sees of an op that is linear in some operands, of floats: of a product in
+// one.
 struct TransposeArgs {
   Graph& graph;
   const Instruction& of;                 // of another graph; what it calls is in this module

@@ -14,6 +14,11 @@ bool is_custom(const Instruction& instruction, std::string_view target) {
          instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target == target;
 }
 
+bool has_own_derivative(const Instruction& instruction) {
+  return is_custom(instruction, kCustomJvp) || is_custom(instruction, kCustomVjp) ||
+         is_custom(instruction, kLinearSolve) || is_custom(instruction, kRoot);
+}
+
 std::optional<std::vector<size_t>> operand_counts(const Instruction& instruction, size_t numbers) {
   const std::string& text = instruction.extras->backend_config;
   const char* at = text.data();
@@ -35,10 +40,9 @@ std::optional<std::vector<size_t>> operand_counts(const Instruction& instruction
 }
 
 std::optional<Instruction> without_custom_derivative(const Instruction& instruction) {
-  const bool is_jvp = is_custom(instruction, kCustomJvp);
-  if (!is_jvp && !is_custom(instruction, kCustomVjp)) return std::nullopt;
-  const auto counts = operand_counts(instruction, is_jvp ? 3 : 4);
-  if (!counts || instruction.called.empty()) return std::nullopt;
+  if (!has_own_derivative(instruction) || instruction.called.empty()) return std::nullopt;
+  const auto counts = operand_counts(instruction, 1 + instruction.called.size());
+  if (!counts) return std::nullopt;
   Instruction call = instruction;
   call.opcode = Opcode::kCall;
   call.attrs = hlo::CallAttrs();

@@ -9,6 +9,14 @@
 //   forward(args.., captures of forward)               -> results.., residuals..
 //   backward(residuals.., cotangents.., captures of it) -> cotangents of args..
 //
+//   custom-call(b.., captures..), target heddle.linear_solve, called = {solve, matvec} or
+//       {solve, matvec, transpose_solve, transpose_matvec}
+//   custom-call(guess.., captures..), target heddle.root, called = {solve, f, tangent_solve}
+//
+//   solve(b.., captures of it)  -> x.. of b's types, with matvec(x.., captures of it) = b
+//   solve(guess.., captures)    -> x.. with f(x.., captures of f) = 0
+//   tangent_solve(x.., y.., captures) -> z.. with f's derivative by x, at x, of z = y
+//
 // All are leaves; integers have tangents and cotangents too, zeros that nobody reads. The
 // backend_config says how many operands are arguments, and how many captures each function has:
 // "2,0,1". Reverse mode writes the linear part of a custom_vjp as
@@ -30,10 +38,15 @@ namespace heddle::transform {
 
 inline constexpr std::string_view kCustomJvp = "heddle.custom_jvp";
 inline constexpr std::string_view kCustomVjp = "heddle.custom_vjp";
+inline constexpr std::string_view kLinearSolve = "heddle.linear_solve";
+inline constexpr std::string_view kRoot = "heddle.root";
 inline constexpr std::string_view kCustomPullback = "heddle.custom_pullback";
 
 // Whether an instruction is a custom-call of this target.
 bool is_custom(const hlo::Instruction& instruction, std::string_view target);
+
+// Whether it is a custom-call that can be run, and has a derivative of its own.
+bool has_own_derivative(const hlo::Instruction& instruction);
 
 // The numbers of its backend_config, if there are as many and they are the number of operands.
 std::optional<std::vector<size_t>> operand_counts(const hlo::Instruction& instruction,

@@ -23,9 +23,16 @@
 
 namespace heddle::transform {
 
-// The frontend attribute of a call of which reverse mode keeps the operands alone: what its
-// tangents read is computed again on the way back.
+// The frontend attribute of a call of which reverse mode keeps the operands, and what its policy
+// saves: what else its tangents read is computed again on the way back. Policies:
+//   nothing              the operands alone
+//   dots                 results of dots and convolutions
+//   dots_without_batch   results of dots that have no batch dimensions
+//   names:a,b            values of these names
+//   but:a,b              values that have a name, but for these
 inline constexpr std::string_view kCheckpointAttribute = "heddle.checkpoint";
+// The frontend attribute of a copy that gives its value a name, for policies.
+inline constexpr std::string_view kNameAttribute = "heddle.name";
 // The frontend attribute of a scan of which reverse mode keeps the carries where blocks of steps
 // begin: "100,10" has blocks of 100 steps, and while one is computed again blocks of 10 in it.
 inline constexpr std::string_view kBlockLengths = "heddle.checkpoint_every";
@@ -51,9 +58,14 @@ struct Linearized {
 
 StatusOr<Linearized> linearize(const hlo::Module& module, const std::vector<bool>& of);
 
-// The transpose of a module that is linear in its parameters from number `known` on: (the known
-// parameters.., a cotangent of each result) -> a cotangent of each other parameter. For the
-// pushforward of linearize().
-StatusOr<hlo::Module> transpose(const hlo::Module& linear, size_t known);
+// The transpose of a module that is linear in these of its parameters: (the other parameters.., a
+// cotangent of each result) -> a cotangent of each parameter that it is linear in.
+// errors: Unimplemented that names the op that is not linear and its line
+StatusOr<hlo::Module> transpose(const hlo::Module& module, const std::vector<bool>& linear);
+// The same, linear from number `known` on: for the pushforward of linearize().
+StatusOr<hlo::Module> transpose(const hlo::Module& module, size_t known);
+// OK unless a sum in the entry has a term that does not depend on these parameters and is not 0:
+// then the module is affine, and transpose() would leave the term out.
+Status check_no_constant_term(const hlo::Module& module, const std::vector<bool>& linear);
 
 }  // namespace heddle::transform

@@ -31,6 +31,17 @@ std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragmen
                          std::vector<Tensor> operands,
                          const hlo::FrontendAttributes& attributes = {});
 
+// The custom call of `target` (transform/custom_derivative.h) on the point and what the functions,
+// of which the first is the meaning, capture.
+Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
+                    std::initializer_list<const Trace*> functions);
+
+std::vector<Shape> types_of(std::span<const Tensor> leaves);
+
+// errors: Error where leaves, which `what` names, are of other types than wanted
+void require_alike(const FlatFunction& fn, std::string_view what, std::span<const Shape> have,
+                   const std::vector<Shape>& want, const std::vector<std::string>& paths);
+
 // A status that names the public function.
 Status in_words_of(const Status& status, std::string_view what);
 

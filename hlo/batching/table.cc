@@ -20,7 +20,7 @@ Values BatchArgs::again(const Values& operands) const { return again(operands, o
 Values BatchArgs::again(const Values& operands, Attrs attrs) const {
   const Shape shape = with_lanes(of.shape, size);
   const Value made = graph.op(of.opcode, operands, std::move(attrs), of.called, &shape);
-  if (!together_along(of).empty())  // of another vmap
+  if (!of.extras->frontend_attributes.empty())  // another vmap's axis; a name
     graph.with_frontend_attributes(made, of.extras->frontend_attributes);
   return made.shape().is_tuple() ? graph.elements(made) : Values{made};
 }

@@ -77,7 +77,6 @@ StatusOr<Values> jvp_triangular_solve(const JvpArgs& d) {
 
 StatusOr<Values> transpose_triangular_solve(const TransposeArgs& t) {
   TriangularSolveAttrs attrs = t.attrs<TriangularSolveAttrs>();
-  if (t.is_linear(0)) return base::internal_error("triangular-solve is not linear in a");
   Value a = t.x[0];
   switch (attrs.transpose_a) {
     case TransposeA::kTranspose: attrs.transpose_a = TransposeA::kNoTranspose; break;

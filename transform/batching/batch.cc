@@ -266,7 +266,7 @@ StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation
     }
     case Opcode::kCustomCall: {
       const auto may_wait = [&](hlo::ComputationId id) { return active && has_while(id); };
-      if ((is_custom(instruction, kCustomJvp) || is_custom(instruction, kCustomVjp)) && size_ > 0 &&
+      if (has_own_derivative(instruction) && size_ > 0 &&
           std::ranges::none_of(instruction.called, may_wait))
         return of_custom_derivative(graph, instruction, operands);
       break;

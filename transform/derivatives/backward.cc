@@ -64,6 +64,35 @@ Status without_transpose(const Instruction& instruction, std::string_view why) {
       instruction);
 }
 
+// Why an op is not linear in the operands that are absent; "" where it may be. What jvp writes is
+// linear; a user's function is perhaps not.
+std::string_view not_linear(const Computation& computation, const Instruction& instruction,
+                            const Values& operands) {
+  const auto is_absent = [&](size_t i) { return operands[i].is_absent(); };
+  switch (instruction.opcode) {
+    case Opcode::kMultiply:
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+      if (is_absent(0) && is_absent(1)) return "both of its operands depend on the argument";
+      break;
+    case Opcode::kDivide:
+      if (is_absent(1)) return "its divisor depends on the argument";
+      break;
+    case Opcode::kTriangularSolve:
+      if (is_absent(0)) return "its matrix depends on the argument";
+      break;
+    default: break;
+  }
+  size_t leaf = 0;
+  for (InstructionId id : instruction.operands) {
+    for (const Shape& shape : leaves_of(computation.at(id).shape)) {
+      if (is_absent(leaf++) && !hlo::has_tangent(shape))
+        return "integers or booleans that it takes depend on the argument";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 // Behind a barrier, with the cotangents: what is computed again is not found to be equal to what
@@ -92,6 +121,8 @@ StatusOr<Values> Backward::of_call(Graph& graph, const Instruction& call, const 
 StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computation,
                                       const Instruction& instruction, const Values& operands,
                                       const Values& ct) {
+  if (const std::string_view why = not_linear(computation, instruction, operands); !why.empty())
+    return without_transpose(instruction, why);
   switch (instruction.opcode) {
     case Opcode::kScan:
       return transpose_of_scan(*this, graph, computation, instruction, operands, ct);
@@ -106,6 +137,8 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
     case Opcode::kCustomCall:
       if (is_custom(instruction, kCustomPullback))
         return transpose_of_pullback(source_, graph, instruction, operands, ct);
+      if (is_custom(instruction, kLinearSolve))
+        return transpose_of_linear_solve(source_, graph, instruction, operands, ct);
       break;
     default: break;
   }

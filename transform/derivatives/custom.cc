@@ -30,6 +30,8 @@ class CustomRule {
       : forward_(forward), graph_(graph), call_(call), shapes_(shapes), operands_(operands) {}
 
   StatusOr<Duals> run() {
+    if (is_custom(call_, kLinearSolve) || is_custom(call_, kRoot))
+      return jvp_of_implicit(forward_, graph_, call_, shapes_, operands_);
     const bool is_jvp = is_custom(call_, kCustomJvp);
     const size_t functions = is_jvp ? 2 : 3;
     const auto counts = operand_counts(call_, 1 + functions);

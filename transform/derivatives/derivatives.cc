@@ -1,5 +1,7 @@
 #include "heddle/transform/derivatives.h"
 
+#include <algorithm>
+
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"
@@ -193,22 +195,71 @@ StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of
   return out;
 }
 
-StatusOr<Module> transpose(const Module& linear, size_t known) {
+StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear) {
   Writer writer;
-  Source source(writer, linear);
-  const Computation computation = writer.module().at(source.called(linear.entry));
+  Source source(writer, module);
+  const Computation computation = writer.module().at(source.called(module.entry));
   Graph graph(writer, computation.name);
   Values parameters(computation.parameters.size()), ct;
-  for (size_t i = 0; i < known; ++i)
-    parameters[i] = graph.parameter(computation.parameter_shape(i));
+  for (size_t i = 0; i < linear.size(); ++i) {
+    if (!linear[i]) parameters[i] = graph.parameter(computation.parameter_shape(i));
+  }
   for (const Shape& shape : leaves_of(computation.result_shape()))
     ct.push_back(graph.parameter(shape));
   HEDDLE_ASSIGN_OR_RETURN(const Backward::Result out,
                           Backward(writer).run(graph, computation, parameters, ct));
   Values all;
-  for (size_t i = known; i < parameters.size(); ++i)
-    all.push_back(or_zeros(graph, out.ct[i], computation.parameter_shape(i)));
-  return finished(writer, linear, std::move(graph).finish(all));
+  for (size_t i = 0; i < linear.size(); ++i) {
+    if (linear[i]) all.push_back(or_zeros(graph, out.ct[i], computation.parameter_shape(i)));
+  }
+  return finished(writer, module, std::move(graph).finish(all));
+}
+
+StatusOr<Module> transpose(const Module& module, size_t known) {
+  std::vector<bool> linear(module.entry_computation().parameters.size(), true);
+  std::fill_n(linear.begin(), known, false);
+  return transpose(module, linear);
+}
+
+namespace {
+
+bool is_zero(const Computation& computation, const hlo::Instruction& instruction) {
+  switch (instruction.opcode) {
+    case hlo::Opcode::kBroadcast:
+    case hlo::Opcode::kReshape:
+    case hlo::Opcode::kConvert:
+      return is_zero(computation, computation.at(instruction.operands[0]));
+    case hlo::Opcode::kConstant: {
+      const Literal& value = instruction.attrs.get<hlo::ConstantAttrs>().literal;
+      return value == Literal(value.shape());
+    }
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Status check_no_constant_term(const Module& module, const std::vector<bool>& linear) {
+  const Computation& entry = module.entry_computation();
+  std::vector<bool> depends(entry.instructions.size());
+  for (size_t i = 0; i < linear.size(); ++i) depends[entry.parameters[i].value] = linear[i];
+  for (size_t i = 0; i < entry.instructions.size(); ++i) {
+    const hlo::Instruction& instruction = entry.instructions[i];
+    const auto of = [&](InstructionId id) { return bool(depends[id.value]); };
+    if (std::ranges::any_of(instruction.operands, of)) depends[i] = true;
+    if (!depends[i] || (instruction.opcode != hlo::Opcode::kAdd &&
+                        instruction.opcode != hlo::Opcode::kSubtract))
+      continue;
+    for (InstructionId id : instruction.operands) {
+      if (of(id) || is_zero(entry, entry.at(id))) continue;
+      return at_line(base::invalid_argument(
+                         to_string(instruction.opcode),
+                         ": a term does not depend on the argument, so that the function is not "
+                         "linear; take the term out"),
+                     instruction);
+    }
+  }
+  return {};
 }
 
 }  // namespace heddle::transform

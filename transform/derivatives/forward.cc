@@ -1,8 +1,11 @@
 #include "heddle/transform/derivatives/internal/forward.h"
 
+#include <algorithm>
+
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/derivatives.h"
+#include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
 
@@ -41,11 +44,69 @@ Status without_derivative(const Instruction& instruction, std::string_view why) 
                  instruction);
 }
 
-bool is_checkpoint(const Instruction& call) {
-  for (const auto& [key, value] : call.extras->frontend_attributes) {
-    if (key == kCheckpointAttribute) return true;
+// The frontend attribute of this key; "" where there is none.
+std::string_view attribute(const Instruction& instruction, std::string_view wanted) {
+  for (const auto& [key, value] : instruction.extras->frontend_attributes) {
+    if (key == wanted) return value;
+  }
+  return {};
+}
+
+// Whether a list of names, a,b,c, has this one.
+bool lists(std::string_view names, std::string_view name) {
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(','), names.size());
+    if (names.substr(0, end) == name) return true;
+    names.remove_prefix(std::min(end + 1, names.size()));
   }
   return false;
+}
+
+bool saves_name(std::string_view policy, std::string_view name) {
+  if (name.empty()) return false;
+  if (policy.starts_with("names:")) return lists(policy.substr(6), name);
+  return policy.starts_with("but:") && !lists(policy.substr(4), name);
+}
+
+// Which values a checkpoint of this policy keeps, by instruction. The value that has a name, not
+// the copy that gives it: tangents may read either.
+std::vector<bool> saved_by(std::string_view policy, const Computation& computation) {
+  std::vector<bool> out(computation.instructions.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    const Instruction& instruction = computation.instructions[i];
+    const Opcode opcode = instruction.opcode;
+    if (policy == "dots") {
+      out[i] = opcode == Opcode::kDot || opcode == Opcode::kConvolution;
+    } else if (policy == "dots_without_batch") {
+      out[i] =
+          opcode == Opcode::kDot && instruction.attrs.get<hlo::DotAttrs>().lhs_batch_dims.empty();
+    } else if (opcode == Opcode::kCopy &&
+               saves_name(policy, attribute(instruction, kNameAttribute))) {
+      out[instruction.operands[0].value] = true;
+    }
+  }
+  return out;
+}
+
+// What tangents need of the values that a policy saves: none that only others of them are made of.
+std::vector<InstructionId> saved_for(const Computation& computation, std::string_view policy,
+                                     const std::vector<bool>& is_linear,
+                                     std::span<const InstructionId> tangents) {
+  const std::vector<bool> is_saved = saved_by(policy, computation);
+  std::vector<bool> needed(computation.instructions.size());
+  for (InstructionId id : tangents) needed[id.value] = true;
+  std::vector<InstructionId> saved;
+  for (size_t i = needed.size(); i-- > 0;) {
+    const Instruction& instruction = computation.instructions[i];
+    if (!needed[i] || instruction.opcode == Opcode::kParameter) continue;
+    if (is_saved[i] && !is_linear[i] && instruction.shape.is_array()) {
+      saved.emplace_back(i);
+      continue;
+    }
+    for (InstructionId id : instruction.operands) needed[id.value] = true;
+  }
+  std::ranges::reverse(saved);
+  return saved;
 }
 
 std::vector<Shape> operand_shapes(const Computation& computation, const Instruction& instruction) {
@@ -103,8 +164,8 @@ StatusOr<Duals> Forward::by_rule(Graph& graph, const Instruction& instruction,
 
 StatusOr<Duals> Forward::checkpointed(Graph& graph, const Instruction& call,
                                       const std::vector<Shape>& shapes, const Duals& operands) {
-  Duals out = plain(graph, call, shapes, operands);
-  if (const Status why = reason_in(operands); !why.ok()) return poisoned(std::move(out), why);
+  if (const Status why = reason_in(operands); !why.ok())
+    return poisoned(plain(graph, call, shapes, operands), why);
   const Computation computation = source_.at(call.called[0]);
   Graph inside(source_.into(), computation.name + ".tangent");
   Duals parameters;
@@ -114,19 +175,57 @@ StatusOr<Duals> Forward::checkpointed(Graph& graph, const Instruction& call,
     given.push_back(each.x);
   }
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].dx.is_absent()) continue;
-    parameters[i].dx = inside.parameter(operands[i].x.shape());
-    given.push_back(operands[i].dx);
+    if (operands[i].dx) parameters[i].dx = inside.parameter(operands[i].x.shape());
   }
   HEDDLE_ASSIGN_OR_RETURN(const Duals results, run(inside, computation, parameters));
-  if (const Status why = reason_in(results); !why.ok()) return poisoned(std::move(out), why);
-  Values tangents;
+  if (const Status why = reason_in(results); !why.ok())
+    return poisoned(plain(graph, call, shapes, operands), why);
+  Values all;
+  for (const Dual& each : results) all.push_back(each.x);
   for (const Dual& each : results) {
-    if (each.dx) tangents.push_back(each.dx);
+    if (each.dx) all.push_back(each.dx);
+  }
+  const Computation both = merged(source_.into(), std::move(inside).finish(all));
+  return cut(graph, call, shapes, operands, results, both);
+}
+
+// The values and the tangents of a checkpoint as two calls, from one computation of both.
+Duals Forward::cut(Graph& graph, const Instruction& call, const std::vector<Shape>& shapes,
+                   const Duals& operands, const Duals& results, const Computation& both) {
+  const std::vector<InstructionId> returned = returned_values(both);
+  const auto middle = returned.begin() + static_cast<std::ptrdiff_t>(results.size());
+  const std::vector<InstructionId> values(returned.begin(), middle),
+      tangents(middle, returned.end());
+  std::vector<bool> linear(both.parameters.size(), true);
+  std::fill_n(linear.begin(), operands.size(), false);
+  const std::vector<InstructionId> saved =
+      saved_for(both, attribute(call, kCheckpointAttribute),
+                split(both, linear, tangents).is_linear, tangents);
+
+  Values x, dx;
+  for (const Dual& each : operands) {
+    x.push_back(each.x);
+    if (each.dx) dx.push_back(each.dx);
+  }
+  Duals out;
+  if (saved.empty()) {
+    out = plain(graph, call, shapes, operands);
+  } else {
+    std::vector<InstructionId> wanted = values;
+    wanted.insert(wanted.end(), saved.begin(), saved.end());
+    const auto made = graph.op_of_many(
+        Opcode::kCall, x, hlo::CallAttrs{},
+        {part_of(both, std::span(both.parameters).first(operands.size()), wanted)});
+    for (size_t i = 0; i < results.size(); ++i) out.push_back({made[i]});
+    x.insert(x.end(), made.begin() + static_cast<std::ptrdiff_t>(results.size()), made.end());
   }
   if (tangents.empty()) return out;
-  const hlo::ComputationId id = std::move(inside).finish(tangents);
-  const Values made = graph.op_of_many(Opcode::kCall, given, hlo::CallAttrs{}, {id});
+  std::vector<InstructionId> given(both.parameters);
+  given.insert(given.begin() + static_cast<std::ptrdiff_t>(operands.size()), saved.begin(),
+               saved.end());
+  x.insert(x.end(), dx.begin(), dx.end());
+  const Values made =
+      graph.op_of_many(Opcode::kCall, x, hlo::CallAttrs{}, {part_of(both, given, tangents)});
   size_t next = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     if (results[i].dx) out[i].dx = made[next++];
@@ -134,11 +233,21 @@ StatusOr<Duals> Forward::checkpointed(Graph& graph, const Instruction& call,
   return out;
 }
 
+// A computation from some values of another, its parameters, to others.
+hlo::ComputationId Forward::part_of(const Computation& computation,
+                                    std::span<const InstructionId> given,
+                                    std::span<const InstructionId> wanted) {
+  Graph graph(source_.into(), computation.name);
+  PartCopy copy(graph, computation);
+  for (InstructionId id : given) copy.give(id, graph.parameter(computation.at(id).shape));
+  return std::move(graph).finish(copy.want(wanted));
+}
+
 StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
                                  const Instruction& instruction, const Duals& operands) {
   const std::vector<Shape> shapes = operand_shapes(computation, instruction);
-  if (instruction.opcode == Opcode::kCall && is_checkpoint(instruction) && has_tangents(operands) &&
-      mode_ == Mode::kApart)
+  if (instruction.opcode == Opcode::kCall && has_tangents(operands) && mode_ == Mode::kApart &&
+      !attribute(instruction, kCheckpointAttribute).empty())
     return checkpointed(graph, instruction, shapes, operands);
   if (instruction.opcode == Opcode::kCall && !hlo::derivative_name(instruction).empty())
     return has_tangents(operands) ? by_rule(graph, instruction, shapes, operands)
@@ -161,7 +270,7 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
       return out;
     }
     case Opcode::kCustomCall:
-      if (is_custom(instruction, kCustomJvp) || is_custom(instruction, kCustomVjp))
+      if (has_own_derivative(instruction))
         return jvp_of_custom(*this, graph, instruction, shapes, operands);
       return by_rule(graph, instruction, shapes, operands);
     default: return by_rule(graph, instruction, shapes, operands);

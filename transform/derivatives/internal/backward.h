@@ -54,4 +54,9 @@ StatusOr<Values> transpose_of_conditional(Backward& backward, Graph& graph,
 StatusOr<Values> transpose_of_pullback(Source& source, Graph& graph, const hlo::Instruction& call,
                                        const Values& operands, const Values& ct);
 
+// Of a custom_linear_solve, which is linear in its right side.
+StatusOr<Values> transpose_of_linear_solve(Source& source, Graph& graph,
+                                           const hlo::Instruction& call, const Values& operands,
+                                           const Values& ct);
+
 }  // namespace heddle::transform

@@ -37,6 +37,7 @@ class Forward {
   friend class BranchesJvp;
   friend class WhileJvp;
   friend class CustomRule;
+  friend class ImplicitRule;
 
   // What an instruction gives, without tangents.
   Duals plain(Graph& graph, const hlo::Instruction& instruction, const std::vector<Shape>& shapes,
@@ -46,6 +47,11 @@ class Forward {
   // A call whose inside is computed again on the way back: nothing in it is kept.
   StatusOr<Duals> checkpointed(Graph& graph, const hlo::Instruction& call,
                                const std::vector<Shape>& shapes, const Duals& operands);
+  Duals cut(Graph& graph, const hlo::Instruction& call, const std::vector<Shape>& shapes,
+            const Duals& operands, const Duals& results, const hlo::Computation& both);
+  hlo::ComputationId part_of(const hlo::Computation& computation,
+                             std::span<const hlo::InstructionId> given,
+                             std::span<const hlo::InstructionId> wanted);
   StatusOr<Duals> by_rule(Graph& graph, const hlo::Instruction& instruction,
                           const std::vector<Shape>& shapes, const Duals& operands);
 
@@ -64,6 +70,10 @@ StatusOr<Duals> jvp_of_conditional(Forward& forward, Graph& graph, const hlo::Co
 // Of a function with a custom_jvp or custom_vjp.
 StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const hlo::Instruction& call,
                               const std::vector<Shape>& shapes, const Duals& operands);
+
+// Of a custom_linear_solve or a custom_root.
+StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const hlo::Instruction& call,
+                                const std::vector<Shape>& shapes, const Duals& operands);
 
 // The tangent, zeros where it is absent.
 Value or_zeros(Graph& graph, const Dual& dual);

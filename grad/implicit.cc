@@ -1,0 +1,81 @@
+#include "heddle/grad/implicit.h"
+
+#include "heddle/grad/internal/traced.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/transform/custom_derivative.h"
+#include "heddle/transform/derivatives.h"
+
+namespace heddle::grad_internal {
+namespace {
+
+using trace_internal::PublicCall;
+
+// A function of the equation, whose results must be like `leaves`.
+Trace traced_like(const FlatFunction& fn, std::string_view name, const FlatBody& run,
+                  const std::vector<Shape>& given, const std::vector<Tensor>& leaves,
+                  const TreeSpec& spec) {
+  Trace trace = traced({fn.what, "", run, fn.at}, given, {});
+  require_alike(fn, base::cat("what ", name, " gives"), trace.results, types_of(leaves),
+                leaf_paths(spec));
+  return trace;
+}
+
+}  // namespace
+
+Derived linear_solve(const FlatFunction& matvec, const FlatBody& solve,
+                     const FlatSolve* transpose_solve, bool symmetric, const Point& b) {
+  const PublicCall public_call(matvec.what, matvec.at, PublicCall::Runs::kUsersFunction);
+  const std::vector<Shape> types = types_of(b.leaves);
+  const auto like_b = [&](std::string_view name, const FlatBody& run) {
+    return traced_like(matvec, name, run, types, b.leaves, b.specs[0]);
+  };
+  const Trace product = like_b("matvec", matvec.run), solved = like_b("solve", solve);
+  std::vector<bool> linear(types.size() + product.captures.size());
+  std::fill_n(linear.begin(), types.size(), true);
+  const auto require = [&](const Status& status) {
+    if (!status.ok()) throw Error(in_words_of(status, matvec.what), matvec.at);
+  };
+  require(transform::check_no_constant_term(*product.module, linear));
+  if (symmetric)
+    return custom_call(matvec, transform::kLinearSolve, b, {&solved, &product, &solved, &product});
+  if (transpose_solve == nullptr)
+    return custom_call(matvec, transform::kLinearSolve, b, {&solved, &product});
+  auto turned = transform::transpose(*product.module, linear);
+  require(turned.status());
+  const auto module = std::make_shared<const hlo::Module>(*std::move(turned));
+  const auto transposed_product = [&](std::span<const Tensor> leaves) {
+    std::vector<Tensor> operands = product.captures;
+    operands.insert(operands.end(), leaves.begin(), leaves.end());
+    return call(matvec.what, matvec.at, module, std::move(operands));
+  };
+  const auto vecmat = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
+    out = b.specs;
+    return transposed_product(leaves);
+  };
+  const auto back = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
+    return (*transpose_solve)(transposed_product, leaves, out);
+  };
+  const Trace turned_product = like_b("matvec's transpose", vecmat);
+  const Trace turned_solved = like_b("transpose_solve", back);
+  return custom_call(matvec, transform::kLinearSolve, b,
+                     {&solved, &product, &turned_solved, &turned_product});
+}
+
+Derived root(const FlatFunction& f, const FlatBody& solve, const FlatBody& tangent_solve,
+             const Point& guess) {
+  const PublicCall public_call(f.what, f.at, PublicCall::Runs::kUsersFunction);
+  const std::vector<Shape> types = types_of(guess.leaves);
+  const auto like_guess = [&](std::string_view name, const FlatBody& run,
+                              const std::vector<Shape>& given) {
+    return traced_like(f, name, run, given, guess.leaves, guess.specs[0]);
+  };
+  std::vector<Shape> twice = types;
+  twice.insert(twice.end(), types.begin(), types.end());
+  const Trace residual = like_guess("f", f.run, types);
+  const Trace solved = like_guess("solve", solve, types);
+  const Trace tangent = like_guess("tangent_solve", tangent_solve, twice);
+  return custom_call(f, transform::kRoot, guess, {&solved, &residual, &tangent});
+}
+
+}  // namespace heddle::grad_internal

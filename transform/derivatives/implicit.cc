@@ -1,0 +1,157 @@
+// Derivatives of what is defined by an equation: custom_linear_solve and custom_root. They read the
+// equation, not the steps that solve it.
+//
+//   A x = b         A dx = db - dA x, and backwards A^T b' = x'
+//   f(x, a) = 0     (df/dx) dx = -(df/da) da
+#include <algorithm>
+
+#include "heddle/hlo/derivative.h"
+#include "heddle/transform/custom_derivative.h"
+#include "heddle/transform/derivatives/internal/backward.h"
+#include "heddle/transform/derivatives/internal/forward.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::Instruction;
+
+namespace {
+
+Status refused(const Instruction& call, std::string_view why) {
+  return at_line(base::unimplemented(call.attrs.get<hlo::CustomCallAttrs>().custom_call_target,
+                                     ": has no derivative: ", why),
+                 call);
+}
+
+Status malformed(const Instruction& call) {
+  return refused(call, "its operands are not those that its backend_config says");
+}
+
+// Whether a computation takes arrays of these types and gives `results` arrays.
+bool fits(const Computation& computation, const Duals& parameters, size_t results) {
+  if (computation.parameters.size() != parameters.size()) return false;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!same_type(computation.parameter_shape(i), parameters[i].x.shape())) return false;
+  }
+  return leaf_count(computation.result_shape()) == results;
+}
+
+bool any_tangent(const Duals& duals) {
+  return std::ranges::any_of(duals, [](const Dual& dual) { return bool(dual.dx); });
+}
+
+}  // namespace
+
+class ImplicitRule {
+ public:
+  ImplicitRule(Forward& forward, Graph& graph, const Instruction& call,
+               const std::vector<Shape>& shapes, const Duals& operands)
+      : forward_(forward), graph_(graph), call_(call), shapes_(shapes), operands_(operands) {}
+
+  StatusOr<Duals> run() {
+    const bool is_root = is_custom(call_, kRoot);
+    const auto counts = operand_counts(call_, 1 + call_.called.size());
+    if (!counts || operands_.size() != call_.operands.size() ||
+        call_.called.size() < (is_root ? 3U : 2U) || leaf_count(call_.shape) != (*counts)[0])
+      return malformed(call_);
+    counts_ = *counts;
+    Duals x = forward_.plain(graph_, call_, shapes_, operands_);
+    if (const Status why = reason_in(operands_); !why.ok()) return poisoned(std::move(x), why);
+    HEDDLE_ASSIGN_OR_RETURN(const Duals equation, equation_at(x));
+    if (const Status why = reason_in(equation); !why.ok()) return poisoned(std::move(x), why);
+    HEDDLE_ASSIGN_OR_RETURN(Values dx, is_root ? root(x, equation) : linear_solve(equation));
+    for (size_t i = 0; i < dx.size(); ++i) {
+      if (hlo::has_tangent(x[i].x.shape())) x[i].dx = dx[i];
+    }
+    return x;
+  }
+
+ private:
+  // The operands that function `number` captures.
+  Duals captures(size_t number) const {
+    size_t first = counts_[0];
+    for (size_t i = 0; i < number; ++i) first += counts_[1 + i];
+    const auto begin = operands_.begin() + static_cast<std::ptrdiff_t>(first);
+    return {begin, begin + static_cast<std::ptrdiff_t>(counts_[1 + number])};
+  }
+
+  // A x or f(x), with the tangents of what A and f capture.
+  StatusOr<Duals> equation_at(const Duals& x) {
+    Duals parameters = x;
+    for (const Dual& each : captures(1)) parameters.push_back(each);
+    const Computation function = forward_.source_.at(call_.called[1]);
+    if (!fits(function, parameters, x.size())) return malformed(call_);
+    return forward_.run(graph_, function, parameters);
+  }
+
+  StatusOr<Values> linear_solve(const Duals& product) {
+    const auto begin = operands_.begin();
+    const Duals b(begin, begin + static_cast<std::ptrdiff_t>(counts_[0]));
+    if (!any_tangent(b) && !any_tangent(product)) return Values();
+    Values operands;
+    for (size_t i = 0; i < b.size(); ++i) {
+      const Value right = product[i].dx ? or_zeros(graph_, b[i]) - product[i].dx : Value();
+      operands.push_back(right ? right : or_zeros(graph_, b[i]));
+    }
+    for (size_t i = b.size(); i < operands_.size(); ++i) operands.push_back(operands_[i].x);
+    return flattened(graph_,
+                     copied(graph_, call_, operands, forward_.source_.called(call_.called)));
+  }
+
+  StatusOr<Values> root(const Duals& x, const Duals& residual) {
+    if (!any_tangent(residual)) return Values();
+    Duals parameters;
+    for (const Dual& each : x) parameters.push_back({each.x});
+    for (const Dual& each : residual) parameters.push_back({or_zeros(graph_, each)});
+    for (const Dual& each : captures(2)) parameters.push_back({each.x});
+    const Computation solve = forward_.source_.at(call_.called[2]);
+    if (!fits(solve, parameters, x.size())) return malformed(call_);
+    HEDDLE_ASSIGN_OR_RETURN(const Duals solved, forward_.run(graph_, solve, parameters));
+    Values out;
+    for (const Dual& each : solved) out.push_back(-each.x);
+    return out;
+  }
+
+  Forward& forward_;
+  Graph& graph_;
+  const Instruction& call_;
+  const std::vector<Shape>& shapes_;
+  const Duals& operands_;
+  std::vector<size_t> counts_;  // of the right side or the guess, and captures of each function
+};
+
+StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const Instruction& call,
+                                const std::vector<Shape>& shapes, const Duals& operands) {
+  return ImplicitRule(forward, graph, call, shapes, operands).run();
+}
+
+// The same call with the transposes of solve and matvec first, and those behind.
+StatusOr<Values> transpose_of_linear_solve(Source& source, Graph& graph, const Instruction& call,
+                                           const Values& operands, const Values& ct) {
+  const auto counts = operand_counts(call, 1 + call.called.size());
+  if (!counts || leaf_count(call.shape) != (*counts)[0]) return malformed(call);
+  if (call.called.size() != 4)
+    return at_line(base::unimplemented("custom_linear_solve: has no reverse derivative: give it a "
+                                       "transpose_solve, or .symmetric = true"),
+                   call);
+  const size_t n = (*counts)[0], first_two = (*counts)[1] + (*counts)[2];
+  for (size_t i = n; i < operands.size(); ++i) {
+    if (operands[i].is_absent()) return base::internal_error("a solve is linear in its matrix");
+  }
+  Instruction turned = call;
+  turned.called = {call.called[2], call.called[3], call.called[0], call.called[1]};
+  turned.extras.mutate().backend_config =
+      base::cat(n, ",", (*counts)[3], ",", (*counts)[4], ",", (*counts)[1], ",", (*counts)[2]);
+  const std::vector<Shape> shapes = leaves_of(call.shape);
+  Values given;
+  for (size_t i = 0; i < n; ++i) given.push_back(ct[i] ? ct[i] : graph.zeros(shapes[i]));
+  given.insert(given.end(), operands.begin() + static_cast<std::ptrdiff_t>(n + first_two),
+               operands.end());
+  given.insert(given.end(), operands.begin() + static_cast<std::ptrdiff_t>(n),
+               operands.begin() + static_cast<std::ptrdiff_t>(n + first_two));
+  Values out = flattened(graph, copied(graph, turned, given, source.called(turned.called)));
+  out.resize(operands.size());
+  return out;
+}
+
+}  // namespace heddle::transform
