@@ -213,6 +213,30 @@ TEST(CostOfDerivatives, AGradientOfAScanTakesAtMostFourTimesItsOperations) {
   }
 }
 
+// Sixteen scalars whose sines a step takes: their cosines are stacked in the same order, so that
+// the native backend packs both alike and they share what they have in common. What is shared is
+// not paid twice, so the gradient costs less than twice the scan.
+TEST(CostOfDerivatives, ScalarsOfACarryKeepTheirOrderInWhatIsStacked) {
+  const auto loss = [](const std::vector<Tensor>& start) {
+    const auto step = [](const std::vector<Tensor>& x, None) {
+      std::vector<Tensor> next;
+      for (size_t i = 0; i < x.size(); ++i)
+        next.push_back(x[i] + 0.01 * (sin(x[(i + 15) % 16]) - x[i] * x[(i + 1) % 16]));
+      return std::pair(next, None{});
+    };
+    const auto last = scan(step, start, None{}, {.length = 100}).first;
+    Tensor total = last[0];
+    for (size_t i = 1; i < last.size(); ++i) total = total + last[i];
+    return total;
+  };
+  const std::vector<Tensor> start(16, like({}));
+  const auto forward = trace(loss, start).compile("cpu").cost().flops,
+             gradient = trace(grad(loss), start).compile("cpu").cost().flops;
+  if (!forward || !gradient) GTEST_SKIP() << "no LLVM";
+  std::printf("%.0f operations, %.0f with the gradient\n", *forward, *gradient);
+  EXPECT_LT(*gradient, 2 * *forward);
+}
+
 // The time is in bench/modules.cc.
 TEST(CostOfDerivatives, ATrainingStepOfLlama405BTakesNoByteAndOneTraceOfTheLayer) {
   clear_combine_cache();
