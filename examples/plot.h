@@ -1,4 +1,4 @@
-// A plot as one SVG file: points, lines and bands over two linear axes. For the examples; no
+// A plot as one SVG file: points, names, lines and bands over two linear axes. For the examples; no
 // dependency.
 #pragma once
 
@@ -20,6 +20,12 @@ class Plot {
   }
   void line(std::vector<double> x, std::vector<double> y, std::string label) {
     add({'l', std::move(x), std::move(y), {}, std::move(label)});
+  }
+  // A word at each point.
+  void names(std::vector<double> x, std::vector<double> y, std::vector<std::string> words) {
+    Series s{'n', std::move(x), std::move(y), {}, ""};
+    s.words = std::move(words);
+    add(std::move(s));
   }
   void band(std::vector<double> x, std::vector<double> low, std::vector<double> high,
             std::string label) {
@@ -43,12 +49,16 @@ class Plot {
     char kind;
     std::vector<double> x, y, high;
     std::string label;
+    std::vector<std::string> words = {};
+    std::string color = {};  // of a line
   };
 
   void add(Series s) {
     for (double x : s.x) x_.take(x);
     for (double y : s.y) y_.take(y);
     for (double y : s.high) y_.take(y);
+    constexpr const char* kColors[] = {"#c0392b", "#2471a3", "#229954", "#7d3c98"};
+    if (s.kind == 'l') s.color = kColors[lines_++ % 4];
     series_.push_back(std::move(s));
   }
 
@@ -95,10 +105,13 @@ class Plot {
         out << "<circle cx=\"" << px(s.x[i]) << "\" cy=\"" << py(s.y[i])
             << "\" r=\"2.4\" fill=\"#444\"/>\n";
       out << "<circle cx=\"600\" cy=\"" << y - 4 << "\" r=\"2.4\" fill=\"#444\"/>\n";
+    } else if (s.kind == 'n') {
+      for (size_t i = 0; i < s.x.size(); ++i)
+        out << text(px(s.x[i]), py(s.y[i]) + 4, s.words[i], "middle\" font-size=\"16");
     } else if (s.kind == 'l') {
-      out << "<path fill=\"none\" stroke=\"#c0392b\" stroke-width=\"2\" d=\"" << path(s.x, s.y, 'M')
-          << "\"/>\n"
-          << "<path d=\"M590 " << y - 4 << "h20\" stroke=\"#c0392b\" stroke-width=\"2\"/>\n";
+      const std::string stroke = "\" stroke=\"" + s.color + "\" stroke-width=\"2\"";
+      out << "<path d=\"" << path(s.x, s.y, 'M') << stroke << " fill=\"none\"/>\n"
+          << "<path d=\"M590 " << y - 4 << "h20" << stroke << "/>\n";
     } else {
       std::vector<double> x(s.x.rbegin(), s.x.rend()), high(s.high.rbegin(), s.high.rend());
       out << "<path fill=\"#2980b9\" fill-opacity=\"0.18\" d=\"" << path(s.x, s.y, 'M')
@@ -119,5 +132,6 @@ class Plot {
 
   std::string title_, x_label_, y_label_;
   std::vector<Series> series_;
+  size_t lines_ = 0;
   Range x_, y_;
 };

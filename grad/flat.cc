@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <mutex>
 
+#include "heddle/base/counters.h"
 #include "heddle/base/located_status.h"
 #include "heddle/base/lru.h"
 #include "heddle/grad/internal/traced.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/transform/custom_derivative.h"
@@ -20,8 +22,12 @@ Status in_words_of(const Status& status, std::string_view what) {
   return with_message(status, base::cat(what, ": ", base::message_of(status)));
 }
 
-Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
-             std::span<const Tensor> like) {
+namespace {
+
+constexpr char kTransformed = 0;  // the kind of a body that is transformed
+
+Trace traced_now(const FlatFunction& fn, const std::vector<Shape>& shapes,
+                 std::span<const Tensor> like) {
   Trace out;
   const auto run = [&](std::span<const Tensor> leaves) {
     std::vector<TreeSpec> specs;
@@ -38,6 +44,29 @@ Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
   out.captures = std::move(trace.captures);
   bool known = false;
   out.module = scan_internal::intern(std::move(trace.module), &known);
+  return out;
+}
+
+}  // namespace
+
+Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
+             std::span<const Tensor> like) {
+  const bool is_sharded = std::ranges::any_of(
+      like, [](const Tensor& leaf) { return leaf.node()->sharding != nullptr; });
+  if (!fn.identity.known() || is_sharded) return traced_now(fn, shapes, like);
+  scan_internal::BodyKey key{fn.identity, &kTransformed, fn.types, fn.structure, shapes};
+  scan_internal::append_surroundings(key.structure);
+  if (const scan_internal::BodyPtr found = scan_internal::find_body(key)) {
+    count(&Counters::combine_hits);
+    return {found->fragment, found->results[0], found->result_shapes, found->captures};
+  }
+  Trace out = traced_now(fn, shapes, like);
+  // A value of the trace around this one is another at each call.
+  if (std::ranges::none_of(out.captures, &Tensor::is_traced)) {
+    scan_internal::keep_body(std::move(key),
+                             std::make_shared<scan_internal::Body>(scan_internal::Body{
+                                 out.module, out.captures, {out.spec}, out.results}));
+  }
   return out;
 }
 

@@ -22,6 +22,11 @@ struct FlatFunction {
   std::string_view name;  // of a named Function; "" of any other callable
   FlatBody run;           // gives the leaves of its result, and its structure
   SourceLocation at;
+  // Of a named Function, which is traced once: who it is, a tag of its arguments' types, and what
+  // those do not say.
+  scan_internal::Identity identity = {};
+  const void* types = nullptr;
+  std::string structure = {};
 };
 
 struct Point {

@@ -173,6 +173,17 @@ auto flat(const Fn& fn, const std::vector<TreeSpec>& specs) {
   };
 }
 
+// `run`: what flat() gave for the function and these arguments; it must outlive the result.
+template <class Fn, class Run, class... Args>
+FlatFunction flat_function(std::string_view what, const Fn& fn, const Run& run, SourceLocation at,
+                           const Args&... args) {
+  FlatFunction out{what, scan_internal::name_of(fn), run, at, scan_internal::identity_of(fn)};
+  if (!out.identity.known()) return out;
+  out.types = scan_internal::type_tag<Run>();
+  (scan_internal::append_structure(out.structure, args), ...);
+  return out;
+}
+
 template <class T>
 T tree_from(const TreeSpec& spec, const std::vector<Tensor>& leaves) {
   std::span<const Tensor> rest(leaves);
@@ -219,7 +230,7 @@ class Gradient {
       Point point = point_at(args...);
       by_arguments<I...>(point, kWhat, at_);
       const auto run = flat<Fn, Args...>(fn_, point.specs);
-      const Derived out = gradient({kWhat, scan_internal::name_of(fn_), run, at_}, point);
+      const Derived out = gradient(flat_function(kWhat, fn_, run, at_, args...), point);
       auto grads = chosen<I...>(std::span<const Tensor>(out.derivatives), point.specs,
                                 std::type_identity<std::tuple<Args...>>());
       auto value = tree_from<Result>(out.spec, out.results);
@@ -369,7 +380,7 @@ auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tang
     std::vector<Tensor> given;
     (append_tangents("jvp", I, std::get<I>(args), std::get<I>(tangents), point.of, given, at), ...);
     const auto run = flat<Fn, Args...>(fn, point.specs);
-    const Derived out = jvp({"jvp", scan_internal::name_of(fn), run, at}, point, given);
+    const Derived out = jvp(flat_function("jvp", fn, run, at, std::get<I>(args)...), point, given);
     return std::pair(tree_from<Result>(out.spec, out.results),
                      tree_from<Result>(out.spec, out.derivatives));
   }
@@ -385,7 +396,7 @@ auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&.
     Point point = point_at(args...);
     by_all(point, what, at);
     const auto run = flat<Fn, Args...>(fn, point.specs);
-    auto [out, linear] = linearize({what, scan_internal::name_of(fn), run, at}, point);
+    auto [out, linear] = linearize(flat_function(what, fn, run, at, args...), point);
     for (size_t i = 0; i < point.of.size(); ++i) {
       if (!point.of[i]) point.leaves[i] = zeros_like(point.leaves[i]);
     }
@@ -404,7 +415,7 @@ auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const 
     Point point = point_at(args...);
     by_all(point, what, at);
     const auto run = flat<Fn, Args...>(fn, point.specs);
-    auto [out, linear] = linearize({what, scan_internal::name_of(fn), run, at}, point);
+    auto [out, linear] = linearize(flat_function(what, fn, run, at, args...), point);
     return std::pair(
         tree_from<Result>(out.spec, out.results),
         Pushforward<Result, Args...>(std::move(linear), std::move(point.of), std::move(out.spec)));
@@ -443,7 +454,7 @@ class Checkpoint {
       Point point = point_at(args...);
       by_all(point, "checkpoint", at_);
       const auto run = flat<Fn, Args...>(fn_, point.specs);
-      const Derived out = checkpointed({"checkpoint", scan_internal::name_of(fn_), run, at_}, point,
+      const Derived out = checkpointed(flat_function("checkpoint", fn_, run, at_, args...), point,
                                        policy_.text());
       return tree_from<ResultOf<Fn, Args...>>(out.spec, out.results);
     }

@@ -493,5 +493,30 @@ TEST(GradError, OfAWhile) {
   EXPECT_THAT(error, HasSubstr("grad_test.cc:"));
 }
 
+// A Function's trace is kept, but not where it holds values of a trace around it.
+TEST(Grad, OfAFunctionThatReadsAnOuterTrace) {
+  Tensor held;
+  int runs = 0;
+  const Function loss("loss", [&](Tensor y) {
+    ++runs;
+    return sum(held * y);
+  });
+  const auto gradient_with = [&](const Tensor& factor) {
+    return trace(
+        [&](Tensor outer, Tensor y) {
+          held = outer * 2;
+          return grad(loss)(y);
+        },
+        factor, factor)(factor, factor);
+  };
+  EXPECT_EQ(gradient_with(array<double>({1, 2})).to_vector<double>(), (std::vector<double>{2, 4}));
+  EXPECT_EQ(gradient_with(array<double>({3, 5})).to_vector<double>(), (std::vector<double>{6, 10}));
+  EXPECT_EQ(runs, 2);
+  held = array<double>({7, 8});
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(grad(loss)(array<double>({1, 1})).to_vector<double>(), (std::vector<double>{7, 8}));
+  EXPECT_EQ(runs, 3);
+}
+
 }  // namespace
 }  // namespace heddle

@@ -93,7 +93,7 @@ class Vmap {
       (for_each_leaf(args, [&](const Tensor& leaf) { mapped.leaves.push_back(leaf); }), ...);
       const auto run = flat<Fn, Args...>(fn_, mapped.specs);
       const auto [leaves, spec] =
-          vmapped({"vmap", scan_internal::name_of(fn_), run, at_}, mapped, options_);
+          vmapped(flat_function("vmap", fn_, run, at_, args...), mapped, options_);
       return tree_from<ResultOf<Fn, Args...>>(spec, leaves);
     }
   }

@@ -6,6 +6,7 @@
 
 #include "heddle/base/lru.h"
 #include "heddle/scan/ready_scans.h"
+#include "heddle/trace/collectives.h"
 #include "heddle/transform/canonical.h"
 
 namespace heddle {
@@ -53,6 +54,12 @@ uint64_t BodyKey::hash() const {
 bool operator==(const BodyKey& a, const BodyKey& b) {
   return a.identity == b.identity && a.kind == b.kind && a.types == b.types &&
          a.structure == b.structure && std::ranges::equal(a.parameters, b.parameters, same_type);
+}
+
+void append_surroundings(std::string& structure) {
+  if (const auto* scope = trace_internal::ManualScope::current())
+    base::append(structure, to_string(scope->mesh()), " ", base::join(scope->axes(), ","));
+  base::append(structure, trace_internal::LaneScope::all_around());
 }
 
 BodyPtr find_body(const BodyKey& key) {

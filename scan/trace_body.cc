@@ -5,7 +5,6 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/trace/collectives.h"
 #include "heddle/trace/op_names.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/public_call.h"
@@ -118,10 +117,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
 BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check) {
   const Callable& callable = request.callable;
   if (!callable.identity.known()) return traced_body(request, check);
-  // What collectives are depends on the mesh, and on the vmaps, that they are traced for.
-  if (const auto* scope = trace_internal::ManualScope::current())
-    base::append(request.structure, to_string(scope->mesh()), " ", base::join(scope->axes(), ","));
-  base::append(request.structure, trace_internal::LaneScope::all_around());
+  append_surroundings(request.structure);
   BodyKey key{callable.identity, request.kind, callable.types, request.structure,
               request.parameters};
   if (BodyPtr found = find_body(key)) {

@@ -68,6 +68,24 @@ inline Program decoder(int64_t layers, int64_t tokens) {
                placeholder({tokens, kModel}, bf16));
 }
 
+// The program of a step of training: forward, backward and Adam. What the layers give is compared
+// with a target of their inputs' type.
+inline Program training_step(int64_t layers, int64_t tokens) {
+  using State = optim::AdamState<Layer>;
+  const auto loss = [](Layer ls, Tensor x, Tensor target) {
+    return mean(square((scan_layers(layer, ls, x) - target).astype(f32)));
+  };
+  const Tensor x = placeholder({tokens, kModel}, bf16);
+  const State state{placeholder({}, s32), stacked(layers), stacked(layers)};
+  return trace(
+      [loss](Layer ls, State s, Tensor in, Tensor target) {
+        const auto [value, grads] = value_and_grad(loss)(ls, in, target);
+        const auto [next, next_state] = optim::adam({.learning_rate = 1e-4}).update(grads, s, ls);
+        return std::tuple(next, next_state, value);
+      },
+      stacked(layers), state, x, x);
+}
+
 // The same over a mesh: tokens over "data", as they enter each layer and as they leave.
 inline Program decoder(int64_t layers, int64_t tokens, const Mesh& mesh) {
   const Sharding rows(mesh, {"data"});

@@ -96,8 +96,9 @@ class Contestant {
   Status try_start() {
     runtime::Device& device = *backend_.device;
     const auto start = Clock::now();
+    const hlo::Module& module = backend_.instead ? *backend_.instead : program_.module;
     HEDDLE_ASSIGN_OR_RETURN(executable_,
-                            device.backend().compile(program_.module, backend_.options, device));
+                            device.backend().compile(module, backend_.options, device));
     out_.compile_ms = ns_since(start) / 1e6;
     if (!executable_->can_stop()) stop_ = {};
     HEDDLE_ASSIGN_OR_RETURN(arguments_, upload(program_.arguments));

@@ -1,6 +1,7 @@
 // Backends that take turns with one program in one process.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ struct BenchBackend {
   std::string name;  // as it was asked for
   runtime::Device* device = nullptr;
   runtime::CompileOptions options;
+  // What it compiles in place of the program: another way to write it.
+  std::shared_ptr<const hlo::Module> instead = {};
 };
 
 // A backend or device by name. `+loops` behind that of a PJRT plugin lets XLA compile loops of any

@@ -210,6 +210,7 @@ Split split(const hlo::Computation& computation, const std::vector<bool>& linear
       if (!out.is_linear[operand.value]) keep(operand);
     }
   }
+  std::ranges::sort(out.residuals, {}, &InstructionId::value);
   return out;
 }
 

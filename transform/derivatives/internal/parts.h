@@ -77,7 +77,10 @@ hlo::Computation merged(const Writer& writer, hlo::ComputationId id);
 struct Split {
   std::vector<bool> is_linear;                // by instruction: depends on a parameter of `linear`
   std::vector<hlo::InstructionId> residuals;  // what linear instructions read of the others;
-                                              // constants and what is cheap to make again left out
+                                              // constants and what is cheap to make again left
+                                              // out; in the order in which they are computed, so
+                                              // that alike ones stay in the order of what they are
+                                              // computed from
 };
 Split split(const hlo::Computation& computation, const std::vector<bool>& linear_parameters,
             std::span<const hlo::InstructionId> linear_results);

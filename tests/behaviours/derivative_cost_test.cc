@@ -1,0 +1,282 @@
+// What derivatives cost, counted: operations of gradients of scans beside those of the scans, and
+// what a second call does.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "heddle/heddle.h"
+#include "heddle/testing.h"
+#include "heddle/tests/support/llama.h"
+#include "heddle/transform/pass.h"
+#include "heddle/transform/trip_count.h"
+
+namespace heddle {
+namespace {
+
+Tensor like(Dimensions shape) { return placeholder(std::move(shape), f32); }
+
+// Operations of floats as HLO has them, each of an element 1: what is elementwise, sums and dots.
+// Loops count as often as they turn, of branches the dearest.
+class Operations {
+ public:
+  explicit Operations(const hlo::Module& module) : module_(module) {}
+
+  double of(hlo::ComputationId id) const {
+    double sum = 0;
+    const hlo::Computation& computation = module_.at(id);
+    for (const hlo::Instruction& instruction : computation.instructions)
+      sum += of(computation, instruction);
+    return sum;
+  }
+
+ private:
+  double of(const hlo::Computation& in, const hlo::Instruction& i) const {
+    const auto operand = [&](size_t n) -> const Shape& { return in.at(i.operands[n]).shape; };
+    switch (i.opcode) {
+      case hlo::Opcode::kWhile: return turns(i) * (of(i.called[0]) + of(i.called[1]));
+      case hlo::Opcode::kConditional: {
+        double most = 0;
+        for (hlo::ComputationId branch : i.called) most = std::max(most, of(branch));
+        return most;
+      }
+      case hlo::Opcode::kCall: return of(i.called[0]);
+      case hlo::Opcode::kReduce: return elements(operand(0)) * of(i.called[0]);
+      case hlo::Opcode::kDot: {
+        double products = elements(i.shape);
+        for (int64_t d : i.attrs.get<hlo::DotAttrs>().lhs_contracting_dims)
+          products *= static_cast<double>(operand(0).dimension(d));
+        return 2 * products;
+      }
+      case hlo::Opcode::kCopy:
+      case hlo::Opcode::kConvert:
+      case hlo::Opcode::kSelect: return 0;
+      default:
+        return hlo::has_trait(i.opcode, hlo::kElementwise) && is_floating(i.shape.dtype())
+                   ? elements(i.shape)
+                   : 0;
+    }
+  }
+
+  static double elements(const Shape& shape) { return static_cast<double>(shape.element_count()); }
+  static double turns(const hlo::Instruction& loop) {
+    const std::optional<int64_t> known = transform::known_trip_count(loop);
+    EXPECT_TRUE(known.has_value());
+    return static_cast<double>(known.value_or(0));
+  }
+
+  const hlo::Module& module_;
+};
+
+double operations(const Program& program) {
+  const auto flat = transform::run_pipeline(program.module(), transform::kFlattenPipeline);
+  EXPECT_TRUE(flat.ok()) << flat.status();
+  return Operations(*flat).of(flat->entry);
+}
+
+struct Costs {
+  double forward, gradient;                               // operations in HLO
+  std::optional<double> native_forward, native_gradient;  // of machine code, which has polynomials
+};
+
+// Of a loss of some tensors, and of its gradient by all of them.
+template <class Loss, class... Args>
+Costs costs_of(const Loss& loss, const Args&... args) {
+  const auto both = [&]<size_t... I>(std::index_sequence<I...>) {
+    return value_and_grad(loss, argnums<I...>);
+  }
+  (std::index_sequence_for<Args...>());
+  const Program forward = trace(loss, args...), gradient = trace(both, args...);
+  return {operations(forward), operations(gradient), forward.compile("cpu").cost().flops,
+          gradient.compile("cpu").cost().flops};
+}
+
+Costs rnn() {
+  return costs_of(
+      [](Tensor w, Tensor b, Tensor h, Tensor xs) {
+        const auto step = [&](Tensor s, Tensor x) {
+          return std::pair(tanh(matmul(concat({x, s}, -1), w) + b), None{});
+        };
+        return sum(scan(step, h, xs).first);
+      },
+      like({48, 32}), like({32}), like({8, 32}), like({20, 8, 16}));
+}
+
+Costs gru() {
+  return costs_of(
+      [](Tensor w, Tensor h, Tensor xs) {
+        const auto step = [&](Tensor s, Tensor x) {  // x: the products with the weights of inputs
+          const Tensor all = matmul(s, w);
+          const auto part = [](Tensor t, int64_t i) {
+            return slice_in_dim(t, 32 * i, 32 * (i + 1), 1, -1);
+          };
+          const Tensor reset = logistic(part(x, 0) + part(all, 0)),
+                       keep = logistic(part(x, 1) + part(all, 1)),
+                       next = tanh(part(x, 2) + reset * part(all, 2));
+          const Tensor out = keep * s + (1 - keep) * next;
+          return std::pair(out, out);
+        };
+        return sum(square(scan(step, h, xs).second));
+      },
+      like({32, 96}), like({8, 32}), like({20, 8, 96}));
+}
+
+Costs ssm() {  // a diagonal state-space model with a step size of each input
+  return costs_of(
+      [](Tensor a, Tensor b, Tensor c, Tensor us, Tensor steps) {
+        const auto step = [&](Tensor h, std::pair<Tensor, Tensor> in) {
+          const auto [u, dt] = in;
+          const Tensor next =
+              exp(expand_dims(dt, 1) * a) * h + expand_dims(dt * u, 1) * expand_dims(b, 0);
+          return std::pair(next, matmul(next, c));
+        };
+        return sum(square(scan(step, zeros_like(a), std::pair(us, steps)).second));
+      },
+      like({64, 16}), like({16}), like({16}), like({50, 64}), like({50, 64}));
+}
+
+Costs kalman() {
+  return costs_of(
+      [](Tensor f, Tensor h, Tensor q, Tensor r, Tensor ys) {
+        const auto step = [&](std::tuple<Tensor, Tensor, Tensor> s, Tensor y) {
+          const auto [mean, spread, total] = s;
+          const Tensor x = matmul(f, mean), p = matmul(matmul(f, spread), transpose(f)) + q;
+          const Tensor surprise = y - matmul(h, x);
+          const Tensor ph = matmul(p, transpose(h)), all = matmul(h, ph) + r;
+          const Tensor det = all[{0, 0}] * all[{1, 1}] - all[{0, 1}] * all[{1, 0}];
+          const Tensor inverse =
+              stack({stack({all[{1, 1}], -all[{0, 1}]}), stack({-all[{1, 0}], all[{0, 0}]})}) / det;
+          const Tensor gain = matmul(ph, inverse);
+          const Tensor loss = log(det) + dot(surprise, matmul(inverse, surprise));
+          return std::pair(
+              std::tuple(x + matmul(gain, surprise), p - matmul(gain, transpose(ph)), total + loss),
+              None{});
+        };
+        return std::get<2>(scan(step, std::tuple(zeros({4}), eye(4), zeros({})), ys).first);
+      },
+      like({4, 4}), like({2, 4}), like({4, 4}), like({2, 2}), like({50, 2}));
+}
+
+Costs attention() {  // blocks of keys, one after the other, with a running softmax
+  return costs_of(
+      [](Tensor q, Tensor ks, Tensor vs) {
+        const auto step = [&](std::tuple<Tensor, Tensor, Tensor> s,
+                              std::pair<Tensor, Tensor> block) {
+          const auto [most, total, out] = s;
+          const Tensor scores = matmul(q, transpose(block.first)) * 0.25f;
+          const Tensor now = maximum(most, max(scores, {.axes = {1}, .keep_dims = true}));
+          const Tensor weights = exp(scores - now), old = exp(most - now);
+          return std::pair(
+              std::tuple(now, total * old + sum(weights, {.axes = {1}, .keep_dims = true}),
+                         out * old + matmul(weights, block.second)),
+              None{});
+        };
+        const auto [most, total, out] =
+            scan(step, std::tuple(full({32, 1}, -1e30f), zeros({32, 1}), zeros({32, 16})),
+                 std::pair(ks, vs))
+                .first;
+        return sum(square(out / total));
+      },
+      like({32, 16}), like({8, 64, 16}), like({8, 64, 16}));
+}
+
+Costs elementwise() {
+  return costs_of(
+      [](Tensor h, Tensor xs, Tensor a) {
+        const auto step = [&](Tensor s, Tensor x) {
+          const Tensor next = s * a + sin(x * s) * exp(-x * x) - s * s * x;
+          return std::pair(next, next * x);
+        };
+        const auto [last, ys] = scan(step, h, xs);
+        return sum(last) + sum(ys);
+      },
+      like({64}), like({100, 64}), like({64}));
+}
+
+TEST(CostOfDerivatives, AGradientOfAScanTakesAtMostFourTimesItsOperations) {
+  for (const auto& [name, costs] : {std::pair("RNN", rnn()),
+                                    {"GRU", gru()},
+                                    {"state-space model", ssm()},
+                                    {"Kalman filter", kalman()},
+                                    {"attention", attention()},
+                                    {"elementwise", elementwise()}}) {
+    std::printf("%-18s %9.0f operations, %9.0f with the gradient: %.2f times", name, costs.forward,
+                costs.gradient, costs.gradient / costs.forward);
+    EXPECT_GT(costs.forward, 0) << name;
+    EXPECT_LE(costs.gradient, 4 * costs.forward) << name;
+    if (costs.native_forward && costs.native_gradient) {
+      std::printf("; as machine code %.2f", *costs.native_gradient / *costs.native_forward);
+      EXPECT_LE(*costs.native_gradient, 4 * *costs.native_forward) << name;
+    }
+    std::printf("\n");
+  }
+}
+
+// Sixteen scalars whose sines a step takes: their cosines are stacked in the same order, so that
+// the native backend packs both alike and they share what they have in common. What is shared is
+// not paid twice, so the gradient costs less than twice the scan.
+TEST(CostOfDerivatives, ScalarsOfACarryKeepTheirOrderInWhatIsStacked) {
+  const auto loss = [](const std::vector<Tensor>& start) {
+    const auto step = [](const std::vector<Tensor>& x, None) {
+      std::vector<Tensor> next;
+      for (size_t i = 0; i < x.size(); ++i)
+        next.push_back(x[i] + 0.01 * (sin(x[(i + 15) % 16]) - x[i] * x[(i + 1) % 16]));
+      return std::pair(next, None{});
+    };
+    const auto last = scan(step, start, None{}, {.length = 100}).first;
+    Tensor total = last[0];
+    for (size_t i = 1; i < last.size(); ++i) total = total + last[i];
+    return total;
+  };
+  const std::vector<Tensor> start(16, like({}));
+  const auto forward = trace(loss, start).compile("cpu").cost().flops,
+             gradient = trace(grad(loss), start).compile("cpu").cost().flops;
+  if (!forward || !gradient) GTEST_SKIP() << "no LLVM";
+  std::printf("%.0f operations, %.0f with the gradient\n", *forward, *gradient);
+  EXPECT_LT(*gradient, 2 * *forward);
+}
+
+// The time is in bench/modules.cc.
+TEST(CostOfDerivatives, ATrainingStepOfLlama405BTakesNoByteAndOneTraceOfTheLayer) {
+  clear_combine_cache();
+  const int64_t device_bytes = default_device().live_bytes();
+  const Effects done = effects_of([&] {
+    const Program program = llama::training_step(llama::kLayers, 128);
+    EXPECT_LT(program.lowered().hlo_proto().size(), 300000u);
+  });
+  EXPECT_EQ(default_device().live_bytes(), device_bytes);
+  EXPECT_EQ(done.upload_bytes + done.download_bytes + done.aliased_bytes, 0);
+  EXPECT_EQ(done.compiles + done.executions, 0);
+  EXPECT_EQ(done.traces, 3);  // the program, the loss, the layer
+}
+
+// A Function is traced and transformed once. The time is in bench/scan.cc.
+TEST(CostOfDerivatives, ASecondCallOfAFunctionRunsAndDoesNothingElse) {
+  const Tensor init = zeros({4}), xs = ones({10, 4}), rate = full({4}, 0.5f);
+  const Tensor three = ones({3, 10, 4}), one = scalar(1.0f);
+  const Function loss("loss", [rate](Tensor h, Tensor x) {
+    const auto step = [&](Tensor s, Tensor in) { return std::pair(tanh(s * rate) + in, None{}); };
+    return sum(scan(step, h, x).first);
+  });
+  const std::pair<const char*, std::function<void()>> calls[] = {
+      {"value_and_grad", [&] { (void)value_and_grad(loss, argnums<0, 1>)(init, xs); }},
+      {"jvp", [&] { (void)jvp(loss, std::tuple(init, xs), std::tuple(init, xs)); }},
+      {"vjp", [&] { (void)vjp(loss, init, xs).second(one); }},
+      {"linearize", [&] { (void)linearize(loss, init, xs).second(init, xs); }},
+      {"vmap",
+       [&] {
+         (void)vmap(loss, {.in_axes = {kNoAxis, 0}})(init, three);
+       }},
+      {"checkpoint", [&] { (void)checkpoint(loss)(init, xs); }}};
+  for (const auto& [name, call] : calls) {
+    call();
+    SCOPED_TRACE(name);
+    const TransferGuard guard(TransferGuard::Policy::kForbid);
+    EXPECT_TRUE(expect_nothing_behind_my_back(call));
+    EXPECT_EQ(effects_of(call).traces, 0);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
