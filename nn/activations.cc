@@ -27,7 +27,9 @@ Tensor activation(std::string_view op, const Operand& x, Fn&& fn) {
   return formula(op, [&] { return fn(value); });
 }
 
-Expr relu6_of(const Expr& x) { return minimum(maximum(x, 0), 6); }
+// `where`, and not maximum, which would share the slope at the bounds: of relu6 it is 0 at both, of
+// hard_tanh 1. NaN stays.
+Expr relu6_of(const Expr& x) { return where(x <= 0, 0, where(x >= 6, 6, x)); }
 
 Expr hard_sigmoid_of(const Expr& x) { return relu6_of(x + 3) / 6; }
 
@@ -37,7 +39,8 @@ Expr elu_of(const Expr& x, double alpha) {
   return where(positive, x, alpha * expm1(where(positive, 0, x)));
 }
 
-Expr softplus_of(const Expr& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
+// At 0 both parts have the slopes of x > 0.
+Expr softplus_of(const Expr& x) { return where(x >= 0, x, 0) + log1p(exp(-abs(x))); }
 
 Expr gelu_tanh(const Expr& x) {
   Expr inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * (x * square(x)));
@@ -57,7 +60,7 @@ Tensor relu(Operand x) {
   const Tensor t = as_tensor(x);
   if (t.dtype() == pred)
     trace_internal::refuse("x is ", t.shape(), "; it must be of numbers, cast it with astype(f32)");
-  return formula("nn::relu", [&] { return maximum(Expr(t), 0); });
+  return formula("nn::relu", [&] { return where(Expr(t) <= 0, 0, Expr(t)); });
 }
 
 Tensor relu6(Operand x) {
@@ -128,7 +131,8 @@ Tensor log_sigmoid(Operand x) {
 }
 
 Tensor hard_tanh(Operand x) {
-  return activation("nn::hard_tanh", x, [](const Expr& v) { return minimum(maximum(v, -1), 1); });
+  return activation("nn::hard_tanh", x,
+                    [](const Expr& v) { return where(v > 1, 1, where(v < -1, -1, v)); });
 }
 
 Tensor hard_sigmoid(Operand x) { return activation("nn::hard_sigmoid", x, hard_sigmoid_of); }

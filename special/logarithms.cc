@@ -12,9 +12,12 @@ using special_internal::evaluate;
 using trace_internal::Expr;
 using Arguments = std::span<const Expr>;
 
-// x times `log_y`, but 0 where x is 0: 0 log 0 = 0. A NaN of y stays.
-Expr times_log(const Expr& x, const Expr& y, const Expr& log_y) {
-  return where((x != 0.0) | is_nan(y), x * log_y, 0.0);
+// x times `log` of y, but 0 where x is 0: 0 log 0 = 0. A NaN of y stays. Where the logarithm is
+// finite 0 is what the product gives, and with it the slopes of the product.
+Expr times_log(const Expr& x, const Expr& y, Tensor (*log_of)(Operand)) {
+  Expr regular = (x != 0.0) | is_finite(Expr(log_of(y.operand()))) | is_nan(y);
+  Expr safe_y = where(regular, y, 1.0);
+  return where(regular, x * Expr(log_of(safe_y.operand())), 0.0);
 }
 
 // log(p / q) of positive numbers. Where they are near, p - q is exact and 1 + (p - q) / q would not
@@ -37,18 +40,18 @@ Expr box_cox(const Expr& log_u, const Expr& lambda) {
 
 Tensor xlogy(Operand x, Operand y) {
   return evaluate("special::xlogy", {{"x", x}, {"y", y}},
-                  [](Arguments v) { return times_log(v[0], v[1], log(v[1])); });
+                  [](Arguments v) { return times_log(v[0], v[1], heddle::log); });
 }
 
 Tensor xlog1py(Operand x, Operand y) {
   return evaluate("special::xlog1py", {{"x", x}, {"y", y}},
-                  [](Arguments v) { return times_log(v[0], v[1], log1p(v[1])); });
+                  [](Arguments v) { return times_log(v[0], v[1], heddle::log1p); });
 }
 
 Tensor entr(Operand x) {
   return evaluate("special::entr", {{"x", x}}, [](Arguments v) {
     const Expr& p = v[0];
-    return where(p < 0.0, -INFINITY, -times_log(p, p, log(p)));
+    return where(p < 0.0, -INFINITY, -times_log(p, p, heddle::log));
   });
 }
 
@@ -100,11 +103,14 @@ Tensor exprel(Operand x) {
 Tensor sinc(Operand x) {
   return evaluate("special::sinc", {{"x", x}}, [](Arguments v) {
     // sin(pi x) = (-1)^n sin(pi (x - n)), of which x - n is exact for the nearest whole n.
-    Expr x = where(v[0] == 0.0, 1.0, v[0]);
+    // Near 0 the series, whose derivatives cancel nothing.
+    Expr near = abs(v[0]) < 0.02;
+    Expr x = where(near, 1.0, v[0]), t = square(where(near, v[0], 0.0) * std::numbers::pi);
+    Expr series = 1.0 - t / 6.0 * (1.0 - t / 20.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0)));
     Expr n = floor(x + 0.5);
     Expr sine = sin((x - n) * std::numbers::pi);
     Expr odd = (n - 2.0 * floor(n / 2.0)) != 0.0;
-    return where(v[0] == 0.0, 1.0, where(odd, -sine, sine) / (x * std::numbers::pi));
+    return where(near, series, where(odd, -sine, sine) / (x * std::numbers::pi));
   });
 }
 

@@ -140,7 +140,8 @@ Tensor hypot(Operand x, Operand y) {
 Tensor logaddexp(Operand x, Operand y) {
   return formula("logaddexp", x, y, /*floats=*/true, [](const Expr& a, const Expr& b) {
     Expr apart = a - b;  // NaN of equal infinities
-    return where(is_nan(apart), a + b, maximum(a, b) + log1p(exp(-abs(apart))));
+    // At a = b both parts have the slopes of a > b.
+    return where(is_nan(apart), a + b, where(apart >= 0, a, b) + log1p(exp(-abs(apart))));
   });
 }
 

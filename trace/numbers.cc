@@ -121,7 +121,7 @@ Tensor logaddexp2(Operand x, Operand y) {
   return of_floats("logaddexp2", x, y, [](const Expr& a, const Expr& b) {
     Expr apart = a - b;  // NaN of equal infinities
     Expr more = log1p(power(2, -abs(apart))) / std::numbers::ln2;
-    return where(is_nan(apart), a + b, where(a == b, a + 1, maximum(a, b) + more));
+    return where(is_nan(apart), a + b, where(a == b, 0.5 * a + 0.5 * b + 1, maximum(a, b) + more));
   });
 }
 

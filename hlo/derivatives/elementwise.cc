@@ -1,5 +1,5 @@
 // Derivatives of elementwise ops: one row each. Where a function has none, JAX's conventions: abs
-// has slope 0 at 0, the larger of two equal numbers is half of each, clamp's bounds stop its
+// has slope 1 at 0, the larger of two equal numbers is half of each, clamp's bounds stop its
 // operand, steps have slope 0.
 #include <numbers>
 
@@ -9,7 +9,7 @@ namespace heddle::hlo {
 namespace {
 
 Value abs_jvp(const Value& x, const Value& y, const Value& dx) {
-  if (!is_complex(x.dtype())) return dx * sign(x);
+  if (!is_complex(x.dtype())) return select(x >= 0.0, dx, -dx);
   return real(dx * conjugate(x)) / select(y == 0.0, 1.0, y);
 }
 
@@ -57,10 +57,10 @@ Value share(const Value& x, const Value& other, const Value& y) {
   return select(x == y, select(other == y, y.number(0.5), y.number(1)), 0.0);
 }
 
-// x^y: dx y x^(y-1), where y is not 0.
+// x^y: dx y x^(y-1), and 0 of 0^0, where that is 0 times infinity. Elsewhere y stands in it, so that
+// its own derivative by y is right where y is 0.
 Value power_slope(const Value& x, const Value& y) {
-  const Value is_zero = y == 0.0;
-  return select(is_zero, 0.0, y * power(x, select(is_zero, 1.0, y - 1.0)));
+  return y * power(x, select(y == 0.0, select(x == 0.0, 1.0, y - 1.0), y - 1.0));
 }
 
 // q without what is behind its point.

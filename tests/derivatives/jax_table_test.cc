@@ -1,0 +1,227 @@
+// Every case of jax_table.txt: gradients, tangents, Jacobians and batched values that JAX computed
+// in f64, to 1e-10 of the greatest element.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "cases.h"
+
+namespace heddle::derivatives {
+namespace {
+
+constexpr double kTolerance = 1e-10;  // of the greatest element, and absolute
+constexpr const char* kTable = "tests/derivatives/jax_table.txt";
+
+// Cases that are not equal, and why: they are skipped, and counted. One that is equal after all must
+// leave the list.
+const std::map<std::string, std::string>& waiting() {
+  static const std::string kLapack = "the LAPACK call has no derivative";
+  static const std::string kBranches =
+      "the formula is differentiated, and a branch of it that is not taken, or a bound of it, "
+      "shows";
+  static const std::string kWhile = "the formula has a while, and no reverse derivative";
+  static const std::string kScatter = "a scatter that multiplies or takes the greater has none";
+  static const std::map<std::string, std::string> kWaiting = {
+      {"complex_det", kLapack},
+      {"complex_solve", kLapack},
+      {"det", kLapack},
+      {"det_2", kLapack},
+      {"eigh", kLapack},
+      {"eigh_vectors", kLapack},
+      {"eigvals", kLapack},
+      {"expm", kLapack},
+      {"inv", kLapack},
+      {"inv_second", kLapack},
+      {"lstsq", kLapack},
+      {"lu", kLapack},
+      {"matrix_power_-2", kLapack},
+      {"norm_nuclear", kLapack},
+      {"pinv", kLapack},
+      {"qr", kLapack},
+      {"slogdet", kLapack},
+      {"slogdet_negative", kLapack},
+      {"slogdet_second", kLapack},
+      {"solve", kLapack},
+      {"solve_vector", kLapack},
+      {"svd", kLapack},
+      {"svd_vectors", kLapack},
+      {"betaln", kBranches},
+      {"erf_inv", kBranches},
+      {"erfc", kBranches},
+      {"expn_2", kBranches},
+      {"factorial", kBranches},
+      {"gamma", kBranches},
+      {"i0", kBranches},
+      {"i0e", kBranches},
+      {"i1", kBranches},
+      {"i1e_at_0", kBranches},
+      {"lgamma", kBranches},
+      {"log_ndtr", kBranches},
+      {"logaddexp2", kBranches},
+      {"multigammaln", kBranches},
+      {"poch", kBranches},
+      {"betainc_by_x", kWhile},
+      {"hyp1f1_by_x", kWhile},
+      {"igamma_by_a", kWhile},
+      {"igamma_by_x", kWhile},
+      {"igammac_by_x", kWhile},
+      {"at_multiply", kScatter},
+      {"segment_max", kScatter},
+  };
+  return kWaiting;
+}
+
+struct Array {
+  std::string type;  // f64[2,3]
+  std::vector<double> numbers;
+};
+
+struct Row {
+  std::vector<Array> inputs, values;
+};
+
+std::vector<Array> read_arrays(const std::string& text) {
+  std::vector<Array> arrays;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, '|');) {
+    std::istringstream words(part);
+    Array one;
+    words >> one.type;
+    for (std::string word; words >> word;)
+      one.numbers.push_back(std::strtod(word.c_str(), nullptr));
+    arrays.push_back(std::move(one));
+  }
+  return arrays;
+}
+
+std::map<std::string, Row> read_table() {
+  std::map<std::string, Row> rows;
+  std::ifstream in(kTable);
+  EXPECT_TRUE(in) << "cannot read " << kTable << "; run from the project's root";
+  std::string name, inputs, values;
+  while (std::getline(in, name, ';') && std::getline(in, inputs, ';') && std::getline(in, values))
+    rows[name] = {read_arrays(inputs), read_arrays(values)};
+  return rows;
+}
+
+const Row& row_of(const std::string& name) {
+  static const std::map<std::string, Row> kRows = read_table();
+  return kRows.at(name);
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> all;
+  for (auto make : {element_cases, array_cases, matrix_cases}) {
+    for (Case& one : make()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::vector<int64_t> sizes_of(const std::string& type) {
+  std::vector<int64_t> sizes;
+  const size_t open = type.find('[');
+  std::istringstream parts(type.substr(open + 1, type.size() - open - 2));
+  for (std::string n; std::getline(parts, n, ',');) sizes.push_back(std::stoll(n));
+  return sizes;
+}
+
+Tensor tensor_of(const Array& from) {
+  const std::string dtype = from.type.substr(0, from.type.find('['));
+  const std::vector<int64_t> sizes = sizes_of(from.type);
+  if (dtype == "f64") return array(from.numbers, sizes);
+  if (dtype == "s32")
+    return array(std::vector<int32_t>(from.numbers.begin(), from.numbers.end()), sizes);
+  std::vector<std::complex<double>> parts;
+  for (size_t i = 0; i < from.numbers.size(); i += 2)
+    parts.emplace_back(from.numbers[i], from.numbers[i + 1]);
+  return array(parts, sizes);
+}
+
+std::vector<double> numbers_of(const Tensor& x) {
+  if (x.dtype() != c128) return x.astype(f64).to_vector<double>();
+  std::vector<double> out;
+  for (const std::complex<double>& z : x.to_vector<std::complex<double>>()) {
+    out.push_back(z.real());
+    out.push_back(z.imag());
+  }
+  return out;
+}
+
+bool is_near(double got, double expected, double size) {
+  if (std::isnan(expected) || std::isinf(expected))
+    return std::isnan(expected) ? std::isnan(got) : got == expected;
+  return std::abs(got - expected) <= kTolerance * (1 + size);
+}
+
+// Where value `number` differs, and by what; empty where it does not.
+std::string difference(const Tensor& got, const Array& expected, size_t number) {
+  const std::string what = base::cat("value ", number);
+  if (base::cat(got.shape()) != expected.type)
+    return base::cat(what, " is ", got.shape(), " and not ", expected.type, "\n");
+  const std::vector<double> numbers = numbers_of(got);
+  double size = 0;
+  for (double x : expected.numbers) {
+    if (std::isfinite(x)) size = std::max(size, std::abs(x));
+  }
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (!is_near(numbers[i], expected.numbers[i], size))
+      return base::cat(what, ", element ", i, " is ", numbers[i], " and not ", expected.numbers[i],
+                       "; the greatest is ", size, "\n");
+  }
+  return "";
+}
+
+std::string difference(const Case& one) {
+  const Row& row = row_of(one.name);
+  Tensors inputs;
+  for (const Array& input : row.inputs) inputs.push_back(tensor_of(input));
+  try {
+    const Tensors values = one.run(inputs);
+    std::string all;
+    if (values.size() != row.values.size())
+      return base::cat(values.size(), " values and not ", row.values.size());
+    for (size_t i = 0; i < values.size(); ++i) all += difference(values[i], row.values[i], i);
+    return all;
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+class JaxTable : public testing::TestWithParam<Case> {};
+
+TEST_P(JaxTable, IsEqual) {
+  const Case& one = GetParam();
+  const std::string different = difference(one);
+  if (waiting().count(one.name)) {
+    EXPECT_NE(different, "") << "it is equal now: take it off the list";
+    GTEST_SKIP() << waiting().at(one.name);
+  }
+  EXPECT_EQ(different, "");
+}
+
+std::string test_name(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.name;
+  for (char& c : name) {
+    if (c == '-') c = 'm';
+    if (c == '.') c = 'p';
+  }
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Derivatives, JaxTable, testing::ValuesIn(all_cases()), test_name);
+
+TEST(JaxTable, HasTheSameNamesAsTheCases) {
+  std::set<std::string> in_table, in_code;
+  for (const auto& [name, row] : read_table()) in_table.insert(name);
+  for (const Case& one : all_cases()) EXPECT_TRUE(in_code.insert(one.name).second) << one.name;
+  EXPECT_EQ(in_table, in_code);
+  EXPECT_GE(in_table.size() - waiting().size(), 200u);
+  for (const auto& [name, why] : waiting()) EXPECT_TRUE(in_table.count(name)) << name;
+}
+
+}  // namespace
+}  // namespace heddle::derivatives
