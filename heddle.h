@@ -5,6 +5,7 @@
 #include "heddle/base/counters.h"
 #include "heddle/compile/compile.h"
 #include "heddle/cpu/backend.h"
+#include "heddle/grad/checkpoint.h"
 #include "heddle/grad/custom.h"
 #include "heddle/grad/grad.h"
 #include "heddle/grad/implicit.h"

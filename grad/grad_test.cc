@@ -7,6 +7,7 @@
 #include <map>
 
 #include "heddle/base/counters.h"
+#include "heddle/grad/checkpoint.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"

@@ -3,7 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heddle/heddle.h"
+#include "heddle/grad/jacobian.h"
+#include "heddle/linalg/solving.h"
+#include "heddle/placeholder/placeholder.h"
+#include "heddle/scan/loops.h"
+#include "heddle/trace/aliases.h"
+#include "heddle/trace/contractions.h"
+#include "heddle/trace/formulas.h"
+#include "heddle/trace/indexing.h"
+#include "heddle/trace/matrices.h"
+#include "heddle/trace/program.h"
 
 namespace heddle {
 namespace {

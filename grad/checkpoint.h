@@ -1,0 +1,109 @@
+// checkpoint: derivatives that keep less and compute more.
+//
+//   const auto layer = checkpoint(block, {.policy = checkpoint_policies::dots_saveable()});
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "heddle/grad/grad.h"
+
+namespace heddle {
+
+// What checkpoint() keeps for the way back, beside the arguments. Values inside of a loop in the
+// function are not kept: give the loop's body to checkpoint() instead.
+class CheckpointPolicy {
+ public:
+  CheckpointPolicy() = default;  // nothing_saveable()
+  explicit CheckpointPolicy(std::string text) : text_(std::move(text)) {}
+  // As transform/derivatives.h has it; "" where all is kept.
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_ = "nothing";
+};
+
+// Names are those of jax.checkpoint_policies.
+namespace checkpoint_policies {
+
+inline CheckpointPolicy nothing_saveable() { return {}; }
+// As without checkpoint().
+inline CheckpointPolicy everything_saveable() { return CheckpointPolicy(""); }
+// The results of dots and convolutions.
+inline CheckpointPolicy dots_saveable() { return CheckpointPolicy("dots"); }
+// The results of dots without batch dimensions: of weights with activations, not of attention.
+inline CheckpointPolicy dots_with_no_batch_dims_saveable() {
+  return CheckpointPolicy("dots_without_batch");
+}
+// What checkpoint_name() gave one of these names; or any name but these.
+inline CheckpointPolicy save_only_these_names(const std::vector<std::string>& names,
+                                              SourceLocation at = SourceLocation::here()) {
+  return CheckpointPolicy(grad_internal::names_policy("names", names, at));
+}
+inline CheckpointPolicy save_any_names_but_these(const std::vector<std::string>& names,
+                                                 SourceLocation at = SourceLocation::here()) {
+  return CheckpointPolicy(grad_internal::names_policy("but", names, at));
+}
+
+}  // namespace checkpoint_policies
+
+struct CheckpointOptions {
+  CheckpointPolicy policy = {};
+};
+
+namespace grad_internal {
+
+// What checkpoint() returns.
+template <class Fn>
+class Checkpoint {
+ public:
+  Checkpoint(Fn fn, CheckpointPolicy policy, SourceLocation at)
+      : fn_(std::move(fn)), policy_(std::move(policy)), at_(at) {}
+
+  template <class... Args>
+  auto operator()(const Args&... args) const {
+    if constexpr (!is_differentiable<Fn, Args...>()) {
+      return Tensor();
+    } else {
+      trace_internal::require_function("checkpoint", "function", fn_, at_);
+      if (policy_.text().empty()) return ResultOf<Fn, Args...>(fn_(args...));
+      Point point = point_at(args...);
+      by_all(point, "checkpoint", at_);
+      const auto run = flat<Fn, Args...>(fn_, point.specs);
+      const Derived out =
+          checkpointed(flat_function("checkpoint", fn_, run, at_, args...), point, policy_.text());
+      return tree_from<ResultOf<Fn, Args...>>(out.spec, out.results);
+    }
+  }
+
+ private:
+  Fn fn_;
+  CheckpointPolicy policy_;
+  SourceLocation at_;
+};
+
+}  // namespace grad_internal
+
+// A function that gives what `fn` gives, of which the way back keeps the arguments alone, and what
+// fn captures: the rest is computed again. Of a scan with such a step only carries are stacked.
+//
+// fn      is kept by value; takes and returns trees
+// policy  what is kept beside, {.policy = checkpoint_policies::dots_saveable()}
+// cost    fn once more on the way back; nothing where no derivative is taken
+template <class Fn>
+auto checkpoint(Fn fn, const CheckpointOptions& options = {},
+                SourceLocation at = SourceLocation::here()) {
+  return grad_internal::Checkpoint<Fn>(std::move(fn), options.policy, at);
+}
+
+// The same tree, whose leaves have a name for the policies of checkpoint().
+template <class T>
+T checkpoint_name(const T& tree, std::string_view name,
+                  SourceLocation at = SourceLocation::here()) {
+  return tree_map([&](const Tensor& leaf) { return grad_internal::named(leaf, name, at); }, tree,
+                  at);
+}
+
+}  // namespace heddle
