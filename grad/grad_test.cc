@@ -7,7 +7,7 @@
 #include <map>
 
 #include "heddle/base/counters.h"
-#include "heddle/grad/checkpoint.h"
+#include "heddle/grad/internal/testing.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
@@ -25,37 +25,14 @@
 namespace heddle {
 namespace {
 
+using namespace grad_internal;  // NOLINT: testing.h
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
 
 Tensor numbers(std::vector<double> values) { return array(values); }
-std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
 double value(const Tensor& x) { return x.item<double>(); }
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-struct Cell {
-  Tensor w;
-  Tensor b;
-  static constexpr auto kFields = fields(field("w", &Cell::w), field("b", &Cell::b));
-};
-
-// Numbers in -1 .. 1 without order.
-Tensor some(std::vector<int64_t> sizes, double seed = 0) {
-  int64_t count = 1;
-  for (int64_t n : sizes) count *= n;
-  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
-}
 
 TEST(Grad, OfASquareIsTwice) {
   auto f = [](Tensor x) { return sum(x * x); };
@@ -371,97 +348,6 @@ TEST(Residuals, TheSecondCallTransformsAndCompilesNothing) {
   EXPECT_EQ(done.lowerings, 0);
   EXPECT_EQ(done.compiles, 0);
   EXPECT_EQ(done.uploads, 0);
-}
-
-TEST(Checkpoint, GivesTheSameGradient) {
-  auto step = [](const Cell& cell, Tensor h, Tensor x) {
-    return tanh(matmul(concat({x, h}, -1), cell.w) + cell.b);
-  };
-  auto loss = [](auto step) {
-    return [=](const Cell& cell, Tensor h0, Tensor xs) {
-      auto one = [&](Tensor h, Tensor x) { return std::pair(step(cell, h, x), None{}); };
-      return mean(square(scan(one, h0, xs).first));
-    };
-  };
-  const Cell cell{some({5, 3}), some({3})};
-  const Tensor h0 = some({2, 3}, 1), xs = some({4, 2, 2}, 2);
-  const Cell plain = grad(loss(step))(cell, h0, xs);
-  const Cell kept = grad(loss(checkpoint(step)))(cell, h0, xs);
-  EXPECT_THAT(values(kept.w), Pointwise(DoubleNear(1e-15), values(plain.w)));
-  check_grads(loss(checkpoint(step)), std::tuple(cell, h0, xs));
-}
-
-TEST(Checkpoint, StacksTheCarryAlone) {
-  auto step = checkpoint(
-      [](Tensor w, Tensor h, Tensor x) { return sin(exp(tanh(matmul(w, h)) * x)) * cos(h); });
-  auto f = [&](Tensor w, Tensor h, Tensor xs) {
-    auto one = [&](Tensor h, Tensor x) { return std::pair(step(w, h, x), None{}); };
-    return sum(scan(one, h, xs).first);
-  };
-  auto p = trace(grad(f), some({4, 4}), some({4}), some({9, 4}));
-  EXPECT_THAT(p.hlo_text(), HasSubstr("= (f64[9,4]{1,0}, f64[4]{0}, f64[4,4]{1,0}) scan("));
-}
-
-size_t count_of(const std::string& text, std::string_view part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
-TEST(Checkpoint, PoliciesSayWhatIsKept) {
-  using namespace checkpoint_policies;  // NOLINT: the names under test
-  const Tensor w1 = some({4, 4}), w2 = some({4, 4}, 1), x = some({4}, 2);
-  const auto net = [&](Tensor x) {
-    const Tensor h = checkpoint_name(sin(matmul(w1, x)), "hidden");
-    return sum(sin(checkpoint_name(matmul(w2, cos(h)), "out")));
-  };
-  struct Ops {
-    size_t dots, sines;
-  };
-  const std::vector<double> want = values(grad(net)(x));
-  const auto ops = [&](const CheckpointPolicy& policy) {
-    const auto kept = checkpoint(net, {.policy = policy});
-    EXPECT_THAT(values(grad(kept)(x)), Pointwise(DoubleNear(1e-15), want));
-    check_grads(kept, std::tuple(x));
-    const std::string text = trace(value_and_grad(kept), x).hlo_text();
-    return Ops{count_of(text, " dot("), count_of(text, " sine(")};
-  };
-  // Two dots and two more on the way back. sin(h) is the derivative of cos(h).
-  EXPECT_EQ(ops(everything_saveable()).dots, 4U);
-  EXPECT_EQ(ops(nothing_saveable()).dots, 6U);
-  EXPECT_EQ(ops(dots_saveable()).dots, 4U);
-  EXPECT_EQ(ops(dots_with_no_batch_dims_saveable()).dots, 4U);
-  EXPECT_EQ(ops(nothing_saveable()).sines, ops(dots_saveable()).sines);
-  EXPECT_EQ(ops(save_only_these_names({"hidden"})).dots, 6U - 0U);
-  EXPECT_EQ(ops(save_only_these_names({"out"})).dots, 5U);
-  EXPECT_EQ(ops(save_any_names_but_these({"hidden"})).dots, 5U);
-  EXPECT_EQ(ops(save_only_these_names({"hidden", "out"})).dots, 5U);
-}
-
-TEST(Checkpoint, PoliciesHoldInStepsAndLanes) {
-  const Tensor w = some({4, 4});
-  const auto step = checkpoint(
-      [](Tensor w, Tensor h, Tensor x) { return sin(exp(tanh(matmul(w, h)) * x)) * cos(h); },
-      {.policy = checkpoint_policies::dots_saveable()});
-  const auto f = [&](Tensor w, Tensor h, Tensor xs) {
-    const auto one = [&](Tensor h, Tensor x) { return std::pair(step(w, h, x), None{}); };
-    return sum(scan(one, h, xs).first);
-  };
-  const Tensor h = some({4}), xs = some({9, 4});
-  check_grads(f, std::tuple(w, h, xs));
-  // The carries and the products.
-  EXPECT_THAT(trace(grad(f), w, h, xs).hlo_text(),
-              HasSubstr("= (f64[9,4]{1,0}, f64[9,4]{1,0}, f64[4]{0}, f64[4,4]{1,0}) scan("));
-  const auto named = checkpoint([](Tensor x) { return sum(sin(checkpoint_name(exp(x), "e"))); },
-                                {.policy = checkpoint_policies::save_only_these_names({"e"})});
-  const std::string text = trace(vmap(grad(named)), xs).hlo_text();
-  EXPECT_EQ(count_of(text, " exponential("), 1U);
-}
-
-TEST(Checkpoint, RefusesNamesThatAreNone) {
-  EXPECT_THAT(
-      error_of([] { return checkpoint_name(some({3}), "a,b"); }),
-      HasSubstr("checkpoint_name: the name is \"a,b\"; it must have letters, and no comma"));
 }
 
 // Errors

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "heddle/base/counters.h"
+#include "heddle/grad/internal/testing.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
@@ -23,30 +24,12 @@
 namespace heddle {
 namespace {
 
+using namespace grad_internal;  // NOLINT: testing.h
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pointwise;
-
-std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-// Numbers in -1 .. 1 without order.
-Tensor some(std::vector<int64_t> sizes, double seed = 0) {
-  int64_t count = 1;
-  for (int64_t n : sizes) count *= n;
-  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
-}
 
 // fn of each example along axis 0, one after another.
 template <class Fn, class... Args>
@@ -61,12 +44,6 @@ void expect_same(const Tensor& have, const Tensor& want) {
   EXPECT_THAT(values(have), Pointwise(DoubleNear(1e-12), values(want)));
 }
 
-struct Layer {
-  Tensor w;
-  Tensor b;
-  static constexpr auto kFields = fields(field("w", &Layer::w), field("b", &Layer::b));
-};
-
 TEST(Vmap, DoesEachExample) {
   auto f = [](Tensor a, Tensor b) { return sum(a * b) + max(a); };
   const Tensor a = some({4, 3}), b = some({4, 3}, 1);
@@ -74,8 +51,8 @@ TEST(Vmap, DoesEachExample) {
 }
 
 TEST(Vmap, SharesWhatHasNoAxis) {
-  auto f = [](const Layer& l, Tensor x) { return tanh(matmul(x, l.w) + l.b); };
-  const Layer layer{some({3, 2}), some({2})};
+  auto f = [](const Cell& l, Tensor x) { return tanh(matmul(x, l.w) + l.b); };
+  const Cell layer{some({3, 2}), some({2})};
   const Tensor x = some({5, 3});
   expect_same(vmap(f, {.in_axes = {kNoAxis, 0}})(layer, x), f(layer, x));
 }
@@ -356,8 +333,8 @@ TEST(Vmap, NamesWhatHasNoSuchAxis) {
   EXPECT_THAT(
       error_of([&] { (void)vmap(f, {.out_axes = kNoAxis})(some({3}), some({3})); }),
       HasSubstr("vmap: result is f64[] for each example; it must have an axis in out_axes"));
-  const Layer layer{some({3, 2}), some({2})};
-  EXPECT_THAT(error_of([&] { (void)vmap([](const Layer& l) { return l.w; })(layer); }),
+  const Cell layer{some({3, 2}), some({2})};
+  EXPECT_THAT(error_of([&] { (void)vmap([](const Cell& l) { return l.w; })(layer); }),
               HasSubstr("vmap: arg0.b is f64[2] with 2 examples along axis 0; it must have 3"));
 }
 

@@ -82,8 +82,8 @@ std::string_view derivative_name(const Instruction& instruction);
 
 // Every op has one: a rule, or the reason for having none.
 Derivative derivative_of(Opcode opcode);
-// The same, but for what has rules though its opcode has none: an all-reduce over the lanes of a
-// vmap, LAPACK's calls, calls whose derivative has a name.
+// The same, but for what has rules though its opcode has none: LAPACK's calls, shardings, calls
+// whose derivative has a name.
 Derivative derivative_of(const Instruction& instruction);
 
 // Whether values of the type have tangents: floats and complex numbers.

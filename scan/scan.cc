@@ -87,6 +87,8 @@ class Resolver {
       fail("checkpoint is ", is_every ? "every(" : "recursive(", options_.checkpoint->number(),
            "); its number must be 1 or more");
     }
+    if (options_.checkpoint && options_.parallel_backward)
+      fail("has both checkpoint and parallel_backward, which keeps all; must have one of them");
     if (xs_.leaves.empty() && !options_.length)
       fail("has neither xs nor length; set options.length");
   }
@@ -223,6 +225,7 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
     attributes.emplace_back(transform::kBlockLengths,
                             block_lengths(*options.checkpoint, setting.length));
   }
+  if (options.parallel_backward) attributes.emplace_back(transform::kParallelBackward, "true");
   std::vector<Tensor> all =
       emit_many({.opcode = Opcode::kScan,
                  .operands = std::move(operands),

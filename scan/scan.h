@@ -71,6 +71,9 @@ struct ScanOptions {
   base::Int unroll = 1;        // steps per trip of the loop; kUnrollAll: no loop at all
   Axes axis = 0;               // of xs; ys are stacked along axis 0
   std::optional<Checkpoint> checkpoint = {};  // of its reverse derivative; unset: all is kept
+  // Its reverse derivative takes all steps at once: in log2(length) rounds, by products of the
+  // Jacobians: n^3 operations a step for carries of n numbers, at most 64. With .checkpoint: not.
+  base::Flag parallel_backward = false;
 };
 
 namespace scan_internal {

@@ -36,6 +36,8 @@ inline constexpr std::string_view kNameAttribute = "heddle.name";
 // The frontend attribute of a scan of which reverse mode keeps the carries where blocks of steps
 // begin: "100,10" has blocks of 100 steps, and while one is computed again blocks of 10 in it.
 inline constexpr std::string_view kBlockLengths = "heddle.checkpoint_every";
+// The frontend attribute of a scan whose reverse derivative takes all steps at once.
+inline constexpr std::string_view kParallelBackward = "heddle.parallel_backward";
 
 // (parameters.., tangents of those in `of`) -> (results.., a tangent of each result). Tangents of
 // results that have none are zeros.

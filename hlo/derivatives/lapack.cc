@@ -224,25 +224,40 @@ StatusOr<Values> eig_jvp(const JvpArgs& d) {
   return out;
 }
 
+// Of a routine's call; that it is right in itself was checked.
+StatusOr<Values> potrf_jvp(const JvpArgs& d) {
+  if (letter(d.of, "uplo") == 'L') return Values{cholesky_jvp(d.y[0], d.dx[0]), Value()};
+  return Values{adjoint(cholesky_jvp(adjoint(d.y[0]), adjoint(d.dx[0]))), Value()};
+}
+StatusOr<Values> getrf_jvp(const JvpArgs& d) {
+  return Values{lu_jvp(d.y[0], d.y[1], d.dx[0]), Value(), Value()};
+}
+
+struct Routine {
+  std::string_view name;
+  JvpFn jvp;
+};
+constexpr Routine kRoutines[] = {
+    {"potrf", potrf_jvp}, {"getrf", getrf_jvp}, {"syevd", eigh_jvp}, {"heevd", eigh_jvp},
+    {"gesdd", svd_jvp},   {"gesvd", svd_jvp},   {"geev", eig_jvp},
+};
+
+JvpFn routine_jvp(std::string_view name) {
+  const auto* found = std::ranges::find(kRoutines, name, &Routine::name);
+  return found == std::end(kRoutines) ? nullptr : found->jvp;
+}
+
 }  // namespace
 
+bool has_jvp_of_lapack(std::string_view routine) { return routine_jvp(routine) != nullptr; }
+
 StatusOr<Values> jvp_lapack(const JvpArgs& d) {
-  const auto name = lapack_name(d.attrs<CustomCallAttrs>().custom_call_target);
-  if (!name) return base::unimplemented("what it computes is not known");
   std::vector<Shape> shapes;
   std::vector<const Shape*> places;
   for (const Value& each : d.x) shapes.push_back(each.shape());
   for (const Shape& each : shapes) places.push_back(&each);
   HEDDLE_RETURN_IF_ERROR(check_lapack_call(d.of, places));
-  if (name->routine == "potrf") {
-    if (letter(d.of, "uplo") == 'L') return Values{cholesky_jvp(d.y[0], d.dx[0]), Value()};
-    return Values{adjoint(cholesky_jvp(adjoint(d.y[0]), adjoint(d.dx[0]))), Value()};
-  }
-  if (name->routine == "getrf") return Values{lu_jvp(d.y[0], d.y[1], d.dx[0]), Value(), Value()};
-  if (name->routine == "syevd" || name->routine == "heevd") return eigh_jvp(d);
-  if (name->routine == "gesdd" || name->routine == "gesvd") return svd_jvp(d);
-  if (name->routine == "geev") return eig_jvp(d);
-  return base::unimplemented("the derivative of LAPACK's ", name->routine, " is not known");
+  return routine_jvp(lapack_name(d.attrs<CustomCallAttrs>().custom_call_target)->routine)(d);
 }
 
 // By name

@@ -1,6 +1,5 @@
 // Which rule each op has. A switch without a default: an op that is left out is a warning that CI
 // makes an error.
-#include "heddle/hlo/batching.h"
 #include "heddle/hlo/derivatives/internal/rules.h"
 #include "heddle/hlo/lapack.h"
 
@@ -12,9 +11,6 @@ constexpr No kNotLinear{"it is not linear"};
 Derivative steps() { return {jvp_of_zero, kNotLinear}; }
 Derivative no(const char* why) { return {No{why}, No{why}}; }
 Derivative region() { return no("it runs computations; transform/derivatives has its rules"); }
-Derivative between_devices() {
-  return no("derivatives across devices are still to come; take them of what one device computes");
-}
 
 }  // namespace
 
@@ -152,20 +148,21 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kCustomCall: return no("what it computes is not known");
 
     case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllReduceDone:
     case Opcode::kReduceScatter:
     case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllGatherDone:
-    case Opcode::kAllToAll:
+    case Opcode::kAllToAll: return {jvp_together, transpose_together};
+    case Opcode::kCollectivePermute: return {jvp_together, transpose_permute};
     case Opcode::kRaggedAllToAll:
     case Opcode::kCollectiveBroadcast:
     case Opcode::kCollectiveReduce:
-    case Opcode::kCollectivePermute:
+      return no("it has no derivative yet; use psum, all_gather, all_to_all or permute");
+    case Opcode::kAllReduceStart:
+    case Opcode::kAllReduceDone:
+    case Opcode::kAllGatherStart:
+    case Opcode::kAllGatherDone:
     case Opcode::kCollectivePermuteStart:
     case Opcode::kCollectivePermuteDone:
-    case Opcode::kDomain: return between_devices();
+    case Opcode::kDomain:
     case Opcode::kSend:
     case Opcode::kSendDone:
     case Opcode::kRecv:
@@ -182,12 +179,25 @@ Derivative derivative_of(Opcode opcode) {
   return no("it is not an op");
 }
 
+namespace {
+
+Derivative of_custom_call(std::string_view target) {
+  if (const auto lapack = lapack_name(target)) {
+    if (has_jvp_of_lapack(lapack->routine)) return {jvp_lapack, kNotLinear};
+    return no("the derivative of this routine of LAPACK is not known");
+  }
+  if (target == "Sharding") return {jvp_together, transpose_together};
+  if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape")
+    return no("it is where a shard_map begins or ends; take the derivative inside of the "
+              "shard_map, and psum() it there");
+  return derivative_of(Opcode::kCustomCall);
+}
+
+}  // namespace
+
 Derivative derivative_of(const Instruction& instruction) {
-  if (instruction.opcode == Opcode::kAllReduce && !together_along(instruction).empty())
-    return {jvp_sum_of_lanes, transpose_sum_of_lanes};
-  if (instruction.opcode == Opcode::kCustomCall &&
-      lapack_name(instruction.attrs.get<CustomCallAttrs>().custom_call_target))
-    return {jvp_lapack, kNotLinear};
+  if (instruction.opcode == Opcode::kCustomCall)
+    return of_custom_call(instruction.attrs.get<CustomCallAttrs>().custom_call_target);
   if (instruction.opcode == Opcode::kCall && !derivative_name(instruction).empty())
     return {jvp_by_name, kNotLinear};
   return derivative_of(instruction.opcode);

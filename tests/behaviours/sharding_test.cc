@@ -84,6 +84,80 @@ TEST(TorchXlaSpmd, N36_LayersCutAlongBothAxesOfAMesh) {
   EXPECT_EQ(y.to_literal(), run(array(weights.to_literal()), array(x.to_literal())).to_literal());
 }
 
+// And the other half.
+TEST(TorchXlaSpmd, N36_GradientsOfLayersCutAlongBothAxesOfAMesh) {
+  const Sharding cut(square(), {None{}, "data", "model"}), rows(square(), {"data"});
+  const Tensor weights = ramp({3, 4, 4}, cut), x = ramp({2, 4}, rows);
+  const auto loss = [&](const Tensor& w, const Tensor& h0) {
+    const auto layer = [](Tensor layer, Tensor h) { return tanh(matmul(h, layer) * 0.2); };
+    return sum(square(with_sharding(scan_layers(layer, w, h0), rows)));
+  };
+  const auto plain = [&](const Tensor& w, const Tensor& h0) {
+    const auto layer = [](Tensor layer, Tensor h) { return tanh(matmul(h, layer) * 0.2); };
+    return sum(square(scan_layers(layer, w, h0)));
+  };
+  const Tensor got = trace(grad(loss), weights, x).call<Tensor>(weights, x);
+  const DefaultDevice one(*runtime::find_device("interpreter").value());
+  const Tensor want = grad(plain)(array(weights.to_literal()), array(x.to_literal()));
+  EXPECT_THAT(got.to_vector<float>(),
+              ::testing::Pointwise(::testing::FloatNear(1e-5F), want.to_vector<float>()));
+}
+
+// <u, C x> = <transpose of C u, x>, summed over all devices.
+TEST(JaxSpmd, CollectivesHaveTheirTransposes) {
+  using Fn = std::function<Tensor(const Tensor&)>;
+  const MeshAxes both = {"data", "model"};
+  const std::pair<const char*, Fn> all[] = {
+      {"psum", [](const Tensor& x) { return psum(x, "data"); }},
+      {"psum of both", [&](const Tensor& x) { return psum(x, both); }},
+      {"pmean", [](const Tensor& x) { return pmean(x, "model"); }},
+      {"all_gather", [](const Tensor& x) { return all_gather(x, "data", {.axis = 1}); }},
+      {"tiled all_gather", [](const Tensor& x) { return all_gather(x, "data", {.tiled = true}); }},
+      {"reduce_scatter",
+       [](const Tensor& x) { return reduce_scatter(x, "model", {.tiled = true}); }},
+      {"all_to_all", [](const Tensor& x) { return all_to_all(x, "data", 0, 1); }},
+      {"all_to_all, same axis", [](const Tensor& x) { return all_to_all(x, "data", 0, 0); }},
+      {"permute",
+       [&](const Tensor& x) {
+         return permute(x, both, {{0, 1}, {1, 2}, {3, 0}});
+       }},
+      {"permute to several",
+       [&](const Tensor& x) {
+         return permute(x, both, {{0, 1}, {0, 2}, {1, 3}});
+       }},
+  };
+  const Tensor x = ramp({8, 4}, Sharding(square(), {"data", "model"}));
+  for (const auto& [name, fn] : all) {
+    const auto gap = [&](const Tensor& part) {
+      const Tensor y = fn(part);
+      const Tensor u = (iota(s32, y.shape().dimensions(), 0) * 3 + axis_index(both) * 5) % 7;
+      const Tensor ct = u.astype(f32) - 3.0;
+      const Tensor back = linear_transpose(fn, part)(ct);
+      return psum(sum(ct * y) - sum(back * part), both);
+    };
+    const Tensor got = shard_map(gap, square(), {{"data", "model"}}, {{}})(x);
+    EXPECT_EQ(got.item<float>(), 0) << name;
+  }
+}
+
+TEST(JaxSpmd, GradientsInsideOfAShardMap) {
+  const Tensor x = ramp({4}, Sharding(square(), {"data"}));
+  const auto step = [](Tensor x) {
+    return grad([](Tensor x) { return sum(square(psum(x, "data"))); })(x);
+  };
+  // All devices' losses are added: along "data" there are two.
+  const std::vector<float> v = x.to_vector<float>();
+  const float a = 4 * (v[0] + v[2]), b = 4 * (v[1] + v[3]);
+  EXPECT_THAT(shard_map(step, square(), {{"data"}}, {{"data"}})(x).to_vector<float>(),
+              ::testing::ElementsAre(a, b, a, b));
+  const auto outside = [&](Tensor x) {
+    return sum(shard_map([](Tensor x) { return x * x; }, square(), {{"data"}}, {{"data"}})(x));
+  };
+  EXPECT_THAT(error_of([&] { return grad(outside)(x); }),
+              HasSubstr("it is where a shard_map begins or ends; take the derivative inside of "
+                        "the shard_map, and psum() it there"));
+}
+
 // pmap's error of too many shards.
 TEST(JaxSpmd, N031_ShardsInALoopThatDoNotDivide) {
   const auto body = [](Tensor, Tensor v) {

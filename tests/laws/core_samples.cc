@@ -26,6 +26,12 @@ constexpr Unrecorded kUnrecorded[] = {
     {"device_put", "moves a buffer"},
     {"sharding_of", "says how a buffer lies"},
     {"check_grads", "runs what it checks"},
+    {"nothing_saveable", "says what a derivative keeps"},
+    {"everything_saveable", "says what a derivative keeps"},
+    {"dots_saveable", "says what a derivative keeps"},
+    {"dots_with_no_batch_dims_saveable", "says what a derivative keeps"},
+    {"save_only_these_names", "says what a derivative keeps"},
+    {"save_any_names_but_these", "says what a derivative keeps"},
     {"every", "says what a derivative keeps"},
     {"recursive", "says what a derivative keeps"},
     {"sqrt_steps", "says what a derivative keeps"},
@@ -426,6 +432,25 @@ std::vector<FunctionSample> derivatives() {
          auto forward = [](Tensor x) { return std::pair(x * x, x); };
          auto backward = [](Tensor x, Tensor ct) { return x * ct; };
          return Tensors{custom_vjp(itself, forward, backward)(i.x)};
+       }},
+      {"checkpoint_name", [](In i) { return Tensors{checkpoint_name(i.x, "x")}; }},
+      {"linear_transpose",
+       [](In i) {
+         auto twice = [](Tensor x) { return x + x; };
+         return Tensors{linear_transpose(twice, i.x)(i.y)};
+       }},
+      {"custom_linear_solve",
+       [](In i) {
+         auto twice = [](Tensor x) { return x + x; };
+         auto solve = [](auto, Tensor b) { return b / 2.0; };
+         return Tensors{custom_linear_solve(twice, i.x, solve, {.symmetric = true})};
+       }},
+      {"custom_root",
+       [](In i) {
+         auto f = [&](Tensor x) { return x + x - i.y; };
+         auto solve = [&](auto, Tensor) { return i.y / 2.0; };
+         auto tangent_solve = [](auto, Tensor y) { return y / 2.0; };
+         return Tensors{custom_root(f, i.x, solve, tangent_solve)};
        }},
       {"stop_gradient", [](In i) { return Tensors{stop_gradient(i.x)}; }},
       {"jacrev", [itself](In i) { return Tensors{jacrev(itself)(i.v)}; }},

@@ -16,6 +16,7 @@
 #include "heddle/tests/laws/public_functions.h"
 #include "heddle/tests/laws/samples.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/transform/custom_derivative.h"
 
 namespace heddle::laws {
 namespace {
@@ -62,22 +63,40 @@ std::string type_words(const std::set<DType>& types) {
 
 // ----- functions: what tracing a call of one shows
 
+bool is_plumbing(Opcode op) {
+  return op == Opcode::kParameter || op == Opcode::kTuple || op == Opcode::kGetTupleElement;
+}
+
+// Of what runs computations the rules stand where modules are rewritten.
+bool is_region(Opcode op) {
+  return op == Opcode::kScan || op == Opcode::kConditional || op == Opcode::kWhile ||
+         op == Opcode::kCall;
+}
+
 struct Recorded {
   std::vector<Opcode> opcodes;  // in order of first use, of loops' bodies too
+  std::string no_derivative;    // why the first instruction without one has none
   bool of_floats = false;       // uses a parameter of floats or complex numbers
   bool of_operands = false;     // uses a parameter
   bool gives_floats = false;
 };
 
 // Computations of whole arrays below `id`, and not those that an op calls for each element.
-void collect(const hlo::Module& module, hlo::ComputationId id, Recorded& out) {
+// What is in a call whose derivative has a name needs none of its own.
+void collect(const hlo::Module& module, hlo::ComputationId id, Recorded& out,
+             bool is_named = false) {
   for (const hlo::Instruction& i : module.computations[id.value].instructions) {
     if (std::ranges::find(out.opcodes, i.opcode) == out.opcodes.end())
       out.opcodes.push_back(i.opcode);
+    const hlo::Slot<hlo::JvpFn> slot = hlo::derivative_of(i).jvp;
+    const bool is_known = slot || is_named || transform::has_own_derivative(i) ||
+                          is_region(i.opcode) || is_plumbing(i.opcode);
+    if (!is_known && out.no_derivative.empty()) out.no_derivative = slot.reason();
     bool per_element = i.opcode != Opcode::kWhile && i.opcode != Opcode::kConditional &&
                        i.opcode != Opcode::kCall && i.opcode != Opcode::kScan;
     if (per_element) continue;
-    for (hlo::ComputationId called : i.called) collect(module, called, out);
+    for (hlo::ComputationId called : i.called)
+      collect(module, called, out, is_named || !hlo::derivative_name(i).empty());
   }
 }
 
@@ -131,9 +150,6 @@ Facts facts_of(const FunctionSample& sample) {
   return facts;
 }
 
-bool is_plumbing(Opcode op) {
-  return op == Opcode::kParameter || op == Opcode::kTuple || op == Opcode::kGetTupleElement;
-}
 bool is_filling(Opcode op) {
   return op == Opcode::kConstant || op == Opcode::kBroadcast || op == Opcode::kReshape;
 }
@@ -158,12 +174,6 @@ std::string lowering_words(const Recorded& recorded) {
   return base::cat(out, out.empty() ? "" : ", ", base::join(elementwise, ", "));
 }
 
-// Of what runs computations the rules stand where modules are rewritten.
-bool is_region(Opcode op) {
-  return op == Opcode::kScan || op == Opcode::kConditional || op == Opcode::kWhile ||
-         op == Opcode::kCall;
-}
-
 std::string has_derivative(Opcode op) {
   const hlo::Slot<hlo::JvpFn> slot = hlo::derivative_of(op).jvp;
   if (slot || is_region(op) || is_plumbing(op)) return "yes";
@@ -180,13 +190,8 @@ std::string has_batched_form(Opcode op) {
 std::string derivative_words(const Facts& facts) {
   if (!facts.of_operands) return "none: no operand";
   if (!facts.floats_to_floats) return "none: not of floats to floats";
-  std::string status = "yes";
-  for (Opcode op : facts.usual->opcodes) {
-    if (is_plumbing(op) || op == Opcode::kConstant) continue;
-    std::string of_op = has_derivative(op);
-    if (of_op != "yes") return of_op;
-  }
-  return status;
+  const std::string& why = facts.usual->no_derivative;
+  return why.empty() ? "yes" : base::cat("none: ", why);
 }
 
 std::map<std::string, FunctionSample> samples_by_name() {

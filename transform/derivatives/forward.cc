@@ -44,14 +44,6 @@ Status without_derivative(const Instruction& instruction, std::string_view why) 
                  instruction);
 }
 
-// The frontend attribute of this key; "" where there is none.
-std::string_view attribute(const Instruction& instruction, std::string_view wanted) {
-  for (const auto& [key, value] : instruction.extras->frontend_attributes) {
-    if (key == wanted) return value;
-  }
-  return {};
-}
-
 // Whether a list of names, a,b,c, has this one.
 bool lists(std::string_view names, std::string_view name) {
   while (!names.empty()) {

@@ -214,6 +214,13 @@ Split split(const hlo::Computation& computation, const std::vector<bool>& linear
   return out;
 }
 
+std::string_view attribute(const Instruction& instruction, std::string_view key) {
+  for (const auto& [name, value] : instruction.extras->frontend_attributes) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
 Status at_line(const Status& status, const Instruction& instruction) {
   if (status.ok() || !instruction.at.known()) return status;
   return with_location(status, to_string(instruction.at));

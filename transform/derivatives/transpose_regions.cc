@@ -5,13 +5,17 @@
 //   cxs, ch0 = scan(rs, cys, invariants, ch), is_reverse
 //
 // A tensor that all steps use is a carry that every step hands on, so that its cotangent is summed
-// in the loop. Which cotangents of carries are not zero is found by a fixpoint.
+// in the loop, or after it (split_sums.h). Which cotangents of carries are not zero is found by a
+// fixpoint.
 #include <algorithm>
 #include <map>
 #include <memory>
 
 #include "heddle/hlo/derivative.h"
+#include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/backward.h"
+#include "heddle/transform/derivatives/internal/parallel.h"
+#include "heddle/transform/derivatives/internal/split_sums.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
@@ -138,43 +142,115 @@ class ScanTranspose {
     return more;
   }
 
-  StatusOr<Values> loop() {
-    Values operands;
+  // Cotangents of the carries that have any, before the first step.
+  [[nodiscard]] Values carries_before() const {
+    Values out;
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      const Value& ct = ct_[parts_.outputs + i];
+      if (ch_[i]) out.push_back(ct ? ct : graph_.zeros(carry(i)));
+    }
+    return out;
+  }
+  // Which of those all steps use, and add to.
+  [[nodiscard]] std::vector<bool> sums() const {
+    std::vector<bool> out;
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      if (ch_[i]) out.push_back(linear_[i] && is_handed_on(i));
+    }
+    return out;
+  }
+  // What every step has of its own: known slices, and cotangents of outputs.
+  [[nodiscard]] Values scanned() const {
+    Values out;
     for (const Value& each : inputs_) {
-      if (each) operands.push_back(each);
+      if (each) out.push_back(each);
     }
     for (size_t i = 0; i < parts_.outputs; ++i) {
-      if (ct_[i]) operands.push_back(ct_[i]);
+      if (ct_[i]) out.push_back(ct_[i]);
     }
-    if (operands.empty())
-      operands.push_back(counter_input(graph_, parts_.dimension, parts_.length));
-    const size_t inputs = operands.size();
+    if (out.empty()) out.push_back(counter_input(graph_, parts_.dimension, parts_.length));
+    return out;
+  }
+  [[nodiscard]] Values known_carries() const {
+    Values out;
     for (size_t i = 0; i < parts_.carries; ++i) {
-      if (!linear_[i]) operands.push_back(carries_[i]);
+      if (!linear_[i]) out.push_back(carries_[i]);
     }
-    const size_t known = operands.size() - inputs;
-    for (size_t i = 0; i < parts_.carries; ++i) {
-      if (!ch_[i]) continue;
-      const Value& ct = ct_[parts_.outputs + i];
-      operands.push_back(ct ? ct : graph_.zeros(carry(i)));
-    }
-    auto attrs = scan_.attrs.get<hlo::ScanAttrs>();
-    attrs.num_carries = static_cast<int64_t>(operands.size() - inputs);
-    attrs.is_reverse = !attrs.is_reverse;
-    const Value made = graph_.op(Opcode::kScan, operands, attrs, {step_});
-    if (!scan_.extras->frontend_attributes.empty())
-      graph_.with_frontend_attributes(made, scan_.extras->frontend_attributes);
-    const Values all = flattened(graph_, made);
+    return out;
+  }
+  [[nodiscard]] size_t output_count() const {
+    return static_cast<size_t>(std::ranges::count(cx_, true));
+  }
+
+  // Cotangents of the operands, from those of inputs and of carries that have any.
+  [[nodiscard]] Values of_operands(const Values& inputs, const Values& carries) const {
     Values out(shapes_.size());
     size_t next = 0;
     for (size_t i = 0; i < parts_.inputs; ++i) {
-      if (cx_[i]) out[i] = all[next++];
+      if (cx_[i]) out[i] = inputs[next++];
     }
-    next += known;
+    next = 0;
     for (size_t i = 0; i < parts_.carries; ++i) {
-      if (ch_[i]) out[parts_.inputs + i] = all[next++];
+      if (ch_[i]) out[parts_.inputs + i] = carries[next++];
     }
     return out;
+  }
+
+  // All steps at once, where the scan asks for it.
+  StatusOr<Values> at_once() {
+    const Values inputs = scanned();
+    std::vector<bool> is_cotangent(inputs.size());
+    const auto known = static_cast<size_t>(
+        std::ranges::count_if(inputs_, [](const Value& each) { return bool(each); }));
+    for (size_t i = known; i < inputs.size(); ++i) is_cotangent[i] = true;
+    const StepsAtOnce steps{.step = step_,
+                            .inputs = inputs,
+                            .is_cotangent = is_cotangent,
+                            .outputs = output_count(),
+                            .known = known_carries(),
+                            .carries = carries_before(),
+                            .is_sum = sums(),
+                            .length = parts_.length,
+                            .is_reverse = !parts_.reverse};
+    auto all = all_at_once(backward_.source_, graph_, steps);
+    if (!all.ok()) return at_line(all.status(), scan_);
+    const auto middle = all->begin() + static_cast<std::ptrdiff_t>(steps.outputs);
+    return of_operands({all->begin(), middle}, {middle, all->end()});
+  }
+
+  StatusOr<Values> loop() {
+    if (!attribute(scan_, kParallelBackward).empty() && parts_.length > 0 &&
+        parts_.dimension == 0)
+      return at_once();
+    const Values inputs = scanned(), known = known_carries(), before = carries_before();
+    const SplitSums split = split_sums(
+        backward_.source_.into(),
+        {step_, inputs.size(), output_count(), known.size(), parts_.dimension}, sums());
+    Values operands = inputs;
+    operands.insert(operands.end(), known.begin(), known.end());
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (split.stays[i]) operands.push_back(before[i]);
+    }
+    auto attrs = scan_.attrs.get<hlo::ScanAttrs>();
+    attrs.num_carries = static_cast<int64_t>(operands.size() - inputs.size());
+    attrs.is_reverse = !attrs.is_reverse;
+    const Value made = graph_.op(Opcode::kScan, operands, attrs, {split.id});
+    if (!scan_.extras->frontend_attributes.empty())
+      graph_.with_frontend_attributes(made, scan_.extras->frontend_attributes);
+    const Values all = flattened(graph_, made);
+    const auto value_of = [&](const SplitSums::Operand& each) {
+      return each.is_input ? inputs[each.number] : all[output_count() + each.number];
+    };
+    Values carries;
+    size_t next = output_count() + split.more + known.size();
+    for (size_t i = 0; i < before.size(); ++i) {
+      Value sum = split.stays[i] ? all[next++] : before[i];
+      for (const SplitSums::Product& each : split.products[i])
+        sum = sum + sum_of_products(graph_, each, value_of(each.a), value_of(each.b),
+                                    parts_.dimension);
+      carries.push_back(sum);
+    }
+    return of_operands(all, carries);
   }
 
   Backward& backward_;

@@ -56,11 +56,13 @@ StatusOr<Values> transpose_triangular_solve(const TransposeArgs& t);
 StatusOr<Values> transpose_fft(const TransposeArgs& t);
 
 // lapack.cc
-StatusOr<Values> jvp_lapack(const JvpArgs& d);   // custom calls
+StatusOr<Values> jvp_lapack(const JvpArgs& d);  // custom calls of these routines
+bool has_jvp_of_lapack(std::string_view routine);
 StatusOr<Values> jvp_by_name(const JvpArgs& d);  // of derivative_name()
 
-// together.cc
-StatusOr<Values> jvp_sum_of_lanes(const JvpArgs& d);
-StatusOr<Values> transpose_sum_of_lanes(const TransposeArgs& t);
+// collectives.cc
+StatusOr<Values> jvp_together(const JvpArgs& d);
+StatusOr<Values> transpose_together(const TransposeArgs& t);
+StatusOr<Values> transpose_permute(const TransposeArgs& t);
 
 }  // namespace heddle::hlo

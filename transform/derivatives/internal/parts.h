@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "heddle/hlo/value.h"
@@ -84,6 +85,9 @@ struct Split {
 };
 Split split(const hlo::Computation& computation, const std::vector<bool>& linear_parameters,
             std::span<const hlo::InstructionId> linear_results);
+
+// The frontend attribute of this key; "" where there is none.
+std::string_view attribute(const hlo::Instruction& instruction, std::string_view key);
 
 // Where an instruction stands, behind an error.
 Status at_line(const Status& status, const hlo::Instruction& instruction);

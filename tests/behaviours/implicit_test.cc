@@ -1,45 +1,18 @@
-#include "heddle/grad/implicit.h"
-
+// Solutions of equations: custom_linear_solve, custom_root, and linear_transpose.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heddle/grad/jacobian.h"
-#include "heddle/linalg/solving.h"
-#include "heddle/placeholder/placeholder.h"
-#include "heddle/scan/loops.h"
-#include "heddle/trace/aliases.h"
-#include "heddle/trace/contractions.h"
-#include "heddle/trace/formulas.h"
-#include "heddle/trace/indexing.h"
-#include "heddle/trace/matrices.h"
-#include "heddle/trace/program.h"
+#include "heddle/grad/internal/testing.h"
+#include "heddle/heddle.h"
 
 namespace heddle {
 namespace {
 
+using namespace grad_internal;  // NOLINT: testing.h
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
-
-std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
-
-// Numbers in -1 .. 1 without order.
-Tensor some(std::vector<int64_t> sizes, double seed = 0) {
-  int64_t count = 1;
-  for (int64_t n : sizes) count *= n;
-  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
-}
-
-template <class Fn>
-std::string error_of(const Fn& fn) {
-  try {
-    (void)fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 Tensor matrix(const Tensor& m) { return matmul(m, transpose(m)) + 2.0 * eye(3, f64); }
 

@@ -1,0 +1,100 @@
+// Derivatives of what devices, or the lanes of a vmap (hlo/batching.h), do together. Each device
+// has parts of its own, and the loss is the sum of what all give: so a sum over devices is its own
+// transpose, as in JAX's pmap and shard_map.
+#include <algorithm>
+
+#include "heddle/hlo/batching.h"
+#include "heddle/hlo/derivatives/internal/rules.h"
+
+namespace heddle::hlo {
+namespace {
+
+// The instruction with another operand, and all that it says of devices and shardings.
+Value same_of(Graph& graph, const Instruction& of, const Value& x) {
+  Instruction now = of;
+  now.name.clear();
+  now.operands = {x.id()};
+  now.extras.mutate().control_predecessors.clear();
+  return graph.append(std::move(now));
+}
+
+Status check_one(size_t operands) {
+  if (operands == 1) return {};
+  return base::unimplemented("it takes several arrays; write one of each");
+}
+
+Status check_sum(const Computation& combiner) {
+  if (op_of(combiner) == Opcode::kAdd) return {};
+  return base::unimplemented("of what is done together sums alone have derivatives");
+}
+
+// The same groups, of another collective along the same dimension.
+Value collective(const TransposeArgs& t, Opcode opcode, std::vector<ComputationId> called) {
+  return t.graph.op(opcode, {t.ct[0]}, t.of.attrs, std::move(called), t.shapes[0]);
+}
+
+// Of what the lanes of a vmap gather: the sum of all lanes' cotangents, and of that one's own part.
+Value own_part_of_sum(const TransposeArgs& t) {
+  const FrontendAttributes mark = t.of.extras->frontend_attributes;
+  Graph& graph = t.graph;
+  const Shape ct = t.ct[0].shape(), index = Shape::scalar(u32);
+  const Value sum = graph.with_frontend_attributes(
+      graph.op(Opcode::kAllReduce, {t.ct[0]}, CollectiveAttrs(),
+               {graph.writer().combiner(Opcode::kAdd, ct.dtype())}, &ct),
+      mark);
+  const Value lane = convert(
+      graph.with_frontend_attributes(graph.op(Opcode::kReplicaId, {}, {}, {}, &index), mark), s32);
+  const int64_t along = t.attrs<CollectiveAttrs>().dimensions[0];
+  Values starts;
+  for (int64_t d = 0; d < ct.rank(); ++d)
+    starts.push_back(d == along ? lane * static_cast<double>(t.shape(0).dimension(d))
+                                : graph.number(s32, 0));
+  return dynamic_slice(sum, starts, t.shape(0).dimensions());
+}
+
+}  // namespace
+
+StatusOr<Values> jvp_together(const JvpArgs& d) {
+  HEDDLE_RETURN_IF_ERROR(check_one(d.x.size()));
+  if (!d.of.called.empty()) HEDDLE_RETURN_IF_ERROR(check_sum(d.called()));
+  return Values{same_of(d.graph, d.of, d.full_dx(0))};
+}
+
+StatusOr<Values> transpose_together(const TransposeArgs& t) {
+  HEDDLE_RETURN_IF_ERROR(check_one(t.x.size()));
+  switch (t.of.opcode) {
+    case Opcode::kAllGather: {
+      if (!together_along(t.of).empty()) return Values{own_part_of_sum(t)};
+      const ComputationId sum = t.graph.writer().combiner(Opcode::kAdd, t.shape(0).dtype());
+      return Values{collective(t, Opcode::kReduceScatter, {sum})};
+    }
+    case Opcode::kReduceScatter: return Values{collective(t, Opcode::kAllGather, {})};
+    // Part j of device i is part i of device j; a sum that all have, and a layout.
+    default: return Values{same_of(t.graph, t.of, t.ct[0])};
+  }
+}
+
+// Back from who got it. Where one sends to several there is a permute for each, and they are added.
+StatusOr<Values> transpose_permute(const TransposeArgs& t) {
+  HEDDLE_RETURN_IF_ERROR(check_one(t.x.size()));
+  const auto& attrs = t.attrs<CollectivePermuteAttrs>();
+  std::vector<std::vector<SourceTarget>> rounds(1);
+  for (const SourceTarget& pair : attrs.source_target_pairs) {
+    const auto is_free = [&](const std::vector<SourceTarget>& round) {
+      return std::ranges::none_of(
+          round, [&](const SourceTarget& other) { return other.target == pair.source; });
+    };
+    auto round = std::ranges::find_if(rounds, is_free);
+    if (round == rounds.end()) round = rounds.insert(round, std::vector<SourceTarget>());
+    round->push_back({.source = pair.target, .target = pair.source});
+  }
+  Value out;
+  for (const auto& round : rounds) {
+    CollectivePermuteAttrs back = attrs;
+    back.source_target_pairs = round;
+    out = add(out, t.graph.op(Opcode::kCollectivePermute, {t.ct[0]}, back, {}, t.shapes[0]));
+  }
+  return Values{out};
+}
+
+}  // namespace heddle::hlo

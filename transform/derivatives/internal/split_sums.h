@@ -1,0 +1,47 @@
+// The split transpose of a scan: the cotangent of a tensor that all steps use is a sum over steps.
+// Where a step adds a product of little things to a big sum, as of a matrix of weights,
+//
+//   sum = sum + dot(a, b)
+//
+// the loop gives a and b of each step, and one product after it sums over the steps too. So the sum
+// is not read and written in each step.
+#pragma once
+
+#include <vector>
+
+#include "heddle/transform/derivatives/internal/parts.h"
+
+namespace heddle::transform {
+
+// A step: (inputs.., known carries.., sums..) -> (outputs.., known carries.., sums..).
+struct StepOfSums {
+  hlo::ComputationId id;
+  size_t inputs, outputs, known;
+  int64_t dimension;  // that inputs and outputs are scanned along
+};
+
+struct SplitSums {
+  // One operand of a product: an input of the loop, or one more of its outputs.
+  struct Operand {
+    bool is_input;
+    size_t number;
+  };
+  struct Product {
+    hlo::Instruction dot;
+    std::vector<hlo::Instruction> behind;  // of one operand each: what the sum takes of it
+    Operand a, b;
+  };
+  hlo::ComputationId id;                       // (.., sums that stay..) -> (outputs.., more.., ..)
+  size_t more = 0;                             // outputs behind those that it had
+  std::vector<bool> stays;                     // by sum: whether it is still in the loop
+  std::vector<std::vector<Product>> products;  // by sum: what is added after the loop
+};
+
+// may_split: of each sum, whether every step uses it and hands on what it adds to it.
+SplitSums split_sums(Writer& writer, const StepOfSums& step, const std::vector<bool>& may_split);
+
+// The sum of a product over all steps; a and b with the scanned dimension.
+Value sum_of_products(Graph& graph, const SplitSums::Product& product, const Value& a,
+                      const Value& b, int64_t dimension);
+
+}  // namespace heddle::transform
