@@ -1,5 +1,6 @@
 // Derivatives of second order of random programs of loops and branches on real XLA: what the
-// evaluator gives, and the two modes agree. HEDDLE_RANDOM_PROGRAMS=FIRST:LAST runs others.
+// evaluator gives, and the two modes agree. XLA compiles such a program in 0.3 s, so these are few;
+// HEDDLE_RANDOM_PROGRAMS=0:1000 runs as many as the other backends have.
 #include "heddle/tests/laws/derivative_programs.h"
 
 #include <gtest/gtest.h>
@@ -19,11 +20,11 @@ class XlaDerivativePrograms : public ::testing::TestWithParam<int> {
   }
   std::unique_ptr<runtime::Backend> xla_;
 };
-INSTANTIATE_TEST_SUITE_P(Sixteenth, XlaDerivativePrograms, ::testing::Range(0, 16));
+INSTANTIATE_TEST_SUITE_P(Quarter, XlaDerivativePrograms, ::testing::Range(0, 4));
 
 TEST_P(XlaDerivativePrograms, GiveTheEvaluatorsValue) {
-  const auto [first, last] = seeds(1000);
-  for (int seed = first + GetParam(); seed < last; seed += 16) {
+  const auto [first, last] = seeds(48);
+  for (int seed = first + GetParam(); seed < last; seed += 4) {
     SCOPED_TRACE(seed);
     const LoopProgram program = loop_program(seed);
     const auto order_2 = second_order(program, seed);
