@@ -20,11 +20,11 @@ class XlaDerivativePrograms : public ::testing::TestWithParam<int> {
   }
   std::unique_ptr<runtime::Backend> xla_;
 };
-INSTANTIATE_TEST_SUITE_P(Quarter, XlaDerivativePrograms, ::testing::Range(0, 4));
+INSTANTIATE_TEST_SUITE_P(Eighth, XlaDerivativePrograms, ::testing::Range(0, 8));
 
 TEST_P(XlaDerivativePrograms, GiveTheEvaluatorsValue) {
   const auto [first, last] = seeds(48);
-  for (int seed = first + GetParam(); seed < last; seed += 4) {
+  for (int seed = first + GetParam(); seed < last; seed += 8) {
     SCOPED_TRACE(seed);
     const LoopProgram program = loop_program(seed);
     const auto order_2 = second_order(program, seed);
