@@ -80,8 +80,8 @@ void BM_RunOfTheLambdaScan(benchmark::State& state) {
 BENCHMARK(BM_RunOfTheLambdaScan);
 
 // The gradient of a scan, outside of a trace: as a Function, which is neither traced nor
-// transformed again; as the program that this runs, of which the difference is the library's own time; and as a
-// lambda, which is traced.
+// transformed again; as the program that this runs, of which the difference is the library's own
+// time; and as a lambda, which is traced.
 Tensor last_of_six_ops(const Tensor& init, const Tensor& xs) {
   return scan(six_ops(scalar(0.5f)), init, xs).first;
 }

@@ -226,6 +226,15 @@ void require_floats(const Operand& x) {
   require_real(x);
 }
 
+// What keeps exp() in range and is no part of the value: the derivative by it is zero, so nothing
+// of it is computed or kept. As stop_gradient() writes it.
+Tensor stopped(const Tensor& greatest) {
+  return trace_internal::emit({.opcode = hlo::Opcode::kBitcastConvert,
+                               .operands = {greatest},
+                               .declared = greatest.shape(),
+                               .at = PublicCall::line_or({})});
+}
+
 // What is built from x less its greatest element along an axis.
 template <class Fn>
 Tensor below_greatest(std::string_view op, const Operand& x, int64_t axis, Fn&& fn) {
@@ -236,7 +245,7 @@ Tensor below_greatest(std::string_view op, const Operand& x, int64_t axis, Fn&& 
   return one_program(op, [&] {
     const Expr value(t);
     const Reduction over{.axes = {along}, .keep_dims = true};
-    return fn(value - Expr(max_or_least(value.operand(), over)), over).tensor();
+    return fn(value - Expr(stopped(max_or_least(value.operand(), over))), over).tensor();
   });
 }
 
@@ -248,7 +257,7 @@ Tensor logsumexp(Operand x, const Reduction& given) {
   const Reduction over = checked(x, given);
   return one_program("logsumexp", [&] {
     Tensor t = as_tensor(x);
-    Tensor top = safe_maximum(t, over);
+    Tensor top = stopped(safe_maximum(t, over));
     Tensor total = log(sum(exp(subtract(t, top)), {.axes = over.axes, .keep_dims = true}));
     Tensor out = add(total, top);
     return over.keep_dims ? out : squeeze(out, reduced_axes(t.shape(), over));

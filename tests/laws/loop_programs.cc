@@ -16,7 +16,7 @@ class Maker {
  public:
   explicit Maker(uint64_t seed) : engine_(seed) {}
 
-  // Whether a while was made, which has forward mode only.
+  // Whether a while without a bound was made, which has forward mode only.
   [[nodiscard]] bool has_while() const { return has_while_; }
 
   Pool program(Pool pool) {
@@ -101,15 +101,18 @@ class Maker {
   }
 
   Tensor until(const Pool& pool, int depth) {
-    has_while_ = true;
+    const bool is_bounded = below(2) == 0;
+    if (!is_bounded) has_while_ = true;
     using State = std::pair<Tensor, Tensor>;
     auto one = [&](State s) {
       Pool inside = pool;
       inside.push_back(s.second);
       return State(s.first + 1, as_vector(body(inside, depth)));
     };
-    return while_loop([](State s) { return s.first < 3; }, one,
-                      State(heddle::scalar(0), vector_of(pool)))
+    const auto goes_on = [](State s) { return s.first < 3; };
+    const State start(heddle::scalar(0), vector_of(pool));
+    return (is_bounded ? while_loop(goes_on, one, start, {.max_steps = 4})
+                       : while_loop(goes_on, one, start))
         .second;
   }
 

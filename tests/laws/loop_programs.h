@@ -13,7 +13,7 @@ namespace heddle::laws {
 struct LoopProgram {
   hlo::Module module;              // f64[], f64[3], f64[3] -> f64, f64
   std::string text;                // short
-  bool has_while = false;          // which has forward mode only
+  bool has_while = false;          // without a bound: it has forward mode only
   std::vector<Literal> arguments;  // in -1 .. 1
 };
 // The same for the same seed.

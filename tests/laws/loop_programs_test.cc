@@ -15,12 +15,14 @@ namespace heddle::laws {
 namespace {
 
 TEST(DerivativePrograms, AgreeWithDifferencesAndEachOther) {
-  const auto [first, last] = seeds(300);
+  const auto [first, last] = seeds(1000);
   for (int seed = first; seed < last; ++seed) {
     SCOPED_TRACE(base::cat("program ", seed));
     const LoopProgram program = loop_program(seed);
-    const DerivativeCheck check{.tolerance = 1e-5,
-                                .order = seed % 4 == 0 ? 2 : 1,
+    // A step of 1e-5 is too long for third derivatives of 1e6, which program 150 has.
+    const DerivativeCheck check{.step = 1e-6,
+                                .tolerance = 1e-5,
+                                .order = 2,
                                 .reverse = !program.has_while,
                                 .seed = static_cast<uint64_t>(seed)};
     ASSERT_EQ(check_derivatives(program.module, program.arguments, check), "") << program.text;
