@@ -1,5 +1,5 @@
 // Functions of one and two numbers, where they are smooth and where they are not.
-#include "cases.h"
+#include "heddle/tests/derivatives/cases.h"
 
 namespace heddle::derivatives {
 namespace {

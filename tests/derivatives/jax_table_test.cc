@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "cases.h"
+#include "heddle/tests/derivatives/cases.h"
 
 namespace heddle::derivatives {
 namespace {
@@ -17,15 +17,14 @@ namespace {
 constexpr double kTolerance = 1e-10;  // of the greatest element, and absolute
 constexpr const char* kTable = "tests/derivatives/jax_table.txt";
 
-// Cases that are not equal, and why: they are skipped, and counted. One that is equal after all must
-// leave the list.
+// Cases that are not equal, and why: they are skipped, and counted. One that is equal after all
+// must leave the list.
 const std::map<std::string, std::string>& waiting() {
   static const std::string kLapack = "the LAPACK call has no derivative";
   static const std::string kBranches =
       "the formula is differentiated, and a branch of it that is not taken, or a bound of it, "
       "shows";
   static const std::string kWhile = "the formula has a while, and no reverse derivative";
-  static const std::string kScatter = "a scatter that multiplies or takes the greater has none";
   static const std::map<std::string, std::string> kWaiting = {
       {"complex_det", kLapack},
       {"complex_solve", kLapack},
@@ -70,8 +69,6 @@ const std::map<std::string, std::string>& waiting() {
       {"igamma_by_a", kWhile},
       {"igamma_by_x", kWhile},
       {"igammac_by_x", kWhile},
-      {"at_multiply", kScatter},
-      {"segment_max", kScatter},
   };
   return kWaiting;
 }
