@@ -113,7 +113,8 @@ const Row& row_of(const std::string& name) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (auto make : {element_cases, array_cases, matrix_cases}) {
+  for (auto make :
+       {element_cases, array_cases, matrix_cases, loop_cases, model_cases, transform_cases}) {
     for (Case& one : make()) all.push_back(std::move(one));
   }
   return all;
