@@ -16,6 +16,7 @@
 #include "heddle/tests/laws/public_functions.h"
 #include "heddle/tests/laws/samples.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/transform/custom_derivative.h"
 
 namespace heddle::laws {
 namespace {
@@ -72,6 +73,10 @@ struct Recorded {
 // Computations of whole arrays below `id`, and not those that an op calls for each element.
 void collect(const hlo::Module& module, hlo::ComputationId id, Recorded& out) {
   for (const hlo::Instruction& i : module.computations[id.value].instructions) {
+    if (transform::without_custom_derivative(i)) {  // what the function itself records
+      collect(module, i.called[0], out);
+      continue;
+    }
     if (std::ranges::find(out.opcodes, i.opcode) == out.opcodes.end())
       out.opcodes.push_back(i.opcode);
     bool per_element = i.opcode != Opcode::kWhile && i.opcode != Opcode::kConditional &&
