@@ -20,7 +20,6 @@ using special_internal::evaluate;
 using special_internal::lgamma1p;
 using special_internal::log_ratio;
 using special_internal::power_over_gamma;
-using special_internal::with_rule;
 using trace_internal::Expr;
 using Arguments = std::span<const Expr>;
 
@@ -253,29 +252,16 @@ Expr derivative_of(const Expr& a, const Expr& x, Wanted wanted) {
   return where(p.outside | (a == 0.0), NAN, value);
 }
 
-// The tangent of P: x^(a-1) e^-x / gamma(a) dx, and the derivative by a.
-Expr slope_of(Arguments v, Arguments dv) {
-  const Expr &a = v[0], &x = v[1];
-  Expr is_inside = (x > 0.0) & (x < INFINITY);
-  Expr safe = where(is_inside, x, 1.0);
-  Expr at_0 = where(a < 1.0, INFINITY, where(a == 1.0, a.like(1.0), 0.0));
-  Expr by_x = where(is_inside, point_at(a, safe).factor / safe, where(x == 0.0, at_0, 0.0));
-  return by_x * dv[1] + derivative_of(a, x, Wanted::kDerivative) * dv[0];
-}
-
 }  // namespace
 
 Tensor igamma(Operand a, Operand x) {
-  const auto value = [](Arguments v) { return igamma_of(v[0], v[1]); };
   return evaluate("special::igamma", {{"a", a}, {"x", x}},
-                  [&](Arguments v) { return with_rule("special::igamma", v, value, slope_of); });
+                  [](Arguments v) { return igamma_of(v[0], v[1]); });
 }
 
 Tensor igammac(Operand a, Operand x) {
-  const auto value = [](Arguments v) { return igammac_of(v[0], v[1]); };
-  const auto slope = [](Arguments v, Arguments dv) { return -slope_of(v, dv); };
   return evaluate("special::igammac", {{"a", a}, {"x", x}},
-                  [&](Arguments v) { return with_rule("special::igammac", v, value, slope); });
+                  [](Arguments v) { return igammac_of(v[0], v[1]); });
 }
 
 Tensor gammainc(Operand a, Operand x) {

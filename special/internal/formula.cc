@@ -1,11 +1,8 @@
 #include "heddle/special/internal/formula.h"
 
-#include "heddle/scan/combine_cache.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/recorder.h"
-#include "heddle/transform/custom_derivative.h"
 
 namespace heddle::special_internal {
 namespace {
@@ -69,39 +66,6 @@ std::vector<Tensor> evaluate_all(std::string_view op, Parameters parameters, For
 Tensor evaluate(std::string_view op, Parameters parameters, Formula fn) {
   auto alone = [&](std::span<const Expr> v) { return std::vector<Expr>{fn(v)}; };
   return evaluate_all(op, parameters, alone)[0];
-}
-
-Expr with_rule(std::string_view op, std::span<const Expr> arguments, Formula fn, Rule rule) {
-  const SourceLocation at = trace_internal::PublicCall::line_or({});
-  const auto traced = [&](std::span<const Tensor> like, auto run) {
-    std::vector<Shape> shapes;
-    for (const Tensor& x : like) shapes.push_back(x.shape());
-    const auto on_tensors = [&](std::span<const Tensor> leaves) {
-      return run(std::vector<Expr>(leaves.begin(), leaves.end()));
-    };
-    bool known = false;
-    return scan_internal::intern(
-        trace_internal::trace_flat(std::string(op), shapes, on_tensors, at, like).module, &known);
-  };
-  std::vector<Tensor> operands, both;
-  for (const Expr& x : arguments) operands.push_back(x.tensor());
-  for (int i = 0; i < 2; ++i) both.insert(both.end(), operands.begin(), operands.end());
-  const auto plain = traced(
-      operands, [&](const std::vector<Expr>& x) { return std::vector<Tensor>{fn(x).tensor()}; });
-  const auto derived = traced(both, [&](const std::vector<Expr>& all) {
-    const std::span<const Expr> x = std::span(all).first(operands.size());
-    return std::vector<Tensor>{fn(x).tensor(),
-                               rule(x, std::span(all).subspan(operands.size())).tensor()};
-  });
-  hlo::CustomCallAttrs attrs;
-  attrs.custom_call_target = transform::kCustomJvp;
-  return trace_internal::emit_many({.opcode = hlo::Opcode::kCustomCall,
-                                    .operands = operands,
-                                    .attrs = attrs,
-                                    .called = {plain, derived},
-                                    .declared = Shape::tuple({operands[0].shape()}),
-                                    .at = at,
-                                    .backend_config = base::cat(operands.size(), ",0,0")})[0];
 }
 
 Expr chebyshev(const Expr& x, std::span<const double> coefficients) {

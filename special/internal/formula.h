@@ -34,11 +34,6 @@ using Formulas = base::FunctionRef<std::vector<Expr>(std::span<const Expr>)>;
 std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Parameter> parameters,
                                  Formulas fn);
 
-// fn(arguments..), whose derivative is `rule`: the tangent of the result by the arguments and their
-// tangents, linear in these. For a formula with a loop that has no way back.
-using Rule = base::FunctionRef<Expr(std::span<const Expr> x, std::span<const Expr> dx)>;
-Expr with_rule(std::string_view op, std::span<const Expr> arguments, Formula fn, Rule rule);
-
 // sum' c[k] T_k(x) for a series that lists its highest coefficient first and halves the last, by
 // Clenshaw's recurrence. source: C. W. Clenshaw, MTAC 9 (1955)
 Expr chebyshev(const Expr& x, std::span<const double> coefficients);

@@ -125,9 +125,8 @@ slope("expn_2", lambda x: sp.expn(2, x), 0.5, 4)
 one("spence", sp.spence, 0.3, 0.999, 4)  # not 1.5, where JAX has NaN
 one("factorial", sp.factorial, 0.5, 3)
 one("sinc", jnp.sinc, -1, 0, 0.5)  # not 1e-9, where JAX cancels
-slope("igamma_by_x", lambda x: sp.gammainc(2.5, x), 0.1, 2, 9)
-slope("igammac_by_x", lambda x: sp.gammaincc(2.5, x), 0.1, 2, 9)
-CASES["igamma_second"] = (jax.vmap(jax.hessian(lambda x: sp.gammainc(2.5, x))), [points(0.1, 2, 9)])
+one("igamma_by_x", lambda x: sp.gammainc(2.5, x), 0.1, 2, 9)
+one("igammac_by_x", lambda x: sp.gammaincc(2.5, x), 0.1, 2, 9)
 one("betainc_by_x", lambda x: sp.betainc(2.5, 1.5, x), 0.1, 0.5, 0.99)
 slope("igamma_by_a", lambda a: sp.gammainc(a, 2.5), 0.5, 2.5, 20)
 two("betaln", sp.betaln, (0.5, 2), (3, 4))  # not (3, 30), where JAX is off by 1e-9

@@ -48,6 +48,9 @@ const std::map<std::string, std::string>& waiting() {
       {"svd_vectors", kLapack},
       {"betainc_by_x", kWhile},
       {"hyp1f1_by_x", kWhile},
+      {"igamma_by_a", kWhile},
+      {"igamma_by_x", kWhile},
+      {"igammac_by_x", kWhile},
   };
   return kWaiting;
 }
