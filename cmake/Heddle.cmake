@@ -413,10 +413,10 @@ function(heddle_tests)
     if(tests AND folder STREQUAL layers)  # reads the sources as text, so it builds without them
       heddle_test_program(heddle_tests_layers layers SOURCES ${sources} ${tests})
       target_include_directories(heddle_tests_layers PRIVATE ${HEDDLE_INCLUDE_DIR})
-    elseif(tests AND (TARGET heddle_tools OR NOT folder MATCHES "^(conformance|cpu|plugins)$"))
+    elseif(tests AND (TARGET heddle_tools OR NOT folder MATCHES "^(apps|conformance|cpu|plugins)$"))
       set(target heddle_tests_${folder})
       heddle_test_program(${target} ${folder} SOURCES ${sources} ${tests} LIBRARIES heddle PCH heddle_pch)
-      if(folder MATCHES "^(conformance|cpu|plugins)$")  # read cases as the tool does
+      if(folder MATCHES "^(apps|conformance|cpu|plugins)$")  # read cases as the tool does
         target_link_libraries(${target} PRIVATE heddle_tools)
       endif()
       heddle_link_test_support(${target})

@@ -63,18 +63,19 @@ std::span<const double> series(std::span<const double> all, size_t terms32, DTyp
 }
 
 // e^-|x| times the function of |x|, without the power of |x| that the near series lacks.
-Expr scaled_i0(const Expr& x) {
-  Expr size = abs(x);
-  Expr near = chebyshev(0.5 * size - 2.0, series(kI0Near, 18, x.dtype()));
-  Expr far = chebyshev(32.0 / size - 2.0, series(kI0Far, 7, x.dtype())) / sqrt(size);
+// size: |x|; what it is near 0 gives the slope there, where e^-|x| has none.
+Expr scaled_i0(const Expr& size) {
+  Expr near = chebyshev(0.5 * size - 2.0, series(kI0Near, 18, size.dtype()));
+  Expr beyond = where(size <= 8.0, 8.0, size);
+  Expr far = chebyshev(32.0 / beyond - 2.0, series(kI0Far, 7, size.dtype())) / sqrt(beyond);
   return where(size <= 8.0, near, far);
 }
 
 Expr scaled_i1(const Expr& x) {
-  Expr size = abs(x);
-  Expr near = chebyshev(0.5 * size - 2.0, series(kI1Near, 17, x.dtype())) * size;
-  Expr far = chebyshev(32.0 / size - 2.0, series(kI1Far, 7, x.dtype())) / sqrt(size);
-  return sign(x) * where(size <= 8.0, near, far);
+  Expr size = abs(x), beyond = where(size <= 8.0, 8.0, size);
+  Expr near = chebyshev(0.5 * size - 2.0, series(kI1Near, 17, x.dtype())) * x;
+  Expr far = chebyshev(32.0 / beyond - 2.0, series(kI1Far, 7, x.dtype())) / sqrt(beyond);
+  return where(size <= 8.0, near, sign(x) * far);
 }
 
 // e^|x| times a scaled value; in two halves, since the value may be finite where e^|x| is not.
@@ -86,7 +87,9 @@ Expr unscaled(const Expr& scaled, const Expr& x) {
 }  // namespace
 
 Tensor bessel_i0e(Operand x) {
-  return evaluate("special::bessel_i0e", {{"x", x}}, [](Arguments v) { return scaled_i0(v[0]); });
+  return evaluate("special::bessel_i0e", {{"x", x}}, [](Arguments v) {
+    return scaled_i0(v[0] * sign(v[0]));  // the slope at 0 is 0
+  });
 }
 
 Tensor bessel_i1e(Operand x) {
@@ -105,7 +108,7 @@ Tensor i1e(Operand x) {
 
 Tensor i0(Operand x) {
   return evaluate("special::i0", {{"x", x}},
-                  [](Arguments v) { return unscaled(scaled_i0(v[0]), v[0]); });
+                  [](Arguments v) { return unscaled(scaled_i0(abs(v[0])), v[0]); });
 }
 
 Tensor i1(Operand x) {

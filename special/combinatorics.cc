@@ -73,7 +73,11 @@ std::vector<long double> even_bernoulli(int64_t count) {
 Tensor factorial(Operand n) {
   return evaluate("special::factorial", {{"n", n}}, [](Arguments v) {
     const Expr value = gamma_at(maximum(v[0], 0) + 1);
-    return where(v[0] < 0, 0, where(is_whole(v[0]), Expr(round(value.operand())), value));
+    // What rounding adds has no slope: a bitcast stops it.
+    Expr rounding =
+        bitcast_convert((Expr(round(value.operand())) - value).operand(), value.dtype());
+    Expr exact = where(is_whole(v[0]) & is_finite(value), value + rounding, value);
+    return where(v[0] < 0, 0, exact);
   });
 }
 

@@ -70,7 +70,8 @@ Expr rising(const Expr& n, const Expr& x) {
     const Expr k = Expr(i).astype(x.dtype());
     const Expr term = Expr(s.term), harmonic = Expr(s.harmonic);
     const Expr rest = n - 1 - k;
-    const Expr added = where(rest == 0, term * (harmonic - egamma - log_x), term / rest);
+    const Expr safe = where(rest == 0, 1, rest);
+    const Expr added = where(rest == 0, term * (harmonic - egamma - log_x), term / safe);
     return Terms{(term * -x / (k + 1)).tensor(), (harmonic + 1 / (k + 1)).tensor(),
                  (Expr(s.sum) + added).tensor()};
   };
@@ -92,10 +93,12 @@ Expr fractions(const Expr& n, const Expr& x) {
 Expr expn_of(const Expr& n, const Expr& x) {
   const Expr outside = (n < 0) | (x < 0) | (n != floor(n)) | is_nan(n) | is_nan(x);
   const Expr order = minimum(maximum(n, 1), 1e30);
-  const Expr low = where((x > 0) & (x <= 1), x, 1), high = maximum(x, 1);
+  const Expr low = where((x > 0) & (x <= 1), x, 1), high = where(x > 1, x, 1);
   const Expr inside = where(x > 1, exp(-high) / fractions(order, high), rising(order, low));
   const Expr at_zero = where(n < 2, INFINITY, 1 / (maximum(n, 2) - 1));
-  const Expr positive = where(n == 0, exp(-x) / x, where(n == INFINITY, 0, inside));
+  const Expr safe = where((n == 0) & (x > 0), x, 1);  // no slope of a pole that is not taken
+  const Expr at_0 = where(x > 0, exp(-safe) / safe, INFINITY);
+  const Expr positive = where(n == 0, at_0, where(n == INFINITY, 0, inside));
   return where(outside, NAN, where(x == 0, at_zero, positive));
 }
 

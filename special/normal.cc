@@ -71,15 +71,18 @@ Expr exp_minus_square(const Expr& x) {
   return where(abs(x) > 100.0, 0.0, exp(-s.exact) * exp(-s.rest));
 }
 
+// |x| where that is 1 or more, with all of its slope at 1.
+Expr size_from_one(const Expr& x) { return where(abs(x) < 1.0, 1.0, abs(x)); }
+
 Expr erfc_of(const Expr& x) {
-  Expr z = maximum(abs(x), 1.0);
+  Expr z = size_from_one(x);
   Expr tail = exp_minus_square(z) * erfcx_from_one(z);
   Expr outside = where(x < 0.0, 2.0 - tail, tail);
   return where(abs(x) < 1.0, 1.0 - erf(x), where(is_nan(x), x, outside));
 }
 
 Expr erfcx_of(const Expr& x) {
-  Expr z = maximum(abs(x), 1.0);
+  Expr z = size_from_one(x);
   Square s = split_square(x);
   Expr growth = exp(s.exact) * exp(s.rest);
   // Left of -30 in both dtypes the result is infinite; and inf - inf must not come up.
@@ -122,19 +125,19 @@ constexpr double kFar32[] = {-0.000200214257, 0.000100950558, 0.00134934322,
 
 Expr erf_inv_of(const Expr& x) {
   Expr w = -log1p(-(x * x));
-  Expr root = sqrt(w);
+  Expr root = sqrt(where(w < 5.0, 5.0, w));  // below it is not read
   Expr factor = x.dtype() == f64
                     ? where(w < 6.25, polynomial(w - 3.125, kNear64),
                             where(w < 16.0, polynomial(root - 3.25, kMiddle64),
                                   polynomial(root - 5.0, kFar64)))
                     : where(w < 5.0, polynomial(w - 2.5, kNear32), polynomial(root - 3.0, kFar32));
-  return where(abs(x) == 1.0, x * INFINITY, factor * x);
+  return where(x == 1.0, INFINITY, where(x == -1.0, -INFINITY, factor * x));
 }
 
 // exp(-x^2 / 2) erfcx(|x| / sqrt(2)) / 2 keeps x itself, and not x / sqrt(2), in the exponential.
 Expr ndtr_of(const Expr& x) {
   Expr z = abs(x) * kSqrtHalf;
-  Expr tail = 0.5 * bell(x) * erfcx_from_one(maximum(z, 1.0));
+  Expr tail = 0.5 * bell(x) * erfcx_from_one(size_from_one(z));
   Expr outside = where(x < 0.0, tail, 1.0 - tail);
   Expr inside = 0.5 * (1.0 + erf(x * kSqrtHalf));
   return where(z < 1.0, inside, where(is_nan(x), x, outside));
@@ -143,8 +146,11 @@ Expr ndtr_of(const Expr& x) {
 // log(erfcx(z) / 2) - x^2 / 2 far below 0, with z = -x / sqrt(2).
 Expr log_ndtr_of(const Expr& x) {
   Expr z = x * -kSqrtHalf;
-  Expr beyond = log(0.5 * erfcx_from_one(maximum(z, 1.0))) - 0.5 * (x * x);
-  return where(x > 0.0, log1p(-ndtr_of(-x)), where(z < 1.0, log(ndtr_of(x)), beyond));
+  Expr beyond = log(0.5 * erfcx_from_one(where(z < 1.0, 1.0, z))) - 0.5 * (x * x);
+  // Elsewhere the logarithms of 0 would have slopes.
+  Expr above = log1p(-ndtr_of(where(x > 0.0, -x, 0.0)));
+  Expr near = log(ndtr_of(where(z < 1.0, x, 0.0)));
+  return where(x > 0.0, above, where(z < 1.0, near, beyond));
 }
 
 // Moshier's rational functions: for the middle in the square of p - 1/2, for the tails in 1 / z

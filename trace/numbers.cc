@@ -121,7 +121,11 @@ Tensor logaddexp2(Operand x, Operand y) {
   return of_floats("logaddexp2", x, y, [](const Expr& a, const Expr& b) {
     Expr apart = a - b;  // NaN of equal infinities
     Expr more = log1p(power(2, -abs(apart))) / std::numbers::ln2;
-    return where(is_nan(apart), a + b, where(a == b, 0.5 * a + 0.5 * b + 1, maximum(a, b) + more));
+    // At a = b both parts have the slopes of a > b. The sum is exact there, and what that adds has
+    // none: a bitcast stops it.
+    Expr value = where(apart >= 0, a, b) + more;
+    Expr rounding = bitcast_convert((a + 1 - value).operand(), value.dtype());
+    return where(is_nan(apart), a + b, where(a == b, value + rounding, value));
   });
 }
 

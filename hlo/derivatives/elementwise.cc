@@ -57,8 +57,8 @@ Value share(const Value& x, const Value& other, const Value& y) {
   return select(x == y, select(other == y, y.number(0.5), y.number(1)), 0.0);
 }
 
-// x^y: dx y x^(y-1), and 0 of 0^0, where that is 0 times infinity. Elsewhere y stands in it, so that
-// its own derivative by y is right where y is 0.
+// x^y: dx y x^(y-1), and 0 of 0^0, where that is 0 times infinity. Elsewhere y stands in it, so
+// that its own derivative by y is right where y is 0.
 Value power_slope(const Value& x, const Value& y) {
   return y * power(x, select(y == 0.0, select(x == 0.0, 1.0, y - 1.0), y - 1.0));
 }

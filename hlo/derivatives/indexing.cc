@@ -129,6 +129,22 @@ Value multiplied(const JvpArgs& d) {
              scatter(Opcode::kAdd, d.graph.zeros(x.shape()), indices, d.dx[2] * before, attrs));
 }
 
+// The greatest or least of x and the updates of a place: those that it is have equal shares of it.
+Value extreme(const JvpArgs& d) {
+  const auto& attrs = d.attrs<ScatterAttrs>();
+  const Value &x = d.x[0], &indices = d.x[1], &updates = d.x[2], &y = d.y[0];
+  const GatherAttrs read = gather_of(attrs, x.rank(), updates.shape());
+  const Value none = d.graph.zeros(x.shape());
+  const Value is_update = (updates == gather(y, indices, read)) | (updates != updates);
+  const Value is_x = (x == y) | (x != x);  // a NaN is the greatest and the least
+  const Value ties = scatter(Opcode::kAdd, select(is_x, x.number(1), none), indices,
+                             select(is_update, updates.number(1), 0.0), attrs);
+  const Value of_x = d.dx[0] ? select(is_x, d.dx[0] / ties, none) : none;
+  if (d.dx[2].is_absent()) return of_x;
+  const Value of_updates = select(is_update, d.dx[2] / gather(ties, indices, read), 0.0);
+  return scatter(Opcode::kAdd, of_x, indices, of_updates, attrs);
+}
+
 }  // namespace
 
 StatusOr<Values> jvp_scatter(const JvpArgs& d) {
@@ -139,7 +155,11 @@ StatusOr<Values> jvp_scatter(const JvpArgs& d) {
   if (combine == Opcode::kAdd) return Values{d.again({d.full_dx(0), d.x[1], d.full_dx(2)})};
   if (combine == Opcode::kMultiply && d.attrs<ScatterAttrs>().unique_indices)
     return Values{multiplied(d)};
-  return base::unimplemented("its function is neither a sum nor a replacement");
+  if (combine == Opcode::kMaximum || combine == Opcode::kMinimum) return Values{extreme(d)};
+  return base::unimplemented(
+      combine == Opcode::kMultiply
+          ? "it multiplies, and does not say that its indices are unique (scatter's unique_indices)"
+          : "its function is no sum, replacement, maximum or minimum");
 }
 
 StatusOr<Values> transpose_gather(const TransposeArgs& t) {

@@ -20,6 +20,8 @@ constexpr double kLanczos[] = {
 };
 
 // The argument of the series: x - 1, or -x where x is reflected.
+// What is reflected takes another argument where it is not used: the slope of a pole that is not
+// taken would be NaN.
 Expr series_argument(const Expr& x) { return where(x < 0.5, -x, x - 1.0); }
 
 // log(z + g + 1/2), accurate for small z.
@@ -67,7 +69,7 @@ Expr lgamma_of(const Expr& x) {
   // nearest whole number keeps its digits.
   Expr size = abs(x);
   Expr fraction = size - floor(size);
-  Expr distance = where(fraction > 0.5, 1.0 - fraction, fraction);
+  Expr distance = where(x < 0.5, where(fraction > 0.5, 1.0 - fraction, fraction), 0.5);
   Expr log_sine = log(sin(distance * pi));
   Expr reflected = where(is_finite(log_sine), std::log(pi) - log_sine - log_gamma, -log_sine);
   Expr value = where(x < 0.5, reflected, log_gamma);
@@ -81,7 +83,7 @@ Expr gamma_of(const Expr& x) {
   Expr value = lanczos_series(z).sum * std::sqrt(2 * pi) * half * exp(-t) * half;
   // gamma(x) gamma(1 - x) = pi / sin(pi x), the sine as in sinc.
   Expr n = floor(x + 0.5);
-  Expr sine = sin((x - n) * pi);
+  Expr sine = sin(where(x < 0.5, x - n, 0.5) * pi);
   Expr odd = (n - 2.0 * floor(n / 2.0)) != 0.0;
   Expr reflected = pi / (where(odd, -sine, sine) * value);
   Expr at_pole = (x < 0.0) & (x == floor(x));
@@ -93,7 +95,7 @@ Expr digamma_of(const Expr& x) {
   Series series = lanczos_series(z);
   Expr value = log_shifted(z) - series.slope / series.sum - kG / (z + (kG + 0.5));
   // digamma(x) = digamma(1 - x) - pi / tan(pi x), with x less its nearest whole number.
-  Expr angle = (x + abs(floor(x + 0.5))) * pi;
+  Expr angle = where(x < 0.5, x + abs(floor(x + 0.5)), 0.5) * pi;
   Expr reflected = value - pi * cos(angle) / sin(angle);
   Expr at_pole = (x <= 0.0) & (x == floor(x));
   return where(at_pole, NAN, where(x < 0.5, reflected, value));

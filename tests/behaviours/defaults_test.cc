@@ -85,6 +85,7 @@ TEST(Defaults, OutOfBounds) {
   EXPECT_EQ(take_along_axis(x, array<int>({7}), 0).to_vector<float>()[0], 3);
   EXPECT_THAT(floats(x.at({seven}).set(1)), ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(floats(dynamic_slice(x, {seven}, {2})), ElementsAre(2, 3));
+  EXPECT_THAT(floats(dynamic_slice(x, {scalar(-1)}, {2})), ElementsAre(0, 1));
   EXPECT_THAT(floats(one_hot(array<int>({5}), 3)), ElementsAre(0, 0, 0));
   EXPECT_THAT(ints(bincount(array<int>({0, 5, -1}), 2)), ElementsAre(1, 0));
 }

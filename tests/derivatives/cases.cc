@@ -1,4 +1,4 @@
-#include "cases.h"
+#include "heddle/tests/derivatives/cases.h"
 
 namespace heddle::derivatives {
 

@@ -41,5 +41,8 @@ OfTensors real_parts(OfTensors f);
 std::vector<Case> element_cases();
 std::vector<Case> array_cases();
 std::vector<Case> matrix_cases();
+std::vector<Case> loop_cases();
+std::vector<Case> model_cases();
+std::vector<Case> transform_cases();
 
 }  // namespace heddle::derivatives

@@ -1,5 +1,5 @@
 // Functions of one and two numbers, where they are smooth and where they are not.
-#include "cases.h"
+#include "heddle/tests/derivatives/cases.h"
 
 namespace heddle::derivatives {
 namespace {
@@ -124,7 +124,9 @@ std::vector<Case> special_functions() {
       {"i1", each(i1)},
       {"i0e", each(i0e)},
       {"i1e", each(i1e)},
-      {"i1e_at_0", each(i1e)},
+      {"i1e_at_0", slope(named(i1e))},
+      {"i1_at_0", slope(named(i1))},
+      {"i0e_at_0", slope(named(i0e))},
       {"polygamma_1", each([](T x) { return polygamma(1, x); })},
       {"polygamma_3", each([](T x) { return polygamma(3, x); })},
       {"zeta_by_q", each([](T q) { return zeta(2.5, q); })},

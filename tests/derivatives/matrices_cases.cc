@@ -1,5 +1,5 @@
 // Products, linear algebra, complex numbers and Fourier transforms.
-#include "cases.h"
+#include "heddle/tests/derivatives/cases.h"
 
 namespace heddle::derivatives {
 namespace {

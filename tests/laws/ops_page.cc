@@ -86,6 +86,10 @@ struct Recorded {
 void collect(const hlo::Module& module, hlo::ComputationId id, Recorded& out,
              bool is_named = false) {
   for (const hlo::Instruction& i : module.computations[id.value].instructions) {
+    if (transform::without_custom_derivative(i)) {  // what the function itself records
+      collect(module, i.called[0], out);
+      continue;
+    }
     if (std::ranges::find(out.opcodes, i.opcode) == out.opcodes.end())
       out.opcodes.push_back(i.opcode);
     const hlo::Slot<hlo::JvpFn> slot = hlo::derivative_of(i).jvp;
