@@ -132,9 +132,15 @@ function(heddle_test_options target)
   endif()
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_link_libraries(${target} PRIVATE Threads::Threads)
+  heddle_without_disk_cache(${target})
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_LAUNCHER)
     target_compile_options(${target} PRIVATE -fpch-preprocess)  # as ccache asks
   endif()
+endfunction()
+
+# Tests and benchmarks compile what they compile, and leave the user's files alone, unless HEDDLE_CACHE is set.
+function(heddle_without_disk_cache target)
+  target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/process/without_disk_cache.cc)
 endfunction()
 
 # A GoogleTest program; ctest knows its tests as LABEL.Suite.Name. PCH: heddle_pch, heddle_gtest_pch or none.
@@ -227,6 +233,7 @@ function(heddle_jit)
       ${kernels}/fft_avx2.cc PROPERTIES HEADER_FILE_ONLY ON)
   endif()
   find_package(LLVM 19.1 QUIET CONFIG)
+  heddle_build_digest()
   if(NOT LLVM_FOUND)
     message(STATUS "no LLVM 19.1: the backend cpu leaves every program to the evaluator")
     return()
@@ -240,6 +247,36 @@ function(heddle_jit)
   heddle_compile_options(heddle_cpu_jit)
   set_target_properties(heddle_cpu_jit PROPERTIES CXX_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
   add_dependencies(heddle_cpu heddle_cpu_jit)
+endfunction()
+
+# Which Heddle this is, for the disk cache: what was compiled by another is not found.
+function(heddle_build_digest)
+  set(folders base hlo transform runtime cpu)
+  set(all)
+  foreach(folder ${folders})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc ${PROJECT_SOURCE_DIR}/${folder}/*.h
+      ${PROJECT_SOURCE_DIR}/${folder}/*.def ${PROJECT_SOURCE_DIR}/${folder}/*.proto)
+    list(FILTER sources EXCLUDE REGEX "_test\\.(cc|h)$|/mock/")
+    list(APPEND all ${sources})
+  endforeach()
+  list(JOIN folders "," folders)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  set(compiled_by "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
+  set(llvm)
+  if(LLVM_FOUND)
+    string(APPEND compiled_by " LLVM ${LLVM_PACKAGE_VERSION}")
+    set(llvm ${LLVM_LIBRARY_DIRS}/libLLVM.so.19.1)
+  endif()
+  set(script ${PROJECT_SOURCE_DIR}/cmake/BuildDigest.cmake)
+  set(out ${HEDDLE_GENERATED_DIR}/build_digest.cc)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DFOLDERS=${folders} -DCOMPILED_BY=${compiled_by} -DLLVM=${llvm}
+            -DOUT=${out} -P ${script}
+    DEPENDS ${all} ${script}
+    COMMENT "digest of the sources"
+    VERBATIM)
+  target_sources(heddle_cpu PRIVATE ${out})
 endfunction()
 
 # The library that the tests of a folder load.
@@ -332,7 +369,7 @@ function(heddle_examples)
       endif()
       file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
       add_test(NAME example.${name} COMMAND example_${name} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
-      set_tests_properties(example.${name} PROPERTIES LABELS example TIMEOUT 600)
+      set_tests_properties(example.${name} PROPERTIES LABELS example TIMEOUT 600 ENVIRONMENT HEDDLE_CACHE=0)
     endif()
   endforeach()
 endfunction()
@@ -365,6 +402,7 @@ function(heddle_benchmarks)
     heddle_program(bench_${name} bench_${name} ${source})
     heddle_read_protos(bench_${name})
     heddle_link_test_support(bench_${name})
+    heddle_without_disk_cache(bench_${name})
     target_link_libraries(bench_${name} PRIVATE benchmark::benchmark_main Eigen3::Eigen)
     if(TARGET heddle_pjrt_mock)
       add_dependencies(bench_${name} heddle_pjrt_mock)

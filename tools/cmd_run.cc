@@ -135,8 +135,8 @@ Status run(const Options& options) {
   const Times times = times_of(ms);
   const Counters moved = counters();
   std::printf(
-      "%s: compile %.3f ms, run min %.3f ms, median %.3f ms of %d; %lld bytes up, %lld down\n",
-      device->name().c_str(), compile_ms, times.least_ms, times.median_ms, options.repeat,
+      "%s: %s %.3f ms, run min %.3f ms, median %.3f ms of %d; %lld bytes up, %lld down\n",
+      device->name().c_str(), executable->is_from_disk() ? "read from disk" : "compile", compile_ms, times.least_ms, times.median_ms, options.repeat,
       static_cast<long long>(moved.upload_bytes), static_cast<long long>(moved.download_bytes));
   return {};
 }
