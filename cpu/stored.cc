@@ -6,17 +6,12 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include "heddle/base/bytes.h"
 #include "heddle/base/strings.h"
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/attributes.h"
 #include "heddle/hlo/text.h"
-#include "heddle/hlo/wire.h"
+#include "heddle/runtime/identity.h"
 
 namespace heddle::cpu {
 namespace {
@@ -24,53 +19,12 @@ namespace {
 using base::append_number;
 using base::append_text;
 
-constexpr int64_t kMostElementsInText = 64;
-
-// What the processor says of itself: who made it, its model, and all that it can do.
-std::string processor() {
-  std::string text;
-#if defined(__x86_64__)
-  const auto add = [&](uint32_t word) { append_number(word, text); };
-  uint32_t a = 0, b = 0, c = 0, d = 0;
-  __cpuid(0, a, b, c, d);
-  const uint32_t last = a;
-  for (const uint32_t word : {b, c, d}) add(word);
-  __cpuid(1, a, b, c, d);  // b: which of its cores answers
-  for (const uint32_t word : {a, c, d}) add(word);
-  constexpr uint32_t kFeatures[][2] = {{7, 0}, {7, 1}, {0x24, 0}};
-  for (const auto& [leaf, part] : kFeatures) {
-    if (leaf > last) continue;
-    __cpuid_count(leaf, part, a, b, c, d);
-    for (const uint32_t word : {a, b, c, d}) add(word);
-  }
-  __cpuid(0x80000000U, a, b, c, d);
-  const uint32_t last_extended = a;
-  for (const uint32_t leaf : {0x80000001U, 0x80000002U, 0x80000003U, 0x80000004U}) {
-    if (leaf > last_extended) continue;
-    __cpuid(leaf, a, b, c, d);
-    if (leaf == 0x80000001U) b = 0;
-    for (const uint32_t word : {a, b, c, d}) add(word);
-  }
-#endif
-  append_number(static_cast<uint64_t>(host_vector_bytes()), text);  // what the system lets it use
-  return text;
-}
-
 // LLVM's library as it is now: its version may be put in its place without a build of Heddle.
 std::string llvm_library() {
   struct stat status {};
   if (kLlvmLibrary[0] == '\0' || stat(kLlvmLibrary, &status) != 0) return "none";
   return base::cat(status.st_size, " bytes, of ", status.st_mtim.tv_sec, ".",
                    status.st_mtim.tv_nsec);
-}
-
-// All elements: text has those of small constants alone.
-void append_values(const Literal& literal, std::string& to) {
-  for (const Literal& element : literal.elements()) append_values(element, to);
-  if (literal.is_tuple() || literal.element_count() <= kMostElementsInText) return;
-  append_text(
-      {reinterpret_cast<const char*>(literal.bytes()), static_cast<size_t>(literal.byte_size())},
-      to);
 }
 
 // ---- Writing
@@ -248,7 +202,7 @@ StatusOr<KernelRecipe> read_recipe(Reader& from) {
     recipe.product = read_product(from);
     return recipe;
   }
-  HEDDLE_ASSIGN_OR_RETURN(recipe.instruction, hlo::from_proto(from.text()));
+  HEDDLE_ASSIGN_OR_RETURN(recipe.instruction, hlo::parse_text(from.text()));
   return recipe;
 }
 
@@ -257,19 +211,11 @@ Status no_program() { return base::invalid_argument("cpu: the bytes are no store
 }  // namespace
 
 std::string stored_key(const hlo::Module& module) {
+  // What vectors the system lets it use is not the processor's to say.
   static const std::string here =
-      base::cat("heddle cpu 1\n", kBuildDigest, "\nLLVM ", llvm_library(), "\n", processor(), "\n");
-  std::string key = here;
-  key += hlo::print(module, {.form = hlo::PrintOptions::Form::kCanonical,
-                             .metadata = false,
-                             .max_constant_elements = kMostElementsInText});
-  for (const hlo::Computation& computation : module.computations) {
-    for (const hlo::Instruction& instruction : computation.instructions) {
-      if (instruction.opcode == hlo::Opcode::kConstant)
-        append_values(instruction.attrs.get<hlo::ConstantAttrs>().literal, key);
-    }
-  }
-  return key;
+      base::cat("heddle cpu 1\n", kBuildDigest, "\nLLVM ", llvm_library(), "\nvectors of ",
+                host_vector_bytes(), "\n", runtime::processor_identity(), "\n");
+  return here + runtime::module_identity(module);
 }
 
 std::string encode(const NativeParts& parts, const CodeImage& image,
@@ -293,7 +239,7 @@ std::string encode(const NativeParts& parts, const CodeImage& image,
     if (recipes[i].product.has_value()) {
       append_product(*recipes[i].product, bytes);
     } else {
-      append_text(hlo::to_proto(recipes[i].instruction), bytes);
+      append_text(hlo::print(recipes[i].instruction), bytes);
     }
   }
   return bytes;

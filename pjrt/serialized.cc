@@ -42,20 +42,12 @@ base::Hash128 hash_of_text(std::string_view text) {
   return hasher.digest();
 }
 
-std::string platform_of(const Client& client) {
-  abi::ClientPlatformVersionArgs args{.client = client.handle()};
-  const bool told = client.api()->call(args).ok() && args.platform_version != nullptr;
-  return base::cat(client.platform(), " ",
-                   told ? std::string_view(args.platform_version, args.platform_version_size)
-                        : "of unknown version");
-}
-
 Header header_of(const PjrtBackend& backend, const runtime::Device& device, bool portable,
                  const base::Hash128& program) {
   const Client& client = *backend.client();
   return {
       .version = base::cat(client.api()->major(), ".", client.api()->minor()),
-      .platform = platform_of(client),
+      .platform = client.platform_version(),
       .build = backend.build(),
       .device = portable ? "any" : base::cat(client.devices()[static_cast<size_t>(device.id())].id),
       .program = to_string(program)};

@@ -211,7 +211,7 @@ class Executable {
   // On a mesh, of the part of one of its devices; before the first run of a program that takes its
   // parameters as they are laid out, the sizes of whole arrays alone.
   [[nodiscard]] virtual ProgramCost cost() const;
-  // It was read from the disk cache, and compiled by nobody.
+  // It was read, from the disk cache or other bytes, and not compiled.
   [[nodiscard]] bool is_from_disk() const { return from_disk_; }
   void mark_from_disk() { from_disk_ = true; }
   // Runs may be given a StopToken. PJRT has no function that ends a run.
