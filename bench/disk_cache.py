@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""What a process takes whose programs are compiled (cold), and one that finds them on disk (warm).
+
+  bench/disk_cache.py [BUILD] [--runs 11] [--plugin NAME] [PROGRAM..]
+
+BUILD is build/release, PROGRAM a folder of bench/programs (all of them, without any); the example `nile` comes first.
+Of each kind so many processes run, with a folder of its own for each cold one. Prints milliseconds: the median of whole
+processes by the clock, then of what `heddle run` says it took to compile or read the program. The programs' run and the
+start of a process are in the former.
+"""
+import argparse
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MADE = re.compile(r"(compile|read from disk) ([0-9.]+) ms, run")
+
+
+def run(command, folder):
+    """Wall time in ms, how the program came (None where the command does not say) and what that took."""
+    environment = dict(os.environ, HEDDLE_CACHE="1" if folder else "0", HEDDLE_CACHE_DIR=str(folder or ""))
+    start = time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    wall = (time.perf_counter() - start) * 1e3
+    made = MADE.search(done.stdout)
+    return (wall, made[1], float(made[2])) if made else (wall, None, None)
+
+
+def measure(name, command, runs):
+    colds, warms, offs = [], [], []
+    with tempfile.TemporaryDirectory() as top:
+        for i in range(runs):
+            folder = pathlib.Path(top) / str(i)
+            offs.append(run(command, None))
+            colds.append(run(command, folder))
+            warms.append(run(command, folder))
+            assert colds[-1][1] in ("compile", None) and warms[-1][1] in ("read from disk", None), name
+        held = sum(file.stat().st_size for file in folder.iterdir())
+    median = lambda of, part: statistics.median(x[part] for x in of)
+    cold, warm = median(colds, 0), median(warms, 0)
+    line = f"{name:26} {median(offs, 0):9.1f} {cold:9.1f} {warm:9.1f} {cold / warm:7.1f}x"
+    if colds[0][2] is not None:
+        cold, warm = median(colds, 2), median(warms, 2)
+        line += f" {cold:11.2f} {warm:9.2f} {cold / warm:7.1f}x"
+    else:
+        line += " " * 31
+    print(f"{line} {held:10}", flush=True)
+    return (cold, warm) if colds[0][2] is not None else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build", nargs="?", default=str(ROOT / "build/release"))
+    parser.add_argument("programs", nargs="*")
+    parser.add_argument("--runs", type=int, default=11)
+    parser.add_argument("--plugin", help="a backend pjrt:NAME instead of cpu, as HEDDLE_PLUGINS knows it")
+    arguments = parser.parse_args()
+    tool = pathlib.Path(arguments.build) / "bin/heddle"
+    folders = [pathlib.Path(p) for p in arguments.programs] or sorted((ROOT / "bench/programs").glob("*/"))
+    print(f"{'':26} {'process':>9} {'':>9} {'':>9} {'':>8} {'program':>11}")
+    print(f"{'':26} {'off':>9} {'cold':>9} {'warm':>9} {'':>8} {'compiled':>11} {'read':>9} {'':>8} {'bytes':>10}")
+    ratios = []
+    with tempfile.TemporaryDirectory() as out:
+        if arguments.plugin is None and not arguments.programs:
+            measure("nile", [str(tool.parent / "nile"), out], arguments.runs)
+        for folder in folders:
+            module = folder / "module.hlo.txt"
+            command = [str(tool), "run", str(module), "--backend",
+                       f"pjrt:{arguments.plugin}" if arguments.plugin else "cpu"]
+            if module.exists():
+                cold, warm = measure(folder.name, command, arguments.runs)
+                ratios.append(cold / warm)
+    if ratios:
+        print(f"programs: {len(ratios)}, read {statistics.geometric_mean(ratios):.1f}x faster than compiled (geometric mean), "
+              f"at least {min(ratios):.1f}x")
+
+
+if __name__ == "__main__":
+    main()
