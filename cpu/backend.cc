@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "heddle/base/strings.h"
+#include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/lower/complex.h"
@@ -124,7 +125,8 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
   for (const KernelUse& use : lower.program.plan.kernels)
     parts.kernel_buffers.push_back(use.buffers.size());
   if (!result.image.has_value()) ++foreign_count;
-  stored.store(parts, result.image, lower.program.recipes);
+  if (result.build == kBuildDigest)  // else the key would be another library's
+    stored.store(parts, result.image, lower.program.recipes);
   parts.plan = [plan = std::make_shared<const Plan>(std::move(lower.program.plan))]()
       -> StatusOr<std::shared_ptr<const Plan>> { return plan; };
   return make_native(std::move(parts), module);
@@ -200,7 +202,9 @@ StatusOr<Stages> stages_of(const hlo::Module& module) {
   return stages;
 }
 
-Statistics statistics() { return {native_count.load(), evaluated_count.load(), foreign_count.load()}; }
+Statistics statistics() {
+  return {native_count.load(), evaluated_count.load(), foreign_count.load()};
+}
 
 StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
   if (!argument.empty())

@@ -14,8 +14,8 @@
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
 #include "heddle/cpu/backend.h"
-#include "heddle/hlo/text.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/text.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::cpu {
@@ -115,8 +115,7 @@ std::string run(const hlo::Module& module, runtime::Backend& backend) {
     buffers.push_back(to_device(device, value, "test").value());
   std::string bytes;
   const std::vector<BufferPtr> results = program->execute(buffers).value();
-  for (const BufferPtr& result : results)
-    bytes += bytes_of(to_host(*result, "test").value());
+  for (const BufferPtr& result : results) bytes += bytes_of(to_host(*result, "test").value());
   return bytes;
 }
 

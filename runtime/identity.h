@@ -7,7 +7,8 @@
 
 namespace heddle::runtime {
 
-// The same bytes for modules that are hlo::equal() and have the same layouts; other bytes for others.
+// The same bytes for modules that are hlo::equal() and have the same layouts; other bytes for
+// others.
 std::string module_identity(const hlo::Module& module);
 
 // What the processor says of itself: who made it, its model, and all that it can do.

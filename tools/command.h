@@ -23,7 +23,8 @@ void add_run_command(CLI::App& app, int& code);
 // The whole tool. Returns the exit status of the process.
 int run_command_line(int argc, char** argv);
 
-// What compiles to look at the compiler reads no programs from the disk, unless HEDDLE_CACHE is set.
+// For what is to look at the compiler: programs are not read from the disk, unless HEDDLE_CACHE is
+// set.
 void leave_disk_cache();
 
 // Prints the error as "heddle: error: .." and returns the exit status for it.

@@ -1,5 +1,5 @@
-// CodeImage: machine code as bytes that run wherever they are loaded: in this process, or in another
-// that reads them from a file. x86-64 alone.
+// CodeImage: machine code as bytes that run wherever they are loaded: in this process, or in
+// another that reads them from a file. x86-64 alone.
 #pragma once
 
 #include <cstdint>

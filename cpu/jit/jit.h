@@ -79,6 +79,7 @@ struct JitResult {
   // x86-64.
   std::optional<CodeImage> image;
   std::string error;        // empty: none
+  std::string build;        // of the library: its kBuildDigest (cpu/build_digest.h)
   int64_t arena_bytes = 0;  // that a run needs: the plan's, and what parts of the code hand on
   std::string ir;
   std::string assembly;
@@ -103,8 +104,7 @@ std::vector<Import> imports_of(CallKernel call_kernel, ShareLoop share_loop);
 
 // Code from an image that a request gave, in this process or another. Without LLVM.
 // errors: InvalidArgument for an image that is none
-StatusOr<std::unique_ptr<Code>> load_code(const CodeImage& image,
-                                          std::span<const Import> imports);
+StatusOr<std::unique_ptr<Code>> load_code(const CodeImage& image, std::span<const Import> imports);
 
 // The bytes of the widest vectors that this machine computes with: 64 with AVX-512, 32 with AVX2,
 // else 16.

@@ -220,9 +220,9 @@ void RegionLowering::bind_constants(std::span<const LeafId> leaves, size_t& next
 Status RegionLowering::emit_kernel(InstructionId id) {
   const Instruction& instruction = at(id);
   ++program_.program.kernel_steps;
-  HEDDLE_RETURN_IF_ERROR(program_.add_kernel(
-      {.product = std::nullopt,
-       .instruction = module_of(program_.module, computation(), instruction)}));
+  HEDDLE_RETURN_IF_ERROR(
+      program_.add_kernel({.product = std::nullopt,
+                           .instruction = module_of(program_.module, computation(), instruction)}));
   std::vector<BufferId> buffers;
   for (InstructionId operand : instruction.operands) {
     for (LeafId leaf : region_.leaves_of(operand)) buffers.push_back(in_memory(leaf));

@@ -1,6 +1,7 @@
 // The code generator: LLVM IR compiled by ORC. This folder alone includes LLVM.
 #include <mutex>
 
+#include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/jit/llvm/internal/emit.h"
 #include "heddle/cpu/jit/llvm/internal/link.h"
@@ -127,6 +128,7 @@ void load_by_llvm(const JitRequest& request, const orc::JITTargetMachineBuilder&
 }
 
 void compile(const JitRequest& request, JitResult& result) {
+  result.build = kBuildDigest;
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
