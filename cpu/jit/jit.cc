@@ -30,7 +30,7 @@ Library load() {
     void* compile = library ? dlsym(library, kJitCompileSymbol) : nullptr;
     void* layout = library ? dlsym(library, kJitLayoutSymbol) : nullptr;
     if (compile && layout) {
-      if (reinterpret_cast<JitLayout>(layout)() == plan_layout())
+      if (reinterpret_cast<JitLayout>(layout)() == jit_layout())
         return {reinterpret_cast<JitCompile>(compile), {}};
       error = base::cat(path, " is of another build of Heddle");
       continue;

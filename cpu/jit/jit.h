@@ -89,7 +89,11 @@ struct JitResult {
 // What the library exports, under the name heddle_jit_compile.
 using JitCompile = void (*)(const JitRequest& request, JitResult& result);
 inline constexpr char kJitCompileSymbol[] = "heddle_jit_compile";
-// ... and for which plan_layout() it was built.
+// ... and with which jit_layout() it was built.
+constexpr uint64_t jit_layout() {
+  return plan_layout() + 31 * sizeof(JitRequest) + 4099 * sizeof(JitResult) +
+         65539 * sizeof(CodeImage) + 524309 * sizeof(CodeRange);
+}
 using JitLayout = uint64_t (*)();
 inline constexpr char kJitLayoutSymbol[] = "heddle_jit_layout";
 

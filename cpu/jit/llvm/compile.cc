@@ -179,5 +179,5 @@ extern "C" __attribute__((visibility("default"))) void heddle_jit_compile(
 }
 
 extern "C" __attribute__((visibility("default"))) uint64_t heddle_jit_layout() {
-  return heddle::cpu::plan_layout();
+  return heddle::cpu::jit_layout();
 }
