@@ -4,31 +4,32 @@
   bench/disk_cache.py [BUILD] [--runs 11] [--plugin NAME] [PROGRAM..]
 
 BUILD is build/release, PROGRAM a folder of bench/programs (all of them, without any); the example `nile` comes first.
-Of each kind so many processes run, with a folder of its own for each cold one. Prints milliseconds: the median of whole
-processes by the clock, then of what `heddle run` says it took to compile or read the program. The programs' run and the
-start of a process are in the former.
+Of each kind so many processes run, with a folder of its own for each cold one. Prints milliseconds, the least of each: the
+processor's time of a whole process (its start, and the program's run, are in it), then what `heddle run` says it took by
+the clock to compile or to read the program.
 """
 import argparse
 import os
 import pathlib
 import re
+import resource
 import statistics
 import subprocess
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MADE = re.compile(r"(compile|read from disk) ([0-9.]+) ms, run")
 
 
 def run(command, folder):
-    """Wall time in ms, how the program came (None where the command does not say) and what that took."""
+    """Processor time in ms, how the program came (None where the command does not say) and what that took."""
     environment = dict(os.environ, HEDDLE_CACHE="1" if folder else "0", HEDDLE_CACHE_DIR=str(folder or ""))
-    start = time.perf_counter()
+    of_children = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) * 1e3
+    start = of_children()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    wall = (time.perf_counter() - start) * 1e3
+    spent = of_children() - start
     made = MADE.search(done.stdout)
-    return (wall, made[1], float(made[2])) if made else (wall, None, None)
+    return (spent, made[1], float(made[2])) if made else (spent, None, None)
 
 
 def measure(name, command, runs):
@@ -41,11 +42,11 @@ def measure(name, command, runs):
             warms.append(run(command, folder))
             assert colds[-1][1] in ("compile", None) and warms[-1][1] in ("read from disk", None), name
         held = sum(file.stat().st_size for file in folder.iterdir())
-    median = lambda of, part: statistics.median(x[part] for x in of)
-    cold, warm = median(colds, 0), median(warms, 0)
-    line = f"{name:26} {median(offs, 0):9.1f} {cold:9.1f} {warm:9.1f} {cold / warm:7.1f}x"
+    least = lambda of, part: min(x[part] for x in of)
+    cold, warm = least(colds, 0), least(warms, 0)
+    line = f"{name:26} {least(offs, 0):9.1f} {cold:9.1f} {warm:9.1f} {cold / warm:7.1f}x"
     if colds[0][2] is not None:
-        cold, warm = median(colds, 2), median(warms, 2)
+        cold, warm = least(colds, 2), least(warms, 2)
         line += f" {cold:11.2f} {warm:9.2f} {cold / warm:7.1f}x"
     else:
         line += " " * 31
