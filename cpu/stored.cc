@@ -38,9 +38,16 @@ void append_cost(const std::optional<double>& cost, std::string& to) {
   append_number(std::bit_cast<uint64_t>(cost.value_or(0)), to);
 }
 
+// Whole pages, without the zeros that fill the last one.
+void append_pages(std::string_view pages, std::string& to) {
+  for (int64_t n = 1; n < CodeImage::kPage && pages.ends_with('\0'); ++n) pages.remove_suffix(1);
+  append_text(pages, to);
+}
+
 void append_image(const CodeImage& image, std::string& to) {
-  append_text(image.bytes, to);
-  append_signed(image.executed_bytes, to);
+  const auto executed = static_cast<size_t>(image.executed_bytes);
+  append_pages(std::string_view(image.bytes).substr(0, executed), to);
+  append_pages(std::string_view(image.bytes).substr(executed), to);
   append_signed(image.entry, to);
   append_number(image.imports.size(), to);
   for (const std::string& name : image.imports) append_text(name, to);
@@ -125,10 +132,17 @@ std::optional<double> read_cost(Reader& from) {
   return is_known ? std::optional(cost) : std::nullopt;
 }
 
+void read_pages(Reader& from, std::string& to) {
+  constexpr size_t kPage = CodeImage::kPage;
+  to += from.text();
+  to.resize((to.size() + kPage - 1) / kPage * kPage);
+}
+
 CodeImage read_image(Reader& from) {
   CodeImage image;
-  image.bytes = from.text();
-  image.executed_bytes = from.signed_number();
+  read_pages(from, image.bytes);
+  image.executed_bytes = static_cast<int64_t>(image.bytes.size());
+  read_pages(from, image.bytes);
   image.entry = from.signed_number();
   for (size_t n = from.count(8); n > 0; --n) image.imports.emplace_back(from.text());
   for (size_t n = from.count(16); n > 0; --n) {
@@ -178,6 +192,19 @@ Literal read_literal(Reader& from) {
   return literal;
 }
 
+// Its multiplications can be counted.
+bool has_sizes(const MatrixProduct& product) {
+  int64_t count = 1;
+  const auto take = [&](int64_t size) {
+    return size >= 0 && !__builtin_mul_overflow(count, std::max<int64_t>(size, 1), &count);
+  };
+  const auto take_all = [&](const std::vector<MatrixProduct::Axis>& axes) {
+    return std::ranges::all_of(axes, take, &MatrixProduct::Axis::size);
+  };
+  return take(product.m) && take(product.n) && take(product.k) && take_all(product.outer) &&
+         take_all(product.summed);
+}
+
 MatrixProduct read_product(Reader& from) {
   MatrixProduct product;
   product.dtype = read_dtype(from);
@@ -193,6 +220,7 @@ MatrixProduct read_product(Reader& from) {
   };
   read_axes(product.outer);
   read_axes(product.summed);
+  if (!has_sizes(product)) from.fail();
   return product;
 }
 

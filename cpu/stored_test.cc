@@ -329,7 +329,7 @@ TEST_F(StoredTest, BytesThatAreNoProgramAreAnError) {
       if (i % 3 == 0) bytes.resize(random() % bytes.size());
       if (i % 3 == 1) bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
       if (i % 3 == 2) {  // behind the code, where the numbers are
-        const size_t from = std::max<size_t>(8, bytes.size() - 400);
+        const size_t from = bytes.size() - std::min<size_t>(bytes.size() - 8, 400);
         bytes[from + random() % (bytes.size() - from)] = static_cast<char>(random());
       }
       errors += !decode(bytes).ok();
