@@ -125,6 +125,7 @@ std::string contents_of(const fs::path& path) {
 }
 
 void write(const fs::path& path, std::string_view bytes) {
+  fs::remove(path);  // a new file waits for no disk
   std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), bytes.size());
   chmod(path.c_str(), 0600);
 }
