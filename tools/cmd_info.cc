@@ -71,7 +71,9 @@ void print_plugins() {
 void print_disk_cache() {
   const StatusOr<runtime::DiskCacheOptions> options = runtime::disk_cache_options();
   if (!options.ok()) {
-    std::printf("disk cache      %s\n", base::message_of(options.status()).c_str());
+    std::string why = base::message_of(options.status());
+    why.erase(0, why.find(": ") + 2);  // its name
+    std::printf("disk cache      %s\n", why.c_str());
     return;
   }
   const auto size = runtime::DiskCache(*options).size();
