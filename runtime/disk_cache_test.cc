@@ -8,11 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <random>
+#include <thread>
 
 #include "heddle/base/counters.h"
 #include "heddle/base/sealed.h"
@@ -355,6 +357,16 @@ TEST_F(DiskCacheTest, ProcessesMayUseAFolderAtOnce) {
   EXPECT_GT((counters() - before).disk_hits, 100);
   const auto entries = cache.entries().value();
   for (const DiskCache::Entry& entry : entries) EXPECT_EQ(entry.problem, "");
+}
+
+TEST_F(DiskCacheTest, ThreadsMayShareOne) {
+  DiskCache cache = this->cache(400000);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < 4; ++i) threads.emplace_back([&, i] { wrong += work(cache, 500, i); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(cache.size()->bytes, 450000);
 }
 
 // HEDDLE_KILLS=200 for more.
