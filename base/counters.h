@@ -15,7 +15,7 @@ struct Counters {
   // loops and branches that found their computation in the combine cache
   int64_t combine_hits = 0;
   int64_t lowerings = 0;   // traced modules lowered to plain HLO
-  int64_t compiles = 0;    // modules that a backend compiled
+  int64_t compiles = 0;    // modules that a backend compiled; none that a disk cache held
   int64_t executions = 0;  // runs of an executable
   int64_t uploads = 0;     // host to device copies
   int64_t upload_bytes = 0;
@@ -25,6 +25,12 @@ struct Counters {
   int64_t throttle_waits = 0;  // launches and uploads that waited for room on their device
   // C++ numbers, of at most 64 bytes each, that were arguments of a run; no uploads
   int64_t number_operands = 0;
+  // programs that the disk cache held, did not hold, and held in a form that was not taken
+  int64_t disk_hits = 0;
+  int64_t disk_misses = 0;
+  int64_t disk_refused = 0;
+  int64_t disk_read_bytes = 0;     // of programs that it held
+  int64_t disk_written_bytes = 0;  // of programs for the next process
   static constexpr auto kFields = fields(
       field("traces", &Counters::traces), field("combine_hits", &Counters::combine_hits),
       field("lowerings", &Counters::lowerings), field("compiles", &Counters::compiles),
@@ -33,7 +39,11 @@ struct Counters {
       field("download_bytes", &Counters::download_bytes),
       field("aliased_bytes", &Counters::aliased_bytes),
       field("throttle_waits", &Counters::throttle_waits),
-      field("number_operands", &Counters::number_operands));
+      field("number_operands", &Counters::number_operands),
+      field("disk_hits", &Counters::disk_hits), field("disk_misses", &Counters::disk_misses),
+      field("disk_refused", &Counters::disk_refused),
+      field("disk_read_bytes", &Counters::disk_read_bytes),
+      field("disk_written_bytes", &Counters::disk_written_bytes));
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 

@@ -1,27 +1,25 @@
 #include "heddle/cpu/backend.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
-#include <mutex>
-#include <new>
-#include <stdexcept>
 
-#include "heddle/base/located_status.h"
 #include "heddle/base/strings.h"
+#include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
-#include "heddle/cpu/kernels/pool.h"
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/random_bits.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/unroll.h"
 #include "heddle/cpu/lower/widen.h"
+#include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
+#include "heddle/cpu/stored.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/runtime/disk_cache.h"
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/interpreter.h"
 #include "heddle/transform/pass.h"
@@ -33,177 +31,7 @@ using runtime::HostProgram;
 
 std::atomic<int64_t> native_count{0};
 std::atomic<int64_t> evaluated_count{0};
-
-// Of runs that nobody stops.
-const std::atomic<bool> kNever{false};
-
-// What a run hands to kernels, and they hand back.
-struct RunContext {
-  const LoweredProgram* program;
-  Status error;
-};
-
-int64_t call_kernel(void* context, int64_t number, void* const* pointers) {
-  auto& run = *static_cast<RunContext*>(context);
-  const auto which = static_cast<size_t>(number);
-  const size_t count = run.program->plan.kernels[which].buffers.size();
-  try {  // nothing may be thrown through machine code
-    run.error = run.program->kernels[which]->run({pointers, count});
-  } catch (const std::bad_alloc&) {
-    run.error = base::resource_exhausted("run ", run.program->plan.name,
-                                         ": a kernel needs more memory than there is");
-  }
-  return run.error.ok() ? 0 : 1;
-}
-
-void share_loop(LoopPart part, const void* frame, int64_t from, int64_t to, int64_t chunk) {
-  if (thread_count() == 1) return part(frame, from, to);
-  parallel((to - from + chunk - 1) / chunk, [&](int64_t number) {
-    const int64_t first = from + number * chunk;
-    part(frame, first, std::min(first + chunk, to));
-  });
-}
-
-// A table of pointers, without an allocation where they are few.
-class Pointers {
- public:
-  explicit Pointers(size_t size) : many_(size > few_.size() ? size : 0) {}
-  void** data() { return many_.empty() ? few_.data() : many_.data(); }
-
- private:
-  std::array<void*, 16> few_;
-  std::vector<void*> many_;
-};
-
-// Memory that runs leave for the next ones.
-class ArenaPool {
- public:
-  explicit ArenaPool(int64_t bytes) : shape_(DType::kU8, {bytes}) {}
-
-  Literal take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        Literal arena = std::move(free_.back());
-        free_.pop_back();
-        return arena;
-      }
-    }
-    return Literal::uninitialised(shape_);
-  }
-
-  void give_back(Literal arena) {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) free_.push_back(std::move(arena));
-  }
-
- private:
-  Shape shape_;
-  std::mutex mutex_;
-  std::vector<Literal> free_;
-};
-
-class NativeProgram final : public HostProgram {
- public:
-  NativeProgram(LoweredProgram program, JitResult made, const hlo::Module& module)
-      : program_(std::move(program)),
-        code_(std::move(made.code)),
-        entry_(code_->entry()),
-        arena_bytes_(made.arena_bytes),
-        arenas_(arena_bytes_) {
-    runtime::append_leaves(module.entry_computation().result_shape(), result_shapes_);
-    for (const Literal& literal : program_.constants) constants_.push_back(literal.bytes());
-    cost_ = cost_of(program_.plan);
-  }
-
-  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
-                                     const StopToken& stop) const override {
-    try {
-      return run_code(std::move(leaves), stop);
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    } catch (const std::length_error&) {  // a std::vector that could never be that long
-      return no_memory();
-    }
-  }
-
-  std::optional<int64_t> scratch_bytes() const override { return arena_bytes_; }
-  std::optional<double> flops() const override { return cost_.flops; }
-  std::optional<double> bytes_accessed() const override { return cost_.bytes; }
-
- private:
-  // Names the greatest thing that a run needs.
-  [[nodiscard]] Status no_memory() const {
-    const std::string what =
-        base::cat("run ", program_.plan.name, " needs more memory than there is: ");
-    const auto greatest = std::ranges::max_element(result_shapes_, {}, &Shape::byte_size);
-    if (greatest == result_shapes_.end() || greatest->byte_size() < arena_bytes_) {
-      return base::resource_exhausted(what, "what it computes on the way takes ", arena_bytes_,
-                                      " bytes");
-    }
-    return base::resource_exhausted(what, *greatest, " alone takes ", greatest->byte_size(),
-                                    " bytes");
-  }
-
-  [[nodiscard]] Status error_of(const Exit& exit, const RunContext& context) const {
-    if (exit.reason == Exit::Reason::kKernelFailed) return context.error;
-    const Plan& plan = program_.plan;
-    const Node& node = plan.at(exit.node);
-    const Origin& origin = plan.origins[node.origin];
-    const Status status = exit.reason == Exit::Reason::kStopped
-                              ? base::make_error(StatusCode::kCancelled, "run ", plan.name,
-                                                 ": stopped in ", origin.name)
-                              : base::internal_error("run ", plan.name, ": ", to_string(node.op),
-                                                     " %", exit.node.value, " of ", origin.name,
-                                                     " is outside of b", node.buffer.value);
-    return origin.file.empty() ? status : with_location(status, place_of(origin));
-  }
-
-  StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves,
-                                          const StopToken& stop) const {
-    Pointers arguments(leaves.size()), places(result_shapes_.size());
-    for (size_t i = 0; i < leaves.size(); ++i)
-      arguments.data()[i] = const_cast<std::byte*>(leaves[i].bytes());  // the code reads them alone
-    std::vector<Literal> results(result_shapes_.size());
-    for (const auto& [argument, result] : program_.taken) {
-      Literal& leaf = leaves[static_cast<size_t>(argument)];
-      if (leaf.is_unique()) results[static_cast<size_t>(result)] = std::move(leaf);
-    }
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (!results[i].is_valid()) results[i] = Literal::uninitialised(result_shapes_[i]);
-      places.data()[i] = results[i].mutable_bytes();
-    }
-    RunContext context{&program_, {}};
-    const auto call = [&](void* arena) {
-      return entry_(&context, arena, arguments.data(), places.data(), constants_.data(),
-                    stop.stop_possible() ? stop.flag() : &kNever);
-    };
-    int64_t code = 0;
-    if (arena_bytes_ == 0) {
-      code = call(nullptr);
-    } else {
-      Literal arena = arenas_.take();
-      code = call(arena.mutable_bytes());
-      arenas_.give_back(std::move(arena));
-    }
-    if (code != 0) return error_of(Exit::of(code), context);
-    for (const auto& [argument, result] : program_.taken) {  // the memory may have another shape
-      const auto i = static_cast<size_t>(result);
-      if (!same_type(results[i].shape(), result_shapes_[i]))
-        results[i] = std::move(results[i]).reshaped(result_shapes_[i]);
-    }
-    return results;
-  }
-
-  LoweredProgram program_;
-  std::unique_ptr<Code> code_;
-  Entry entry_;
-  int64_t arena_bytes_;
-  std::vector<Shape> result_shapes_;
-  std::vector<const void*> constants_;
-  PlanCost cost_;
-  mutable ArenaPool arenas_;
-};
+std::atomic<int64_t> foreign_count{0};
 
 // LAPACK's factors and solutions of small matrices, which loops do better than calls.
 bool is_expanded(std::string_view target) {
@@ -257,8 +85,19 @@ std::string text_of(const hlo::Module& module) {
                              .max_constant_elements = 16});
 }
 
+// Programs that people look into are made anew.
+bool may_be_stored(const CpuOptions& options) {
+  return options.dump_folder.empty() && !options.names_code && !options.checks_bounds;
+}
+
+StatusOr<std::shared_ptr<const Plan>> plan_of(const hlo::Module& module) {
+  HEDDLE_ASSIGN_OR_RETURN(Lowered lower, lowered(module));
+  return std::make_shared<const Plan>(std::move(lower.program.plan));
+}
+
 StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
-                                                    const CpuOptions& options) {
+                                                    const CpuOptions& options,
+                                                    StoredProgram& stored) {
   HEDDLE_ASSIGN_OR_RETURN(Lowered lower, lowered(module));
   HEDDLE_ASSIGN_OR_RETURN(JitResult result,
                           compile_plan({.plan = &lower.program.plan,
@@ -276,7 +115,21 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
                                  {"s", result.assembly}}));
   }
   if (options.names_code) HEDDLE_RETURN_IF_ERROR(name_for_perf(module.name, result.ranges));
-  return std::make_shared<NativeProgram>(std::move(lower.program), std::move(result), module);
+  NativeParts parts{.name = lower.program.plan.name,
+                    .code = std::move(result.code),
+                    .arena_bytes = result.arena_bytes,
+                    .constants = std::move(lower.program.constants),
+                    .kernels = std::move(lower.program.kernels),
+                    .taken = std::move(lower.program.taken),
+                    .cost = cost_of(lower.program.plan)};
+  for (const KernelUse& use : lower.program.plan.kernels)
+    parts.kernel_buffers.push_back(use.buffers.size());
+  if (!result.image.has_value()) ++foreign_count;
+  if (result.build == kBuildDigest)  // else the key would be another library's
+    stored.store(parts, result.image, lower.program.recipes);
+  parts.plan = [plan = std::make_shared<const Plan>(std::move(lower.program.plan))]()
+      -> StatusOr<std::shared_ptr<const Plan>> { return plan; };
+  return make_native(std::move(parts), module);
 }
 
 class CpuBackend final : public runtime::HostBackend {
@@ -295,7 +148,14 @@ class CpuBackend final : public runtime::HostBackend {
 
  protected:
   StatusOr<std::shared_ptr<const HostProgram>> prepare(const hlo::Module& module) override {
-    auto program = native(module, options_);
+    StoredProgram stored(module, may_be_stored(options_) ? runtime::disk_cache() : nullptr);
+    if (std::optional<NativeParts> parts = stored.find()) {
+      parts->name = module.name;
+      parts->plan = [module] { return plan_of(module); };
+      ++native_count;
+      return make_native(*std::move(parts), module);
+    }
+    auto program = native(module, options_, stored);
     if (program.ok()) {
       ++native_count;
       return program;
@@ -342,7 +202,9 @@ StatusOr<Stages> stages_of(const hlo::Module& module) {
   return stages;
 }
 
-Statistics statistics() { return {native_count.load(), evaluated_count.load()}; }
+Statistics statistics() {
+  return {native_count.load(), evaluated_count.load(), foreign_count.load()};
+}
 
 StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
   if (!argument.empty())

@@ -45,10 +45,11 @@ struct Stages {
 // errors: Unimplemented where the evaluator would run it; NotFound without LLVM
 [[nodiscard]] StatusOr<Stages> stages_of(const hlo::Module& module);
 
-// What was compiled in this process.
+// What was compiled, or read from the disk cache, in this process.
 struct Statistics {
   int64_t native = 0;     // programs
   int64_t evaluated = 0;  // programs that the evaluator runs as a whole
+  int64_t foreign = 0;    // of the native ones: LLVM loaded their code itself, so no disk keeps it
 };
 [[nodiscard]] Statistics statistics();
 

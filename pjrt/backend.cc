@@ -22,6 +22,7 @@
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/internal/record.h"
 #include "heddle/pjrt/internal/spmd.h"
+#include "heddle/pjrt/internal/stored.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/pjrt/internal/xla_flags.h"
 #include "heddle/pjrt/plugin.h"
@@ -208,11 +209,11 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                                 const Device& device) const {
     HEDDLE_ASSIGN_OR_RETURN(std::vector<BackendOption> checked,
                             checked_options(module, options, 1));
-    return [client = client_, record = record_, defaults = defaults_, module,
+    return [client = client_, record = record_, defaults = defaults_, module, build = build(),
             id = device_of(device).id, checked = std::move(checked)](
                const std::vector<int>& donated) -> StatusOr<std::shared_ptr<const Loaded>> {
       HEDDLE_ASSIGN_OR_RETURN(const auto all, resolved(module, checked, *defaults));
-      return compile_for(client, *record, module, compile_options(id, all), donated);
+      return compile_for(client, *record, build, module, compile_options(id, all), donated);
     };
   }
 
@@ -263,11 +264,12 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
   static StatusOr<std::shared_ptr<const Loaded>> compile_for(
       const std::shared_ptr<const Client>& client, const DevicePlugin& record,
-      const hlo::Module& module, const std::string& options, const std::vector<int>& donated) {
+      const std::string& build, const hlo::Module& module, const std::string& options,
+      const std::vector<int>& donated) {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, prepared_for(*client, record, module, donated));
     HEDDLE_ASSIGN_OR_RETURN(prepared, with_host_calls(prepared, client));
     StatusOr<std::shared_ptr<const Loaded>> loaded =
-        Loaded::compile(client, hlo::to_proto(prepared), options, results_of(module));
+        compile_or_read(client, {prepared, options, build}, results_of(module));
     if (!loaded.ok()) return explained(loaded.status(), module);
     return loaded;
   }

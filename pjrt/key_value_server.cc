@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/pjrt/internal/bytes.h"
+#include "heddle/base/bytes.h"
 #include "heddle/pjrt/internal/key_value_wire.h"
 #include "heddle/pjrt/internal/socket.h"
 #include "heddle/pjrt/key_value_store.h"
@@ -101,7 +101,7 @@ void Request::charge(int64_t bytes) {
 }
 
 std::optional<milliseconds> Request::announced(Part part, std::string_view number, uint64_t most) {
-  if (!read_number(number, sizes_[part]) || sizes_[part] > most) return std::nullopt;
+  if (!base::read_number(number, sizes_[part]) || sizes_[part] > most) return std::nullopt;
   return wire::time_for(sizes_[part]);
 }
 
@@ -115,7 +115,7 @@ std::optional<milliseconds> Request::take(std::string_view piece) {
     std::string_view part = parts_[at_];
     if (at_ == kHead) {
       part.remove_prefix(1);
-      if (!read_number(part, timeout_)) return std::nullopt;
+      if (!base::read_number(part, timeout_)) return std::nullopt;
       charge(kEntryBytes);
       more = announced(kKey, part, wire::kMostKeyBytes);
     } else if (at_ == kValueSize) {
@@ -313,7 +313,7 @@ struct KeyValueServer::State {
   // Goes out when poll() says that it can.
   void answer(Connection& connection, char code, Text value = nullptr) {
     connection.head.assign(1, code);
-    append_number(value == nullptr ? 0 : value->size(), connection.head);
+    base::append_number(value == nullptr ? 0 : value->size(), connection.head);
     connection.value = std::move(value);
     connection.sent = 0;
     connection.request.reset();

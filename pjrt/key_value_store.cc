@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/pjrt/internal/bytes.h"
+#include "heddle/base/bytes.h"
 #include "heddle/pjrt/internal/key_value_wire.h"
 #include "heddle/pjrt/internal/socket.h"
 
@@ -24,7 +24,7 @@ bool read_text(const Socket& from, std::string& text, Clock::time_point end) {
   char number[8];
   std::string_view bytes(number, sizeof(number));
   uint64_t rest = 0;
-  if (!from.read(number, sizeof(number), end) || !read_number(bytes, rest)) return false;
+  if (!from.read(number, sizeof(number), end) || !base::read_number(bytes, rest)) return false;
   if (rest > wire::kMostValueBytes) {
     errno = EPROTO;
     return false;
@@ -48,9 +48,9 @@ milliseconds until(Clock::time_point end) {
 
 std::string request_of(char what, milliseconds wait, std::string_view key, std::string_view value) {
   std::string request(1, what);
-  append_number(static_cast<uint64_t>(wait.count()), request);
-  append_text(key, request);
-  append_text(value, request);
+  base::append_number(static_cast<uint64_t>(wait.count()), request);
+  base::append_text(key, request);
+  base::append_text(value, request);
   return request;
 }
 

@@ -16,7 +16,7 @@
 #include <fstream>
 #include <thread>
 
-#include "heddle/pjrt/internal/bytes.h"
+#include "heddle/base/bytes.h"
 #include "heddle/pjrt/internal/key_values.h"
 #include "heddle/pjrt/support_test.h"
 
@@ -158,17 +158,17 @@ bool drips(int fd) {
 // A request of which the value does not come.
 std::string announced(uint64_t size) {
   std::string bytes = "p";
-  append_number(0, bytes);
-  append_text("k", bytes);
-  append_number(size, bytes);
+  base::append_number(0, bytes);
+  base::append_text("k", bytes);
+  base::append_number(size, bytes);
   return bytes;
 }
 
 std::string asked(std::string_view key, uint64_t timeout_ms) {
   std::string bytes = "g";
-  append_number(timeout_ms, bytes);
-  append_text(key, bytes);
-  append_text("", bytes);
+  base::append_number(timeout_ms, bytes);
+  base::append_text(key, bytes);
+  base::append_text("", bytes);
   return bytes;
 }
 
@@ -277,7 +277,7 @@ TEST(KeyValues, AServerThatIsSlowForEverIsToldInTime) {
     ::close(server.accepted());  // connect()'s own
     const int fd = server.accepted();
     std::string head = "k";
-    append_number(1000, head);
+    base::append_number(1000, head);
     EXPECT_EQ(::send(fd, head.data(), head.size(), MSG_NOSIGNAL), std::ssize(head));
     EXPECT_TRUE(drips(fd));
     ::close(fd);

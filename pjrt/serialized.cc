@@ -6,11 +6,11 @@
 #include <array>
 #include <cstring>
 
+#include "heddle/base/bytes.h"
 #include "heddle/base/hash.h"
 #include "heddle/base/strings.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/internal/backend.h"
-#include "heddle/pjrt/internal/bytes.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -42,20 +42,12 @@ base::Hash128 hash_of_text(std::string_view text) {
   return hasher.digest();
 }
 
-std::string platform_of(const Client& client) {
-  abi::ClientPlatformVersionArgs args{.client = client.handle()};
-  const bool told = client.api()->call(args).ok() && args.platform_version != nullptr;
-  return base::cat(client.platform(), " ",
-                   told ? std::string_view(args.platform_version, args.platform_version_size)
-                        : "of unknown version");
-}
-
 Header header_of(const PjrtBackend& backend, const runtime::Device& device, bool portable,
                  const base::Hash128& program) {
   const Client& client = *backend.client();
   return {
       .version = base::cat(client.api()->major(), ".", client.api()->minor()),
-      .platform = platform_of(client),
+      .platform = client.platform_version(),
       .build = backend.build(),
       .device = portable ? "any" : base::cat(client.devices()[static_cast<size_t>(device.id())].id),
       .program = to_string(program)};
@@ -72,18 +64,19 @@ StatusOr<std::string_view> payload_for(std::string_view bytes, const Header& her
   if (!bytes.starts_with(kMark)) return damaged("no serialised program of this Heddle");
   bytes.remove_prefix(kMark.size());
   base::Hash128 sum;
-  if (!read_number(bytes, sum.low) || !read_number(bytes, sum.high)) return damaged("cut off");
+  if (!base::read_number(bytes, sum.low) || !base::read_number(bytes, sum.high))
+    return damaged("cut off");
   if (hash_of_text(bytes) != sum) return damaged("damaged or cut off");
   for (const Part& part : kParts) {
     std::string_view text;
-    if (!read_text(bytes, text)) return damaged("damaged");
+    if (!base::read_text(bytes, text)) return damaged("damaged");
     if (text == here.*part.text) continue;
     return base::failed_precondition("load program ", name, ": its ", part.name, " is ", text,
                                      "; here it is ", here.*part.text,
                                      "; compile the program, and serialise it anew");
   }
   std::string_view payload;
-  if (!read_text(bytes, payload) || !bytes.empty()) return damaged("damaged");
+  if (!base::read_text(bytes, payload) || !bytes.empty()) return damaged("damaged");
   return payload;
 }
 
@@ -128,12 +121,12 @@ StatusOr<std::string> serialize(const runtime::Executable& program) {
       header_of(backend, program.device(), compiled->is_portable(), compiled->program_hash());
   HEDDLE_ASSIGN_OR_RETURN(const std::string payload, compiled->loaded().serialize());
   std::string rest;
-  for (const Part& part : kParts) append_text(header.*part.text, rest);
-  append_text(payload, rest);
+  for (const Part& part : kParts) base::append_text(header.*part.text, rest);
+  base::append_text(payload, rest);
   const base::Hash128 sum = hash_of_text(rest);
   std::string bytes(kMark);
-  append_number(sum.low, bytes);
-  append_number(sum.high, bytes);
+  base::append_number(sum.low, bytes);
+  base::append_number(sum.high, bytes);
   return bytes + rest;
 }
 

@@ -272,7 +272,7 @@ StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module
   }
   StatusOr<std::shared_ptr<Executable>> executable = within_memory(
       [&] { return compile_module(module, options, device); }, "compile ", module.name, ":");
-  if (executable.ok()) count(&Counters::compiles);
+  if (executable.ok() && !(*executable)->is_from_disk()) count(&Counters::compiles);
   return executable;
 }
 

@@ -211,6 +211,9 @@ class Executable {
   // On a mesh, of the part of one of its devices; before the first run of a program that takes its
   // parameters as they are laid out, the sizes of whole arrays alone.
   [[nodiscard]] virtual ProgramCost cost() const;
+  // It was read, from the disk cache or other bytes, and not compiled.
+  [[nodiscard]] bool is_from_disk() const { return from_disk_; }
+  void mark_from_disk() { from_disk_ = true; }
   // Runs may be given a StopToken. PJRT has no function that ends a run.
   [[nodiscard]] virtual bool can_stop() const { return false; }
 
@@ -258,6 +261,7 @@ class Executable {
   std::shared_ptr<Device> device_;
   std::vector<Shape> parameter_shapes_;
   std::vector<Shape> result_shapes_;
+  bool from_disk_ = false;
 };
 
 // The bytes of them together; INT64_MAX where they are more.
@@ -278,7 +282,8 @@ class Backend {
   [[nodiscard]] const std::vector<std::shared_ptr<Device>>& devices() const { return devices_; }
 
   // Compiles a module of stage hlo or traced, as far as the backend reads it. Counted in
-  // `compiles`; nothing is cached here (runtime/program_cache.h).
+  // `compiles`; nothing is kept in memory here (runtime/program_cache.h). What a disk cache holds
+  // (runtime/disk_cache.h) is read instead, and not counted.
   //
   // errors   InvalidArgument for an illegal module, a foreign device or an option that the backend
   //          does not know; Unimplemented for an op that it has not

@@ -58,6 +58,7 @@ class HostExecutable final : public Executable {
   HostExecutable(const hlo::Module& module, std::shared_ptr<const HostProgram> program,
                  Device& device, WorkQueue* queue)
       : Executable(module, device), program_(std::move(program)), queue_(queue) {
+    if (program_->is_from_disk()) mark_from_disk();
     result_bytes_ = total_bytes(result_shapes());
     for (const Shape& shape : result_shapes())
       results_.push_back({std::make_shared<const Shape>(shape), shape.byte_size()});

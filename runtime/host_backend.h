@@ -28,6 +28,8 @@ class HostProgram {
   // errors: Cancelled where `stop` asks for it
   [[nodiscard]] virtual StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
                                                            const StopToken& stop) const = 0;
+  // It came from the disk cache.
+  [[nodiscard]] virtual bool is_from_disk() const { return false; }
   // What a run holds beside arguments and results, where that is known before.
   [[nodiscard]] virtual std::optional<int64_t> scratch_bytes() const { return std::nullopt; }
   // As ProgramCost has them.

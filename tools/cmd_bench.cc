@@ -67,6 +67,7 @@ void add_bench_command(CLI::App& app, int& code) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->callback([options, threads, &code] {
+    leave_disk_cache();
     options->times.stop = stop_at_interrupt();
     const Status limited = *threads == 0 ? Status() : use_cores(*threads);
     const StatusOr<int> result = limited.ok() ? run_bench(*options) : limited;

@@ -245,6 +245,7 @@ void add_conformance_command(CLI::App& app, int& code) {
   command->add_flag("--round-trips", options->round_trips,
                     "instead of running, check that text and proto give the same module back");
   command->callback([options, &code] {
+    leave_disk_cache();
     const StatusOr<int> result = run(*options);
     code = result.ok() ? *result : report(result.status());
   });

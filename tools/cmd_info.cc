@@ -7,6 +7,7 @@
 #include "CLI/CLI.hpp"
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/backend.h"
+#include "heddle/runtime/disk_cache.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/scan/cache_control.h"
@@ -67,6 +68,24 @@ void print_plugins() {
         "plugins         none: set HEDDLE_PLUGINS=NAME:PATH, or use --backend pjrt:/PATH\n");
 }
 
+void print_disk_cache() {
+  const StatusOr<runtime::DiskCacheOptions> options = runtime::disk_cache_options();
+  if (!options.ok()) {
+    std::string why = base::message_of(options.status());
+    why.erase(0, why.find(": ") + 2);  // its name
+    std::printf("disk cache      %s\n", why.c_str());
+    return;
+  }
+  const auto size = runtime::DiskCache(*options).size();
+  const bool is_there = size.ok() || size.status().code() == StatusCode::kNotFound;
+  const runtime::DiskCache::Size held = size.ok() ? *size : runtime::DiskCache::Size();
+  std::printf(
+      "disk cache      %s: %lld programs, %lld bytes of at most %lld%s%s\n",
+      options->folder.c_str(), static_cast<long long>(held.files),
+      static_cast<long long>(held.bytes), static_cast<long long>(options->capacity_bytes),
+      is_there ? "" : "; not usable: ", is_there ? "" : base::message_of(size.status()).c_str());
+}
+
 void run() {
   std::printf("processor       %s, %u threads\n", cpu_fact("model name").c_str(),
               std::thread::hardware_concurrency());
@@ -78,8 +97,8 @@ void run() {
   const StatusOr<Device*> device = runtime::find_default_device();
   std::printf("default device  %s\n",
               device.ok() ? (**device).name().c_str() : base::message_of(device.status()).c_str());
-  std::printf("program cache   %zu programs at most; no disk cache yet\n",
-              runtime::program_cache().capacity());
+  std::printf("program cache   %zu programs at most\n", runtime::program_cache().capacity());
+  print_disk_cache();
   std::printf("combine cache   %zu entries a level at most\n", combine_cache_capacity());
 }
 

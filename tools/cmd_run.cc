@@ -134,10 +134,11 @@ Status run(const Options& options) {
   HEDDLE_RETURN_IF_ERROR(print_results(options, results));
   const Times times = times_of(ms);
   const Counters moved = counters();
-  std::printf(
-      "%s: compile %.3f ms, run min %.3f ms, median %.3f ms of %d; %lld bytes up, %lld down\n",
-      device->name().c_str(), compile_ms, times.least_ms, times.median_ms, options.repeat,
-      static_cast<long long>(moved.upload_bytes), static_cast<long long>(moved.download_bytes));
+  std::printf("%s: %s %.3f ms, run min %.3f ms, median %.3f ms of %d; %lld bytes up, %lld down\n",
+              device->name().c_str(), executable->is_from_disk() ? "read from disk" : "compile",
+              compile_ms, times.least_ms, times.median_ms, options.repeat,
+              static_cast<long long>(moved.upload_bytes),
+              static_cast<long long>(moved.download_bytes));
   return {};
 }
 

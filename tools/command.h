@@ -14,6 +14,7 @@ namespace heddle::tools {
 
 // `code`: the exit status of the process; commands set it when they run.
 void add_bench_command(CLI::App& app, int& code);
+void add_cache_command(CLI::App& app, int& code);
 void add_conformance_command(CLI::App& app, int& code);
 void add_info_command(CLI::App& app, int& code);
 void add_opt_command(CLI::App& app, int& code);
@@ -21,6 +22,10 @@ void add_run_command(CLI::App& app, int& code);
 
 // The whole tool. Returns the exit status of the process.
 int run_command_line(int argc, char** argv);
+
+// For what is to look at the compiler: programs are not read from the disk, unless HEDDLE_CACHE is
+// set.
+void leave_disk_cache();
 
 // Prints the error as "heddle: error: .." and returns the exit status for it.
 int report(const Status& status);

@@ -30,7 +30,7 @@ Library load() {
     void* compile = library ? dlsym(library, kJitCompileSymbol) : nullptr;
     void* layout = library ? dlsym(library, kJitLayoutSymbol) : nullptr;
     if (compile && layout) {
-      if (reinterpret_cast<JitLayout>(layout)() == plan_layout())
+      if (reinterpret_cast<JitLayout>(layout)() == jit_layout())
         return {reinterpret_cast<JitCompile>(compile), {}};
       error = base::cat(path, " is of another build of Heddle");
       continue;
@@ -56,9 +56,17 @@ Status find_code_generator() {
 
 StatusOr<JitResult> compile_plan(const JitRequest& request) {
   HEDDLE_RETURN_IF_ERROR(find_code_generator());
+  const std::vector<Import> imports = imports_of(request.call_kernel, request.share_loop);
+  JitRequest whole = request;
+  whole.imports = imports;
   JitResult result;
-  library().compile(request, result);
+  library().compile(whole, result);
   if (!result.error.empty()) return base::internal_error("cpu: ", result.error);
+  if (result.image.has_value()) {
+    HEDDLE_ASSIGN_OR_RETURN(result.code, load_code(*result.image, imports));
+  }
+  for (CodeRange& range : result.ranges)
+    range.begin = reinterpret_cast<const char*>(result.code->entry()) + range.from_entry;
   return result;
 }
 

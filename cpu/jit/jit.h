@@ -5,10 +5,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "heddle/base/status.h"
+#include "heddle/cpu/jit/image.h"
 #include "heddle/cpu/plan/plan.h"
 
 namespace heddle::cpu {
@@ -48,6 +51,10 @@ class Code {
   [[nodiscard]] virtual Entry entry() const = 0;
 };
 
+// The names by which code calls these functions of a request.
+inline constexpr char kCallKernelName[] = "heddle_call_kernel";
+inline constexpr char kShareLoopName[] = "heddle_share_loop";
+
 struct JitRequest {
   const Plan* plan = nullptr;
   CallKernel call_kernel = nullptr;
@@ -55,18 +62,24 @@ struct JitRequest {
   bool wants_text = false;     // LLVM's IR and the machine's assembly, for people
   bool wants_ranges = false;   // JitResult::ranges
   bool checks_bounds = false;  // an access outside of its buffer ends the run
+  std::span<const Import> imports = {};  // what code may call by name: compile_plan() fills it
 };
 
 // Code that was made for one instruction.
 struct CodeRange {
   const void* begin = nullptr;
+  int64_t from_entry = 0;  // bytes from the program's function to `begin`
   int64_t bytes = 0;
   std::string origin;
 };
 
 struct JitResult {
   std::unique_ptr<Code> code;
+  // What `code` was loaded from; nothing where LLVM loaded it itself, as on machines other than
+  // x86-64.
+  std::optional<CodeImage> image;
   std::string error;        // empty: none
+  std::string build;        // of the library: its kBuildDigest (cpu/build_digest.h)
   int64_t arena_bytes = 0;  // that a run needs: the plan's, and what parts of the code hand on
   std::string ir;
   std::string assembly;
@@ -76,7 +89,11 @@ struct JitResult {
 // What the library exports, under the name heddle_jit_compile.
 using JitCompile = void (*)(const JitRequest& request, JitResult& result);
 inline constexpr char kJitCompileSymbol[] = "heddle_jit_compile";
-// ... and for which plan_layout() it was built.
+// ... and with which jit_layout() it was built.
+constexpr uint64_t jit_layout() {
+  return plan_layout() + 31 * sizeof(JitRequest) + 4099 * sizeof(JitResult) +
+         65539 * sizeof(CodeImage) + 524309 * sizeof(CodeRange);
+}
 using JitLayout = uint64_t (*)();
 inline constexpr char kJitLayoutSymbol[] = "heddle_jit_layout";
 
@@ -85,6 +102,13 @@ Status find_code_generator();
 
 // errors: as find_code_generator(); Internal for LLVM's own
 StatusOr<JitResult> compile_plan(const JitRequest& request);
+
+// What machine code may call: functions of the C library that code generation knows, and these two.
+std::vector<Import> imports_of(CallKernel call_kernel, ShareLoop share_loop);
+
+// Code from an image that a request gave, in this process or another. Without LLVM.
+// errors: InvalidArgument for an image that is none
+StatusOr<std::unique_ptr<Code>> load_code(const CodeImage& image, std::span<const Import> imports);
 
 // The bytes of the widest vectors that this machine computes with: 64 with AVX-512, 32 with AVX2,
 // else 16.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,11 +22,13 @@ class Kernel {
   [[nodiscard]] virtual Status run(std::span<void* const> pointers) const = 0;
 };
 
-// The instruction by its evaluation rule: operands and results are its leaves.
+// A module of one instruction, the root of its entry, whose operands are its parameters.
+hlo::Module module_of(const hlo::Module& module, const hlo::Computation& computation,
+                      const hlo::Instruction& instruction);
+
+// What module_of() gave, by its evaluation rule: operands and results are its leaves.
 // errors: as hlo::Evaluator::prepare()
-StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(const hlo::Module& module,
-                                                   const hlo::Computation& computation,
-                                                   const hlo::Instruction& instruction);
+StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(hlo::Module alone);
 
 // A matrix product: c[i, j] = sum over l of a[i, l] * b[l, j]. Strides are in elements.
 struct MatrixProduct {
@@ -40,6 +43,12 @@ struct MatrixProduct {
   int64_t c_row = 0, c_column = 1;
   std::vector<Axis> outer;   // a product for each place
   std::vector<Axis> summed;  // the sum of the products at all places
+};
+
+// What a kernel is made from, here or in another process.
+struct KernelRecipe {
+  std::optional<MatrixProduct> product;
+  hlo::Module instruction;  // of module_of(); where it is no product
 };
 
 std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& product);

@@ -10,45 +10,6 @@ namespace {
 
 using hlo::InstructionId;
 
-// A module of one instruction, whose operands are its parameters.
-hlo::Module module_of(const hlo::Module& module, const hlo::Computation& computation,
-                      const hlo::Instruction& instruction) {
-  hlo::Module alone;
-  alone.name = module.name;
-  // Callees keep their ids: they stand before their callers.
-  if (!instruction.called.empty()) {
-    hlo::ComputationId last;
-    for (hlo::ComputationId id : instruction.called) {
-      if (!last.valid() || id.value > last.value) last = id;
-    }
-    alone.computations.assign(module.computations.begin(),
-                              module.computations.begin() + last.value + 1);
-  }
-  hlo::Computation entry;
-  hlo::Instruction copy = instruction;
-  copy.extras.reset();
-  if (instruction.extras.has_value()) {
-    hlo::InstructionExtras kept;
-    kept.backend_config = instruction.extras.get().backend_config;
-    kept.frontend_attributes = instruction.extras.get().frontend_attributes;
-    copy.extras = base::Box<hlo::InstructionExtras>(std::move(kept));
-  }
-  for (size_t i = 0; i < instruction.operands.size(); ++i) {
-    hlo::Instruction parameter;
-    parameter.opcode = hlo::Opcode::kParameter;
-    parameter.shape = computation.at(instruction.operands[i]).shape;
-    parameter.attrs = hlo::ParameterAttrs{static_cast<int64_t>(i)};
-    entry.parameters.push_back(InstructionId(entry.instructions.size()));
-    entry.instructions.push_back(std::move(parameter));
-    copy.operands[i] = InstructionId(i);
-  }
-  entry.root = InstructionId(entry.instructions.size());
-  entry.instructions.push_back(std::move(copy));
-  alone.entry = hlo::ComputationId(alone.computations.size());
-  alone.computations.push_back(std::move(entry));
-  return alone;
-}
-
 class RuleKernel final : public Kernel {
  public:
   explicit RuleKernel(hlo::Evaluator evaluator) : evaluator_(std::move(evaluator)) {}
@@ -91,11 +52,46 @@ class RuleKernel final : public Kernel {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(const hlo::Module& module,
-                                                   const hlo::Computation& computation,
-                                                   const hlo::Instruction& instruction) {
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator,
-                          hlo::Evaluator::prepare(module_of(module, computation, instruction)));
+hlo::Module module_of(const hlo::Module& module, const hlo::Computation& computation,
+                      const hlo::Instruction& instruction) {
+  hlo::Module alone;
+  alone.name = module.name;
+  // Callees keep their ids: they stand before their callers.
+  if (!instruction.called.empty()) {
+    hlo::ComputationId last;
+    for (hlo::ComputationId id : instruction.called) {
+      if (!last.valid() || id.value > last.value) last = id;
+    }
+    alone.computations.assign(module.computations.begin(),
+                              module.computations.begin() + last.value + 1);
+  }
+  hlo::Computation entry;
+  hlo::Instruction copy = instruction;
+  copy.extras.reset();
+  if (instruction.extras.has_value()) {
+    hlo::InstructionExtras kept;
+    kept.backend_config = instruction.extras.get().backend_config;
+    kept.frontend_attributes = instruction.extras.get().frontend_attributes;
+    copy.extras = base::Box<hlo::InstructionExtras>(std::move(kept));
+  }
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    hlo::Instruction parameter;
+    parameter.opcode = hlo::Opcode::kParameter;
+    parameter.shape = computation.at(instruction.operands[i]).shape;
+    parameter.attrs = hlo::ParameterAttrs{static_cast<int64_t>(i)};
+    entry.parameters.push_back(InstructionId(entry.instructions.size()));
+    entry.instructions.push_back(std::move(parameter));
+    copy.operands[i] = InstructionId(i);
+  }
+  entry.root = InstructionId(entry.instructions.size());
+  entry.instructions.push_back(std::move(copy));
+  alone.entry = hlo::ComputationId(alone.computations.size());
+  alone.computations.push_back(std::move(entry));
+  return alone;
+}
+
+StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(hlo::Module alone) {
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(std::move(alone)));
   return std::make_unique<RuleKernel>(std::move(evaluator));
 }
 

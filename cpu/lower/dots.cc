@@ -468,7 +468,7 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   const DType dtype = at(dot.operands[0]).shape.dtype();
   const bool has_kernel = work > kMaxInlined && (dtype == f32 || dtype == f64);
   if (const auto product = has_kernel ? matrix_product(axes, dtype) : std::nullopt) {
-    program_.program.kernels.push_back(make_product_kernel(*product));
+    HEDDLE_RETURN_IF_ERROR(program_.add_kernel({.product = product, .instruction = {}}));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),
                               b().index(0)};
     const int64_t several = work / (product->m * product->k * product->n);

@@ -101,6 +101,13 @@ BufferId ProgramLowering::constant(const Literal& literal) {
       {.kind = BufferInfo::Kind::kConstant, .bytes = literal.byte_size(), .index = number});
 }
 
+Status ProgramLowering::add_kernel(KernelRecipe recipe) {
+  HEDDLE_ASSIGN_OR_RETURN(auto kernel, make_kernel(recipe));
+  program.kernels.push_back(std::move(kernel));
+  program.recipes.push_back(std::move(recipe));
+  return {};
+}
+
 Status ProgramLowering::run() {
   const Region region(module, module.entry_computation());
   std::vector<Value> arguments;
@@ -151,6 +158,27 @@ StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes, 
   LoweredProgram program;
   HEDDLE_RETURN_IF_ERROR(ProgramLowering(module, vector_bytes, as_lapack, program).run());
   return program;
+}
+
+// One that is made for the instruction, else its rule.
+StatusOr<std::unique_ptr<Kernel>> make_kernel(const KernelRecipe& recipe) {
+  if (recipe.product.has_value()) return make_product_kernel(*recipe.product);
+  const hlo::Computation& entry = recipe.instruction.entry_computation();
+  const Instruction& instruction = entry.root_instruction();
+  const auto operand = [&](size_t i) -> const Shape& {
+    return entry.at(instruction.operands[i]).shape;
+  };
+  if (is_product_convolution(entry, instruction)) {
+    return make_convolution_kernel(operand(0), operand(1), instruction.shape,
+                                   instruction.attrs.get<hlo::ConvolutionAttrs>());
+  }
+  HEDDLE_ASSIGN_OR_RETURN(auto rule, make_rule_kernel(recipe.instruction));
+  if (instruction.opcode == Opcode::kFft) {
+    const auto& attrs = instruction.attrs.get<hlo::FftAttrs>();
+    if (is_fast_fourier(operand(0), attrs))
+      return make_fft_kernel(operand(0), instruction.shape, attrs, std::move(rule));
+  }
+  return rule;
 }
 
 }  // namespace heddle::cpu

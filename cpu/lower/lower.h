@@ -17,6 +17,7 @@ struct LoweredProgram {
   Plan plan;
   std::vector<Literal> constants;                // by BufferInfo::index
   std::vector<std::unique_ptr<Kernel>> kernels;  // by number of the kernel
+  std::vector<KernelRecipe> recipes;             // of the kernels
   // Results that begin as a copy of an argument which nobody reads any more: where the argument's
   // memory may be taken, the result takes it, and nothing is copied.
   std::vector<std::pair<int64_t, int64_t>> taken;  // argument, result
@@ -29,5 +30,8 @@ struct LoweredProgram {
 // kernels do; else f32 is computed in f64 and rounded once.
 // errors: Unimplemented for what only the evaluator runs: dynamic dimensions, tokens and effects
 StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes, bool as_lapack);
+
+// errors: as hlo::Evaluator::prepare()
+StatusOr<std::unique_ptr<Kernel>> make_kernel(const KernelRecipe& recipe);
 
 }  // namespace heddle::cpu

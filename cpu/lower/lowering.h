@@ -72,6 +72,8 @@ class ProgramLowering {
   void begin_loop();
   void end_loop();
   BufferId constant(const Literal& literal);
+  // The next kernel.
+  Status add_kernel(KernelRecipe recipe);
   // Copies an array whose old place is read `reads` more times by the step that copies it.
   void copy_whole(BufferId to, BufferId from, int64_t bytes, int reads);
   // As to memory alone, of an array whose elements were read before.

@@ -12,26 +12,6 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-// One that is made for the instruction, else its rule.
-StatusOr<std::unique_ptr<Kernel>> make_kernel(const hlo::Module& module,
-                                              const hlo::Computation& computation,
-                                              const Instruction& instruction) {
-  const auto operand = [&](size_t i) -> const Shape& {
-    return computation.at(instruction.operands[i]).shape;
-  };
-  if (is_product_convolution(computation, instruction)) {
-    return make_convolution_kernel(operand(0), operand(1), instruction.shape,
-                                   instruction.attrs.get<hlo::ConvolutionAttrs>());
-  }
-  HEDDLE_ASSIGN_OR_RETURN(auto rule, make_rule_kernel(module, computation, instruction));
-  if (instruction.opcode == Opcode::kFft) {
-    const auto& attrs = instruction.attrs.get<hlo::FftAttrs>();
-    if (is_fast_fourier(operand(0), attrs))
-      return make_fft_kernel(operand(0), instruction.shape, attrs, std::move(rule));
-  }
-  return rule;
-}
-
 }  // namespace
 
 RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
@@ -240,8 +220,9 @@ void RegionLowering::bind_constants(std::span<const LeafId> leaves, size_t& next
 Status RegionLowering::emit_kernel(InstructionId id) {
   const Instruction& instruction = at(id);
   ++program_.program.kernel_steps;
-  HEDDLE_ASSIGN_OR_RETURN(auto kernel, make_kernel(program_.module, computation(), instruction));
-  program_.program.kernels.push_back(std::move(kernel));
+  HEDDLE_RETURN_IF_ERROR(
+      program_.add_kernel({.product = std::nullopt,
+                           .instruction = module_of(program_.module, computation(), instruction)}));
   std::vector<BufferId> buffers;
   for (InstructionId operand : instruction.operands) {
     for (LeafId leaf : region_.leaves_of(operand)) buffers.push_back(in_memory(leaf));

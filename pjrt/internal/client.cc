@@ -149,6 +149,14 @@ void Client::read_attributes() {
   }
 }
 
+std::string Client::platform_version() const {
+  abi::ClientPlatformVersionArgs args{.client = handle_};
+  const bool told = api_->call(args).ok() && args.platform_version != nullptr;
+  return base::cat(platform_, " ",
+                   told ? std::string_view(args.platform_version, args.platform_version_size)
+                        : "of unknown version");
+}
+
 Status Client::read_devices() {
   abi::ClientAddressableDevicesArgs args{.client = handle_};
   HEDDLE_RETURN_IF_ERROR(api_->call(args));

@@ -32,6 +32,8 @@ class Client {
   [[nodiscard]] abi::Client* handle() const { return handle_; }
   // "cpu", "cuda", "tpu".
   [[nodiscard]] const std::string& platform() const { return platform_; }
+  // The plugin's words for what it is of.
+  [[nodiscard]] std::string platform_version() const;
   // Of this process.
   [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
   // XLA made it: it reads HloModuleProto and XLA's options.

@@ -72,8 +72,9 @@ StatusOr<std::shared_ptr<const Loaded>> Loaded::deserialize(std::shared_ptr<cons
     return api.error(Code::kInternal, name_of(args.kSlot),
                      "succeeded without a program; the plugin is at fault");
   }
-  return checked(std::shared_ptr<Loaded>(new Loaded(std::move(client), args.loaded_executable)),
-                 results);
+  std::shared_ptr<Loaded> loaded(new Loaded(std::move(client), args.loaded_executable));
+  loaded->was_compiled_ = false;
+  return checked(std::move(loaded), results);
 }
 
 StatusOr<std::shared_ptr<const Loaded>> Loaded::checked(std::shared_ptr<Loaded> loaded,
@@ -199,6 +200,7 @@ PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& devic
       program_hash_(program_hash),
       how_(how),
       types_(std::make_shared<const std::vector<Shape>>(result_shapes())) {
+  if (!programs_.plain()->was_compiled()) mark_from_disk();
   for (const Shape& shape : *types_) sizes_.push_back(shape.byte_size());
   bytes_in_flight_ =
       saturating_add(runtime::total_bytes(*types_), programs_.plain()->scratch_bytes().value_or(0));
@@ -245,7 +247,7 @@ StatusOr<std::shared_ptr<const Loaded>> DonatingPrograms::program_for(std::vecto
   std::scoped_lock lock(mutex_);
   if (auto it = donating_.find(donated); it != donating_.end()) return it->second;
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, compile_(donated));
-  count(&Counters::compiles);
+  if (loaded->was_compiled()) count(&Counters::compiles);
   return donating_.emplace(std::move(donated), std::move(loaded)).first->second;
 }
 

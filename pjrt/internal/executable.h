@@ -37,6 +37,7 @@ class Loaded {
 
   [[nodiscard]] abi::LoadedExecutable* handle() const { return handle_; }
   [[nodiscard]] const Api& api() const { return *client_->api(); }
+  [[nodiscard]] bool was_compiled() const { return was_compiled_; }  // else deserialised
   // Where the plugin says.
   [[nodiscard]] std::optional<int64_t> scratch_bytes() const { return scratch_bytes_; }
   // Adds what the plugin says of the program: sizes, and the analysis of its ops.
@@ -63,13 +64,15 @@ class Loaded {
 
   std::shared_ptr<const Client> client_;
   abi::LoadedExecutable* handle_;
+  bool was_compiled_ = true;
   std::optional<int64_t> scratch_bytes_;
   std::optional<int64_t> code_bytes_;
   std::optional<int64_t> peak_bytes_;
 };
 
 // A run that is given arguments' memory needs a program that says so: it is compiled at the first
-// such run, once for each choice of arguments, and counted as one of `compiles`.
+// such run, once for each choice of arguments, and counted as one of `compiles`; or read from the
+// disk cache.
 class DonatingPrograms {
  public:
   // Compiles for a donation, given the numbers of the arguments, in ascending order.

@@ -4,6 +4,7 @@
 #   WAY=pkg_config   one compiler call with the flags of heddle.pc
 #   WAY=subfolder    add_subdirectory(HEDDLE_SOURCE_DIR)
 
+set(ENV{HEDDLE_CACHE} 0)  # what the user's folder holds is not looked at
 set(prefix ${FOLDER}/prefix)
 set(consumer ${HEDDLE_SOURCE_DIR}/tests/consumer)
 

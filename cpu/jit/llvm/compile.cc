@@ -1,11 +1,12 @@
 // The code generator: LLVM IR compiled by ORC. This folder alone includes LLVM.
-#include <cmath>
-#include <cstring>
 #include <mutex>
 
+#include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/jit/llvm/internal/emit.h"
+#include "heddle/cpu/jit/llvm/internal/link.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -43,46 +44,18 @@ std::string host_features() {
   return text;
 }
 
-orc::SymbolMap library_functions(orc::LLJIT& jit) {
+orc::SymbolMap symbols_of(std::span<const Import> imports, orc::LLJIT& jit) {
   orc::SymbolMap symbols;
-  const auto add = [&](const char* name, auto* function) {
-    symbols[jit.mangleAndIntern(name)] = {
-        orc::ExecutorAddr::fromPtr(function),
+  for (const Import& import : imports) {
+    symbols[jit.mangleAndIntern(import.name)] = {
+        orc::ExecutorAddr::fromPtr(import.address),
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  };
-  using One = double (*)(double);
-  using OneF = float (*)(float);
-  using Two = double (*)(double, double);
-  using TwoF = float (*)(float, float);
-#define HEDDLE_ONE(name)              \
-  add(#name, static_cast<One>(name)); \
-  add(#name "f", static_cast<OneF>(name##f));
-#define HEDDLE_TWO(name)              \
-  add(#name, static_cast<Two>(name)); \
-  add(#name "f", static_cast<TwoF>(name##f));
-  HEDDLE_ONE(exp)
-  HEDDLE_ONE(expm1)
-  HEDDLE_ONE(log)
-  HEDDLE_ONE(log1p)
-  HEDDLE_ONE(sin)
-  HEDDLE_ONE(cos)
-  HEDDLE_ONE(tan)
-  HEDDLE_ONE(asin)
-  HEDDLE_ONE(acos)
-  HEDDLE_ONE(atan) HEDDLE_ONE(sinh) HEDDLE_ONE(cosh) HEDDLE_ONE(tanh) HEDDLE_ONE(asinh)
-      HEDDLE_ONE(acosh) HEDDLE_ONE(atanh) HEDDLE_ONE(erf) HEDDLE_ONE(cbrt) HEDDLE_TWO(pow)
-          HEDDLE_TWO(atan2) HEDDLE_TWO(fmod)
-      // What code generation calls by itself where the machine has no instruction.
-      HEDDLE_ONE(floor) HEDDLE_ONE(ceil) HEDDLE_ONE(round) HEDDLE_ONE(sqrt) HEDDLE_ONE(fabs)
-          HEDDLE_ONE(roundeven)
-              add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(memcpy));
-  add("memset", static_cast<void* (*)(void*, int, size_t)>(memset));
+  }
   return symbols;
 }
 
-// The module as assembly or as an object file.
-llvm::SmallVector<char, 0> written(orc::JITTargetMachineBuilder& builder,
-                                   const llvm::Module& module, llvm::CodeGenFileType type) {
+llvm::SmallVector<char, 0> assembly_of(orc::JITTargetMachineBuilder& builder,
+                                       const llvm::Module& module) {
   llvm::SmallVector<char, 0> bytes;
   auto machine = builder.createTargetMachine();
   if (!machine) {
@@ -91,17 +64,16 @@ llvm::SmallVector<char, 0> written(orc::JITTargetMachineBuilder& builder,
   }
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  (*machine)->addPassesToEmitFile(passes, stream, nullptr, type);
+  (*machine)->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile);
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   passes.run(*copy);
   return bytes;
 }
 
-// From the lines of an object with the same code: which instruction each part of it is of.
-std::vector<CodeRange> ranges_of(const llvm::SmallVector<char, 0>& object, const char* entry) {
+// From an object's lines: which instruction each part of its code is of.
+std::vector<CodeRange> ranges_of(llvm::MemoryBufferRef object) {
   std::vector<CodeRange> ranges;
-  auto file = llvm::object::ObjectFile::createObjectFile(
-      llvm::MemoryBufferRef({object.data(), object.size()}, "heddle"));
+  auto file = llvm::object::ObjectFile::createObjectFile(object);
   if (!file) {
     llvm::consumeError(file.takeError());
     return ranges;
@@ -118,7 +90,7 @@ std::vector<CodeRange> ranges_of(const llvm::SmallVector<char, 0>& object, const
     const uint64_t size = llvm::object::ELFSymbolRef(symbol).getSize();
     if (size == 0) continue;
     const auto section = llvm::cantFail(symbol.getSection())->getIndex();
-    const char* loaded = entry + static_cast<int64_t>(begin - entry_address);
+    const auto from_entry = static_cast<int64_t>(begin - entry_address);
     const size_t first = ranges.size();
     const auto lines = llvm::DWARFContext::create(**file)->getLineInfoForAddressRange(
         {begin, section}, size, llvm::DILineInfoSpecifier::FileLineInfoKind::RawValue);
@@ -129,7 +101,9 @@ std::vector<CodeRange> ranges_of(const llvm::SmallVector<char, 0>& object, const
       if (ranges.size() > first && ranges.back().origin == origin) {
         ranges.back().bytes += static_cast<int64_t>(to - from);
       } else {
-        ranges.push_back({loaded + from, static_cast<int64_t>(to - from), origin});
+        ranges.push_back({.from_entry = from_entry + static_cast<int64_t>(from),
+                          .bytes = static_cast<int64_t>(to - from),
+                          .origin = origin});
       }
     }
   }
@@ -138,7 +112,23 @@ std::vector<CodeRange> ranges_of(const llvm::SmallVector<char, 0>& object, const
 
 std::string text_of(llvm::Error error) { return llvm::toString(std::move(error)); }
 
+// LLVM's own linker knows all machines; what it loads cannot be kept.
+void load_by_llvm(const JitRequest& request, const orc::JITTargetMachineBuilder& machine,
+                  const llvm::MemoryBuffer& object, JitResult& result) {
+  auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create();
+  if (!jit) return void(result.error = text_of(jit.takeError()));
+  auto& dylib = (*jit)->getMainJITDylib();
+  if (auto error = dylib.define(orc::absoluteSymbols(symbols_of(request.imports, **jit))))
+    return void(result.error = text_of(std::move(error)));
+  if (auto error = (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object.getBuffer())))
+    return void(result.error = text_of(std::move(error)));
+  auto entry = (*jit)->lookup(kEntryName);
+  if (!entry) return void(result.error = text_of(entry.takeError()));
+  result.code = std::make_unique<JitCode>(std::move(*jit), entry->toPtr<Entry>());
+}
+
 void compile(const JitRequest& request, JitResult& result) {
+  result.build = kBuildDigest;
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
@@ -152,39 +142,32 @@ void compile(const JitRequest& request, JitResult& result) {
 #endif
   machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(*machine).create();
-  if (!jit) return void(result.error = text_of(jit.takeError()));
+  machine->setRelocationModel(llvm::Reloc::PIC_);
+  machine->setCodeModel(llvm::CodeModel::Small);
+  auto target = machine->createTargetMachine();
+  if (!target) return void(result.error = text_of(target.takeError()));
 
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("heddle", *context);
-  module->setDataLayout((*jit)->getDataLayout());
-  module->setTargetTriple((*jit)->getTargetTriple().str());
+  module->setDataLayout((*target)->createDataLayout());
+  module->setTargetTriple((*target)->getTargetTriple().str());
   result.arena_bytes = emit_plan(request, features, *module);
   if (request.wants_text) {
     llvm::raw_string_ostream(result.ir) << *module;
-    const auto text = written(*machine, *module, llvm::CodeGenFileType::AssemblyFile);
+    const auto text = assembly_of(*machine, *module);
     const llvm::StringRef whole(text.data(), text.size());
     result.assembly = whole.take_front(whole.find("\t.section\t.debug_")).str();
   }
-  llvm::SmallVector<char, 0> object;
-  if (request.wants_ranges) object = written(*machine, *module, llvm::CodeGenFileType::ObjectFile);
 #ifndef NDEBUG
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(*module, &stream)) return void(result.error = problem);
 #endif
-  auto& dylib = (*jit)->getMainJITDylib();
-  if (auto error = dylib.define(orc::absoluteSymbols(library_functions(**jit))))
-    return void(result.error = text_of(std::move(error)));
-  if (auto error =
-          (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
-    return void(result.error = text_of(std::move(error)));
-  auto entry = (*jit)->lookup(kEntryName);
-  if (!entry) return void(result.error = text_of(entry.takeError()));
-  const auto address = entry->toPtr<Entry>();
-  if (request.wants_ranges)
-    result.ranges = ranges_of(object, reinterpret_cast<const char*>(address));
-  result.code = std::make_unique<JitCode>(std::move(*jit), address);
+  auto object = orc::SimpleCompiler(**target)(*module);
+  if (!object) return void(result.error = text_of(object.takeError()));
+  if (request.wants_ranges) result.ranges = ranges_of((*object)->getMemBufferRef());
+  result.image = link_image((*object)->getMemBufferRef(), kEntryName);
+  if (!result.image) load_by_llvm(request, *machine, **object, result);
 }
 
 }  // namespace
@@ -196,5 +179,5 @@ extern "C" __attribute__((visibility("default"))) void heddle_jit_compile(
 }
 
 extern "C" __attribute__((visibility("default"))) uint64_t heddle_jit_layout() {
-  return heddle::cpu::plan_layout();
+  return heddle::cpu::jit_layout();
 }

@@ -346,10 +346,9 @@ class Emitter : ArithmeticEmitter {
     }
     llvm::FunctionType* signature = llvm::FunctionType::get(
         b_.getInt64Ty(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getPtrTy()}, false);
-    llvm::Value* callee = b_.CreateIntToPtr(
-        b_.getInt64(reinterpret_cast<uint64_t>(request_.call_kernel)), b_.getPtrTy());
-    llvm::Value* code = b_.CreateCall(
-        signature, callee, {tables_[0], b_.getInt64(static_cast<uint64_t>(node.imm)), pointers});
+    llvm::Value* code =
+        b_.CreateCall(module_.getOrInsertFunction(kCallKernelName, signature),
+                      {tables_[0], b_.getInt64(static_cast<uint64_t>(node.imm)), pointers});
     leave_if(b_.CreateICmpNE(code, b_.getInt64(0)), Exit::Reason::kKernelFailed, id);
   }
 
@@ -379,10 +378,10 @@ class Emitter : ArithmeticEmitter {
       b_.CreateStore(contents[i], b_.CreateStructGEP(layout, frame, i));
     llvm::Function* part = part_of(loop, layout, captured);
     llvm::Type *pointer = b_.getPtrTy(), *index = b_.getInt64Ty();
-    b_.CreateCall(
-        llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, index, index, index}, false),
-        b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(request_.share_loop)), pointer),
-        {part, frame, from, to, b_.getInt64(static_cast<uint64_t>(shared.chunk))});
+    llvm::FunctionType* signature =
+        llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, index, index, index}, false);
+    b_.CreateCall(module_.getOrInsertFunction(kShareLoopName, signature),
+                  {part, frame, from, to, b_.getInt64(static_cast<uint64_t>(shared.chunk))});
   }
 
   llvm::Function* part_of(NodeId loop, llvm::StructType* layout,

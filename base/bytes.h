@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace heddle::pjrt {
+namespace heddle::base {
 
 inline void append_number(uint64_t number, std::string& to) {
   for (int i = 0; i < 8; ++i) to.push_back(static_cast<char>(number >> (8 * i) & 0xFF));
@@ -35,4 +35,4 @@ inline bool read_text(std::string_view& from, std::string_view& text) {
   return true;
 }
 
-}  // namespace heddle::pjrt
+}  // namespace heddle::base

@@ -1,0 +1,195 @@
+#include "heddle/cpu/native_program.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+
+#include "heddle/base/located_status.h"
+#include "heddle/base/strings.h"
+#include "heddle/cpu/kernels/pool.h"
+
+namespace heddle::cpu {
+namespace {
+
+using runtime::HostProgram;
+
+// Of runs that nobody stops.
+const std::atomic<bool> kNever{false};
+
+// What a run hands to kernels, and they hand back.
+struct RunContext {
+  const NativeParts* parts;
+  Status error;
+};
+
+// A table of pointers, without an allocation where they are few.
+class Pointers {
+ public:
+  explicit Pointers(size_t size) : many_(size > few_.size() ? size : 0) {}
+  void** data() { return many_.empty() ? few_.data() : many_.data(); }
+
+ private:
+  std::array<void*, 16> few_;
+  std::vector<void*> many_;
+};
+
+// Memory that runs leave for the next ones.
+class ArenaPool {
+ public:
+  explicit ArenaPool(int64_t bytes) : shape_(DType::kU8, {bytes}) {}
+
+  Literal take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        Literal arena = std::move(free_.back());
+        free_.pop_back();
+        return arena;
+      }
+    }
+    return Literal::uninitialised(shape_);
+  }
+
+  void give_back(Literal arena) {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) free_.push_back(std::move(arena));
+  }
+
+ private:
+  Shape shape_;
+  std::mutex mutex_;
+  std::vector<Literal> free_;
+};
+
+}  // namespace
+
+int64_t call_kernel(void* context, int64_t number, void* const* pointers) {
+  auto& run = *static_cast<RunContext*>(context);
+  const auto which = static_cast<size_t>(number);
+  const size_t count = run.parts->kernel_buffers[which];
+  try {  // nothing may be thrown through machine code
+    run.error = run.parts->kernels[which]->run({pointers, count});
+  } catch (const std::bad_alloc&) {
+    run.error = base::resource_exhausted("run ", run.parts->name,
+                                         ": a kernel needs more memory than there is");
+  }
+  return run.error.ok() ? 0 : 1;
+}
+
+void share_loop(LoopPart part, const void* frame, int64_t from, int64_t to, int64_t chunk) {
+  if (thread_count() == 1) return part(frame, from, to);
+  parallel((to - from + chunk - 1) / chunk, [&](int64_t number) {
+    const int64_t first = from + number * chunk;
+    part(frame, first, std::min(first + chunk, to));
+  });
+}
+
+namespace {
+
+class NativeProgram final : public HostProgram {
+ public:
+  NativeProgram(NativeParts parts, const hlo::Module& module)
+      : parts_(std::move(parts)), entry_(parts_.code->entry()), arenas_(parts_.arena_bytes) {
+    runtime::append_leaves(module.entry_computation().result_shape(), result_shapes_);
+    for (const Literal& literal : parts_.constants) constants_.push_back(literal.bytes());
+  }
+
+  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
+                                     const StopToken& stop) const override {
+    try {
+      return run_code(std::move(leaves), stop);
+    } catch (const std::bad_alloc&) {
+      return no_memory();
+    } catch (const std::length_error&) {  // a std::vector that could never be that long
+      return no_memory();
+    }
+  }
+
+  std::optional<int64_t> scratch_bytes() const override { return parts_.arena_bytes; }
+  std::optional<double> flops() const override { return parts_.cost.flops; }
+  std::optional<double> bytes_accessed() const override { return parts_.cost.bytes; }
+  bool is_from_disk() const override { return parts_.is_from_disk; }
+
+ private:
+  // Names the greatest thing that a run needs.
+  [[nodiscard]] Status no_memory() const {
+    const std::string what = base::cat("run ", parts_.name, " needs more memory than there is: ");
+    const auto greatest = std::ranges::max_element(result_shapes_, {}, &Shape::byte_size);
+    if (greatest == result_shapes_.end() || greatest->byte_size() < parts_.arena_bytes) {
+      return base::resource_exhausted(what, "what it computes on the way takes ",
+                                      parts_.arena_bytes, " bytes");
+    }
+    return base::resource_exhausted(what, *greatest, " alone takes ", greatest->byte_size(),
+                                    " bytes");
+  }
+
+  [[nodiscard]] Status error_of(const Exit& exit, const RunContext& context) const {
+    if (exit.reason == Exit::Reason::kKernelFailed) return context.error;
+    HEDDLE_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> made, parts_.plan());
+    const Plan& plan = *made;
+    if (exit.node.value >= plan.nodes.size())
+      return base::internal_error("run ", plan.name, ": ended at no instruction of it");
+    const Node& node = plan.at(exit.node);
+    const Origin& origin = plan.origins[node.origin];
+    const Status status = exit.reason == Exit::Reason::kStopped
+                              ? base::make_error(StatusCode::kCancelled, "run ", plan.name,
+                                                 ": stopped in ", origin.name)
+                              : base::internal_error("run ", plan.name, ": ", to_string(node.op),
+                                                     " %", exit.node.value, " of ", origin.name,
+                                                     " is outside of b", node.buffer.value);
+    return origin.file.empty() ? status : with_location(status, place_of(origin));
+  }
+
+  StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves,
+                                          const StopToken& stop) const {
+    Pointers arguments(leaves.size()), places(result_shapes_.size());
+    for (size_t i = 0; i < leaves.size(); ++i)
+      arguments.data()[i] = const_cast<std::byte*>(leaves[i].bytes());  // the code reads them alone
+    std::vector<Literal> results(result_shapes_.size());
+    for (const auto& [argument, result] : parts_.taken) {
+      Literal& leaf = leaves[static_cast<size_t>(argument)];
+      if (leaf.is_unique()) results[static_cast<size_t>(result)] = std::move(leaf);
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!results[i].is_valid()) results[i] = Literal::uninitialised(result_shapes_[i]);
+      places.data()[i] = results[i].mutable_bytes();
+    }
+    RunContext context{&parts_, {}};
+    const auto call = [&](void* arena) {
+      return entry_(&context, arena, arguments.data(), places.data(), constants_.data(),
+                    stop.stop_possible() ? stop.flag() : &kNever);
+    };
+    int64_t code = 0;
+    if (parts_.arena_bytes == 0) {
+      code = call(nullptr);
+    } else {
+      Literal arena = arenas_.take();
+      code = call(arena.mutable_bytes());
+      arenas_.give_back(std::move(arena));
+    }
+    if (code != 0) return error_of(Exit::of(code), context);
+    for (const auto& [argument, result] : parts_.taken) {  // the memory may have another shape
+      const auto i = static_cast<size_t>(result);
+      if (!same_type(results[i].shape(), result_shapes_[i]))
+        results[i] = std::move(results[i]).reshaped(result_shapes_[i]);
+    }
+    return results;
+  }
+
+  NativeParts parts_;
+  Entry entry_;
+  std::vector<Shape> result_shapes_;
+  std::vector<const void*> constants_;
+  mutable ArenaPool arenas_;
+};
+
+}  // namespace
+
+std::shared_ptr<const HostProgram> make_native(NativeParts parts, const hlo::Module& module) {
+  return std::make_shared<NativeProgram>(std::move(parts), module);
+}
+
+}  // namespace heddle::cpu
